@@ -1,0 +1,121 @@
+/**
+ * The public types of the SDK.
+ */
+import type { EndReason, KeyView, LockMode } from "../protocol/index.js";
+
+export interface ConnectOptions {
+  /** WebSocket URLs of any nodes; the client learns the others. Default: the local cluster's. */
+  endpoints?: readonly string[];
+  /** Lease of the session: how long locks outlive a silent client. 1,000 – 600,000. Default 15,000. */
+  ttlMs?: number;
+  /** Shown to others that wait for what this client holds. At most 256 bytes. Default "". */
+  name?: string;
+  /** At most 1 KiB, shown by tools. Default "". */
+  metadata?: string;
+  /** Gives up the first connection when aborted. */
+  signal?: AbortSignal;
+  /** How long `connect` looks for a node that serves. Default 10,000. */
+  connectTimeoutMs?: number;
+  /** Release everything and end the session on SIGTERM and SIGINT (Node only). Default false. */
+  releaseOnExit?: boolean;
+}
+
+export interface AcquireOptions {
+  /** Default "exclusive". */
+  mode?: LockMode;
+  /** How long to wait in the queue; `LOCK_TIMEOUT` after it. Default: for ever. 0: `LOCK_HELD` at once. */
+  waitMs?: number;
+  /** Aborting leaves the queue. */
+  signal?: AbortSignal;
+}
+
+export type TryAcquireOptions = Omit<AcquireOptions, "waitMs">;
+
+/** `reason`: why there was nothing left to release. */
+export type ReleaseResult =
+  | { readonly released: true }
+  | { readonly released: false; readonly reason: LossReason };
+
+/** Why a lock is not held any more. */
+export type LossReason =
+  | "released"
+  | "expired"
+  | "closed"
+  | "cancelled"
+  | "maxHold"
+  | "revoked"
+  | "stolen"
+  | "unknown";
+
+/** One granted lock. */
+export interface Lock extends AsyncDisposable {
+  readonly key: string;
+  readonly mode: LockMode;
+  /** The fencing token: larger than every token granted before. Send it with each write. */
+  readonly token: number;
+  /** Aborted with a `HoldfastError` `LOCK_LOST` before anybody else can hold the lock. */
+  readonly signal: AbortSignal;
+  /** Checks the deadline itself, not only what timers have noticed. */
+  readonly isHeld: boolean;
+  /**
+   * Milliseconds, by this machine's clock, until the lock is given up unless its lease is renewed
+   * before. 0 once it is lost or released.
+   */
+  readonly remainingMs: number;
+  /** Throws `LOCK_LOST` unless held. */
+  assertHeld(): void;
+  /** Safe to call twice, never throws after a loss. */
+  release(): Promise<ReleaseResult>;
+  /** Another lock under the same owner. */
+  acquire(key: string, options?: AcquireOptions): Promise<Lock>;
+  /** Like `client.using`, under the same owner. */
+  using<T>(key: string, callback: (lock: Lock) => Promise<T> | T): Promise<T>;
+  using<T>(
+    key: string,
+    options: AcquireOptions,
+    callback: (lock: Lock) => Promise<T> | T,
+  ): Promise<T>;
+}
+
+/** A connection to the cluster with one session. */
+export interface Client extends AsyncDisposable {
+  /** The session's number, 0 while there is none. */
+  readonly session: number;
+  /** All endpoints known by now. */
+  readonly endpoints: readonly string[];
+  /** Aborted when the client was closed, by `close` or for good reason by the cluster. */
+  readonly closed: AbortSignal;
+  acquire(key: string, options?: AcquireOptions): Promise<Lock>;
+  /** `undefined` when another holds or waits. */
+  tryAcquire(key: string, options?: TryAcquireOptions): Promise<Lock | undefined>;
+  /**
+   * Runs `callback` while holding the lock and releases it afterwards, whatever happens. Rejects
+   * with `LOCK_LOST` when the callback succeeded but the lock was lost before it ended.
+   */
+  using<T>(key: string, callback: (lock: Lock) => Promise<T> | T): Promise<T>;
+  using<T>(
+    key: string,
+    options: AcquireOptions,
+    callback: (lock: Lock) => Promise<T> | T,
+  ): Promise<T>;
+  /** Who holds and who waits; linearizable. */
+  inspect(key: string, options?: { signal?: AbortSignal }): Promise<KeyView>;
+  /** Every key in use whose name begins with `prefix`, in byte order; fetched page by page. */
+  query(prefix?: string, options?: { signal?: AbortSignal }): AsyncIterable<KeyView>;
+  /** Releases everything and ends the session. Never rejects. */
+  close(): Promise<void>;
+}
+
+/** What a node tells about itself on `/status`. */
+export interface NodeStatus {
+  readonly id: number;
+  readonly role: "follower" | "preCandidate" | "candidate" | "leader";
+  readonly pid: number;
+  readonly term: number;
+  readonly leader: number;
+  readonly commitIndex: number;
+  readonly appliedIndex: number;
+  readonly endpoint: string;
+}
+
+export type { EndReason, KeyView, LockMode };

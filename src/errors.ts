@@ -1,0 +1,78 @@
+/**
+ * The one error class of Holdfast and the one table of its codes.
+ *
+ * A code is a contract: it travels on the wire as the number beside it, has a heading in the
+ * documents, and never changes its meaning. Messages may be reworded at any time. Every room may
+ * import this leaf; it imports nothing.
+ */
+
+/** Code → number on the wire. Numbers below 16 are outcomes that are not errors. */
+export const ERROR_NUMBERS = {
+  LOCK_HELD: 16,
+  LOCK_TIMEOUT: 17,
+  LOCK_LOST: 18,
+  DEADLOCK: 19,
+  QUEUE_FULL: 20,
+  WRONG_KIND: 21,
+  LIMIT_MISMATCH: 22,
+  NOT_HELD: 23,
+  STALE_TOKEN: 24,
+  SESSION_EXPIRED: 25,
+  TOO_MANY_IN_FLIGHT: 26,
+  QUOTA: 27,
+  BUSY: 28,
+  UNAVAILABLE: 29,
+  UNAUTHENTICATED: 30,
+  FORBIDDEN: 31,
+  INVALID_ARGUMENT: 32,
+  PROTOCOL: 33,
+  DISK_FULL: 34,
+  COMPACTED: 35,
+  INTERNAL: 36,
+  CANCELLED: 37,
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_NUMBERS;
+export type ErrorNumber = (typeof ERROR_NUMBERS)[ErrorCode];
+
+const CODES_BY_NUMBER: ReadonlyMap<number, ErrorCode> = new Map(
+  (Object.keys(ERROR_NUMBERS) as ErrorCode[]).map((code) => [ERROR_NUMBERS[code], code]),
+);
+
+/** Codes after which the same request may simply be tried again later. */
+const RETRYABLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "LOCK_HELD",
+  "LOCK_TIMEOUT",
+  "QUEUE_FULL",
+  "TOO_MANY_IN_FLIGHT",
+  "BUSY",
+  "UNAVAILABLE",
+  "DISK_FULL",
+]);
+
+/** The code for a number read from the wire, or `undefined` when a newer peer sent an unknown one. */
+export function errorCodeOf(number: number): ErrorCode | undefined {
+  return CODES_BY_NUMBER.get(number);
+}
+
+export interface HoldfastErrorOptions {
+  cause?: unknown;
+  /** What is specific to the code: holders of `LOCK_HELD`, `indeterminate` of `UNAVAILABLE`, … */
+  details?: Readonly<Record<string, unknown>>;
+}
+
+/** An operating error: something the caller can meet in a correct program and must decide about. */
+export class HoldfastError extends Error {
+  override readonly name = "HoldfastError";
+  readonly code: ErrorCode;
+  /** Whether trying again later can succeed without anything else being changed. */
+  readonly retryable: boolean;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(code: ErrorCode, message: string, options: HoldfastErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.retryable = RETRYABLE.has(code);
+    this.details = options.details ?? {};
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * The bytes of a command entry, and of the part of it that travels between nodes.
+ *
+ * entry   = version u8 (1), stamp u64, wallMs u64, count u32, record × count   (big endian)
+ * record  = session u64, epoch u32, length u32, command bytes
+ *
+ * A follower forwards records; the leader puts the records of many nodes behind one stamp without
+ * looking into them. `stamp` is the cluster clock, `wallMs` the leader's wall clock for display (and
+ * for the first token of a new cluster). An entry without records only carries time.
+ */
+import { assert } from "../assert.js";
+
+export const BATCH_VERSION = 1;
+export const BATCH_HEADER_BYTES = 21;
+export const RECORD_HEADER_BYTES = 16;
+
+export interface BatchHeader {
+  readonly stamp: number;
+  readonly wallMs: number;
+  readonly count: number;
+}
+
+/** One command as it lies in a batch. `session` and `epoch` are 0 for open and resume. */
+export interface CommandRecord {
+  readonly session: number;
+  readonly epoch: number;
+  /** A view into the batch. */
+  readonly bytes: Uint8Array;
+}
+
+const TWO_32 = 2 ** 32;
+
+/** Writes one record at `offset`; the caller made room for the header and `bytes`. Returns its end. */
+export function writeRecord(
+  target: Uint8Array,
+  view: DataView,
+  offset: number,
+  session: number,
+  epoch: number,
+  bytes: Uint8Array,
+): number {
+  view.setUint32(offset, Math.floor(session / TWO_32));
+  view.setUint32(offset + 4, session >>> 0);
+  view.setUint32(offset + 8, epoch);
+  view.setUint32(offset + 12, bytes.length);
+  target.set(bytes, offset + RECORD_HEADER_BYTES);
+  return offset + RECORD_HEADER_BYTES + bytes.length;
+}
+
+/** Joins records (each chunk holding whole ones) behind one header into the bytes of an entry. */
+export function encodeBatch(
+  stamp: number,
+  wallMs: number,
+  count: number,
+  chunks: readonly Uint8Array[],
+): Uint8Array {
+  let length = BATCH_HEADER_BYTES;
+  for (const chunk of chunks) length += chunk.length;
+  const bytes = new Uint8Array(length);
+  const view = new DataView(bytes.buffer);
+  bytes[0] = BATCH_VERSION;
+  writeUint64(view, 1, stamp);
+  writeUint64(view, 9, wallMs);
+  view.setUint32(17, count);
+  let offset = BATCH_HEADER_BYTES;
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return bytes;
+}
+
+/** Reads the header of an entry's bytes. Entries were made by a node, so damage is an invariant. */
+export function decodeBatchHeader(bytes: Uint8Array): BatchHeader {
+  assert(bytes.length >= BATCH_HEADER_BYTES, () => `batch of ${bytes.length} bytes`);
+  assert(bytes[0] === BATCH_VERSION, () => `batch version ${bytes[0]}`);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return { stamp: readUint64(view, 1), wallMs: readUint64(view, 9), count: view.getUint32(17) };
+}
+
+/** The records from `offset` to the end of `bytes`; for an entry pass `BATCH_HEADER_BYTES`. */
+export function decodeRecords(bytes: Uint8Array, offset: number): CommandRecord[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const records: CommandRecord[] = [];
+  let at = offset;
+  while (at < bytes.length) {
+    assert(at + RECORD_HEADER_BYTES <= bytes.length, () => `record header cut at ${at}`);
+    const session = readUint64(view, at);
+    const epoch = view.getUint32(at + 8);
+    const length = view.getUint32(at + 12);
+    const start = at + RECORD_HEADER_BYTES;
+    assert(start + length <= bytes.length, () => `record of ${length} bytes cut at ${start}`);
+    records.push({ session, epoch, bytes: bytes.subarray(start, start + length) });
+    at = start + length;
+  }
+  return records;
+}
+
+function writeUint64(view: DataView, offset: number, value: number): void {
+  view.setUint32(offset, Math.floor(value / TWO_32));
+  view.setUint32(offset + 4, value >>> 0);
+}
+
+function readUint64(view: DataView, offset: number): number {
+  return view.getUint32(offset) * TWO_32 + view.getUint32(offset + 4);
+}

@@ -1,0 +1,36 @@
+/** Limits of the protocol. Exceeding one is `INVALID_ARGUMENT` or closes the connection, by name. */
+
+export const PROTOCOL_VERSION = 1;
+export const SUBPROTOCOL = "holdfast.v1";
+
+/** A key is 1 … 512 bytes of UTF-8 without control characters. */
+export const KEY_BYTES_MAX = 512;
+/** Keys that begin with this are reserved for escaped names. */
+export const RESERVED_KEY_PREFIX = "~";
+export const ITEMS_MAX = 16;
+export const SESSION_NAME_BYTES_MAX = 256;
+export const METADATA_BYTES_MAX = 1_024;
+export const NONCE_BYTES = 16;
+
+export const TTL_MS_MIN = 1_000;
+export const TTL_MS_MAX = 600_000;
+export const TTL_MS_DEFAULT = 15_000;
+/** The longest wait that can be asked for; waiting without a deadline is `WAIT_FOREVER`. */
+export const WAIT_MS_MAX = 2 ** 32 - 1;
+
+/** Unanswered commands of one session; waiting acquires and keepalives do not count. */
+export const IN_FLIGHT_MAX = 1_024;
+/** Sequences and tokens of one `recall`, together. */
+export const RECALL_MAX = 1_000;
+/** Sequences acknowledged by one command. */
+export const ACKNOWLEDGED_MAX = 1_024;
+/** Waiters of one key. */
+export const WAITERS_MAX = 100_000;
+
+export const CLIENT_FRAME_BYTES_MAX = 1 << 20;
+/** Requests of one client frame. */
+export const CLIENT_FRAME_REQUESTS_MAX = 16_384;
+export const PEER_FRAME_BYTES_MAX = 16 << 20;
+
+/** Keys of one page of `query`. */
+export const QUERY_PAGE_MAX = 1_000;

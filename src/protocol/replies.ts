@@ -1,0 +1,217 @@
+/**
+ * What the table and the nodes say to clients. A server frame is a msgpack array of messages, each
+ * a positional array `[kind, …]`. Replies are structures and codes, never texts: they are stored in
+ * the replicated table.
+ */
+import type { ErrorNumber } from "../errors.js";
+import type { LockMode } from "./commands.js";
+
+export const MESSAGE = {
+  hello: 1,
+  attached: 2,
+  reply: 3,
+  outcome: 4,
+  pulse: 5,
+  recalled: 6,
+  ended: 7,
+  answer: 8,
+  leader: 9,
+  move: 10,
+} as const;
+
+/** Status of a reply or outcome; numbers from 16 on are `ERROR_NUMBERS`. */
+export const STATUS = { ok: 0, granted: 1, queued: 2, released: 3, notReleased: 4 } as const;
+
+/** Why something is not held (any more). On the wire the number. */
+export const END_REASON = {
+  unknown: 0,
+  released: 1,
+  expired: 2,
+  closed: 3,
+  cancelled: 4,
+  maxHold: 5,
+  revoked: 6,
+  stolen: 7,
+} as const;
+export type EndReason = (typeof END_REASON)[keyof typeof END_REASON];
+
+export const BLOCKED_BY = { holds: 0, waiters: 1, closing: 2 } as const;
+export type BlockedBy = (typeof BLOCKED_BY)[keyof typeof BLOCKED_BY];
+
+/** One of those who stand in the way, at most a few. On the wire `[sessionName, key, mode, token]`. */
+export interface Blocker {
+  readonly sessionName: string;
+  readonly key: string;
+  readonly mode: LockMode;
+  /** 0 when it waits itself. */
+  readonly token: number;
+}
+
+/**
+ * The result of one sequenced command. `stamp` is that of the entry that executed it, and stays so
+ * when the stored reply is given again.
+ */
+export type Result =
+  | { readonly status: typeof STATUS.ok }
+  | { readonly status: typeof STATUS.granted; readonly token: number }
+  | { readonly status: typeof STATUS.queued }
+  | { readonly status: typeof STATUS.released }
+  | { readonly status: typeof STATUS.notReleased; readonly reason: EndReason }
+  | {
+      readonly status: ErrorNumber;
+      readonly blockedBy?: BlockedBy;
+      readonly blockers?: readonly Blocker[];
+    };
+
+/** `[3, sequence, stamp, status, …]`: answer of the entry that executed the sequence. */
+export interface Reply {
+  readonly kind: typeof MESSAGE.reply;
+  readonly sequence: number;
+  readonly stamp: number;
+  readonly result: Result;
+}
+
+/** `[4, sequence, stamp, status, …]`: how a queued acquire ended, pushed when it did. */
+export interface Outcome {
+  readonly kind: typeof MESSAGE.outcome;
+  readonly sequence: number;
+  readonly stamp: number;
+  readonly result: Result;
+}
+
+/** `[5, number, stamp]`: a keepalive was applied. */
+export interface Pulse {
+  readonly kind: typeof MESSAGE.pulse;
+  readonly number: number;
+  readonly stamp: number;
+}
+
+/** What became of a sequence. On the wire `[sequence, state, …]`. */
+export const RECALL_STATE = { unseen: 0, queued: 1, done: 2, dropped: 3 } as const;
+export type RecalledSequence =
+  | { readonly sequence: number; readonly state: typeof RECALL_STATE.unseen }
+  | { readonly sequence: number; readonly state: typeof RECALL_STATE.queued }
+  | { readonly sequence: number; readonly state: typeof RECALL_STATE.dropped }
+  | {
+      readonly sequence: number;
+      readonly state: typeof RECALL_STATE.done;
+      readonly stamp: number;
+      readonly result: Result;
+    };
+
+/** On the wire `[token, held, reason]`. */
+export interface RecalledToken {
+  readonly token: number;
+  readonly held: boolean;
+  /** Meaningless while held. */
+  readonly reason: EndReason;
+}
+
+/** `[6, number, stamp, sequences, tokens]` */
+export interface Recalled {
+  readonly kind: typeof MESSAGE.recalled;
+  readonly number: number;
+  readonly stamp: number;
+  readonly sequences: readonly RecalledSequence[];
+  readonly tokens: readonly RecalledToken[];
+}
+
+/** `[7, session, reason]`: the session is no more. The connection may be used to open another. */
+export interface SessionEnded {
+  readonly kind: typeof MESSAGE.ended;
+  readonly session: number;
+  readonly reason: EndReason;
+}
+
+/** Everything the table addresses to a session. */
+export type SessionMessage = Reply | Outcome | Pulse | Recalled | SessionEnded;
+
+/**
+ * `[2, attempt, 0, session, epoch, highestSequence, stamp, ttlMs]`, or `[2, attempt, error]`.
+ * Answer to open and resume, given by the node that applied it to the connection that asked.
+ */
+export interface Attached {
+  readonly kind: typeof MESSAGE.attached;
+  /** Not on the wire: it finds the connection that asked. */
+  readonly nonce: string;
+  readonly attempt: number;
+  /** `STATUS.ok`, or the error's number: `SESSION_EXPIRED`, `FORBIDDEN` (wrong nonce), … */
+  readonly status: typeof STATUS.ok | ErrorNumber;
+  readonly session: number;
+  readonly epoch: number;
+  /** The highest sequence that was executed in this session; 0 for a fresh one. */
+  readonly highestSequence: number;
+  readonly stamp: number;
+  readonly ttlMs: number;
+}
+
+/** One node as clients may know it. On the wire `[id, endpoint]`. */
+export interface NodeEndpoint {
+  readonly id: number;
+  readonly endpoint: string;
+}
+
+/** `[1, version, clusterId, nodeId, leaderId, endpoints, frameBytesMax]`: first message of a node. */
+export interface Hello {
+  readonly kind: typeof MESSAGE.hello;
+  readonly version: number;
+  readonly clusterId: string;
+  readonly nodeId: number;
+  /** 0 while unknown. */
+  readonly leaderId: number;
+  readonly endpoints: readonly NodeEndpoint[];
+  readonly frameBytesMax: number;
+}
+
+/** `[8, id, error | 0, payload]`: answer to a read. */
+export interface Answer {
+  readonly kind: typeof MESSAGE.answer;
+  readonly id: number;
+  readonly status: typeof STATUS.ok | ErrorNumber;
+  /** Plain data, packed with msgpackr. */
+  readonly payload: unknown;
+}
+
+/** `[9, leaderId, endpoints]`: the leader changed; purely a hint. 0: none is known. */
+export interface LeaderNotice {
+  readonly kind: typeof MESSAGE.leader;
+  readonly leaderId: number;
+  readonly endpoints: readonly NodeEndpoint[];
+}
+
+/** `[10]`: this node cannot serve now; go to another. */
+export interface MoveNotice {
+  readonly kind: typeof MESSAGE.move;
+}
+
+export type ServerMessage = Hello | Attached | SessionMessage | Answer | LeaderNotice | MoveNotice;
+
+/** Payload of `inspect`. Ages in cluster time. */
+export interface KeyView {
+  readonly key: string;
+  readonly holds: readonly HoldView[];
+  readonly waiters: readonly WaiterView[];
+}
+export interface HoldView {
+  readonly token: number;
+  readonly mode: LockMode;
+  readonly session: number;
+  readonly sessionName: string;
+  readonly owner: number;
+  readonly heldMs: number;
+  /** Cluster milliseconds until the lease of its session ends. */
+  readonly leaseMs: number;
+}
+export interface WaiterView {
+  readonly mode: LockMode;
+  readonly session: number;
+  readonly sessionName: string;
+  readonly owner: number;
+  readonly sequence: number;
+  readonly waitingMs: number;
+}
+/** Payload of `query`. `next`: give it as `after` to get the next page; null at the end. */
+export interface KeysView {
+  readonly keys: readonly KeyView[];
+  readonly next: string | null;
+}

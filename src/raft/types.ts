@@ -1,0 +1,206 @@
+/**
+ * The contract of the consensus core: what goes in (`Input`), what comes out (`Effects`), and the
+ * messages between nodes. Names are those of the Raft paper (Ongaro and Ousterhout, 2014) and of
+ * Ongaro's thesis. This file holds types only; it must never import from another room.
+ */
+
+/** A node's number, 1 … 2^32 − 1, given once and for ever. */
+export type NodeId = number;
+
+/** `command`: bytes the core never looks into. `noop`: the first entry of a term. */
+export type EntryKind = "noop" | "command" | "configuration";
+
+export interface Entry {
+  readonly index: number;
+  readonly term: number;
+  readonly kind: EntryKind;
+  /** Encoded once, by whoever proposed it; the same bytes go to every peer and to disk. */
+  readonly data: Uint8Array;
+}
+
+/** Who decides. While `outgoing` is not empty the configuration is joint (thesis, 4.3). */
+export interface Configuration {
+  readonly voters: readonly NodeId[];
+  readonly outgoing: readonly NodeId[];
+  readonly learners: readonly NodeId[];
+}
+
+/** What a node must remember across restarts besides its log. `vote` 0 means none in this term. */
+export interface HardState {
+  readonly term: number;
+  readonly vote: NodeId;
+}
+
+export type Role = "follower" | "preCandidate" | "candidate" | "leader";
+
+interface MessageBase {
+  readonly from: NodeId;
+  readonly to: NodeId;
+  /** The sender's term; of a pre-vote the term it would stand for. */
+  readonly term: number;
+  /**
+   * The epoch of the requester's outgoing connection. A reply repeats the epoch of its request,
+   * so that an answer to something sent on an earlier connection is recognised and dropped.
+   */
+  readonly epoch: number;
+}
+
+export interface VoteRequest extends MessageBase {
+  readonly type: "preVote" | "vote";
+  readonly lastLogIndex: number;
+  readonly lastLogTerm: number;
+}
+
+export interface VoteReply extends MessageBase {
+  readonly type: "preVoteReply" | "voteReply";
+  readonly granted: boolean;
+}
+
+export interface AppendRequest extends MessageBase {
+  readonly type: "append";
+  readonly prevLogIndex: number;
+  readonly prevLogTerm: number;
+  readonly commitIndex: number;
+  readonly entries: readonly Entry[];
+}
+
+export interface AppendReply extends MessageBase {
+  readonly type: "appendReply";
+  readonly success: boolean;
+  /** On success: the index up to which the follower's log is durable and matches. Else 0. */
+  readonly matchIndex: number;
+  /** On refusal: the `prevLogIndex` that was refused. Else 0. */
+  readonly rejectedIndex: number;
+  /** On refusal: the largest (index, term) at which the follower's log may still match. Else 0. */
+  readonly hintIndex: number;
+  readonly hintTerm: number;
+}
+
+/** Proof of life, and the commit index when no append carries it; never more than `matchIndex`. */
+export interface Heartbeat extends MessageBase {
+  readonly type: "heartbeat";
+  readonly commitIndex: number;
+  /** Rises with every broadcast of a term; a reply repeats it (check-quorum, later read index). */
+  readonly round: number;
+}
+
+export interface HeartbeatReply extends MessageBase {
+  readonly type: "heartbeatReply";
+  readonly round: number;
+}
+
+export type Message =
+  | VoteRequest
+  | VoteReply
+  | AppendRequest
+  | AppendReply
+  | Heartbeat
+  | HeartbeatReply;
+
+export type Input =
+  | { readonly type: "message"; readonly message: Message }
+  /** One entry. `id` is the caller's, repeated in `accepted` or `refused`. */
+  | { readonly type: "propose"; readonly id: number; readonly data: Uint8Array }
+  /** `nowMs`: monotonic milliseconds; never falls. */
+  | { readonly type: "tick"; readonly nowMs: number }
+  /** Everything handed out as a write with a sequence up to `seq` is durable. */
+  | { readonly type: "persisted"; readonly seq: number }
+  | { readonly type: "applied"; readonly index: number }
+  /** An outgoing connection to `peer` stands; `epoch` rises with every new one. */
+  | { readonly type: "peerUp"; readonly peer: NodeId; readonly epoch: number }
+  /**
+   * The outgoing connection ended. `closed`: the other process closed it (FIN, RST), which means
+   * that it is gone, as against a link that fell silent.
+   */
+  | {
+      readonly type: "peerDown";
+      readonly peer: NodeId;
+      readonly epoch: number;
+      readonly closed: boolean;
+    };
+
+/** One atomic record of the log: all of it becomes durable or none of it. */
+export interface Write {
+  /** Process-wide and rising, so that an entry written again is never confused with its forerunner. */
+  readonly seq: number;
+  readonly hardState: HardState | undefined;
+  /** Entries from this index on are removed before `entries` are appended. */
+  readonly truncateFrom: number | undefined;
+  readonly entries: readonly Entry[];
+}
+
+/** A message that may leave only when the write `seq` is durable. */
+export interface DeferredMessage {
+  readonly seq: number;
+  readonly message: Message;
+}
+
+export type RefusalReason = "notLeader" | "busy";
+
+export interface Refusal {
+  readonly id: number;
+  readonly reason: RefusalReason;
+}
+
+export interface RoleChange {
+  readonly role: Role;
+  readonly term: number;
+  /** 0 while unknown. */
+  readonly leader: NodeId;
+}
+
+/**
+ * What is to be done now. The caller's duties, in this order:
+ * 1. hand `write` to the log (writes become durable in the order they are handed over);
+ * 2. send `sendNow`; disk and network run side by side;
+ * 3. keep each of `sendAfter` until its `seq` is durable, then send it;
+ * 4. apply every entry up to `applyTo`, then answer with `applied`;
+ * 5. answer `accepted` and `refused` proposals, take note of `roleChange`;
+ * 6. arm one timer for `nextDeadlineMs` and answer it with `tick`.
+ */
+export interface Effects {
+  readonly sendNow: readonly Message[];
+  readonly write: Write | undefined;
+  readonly sendAfter: readonly DeferredMessage[];
+  readonly applyTo: number;
+  readonly accepted: readonly {
+    readonly id: number;
+    readonly index: number;
+    readonly term: number;
+  }[];
+  readonly refused: readonly Refusal[];
+  readonly roleChange: RoleChange | undefined;
+  readonly nextDeadlineMs: number;
+}
+
+export interface RaftConfig {
+  readonly id: NodeId;
+  /** The least time without a leader before a node stands for election; drawn from [1, 2) times it. */
+  readonly electionTimeoutMs: number;
+  readonly heartbeatIntervalMs: number;
+  /** Longest delay before a pre-vote after the leader's process closed its connection. */
+  readonly closedPeerDelayMs: number;
+  /** Proposals are refused as `busy` while so many bytes of entries are not committed. */
+  readonly uncommittedBytesMax: number;
+  /** Limits of what is sent to one peer and not yet acknowledged. */
+  readonly inflightBytesMax: number;
+  readonly inflightMessagesMax: number;
+  /** A single append carries at most so many bytes (at least one entry). */
+  readonly appendBytesMax: number;
+}
+
+/** What the log on disk held when the process started. */
+export interface Boot {
+  readonly hardState: HardState;
+  /** The entry before the first of `entries`; 0, 0 for a log from its beginning. */
+  readonly baseIndex: number;
+  readonly baseTerm: number;
+  readonly entries: readonly Entry[];
+  /** The configuration in force at `baseIndex`. */
+  readonly configuration: Configuration;
+  /** The largest write sequence the log has seen; the core goes on after it. */
+  readonly lastSeq: number;
+}
+
+/** Returns a number in [0, 1). Seeded: the same seed gives the same run. */
+export type Random = () => number;

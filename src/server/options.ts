@@ -1,0 +1,76 @@
+/**
+ * The options of one node: one interface with a line per field, one frozen object of defaults.
+ */
+import type { Logger } from "./ports.js";
+
+export interface HostPort {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface NodeOptions {
+  /** This node's number, 1 … 2^32 − 1, for ever. */
+  readonly id: number;
+  /** Belongs to this node alone; created when missing. */
+  readonly dataDirectory: string;
+  /** Where clients connect. Port 0 picks a free one. */
+  readonly listen: HostPort;
+  /** What clients are told to connect to. Default: `ws://` and `listen`. */
+  readonly advertise?: string;
+  /** Where peers connect. */
+  readonly peerListen: HostPort;
+  /** All members with the address each listens on for peers; the same on every node. */
+  readonly initialCluster: readonly { readonly id: number; readonly address: HostPort }[];
+  /** Where *this* node dials a peer instead (proxies, NAT). */
+  readonly peerAddresses?: ReadonlyMap<number, HostPort>;
+  /** Makes clusters with equal members different ones. Default "holdfast". */
+  readonly clusterName?: string;
+  /** Listening beyond loopback without TLS and authentication. Default false. */
+  readonly insecure?: boolean;
+  readonly tuning?: Partial<NodeTuning>;
+  readonly log?: Logger;
+}
+
+export interface NodeTuning {
+  readonly electionTimeoutMs: number;
+  readonly heartbeatIntervalMs: number;
+  readonly closedPeerDelayMs: number;
+  readonly uncommittedBytesMax: number;
+  readonly inflightBytesMax: number;
+  readonly inflightMessagesMax: number;
+  readonly appendBytesMax: number;
+  /** Entries proposed and not committed, beyond which commands wait to be batched. */
+  readonly pipelineEntriesMax: number;
+  /** Bytes of commands collected for one entry. */
+  readonly batchBytesMax: number;
+  /** Entries applied in one slice of the loop. */
+  readonly applySliceEntriesMax: number;
+  readonly segmentBytes: number;
+}
+
+export const NODE_TUNING_DEFAULTS: NodeTuning = Object.freeze({
+  electionTimeoutMs: 600,
+  heartbeatIntervalMs: 100,
+  closedPeerDelayMs: 50,
+  uncommittedBytesMax: 32 << 20,
+  inflightBytesMax: 8 << 20,
+  inflightMessagesMax: 64,
+  appendBytesMax: 1 << 20,
+  pipelineEntriesMax: 4,
+  batchBytesMax: 1 << 20,
+  applySliceEntriesMax: 256,
+  segmentBytes: 16 << 20,
+});
+
+/** A node that runs in this process. */
+export interface RunningNode {
+  readonly id: number;
+  readonly endpoint: string;
+  /** The port clients connect to, once known. */
+  readonly clientPort: number;
+  readonly peerPort: number;
+  /** Resolves when the node ended: with the error that ended it, or undefined after `stop`. */
+  readonly ended: Promise<Error | undefined>;
+  /** Finishes what is under way, tells clients to go elsewhere, closes the files. */
+  stop(): Promise<void>;
+}

@@ -1,0 +1,50 @@
+/**
+ * The port between the driver and the durable log. Two implementations: segmented files
+ * (`openFileLog`) and memory; one contract suite runs against both.
+ *
+ * One ordered stream of records, one writer, one write in flight. Records handed over while a write
+ * is in flight become one next write. A failed write or sync is final: it is reported once and the
+ * store accepts nothing more; nobody retries it.
+ */
+import type { Entry, HardState, Write } from "../raft/index.js";
+
+/** What the log held when it was opened. */
+export interface LogBoot {
+  readonly hardState: HardState;
+  /** The entry before the first of `entries`; 0, 0 for a log that begins at the beginning. */
+  readonly baseIndex: number;
+  readonly baseTerm: number;
+  readonly entries: readonly Entry[];
+  /** The largest sequence found. */
+  readonly lastSeq: number;
+}
+
+export interface LogEvents {
+  /** Everything appended with a sequence up to `seq` is durable. Sequences only rise. */
+  onDurable(seq: number): void;
+  /** Called at most once. The node must stop. */
+  onFailure(error: Error): void;
+}
+
+export interface LogStore {
+  readonly boot: LogBoot;
+  /** Must be called once, before the first `append`. */
+  start(events: LogEvents): void;
+  /** Takes the record over. Never throws, never blocks. Sequences must rise. */
+  append(write: Write): void;
+  /** Moves the durable mark up to what is durable now and syncs it: before a vote is answered. */
+  syncMark(): Promise<void>;
+  /** Bytes handed over and not yet durable. */
+  readonly pendingBytes: number;
+  /** Waits for what was handed over, then closes the files. */
+  close(): Promise<void>;
+}
+
+/** Who this directory belongs to, for ever. */
+export interface NodeIdentity {
+  readonly nodeId: number;
+  /** 128 bits, lower-case hex. */
+  readonly clusterId: string;
+  /** Rises by one with every start of the process on this directory. */
+  readonly incarnation: number;
+}
