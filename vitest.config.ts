@@ -5,5 +5,18 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    reporters: process.env["CI"]
+      ? ["default", ["json", { outputFile: "coverage/test-results.json" }]]
+      : ["default"],
+    coverage: {
+      provider: "v8",
+      include: ["src/**/*.ts"],
+      reportsDirectory: "coverage/report",
+      thresholds: {
+        "src/raft/**": { lines: 90, branches: 85 },
+        "src/lockfsm/**": { lines: 90, branches: 85 },
+        "src/protocol/**": { lines: 90, branches: 85 },
+      },
+    },
   },
 });
