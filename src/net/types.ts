@@ -81,6 +81,8 @@ export interface GatewayEvents {
   onCommand(connection: ClientConnection, command: SessionCommand, bytes: Uint8Array): void;
   onQuery(connection: ClientConnection, query: Query): void;
   onClosed(connection: ClientConnection): void;
+  /** A client broke the protocol and was sent away, or one could not be accepted. For the log. */
+  onRefused?(reason: string): void;
 }
 
 /** One answer of the HTTP pages that share the client port. */

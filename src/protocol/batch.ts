@@ -5,8 +5,8 @@
  * record  = session u64, epoch u32, length u32, command bytes
  *
  * A follower forwards records; the leader puts the records of many nodes behind one stamp without
- * looking into them. `stamp` is the cluster clock, `wallMs` the leader's wall clock for display (and
- * for the first token of a new cluster). An entry without records only carries time.
+ * looking into them. `stamp` is the cluster clock, `wallMs` the leader's wall clock for display
+ * (and for the first token of a new cluster). An entry without records only carries time.
  */
 import { assert } from "../assert.js";
 
@@ -30,7 +30,7 @@ export interface CommandRecord {
 
 const TWO_32 = 2 ** 32;
 
-/** Writes one record at `offset`; the caller made room for the header and `bytes`. Returns its end. */
+/** Writes one record at `offset`; the caller made room for it. Returns its end. */
 export function writeRecord(
   target: Uint8Array,
   view: DataView,
@@ -57,17 +57,36 @@ export function encodeBatch(
   let length = BATCH_HEADER_BYTES;
   for (const chunk of chunks) length += chunk.length;
   const bytes = new Uint8Array(length);
-  const view = new DataView(bytes.buffer);
-  bytes[0] = BATCH_VERSION;
-  writeUint64(view, 1, stamp);
-  writeUint64(view, 9, wallMs);
-  view.setUint32(17, count);
+  writeBatchHeader(new DataView(bytes.buffer), stamp, wallMs, count);
   let offset = BATCH_HEADER_BYTES;
   for (const chunk of chunks) {
     bytes.set(chunk, offset);
     offset += chunk.length;
   }
   return bytes;
+}
+
+/** For whoever lays out an entry itself, so that its records are copied only once. */
+export function writeBatchHeader(
+  view: DataView,
+  stamp: number,
+  wallMs: number,
+  count: number,
+): void {
+  view.setUint8(0, BATCH_VERSION);
+  writeUint64(view, 1, stamp);
+  writeUint64(view, 9, wallMs);
+  view.setUint32(17, count);
+}
+
+/** Whether `bytes` are whole records, one behind the other, as far as their lengths tell. */
+export function areWholeRecords(bytes: Uint8Array): boolean {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let at = 0;
+  while (at + RECORD_HEADER_BYTES <= bytes.length) {
+    at += RECORD_HEADER_BYTES + view.getUint32(at + 12);
+  }
+  return at === bytes.length;
 }
 
 /** Reads the header of an entry's bytes. Entries were made by a node, so damage is an invariant. */

@@ -1,4 +1,4 @@
-/** Limits of the protocol. Exceeding one is `INVALID_ARGUMENT` or closes the connection, by name. */
+/** Limits of the protocol. Exceeding one is `INVALID_ARGUMENT` or ends the connection, by name. */
 
 export const PROTOCOL_VERSION = 1;
 export const SUBPROTOCOL = "holdfast.v1";
@@ -11,6 +11,8 @@ export const ITEMS_MAX = 16;
 export const SESSION_NAME_BYTES_MAX = 256;
 export const METADATA_BYTES_MAX = 1_024;
 export const NONCE_BYTES = 16;
+/** The highest attempt of an open or resume: epochs are 32 bits wide in a batch. */
+export const ATTEMPT_MAX = 2 ** 32 - 1;
 
 export const TTL_MS_MIN = 1_000;
 export const TTL_MS_MAX = 600_000;
@@ -30,6 +32,8 @@ export const WAITERS_MAX = 100_000;
 export const CLIENT_FRAME_BYTES_MAX = 1 << 20;
 /** Requests of one client frame. */
 export const CLIENT_FRAME_REQUESTS_MAX = 16_384;
+/** The largest frame that a client reads. */
+export const SERVER_FRAME_BYTES_MAX = 16 << 20;
 export const PEER_FRAME_BYTES_MAX = 16 << 20;
 
 /** Keys of one page of `query`. */

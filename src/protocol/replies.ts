@@ -38,7 +38,7 @@ export type EndReason = (typeof END_REASON)[keyof typeof END_REASON];
 export const BLOCKED_BY = { holds: 0, waiters: 1, closing: 2 } as const;
 export type BlockedBy = (typeof BLOCKED_BY)[keyof typeof BLOCKED_BY];
 
-/** One of those who stand in the way, at most a few. On the wire `[sessionName, key, mode, token]`. */
+/** One of those in the way; a few are named. On the wire `[sessionName, key, mode, token]`. */
 export interface Blocker {
   readonly sessionName: string;
   readonly key: string;
@@ -49,7 +49,8 @@ export interface Blocker {
 
 /**
  * The result of one sequenced command. `stamp` is that of the entry that executed it, and stays so
- * when the stored reply is given again.
+ * when the stored reply is given again. Stamp 0: the node itself refused the command (`BUSY`,
+ * `INVALID_ARGUMENT`); no entry executed it, nothing is stored, and it proves nothing of the lease.
  */
 export type Result =
   | { readonly status: typeof STATUS.ok }
@@ -151,7 +152,7 @@ export interface NodeEndpoint {
   readonly endpoint: string;
 }
 
-/** `[1, version, clusterId, nodeId, leaderId, endpoints, frameBytesMax]`: first message of a node. */
+/** `[1, version, clusterId, nodeId, leaderId, endpoints, frameBytesMax]`: said first. */
 export interface Hello {
   readonly kind: typeof MESSAGE.hello;
   readonly version: number;
@@ -168,7 +169,7 @@ export interface Answer {
   readonly kind: typeof MESSAGE.answer;
   readonly id: number;
   readonly status: typeof STATUS.ok | ErrorNumber;
-  /** Plain data, packed with msgpackr. */
+  /** Plain data, packed with msgpackr; details or null beside an error. */
   readonly payload: unknown;
 }
 
@@ -191,6 +192,8 @@ export interface KeyView {
   readonly key: string;
   readonly holds: readonly HoldView[];
   readonly waiters: readonly WaiterView[];
+  /** How many there really are; present only where the lists above were cut short. */
+  readonly truncated?: { readonly holds: number; readonly waiters: number };
 }
 export interface HoldView {
   readonly token: number;

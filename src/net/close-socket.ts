@@ -1,0 +1,39 @@
+/**
+ * Ending a WebSocket with a reason, for certain. The close handshake is a courtesy: it needs the
+ * other side to read and to answer, so it gets a moment and then the socket is destroyed.
+ */
+import { WebSocket } from "ws";
+
+/** A close frame carries at most so many bytes of reason. */
+const CLOSE_REASON_BYTES_MAX = 123;
+
+/** Sends a close frame; destroys the socket unless it is closed within `graceMs`. */
+export function closeSocket(
+  socket: WebSocket,
+  code: number,
+  reason: string,
+  graceMs: number,
+): void {
+  if (socket.readyState === WebSocket.OPEN) socket.close(code, shortReason(reason));
+  limitClosing(socket, graceMs);
+}
+
+/** Destroys a socket that is closing unless it is closed within `graceMs`. */
+export function limitClosing(socket: WebSocket, graceMs: number): void {
+  if (socket.readyState === WebSocket.CLOSED) return;
+  if (socket.readyState === WebSocket.CONNECTING) {
+    socket.terminate();
+    return;
+  }
+  const timer = setTimeout(() => socket.terminate(), graceMs);
+  socket.once("close", () => clearTimeout(timer));
+}
+
+/** `reason` cut to what a close frame can carry, never inside a character. */
+export function shortReason(reason: string): string {
+  const bytes = Buffer.from(reason);
+  if (bytes.length <= CLOSE_REASON_BYTES_MAX) return reason;
+  let end = CLOSE_REASON_BYTES_MAX;
+  while (end > 0 && ((bytes[end] as number) & 0xc0) === 0x80) end -= 1;
+  return bytes.toString("utf8", 0, end);
+}

@@ -1,0 +1,141 @@
+/**
+ * Bytes from a node to messages, at the client. Everything but the payload of an answer is read in
+ * place by the canonical reader of `protocol`: replies come by the ten thousand a second, and what
+ * is read position by position needs no second look at its types.
+ *
+ * A newer node may say more than this client knows: kinds of message that are unknown, and
+ * positions behind the known ones, are passed over, checked for nothing but their form.
+ */
+import {
+  type Answer,
+  type Attached,
+  type Hello,
+  MESSAGE,
+  ProtocolError,
+  type Recalled,
+  SERVER_FRAME_BYTES_MAX,
+  type ServerMessage,
+  STATUS,
+} from "../../protocol/index.js";
+import { MessageReader } from "./message-reader.js";
+import { unpackPayload } from "./payload.js";
+
+/** What is told with a refusal to attach, beside the attempt and the error. */
+const NOT_ATTACHED = Object.freeze({
+  kind: MESSAGE.attached,
+  nonce: "",
+  session: 0,
+  epoch: 0,
+  highestSequence: 0,
+  stamp: 0,
+  ttlMs: 0,
+});
+
+/**
+ * The messages of one frame, in order.
+ * @throws {ProtocolError} when no correct node says this; the connection is of no use any more
+ */
+export function decodeServerFrame(frame: Uint8Array): ServerMessage[] {
+  if (frame.length > SERVER_FRAME_BYTES_MAX) {
+    throw new ProtocolError(`a frame of ${frame.length} bytes`, 0);
+  }
+  const reader = new MessageReader(frame);
+  const messages: ServerMessage[] = [];
+  for (let left = reader.frameHeader(); left > 0; left--) {
+    const message = readMessage(reader);
+    if (message !== undefined) messages.push(message);
+  }
+  if (!reader.isAtEnd) reader.fail("bytes behind the last message");
+  return messages;
+}
+
+/** The next message, or `undefined` for one of a kind that this client does not know. */
+function readMessage(reader: MessageReader): ServerMessage | undefined {
+  const count = reader.positions(1);
+  const kind = reader.uint();
+  switch (kind) {
+    case MESSAGE.reply:
+    case MESSAGE.outcome: {
+      reader.need(count, 4);
+      const sequence = reader.uint();
+      const stamp = reader.uint();
+      return { kind, sequence, stamp, result: reader.result(count - 3) };
+    }
+    case MESSAGE.pulse: {
+      reader.need(count, 3);
+      const number = reader.uint();
+      return { kind, number, stamp: reader.last(reader.uint(), count - 3) };
+    }
+    case MESSAGE.attached:
+      return readAttached(reader, count);
+    case MESSAGE.recalled:
+      return readRecalled(reader, count);
+    case MESSAGE.ended: {
+      reader.need(count, 3);
+      const session = reader.uint();
+      return { kind, session, reason: reader.last(reader.endReason(), count - 3) };
+    }
+    case MESSAGE.answer:
+      return readAnswer(reader, count);
+    case MESSAGE.hello:
+      return readHello(reader, count);
+    case MESSAGE.leader: {
+      reader.need(count, 3);
+      const leaderId = reader.uint();
+      return { kind, leaderId, endpoints: reader.last(reader.endpoints(), count - 3) };
+    }
+    case MESSAGE.move:
+      return reader.last({ kind }, count - 1);
+    default:
+      return reader.last(undefined, count - 1);
+  }
+}
+
+function readAttached(reader: MessageReader, count: number): Attached {
+  reader.need(count, 3);
+  const kind = MESSAGE.attached;
+  const attempt = reader.uint();
+  const status = reader.okOrError();
+  if (status !== STATUS.ok) {
+    reader.passOver(count - 3);
+    return { ...NOT_ATTACHED, attempt, status };
+  }
+  reader.need(count, 8);
+  const session = reader.uint();
+  const epoch = reader.uint();
+  const highestSequence = reader.uint();
+  const stamp = reader.uint();
+  const ttlMs = reader.last(reader.uint(), count - 8);
+  return { kind, nonce: "", attempt, status, session, epoch, highestSequence, stamp, ttlMs };
+}
+
+function readRecalled(reader: MessageReader, count: number): Recalled {
+  reader.need(count, 5);
+  const number = reader.uint();
+  const stamp = reader.uint();
+  const sequences = reader.recalledSequences();
+  const tokens = reader.last(reader.recalledTokens(), count - 5);
+  return { kind: MESSAGE.recalled, number, stamp, sequences, tokens };
+}
+
+function readAnswer(reader: MessageReader, count: number): Answer {
+  reader.need(count, 4);
+  const id = reader.uint();
+  const status = reader.okOrError();
+  const start = reader.at;
+  reader.passOver(1);
+  const payload = unpackPayload(reader.bytes.subarray(start, reader.at));
+  return reader.last({ kind: MESSAGE.answer, id, status, payload }, count - 4);
+}
+
+function readHello(reader: MessageReader, count: number): Hello {
+  reader.need(count, 7);
+  const version = reader.uint();
+  const clusterId = reader.string();
+  const nodeId = reader.uint();
+  const leaderId = reader.uint();
+  const endpoints = reader.endpoints();
+  const frameBytesMax = reader.last(reader.uint(), count - 7);
+  const kind = MESSAGE.hello;
+  return { kind, version, clusterId, nodeId, leaderId, endpoints, frameBytesMax };
+}

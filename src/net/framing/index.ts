@@ -1,0 +1,2 @@
+export { decodeServerFrame } from "./decode-server-frame.js";
+export { packPayload, unpackPayload } from "./payload.js";

@@ -1,0 +1,160 @@
+/**
+ * One client's connection. What is said to the client in a turn is encoded at once into one frame,
+ * borrowed from a pool, which leaves at `flush`. An idle connection owns no buffer.
+ */
+import { type ServerMessage, Writer, writeServerMessage } from "../protocol/index.js";
+import { closeSocket, limitClosing } from "./close-socket.js";
+import { packPayload } from "./framing/index.js";
+import type { GatewayTuning } from "./gateway-options.js";
+import type { GatewaySocket } from "./gateway-socket.js";
+import type { ClientConnection } from "./types.js";
+
+/** A frame that reached this size leaves before its turn ends; the next one follows it. */
+const FRAME_BYTES_SOFT_MAX = 256 << 10;
+const SLOTS_FREE_MAX = 32;
+const SEND_OPTIONS = { binary: true, compress: false, mask: false, fin: true } as const;
+
+/** The frame being filled. Not touched between `send` and its callback: `ws` makes no copy. */
+class FrameSlot {
+  readonly writer = new Writer(4 << 10);
+  count = 0;
+  /** For `ws.send`: one function per slot, not one per frame. */
+  readonly sent: () => void;
+
+  constructor(free: FrameSlot[]) {
+    this.sent = () => {
+      if (free.length < SLOTS_FREE_MAX) free.push(this);
+    };
+  }
+}
+
+/** What the connections of one gateway share. */
+export class Outbound {
+  readonly tuning: GatewayTuning;
+  readonly #free: FrameSlot[] = [];
+  /** Connections that were given something to say since the last flush. */
+  #touched: GatewayConnection[] = [];
+
+  constructor(tuning: GatewayTuning) {
+    this.tuning = tuning;
+  }
+
+  takeSlot(): FrameSlot {
+    const slot = this.#free.pop() ?? new FrameSlot(this.#free);
+    slot.writer.beginFrame();
+    slot.count = 0;
+    return slot;
+  }
+
+  touch(connection: GatewayConnection): void {
+    this.#touched.push(connection);
+  }
+
+  flush(): void {
+    const touched = this.#touched;
+    if (touched.length === 0) return;
+    this.#touched = [];
+    for (const connection of touched) connection.flush();
+  }
+}
+
+export class GatewayConnection implements ClientConnection {
+  readonly id: number;
+  attachEpoch = 0;
+  /** False from the moment either side began to close. Nothing is taken or said any more. */
+  isOpen = true;
+  /** The client asked for something sensible at least once. */
+  hasSpoken = false;
+  /** A session was attached at some time; commands before that are a breach of protocol. */
+  wasAttached = false;
+  /** Anything arrived since the last look at this connection. */
+  isHeard = true;
+  silentLooks = 0;
+  /** Pings and pongs since the last look. */
+  controlFrames = 0;
+  readonly #socket: GatewaySocket;
+  readonly #outbound: Outbound;
+  #session = 0;
+  #slot: FrameSlot | undefined;
+  #isTouched = false;
+
+  constructor(id: number, socket: GatewaySocket, outbound: Outbound) {
+    this.id = id;
+    this.#socket = socket;
+    this.#outbound = outbound;
+  }
+
+  get session(): number {
+    return this.#session;
+  }
+
+  set session(session: number) {
+    this.#session = session;
+    if (session !== 0) this.wasAttached = true;
+  }
+
+  send(message: ServerMessage): void {
+    if (!this.isOpen) return;
+    let slot = this.#slot;
+    if (slot === undefined) {
+      slot = this.#outbound.takeSlot();
+      this.#slot = slot;
+      if (!this.#isTouched) {
+        this.#isTouched = true;
+        this.#outbound.touch(this);
+      }
+    }
+    writeServerMessage(slot.writer, message, packPayload);
+    slot.count += 1;
+    if (slot.writer.length >= FRAME_BYTES_SOFT_MAX) this.#ship(slot);
+  }
+
+  /** Sends what was said so far, if anything. */
+  flush(): void {
+    this.#isTouched = false;
+    if (this.#slot !== undefined) this.#ship(this.#slot);
+  }
+
+  close(code: number, reason: string): void {
+    if (!this.isOpen) return;
+    if (this.#slot !== undefined) this.#ship(this.#slot);
+    this.leave();
+    closeSocket(this.#socket, code, reason, this.#outbound.tuning.closeGraceMs);
+  }
+
+  /** The other side, or a broken frame, began to end the connection. */
+  leave(): void {
+    this.isOpen = false;
+    const slot = this.#slot;
+    this.#slot = undefined;
+    slot?.sent();
+  }
+
+  /** As `leave`, with a limit on how long the end may take. */
+  leaveSoon(): void {
+    this.leave();
+    limitClosing(this.#socket, this.#outbound.tuning.closeGraceMs);
+  }
+
+  ping(): void {
+    this.#socket.ping();
+  }
+
+  pong(data: Buffer): void {
+    if (this.isOpen) this.#socket.pong(data);
+  }
+
+  /** For a client that is not there to read a close frame. */
+  cutOff(): void {
+    this.leave();
+    this.#socket.terminate();
+  }
+
+  #ship(slot: FrameSlot): void {
+    this.#slot = undefined;
+    slot.writer.endFrame(slot.count);
+    this.#socket.send(slot.writer.view(), SEND_OPTIONS, slot.sent);
+    const { bufferedBytesMax } = this.#outbound.tuning;
+    if (this.#socket.bufferedAmount > bufferedBytesMax) this.close(1013, "reads too slowly");
+  }
+}

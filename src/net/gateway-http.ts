@@ -1,0 +1,76 @@
+/**
+ * Plain HTTP on the client port: what to answer, and whom to let upgrade. Nothing here reads a
+ * request body or keeps state.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { SUBPROTOCOL } from "../protocol/index.js";
+import { pathOf } from "./listen.js";
+import type { HttpAnswer } from "./types.js";
+
+const CLIENT_PATH = "/v1";
+
+/** Limits on requests; a page of status is small and quick, or it is an attack. */
+export const HTTP_LIMITS = {
+  maxHeaderSize: 8 << 10,
+  headersTimeout: 10_000,
+  requestTimeout: 10_000,
+  keepAliveTimeout: 5_000,
+  connectionsCheckingInterval: 5_000,
+} as const;
+
+interface UpgradeRefusal {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Answers GET and HEAD by path. `pages` is the node's; an exception of it is not caught. */
+export function answerHttp(
+  request: IncomingMessage,
+  response: ServerResponse,
+  pages: (path: string) => HttpAnswer,
+): void {
+  const path = pathOf(request.url);
+  if (request.method !== "GET" && request.method !== "HEAD") {
+    response.setHeader("Allow", "GET, HEAD");
+    write(request, response, text(405, `${request.method} is not served here`));
+  } else if (path === CLIENT_PATH) {
+    response.setHeader("Upgrade", "websocket");
+    write(request, response, text(426, `${CLIENT_PATH} speaks WebSocket, ${SUBPROTOCOL}`));
+  } else {
+    write(request, response, pages(path));
+  }
+}
+
+/** Why this upgrade request is refused, or `undefined`. The rest of RFC 6455 is left to `ws`. */
+export function judgeUpgrade(
+  request: IncomingMessage,
+  allowedOrigins: readonly string[],
+): UpgradeRefusal | undefined {
+  const { origin } = request.headers;
+  if (pathOf(request.url) !== CLIENT_PATH) {
+    return { status: 404, text: `WebSocket clients connect to ${CLIENT_PATH}` };
+  }
+  // Every page a browser shows can connect to loopback; only the listed ones may take locks.
+  if (origin !== undefined && !allowedOrigins.includes(origin)) {
+    return { status: 403, text: "this origin is not in allowedOrigins" };
+  }
+  const offered = request.headers["sec-websocket-protocol"] ?? "";
+  if (!offered.split(",").some((name) => name.trim() === SUBPROTOCOL)) {
+    return { status: 400, text: `the subprotocol ${SUBPROTOCOL} is required` };
+  }
+  return undefined;
+}
+
+function text(status: number, line: string): HttpAnswer {
+  return { status, contentType: "text/plain; charset=utf-8", body: `${line}\n` };
+}
+
+function write(request: IncomingMessage, response: ServerResponse, answer: HttpAnswer): void {
+  response.writeHead(answer.status, {
+    "Content-Type": answer.contentType,
+    "Content-Length": Buffer.byteLength(answer.body),
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+  });
+  response.end(request.method === "HEAD" ? undefined : answer.body);
+}

@@ -1,0 +1,41 @@
+/**
+ * The options of the port that clients connect to: one line per field, one frozen object of
+ * defaults.
+ */
+import { CLIENT_FRAME_BYTES_MAX } from "../protocol/index.js";
+import type { ListenAddress } from "./listen.js";
+
+export interface GatewayOptions extends Partial<GatewayTuning> {
+  /** Where clients connect. Port 0 picks a free one. */
+  readonly listen: ListenAddress;
+}
+
+export interface GatewayTuning {
+  /** A larger frame of a client ends its connection with close code 1009. */
+  readonly frameBytesMax: number;
+  /** Client connections at a time; further ones are answered with HTTP status 503. */
+  readonly connectionsMax: number;
+  /** A client that asked for nothing within this time is sent away. */
+  readonly handshakeTimeoutMs: number;
+  /** A client not heard for one to two times this long is pinged; after four to five, cut off. */
+  readonly pingIntervalMs: number;
+  /** Pings and pongs that a client may send within one ping interval. */
+  readonly controlFramesMax: number;
+  /** A client with more bytes than this waiting to be sent reads too slowly and is cut off. */
+  readonly bufferedBytesMax: number;
+  /** Web pages that may connect, by origin. A request without an origin is no page. */
+  readonly allowedOrigins: readonly string[];
+  /** How long a close handshake may take. */
+  readonly closeGraceMs: number;
+}
+
+export const GATEWAY_DEFAULTS: GatewayTuning = Object.freeze({
+  frameBytesMax: CLIENT_FRAME_BYTES_MAX,
+  connectionsMax: 20_000,
+  handshakeTimeoutMs: 10_000,
+  pingIntervalMs: 10_000,
+  controlFramesMax: 1_000,
+  bufferedBytesMax: 8 << 20,
+  allowedOrigins: [],
+  closeGraceMs: 1_000,
+});

@@ -1,0 +1,133 @@
+/**
+ * What clients say, sorted: frames to requests, requests to the driver, refused values to coded
+ * answers, breaches of protocol to a close code and a reason. Nothing a client sends gets further
+ * than this, and nothing of it can throw; an exception of the driver's own passes through.
+ */
+import { ERROR_NUMBERS } from "../errors.js";
+import {
+  decodeFrame,
+  MESSAGE,
+  OP,
+  ProtocolError,
+  type Request,
+  type RequestSink,
+} from "../protocol/index.js";
+import type { GatewayConnection } from "./gateway-connection.js";
+import { ownBytes } from "./own-bytes.js";
+import type { GatewayEvents } from "./types.js";
+
+const { INVALID_ARGUMENT } = ERROR_NUMBERS;
+const NO_BYTES = new Uint8Array(0);
+
+export class GatewayRequests implements RequestSink {
+  readonly #events: GatewayEvents;
+  readonly #onFirstRequest: (connection: GatewayConnection) => void;
+  /** Whose frame is being read, and the node's own copy of it. */
+  #connection: GatewayConnection | undefined;
+  #frame: Uint8Array = NO_BYTES;
+  /** This room answered something itself, of which the driver does not know. */
+  #hasAnswered = false;
+
+  constructor(events: GatewayEvents, onFirstRequest: (connection: GatewayConnection) => void) {
+    this.#events = events;
+    this.#onFirstRequest = onFirstRequest;
+  }
+
+  read(connection: GatewayConnection, data: Uint8Array, isBinary: boolean): void {
+    if (!isBinary) {
+      this.breach(connection, 1003, "text frame: holdfast.v1 is binary");
+      return;
+    }
+    this.#connection = connection;
+    this.#frame = ownBytes(data);
+    try {
+      decodeFrame(this.#frame, this);
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error;
+      this.breach(connection, 1002, error.message);
+    } finally {
+      this.#connection = undefined;
+      this.#frame = NO_BYTES;
+    }
+    if (!this.#hasAnswered) return;
+    this.#hasAnswered = false;
+    connection.flush();
+  }
+
+  /** Closes the connection with a code and a reason, and tells the log. */
+  breach(connection: GatewayConnection, code: number, reason: string): void {
+    if (!connection.isOpen) return;
+    connection.close(code, reason);
+    this.#events.onRefused?.(`client connection ${connection.id} closed (${code}): ${reason}`);
+  }
+
+  request(request: Request, start: number, end: number): void {
+    const connection = this.#connection;
+    // Closed by a request before it in the same frame.
+    if (connection === undefined || !connection.isOpen) return;
+    switch (request.op) {
+      case OP.inspect:
+      case OP.query:
+        this.#spoke(connection);
+        this.#events.onQuery(connection, request);
+        return;
+      case OP.open:
+      case OP.resume:
+        this.#spoke(connection);
+        this.#events.onAttach(connection, request, this.#frame.subarray(start, end));
+        return;
+      default:
+        if (!this.#isAttached(connection)) return;
+        this.#events.onCommand(connection, request, this.#frame.subarray(start, end));
+    }
+  }
+
+  invalid(op: number, id: number, _reason: string): void {
+    const connection = this.#connection;
+    if (connection === undefined || !connection.isOpen) return;
+    this.#hasAnswered = true;
+    switch (op) {
+      case OP.inspect:
+      case OP.query: {
+        const kind = MESSAGE.answer;
+        connection.send({ kind, id, status: INVALID_ARGUMENT, payload: null });
+        return;
+      }
+      case OP.open:
+      case OP.resume:
+        connection.send({
+          kind: MESSAGE.attached,
+          nonce: "",
+          attempt: id,
+          status: INVALID_ARGUMENT,
+          session: 0,
+          epoch: 0,
+          highestSequence: 0,
+          stamp: 0,
+          ttlMs: 0,
+        });
+        return;
+      default: {
+        if (!this.#isAttached(connection)) return;
+        const result = { status: INVALID_ARGUMENT };
+        connection.send({ kind: MESSAGE.reply, sequence: id, stamp: 0, result });
+      }
+    }
+  }
+
+  /**
+   * Whether a command may pass. One that was on its way while its session ended is dropped: the
+   * `ended` notice already told the client what became of all its commands.
+   */
+  #isAttached(connection: GatewayConnection): boolean {
+    if (connection.session !== 0) return true;
+    if (!connection.wasAttached) this.breach(connection, 1008, "not attached");
+    return false;
+  }
+
+  #spoke(connection: GatewayConnection): void {
+    if (connection.hasSpoken) return;
+    connection.hasSpoken = true;
+    this.#onFirstRequest(connection);
+  }
+}

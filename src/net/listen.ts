@@ -1,0 +1,79 @@
+/**
+ * Taking and giving back a port, and refusing an upgrade with a plain HTTP answer. What goes wrong
+ * here is met by operators on their first day, so each failure is one line that names the address.
+ */
+import { type Server, STATUS_CODES } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { HoldfastError } from "../errors.js";
+
+/** Port 0 picks a free one. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+const CAUSES: Readonly<Record<string, string>> = {
+  EADDRINUSE: "the port is taken",
+  EACCES: "no permission for this port",
+  EADDRNOTAVAIL: "this machine does not have the address",
+  ENOTFOUND: "the host name is unknown",
+};
+
+/** Resolves to the port that was bound. Rejects with `UNAVAILABLE`, naming address and port. */
+export function listenOn(server: Server, address: ListenAddress): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const onError = (error: NodeJS.ErrnoException): void => {
+      server.off("listening", onListening);
+      const code = error.code ?? error.message;
+      const cause = CAUSES[code];
+      const why = cause === undefined ? code : `${cause} (${code})`;
+      const text = `cannot listen on ${formatAddress(address)}: ${why}`;
+      reject(new HoldfastError("UNAVAILABLE", text, { cause: error, details: { ...address } }));
+    };
+    const onListening = (): void => {
+      server.off("error", onError);
+      resolve((server.address() as AddressInfo).port);
+    };
+    server.once("error", onError);
+    server.once("listening", onListening);
+    server.listen(address.port, address.host);
+  });
+}
+
+/** Stops listening and resolves when the last connection is gone. A server never bound is closed. */
+export function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    if (!server.listening) {
+      resolve();
+      return;
+    }
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
+
+/** `host:port`, with brackets around IPv6. */
+export function formatAddress(address: ListenAddress): string {
+  const host = address.host.includes(":") ? `[${address.host}]` : address.host;
+  return `${host}:${address.port}`;
+}
+
+/** Answers an upgrade request with an HTTP error and a line of text, and ends the connection. */
+export function refuseUpgrade(socket: Duplex, status: number, text: string): void {
+  socket.on("error", () => socket.destroy());
+  socket.once("finish", () => socket.destroy());
+  const body = `${text}\n`;
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n` +
+      "Content-Type: text/plain; charset=utf-8\r\n" +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}
+
+/** The path of a request target, without its query. */
+export function pathOf(target: string | undefined): string {
+  if (target === undefined) return "/";
+  const query = target.indexOf("?");
+  return query === -1 ? target : target.slice(0, query);
+}

@@ -1,0 +1,60 @@
+/**
+ * The layout of what travels on a peer link; the encoder and the decoder share these numbers.
+ *
+ * frame   = message × n, one WebSocket message
+ * message = kind u8, version u8, group u32, length u32, body of `length` bytes   (big endian)
+ *
+ * Raft bodies begin with term u64 and epoch u64. Sender and receiver are those of the link and are
+ * not repeated. The version is that of the body's layout, so that nodes of neighbouring releases can
+ * tell each other apart message by message.
+ */
+
+export const PEER_MESSAGE_VERSION = 1;
+export const PEER_HEADER_BYTES = 10;
+export const RAFT_PREFIX_BYTES = 16;
+/** kind u8, term u64, length u32. */
+export const ENTRY_HEADER_BYTES = 13;
+
+export const PEER_KIND = {
+  preVote: 1,
+  vote: 2,
+  preVoteReply: 3,
+  voteReply: 4,
+  append: 5,
+  appendReply: 6,
+  heartbeat: 7,
+  heartbeatReply: 8,
+  forward: 16,
+  forwardRefused: 17,
+  readBarrier: 18,
+  readIndex: 19,
+} as const;
+
+/** Bytes of the fixed part of a body, by kind; `append` and `forward` go on behind it. */
+export const BODY_BYTES = {
+  /** lastLogIndex u64, lastLogTerm u64 */
+  voteRequest: RAFT_PREFIX_BYTES + 16,
+  /** granted u8 */
+  voteReply: RAFT_PREFIX_BYTES + 1,
+  /** prevLogIndex u64, prevLogTerm u64, commitIndex u64, count u32, entry × count */
+  append: RAFT_PREFIX_BYTES + 28,
+  /** success u8, matchIndex u64, rejectedIndex u64, hintIndex u64, hintTerm u64 */
+  appendReply: RAFT_PREFIX_BYTES + 33,
+  /** commitIndex u64, round u64 */
+  heartbeat: RAFT_PREFIX_BYTES + 16,
+  /** round u64 */
+  heartbeatReply: RAFT_PREFIX_BYTES + 8,
+  /** id u64, term u64, records */
+  forward: 16,
+  /** id u64, reason u8 */
+  forwardRefused: 9,
+  /** id u64, term u64 */
+  readBarrier: 16,
+  /** id u64, index u64 */
+  readIndex: 16,
+} as const;
+
+/** In the order of their numbers on the wire. */
+export const ENTRY_KIND_NAMES = ["noop", "command", "configuration"] as const;
+export const ENTRY_KIND = { noop: 0, command: 1, configuration: 2 } as const;
+export const FORWARD_REFUSAL = { notLeader: 0, busy: 1 } as const;

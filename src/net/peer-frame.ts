@@ -1,0 +1,88 @@
+/**
+ * The buffer that the messages of one turn to one peer are encoded into.
+ *
+ * A frame handed to `ws` must not be touched until the socket took its bytes (nothing masks or
+ * copies it on the way), so frames go round: filled, sent, given back by the send callback, filled
+ * again. Bytes of log entries are copied exactly once, from where they lie into the frame.
+ */
+
+const INITIAL_BYTES = 64 << 10;
+/** Larger ones were a burst and are left to the collector. */
+const POOLED_BYTES_MAX = 2 << 20;
+const POOLED_FRAMES_MAX = 8;
+const TWO_32 = 2 ** 32;
+
+export class PeerFrame {
+  length = 0;
+  /** For `ws.send`: one function per frame, not one per message. */
+  readonly sent: () => void;
+  #bytes: Uint8Array<ArrayBuffer>;
+  #view: DataView;
+
+  constructor(release: (frame: PeerFrame) => void, capacity = INITIAL_BYTES) {
+    this.#bytes = new Uint8Array(capacity);
+    this.#view = new DataView(this.#bytes.buffer);
+    this.sent = () => release(this);
+  }
+
+  get capacity(): number {
+    return this.#bytes.length;
+  }
+
+  /** Makes room for `count` more bytes. The writes below rely on it. */
+  reserve(count: number): void {
+    const needed = this.length + count;
+    if (needed <= this.#bytes.length) return;
+    let capacity = this.#bytes.length * 2;
+    while (capacity < needed) capacity *= 2;
+    const bytes = new Uint8Array(capacity);
+    bytes.set(this.#bytes.subarray(0, this.length));
+    this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer);
+  }
+
+  uint8(value: number): void {
+    this.#bytes[this.length] = value;
+    this.length += 1;
+  }
+
+  uint32(value: number): void {
+    this.#view.setUint32(this.length, value);
+    this.length += 4;
+  }
+
+  /** A whole number up to 2^53 − 1, as 64 bits. */
+  uint64(value: number): void {
+    this.#view.setUint32(this.length, Math.floor(value / TWO_32));
+    this.#view.setUint32(this.length + 4, value >>> 0);
+    this.length += 8;
+  }
+
+  raw(bytes: Uint8Array): void {
+    this.#bytes.set(bytes, this.length);
+    this.length += bytes.length;
+  }
+
+  /** What was written, not copied: valid until the frame is given back. */
+  written(): Uint8Array {
+    return this.#bytes.subarray(0, this.length);
+  }
+}
+
+/** Frames that are not in use. */
+export class PeerFramePool {
+  readonly #free: PeerFrame[] = [];
+  readonly #release = (frame: PeerFrame): void => {
+    if (frame.capacity > POOLED_BYTES_MAX || this.#free.length >= POOLED_FRAMES_MAX) return;
+    frame.length = 0;
+    this.#free.push(frame);
+  };
+
+  take(): PeerFrame {
+    return this.#free.pop() ?? new PeerFrame(this.#release);
+  }
+
+  give(frame: PeerFrame): void {
+    this.#release(frame);
+  }
+}

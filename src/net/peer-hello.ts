@@ -1,0 +1,96 @@
+/**
+ * The first message of a peer link in each direction: who speaks, and whom it believes to reach.
+ *
+ * hello = magic "HFPL", version u16, clusterId 16 bytes, nodeId u32, expectedId u32,
+ *         incarnation u64, length u16, advertise (printable ASCII)   (big endian)
+ *
+ * Magic and version come first and never move, so that any two releases can at least tell each
+ * other why they do not talk. Nothing here is a secret and nothing here is proof of identity.
+ */
+import { assert } from "../assert.js";
+import type { NodeId } from "../raft/index.js";
+import type { PeerIdentity } from "./types.js";
+
+const PEER_PROTOCOL_VERSION = 1;
+export const HELLO_BYTES_MAX = 2_048;
+const ADVERTISE_BYTES_MAX = 1_024;
+const MAGIC = 0x4846504c;
+const FIXED_BYTES = 40;
+/** The endpoint goes into logs and to clients as it came. */
+const PRINTABLE = /^[!-~]*$/;
+
+/** Close codes of a link that is refused or given up; 1001 and 1002 keep their RFC 6455 meaning. */
+export const PEER_CLOSE = {
+  goingAway: 1001,
+  badFrame: 1002,
+  version: 4001,
+  wrongCluster: 4002,
+  wrongNode: 4003,
+  ownId: 4004,
+  notAMember: 4005,
+  staleIncarnation: 4006,
+  replaced: 4007,
+  silent: 4008,
+} as const;
+type PeerCloseCode = (typeof PEER_CLOSE)[keyof typeof PEER_CLOSE];
+
+export interface PeerHello {
+  readonly identity: PeerIdentity;
+  /** The node that the sender means to talk to. */
+  readonly expectedId: NodeId;
+}
+
+/** Why a link cannot be: a close code, and one line for both logs. */
+export interface HelloRefusal {
+  readonly code: PeerCloseCode;
+  readonly reason: string;
+}
+
+export function encodeHello(identity: PeerIdentity, expectedId: NodeId): Uint8Array {
+  assert(PRINTABLE.test(identity.advertise), () => `endpoint ${identity.advertise}`);
+  const advertise = Buffer.from(identity.advertise, "latin1");
+  const cluster = Buffer.from(identity.clusterId, "hex");
+  assert(cluster.length === 16, () => `cluster id ${identity.clusterId}`);
+  assert(advertise.length <= ADVERTISE_BYTES_MAX, () => `endpoint of ${advertise.length} bytes`);
+  const bytes = Buffer.alloc(FIXED_BYTES + advertise.length);
+  bytes.writeUInt32BE(MAGIC, 0);
+  bytes.writeUInt16BE(PEER_PROTOCOL_VERSION, 4);
+  cluster.copy(bytes, 6);
+  bytes.writeUInt32BE(identity.nodeId, 22);
+  bytes.writeUInt32BE(expectedId, 26);
+  bytes.writeBigUInt64BE(BigInt(identity.incarnation), 30);
+  bytes.writeUInt16BE(advertise.length, 38);
+  advertise.copy(bytes, FIXED_BYTES);
+  return bytes;
+}
+
+/** The hello, or why it is none. Any input is answered with one or the other. */
+export function decodeHello(data: Uint8Array): PeerHello | HelloRefusal {
+  const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  if (bytes.length < 6 || bytes.readUInt32BE(0) !== MAGIC) {
+    return { code: PEER_CLOSE.badFrame, reason: "the first message is no peer hello" };
+  }
+  const version = bytes.readUInt16BE(4);
+  if (version !== PEER_PROTOCOL_VERSION) {
+    const reason = `peer protocol version ${version}, this node speaks ${PEER_PROTOCOL_VERSION}`;
+    return { code: PEER_CLOSE.version, reason };
+  }
+  if (bytes.length < FIXED_BYTES) return malformed(`${bytes.length} bytes`);
+  const nodeId = bytes.readUInt32BE(22);
+  const expectedId = bytes.readUInt32BE(26);
+  const incarnation = Number(bytes.readBigUInt64BE(30));
+  const advertiseBytes = bytes.readUInt16BE(38);
+  if (nodeId === 0 || expectedId === 0) return malformed("node id 0");
+  if (!Number.isSafeInteger(incarnation)) return malformed("incarnation beyond 2^53");
+  if (advertiseBytes > ADVERTISE_BYTES_MAX || bytes.length !== FIXED_BYTES + advertiseBytes) {
+    return malformed(`endpoint of ${advertiseBytes} bytes in ${bytes.length}`);
+  }
+  const clusterId = bytes.toString("hex", 6, 22);
+  const advertise = bytes.toString("latin1", FIXED_BYTES);
+  if (!PRINTABLE.test(advertise)) return malformed("endpoint with unprintable characters");
+  return { identity: { nodeId, clusterId, incarnation, advertise }, expectedId };
+}
+
+function malformed(what: string): HelloRefusal {
+  return { code: PEER_CLOSE.badFrame, reason: `malformed peer hello: ${what}` };
+}

@@ -1,0 +1,262 @@
+/**
+ * The link this node dialed to one peer: the only one it sends to that peer on.
+ *
+ * States: waiting → connecting → greeting → up → waiting …, and closed. Exactly one `onUp` opens
+ * and one `onDown` ends each epoch; failed attempts in between are not reported. What is sent while
+ * the link is not up is dropped: the protocol above repeats what matters.
+ */
+import { WebSocket } from "ws";
+import { assert } from "../assert.js";
+import { PEER_FRAME_BYTES_MAX } from "../protocol/index.js";
+import type { NodeId } from "../raft/index.js";
+import { closeSocket } from "./close-socket.js";
+import { formatAddress, type ListenAddress } from "./listen.js";
+import type { PeerDirectory } from "./peer-directory.js";
+import { encodePeerMessage, peerMessageBytes } from "./peer-encoder.js";
+import type { PeerFrame, PeerFramePool } from "./peer-frame.js";
+import { encodeHello, HELLO_BYTES_MAX, PEER_CLOSE } from "./peer-hello.js";
+import { type PeerLinksTuning, SILENT_TICKS_MAX } from "./peer-options.js";
+import type { PeerEvents, PeerMessage } from "./types.js";
+
+type State = "waiting" | "connecting" | "greeting" | "up" | "closed";
+
+/** What all links of a node share. */
+export interface LinkContext {
+  readonly directory: PeerDirectory;
+  readonly events: PeerEvents;
+  readonly tuning: PeerLinksTuning;
+  readonly pool: PeerFramePool;
+  nextEpoch(): number;
+}
+
+const SEND_OPTIONS = { binary: true, compress: false, mask: true, fin: true } as const;
+/** Socket errors that only the other process, or its machine on its behalf, causes. */
+const ENDED_BY_PEER: ReadonlySet<string> = new Set(["ECONNRESET", "EPIPE"]);
+
+export class OutgoingLink {
+  readonly #peer: NodeId;
+  readonly #address: ListenAddress;
+  readonly #context: LinkContext;
+  #state: State = "waiting";
+  /** Set exactly while connecting, greeting or up. */
+  #socket: WebSocket | undefined;
+  /** Of the link that is up; 0 otherwise. */
+  #epoch = 0;
+  #silentTicks = 0;
+  /** Attempts since the link was last up. */
+  #attempts = 0;
+  #redial: NodeJS.Timeout | undefined;
+  /** Messages of this turn; full frames wait in `#sealed`, in order. */
+  #frame: PeerFrame | undefined;
+  #sealed: PeerFrame[] = [];
+  #sealedBytes = 0;
+  #lastRefusal = "";
+
+  constructor(peer: NodeId, address: ListenAddress, context: LinkContext) {
+    this.#peer = peer;
+    this.#address = address;
+    this.#context = context;
+  }
+
+  /** Dials now, unless a connection stands or is being greeted. A hanging attempt is given up. */
+  dial(): void {
+    if (this.#state !== "waiting" && this.#state !== "connecting") return;
+    clearTimeout(this.#redial);
+    const hanging = this.#socket;
+    const socket = new WebSocket(`ws://${formatAddress(this.#address)}/peer`, {
+      perMessageDeflate: false,
+      maxPayload: HELLO_BYTES_MAX,
+      handshakeTimeout: this.#context.tuning.dialTimeoutMs,
+      // A mask of zeros spares a pass over the bytes. It protects proxies that mistake WebSocket
+      // frames for HTTP; between nodes there is none of those.
+      generateMask: zeroMask,
+    });
+    this.#socket = socket;
+    this.#state = "connecting";
+    this.#silentTicks = 0;
+    this.#attempts += 1;
+    hanging?.terminate();
+    this.#listen(socket);
+  }
+
+  send(group: number, message: PeerMessage): void {
+    if (this.#state !== "up") return;
+    const bytes = peerMessageBytes(message);
+    assert(bytes <= PEER_FRAME_BYTES_MAX, () => `peer message of ${bytes} bytes`);
+    let frame = this.#frame;
+    if (frame !== undefined && frame.length + bytes > PEER_FRAME_BYTES_MAX) {
+      this.#sealed.push(frame);
+      this.#sealedBytes += frame.length;
+      frame = undefined;
+      if (this.#isOverfull()) {
+        this.#frame = undefined;
+        this.#giveUp();
+        return;
+      }
+    }
+    frame ??= this.#context.pool.take();
+    this.#frame = frame;
+    encodePeerMessage(frame, group, message, bytes);
+  }
+
+  flush(): void {
+    const frame = this.#frame;
+    const socket = this.#socket;
+    if (frame === undefined || socket === undefined) return;
+    this.#frame = undefined;
+    if (this.#sealed.length > 0) {
+      for (const full of this.#sealed) socket.send(full.written(), SEND_OPTIONS, full.sent);
+      this.#sealed = [];
+      this.#sealedBytes = 0;
+    }
+    socket.send(frame.written(), SEND_OPTIONS, frame.sent);
+    if (this.#isOverfull()) this.#giveUp();
+  }
+
+  /** Pings, and gives the link up when the peer has not been heard for too long. */
+  tick(): void {
+    if (this.#state !== "up" && this.#state !== "greeting") return;
+    this.#silentTicks += 1;
+    if (this.#silentTicks > SILENT_TICKS_MAX) this.#giveUp();
+    else this.#socket?.ping();
+  }
+
+  /** Says goodbye; reports nothing from here on. */
+  close(): void {
+    const socket = this.#detach();
+    clearTimeout(this.#redial);
+    this.#state = "closed";
+    if (socket === undefined) return;
+    closeSocket(socket, PEER_CLOSE.goingAway, "stopping", this.#context.tuning.closeGraceMs);
+  }
+
+  #listen(socket: WebSocket): void {
+    let errorCode = "";
+    let httpStatus = 0;
+    socket.on("error", (error: NodeJS.ErrnoException) => {
+      errorCode = error.code ?? "";
+    });
+    socket.on("upgrade", (response) => {
+      response.socket.on("error", (error: NodeJS.ErrnoException) => {
+        errorCode = error.code ?? "";
+      });
+    });
+    socket.on("unexpected-response", (_request, response) => {
+      httpStatus = response.statusCode ?? 0;
+      socket.terminate();
+    });
+    socket.on("open", () => {
+      if (this.#socket !== socket) return;
+      this.#state = "greeting";
+      socket.send(encodeHello(this.#context.directory.own, this.#peer), SEND_OPTIONS);
+    });
+    socket.on("pong", () => {
+      if (this.#socket === socket) this.#silentTicks = 0;
+    });
+    socket.on("message", (data) => {
+      if (this.#socket === socket) this.#greeted(socket, data as Buffer);
+    });
+    socket.on("close", (code, reason) => {
+      if (this.#socket !== socket) return;
+      if (httpStatus === 0) this.#ended(code, reason.toString(), errorCode);
+      else this.#notAPeer(httpStatus);
+    });
+  }
+
+  /** The peer's only message on this link is its hello. */
+  #greeted(socket: WebSocket, data: Buffer): void {
+    const { directory, events, tuning } = this.#context;
+    const peer = this.#peer;
+    if (this.#state !== "greeting") {
+      this.#lose(false, tuning.refusedRedialMs);
+      const reason = "only a hello may come back on this link";
+      closeSocket(socket, PEER_CLOSE.badFrame, reason, tuning.closeGraceMs);
+      this.#refused(`node ${peer} sent a message on the link this node sends on`);
+      return;
+    }
+    const admitted = directory.admit(data, peer);
+    if ("code" in admitted) {
+      this.#lose(false, tuning.refusedRedialMs);
+      closeSocket(socket, admitted.code, admitted.reason, tuning.closeGraceMs);
+      this.#refused(`link to ${this.#name} refused: ${admitted.reason}`);
+      return;
+    }
+    this.#state = "up";
+    this.#silentTicks = 0;
+    this.#attempts = 0;
+    this.#lastRefusal = "";
+    this.#epoch = this.#context.nextEpoch();
+    events.onUp(peer, this.#epoch);
+  }
+
+  /** The socket is gone without this side having ended it. */
+  #ended(code: number, reason: string, errorCode: string): void {
+    const isRefusal = code >= 4000 || code === PEER_CLOSE.badFrame;
+    // A process that still gives reasons is not gone; one behind a dead route may not be either.
+    const isGone = code === PEER_CLOSE.goingAway || code === 1005 || code === 1006;
+    const closed = isGone && (errorCode === "" || ENDED_BY_PEER.has(errorCode));
+    const isLasting = isRefusal && code !== PEER_CLOSE.silent;
+    this.#lose(closed, isLasting ? this.#context.tuning.refusedRedialMs : 0);
+    if (isRefusal) this.#refused(`link refused by ${this.#name}: ${reason}`);
+  }
+
+  /** Something else than a peer, or a peer that is stopping (503), answered the upgrade. */
+  #notAPeer(httpStatus: number): void {
+    const isPassing = httpStatus === 503;
+    this.#lose(false, isPassing ? 0 : this.#context.tuning.refusedRedialMs);
+    if (!isPassing) this.#refused(`no peer port at ${this.#name}: HTTP status ${httpStatus}`);
+  }
+
+  /** Ends a link that does not answer or does not drain; a close frame would not get through. */
+  #giveUp(): void {
+    const socket = this.#socket;
+    this.#lose(false, 0);
+    socket?.terminate();
+  }
+
+  /** Leaves the socket, plans the next attempt, then reports. `pauseMs` 0: the usual backoff. */
+  #lose(closed: boolean, pauseMs: number): void {
+    const { events, tuning } = this.#context;
+    const epoch = this.#epoch;
+    this.#detach();
+    this.#state = "waiting";
+    const backoffMs = Math.min(tuning.redialMaxMs, tuning.redialMinMs * 2 ** this.#attempts);
+    const spreadMs = (pauseMs > 0 ? pauseMs : backoffMs) - tuning.redialMinMs;
+    const delayMs = tuning.redialMinMs + Math.max(0, spreadMs) * (0.5 + Math.random() / 2);
+    this.#redial = setTimeout(() => this.dial(), delayMs);
+    if (epoch !== 0) events.onDown(this.#peer, epoch, closed);
+  }
+
+  #detach(): WebSocket | undefined {
+    const { pool } = this.#context;
+    const socket = this.#socket;
+    if (this.#frame !== undefined) pool.give(this.#frame);
+    for (const frame of this.#sealed) pool.give(frame);
+    this.#socket = undefined;
+    this.#frame = undefined;
+    this.#sealed = [];
+    this.#sealedBytes = 0;
+    this.#epoch = 0;
+    return socket;
+  }
+
+  #isOverfull(): boolean {
+    const waiting = (this.#socket?.bufferedAmount ?? 0) + this.#sealedBytes;
+    return waiting > this.#context.tuning.bufferedBytesMax;
+  }
+
+  get #name(): string {
+    return `node ${this.#peer} (${formatAddress(this.#address)})`;
+  }
+
+  /** A standing refusal is said once, not with every attempt. */
+  #refused(reason: string): void {
+    if (reason === this.#lastRefusal) return;
+    this.#lastRefusal = reason;
+    this.#context.events.onRefused(reason);
+  }
+}
+
+function zeroMask(mask: Buffer): void {
+  mask.fill(0);
+}

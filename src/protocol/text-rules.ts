@@ -1,0 +1,51 @@
+/**
+ * Which names are allowed, as one rule for the SDK's argument checks, the gateway and the table.
+ * What these functions accept is replicated behaviour: every node must decide alike, so a rule may
+ * change only together with a version that all nodes of a cluster know.
+ *
+ * Each returns the reason for a refusal, without the name itself, or `undefined` if it is allowed.
+ */
+import {
+  KEY_BYTES_MAX,
+  METADATA_BYTES_MAX,
+  RESERVED_KEY_PREFIX,
+  SESSION_NAME_BYTES_MAX,
+} from "./limits.js";
+import { utf8Length } from "./utf8.js";
+
+/** A key: 1 – 512 bytes of UTF-8, no control characters, not under the reserved prefix. */
+export function isValidKey(key: string): string | undefined {
+  if (key.length === 0) return "key is empty";
+  if (key.startsWith(RESERVED_KEY_PREFIX)) return `keys under ${RESERVED_KEY_PREFIX} are reserved`;
+  return lengthProblem(key, KEY_BYTES_MAX, "key") ?? controlProblem(key, "key");
+}
+
+/** What keys of a listing begin with, or the key it goes on behind: any part of a key, or "". */
+export function isValidPrefix(prefix: string): string | undefined {
+  return lengthProblem(prefix, KEY_BYTES_MAX, "prefix") ?? controlProblem(prefix, "prefix");
+}
+
+/** A session's name: at most 256 bytes of UTF-8, no control characters: terminals show it. */
+export function isValidSessionName(name: string): string | undefined {
+  return lengthProblem(name, SESSION_NAME_BYTES_MAX, "name") ?? controlProblem(name, "name");
+}
+
+/** A session's metadata: at most 1,024 bytes of UTF-8, any characters. */
+export function isValidMetadata(metadata: string): string | undefined {
+  return lengthProblem(metadata, METADATA_BYTES_MAX, "metadata");
+}
+
+function lengthProblem(text: string, bytesMax: number, what: string): string | undefined {
+  const length = utf8Length(text);
+  if (length < 0) return `${what} holds a lone surrogate`;
+  return length > bytesMax ? `${what} exceeds ${bytesMax} bytes` : undefined;
+}
+
+/** Unicode's category Cc: U+0000 – U+001F and U+007F – U+009F. */
+function controlProblem(text: string, what: string): string | undefined {
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit < 0x20 || (unit >= 0x7f && unit < 0xa0)) return `${what} holds a control character`;
+  }
+  return undefined;
+}

@@ -1,0 +1,247 @@
+/** The client port with well-behaved clients: requests in, replies out, pages, start and stop. */
+import { once } from "node:events";
+import { afterEach, describe, expect, test } from "vitest";
+import { WebSocket } from "ws";
+import { MESSAGE, OP, STATUS, SUBPROTOCOL } from "../../src/protocol/index.js";
+import { BareClient, frameOf, NONCE, OPEN, release, TestGateway } from "./gateway-client.js";
+
+const gateways: TestGateway[] = [];
+afterEach(async () => {
+  await Promise.all(gateways.splice(0).map(({ gateway }) => gateway.close()));
+});
+
+async function start(...args: ConstructorParameters<typeof TestGateway>): Promise<TestGateway> {
+  const gateway = new TestGateway(...args);
+  gateways.push(gateway);
+  return gateway.start();
+}
+
+describe("a client's connection", () => {
+  test("is greeted, attached and answered", async () => {
+    const gateway = await start();
+    const client = await BareClient.attached(gateway);
+    client.say(release(1), release(2));
+    await client.reply(2);
+    const kinds = client.messages.all.map((message) => message.kind);
+    expect(kinds).toEqual([MESSAGE.hello, MESSAGE.attached, MESSAGE.reply, MESSAGE.reply]);
+  });
+
+  test("hands the driver each command's own bytes, free of the socket's buffers", async () => {
+    const gateway = await start();
+    const client = await BareClient.attached(gateway);
+    client.say(release(1), release(2), release(300));
+    await client.reply(300);
+    const commands = gateway.record.all.filter((heard) => heard.on === "command");
+    expect(commands.map(({ bytes }) => bytes)).toEqual(
+      [1, 2, 300].map((sequence) => frameOf([release(sequence)]).subarray(1)),
+    );
+    const frameBytes = frameOf([release(1), release(2), release(300)]).length;
+    for (const { bytes } of commands) expect(bytes.buffer.byteLength).toBe(frameBytes);
+  });
+
+  test("gets everything said in one turn in one frame", async () => {
+    const gateway = await start();
+    const client = await BareClient.attached(gateway);
+    const before = client.frames;
+    client.say(...Array.from({ length: 200 }, (_, i) => release(i + 1)));
+    await client.reply(200);
+    expect(client.frames - before).toBe(1);
+  });
+
+  test("gets what is too much for one frame in several, in order", async () => {
+    const gateway = await start();
+    const client = await BareClient.attached(gateway);
+    const before = client.frames;
+    const [connection] = gateway.connections.values();
+    const payload = "x".repeat(100_000);
+    for (let id = 1; id <= 12; id += 1) {
+      connection?.send({ kind: MESSAGE.answer, id, status: STATUS.ok, payload });
+    }
+    gateway.gateway.flush();
+    await client.messages.find((message) => message.kind === MESSAGE.answer && message.id === 12);
+    const answers = client.messages.all.filter((message) => message.kind === MESSAGE.answer);
+    expect(answers.map(({ id }) => id)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+    expect(client.frames - before).toBe(4);
+  });
+
+  test("may ask without a session", async () => {
+    const gateway = await start();
+    const client = await BareClient.connect(gateway);
+    client.say({ op: OP.inspect, id: 4, key: "orders/1" });
+    expect(await client.answer()).toMatchObject({ id: 4, status: STATUS.ok, payload: { op: 64 } });
+  });
+
+  test("is told once to the driver when it ends, whoever ended it", async () => {
+    const gateway = await start();
+    const [left, right] = [await BareClient.attached(gateway), await BareClient.attached(gateway)];
+    left.socket.close();
+    await gateway.record.find((heard) => heard.on === "closed" && heard.id === 1);
+    gateway.connections.get(2)?.close(1012, "try another node");
+    expect(await right.closed).toEqual({ code: 1012, reason: "try another node" });
+    await gateway.record.find((heard) => heard.on === "closed" && heard.id === 2);
+    gateway.connections.get(1)?.send({ kind: MESSAGE.move });
+    gateway.connections.get(1)?.close(1000, "");
+    gateway.gateway.flush();
+    expect(gateway.record.all.filter((heard) => heard.on === "closed")).toHaveLength(2);
+  });
+
+  test("gets the last words before the close", async () => {
+    const gateway = await start();
+    const client = await BareClient.attached(gateway);
+    const [connection] = gateway.connections.values();
+    connection?.send({ kind: MESSAGE.move });
+    connection?.close(1012, "draining");
+    await client.closed;
+    expect(client.messages.all.at(-1)).toEqual({ kind: MESSAGE.move });
+  });
+
+  test("may lose a session with commands under way, and open another", async () => {
+    const gateway = await start();
+    const client = await BareClient.attached(gateway);
+    const [connection] = gateway.connections.values();
+    if (connection === undefined) throw new Error("no connection");
+    connection.session = 0;
+    const openAgain = { ...OPEN, attempt: 2 };
+    client.say(release(1), openAgain);
+    await client.messages.find(
+      (message) => message.kind === MESSAGE.attached && message.attempt === 2,
+    );
+    expect(gateway.record.all.filter((heard) => heard.on === "command")).toHaveLength(0);
+    expect(client.messages.all.filter((message) => message.kind === MESSAGE.reply)).toEqual([]);
+  });
+
+  test("that is idle is pinged and stays", async () => {
+    const gateway = await start({ pingIntervalMs: 20 });
+    const client = await BareClient.attached(gateway);
+    for (let pings = 0; pings < 8; pings += 1) await once(client.socket, "ping");
+    client.say(release(1));
+    await client.reply(1);
+  });
+
+  test("whose other end is gone without a word is cut off", async () => {
+    const gateway = await start({ pingIntervalMs: 20 });
+    const client = await BareClient.connect(gateway, { autoPong: false });
+    client.say({ op: OP.inspect, id: 1, key: "a" });
+    await gateway.record.find((heard) => heard.on === "closed");
+    expect(await client.closed).toMatchObject({ code: 1006 });
+  });
+});
+
+describe("the client port", () => {
+  test("serves pages by path to GET and HEAD, and nothing to the rest", async () => {
+    const gateway = await start();
+    const page = await fetch(`http://${gateway.url}/livez?verbose=1`);
+    expect([page.status, await page.text()]).toEqual([200, "page /livez\n"]);
+    const head = await fetch(`http://${gateway.url}/livez`, { method: "HEAD" });
+    expect([head.status, head.headers.get("content-length")]).toEqual([200, "12"]);
+    expect(await head.text()).toBe("");
+    expect((await fetch(`http://${gateway.url}/nowhere`)).status).toBe(404);
+    const post = await fetch(`http://${gateway.url}/livez`, { method: "POST", body: "x" });
+    expect([post.status, post.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+    const plain = await fetch(`http://${gateway.url}/v1`);
+    expect([plain.status, await plain.text()]).toEqual([
+      426,
+      "/v1 speaks WebSocket, holdfast.v1\n",
+    ]);
+  });
+
+  test("refuses more header than a page needs", async () => {
+    const gateway = await start();
+    const response = await fetch(`http://${gateway.url}/livez`, {
+      headers: { "x-large": "x".repeat(20_000) },
+    });
+    expect(response.status).toBe(431);
+  });
+
+  /** Status and text of a refused upgrade. */
+  async function refusal(
+    gateway: TestGateway,
+    path: string,
+    protocols: string[],
+    options: object = {},
+  ): Promise<{ status: number | undefined; text: string }> {
+    const socket = new WebSocket(`ws://${gateway.url}${path}`, protocols, options);
+    socket.on("error", () => undefined);
+    const [, response] = await once(socket, "unexpected-response");
+    const parts: Buffer[] = [];
+    for await (const part of response) parts.push(part);
+    return { status: response.statusCode, text: Buffer.concat(parts).toString() };
+  }
+
+  test("refuses upgrades elsewhere, without the subprotocol, and from unlisted pages", async () => {
+    const gateway = await start({ allowedOrigins: ["https://ops.example"] });
+    expect(await refusal(gateway, "/v2", [SUBPROTOCOL])).toEqual({
+      status: 404,
+      text: "WebSocket clients connect to /v1\n",
+    });
+    expect(await refusal(gateway, "/v1", [])).toMatchObject({ status: 400 });
+    expect(await refusal(gateway, "/v1", ["holdfast.v9"])).toEqual({
+      status: 400,
+      text: "the subprotocol holdfast.v1 is required\n",
+    });
+    const evil = { origin: "http://localhost:3000" };
+    expect(await refusal(gateway, "/v1", [SUBPROTOCOL], evil)).toMatchObject({ status: 403 });
+    const listed = await BareClient.connect(gateway, { origin: "https://ops.example" });
+    expect(listed.socket.protocol).toBe(SUBPROTOCOL);
+  });
+
+  test("chooses its subprotocol among several", async () => {
+    const gateway = await start();
+    const socket = new WebSocket(`ws://${gateway.url}/v1`, ["other", SUBPROTOCOL]);
+    await once(socket, "open");
+    expect(socket.protocol).toBe(SUBPROTOCOL);
+    socket.terminate();
+  });
+
+  test("answers one client too many with 503, and takes it when another has left", async () => {
+    const gateway = await start({ connectionsMax: 2 });
+    const first = await BareClient.attached(gateway);
+    const second = await BareClient.attached(gateway);
+    expect(await refusal(gateway, "/v1", [SUBPROTOCOL])).toEqual({
+      status: 503,
+      text: "connectionsMax (2) is reached\n",
+    });
+    expect((await fetch(`http://${gateway.url}/livez`)).status).toBe(200);
+    first.socket.close();
+    await gateway.record.find((heard) => heard.on === "closed");
+    await BareClient.attached(gateway);
+    second.say(release(1));
+    await second.reply(1);
+  });
+
+  test("that is taken is one line naming address and port", async () => {
+    const gateway = await start();
+    const { port } = gateway.gateway;
+    const second = new TestGateway({}, port);
+    await expect(second.start()).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      message: `cannot listen on 127.0.0.1:${port}: the port is taken (EADDRINUSE)`,
+    });
+    await second.gateway.close();
+  });
+
+  test("says goodbye when it closes, and is free again", async () => {
+    const gateway = await start();
+    const { port } = gateway.gateway;
+    const client = await BareClient.attached(gateway);
+    const deaf = await BareClient.attached(gateway);
+    deaf.socket.pause();
+    await gateway.gateway.close();
+    expect(await client.closed).toEqual({ code: 1001, reason: "this node is stopping" });
+    expect(gateway.record.all.filter((heard) => heard.on === "closed")).toHaveLength(2);
+    deaf.socket.terminate();
+    await start({}, port);
+  });
+
+  test("closes without ever having been opened", async () => {
+    await new TestGateway().gateway.close();
+  });
+
+  test("keeps the nonce and all else of an open as it came", async () => {
+    const gateway = await start();
+    await BareClient.attached(gateway);
+    const attach = await gateway.record.find((heard) => heard.on === "attach");
+    const bytes = attach.on === "attach" ? Buffer.from(attach.bytes).toString("hex") : "";
+    expect(bytes).toBe(`9601c410${NONCE}01cd3a98a0a0`);
+  });
+});

@@ -1,0 +1,182 @@
+/** The bytes between nodes: fixed layout, nothing lost, nothing bad believed. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { decodePeerFrame, PeerFrameError } from "../../src/net/peer-decoder.js";
+import { encodePeerMessage } from "../../src/net/peer-encoder.js";
+import { PeerFrame } from "../../src/net/peer-frame.js";
+import { decodeHello, encodeHello, PEER_CLOSE } from "../../src/net/peer-hello.js";
+import { addressed, FROM, frameOf, SAMPLES, TO } from "./peer-messages.js";
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
+const u64 = (value: number): string => value.toString(16).padStart(16, "0");
+const RAFT_PREFIX = u64(5) + u64(6);
+const HEADER = (kind: string, length: number): string =>
+  `${kind}0100000009${length.toString(16).padStart(8, "0")}`;
+
+const GOLDEN: readonly string[] = [
+  HEADER("01", 32) + RAFT_PREFIX + u64(7) + u64(4),
+  HEADER("02", 32) + RAFT_PREFIX + u64(7) + u64(4),
+  `${HEADER("03", 17) + RAFT_PREFIX}01`,
+  `${HEADER("04", 17) + RAFT_PREFIX}01`,
+  `${HEADER("05", 86) + RAFT_PREFIX + u64(7) + u64(4) + u64(3)}00000003` +
+    `00${u64(5)}00000000` +
+    `01${u64(5)}00000002aabb` +
+    `02${u64(5)}00000001cc`,
+  `${HEADER("06", 49) + RAFT_PREFIX}00${u64(0)}${u64(9)}${u64(8)}${u64(4)}`,
+  HEADER("07", 32) + RAFT_PREFIX + u64(3) + u64(12),
+  HEADER("08", 24) + RAFT_PREFIX + u64(12),
+  `${HEADER("10", 19) + u64(1) + u64(5)}010203`,
+  `${HEADER("11", 9) + u64(1)}01`,
+  HEADER("12", 16) + u64(2) + u64(5),
+  `${HEADER("13", 16) + u64(2)}0000000100000001`,
+];
+
+/** Decodes, or throws the one error that a link expects; anything else fails the test. */
+function decodesOrIsRefused(frame: Uint8Array): boolean {
+  try {
+    decodePeerFrame(frame, FROM, TO);
+    return true;
+  } catch (error) {
+    if (error instanceof PeerFrameError) return false;
+    throw error;
+  }
+}
+
+describe("peer frames", () => {
+  test.each(SAMPLES.map((message, i) => [i, message] as const))(
+    "sample %i has exactly the documented bytes",
+    (i, message) => {
+      const frame = frameOf([{ group: 9, message }]);
+      expect(hex(frame)).toBe(GOLDEN[i]);
+      expect(decodePeerFrame(frame, FROM, TO)).toEqual([{ group: 9, message }]);
+    },
+  );
+
+  test("any messages come back as they were, in order", () => {
+    fc.assert(
+      fc.property(fc.array(addressed, { minLength: 1, maxLength: 6 }), (messages) => {
+        expect(decodePeerFrame(frameOf(messages), FROM, TO)).toEqual(messages);
+      }),
+    );
+  });
+
+  test("a frame cut anywhere but between messages is refused as a whole", () => {
+    const messages = SAMPLES.map((message) => ({ group: 1, message }));
+    const whole = frameOf(messages);
+    const boundaries = new Set(messages.map((_, i) => frameOf(messages.slice(0, i + 1)).length));
+    for (let length = 0; length < whole.length; length += 1) {
+      expect(decodesOrIsRefused(whole.slice(0, length))).toBe(boundaries.has(length));
+    }
+  });
+
+  test("no flipped bit makes the decoder fail in another way", () => {
+    const whole = frameOf(SAMPLES.map((message) => ({ group: 1, message })));
+    let refused = 0;
+    for (let bit = 0; bit < whole.length * 8; bit += 1) {
+      const damaged = whole.slice();
+      damaged[bit >> 3] = (damaged[bit >> 3] as number) ^ (1 << (bit & 7));
+      if (!decodesOrIsRefused(damaged)) refused += 1;
+    }
+    expect(refused).toBeGreaterThan(0);
+  });
+
+  test("no bytes whatever make the decoder fail in another way", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (frame) => {
+        decodesOrIsRefused(frame);
+      }),
+    );
+  });
+
+  const head = (kind: string, body: string): Uint8Array =>
+    Buffer.from(HEADER(kind, body.length / 2) + body, "hex");
+  test.each([
+    ["an empty frame", new Uint8Array(0), /empty frame/],
+    ["an unknown kind", head("63", ""), /unknown message kind 99/],
+    ["another version", Buffer.from(`0102${"00".repeat(8)}`, "hex"), /kind 1 of version 2/],
+    ["a body with bytes too many", head("08", `${RAFT_PREFIX + u64(1)}00`), /1 bytes too many/],
+    ["a boolean of 2", head("04", `${RAFT_PREFIX}02`), /2 in place of a boolean/],
+    ["a number of 2^53", head("12", u64(1) + u64(2 ** 53)), /beyond 2\^53/],
+    ["an unknown refusal", head("11", `${u64(1)}07`), /unknown reason 7/],
+    [
+      "four billion entries in no bytes",
+      head("05", `${RAFT_PREFIX + u64(7) + u64(4) + u64(3)}ffffffff`),
+      /4294967295 entries announced/,
+    ],
+    [
+      "entries beyond the last index",
+      head("05", `${RAFT_PREFIX}001fffffffffffff${u64(4) + u64(3)}0000000100${u64(1)}00000000`),
+      /entries behind/,
+    ],
+    [
+      "an entry of an unknown kind",
+      head("05", `${RAFT_PREFIX + u64(7) + u64(4) + u64(3)}0000000103${u64(1)}00000000`),
+      /entry 8 of an unknown kind/,
+    ],
+    [
+      "an entry longer than its message",
+      head("05", `${RAFT_PREFIX + u64(7) + u64(4) + u64(3)}0000000100${u64(1)}000000ff`),
+      /cut short/,
+    ],
+  ])("%s is refused by name", (_, frame, reason) => {
+    expect(() => decodePeerFrame(frame, FROM, TO)).toThrow(reason);
+  });
+
+  test("what does not fit the format never leaves: a gap between entries", () => {
+    const frame = new PeerFrame(() => undefined);
+    const entry = { index: 9, term: 5, kind: "noop", data: new Uint8Array(0) } as const;
+    const message = SAMPLES[4];
+    if (message?.type !== "raft" || message.message.type !== "append") throw new Error("sample");
+    const gap = { type: "raft", message: { ...message.message, entries: [entry] } } as const;
+    expect(() => encodePeerMessage(frame, 0, gap, 67)).toThrow(/entry 9 sent in place of 8/);
+  });
+});
+
+describe("peer hello", () => {
+  const identity = {
+    nodeId: 2,
+    clusterId: "00112233445566778899aabbccddeeff",
+    incarnation: 7,
+    advertise: "ws://a:1",
+  };
+
+  test("has exactly the documented bytes and comes back as it was", () => {
+    const bytes = encodeHello(identity, 3);
+    expect(hex(bytes)).toBe(
+      `4846504c0001${identity.clusterId}0000000200000003${u64(7)}000877733a2f2f613a31`,
+    );
+    expect(decodeHello(bytes)).toEqual({ identity, expectedId: 3 });
+  });
+
+  test("is refused when cut or prolonged at any place", () => {
+    const whole = encodeHello(identity, 3);
+    for (let length = 0; length < whole.length; length += 1) {
+      expect(decodeHello(whole.slice(0, length))).toHaveProperty("code", PEER_CLOSE.badFrame);
+    }
+    expect(decodeHello(Buffer.concat([whole, Buffer.alloc(1)]))).toHaveProperty("code");
+  });
+
+  test("of another version is refused with both versions named", () => {
+    const bytes = encodeHello(identity, 3);
+    bytes[5] = 9;
+    expect(decodeHello(bytes)).toEqual({
+      code: PEER_CLOSE.version,
+      reason: "peer protocol version 9, this node speaks 1",
+    });
+  });
+
+  test("brings no control characters into logs", () => {
+    const bytes = encodeHello(identity, 3);
+    bytes[bytes.length - 1] = 0x0a;
+    expect(decodeHello(bytes)).toHaveProperty("reason", expect.stringMatching(/unprintable/));
+  });
+
+  test("of any bytes is answered, never thrown at", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 80 }), (tail) => {
+        const bytes = Buffer.concat([Buffer.from("4846504c0001", "hex"), tail]);
+        expect(typeof decodeHello(bytes)).toBe("object");
+      }),
+    );
+  });
+});

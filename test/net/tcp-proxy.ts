@@ -1,0 +1,63 @@
+/** A TCP proxy for faults on one link: it resets connections, or holds bytes back. */
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+
+export class TcpProxy {
+  readonly #server: Server;
+  readonly #pairs = new Set<readonly [Socket, Socket]>();
+
+  private constructor(targetPort: number) {
+    this.#server = createServer((near) => {
+      const far = connect(targetPort, "127.0.0.1");
+      const pair = [near, far] as const;
+      this.#pairs.add(pair);
+      near.pipe(far);
+      far.pipe(near);
+      for (const [socket, other] of [
+        [near, far],
+        [far, near],
+      ] as const) {
+        socket.on("error", () => other.destroy());
+        socket.on("close", () => {
+          other.destroy();
+          this.#pairs.delete(pair);
+        });
+      }
+    });
+  }
+
+  static async to(targetPort: number): Promise<TcpProxy> {
+    const proxy = new TcpProxy(targetPort);
+    proxy.#server.listen(0, "127.0.0.1");
+    await once(proxy.#server, "listening");
+    return proxy;
+  }
+
+  get address(): { host: string; port: number } {
+    return { host: "127.0.0.1", port: (this.#server.address() as AddressInfo).port };
+  }
+
+  /** Every connection ends with RST on both sides. New ones are let through. */
+  reset(): void {
+    for (const [near, far] of this.#pairs) {
+      near.resetAndDestroy();
+      far.resetAndDestroy();
+    }
+  }
+
+  /** Every connection stays open and passes nothing on. New ones are let through. */
+  freeze(): void {
+    for (const [near, far] of this.#pairs) {
+      near.unpipe(far);
+      far.unpipe(near);
+      near.pause();
+      far.pause();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.reset();
+    this.#server.close();
+    await once(this.#server, "close");
+  }
+}

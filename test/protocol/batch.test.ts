@@ -1,0 +1,102 @@
+/** The bytes of an entry, and of the records that travel between nodes. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { InvariantError } from "../../src/assert.js";
+import {
+  areWholeRecords,
+  BATCH_HEADER_BYTES,
+  type CommandRecord,
+  decodeBatchHeader,
+  decodeRecords,
+  encodeBatch,
+  RECORD_HEADER_BYTES,
+  writeBatchHeader,
+  writeRecord,
+} from "../../src/protocol/index.js";
+import { anyNumber } from "./arbitraries.js";
+import { bytes, hex } from "./frames.js";
+
+const anyRecord = fc.record({
+  session: anyNumber(),
+  epoch: anyNumber(0, 2 ** 32 - 1),
+  bytes: fc.uint8Array({ maxLength: 50 }),
+});
+
+/** The records one behind the other, as a node collects them. */
+function chunkOf(records: readonly CommandRecord[]): Uint8Array {
+  const size = records.reduce((sum, record) => sum + RECORD_HEADER_BYTES + record.bytes.length, 0);
+  const chunk = new Uint8Array(size);
+  const view = new DataView(chunk.buffer);
+  let end = 0;
+  for (const { session, epoch, bytes: command } of records) {
+    end = writeRecord(chunk, view, end, session, epoch, command);
+  }
+  expect(end).toBe(size);
+  return chunk;
+}
+
+describe("a batch", () => {
+  test("has these bytes, which are in logs", () => {
+    const chunk = chunkOf([{ session: 2 ** 32 + 7, epoch: 3, bytes: bytes("94 08 06 06 90") }]);
+    expect(hex(encodeBatch(2 ** 33 + 1, 1_800_000_000_000, 1, [chunk]))).toBe(
+      "01 0000000200000001 000001a3185c5000 00000001".replaceAll(" ", "") +
+        "0000000100000007 00000003 00000005 9408060690".replaceAll(" ", ""),
+    );
+  });
+
+  test("is read as it was written, whatever nodes its chunks came from", () => {
+    const chunks = fc.array(fc.array(anyRecord, { maxLength: 4 }), { maxLength: 4 });
+    fc.assert(
+      fc.property(anyNumber(), anyNumber(), chunks, fc.nat(9), (stamp, wallMs, lists, offset) => {
+        const records = lists.flat();
+        const entry = encodeBatch(stamp, wallMs, records.length, lists.map(chunkOf));
+        const around = new Uint8Array(offset + entry.length);
+        around.set(entry, offset);
+        const view = around.subarray(offset);
+        expect(decodeBatchHeader(view)).toEqual({ stamp, wallMs, count: records.length });
+        expect(decodeRecords(view, BATCH_HEADER_BYTES)).toEqual(records);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("without records carries the time alone", () => {
+    const entry = encodeBatch(1, 2, 0, []);
+    expect(entry).toHaveLength(BATCH_HEADER_BYTES);
+    expect(decodeRecords(entry, BATCH_HEADER_BYTES)).toEqual([]);
+  });
+
+  test("may be laid out in place with the same bytes", () => {
+    const entry = new Uint8Array(BATCH_HEADER_BYTES);
+    writeBatchHeader(new DataView(entry.buffer), 2 ** 40, 2 ** 41, 9);
+    expect(hex(entry)).toBe(hex(encodeBatch(2 ** 40, 2 ** 41, 9, [])));
+  });
+
+  test("that is cut off or of another version is a broken invariant", () => {
+    const entry = encodeBatch(1, 2, 1, [chunkOf([{ session: 1, epoch: 1, bytes: bytes("c0") }])]);
+    for (let length = 0; length < BATCH_HEADER_BYTES; length++) {
+      expect(() => decodeBatchHeader(entry.subarray(0, length))).toThrowError(InvariantError);
+    }
+    for (let length = BATCH_HEADER_BYTES + 1; length < entry.length; length++) {
+      const cut = entry.subarray(0, length);
+      expect(() => decodeRecords(cut, BATCH_HEADER_BYTES)).toThrowError(InvariantError);
+    }
+    entry[0] = 2;
+    expect(() => decodeBatchHeader(entry)).toThrowError("batch version 2");
+  });
+});
+
+test("records from another node are whole, or are seen not to be", () => {
+  fc.assert(
+    fc.property(fc.array(anyRecord, { minLength: 1, maxLength: 4 }), (records) => {
+      const chunk = chunkOf(records);
+      expect(areWholeRecords(chunk)).toBe(true);
+      const lastStart = chunkOf(records.slice(0, -1)).length;
+      for (let length = lastStart + 1; length < chunk.length; length++) {
+        expect(areWholeRecords(chunk.subarray(0, length))).toBe(false);
+      }
+    }),
+    { numRuns: 100 },
+  );
+  expect(areWholeRecords(new Uint8Array(0))).toBe(true);
+});

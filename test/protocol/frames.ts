@@ -1,0 +1,47 @@
+/** What the tests of this room do with frames and bytes. */
+import {
+  decodeFrame,
+  encodeCommand,
+  type Request,
+  Writer,
+  writeRequest,
+} from "../../src/protocol/index.js";
+
+/** What a sink was told, in order. */
+export type Told =
+  | { readonly request: Request; readonly bytes: Uint8Array }
+  | { readonly op: number; readonly id: number; readonly reason: string };
+
+/** Reads a frame and returns what was told; throws what `decodeFrame` throws. */
+export function read(frame: Uint8Array): Told[] {
+  const told: Told[] = [];
+  decodeFrame(frame, {
+    request: (request, start, end) => told.push({ request, bytes: frame.slice(start, end) }),
+    invalid: (op, id, reason) => told.push({ op, id, reason }),
+  });
+  return told;
+}
+
+export function frameOf(requests: readonly Request[]): Uint8Array {
+  const writer = new Writer();
+  writer.beginFrame();
+  for (const request of requests) writeRequest(writer, request);
+  writer.endFrame(requests.length);
+  return writer.take();
+}
+
+/** A frame around requests that are bytes already. At most 15. */
+export function wrap(...requests: readonly Uint8Array[]): Uint8Array {
+  return Uint8Array.from(Buffer.concat([Uint8Array.of(0x90 | requests.length), ...requests]));
+}
+
+export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
+
+/** Bytes from hex digits in groups. */
+export const bytes = (digits: string): Uint8Array =>
+  Uint8Array.from(Buffer.from(digits.replaceAll(/\s/g, ""), "hex"));
+
+export const encodeRequest = (request: Request): Uint8Array => {
+  if (request.op < 64) return encodeCommand(request as Parameters<typeof encodeCommand>[0]);
+  return frameOf([request]).slice(1);
+};

@@ -1,0 +1,150 @@
+/** Frames that no correct client sends: each is refused at a place, none is believed or costly. */
+import { describe, expect, test } from "vitest";
+import {
+  CLIENT_FRAME_REQUESTS_MAX,
+  decodeCommand,
+  decodeFrame,
+  OP,
+  ProtocolError,
+  Writer,
+} from "../../src/protocol/index.js";
+import { bytes, encodeRequest, frameOf, read, wrap } from "./frames.js";
+
+const KEEPALIVE = "94 03 01 01 90";
+
+/** Frames of one request; `KEEPALIVE` with something that must not be there. */
+const BROKEN: readonly (readonly [string, string, RegExp])[] = [
+  ["nothing at all", "", /^cut off at offset 0$/],
+  ["a number instead of an array", "05", /^expected an array at offset 0$/],
+  ["text instead of msgpack", "7b226f70223a317d", /^expected an array at offset 0$/],
+  ["a map", "81 00 00", /^expected an array at offset 0$/],
+  ["a request that is no array", "91 03", /^expected an array at offset 1$/],
+  ["an empty request", "91 90", /^an empty request at offset 1$/],
+  ["operation 0", "91 91 00", /^unknown operation 0 at offset 1$/],
+  ["operation 9", "91 94 09 01 01 90", /^unknown operation 9 at offset 1$/],
+  ["operation 66", "91 92 42 01", /^unknown operation 66 at offset 1$/],
+  ["an operation that is text", "91 91 a161", /^expected an unsigned integer at offset 2$/],
+  ["a value too few", "91 93 03 01 01", /^operation 3 with 3 values at offset 1$/],
+  ["a value too many", "91 95 03 01 01 90 c0", /^operation 3 with 5 values at offset 1$/],
+  ["a value that is cut off", "91 94 03 01 cd01", /^cut off at offset 4$/],
+  ["a request that is missing", `92 ${KEEPALIVE}`, /^cut off at offset 6$/],
+  ["bytes behind the last request", `91 ${KEEPALIVE} 00`, /^bytes behind the last request at/],
+  ["a negative number", "91 94 03 ff 01 90", /^expected an unsigned integer at offset 3$/],
+  ["an int8", "91 94 03 d001 01 90", /^expected an unsigned integer at offset 3$/],
+  ["a float32", "91 94 03 ca3f800000 01 90", /^expected an unsigned integer/],
+  ["a float64", "91 94 03 cb3ff0000000000000 01 90", /^expected an unsigned integer/],
+  ["127 in a uint8", "91 94 03 cc7f 01 90", /^not in its shortest form/],
+  ["255 in a uint16", "91 94 03 cd00ff 01 90", /^not in its shortest form/],
+  ["65,535 in a uint32", "91 94 03 ce0000ffff 01 90", /^not in its shortest form/],
+  ["2^32 - 1 in a uint64", "91 94 03 cf00000000ffffffff 01 90", /^not in its shortest form/],
+  ["2^53", "91 94 03 cf0020000000000000 01 90", /^integer beyond 2\^53 - 1 at offset 3$/],
+  ["2^64 - 1", "91 94 03 cfffffffffffffffff 01 90", /^integer beyond 2\^53 - 1 at offset 3$/],
+  ["a request in an array16", "91 dc0004 03 01 01 90", /^not in its shortest form/],
+  ["a list in an array16", "91 94 03 01 01 dc0001 01", /^not in its shortest form/],
+  ["a list in an array32", "91 94 03 01 01 dd00000010", /^not in its shortest form/],
+  ["a key in a str8", "91 93 40 01 d90161", /^not in its shortest form/],
+  ["a key in a str16", "91 93 40 01 da0020", /^not in its shortest form/],
+  ["a key in a str32", "91 93 40 01 db00000100", /^not in its shortest form/],
+  ["a key in a bin8", "91 93 40 01 c40161", /^expected a string/],
+  ["a nonce as text", "91 94 02 01 a161 01", /^expected a binary/],
+  ["a nonce in a bin16", "91 94 02 01 c5000100 01", /^not in its shortest form/],
+  ["nil as a key", "91 93 40 01 c0", /^expected a string/],
+  ["a key longer than the frame", "91 93 40 01 dbffffffff", /^cut off/],
+  ["a list longer than the frame", "91 94 03 01 01 ddffffffff 01", /^cut off/],
+  ["a frame of 2^32 - 1 requests", "ddffffffff", /^4294967295 requests in a frame at offset 0$/],
+  ["a record definition", "91 d4 72 40 91 a161", /^expected an array at offset 1$/],
+  ["a record definition as an option's value", acquireWith("81 01 d4 72 40"), /^type 0xd4/],
+  ["an extension as an option's value", acquireWith("81 01 c7 00 01"), /^type 0xc7/],
+  ["the unused type as an option's value", acquireWith("81 01 c1"), /^type 0xc1/],
+  ["a float as an option's value", acquireWith("81 01 cb3ff0000000000000"), /^type 0xcb/],
+  ["a long form in an option's value", acquireWith("81 01 91 cc01"), /^not in its shortest/],
+  ["invalid UTF-8 in an option's value", acquireWith("81 01 a1ff"), /^not UTF-8/],
+  ["options that descend", acquireWith("82 02 01 01 01"), /^map keys must ascend/],
+  ["an option twice", acquireWith("82 01 01 01 01"), /^map keys must ascend/],
+  ["an option by name", acquireWith("81 a161 01"), /^expected an unsigned integer/],
+  ["options in a map16", acquireWith("de0001 01 01"), /^not in its shortest form/],
+  ["options as a list", acquireWith("90"), /^expected a map/],
+  ["an item of one value", "91 98 04 01 01 90 00 91 91a161 c0 80", /^an item has two values/],
+  ["a mode that is text", "91 98 04 01 01 90 00 91 92a161a178 c0 80", /^expected an unsigned/],
+];
+
+/** A frame with one acquire that has these options. */
+function acquireWith(options: string): string {
+  return `91 98 04 01 01 90 00 91 92a16100 c0 ${options}`;
+}
+
+describe("a frame breaks off", () => {
+  test.each(BROKEN)("for %s", (_name, digits, message) => {
+    const frame = bytes(digits);
+    expect(() => read(frame)).toThrowError(message);
+    expect(() => read(frame)).toThrowError(ProtocolError);
+  });
+
+  test("exactly where its only request would be no command for the table either", () => {
+    for (const [, digits] of BROKEN) {
+      const frame = bytes(digits);
+      const isOneRequest = frame[0] === 0x91 && !digits.endsWith(`${KEEPALIVE} 00`);
+      if (isOneRequest) expect(decodeCommand(frame.subarray(1)), digits).toBeUndefined();
+    }
+  });
+
+  test("at the first broken request, after what stood before it was handed over", () => {
+    const told: number[] = [];
+    const frame = wrap(bytes(KEEPALIVE), bytes("94 03 02 01 90"), bytes("94 03 cc03 01 90"));
+    const sink = { request: () => told.push(0), invalid: () => told.push(1) };
+    expect(() => decodeFrame(frame, sink)).toThrowError("not in its shortest form at offset 15");
+    expect(told).toEqual([0, 0]);
+  });
+
+  test("for one request more than a frame may have", () => {
+    const keepalive = { op: OP.keepalive, number: 1, mark: 1, acknowledged: [] };
+    const most = new Array(CLIENT_FRAME_REQUESTS_MAX).fill(keepalive);
+    expect(read(frameOf(most))).toHaveLength(CLIENT_FRAME_REQUESTS_MAX);
+    expect(() => read(frameOf([...most, keepalive]))).toThrowError(/^16385 requests in a frame/);
+  });
+
+  test("for a bomb of arrays or maps nested a million deep", () => {
+    const arrays = new Uint8Array(1 << 20).fill(0x91);
+    expect(() => read(arrays)).toThrowError(ProtocolError);
+    const nested = bytes(acquireWith("81 01"));
+    for (const byte of [0x91, 0x81]) {
+      const bomb = new Uint8Array(1 << 20).fill(byte);
+      bomb.set(nested);
+      expect(() => read(bomb)).toThrowError(ProtocolError);
+      expect(decodeCommand(bomb.subarray(1))).toBeUndefined();
+    }
+  });
+
+  test("for a value nested one deeper than is allowed", () => {
+    const writer = new Writer();
+    writer.raw(bytes(acquireWith("81 01")));
+    for (let depth = 2; depth < 8; depth++) writer.arrayHeader(1);
+    const deepest = Uint8Array.of(...writer.view(), 0x01);
+    expect(read(deepest)).toEqual([{ op: OP.acquire, id: 1, reason: "unknown option 1" }]);
+    const deeper = Uint8Array.of(...writer.view(), 0x91, 0x01);
+    expect(() => read(deeper)).toThrowError(/^nested too deeply/);
+  });
+});
+
+describe("a frame", () => {
+  test("may have a header wider than it needs, since frames are not replicated", () => {
+    const request = { op: OP.keepalive, number: 1, mark: 1, acknowledged: [] };
+    const told = [{ request, bytes: bytes(KEEPALIVE) }];
+    for (const header of ["91", "dc0001", "dd00000001"]) {
+      expect(read(bytes(`${header} ${KEEPALIVE}`))).toEqual(told);
+    }
+  });
+
+  test("may be empty", () => {
+    expect(read(bytes("90"))).toEqual([]);
+  });
+
+  test("with requests in plenty is delivered in order", () => {
+    const many = Array.from({ length: 1_000 }, (_, i) => ({
+      ...{ op: OP.release, sequence: i + 1, mark: 1, acknowledged: [], token: i },
+    }));
+    expect(read(frameOf(many))).toEqual(
+      many.map((request) => ({ request, bytes: encodeRequest(request) })),
+    );
+  });
+});

@@ -1,0 +1,56 @@
+/** The rules for names, as arguments of the SDK meet them. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  isValidKey,
+  isValidMetadata,
+  isValidPrefix,
+  isValidSessionName,
+} from "../../src/protocol/index.js";
+
+describe("a key", () => {
+  test.each(["a", "orders/1001", "ключ", "鍵", "🔒", "a~", " ", "k".repeat(512)])(
+    "may be %j",
+    (key) => expect(isValidKey(key)).toBeUndefined(),
+  );
+
+  test.each([
+    ["", "key is empty"],
+    ["~", "keys under ~ are reserved"],
+    ["k".repeat(513), "key exceeds 512 bytes"],
+    ["🔒".repeat(129), "key exceeds 512 bytes"],
+    ["a\u0000", "key holds a control character"],
+    ["\u001f", "key holds a control character"],
+    ["\u007f", "key holds a control character"],
+    ["\u009f", "key holds a control character"],
+    ["\ud800", "key holds a lone surrogate"],
+    ["a\udc00b", "key holds a lone surrogate"],
+    ["\udc00\ud800", "key holds a lone surrogate"],
+    ["\ud83d🔒", "key holds a lone surrogate"],
+  ])("may not be %j", (key, reason) => expect(isValidKey(key)).toBe(reason));
+
+  test("is measured in bytes of UTF-8, like any text", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 300 }), (text) => {
+        const isTooLong = Buffer.byteLength(text) > 256;
+        const reason = isValidSessionName(text);
+        if (isTooLong) expect(reason).toBe("name exceeds 256 bytes");
+        else expect([undefined, "name holds a control character"]).toContain(reason);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+test("a prefix may be empty and may be a reserved one, but is bounded like a key", () => {
+  expect(isValidPrefix("")).toBeUndefined();
+  expect(isValidPrefix("~")).toBeUndefined();
+  expect(isValidPrefix("k".repeat(513))).toBe("prefix exceeds 512 bytes");
+  expect(isValidPrefix("\n")).toBe("prefix holds a control character");
+});
+
+test("metadata may hold any characters, up to its length", () => {
+  expect(isValidMetadata('{\n\t"pid": 1\u0000}')).toBeUndefined();
+  expect(isValidMetadata("x".repeat(1_025))).toBe("metadata exceeds 1024 bytes");
+  expect(isValidMetadata("\udfff")).toBe("metadata holds a lone surrogate");
+});
