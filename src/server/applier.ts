@@ -1,0 +1,114 @@
+/**
+ * Feeds committed entries to the lock table, a bounded slice at a time, and settles the commands
+ * that this node kept until now. It never skips an entry and never looks at a clock.
+ */
+import type { LockTable, TableCommand } from "../lockfsm/index.js";
+import {
+  type AttachCommand,
+  BATCH_HEADER_BYTES,
+  decodeBatchHeader,
+  OP,
+} from "../protocol/index.js";
+import type { Raft } from "../raft/index.js";
+import { type Attachments, CLOSE_REASON_ATTACHED_ELSEWHERE } from "./attachments.js";
+import { decodeCommands } from "./decode-commands.js";
+import type { EntryCache } from "./entry-cache.js";
+import { KeptCommand } from "./kept-command.js";
+import type { KeptCommands } from "./kept-commands.js";
+
+export interface ApplierRooms {
+  readonly raft: Raft;
+  readonly table: LockTable;
+  readonly attachments: Attachments;
+  readonly kept: KeptCommands;
+  readonly cache: EntryCache;
+}
+
+export class Applier {
+  readonly #rooms: ApplierRooms;
+  readonly #sliceEntriesMax: number;
+  readonly #sliceBytesMax: number;
+  #index: number;
+  #commandCount = 0;
+
+  /** `baseIndex`: the entry whose effects the table already holds. */
+  constructor(
+    rooms: ApplierRooms,
+    baseIndex: number,
+    limits: { readonly sliceEntriesMax: number; readonly sliceBytesMax: number },
+  ) {
+    this.#rooms = rooms;
+    this.#index = baseIndex;
+    this.#sliceEntriesMax = limits.sliceEntriesMax;
+    this.#sliceBytesMax = limits.sliceBytesMax;
+  }
+
+  /** The last applied index. */
+  get index(): number {
+    return this.#index;
+  }
+
+  /** Commands applied since the start. */
+  get commandCount(): number {
+    return this.#commandCount;
+  }
+
+  /** Applies entries up to `commitIndex`, or as many as one slice holds. */
+  applySlice(commitIndex: number): void {
+    const { raft } = this.#rooms;
+    let entries = 0;
+    let bytes = 0;
+    while (this.#index < commitIndex) {
+      if (entries >= this.#sliceEntriesMax || bytes >= this.#sliceBytesMax) return;
+      const index = this.#index + 1;
+      const entry = raft.entry(index);
+      if (entry.kind === "command") this.#apply(index, entry.data);
+      this.#index = index;
+      entries += 1;
+      bytes += entry.data.length;
+    }
+  }
+
+  #apply(index: number, data: Uint8Array): void {
+    const { table, attachments, cache } = this.#rooms;
+    const { stamp, wallMs } = decodeBatchHeader(data);
+    const commands = cache.take(index, data) ?? decodeCommands(data, BATCH_HEADER_BYTES);
+    const attaches = this.#settle(commands);
+    table.apply({ index, stamp, wallMs, commands }, attachments);
+    this.#commandCount += commands.length;
+    if (attaches === undefined) return;
+    for (const command of attaches) {
+      // The table says nothing to an attempt that a later one of the same session has overtaken.
+      const unanswered = attachments.awaiting(command);
+      if (unanswered !== undefined) {
+        attachments.close(unanswered, CLOSE_REASON_ATTACHED_ELSEWHERE);
+      }
+    }
+  }
+
+  /** Nothing of these is kept any longer. Returns the attaches among them, which are rare. */
+  #settle(commands: readonly TableCommand[]): AttachCommand[] | undefined {
+    const { attachments, kept } = this.#rooms;
+    let attaches: AttachCommand[] | undefined;
+    for (const item of commands) {
+      const { command } = item;
+      if (command === undefined) continue;
+      const attaching = command.op === OP.open || command.op === OP.resume ? command : undefined;
+      if (attaching !== undefined) {
+        attaches ??= [];
+        attaches.push(attaching);
+      }
+      if (item instanceof KeptCommand) {
+        kept.settle(item);
+        continue;
+      }
+      const attachment =
+        attaching === undefined
+          ? attachments.attachedTo(item.session, item.epoch)
+          : attachments.awaiting(attaching);
+      const found = attachment?.find(command);
+      if (found !== undefined) kept.settle(found);
+    }
+    return attaches;
+  }
+}

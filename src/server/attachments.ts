@@ -1,0 +1,151 @@
+/**
+ * Which client connection of this node is attached to which session, and the delivery of what the
+ * table says. Attaching is decided by the log alone: a connection is attached when this node applies
+ * the open or resume that came on it, and not before. What is addressed to sessions attached
+ * elsewhere is dropped here; the node they are attached to says it. Design: "Sessions and replies".
+ */
+import type { Outbox } from "../lockfsm/index.js";
+import type { ClientConnection } from "../net/index.js";
+import {
+  type AttachCommand,
+  type Attached,
+  MESSAGE,
+  type ServerMessage,
+  type SessionMessage,
+  STATUS,
+} from "../protocol/index.js";
+import { Attachment } from "./attachment.js";
+
+/** WebSocket close code "policy violation". */
+const CLOSE_POLICY = 1008;
+export const CLOSE_REASON_ATTACHED_ELSEWHERE = "session attached elsewhere";
+
+export class Attachments implements Outbox {
+  readonly #byConnection = new Map<number, Attachment>();
+  readonly #bySession = new Map<number, Attachment>();
+  readonly #awaited = new Map<string, Attachment>();
+  readonly #onClosed: (attachment: Attachment) => void;
+
+  /** `onClosed`: told once per connection, whichever side closed it. */
+  constructor(onClosed: (attachment: Attachment) => void) {
+    this.#onClosed = onClosed;
+  }
+
+  get count(): number {
+    return this.#byConnection.size;
+  }
+
+  add(connection: ClientConnection): Attachment {
+    const attachment = new Attachment(connection);
+    this.#byConnection.set(connection.id, attachment);
+    return attachment;
+  }
+
+  /** `undefined` once the connection was closed by either side. */
+  of(connection: ClientConnection): Attachment | undefined {
+    return this.#byConnection.get(connection.id);
+  }
+
+  all(): Iterable<Attachment> {
+    return this.#byConnection.values();
+  }
+
+  /** The connection attached here to `session` with this very epoch. */
+  attachedTo(session: number, epoch: number): Attachment | undefined {
+    const attachment = this.#bySession.get(session);
+    return attachment?.connection.attachEpoch === epoch ? attachment : undefined;
+  }
+
+  /** The connection that waits for exactly this attach. */
+  awaiting(command: AttachCommand): Attachment | undefined {
+    return this.#awaited.get(attachKey(command.nonce, command.attempt));
+  }
+
+  /** A connection asked to be attached; a later wish of the same connection replaces an earlier one. */
+  await(attachment: Attachment, command: AttachCommand): void {
+    this.#forgetAwaited(attachment);
+    const key = attachKey(command.nonce, command.attempt);
+    const other = this.#awaited.get(key);
+    if (other !== undefined) this.close(other, CLOSE_REASON_ATTACHED_ELSEWHERE);
+    this.#awaited.set(key, attachment);
+    attachment.awaitedAttach = key;
+  }
+
+  toSession(session: number, epoch: number, message: SessionMessage): void {
+    const attachment = this.#bySession.get(session);
+    if (attachment?.connection.attachEpoch === epoch) attachment.connection.send(message);
+  }
+
+  attached(message: Attached): void {
+    const asking = this.#awaited.get(attachKey(message.nonce, message.attempt));
+    if (message.status === STATUS.ok) {
+      const current = this.#bySession.get(message.session);
+      if (current !== undefined && current !== asking) {
+        const isOlder = current.connection.attachEpoch < message.epoch;
+        if (isOlder || asking !== undefined) this.close(current, CLOSE_REASON_ATTACHED_ELSEWHERE);
+      }
+    }
+    if (asking === undefined) return;
+    this.#forgetAwaited(asking);
+    if (message.status === STATUS.ok) this.#bind(asking, message);
+    asking.connection.send(message);
+  }
+
+  /** Tells every connection. */
+  broadcast(message: ServerMessage): void {
+    for (const attachment of this.#byConnection.values()) attachment.connection.send(message);
+  }
+
+  /** Sends away whoever was not sent away in this time of trouble yet; returns how many. */
+  tellToMove(troubleNumber: number): number {
+    let told = 0;
+    for (const attachment of this.#byConnection.values()) {
+      if (attachment.toldInTrouble === troubleNumber) continue;
+      attachment.toldInTrouble = troubleNumber;
+      attachment.connection.send({ kind: MESSAGE.move });
+      told += 1;
+    }
+    return told;
+  }
+
+  /** Closes a connection for breaking a rule, or because its session is attached elsewhere. */
+  close(attachment: Attachment, reason: string, code = CLOSE_POLICY): void {
+    if (attachment.isClosed) return;
+    this.remove(attachment);
+    attachment.connection.close(code, reason);
+  }
+
+  /** The connection is gone. Safe to call again. */
+  remove(attachment: Attachment): void {
+    if (attachment.isClosed) return;
+    attachment.isClosed = true;
+    this.#byConnection.delete(attachment.connection.id);
+    this.#forgetAwaited(attachment);
+    this.#unbind(attachment);
+    this.#onClosed(attachment);
+  }
+
+  #bind(attachment: Attachment, message: Attached): void {
+    this.#unbind(attachment);
+    attachment.connection.session = message.session;
+    attachment.connection.attachEpoch = message.epoch;
+    attachment.highestSequence = message.highestSequence;
+    this.#bySession.set(message.session, attachment);
+  }
+
+  #unbind(attachment: Attachment): void {
+    const session = attachment.connection.session;
+    if (this.#bySession.get(session) === attachment) this.#bySession.delete(session);
+  }
+
+  #forgetAwaited(attachment: Attachment): void {
+    const key = attachment.awaitedAttach;
+    if (key === undefined) return;
+    attachment.awaitedAttach = undefined;
+    if (this.#awaited.get(key) === attachment) this.#awaited.delete(key);
+  }
+}
+
+function attachKey(nonce: string, attempt: number): string {
+  return `${nonce}/${attempt}`;
+}

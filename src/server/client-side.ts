@@ -1,0 +1,106 @@
+/**
+ * What clients of this node do, taken in between two turns of the loop: connections are noted,
+ * commands kept and put in line, reads noted. Nothing is proposed, sent to peers or answered from
+ * the table here.
+ */
+import type { ClientConnection, GatewayEvents } from "../net/index.js";
+import {
+  type AttachCommand,
+  CLIENT_FRAME_BYTES_MAX,
+  type Command,
+  MESSAGE,
+  type NodeEndpoint,
+  PROTOCOL_VERSION,
+  type Query,
+  type SessionCommand,
+} from "../protocol/index.js";
+import type { NodeId } from "../raft/index.js";
+import type { Attachment } from "./attachment.js";
+import type { Attachments } from "./attachments.js";
+import type { KeptCommands } from "./kept-commands.js";
+import type { Clock } from "./ports.js";
+import type { Reads } from "./reads.js";
+import type { WaitingLine } from "./waiting-line.js";
+
+/** What the loop tells about itself, and the way to wake it. */
+export interface ClientSideHost {
+  readonly turn: number;
+  /** 0 while unknown, or while this node never had contact with a majority. */
+  readonly servingLeader: NodeId;
+  readonly stamp: number;
+  /** Whether this node leads and has no room for more. */
+  readonly isOverloaded: boolean;
+  readonly endpoints: readonly NodeEndpoint[];
+  wake(): void;
+}
+
+export interface ClientSideRooms {
+  readonly nodeId: NodeId;
+  readonly clusterId: string;
+  readonly clock: Clock;
+  readonly attachments: Attachments;
+  readonly kept: KeptCommands;
+  readonly line: WaitingLine;
+  readonly reads: Reads;
+}
+
+export class ClientSide implements GatewayEvents {
+  readonly #rooms: ClientSideRooms;
+  readonly #host: ClientSideHost;
+
+  constructor(rooms: ClientSideRooms, host: ClientSideHost) {
+    this.#rooms = rooms;
+    this.#host = host;
+  }
+
+  onConnection(connection: ClientConnection): void {
+    const { nodeId, clusterId, attachments } = this.#rooms;
+    attachments.add(connection);
+    connection.send({
+      kind: MESSAGE.hello,
+      version: PROTOCOL_VERSION,
+      clusterId,
+      nodeId,
+      leaderId: this.#host.servingLeader,
+      endpoints: this.#host.endpoints,
+      frameBytesMax: CLIENT_FRAME_BYTES_MAX,
+    });
+    this.#host.wake();
+  }
+
+  onAttach(connection: ClientConnection, command: AttachCommand, bytes: Uint8Array): void {
+    const attachment = this.#rooms.attachments.of(connection);
+    if (attachment === undefined) return;
+    this.#rooms.attachments.await(attachment, command);
+    this.#admit(attachment, command, bytes);
+  }
+
+  onCommand(connection: ClientConnection, command: SessionCommand, bytes: Uint8Array): void {
+    const { attachments } = this.#rooms;
+    const attachment = attachments.of(connection);
+    if (attachment === undefined) return;
+    if (connection.session === 0) attachments.close(attachment, "a command before attaching");
+    else this.#admit(attachment, command, bytes);
+  }
+
+  onQuery(connection: ClientConnection, query: Query): void {
+    const { attachments, reads, clock } = this.#rooms;
+    const attachment = attachments.of(connection);
+    if (attachment === undefined) return;
+    reads.add(attachment, query, clock.nowMs());
+    this.#host.wake();
+  }
+
+  onClosed(connection: ClientConnection): void {
+    const attachment = this.#rooms.attachments.of(connection);
+    if (attachment !== undefined) this.#rooms.attachments.remove(attachment);
+  }
+
+  #admit(attachment: Attachment, command: Command, bytes: Uint8Array): void {
+    const { kept, line, clock } = this.#rooms;
+    const { turn, isOverloaded, stamp } = this.#host;
+    const admitted = kept.admit(attachment, command, bytes, turn, isOverloaded, stamp);
+    if (admitted !== undefined) line.push(admitted, line.isEmpty ? clock.nowMs() : 0);
+    this.#host.wake();
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * A queue in one array: pushing and shifting move no elements, and the room of what was shifted is
+ * given back in large steps. Used on the path of every command, hence no linked nodes.
+ */
+const COMPACT_AT = 1_024;
+
+export class Fifo<T> {
+  #items: (T | undefined)[] = [];
+  #head = 0;
+
+  get length(): number {
+    return this.#items.length - this.#head;
+  }
+
+  push(item: T): void {
+    this.#items.push(item);
+  }
+
+  /** The item `offset` places behind the first one. */
+  at(offset: number): T | undefined {
+    return this.#items[this.#head + offset];
+  }
+
+  shift(): T | undefined {
+    if (this.#head === this.#items.length) return undefined;
+    const item = this.#items[this.#head];
+    this.#items[this.#head] = undefined;
+    this.#head += 1;
+    if (this.#head === this.#items.length) {
+      this.#items.length = 0;
+      this.#head = 0;
+    } else if (this.#head >= COMPACT_AT && this.#head * 2 >= this.#items.length) {
+      this.#items.copyWithin(0, this.#head);
+      this.#items.length -= this.#head;
+      this.#head = 0;
+    }
+    return item;
+  }
+
+  clear(): void {
+    this.#items = [];
+    this.#head = 0;
+  }
+}

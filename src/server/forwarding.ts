@@ -1,0 +1,118 @@
+/**
+ * The follower's side of forwarding: commands go to the leader of the term this node knows, many in
+ * one message, and stay kept here until they are applied here. What a leader refuses for want of
+ * room is answered `BUSY` or sent again later; what somebody refuses who does not lead that term
+ * waits for the change of leader, term or link that must follow. A refusal can itself be lost, so
+ * what stays unanswered for long goes again as well. Design: "Forwarding".
+ */
+import type { PeerMessage } from "../net/index.js";
+import { Fifo } from "./fifo.js";
+import { KeptCommand } from "./kept-command.js";
+import type { KeptCommands } from "./kept-commands.js";
+import type { ForwardedChunk, WaitingLine } from "./waiting-line.js";
+
+interface ForwardedBatch {
+  readonly id: number;
+  readonly commands: readonly KeptCommand[];
+  readonly sentAtMs: number;
+}
+
+export interface ForwardingOptions {
+  readonly batchBytesMax: number;
+  /** How long what was refused for want of room waits before it goes again. */
+  readonly retryAfterMs: number;
+  /** How long a batch may stay unapplied before everything goes again. */
+  readonly resendAfterMs: number;
+}
+
+export class Forwarding {
+  readonly #kept: KeptCommands;
+  readonly #line: WaitingLine;
+  readonly #options: ForwardingOptions;
+  /** Sent to the present leader, in order; those in front leave once they are settled. */
+  readonly #underWay = new Fifo<ForwardedBatch>();
+  /** Refused for want of room, but possibly sent twice: they go again. */
+  #retries: KeptCommand[] = [];
+  #retryAtMs = Number.POSITIVE_INFINITY;
+  #lastId = 0;
+
+  constructor(kept: KeptCommands, line: WaitingLine, options: ForwardingOptions) {
+    this.#kept = kept;
+    this.#line = line;
+    this.#options = options;
+  }
+
+  /** When `retry` may have something to do. */
+  get nextDeadlineMs(): number {
+    this.#trim();
+    const oldest = this.#underWay.at(0);
+    if (oldest === undefined) return this.#retryAtMs;
+    return Math.min(this.#retryAtMs, oldest.sentAtMs + this.#options.resendAfterMs);
+  }
+
+  /** Sends everything that waits to the leader of `term`. */
+  forward(term: number, nowMs: number, send: (message: PeerMessage) => void): void {
+    while (!this.#line.isEmpty) {
+      const taken = this.#line.take(this.#options.batchBytesMax, 0);
+      const commands = taken.items.filter((item) => item instanceof KeptCommand);
+      if (commands.length === 0) continue;
+      this.#lastId += 1;
+      this.#underWay.push({ id: this.#lastId, commands, sentAtMs: nowMs });
+      send({ type: "forward", id: this.#lastId, term, records: taken.bytes });
+    }
+  }
+
+  /** The answer of a node that did not propose batch `id`. */
+  refused(id: number, reason: "notLeader" | "busy", nowMs: number, stamp: number): void {
+    if (reason === "notLeader") return;
+    for (let i = 0; i < this.#underWay.length; i += 1) {
+      const batch = this.#underWay.at(i);
+      if (batch?.id === id) {
+        this.sendLater(batch.commands, nowMs, stamp);
+        return;
+      }
+    }
+  }
+
+  /** Refuses what can be refused for want of room; the rest is sent again after a while. */
+  sendLater(commands: readonly KeptCommand[], nowMs: number, stamp: number): void {
+    for (const kept of commands) {
+      if (kept.isSettled || this.#kept.refuse(kept, stamp)) continue;
+      this.#retries.push(kept);
+      this.#retryAtMs = Math.min(this.#retryAtMs, nowMs + this.#options.retryAfterMs);
+    }
+  }
+
+  /** Puts into the line again what was refused a while ago, or everything if it seems lost. */
+  retry(nowMs: number): void {
+    if (nowMs < this.nextDeadlineMs) return;
+    if (nowMs < this.#retryAtMs) {
+      this.restart(nowMs);
+      return;
+    }
+    const again = this.#retries;
+    this.#retries = [];
+    this.#retryAtMs = Number.POSITIVE_INFINITY;
+    for (const kept of again) this.#line.push(kept, nowMs);
+  }
+
+  /**
+   * Leader, term or the link to the leader changed: everything kept goes again, in order. Gives
+   * back the chunks of other nodes that waited in the line.
+   */
+  restart(nowMs: number): ForwardedChunk[] {
+    const chunks = this.#line.clear();
+    this.#underWay.clear();
+    this.#retries = [];
+    this.#retryAtMs = Number.POSITIVE_INFINITY;
+    for (const kept of this.#kept.inOrder()) this.#line.push(kept, nowMs);
+    return chunks;
+  }
+
+  #trim(): void {
+    for (let first = this.#underWay.at(0); first !== undefined; first = this.#underWay.at(0)) {
+      if (first.commands.at(-1)?.isSettled !== true) return;
+      this.#underWay.shift();
+    }
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * A command of a client of this node, kept from its arrival until this node applied it, refused it
+ * for good, or lost the client's connection. It is at the same time what the table is given when
+ * this node proposed the command itself, so that it is decoded once.
+ */
+import type { TableCommand } from "../lockfsm/index.js";
+import { type Command, OP, RECORD_HEADER_BYTES } from "../protocol/index.js";
+import type { Attachment } from "./attachment.js";
+
+export class KeptCommand implements TableCommand {
+  readonly attachment: Attachment;
+  readonly session: number;
+  readonly epoch: number;
+  readonly command: Command;
+  /** As they came from the client. */
+  readonly bytes: Uint8Array;
+  /** Rises with arrival at this node; what is sent again is sent in this order. */
+  readonly order: number;
+  /** The client may have sent it on an earlier connection too. */
+  readonly isRepeated: boolean;
+  /** How often this node forwarded or proposed it. */
+  sendCount = 0;
+  /** Nothing more is to be done for it. */
+  isSettled = false;
+
+  constructor(
+    attachment: Attachment,
+    command: Command,
+    bytes: Uint8Array,
+    order: number,
+    isRepeated: boolean,
+  ) {
+    const attaches = command.op === OP.open || command.op === OP.resume;
+    this.attachment = attachment;
+    this.session = attaches ? 0 : attachment.connection.session;
+    this.epoch = attaches ? 0 : attachment.connection.attachEpoch;
+    this.command = command;
+    this.bytes = bytes;
+    this.order = order;
+    this.isRepeated = isRepeated;
+  }
+
+  get recordBytes(): number {
+    return RECORD_HEADER_BYTES + this.bytes.length;
+  }
+
+  /** Whether a refusal by whoever it was sent to proves that it will never execute. */
+  get canBeRefused(): boolean {
+    return this.sendCount <= 1 && !this.isRepeated;
+  }
+}
+
+/** Whether two commands of one session (or two attaches) are the same one, sent twice or read back. */
+export function isSameCommand(a: Command, b: Command): boolean {
+  switch (a.op) {
+    case OP.open:
+    case OP.resume:
+      return a.op === b.op && a.nonce === b.nonce && a.attempt === b.attempt;
+    case OP.keepalive:
+    case OP.recall:
+      return a.op === b.op && a.number === b.number;
+    default:
+      return a.op === b.op && a.sequence === b.sequence;
+  }
+}

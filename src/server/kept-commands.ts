@@ -1,0 +1,137 @@
+/**
+ * All commands that clients of this node sent and that it has not applied yet, and the rule for
+ * refusing one: only a command that client and node sent exactly once can be refused, because only
+ * then does the refusal prove that it will never execute. Everything else stays until it is applied
+ * here or its connection closes. Design: "Forwarding".
+ */
+import { ERROR_NUMBERS } from "../errors.js";
+import { type Command, MESSAGE, OP } from "../protocol/index.js";
+import type { Attachment } from "./attachment.js";
+import type { Attachments } from "./attachments.js";
+import { KeptCommand } from "./kept-command.js";
+
+/** WebSocket close code "try again later". */
+const CLOSE_TRY_AGAIN = 1013;
+const CLOSE_REASON_TOO_MUCH = "too many commands without an answer";
+
+export class KeptCommands {
+  readonly #bytesMax: number;
+  readonly #attachments: Attachments;
+  #bytes = 0;
+  #lastOrder = 0;
+  #refusedCount = 0;
+
+  constructor(bytesMax: number, attachments: Attachments) {
+    this.#bytesMax = bytesMax;
+    this.#attachments = attachments;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Commands answered with `BUSY` since the start. */
+  get refusedCount(): number {
+    return this.#refusedCount;
+  }
+
+  /**
+   * Keeps a command that just came, or answers it with `BUSY` and gives back `undefined`.
+   * `isOverloaded`: the leader, which this node is, has no room. `turn`: once a command of a
+   * connection was refused, the others of the same turn are refused with it.
+   */
+  admit(
+    attachment: Attachment,
+    command: Command,
+    bytes: Uint8Array,
+    turn: number,
+    isOverloaded: boolean,
+    stamp: number,
+  ): KeptCommand | undefined {
+    const isRepeated = "sequence" in command && command.sequence <= attachment.highestSequence;
+    this.#lastOrder += 1;
+    const kept = new KeptCommand(attachment, command, bytes, this.#lastOrder, isRepeated);
+    const after = this.#bytes + kept.recordBytes;
+    const isRefused = isOverloaded || after > this.#bytesMax || attachment.refusedInTurn === turn;
+    if (isRefused && isRefusable(kept)) {
+      attachment.refusedInTurn = turn;
+      this.#answerBusy(kept, stamp);
+      return undefined;
+    }
+    if (after > 2 * this.#bytesMax) {
+      this.#attachments.close(attachment, CLOSE_REASON_TOO_MUCH, CLOSE_TRY_AGAIN);
+      return undefined;
+    }
+    this.#bytes = after;
+    attachment.kept.push(kept);
+    return kept;
+  }
+
+  /** It was applied here. */
+  settle(kept: KeptCommand): void {
+    if (kept.isSettled) return;
+    kept.isSettled = true;
+    this.#bytes -= kept.recordBytes;
+    kept.attachment.trim();
+  }
+
+  /** Whoever it was sent to had no room. Returns false when it must be kept and sent again. */
+  refuse(kept: KeptCommand, stamp: number): boolean {
+    if (!isRefusable(kept)) return false;
+    this.settle(kept);
+    this.#answerBusy(kept, stamp);
+    return true;
+  }
+
+  /** A connection closed: nobody waits for its commands any more. */
+  drop(attachment: Attachment): void {
+    for (let kept = attachment.kept.shift(); kept !== undefined; kept = attachment.kept.shift()) {
+      if (kept.isSettled) continue;
+      kept.isSettled = true;
+      this.#bytes -= kept.recordBytes;
+    }
+  }
+
+  /** Everything kept, in order of arrival. */
+  inOrder(): KeptCommand[] {
+    const all: KeptCommand[] = [];
+    for (const attachment of this.#attachments.all()) {
+      for (let i = 0; i < attachment.kept.length; i += 1) {
+        const kept = attachment.kept.at(i);
+        if (kept !== undefined && !kept.isSettled) all.push(kept);
+      }
+    }
+    return all.sort((a, b) => a.order - b.order);
+  }
+
+  /** `stamp` is only there to fill the place: a client takes no lease evidence from a refusal. */
+  #answerBusy(kept: KeptCommand, stamp: number): void {
+    const { command, attachment } = kept;
+    const status = ERROR_NUMBERS.BUSY;
+    this.#refusedCount += 1;
+    switch (command.op) {
+      case OP.open:
+      case OP.resume: {
+        const { nonce, attempt } = command;
+        const none = { session: 0, epoch: 0, highestSequence: 0, stamp, ttlMs: 0 };
+        this.#attachments.attached({ kind: MESSAGE.attached, nonce, attempt, status, ...none });
+        return;
+      }
+      case OP.keepalive:
+      case OP.recall:
+        return;
+      default:
+        attachment.connection.send({
+          kind: MESSAGE.reply,
+          sequence: command.sequence,
+          stamp,
+          result: { status },
+        });
+    }
+  }
+}
+
+/** A recall has no answer that says `BUSY`, so it is never refused; a keepalive needs none. */
+function isRefusable(kept: KeptCommand): boolean {
+  return kept.canBeRefused && kept.command.op !== OP.recall;
+}

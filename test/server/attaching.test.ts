@@ -1,0 +1,75 @@
+import { describe, expect, test } from "vitest";
+import { ERROR_NUMBERS } from "../../src/errors.js";
+import { MESSAGE, STATUS } from "../../src/protocol/index.js";
+import { startCluster } from "./cluster.js";
+
+describe("attaching", () => {
+  test("moves a session to the newest connection and closes the older one", async () => {
+    const { world, leader, followers } = await startCluster();
+    const older = world.client();
+    await older.start(followers[0]);
+    const newer = world.client();
+    Object.assign(newer, { nonce: older.nonce, session: older.session, attempt: older.attempt });
+    await newer.start(leader);
+    await world.until("the older is closed", () => older.closed !== undefined);
+    expect(older.closed).toEqual({ code: 1008, reason: "session attached elsewhere" });
+    expect(newer.session).toBe(older.session);
+    const reply = await newer.untilReply(newer.acquire("a"));
+    expect(reply.result.status).toBe(STATUS.granted);
+  });
+
+  test("gives up an attempt that a later one has overtaken", async () => {
+    const { world, leader, followers } = await startCluster();
+    const newer = world.client();
+    await newer.start(leader);
+    newer.attempt = 5;
+    newer.attach();
+    await world.until("attached again", () => newer.attached(6) !== undefined);
+    const stale = world.client();
+    Object.assign(stale, { nonce: newer.nonce, session: newer.session, attempt: 2 });
+    stale.connect(followers[0]);
+    stale.attach();
+    await world.until("the stale one is closed", () => stale.closed !== undefined);
+    expect(stale.closed?.code).toBe(1008);
+    expect(newer.closed).toBeUndefined();
+  });
+
+  test("answers open once, however often the command was sent", async () => {
+    for (let seed = 1; seed <= 10; seed += 1) {
+      const { world, leader, followers } = await startCluster({ seed });
+      const client = world.client();
+      client.connect(followers[0]);
+      client.attach();
+      await world.run(1 + (seed % 5));
+      leader.crash();
+      await world.until("attached", () => client.attached(1) !== undefined);
+      await world.run(3_000);
+      expect(client.received.filter(({ kind }) => kind === MESSAGE.attached)).toHaveLength(1);
+      expect(followers[0].table.counts().sessions).toBe(1);
+    }
+  });
+
+  test("sends a command away that comes before it", async () => {
+    const { world, leader } = await startCluster();
+    const client = world.client();
+    client.connect(leader);
+    client.acquire("a");
+    await world.until("closed", () => client.closed !== undefined);
+    expect(client.closed?.code).toBe(1008);
+  });
+
+  test("tells a client whose session ended that it did", async () => {
+    const { world, leader } = await startCluster();
+    const client = world.client();
+    await client.start(leader, 1_000);
+    await client.untilReply(client.acquire("a"));
+    await world.until("ended", () => client.received.some(({ kind }) => kind === MESSAGE.ended));
+    const reply = await client.untilReply(client.acquire("b"));
+    expect(reply.result.status).toBe(ERROR_NUMBERS.SESSION_EXPIRED);
+    client.disconnect();
+    client.connect(leader);
+    client.attach();
+    await world.until("refused", () => client.attached(client.attempt) !== undefined);
+    expect(client.attached(client.attempt)?.status).toBe(ERROR_NUMBERS.SESSION_EXPIRED);
+  });
+});

@@ -1,0 +1,82 @@
+import { describe, expect, test } from "vitest";
+import type { NodeStatus } from "../../src/client/types.js";
+import { createPages, type PageSource } from "../../src/server/http-pages.js";
+import { startCluster } from "./cluster.js";
+import { World, type WorldNode } from "./world.js";
+
+function pagesOf(node: WorldNode, changed: Partial<PageSource> = {}) {
+  return createPages({
+    id: node.id,
+    clusterId: "c".repeat(32),
+    incarnation: 1,
+    pid: 42,
+    uptimeMs: () => 1_234.5,
+    endpoint: () => `ws://node-${node.id}`,
+    endpoints: () => node.driver.endpoints,
+    status: () => node.driver.status,
+    counts: () => node.table.counts(),
+    isDraining: () => false,
+    ...changed,
+  });
+}
+
+describe("the HTTP pages", () => {
+  test("say ready only of a node that knows a leader and is not being stopped", async () => {
+    const { leader, followers } = await startCluster();
+    for (const node of [leader, ...followers]) {
+      expect(pagesOf(node)("/readyz")).toMatchObject({ status: 200 });
+    }
+    const answer = pagesOf(leader, { isDraining: () => true })("/readyz");
+    expect(answer).toMatchObject({ status: 503, body: "the node is being stopped\n" });
+  });
+
+  test("say live, but not ready, of a node alone, and why", async () => {
+    const world = new World();
+    world.node(1).start();
+    await world.run(2_000);
+    const pages = pagesOf(world.node(1));
+    expect(pages("/livez").status).toBe(200);
+    const { status, body } = pages("/readyz");
+    expect(status).toBe(503);
+    expect(body).toContain("no leader is known");
+    expect(body).toContain("no contact with a majority");
+  });
+
+  test("describe the node in JSON as the SDK's type has it", async () => {
+    const { leader } = await startCluster();
+    const { body, contentType } = pagesOf(leader)("/status");
+    expect(contentType).toBe("application/json");
+    const status = JSON.parse(body) as NodeStatus & {
+      readonly peers: readonly unknown[];
+      readonly uptimeMs: number;
+    };
+    const expected: NodeStatus = {
+      id: leader.id,
+      role: "leader",
+      pid: 42,
+      term: leader.raft.term,
+      leader: leader.id,
+      commitIndex: leader.raft.commitIndex,
+      appliedIndex: leader.raft.appliedIndex,
+      endpoint: `ws://node-${leader.id}`,
+    };
+    expect(status).toMatchObject(expected);
+    expect(status.peers).toHaveLength(2);
+    expect(status.uptimeMs).toBe(1_234);
+  });
+
+  test("give metrics of which every line parses", async () => {
+    const { leader } = await startCluster();
+    const { body } = pagesOf(leader)("/metrics");
+    const samples = body.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+    for (const line of samples) expect(line).toMatch(/^holdfast_[a-z_]+ \d+$/);
+    expect(samples).toContain("holdfast_is_leader 1");
+    expect(samples).toContain("holdfast_leader_changes_total 1");
+  });
+
+  test("know nothing else", async () => {
+    const { leader } = await startCluster();
+    expect(pagesOf(leader)("/").status).toBe(200);
+    expect(pagesOf(leader)("/etc/passwd").status).toBe(404);
+  });
+});

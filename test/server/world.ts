@@ -1,0 +1,311 @@
+/**
+ * A whole cluster in one thread on one clock that only moves when told to: real drivers, cores and
+ * tables behind second implementations of their ports. One seed gives one run. Nothing here waits
+ * in real time; a test says how far the time is to go or what it waits for.
+ */
+import {
+  type AssembledDriver,
+  assembleDriver,
+  NODE_TUNING_DEFAULTS,
+  type NodeTuning,
+  resolveTuning,
+} from "../../src/server/index.js";
+import { EventHeap } from "./event-heap.js";
+import { MemoryDisk, MemoryLog } from "./memory-disk.js";
+import { MemoryGateway } from "./memory-gateway.js";
+import { MemoryNetwork } from "./memory-network.js";
+import { seededRandom } from "./seeded-random.js";
+import { TestClient } from "./test-client.js";
+
+export interface WorldOptions {
+  readonly seed: number;
+  readonly nodeCount: number;
+  /** One way, between any two processes. */
+  readonly latencyMs: number;
+  /** One synced write. */
+  readonly diskMs: number;
+  readonly tuning: Partial<NodeTuning>;
+}
+
+const DEFAULTS: WorldOptions = { seed: 1, nodeCount: 3, latencyMs: 1, diskMs: 1, tuning: {} };
+/** Steps without time moving, beyond which something spins. */
+const STEPS_AT_ONE_TIME_MAX = 100_000;
+
+export class World {
+  readonly options: WorldOptions;
+  readonly tuning: NodeTuning;
+  readonly network: MemoryNetwork;
+  readonly nodes: readonly WorldNode[];
+  readonly random: () => number;
+  /** What any node logged, oldest first. */
+  readonly story: string[] = [];
+  nowMs = 0;
+  readonly #events = new EventHeap();
+  #lastNumber = 0;
+  #hasMicrotasks = false;
+
+  constructor(options: Partial<WorldOptions> = {}) {
+    this.options = { ...DEFAULTS, ...options };
+    this.tuning = resolveTuning({ ...NODE_TUNING_DEFAULTS, ...this.options.tuning });
+    this.random = seededRandom(this.options.seed);
+    const ids = Array.from({ length: this.options.nodeCount }, (_, i) => i + 1);
+    this.network = new MemoryNetwork(this, ids);
+    this.nodes = ids.map((id) => new WorldNode(this, id, ids));
+  }
+
+  /** Runs `task` at `atMs`, behind everything planned for that time before. */
+  at(atMs: number, run: () => void): void {
+    this.#lastNumber += 1;
+    this.#events.push({ atMs: Math.max(atMs, this.nowMs), number: this.#lastNumber, run });
+  }
+
+  after(delayMs: number, run: () => void): void {
+    this.at(this.nowMs + delayMs, run);
+  }
+
+  /** Settles a promise that production code waits for. */
+  settle(resolve: () => void): void {
+    this.#hasMicrotasks = true;
+    resolve();
+  }
+
+  node(id: number): WorldNode {
+    const node = this.nodes[id - 1];
+    if (node === undefined) throw new Error(`no node ${id}`);
+    return node;
+  }
+
+  startAll(): void {
+    for (const node of this.nodes) node.start();
+  }
+
+  client(): TestClient {
+    return new TestClient(this);
+  }
+
+  /** The node that leads the highest term, if it runs. */
+  get leader(): WorldNode | undefined {
+    let found: WorldNode | undefined;
+    for (const node of this.nodes) {
+      if (!node.isRunning || node.raft.role !== "leader") continue;
+      if (found === undefined || node.raft.term > found.raft.term) found = node;
+    }
+    return found;
+  }
+
+  async run(ms: number): Promise<void> {
+    const untilMs = this.nowMs + ms;
+    await this.#runWhile(untilMs, () => true);
+    this.nowMs = untilMs;
+  }
+
+  /** Runs until `isReached`; fails after `limitMs` of this world's time, with the story so far. */
+  async until(what: string, isReached: () => boolean, limitMs = 20_000): Promise<void> {
+    const untilMs = this.nowMs + limitMs;
+    await this.#runWhile(untilMs, () => !isReached());
+    if (isReached()) return;
+    const story = this.story.slice(-40).join("\n");
+    throw new Error(`seed ${this.options.seed}: not within ${limitMs} ms: ${what}\n${story}`);
+  }
+
+  /** Waits for a leader that everybody who runs follows. */
+  async untilLeader(): Promise<WorldNode> {
+    await this.until("one leader for all", () => {
+      const { leader } = this;
+      if (leader === undefined || leader.raft.commitIndex < leader.raft.lastIndex) return false;
+      return this.nodes.every((node) => !node.isRunning || node.raft.leader === leader.id);
+    });
+    const { leader } = this;
+    if (leader === undefined) throw new Error("no leader");
+    return leader;
+  }
+
+  async #runWhile(untilMs: number, goOn: () => boolean): Promise<void> {
+    let steps = 0;
+    while (goOn()) {
+      const next = this.#events.first;
+      if (next === undefined || next.atMs > untilMs) return;
+      this.#events.pop();
+      steps = next.atMs === this.nowMs ? steps + 1 : 0;
+      if (steps > STEPS_AT_ONE_TIME_MAX) throw new Error(`something spins at ${this.nowMs} ms`);
+      this.nowMs = next.atMs;
+      next.run();
+      if (this.#hasMicrotasks) {
+        this.#hasMicrotasks = false;
+        await null;
+      }
+    }
+  }
+}
+
+/** One node: its disk outlives its process. */
+export class WorldNode {
+  readonly id: number;
+  readonly disk = new MemoryDisk();
+  readonly failures: Error[] = [];
+  readonly #world: World;
+  readonly #ids: readonly number[];
+  #life: Life | undefined;
+  #startCount = 0;
+  #backlog: (() => void)[] | undefined;
+
+  constructor(world: World, id: number, ids: readonly number[]) {
+    this.#world = world;
+    this.id = id;
+    this.#ids = ids;
+  }
+
+  get isRunning(): boolean {
+    return this.#life !== undefined;
+  }
+
+  get raft(): AssembledDriver["raft"] {
+    return this.#present.assembled.raft;
+  }
+
+  get table(): AssembledDriver["table"] {
+    return this.#present.assembled.table;
+  }
+
+  get driver(): AssembledDriver["driver"] {
+    return this.#present.assembled.driver;
+  }
+
+  get log(): MemoryLog {
+    return this.#present.log;
+  }
+
+  get gateway(): MemoryGateway {
+    return this.#present.gateway;
+  }
+
+  get #present(): Life {
+    if (this.#life === undefined) throw new Error(`node ${this.id} does not run`);
+    return this.#life;
+  }
+
+  start(): void {
+    if (this.#life !== undefined) throw new Error(`node ${this.id} runs already`);
+    this.#startCount += 1;
+    this.#life = startLife(this.#world, this, this.#ids, this.#startCount);
+    const { driver } = this.#life.assembled;
+    this.#world.network.join(this.id, driver.peerEvents, `ws://node-${this.id}`);
+    driver.start();
+  }
+
+  /** The process is gone at once: nothing of its own runs any more, a write may be half way. */
+  crash(): void {
+    const { gateway, log } = this.#present;
+    this.#life?.end();
+    this.#life = undefined;
+    this.#backlog = undefined;
+    log.crash();
+    this.#world.network.leave(this.id);
+    gateway.crash();
+  }
+
+  /** Runs `task` as input of this life's process: not at all when it ended, later when it pauses. */
+  deliver(life: number, task: () => void): void {
+    if (this.#life === undefined || this.#startCount !== life) return;
+    if (this.#backlog === undefined) task();
+    else this.#backlog.push(task);
+  }
+
+  get life(): number {
+    return this.#startCount;
+  }
+
+  get isPaused(): boolean {
+    return this.#backlog !== undefined;
+  }
+
+  /** Stops the process for a while, as SIGSTOP does. What arrives waits in its sockets. */
+  pause(ms: number): void {
+    this.#backlog ??= [];
+    const life = this.#startCount;
+    this.#world.after(ms, () => {
+      const waiting = this.#backlog;
+      if (this.#startCount !== life || waiting === undefined) return;
+      this.#backlog = undefined;
+      for (const task of waiting) task();
+    });
+  }
+}
+
+interface Life {
+  readonly assembled: AssembledDriver;
+  readonly gateway: MemoryGateway;
+  readonly log: MemoryLog;
+  end(): void;
+}
+
+function startLife(world: World, node: WorldNode, ids: readonly number[], life: number): Life {
+  const log = new MemoryLog(world, node.disk, (task) => node.deliver(life, task));
+  const gateway = new MemoryGateway(world, node);
+  const scheduler = new WorldScheduler(world, node, life);
+  const offsetMs = world.nowMs;
+  const assembled = assembleDriver(
+    {
+      nodeId: node.id,
+      clusterId: "c".repeat(32),
+      group: 0,
+      voters: ids,
+      advertise: `ws://node-${node.id}`,
+      tuning: world.tuning,
+    },
+    {
+      log,
+      peers: world.network.linksOf(node.id),
+      gateway,
+      clock: {
+        // Each process has its own zero, as monotonic clocks do.
+        nowMs: () => world.nowMs - offsetMs + node.id * 1_000,
+        wallMs: () => Math.floor(1_800_000_000_000 + world.nowMs),
+      },
+      scheduler,
+      random: seededRandom(world.options.seed * 1_000 + node.id * 10 + life),
+      logger: (level, event, fields) => {
+        const time = world.nowMs.toFixed(2);
+        world.story.push(`${time} node ${node.id} ${level} ${event} ${JSON.stringify(fields)}`);
+      },
+      onFailure: (error) => node.failures.push(error),
+    },
+  );
+  scheduler.toWorldMs = (nowMs) => nowMs + offsetMs - node.id * 1_000;
+  gateway.events = assembled.driver.clientEvents;
+  return { assembled, gateway, log, end: () => assembled.driver.stop() };
+}
+
+/** Timers come behind the input that waits; a paused process runs none. */
+class WorldScheduler {
+  toWorldMs: (nowMs: number) => number = (nowMs) => nowMs;
+  readonly #world: World;
+  readonly #node: WorldNode;
+  readonly #life: number;
+  #armed = 0;
+
+  constructor(world: World, node: WorldNode, life: number) {
+    this.#world = world;
+    this.#node = node;
+    this.#life = life;
+  }
+
+  soon(task: () => void): void {
+    this.#world.after(0, () => this.#node.deliver(this.#life, task));
+  }
+
+  arm(atMs: number, task: () => void): void {
+    this.disarm();
+    if (atMs === Number.POSITIVE_INFINITY) return;
+    const armed = this.#armed;
+    const run = (): void => {
+      if (this.#armed === armed) task();
+    };
+    // Behind whatever arrives at the same moment, and behind what waited through a pause.
+    this.#world.at(this.toWorldMs(atMs), () => this.soon(() => this.soon(run)));
+  }
+
+  disarm(): void {
+    this.#armed += 1;
+  }
+}
