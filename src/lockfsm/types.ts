@@ -36,6 +36,8 @@ export interface Outbox {
 export interface TableSettings {
   readonly waitersMax: number;
   readonly inFlightMax: number;
+  /** Outcomes that one session has not acknowledged, beyond which it gets no new acquire. */
+  readonly unacknowledgedMax: number;
   /** Units of due and queued work that one entry does before its commands. */
   readonly unitsPerEntryMax: number;
   /** Grants that a command makes in its own step; the rest goes to the work queue. */

@@ -1,0 +1,106 @@
+/**
+ * Open and resume: which connection may speak for a session is decided here, in the log. The
+ * client raises `attempt` with every transmission; the largest one wins, its duplicates get its
+ * answer again, and what comes later with a smaller one is ignored.
+ */
+import { ERROR_NUMBERS, type ErrorNumber } from "../errors.js";
+import {
+  type AttachCommand,
+  MESSAGE,
+  type OpenCommand,
+  type ResumeCommand,
+  STATUS,
+  TTL_MS_MAX,
+  TTL_MS_MIN,
+} from "../protocol/index.js";
+import { renewLease } from "./leases.js";
+import { Session } from "./session.js";
+import type { TableState } from "./state.js";
+
+/** A record carries the epoch in 32 bits. */
+const ATTEMPT_MAX = 2 ** 32 - 1;
+
+export function open(state: TableState, command: OpenCommand): void {
+  const { nonce, attempt, ttlMs } = command;
+  const isValidTtl = Number.isSafeInteger(ttlMs) && ttlMs >= TTL_MS_MIN && ttlMs <= TTL_MS_MAX;
+  if (!isValidTtl || !isValidAttempt(attempt)) {
+    refuse(state, command, 0, ERROR_NUMBERS.INVALID_ARGUMENT);
+    return;
+  }
+  const known = state.sessions.findByNonce(nonce);
+  if (known?.isAliveAt(state.stamp)) {
+    attach(state, known, attempt);
+    return;
+  }
+  const { name, metadata } = command;
+  const id = state.takeNumber();
+  const session = new Session(id, nonce, name, metadata, ttlMs, state.stamp, attempt);
+  state.sessions.add(session);
+  state.due.add(session);
+  answer(state, session);
+}
+
+export function resume(state: TableState, command: ResumeCommand): void {
+  if (!isValidAttempt(command.attempt)) {
+    refuse(state, command, command.session, ERROR_NUMBERS.INVALID_ARGUMENT);
+    return;
+  }
+  const session = state.sessions.find(command.session);
+  if (session === undefined || !session.isAliveAt(state.stamp)) {
+    refuse(state, command, command.session, ERROR_NUMBERS.SESSION_EXPIRED);
+    return;
+  }
+  if (session.nonce !== command.nonce) {
+    refuse(state, command, command.session, ERROR_NUMBERS.FORBIDDEN);
+    return;
+  }
+  attach(state, session, command.attempt);
+}
+
+function attach(state: TableState, session: Session, attempt: number): void {
+  if (attempt < session.attachEpoch) return;
+  if (attempt > session.attachEpoch) {
+    session.attachEpoch = attempt;
+    session.attachedAt = state.stamp;
+    session.attachedSequence = session.highestSequence;
+    renewLease(state, session);
+  }
+  answer(state, session);
+}
+
+function answer(state: TableState, session: Session): void {
+  state.outbox.attached({
+    kind: MESSAGE.attached,
+    nonce: session.nonce,
+    attempt: session.attachEpoch,
+    status: STATUS.ok,
+    session: session.id,
+    epoch: session.attachEpoch,
+    highestSequence: session.attachedSequence,
+    stamp: session.attachedAt,
+    ttlMs: session.ttlMs,
+  });
+}
+
+function refuse(
+  state: TableState,
+  command: AttachCommand,
+  session: number,
+  status: ErrorNumber,
+): void {
+  state.outbox.attached({
+    kind: MESSAGE.attached,
+    nonce: command.nonce,
+    attempt: command.attempt,
+    status,
+    session,
+    epoch: 0,
+    highestSequence: 0,
+    stamp: state.stamp,
+    ttlMs: 0,
+  });
+}
+
+function isValidAttempt(attempt: number): boolean {
+  return Number.isSafeInteger(attempt) && attempt >= 1 && attempt <= ATTEMPT_MAX;
+}

@@ -1,0 +1,121 @@
+/**
+ * All keys in use. Names are kept in blocks by range of the byte order, unsorted inside a block: a
+ * look-up is a short binary search and one Map, a page of names in order sorts one or two blocks,
+ * and neither grows with the table. A small table is one block.
+ */
+import { assert } from "../assert.js";
+import { compareByteOrder } from "./byte-order.js";
+import { Key } from "./key.js";
+
+/** A block of more names is split; sorting that many must not be felt by the loop. */
+const BLOCK_NAMES_MAX = 8_192;
+
+export class KeyBlock {
+  /** No name in it is smaller. The first block begins with the empty name. */
+  lowest: string;
+  readonly keys: Map<string, Key> = new Map();
+
+  constructor(lowest: string) {
+    this.lowest = lowest;
+  }
+}
+
+export class KeyIndex {
+  readonly #blocks: KeyBlock[] = [new KeyBlock("")];
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  find(name: string): Key | undefined {
+    return this.#blockOf(name).keys.get(name);
+  }
+
+  /** The key of that name, made when it is not in use. */
+  obtain(name: string): Key {
+    const block = this.#blockOf(name);
+    const known = block.keys.get(name);
+    if (known !== undefined) return known;
+    const key = new Key(name, block);
+    block.keys.set(name, key);
+    this.#size += 1;
+    if (block.keys.size > BLOCK_NAMES_MAX) this.#split(block);
+    return key;
+  }
+
+  /** Forgets a key that became idle. */
+  drop(key: Key): void {
+    assert(key.isIdle, () => `${key.name}: ${key.holdCount} holds, ${key.waiterCount} waiters`);
+    const block = key.block;
+    const dropped = block.keys.delete(key.name);
+    assert(dropped, () => `${key.name} is not in its block`);
+    this.#size -= 1;
+    if (block.keys.size === 0 && this.#blocks.length > 1) this.#removeBlock(block);
+  }
+
+  /** At most `limit` keys with the prefix, in byte order, behind `after`. */
+  page(prefix: string, after: string | undefined, limit: number): Key[] {
+    const start = after !== undefined && compareByteOrder(after, prefix) > 0 ? after : prefix;
+    const found: Key[] = [];
+    for (let at = this.#positionOf(start); at < this.#blocks.length; at += 1) {
+      const block = this.#blocks[at] as KeyBlock;
+      if (found.length >= limit || isBehind(block.lowest, prefix)) break;
+      const keys = [...block.keys.values()].filter(
+        ({ name }) =>
+          name.startsWith(prefix) && (after === undefined || compareByteOrder(name, after) > 0),
+      );
+      keys.sort((left, right) => compareByteOrder(left.name, right.name));
+      for (const key of keys.slice(0, limit - found.length)) found.push(key);
+    }
+    return found;
+  }
+
+  /** In no order that means anything. */
+  forEach(visit: (key: Key) => void): void {
+    for (const block of this.#blocks) for (const key of block.keys.values()) visit(key);
+  }
+
+  #blockOf(name: string): KeyBlock {
+    const blocks = this.#blocks;
+    return (blocks.length === 1 ? blocks[0] : blocks[this.#positionOf(name)]) as KeyBlock;
+  }
+
+  /** The last block that begins at or before `name`. */
+  #positionOf(name: string): number {
+    let low = 0;
+    let high = this.#blocks.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      const isAtOrBefore = compareByteOrder((this.#blocks[middle] as KeyBlock).lowest, name) <= 0;
+      if (isAtOrBefore) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+
+  #split(block: KeyBlock): void {
+    const names = [...block.keys.keys()].sort(compareByteOrder);
+    const upperNames = names.slice(names.length >> 1);
+    const upper = new KeyBlock(upperNames[0] as string);
+    for (const name of upperNames) {
+      const key = block.keys.get(name) as Key;
+      block.keys.delete(name);
+      upper.keys.set(name, key);
+      key.block = upper;
+    }
+    this.#blocks.splice(this.#positionOf(block.lowest) + 1, 0, upper);
+  }
+
+  #removeBlock(block: KeyBlock): void {
+    const position = this.#positionOf(block.lowest);
+    assert(this.#blocks[position] === block, () => `block at ${position} is not its own`);
+    this.#blocks.splice(position, 1);
+    (this.#blocks[0] as KeyBlock).lowest = "";
+  }
+}
+
+/** Whether names from `lowest` on are all behind those that begin with `prefix`. */
+function isBehind(lowest: string, prefix: string): boolean {
+  return compareByteOrder(lowest, prefix) > 0 && !lowest.startsWith(prefix);
+}

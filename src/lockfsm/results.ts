@@ -1,0 +1,29 @@
+/**
+ * The results that say nothing but their status, made once. Stored replies refer to them, and a
+ * table keeps many of those; they are frozen because they leave the table.
+ */
+import { ERROR_NUMBERS, type ErrorNumber } from "../errors.js";
+import { END_REASON, type EndReason, type Result, STATUS } from "../protocol/index.js";
+
+export const OK: Result = Object.freeze({ status: STATUS.ok });
+export const QUEUED: Result = Object.freeze({ status: STATUS.queued });
+export const RELEASED: Result = Object.freeze({ status: STATUS.released });
+
+export const CANCELLED = refusal(ERROR_NUMBERS.CANCELLED);
+export const LOCK_TIMEOUT = refusal(ERROR_NUMBERS.LOCK_TIMEOUT);
+export const QUEUE_FULL = refusal(ERROR_NUMBERS.QUEUE_FULL);
+export const SESSION_EXPIRED = refusal(ERROR_NUMBERS.SESSION_EXPIRED);
+export const TOO_MANY_IN_FLIGHT = refusal(ERROR_NUMBERS.TOO_MANY_IN_FLIGHT);
+export const INVALID_ARGUMENT = refusal(ERROR_NUMBERS.INVALID_ARGUMENT);
+
+const NOT_RELEASED: readonly Result[] = Object.values(END_REASON)
+  .sort((left, right) => left - right)
+  .map((reason) => Object.freeze({ status: STATUS.notReleased, reason }));
+
+export function notReleased(reason: EndReason): Result {
+  return NOT_RELEASED[reason] as Result;
+}
+
+function refusal(status: ErrorNumber): Result {
+  return Object.freeze({ status });
+}

@@ -1,0 +1,52 @@
+/**
+ * The sessions that were not ended, by number and by nonce. What an ended session still holds or
+ * waits for refers to it directly; here it cannot be found any more, so that nothing can speak or
+ * ask for it.
+ */
+import { assert } from "../assert.js";
+import type { Session } from "./session.js";
+import { hashNumber, hashText, ShardedMap } from "./sharded-map.js";
+import { TtlCensus } from "./ttl-census.js";
+
+export class SessionIndex {
+  readonly #byId = new ShardedMap<number, Session>(hashNumber);
+  readonly #byNonce = new ShardedMap<string, Session>(hashText);
+  readonly #ttls = new TtlCensus();
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  get shortestTtlMs(): number | undefined {
+    return this.#ttls.shortestMs;
+  }
+
+  find(id: number): Session | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** The newest session that was opened with this nonce. */
+  findByNonce(nonce: string): Session | undefined {
+    return this.#byNonce.get(nonce);
+  }
+
+  /** A session whose lease is due but not swept may lose its nonce to its successor here. */
+  add(session: Session): void {
+    assert(this.#byId.get(session.id) === undefined, () => `session ${session.id} twice`);
+    this.#byId.set(session.id, session);
+    this.#byNonce.set(session.nonce, session);
+    this.#ttls.add(session.ttlMs);
+  }
+
+  remove(session: Session): void {
+    const removed = this.#byId.delete(session.id);
+    assert(removed, () => `session ${session.id} is not in the table`);
+    if (this.#byNonce.get(session.nonce) === session) this.#byNonce.delete(session.nonce);
+    this.#ttls.remove(session.ttlMs);
+  }
+
+  /** In no order that means anything. */
+  forEach(visit: (session: Session) => void): void {
+    this.#byId.forEach(visit);
+  }
+}

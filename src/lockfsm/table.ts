@@ -1,0 +1,88 @@
+/**
+ * The lock table: a deterministic function of the entries it was given. It reads no clock and draws
+ * no random number; every lease and deadline is compared with the stamps of entries. Equal entries
+ * give equal messages and equal hashes on every node.
+ */
+import { assert } from "../assert.js";
+import type { KeysView, KeyView } from "../protocol/index.js";
+import { drain } from "./drain.js";
+import { execute } from "./executing.js";
+import { resolveTableSettings } from "./settings.js";
+import { TableState } from "./state.js";
+import { hashState } from "./state-hash.js";
+import type { Outbox, TableCounts, TableEntry, TableSettings } from "./types.js";
+import { inspect, query } from "./views.js";
+
+export class LockTable {
+  readonly #state: TableState;
+
+  /** `settings`: replicated limits; what is left out has its default. */
+  constructor(settings?: Partial<TableSettings>) {
+    this.#state = new TableState(resolveTableSettings(settings));
+  }
+
+  /**
+   * Applies one stamped entry: first what earlier entries left to do, then what is due at its
+   * stamp, then its commands in order. Messages go to `outbox` in the order of their causes.
+   * Indexes must rise and stamps must not fall; commands may hold anything.
+   */
+  apply(entry: TableEntry, outbox: Outbox): void {
+    const state = this.#state;
+    const { index, stamp } = entry;
+    assert(index > state.index, () => `entry ${index} after ${state.index}`);
+    assert(stamp >= state.stamp, () => `entry ${index}: stamp ${stamp} after ${state.stamp}`);
+    state.index = index;
+    state.stamp = stamp;
+    state.outbox = outbox;
+    state.tokens.begin(entry.wallMs);
+    drain(state);
+    for (const command of entry.commands) execute(state, command);
+    state.closeOutbox();
+  }
+
+  /** Cluster time of the last entry, in milliseconds. */
+  get stamp(): number {
+    return this.#state.stamp;
+  }
+
+  /**
+   * The cluster time at which something ends by itself, `undefined` while nothing can. It may lie
+   * in the past: then an entry met its limit of units and another one is needed.
+   */
+  get nextDueAt(): number | undefined {
+    return this.#state.due.first?.dueAt;
+  }
+
+  /** Whether the next entry has something to go on with, even one without commands. */
+  get hasQueuedWork(): boolean {
+    return this.#state.work.size > 0;
+  }
+
+  /** The shortest lease of any session that was not ended; up to a second too short. */
+  get shortestTtlMs(): number | undefined {
+    return this.#state.sessions.shortestTtlMs;
+  }
+
+  counts(): TableCounts {
+    const { sessions, keys, holds, requestCount } = this.#state;
+    return { sessions: sessions.size, keys: keys.size, holds: holds.size, waiters: requestCount };
+  }
+
+  /** Who holds and who waits, each in order, at most 1,000 of either (then with `truncated`). */
+  inspect(key: string): KeyView {
+    return inspect(this.#state, key);
+  }
+
+  /**
+   * Keys in use that begin with `prefix`, in the order of their bytes, behind `after`. At most
+   * `limit` (1 … 1,000); a page of crowded keys ends early. `next` is null at the end.
+   */
+  query(prefix: string, after: string | undefined, limit: number): KeysView {
+    return query(this.#state, prefix, after, limit);
+  }
+
+  /** 16 hex digits over all that is replicated; takes time proportional to it. */
+  hash(): string {
+    return hashState(this.#state);
+  }
+}

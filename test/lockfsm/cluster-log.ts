@@ -1,0 +1,158 @@
+/**
+ * A log with a table behind it, for tests that tell one story: each call is an entry, each client
+ * numbers its own sequences, and what the table said to it is kept in order.
+ */
+import { LockTable, type TableSettings } from "../../src/lockfsm/index.js";
+import {
+  type Attached,
+  type Command,
+  type LockMode,
+  OP,
+  type Result,
+  type SessionMessage,
+  WAIT_FOREVER,
+} from "../../src/protocol/index.js";
+
+/** `mark` and `acknowledged` of the next commands of a client. */
+export interface Read {
+  readonly mark?: number;
+  readonly acknowledged?: readonly number[];
+}
+
+export const exclusive = (...keys: string[]) =>
+  keys.map((key) => ({ key, mode: "exclusive" as LockMode }));
+export const shared = (...keys: string[]) =>
+  keys.map((key) => ({ key, mode: "shared" as LockMode }));
+
+export class ClusterLog {
+  readonly table: LockTable;
+  stamp = 10_000;
+  wallMs = 5_000;
+  attached: Attached[] = [];
+  readonly said: { session: number; epoch: number; message: SessionMessage }[] = [];
+  #index = 0;
+
+  constructor(settings?: Partial<TableSettings>) {
+    this.table = new LockTable(settings);
+  }
+
+  /** An entry of these commands; returns what was said in it. */
+  apply(...commands: { session: number; epoch: number; command: Command }[]): SessionMessage[] {
+    this.#index += 1;
+    const before = this.said.length;
+    this.table.apply(
+      { index: this.#index, stamp: this.stamp, wallMs: this.wallMs, commands },
+      {
+        toSession: (session, epoch, message) => this.said.push({ session, epoch, message }),
+        attached: (message) => this.attached.push(message),
+      },
+    );
+    return this.said.slice(before).map(({ message }) => message);
+  }
+
+  /** Time passes, noticed by an entry without commands. */
+  pass(elapsedMs: number): SessionMessage[] {
+    this.stamp += elapsedMs;
+    return this.apply();
+  }
+
+  /** Empty entries until the work queue is empty; returns how many that took. */
+  finishWork(): number {
+    let entries = 0;
+    for (; this.table.hasQueuedWork; entries += 1) this.apply();
+    return entries;
+  }
+
+  open(name: string, ttlMs = 15_000): Client {
+    const nonce = `${name}-nonce`;
+    const command = { op: OP.open, nonce, attempt: 1, ttlMs, name, metadata: "" } as const;
+    this.apply({ session: 0, epoch: 0, command });
+    return new Client(this, this.attached.at(-1)?.session ?? 0, nonce);
+  }
+
+  /** Owners' names of a key, holders first: `["a", "|", "b", "c"]`. */
+  line(key: string): string[] {
+    const { holds, waiters } = this.table.inspect(key);
+    const names = (list: readonly { sessionName: string }[]) =>
+      list.map(({ sessionName }) => sessionName);
+    return [...names(holds), "|", ...names(waiters)];
+  }
+}
+
+export class Client {
+  readonly session: number;
+  readonly nonce: string;
+  epoch = 1;
+  /** The last sequence that was used. */
+  sequence = 0;
+  readonly #log: ClusterLog;
+
+  constructor(log: ClusterLog, session: number, nonce: string) {
+    this.#log = log;
+    this.session = session;
+    this.nonce = nonce;
+  }
+
+  /** A command of this client, not sent yet. */
+  make(command: Command) {
+    return { session: this.session, epoch: this.epoch, command };
+  }
+
+  send(command: Command): SessionMessage[] {
+    return this.#log.apply(this.make(command));
+  }
+
+  acquiring(items = exclusive("k"), waitMs = WAIT_FOREVER, read: Read = {}) {
+    return this.make({ op: OP.acquire, ...this.#head(read), owner: 1, items, waitMs });
+  }
+
+  acquire(items = exclusive("k"), waitMs = WAIT_FOREVER, read: Read = {}): Result | undefined {
+    return resultOf(this.#log.apply(this.acquiring(items, waitMs, read)));
+  }
+
+  /** Acquires and returns the token that it must have got. */
+  take(items = exclusive("k"), read: Read = {}): number {
+    const result = this.acquire(items, 0, read);
+    if (result === undefined || !("token" in result)) throw new Error(JSON.stringify(result));
+    return result.token;
+  }
+
+  release(token: number, read: Read = {}): SessionMessage[] {
+    return this.send({ op: OP.release, ...this.#head(read), token });
+  }
+
+  cancel(target: number, read: Read = {}): SessionMessage[] {
+    return this.send({ op: OP.cancel, ...this.#head(read), target });
+  }
+
+  close(): SessionMessage[] {
+    return this.send({ op: OP.close, ...this.#head({}) });
+  }
+
+  keepalive(read: Read = {}): SessionMessage[] {
+    const { mark = 1, acknowledged = [] } = read;
+    return this.send({ op: OP.keepalive, number: 1, mark, acknowledged });
+  }
+
+  recall(sequences: number[], tokens: number[] = []): SessionMessage[] {
+    return this.send({ op: OP.recall, number: 9, mark: 1, acknowledged: [], sequences, tokens });
+  }
+
+  resume(attempt: number, nonce = this.nonce): Attached | undefined {
+    const before = this.#log.attached.length;
+    const command = { op: OP.resume, session: this.session, nonce, attempt } as const;
+    this.#log.apply({ session: 0, epoch: 0, command });
+    return this.#log.attached[before];
+  }
+
+  #head({ mark = 1, acknowledged = [] }: Read) {
+    this.sequence += 1;
+    return { sequence: this.sequence, mark, acknowledged };
+  }
+}
+
+/** The result of the first message that has one. */
+export function resultOf(messages: readonly SessionMessage[]): Result | undefined {
+  for (const message of messages) if ("result" in message) return message.result;
+  return undefined;
+}

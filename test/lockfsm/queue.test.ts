@@ -1,0 +1,232 @@
+import { describe, expect, test } from "vitest";
+import { ERROR_NUMBERS } from "../../src/errors.js";
+import { BLOCKED_BY, END_REASON, MESSAGE, STATUS } from "../../src/protocol/index.js";
+import { ClusterLog, exclusive, resultOf, shared } from "./cluster-log.js";
+
+describe("an acquire", () => {
+  test("of a free key is granted in its own entry", () => {
+    const log = new ClusterLog();
+    const a = log.open("a");
+    expect(a.acquire()).toEqual({ status: STATUS.granted, token: 5 * 2 ** 21 });
+    expect(log.line("k")).toEqual(["a", "|"]);
+  });
+
+  test("waits behind a conflicting hold and is granted by the entry that releases it", () => {
+    const log = new ClusterLog();
+    const [a, b] = [log.open("a"), log.open("b")];
+    const token = a.take();
+    expect(b.acquire()).toEqual({ status: STATUS.queued });
+    const messages = a.release(token);
+    expect(messages).toMatchObject([
+      { kind: MESSAGE.reply, sequence: 2, result: { status: STATUS.released } },
+      { kind: MESSAGE.outcome, sequence: 1, result: { status: STATUS.granted, token: token + 1 } },
+    ]);
+    expect(log.said.at(-1)).toMatchObject({ session: b.session, epoch: 1 });
+    expect(log.line("k")).toEqual(["b", "|"]);
+  });
+
+  test("in shared mode joins other shared holds, but does not pass a waiting exclusive one", () => {
+    const log = new ClusterLog();
+    const [a, b, c, d] = ["a", "b", "c", "d"].map((name) => log.open(name));
+    const first = a?.take(shared("k")) ?? 0;
+    const second = b?.take(shared("k")) ?? 0;
+    expect(c?.acquire(exclusive("k"))).toEqual({ status: STATUS.queued });
+    expect(d?.acquire(shared("k"))).toEqual({ status: STATUS.queued });
+    a?.release(first);
+    expect(log.line("k")).toEqual(["b", "|", "c", "d"]);
+    b?.release(second);
+    expect(log.line("k")).toEqual(["c", "|", "d"]);
+  });
+
+  test("behind an exclusive hold lets a whole run of shared ones in at once", () => {
+    const log = new ClusterLog();
+    const names = ["w", "r1", "r2", "x", "r3"];
+    const [w, ...rest] = names.map((name) => log.open(name));
+    const token = w?.take() ?? 0;
+    for (const [at, client] of rest.entries()) {
+      client.acquire(at === 2 ? exclusive("k") : shared("k"));
+    }
+    w?.release(token);
+    expect(log.line("k")).toEqual(["r1", "r2", "|", "x", "r3"]);
+  });
+
+  test("of several keys gets all of them or none, and holds its place in each", () => {
+    const log = new ClusterLog();
+    const [a, b, c] = [log.open("a"), log.open("b"), log.open("c")];
+    const token = a.take(exclusive("y"));
+    expect(b.acquire(exclusive("x", "y"))).toEqual({ status: STATUS.queued });
+    expect(c.acquire(exclusive("x"))).toEqual({ status: STATUS.queued });
+    expect(log.line("x")).toEqual(["|", "b", "c"]);
+    a.release(token);
+    expect([log.line("x"), log.line("y")]).toEqual([
+      ["b", "|", "c"],
+      ["b", "|"],
+    ]);
+    b.release(token + 1);
+    expect([log.line("x"), log.line("y")]).toEqual([["c", "|"], ["|"]]);
+  });
+
+  test("that may not wait is told what is in its way", () => {
+    const log = new ClusterLog();
+    const [a, b, c] = [log.open("a"), log.open("b"), log.open("c")];
+    const token = a.take(shared("k"));
+    b.acquire(exclusive("k"));
+    const blockedBy = BLOCKED_BY.holds;
+    const waiting = { sessionName: "b", key: "k", mode: "exclusive", token: 0 };
+    expect(c.acquire(exclusive("k"), 0)).toEqual({
+      status: ERROR_NUMBERS.LOCK_HELD,
+      blockedBy,
+      blockers: [{ sessionName: "a", key: "k", mode: "shared", token }, waiting],
+    });
+    expect(c.acquire(shared("k"), 0)).toEqual({
+      status: ERROR_NUMBERS.LOCK_HELD,
+      blockedBy: BLOCKED_BY.waiters,
+      blockers: [waiting],
+    });
+    expect(log.line("k")).toEqual(["a", "|", "b"]);
+  });
+
+  test("is refused when the queue of a key is full", () => {
+    const log = new ClusterLog({ waitersMax: 1 });
+    const [a, b, c] = [log.open("a"), log.open("b"), log.open("c")];
+    a.take();
+    b.acquire();
+    expect(c.acquire(exclusive("other", "k"))).toEqual({ status: ERROR_NUMBERS.QUEUE_FULL });
+    expect(log.line("other")).toEqual(["|"]);
+  });
+
+  test("with no items, too many, one twice, or an impossible wait is invalid", () => {
+    const log = new ClusterLog();
+    const a = log.open("a");
+    const invalid = { status: ERROR_NUMBERS.INVALID_ARGUMENT };
+    const names = Array.from({ length: 17 }, (_, at) => `k${at}`);
+    expect(a.acquire([])).toEqual(invalid);
+    expect(a.acquire(exclusive(...names))).toEqual(invalid);
+    expect(a.acquire([...exclusive("x", "y"), ...shared("x")])).toEqual(invalid);
+    expect(a.acquire(exclusive("k"), -2)).toEqual(invalid);
+    expect(a.acquire(exclusive("k"), 2 ** 32)).toEqual(invalid);
+    expect(a.acquire(exclusive(...names.slice(1)))).toMatchObject({ status: STATUS.granted });
+  });
+
+  test("by the owner that holds the key already waits like anyone's", () => {
+    const log = new ClusterLog();
+    const a = log.open("a");
+    a.take();
+    expect(a.acquire()).toEqual({ status: STATUS.queued });
+  });
+
+  test("times out at its deadline, not before, and lets those behind it in", () => {
+    const log = new ClusterLog();
+    const [a, b, c] = [log.open("a"), log.open("b"), log.open("c")];
+    a.take(shared("k"));
+    b.acquire(exclusive("k"), 100);
+    c.acquire(shared("k"));
+    expect(log.table.nextDueAt).toBe(10_100);
+    expect(log.pass(99)).toEqual([]);
+    const [timeout, grant] = log.pass(1);
+    expect(timeout).toEqual({
+      kind: MESSAGE.outcome,
+      sequence: 1,
+      stamp: 10_100,
+      result: { status: ERROR_NUMBERS.LOCK_TIMEOUT },
+    });
+    expect(grant).toMatchObject({ kind: MESSAGE.outcome, result: { status: STATUS.granted } });
+    expect(log.line("k")).toEqual(["a", "c", "|"]);
+  });
+});
+
+describe("a release", () => {
+  test("of another session's token changes nothing and tells nothing", () => {
+    const log = new ClusterLog();
+    const [a, b] = [log.open("a"), log.open("b")];
+    const token = a.take();
+    expect(resultOf(b.release(token))).toEqual({
+      status: STATUS.notReleased,
+      reason: END_REASON.unknown,
+    });
+    expect(log.line("k")).toEqual(["a", "|"]);
+  });
+
+  test("done twice says why nothing is left, until the grant is acknowledged", () => {
+    const log = new ClusterLog();
+    const a = log.open("a");
+    const token = a.take();
+    expect(resultOf(a.release(token))).toEqual({ status: STATUS.released });
+    const { notReleased } = STATUS;
+    expect(resultOf(a.release(token))).toEqual({
+      status: notReleased,
+      reason: END_REASON.released,
+    });
+    expect(resultOf(a.release(token, { acknowledged: [1] }))).toEqual({
+      status: notReleased,
+      reason: END_REASON.unknown,
+    });
+  });
+});
+
+describe("a cancel", () => {
+  test("that comes before its target is what the target finds", () => {
+    const log = new ClusterLog();
+    const a = log.open("a");
+    const late = a.acquiring();
+    expect(resultOf(a.cancel(1))).toEqual({ status: STATUS.ok });
+    expect(resultOf(log.apply(late))).toEqual({ status: ERROR_NUMBERS.CANCELLED });
+    expect(log.table.counts()).toMatchObject({ keys: 0, holds: 0 });
+  });
+
+  test("of a waiting request ends it and lets those behind it in", () => {
+    const log = new ClusterLog();
+    const [a, b, c] = [log.open("a"), log.open("b"), log.open("c")];
+    a.take(shared("k"));
+    b.acquire(exclusive("k"));
+    c.acquire(shared("k"));
+    expect(b.cancel(1)).toMatchObject([
+      { kind: MESSAGE.reply, sequence: 2, result: { status: STATUS.ok } },
+      { kind: MESSAGE.outcome, sequence: 1, result: { status: ERROR_NUMBERS.CANCELLED } },
+      { kind: MESSAGE.outcome, sequence: 1, result: { status: STATUS.granted } },
+    ]);
+    expect(log.line("k")).toEqual(["a", "c", "|"]);
+  });
+
+  test("after the grant is a release", () => {
+    const log = new ClusterLog();
+    const [a, b] = [log.open("a"), log.open("b")];
+    const token = a.take();
+    b.acquire();
+    expect(resultOf(a.cancel(1))).toEqual({ status: STATUS.released });
+    expect(log.line("k")).toEqual(["b", "|"]);
+    const { notReleased } = STATUS;
+    const reason = END_REASON.cancelled;
+    expect(resultOf(a.release(token))).toEqual({ status: notReleased, reason });
+    expect(resultOf(a.cancel(1))).toEqual({ status: notReleased, reason });
+  });
+
+  test("after a refusal leaves the refusal as it is", () => {
+    const log = new ClusterLog();
+    const [a, b] = [log.open("a"), log.open("b")];
+    a.take();
+    const refused = b.acquiring(exclusive("k"), 0);
+    const first = log.apply(refused);
+    expect(resultOf(b.cancel(1))).toEqual({ status: STATUS.ok });
+    expect(log.apply(refused)).toEqual(first);
+  });
+
+  test("of itself or of no sequence is invalid", () => {
+    const log = new ClusterLog();
+    const a = log.open("a");
+    const invalid = { status: ERROR_NUMBERS.INVALID_ARGUMENT };
+    expect(resultOf(a.cancel(1))).toEqual(invalid);
+    expect(resultOf(a.cancel(0))).toEqual(invalid);
+  });
+});
+
+test("a key that nobody holds or waits for takes no memory", () => {
+  const log = new ClusterLog();
+  const a = log.open("a");
+  for (let round = 0; round < 50; round += 1) {
+    const token = a.take(exclusive(`x${round}`, `y${round}`));
+    expect(log.table.counts()).toMatchObject({ keys: 2, holds: 1 });
+    a.release(token);
+  }
+  expect(log.table.counts()).toEqual({ sessions: 1, keys: 0, holds: 0, waiters: 0 });
+});

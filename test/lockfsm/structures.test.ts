@@ -1,0 +1,171 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { compareByteOrder } from "../../src/lockfsm/byte-order.js";
+import { DueHeap, NOT_IN_HEAP } from "../../src/lockfsm/due-heap.js";
+import type { Key } from "../../src/lockfsm/key.js";
+import { KeyIndex } from "../../src/lockfsm/key-index.js";
+import { hashNumber, ShardedMap } from "../../src/lockfsm/sharded-map.js";
+import { ClusterLog, exclusive } from "./cluster-log.js";
+
+const wellFormed = fc.string({ unit: "binary" });
+const encoder = new TextEncoder();
+
+test("keys are ordered as their UTF-8 bytes are", () => {
+  const tricky = fc.oneof(
+    wellFormed,
+    fc.constantFrom("\u{ffff}", "\u{e000}", "\u{10000}", "\u{d7ff}"),
+  );
+  const key = fc.array(tricky, { maxLength: 3 }).map((parts) => parts.join(""));
+  fc.assert(
+    fc.property(key, key, (left, right) => {
+      const bytes = Buffer.compare(encoder.encode(left), encoder.encode(right));
+      expect(Math.sign(compareByteOrder(left, right))).toBe(bytes);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("due times come out by time, then number, however they were put in, moved and removed", () => {
+  const change = fc.record({ at: fc.nat(20), kind: fc.constantFrom("add", "move", "remove") });
+  fc.assert(
+    fc.property(fc.array(change, { maxLength: 200, size: "max" }), (changes) => {
+      const heap = new DueHeap();
+      const items: { dueAt: number; number: number; heapIndex: number }[] = [];
+      for (const [number, { at, kind }] of changes.entries()) {
+        const target = items[at % Math.max(1, items.length)];
+        if (kind === "add" || target === undefined) {
+          const item = { dueAt: at, number, heapIndex: NOT_IN_HEAP };
+          items.push(item);
+          heap.add(item);
+        } else if (kind === "move") {
+          heap.postpone(target, target.dueAt + at);
+        } else {
+          heap.remove(target);
+          items.splice(items.indexOf(target), 1);
+        }
+      }
+      items.sort((left, right) => left.dueAt - right.dueAt || left.number - right.number);
+      for (const item of items) {
+        expect(heap.first).toBe(item);
+        heap.remove(item);
+      }
+      expect(heap.size).toBe(0);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+describe("a map of many entries", () => {
+  test("finds, replaces and forgets across its change to shards and back", () => {
+    const map = new ShardedMap<number, number>(hashNumber);
+    const count = 40_000;
+    const start = 2 ** 50;
+    for (let at = 0; at < count; at += 1) map.set(start + at, at);
+    map.set(start, -1);
+    expect(map.size).toBe(count);
+    expect([map.get(start), map.get(start + 39_999), map.get(start + count)]).toEqual([
+      -1,
+      39_999,
+      undefined,
+    ]);
+    let sum = 0;
+    map.forEach(() => {
+      sum += 1;
+    });
+    expect(sum).toBe(count);
+    for (let at = 0; at < count; at += 1) expect(map.delete(start + at)).toBe(true);
+    expect([map.size, map.delete(start), map.get(start)]).toEqual([0, false, undefined]);
+  });
+});
+
+describe("the index of keys", () => {
+  test("gives pages in byte order while it splits into blocks and shrinks again", () => {
+    const index = new KeyIndex();
+    const names = Array.from({ length: 20_000 }, (_, at) => `k/${(at * 7_919) % 20_000}`);
+    for (const name of names) expect(index.obtain(name).name).toBe(name);
+    for (const name of names) expect(index.obtain(name)).toBe(index.find(name));
+    const sorted = [...names].sort(compareByteOrder);
+    const paged: string[] = [];
+    for (;;) {
+      const page = index.page("k/", paged.at(-1), 777);
+      if (page.length === 0) break;
+      for (const { name } of page) paged.push(name);
+    }
+    expect(paged).toEqual(sorted);
+    for (const name of sorted.slice(0, 19_990)) index.drop(index.find(name) as Key);
+    expect(index.size).toBe(10);
+    expect(index.page("", undefined, 100).map(({ name }) => name)).toEqual(sorted.slice(19_990));
+    for (const name of sorted.slice(19_990)) index.drop(index.find(name) as Key);
+    expect(index.obtain("a").name).toBe("a");
+    expect(index.page("", undefined, 100)).toHaveLength(1);
+  });
+
+  test("tells prefixes apart", () => {
+    const index = new KeyIndex();
+    for (const name of ["a", "a/", "a/b", "a0", "b", "a/\u{1f512}", "a/\u{ffff}"])
+      index.obtain(name);
+    const names = (prefix: string, after?: string) =>
+      index.page(prefix, after, 10).map(({ name }) => name);
+    expect(names("a/")).toEqual(["a/", "a/b", "a/\u{ffff}", "a/\u{1f512}"]);
+    expect(names("a/", "a/b")).toEqual(["a/\u{ffff}", "a/\u{1f512}"]);
+    expect(names("c")).toEqual([]);
+  });
+});
+
+describe("seeing", () => {
+  test("a page says where the next one begins, and the last one that it is the last", () => {
+    const log = new ClusterLog();
+    const a = log.open("a");
+    for (const key of ["x/3", "x/1", "y", "x/2"]) a.take(exclusive(key));
+    const first = log.table.query("x/", undefined, 2);
+    expect(first.keys.map(({ key }) => key)).toEqual(["x/1", "x/2"]);
+    expect(first.next).toBe("x/2");
+    const second = log.table.query("x/", "x/2", 2);
+    expect(second.keys.map(({ key }) => key)).toEqual(["x/3"]);
+    expect(second.next).toBeNull();
+    expect(log.table.query("", undefined, Number.NaN).keys).toHaveLength(4);
+  });
+
+  test("ages and leases are in cluster time", () => {
+    const log = new ClusterLog();
+    const [a, b] = [log.open("a", 4_000), log.open("b")];
+    const token = a.take();
+    log.stamp += 500;
+    b.acquire();
+    log.pass(500);
+    expect(log.table.inspect("k")).toEqual({
+      key: "k",
+      holds: [
+        {
+          token,
+          mode: "exclusive",
+          session: a.session,
+          sessionName: "a",
+          owner: 1,
+          heldMs: 1_000,
+          leaseMs: 3_000,
+        },
+      ],
+      waiters: [
+        {
+          mode: "exclusive",
+          session: b.session,
+          sessionName: "b",
+          owner: 1,
+          sequence: 1,
+          waitingMs: 500,
+        },
+      ],
+    });
+  });
+
+  test("a crowd is cut short, and its true size told", () => {
+    const log = new ClusterLog({ inFlightMax: 5_000 });
+    const [a, b] = [log.open("a"), log.open("b")];
+    a.take();
+    log.apply(...Array.from({ length: 1_500 }, () => b.acquiring()));
+    const view = log.table.inspect("k");
+    expect([view.holds.length, view.waiters.length]).toEqual([1, 1_000]);
+    expect(view.truncated).toEqual({ holds: 1, waiters: 1_500 });
+  });
+});
