@@ -2,7 +2,7 @@
  * Which client connection of this node is attached to which session, and the delivery of what the
  * table says. Attaching is decided by the log alone: a connection is attached when this node applies
  * the open or resume that came on it, and not before. What is addressed to sessions attached
- * elsewhere is dropped here; the node they are attached to says it. Design: "Sessions and replies".
+ * elsewhere is dropped here; the node they are attached to says it.
  */
 import type { Outbox } from "../lockfsm/index.js";
 import type { ClientConnection } from "../net/index.js";

@@ -27,7 +27,6 @@ export interface ClientSideHost {
   readonly turn: number;
   /** 0 while unknown, or while this node never had contact with a majority. */
   readonly servingLeader: NodeId;
-  readonly stamp: number;
   /** Whether this node leads and has no room for more. */
   readonly isOverloaded: boolean;
   readonly endpoints: readonly NodeEndpoint[];
@@ -98,8 +97,8 @@ export class ClientSide implements GatewayEvents {
 
   #admit(attachment: Attachment, command: Command, bytes: Uint8Array): void {
     const { kept, line, clock } = this.#rooms;
-    const { turn, isOverloaded, stamp } = this.#host;
-    const admitted = kept.admit(attachment, command, bytes, turn, isOverloaded, stamp);
+    const { turn, isOverloaded } = this.#host;
+    const admitted = kept.admit(attachment, command, bytes, turn, isOverloaded);
     if (admitted !== undefined) line.push(admitted, line.isEmpty ? clock.nowMs() : 0);
     this.#host.wake();
   }

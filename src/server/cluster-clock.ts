@@ -2,7 +2,7 @@
  * The cluster clock: the time that entries are stamped with, in whole milliseconds. It runs on the
  * leader alone, goes on from the last stamp in the log, never faster than this machine's monotonic
  * clock, and counts only time in which the leader's loop was turning. It must never look at a wall
- * clock and never reads a clock itself. Design: lock semantics, "Cluster clock".
+ * clock and never reads a clock itself.
  */
 import { assert } from "../assert.js";
 

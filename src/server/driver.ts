@@ -3,7 +3,7 @@
  * takes the effects once, and owns their order: hand the write to the log, send what may leave now,
  * send what waited for durability, apply what is committed, answer, flush. It knows the world only
  * by its ports: no sockets, timers, clocks or random numbers here; the simulator runs this very
- * code. Design: "The driver".
+ * code.
  */
 import type { GatewayEvents, PeerEvents, PeerMessage } from "../net/index.js";
 import { MESSAGE, type NodeEndpoint } from "../protocol/index.js";
@@ -143,10 +143,6 @@ export class Driver implements ClientSideHost {
   get servingLeader(): NodeId {
     const { raft } = this.#ports;
     return raft.hasQuorumContact ? raft.leader : 0;
-  }
-
-  get stamp(): number {
-    return this.#ports.table.stamp;
   }
 
   get isOverloaded(): boolean {
@@ -329,7 +325,7 @@ export class Driver implements ClientSideHost {
     // After `notLeader` a change of regime follows, and with it everything kept is sent again.
     if (reason === "notLeader") return;
     const commands = items.filter((item) => item instanceof KeptCommand);
-    this.#forwarding.sendLater(commands, nowMs, this.stamp);
+    this.#forwarding.sendLater(commands, nowMs);
   }
 
   #apply(commitIndex: number): void {

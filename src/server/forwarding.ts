@@ -3,7 +3,7 @@
  * one message, and stay kept here until they are applied here. What a leader refuses for want of
  * room is answered `BUSY` or sent again later; what somebody refuses who does not lead that term
  * waits for the change of leader, term or link that must follow. A refusal can itself be lost, so
- * what stays unanswered for long goes again as well. Design: "Forwarding".
+ * what stays unanswered for long goes again as well.
  */
 import type { PeerMessage } from "../net/index.js";
 import { Fifo } from "./fifo.js";
@@ -63,21 +63,21 @@ export class Forwarding {
   }
 
   /** The answer of a node that did not propose batch `id`. */
-  refused(id: number, reason: "notLeader" | "busy", nowMs: number, stamp: number): void {
+  refused(id: number, reason: "notLeader" | "busy", nowMs: number): void {
     if (reason === "notLeader") return;
     for (let i = 0; i < this.#underWay.length; i += 1) {
       const batch = this.#underWay.at(i);
       if (batch?.id === id) {
-        this.sendLater(batch.commands, nowMs, stamp);
+        this.sendLater(batch.commands, nowMs);
         return;
       }
     }
   }
 
   /** Refuses what can be refused for want of room; the rest is sent again after a while. */
-  sendLater(commands: readonly KeptCommand[], nowMs: number, stamp: number): void {
+  sendLater(commands: readonly KeptCommand[], nowMs: number): void {
     for (const kept of commands) {
-      if (kept.isSettled || this.#kept.refuse(kept, stamp)) continue;
+      if (kept.isSettled || this.#kept.refuse(kept)) continue;
       this.#retries.push(kept);
       this.#retryAtMs = Math.min(this.#retryAtMs, nowMs + this.#options.retryAfterMs);
     }

@@ -1,7 +1,7 @@
 /**
  * The plain HTTP pages beside the client port. `/livez` says only that the loop turns and never
  * depends on a quorum; `/readyz` says whether clients should come here. Lock names are on none of
- * them. Design: "HTTP on the client port".
+ * them.
  */
 import type { TableCounts } from "../lockfsm/index.js";
 import type { HttpAnswer } from "../net/index.js";

@@ -2,7 +2,7 @@
  * All commands that clients of this node sent and that it has not applied yet, and the rule for
  * refusing one: only a command that client and node sent exactly once can be refused, because only
  * then does the refusal prove that it will never execute. Everything else stays until it is applied
- * here or its connection closes. Design: "Forwarding".
+ * here or its connection closes.
  */
 import { ERROR_NUMBERS } from "../errors.js";
 import { type Command, MESSAGE, OP } from "../protocol/index.js";
@@ -46,7 +46,6 @@ export class KeptCommands {
     bytes: Uint8Array,
     turn: number,
     isOverloaded: boolean,
-    stamp: number,
   ): KeptCommand | undefined {
     const isRepeated = "sequence" in command && command.sequence <= attachment.highestSequence;
     this.#lastOrder += 1;
@@ -55,7 +54,7 @@ export class KeptCommands {
     const isRefused = isOverloaded || after > this.#bytesMax || attachment.refusedInTurn === turn;
     if (isRefused && isRefusable(kept)) {
       attachment.refusedInTurn = turn;
-      this.#answerBusy(kept, stamp);
+      this.#answerBusy(kept);
       return undefined;
     }
     if (after > 2 * this.#bytesMax) {
@@ -76,10 +75,10 @@ export class KeptCommands {
   }
 
   /** Whoever it was sent to had no room. Returns false when it must be kept and sent again. */
-  refuse(kept: KeptCommand, stamp: number): boolean {
+  refuse(kept: KeptCommand): boolean {
     if (!isRefusable(kept)) return false;
     this.settle(kept);
-    this.#answerBusy(kept, stamp);
+    this.#answerBusy(kept);
     return true;
   }
 
@@ -104,8 +103,8 @@ export class KeptCommands {
     return all.sort((a, b) => a.order - b.order);
   }
 
-  /** `stamp` is only there to fill the place: a client takes no lease evidence from a refusal. */
-  #answerBusy(kept: KeptCommand, stamp: number): void {
+  /** Stamp 0: this node answers, nothing was executed, and no lease was renewed. */
+  #answerBusy(kept: KeptCommand): void {
     const { command, attachment } = kept;
     const status = ERROR_NUMBERS.BUSY;
     this.#refusedCount += 1;
@@ -113,7 +112,7 @@ export class KeptCommands {
       case OP.open:
       case OP.resume: {
         const { nonce, attempt } = command;
-        const none = { session: 0, epoch: 0, highestSequence: 0, stamp, ttlMs: 0 };
+        const none = { session: 0, epoch: 0, highestSequence: 0, stamp: 0, ttlMs: 0 };
         this.#attachments.attached({ kind: MESSAGE.attached, nonce, attempt, status, ...none });
         return;
       }
@@ -124,7 +123,7 @@ export class KeptCommands {
         attachment.connection.send({
           kind: MESSAGE.reply,
           sequence: command.sequence,
-          stamp,
+          stamp: 0,
           result: { status },
         });
     }

@@ -2,7 +2,7 @@
  * What only the leader decides: when an entry is due. Commands and reads leave in the turn they came
  * in; keepalives may be gathered for a moment; and time itself needs entries, since nothing ends
  * unless an entry with a late enough stamp is applied. It owns the cluster clock and never proposes
- * by itself. Design: "Cluster clock", "What renews a lease".
+ * by itself.
  */
 import type { LockTable } from "../lockfsm/index.js";
 import { decodeBatchHeader } from "../protocol/index.js";

@@ -1,7 +1,7 @@
 /**
  * The scheduler on Node's event loop. What it runs, it runs in the check phase, behind the poll
  * phase: timers come first in a turn of the event loop, and after a pause of the process a timer that
- * acted at once would not have seen the messages that lie in the sockets. Design: "The driver".
+ * acted at once would not have seen the messages that lie in the sockets.
  */
 import type { Scheduler } from "./ports.js";
 

@@ -1,7 +1,7 @@
 /**
  * What the drivers of other nodes ask of this one and answer to it: forwarded commands, barriers for
  * reads, and their refusals. Only the leader of the very term that is named takes anything; nobody
- * relays. Design: "Forwarding".
+ * relays.
  */
 import type { PeerMessage } from "../net/index.js";
 import { areWholeRecords } from "../protocol/index.js";
@@ -16,7 +16,6 @@ import { ForwardedChunk, type WaitingLine } from "./waiting-line.js";
 
 /** What is asked of the loop itself. */
 export interface PeerRequestsHost {
-  readonly stamp: number;
   /** Whether this node leads and has no room for more. */
   readonly isOverloaded: boolean;
 }
@@ -48,7 +47,7 @@ export class PeerRequests {
           this.#takeForward(peer, message, nowMs);
           break;
         case "forwardRefused":
-          forwarding.refused(message.id, message.reason, nowMs, this.#host.stamp);
+          forwarding.refused(message.id, message.reason, nowMs);
           break;
         case "readBarrier":
           if (this.#leads(message.term)) reads.addRemote(peer, message.id);

@@ -4,7 +4,7 @@
  * that of an entry of the leader's own term which carries only time, or of whatever entry the leader
  * proposes in that turn anyway. The barrier holds only if the entry applied at that index is of the
  * very term in which it was given out: had another leader been elected meanwhile, its entry would
- * stand there. All reads of a turn share one barrier. Design: "One request through the house".
+ * stand there. All reads of a turn share one barrier.
  */
 import { ERROR_NUMBERS } from "../errors.js";
 import type { LockTable } from "../lockfsm/index.js";

@@ -32,7 +32,7 @@ class Node {
 
   admit(command: Command, turn = 1, isOverloaded = false): KeptCommand | undefined {
     const bytes = encodeCommand(command);
-    const kept = this.kept.admit(this.attachment, command, bytes, turn, isOverloaded, 7);
+    const kept = this.kept.admit(this.attachment, command, bytes, turn, isOverloaded);
     if (kept !== undefined) this.line.push(kept, 0);
     return kept;
   }
@@ -49,6 +49,8 @@ class Node {
     for (const message of this.connection.sent) {
       if (message.kind !== MESSAGE.reply) continue;
       expect(message.result.status).toBe(ERROR_NUMBERS.BUSY);
+      // Nothing was executed, so no client may take the answer for a renewed lease.
+      expect(message.stamp).toBe(0);
       sequences.push(message.sequence);
     }
     return sequences;
@@ -60,7 +62,7 @@ describe("a refusal for want of room", () => {
     const node = new Node();
     node.admit(release(1));
     node.admit(release(2));
-    node.forwarding.refused(node.forward(0), "busy", 10, 7);
+    node.forwarding.refused(node.forward(0), "busy", 10);
     expect(node.busy).toEqual([1, 2]);
     expect(node.kept.bytes).toBe(0);
     expect(node.kept.refusedCount).toBe(2);
@@ -72,7 +74,7 @@ describe("a refusal for want of room", () => {
     node.forward(0);
     node.forwarding.restart(5);
     node.admit(release(2));
-    node.forwarding.refused(node.forward(5), "busy", 10, 7);
+    node.forwarding.refused(node.forward(5), "busy", 10);
     expect(node.busy).toEqual([2]);
     expect(node.forwarding.nextDeadlineMs).toBe(10 + RETRY_MS);
     node.forwarding.retry(10 + RETRY_MS - 1);
@@ -87,7 +89,7 @@ describe("a refusal for want of room", () => {
     node.admit(release(1));
     const id = node.forward(0);
     node.forwarding.restart(5);
-    node.forwarding.refused(id, "busy", 10, 7);
+    node.forwarding.refused(id, "busy", 10);
     expect(node.busy).toEqual([]);
     expect(node.line.isEmpty).toBe(false);
   });
