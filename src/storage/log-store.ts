@@ -1,6 +1,6 @@
 /**
- * The port between the driver and the durable log. Two implementations: segmented files
- * (`openFileLog`) and memory; one contract suite runs against both.
+ * The port between the driver and the durable log: segmented files, on the file system of the
+ * machine or on one in memory; one contract suite runs against both.
  *
  * One ordered stream of records, one writer, one write in flight. Records handed over while a write
  * is in flight become one next write. A failed write or sync is final: it is reported once and the
@@ -24,6 +24,11 @@ export interface LogEvents {
   onDurable(seq: number): void;
   /** Called at most once. The node must stop. */
   onFailure(error: Error): void;
+  /**
+   * There is no room to prepare the next segment: refuse proposals with `DISK_FULL` and hand
+   * leadership over while the current one lasts. `undefined` once there is room again.
+   */
+  onSpace?(error: Error | undefined): void;
 }
 
 export interface LogStore {

@@ -1,0 +1,331 @@
+/**
+ * The log on disk: one ordered stream of records in segment files, one writer, one write in flight.
+ * What is handed over while a write is under way becomes one record, written and synced at once.
+ * Beside it the durable mark is moved: when asked, with every new segment, and when the log rests.
+ *
+ * A failed write or sync is final: it is reported once, nothing is written after it, nothing is
+ * tried again. (Rebello et al., Can Applications Recover from fsync Failures?, ATC '20.)
+ */
+import { assert } from "../assert.js";
+import { HoldfastError } from "../errors.js";
+import type { HardState, Write } from "../raft/index.js";
+import { type FileSystem, isNoSpace } from "./file-system.js";
+import type { LogOutline } from "./log-outline.js";
+import type { LogBoot, LogEvents, LogStore } from "./log-store.js";
+import type { MarkFile } from "./mark-file.js";
+import { bodyBytesOf, type RecordEncoder } from "./record-encoder.js";
+import { recordBytesOf } from "./record-format.js";
+import { Segment } from "./segment.js";
+import { NO_SNAPSHOT_CHECKSUM, SEGMENT_BASE_BYTES } from "./segment-base.js";
+import type { SegmentPreparer } from "./segment-preparer.js";
+import type { ChainLink } from "./segment-scan.js";
+import type { StoragePorts } from "./storage-ports.js";
+
+/** Waiting writes beyond this many bytes go into a further record. */
+const RECORD_BODY_BYTES_MAX = 4 << 20;
+/** The log rests when nothing became durable between two looks; the second syncs the mark. */
+const MARK_LOOK_MS = 50;
+/** The base record of a segment. */
+const BASE_RECORD_BYTES = recordBytesOf(1 + SEGMENT_BASE_BYTES);
+
+export interface FileLogParts {
+  readonly fileSystem: FileSystem;
+  /** Holds the segments. */
+  readonly directory: string;
+  readonly mark: MarkFile;
+  readonly preparer: SegmentPreparer;
+  /** The size of a segment, unless one record needs a larger one. */
+  readonly segmentBytes: number;
+  readonly encoder: RecordEncoder;
+  readonly ports: StoragePorts;
+  readonly boot: LogBoot;
+  /** Of what `boot` has; the log goes on with it. */
+  readonly outline: LogOutline;
+  readonly link: ChainLink;
+  /** The last one; `undefined` when there is none yet. */
+  readonly segment: Segment | undefined;
+  /** Whether a torn tail ends the last segment, so that it takes no more records. */
+  readonly isSealed: boolean;
+}
+
+/** A write that was handed over, and where the log stands after it. */
+interface Waiting {
+  readonly write: Write;
+  readonly bodyBytes: number;
+  readonly lastIndex: number;
+  readonly lastTerm: number;
+}
+
+/** Up to where the log is durable. */
+interface DurablePoint {
+  readonly seq: number;
+  readonly lastIndex: number;
+  readonly lastTerm: number;
+  readonly hardState: HardState;
+}
+
+export class FileLog implements LogStore {
+  readonly boot: LogBoot;
+  readonly #parts: FileLogParts;
+  readonly #outline: LogOutline;
+  #events: LogEvents | undefined;
+  #segment: Segment | undefined;
+  #durable: DurablePoint;
+  #waiting: Waiting[] = [];
+  /** Of what was handed over, durable or not. */
+  #lastSeq: number;
+  #lastHardTerm: number;
+  #pendingBytes = 0;
+  /** The loop that writes, while there is something to write; settles without failing on I/O. */
+  #writing: Promise<void> | undefined;
+  #marking: Promise<void> | undefined;
+  #failure: Error | undefined;
+  #closing: Promise<void> | undefined;
+  #disarmLook: (() => void) | undefined;
+  #seqAtLook: number;
+
+  private constructor(parts: FileLogParts) {
+    const { boot, outline } = parts;
+    this.boot = boot;
+    this.#parts = parts;
+    this.#outline = outline;
+    this.#segment = parts.segment;
+    this.#lastSeq = boot.lastSeq;
+    this.#lastHardTerm = boot.hardState.term;
+    this.#seqAtLook = boot.lastSeq;
+    this.#durable = {
+      seq: boot.lastSeq,
+      lastIndex: outline.lastIndex,
+      lastTerm: outline.lastTerm,
+      hardState: boot.hardState,
+    };
+  }
+
+  /**
+   * Resolves when there is a segment to write to and the mark is at the end of the log. Owns the
+   * segment from here on; the mark only when it resolves.
+   */
+  static async open(parts: FileLogParts): Promise<FileLog> {
+    const log = new FileLog(parts);
+    const { segment, isSealed } = parts;
+    try {
+      if (segment === undefined || isSealed) await log.#roll(0);
+      else await log.#moveMark(log.#durable.seq, segment.number);
+      return log;
+    } catch (error) {
+      await parts.preparer.close();
+      await log.#segment?.close();
+      throw error;
+    }
+  }
+
+  get pendingBytes(): number {
+    return this.#pendingBytes;
+  }
+
+  start(events: LogEvents): void {
+    assert(this.#events === undefined, () => "the log was started twice");
+    this.#events = events;
+    this.#parts.preparer.start({
+      onSpace: (error) => events.onSpace?.(error),
+      onFailure: (error) => this.#fail(error),
+    });
+    this.#parts.preparer.follow(this.#segment?.position ?? 0);
+  }
+
+  append(write: Write): void {
+    assert(this.#events !== undefined, () => "the log was not started");
+    assert(this.#closing === undefined, () => "the log is closed");
+    if (this.#failure !== undefined) return;
+    this.#trace(write);
+    const bodyBytes = bodyBytesOf(write);
+    const { lastIndex, lastTerm } = this.#outline;
+    this.#waiting.push({ write, bodyBytes, lastIndex, lastTerm });
+    this.#pendingBytes += bodyBytes;
+    this.#writing ??= this.#writeWaiting();
+  }
+
+  async syncMark(): Promise<void> {
+    await this.#moveMark(this.#durable.seq, 0);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  /** What the opening of this log would refuse must never be written: the caller has a bug. */
+  #trace(write: Write): void {
+    const { seq, truncateFrom, entries, hardState } = write;
+    assert(seq > this.#lastSeq, () => `sequence ${seq} after ${this.#lastSeq}`);
+    const isEmpty = hardState === undefined && truncateFrom === undefined && entries.length === 0;
+    assert(!isEmpty, () => `write ${seq} has nothing in it`);
+    this.#lastSeq = seq;
+    if (hardState !== undefined) {
+      const { term } = hardState;
+      assert(term >= this.#lastHardTerm, () => `term ${term} after ${this.#lastHardTerm}`);
+      this.#lastHardTerm = term;
+    }
+    const outline = this.#outline;
+    if (truncateFrom !== undefined) {
+      const isInside = outline.canTruncateFrom(truncateFrom);
+      assert(isInside, () => `truncation from ${truncateFrom} of a log to ${outline.lastIndex}`);
+      outline.truncateFrom(truncateFrom);
+    }
+    for (const { index, term } of entries) {
+      assert(
+        outline.canAppend(index, term),
+        () => `entry ${index}/${term} after ${outline.lastIndex}/${outline.lastTerm}`,
+      );
+      outline.append(index, term);
+    }
+  }
+
+  async #writeWaiting(): Promise<void> {
+    while (this.#waiting.length > 0 && this.#failure === undefined) {
+      const group = this.#takeGroup();
+      const last = group.at(-1);
+      if (last === undefined) break;
+      let bodyBytes = 0;
+      for (const waiting of group) bodyBytes += waiting.bodyBytes;
+      try {
+        await this.#writeRecord(group, last.write.seq, bodyBytes);
+      } catch (error) {
+        this.#fail(error as Error);
+        break;
+      }
+      // A failure elsewhere (the mark, the next segment) came first: the node is stopping.
+      if (this.#failure !== undefined) break;
+      this.#becameDurable(group, last, bodyBytes);
+    }
+    this.#writing = undefined;
+  }
+
+  /** The waiting writes that make the next record: as many as fit, at least one. */
+  #takeGroup(): readonly Waiting[] {
+    const waiting = this.#waiting;
+    const overheadBytes = recordBytesOf(0);
+    const firstBytes = waiting[0]?.bodyBytes ?? 0;
+    const freeBytes = (this.#segment?.freeBytes ?? 0) - overheadBytes;
+    const emptyBytes = this.#parts.segmentBytes - BASE_RECORD_BYTES - overheadBytes;
+    const roomBytes = Math.min(
+      firstBytes <= freeBytes ? freeBytes : emptyBytes,
+      RECORD_BODY_BYTES_MAX,
+    );
+    let bytes = firstBytes;
+    let count = 1;
+    for (; count < waiting.length; count += 1) {
+      bytes += waiting[count]?.bodyBytes ?? 0;
+      if (bytes > roomBytes) break;
+    }
+    this.#waiting = waiting.length === count ? [] : waiting.slice(count);
+    waiting.length = count;
+    return waiting;
+  }
+
+  async #writeRecord(group: readonly Waiting[], seq: number, bodyBytes: number): Promise<void> {
+    const recordBytes = recordBytesOf(bodyBytes);
+    let segment = this.#segment;
+    if (segment === undefined || segment.freeBytes < recordBytes) {
+      segment = await this.#roll(recordBytes);
+    }
+    const { salt, position, link } = segment;
+    const writes = group.map(({ write }) => write);
+    const place = { salt, seq, previousCrc: link.crc, position };
+    await segment.append(this.#parts.encoder.encodeWrites(writes, place), seq);
+    this.#parts.preparer.follow(segment.position);
+  }
+
+  /** Makes the segment after the last one, with the mark naming it. */
+  async #roll(recordBytes: number): Promise<Segment> {
+    const { fileSystem, directory, mark, preparer, encoder, ports } = this.#parts;
+    const { nodeId, clusterId } = mark.current;
+    const { hardState, lastIndex, lastTerm } = this.#durable;
+    const { baseIndex, baseTerm } = this.#outline;
+    const number = 1 + Math.max(mark.current.lastSegment, this.#segment?.number ?? 0);
+    const link = this.#segment?.link ?? this.#parts.link;
+    const prepared = await preparer.take(BASE_RECORD_BYTES + recordBytes);
+    const { capacityBytes } = prepared;
+    const snapshotChecksum = NO_SNAPSHOT_CHECKSUM;
+    const where = { baseIndex, baseTerm, lastIndex, lastTerm, snapshotChecksum };
+    const base = { nodeId, clusterId, number, capacityBytes, hardState, ...where };
+    const through = { encoder, randomBytes: ports.randomBytes };
+    const next = await Segment.create(fileSystem, directory, prepared, base, link, through);
+    const previous = this.#segment;
+    this.#segment = next;
+    await previous?.close();
+    // Nothing in the new segment is reported as durable before the mark demands that it is there.
+    await this.#moveMark(this.#durable.seq, number);
+    return next;
+  }
+
+  #becameDurable(group: readonly Waiting[], last: Waiting, bodyBytes: number): void {
+    let { hardState } = this.#durable;
+    for (const { write } of group) hardState = write.hardState ?? hardState;
+    const { lastIndex, lastTerm } = last;
+    const { seq } = last.write;
+    this.#durable = { seq, lastIndex, lastTerm, hardState };
+    this.#pendingBytes -= bodyBytes;
+    if (this.#disarmLook === undefined && this.#closing === undefined) this.#lookLater();
+    this.#events?.onDurable(seq);
+  }
+
+  #lookLater(): void {
+    this.#seqAtLook = this.#durable.seq;
+    this.#disarmLook = this.#parts.ports.timer(MARK_LOOK_MS, () => {
+      this.#disarmLook = undefined;
+      if (this.#failure !== undefined || this.#closing !== undefined) return;
+      if (this.#durable.seq !== this.#seqAtLook) this.#lookLater();
+      // A failure has been reported by whoever moved the mark.
+      else this.syncMark().catch(() => {});
+    });
+  }
+
+  /** Until the mark is at `seq` and demands the segment `lastSegment`, both or more. */
+  async #moveMark(seq: number, lastSegment: number): Promise<void> {
+    const { mark } = this.#parts;
+    while (mark.current.seq < seq || mark.current.lastSegment < lastSegment) {
+      if (this.#failure !== undefined) throw this.#failure;
+      this.#marking ??= this.#writeMark(lastSegment);
+      await this.#marking;
+    }
+  }
+
+  async #writeMark(lastSegmentMin: number): Promise<void> {
+    const { mark } = this.#parts;
+    const { seq, lastIndex: index, lastTerm: term } = this.#durable;
+    const lastSegment = Math.max(mark.current.lastSegment, lastSegmentMin);
+    try {
+      await mark.write({ ...mark.current, seq, index, term, lastSegment });
+    } catch (error) {
+      this.#fail(error as Error);
+      throw error;
+    } finally {
+      this.#marking = undefined;
+    }
+  }
+
+  #fail(error: Error): void {
+    if (this.#failure !== undefined) return;
+    const code = isNoSpace(error) ? "DISK_FULL" : "INTERNAL";
+    const message = `the log cannot be written any more: ${error.message}`;
+    this.#failure = new HoldfastError(code, message, { cause: error });
+    this.#waiting = [];
+    this.#disarmLook?.();
+    this.#events?.onFailure(this.#failure);
+  }
+
+  async #close(): Promise<void> {
+    await this.#writing;
+    this.#disarmLook?.();
+    try {
+      if (this.#failure === undefined) await this.syncMark();
+      // After a failure there may still be a mark under way; its own failure was reported.
+      else await this.#marking?.catch(() => {});
+    } finally {
+      await this.#parts.preparer.close();
+      await this.#segment?.close();
+      await this.#parts.mark.close();
+    }
+  }
+}

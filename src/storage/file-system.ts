@@ -1,0 +1,113 @@
+/**
+ * The port to the file system, as small as the log needs it. Two implementations: `nodeFileSystem`
+ * and `MemoryFileSystem`, which the simulator uses as its disk.
+ *
+ * There is no unsynced write: whatever resolves is durable. A name, however, is durable only after
+ * `syncDirectory`. Failures are errors with a `code` as Node gives them (`ENOSPC`, `EACCES`, …).
+ * Paths are joined with "/".
+ */
+
+export interface File {
+  /**
+   * Writes all of all chunks from `position` on and resolves when they are durable. The chunks must
+   * not change until then. After a failure any part of them may or may not be on the disk.
+   */
+  write(chunks: readonly Uint8Array[], position: number): Promise<void>;
+  /** Fills `target` from `position` on; resolves to the bytes read, fewer only at the end. */
+  read(target: Uint8Array, position: number): Promise<number>;
+  /** In bytes. */
+  size(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** `create` demands that the file does not exist yet; `read` promises not to write. */
+export type OpenMode = "read" | "write" | "create";
+
+export interface FileSystem {
+  open(path: string, mode: OpenMode): Promise<File>;
+  /** Replaces `to` when it exists. Both in one directory. */
+  rename(from: string, to: string): Promise<void>;
+  unlink(path: string): Promise<void>;
+  /** The names in a directory, in no particular order. */
+  list(path: string): Promise<string[]>;
+  /** `EEXIST` when there is anything of that name; the parent must exist. */
+  makeDirectory(path: string): Promise<void>;
+  /** Makes the names in a directory durable: after create, rename and unlink. */
+  syncDirectory(path: string): Promise<void>;
+}
+
+/** The `code` of a failed call, or `undefined` when the value is no such error. */
+export function errnoOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !("code" in error)) return undefined;
+  return typeof error.code === "string" ? error.code : undefined;
+}
+
+const NO_SPACE_CODES: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
+
+/** Whether a call failed because there is no room, which may change while the process lives. */
+export function isNoSpace(error: unknown): boolean {
+  return NO_SPACE_CODES.has(errnoOf(error) ?? "");
+}
+
+/** Reads a whole file. Throws when it shrinks meanwhile. */
+export async function readWhole(fileSystem: FileSystem, path: string): Promise<Buffer> {
+  const file = await fileSystem.open(path, "read");
+  try {
+    const content = Buffer.alloc(await file.size());
+    const read = await file.read(content, 0);
+    if (read !== content.length)
+      throw new Error(`${path}: ${read} of ${content.length} bytes read`);
+    return content;
+  } finally {
+    await file.close();
+  }
+}
+
+/** Creates `path` with `content` so that after a crash it is there wholly or not at all. */
+export async function createAtomically(
+  fileSystem: FileSystem,
+  directory: string,
+  name: string,
+  content: Uint8Array,
+): Promise<void> {
+  const temporary = `${directory}/${name}.tmp`;
+  await removeIfPresent(fileSystem, temporary);
+  const file = await fileSystem.open(temporary, "create");
+  try {
+    await file.write([content], 0);
+  } finally {
+    await file.close();
+  }
+  await fileSystem.rename(temporary, `${directory}/${name}`);
+  await fileSystem.syncDirectory(directory);
+}
+
+export async function removeIfPresent(fileSystem: FileSystem, path: string): Promise<void> {
+  try {
+    await fileSystem.unlink(path);
+  } catch (error) {
+    if (errnoOf(error) !== "ENOENT") throw error;
+  }
+}
+
+/** Makes a directory and whatever is missing above it, durably. An existing one is left alone. */
+export async function makeDirectories(fileSystem: FileSystem, path: string): Promise<void> {
+  try {
+    await fileSystem.makeDirectory(path);
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code === "EEXIST") return;
+    const parent = parentOf(path);
+    if (code !== "ENOENT" || parent === path) throw error;
+    await makeDirectories(fileSystem, parent);
+    await fileSystem.makeDirectory(path);
+  }
+  await fileSystem.syncDirectory(parentOf(path));
+}
+
+function parentOf(path: string): string {
+  const trimmed = path.replace(/\/+$/, "");
+  const slash = trimmed.lastIndexOf("/");
+  if (slash < 0) return ".";
+  return slash === 0 ? "/" : trimmed.slice(0, slash);
+}

@@ -1,0 +1,130 @@
+/**
+ * The file system of the machine, over `node:fs`.
+ *
+ * On Linux a file is opened with O_DSYNC, so that one system call writes and syncs; elsewhere each
+ * write is followed by fdatasync (which libuv turns into F_FULLFSYNC on macOS). A write that the
+ * kernel cuts short is carried on, a write that fails is never repeated. Callbacks instead of
+ * `fs.promises`: a log write is on the way of every command.
+ */
+import * as fs from "node:fs";
+import { errnoOf, type File, type FileSystem, type OpenMode } from "./file-system.js";
+
+const { O_CREAT, O_DSYNC, O_EXCL, O_RDONLY, O_RDWR } = fs.constants;
+const WRITES_ARE_SYNCED = process.platform === "linux" && O_DSYNC !== undefined;
+const SYNCED = WRITES_ARE_SYNCED ? O_DSYNC : 0;
+const FLAGS: Readonly<Record<OpenMode, number>> = {
+  read: O_RDONLY,
+  write: O_RDWR | SYNCED,
+  create: O_RDWR | O_CREAT | O_EXCL | SYNCED,
+};
+/** Data of a lock service are nobody else's to read. */
+const FILE_PERMISSIONS = 0o600;
+const DIRECTORY_PERMISSIONS = 0o700;
+
+/** What of `chunks` is left when the first `written` bytes are on their way. */
+function chunksAfter(chunks: readonly Uint8Array[], written: number): Uint8Array[] {
+  const rest: Uint8Array[] = [];
+  let skip = written;
+  for (const chunk of chunks) {
+    if (skip >= chunk.length) skip -= chunk.length;
+    else {
+      rest.push(skip === 0 ? chunk : chunk.subarray(skip));
+      skip = 0;
+    }
+  }
+  return rest;
+}
+
+class NodeFile implements File {
+  readonly #fd: number;
+
+  constructor(fd: number) {
+    this.#fd = fd;
+  }
+
+  write(chunks: readonly Uint8Array[], position: number): Promise<void> {
+    return new Promise((resolve, reject) => this.#writeSome(chunks, position, resolve, reject));
+  }
+
+  #writeSome(
+    chunks: readonly Uint8Array[],
+    position: number,
+    resolve: () => void,
+    reject: (error: Error) => void,
+  ): void {
+    let total = 0;
+    for (const chunk of chunks) total += chunk.length;
+    const done = (error: Error | null, written: number): void => {
+      if (error !== null) reject(error);
+      else if (written === total) this.#sync(resolve, reject);
+      else if (written === 0) reject(new Error(`a write of ${total} bytes wrote nothing`));
+      else this.#writeSome(chunksAfter(chunks, written), position + written, resolve, reject);
+    };
+    const only = chunks.length === 1 ? chunks[0] : undefined;
+    if (only !== undefined) fs.write(this.#fd, only, 0, only.length, position, done);
+    else fs.writev(this.#fd, chunks as Uint8Array[], position, done);
+  }
+
+  #sync(resolve: () => void, reject: (error: Error) => void): void {
+    if (WRITES_ARE_SYNCED) resolve();
+    else fs.fdatasync(this.#fd, (error) => (error === null ? resolve() : reject(error)));
+  }
+
+  async read(target: Uint8Array, position: number): Promise<number> {
+    let filled = 0;
+    while (filled < target.length) {
+      const read = await this.#readSome(target, filled, position + filled);
+      if (read === 0) break;
+      filled += read;
+    }
+    return filled;
+  }
+
+  #readSome(target: Uint8Array, from: number, position: number): Promise<number> {
+    return new Promise((resolve, reject) =>
+      fs.read(this.#fd, target, from, target.length - from, position, (error, read) =>
+        error === null ? resolve(read) : reject(error),
+      ),
+    );
+  }
+
+  size(): Promise<number> {
+    return new Promise((resolve, reject) =>
+      fs.fstat(this.#fd, (error, stats) => (error === null ? resolve(stats.size) : reject(error))),
+    );
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve, reject) =>
+      fs.close(this.#fd, (error) => (error ? reject(error) : resolve())),
+    );
+  }
+}
+
+/** The real one. */
+export const nodeFileSystem: FileSystem = Object.freeze({
+  async open(path: string, mode: OpenMode): Promise<File> {
+    return new Promise((resolve, reject) =>
+      fs.open(path, FLAGS[mode], FILE_PERMISSIONS, (error, fd) =>
+        error === null ? resolve(new NodeFile(fd)) : reject(error),
+      ),
+    );
+  },
+  rename: (from: string, to: string) => fs.promises.rename(from, to),
+  unlink: (path: string) => fs.promises.unlink(path),
+  list: (path: string) => fs.promises.readdir(path),
+  makeDirectory: (path: string) => fs.promises.mkdir(path, { mode: DIRECTORY_PERMISSIONS }),
+  async syncDirectory(path: string): Promise<void> {
+    // Windows can neither open nor sync a directory; its rename is durable by the journal of NTFS.
+    if (process.platform === "win32") return;
+    const directory = await fs.promises.open(path, "r");
+    try {
+      await directory.sync();
+    } catch (error) {
+      // Some network file systems know no sync of a directory and say so; they have no need of it.
+      if (errnoOf(error) !== "EINVAL") throw error;
+    } finally {
+      await directory.close();
+    }
+  },
+});

@@ -1,0 +1,82 @@
+/**
+ * The port of an ordered store: keys in the order of their bytes, batches that take effect wholly
+ * or not at all and are durable when they resolve, one of them in flight. Snapshots and history lie
+ * in it, the log never does. Production has `level` behind it, the simulator a store in memory.
+ *
+ * Every value is kept with a checksum over key and value, because the store underneath does not
+ * notice when its files change: a value that is not what was written fails with a corruption error.
+ */
+import { crc32 } from "node:zlib";
+import { HoldfastError } from "../errors.js";
+
+export type StoreOperation =
+  | { readonly type: "put"; readonly key: Uint8Array; readonly value: Uint8Array }
+  | { readonly type: "remove"; readonly key: Uint8Array };
+
+/** Keys from `from` to before `to`, in rising order, at most `limit` of them. */
+export interface StoreRange {
+  readonly from: Uint8Array;
+  readonly to: Uint8Array;
+  readonly limit?: number;
+}
+
+export interface StoreEntry {
+  readonly key: Uint8Array;
+  readonly value: Uint8Array;
+}
+
+export interface OrderedStore {
+  /**
+   * One atomic, durable batch; batches take effect in the order of the calls. After a failure every
+   * later one fails too: what the failed one left behind is known only after opening again.
+   */
+  write(operations: readonly StoreOperation[]): Promise<void>;
+  /** `undefined` when there is no such key. */
+  get(key: Uint8Array): Promise<Uint8Array | undefined>;
+  /** A view of one moment. */
+  iterate(range: StoreRange): AsyncIterable<StoreEntry>;
+  /** Waits for what was handed over. */
+  close(): Promise<void>;
+}
+
+const CHECKSUM_BYTES = 4;
+
+/** `value` followed by the checksum of key and value. */
+export function sealValue(key: Uint8Array, value: Uint8Array): Buffer {
+  const sealed = Buffer.allocUnsafe(value.length + CHECKSUM_BYTES);
+  sealed.set(value, 0);
+  sealed.writeUInt32LE(crc32(value, crc32(key)), value.length);
+  return sealed;
+}
+
+/** The reverse, a view of `sealed`. Fails with `INTERNAL` when the checksum does not match. */
+export function openValue(key: Uint8Array, sealed: Uint8Array): Uint8Array {
+  const valueBytes = sealed.length - CHECKSUM_BYTES;
+  if (valueBytes >= 0) {
+    const value = sealed.subarray(0, valueBytes);
+    const view = new DataView(sealed.buffer, sealed.byteOffset, sealed.length);
+    if (view.getUint32(valueBytes, true) === crc32(value, crc32(key))) return value;
+  }
+  const name = Buffer.from(key).toString("hex");
+  throw new HoldfastError("INTERNAL", `corrupt: the stored value of key ${name} was altered`, {
+    details: { corrupt: true, key: name },
+  });
+}
+
+/** Lets one write run at a time, in the order of the calls, and none after one that failed. */
+export class WriteLine {
+  #tail: Promise<void> = Promise.resolve();
+
+  run(write: () => Promise<void>): Promise<void> {
+    const done = this.#tail.then(write);
+    this.#tail = done;
+    // The caller has `done`; the line itself must not count as unhandled.
+    done.catch(() => {});
+    return done;
+  }
+
+  /** Resolves when nothing is under way, whether or not it failed. */
+  async settled(): Promise<void> {
+    await this.#tail.catch(() => {});
+  }
+}

@@ -1,0 +1,24 @@
+/**
+ * What the storage needs of the world besides files: a timer and random bytes. The simulator hands
+ * in its own, so that a run can be repeated.
+ */
+import { randomBytes } from "node:crypto";
+
+/** Runs `task` once after `delayMs`; what it returns disarms it. Must not keep a process alive. */
+export type Timer = (delayMs: number, task: () => void) => () => void;
+
+export type RandomBytes = (count: number) => Uint8Array;
+
+export interface StoragePorts {
+  readonly timer: Timer;
+  readonly randomBytes: RandomBytes;
+}
+
+export const NODE_STORAGE_PORTS: StoragePorts = Object.freeze({
+  timer(delayMs: number, task: () => void): () => void {
+    const timeout = setTimeout(task, delayMs);
+    timeout.unref();
+    return () => clearTimeout(timeout);
+  },
+  randomBytes: (count: number) => randomBytes(count),
+});

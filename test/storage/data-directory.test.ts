@@ -1,0 +1,207 @@
+/** The data directory: whose it is, who may open it, and what it says when it cannot be used. */
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { HoldfastError } from "../../src/errors.js";
+import {
+  type DataDirectory,
+  type DataDirectoryOptions,
+  MemoryFileSystem,
+  MemoryStoreDisk,
+  openDataDirectory,
+  SEGMENT_BYTES_MIN,
+} from "../../src/storage/index.js";
+import { CLUSTER_ID, entryOf, memoryDisk, OpenLog, SEGMENT_BYTES, writeOf } from "./log-harness.js";
+
+describe("a data directory", () => {
+  let parent: string;
+  let options: DataDirectoryOptions;
+  const open: DataDirectory[] = [];
+
+  async function opened(changes: Partial<DataDirectoryOptions> = {}): Promise<DataDirectory> {
+    const directory = await openDataDirectory({ ...options, ...changes });
+    open.push(directory);
+    return directory;
+  }
+
+  /** The error an opening fails with; that it does fail is part of what is tested. */
+  async function refusal(changes: Partial<DataDirectoryOptions> = {}): Promise<HoldfastError> {
+    const error = await opened(changes).then(
+      () => new Error("it was opened"),
+      (reason: Error) => reason,
+    );
+    if (!(error instanceof HoldfastError)) throw error;
+    expect(error.message).not.toContain("\n");
+    return error;
+  }
+
+  beforeEach(async () => {
+    parent = await mkdtemp(`${tmpdir()}/holdfast-directory-`);
+    const path = `${parent}/not/yet/there`;
+    options = { path, nodeId: 7, clusterId: CLUSTER_ID, segmentBytes: SEGMENT_BYTES };
+  });
+
+  afterEach(async () => {
+    for (const directory of open.splice(0)) await directory.close();
+    await rm(parent, { recursive: true });
+  });
+
+  it("is made with everything above it, readable by its owner alone", async () => {
+    const directory = await opened();
+    expect(directory.identity).toEqual({ nodeId: 7, clusterId: CLUSTER_ID, incarnation: 1 });
+    expect(directory.notices).toEqual([]);
+    expect((await readdir(options.path)).sort()).toEqual(["VERSION", "log", "mark", "store"]);
+    expect(await readFile(`${options.path}/VERSION`, "utf8")).toBe("holdfast data 1\n");
+  });
+
+  it("raises its incarnation at every opening, also after one that was refused", async () => {
+    for (let incarnation = 1; incarnation <= 3; incarnation += 1) {
+      const directory = await opened();
+      expect(directory.identity.incarnation).toBe(incarnation);
+      await directory.close();
+      expect((await refusal({ nodeId: 8 })).code).toBe("INVALID_ARGUMENT");
+    }
+  });
+
+  it("keeps the cluster id it was made with", async () => {
+    await (await opened()).close();
+    const directory = await opened({ clusterId: "f".repeat(32) });
+    expect(directory.identity.clusterId).toBe(CLUSTER_ID);
+  });
+
+  it("keeps what its store was given", async () => {
+    const key = Uint8Array.of(1);
+    const first = await opened();
+    await first.store.write([{ type: "put", key, value: Uint8Array.of(9) }]);
+    await first.close();
+    const second = await opened();
+    expect(Buffer.from((await second.store.get(key)) ?? [])).toEqual(Buffer.of(9));
+  });
+
+  it("is refused to a second opener, and given to the next after it was closed", async () => {
+    const first = await opened();
+    const error = await refusal();
+    expect(error).toMatchObject({ code: "UNAVAILABLE", cause: { code: "LEVEL_LOCKED" } });
+    expect(error.message).toContain("in use by another process");
+    await first.close();
+    expect((await opened()).identity.incarnation).toBe(2);
+  });
+
+  it("is refused to another node, and names both", async () => {
+    await (await opened()).close();
+    const error = await refusal({ nodeId: 8 });
+    expect(error).toMatchObject({ code: "INVALID_ARGUMENT", details: { found: 7, expected: 8 } });
+    expect(error.message).toMatch(/node 7.*node 8/);
+  });
+
+  it("is not made where there is a file, or under one", async () => {
+    await writeFile(`${parent}/file`, "x");
+    for (const path of [`${parent}/file`, `${parent}/file/below`]) {
+      const error = await refusal({ path });
+      expect(error.code).toBe("UNAVAILABLE");
+      expect(error.message).toContain("not a directory");
+    }
+  });
+
+  it("is not made among other people's files", async () => {
+    await mkdir(`${parent}/home`);
+    await writeFile(`${parent}/home/letter.txt`, "dear");
+    const error = await refusal({ path: `${parent}/home` });
+    expect(error.code).toBe("INVALID_ARGUMENT");
+    expect(error.message).toContain("letter.txt");
+    expect(await readdir(`${parent}/home`)).toEqual(["letter.txt"]);
+  });
+
+  it("is left alone when its layout is unknown", async () => {
+    await (await opened()).close();
+    await writeFile(`${options.path}/VERSION`, "holdfast data 2\n");
+    const error = await refusal();
+    expect(error.code).toBe("UNAVAILABLE");
+    expect(error.message).toContain("holdfast data 2");
+  });
+
+  it("is refused without permission", async () => {
+    await (await opened()).close();
+    await chmod(options.path, 0o000);
+    // Root may read everything, so the test gives root up for as long as it takes.
+    const isRoot = process.geteuid?.() === 0;
+    if (isRoot) {
+      await chmod(parent, 0o755);
+      process.seteuid?.(65_534);
+    }
+    try {
+      const error = await refusal();
+      expect(error.code).toBe("UNAVAILABLE");
+      expect(error.message).toContain("no permission");
+    } finally {
+      if (isRoot) process.seteuid?.(0);
+      await chmod(options.path, 0o700);
+    }
+  });
+
+  it("refuses options that make no sense", async () => {
+    for (const nodeId of [0, -1, 1.5, 2 ** 32, Number.NaN]) {
+      expect((await refusal({ nodeId })).code).toBe("INVALID_ARGUMENT");
+    }
+    for (const clusterId of ["", "xyz", "A".repeat(32), "0".repeat(31)]) {
+      expect((await refusal({ clusterId })).code).toBe("INVALID_ARGUMENT");
+    }
+    for (const segmentBytes of [0, SEGMENT_BYTES_MIN - 1, 4096.5]) {
+      expect((await refusal({ segmentBytes })).code).toBe("INVALID_ARGUMENT");
+    }
+  });
+
+  it("gives its lock back when it could not be opened", async () => {
+    await (await opened()).close();
+    const mark = await readFile(`${options.path}/mark`);
+    await writeFile(`${options.path}/mark`, Buffer.alloc(mark.length));
+    expect((await refusal()).details).toMatchObject({ corrupt: true });
+    await writeFile(`${options.path}/mark`, mark);
+    expect((await opened()).identity.incarnation).toBe(2);
+  });
+
+  it("says so when it cut a torn tail or found one copy of the mark damaged", async () => {
+    const fileSystem = new MemoryFileSystem();
+    const log = await OpenLog.open(memoryDisk(fileSystem));
+    await log.write(writeOf(1, [entryOf(1, 1)]));
+    await log.close();
+    const files = fileSystem.files();
+    files.get("/data/mark")?.fill(0, 0, 100);
+    const segment = files.get("/data/log/00000001.seg") ?? new Uint8Array(0);
+    segment.set([1, 2, 3], segment.findLastIndex((byte) => byte !== 0) + 1);
+    const again = await OpenLog.open(memoryDisk(new MemoryFileSystem(files)));
+    expect(again.directory.notices.length).toBe(2);
+    expect(again.directory.notices[0]).toContain("/data/mark");
+    expect(again.directory.notices[1]).toContain("00000001.seg");
+    expect(again.boot.entries).toEqual([entryOf(1, 1)]);
+    await again.close();
+  });
+
+  it("is made anew when its first start was cut short at any moment", async () => {
+    // Crash after each operation in turn, until a start gets by with fewer.
+    for (let operations = 1; ; operations += 1) {
+      let left = operations;
+      const hanging = new MemoryFileSystem(undefined, {
+        intercept: () => {
+          left -= 1;
+          return left < 0 ? new Promise(() => {}) : undefined;
+        },
+      });
+      const finished = await Promise.race([
+        openDataDirectory(memoryDisk(hanging).options).then(() => true),
+        // Only microtasks are in play: what has not happened by now hangs.
+        new Promise<boolean>((resolve) => setImmediate(() => resolve(false))),
+      ]);
+      for (const keep of [0, 0.3, 0.5, 0.65]) {
+        const image = hanging.crashed(() => keep);
+        const directory = await openDataDirectory(memoryDisk(image, new MemoryStoreDisk()).options);
+        expect(directory.log.boot.entries).toEqual([]);
+        expect(directory.identity.incarnation).toBeGreaterThanOrEqual(finished ? 2 : 1);
+      }
+      if (finished) {
+        expect(operations).toBeGreaterThan(15);
+        break;
+      }
+    }
+  });
+});
