@@ -12,6 +12,11 @@ export interface ConnectOptions {
   name?: string;
   /** At most 1 KiB, shown by tools. Default "". */
   metadata?: string;
+  /**
+   * Whether to go to the leader, whichever endpoint was given. False: stay with the given endpoints
+   * and learn no others, for proxies and for asking one certain node. Default true.
+   */
+  followLeader?: boolean;
   /** Gives up the first connection when aborted. */
   signal?: AbortSignal;
   /** How long `connect` looks for a node that serves. Default 10,000. */
@@ -23,9 +28,12 @@ export interface ConnectOptions {
 export interface AcquireOptions {
   /** Default "exclusive". */
   mode?: LockMode;
-  /** How long to wait in the queue; `LOCK_TIMEOUT` after it. Default: for ever. 0: `LOCK_HELD` at once. */
+  /**
+   * How long to wait in the queue, counted from the call; `LOCK_TIMEOUT` after it. 0 – 2^32 − 1, or
+   * `Infinity`. Default: for ever. 0: `LOCK_HELD` at once.
+   */
   waitMs?: number;
-  /** Aborting leaves the queue. */
+  /** Aborting leaves the queue and rejects with the signal's reason. No effect after the grant. */
   signal?: AbortSignal;
 }
 
@@ -53,7 +61,10 @@ export interface Lock extends AsyncDisposable {
   readonly mode: LockMode;
   /** The fencing token: larger than every token granted before. Send it with each write. */
   readonly token: number;
-  /** Aborted with a `HoldfastError` `LOCK_LOST` before anybody else can hold the lock. */
+  /**
+   * Aborted with a `HoldfastError` `LOCK_LOST` (`details.reason` says why) before anybody else can
+   * hold the lock; by `release`, before it is sent, with an `AbortError`.
+   */
   readonly signal: AbortSignal;
   /** Checks the deadline itself, not only what timers have noticed. */
   readonly isHeld: boolean;
@@ -64,9 +75,12 @@ export interface Lock extends AsyncDisposable {
   readonly remainingMs: number;
   /** Throws `LOCK_LOST` unless held. */
   assertHeld(): void;
-  /** Safe to call twice, never throws after a loss. */
+  /**
+   * Gives the lock back. Safe to call twice, never rejects, never waits longer than the lease: what
+   * cannot be told to the cluster until then resolves as `expired`.
+   */
   release(): Promise<ReleaseResult>;
-  /** Another lock under the same owner. */
+  /** Another lock under the same owner. `LOCK_LOST` unless this one is held. */
   acquire(key: string, options?: AcquireOptions): Promise<Lock>;
   /** Like `client.using`, under the same owner. */
   using<T>(key: string, callback: (lock: Lock) => Promise<T> | T): Promise<T>;
@@ -85,8 +99,20 @@ export interface Client extends AsyncDisposable {
   readonly endpoints: readonly string[];
   /** Aborted when the client was closed, by `close` or for good reason by the cluster. */
   readonly closed: AbortSignal;
+  /**
+   * Waits in the queue of `key` and resolves when the lock is granted. Keeps the process running
+   * while it waits or holds; an idle client does not.
+   *
+   * Rejects with the reason of `signal`, or with a `HoldfastError`: `LOCK_HELD`, `LOCK_TIMEOUT`,
+   * `QUEUE_FULL`, `INVALID_ARGUMENT`; `BUSY` when the cluster refused it for a whole TTL;
+   * `SESSION_EXPIRED` when the session ended while it waited, and its place in the queue with it
+   * (nothing is held; the next call uses a new session); `CANCELLED` when the client is closed.
+   */
   acquire(key: string, options?: AcquireOptions): Promise<Lock>;
-  /** `undefined` when another holds or waits. */
+  /**
+   * Like `acquire` with `waitMs: 0`, but resolves to `undefined` when another holds or waits.
+   * `UNAVAILABLE` when no node answered within `connectTimeoutMs`.
+   */
   tryAcquire(key: string, options?: TryAcquireOptions): Promise<Lock | undefined>;
   /**
    * Runs `callback` while holding the lock and releases it afterwards, whatever happens. Rejects

@@ -1,0 +1,47 @@
+/**
+ * The one timer of a client. It is set too early rather than moved: due times mostly move later
+ * with every answer, and re-arming a timer for each would cost more than an idle firing.
+ */
+import type { Platform, Timer } from "./platform.js";
+
+/** Timers of all platforms take 31 bits; nobody needs a longer sleep anyway. */
+const DELAY_MS_MAX = 60_000;
+
+export class Alarm {
+  readonly #platform: Platform;
+  readonly #task: () => void;
+  #timer: Timer | undefined;
+  #armedForMs = Number.POSITIVE_INFINITY;
+  #keepsProcess = false;
+
+  constructor(platform: Platform, task: () => void) {
+    this.#platform = platform;
+    this.#task = task;
+  }
+
+  /** Makes sure that the task runs at `atMs` or earlier; `Infinity` asks for nothing. */
+  need(atMs: number, nowMs: number): void {
+    if (atMs >= this.#armedForMs) return;
+    this.#timer?.cancel();
+    const delayMs = Math.min(Math.max(Math.ceil(atMs - nowMs), 0), DELAY_MS_MAX);
+    this.#armedForMs = Math.min(atMs, nowMs + delayMs);
+    this.#timer = this.#platform.setTimer(delayMs, () => {
+      this.#timer = undefined;
+      this.#armedForMs = Number.POSITIVE_INFINITY;
+      this.#task();
+    });
+    if (this.#keepsProcess) this.#timer.setKeepsProcess(true);
+  }
+
+  setKeepsProcess(keeps: boolean): void {
+    if (keeps === this.#keepsProcess) return;
+    this.#keepsProcess = keeps;
+    this.#timer?.setKeepsProcess(keeps);
+  }
+
+  cancel(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#armedForMs = Number.POSITIVE_INFINITY;
+  }
+}

@@ -1,0 +1,303 @@
+/**
+ * Finds a node that serves and keeps one connection to it. A search tries every known endpoint,
+ * prefers the leader that a `hello` names, and takes a node that knows of no leader only when it
+ * found nothing better. When the connection ends it searches again, with jittered pauses that grow
+ * while nothing serves. It knows nothing of sessions; what travels behind `hello` is the events'.
+ */
+import { HoldfastError } from "../errors.js";
+import { decodeServerFrame } from "../net/framing/index.js";
+import { type Hello, MESSAGE, PROTOCOL_VERSION, type ServerMessage } from "../protocol/index.js";
+import { type Endpoints, socketUrl } from "./endpoints.js";
+import type { Platform, Transport } from "./platform.js";
+
+const PAUSE_MS_MIN = 20;
+const PAUSE_MS_MAX = 1_000;
+
+const CLOSE = { normal: 1000, protocolError: 1002 } as const;
+/**
+ * The node says that this client is wrong. Once may be an accident (a paused process asks too late,
+ * a proxy damages a frame); again and again it is true, and other nodes would say the same.
+ */
+const REFUSAL_CODES: ReadonlySet<number> = new Set([1002, 1008]);
+const REFUSALS_MAX = 3;
+/** A refusal longer ago than this is forgotten. */
+const REFUSAL_MEMORY_MS = 10_000;
+/** Going away, restarting, overloaded: another node serves at once. */
+const MOVE_CODES: ReadonlySet<number> = new Set([1001, 1012, 1013]);
+
+export interface ConnectionEvents {
+  /** Why this node must not be used, or `undefined`. Asked before any other event of it. */
+  objection(hello: Hello): string | undefined;
+  onReady(): void;
+  /** Whatever came behind `hello`, one call a frame. */
+  onMessages(messages: readonly ServerMessage[], from: number): void;
+  /** The connection that was ready is gone; a search is under way. */
+  onLost(): void;
+  /** No node will serve this client: it breaks the protocol or is not allowed. */
+  onRefused(error: HoldfastError): void;
+  /** Before and behind all of the above, whenever the network calls. */
+  onTurnBegin(): void;
+  onTurnEnd(): void;
+}
+
+interface Link {
+  readonly url: string;
+  transport: Transport | undefined;
+  isReady: boolean;
+}
+
+export class Connection {
+  readonly #platform: Platform;
+  readonly #endpoints: Endpoints;
+  readonly #events: ConnectionEvents;
+  readonly #nowMs: () => number;
+  readonly #handshakeTimeoutMs: number;
+  /** The one connection that counts; events of any other are ignored. */
+  #link: Link | undefined;
+  #isStopped = true;
+  #keepsProcess = true;
+  /** What this search has still to try, has tried, and may come back to. */
+  #candidates: string[] = [];
+  #tried = new Set<string>();
+  #fallbacks: string[] = [];
+  #acceptsAny = false;
+  /** Searches begun since a node served. */
+  #searches = 0;
+  #refusals = 0;
+  #refusedAtMs = Number.NEGATIVE_INFINITY;
+  /** Frames of the node must stay below this. */
+  frameBytesMax = 0;
+  /** When `onAlarm` has something to do. */
+  dueMs = Number.POSITIVE_INFINITY;
+  /** Why the last attempt failed, for the error of whoever gives up. */
+  lastFailure = "no endpoint was tried";
+
+  constructor(
+    platform: Platform,
+    endpoints: Endpoints,
+    nowMs: () => number,
+    handshakeTimeoutMs: number,
+    events: ConnectionEvents,
+  ) {
+    this.#platform = platform;
+    this.#endpoints = endpoints;
+    this.#nowMs = nowMs;
+    this.#handshakeTimeoutMs = handshakeTimeoutMs;
+    this.#events = events;
+  }
+
+  get isReady(): boolean {
+    return this.#link?.isReady === true;
+  }
+
+  start(): void {
+    this.#isStopped = false;
+    this.#search();
+  }
+
+  /** Closes for good. No event follows. */
+  stop(code: number = CLOSE.normal, reason = ""): void {
+    this.#isStopped = true;
+    this.dueMs = Number.POSITIVE_INFINITY;
+    this.#drop(code, reason);
+  }
+
+  send(frame: Uint8Array): void {
+    this.#link?.transport?.send(frame);
+  }
+
+  /** The node behind the connection served: the next search begins without a pause. */
+  served(): void {
+    this.#searches = 0;
+  }
+
+  /** Leaves this node for another one. */
+  move(reason: string): void {
+    const link = this.#link;
+    if (link === undefined) return;
+    this.#drop(CLOSE.normal, "");
+    this.#lost(link, reason, true);
+  }
+
+  setKeepsProcess(keeps: boolean): void {
+    this.#keepsProcess = keeps;
+    this.#link?.transport?.setKeepsProcess(keeps);
+  }
+
+  onAlarm(nowMs: number): void {
+    if (nowMs < this.dueMs) return;
+    this.dueMs = Number.POSITIVE_INFINITY;
+    const link = this.#link;
+    if (link === undefined) {
+      this.#search();
+    } else if (!link.isReady) {
+      this.#drop(CLOSE.normal, "");
+      this.#failed(link, "no answer in time");
+    }
+  }
+
+  #search(): void {
+    this.#searches += 1;
+    this.#candidates = this.#endpoints.searchOrder(this.#nowMs());
+    this.#tried = new Set();
+    this.#fallbacks = [];
+    this.#acceptsAny = false;
+    this.#dialNext();
+  }
+
+  #dialNext(): void {
+    let url = this.#candidates.shift();
+    while (url !== undefined && this.#tried.has(url)) url = this.#candidates.shift();
+    if (url === undefined) {
+      this.#acceptsAny = true;
+      url = this.#fallbacks.shift();
+    }
+    if (url === undefined) this.#pause();
+    else this.#dial(url);
+  }
+
+  #dial(url: string): void {
+    this.#tried.add(url);
+    const link: Link = { url, transport: undefined, isReady: false };
+    this.#link = link;
+    this.dueMs = this.#nowMs() + this.#handshakeTimeoutMs;
+    link.transport = this.#platform.open(socketUrl(url), {
+      onOpen: () => undefined,
+      onFrame: (frame) => {
+        this.#turn(link, () => this.#onFrame(link, frame));
+      },
+      onClose: (code, reason) => {
+        this.#turn(link, () => this.#onClose(link, code, reason));
+      },
+    });
+    link.transport.setKeepsProcess(this.#keepsProcess);
+  }
+
+  #turn(link: Link, work: () => void): void {
+    if (this.#link !== link) return;
+    this.#events.onTurnBegin();
+    // The beginning of a turn may run listeners, and these may close the client.
+    if (this.#link === link) work();
+    this.#events.onTurnEnd();
+  }
+
+  #onFrame(link: Link, frame: Uint8Array): void {
+    let messages: ServerMessage[];
+    try {
+      messages = decodeServerFrame(frame);
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      this.#drop(CLOSE.protocolError, text.slice(0, 120));
+      this.#lost(link, `sent a broken frame: ${text}`, false);
+      return;
+    }
+    let from = 0;
+    if (!link.isReady) {
+      const hello = messages[0];
+      if (hello === undefined) return;
+      if (hello.kind !== MESSAGE.hello) {
+        this.#drop(CLOSE.protocolError, "hello expected");
+        this.#failed(link, "its first message is no hello");
+        return;
+      }
+      this.#onHello(link, hello);
+      from = 1;
+    }
+    if (this.#link === link && link.isReady && from < messages.length) {
+      this.#events.onMessages(messages, from);
+    }
+  }
+
+  #onHello(link: Link, hello: Hello): void {
+    this.#endpoints.identify(link.url, hello.nodeId);
+    this.#endpoints.learn(hello.endpoints, hello.leaderId);
+    const objection =
+      hello.version === PROTOCOL_VERSION
+        ? this.#events.objection(hello)
+        : `speaks version ${hello.version} of the protocol, not ${PROTOCOL_VERSION}`;
+    if (objection !== undefined) {
+      this.#drop(CLOSE.normal, "");
+      this.#failed(link, objection);
+      return;
+    }
+    const better = this.#acceptsAny ? undefined : this.#betterThan(link, hello);
+    if (better === undefined) {
+      link.isReady = true;
+      this.dueMs = Number.POSITIVE_INFINITY;
+      this.frameBytesMax = hello.frameBytesMax;
+      this.#events.onReady();
+      return;
+    }
+    this.#drop(CLOSE.normal, "");
+    this.#fallbacks.push(link.url);
+    if (better !== "") this.#candidates.unshift(better);
+    this.#dialNext();
+  }
+
+  /** The leader's URL if it was not tried yet, "" for whoever else is left, `undefined`: stay. */
+  #betterThan(link: Link, hello: Hello): string | undefined {
+    if (hello.leaderId === hello.nodeId || !this.#endpoints.followsLeader) return undefined;
+    if (hello.leaderId === 0) {
+      this.lastFailure = `${link.url}: knows of no leader`;
+      return "";
+    }
+    const urls = this.#endpoints.urlsOf(hello.leaderId);
+    return urls.some((url) => this.#tried.has(url)) ? undefined : urls[0];
+  }
+
+  #onClose(link: Link, code: number, reason: string): void {
+    this.#link = undefined;
+    const what = reason === "" ? `closed with code ${code}` : `${reason} (code ${code})`;
+    if (REFUSAL_CODES.has(code) && this.#isRefusedForGood()) {
+      this.#isStopped = true;
+      this.dueMs = Number.POSITIVE_INFINITY;
+      const details = { endpoint: link.url, closeCode: code, reason };
+      this.#events.onRefused(
+        new HoldfastError("PROTOCOL", `${link.url} refused this client: ${what}`, { details }),
+      );
+    } else if (link.isReady) {
+      this.#lost(link, what, MOVE_CODES.has(code));
+    } else {
+      this.#failed(link, what);
+    }
+  }
+
+  #isRefusedForGood(): boolean {
+    const nowMs = this.#nowMs();
+    if (nowMs - this.#refusedAtMs > REFUSAL_MEMORY_MS) this.#refusals = 0;
+    this.#refusedAtMs = nowMs;
+    this.#refusals += 1;
+    return this.#refusals >= REFUSALS_MAX;
+  }
+
+  /** An attempt of this search came to nothing. */
+  #failed(link: Link, why: string): void {
+    this.lastFailure = `${link.url}: ${why}`;
+    this.#endpoints.failed(link.url, this.#nowMs());
+    if (!this.#isStopped) this.#dialNext();
+  }
+
+  /** A connection that was ready is gone. */
+  #lost(link: Link, why: string, isInvited: boolean): void {
+    this.lastFailure = `${link.url}: ${why}`;
+    this.#endpoints.failed(link.url, this.#nowMs());
+    if (link.isReady) this.#events.onLost();
+    if (this.#isStopped) return;
+    // Invited by the node, or the first time: others surely serve. Else it may go round in circles.
+    if (isInvited && this.#searches <= 1) this.#search();
+    else this.#pause();
+  }
+
+  #pause(): void {
+    const base = Math.min(PAUSE_MS_MIN * 2 ** Math.min(this.#searches, 10), PAUSE_MS_MAX);
+    const factor =
+      this.#searches === 0 ? this.#platform.random() : 0.5 + this.#platform.random() / 2;
+    this.dueMs = this.#nowMs() + base * factor;
+  }
+
+  #drop(code: number, reason: string): void {
+    const link = this.#link;
+    this.#link = undefined;
+    link?.transport?.close(code, reason);
+  }
+}

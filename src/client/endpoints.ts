@@ -1,0 +1,111 @@
+/**
+ * What a client knows about the nodes: the URLs it was given and those it learned, which of them
+ * leads, and where it failed lately. It decides the order in which a search tries them; it opens
+ * nothing itself.
+ */
+import type { NodeEndpoint } from "../protocol/index.js";
+
+const PATH = "/v1";
+/** A node that failed within this time is tried after all others. */
+const FAILURE_MEMORY_MS = 5_000;
+
+interface KnownEndpoint {
+  readonly url: string;
+  /** 0 until a node told which of them this is. */
+  nodeId: number;
+  failedAtMs: number;
+}
+
+/** Checks a URL as a user writes it and gives it without a trailing slash or path `/v1`. */
+export function normalizeEndpoint(endpoint: string): string {
+  let url: URL;
+  try {
+    url = new URL(endpoint);
+  } catch {
+    throw new TypeError(`endpoint ${JSON.stringify(endpoint)} is no URL like ws://host:7411`);
+  }
+  if (url.protocol !== "ws:" && url.protocol !== "wss:") {
+    throw new TypeError(`endpoint ${JSON.stringify(endpoint)} must begin with ws:// or wss://`);
+  }
+  const path = url.pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
+  return `${url.protocol}//${url.host}${path}`;
+}
+
+/** Where to open the socket for an endpoint. */
+export function socketUrl(endpoint: string): string {
+  return endpoint + PATH;
+}
+
+export class Endpoints {
+  readonly #random: () => number;
+  readonly #known = new Map<string, KnownEndpoint>();
+  /** Whether other nodes than those given may be used, the leader above all. */
+  readonly followsLeader: boolean;
+  #leaderId = 0;
+
+  constructor(given: readonly string[], followsLeader: boolean, random: () => number) {
+    this.followsLeader = followsLeader;
+    this.#random = random;
+    for (const endpoint of given) this.#add(normalizeEndpoint(endpoint));
+  }
+
+  get urls(): string[] {
+    return [...this.#known.keys()];
+  }
+
+  /** A node named the members and the leader. `leaderId` 0 means that it knows none. */
+  learn(endpoints: readonly NodeEndpoint[], leaderId: number): void {
+    if (!this.followsLeader) return;
+    for (const { id, endpoint } of endpoints) {
+      let url: string;
+      try {
+        url = normalizeEndpoint(endpoint);
+      } catch {
+        continue; // Advertised in a form that this client cannot dial; others remain.
+      }
+      this.#add(url).nodeId = id;
+    }
+    if (leaderId !== 0) this.#leaderId = leaderId;
+  }
+
+  /** The node behind `url` said who it is. */
+  identify(url: string, nodeId: number): void {
+    const known = this.#known.get(url);
+    if (known !== undefined) known.nodeId = nodeId;
+  }
+
+  /** All URLs under which the node can be reached. */
+  urlsOf(nodeId: number): string[] {
+    return this.urls.filter((url) => this.#known.get(url)?.nodeId === nodeId);
+  }
+
+  failed(url: string, nowMs: number): void {
+    const known = this.#known.get(url);
+    if (known === undefined) return;
+    known.failedAtMs = nowMs;
+    if (known.nodeId === this.#leaderId) this.#leaderId = 0;
+  }
+
+  /** The order for one search: the leader, then by chance, then whatever failed lately. */
+  searchOrder(nowMs: number): string[] {
+    const ranked = [...this.#known.values()].map((known) => ({
+      url: known.url,
+      rank: this.#rank(known, nowMs) + this.#random() / 2,
+    }));
+    return ranked.sort((a, b) => a.rank - b.rank).map(({ url }) => url);
+  }
+
+  #rank(known: KnownEndpoint, nowMs: number): number {
+    if (nowMs - known.failedAtMs < FAILURE_MEMORY_MS) return 2;
+    return this.#leaderId !== 0 && known.nodeId === this.#leaderId ? 0 : 1;
+  }
+
+  #add(url: string): KnownEndpoint {
+    let known = this.#known.get(url);
+    if (known === undefined) {
+      known = { url, nodeId: 0, failedAtMs: Number.NEGATIVE_INFINITY };
+      this.#known.set(url, known);
+    }
+    return known;
+  }
+}

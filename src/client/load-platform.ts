@@ -1,0 +1,19 @@
+/**
+ * Chooses the platform when the program runs, so that one package serves Node and browsers. The
+ * file for Node is imported only there; a bundler for browsers is told by package.json to leave it
+ * out.
+ */
+import { browserPlatform } from "./browser-platform.js";
+import type { Platform } from "./platform.js";
+
+/** Told without naming `process`, which browsers lack. */
+function isNode(): boolean {
+  const host = globalThis as { process?: { versions?: { node?: unknown } } };
+  return typeof host.process?.versions?.node === "string";
+}
+
+export async function loadPlatform(): Promise<Platform> {
+  if (!isNode()) return browserPlatform();
+  const { platform } = await import("./node-platform.js");
+  return platform;
+}

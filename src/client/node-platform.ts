@@ -1,0 +1,129 @@
+/**
+ * The platform of Node: `ws`, `setImmediate`, signals. The one file of the SDK that imports `ws` or
+ * knows `process`; it is loaded only when Node runs it (`load-platform.ts`).
+ */
+import { WebSocket } from "ws";
+import { SERVER_FRAME_BYTES_MAX, SUBPROTOCOL } from "../protocol/index.js";
+import type { Platform, Timer, Transport, TransportEvents } from "./platform.js";
+
+/** The kernel gives up a connect only after minutes; the session machine moves on long before. */
+const HANDSHAKE_TIMEOUT_MS = 10_000;
+
+/** How long the other side has to answer a close; the library alone would wait half a minute. */
+const CLOSE_TIMEOUT_MS = 250;
+
+/** The part of a socket that decides whether the process may end. */
+interface Referable {
+  ref(): unknown;
+  unref(): unknown;
+}
+
+class NodeTransport implements Transport {
+  readonly #socket: WebSocket;
+  #referable: Referable | undefined;
+  #keepsProcess = true;
+  #closed = false;
+  #closeTimer: NodeJS.Timeout | undefined;
+
+  constructor(url: string, events: TransportEvents) {
+    let failure = "";
+    this.#socket = new WebSocket(url, SUBPROTOCOL, {
+      perMessageDeflate: false,
+      maxPayload: SERVER_FRAME_BYTES_MAX,
+      handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+      finishRequest: (request) => {
+        request.once("socket", (socket) => {
+          this.#referable = socket;
+          if (!this.#keepsProcess) socket.unref();
+        });
+        request.end();
+      },
+    });
+    this.#socket.on("open", () => events.onOpen());
+    this.#socket.on("message", (data: Uint8Array, isBinary: boolean) => {
+      if (isBinary) events.onFrame(data);
+      else this.#socket.close(1003, "binary messages only");
+    });
+    this.#socket.on("error", (error: Error & { code?: string }) => {
+      failure = error.message === "" ? (error.code ?? error.name) : error.message;
+    });
+    this.#socket.on("close", (code: number, reason: Uint8Array) => {
+      this.#closed = true;
+      clearTimeout(this.#closeTimer);
+      const text = new TextDecoder().decode(reason);
+      events.onClose(code, text === "" ? failure : text);
+    });
+  }
+
+  send(frame: Uint8Array): void {
+    // A view is masked into a copy by ws, so the caller may fill its buffer again at once.
+    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(frame);
+  }
+
+  close(code: number, reason: string): void {
+    if (this.#closed || this.#closeTimer !== undefined) return;
+    if (this.#socket.readyState === WebSocket.CONNECTING) this.#socket.terminate();
+    else this.#socket.close(code, reason);
+    this.#closeTimer = setTimeout(() => this.#socket.terminate(), CLOSE_TIMEOUT_MS);
+  }
+
+  setKeepsProcess(keeps: boolean): void {
+    if (keeps === this.#keepsProcess) return;
+    this.#keepsProcess = keeps;
+    if (keeps) this.#referable?.ref();
+    else this.#referable?.unref();
+  }
+}
+
+class NodeTimer implements Timer {
+  readonly #timeout: NodeJS.Timeout;
+
+  constructor(delayMs: number, task: () => void) {
+    this.#timeout = setTimeout(task, delayMs);
+    this.#timeout.unref();
+  }
+
+  cancel(): void {
+    clearTimeout(this.#timeout);
+  }
+
+  setKeepsProcess(keeps: boolean): void {
+    if (keeps) this.#timeout.ref();
+    else this.#timeout.unref();
+  }
+}
+
+const EXIT_SIGNALS = ["SIGTERM", "SIGINT"] as const;
+
+/** Runs `task` on the first signal, then lets the signal do what it would have done. */
+function onExit(task: () => Promise<void>): () => void {
+  const handlers = EXIT_SIGNALS.map((name) => {
+    const handler = () => {
+      undo();
+      void task().finally(() => {
+        if (process.listenerCount(name) === 0) process.kill(process.pid, name);
+      });
+    };
+    process.on(name, handler);
+    return { name, handler };
+  });
+  const undo = () => {
+    for (const { name, handler } of handlers) process.off(name, handler);
+  };
+  return undo;
+}
+
+export const platform: Platform = Object.freeze({
+  monotonicMs: () => performance.now(),
+  wallMs: () => Date.now(),
+  random: () => Math.random(),
+  randomBytes: (target: Uint8Array) => {
+    globalThis.crypto.getRandomValues(target);
+  },
+  soon: (task: () => void) => {
+    setImmediate(task);
+  },
+  setTimer: (delayMs: number, task: () => void) => new NodeTimer(delayMs, task),
+  open: (url: string, events: TransportEvents) => new NodeTransport(url, events),
+  onExit,
+});

@@ -1,0 +1,49 @@
+/**
+ * What the SDK needs of the world: two clocks, timers, random numbers and sockets. Node, browsers
+ * and the simulator each implement it once; everything else in this room is the same code there.
+ *
+ * Nothing else in this room may touch `Date`, `performance`, timers, `Math.random`, `process`,
+ * `Buffer` or a socket.
+ */
+
+/** One WebSocket connection, seen from the client. */
+export interface Transport {
+  /** Sends one binary message. The bytes belong to the caller again when this returns. */
+  send(frame: Uint8Array): void;
+  /** Begins the closing handshake; idempotent. `onClose` may or may not follow. */
+  close(code: number, reason: string): void;
+  /** Whether this connection alone keeps the process running. */
+  setKeepsProcess(keeps: boolean): void;
+}
+
+export interface TransportEvents {
+  onOpen(): void;
+  /** `frame` is only valid during the call. */
+  onFrame(frame: Uint8Array): void;
+  /** Called once at the end, also when the connection never opened (code 1006). */
+  onClose(code: number, reason: string): void;
+}
+
+export interface Timer {
+  cancel(): void;
+  setKeepsProcess(keeps: boolean): void;
+}
+
+export interface Platform {
+  /** Milliseconds, never back, fractions welcome. May stand still while the machine sleeps. */
+  monotonicMs(): number;
+  /** Milliseconds since 1970. May jump either way. */
+  wallMs(): number;
+  /** 0 ≤ x < 1; spreads retries, decides nothing. */
+  random(): number;
+  /** Fills `target` from a cryptographic source. */
+  randomBytes(target: Uint8Array): void;
+  /** Runs `task` once, when the work of this turn of the event loop is done. */
+  soon(task: () => void): void;
+  /** Does not keep the process running unless told to. */
+  setTimer(delayMs: number, task: () => void): Timer;
+  /** Never throws for what the network does; that is `onClose`. */
+  open(url: string, events: TransportEvents): Transport;
+  /** Runs `task` before the process ends by SIGTERM or SIGINT. Returns how to undo it. */
+  onExit?(task: () => Promise<void>): () => void;
+}

@@ -1,0 +1,134 @@
+/**
+ * Questions that are answered by a node and never enter the log. They have no effect, so they are
+ * simply asked again on another connection or after a refusal, until their time is over.
+ */
+import { ERROR_NUMBERS, errorCodeOf, HoldfastError } from "../errors.js";
+import { type Answer, type Query, STATUS } from "../protocol/index.js";
+import { unavailable } from "./failures.js";
+import type { FrameWriter } from "./frame-writer.js";
+
+/** Without the number, which is chosen here. */
+export type Question =
+  | { readonly op: 64; readonly key: string }
+  | {
+      readonly op: 65;
+      readonly prefix: string;
+      readonly after: string | undefined;
+      readonly limit: number;
+    };
+
+interface Read {
+  readonly query: Query;
+  readonly deadlineMs: number;
+  readonly resolve: (payload: unknown) => void;
+  readonly reject: (reason: unknown) => void;
+  /** When it may be asked (again); `Infinity` while it is on its way. */
+  askAtMs: number;
+}
+
+/** Pause before a refused question is asked again. */
+const RETRY_MS = 100;
+
+export class Reads {
+  readonly #open = new Map<number, Read>();
+  readonly #onEmpty: () => void;
+  #lastId = 0;
+
+  /** `onEmpty` runs when the last open question was given up by who asked it. */
+  constructor(onEmpty: () => void) {
+    this.#onEmpty = onEmpty;
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  ask(
+    question: Question,
+    nowMs: number,
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<unknown> {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const query: Query = { ...question, id };
+    return new Promise<unknown>((resolve, reject) => {
+      const onAbort = () => {
+        this.#open.delete(id);
+        reject(signal?.reason);
+        if (this.#open.size === 0) this.#onEmpty();
+      };
+      const end = () => signal?.removeEventListener("abort", onAbort);
+      signal?.addEventListener("abort", onAbort, { once: true });
+      this.#open.set(id, {
+        query,
+        deadlineMs: nowMs + timeoutMs,
+        askAtMs: nowMs,
+        resolve: (payload) => {
+          end();
+          resolve(payload);
+        },
+        reject: (reason) => {
+          end();
+          reject(reason);
+        },
+      });
+    });
+  }
+
+  /** Writes what may be asked now. */
+  write(frame: FrameWriter, nowMs: number): void {
+    for (const read of this.#open.values()) {
+      if (read.askAtMs > nowMs) continue;
+      read.askAtMs = Number.POSITIVE_INFINITY;
+      frame.add(read.query);
+    }
+  }
+
+  /** The connection is gone: everything is asked again on the next one. */
+  restart(nowMs: number): void {
+    for (const read of this.#open.values()) read.askAtMs = nowMs;
+  }
+
+  onAnswer(answer: Answer, nowMs: number): void {
+    const read = this.#open.get(answer.id);
+    if (read === undefined) return;
+    if (answer.status === STATUS.ok) {
+      this.#open.delete(answer.id);
+      read.resolve(answer.payload);
+    } else if (
+      answer.status === ERROR_NUMBERS.BUSY ||
+      answer.status === ERROR_NUMBERS.UNAVAILABLE
+    ) {
+      read.askAtMs = nowMs + RETRY_MS;
+    } else {
+      this.#open.delete(answer.id);
+      const code = errorCodeOf(answer.status) ?? "PROTOCOL";
+      read.reject(new HoldfastError(code, `the cluster refused to answer: ${code}`));
+    }
+  }
+
+  onAlarm(nowMs: number, lastFailure: string): void {
+    for (const [id, read] of this.#open) {
+      if (nowMs < read.deadlineMs) continue;
+      this.#open.delete(id);
+      read.reject(unavailable("no answer in time", lastFailure));
+    }
+  }
+
+  /** When `onAlarm`, or `write` on a connection that serves, has something to do. */
+  dueMs(canAsk: boolean): number {
+    let dueMs = Number.POSITIVE_INFINITY;
+    for (const read of this.#open.values()) {
+      dueMs = Math.min(dueMs, read.deadlineMs, canAsk ? read.askAtMs : dueMs);
+    }
+    return dueMs;
+  }
+
+  /** The client ends. */
+  rejectAll(error: unknown): void {
+    const reads = [...this.#open.values()];
+    this.#open.clear();
+    for (const read of reads) read.reject(error);
+  }
+}

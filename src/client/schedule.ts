@@ -1,0 +1,67 @@
+/**
+ * When a session has something to do by itself. All times in one place, so that there is one timer
+ * and no duty is forgotten; doing them is the session's. ("What renews a lease", "Moving".)
+ */
+import type { Attachment } from "./attachment.js";
+import type { Connection } from "./connection.js";
+import type { Lease } from "./lease.js";
+import type { Locks } from "./locks.js";
+import type { Outgoing } from "./outgoing.js";
+import type { Reads } from "./reads.js";
+
+/** A keepalive goes out this part of the TTL after the newest evidence. */
+const KEEPALIVE_PER_TTL = 1 / 4;
+/** A node that leaves a transmission unanswered for this part of the TTL is left. */
+export const MOVE_PER_TTL = 1 / 3;
+/** Nor is a node waited for longer that does not answer an open or resume: nothing is served. */
+const ATTACH_TIMEOUT_MS_MAX = 5_000;
+/** While something is held the lease is looked at so often, should the machine have slept. */
+const LEASE_CHECK_MS = 1_000;
+
+/** The parts of a session that have due times. */
+export interface Duties {
+  readonly connection: Connection;
+  readonly attachment: Attachment;
+  readonly outgoing: Outgoing;
+  readonly lease: Lease;
+  readonly locks: Locks;
+  readonly reads: Reads;
+}
+
+export class Schedule {
+  readonly #of: Duties;
+
+  constructor(duties: Duties) {
+    this.#of = duties;
+  }
+
+  /** When the node is left because something on this connection has no answer. */
+  moveMs(isAttached: boolean): number {
+    const { outgoing, attachment, lease } = this.#of;
+    const patienceMs = lease.ttlMs * MOVE_PER_TTL;
+    if (isAttached) return outgoing.oldestSentMs + patienceMs;
+    return attachment.sentMs + Math.min(patienceMs, ATTACH_TIMEOUT_MS_MAX);
+  }
+
+  keepaliveMs(isAttached: boolean): number {
+    if (!isAttached) return Number.POSITIVE_INFINITY;
+    const { lease, outgoing } = this.#of;
+    const lastMs = Math.max(lease.newestMs, outgoing.pulses.lastSentMs);
+    return lastMs + lease.ttlMs * KEEPALIVE_PER_TTL;
+  }
+
+  /** The earliest of everything. */
+  nextMs(isAttached: boolean, nowMs: number): number {
+    const { connection, attachment, locks, reads, lease, outgoing } = this.#of;
+    let dueMs = Math.min(
+      connection.dueMs,
+      attachment.againAtMs,
+      locks.waits.dueMs,
+      this.moveMs(isAttached),
+      this.keepaliveMs(isAttached),
+    );
+    if (reads.size > 0) dueMs = Math.min(dueMs, reads.dueMs(isAttached));
+    if (locks.holds.size > 0) dueMs = Math.min(dueMs, lease.deadlineMs, nowMs + LEASE_CHECK_MS);
+    return isAttached ? Math.min(dueMs, outgoing.pausedUntilMs(nowMs)) : dueMs;
+  }
+}

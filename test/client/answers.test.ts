@@ -1,0 +1,148 @@
+/** What counts as evidence of the lease, told answer by answer. */
+import { beforeEach, describe, expect, it } from "vitest";
+import { Answers } from "../../src/client/answers.js";
+import { ReleaseCall } from "../../src/client/call.js";
+import { Lease } from "../../src/client/lease.js";
+import { Locks } from "../../src/client/locks.js";
+import { Outgoing } from "../../src/client/outgoing.js";
+import { ERROR_NUMBERS } from "../../src/errors.js";
+import { MESSAGE, type Result, type SessionMessage, STATUS } from "../../src/protocol/index.js";
+
+const SESSION = 7;
+const RELEASED: Result = { status: STATUS.released };
+
+let lease: Lease;
+let outgoing: Outgoing;
+let locks: Locks;
+let answers: Answers;
+
+beforeEach(() => {
+  lease = new Lease(10_000);
+  outgoing = new Outgoing(
+    () => undefined,
+    () => 0.5,
+  );
+  outgoing.frame.begin(1 << 20);
+  locks = new Locks(
+    {
+      isEnding: false,
+      endError: () => new Error("ended"),
+      tryTimeoutMs: 1_000,
+      now: () => 0,
+      turnMs: () => 0,
+      submit: (call) => outgoing.window.enqueue(call),
+      onIdle: () => undefined,
+    },
+    lease,
+    outgoing.window,
+  );
+  answers = new Answers(outgoing, locks, lease);
+});
+
+function tell(message: SessionMessage, nowMs: number) {
+  return answers.onMessage(message, SESSION, nowMs);
+}
+
+function reply(sequence: number, stamp: number, result: Result): SessionMessage {
+  return { kind: MESSAGE.reply, sequence, stamp, result };
+}
+
+/** Sends a release at `nowMs` as the next sequence. */
+function send(nowMs: number): void {
+  outgoing.window.enqueue(new ReleaseCall(1, undefined));
+  outgoing.write(nowMs);
+}
+
+describe("evidence", () => {
+  it("is the time before the first transmission, however often it was repeated", () => {
+    send(100);
+    outgoing.repeat(5_000, 0, [], []);
+    tell(reply(1, 55, RELEASED), 5_100);
+    expect(lease.newestMs).toBe(100);
+  });
+
+  it("is only ever replaced by newer one", () => {
+    send(100);
+    send(200);
+    tell(reply(2, 60, RELEASED), 300);
+    tell(reply(1, 61, RELEASED), 400);
+    expect(lease.newestMs).toBe(200);
+  });
+
+  it("is given once for each answer", () => {
+    send(100);
+    tell(reply(1, 60, RELEASED), 300);
+    tell(reply(1, 60, RELEASED), 400);
+    tell(reply(2, 60, RELEASED), 400);
+    expect(lease.newestMs).toBe(100);
+  });
+
+  it("is not a refusal by a node, which executed nothing", () => {
+    send(100);
+    tell(reply(1, 0, { status: ERROR_NUMBERS.BUSY }), 200);
+    expect(lease.newestMs).toBe(Number.NEGATIVE_INFINITY);
+    expect(outgoing.window.unanswered).toBe(1);
+  });
+
+  it("is not the word that the session is gone, though an entry gave it", () => {
+    send(100);
+    const loss = tell(reply(1, 60, { status: ERROR_NUMBERS.SESSION_EXPIRED }), 200);
+    expect(loss).toBe("expired");
+    expect(lease.newestMs).toBe(Number.NEGATIVE_INFINITY);
+  });
+
+  it("is not an outcome that is pushed", () => {
+    send(100);
+    const result: Result = { status: ERROR_NUMBERS.LOCK_TIMEOUT };
+    tell({ kind: MESSAGE.outcome, sequence: 1, stamp: 60, result }, 200);
+    expect(lease.newestMs).toBe(Number.NEGATIVE_INFINITY);
+  });
+
+  it("of a keepalive is matched by its number, once, and never across connections", () => {
+    outgoing.keepalive(100);
+    outgoing.keepalive(200);
+    tell({ kind: MESSAGE.pulse, number: 1, stamp: 60 }, 250);
+    expect(lease.newestMs).toBe(100);
+    outgoing.disconnect();
+    tell({ kind: MESSAGE.pulse, number: 2, stamp: 61 }, 260);
+    expect(lease.newestMs).toBe(100);
+    outgoing.frame.begin(1 << 20);
+    outgoing.keepalive(300);
+    tell({ kind: MESSAGE.pulse, number: 2, stamp: 62 }, 350);
+    expect(lease.newestMs).toBe(100);
+    tell({ kind: MESSAGE.pulse, number: 3, stamp: 62 }, 350);
+    expect(lease.newestMs).toBe(300);
+  });
+});
+
+describe("an acknowledgement", () => {
+  it("that a command carried goes with another one when that command is given up", () => {
+    const wish = {
+      key: "k",
+      mode: "exclusive",
+      owner: 1,
+      waitMs: 0,
+      isTry: true,
+      signal: undefined,
+    } as const;
+    outgoing.window.acknowledge(41);
+    void locks.request(wish).catch(() => undefined);
+    outgoing.write(0);
+    expect(outgoing.window.get(1)?.acknowledged).toEqual([41]);
+    for (const nowMs of [1_000, 12_000]) {
+      tell(reply(1, 0, { status: ERROR_NUMBERS.BUSY }), nowMs);
+      outgoing.write(nowMs + 5_000);
+    }
+    expect(outgoing.window.unanswered).toBe(0);
+    send(20_000);
+    expect(outgoing.window.get(2)?.acknowledged).toEqual([41]);
+  });
+});
+
+describe("the end of a session", () => {
+  it("is only believed of the session that one has", () => {
+    expect(tell({ kind: MESSAGE.ended, session: SESSION + 1, reason: 2 }, 1)).toBeUndefined();
+    expect(tell({ kind: MESSAGE.ended, session: SESSION, reason: 2 }, 1)).toBe("expired");
+    expect(tell({ kind: MESSAGE.ended, session: SESSION, reason: 6 }, 1)).toBe("revoked");
+  });
+});

@@ -1,0 +1,217 @@
+/**
+ * The promises of the SDK under arbitrary faults: while a signal is not aborted the table has the
+ * hold; nobody is told twice; nothing is left behind.
+ */
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import type { Lock } from "../../src/client/index.js";
+import { HoldfastError } from "../../src/errors.js";
+import { connectTo, type SimulatedClient } from "./simulated-client.js";
+import { SimulatedWorld } from "./simulated-world.js";
+import { TableServer } from "./table-server.js";
+
+const CLIENTS = 3;
+const PLAN_MS = 8_000;
+const CODES = ["LOCK_TIMEOUT", "SESSION_EXPIRED", "CANCELLED", "BUSY", "UNAVAILABLE"];
+
+const key = fc.constantFrom("a", "b");
+const client = fc.integer({ min: 0, max: CLIENTS - 1 });
+const duration = fc.integer({ min: 1, max: 3_000 });
+
+const step = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      type: fc.constant("acquire" as const),
+      client,
+      key,
+      mode: fc.constantFrom("exclusive" as const, "shared" as const),
+      waitMs: fc.option(fc.integer({ min: 0, max: 3_000 }), { nil: undefined }),
+      abortMs: fc.option(fc.integer({ min: 0, max: 1_500 }), { nil: undefined }),
+      holdMs: fc.integer({ min: 0, max: 2_500 }),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ type: fc.constant("cut" as const), client }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant("blackhole" as const), client }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant("stop" as const), client, duration }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant("busy" as const), duration }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant("leaderless" as const), duration }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant("nodeDown" as const),
+      node: fc.integer({ min: 1, max: 3 }),
+      duration,
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant("wallJump" as const),
+      client,
+      byMs: fc.integer({ min: -5_000, max: 5_000 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant("slow" as const), duration }) },
+);
+
+const plan = fc.record({
+  seed: fc.nat(),
+  duplicates: fc.constantFrom(0, 0.3),
+  ttlMs: fc.constantFrom(1_000, 2_000),
+  rates: fc.tuple(...Array.from({ length: CLIENTS }, () => fc.constantFrom(0.96, 1, 1.04))),
+  steps: fc.array(fc.record({ atMs: fc.integer({ min: 0, max: PLAN_MS }), step }), {
+    minLength: 5,
+    maxLength: 60,
+  }),
+});
+
+type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never;
+type Step = Plan["steps"][number]["step"];
+
+class Trial {
+  readonly world: SimulatedWorld;
+  readonly server: TableServer;
+  readonly clients: SimulatedClient[] = [];
+  /** Locks that were handed out and not released by their caller yet. */
+  readonly live = new Map<number, { readonly lock: Lock; readonly by: SimulatedClient }>();
+  readonly tokens = new Set<number>();
+  readonly endings: Promise<void>[] = [];
+  readonly #plan: Plan;
+
+  constructor(given: Plan) {
+    this.#plan = given;
+    this.world = new SimulatedWorld(given.seed);
+    this.server = new TableServer(this.world);
+    this.world.afterEach = () => this.checkExclusion();
+  }
+
+  async run(): Promise<void> {
+    const { ttlMs, rates, steps, duplicates } = this.#plan;
+    for (const rate of rates) this.clients.push(await connectTo(this.server, { ttlMs }, rate));
+    this.server.faults.duplicates = duplicates;
+    for (const { atMs, step } of steps) this.world.after(atMs, () => this.take(step));
+    await this.world.run(PLAN_MS + 3_100);
+    this.heal();
+    await this.world.until(Promise.all(this.endings), 60_000);
+    await this.world.run(500);
+    const left = this.server.table.counts();
+    expect({ holds: left.holds, waiters: left.waiters }).toEqual({ holds: 0, waiters: 0 });
+    await this.world.until(Promise.all(this.clients.map((each) => each.client.close())));
+    // What is left are sessions that a client opened without hearing of it.
+    await this.world.run(ttlMs + 1_000);
+    expect(this.server.table.counts()).toEqual({ sessions: 0, keys: 0, holds: 0, waiters: 0 });
+  }
+
+  checkExclusion(): void {
+    for (const { lock, by } of this.live.values()) {
+      if (by.platform.isStopped || lock.signal.aborted) continue;
+      if (!this.server.isHeld(lock.key, lock.token)) {
+        throw new Error(
+          `${lock.key} ${lock.token} is believed in but gone: ${this.world.nowMs} ms`,
+        );
+      }
+    }
+  }
+
+  take(step: Step): void {
+    const { faults } = this.server;
+    switch (step.type) {
+      case "acquire":
+        this.endings.push(this.hold(step));
+        return;
+      case "cut":
+        this.clients[step.client]?.platform.connection?.cut();
+        return;
+      case "blackhole": {
+        const connection = this.clients[step.client]?.platform.connection;
+        if (connection !== undefined) connection.isBlackhole = true;
+        return;
+      }
+      case "stop": {
+        const platform = this.clients[step.client]?.platform;
+        platform?.stop();
+        this.world.after(step.duration, () => platform?.goOn());
+        return;
+      }
+      case "busy":
+        faults.busy = "everything";
+        this.world.after(step.duration, () => {
+          faults.busy = "nothing";
+        });
+        return;
+      case "leaderless":
+        faults.isLeaderless = true;
+        this.world.after(step.duration, () => {
+          faults.isLeaderless = false;
+        });
+        return;
+      case "nodeDown":
+        faults.downNodes.add(step.node);
+        for (const each of this.server.connections) if (each.nodeId === step.node) each.cut();
+        this.world.after(step.duration, () => faults.downNodes.delete(step.node));
+        return;
+      case "wallJump":
+        this.clients[step.client]?.platform.jumpWallClock(step.byMs);
+        return;
+      case "slow":
+        faults.latencyMs = [1, 300];
+        this.world.after(step.duration, () => {
+          faults.latencyMs = [0.2, 2];
+        });
+    }
+  }
+
+  /** A stopped process calls nothing, so what it would have asked for is left out. */
+  async hold(step: Extract<Step, { type: "acquire" }>): Promise<void> {
+    const by = this.clients[step.client] as SimulatedClient;
+    if (by.platform.isStopped) return;
+    const controller = new AbortController();
+    // Without an abort or deadline of its own a request ends with the trial.
+    const abortMs = step.abortMs ?? (step.waitMs === undefined ? 20_000 : undefined);
+    if (abortMs !== undefined) {
+      this.world.after(abortMs, () => by.platform.call(() => controller.abort()));
+    }
+    const options = { mode: step.mode, signal: controller.signal };
+    let lock: Lock;
+    try {
+      lock = await by.client.acquire(
+        step.key,
+        step.waitMs === undefined ? options : { ...options, waitMs: step.waitMs },
+      );
+    } catch (error) {
+      if (error === controller.signal.reason) return;
+      expect(error).toBeInstanceOf(HoldfastError);
+      const expected = step.waitMs === 0 ? [...CODES, "LOCK_HELD"] : CODES;
+      expect(expected).toContain((error as HoldfastError).code);
+      return;
+    }
+    expect(this.tokens.has(lock.token)).toBe(false);
+    this.tokens.add(lock.token);
+    this.live.set(lock.token, { lock, by });
+    this.checkExclusion();
+    await new Promise<void>((resolve) => {
+      this.world.after(step.holdMs, () => by.platform.call(resolve));
+    });
+    const wasHeld = lock.isHeld;
+    const result = await lock.release();
+    if (result.released) expect(wasHeld).toBe(true);
+    this.live.delete(lock.token);
+  }
+
+  heal(): void {
+    const { faults } = this.server;
+    faults.busy = "nothing";
+    faults.isLeaderless = false;
+    faults.downNodes.clear();
+    faults.latencyMs = [0.2, 2];
+    for (const { platform } of this.clients) platform.goOn();
+  }
+}
+
+it("believes in no lock that the table could have given to another, and leaks none", async () => {
+  await fc.assert(
+    fc.asyncProperty(plan, (given) => new Trial(given).run()),
+    { numRuns: 300 },
+  );
+}, 120_000);

@@ -1,0 +1,57 @@
+/** What the package's door pulls in, followed through the sources: a browser must be able to run it. */
+import { readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
+const DOOR = join(ROOT, "src/index.ts");
+/** The one file that only Node loads. */
+const NODE_FILE = join(ROOT, "src/client/node-platform.ts");
+
+const IMPORT = /(?:^|[\s;])(?:import|export)\s*(?:[^"';]*?\sfrom\s*)?\(?\s*"([^"]+)"/g;
+const TYPE_ONLY = /(?:^|[\s;])(?:import|export) type [^;]*?;/g;
+const COMMENT = /\/\*[\s\S]*?\*\/|\/\/.*$/gm;
+
+function sourceOf(file: string): string {
+  return readFileSync(file, "utf8").replace(COMMENT, "");
+}
+
+function graph(): { files: Set<string>; packages: Map<string, string[]> } {
+  const files = new Set<string>();
+  const packages = new Map<string, string[]>();
+  const open = [DOOR];
+  for (let file = open.pop(); file !== undefined; file = open.pop()) {
+    if (files.has(file)) continue;
+    files.add(file);
+    for (const [, target = ""] of sourceOf(file).replace(TYPE_ONLY, "").matchAll(IMPORT)) {
+      if (target.startsWith(".")) open.push(join(dirname(file), target.replace(/\.js$/, ".ts")));
+      else packages.set(target, [...(packages.get(target) ?? []), relative(ROOT, file)]);
+    }
+  }
+  return { files, packages };
+}
+
+it("imports ws in the one file for Node, msgpackr in framing, and nothing else", () => {
+  const { files, packages } = graph();
+  expect(files.size).toBeGreaterThan(30);
+  expect(files.has(NODE_FILE)).toBe(true);
+  expect(packages.get("ws")).toEqual([relative(ROOT, NODE_FILE)]);
+  expect([...packages.keys()].sort()).toEqual(["msgpackr", "ws"]);
+});
+
+it("names nothing of Node outside that file", () => {
+  const nodeOnly = /\b(?:Buffer|process\.|setImmediate|require\(|__dirname|NodeJS\.)/;
+  const { files } = graph();
+  files.delete(NODE_FILE);
+  const offenders = [...files].filter((file) => nodeOnly.test(sourceOf(file)));
+  // One line asks whether this is Node, through globalThis.
+  expect(offenders.map((file) => relative(ROOT, file))).toEqual([]);
+});
+
+it("stays within the rooms a client may enter", () => {
+  const { files } = graph();
+  const allowed = /^src\/(?:index|errors|assert)\.ts$|^src\/(?:client|protocol|net\/framing)\//;
+  const strangers = [...files].map((file) => relative(ROOT, file)).filter((f) => !allowed.test(f));
+  expect(strangers).toEqual([]);
+});

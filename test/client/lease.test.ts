@@ -1,0 +1,185 @@
+import { describe, expect, it } from "vitest";
+import { Lease, marginMs } from "../../src/client/lease.js";
+import { LeaseClock } from "../../src/client/lease-clock.js";
+import { HoldfastError } from "../../src/errors.js";
+import { OP } from "../../src/protocol/index.js";
+import { failure, setUp } from "./set-up.js";
+import { connectTo } from "./simulated-client.js";
+import { SimulatedPlatform } from "./simulated-platform.js";
+
+describe("the evidence of a lease", () => {
+  it("counts from the newest transmission, less a tenth or a quarter of a second", () => {
+    const lease = new Lease(15_000);
+    expect(lease.deadlineMs).toBe(Number.NEGATIVE_INFINITY);
+    lease.renew(1_000);
+    lease.renew(400);
+    expect(lease.deadlineMs).toBe(1_000 + 15_000 - 1_500);
+    expect(marginMs(1_000)).toBe(250);
+  });
+
+  it("is measured by the larger of the two clocks, without running fast on the small steps", () => {
+    const { world, server } = setUp();
+    const platform = new SimulatedPlatform(world, server);
+    const clock = new LeaseClock(platform);
+    const begin = clock.read();
+    for (let i = 0; i < 10_000; i++) {
+      world.nowMs += 0.1;
+      clock.read();
+    }
+    expect(clock.read() - begin).toBeCloseTo(1_000, 0);
+    platform.jumpWallClock(-60_000);
+    expect(clock.read() - begin).toBeCloseTo(1_000, 0);
+    platform.jumpWallClock(5_000);
+    expect(clock.read() - begin).toBeCloseTo(6_000, 0);
+  });
+
+  it("is asked for a quarter of the TTL after the newest, and not while commands bring it", async () => {
+    const { world, server } = setUp();
+    const { client } = await connectTo(server, { ttlMs: 4_000 });
+    const keepalives = () => server.applied.filter(({ op }) => op === OP.keepalive).length;
+    await world.run(10_050);
+    expect(keepalives()).toBe(10);
+    for (let i = 0; i < 20; i++) {
+      const lock = await world.until(client.acquire("a"));
+      await world.run(500);
+      await world.until(lock.release());
+    }
+    expect(keepalives()).toBeLessThanOrEqual(11);
+  });
+});
+
+describe("a lapse", () => {
+  it("aborts the signal of a stopped process before anything else happens in it", async () => {
+    const { world, server } = setUp();
+    const one = await connectTo(server, { ttlMs: 1_000 });
+    const two = await connectTo(server, { ttlMs: 1_000 });
+    const lock = await world.until(one.client.acquire("a"));
+    const next = two.client.acquire("a");
+    const pending = one.client.acquire("b");
+    const seen: string[] = [];
+    lock.signal.addEventListener("abort", () => seen.push("aborted"));
+    void pending.then(
+      () => seen.push("granted"),
+      () => seen.push("refused"),
+    );
+    one.platform.stop();
+    await world.until(next);
+    one.platform.goOn();
+    await world.run(1);
+    expect(seen[0]).toBe("aborted");
+    expect(lock.signal.reason).toBeInstanceOf(HoldfastError);
+    expect(lock.signal.reason.code).toBe("LOCK_LOST");
+    expect(lock.signal.reason.details.reason).toBe("expired");
+    expect(await world.until(lock.release())).toEqual({ released: false, reason: "expired" });
+    await world.run(100);
+    expect(two.client.session).toBeGreaterThan(0);
+    expect(server.table.inspect("a").holds).toHaveLength(1);
+  });
+
+  it("is seen by whoever looks, without any timer having run", async () => {
+    const { world, server } = setUp();
+    const { client } = await connectTo(server, { ttlMs: 1_000 });
+    const lock = await world.until(client.acquire("a"));
+    expect(lock.remainingMs).toBeGreaterThan(700);
+    // The event loop is blocked: time passes and nothing runs.
+    world.nowMs += 800;
+    expect(lock.remainingMs).toBe(0);
+    expect(lock.isHeld).toBe(false);
+    expect(lock.signal.aborted).toBe(true);
+    expect(() => lock.assertHeld()).toThrow(/may have expired/);
+  });
+
+  it("is seen after sleep, in which the monotonic clock stood still", async () => {
+    const { world, server } = setUp();
+    const { client, platform } = await connectTo(server, { ttlMs: 10_000 });
+    const lock = await world.until(client.acquire("a"));
+    platform.stop(true);
+    await world.run(60_000);
+    platform.goOn();
+    expect(lock.isHeld).toBe(false);
+  });
+
+  it("is noticed within a second of waking even if nobody looks", async () => {
+    const { world, server } = setUp();
+    const { client, platform } = await connectTo(server, { ttlMs: 60_000 });
+    const { signal } = await world.until(client.acquire("a"));
+    const connection = platform.connection;
+    if (connection !== undefined) connection.isBlackhole = true;
+    platform.stop(true);
+    await world.run(120_000);
+    platform.goOn();
+    await world.run(1_000);
+    expect(signal.aborted).toBe(true);
+  });
+
+  it("ends holds, not the session: it is resumed, they are released, waits keep their place", async () => {
+    const { world, server } = setUp();
+    const one = await connectTo(server, { ttlMs: 2_000, name: "one" });
+    const two = await connectTo(server, { ttlMs: 60_000, name: "two" });
+    const { session } = one.client;
+    const lock = await world.until(one.client.acquire("held"));
+    const blocker = await world.until(two.client.acquire("wanted"));
+    const waiting = one.client.acquire("wanted");
+    await world.run(20);
+    void two.client.acquire("wanted").catch(() => undefined);
+    await world.run(20);
+    // A wall clock that jumps ends the belief in the lease, but not the lease.
+    one.platform.jumpWallClock(1_900);
+    expect(lock.isHeld).toBe(false);
+    await world.run(500);
+    expect(server.table.inspect("held").holds).toEqual([]);
+    expect(one.client.session).toBe(session);
+    expect(server.table.inspect("wanted").waiters.map((each) => each.sessionName)).toEqual([
+      "one",
+      "two",
+    ]);
+    await world.until(blocker.release());
+    expect((await world.until(waiting)).isHeld).toBe(true);
+  });
+
+  it("keeps a grant aside until the lease is proven again", async () => {
+    const { world, server } = setUp();
+    const one = await connectTo(server, { ttlMs: 4_000 });
+    const two = await connectTo(server, { ttlMs: 60_000 });
+    const blocker = await world.until(two.client.acquire("a"));
+    const waiting = one.client.acquire("a");
+    await world.run(50);
+    let isGranted = false;
+    void waiting.then(() => {
+      isGranted = true;
+    });
+    // The wall clock jumps, the grant is told, and the answer to the keepalive takes its time.
+    server.faults.latencyMs = [100, 100];
+    one.platform.jumpWallClock(3_900);
+    void blocker.release();
+    let held = false;
+    while (!held) {
+      await world.run(10);
+      held = server.table.inspect("a").holds[0]?.session === one.client.session;
+    }
+    await world.run(150);
+    expect(isGranted).toBe(false);
+    const lock = await world.until(waiting);
+    expect(lock.isHeld).toBe(true);
+    expect(lock.remainingMs).toBeGreaterThan(3_000);
+  });
+
+  it("rejects what waited in a session that expired, and opens another for what comes next", async () => {
+    const { world, server } = setUp();
+    const one = await connectTo(server, { ttlMs: 1_000 });
+    const two = await connectTo(server, { ttlMs: 60_000 });
+    const { session } = one.client;
+    const lock = await world.until(one.client.acquire("own"));
+    await world.until(two.client.acquire("a"));
+    const waiting = one.client.acquire("a");
+    await world.run(50);
+    one.platform.stop();
+    await world.run(3_000);
+    one.platform.goOn();
+    const error = await failure(world, waiting);
+    expect(error.code).toBe("SESSION_EXPIRED");
+    expect(lock.signal.reason.details.reason).toBe("expired");
+    expect((await world.until(one.client.acquire("b"))).isHeld).toBe(true);
+    expect(one.client.session).not.toBe(session);
+  });
+});

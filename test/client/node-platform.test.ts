@@ -1,0 +1,68 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, expect, it } from "vitest";
+import { connect } from "../../src/index.js";
+import { SocketTable } from "./socket-table.js";
+
+const APPLICATION = join(dirname(fileURLToPath(import.meta.url)), "application.ts");
+const children: ChildProcess[] = [];
+const tables: SocketTable[] = [];
+
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+  for (const table of tables.splice(0)) await table.close();
+});
+
+async function listen(): Promise<SocketTable> {
+  const table = await SocketTable.listen();
+  tables.push(table);
+  return table;
+}
+
+async function start(endpoint: string, what: "idle" | "hold"): Promise<ChildProcess> {
+  const child = spawn(process.execPath, ["--import", "tsx", APPLICATION, endpoint, what], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  children.push(child);
+  const ready = once(child.stdout as NodeJS.ReadableStream, "data").then(([data]) => String(data));
+  const ended = once(child, "exit").then(([code]) => `exited with ${code}`);
+  expect(await Promise.race([ready, ended])).toBe("ready\n");
+  return child;
+}
+
+it("takes and releases a lock over a real socket", async () => {
+  const table = await listen();
+  await using client = await connect({ endpoints: [table.endpoint] });
+  await using lock = await client.acquire("k");
+  expect(table.table.inspect("k").holds.map(({ token }) => token)).toEqual([lock.token]);
+});
+
+it("says which endpoint refused when nothing listens", async () => {
+  const table = await SocketTable.listen();
+  const { endpoint } = table;
+  await table.close();
+  await expect(connect({ endpoints: [endpoint], connectTimeoutMs: 200 })).rejects.toMatchObject({
+    code: "UNAVAILABLE",
+    message: expect.stringMatching(/ECONNREFUSED/),
+  });
+});
+
+it("lets a process end that has an idle client and nothing else to do", async () => {
+  const table = await listen();
+  const child = await start(table.endpoint, "idle");
+  const [code, signal] = await once(child, "exit");
+  expect({ code, signal }).toEqual({ code: 0, signal: null });
+});
+
+it("keeps a process alive that holds a lock, and releases it on SIGTERM", async () => {
+  const table = await listen();
+  const child = await start(table.endpoint, "hold");
+  expect(table.table.counts().holds).toBe(1);
+  expect(child.exitCode).toBeNull();
+  child.kill("SIGTERM");
+  const [code, signal] = await once(child, "exit");
+  expect({ code, signal }).toEqual({ code: null, signal: "SIGTERM" });
+  expect(table.table.counts()).toEqual({ sessions: 0, keys: 0, holds: 0, waiters: 0 });
+});

@@ -1,0 +1,133 @@
+/**
+ * One client's machine in the simulated world: clocks that drift, a process that can be stopped, a
+ * machine that can be put to sleep, and sockets that lead to a `TableServer`. A second
+ * implementation of the SDK's platform port.
+ */
+import type { Platform, Timer, Transport, TransportEvents } from "../../src/client/index.js";
+import type { SimulatedWorld } from "./simulated-world.js";
+import type { ServerConnection, TableServer } from "./table-server.js";
+
+export class SimulatedPlatform implements Platform {
+  readonly #world: SimulatedWorld;
+  readonly #server: TableServer;
+  /** How fast the monotonic clock runs: 1 is true time. */
+  readonly #rate: number;
+  /** What waits for the process to go on, while it is stopped. */
+  #held: (() => void)[] | undefined;
+  /** Told to go on, but none of its code has looked at the clock yet. */
+  #isWaking = false;
+  #wallOffsetMs = 1_700_000_000_000;
+  /** Monotonic time lost by sleeping. */
+  #sleptMs = 0;
+  #sleepsSinceMs: number | undefined;
+  /** Of the one connection that counts. */
+  connection: ServerConnection | undefined;
+  keepsProcess = false;
+
+  constructor(world: SimulatedWorld, server: TableServer, rate = 1) {
+    this.#world = world;
+    this.#server = server;
+    this.#rate = rate;
+  }
+
+  /** Whether its own code could not have run yet, whatever happened meanwhile. */
+  get isStopped(): boolean {
+    return this.#held !== undefined || this.#isWaking;
+  }
+
+  /** SIGSTOP. With `isAsleep` the monotonic clock stands still too, as in a suspended machine. */
+  stop(isAsleep = false): void {
+    this.#held ??= [];
+    if (isAsleep) this.#sleepsSinceMs ??= this.#world.nowMs;
+  }
+
+  /** SIGCONT: what came meanwhile is worked off, timers and messages in the order they were due. */
+  goOn(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    if (this.#sleepsSinceMs !== undefined) {
+      this.#sleptMs += this.#world.nowMs - this.#sleepsSinceMs;
+      this.#sleepsSinceMs = undefined;
+    }
+    this.#isWaking = held.length > 0;
+    for (const task of held) this.#world.after(0, () => this.#whenRunning(task));
+  }
+
+  /** What the application on this machine does: nothing while it is stopped. */
+  call(task: () => void): void {
+    this.#whenRunning(task);
+  }
+
+  jumpWallClock(byMs: number): void {
+    this.#wallOffsetMs += byMs;
+  }
+
+  monotonicMs(): number {
+    this.#isWaking = false;
+    return this.#monotonicMs();
+  }
+
+  #monotonicMs(): number {
+    const asleepMs =
+      this.#sleepsSinceMs === undefined ? 0 : this.#world.nowMs - this.#sleepsSinceMs;
+    return (this.#world.nowMs - this.#sleptMs - asleepMs) * this.#rate;
+  }
+
+  wallMs(): number {
+    return Math.floor(this.#world.nowMs + this.#wallOffsetMs);
+  }
+
+  readonly random = (): number => this.#world.random();
+
+  randomBytes(target: Uint8Array): void {
+    for (let i = 0; i < target.length; i++) target[i] = Math.floor(this.#world.random() * 256);
+  }
+
+  soon(task: () => void): void {
+    this.#world.after(0, () => this.#whenRunning(task));
+  }
+
+  setTimer(delayMs: number, task: () => void): Timer {
+    const dueMs = this.#monotonicMs() + delayMs;
+    let isCancelled = false;
+    // Timers run on the monotonic clock, so sleep delays them.
+    const look = () => {
+      if (isCancelled) return;
+      const leftMs = dueMs - this.#monotonicMs();
+      if (leftMs > 0.001) this.#world.after(leftMs / this.#rate, () => this.#whenRunning(look));
+      else task();
+    };
+    this.#world.after(delayMs / this.#rate, () => this.#whenRunning(look));
+    return {
+      cancel: () => {
+        isCancelled = true;
+      },
+      setKeepsProcess: (keeps) => {
+        this.keepsProcess = keeps;
+      },
+    };
+  }
+
+  open(url: string, events: TransportEvents): Transport {
+    const connection = this.#server.connect(url, {
+      onOpen: () => this.#whenRunning(() => events.onOpen()),
+      onFrame: (frame) => this.#whenRunning(() => events.onFrame(frame)),
+      onClose: (code, reason) => this.#whenRunning(() => events.onClose(code, reason)),
+    });
+    this.connection = connection;
+    return {
+      // A copy, since the caller may use its buffer again at once.
+      send: (frame) => connection.toServer(frame.slice()),
+      close: (code) => connection.closedByClient(code),
+      setKeepsProcess: () => undefined,
+    };
+  }
+
+  #whenRunning(task: () => void): void {
+    if (this.#held !== undefined) {
+      this.#held.push(task);
+      return;
+    }
+    task();
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * One real node's worth of cluster for tests of the platform for Node: the real lock table behind a
+ * real WebSocket, applying what arrives in one turn as one entry.
+ */
+import type { AddressInfo } from "node:net";
+import { type WebSocket, WebSocketServer } from "ws";
+import { LockTable, type Outbox, type TableCommand } from "../../src/lockfsm/index.js";
+import { packPayload } from "../../src/net/framing/index.js";
+import {
+  type Attached,
+  decodeFrame,
+  MESSAGE,
+  OP,
+  PROTOCOL_VERSION,
+  type Request,
+  type ServerMessage,
+  type SessionMessage,
+  STATUS,
+  SUBPROTOCOL,
+  Writer,
+  writeServerMessage,
+} from "../../src/protocol/index.js";
+
+interface Peer {
+  readonly socket: WebSocket;
+  readonly messages: ServerMessage[];
+  nonce: string;
+  session: number;
+  epoch: number;
+}
+
+export class SocketTable implements Outbox {
+  readonly table = new LockTable();
+  readonly #server: WebSocketServer;
+  readonly #peers = new Set<Peer>();
+  readonly #writer = new Writer();
+  #pending: { readonly peer: Peer; readonly command: TableCommand["command"] }[] = [];
+  #index = 0;
+
+  private constructor(server: WebSocketServer) {
+    this.#server = server;
+    server.on("connection", (socket) => this.#accept(socket));
+  }
+
+  static async listen(): Promise<SocketTable> {
+    const server = new WebSocketServer({
+      host: "127.0.0.1",
+      port: 0,
+      path: "/v1",
+      perMessageDeflate: false,
+      handleProtocols: () => SUBPROTOCOL,
+    });
+    await new Promise((resolve) => server.once("listening", resolve));
+    return new SocketTable(server);
+  }
+
+  get endpoint(): string {
+    return `ws://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async close(): Promise<void> {
+    for (const { socket } of this.#peers) socket.terminate();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  toSession(session: number, epoch: number, message: SessionMessage): void {
+    for (const peer of this.#peers) {
+      if (peer.session === session && peer.epoch === epoch) peer.messages.push(message);
+    }
+  }
+
+  attached(message: Attached): void {
+    for (const peer of this.#peers) {
+      if (peer.nonce !== message.nonce) continue;
+      if (message.status === STATUS.ok) {
+        peer.session = message.session;
+        peer.epoch = message.epoch;
+      }
+      peer.messages.push(message);
+    }
+  }
+
+  #accept(socket: WebSocket): void {
+    const peer: Peer = { socket, messages: [], nonce: "", session: 0, epoch: 0 };
+    this.#peers.add(peer);
+    socket.on("close", () => this.#peers.delete(peer));
+    socket.on("message", (frame: Uint8Array) => {
+      decodeFrame(frame, {
+        request: (request) => this.#take(peer, request),
+        invalid: (op, id, reason) => socket.close(1008, `${op} ${id}: ${reason}`),
+      });
+    });
+    peer.messages.push({
+      kind: MESSAGE.hello,
+      version: PROTOCOL_VERSION,
+      clusterId: "c0ffee00c0ffee00c0ffee00c0ffee00",
+      nodeId: 1,
+      leaderId: 1,
+      endpoints: [{ id: 1, endpoint: this.endpoint }],
+      frameBytesMax: 1 << 20,
+    });
+    this.#flush(peer);
+  }
+
+  #take(peer: Peer, command: Request): void {
+    if (command.op === OP.inspect || command.op === OP.query) return;
+    if (command.op === OP.open || command.op === OP.resume) peer.nonce = command.nonce;
+    this.#pending.push({ peer, command });
+    if (this.#pending.length === 1) setImmediate(() => this.#apply());
+  }
+
+  #apply(): void {
+    const commands = this.#pending.map(({ peer, command }) => {
+      const isAttach = command?.op === OP.open || command?.op === OP.resume;
+      return {
+        session: isAttach ? 0 : peer.session,
+        epoch: isAttach ? 0 : peer.epoch,
+        command,
+      };
+    });
+    this.#pending = [];
+    this.#index += 1;
+    const stamp = 1_000 + Math.floor(performance.now());
+    this.table.apply({ index: this.#index, stamp, wallMs: Date.now(), commands }, this);
+    for (const peer of this.#peers) this.#flush(peer);
+  }
+
+  #flush(peer: Peer): void {
+    if (peer.messages.length === 0) return;
+    this.#writer.beginFrame();
+    for (const message of peer.messages) writeServerMessage(this.#writer, message, packPayload);
+    this.#writer.endFrame(peer.messages.length);
+    peer.messages.length = 0;
+    peer.socket.send(this.#writer.take());
+  }
+}

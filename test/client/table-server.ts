@@ -1,0 +1,376 @@
+/**
+ * A cluster for tests of the SDK: the real lock table behind the real codec, with one "log" that
+ * every node applies at once, and a network whose faults can be switched. A second implementation
+ * of what stands on the other side of a client's connection, not a mock: it decides nothing itself.
+ */
+
+import type { TransportEvents } from "../../src/client/index.js";
+import { ERROR_NUMBERS } from "../../src/errors.js";
+import { LockTable, type Outbox, type TableCommand } from "../../src/lockfsm/index.js";
+import { packPayload } from "../../src/net/framing/index.js";
+import {
+  type Attached,
+  type Command,
+  decodeFrame,
+  MESSAGE,
+  OP,
+  PROTOCOL_VERSION,
+  ProtocolError,
+  type Request,
+  type ServerMessage,
+  type SessionMessage,
+  STATUS,
+  Writer,
+  writeServerMessage,
+} from "../../src/protocol/index.js";
+import type { SimulatedWorld } from "./simulated-world.js";
+
+const CLUSTER_ID = "c0ffee00c0ffee00c0ffee00c0ffee00";
+const FRAME_BYTES_MAX = 1 << 20;
+
+/** How the network and the cluster misbehave; changed at any time. */
+export interface Faults {
+  /** Each message takes between these, and none overtakes another on its connection. */
+  latencyMs: readonly [number, number];
+  /** From a command's arrival to its entry being applied. */
+  commitMs: readonly [number, number];
+  /** Probability that a command is applied a second time by a later entry. */
+  duplicates: number;
+  /** What the node refuses that it reaches: commands with a sequence, or attaching and reads too. */
+  busy: "nothing" | "commands" | "everything";
+  /** Nobody leads: time stands still and nothing is applied. */
+  isLeaderless: boolean;
+  /** Nodes that cannot be reached: new connections fail. */
+  readonly downNodes: Set<number>;
+}
+
+interface Pending extends TableCommand {
+  readonly connection: ServerConnection;
+}
+
+export class TableServer implements Outbox {
+  readonly world: SimulatedWorld;
+  readonly table = new LockTable();
+  readonly nodes: readonly { readonly id: number; readonly endpoint: string }[];
+  readonly faults: Faults = {
+    latencyMs: [0.2, 2],
+    commitMs: [0.5, 3],
+    duplicates: 0,
+    busy: "nothing",
+    isLeaderless: false,
+    downNodes: new Set(),
+  };
+  leaderId = 1;
+  readonly connections = new Set<ServerConnection>();
+  /** Every command as it was applied, in order. */
+  readonly applied: Command[] = [];
+  /** Connections opened, by node. */
+  readonly opened: number[] = [];
+  #pending: Pending[] = [];
+  #repeats: Pending[] = [];
+  #index = 0;
+  #clusterMs = 1_000;
+  #countedAtMs = 0;
+
+  constructor(world: SimulatedWorld, nodeCount = 3) {
+    this.world = world;
+    this.nodes = Array.from({ length: nodeCount }, (_, i) => ({
+      id: i + 1,
+      endpoint: `ws://node-${i + 1}:7411`,
+    }));
+    this.#tick();
+  }
+
+  get endpoints(): string[] {
+    return this.nodes.map(({ endpoint }) => endpoint);
+  }
+
+  between([low, high]: readonly [number, number]): number {
+    return low + (high - low) * this.world.random();
+  }
+
+  isHeld(key: string, token: number): boolean {
+    return this.table.inspect(key).holds.some((hold) => hold.token === token);
+  }
+
+  connect(url: string, events: TransportEvents): ServerConnection {
+    const node = this.nodes.find(({ endpoint }) => `${endpoint}/v1` === url);
+    const connection = new ServerConnection(this, node?.id ?? 0, events);
+    this.opened.push(node?.id ?? 0);
+    if (node === undefined || this.faults.downNodes.has(node.id)) connection.refuse();
+    else connection.accept();
+    return connection;
+  }
+
+  hello(nodeId: number): ServerMessage {
+    return {
+      kind: MESSAGE.hello,
+      version: PROTOCOL_VERSION,
+      clusterId: CLUSTER_ID,
+      nodeId,
+      leaderId: this.faults.isLeaderless ? 0 : this.leaderId,
+      endpoints: this.nodes,
+      frameBytesMax: FRAME_BYTES_MAX,
+    };
+  }
+
+  /** A command reached a node. */
+  propose(connection: ServerConnection, command: Command): void {
+    const isAttach = command.op === OP.open || command.op === OP.resume;
+    if (!isAttach && connection.session === 0) {
+      if (!connection.wasAttached) connection.close(1008, "not attached");
+      return;
+    }
+    const { busy } = this.faults;
+    if (busy === "everything" || (busy === "commands" && "sequence" in command)) {
+      this.#refuse(connection, command);
+      return;
+    }
+    const session = isAttach ? 0 : connection.session;
+    const epoch = isAttach ? 0 : connection.epoch;
+    this.#pending.push({ connection, session, epoch, command });
+    if (this.#pending.length === 1) {
+      this.world.after(this.between(this.faults.commitMs), () => this.#commit());
+    }
+  }
+
+  toSession(session: number, epoch: number, message: SessionMessage): void {
+    for (const connection of this.connections) {
+      if (connection.session !== session || connection.epoch !== epoch) continue;
+      connection.push(message);
+      if (message.kind === MESSAGE.ended) connection.session = 0;
+    }
+  }
+
+  attached(message: Attached): void {
+    for (const connection of this.connections) {
+      if (connection.awaited === `${message.nonce}/${message.attempt}`) {
+        if (message.status === STATUS.ok) {
+          connection.session = message.session;
+          connection.epoch = message.epoch;
+          connection.wasAttached = true;
+        }
+        connection.push(message);
+      } else if (message.status === STATUS.ok && connection.session === message.session) {
+        connection.close(1008, "session attached elsewhere");
+      }
+    }
+  }
+
+  #refuse(connection: ServerConnection, command: Command): void {
+    if (command.op === OP.open || command.op === OP.resume) {
+      connection.push({
+        kind: MESSAGE.attached,
+        nonce: command.nonce,
+        attempt: command.attempt,
+        status: ERROR_NUMBERS.BUSY,
+        session: 0,
+        epoch: 0,
+        highestSequence: 0,
+        stamp: 0,
+        ttlMs: 0,
+      });
+    } else if ("sequence" in command) {
+      const { sequence } = command;
+      const result = { status: ERROR_NUMBERS.BUSY };
+      connection.push({ kind: MESSAGE.reply, sequence, stamp: 0, result });
+    }
+    connection.flush();
+  }
+
+  #commit(): void {
+    if (this.faults.isLeaderless) {
+      this.world.after(5, () => this.#commit());
+      return;
+    }
+    const commands = this.#pending;
+    this.#pending = [];
+    const repeats = this.#repeats;
+    this.#repeats = commands.filter(() => this.world.random() < this.faults.duplicates);
+    this.#apply([...repeats, ...commands]);
+  }
+
+  #apply(commands: readonly Pending[]): void {
+    for (const { command } of commands) if (command !== undefined) this.applied.push(command);
+    this.#countTime();
+    this.#index += 1;
+    const stamp = Math.floor(this.#clusterMs);
+    const wallMs = 1_700_000_000_000 + Math.floor(this.world.nowMs);
+    this.table.apply({ index: this.#index, stamp, wallMs, commands }, this);
+    for (const connection of this.connections) connection.flush();
+  }
+
+  /** Cluster time runs only while somebody leads. */
+  #countTime(): void {
+    const { nowMs } = this.world;
+    if (!this.faults.isLeaderless) this.#clusterMs += nowMs - this.#countedAtMs;
+    this.#countedAtMs = nowMs;
+  }
+
+  /** Applies what is due as soon as it is. */
+  #tick(): void {
+    this.#countTime();
+    const { nextDueAt, hasQueuedWork } = this.table;
+    const isDue = nextDueAt !== undefined && nextDueAt <= Math.floor(this.#clusterMs);
+    if (!this.faults.isLeaderless && (isDue || hasQueuedWork)) this.#apply([]);
+    this.world.after(20, () => this.#tick());
+  }
+}
+
+/** One connection, seen from the cluster, with the network in between. */
+export class ServerConnection {
+  readonly #server: TableServer;
+  readonly nodeId: number;
+  readonly #events: TransportEvents;
+  readonly #writer = new Writer();
+  #messages: ServerMessage[] = [];
+  #clientSees: "opening" | "open" | "closed" = "opening";
+  #serverSees: "open" | "closed" = "closed";
+  /** Messages in both directions vanish, and nobody notices. */
+  isBlackhole = false;
+  #lastToClientMs = 0;
+  #lastToServerMs = 0;
+  session = 0;
+  epoch = 0;
+  wasAttached = false;
+  /** The attach whose answer belongs here. */
+  awaited = "";
+
+  constructor(server: TableServer, nodeId: number, events: TransportEvents) {
+    this.#server = server;
+    this.nodeId = nodeId;
+    this.#events = events;
+  }
+
+  accept(): void {
+    this.#serverSees = "open";
+    this.#server.connections.add(this);
+    this.#toClient(() => {
+      this.#clientSees = "open";
+      this.#events.onOpen();
+    });
+    this.push(this.#server.hello(this.nodeId));
+    this.flush();
+  }
+
+  refuse(): void {
+    this.#toClient(() => this.#closeAtClient(1006, "connection refused"));
+  }
+
+  push(message: ServerMessage): void {
+    if (this.#serverSees === "open") this.#messages.push(message);
+  }
+
+  flush(): void {
+    if (this.#messages.length === 0) return;
+    this.#writer.beginFrame();
+    for (const message of this.#messages) writeServerMessage(this.#writer, message, packPayload);
+    this.#writer.endFrame(this.#messages.length);
+    this.#messages = [];
+    const frame = this.#writer.take();
+    this.#toClient(() => {
+      if (this.#clientSees === "open") this.#events.onFrame(frame);
+    });
+  }
+
+  /** The client sends a frame. */
+  toServer(frame: Uint8Array): void {
+    if (this.#clientSees !== "open") return;
+    this.#toServer(() => {
+      if (this.#serverSees === "open") this.#receive(frame);
+    });
+  }
+
+  closedByClient(code: number): void {
+    if (this.#clientSees === "closed") return;
+    this.#clientSees = "closed";
+    this.#toServer(() => this.#closeAtServer());
+    this.#server.world.after(1, () => this.#events.onClose(code, ""));
+  }
+
+  /** The node closes. */
+  close(code: number, reason: string): void {
+    if (this.#serverSees === "closed") return;
+    this.flush();
+    this.#closeAtServer();
+    this.#toClient(() => this.#closeAtClient(code, reason));
+  }
+
+  /** The connection breaks at once: whatever is on its way, in either direction, is lost. */
+  cut(): void {
+    this.#closeAtServer();
+    this.isBlackhole = true;
+    this.#server.world.after(0, () => this.#closeAtClient(1006, ""));
+  }
+
+  #receive(frame: Uint8Array): void {
+    const requests: Request[] = [];
+    try {
+      decodeFrame(frame, {
+        request: (request) => requests.push(request),
+        invalid: (op, id, reason) => {
+          throw new Error(`the SDK sent an invalid request ${op} ${id}: ${reason}`);
+        },
+      });
+    } catch (error) {
+      if (error instanceof ProtocolError) throw new Error(`the SDK broke the protocol: ${error}`);
+      throw error;
+    }
+    for (const request of requests) this.#handle(request);
+  }
+
+  #handle(request: Request): void {
+    if (request.op === OP.inspect || request.op === OP.query) {
+      this.push({
+        kind: MESSAGE.answer,
+        id: request.id,
+        status: this.#server.faults.busy === "everything" ? ERROR_NUMBERS.BUSY : STATUS.ok,
+        payload:
+          request.op === OP.inspect
+            ? this.#server.table.inspect(request.key)
+            : this.#server.table.query(request.prefix, request.after, request.limit),
+      });
+      this.flush();
+      return;
+    }
+    if (request.op === OP.open || request.op === OP.resume) {
+      this.awaited = `${request.nonce}/${request.attempt}`;
+    }
+    this.#server.propose(this, request);
+  }
+
+  #closeAtServer(): void {
+    this.#serverSees = "closed";
+    this.#server.connections.delete(this);
+  }
+
+  #closeAtClient(code: number, reason: string): void {
+    if (this.#clientSees === "closed") return;
+    this.#clientSees = "closed";
+    this.#events.onClose(code, reason);
+  }
+
+  #toClient(task: () => void): void {
+    const { world, faults } = this.#server;
+    const atMs = Math.max(
+      world.nowMs + this.#server.between(faults.latencyMs),
+      this.#lastToClientMs,
+    );
+    this.#lastToClientMs = atMs;
+    world.at(atMs, () => {
+      if (!this.isBlackhole) task();
+    });
+  }
+
+  #toServer(task: () => void): void {
+    const { world, faults } = this.#server;
+    const atMs = Math.max(
+      world.nowMs + this.#server.between(faults.latencyMs),
+      this.#lastToServerMs,
+    );
+    this.#lastToServerMs = atMs;
+    world.at(atMs, () => {
+      if (!this.isBlackhole) task();
+    });
+  }
+}
