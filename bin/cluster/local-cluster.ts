@@ -1,0 +1,161 @@
+/**
+ * Keeps the processes of a local cluster: starts all, waits until they agree on a leader, watches
+ * them, stops all. Whatever happens, nothing it started is left running: a failure while starting
+ * stops the others, and a process that ignores SIGTERM is killed.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { EXIT } from "../exit-codes.js";
+import { Failure } from "../failure.js";
+import type { NodeReport } from "../node-report.js";
+import { leaderOf, nodeReports } from "../node-report.js";
+import { note } from "../terminal.js";
+import { type ClusterPlan, type NodePlan, restartDelayMs } from "./cluster-plan.js";
+import { describeEnd, type NodeEnd, NodeProcess } from "./node-process.js";
+
+const READY_MS_MAX = 60_000;
+const POLL_INTERVAL_MS = 100;
+const STOP_MS_MAX = 10_000;
+/** A node that lived this long starts its count of deaths anew. */
+const STEADY_MS = 30_000;
+
+export interface LocalClusterOptions {
+  /** Whether a node that dies is started again. */
+  readonly restart: boolean;
+}
+
+export class LocalCluster {
+  readonly #plan: ClusterPlan;
+  readonly #restart: boolean;
+  readonly #processes = new Map<number, NodeProcess>();
+  readonly #deathsInARow = new Map<number, number>();
+  readonly #stopping = new AbortController();
+  #onEmpty: () => void = () => undefined;
+  /** Resolves when no node runs and none will be started again. */
+  readonly empty: Promise<void>;
+
+  constructor(plan: ClusterPlan, options: LocalClusterOptions) {
+    this.#plan = plan;
+    this.#restart = options.restart;
+    this.empty = new Promise((resolve) => {
+      this.#onEmpty = resolve;
+    });
+  }
+
+  /**
+   * Starts all nodes and waits for a leader that all of them know. Rejects with a `Failure` when a
+   * node ends before that or `READY_MS_MAX` pass, and with the signal's reason when aborted; the
+   * caller then calls `stop`.
+   */
+  async start(signal: AbortSignal): Promise<NodeReport[]> {
+    const early = this.#plan.nodes.map((plan) => this.#earlyEnd(this.#spawn(plan)));
+    const ready = new AbortController();
+    const both = AbortSignal.any([signal, ready.signal]);
+    try {
+      return await Promise.race([this.#agreement(both), ...early]);
+    } finally {
+      // Ends the polling when a node ended first.
+      ready.abort();
+    }
+  }
+
+  /** From now on a node that ends is reported, and started again if that was asked for. */
+  watch(): void {
+    for (const process of this.#processes.values()) this.#watch(process);
+  }
+
+  /** Stops all nodes at the same time and waits for them. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    const processes = [...this.#processes.values()];
+    for (const process of processes) process.terminate();
+    const timer = setTimeout(() => {
+      for (const process of processes) {
+        if (process.isGone) continue;
+        note(`node ${process.plan.id} did not stop within ${STOP_MS_MAX} ms and is killed`);
+        process.kill();
+      }
+    }, STOP_MS_MAX);
+    await Promise.all(processes.map(({ ended }) => ended));
+    clearTimeout(timer);
+  }
+
+  /** Ends all nodes at once. */
+  kill(): void {
+    this.#stopping.abort();
+    for (const process of this.#processes.values()) process.kill();
+  }
+
+  #spawn(plan: NodePlan): NodeProcess {
+    const process = new NodeProcess(plan, this.#plan);
+    this.#processes.set(plan.id, process);
+    return process;
+  }
+
+  async #earlyEnd(process: NodeProcess): Promise<never> {
+    const end = await process.ended;
+    const { id, logFile } = process.plan;
+    const reason = process.lastWords() ?? `it ended with ${describeEnd(end)}, see ${logFile}`;
+    throw new Failure(EXIT.failed, `node ${id} did not start: ${reason}`);
+  }
+
+  async #agreement(signal: AbortSignal): Promise<NodeReport[]> {
+    const deadlineMs = performance.now() + READY_MS_MAX;
+    while (performance.now() < deadlineMs) {
+      signal.throwIfAborted();
+      const reports = await nodeReports(this.#plan.endpoints, signal);
+      if (agreeOnLeader(reports)) return reports;
+      await delay(POLL_INTERVAL_MS, undefined, { signal });
+    }
+    throw new Failure(
+      EXIT.noCluster,
+      `the nodes did not agree on a leader within ${READY_MS_MAX} ms, see ` +
+        `${this.#plan.directory}/*.log`,
+    );
+  }
+
+  async #watch(process: NodeProcess): Promise<void> {
+    const startedAtMs = performance.now();
+    const end = await process.ended;
+    if (this.#stopping.signal.aborted) return;
+    const { id } = process.plan;
+    const lived = performance.now() - startedAtMs >= STEADY_MS;
+    const deaths = lived ? 1 : (this.#deathsInARow.get(id) ?? 0) + 1;
+    this.#deathsInARow.set(id, deaths);
+    this.#report(process, end);
+    if (this.#restart) await this.#startAgain(process.plan, restartDelayMs(deaths));
+    else if (this.#running() === 0) this.#onEmpty();
+  }
+
+  async #startAgain(plan: NodePlan, delayMs: number): Promise<void> {
+    note(`node ${plan.id} is started again in ${delayMs} ms`);
+    await delay(delayMs);
+    if (this.#stopping.signal.aborted) return;
+    const process = this.#spawn(plan);
+    note(`node ${plan.id} runs again as pid ${process.pid}`);
+    await this.#watch(process);
+  }
+
+  #report(process: NodeProcess, end: NodeEnd): void {
+    const { id, logFile } = process.plan;
+    const words = process.lastWords();
+    const because = words === undefined ? "" : `: ${words}`;
+    note(`node ${id} (pid ${process.pid}) ended by ${describeEnd(end)}${because} (see ${logFile})`);
+    const nodes = this.#plan.nodes.length;
+    if (this.#running() <= nodes / 2) {
+      note(`${this.#running()} of ${nodes} nodes run: no majority, no locks are granted`);
+    }
+  }
+
+  #running(): number {
+    return [...this.#processes.values()].filter(({ isGone }) => !isGone).length;
+  }
+}
+
+/** Whether every node answers and all know the same leader. */
+function agreeOnLeader(reports: readonly NodeReport[]): boolean {
+  const leader = leaderOf(reports);
+  return (
+    leader !== undefined &&
+    reports.every((report) => report.isReachable && report.leader === leader.id)
+  );
+}

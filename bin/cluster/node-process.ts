@@ -1,0 +1,127 @@
+/**
+ * One `holdfast server` process of a local cluster. It runs in a session of its own, so that Ctrl-C
+ * in the terminal reaches only the process that started it, which then stops all nodes in order;
+ * its standard input is a pipe that ends with that process, however that process ends, and the node
+ * stops when it does. Its standard error goes straight into its log file, so that the last words of
+ * a node are kept even when nobody is left to read them.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { formatHostPort } from "../addresses.js";
+import type { ClusterPlan, NodePlan } from "./cluster-plan.js";
+
+/** How much of the log is looked at for the reason of an end. */
+const LAST_WORDS_BYTES_MAX = 8_192;
+const FAILURE_PREFIX = "holdfast: ";
+
+export interface NodeEnd {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export class NodeProcess {
+  readonly plan: NodePlan;
+  /** Undefined when not even the process could be made. */
+  readonly pid: number | undefined;
+  /** Resolves when the process is gone. */
+  readonly ended: Promise<NodeEnd>;
+  readonly #child: ChildProcess;
+  /** Where this process's own lines begin in the log file. */
+  readonly #logStart: number;
+  #spawnError: Error | undefined;
+  #isGone = false;
+
+  constructor(plan: NodePlan, cluster: ClusterPlan) {
+    this.plan = plan;
+    const log = openSync(plan.logFile, "a");
+    try {
+      this.#logStart = fstatSync(log).size;
+      this.#child = spawn(process.execPath, serverArguments(plan, cluster), {
+        detached: true,
+        stdio: ["pipe", "ignore", log],
+        env: childEnvironment(),
+      });
+    } finally {
+      closeSync(log);
+    }
+    this.pid = this.#child.pid;
+    this.#child.stdin?.on("error", () => undefined);
+    this.ended = new Promise((resolve) => {
+      this.#child.once("error", (error) => {
+        // Also emitted for a signal that could not be sent; then the process still lives.
+        if (this.#child.pid !== undefined) return;
+        this.#spawnError = error;
+        this.#isGone = true;
+        resolve({ code: null, signal: null });
+      });
+      this.#child.once("exit", (code, signal) => {
+        this.#isGone = true;
+        resolve({ code, signal });
+      });
+    });
+  }
+
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
+  /** Asks for an orderly stop, also of a node that somebody has paused. */
+  terminate(): void {
+    if (this.#isGone) return;
+    this.#child.kill("SIGTERM");
+    this.#child.kill("SIGCONT");
+  }
+
+  kill(): void {
+    if (!this.#isGone) this.#child.kill("SIGKILL");
+  }
+
+  /** The failure the node itself wrote down before it ended, if it did. */
+  lastWords(): string | undefined {
+    if (this.#spawnError !== undefined) return this.#spawnError.message;
+    const lines = readTail(this.plan.logFile, this.#logStart).split("\n");
+    const last = lines.findLast((line) => line.startsWith(FAILURE_PREFIX));
+    return last?.slice(FAILURE_PREFIX.length);
+  }
+}
+
+/** `exit code 1`, `SIGKILL`. */
+export function describeEnd(end: NodeEnd): string {
+  if (end.signal !== null) return end.signal;
+  return end.code === null ? "not started" : `exit code ${end.code}`;
+}
+
+function serverArguments(plan: NodePlan, cluster: ClusterPlan): string[] {
+  const entry = process.argv[1] ?? "";
+  return [
+    ...process.execArgv,
+    entry,
+    "server",
+    `--id=${plan.id}`,
+    `--data=${plan.dataDirectory}`,
+    `--listen=${formatHostPort(plan.listen)}`,
+    `--peer-listen=${formatHostPort(plan.peerListen)}`,
+    `--initial-cluster=${cluster.initialCluster}`,
+    "--stop-on-stdin-end",
+  ];
+}
+
+/** What configures a server by environment must not configure three of them alike. */
+function childEnvironment(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith("HOLDFAST_") || name === "HOLDFAST_DEBUG",
+  );
+  return Object.fromEntries(kept);
+}
+
+function readTail(file: string, from: number): string {
+  const descriptor = openSync(file, "r");
+  try {
+    const { size } = fstatSync(descriptor);
+    const start = Math.max(from, size - LAST_WORDS_BYTES_MAX);
+    const bytes = Buffer.alloc(Math.max(0, size - start));
+    return bytes.toString("utf8", 0, readSync(descriptor, bytes, 0, bytes.length, start));
+  } finally {
+    closeSync(descriptor);
+  }
+}

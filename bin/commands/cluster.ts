@@ -1,0 +1,184 @@
+/**
+ * `holdfast cluster`: a local cluster of real processes in the foreground. Prints where it can be
+ * reached once a leader is there, reports nodes that die, and leaves nothing running behind,
+ * whichever way it ends: stopped, interrupted while starting, or killed (see `node-process.ts`).
+ */
+import { type Command, Option } from "commander";
+import { DEFAULT_ENDPOINTS } from "../addresses.js";
+import { peerPortsOf, prepareDirectory } from "../cluster/cluster-directory.js";
+import type { ClusterPlan } from "../cluster/cluster-plan.js";
+import { consecutivePorts, HOST, NODES_MAX, planCluster } from "../cluster/cluster-plan.js";
+import { LocalCluster } from "../cluster/local-cluster.js";
+import { findFreePorts, isPortFree } from "../cluster/ports.js";
+import { examplesText, jsonOption, wholeNumberArgument } from "../command-options.js";
+import { EXIT } from "../exit-codes.js";
+import { Failure } from "../failure.js";
+import { onUnplannedExit } from "../last-resort.js";
+import { leaderOf, type NodeReport, nodeReports } from "../node-report.js";
+import { StopRequest } from "../stop-request.js";
+import { note, print, styled } from "../terminal.js";
+
+const NODES_DEFAULT = 3;
+const PEER_PORT_DEFAULT = 7511;
+
+interface ClusterFlags {
+  readonly nodes?: number;
+  readonly data: string;
+  readonly port: number;
+  readonly peerPort?: number;
+  readonly restart?: boolean;
+  readonly json?: boolean;
+  readonly stopOnStdinEnd?: boolean;
+}
+
+const EXAMPLES: readonly (readonly [string, string])[] = [
+  ["holdfast cluster", "three nodes, data in .holdfast, ports from 7411 on"],
+  ["holdfast cluster --restart", "a node that dies is started again"],
+  [
+    "holdfast cluster --data /tmp/hf --port 0 --peer-port 0 --json",
+    "on any free ports, for scripts",
+  ],
+];
+
+const NOTES = `
+Ctrl-C stops all nodes in order. Started again with the same --data, the cluster continues where it
+stopped; its size and its peer ports are those of the first start. The nodes end with this process
+even if it is killed. Their logs are DIRECTORY/n1.log and so on, of the run before n1.log.previous.
+With --json one line tells when the cluster is ready:
+  {"endpoints":["ws://…"],"leader":1,"nodes":[{"id":1,"pid":4711,"endpoint":"ws://…","log":"…"}]}`;
+
+export function defineCluster(command: Command, finish: (exitCode: number) => void): void {
+  const port = wholeNumberArgument(0, 65_535);
+  command
+    .addHelpText("before", examplesText(EXAMPLES))
+    .addOption(
+      new Option(
+        "--nodes <n>",
+        `how many (default: those of the data, or ${NODES_DEFAULT})`,
+      ).argParser(wholeNumberArgument(1, NODES_MAX)),
+    )
+    .option("--data <directory>", "where the nodes keep their data", ".holdfast")
+    .addOption(
+      new Option("--port <n>", "client port of the first node; 0: any free ones")
+        .argParser(port)
+        .default(7411),
+    )
+    .addOption(
+      new Option(
+        "--peer-port <n>",
+        "peer port of the first node; 0: any free ones " +
+          `(default: those of the data, or ${PEER_PORT_DEFAULT})`,
+      ).argParser(port),
+    )
+    .option("--restart", "start a node again when it dies")
+    .addOption(jsonOption("print one line of JSON when the cluster is ready"))
+    .option("--stop-on-stdin-end", "stop when standard input ends")
+    .addHelpText("after", NOTES)
+    .action(async () => finish(await runCluster(command.opts<ClusterFlags>())));
+}
+
+async function runCluster(flags: ClusterFlags): Promise<number> {
+  const stop = new StopRequest({ watchesStdin: flags.stopOnStdinEnd === true });
+  const plan = await makePlan(flags);
+  await requireFreePorts(plan);
+  if (stop.signal.aborted) return stop.exitCode;
+  prepareDirectory(plan);
+  const cluster = new LocalCluster(plan, { restart: flags.restart === true });
+  // Also when a second signal says "at once".
+  onUnplannedExit(() => cluster.kill());
+  try {
+    const reports = await cluster.start(stop.signal);
+    announce(plan, reports, flags.json === true);
+  } catch (error) {
+    await cluster.stop();
+    if (stop.signal.aborted) return stop.exitCode;
+    throw error;
+  }
+  cluster.watch();
+  const reason = await Promise.race([stop.requested, cluster.empty.then(() => "empty" as const)]);
+  if (reason === "empty") throw new Failure(EXIT.failed, "no node is left");
+  if (flags.json !== true) note("stopping");
+  await cluster.stop();
+  return EXIT.done;
+}
+
+async function makePlan(flags: ClusterFlags): Promise<ClusterPlan> {
+  const known = peerPortsOf(flags.data);
+  const nodes = flags.nodes ?? known?.length ?? NODES_DEFAULT;
+  if (known !== undefined && known.length !== nodes) {
+    throw new Failure(
+      EXIT.usage,
+      `--nodes ${nodes}: the data in ${flags.data} belongs to a cluster of ${known.length}`,
+    );
+  }
+  if (known !== undefined && (flags.peerPort ?? 0) !== 0 && flags.peerPort !== known[0]) {
+    throw new Failure(
+      EXIT.usage,
+      `--peer-port ${flags.peerPort}: the data in ${flags.data} belongs to a cluster with the ` +
+        `peer ports ${known.join(", ")}`,
+    );
+  }
+  const free = await findFreePorts(HOST, 2 * nodes);
+  const clientPorts =
+    flags.port === 0 ? free.slice(0, nodes) : consecutivePorts("--port", flags.port, nodes);
+  const peerPorts =
+    known ??
+    (flags.peerPort === 0
+      ? free.slice(nodes)
+      : consecutivePorts("--peer-port", flags.peerPort ?? PEER_PORT_DEFAULT, nodes));
+  return planCluster(flags.data, clientPorts, peerPorts);
+}
+
+async function requireFreePorts(plan: ClusterPlan): Promise<void> {
+  for (const { id, listen, peerListen, endpoint } of plan.nodes) {
+    for (const { host, port } of [listen, peerListen]) {
+      if (await isPortFree(host, port)) continue;
+      const [report] = port === listen.port ? await nodeReports([endpoint]) : [];
+      const owner = report?.isReachable
+        ? `a Holdfast node runs there (pid ${report.pid}): is this cluster already started?`
+        : "another process listens there, perhaps this cluster itself";
+      throw new Failure(EXIT.failed, `port ${port} of node ${id} is taken: ${owner}`);
+    }
+  }
+}
+
+function announce(plan: ClusterPlan, reports: readonly NodeReport[], isJson: boolean): void {
+  const leader = leaderOf(reports)?.id ?? 0;
+  const pids = new Map(reports.map((report) => [report.endpoint, pidOf(report)]));
+  if (isJson) {
+    const nodes = plan.nodes.map(({ id, endpoint, logFile }) => ({
+      id,
+      pid: pids.get(endpoint) ?? 0,
+      endpoint,
+      log: logFile,
+    }));
+    print(JSON.stringify({ endpoints: plan.endpoints, leader, nodes }));
+    return;
+  }
+  const size = plan.nodes.length;
+  print(`Holdfast runs: ${size === 1 ? "one node" : `${size} nodes`}, data in ${plan.directory}`);
+  for (const { id, endpoint } of plan.nodes) {
+    const role = id === leader ? styled("green", "leader", process.stdout) : "";
+    print(`  node ${id}  ${endpoint}  pid ${pids.get(endpoint)}  ${role}`.trimEnd());
+  }
+  print("");
+  for (const line of firstLockLines(plan)) print(line);
+}
+
+function pidOf(report: NodeReport): number {
+  return report.isReachable ? report.pid : 0;
+}
+
+function firstLockLines(plan: ClusterPlan): string[] {
+  // Under `npm start` and `npx` the command is likely to be no command of the shell.
+  const prefix = process.env["npm_command"] === undefined ? "" : "npx ";
+  const isDefault = plan.endpoints.join() === DEFAULT_ENDPOINTS.slice(0, plan.nodes.length).join();
+  return [
+    "Take a lock from another shell:",
+    ...(isDefault ? [] : [`  export HOLDFAST_ENDPOINTS=${plan.endpoints.join(",")}`]),
+    `  ${prefix}holdfast run demo -- sh -c 'echo "token $HOLDFAST_TOKEN"; sleep 10'`,
+    `  ${prefix}holdfast inspect demo`,
+    "",
+    "Ctrl-C stops it.",
+  ];
+}

@@ -1,0 +1,240 @@
+/**
+ * `holdfast server`: one node in the foreground until it is told to stop. Everything it has to say
+ * goes to standard error as log lines; its last line, when it cannot start or go on, begins with
+ * `holdfast: ` like every other command's. Flags win over their environment variables.
+ */
+import { type Command, Option } from "commander";
+import type { HostPort, NodeOptions, RunningNode } from "../../src/server/index.js";
+import {
+  formatHostPort,
+  type NodeAddress,
+  parseEndpoint,
+  parseHostPort,
+  parseNodeAddresses,
+  parseNodeId,
+} from "../addresses.js";
+import { examplesText, explained } from "../command-options.js";
+import { EXIT } from "../exit-codes.js";
+import { Failure } from "../failure.js";
+import { exitNow } from "../last-resort.js";
+import { createLogger, type LogFormat } from "../node-log.js";
+import { startFailure } from "../start-failure.js";
+import { StopRequest } from "../stop-request.js";
+import { note } from "../terminal.js";
+
+/** How long a stop that nobody supervises may take (see `--stop-on-stdin-end`). */
+const UNATTENDED_STOP_MS_MAX = 10_000;
+
+interface ServerFlags {
+  readonly id: number;
+  readonly data: string;
+  readonly listen: HostPort;
+  readonly advertise?: string;
+  readonly peerListen?: HostPort;
+  readonly initialCluster: readonly NodeAddress[];
+  readonly peerAddress?: readonly NodeAddress[];
+  readonly clusterName?: string;
+  readonly insecure?: boolean;
+  readonly logFormat: LogFormat;
+  readonly stopOnStdinEnd?: boolean;
+}
+
+const INSECURE_VARIABLE = "HOLDFAST_INSECURE";
+const MEMBERS = "1=a:7511,2=b:7511,3=c:7511";
+
+const EXAMPLES: readonly (readonly [string, string])[] = [
+  ["holdfast server --id 1 --data n1 --initial-cluster 1=127.0.0.1:7511", "a cluster of one"],
+  [`holdfast server --id 1 --data n1 --initial-cluster ${MEMBERS} \\`, "one of three,"],
+  ["    --listen a:7411 --insecure", "on host a"],
+];
+
+const NOTES = `
+Stopping: SIGTERM, SIGINT or SIGHUP stop the node in good order (exit code 0); a second one ends it
+at once. Every option may also come from the environment: HOLDFAST_ID, HOLDFAST_DATA and so on.`;
+
+export function defineServer(command: Command, finish: (exitCode: number) => void): void {
+  tidyEnvironment();
+  command.addHelpText("before", examplesText(EXAMPLES));
+  addIdentityOptions(command);
+  addAddressOptions(command);
+  addProcessOptions(command);
+  command
+    .addHelpText("after", NOTES)
+    .action(async () => finish(await serve(command.opts<ServerFlags>())));
+}
+
+function addIdentityOptions(command: Command): void {
+  command
+    .addOption(
+      variableOption("--id <n>", "number of this node, for ever", "ID")
+        .argParser(explained(parseNodeId))
+        .makeOptionMandatory(),
+    )
+    .addOption(
+      variableOption(
+        "--data <directory>",
+        "where this node keeps its log",
+        "DATA",
+      ).makeOptionMandatory(),
+    )
+    .addOption(
+      variableOption(
+        "--initial-cluster <members>",
+        "all nodes with their peer addresses, the same on each: 1=host:port,2=host:port,…",
+        "INITIAL_CLUSTER",
+      )
+        .argParser(explained(parseNodeAddresses))
+        .makeOptionMandatory(),
+    )
+    .addOption(
+      variableOption(
+        "--cluster-name <name>",
+        "makes clusters with equal members different ones (default: holdfast)",
+        "CLUSTER_NAME",
+      ),
+    );
+}
+
+function addAddressOptions(command: Command): void {
+  command
+    .addOption(
+      variableOption("--listen <host:port>", "where clients connect", "LISTEN")
+        .argParser(explained(parseHostPort))
+        .default({ host: "127.0.0.1", port: 7411 }, "127.0.0.1:7411"),
+    )
+    .addOption(
+      variableOption(
+        "--advertise <url>",
+        "what clients are told to connect to (default: ws:// and --listen)",
+        "ADVERTISE",
+      ).argParser(explained(parseEndpoint)),
+    )
+    .addOption(
+      variableOption(
+        "--peer-listen <host:port>",
+        "where the other nodes connect (default: this node's address in --initial-cluster)",
+        "PEER_LISTEN",
+      ).argParser(explained(parseHostPort)),
+    )
+    .addOption(
+      variableOption(
+        "--peer-address <id=host:port>",
+        "where this node dials that peer instead (proxies, NAT); may be repeated",
+        "PEER_ADDRESS",
+      ).argParser((text, before: readonly NodeAddress[] | undefined) => [
+        ...(before ?? []),
+        ...explained(parseNodeAddresses)(text),
+      ]),
+    )
+    .addOption(
+      variableOption(
+        "--insecure",
+        "allow listening beyond this machine without encryption and authentication",
+        "INSECURE",
+      ),
+    );
+}
+
+function addProcessOptions(command: Command): void {
+  command
+    .addOption(
+      variableOption("--log-format <format>", "how log lines look", "LOG_FORMAT")
+        .choices(["text", "json"])
+        .default("text"),
+    )
+    .addOption(
+      new Option(
+        "--stop-on-stdin-end",
+        "stop when standard input ends: ties the node to the process that started it",
+      ),
+    );
+}
+
+function variableOption(flags: string, description: string, variable: string): Option {
+  return new Option(flags, description).env(`HOLDFAST_${variable}`);
+}
+
+/** Empty variables count as not set, and a switch may also be switched off. */
+function tidyEnvironment(): void {
+  for (const [name, value] of Object.entries(process.env)) {
+    if (name.startsWith("HOLDFAST_") && value === "") delete process.env[name];
+  }
+  const insecure = process.env[INSECURE_VARIABLE]?.toLowerCase();
+  if (insecure === undefined || ["1", "true", "yes"].includes(insecure)) return;
+  if (!["0", "false", "no"].includes(insecure)) {
+    throw new Failure(EXIT.usage, `${INSECURE_VARIABLE}=${insecure}: true or false is needed`);
+  }
+  delete process.env[INSECURE_VARIABLE];
+}
+
+async function serve(flags: ServerFlags): Promise<number> {
+  const options = nodeOptions(flags);
+  const stop = new StopRequest({
+    watchesStdin: flags.stopOnStdinEnd === true,
+    onStdinEnd: endUnattended,
+  });
+  const { startNode } = await import("../../src/server/index.js");
+  let node: RunningNode;
+  try {
+    node = await startNode(options);
+  } catch (error) {
+    throw startFailure(error, options);
+  }
+  const ended = await Promise.race([node.ended, stop.requested]);
+  if (ended === "stop") {
+    await node.stop();
+    return EXIT.done;
+  }
+  if (ended === undefined) return EXIT.done;
+  throw new Failure(EXIT.internal, `node ${flags.id} ended: ${ended.message}`, { cause: ended });
+}
+
+function nodeOptions(flags: ServerFlags): NodeOptions {
+  const self = flags.initialCluster.find(({ id }) => id === flags.id);
+  if (self === undefined) {
+    const members = flags.initialCluster.map(({ id }) => id).join(", ");
+    throw new Failure(
+      EXIT.usage,
+      `--id ${flags.id} is not among the members of --initial-cluster (${members})`,
+    );
+  }
+  for (const { id } of flags.peerAddress ?? []) {
+    if (flags.initialCluster.some((member) => member.id === id)) continue;
+    throw new Failure(EXIT.usage, `--peer-address names node ${id}, which is no member`);
+  }
+  const peerListen = flags.peerListen ?? self.address;
+  requireDistinctPorts(flags.listen, peerListen);
+  return {
+    id: flags.id,
+    dataDirectory: flags.data,
+    listen: flags.listen,
+    peerListen,
+    initialCluster: flags.initialCluster,
+    insecure: flags.insecure === true,
+    log: createLogger(flags.logFormat),
+    ...(flags.advertise === undefined ? {} : { advertise: flags.advertise }),
+    ...(flags.clusterName === undefined ? {} : { clusterName: flags.clusterName }),
+    ...(flags.peerAddress === undefined
+      ? {}
+      : { peerAddresses: new Map(flags.peerAddress.map(({ id, address }) => [id, address])) }),
+  };
+}
+
+function requireDistinctPorts(listen: HostPort, peerListen: HostPort): void {
+  if (listen.port === 0 || listen.port !== peerListen.port || listen.host !== peerListen.host) {
+    return;
+  }
+  throw new Failure(
+    EXIT.usage,
+    `--listen and --peer-listen are both ${formatHostPort(listen)}: they need an address each`,
+  );
+}
+
+/** With nobody left to send a second signal, a stop that hangs must end by itself. */
+function endUnattended(): void {
+  const timer = setTimeout(() => {
+    note(`the node did not stop within ${UNATTENDED_STOP_MS_MAX} ms and is ended at once`);
+    exitNow(EXIT.failed);
+  }, UNATTENDED_STOP_MS_MAX);
+  timer.unref();
+}

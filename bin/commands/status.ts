@@ -1,0 +1,77 @@
+/**
+ * `holdfast status`: what each node says about itself, those included that do not answer. Needs no
+ * leader to say something, but says with its exit code whether there is one.
+ */
+import type { Command } from "commander";
+import { endpointsFor, endpointsOption, examplesText, jsonOption } from "../command-options.js";
+import { EXIT } from "../exit-codes.js";
+import { Failure } from "../failure.js";
+import { type ClusterMember, clusterMembers, leaderOf } from "../node-report.js";
+import { print } from "../terminal.js";
+import { type Column, tableLines } from "../text-table.js";
+
+const EXAMPLES: readonly (readonly [string, string])[] = [
+  ["holdfast status", "the nodes of the cluster"],
+  ["holdfast status --json", "one JSON document"],
+];
+
+const NOTES = `
+Shows the nodes asked and all that these know of. Exit code 4 if no node answers or none leads. The
+JSON document:
+  {"nodes":[{"id":1,"role":"leader","pid":4711,"term":3,"commitIndex":42,"appliedIndex":42,
+             "endpoint":"ws://127.0.0.1:7411"}]}
+role: leader, follower, preCandidate, candidate, or unreachable; then what is not known is null.`;
+
+const COLUMNS: readonly Column[] = [
+  { heading: "NODE", alignment: "right" },
+  { heading: "ROLE" },
+  { heading: "PID", alignment: "right" },
+  { heading: "TERM", alignment: "right" },
+  { heading: "COMMIT", alignment: "right" },
+  { heading: "APPLIED", alignment: "right" },
+  { heading: "ENDPOINT" },
+];
+
+export function defineStatus(command: Command, finish: (exitCode: number) => void): void {
+  command
+    .addHelpText("before", examplesText(EXAMPLES))
+    .addOption(jsonOption("print one JSON document"))
+    .addOption(endpointsOption())
+    .addHelpText("after", NOTES)
+    .action(async () => {
+      const { json } = command.opts<{ json?: boolean }>();
+      finish(await showStatus(endpointsFor(command), json === true));
+    });
+}
+
+async function showStatus(endpoints: readonly string[], isJson: boolean): Promise<number> {
+  const members = await clusterMembers(endpoints);
+  if (isJson) print(JSON.stringify({ nodes: members.map(document) }));
+  else for (const line of tableLines(COLUMNS, members.map(row))) print(line);
+  const reports = members.map(({ report }) => report);
+  if (!reports.some(({ isReachable }) => isReachable)) {
+    throw new Failure(EXIT.noCluster, `no node answers at ${endpoints.join(", ")}`);
+  }
+  if (leaderOf(reports) === undefined) {
+    throw new Failure(EXIT.noCluster, "the cluster has no leader");
+  }
+  return EXIT.done;
+}
+
+function document({ id, report }: ClusterMember): Record<string, unknown> {
+  const { role, endpoint } = report;
+  if (!report.isReachable) {
+    const [pid, term, commitIndex, appliedIndex] = [null, null, null, null];
+    return { id: id ?? null, role, pid, term, commitIndex, appliedIndex, endpoint };
+  }
+  const { pid, term, commitIndex, appliedIndex } = report;
+  return { id, role, pid, term, commitIndex, appliedIndex, endpoint };
+}
+
+function row({ id, report }: ClusterMember): string[] {
+  const number = id === undefined ? "-" : String(id);
+  const { role, endpoint } = report;
+  if (!report.isReachable) return [number, role, "-", "-", "-", "-", endpoint];
+  const { pid, term, commitIndex, appliedIndex } = report;
+  return [number, role, ...[pid, term, commitIndex, appliedIndex].map(String), endpoint];
+}

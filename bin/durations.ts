@@ -1,0 +1,51 @@
+/**
+ * Durations as people write and read them: `250ms`, `5s`, `1.5m`, `1h`. A unit is required, because
+ * a bare number has been read as seconds by one tool and as milliseconds by the next.
+ */
+const UNITS_MS: Readonly<Record<string, number>> = Object.freeze({
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+});
+
+/** The longest duration any option takes: 2^32 − 1 milliseconds, some 49 days. */
+export const DURATION_MS_MAX = 2 ** 32 - 1;
+
+/** Whole milliseconds, or `undefined` if `text` is no duration with a unit within the limit. */
+export function parseDuration(text: string): number | undefined {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text.trim());
+  const amount = match?.[1];
+  const unitMs = UNITS_MS[match?.[2] ?? ""];
+  if (amount === undefined || unitMs === undefined) return undefined;
+  // 0.1 s is 100.00000000000001 ms in binary; only a real fraction of a millisecond is refused.
+  const exactMs = Number(amount) * unitMs;
+  const wholeMs = Math.round(exactMs);
+  if (Math.abs(exactMs - wholeMs) > 1e-6 || wholeMs > DURATION_MS_MAX) return undefined;
+  return wholeMs;
+}
+
+/** `0ms` … `999ms`, `3.2s`, `2m 05s`, `3h 07m`, `2d 04h`. */
+export function formatDuration(milliseconds: number): string {
+  const wholeMs = Math.max(0, Math.round(milliseconds));
+  if (wholeMs < 1_000) return `${wholeMs}ms`;
+  if (wholeMs < 59_950) {
+    const tenths = Math.round(wholeMs / 100);
+    return tenths % 10 === 0 ? `${tenths / 10}s` : `${(tenths / 10).toFixed(1)}s`;
+  }
+  const seconds = Math.round(wholeMs / 1_000);
+  if (seconds < 3_600) return twoParts(seconds, 60, "m", 1, "s");
+  if (seconds < 86_400) return twoParts(seconds, 3_600, "h", 60, "m");
+  return twoParts(seconds, 86_400, "d", 3_600, "h");
+}
+
+function twoParts(
+  seconds: number,
+  large: number,
+  largeName: string,
+  small: number,
+  smallName: string,
+): string {
+  const rest = Math.floor((seconds % large) / small);
+  return `${Math.floor(seconds / large)}${largeName} ${String(rest).padStart(2, "0")}${smallName}`;
+}

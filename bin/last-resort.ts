@@ -1,0 +1,51 @@
+/**
+ * How this process ends, also when nobody planned it: an exception that nothing caught, an exit
+ * with other processes still in its care. Whoever starts a process that must not outlive this one
+ * registers how to end it at once; these handlers are synchronous. All exits of `bin` go through
+ * `exitNow`.
+ */
+import { isatty } from "node:tty";
+import { EXIT } from "./exit-codes.js";
+import { Failure, failureOf } from "./failure.js";
+import { reportFailure } from "./terminal.js";
+
+const STREAMS = [0, 1, 2] as const;
+
+const handlers = new Set<() => void>();
+let terminals: readonly number[] = [];
+
+/** Runs `handler` when the process exits for whatever reason but SIGKILL. Returns its removal. */
+export function onUnplannedExit(handler: () => void): () => void {
+  handlers.add(handler);
+  return () => handlers.delete(handler);
+}
+
+/** Must be called once, before anything can fail. */
+export function guardProcess(): void {
+  terminals = STREAMS.filter((stream) => isatty(stream));
+  process.on("exit", runHandlers);
+  // Also called for promises that were rejected with nobody listening.
+  process.on("uncaughtException", (error: unknown) => {
+    const { message } = failureOf(error);
+    reportFailure(new Failure(EXIT.internal, message, { cause: error }));
+    exitNow(EXIT.internal);
+  });
+}
+
+/**
+ * Ends the process. When its terminal has gone away, Node.js 20 would crash while it restores the
+ * terminal's settings at exit; then the process ends as the signal for that case, SIGHUP, would
+ * have ended it.
+ */
+export function exitNow(exitCode: number): never {
+  if (terminals.every((stream) => isatty(stream))) process.exit(exitCode);
+  runHandlers();
+  process.removeAllListeners("SIGHUP");
+  process.kill(process.pid, "SIGHUP");
+  process.exit(exitCode);
+}
+
+function runHandlers(): void {
+  for (const handler of handlers) handler();
+  handlers.clear();
+}

@@ -1,0 +1,121 @@
+/**
+ * The command that runs under the lock, and the signals it gets. Its standard streams are those of
+ * `run`.
+ *
+ * With a terminal as standard input the command stays in the terminal's foreground job: it can read
+ * from it and gets Ctrl-C and Ctrl-Z from the terminal itself, so these are not passed on a second
+ * time; ending it means ending it and its descendants one by one. Otherwise it leads a session and
+ * process group of its own, which gets every signal as a whole.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { EXIT, exitCodeOfSignal } from "../exit-codes.js";
+import { Failure, systemCodeOf } from "../failure.js";
+import { descendantsOf, isAlive, type ProcessMark } from "./process-tree.js";
+
+export interface CommandOptions {
+  /** Path and arguments of what is started. */
+  readonly argv: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  /** Whether it stays in this process's group: see above. */
+  readonly sharesTerminal: boolean;
+}
+
+export class CommandProcess {
+  /** Resolves with the exit code of the command, 128 + n when signal n ended it. */
+  readonly ended: Promise<number>;
+  readonly #pid: number;
+  readonly #sharesTerminal: boolean;
+  readonly #marked = new Map<number, ProcessMark>();
+  #isGone = false;
+
+  private constructor(child: ChildProcess, pid: number, sharesTerminal: boolean) {
+    this.#pid = pid;
+    this.#sharesTerminal = sharesTerminal;
+    this.ended = new Promise((resolve) => {
+      child.once("exit", (code, signal) => {
+        this.#isGone = true;
+        resolve(signal === null ? (code ?? EXIT.internal) : exitCodeOfSignal(signal));
+      });
+    });
+  }
+
+  /** Resolves when the command runs; fails with 125, 126 or 127 when it cannot be started. */
+  static start(options: CommandOptions): Promise<CommandProcess> {
+    const [file = "", ...rest] = options.argv;
+    return new Promise((resolve, reject) => {
+      const child = spawn(file, rest, {
+        stdio: "inherit",
+        detached: !options.sharesTerminal,
+        // Last, so that a nested run sees its own lock and not that of the outer one.
+        env: { ...process.env, ...options.environment },
+      });
+      child.on("error", (error) => {
+        if (child.pid === undefined) reject(notStarted(file, error));
+      });
+      if (child.pid !== undefined) {
+        resolve(new CommandProcess(child, child.pid, options.sharesTerminal));
+      }
+    });
+  }
+
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
+  /** Passes a signal on as it came. */
+  forward(signal: NodeJS.Signals): void {
+    if (!this.#isGone) send(this.#target(), signal);
+  }
+
+  /** Asks the command and all it started to end. */
+  terminate(): void {
+    this.#sendToAll("SIGTERM");
+    // One that was stopped would only end once it is continued.
+    this.#sendToAll("SIGCONT");
+  }
+
+  /** Ends the command and all it started that can still be found; also after the command ended. */
+  kill(): void {
+    this.#sendToAll("SIGKILL");
+  }
+
+  #sendToAll(signal: NodeJS.Signals): void {
+    if (!this.#sharesTerminal) {
+      send(-this.#pid, signal);
+      return;
+    }
+    if (!this.#isGone) {
+      // Once the command has ended, its descendants are no longer found by their parent.
+      for (const mark of descendantsOf(this.#pid)) this.#marked.set(mark.pid, mark);
+      send(this.#pid, signal);
+    }
+    for (const mark of this.#marked.values()) {
+      if (isAlive(mark)) send(mark.pid, signal);
+    }
+  }
+
+  #target(): number {
+    return this.#sharesTerminal ? this.#pid : -this.#pid;
+  }
+}
+
+function send(target: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(target, signal);
+  } catch (error) {
+    // Gone already, or changed its user: then it is beyond our reach, as it is for any parent.
+    const code = systemCodeOf(error);
+    if (code !== "ESRCH" && code !== "EPERM") throw error;
+  }
+}
+
+function notStarted(file: string, error: Error): Failure {
+  const code = systemCodeOf(error);
+  if (code === "ENOENT") return new Failure(EXIT.notFound, `${file}: command not found`);
+  if (code === "EACCES" || code === "ENOEXEC") {
+    return new Failure(EXIT.notExecutable, `${file}: cannot be executed`);
+  }
+  return new Failure(EXIT.notStarted, `${file}: cannot be started: ${error.message}`, {
+    cause: error,
+  });
+}

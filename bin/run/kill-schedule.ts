@@ -1,0 +1,50 @@
+/**
+ * When a command that runs under a lock must be told to end, and when it must be gone. Pure
+ * arithmetic on milliseconds; nothing here reads a clock.
+ *
+ * The lock is given up at a local deadline that moves forward with every renewal of the lease.
+ * SIGTERM is due so long before it that the whole grace still fits; SIGKILL is due at the deadline
+ * itself, which lies a safety margin before the cluster can grant the lock to another.
+ */
+
+export type KillStep =
+  /** Look again then: the lease may have been renewed. */
+  | { readonly action: "wait"; readonly forMs: number }
+  /** Too late for a renewal to be waited for: end the command, and kill it `killAfterMs` later. */
+  | { readonly action: "terminate"; readonly killAfterMs: number };
+
+/** `remainingMs`: until the lock is given up unless it is renewed; 0 or less once it is lost. */
+export function killStep(remainingMs: number, killGraceMs: number): KillStep {
+  const forMs = remainingMs - killGraceMs;
+  if (forMs > 0) return { action: "wait", forMs };
+  return { action: "terminate", killAfterMs: Math.max(0, Math.min(remainingMs, killGraceMs)) };
+}
+
+export interface LeaseRoom {
+  readonly ttlMs: number;
+  readonly killGraceMs: number;
+  /** How much before the cluster this side gives a lock up: 10 % of the TTL, at least 250 ms. */
+  readonly marginMs: number;
+  /** The lease is renewed a quarter of the TTL after the last renewal. */
+  readonly keepaliveMs: number;
+  /** The TTL must be larger than this, or a command would be ended between two renewals. */
+  readonly neededMs: number;
+}
+
+/** How a TTL is used up. */
+export function leaseRoom(ttlMs: number, killGraceMs: number): LeaseRoom {
+  const marginMs = Math.max(ttlMs / 10, 250);
+  const keepaliveMs = ttlMs / 4;
+  return {
+    ttlMs,
+    killGraceMs,
+    marginMs,
+    keepaliveMs,
+    neededMs: killGraceMs + marginMs + keepaliveMs,
+  };
+}
+
+/** Whether a command has its grace even right before a renewal. */
+export function hasRoomForGrace(room: LeaseRoom): boolean {
+  return room.ttlMs > room.neededMs;
+}

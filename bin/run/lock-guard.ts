@@ -1,0 +1,78 @@
+/**
+ * Watches the lock while the command runs, and ends the command in time when the lock is being
+ * lost: SIGTERM while there is still a whole grace to go, SIGKILL before anybody else can hold the lock.
+ * Once it has decided, a late renewal changes nothing: the command has been told to end.
+ */
+import type { Lock } from "../../src/index.js";
+import type { CommandProcess } from "./command-process.js";
+import { killStep } from "./kill-schedule.js";
+
+/** What is watched of a lock. */
+export type GuardedLock = Pick<Lock, "signal" | "isHeld" | "remainingMs">;
+
+export interface LockGuardOptions {
+  readonly lock: GuardedLock;
+  readonly command: CommandProcess;
+  readonly killGraceMs: number;
+  /** Called once, when the command is told to end. */
+  onLoss(): void;
+}
+
+export class LockGuard {
+  readonly #options: LockGuardOptions;
+  readonly #onAbort = (): void => this.#look();
+  #timer: NodeJS.Timeout | undefined;
+  #hasTerminated = false;
+
+  constructor(options: LockGuardOptions) {
+    this.#options = options;
+    options.lock.signal.addEventListener("abort", this.#onAbort, { once: true });
+    this.#look();
+  }
+
+  /** Whether the command was told to end because of the lock. */
+  get hasTerminated(): boolean {
+    return this.#hasTerminated;
+  }
+
+  /** Looks now: after this process was stopped for a while, before the command goes on. */
+  check(): void {
+    this.#look();
+  }
+
+  /** Call when the command has ended. After a loss this also ends what it left behind. */
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#options.lock.signal.removeEventListener("abort", this.#onAbort);
+    if (this.#hasTerminated) this.#options.command.kill();
+  }
+
+  #look(): void {
+    const { lock, command, killGraceMs } = this.#options;
+    const remainingMs = lock.isHeld ? lock.remainingMs : 0;
+    if (this.#hasTerminated) {
+      // The lock ended for good within the grace: the rest of the grace is not ours to give.
+      if (remainingMs <= 0) this.#kill();
+      return;
+    }
+    const step = killStep(remainingMs, killGraceMs);
+    clearTimeout(this.#timer);
+    if (step.action === "wait") {
+      this.#timer = setTimeout(() => this.#look(), step.forMs);
+      return;
+    }
+    this.#hasTerminated = true;
+    this.#options.onLoss();
+    if (step.killAfterMs <= 0) {
+      this.#kill();
+      return;
+    }
+    command.terminate();
+    this.#timer = setTimeout(() => this.#kill(), step.killAfterMs);
+  }
+
+  #kill(): void {
+    clearTimeout(this.#timer);
+    this.#options.command.kill();
+  }
+}

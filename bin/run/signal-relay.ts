@@ -1,0 +1,78 @@
+/**
+ * The signals that reach `run`: while it waits for the lock they end the wait; once the command
+ * runs they are passed on to it, and it decides. `npm` passes on what its children get from the
+ * terminal as well, so the same signal twice within a moment is one.
+ *
+ * When this process is stopped (Ctrl-Z) while the command has its own process group, the command is
+ * stopped with it: it must not go on working while nobody renews its lease.
+ */
+import type { CommandProcess } from "./command-process.js";
+
+const ENDING: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"];
+const PASSED_ON: readonly NodeJS.Signals[] = [...ENDING, "SIGUSR1", "SIGUSR2"];
+/** What the terminal sends to every process of its foreground job by itself. */
+const SENT_BY_TERMINAL: ReadonlySet<NodeJS.Signals> = new Set(["SIGINT", "SIGQUIT"]);
+const SAME_SIGNAL_MS = 100;
+
+export class SignalRelay {
+  readonly #waiting = new AbortController();
+  readonly #lastMs = new Map<NodeJS.Signals, number>();
+  readonly #sharesTerminal: boolean;
+  readonly #onSignal = (signal: NodeJS.Signals): void => this.#receive(signal);
+  readonly #onStop = (): void => this.#stopBoth();
+  readonly #onContinue = (): void => this.#continueCommand();
+  #command: CommandProcess | undefined;
+  #beforeContinue: () => void = () => undefined;
+  #ending: NodeJS.Signals | undefined;
+
+  constructor(sharesTerminal: boolean) {
+    this.#sharesTerminal = sharesTerminal;
+    for (const signal of ENDING) process.on(signal, this.#onSignal);
+  }
+
+  /** Aborted by a signal that comes before there is a command. */
+  get waiting(): AbortSignal {
+    return this.#waiting.signal;
+  }
+
+  /** The signal that ended the wait. */
+  get ending(): NodeJS.Signals | undefined {
+    return this.#ending;
+  }
+
+  /** From now on signals go to `command`. `beforeContinue` runs before a stopped one goes on. */
+  attach(command: CommandProcess, beforeContinue: () => void): void {
+    this.#command = command;
+    this.#beforeContinue = beforeContinue;
+    for (const signal of PASSED_ON) {
+      if (!ENDING.includes(signal)) process.on(signal, this.#onSignal);
+    }
+    if (this.#sharesTerminal) return;
+    process.on("SIGTSTP", this.#onStop);
+    process.on("SIGCONT", this.#onContinue);
+  }
+
+  #receive(signal: NodeJS.Signals): void {
+    const nowMs = performance.now();
+    const lastMs = this.#lastMs.get(signal) ?? Number.NEGATIVE_INFINITY;
+    this.#lastMs.set(signal, nowMs);
+    if (nowMs - lastMs < SAME_SIGNAL_MS) return;
+    if (this.#command === undefined) {
+      this.#ending ??= signal;
+      this.#waiting.abort();
+    } else if (!(this.#sharesTerminal && SENT_BY_TERMINAL.has(signal))) {
+      this.#command.forward(signal);
+    }
+  }
+
+  #stopBoth(): void {
+    // SIGSTOP: a group without a parent in its own session ignores SIGTSTP.
+    this.#command?.forward("SIGSTOP");
+    process.kill(process.pid, "SIGSTOP");
+  }
+
+  #continueCommand(): void {
+    this.#beforeContinue();
+    this.#command?.forward("SIGCONT");
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * The wait of `holdfast run` for its lock: with its limit, its exit codes, and on a terminal a line
+ * that says what is being waited for.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { HoldfastError } from "../../src/errors.js";
+import type { Client, KeyView, Lock } from "../../src/index.js";
+import { formatDuration } from "../durations.js";
+import { EXIT } from "../exit-codes.js";
+import { Failure } from "../failure.js";
+import { note } from "../terminal.js";
+import type { RunPlan } from "./run-plan.js";
+
+const NOTICE_AFTER_MS = 1_000;
+/** How long after the deadline the cluster's own answer is awaited. */
+const ANSWER_MS_MAX = 2_000;
+/** The longest time a timer of the platform can take. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
+/** Fails with the conflict code, 124 or what the SDK's error stands for. */
+export async function waitForLock(
+  client: Client,
+  plan: RunPlan,
+  signal: AbortSignal,
+): Promise<Lock> {
+  const over = new AbortController();
+  if (!plan.isQuiet && process.stderr.isTTY) void announce(client, plan.key, over.signal);
+  // The cluster counts the wait. If it does not answer at all, this process does.
+  const deadline = new AbortController();
+  const latestMs = (plan.waitMs ?? Number.POSITIVE_INFINITY) + ANSWER_MS_MAX;
+  const timer = latestMs > TIMER_MS_MAX ? undefined : setTimeout(() => deadline.abort(), latestMs);
+  try {
+    return await client.acquire(plan.key, {
+      mode: plan.mode,
+      signal: AbortSignal.any([signal, deadline.signal]),
+      ...(plan.waitMs === undefined ? {} : { waitMs: plan.waitMs }),
+    });
+  } catch (error) {
+    throw deadline.signal.aborted ? timedOut(plan) : (ownFailure(error, plan) ?? error);
+  } finally {
+    clearTimeout(timer);
+    over.abort();
+  }
+}
+
+function ownFailure(error: unknown, plan: RunPlan): Failure | undefined {
+  if (!(error instanceof HoldfastError)) return undefined;
+  if (error.code === "LOCK_HELD") {
+    return new Failure(plan.conflictExitCode, `${plan.key} is held by another`, { cause: error });
+  }
+  return error.code === "LOCK_TIMEOUT" ? timedOut(plan) : undefined;
+}
+
+function timedOut(plan: RunPlan): Failure {
+  const waited = formatDuration(plan.waitMs ?? 0);
+  return new Failure(EXIT.timedOut, `${plan.key} was not granted within ${waited}`);
+}
+
+async function announce(client: Client, key: string, over: AbortSignal): Promise<void> {
+  try {
+    await delay(NOTICE_AFTER_MS, undefined, { signal: over });
+    const view = await client.inspect(key, { signal: over });
+    note(`waiting for ${key}${holdersOf(view)}`);
+  } catch (error) {
+    // Granted meanwhile, or no answer: then there is nothing to say, and the wait itself goes on.
+    if (!over.aborted && !(error instanceof HoldfastError)) throw error;
+  }
+}
+
+function holdersOf(view: KeyView): string {
+  const names = view.holds.map(({ sessionName, session }) => sessionName || `session ${session}`);
+  return names.length === 0 ? "" : `, held by ${names.join(", ")}`;
+}

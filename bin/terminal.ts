@@ -1,0 +1,82 @@
+/**
+ * What the commands say and where: data on standard output, everything else on standard error.
+ * Colour only on a terminal and only without NO_COLOR. A reader that went away (`| head`) is no
+ * error: from then on nothing is written, and `isOutputClosed` lets long outputs stop early.
+ */
+import { EXIT } from "./exit-codes.js";
+import { Failure, failureOf, isDebugging, systemCodeOf } from "./failure.js";
+
+export type Style = "bold" | "dim" | "red" | "green" | "yellow";
+
+const ESCAPES: Readonly<Record<Style, readonly [number, number]>> = Object.freeze({
+  bold: [1, 22],
+  dim: [2, 22],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+});
+
+/** Of a stream whose reader or terminal went away. */
+const GONE: ReadonlySet<string> = new Set(["EPIPE", "EIO"]);
+
+let outputClosed = false;
+let outputError: Error | undefined;
+
+/** Must be called before anything is written. */
+export function guardOutput(): void {
+  process.stdout.on("error", (error) => {
+    outputClosed = true;
+    if (!GONE.has(systemCodeOf(error))) outputError ??= error;
+  });
+  // There is nowhere left to say so.
+  process.stderr.on("error", () => undefined);
+}
+
+/** Whether nobody reads standard output any more. */
+export function isOutputClosed(): boolean {
+  return outputClosed;
+}
+
+/** Why data was lost that somebody still wanted to read: a full disk, for one. */
+export function outputFailure(): Failure | undefined {
+  if (outputError === undefined) return undefined;
+  const message = `cannot write to standard output: ${outputError.message}`;
+  return new Failure(EXIT.failed, message, { cause: outputError });
+}
+
+/** One line of data. */
+export function print(line: string): void {
+  if (!outputClosed) process.stdout.write(`${line}\n`);
+}
+
+/** One line for a person. */
+export function note(line: string): void {
+  process.stderr.write(`holdfast: ${line}\n`);
+}
+
+/** One line for an error; its stack if HOLDFAST_DEBUG asks for it. Returns the exit code. */
+export function reportFailure(error: unknown): number {
+  const failure = failureOf(error);
+  note(failure.message);
+  if (isDebugging()) process.stderr.write(`${stackOf(failure)}\n`);
+  return failure.exitCode;
+}
+
+/** `text` in a style, if `stream` shows styles. */
+export function styled(style: Style, text: string, stream: NodeJS.WriteStream): string {
+  if (!showsStyles(stream)) return text;
+  const [on, off] = ESCAPES[style];
+  return `\u001b[${on}m${text}\u001b[${off}m`;
+}
+
+function showsStyles(stream: NodeJS.WriteStream): boolean {
+  const noColor = process.env["NO_COLOR"];
+  if (noColor !== undefined && noColor !== "") return false;
+  return stream.isTTY && process.env["TERM"] !== "dumb";
+}
+
+function stackOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const own = error.stack ?? error.message;
+  return error.cause === undefined ? own : `${own}\ncaused by ${stackOf(error.cause)}`;
+}

@@ -1,0 +1,53 @@
+/**
+ * What becomes of a lock whose client died or slept, with real processes.
+ */
+import { expect, test } from "vitest";
+import { connect, type HoldfastError } from "../../src/index.js";
+import { startCluster } from "./cluster-process.js";
+import { startHolder } from "./holder-process.js";
+
+const TTL_MS = 2_000;
+
+test("a client killed while holding: the next waiter is granted after the lease, not before", async () => {
+  await using cluster = await startCluster();
+  await using client = await connect({ endpoints: cluster.endpoints });
+  await using holder = await startHolder(cluster.endpoints, "orders/1", TTL_MS);
+  const waiting = client.acquire("orders/1", { waitMs: 30_000 });
+
+  await holder.kill("SIGKILL");
+  // The lease that is left at the table, read after the holder can have renewed it for the last time.
+  const askedAtMs = performance.now();
+  const view = await client.inspect("orders/1");
+  const [hold] = view.holds;
+  expect(hold?.token).toBe(holder.token);
+
+  const lock = await waiting;
+  const waitedMs = performance.now() - askedAtMs;
+  expect(lock.token).toBeGreaterThan(holder.token);
+  // Not a statement about speed: cluster time never runs faster than true time, so nobody may get
+  // the lock before what was left of the lease has really passed.
+  expect(waitedMs).toBeGreaterThanOrEqual((hold?.leaseMs ?? Number.POSITIVE_INFINITY) - 1);
+});
+
+test("a client paused beyond its lease: its signal is aborted on waking and its release is harmless", async () => {
+  await using cluster = await startCluster();
+  await using client = await connect({ endpoints: cluster.endpoints });
+  await using holder = await startHolder(cluster.endpoints, "orders/2", TTL_MS);
+  const waiting = client.acquire("orders/2", { waitMs: 30_000 });
+
+  holder.pause();
+  const lock = await waiting;
+  expect(lock.token).toBeGreaterThan(holder.token);
+
+  holder.resume();
+  const loss = await holder.lost();
+  expect(loss).toEqual({ code: "LOCK_LOST" satisfies HoldfastError["code"], reason: "expired" });
+  // The first thing it saw of its lock after waking was the loss, before any other callback ran.
+  expect(holder.heldAfterWaking).toBe(false);
+
+  const released = await holder.release();
+  expect(released.released).toBe(false);
+  const view = await client.inspect("orders/2");
+  expect(view.holds.map((hold) => hold.token)).toEqual([lock.token]);
+  expect(lock.isHeld).toBe(true);
+});
