@@ -80,7 +80,10 @@ export interface AppendReply extends MessageBase {
 export interface Heartbeat extends MessageBase {
   readonly type: "heartbeat";
   readonly commitIndex: number;
-  /** Rises with every broadcast of a term; a reply repeats it (check-quorum, later read index). */
+  /**
+   * Rises with every broadcast of a term; a reply repeats it (check-quorum, later read index).
+   * 0: only the commit index moved, and no reply is wanted.
+   */
   readonly round: number;
 }
 
@@ -101,7 +104,11 @@ export type Input =
   | { readonly type: "message"; readonly message: Message }
   /** One entry. `id` is the caller's, repeated in `accepted` or `refused`. */
   | { readonly type: "propose"; readonly id: number; readonly data: Uint8Array }
-  /** `nowMs`: monotonic milliseconds; never falls. */
+  /**
+   * `nowMs`: monotonic milliseconds; never falls. Step one at the beginning of *every* turn, before
+   * its other inputs, which are dated by it. Deadlines are looked at in `take`, when everything
+   * that arrived in the turn has been seen.
+   */
   | { readonly type: "tick"; readonly nowMs: number }
   /** Everything handed out as a write with a sequence up to `seq` is durable. */
   | { readonly type: "persisted"; readonly seq: number }
@@ -129,7 +136,7 @@ export interface Write {
   readonly entries: readonly Entry[];
 }
 
-/** A message that may leave only when the write `seq` is durable. */
+/** A message that may leave only when the write `seq` is durable, which it may be already. */
 export interface DeferredMessage {
   readonly seq: number;
   readonly message: Message;

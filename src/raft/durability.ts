@@ -1,0 +1,114 @@
+/**
+ * What of this node's state is on disk: collects the changes of a turn into one atomic record and
+ * learns from completions how far the log is durable. A completion speaks for the records it
+ * covers and never for entries appended after them: an index that was truncated and written again
+ * is durable only when its newer record is (consensus rules 4, 5, 7).
+ */
+import { assert } from "../assert.js";
+import type { RaftLog } from "./log.js";
+import type { HardState, NodeId, Write } from "./types.js";
+
+/** A record handed over and not yet durable. */
+interface PendingWrite {
+  readonly seq: number;
+  /** The last index that this and earlier records make durable; lowered by later truncations. */
+  lastIndex: number;
+  readonly handedOverMs: number;
+}
+
+const NO_ENTRIES: readonly never[] = Object.freeze([]);
+
+export class Durability {
+  /** Sequence of the latest record handed over. */
+  lastSeq: number;
+  /** Every record up to this sequence is durable; at most `lastSeq`. */
+  persistedSeq: number;
+  /** Every entry of the log up to this index is durable as it stands in memory. */
+  durableIndex: number;
+  private readonly log: RaftLog;
+  private readonly pending: PendingWrite[] = [];
+  /** Entries from this index on were never handed over; at most `log.lastIndex + 1`. */
+  private unwrittenFrom: number;
+  /** The lowest index below which handed-over entries were removed in this turn. */
+  private truncateFrom: number | undefined = undefined;
+  private writtenTerm: number;
+  private writtenVote: NodeId;
+
+  constructor(log: RaftLog, hardState: HardState, lastSeq: number) {
+    assert(Number.isSafeInteger(lastSeq) && lastSeq >= 0, () => `last sequence ${lastSeq}`);
+    this.log = log;
+    this.lastSeq = lastSeq;
+    this.persistedSeq = lastSeq;
+    this.durableIndex = log.lastIndex;
+    this.unwrittenFrom = log.lastIndex + 1;
+    this.writtenTerm = hardState.term;
+    this.writtenVote = hardState.vote;
+  }
+
+  /** When the oldest record that is not durable was handed over; `Infinity` without one. */
+  get oldestPendingMs(): number {
+    return this.pending[0]?.handedOverMs ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Must be called when the log was cut, before anything is appended at `from`. */
+  onTruncated(from: number): void {
+    if (from < this.unwrittenFrom) {
+      this.truncateFrom = Math.min(this.truncateFrom ?? from, from);
+      this.unwrittenFrom = from;
+    }
+    this.durableIndex = Math.min(this.durableIndex, from - 1);
+    for (const write of this.pending) write.lastIndex = Math.min(write.lastIndex, from - 1);
+  }
+
+  /** Every record up to `seq` is durable. A repeated or older completion changes nothing. */
+  onPersisted(seq: number): void {
+    assert(seq <= this.lastSeq, () => `sequence ${seq} persisted, ${this.lastSeq} handed over`);
+    if (seq <= this.persistedSeq) return;
+    this.persistedSeq = seq;
+    let completed = 0;
+    for (const write of this.pending) {
+      if (write.seq > seq) break;
+      this.durableIndex = Math.max(this.durableIndex, write.lastIndex);
+      completed += 1;
+    }
+    this.pending.splice(0, completed);
+    assert(
+      this.durableIndex <= this.log.lastIndex,
+      () => `durable up to ${this.durableIndex} in a log up to ${this.log.lastIndex}`,
+    );
+  }
+
+  /** The record of this turn, or `undefined` when nothing changed. */
+  takeWrite(term: number, vote: NodeId, nowMs: number): Write | undefined {
+    if (!this.isDirty(term, vote)) return undefined;
+    const { lastIndex, lastTerm } = this.log;
+    assert(lastTerm <= term, () => `an entry of term ${lastTerm} durable before term ${term}`);
+    const hardStateChanged = term !== this.writtenTerm || vote !== this.writtenVote;
+    this.lastSeq += 1;
+    assert(Number.isSafeInteger(this.lastSeq), () => "write sequences are used up");
+    const write: Write = {
+      seq: this.lastSeq,
+      hardState: hardStateChanged ? { term, vote } : undefined,
+      truncateFrom: this.truncateFrom,
+      entries:
+        this.unwrittenFrom <= lastIndex
+          ? this.log.slice(this.unwrittenFrom, lastIndex)
+          : NO_ENTRIES,
+    };
+    this.pending.push({ seq: this.lastSeq, lastIndex, handedOverMs: nowMs });
+    this.writtenTerm = term;
+    this.writtenVote = vote;
+    this.truncateFrom = undefined;
+    this.unwrittenFrom = lastIndex + 1;
+    return write;
+  }
+
+  private isDirty(term: number, vote: NodeId): boolean {
+    return (
+      this.unwrittenFrom <= this.log.lastIndex ||
+      this.truncateFrom !== undefined ||
+      term !== this.writtenTerm ||
+      vote !== this.writtenVote
+    );
+  }
+}

@@ -1,0 +1,166 @@
+/**
+ * Elections: pre-vote (thesis, 9.6), votes (Raft paper, 5.2 and 5.4.1), loyalty to a live leader
+ * (thesis, 4.2.3). A vote and the request for one leave only when term, vote and the log they speak
+ * of are durable. A voter judges by terms and logs alone, never by its own configuration.
+ */
+import { isVoter, votersOf } from "./configuration.js";
+import { becomeLeader } from "./leadership.js";
+import { ballotOutcome } from "./quorum.js";
+import {
+  becomeFollower,
+  castVote,
+  hasLiveLeader,
+  hastenElection,
+  raiseTerm,
+  restartElectionTimer,
+  type State,
+} from "./state.js";
+import type { NodeId, VoteReply, VoteRequest } from "./types.js";
+
+/** Nothing was heard of a leader for too long. */
+export function onElectionTimeout(state: State): void {
+  const isLeaderClosed = state.leader !== 0 && state.links.isClosed(state.leader);
+  if (state.isLate && !state.isPauseForgiven && !isLeaderClosed) {
+    // This process stood still, which says nothing about the others.
+    state.isPauseForgiven = true;
+    restartElectionTimer(state);
+    return;
+  }
+  state.isPauseForgiven = false;
+  restartElectionTimer(state);
+  if (canStand(state)) startPreVote(state);
+}
+
+/** A node whose disk hangs could not lead: asking for votes would only disturb. */
+function canStand(state: State): boolean {
+  const { oldestPendingMs } = state.durability;
+  const isDiskStalled = oldestPendingMs + state.config.electionTimeoutMs <= state.nowMs;
+  return isVoter(state.configuration, state.id) && !isDiskStalled;
+}
+
+function startPreVote(state: State): void {
+  becomeFollower(state, 0);
+  state.role = "preCandidate";
+  requestBallots(state);
+  count(state);
+}
+
+function startElection(state: State): void {
+  raiseTerm(state, state.term + 1);
+  castVote(state, state.id);
+  state.role = "candidate";
+  restartElectionTimer(state);
+  requestBallots(state);
+  count(state);
+}
+
+function requestBallots(state: State): void {
+  for (const voter of votersOf(state.configuration)) {
+    if (voter !== state.id) requestBallot(state, voter);
+  }
+}
+
+/** Asks `voter` for its (pre-)vote, or asks again on a new connection. */
+export function requestBallot(state: State, voter: NodeId): void {
+  const { role, links, outbox, log } = state;
+  if (role !== "preCandidate" && role !== "candidate") return;
+  if (!links.isUp(voter) || state.ballots.has(voter) || !isVoter(state.configuration, voter)) {
+    return;
+  }
+  const isPreVote = role === "preCandidate";
+  const request: VoteRequest = {
+    type: isPreVote ? "preVote" : "vote",
+    from: state.id,
+    to: voter,
+    term: isPreVote ? state.term + 1 : state.term,
+    epoch: links.epochOf(voter),
+    lastLogIndex: log.lastIndex,
+    lastLogTerm: log.lastTerm,
+  };
+  if (isPreVote) outbox.sendNow(request);
+  else outbox.sendDurable(request);
+}
+
+export function onPreVote(state: State, message: VoteRequest): void {
+  const granted = message.term > state.term && !hasLiveLeader(state) && isUpToDate(state, message);
+  // A refusal carries the voter's own term, so that a node left behind learns it (rule 12).
+  const term = granted ? message.term : state.term;
+  state.outbox.sendNow(voteReply(state, "preVoteReply", message, term, granted));
+}
+
+export function onVote(state: State, message: VoteRequest): void {
+  if (message.term > state.term) {
+    // Disregarded without even taking up the term.
+    if (hasLiveLeader(state)) return;
+    raiseTerm(state, message.term);
+  }
+  const isFree = state.vote === message.from || (state.vote === 0 && state.leader === 0);
+  if (message.term < state.term || !isFree || !isUpToDate(state, message)) {
+    state.outbox.sendNow(voteReply(state, "voteReply", message, state.term, false));
+    return;
+  }
+  castVote(state, message.from);
+  restartElectionTimer(state);
+  state.outbox.sendDurable(voteReply(state, "voteReply", message, state.term, true));
+}
+
+export function onBallot(state: State, message: VoteReply): void {
+  const isPreVote = message.type === "preVoteReply";
+  if (message.term > state.term && !(isPreVote && message.granted)) {
+    raiseTerm(state, message.term);
+    return;
+  }
+  if (state.role !== (isPreVote ? "preCandidate" : "candidate")) return;
+  if (message.epoch !== state.links.epochOf(message.from)) return;
+  const expectedTerm = isPreVote ? state.term + 1 : state.term;
+  if (message.granted && message.term !== expectedTerm) return;
+  // A refused vote of an earlier term says nothing about this one; a refused pre-vote carries the
+  // voter's term, which may be lower than the candidate's.
+  if (!message.granted && !isPreVote && message.term !== state.term) return;
+  state.ballots.set(message.from, message.granted);
+  count(state);
+}
+
+/** A voter's connection ended: what it has not said it may never say. */
+export function onVoterDown(state: State): void {
+  if (state.role === "candidate") count(state);
+}
+
+function count(state: State): void {
+  const outcome = ballotOutcome(state.configuration, (voter) => {
+    if (voter === state.id) return true;
+    const ballot = state.ballots.get(voter);
+    if (ballot !== undefined) return ballot;
+    return state.links.isUp(voter) ? undefined : false;
+  });
+  if (outcome === "pending") return;
+  if (state.role === "preCandidate") {
+    // A lost pre-vote waits for its timer, or for the voters that connect until then.
+    if (outcome === "won") startElection(state);
+  } else if (outcome === "won") {
+    becomeLeader(state);
+  } else {
+    // Everybody within reach has answered, so the votes were split: no need to wait for silence.
+    becomeFollower(state, 0);
+    hastenElection(state);
+  }
+}
+
+/** Whether the candidate's log is at least as complete as this node's (Raft paper, 5.4.1). */
+function isUpToDate(state: State, message: VoteRequest): boolean {
+  const { lastTerm, lastIndex } = state.log;
+  return (
+    message.lastLogTerm > lastTerm ||
+    (message.lastLogTerm === lastTerm && message.lastLogIndex >= lastIndex)
+  );
+}
+
+function voteReply(
+  state: State,
+  type: VoteReply["type"],
+  request: VoteRequest,
+  term: number,
+  granted: boolean,
+): VoteReply {
+  return { type, from: state.id, to: request.from, term, epoch: request.epoch, granted };
+}

@@ -1,0 +1,105 @@
+/**
+ * The log in memory: every entry since the base, in order, without gaps. What is durable of it is
+ * `durability.ts`'s business, what is committed is the node's. Appending and asking for a term
+ * take constant time. Terms never fall from one entry to the next.
+ */
+import { assert } from "../assert.js";
+import type { Entry } from "./types.js";
+
+export class RaftLog {
+  /** The entry before the first one held; 0, 0 for a log from its beginning. */
+  readonly baseIndex: number;
+  readonly baseTerm: number;
+  private readonly held: Entry[] = [];
+  /** The latest slice, so that all peers and the disk are given one and the same array. */
+  private sliceFrom = 0;
+  private sliceEntries: readonly Entry[] = [];
+
+  constructor(baseIndex: number, baseTerm: number, entries: readonly Entry[]) {
+    assert(Number.isSafeInteger(baseIndex) && baseIndex >= 0, () => `base index ${baseIndex}`);
+    assert(Number.isSafeInteger(baseTerm) && baseTerm >= 0, () => `base term ${baseTerm}`);
+    this.baseIndex = baseIndex;
+    this.baseTerm = baseTerm;
+    for (const entry of entries) this.append(entry);
+  }
+
+  get lastIndex(): number {
+    return this.baseIndex + this.held.length;
+  }
+
+  get lastTerm(): number {
+    return this.held.at(-1)?.term ?? this.baseTerm;
+  }
+
+  /** The term of the entry at `index`, which must lie between the base and the end. */
+  term(index: number): number {
+    return index === this.baseIndex ? this.baseTerm : this.entry(index).term;
+  }
+
+  /** Whether the log holds exactly this entry. False for what it does not hold. */
+  matches(index: number, term: number): boolean {
+    return index >= this.baseIndex && index <= this.lastIndex && this.term(index) === term;
+  }
+
+  entry(index: number): Entry {
+    const entry = this.held[index - this.baseIndex - 1];
+    assert(
+      entry !== undefined,
+      () => `no entry ${index} in a log of (${this.baseIndex}, ${this.lastIndex}]`,
+    );
+    return entry;
+  }
+
+  /** Entries `from` … `to`, both included. The array is shared: it must not be changed. */
+  slice(from: number, to: number): readonly Entry[] {
+    assert(
+      from > this.baseIndex && to <= this.lastIndex && from <= to + 1,
+      () => `slice [${from}, ${to}] of a log of (${this.baseIndex}, ${this.lastIndex}]`,
+    );
+    const count = to - from + 1;
+    if (this.sliceFrom !== from || this.sliceEntries.length !== count) {
+      const start = from - this.baseIndex - 1;
+      this.sliceEntries = this.held.slice(start, start + count);
+      this.sliceFrom = from;
+    }
+    return this.sliceEntries;
+  }
+
+  append(entry: Entry): void {
+    assert(
+      entry.index === this.lastIndex + 1,
+      () => `entry ${entry.index} appended behind ${this.lastIndex}`,
+    );
+    assert(
+      Number.isSafeInteger(entry.term) && entry.term >= this.lastTerm,
+      () => `entry ${entry.index} of term ${entry.term} behind term ${this.lastTerm}`,
+    );
+    this.held.push(entry);
+  }
+
+  /** Removes every entry from `from` on. */
+  truncate(from: number): void {
+    assert(
+      from > this.baseIndex && from <= this.lastIndex,
+      () => `truncation at ${from} of a log of (${this.baseIndex}, ${this.lastIndex}]`,
+    );
+    this.held.length = from - this.baseIndex - 1;
+    this.sliceFrom = 0;
+    this.sliceEntries = [];
+  }
+
+  /**
+   * The largest index up to `index` whose term is at most `term`; the base when there is none.
+   * Terms never fall along the log, so bisection finds it.
+   */
+  lastIndexWithTermUpTo(index: number, term: number): number {
+    let low = this.baseIndex;
+    let high = Math.min(index, this.lastIndex);
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if (this.term(middle) <= term) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * Whether a peer's message can have been sent by a correct node at all. What fails is dropped, so
+ * that nothing a peer sends can break an invariant of this node: behind this check the core
+ * asserts. It must look at the message alone, never at the state.
+ */
+import type { AppendRequest, Message, NodeId } from "./types.js";
+
+/** Far beyond any real term, and leaves room to go on counting. */
+const TERM_MAX = 2 ** 52;
+
+export function isPossible(message: Message, self: NodeId): boolean {
+  const { from, to, term, epoch } = message;
+  if (to !== self || from === self) return false;
+  if (!isCount(from) || from === 0 || !isCount(epoch)) return false;
+  if (!isCount(term) || term === 0 || term > TERM_MAX) return false;
+  switch (message.type) {
+    case "preVote":
+    case "vote":
+      return isPosition(message.lastLogIndex, message.lastLogTerm) && message.lastLogTerm < term;
+    case "preVoteReply":
+    case "voteReply":
+      return typeof message.granted === "boolean";
+    case "append":
+      return isPossibleAppend(message);
+    case "appendReply":
+      return (
+        typeof message.success === "boolean" &&
+        isCount(message.matchIndex) &&
+        isCount(message.rejectedIndex) &&
+        isPosition(message.hintIndex, message.hintTerm)
+      );
+    case "heartbeat":
+      return isCount(message.commitIndex) && isCount(message.round);
+    case "heartbeatReply":
+      return isCount(message.round);
+    default:
+      // A kind that a newer version sends.
+      return false;
+  }
+}
+
+/** Entries follow `prevLogIndex` without gaps; their terms never fall and end at the sender's. */
+function isPossibleAppend(message: AppendRequest): boolean {
+  const { prevLogIndex, prevLogTerm, commitIndex, entries, term } = message;
+  if (!isPosition(prevLogIndex, prevLogTerm) || !isCount(commitIndex)) return false;
+  if (!Array.isArray(entries)) return false;
+  let index = prevLogIndex;
+  let entryTerm = prevLogTerm;
+  for (const entry of entries) {
+    index += 1;
+    if (entry.index !== index || !Number.isSafeInteger(index)) return false;
+    if (!isCount(entry.term) || entry.term === 0 || entry.term < entryTerm) return false;
+    if (!(entry.data instanceof Uint8Array)) return false;
+    entryTerm = entry.term;
+  }
+  return entryTerm <= term;
+}
+
+/** Index and term of an entry, or 0 and 0. */
+function isPosition(index: number, term: number): boolean {
+  return isCount(index) && isCount(term) && (index === 0) === (term === 0);
+}
+
+function isCount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}

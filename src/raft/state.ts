@@ -1,0 +1,171 @@
+/**
+ * The state of one node (Raft paper, figure 2) and the few transitions that every part of the core
+ * shares: term, vote, role, commit. Nothing here decides an election or replicates; whoever
+ * changes term or vote goes through these functions, so that rules 4 and 6 hold in one place.
+ */
+import { assert } from "../assert.js";
+import { assertConfiguration } from "./configuration.js";
+import { Durability } from "./durability.js";
+import type { Leadership } from "./leadership.js";
+import { Links } from "./links.js";
+import { RaftLog } from "./log.js";
+import { Outbox } from "./outbox.js";
+import type { Boot, Configuration, Entry, NodeId, RaftConfig, Random, Role } from "./types.js";
+
+export class State {
+  readonly config: RaftConfig;
+  readonly random: Random;
+  readonly log: RaftLog;
+  readonly durability: Durability;
+  readonly links = new Links();
+  readonly outbox = new Outbox();
+  /** In force from the moment its entry is in the log, committed or not (consensus rule 9). */
+  readonly configuration: Configuration;
+
+  /** Never falls. Durable before anything that depends on it leaves. */
+  term: number;
+  /** Whom this node voted for in `term`; 0 is nobody. Cleared only when the term rises. */
+  vote: NodeId;
+  role: Role = "follower";
+  /** The leader of `term` as far as known; 0 while unknown, and always for (pre-)candidates. */
+  leader: NodeId = 0;
+  /** Defined exactly while `role` is `leader`. */
+  leadership: Leadership | undefined = undefined;
+  /** Answers of the (pre-)election under way. */
+  readonly ballots = new Map<NodeId, boolean>();
+
+  /** Never falls; at most the last index; at least `appliedIndex`. */
+  commitIndex: number;
+  appliedIndex: number;
+
+  /** The time of this turn; 0 until the first tick. */
+  nowMs = 0;
+  hasTime = false;
+  /** This turn comes later than its timer by more than a heartbeat interval. */
+  isLate = false;
+  electionDeadlineMs = 0;
+  /** When the leader of this term was last heard. */
+  leaderContactMs = Number.NEGATIVE_INFINITY;
+  /** An election timeout was already put down to a pause of this process. */
+  isPauseForgiven = false;
+
+  constructor(config: RaftConfig, boot: Boot, random: Random) {
+    assertConfig(config);
+    assertConfiguration(boot.configuration);
+    this.config = config;
+    this.random = random;
+    this.configuration = boot.configuration;
+    this.log = new RaftLog(boot.baseIndex, boot.baseTerm, boot.entries);
+    this.durability = new Durability(this.log, boot.hardState, boot.lastSeq);
+    const { term, vote } = boot.hardState;
+    assert(Number.isSafeInteger(term) && term >= 0, () => `boot with term ${term}`);
+    assert(this.log.lastTerm <= term, () => `term ${term}, log of term ${this.log.lastTerm}`);
+    this.term = term;
+    this.vote = vote;
+    this.commitIndex = boot.baseIndex;
+    this.appliedIndex = boot.baseIndex;
+  }
+
+  get id(): NodeId {
+    return this.config.id;
+  }
+}
+
+/** Enters `term` without a leader and without a vote. */
+export function raiseTerm(state: State, term: number): void {
+  assert(term > state.term, () => `term raised from ${state.term} to ${term}`);
+  assert(Number.isSafeInteger(term), () => `term ${term} is not safe`);
+  state.term = term;
+  state.vote = 0;
+  becomeFollower(state, 0);
+}
+
+/** Follows `leader` (0: nobody known) in the present term. */
+export function becomeFollower(state: State, leader: NodeId): void {
+  if (state.leadership !== undefined) {
+    state.leadership = undefined;
+    // A leader had no election deadline.
+    restartElectionTimer(state);
+  }
+  state.role = "follower";
+  state.leader = leader;
+  state.ballots.clear();
+}
+
+/** Casts this node's only vote of the term. */
+export function castVote(state: State, candidate: NodeId): void {
+  assert(
+    state.vote === 0 || state.vote === candidate,
+    () => `second vote of term ${state.term}: ${state.vote}, now ${candidate}`,
+  );
+  state.vote = candidate;
+}
+
+/** Silence of a whole election timeout, drawn from [1, 2) times the option (Raft paper, 5.2). */
+export function restartElectionTimer(state: State): void {
+  const { electionTimeoutMs } = state.config;
+  state.electionDeadlineMs = state.nowMs + electionTimeoutMs * (1 + state.random());
+}
+
+/** The others are known to answer or to be dead: only a collision has to be avoided. */
+export function hastenElection(state: State): void {
+  const deadlineMs = state.nowMs + state.config.closedPeerDelayMs * state.random();
+  state.electionDeadlineMs = Math.min(state.electionDeadlineMs, deadlineMs);
+}
+
+/** Whether there is a leader that voters should be loyal to (thesis, 4.2.3). */
+export function hasLiveLeader(state: State): boolean {
+  if (state.leadership !== undefined) return true;
+  return (
+    state.leader !== 0 &&
+    !state.links.isClosed(state.leader) &&
+    state.nowMs < state.leaderContactMs + state.config.electionTimeoutMs
+  );
+}
+
+export function advanceCommit(state: State, commitIndex: number): void {
+  if (commitIndex <= state.commitIndex) return;
+  const { lastIndex } = state.log;
+  assert(commitIndex <= lastIndex, () => `commit ${commitIndex} in a log up to ${lastIndex}`);
+  state.commitIndex = commitIndex;
+}
+
+/**
+ * The one place where the log grows, and the place to take up the configuration of an entry that
+ * carries one: it counts from here on.
+ */
+export function appendToLog(state: State, entry: Entry): void {
+  assert(entry.term <= state.term, () => `entry of term ${entry.term} in term ${state.term}`);
+  state.log.append(entry);
+}
+
+/** The one place where the log shrinks, and the place to return to the configuration before. */
+export function truncateLog(state: State, from: number): void {
+  assert(state.leadership === undefined, () => `leader of ${state.term} truncates at ${from}`);
+  assert(from > state.commitIndex, () => `truncation at ${from}, commit ${state.commitIndex}`);
+  state.log.truncate(from);
+  state.durability.onTruncated(from);
+}
+
+function assertConfig(config: RaftConfig): void {
+  const { id, electionTimeoutMs, heartbeatIntervalMs } = config;
+  assert(Number.isSafeInteger(id) && id > 0, () => `node id ${id}`);
+  assert(heartbeatIntervalMs > 0, () => `heartbeatIntervalMs ${heartbeatIntervalMs}`);
+  assert(
+    electionTimeoutMs > heartbeatIntervalMs,
+    () => `electionTimeoutMs ${electionTimeoutMs}, heartbeatIntervalMs ${heartbeatIntervalMs}`,
+  );
+  for (const name of [
+    "closedPeerDelayMs",
+    "uncommittedBytesMax",
+    "inflightBytesMax",
+    "inflightMessagesMax",
+    "appendBytesMax",
+  ] as const) {
+    assert(config[name] > 0, () => `${name} is ${config[name]}`);
+  }
+  assert(
+    Number.isSafeInteger(config.inflightMessagesMax),
+    () => `inflightMessagesMax is ${config.inflightMessagesMax}`,
+  );
+}

@@ -1,0 +1,127 @@
+/** Nothing a peer sends makes a node throw, whatever role it is in. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Entry, Message } from "../../src/raft/index.js";
+import { append, entry, log, Solo } from "./solo.js";
+
+const count = fc.oneof(
+  fc.nat({ max: 12 }),
+  fc.constantFrom(-1, 0.5, Number.NaN, 2 ** 53, Number.MAX_SAFE_INTEGER, 2 ** 52 + 1),
+);
+
+const foreignEntry: fc.Arbitrary<Entry> = fc.record({
+  index: count,
+  term: count,
+  kind: fc.constantFrom("command", "noop", "configuration", "unheard-of" as "noop"),
+  data: fc.constant(new Uint8Array(3)),
+});
+
+/** Entries that at least follow each other. */
+const entryRun = fc
+  .record({ first: fc.nat({ max: 12 }), terms: fc.array(fc.nat({ max: 12 }), { maxLength: 6 }) })
+  .map(({ first, terms }) =>
+    terms.sort((a, b) => a - b).map((term, at) => entry(first + at, term)),
+  );
+
+const message: fc.Arbitrary<Message> = fc
+  .record({
+    type: fc.constantFrom(
+      "preVote",
+      "vote",
+      "preVoteReply",
+      "voteReply",
+      "append",
+      "append",
+      "appendReply",
+      "heartbeat",
+      "heartbeatReply",
+      "unheard-of",
+    ),
+    from: fc.constantFrom(2, 3, 9, 1, 0),
+    to: fc.constantFrom(1, 1, 1, 2),
+    term: count,
+    epoch: fc.constantFrom(20, 30, 7, -1),
+    lastLogIndex: count,
+    lastLogTerm: count,
+    granted: fc.boolean(),
+    prevLogIndex: count,
+    prevLogTerm: count,
+    commitIndex: count,
+    entries: fc.oneof(entryRun, fc.array(foreignEntry, { maxLength: 4 })),
+    success: fc.boolean(),
+    matchIndex: count,
+    rejectedIndex: count,
+    hintIndex: count,
+    hintTerm: count,
+    round: count,
+  })
+  .map((fields) => {
+    // Half of the appends fit together, so that they get past the first look.
+    const [first] = fields.entries;
+    if (fields.type !== "append" || first === undefined) return fields as unknown as Message;
+    return { ...fields, prevLogIndex: first.index - 1 } as unknown as Message;
+  });
+
+describe("a node", () => {
+  it.each(["follower", "preCandidate", "candidate", "leader"])(
+    "as %s survives any message",
+    (role) => {
+      fc.assert(
+        fc.property(fc.array(message, { minLength: 1, maxLength: 25 }), (messages) => {
+          const solo = new Solo({ entries: log(1, 2, 2, 4), term: 4 });
+          if (role === "leader") solo.becomeLeader();
+          else if (role !== "follower") solo.after(150);
+          if (role === "candidate") {
+            solo.receive({
+              type: "preVoteReply",
+              from: 3,
+              to: 1,
+              term: 5,
+              epoch: 30,
+              granted: true,
+            });
+          }
+          expect(solo.raft.role).toBe(role);
+          for (const each of messages) {
+            const { write } = solo.receive(each);
+            if (write !== undefined) solo.persisted(write.seq);
+            solo.after(7);
+          }
+        }),
+        { numRuns: 300 },
+      );
+    },
+  );
+
+  it("does not take an impossible append for a leader's", () => {
+    const solo = new Solo({ entries: log(1, 1), term: 1 });
+    for (const impossible of [
+      append(2, 5, 2, 1, [entry(4, 5)]),
+      append(2, 5, 2, 1, [entry(3, 6)]),
+      append(2, 5, 2, 4, [entry(3, 3)]),
+      append(2, 5, 0, 3, []),
+      append(1, 5, 2, 1, []),
+      { ...append(2, 5, 2, 1, []), to: 2 },
+      append(2, 2 ** 53 - 1, 2, 1, []),
+    ]) {
+      const effects = solo.receive(impossible);
+      expect([effects.write, effects.sendNow, effects.sendAfter]).toEqual([undefined, [], []]);
+      expect([solo.raft.term, solo.raft.leader]).toEqual([1, 0]);
+    }
+  });
+
+  it("ignores a second leader of one term", () => {
+    const solo = new Solo({ entries: log(1), term: 1 });
+    solo.receive(append(2, 5, 1, 1, [entry(2, 5)]));
+    const effects = solo.receive(append(3, 5, 1, 1, [entry(2, 5)]));
+    expect([effects.write, effects.sendAfter, solo.raft.leader]).toEqual([undefined, [], 2]);
+  });
+
+  it("carries entries of kinds it does not know", () => {
+    const solo = new Solo({ entries: log(1), term: 1 });
+    const unknown = { ...entry(2, 2), kind: "unheard-of" as "noop" };
+    const { write } = solo.receive(append(2, 2, 1, 1, [unknown], 2));
+    expect(write?.entries).toEqual([unknown]);
+    expect(solo.raft.commitIndex).toBe(2);
+  });
+});
