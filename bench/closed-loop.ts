@@ -3,7 +3,6 @@
  * one is durable. They check what they are given: on one key the tokens must rise, and nobody may
  * be granted a lock that another worker of this process still holds.
  */
-import { setMaxListeners } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Client, HoldfastError, type Lock } from "../src/index.js";
 import { Histogram } from "./histogram.js";
@@ -37,8 +36,6 @@ export class ClosedLoop {
   readonly #workers: Promise<void>[] = [];
 
   constructor(options: LoopOptions) {
-    // Each worker listens, which is no leak.
-    setMaxListeners(0, this.#stop.signal);
     for (let worker = 0; worker < options.workers; worker += 1) {
       const client = options.clients[worker % options.clients.length];
       if (client === undefined) throw new RangeError("no client");

@@ -14,6 +14,7 @@ import {
   WAIT_FOREVER,
   WAIT_MS_MAX,
 } from "../protocol/index.js";
+import { type Abortable, unwatchAbort, watchAbort } from "./abort-watch.js";
 import { Call } from "./call.js";
 import { acquireFailure, lockTimeout, sessionExpired, unavailable } from "./failures.js";
 import type { HeldLock } from "./held-lock.js";
@@ -42,7 +43,7 @@ export interface AcquireWish {
 /** Time for the table's own answer before the client enforces a deadline by itself. */
 const DEADLINE_GRACE_MS = 500;
 
-export class AcquireCall extends Call {
+export class AcquireCall extends Call implements Abortable {
   readonly wish: AcquireWish;
   /** When the client itself gives up. */
   readonly deadlineMs: number;
@@ -50,7 +51,6 @@ export class AcquireCall extends Call {
   readonly #host: AcquireHost;
   readonly #resolve: (lock: HeldLock | undefined) => void;
   readonly #reject: (reason: unknown) => void;
-  readonly #onAbort: (() => void) | undefined;
   /** The caller was told how it ended. */
   isSettled = false;
   /** Granted but not handed out, since the lease was not proven; else 0. */
@@ -73,11 +73,11 @@ export class AcquireCall extends Call {
     if (wish.waitMs === WAIT_FOREVER) this.deadlineMs = Number.POSITIVE_INFINITY;
     else if (wish.waitMs === 0) this.deadlineMs = nowMs + connectTimeoutMs;
     else this.deadlineMs = nowMs + wish.waitMs + DEADLINE_GRACE_MS;
-    const signal = wish.signal;
-    if (signal !== undefined) {
-      this.#onAbort = () => this.abandon(signal.reason);
-      signal.addEventListener("abort", this.#onAbort, { once: true });
-    }
+    if (wish.signal !== undefined) watchAbort(wish.signal, this);
+  }
+
+  onAbort(reason: unknown): void {
+    this.abandon(reason);
   }
 
   override get isUnwanted(): boolean {
@@ -172,9 +172,7 @@ export class AcquireCall extends Call {
 
   #settle(): void {
     this.isSettled = true;
-    if (this.#onAbort !== undefined) {
-      this.wish.signal?.removeEventListener("abort", this.#onAbort);
-    }
+    if (this.wish.signal !== undefined) unwatchAbort(this.wish.signal, this);
     this.#host.onSettled(this);
   }
 }

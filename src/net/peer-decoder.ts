@@ -83,6 +83,9 @@ function decodeBody(
     case PEER_KIND.readIndex:
       reader.open(end, BODY_BYTES.readIndex);
       return { type: "readIndex", id: reader.uint64(), index: reader.uint64() };
+    case PEER_KIND.commitInterest:
+      reader.open(end, BODY_BYTES.commitInterest);
+      return { type: "commitInterest", isInterested: reader.boolean() };
     default:
       return { type: "raft", message: decodeRaft(reader, kind, end, from, to) };
   }

@@ -89,6 +89,9 @@ function encodeBody(frame: PeerFrame, message: PeerMessage): void {
       frame.uint64(message.id);
       frame.uint64(message.index);
       return;
+    case "commitInterest":
+      frame.uint8(message.isInterested ? 1 : 0);
+      return;
     default:
       unreachable(message);
   }

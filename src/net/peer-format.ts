@@ -28,6 +28,7 @@ export const PEER_KIND = {
   forwardRefused: 17,
   readBarrier: 18,
   readIndex: 19,
+  commitInterest: 20,
 } as const;
 
 /** Bytes of the fixed part of a body, by kind; `append` and `forward` go on behind it. */
@@ -52,6 +53,8 @@ export const BODY_BYTES = {
   readBarrier: 16,
   /** id u64, index u64 */
   readIndex: 16,
+  /** isInterested u8 */
+  commitInterest: 1,
 } as const;
 
 /** In the order of their numbers on the wire. */

@@ -20,6 +20,8 @@ export type PeerMessage =
       readonly id: number;
       readonly reason: "notLeader" | "busy";
     }
+  /** Whether clients wait at the sender, so that it wants every advance of the commit index at once. */
+  | { readonly type: "commitInterest"; readonly isInterested: boolean }
   /** Asks the leader of `term` for an index that a read begun before this message may trust. */
   | { readonly type: "readBarrier"; readonly id: number; readonly term: number }
   /** `index` 0: refused, this node does not lead that term. */

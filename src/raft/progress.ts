@@ -19,6 +19,8 @@ export class Progress {
   isProbePending = false;
   /** The largest commit index the peer was told on this connection, as far as it may use it. */
   toldCommit = 0;
+  /** Whether an advance of the commit index is to be told at once when no append carries it. */
+  isCommitWanted = true;
   /** When anything of this term last came back. */
   lastHeardMs: number;
   /** When an append was last answered, or asked for again. */

@@ -147,6 +147,9 @@ export class Raft {
       case "peerUp":
         this.onPeerUp(input.peer, input.epoch);
         break;
+      case "commitInterest":
+        this.onCommitInterest(input.peer, input.isInterested);
+        break;
       case "peerDown":
         this.onPeerDown(input.peer, input.epoch, input.closed);
         break;
@@ -246,6 +249,11 @@ export class Raft {
     state.leadership?.progressOf(peer)?.reconnect(0);
     onVoterDown(state);
     if (closed && peer === state.leader) hastenElection(state);
+  }
+
+  private onCommitInterest(peer: NodeId, isInterested: boolean): void {
+    const progress = this.state.leadership?.progressOf(peer);
+    if (progress !== undefined) progress.isCommitWanted = isInterested;
   }
 
   /** The same object for as long as nothing moves but time. */

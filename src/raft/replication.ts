@@ -13,6 +13,7 @@ export function replicate(state: State, leadership: Leadership): void {
   for (const peer of leadership.peers) {
     if (!peer.isConnected) continue;
     sendAppends(state, peer);
+    if (!peer.isCommitWanted) continue;
     const commitIndex = Math.min(state.commitIndex, peer.match);
     if (commitIndex > peer.toldCommit) sendHeartbeat(state, peer, commitIndex, 0);
   }

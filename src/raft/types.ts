@@ -116,6 +116,11 @@ export type Input =
   /** An outgoing connection to `peer` stands; `epoch` rises with every new one. */
   | { readonly type: "peerUp"; readonly peer: NodeId; readonly epoch: number }
   /**
+   * Whether `peer` wants to be told of every advance of the commit index at once. Until told so the
+   * leader assumes it; a peer that nobody waits at can learn it with the next append or heartbeat.
+   */
+  | { readonly type: "commitInterest"; readonly peer: NodeId; readonly isInterested: boolean }
+  /**
    * The outgoing connection ended. `closed`: the other process closed it (FIN, RST), which means
    * that it is gone, as against a link that fell silent.
    */

@@ -5,6 +5,7 @@
  */
 import { performance } from "node:perf_hooks";
 import { assert } from "../assert.js";
+import { HoldfastError } from "../errors.js";
 import type { GatewayEvents, HttpAnswer } from "../net/index.js";
 import { createGateway, createPeerLinks } from "../net/index.js";
 import { openDataDirectory } from "../storage/index.js";
@@ -42,6 +43,12 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     clusterId: resolved.clusterId,
     segmentBytes: resolved.tuning.segmentBytes,
   });
+  try {
+    requireSameCluster(resolved, directory);
+  } catch (error) {
+    await directory.close();
+    throw error;
+  }
   const gateway = createGateway({ listen: resolved.listen });
   const node = new Node(resolved, directory, gateway);
   try {
@@ -51,6 +58,23 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     throw error;
   }
   return node;
+}
+
+/**
+ * Who votes comes from the options, so data may only be started with the members they were written
+ * under: a node of three started as a cluster of one would elect itself and grant what the others
+ * have granted already.
+ */
+function requireSameCluster(options: ResolvedOptions, directory: Directory): void {
+  const { clusterId } = directory.identity;
+  if (clusterId === options.clusterId) return;
+  throw new HoldfastError(
+    "INVALID_ARGUMENT",
+    `the data in ${options.dataDirectory} belong to another cluster: initialCluster and ` +
+      "clusterName must be those it was created with (where a peer has moved, say it by " +
+      "peerAddresses)",
+    { details: { stored: clusterId, options: options.clusterId } },
+  );
 }
 
 class Node implements RunningNode {
@@ -92,7 +116,7 @@ class Node implements RunningNode {
 
   /** Rejects when a port cannot be had after all; `close` then gives back what was taken. */
   async start(): Promise<void> {
-    const { listen, advertise, peerListen, peers, tuning, members, log, clusterId } = this.#options;
+    const { listen, advertise, peerListen, peers, tuning, members, log } = this.#options;
     const { identity, notices, log: store } = this.#directory;
     await this.#gateway.start(this.#clientEvents(), this.#pages());
     this.#endpoint =
@@ -128,11 +152,6 @@ class Node implements RunningNode {
     await links.start(assembled.driver.peerEvents);
     assembled.driver.start();
     for (const notice of notices) log("warn", "data directory", { notice });
-    if (identity.clusterId !== clusterId) {
-      // They may: addresses change, the cluster stays. Nodes of different clusters refuse each other.
-      const named = { stored: identity.clusterId, options: clusterId };
-      log("warn", "the data belong to another cluster than the options name", named);
-    }
     log("info", "node started", {
       id: this.id,
       cluster: identity.clusterId,

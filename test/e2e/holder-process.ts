@@ -5,7 +5,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { connect, HoldfastError, type ReleaseResult } from "../../src/index.js";
+import { connect, type HoldfastError, type ReleaseResult } from "../../src/index.js";
 
 type FromChild =
   | { readonly type: "held"; readonly token: number }
@@ -16,7 +16,7 @@ type FromChild =
 export interface Holder extends AsyncDisposable {
   readonly token: number;
   /** What the child's own timer saw of `lock.isHeld` first after `resume`. */
-  readonly heldAfterWaking: boolean | undefined;
+  heldOnWaking(): Promise<boolean>;
   pause(): void;
   resume(): void;
   kill(signal: NodeJS.Signals): Promise<void>;
@@ -34,17 +34,16 @@ export async function startHolder(
     execArgv: ["--import", "tsx"],
   });
   const messages = new Map<FromChild["type"], FromChild>();
-  let awake = true;
-  let heldAfterWaking: boolean | undefined;
+  let isWaking = false;
   child.on("message", (message: FromChild) => {
+    // Only the first beat after a pause tells anything.
     if (message.type === "beat") {
-      if (awake && heldAfterWaking === undefined && wasPaused) heldAfterWaking = message.isHeld;
-      return;
+      if (!isWaking) return;
+      isWaking = false;
     }
     messages.set(message.type, message);
     child.emit(`holder:${message.type}`);
   });
-  let wasPaused = false;
 
   async function wait<T extends FromChild["type"]>(type: T): Promise<FromChild & { type: T }> {
     while (!messages.has(type)) {
@@ -57,16 +56,14 @@ export async function startHolder(
   const { token } = await wait("held");
   return {
     token,
-    get heldAfterWaking() {
-      return heldAfterWaking;
+    async heldOnWaking() {
+      return (await wait("beat")).isHeld;
     },
     pause() {
       child.kill("SIGSTOP");
-      awake = false;
-      wasPaused = true;
     },
     resume() {
-      awake = true;
+      isWaking = true;
       child.kill("SIGCONT");
     },
     kill: (signal) => end(child, signal),

@@ -29,6 +29,7 @@ const GOLDEN: readonly string[] = [
   `${HEADER("11", 9) + u64(1)}01`,
   HEADER("12", 16) + u64(2) + u64(5),
   `${HEADER("13", 16) + u64(2)}0000000100000001`,
+  `${HEADER("14", 1)}00`,
 ];
 
 /** Decodes, or throws the one error that a link expects; anything else fails the test. */

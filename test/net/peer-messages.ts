@@ -91,6 +91,7 @@ const peerMessage: fc.Arbitrary<PeerMessage> = fc.oneof(
   }),
   fc.record({ type: type("readBarrier"), id: number(), term: number() }),
   fc.record({ type: type("readIndex"), id: number(), index: number() }),
+  fc.record({ type: type("commitInterest"), isInterested: fc.boolean() }),
 );
 
 export const addressed: fc.Arbitrary<Addressed> = fc.record({
@@ -161,4 +162,5 @@ export const SAMPLES: readonly PeerMessage[] = [
   { type: "forwardRefused", id: 1, reason: "busy" },
   { type: "readBarrier", id: 2, term: 5 },
   { type: "readIndex", id: 2, index: 2 ** 32 + 1 },
+  { type: "commitInterest", isInterested: false },
 ];

@@ -113,27 +113,23 @@ describe("a node in this process", () => {
     client.close();
   });
 
-  test("refuses data of another node, and keeps to the cluster its data belong to", async () => {
+  test("refuses data of another node", async () => {
     const peerPorts = await freePorts(2);
     const options = optionsOf(1, peerPorts.slice(0, 1));
-    const clusterOf = async (node: RunningNode): Promise<unknown> => {
-      const response = await fetch(`http://${LOOPBACK}:${node.clientPort}/status`);
-      return ((await response.json()) as { readonly clusterId: unknown }).clusterId;
-    };
-    const first = await start(options);
-    const cluster = await clusterOf(first);
-    await first.stop();
-    const log: string[] = [];
-    const renamed = await start({
-      ...options,
-      clusterName: "other",
-      log: (level, event) => log.push(`${level}: ${event}`),
-    });
-    expect(await clusterOf(renamed)).toBe(cluster);
-    expect(log).toContain("warn: the data belong to another cluster than the options name");
-    await renamed.stop();
+    await (await start(options)).stop();
     const other = { ...optionsOf(2, peerPorts), dataDirectory: options.dataDirectory };
     await expect(startNode(other)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  });
+
+  test("refuses data of a cluster with other members or another name, and gives them back", async () => {
+    const peerPorts = await freePorts(3);
+    const options = optionsOf(1, peerPorts);
+    await (await start(options)).stop();
+    const alone = { ...options, initialCluster: options.initialCluster.slice(0, 1) };
+    for (const wrong of [alone, { ...options, clusterName: "other" }]) {
+      await expect(startNode(wrong)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    }
+    await (await start(options)).stop();
   });
 });
 
