@@ -14,6 +14,7 @@ export interface BenchOptions {
   readonly connections: number;
   /** Measured time, after the warm-up. */
   readonly seconds: number;
+  /** Time in which the processes are warmed up; 0 for none. */
   readonly warmupSeconds: number;
   /** A running cluster, or `undefined` to start one. */
   readonly endpoints: readonly string[] | undefined;
@@ -37,7 +38,7 @@ Options:
   --workers <n>      closed loops of acquire and release (default: 1024; contended: 64)
   --connections <n>  clients the workers are spread over (default: 8)
   --seconds <n>      measured time (default: 10)
-  --warmup <n>       seconds before that (default: 1)
+  --warmup <n>       seconds in which 256 workers warm the processes up before (default: 3)
   --endpoints <urls> a running cluster (default: three nodes are started for the run)
   --json             one JSON object on standard output`;
 
@@ -59,7 +60,7 @@ export function parseBenchOptions(argv: readonly string[]): BenchOptions | undef
     // A connection without a worker would have nothing to do.
     connections: Math.min(connections, workers),
     seconds: number("--seconds", values.seconds ?? "10", 1, 86_400),
-    warmupSeconds: number("--warmup", values.warmup ?? "1", 0, 3_600),
+    warmupSeconds: number("--warmup", values.warmup ?? "3", 0, 3_600),
     endpoints: values.endpoints?.split(",").filter((endpoint) => endpoint !== ""),
     isJson: values.json === true,
   };

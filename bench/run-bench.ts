@@ -9,6 +9,14 @@ import { ClosedLoop } from "./closed-loop.js";
 import { cpuSeconds, type MeasuredProcess } from "./process-cpu.js";
 
 const DRAIN_MS_MAX = 10_000;
+/**
+ * A young process runs interpreted code, and at one worker's pace it would do so for the whole
+ * measurement; a cluster that people use has long been compiled. So before every workload this many
+ * workers make the cluster run, on keys of their own.
+ */
+const HEATING_WORKERS = 256;
+/** The measured workers then run so long without being counted. */
+const SETTLING_SECONDS = 1;
 
 /** The shape of `--json`; a contract. */
 export interface BenchResult {
@@ -44,18 +52,36 @@ export async function runBench(
   const clients = await connectAll(options.connections, endpoints, signal);
   // Own keys for each run: one that was broken off may have left locks behind.
   const prefix = `bench/${Date.now().toString(36)}-${process.pid}`;
-  const loop = new ClosedLoop({
-    clients,
-    workers: options.workers,
-    keyOf: (worker) => (options.workload === "contended" ? prefix : `${prefix}/${worker}`),
-  });
+  const isContended = options.workload === "contended";
+  const keyOf = (worker: number) => (isContended ? prefix : `${prefix}/${worker}`);
   try {
-    await delay(options.warmupSeconds * 1_000, undefined, { signal });
-    const before = await findProcesses(endpoints);
-    return await measure(options, loop, before.processes, endpoints, signal);
+    await heat(clients, options.warmupSeconds, `${prefix}/heat`, signal);
+    const loop = new ClosedLoop({ clients, workers: options.workers, keyOf });
+    try {
+      await delay(SETTLING_SECONDS * 1_000, undefined, { signal });
+      const { processes } = await findProcesses(endpoints);
+      return await measure(options, loop, processes, endpoints, signal);
+    } finally {
+      await within(DRAIN_MS_MAX, loop.stop());
+    }
+  } finally {
+    await within(DRAIN_MS_MAX, Promise.all(clients.map((client) => client.close())));
+  }
+}
+
+async function heat(
+  clients: readonly Client[],
+  seconds: number,
+  prefix: string,
+  signal: AbortSignal,
+): Promise<void> {
+  if (seconds === 0) return;
+  const keyOf = (worker: number) => `${prefix}/${worker}`;
+  const loop = new ClosedLoop({ clients, workers: HEATING_WORKERS, keyOf });
+  try {
+    await delay(seconds * 1_000, undefined, { signal });
   } finally {
     await within(DRAIN_MS_MAX, loop.stop());
-    await within(DRAIN_MS_MAX, Promise.all(clients.map((client) => client.close())));
   }
 }
 

@@ -10,9 +10,9 @@ import {
 } from "../protocol/index.js";
 import { endWait, giveUpHold } from "./ending.js";
 import type { Hold } from "./hold.js";
-import type { Slot } from "./reply-window.js";
 import { CANCELLED, INVALID_ARGUMENT, notReleased, OK, RELEASED } from "./results.js";
 import type { Session } from "./session.js";
+import type { Slot } from "./slot-list.js";
 import type { TableState } from "./state.js";
 
 /** A token that is another session's is as unknown as one that never was. */

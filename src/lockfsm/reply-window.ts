@@ -2,61 +2,38 @@
  * What a session's sequences came to, so that each is executed once and answered alike for ever.
  *
  * Sequences below the *mark* are answered and read, hence forgotten, with two exceptions: an
- * acquire that still waits, and an outcome that was not acknowledged. Everything is in one array in
- * the order of sequences: they arrive almost sorted, a look-up is a guess or a binary search, and
- * what is forgotten leaves a gap that is closed when half of the array is gaps.
+ * acquire that still waits, and an outcome that was not acknowledged. A sequence that arrives long
+ * after many larger ones is put aside at first: no client can make the table move more than a few
+ * slots for one command.
  */
 import { assert } from "../assert.js";
 import type { EndReason, Result } from "../protocol/index.js";
-import type { Request } from "./request.js";
 import { QUEUED } from "./results.js";
 import { hashNumber, ShardedMap } from "./sharded-map.js";
+import { Slot, SlotList } from "./slot-list.js";
 
 /**
- * `waiting`    an acquire in the queue;
- * `reply`      forgotten when the mark passes;
- * `outcome`    how an acquire ended that did not end in a refusal at once: kept until acknowledged;
- * `tombstone`  acknowledged, but not passed by the mark: still proves that it was executed;
- * `gone`       forgotten; not to be found any more.
+ * A slot that more others would have to make room for is put aside. When more than so many are, all
+ * of them are put in at once.
  */
-export type SlotState = "waiting" | "reply" | "outcome" | "tombstone" | "gone";
-
-export class Slot {
-  readonly sequence: number;
-  /** Of the entry that executed the sequence. */
-  readonly stamp: number;
-  state: SlotState;
-  result: Result;
-  request: Request | undefined = undefined;
-  /** Why the hold that `result` granted is no more, once it is no more. */
-  endReason: EndReason | undefined = undefined;
-
-  constructor(sequence: number, stamp: number, state: SlotState, result: Result) {
-    this.sequence = sequence;
-    this.stamp = stamp;
-    this.state = state;
-    this.result = result;
-  }
-
-  /** The token that was granted, or 0. */
-  get token(): number {
-    return "token" in this.result ? this.result.token : 0;
-  }
-}
-
-const GAPS_MIN = 32;
+const LATE_MAX = 1_024;
 
 export class ReplyWindow {
-  readonly #slots: Slot[] = [];
-  /** Index of the first slot that the mark has not passed. */
-  #markIndex = 0;
-  #gaps = 0;
+  readonly #lateMax: number;
+  readonly #slots = new SlotList();
+  /** What was put aside. A slot is in one of the two lists. */
+  #late: SlotList | undefined = undefined;
   #mark = 1;
   #unread = 0;
   #settled = 0;
   #unacknowledged = 0;
   /** Slots of grants that ended before they were acknowledged, by token. */
   #ended: ShardedMap<number, Slot> | undefined = undefined;
+
+  /** `lateMax` changes the time that things take, and nothing else. */
+  constructor(lateMax = LATE_MAX) {
+    this.#lateMax = lateMax;
+  }
 
   /** The lowest sequence whose reply the client may still need. Never falls. */
   get mark(): number {
@@ -79,17 +56,7 @@ export class ReplyWindow {
   }
 
   find(sequence: number): Slot | undefined {
-    const slots = this.#slots;
-    const last = slots[slots.length - 1];
-    if (last === undefined || sequence > last.sequence) return undefined;
-    const guess = slots[slots.length - 1 - (last.sequence - sequence)];
-    const slot =
-      guess !== undefined && guess.sequence === sequence
-        ? guess
-        : slots[this.#positionOf(sequence)];
-    return slot !== undefined && slot.sequence === sequence && slot.state !== "gone"
-      ? slot
-      : undefined;
+    return this.#slots.find(sequence) ?? this.#late?.find(sequence);
   }
 
   /** Stores the answer to a sequence that was not seen before and is not below the mark. */
@@ -126,8 +93,9 @@ export class ReplyWindow {
     if (slot.state === "outcome") this.#unacknowledged -= 1;
     if (slot.endReason !== undefined) this.#forgetEnd(slot);
     if (slot.sequence < this.#mark) {
-      this.#forget(slot);
-      this.#closeGaps();
+      const list = this.#listOf(slot);
+      list.forget(slot);
+      list.closeGaps();
       return;
     }
     this.#unread -= 1;
@@ -139,17 +107,8 @@ export class ReplyWindow {
   raiseMark(mark: number): void {
     if (mark <= this.#mark) return;
     this.#mark = mark;
-    const slots = this.#slots;
-    while (this.#markIndex < slots.length) {
-      const slot = slots[this.#markIndex] as Slot;
-      if (slot.sequence >= mark) break;
-      this.#markIndex += 1;
-      if (slot.state === "waiting") continue;
-      this.#settled -= 1;
-      if (slot.state !== "tombstone") this.#unread -= 1;
-      if (slot.state !== "outcome") this.#forget(slot);
-    }
-    this.#closeGaps();
+    this.#pass(this.#slots);
+    if (this.#late !== undefined) this.#pass(this.#late);
   }
 
   /** Remembers why a hold ended, for as long as its grant is not acknowledged. */
@@ -170,62 +129,48 @@ export class ReplyWindow {
 
   /** In the order of sequences. */
   forEach(visit: (slot: Slot) => void): void {
-    for (const slot of this.#slots) if (slot.state !== "gone") visit(slot);
+    this.#takeLate();
+    this.#slots.forEach(visit);
   }
 
   #insert(slot: Slot): void {
-    const slots = this.#slots;
-    const last = slots[slots.length - 1];
-    if (last === undefined || last.sequence < slot.sequence) {
-      slots.push(slot);
+    const { sequence } = slot;
+    assert(sequence >= this.#mark, () => `${sequence} below the mark ${this.#mark}`);
+    if (this.#slots.countBehind(sequence) <= this.#lateMax) {
+      this.#slots.insert(slot);
       return;
     }
-    assert(slot.sequence >= this.#mark, () => `${slot.sequence} below the mark ${this.#mark}`);
-    const position = this.#positionOf(slot.sequence);
-    assert(slots[position]?.sequence !== slot.sequence, () => `${slot.sequence} stored twice`);
-    slots.splice(position, 0, slot);
+    this.#late ??= new SlotList();
+    this.#late.insert(slot);
+    if (this.#late.length > this.#lateMax) this.#takeLate();
   }
 
-  /** Index of the first slot that is not before `sequence`. */
-  #positionOf(sequence: number): number {
-    let low = 0;
-    let high = this.#slots.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.#slots[middle] as Slot).sequence < sequence) low = middle + 1;
-      else high = middle;
+  #listOf(slot: Slot): SlotList {
+    const late = this.#late;
+    return late?.find(slot.sequence) === slot ? late : this.#slots;
+  }
+
+  #takeLate(): void {
+    if (this.#late === undefined) return;
+    this.#slots.absorb(this.#late);
+    this.#late = undefined;
+  }
+
+  #pass(list: SlotList): void {
+    for (let slot = list.passNext(this.#mark); slot !== undefined; ) {
+      if (slot.state !== "waiting") {
+        this.#settled -= 1;
+        if (slot.state !== "tombstone") this.#unread -= 1;
+        if (slot.state !== "outcome") list.forget(slot);
+      }
+      slot = list.passNext(this.#mark);
     }
-    return low;
-  }
-
-  #forget(slot: Slot): void {
-    slot.state = "gone";
-    slot.result = QUEUED;
-    this.#gaps += 1;
+    list.closeGaps();
   }
 
   #forgetEnd(slot: Slot): void {
     this.#ended?.delete(slot.token);
     if (this.#ended?.size === 0) this.#ended = undefined;
     slot.endReason = undefined;
-  }
-
-  #closeGaps(): void {
-    const slots = this.#slots;
-    if (this.#gaps < slots.length && (this.#gaps < GAPS_MIN || this.#gaps * 2 < slots.length)) {
-      return;
-    }
-    let kept = 0;
-    let keptBelowMark = 0;
-    for (let at = 0; at < slots.length; at += 1) {
-      const slot = slots[at] as Slot;
-      if (slot.state === "gone") continue;
-      slots[kept] = slot;
-      kept += 1;
-      if (at < this.#markIndex) keptBelowMark += 1;
-    }
-    slots.length = kept;
-    this.#markIndex = keptBelowMark;
-    this.#gaps = 0;
   }
 }

@@ -4,8 +4,8 @@
  */
 import { type DueItem, NOT_IN_HEAP } from "./due-heap.js";
 import type { Place } from "./key.js";
-import type { Slot } from "./reply-window.js";
 import type { Session } from "./session.js";
+import type { Slot } from "./slot-list.js";
 
 /** `dueAt` of a request that waits without a deadline; it is not in the heap then. */
 export const NO_DEADLINE = -1;

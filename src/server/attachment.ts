@@ -17,6 +17,8 @@ export class Attachment {
   awaitedAttach: string | undefined;
   /** The turn in which a command of this connection was refused: the rest of the turn goes with it. */
   refusedInTurn = -1;
+  /** Reads without an answer yet. */
+  readCount = 0;
   /** The last time of trouble in which the client was told to go elsewhere. */
   toldInTrouble = 0;
   isClosed = false;

@@ -24,11 +24,14 @@ export class Attachments implements Outbox {
   readonly #byConnection = new Map<number, Attachment>();
   readonly #bySession = new Map<number, Attachment>();
   readonly #awaited = new Map<string, Attachment>();
-  readonly #onClosed: (attachment: Attachment) => void;
+  readonly #onCutOff: (attachment: Attachment) => void;
 
-  /** `onClosed`: told once per connection, whichever side closed it. */
-  constructor(onClosed: (attachment: Attachment) => void) {
-    this.#onClosed = onClosed;
+  /**
+   * `onCutOff`: nothing that came on the connection until now can be answered on it any more, because
+   * it was closed, by whichever side, or attached anew.
+   */
+  constructor(onCutOff: (attachment: Attachment) => void) {
+    this.#onCutOff = onCutOff;
   }
 
   get count(): number {
@@ -122,10 +125,12 @@ export class Attachments implements Outbox {
     this.#byConnection.delete(attachment.connection.id);
     this.#forgetAwaited(attachment);
     this.#unbind(attachment);
-    this.#onClosed(attachment);
+    this.#onCutOff(attachment);
   }
 
   #bind(attachment: Attachment, message: Attached): void {
+    // Said for another session or epoch, and not applied yet: when it is, nobody can tell whose it was.
+    this.#onCutOff(attachment);
     this.#unbind(attachment);
     attachment.connection.session = message.session;
     attachment.connection.attachEpoch = message.epoch;

@@ -68,9 +68,11 @@ export class ClientSide implements GatewayEvents {
   }
 
   onAttach(connection: ClientConnection, command: AttachCommand, bytes: Uint8Array): void {
-    const attachment = this.#rooms.attachments.of(connection);
+    const { attachments, kept } = this.#rooms;
+    const attachment = attachments.of(connection);
     if (attachment === undefined) return;
-    this.#rooms.attachments.await(attachment, command);
+    if (attachment.awaitedAttach !== undefined) kept.dropAttaches(attachment);
+    attachments.await(attachment, command);
     this.#admit(attachment, command, bytes);
   }
 

@@ -11,6 +11,7 @@ import type { Effects, Message, NodeId } from "../raft/index.js";
 import { Applier } from "./applier.js";
 import { Attachments } from "./attachments.js";
 import { ClientSide, type ClientSideHost } from "./client-side.js";
+import { CommitInterest } from "./commit-interest.js";
 import { DeferredMessages } from "./deferred-messages.js";
 import type { DriverOptions, DriverPorts, DriverStatus } from "./driver-ports.js";
 import { EntryCache } from "./entry-cache.js";
@@ -26,8 +27,8 @@ import { Reads } from "./reads.js";
 import { Regime } from "./regime.js";
 import { ForwardedChunk, WaitingLine } from "./waiting-line.js";
 
-/** Reads answered in one turn; the others wait for the next one. */
-const READS_PER_TURN_MAX = 64;
+/** What one turn spends on answering reads; the others wait for the next one. */
+const READ_COST_PER_TURN_MAX = 1_024;
 /** Election timeouts that a read may wait for its barrier. */
 const READ_WAIT_TIMEOUTS = 5;
 /** Election timeouts after which forwarded commands that were not applied go again. */
@@ -53,6 +54,7 @@ export class Driver implements ClientSideHost {
   readonly #cache = new EntryCache();
   readonly #applier: Applier;
   readonly #moving: Moving;
+  readonly #interest: CommitInterest;
   readonly #deferred: DeferredMessages;
   readonly #turnTask = (): void => this.#turnOrFail();
   readonly #send = (peer: NodeId, message: PeerMessage): void => {
@@ -91,6 +93,7 @@ export class Driver implements ClientSideHost {
     this.#proposals = new Proposals(batchBytesMax);
     this.#reads = new Reads(READ_WAIT_TIMEOUTS * electionTimeoutMs, this.#send);
     this.#leadership = new Leadership(electionTimeoutMs);
+    this.#interest = new CommitInterest(this.#send);
     this.#moving = new Moving(nodeId, options.voters, electionTimeoutMs);
     this.#applier = new Applier(
       {
@@ -202,6 +205,10 @@ export class Driver implements ClientSideHost {
     this.#ports.scheduler.soon(this.#turnTask);
   }
 
+  onCommitInterest(peer: NodeId, isInterested: boolean): void {
+    this.#ports.raft.step({ type: "commitInterest", peer, isInterested });
+  }
+
   #turnOrFail(): void {
     this.#isScheduled = false;
     if (this.#isStopped) return;
@@ -226,7 +233,7 @@ export class Driver implements ClientSideHost {
     this.#flushPeers();
     this.#apply(raft.commitIndex);
     this.#reads.expire(nowMs);
-    this.#reads.answer(this.#ports.table, READS_PER_TURN_MAX);
+    this.#reads.answer(this.#ports.table, READ_COST_PER_TURN_MAX);
     this.#tellToMove(nowMs);
     this.#flushPeers();
     gateway.flush();
@@ -257,6 +264,7 @@ export class Driver implements ClientSideHost {
     for (const chunk of this.#forwarding.restart(nowMs))
       this.#peerRequests.refuse(chunk, "notLeader");
     this.#reads.restart();
+    this.#interest.restart();
     if (leader === 0 || leader === this.#announcedLeader) return;
     this.#announcedLeader = leader;
     this.#leaderChangesTotal += 1;
@@ -292,6 +300,7 @@ export class Driver implements ClientSideHost {
 
   #askLeader(nowMs: number): void {
     const { leader, term } = this.#regime;
+    this.#interest.tell(leader, this.#attachments.count > 0);
     this.#forwarding.forward(term, nowMs, (message) => this.#send(leader, message));
     this.#reads.ask(leader, term);
   }

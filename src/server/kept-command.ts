@@ -9,6 +9,8 @@ import type { Attachment } from "./attachment.js";
 
 export class KeptCommand implements TableCommand {
   readonly attachment: Attachment;
+  /** An open or resume. */
+  readonly attaches: boolean;
   readonly session: number;
   readonly epoch: number;
   readonly command: Command;
@@ -30,10 +32,10 @@ export class KeptCommand implements TableCommand {
     order: number,
     isRepeated: boolean,
   ) {
-    const attaches = command.op === OP.open || command.op === OP.resume;
     this.attachment = attachment;
-    this.session = attaches ? 0 : attachment.connection.session;
-    this.epoch = attaches ? 0 : attachment.connection.attachEpoch;
+    this.attaches = command.op === OP.open || command.op === OP.resume;
+    this.session = this.attaches ? 0 : attachment.connection.session;
+    this.epoch = this.attaches ? 0 : attachment.connection.attachEpoch;
     this.command = command;
     this.bytes = bytes;
     this.order = order;

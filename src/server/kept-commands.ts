@@ -5,7 +5,7 @@
  * here or its connection closes.
  */
 import { ERROR_NUMBERS } from "../errors.js";
-import { type Command, MESSAGE, OP } from "../protocol/index.js";
+import { type Command, IN_FLIGHT_MAX, MESSAGE, OP } from "../protocol/index.js";
 import type { Attachment } from "./attachment.js";
 import type { Attachments } from "./attachments.js";
 import { KeptCommand } from "./kept-command.js";
@@ -13,6 +13,14 @@ import { KeptCommand } from "./kept-command.js";
 /** WebSocket close code "try again later". */
 const CLOSE_TRY_AGAIN = 1013;
 const CLOSE_REASON_TOO_MUCH = "too many commands without an answer";
+/** Commands of a frame up to this size are kept as views of it. */
+const SHARED_FRAME_BYTES_MAX = 16 << 10;
+/**
+ * Commands kept of one connection: beyond it new ones are refused, at twice as many the connection is
+ * closed. A client that keeps to `IN_FLIGHT_MAX` stays far below. What is read back from the log is
+ * looked up among them one by one.
+ */
+export const KEPT_PER_CONNECTION_MAX = 4 * IN_FLIGHT_MAX;
 
 export class KeptCommands {
   readonly #bytesMax: number;
@@ -49,15 +57,18 @@ export class KeptCommands {
   ): KeptCommand | undefined {
     const isRepeated = "sequence" in command && command.sequence <= attachment.highestSequence;
     this.#lastOrder += 1;
-    const kept = new KeptCommand(attachment, command, bytes, this.#lastOrder, isRepeated);
+    const own = ownBytes(bytes);
+    const kept = new KeptCommand(attachment, command, own, this.#lastOrder, isRepeated);
     const after = this.#bytes + kept.recordBytes;
-    const isRefused = isOverloaded || after > this.#bytesMax || attachment.refusedInTurn === turn;
+    const count = attachment.kept.length;
+    const isTooMuch = after > this.#bytesMax || count >= KEPT_PER_CONNECTION_MAX;
+    const isRefused = isOverloaded || isTooMuch || attachment.refusedInTurn === turn;
     if (isRefused && isRefusable(kept)) {
       attachment.refusedInTurn = turn;
       this.#answerBusy(kept);
       return undefined;
     }
-    if (after > 2 * this.#bytesMax) {
+    if (after > 2 * this.#bytesMax || count >= 2 * KEPT_PER_CONNECTION_MAX) {
       this.#attachments.close(attachment, CLOSE_REASON_TOO_MUCH, CLOSE_TRY_AGAIN);
       return undefined;
     }
@@ -82,13 +93,23 @@ export class KeptCommands {
     return true;
   }
 
-  /** A connection closed: nobody waits for its commands any more. */
+  /** A connection closed or was attached anew: nobody waits for what came on it any more. */
   drop(attachment: Attachment): void {
     for (let kept = attachment.kept.shift(); kept !== undefined; kept = attachment.kept.shift()) {
       if (kept.isSettled) continue;
       kept.isSettled = true;
       this.#bytes -= kept.recordBytes;
     }
+  }
+
+  /** The connection asks to be attached to something else than before: that is not awaited now. */
+  dropAttaches(attachment: Attachment): void {
+    const attaches: KeptCommand[] = [];
+    for (let i = 0; i < attachment.kept.length; i += 1) {
+      const kept = attachment.kept.at(i);
+      if (kept?.attaches) attaches.push(kept);
+    }
+    for (const kept of attaches) this.settle(kept);
   }
 
   /** Everything kept, in order of arrival. */
@@ -128,6 +149,14 @@ export class KeptCommands {
         });
     }
   }
+}
+
+/**
+ * A view of a frame keeps the whole of it alive. Of a large one, which may hold whatever else a
+ * client liked to send, only the command is kept.
+ */
+function ownBytes(bytes: Uint8Array): Uint8Array {
+  return bytes.buffer.byteLength > SHARED_FRAME_BYTES_MAX ? new Uint8Array(bytes) : bytes;
 }
 
 /** A recall has no answer that says `BUSY`, so it is never refused; a keepalive needs none. */

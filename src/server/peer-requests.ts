@@ -18,6 +18,7 @@ import { ForwardedChunk, type WaitingLine } from "./waiting-line.js";
 export interface PeerRequestsHost {
   /** Whether this node leads and has no room for more. */
   readonly isOverloaded: boolean;
+  onCommitInterest(peer: NodeId, isInterested: boolean): void;
 }
 
 export interface PeerRequestsRooms {
@@ -52,6 +53,9 @@ export class PeerRequests {
         case "readBarrier":
           if (this.#leads(message.term)) reads.addRemote(peer, message.id);
           else send(peer, { type: "readIndex", id: message.id, index: 0 });
+          break;
+        case "commitInterest":
+          this.#host.onCommitInterest(peer, message.isInterested);
           break;
         case "readIndex":
           reads.onReadIndex(message.id, message.index);

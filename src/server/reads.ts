@@ -16,6 +16,10 @@ import { Fifo } from "./fifo.js";
 
 /** Reads that may wait on one node; beyond it they are answered `BUSY`. */
 const READS_WAITING_MAX = 16_384;
+/** Of one connection; beyond it, `BUSY` too, so that one client leaves room for others. */
+const READS_PER_CONNECTION_MAX = 256;
+/** What an `inspect` costs besides the lines it shows, in lines. */
+const INSPECT_COST = 16;
 
 interface Read {
   readonly attachment: Attachment;
@@ -77,12 +81,14 @@ export class Reads {
   }
 
   add(attachment: Attachment, query: Query, nowMs: number): void {
-    if (this.#unansweredCount >= READS_WAITING_MAX) {
+    const isFull = this.#unansweredCount >= READS_WAITING_MAX;
+    if (isFull || attachment.readCount >= READS_PER_CONNECTION_MAX) {
       refuse(attachment, query, ERROR_NUMBERS.BUSY);
       return;
     }
     const deadlineMs = nowMs + this.#waitMsMax;
     this.#unansweredCount += 1;
+    attachment.readCount += 1;
     this.#nextDeadlineMs = Math.min(this.#nextDeadlineMs, deadlineMs);
     this.#waiting.push({ attachment, query, deadlineMs });
   }
@@ -151,16 +157,20 @@ export class Reads {
     this.#placed = still;
   }
 
-  /** Answers at most `countMax` of the reads whose barrier is applied. */
-  answer(table: LockTable, countMax: number): void {
-    for (let i = 0; i < countMax; i += 1) {
+  /**
+   * Answers reads whose barrier is applied until they cost `costMax`, in lines of holds and waiters.
+   * A page of keys costs everything there is, since it sorts thousands of names: 64 of them in one
+   * turn were seen to stop the loop for longer than an election timeout.
+   */
+  answer(table: LockTable, costMax: number): void {
+    let cost = 0;
+    while (cost < costMax) {
       const read = this.#ready.shift();
       if (read === undefined) return;
       this.#unansweredCount -= 1;
+      read.attachment.readCount -= 1;
       if (read.attachment.isClosed) continue;
-      const { id } = read.query;
-      const payload = lookUp(table, read.query);
-      read.attachment.connection.send({ kind: MESSAGE.answer, id, status: STATUS.ok, payload });
+      cost += answerFrom(table, read, costMax);
     }
   }
 
@@ -190,6 +200,7 @@ export class Reads {
         this.#nextDeadlineMs = Math.min(this.#nextDeadlineMs, read.deadlineMs);
       } else {
         this.#unansweredCount -= 1;
+        read.attachment.readCount -= 1;
         refuse(read.attachment, read.query, ERROR_NUMBERS.UNAVAILABLE);
       }
     }
@@ -197,13 +208,18 @@ export class Reads {
   }
 }
 
-function lookUp(table: LockTable, query: Query): unknown {
-  switch (query.op) {
-    case OP.inspect:
-      return table.inspect(query.key);
-    case OP.query:
-      return table.query(query.prefix, query.after, query.limit);
+/** Returns what it cost. */
+function answerFrom(table: LockTable, { attachment, query }: Read, costMax: number): number {
+  const { id } = query;
+  const reply = (payload: unknown): void =>
+    attachment.connection.send({ kind: MESSAGE.answer, id, status: STATUS.ok, payload });
+  if (query.op === OP.query) {
+    reply(table.query(query.prefix, query.after, query.limit));
+    return costMax;
   }
+  const view = table.inspect(query.key);
+  reply(view);
+  return INSPECT_COST + view.holds.length + view.waiters.length;
 }
 
 /** A read has no effect, so a refused one is never indeterminate. */

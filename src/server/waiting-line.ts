@@ -33,6 +33,9 @@ export class ForwardedChunk {
 
 export type WaitingItem = KeptCommand | ForwardedChunk;
 
+/** A shorter line is not looked through for what became void in it. */
+const SWEEP_LENGTH_MIN = 4_096;
+
 export interface TakenItems {
   /** The records, behind as many empty bytes as were asked for. */
   readonly bytes: Uint8Array;
@@ -45,6 +48,7 @@ export class WaitingLine {
   #bytes = 0;
   #hasUrgent = false;
   #firstArrivalMs = 0;
+  #sweepAtLength = SWEEP_LENGTH_MIN;
 
   get isEmpty(): boolean {
     return this.#items.length === 0;
@@ -65,6 +69,7 @@ export class WaitingLine {
   }
 
   push(item: WaitingItem, nowMs: number): void {
+    if (this.#items.length >= this.#sweepAtLength) this.#sweep();
     if (this.#items.length === 0) this.#firstArrivalMs = nowMs;
     this.#items.push(item);
     this.#bytes += item.recordBytes;
@@ -79,7 +84,7 @@ export class WaitingLine {
     const items: WaitingItem[] = [];
     let length = headerBytes;
     for (let next = this.#items.at(0); next !== undefined; next = this.#items.at(0)) {
-      const isVoid = next instanceof KeptCommand && next.isSettled;
+      const isVoid = isOver(next);
       if (!isVoid && items.length > 0 && length + next.recordBytes > headerBytes + bytesMax) break;
       this.#items.shift();
       this.#bytes -= next.recordBytes;
@@ -113,8 +118,28 @@ export class WaitingLine {
     this.#items.clear();
     this.#bytes = 0;
     this.#hasUrgent = false;
+    this.#sweepAtLength = SWEEP_LENGTH_MIN;
     return chunks;
   }
+
+  /**
+   * Drops what became void. While nobody leads nothing is taken from the line, but clients come, give
+   * up and come again: what they leave may not add up. Costs one look per item that was pushed.
+   */
+  #sweep(): void {
+    for (let left = this.#items.length; left > 0; left -= 1) {
+      const item = this.#items.shift();
+      if (item === undefined) break;
+      if (isOver(item)) this.#bytes -= item.recordBytes;
+      else this.#items.push(item);
+    }
+    this.#sweepAtLength = Math.max(SWEEP_LENGTH_MIN, 2 * this.#items.length);
+  }
+}
+
+/** Whether nobody waits for it any more. */
+function isOver(item: WaitingItem): boolean {
+  return item instanceof KeptCommand && item.isSettled;
 }
 
 function isUrgent(item: WaitingItem): boolean {

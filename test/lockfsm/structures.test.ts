@@ -4,6 +4,8 @@ import { compareByteOrder } from "../../src/lockfsm/byte-order.js";
 import { DueHeap, NOT_IN_HEAP } from "../../src/lockfsm/due-heap.js";
 import type { Key } from "../../src/lockfsm/key.js";
 import { KeyIndex } from "../../src/lockfsm/key-index.js";
+import { ReplyWindow } from "../../src/lockfsm/reply-window.js";
+import { CANCELLED } from "../../src/lockfsm/results.js";
 import { hashNumber, ShardedMap } from "../../src/lockfsm/sharded-map.js";
 import { ClusterLog, exclusive } from "./cluster-log.js";
 
@@ -52,6 +54,41 @@ test("due times come out by time, then number, however they were put in, moved a
       expect(heap.size).toBe(0);
     }),
     { numRuns: 200 },
+  );
+});
+
+test("stored replies are the same however many of them were put aside for coming late", () => {
+  const change = fc.record({
+    kind: fc.constantFrom("reply", "outcome", "wait", "wait", "settle", "acknowledge", "mark"),
+    sequence: fc.integer({ min: 1, max: 60 }),
+  });
+  fc.assert(
+    fc.property(fc.array(change, { maxLength: 150, size: "max" }), (changes) => {
+      const views = [0, 1, 4, 1_024].map((lateMax) => {
+        const window = new ReplyWindow(lateMax);
+        const view: unknown[] = [];
+        for (const [stamp, { kind, sequence }] of changes.entries()) {
+          const slot = window.find(sequence);
+          const isNew = slot === undefined && sequence >= window.mark;
+          if (kind === "acknowledge") window.acknowledge(sequence);
+          else if (kind === "mark") window.raiseMark(Math.ceil(sequence / 3));
+          else if (kind === "settle") {
+            if (slot?.state === "waiting") window.settle(slot, CANCELLED);
+          } else if (isNew && kind === "wait") window.addWaiting(sequence, stamp);
+          else if (isNew) window.add(sequence, stamp, kind as "reply" | "outcome", CANCELLED);
+          const { mark, unread, settled, unacknowledged } = window;
+          view.push([mark, unread, settled, unacknowledged, window.find(sequence)?.state]);
+        }
+        window.forEach((slot) => {
+          view.push([slot.sequence, slot.stamp, slot.state]);
+        });
+        for (let sequence = 1; sequence <= 60; sequence += 1)
+          view.push(window.find(sequence)?.stamp);
+        return view;
+      });
+      for (const view of views) expect(view).toEqual(views[0]);
+    }),
+    { numRuns: 500 },
   );
 });
 

@@ -72,4 +72,41 @@ describe("attaching", () => {
     await world.until("refused", () => client.attached(client.attempt) !== undefined);
     expect(client.attached(client.attempt)?.status).toBe(ERROR_NUMBERS.SESSION_EXPIRED);
   });
+
+  test("frees what came on the connection before, even if it is applied afterwards", async () => {
+    const { world, followers } = await startCluster();
+    const [node] = followers;
+    const client = world.client();
+    await client.start(node, 5_000);
+    const abandoned = client.session;
+    Object.assign(client, { nonce: "f".repeat(32), session: 0, attempt: 0 });
+    client.received.length = 0;
+    client.attach();
+    await world.run(2);
+    // Said for the session before, and ordered behind the attach.
+    client.keepalive();
+    client.acquire("a");
+    await world.until("attached", () => client.attached(1) !== undefined);
+    expect(client.session).not.toBe(abandoned);
+    await world.run(100);
+    expect(node.driver.status.keptBytes).toBe(0);
+    await world.run(9_900);
+    // Nobody renews the lease of the session that was left.
+    expect(node.table.counts()).toMatchObject({ sessions: 1, holds: 0 });
+  });
+
+  test("is forgotten when the same connection asks for something else instead", async () => {
+    const { world, followers } = await startCluster();
+    const [node] = followers;
+    const client = world.client();
+    client.connect(node);
+    client.attach();
+    client.session = 999;
+    client.attach();
+    await world.until("refused", () => client.attached(2) !== undefined);
+    await world.run(100);
+    expect(client.attached(1)).toBeUndefined();
+    expect(client.attached(2)?.status).toBe(ERROR_NUMBERS.SESSION_EXPIRED);
+    expect(node.driver.status.keptBytes).toBe(0);
+  });
 });

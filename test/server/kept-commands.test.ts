@@ -5,7 +5,7 @@ import { type Command, encodeCommand, MESSAGE, OP } from "../../src/protocol/ind
 import { Attachments } from "../../src/server/attachments.js";
 import { Forwarding } from "../../src/server/forwarding.js";
 import type { KeptCommand } from "../../src/server/kept-command.js";
-import { KeptCommands } from "../../src/server/kept-commands.js";
+import { KEPT_PER_CONNECTION_MAX, KeptCommands } from "../../src/server/kept-commands.js";
 import { WaitingLine } from "../../src/server/waiting-line.js";
 import { RecordingConnection } from "./recording-connection.js";
 
@@ -124,6 +124,22 @@ describe("a refusal for want of room", () => {
     expect(node.kept.bytes).toBe(0);
   });
 
+  test("comes early to one connection that floods the node, and to no other", () => {
+    const attachments = new Attachments((attachment) => kept.drop(attachment));
+    const kept: KeptCommands = new KeptCommands(32 << 20, attachments);
+    const flooding = attachments.add(new RecordingConnection(1));
+    const other = attachments.add(new RecordingConnection(2));
+    const command = release(1);
+    const bytes = encodeCommand(command);
+    for (let turn = 1; turn <= 10_000; turn += 1) kept.admit(flooding, command, bytes, turn, false);
+    expect(kept.refusedCount).toBe(10_000 - KEPT_PER_CONNECTION_MAX);
+    expect(kept.admit(other, command, bytes, 10_000, false)).toBeDefined();
+    flooding.highestSequence = 1;
+    for (let turn = 1; turn <= 10_000; turn += 1) kept.admit(flooding, command, bytes, turn, false);
+    expect(flooding.isClosed).toBe(true);
+    expect(other.isClosed).toBe(false);
+  });
+
   test("tells an attach so in the attach's own words, and keeps a recall", () => {
     const node = new Node();
     const nonce = "0".repeat(32);
@@ -164,5 +180,39 @@ describe("what is kept", () => {
     node.forwarding.restart(1);
     expect(node.line.isEmpty).toBe(true);
     expect(node.forwarding.nextDeadlineMs).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  test("is no more than itself, however large the frame was that it came in", () => {
+    const node = new Node();
+    const command = release(1);
+    const encoded = encodeCommand(command);
+    const cut = (frameBytes: number): Uint8Array => {
+      const frame = new Uint8Array(frameBytes);
+      frame.set(encoded, 10);
+      return frame.subarray(10, 10 + encoded.length);
+    };
+    const fromLarge = node.kept.admit(node.attachment, command, cut(1 << 20), 1, false);
+    expect(fromLarge?.bytes).toEqual(encoded);
+    expect(fromLarge?.bytes.buffer.byteLength).toBe(encoded.length);
+    // Commands of a usual frame share it: nothing is copied for them.
+    const usual = cut(8_192);
+    expect(node.kept.admit(node.attachment, command, usual, 2, false)?.bytes).toBe(usual);
+  });
+
+  test("leaves no trace in the line when clients come and go while nobody leads", () => {
+    const node = new Node();
+    for (let visit = 1; visit <= 20_000; visit += 1) {
+      const attachment = node.attachments.add(new RecordingConnection(1 + visit));
+      const command = release(1);
+      const kept = node.kept.admit(attachment, command, encodeCommand(command), visit, false);
+      if (kept !== undefined) node.line.push(kept, 0);
+      node.attachments.remove(attachment);
+    }
+    node.admit(release(7), 20_001);
+    expect(node.kept.bytes).toBeLessThan(100);
+    expect(node.line.bytes).toBeLessThan(100_000);
+    node.forward(0);
+    expect(node.forwarded).toHaveLength(1);
+    expect(node.line.bytes).toBe(0);
   });
 });

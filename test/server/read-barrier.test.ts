@@ -103,9 +103,76 @@ describe("a read", () => {
     ]);
   });
 
-  test("beyond the limit is BUSY", () => {
+  test("beyond what the node takes from all together is BUSY", () => {
     const reader = new Reader();
-    for (let id = 1; id <= 16_385; id += 1) reader.ask(id);
+    for (let number = 2; number < 2 + 16_384 / 256; number += 1) {
+      const attachment = new Attachment(new RecordingConnection(number));
+      for (let id = 1; id <= 256; id += 1) {
+        reader.reads.add(attachment, { op: OP.inspect, id, key: "a" }, 0);
+      }
+    }
+    reader.ask(1);
     expect(reader.answers).toEqual([ERROR_NUMBERS.BUSY]);
+  });
+
+  test("that shows a page of keys is the last one of its turn", () => {
+    const { reads, attachment, connection, table } = new Reader();
+    const page = { op: OP.query, prefix: "", after: undefined, limit: 1 } as const;
+    for (const id of [1, 2]) reads.add(attachment, { ...page, id }, 0);
+    for (const id of [3, 4]) reads.add(attachment, { op: OP.inspect, id, key: "a" }, 0);
+    reads.place(reads.join(), 10, TERM);
+    reads.onApplied(10, () => TERM);
+    const answered: number[] = [];
+    for (let turn = 1; turn <= 4; turn += 1) {
+      reads.answer(table, 1_024);
+      answered.push(connection.sent.length);
+    }
+    expect(answered).toEqual([1, 2, 4, 4]);
+    expect(reads.hasReady).toBe(false);
+  });
+
+  test("of a crowded key leaves less of the turn to others", () => {
+    const { reads, attachment, connection, table } = new Reader();
+    const outbox = { toSession: () => {}, attached: () => {} };
+    const [nonce, ttlMs] = ["0".repeat(32), 600_000];
+    const open = { op: OP.open, nonce, attempt: 1, ttlMs, name: "", metadata: "" } as const;
+    const acquires = Array.from({ length: 501 }, (_, i) => ({
+      session: 1,
+      epoch: 1,
+      command: {
+        op: OP.acquire,
+        sequence: i + 1,
+        mark: 1,
+        acknowledged: [],
+        owner: 1,
+        items: [{ key: "a", mode: "exclusive" }],
+        waitMs: -1,
+      } as const,
+    }));
+    const commands = [{ session: 0, epoch: 0, command: open }, ...acquires];
+    table.apply({ index: 1, stamp: 1, wallMs: 0, commands }, outbox);
+    for (let id = 1; id <= 10; id += 1) reads.add(attachment, { op: OP.inspect, id, key: "a" }, 0);
+    reads.place(reads.join(), 10, TERM);
+    reads.onApplied(10, () => TERM);
+    reads.answer(table, 1_024);
+    expect(connection.sent).toHaveLength(2);
+  });
+
+  test("is refused to a connection that has many without an answer, and to no other", () => {
+    const { reads, attachment, connection, table } = new Reader();
+    const other = new RecordingConnection(2);
+    const inspect = { op: OP.inspect, key: "a" } as const;
+    for (let id = 1; id <= 20_000; id += 1) reads.add(attachment, { ...inspect, id }, 0);
+    reads.add(new Attachment(other), { ...inspect, id: 1 }, 0);
+    expect(other.sent).toEqual([]);
+    const refused = connection.sent.length;
+    expect(refused).toBeGreaterThan(19_000);
+    reads.place(reads.join(), 10, TERM);
+    reads.onApplied(10, () => TERM);
+    while (reads.hasReady) reads.answer(table, 1_024);
+    expect(other.sent).toMatchObject([{ kind: MESSAGE.answer, status: STATUS.ok }]);
+    // What was answered makes room again.
+    reads.add(attachment, { ...inspect, id: 1 }, 0);
+    expect(connection.sent).toHaveLength(20_000);
   });
 });
