@@ -11,7 +11,7 @@ import type { Request } from "./request.js";
 import type { Session } from "./session.js";
 import type { TableState } from "./state.js";
 
-export function endHold(state: TableState, hold: Hold): void {
+function endHold(state: TableState, hold: Hold): void {
   const known = state.holds.delete(hold.token);
   assert(known, () => `token ${hold.token} is not held`);
   hold.session.removeHold(hold);

@@ -6,7 +6,7 @@ import { assert } from "../assert.js";
 import { IN_FLIGHT_MAX, WAITERS_MAX } from "../protocol/index.js";
 import type { TableSettings } from "./types.js";
 
-export const TABLE_SETTINGS_DEFAULTS: TableSettings = Object.freeze({
+const TABLE_SETTINGS_DEFAULTS: TableSettings = Object.freeze({
   waitersMax: WAITERS_MAX,
   inFlightMax: IN_FLIGHT_MAX,
   unacknowledgedMax: 100_000,

@@ -11,7 +11,7 @@
 
 export const PEER_MESSAGE_VERSION = 1;
 export const PEER_HEADER_BYTES = 10;
-export const RAFT_PREFIX_BYTES = 16;
+const RAFT_PREFIX_BYTES = 16;
 /** kind u8, term u64, length u32. */
 export const ENTRY_HEADER_BYTES = 13;
 

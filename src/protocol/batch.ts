@@ -10,7 +10,7 @@
  */
 import { assert } from "../assert.js";
 
-export const BATCH_VERSION = 1;
+const BATCH_VERSION = 1;
 export const BATCH_HEADER_BYTES = 21;
 export const RECORD_HEADER_BYTES = 16;
 

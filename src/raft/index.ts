@@ -1,4 +1,4 @@
 export { assertConfiguration, isJoint, isVoter, membersOf, votersOf } from "./configuration.js";
-export { type BallotOutcome, ballotOutcome, quorumSize, quorumValue } from "./quorum.js";
-export { type PeerStatus, Raft } from "./raft.js";
+export { ballotOutcome, quorumSize, quorumValue } from "./quorum.js";
+export { Raft } from "./raft.js";
 export * from "./types.js";

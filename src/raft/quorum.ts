@@ -16,10 +16,7 @@ export function quorumSize(voterCount: number): number {
  * The largest value that a majority of `voters` has reached, `Infinity` without voters (an empty
  * half of a configuration objects to nothing). Quadratic and free of allocation: voters are few.
  */
-export function majorityValue(
-  voters: readonly NodeId[],
-  reachedBy: (voter: NodeId) => number,
-): number {
+function majorityValue(voters: readonly NodeId[], reachedBy: (voter: NodeId) => number): number {
   if (voters.length === 0) return Number.POSITIVE_INFINITY;
   const quorum = quorumSize(voters.length);
   let best = Number.NEGATIVE_INFINITY;

@@ -1,11 +1,5 @@
-export {
-  type AssembledDriver,
-  assembleDriver,
-  type DriverWorld,
-} from "./assemble-driver.js";
+export { type AssembledDriver, assembleDriver } from "./assemble-driver.js";
 export { computeClusterId } from "./cluster-id.js";
-export type { Driver } from "./driver.js";
-export type { DriverOptions, DriverPorts, DriverStatus } from "./driver-ports.js";
 export {
   type HostPort,
   NODE_TUNING_DEFAULTS,
@@ -13,7 +7,7 @@ export {
   type NodeTuning,
   type RunningNode,
 } from "./options.js";
-export type { Clock, Logger, LogLevel, Scheduler } from "./ports.js";
-export { type ResolvedOptions, resolveOptions, resolveTuning } from "./resolve-options.js";
+export type { Logger } from "./ports.js";
+export { resolveOptions, resolveTuning } from "./resolve-options.js";
 export { startNode } from "./start-node.js";
 export { VERSION } from "./version.js";

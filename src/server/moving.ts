@@ -6,7 +6,7 @@
 import type { NodeId } from "../raft/index.js";
 
 /** Committed entries that a serving node may be behind in applying. */
-export const APPLY_LAG_ENTRIES_MAX = 8_192;
+const APPLY_LAG_ENTRIES_MAX = 8_192;
 
 export class Moving {
   readonly #voters: readonly NodeId[];

@@ -11,7 +11,7 @@ interface Happening {
 }
 
 /** A small deterministic generator (mulberry32). */
-export function seededRandom(seed: number): () => number {
+function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

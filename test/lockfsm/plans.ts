@@ -18,7 +18,7 @@ import {
   WAIT_FOREVER,
 } from "../../src/protocol/index.js";
 
-export const CLIENTS = 4;
+const CLIENTS = 4;
 export const KEYS = ["a", "b", "c"] as const;
 const TTLS_MS = [1_000, 2_000, 6_000, 60_000];
 

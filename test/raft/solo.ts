@@ -16,8 +16,6 @@ import {
 } from "../../src/raft/index.js";
 import { TEST_CONFIG } from "./cluster.js";
 
-export const NO_BYTES = new Uint8Array(0);
-
 /** Entries 1 … of these terms, each with one byte. */
 export function log(...terms: readonly number[]): Entry[] {
   return terms.map((term, at) => entry(at + 1, term));
