@@ -146,7 +146,8 @@ async function runUnderLock(holding: Holding): Promise<number> {
   if (signals.ending !== undefined) return exitCodeOfSignal(signals.ending);
   findExecutable(plan.argv[0] ?? "");
   const command = await CommandProcess.start({
-    argv: [...prefix, ...plan.argv],
+    prefix,
+    argv: plan.argv,
     environment: {
       HOLDFAST_KEY: lock.key,
       HOLDFAST_TOKEN: String(lock.token),

@@ -13,7 +13,9 @@ import { Failure, systemCodeOf } from "../failure.js";
 import { descendantsOf, isAlive, type ProcessMark } from "./process-tree.js";
 
 export interface CommandOptions {
-  /** Path and arguments of what is started. */
+  /** What is put in front of the command: see `parent-death.ts`. Default: nothing. */
+  readonly prefix?: readonly string[];
+  /** Name or path of the command, and its arguments. */
   readonly argv: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   /** Whether it stays in this process's group: see above. */
@@ -41,16 +43,18 @@ export class CommandProcess {
 
   /** Resolves when the command runs; fails with 125, 126 or 127 when it cannot be started. */
   static start(options: CommandOptions): Promise<CommandProcess> {
-    const [file = "", ...rest] = options.argv;
+    const [name = ""] = options.argv;
     return new Promise((resolve, reject) => {
-      const child = spawn(file, rest, {
-        stdio: "inherit",
-        detached: !options.sharesTerminal,
-        // Last, so that a nested run sees its own lock and not that of the outer one.
-        env: { ...process.env, ...options.environment },
-      });
+      let child: ChildProcess;
+      try {
+        child = spawnCommand(options);
+      } catch (error) {
+        // Some refusals of the system are thrown, arguments that are too long for one.
+        reject(notStarted(name, error));
+        return;
+      }
       child.on("error", (error) => {
-        if (child.pid === undefined) reject(notStarted(file, error));
+        if (child.pid === undefined) reject(notStarted(name, error));
       });
       if (child.pid !== undefined) {
         resolve(new CommandProcess(child, child.pid, options.sharesTerminal));
@@ -99,6 +103,16 @@ export class CommandProcess {
   }
 }
 
+function spawnCommand(options: CommandOptions): ChildProcess {
+  const [file = "", ...rest] = [...(options.prefix ?? []), ...options.argv];
+  return spawn(file, rest, {
+    stdio: "inherit",
+    detached: !options.sharesTerminal,
+    // Last, so that a nested run sees its own lock and not that of the outer one.
+    env: { ...process.env, ...options.environment },
+  });
+}
+
 function send(target: number, signal: NodeJS.Signals): void {
   try {
     process.kill(target, signal);
@@ -109,13 +123,12 @@ function send(target: number, signal: NodeJS.Signals): void {
   }
 }
 
-function notStarted(file: string, error: Error): Failure {
+function notStarted(name: string, error: unknown): Failure {
   const code = systemCodeOf(error);
-  if (code === "ENOENT") return new Failure(EXIT.notFound, `${file}: command not found`);
+  if (code === "ENOENT") return new Failure(EXIT.notFound, `${name}: command not found`);
   if (code === "EACCES" || code === "ENOEXEC") {
-    return new Failure(EXIT.notExecutable, `${file}: cannot be executed`);
+    return new Failure(EXIT.notExecutable, `${name}: cannot be executed`);
   }
-  return new Failure(EXIT.notStarted, `${file}: cannot be started: ${error.message}`, {
-    cause: error,
-  });
+  const reason = error instanceof Error ? error.message : String(error);
+  return new Failure(EXIT.notStarted, `${name}: cannot be started: ${reason}`, { cause: error });
 }

@@ -5,6 +5,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { endWithTest } from "./end-with-test.js";
 
 export const COMMAND =
   process.env["HOLDFAST_TEST_COMMAND"] ??
@@ -13,7 +14,7 @@ export const COMMAND =
 export interface CliOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Standard input; without it the standard input is empty. */
-  readonly input?: string;
+  readonly input?: string | Uint8Array;
   readonly cwd?: string;
   /** Leads a process group of its own, so that a test can signal it as a terminal would. */
   readonly ownGroup?: boolean;
@@ -26,6 +27,8 @@ export interface CliResult {
   readonly signal: NodeJS.Signals | null;
   readonly stdout: string;
   readonly stderr: string;
+  /** Standard output as it came. */
+  readonly stdoutBytes: Buffer;
 }
 
 export interface RunningCli {
@@ -50,10 +53,11 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Run
     detached: options.ownGroup === true,
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
   });
-  const written = { stdout: "", stderr: "" };
+  const chunks: Record<"stdout" | "stderr", Buffer[]> = { stdout: [], stderr: [] };
+  const written = (name: "stdout" | "stderr"): string => Buffer.concat(chunks[name]).toString();
   for (const name of ["stdout", "stderr"] as const) {
-    child[name].setEncoding("utf8").on("data", (text: string) => {
-      written[name] += text;
+    child[name].on("data", (chunk: Buffer) => {
+      chunks[name].push(chunk);
       child.emit("written");
     });
   }
@@ -61,19 +65,18 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Run
   child.stdin.on("error", () => undefined);
   if (options.input !== undefined) child.stdin.write(options.input);
   if (options.keepInputOpen !== true) child.stdin.end();
-  const killOnExit = (): void => void child.kill("SIGKILL");
-  process.once("exit", killOnExit);
+  endWithTest(child);
   const result = once(child, "close").then(([code, signal]): CliResult => {
-    process.off("exit", killOnExit);
     child.emit("written");
-    return { code, signal, ...written };
+    const [stdout, stderr] = [written("stdout"), written("stderr")];
+    return { code, signal, stdout, stderr, stdoutBytes: Buffer.concat(chunks.stdout) };
   });
   const seen = async (name: "stdout" | "stderr", text: string): Promise<void> => {
-    while (!written[name].includes(text)) {
+    while (!written(name).includes(text)) {
       if (child.exitCode !== null || child.signalCode !== null) {
-        await result;
-        if (written[name].includes(text)) return;
-        throw new Error(`it ended without "${text}" on ${name}: ${JSON.stringify(written)}`);
+        const end = await result;
+        if (end[name].includes(text)) return;
+        throw new Error(`it ended without "${text}" on ${name}: ${JSON.stringify(end)}`);
       }
       await once(child, "written");
     }
@@ -82,10 +85,10 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Run
     child,
     pid: child.pid ?? 0,
     get stdout() {
-      return written.stdout;
+      return written("stdout");
     },
     get stderr() {
-      return written.stderr;
+      return written("stderr");
     },
     result,
     printed: (text) => seen("stdout", text),

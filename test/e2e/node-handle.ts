@@ -7,6 +7,7 @@ import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import type { NodeStatus } from "../../src/client/types.js";
 import { COMMAND } from "./command-line.js";
+import { endWithTest } from "./end-with-test.js";
 
 const ANSWER_MS_MAX = 20_000;
 const STOP_MS_MAX = 10_000;
@@ -50,9 +51,8 @@ export class NodeHandle {
       stdio: ["pipe", "ignore", "pipe"],
     });
     this.#child = child;
-    const killOnExit = (): void => void child.kill("SIGKILL");
-    process.once("exit", killOnExit);
-    this.#exited = once(child, "exit").then(() => process.off("exit", killOnExit));
+    endWithTest(child);
+    this.#exited = once(child, "exit");
     child.stdin.on("error", () => undefined);
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       this.#stderr = (this.#stderr + text).slice(-STDERR_CHARACTERS_MAX);

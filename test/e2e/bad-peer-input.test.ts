@@ -1,0 +1,123 @@
+/**
+ * Bad input at the peer ports of a real cluster, also from somebody who knows its id and poses as a
+ * member: a closed connection with a reason; the nodes live on, and a client that works meanwhile
+ * notices nothing.
+ */
+import { randomBytes } from "node:crypto";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { encodeHello, PEER_CLOSE } from "../../src/net/peer-hello.js";
+import { MESSAGE, PEER_FRAME_BYTES_MAX } from "../../src/protocol/index.js";
+import { Bystander } from "./bystander.js";
+import { type ClusterProcess, startCluster } from "./cluster-process.js";
+import { freePorts } from "./free-ports.js";
+import { RawConnection, refusedUpgrade, sayOverTcp } from "./raw-connection.js";
+
+let cluster: ClusterProcess;
+let bystander: Bystander;
+let peerPorts: readonly number[] = [];
+let clusterId = "";
+beforeAll(async () => {
+  const ports = await freePorts(6);
+  peerPorts = ports.slice(3);
+  cluster = await startCluster({ ports });
+  const connection = await RawConnection.toClientPort(cluster.node(1).endpoint);
+  const hello = connection.messages.find((message) => message.kind === MESSAGE.hello);
+  if (hello?.kind !== MESSAGE.hello) throw new Error("no hello");
+  clusterId = hello.clusterId;
+  connection.close();
+  bystander = await Bystander.start(cluster);
+});
+afterEach(() => bystander.expectUndisturbed());
+afterAll(async () => {
+  await bystander?.[Symbol.asyncDispose]();
+  await cluster?.stop();
+});
+
+/** What member `from` says first to node `to` in its first life. */
+function helloOf(from: number, to: number): Uint8Array {
+  const { endpoint } = cluster.node(from);
+  return encodeHello({ nodeId: from, clusterId, incarnation: 1, advertise: endpoint }, to);
+}
+
+test("a first message that is no hello is turned away with a code and a reason, at every node", async () => {
+  const firstOf = (to: number): readonly (readonly [Uint8Array | string, number, RegExp])[] => [
+    ["hello", PEER_CLOSE.badFrame, /text in place of/],
+    [Buffer.alloc(0), PEER_CLOSE.badFrame, /no peer hello/],
+    [Buffer.from("4846504c0009", "hex"), PEER_CLOSE.version, /version 9/],
+    [helloOf(1, to).subarray(0, 20), PEER_CLOSE.badFrame, /malformed/],
+    [randomBytes(1_000_000), PEER_CLOSE.badFrame, /no peer hello/],
+    [strangeHello("ab".repeat(16), 9, to), PEER_CLOSE.wrongCluster, /of cluster/],
+    [strangeHello(clusterId, 9, to), PEER_CLOSE.notAMember, /no member/],
+    [strangeHello(clusterId, to, to), PEER_CLOSE.ownId, /second process/],
+    [strangeHello(clusterId, (to % 3) + 1, 7), PEER_CLOSE.wrongNode, /seeks node 7/],
+    [strangeHello(clusterId, (to % 3) + 1, to, 0), PEER_CLOSE.staleIncarnation, /incarnation 0/],
+  ];
+  for (const [index, port] of peerPorts.entries()) {
+    for (const [message, code, reason] of firstOf(index + 1)) {
+      const connection = await RawConnection.toPeerPort(port);
+      connection.send(message);
+      expect(await connection.closed).toEqual({ code, reason: expect.stringMatching(reason) });
+    }
+  }
+
+  function strangeHello(id: string, from: number, to: number, incarnation = 1): Uint8Array {
+    const identity = { nodeId: from, clusterId: id, incarnation, advertise: "ws://x:1" };
+    return encodeHello(identity, to);
+  }
+});
+
+test("garbage of many sizes is turned away", async () => {
+  const [port = 0] = peerPorts;
+  for (const size of [1, 2, 5, 6, 39, 40, 41, 125, 126, 2_048, 2_049, 65_536, 5 << 20]) {
+    const connection = await RawConnection.toPeerPort(port);
+    connection.send(randomBytes(size));
+    const { code, reason } = await connection.closed;
+    expect([size, code]).toEqual([size, PEER_CLOSE.badFrame]);
+    expect(reason).toContain("no peer hello");
+  }
+  const connection = await RawConnection.toPeerPort(port);
+  connection.send(Buffer.alloc(PEER_FRAME_BYTES_MAX + 1));
+  expect(await connection.closed).toMatchObject({ code: 1009 });
+});
+
+test("whoever poses as a member and talks nonsense loses the link, and the member gets it back", async () => {
+  const leader = await cluster.leader();
+  const followers = cluster.nodes.filter(({ id }) => id !== leader.id);
+  const [first, second] = followers;
+  if (first === undefined || second === undefined) throw new Error("two followers are needed");
+  const nonsense: readonly Uint8Array[] = [
+    randomBytes(3),
+    randomBytes(64),
+    randomBytes(100_000),
+    Buffer.alloc(1_000_000),
+    // A known kind with a length that the frame does not have.
+    Buffer.from("050100000000ffffffff", "hex"),
+  ];
+  for (const frame of nonsense) {
+    // To the leader as a follower, and to one follower as the other.
+    for (const [from, to] of [
+      [first.id, leader.id],
+      [second.id, first.id],
+    ] as const) {
+      const connection = await RawConnection.toPeerPort(peerPorts[to - 1] ?? 0);
+      connection.send(helloOf(from, to));
+      await connection.answered();
+      connection.send(frame);
+      const { code, reason } = await connection.closed;
+      expect(code).toBe(PEER_CLOSE.badFrame);
+      expect(reason).not.toBe("");
+    }
+  }
+});
+
+test("clients, browsers and strangers to HTTP are told where they are", async () => {
+  const [port = 0] = peerPorts;
+  const url = `ws://127.0.0.1:${port}`;
+  expect(await refusedUpgrade(`${url}/v1`, ["holdfast.v1"])).toBe("404 peers connect to /peer");
+  const page = await fetch(`http://127.0.0.1:${port}/`);
+  expect([page.status, await page.text()]).toEqual([404, expect.stringMatching(/other nodes/)]);
+  expect(await sayOverTcp(port, "\x16\x03\x01 TLS?\r\n\r\n")).toMatch(/^HTTP\/1\.1 400 /);
+  for (const size of [1, 1_000, 1_000_000]) {
+    expect(await sayOverTcp(port, randomBytes(size))).toMatch(/^(HTTP\/1\.1 4|$)/);
+  }
+});

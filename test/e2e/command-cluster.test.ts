@@ -1,0 +1,227 @@
+/**
+ * `holdfast cluster` as people start and stop it: what it says, what it keeps, and that it leaves
+ * nothing running, whichever way it ends.
+ */
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type RunningCli, runCli, startCli } from "./cluster-process.js";
+import { endAllStarted } from "./end-with-test.js";
+import { freePorts } from "./free-ports.js";
+import { startHolder } from "./holder-process.js";
+import { gone, isRunning, until } from "./process-life.js";
+
+interface Ready {
+  readonly endpoints: readonly string[];
+  readonly leader: number;
+  readonly nodes: readonly { id: number; pid: number; endpoint: string; log: string }[];
+}
+
+interface Started {
+  readonly cluster: RunningCli;
+  readonly ready: Ready;
+  readonly pids: readonly number[];
+}
+
+let directory = "";
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "holdfast-cluster-"));
+});
+/** Nodes, which only a failure of what is tested here would leave running. */
+const nodes: number[] = [];
+afterAll(async () => {
+  endAllStarted();
+  for (const pid of nodes.filter(isRunning)) process.kill(pid, "SIGKILL");
+  await rm(directory, { recursive: true, force: true });
+});
+
+function startLocal(data: string, ...flags: readonly string[]): RunningCli {
+  const ports = ["--port=0", "--peer-port=0"];
+  return startCli(["cluster", `--data=${data}`, ...ports, ...flags], { ownGroup: true });
+}
+
+/** Starts a cluster and waits for the line that says it is ready. */
+async function startReady(data: string, ...flags: readonly string[]): Promise<Started> {
+  const cluster = startLocal(data, "--json", ...flags);
+  await cluster.printed("\n");
+  const ready = JSON.parse(cluster.stdout) as Ready;
+  const pids = ready.nodes.map(({ pid }) => pid);
+  nodes.push(...pids);
+  return { cluster, ready, pids };
+}
+
+/** What Ctrl-C does: the signal goes to the whole foreground group. */
+async function interrupt({ cluster, pids }: Pick<Started, "cluster" | "pids">): Promise<void> {
+  process.kill(-cluster.pid, "SIGINT");
+  expect(await cluster.result).toMatchObject({ code: 0, signal: null });
+  // At once: it waits for its nodes.
+  expect(pids.filter(isRunning)).toEqual([]);
+}
+
+/** A start that must fail: one line, a code, and nothing that runs. */
+async function expectRefused(args: readonly string[], reason: RegExp, code = 1): Promise<void> {
+  const refused = await runCli(["cluster", ...args]);
+  expect([refused.code, refused.stdout]).toEqual([code, ""]);
+  expect(refused.stderr).toMatch(/^holdfast: [^\n]+\n$/);
+  expect(refused.stderr).toMatch(reason);
+}
+
+test("a lock outlives Ctrl-C and the next start, on other client ports", async () => {
+  const data = join(directory, "kept");
+  const first = await startReady(data);
+  expect(first.ready).toEqual({
+    endpoints: first.ready.nodes.map(({ endpoint }) => endpoint),
+    leader: expect.any(Number),
+    nodes: [1, 2, 3].map((id) => ({
+      id,
+      pid: expect.any(Number),
+      endpoint: expect.stringMatching(/^ws:\/\/127\.0\.0\.1:\d+$/),
+      log: join(data, `n${id}.log`),
+    })),
+  });
+  expect(new Set(first.pids).size).toBe(3);
+  expect(first.pids.every(isRunning)).toBe(true);
+  await using holder = await startHolder(first.ready.endpoints, "kept/lock", 600_000);
+  // So that nobody gives it back.
+  await holder.kill("SIGKILL");
+  await interrupt(first);
+  // Stopped in order, not killed.
+  for (const { log } of first.ready.nodes) {
+    expect(await readFile(log, "utf8")).not.toContain("holdfast: ");
+  }
+
+  const second = await startReady(data);
+  expect(second.ready.nodes.map(({ id }) => id)).toEqual([1, 2, 3]);
+  const endpoints = `--endpoints=${second.ready.endpoints.join(",")}`;
+  const inspected = await runCli(["inspect", "kept/lock", "--json", endpoints]);
+  expect(inspected.code).toBe(0);
+  expect(JSON.parse(inspected.stdout)).toMatchObject({ holds: [{ token: holder.token }] });
+  const refused = await runCli(["run", endpoints, "-n", "kept/lock", "--", "true"]);
+  expect(refused.code).toBe(3);
+  await interrupt(second);
+});
+
+test("people are told where it runs, which node leads and how to take a lock", async () => {
+  const cluster = startLocal(join(directory, "people"), "--nodes=1");
+  await cluster.printed("Ctrl-C stops it.\n");
+  const { stdout } = cluster;
+  expect(stdout).toMatch(/^Holdfast runs: one node, data in /);
+  const [, endpoint, pid] = /^ {2}node 1 {2}(ws:\S+) {2}pid (\d+) {2}leader$/m.exec(stdout) ?? [];
+  expect(stdout).toContain(`export HOLDFAST_ENDPOINTS=${endpoint}\n`);
+  const ran = await runCli(["run", "demo", "-c", "echo $HOLDFAST_TOKEN"], {
+    env: { HOLDFAST_ENDPOINTS: endpoint ?? "" },
+  });
+  expect(Number(ran.stdout)).toBeGreaterThan(0);
+  await interrupt({ cluster, pids: [Number(pid)] });
+  expect(cluster.stderr).toBe("holdfast: stopping\n");
+});
+
+test("what is in the way of a start is said in one line, and what runs already is not disturbed", async () => {
+  const data = join(directory, "first");
+  const running = await startReady(data, "--nodes=1");
+  const port = Number(new URL(running.ready.endpoints[0] ?? "").port);
+  const note = JSON.parse(await readFile(join(data, "cluster.json"), "utf8"));
+  const [peerPort] = note.peerPorts as [number];
+  const elsewhere = `--data=${join(directory, "elsewhere")}`;
+  const one = "--nodes=1";
+  const [free, otherPeer] = await freePorts(2);
+
+  await expectRefused(
+    [elsewhere, one, `--port=${port}`, `--peer-port=${otherPeer}`],
+    new RegExp(`port ${port} of node 1 is taken: .*pid ${running.pids[0]}.*already started`),
+  );
+  await expectRefused(
+    [elsewhere, one, `--port=${free}`, `--peer-port=${peerPort}`],
+    new RegExp(`port ${peerPort} of node 1 is taken`),
+  );
+  // A second start on the same data, as it was typed the first time, and with other ports.
+  await expectRefused([`--data=${data}`, `--port=${port}`], /already started/);
+  await expectRefused([`--data=${data}`, "--port=0"], new RegExp(`port ${peerPort} .* is taken`));
+  await expectRefused([`--data=${data}`, "--nodes=3"], /belongs to a cluster of 1/, 2);
+  const twice = `--peer-port=${free}`;
+  await expectRefused([elsewhere, one, `--port=${free}`, twice], /both a client port and a/, 2);
+
+  // One node by hand on the data of a running one.
+  const second = await runCli([
+    "server",
+    "--id=1",
+    `--data=${join(data, "n1")}`,
+    `--initial-cluster=1=127.0.0.1:${peerPort}`,
+    `--peer-listen=127.0.0.1:${otherPeer}`,
+    `--listen=127.0.0.1:${free}`,
+  ]);
+  expect([second.code, second.stdout]).toEqual([1, ""]);
+  expect(second.stderr.split("\n").filter((line) => line.startsWith("holdfast: "))).toHaveLength(1);
+  expect(second.stderr).toMatch(/\bn1\b.*(in use|another)/);
+
+  const endpoints = `--endpoints=${running.ready.endpoints}`;
+  expect((await runCli(["run", endpoints, "-n", "still", "--", "true"])).code).toBe(0);
+  await interrupt(running);
+});
+
+test("a directory that cannot be used is said in one line, and no node is left running", async () => {
+  const file = join(directory, "file");
+  await writeFile(file, "");
+  const free = ["--port=0", "--peer-port=0"];
+  await expectRefused([`--data=${file}`, ...free], /file cannot be used: /);
+  await expectRefused([`--data=${join(file, "below")}`, ...free], /below cannot be used: /);
+  if (process.platform === "linux") {
+    await expectRefused(["--data=/proc/no/such", ...free], /cannot be used: it does not exist/);
+  }
+  const damaged = join(directory, "damaged");
+  await mkdir(damaged);
+  await writeFile(join(damaged, "cluster.json"), "{");
+  await expectRefused([`--data=${damaged}`, ...free], /cluster\.json is damaged/);
+
+  // Here only one of three nodes cannot start: the others have to be stopped again.
+  const partly = join(directory, "partly");
+  await mkdir(partly);
+  await writeFile(join(partly, "n2"), "");
+  const ports = await freePorts(6);
+  const peerPorts = ports.slice(3);
+  await writeFile(join(partly, "cluster.json"), JSON.stringify({ peerPorts }));
+  await expectRefused(
+    [`--data=${partly}`, "--port=0"],
+    /node 2 did not start: .*n2: it is not a dir/,
+  );
+  // Free again: whoever listened on them is gone.
+  await rm(join(partly, "n2"));
+  const started = await startReady(partly);
+  await interrupt(started);
+});
+
+test("the nodes end with the process that started them, also when that is killed", async () => {
+  const started = await startReady(join(directory, "orphans"));
+  started.cluster.child.kill("SIGKILL");
+  expect(await started.cluster.result).toMatchObject({ signal: "SIGKILL" });
+  await gone(started.pids);
+});
+
+test("a node that dies is reported, and with --restart started again", async () => {
+  const { cluster, ready, pids } = await startReady(join(directory, "again"), "--restart");
+  const [first = 0] = pids;
+  process.kill(first, "SIGKILL");
+  await cluster.noted(`holdfast: node 1 (pid ${first}) ended by SIGKILL`);
+  await cluster.noted("holdfast: node 1 runs again as pid ");
+  const again = Number(/runs again as pid (\d+)/.exec(cluster.stderr)?.[1]);
+  const endpoints = `--endpoints=${ready.endpoints.join(",")}`;
+  await until("node 1 to answer", async () => {
+    const { stdout } = await runCli(["status", "--json", endpoints]);
+    const { nodes } = JSON.parse(stdout) as { nodes: { id: number; pid: number | null }[] };
+    return nodes.some(({ id, pid }) => id === 1 && pid === again);
+  });
+  await interrupt({ cluster, pids: [...pids, again] });
+});
+
+test("interrupted before it is ready, it ends with the signal's code and leaves no node", async () => {
+  const data = join(directory, "early");
+  const cluster = startLocal(data);
+  // Made as the nodes are started; they need a while to start and to agree.
+  await until("the nodes to be started", () => existsSync(join(data, "n3.log")));
+  process.kill(-cluster.pid, "SIGINT");
+  expect(await cluster.result).toMatchObject({ code: 130, signal: null, stdout: "" });
+  // Their peer ports are free: a start on the same data succeeds.
+  await interrupt(await startReady(data));
+});
