@@ -9,6 +9,8 @@ import { parseDuration } from "./durations.js";
 import { EXIT } from "./exit-codes.js";
 import { Failure } from "./failure.js";
 
+const CONNECT_TIMEOUT_MS_DEFAULT = 10_000;
+const CONNECT_TIMEOUT_MS_MAX = 3_600_000;
 const ENDPOINTS_VARIABLE = "HOLDFAST_ENDPOINTS";
 
 /** `--endpoints`, before or after the name of the command. */
@@ -18,6 +20,24 @@ export function endpointsOption(): Option {
     `nodes to connect to, separated by commas (env: ${ENDPOINTS_VARIABLE}, ` +
       "default: ws://127.0.0.1:7411 to :7413)",
   ).argParser(explained(parseEndpoints));
+}
+
+/** `--connect-timeout`, of the commands that open a session. */
+export function connectTimeoutOption(): Option {
+  return new Option("--connect-timeout <duration>", "how long to look for a node that serves")
+    .argParser(connectTimeoutArgument)
+    .default(CONNECT_TIMEOUT_MS_DEFAULT, "10s");
+}
+
+/** Where a command connects to, and how long it tries: `connect` takes it as it is. */
+export interface ClusterAccess {
+  readonly endpoints: readonly string[];
+  readonly connectTimeoutMs: number;
+}
+
+export function clusterAccessFor(command: Command): ClusterAccess {
+  const { connectTimeout } = command.opts<{ connectTimeout: number }>();
+  return { endpoints: endpointsFor(command), connectTimeoutMs: connectTimeout };
 }
 
 export function jsonOption(description: string): Option {
@@ -57,6 +77,14 @@ export function durationArgument(text: string): number {
   const milliseconds = parseDuration(text);
   if (milliseconds === undefined) {
     throw new InvalidArgumentError("A duration needs a unit: 250ms, 5s, 1.5m, 1h.");
+  }
+  return milliseconds;
+}
+
+function connectTimeoutArgument(text: string): number {
+  const milliseconds = Math.ceil(durationArgument(text));
+  if (milliseconds < 1 || milliseconds > CONNECT_TIMEOUT_MS_MAX) {
+    throw new InvalidArgumentError("A duration from 1ms to 1h is needed.");
   }
   return milliseconds;
 }

@@ -3,14 +3,15 @@
  * from other people's programs made safe for a terminal.
  */
 import type { Client } from "../src/index.js";
+import type { ClusterAccess } from "./command-options.js";
 
 /** Runs `ask` with a client and closes it, whatever happens. */
 export async function withClient<T>(
-  endpoints: readonly string[],
+  access: ClusterAccess,
   ask: (client: Client) => Promise<T>,
 ): Promise<T> {
   const { connect } = await import("../src/index.js");
-  const client = await connect({ endpoints });
+  const client = await connect(access);
   try {
     return await ask(client);
   } finally {

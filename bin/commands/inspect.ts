@@ -4,7 +4,13 @@
  */
 import type { Command } from "commander";
 import type { KeyView } from "../../src/index.js";
-import { endpointsFor, endpointsOption, examplesText, jsonOption } from "../command-options.js";
+import {
+  clusterAccessFor,
+  connectTimeoutOption,
+  endpointsOption,
+  examplesText,
+  jsonOption,
+} from "../command-options.js";
 import { formatDuration } from "../durations.js";
 import { EXIT } from "../exit-codes.js";
 import { printable, withClient } from "../reading.js";
@@ -45,10 +51,11 @@ export function defineInspect(command: Command, finish: (exitCode: number) => vo
     .argument("<key>", "name of the lock")
     .addOption(jsonOption("print one JSON document"))
     .addOption(endpointsOption())
+    .addOption(connectTimeoutOption())
     .addHelpText("after", NOTES)
     .action(async (key: string) => {
       const { json } = command.opts<{ json?: boolean }>();
-      const view = await withClient(endpointsFor(command), (client) => client.inspect(key));
+      const view = await withClient(clusterAccessFor(command), (client) => client.inspect(key));
       if (json === true) print(JSON.stringify(view));
       else for (const line of viewLines(view)) print(line);
       finish(EXIT.done);

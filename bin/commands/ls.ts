@@ -5,7 +5,13 @@
  */
 import type { Command } from "commander";
 import type { KeyView } from "../../src/index.js";
-import { endpointsFor, endpointsOption, examplesText, jsonOption } from "../command-options.js";
+import {
+  clusterAccessFor,
+  connectTimeoutOption,
+  endpointsOption,
+  examplesText,
+  jsonOption,
+} from "../command-options.js";
 import { formatDuration } from "../durations.js";
 import { EXIT } from "../exit-codes.js";
 import { printable, withClient } from "../reading.js";
@@ -32,9 +38,10 @@ export function defineLs(command: Command, finish: (exitCode: number) => void): 
     .argument("[prefix]", "only names that begin with this", "")
     .addOption(jsonOption("print one JSON object a line"))
     .addOption(endpointsOption())
+    .addOption(connectTimeoutOption())
     .action(async (prefix: string) => {
       const { json } = command.opts<{ json?: boolean }>();
-      await withClient(endpointsFor(command), async (client) => {
+      await withClient(clusterAccessFor(command), async (client) => {
         if (json === true) await printObjects(client.query(prefix));
         else await printTable(client.query(prefix));
       });

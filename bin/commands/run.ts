@@ -7,8 +7,10 @@ import { hostname } from "node:os";
 import { type Command, Option } from "commander";
 import type { Client, Lock } from "../../src/index.js";
 import {
+  type ClusterAccess,
+  clusterAccessFor,
+  connectTimeoutOption,
   durationArgument,
-  endpointsFor,
   endpointsOption,
   examplesText,
   wholeNumberArgument,
@@ -91,21 +93,22 @@ export function defineRun(command: Command, finish: (exitCode: number) => void):
     .option("-q, --quiet", "say nothing that the exit code says as well")
     .option("-c, --command [line]", "run a line with /bin/sh")
     .addOption(endpointsOption())
+    .addOption(connectTimeoutOption())
     .addHelpText("after", NOTES)
     .action(async (operands: readonly string[]) => {
       const plan = planRun(operands, command.opts<RunFlags>(), process.argv.slice(2));
-      finish(await run(plan, endpointsFor(command)));
+      finish(await run(plan, clusterAccessFor(command)));
     });
 }
 
-async function run(plan: RunPlan, endpoints: readonly string[]): Promise<number> {
+async function run(plan: RunPlan, access: ClusterAccess): Promise<number> {
   const sharesTerminal = process.stdin.isTTY === true;
   const signals = new SignalRelay(sharesTerminal);
   try {
     const { connect } = await import("../../src/index.js");
     const [client, prefix] = await Promise.all([
       connect({
-        endpoints,
+        ...access,
         ttlMs: plan.ttlMs,
         name: `${hostname()} run ${process.pid}`,
         signal: signals.waiting,
