@@ -11,6 +11,7 @@ import {
   RECALL_STATE,
   type Recalled,
   type Reply,
+  type Result,
   type SessionMessage,
   STATUS,
 } from "../protocol/index.js";
@@ -80,13 +81,16 @@ export class Answers {
       if (call instanceof AcquireCall) this.#locks.waits.onQueued(call);
       return;
     }
-    // The table keeps a grant until it knows that it was read.
-    if (result.status === STATUS.granted) window.acknowledge(sequence);
+    if (call instanceof AcquireCall && isKeptUntilRead(call, result)) {
+      window.acknowledge(sequence);
+    }
     call.onResult(result);
   }
 
   #onOutcome(outcome: Outcome): void {
     const { sequence, result } = outcome;
+    // No correct node calls this an end; whatever waits goes on waiting.
+    if (result.status === STATUS.queued) return;
     const { window } = this.#outgoing;
     let call: Call | undefined = this.#locks.waits.take(sequence);
     if (call === undefined) {
@@ -120,6 +124,14 @@ export class Answers {
       if (!held) this.#locks.holds.loseOne(token, lossReasonOf(reason));
     }
   }
+}
+
+/**
+ * The table keeps a grant, and every end of a wait, until it knows that it was read. Of a request
+ * that was sent again the answer may be the end of a wait whose `queued` was lost.
+ */
+function isKeptUntilRead(call: AcquireCall, result: Result): boolean {
+  return result.status === STATUS.granted || call.copies > 1;
 }
 
 function isRefusal(status: number): boolean {

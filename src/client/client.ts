@@ -4,7 +4,13 @@
  */
 import { type KeysView, type KeyView, OP } from "../protocol/index.js";
 import { type HeldLock, holdWhile, type LockCallback } from "./held-lock.js";
-import { requireKey, requirePrefix, requireSignal, resolveAcquire } from "./options.js";
+import {
+  requireKey,
+  requireObject,
+  requirePrefix,
+  requireSignal,
+  resolveAcquire,
+} from "./options.js";
 import type { Session } from "./session.js";
 import type { AcquireOptions, Client, Lock, TryAcquireOptions } from "./types.js";
 
@@ -49,12 +55,14 @@ export class HoldfastClient implements Client {
 
   async inspect(key: string, options: { signal?: AbortSignal } = {}): Promise<KeyView> {
     requireKey(key);
+    requireObject(options, "options");
     requireSignal(options.signal);
     return (await this.#session.ask({ op: OP.inspect, key }, options.signal)) as KeyView;
   }
 
   query(prefix = "", options: { signal?: AbortSignal } = {}): AsyncIterable<KeyView> {
     requirePrefix(prefix);
+    requireObject(options, "options");
     requireSignal(options.signal);
     return this.#pages(prefix, options.signal);
   }

@@ -10,6 +10,9 @@ import { assert } from "../assert.js";
 import { ACKNOWLEDGED_MAX, IN_FLIGHT_MAX } from "../protocol/index.js";
 import { type Call, NOTHING_ACKNOWLEDGED } from "./call.js";
 
+/** A queue shorter than this is not searched for what nobody wants any more. */
+const COMPACT_LENGTH_MIN = 1_024;
+
 const SLOT_MASK = IN_FLIGHT_MAX - 1;
 assert((IN_FLIGHT_MAX & SLOT_MASK) === 0, () => `${IN_FLIGHT_MAX} slots are no power of two`);
 
@@ -19,6 +22,8 @@ export class CommandWindow {
   /** Not transmitted yet; `#queue[#queueHead]` is next. */
   #queue: Call[] = [];
   #queueHead = 0;
+  /** At this length of `#queue` it is freed of what nobody wants any more. */
+  #compactAtLength = COMPACT_LENGTH_MIN;
   #mark = 1;
   #nextSequence = 1;
   #unanswered = 0;
@@ -45,6 +50,8 @@ export class CommandWindow {
   }
 
   enqueue(call: Call): void {
+    // While there is no connection nothing is taken out, and callers may come and go for hours.
+    if (this.#queue.length >= this.#compactAtLength) this.#compact();
     this.#queue.push(call);
   }
 
@@ -60,7 +67,10 @@ export class CommandWindow {
       if (this.#queueHead === this.#queue.length) {
         this.#queue = [];
         this.#queueHead = 0;
-      } else if (this.#queueHead >= 1_024 && this.#queueHead * 2 >= this.#queue.length) {
+      } else if (
+        this.#queueHead >= COMPACT_LENGTH_MIN &&
+        this.#queueHead * 2 >= this.#queue.length
+      ) {
         this.#queue = this.#queue.slice(this.#queueHead);
         this.#queueHead = 0;
       }
@@ -72,6 +82,12 @@ export class CommandWindow {
       return call;
     }
     return undefined;
+  }
+
+  #compact(): void {
+    this.#queue = this.#queue.slice(this.#queueHead).filter((call) => !call.isUnwanted);
+    this.#queueHead = 0;
+    this.#compactAtLength = Math.max(COMPACT_LENGTH_MIN, 2 * this.#queue.length);
   }
 
   /** The unanswered call of this sequence. */

@@ -28,7 +28,7 @@ const MOVE_CODES: ReadonlySet<number> = new Set([1001, 1012, 1013]);
 export interface ConnectionEvents {
   /** Why this node must not be used, or `undefined`. Asked before any other event of it. */
   objection(hello: Hello): string | undefined;
-  onReady(): void;
+  onReady(hello: Hello): void;
   /** Whatever came behind `hello`, one call a frame. */
   onMessages(messages: readonly ServerMessage[], from: number): void;
   /** The connection that was ready is gone; a search is under way. */
@@ -61,16 +61,18 @@ export class Connection {
   #tried = new Set<string>();
   #fallbacks: string[] = [];
   #acceptsAny = false;
-  /** Searches begun since a node served. */
+  /** Searches begun since a node served for a while. */
   #searches = 0;
+  /** When the node behind the connection began to serve; `Infinity` while it does not. */
+  #servedSinceMs = Number.POSITIVE_INFINITY;
   #refusals = 0;
   #refusedAtMs = Number.NEGATIVE_INFINITY;
   /** Frames of the node must stay below this. */
   frameBytesMax = 0;
   /** When `onAlarm` has something to do. */
   dueMs = Number.POSITIVE_INFINITY;
-  /** Why the last attempt failed, for the error of whoever gives up. */
-  lastFailure = "no endpoint was tried";
+  /** Why nothing is served for the moment, for the error of whoever gives up. */
+  lastFailure = "";
 
   constructor(
     platform: Platform,
@@ -106,9 +108,11 @@ export class Connection {
     this.#link?.transport?.send(frame);
   }
 
-  /** The node behind the connection served: the next search begins without a pause. */
+  /** The node behind the connection serves. */
   served(): void {
-    this.#searches = 0;
+    this.#servedSinceMs = this.#nowMs();
+    // Should it fall silent now, whatever failed before it served is not the reason.
+    if (this.#link !== undefined) this.#note(this.#link, "does not answer");
   }
 
   /** Leaves this node for another one. */
@@ -160,6 +164,7 @@ export class Connection {
     this.#tried.add(url);
     const link: Link = { url, transport: undefined, isReady: false };
     this.#link = link;
+    if (this.lastFailure === "") this.#note(link, "does not answer");
     this.dueMs = this.#nowMs() + this.#handshakeTimeoutMs;
     link.transport = this.#platform.open(socketUrl(url), {
       onOpen: () => undefined,
@@ -209,8 +214,6 @@ export class Connection {
   }
 
   #onHello(link: Link, hello: Hello): void {
-    this.#endpoints.identify(link.url, hello.nodeId);
-    this.#endpoints.learn(hello.endpoints, hello.leaderId);
     const objection =
       hello.version === PROTOCOL_VERSION
         ? this.#events.objection(hello)
@@ -220,12 +223,16 @@ export class Connection {
       this.#failed(link, objection);
       return;
     }
+    // Not before: nodes of another cluster have the same ids.
+    this.#endpoints.identify(link.url, hello.nodeId);
+    this.#endpoints.learn(hello.endpoints, hello.leaderId);
     const better = this.#acceptsAny ? undefined : this.#betterThan(link, hello);
     if (better === undefined) {
       link.isReady = true;
       this.dueMs = Number.POSITIVE_INFINITY;
       this.frameBytesMax = hello.frameBytesMax;
-      this.#events.onReady();
+      this.#note(link, hello.leaderId === 0 ? "knows of no leader" : "does not answer");
+      this.#events.onReady(hello);
       return;
     }
     this.#drop(CLOSE.normal, "");
@@ -238,7 +245,7 @@ export class Connection {
   #betterThan(link: Link, hello: Hello): string | undefined {
     if (hello.leaderId === hello.nodeId || !this.#endpoints.followsLeader) return undefined;
     if (hello.leaderId === 0) {
-      this.lastFailure = `${link.url}: knows of no leader`;
+      this.#note(link, "knows of no leader");
       return "";
     }
     const urls = this.#endpoints.urlsOf(hello.leaderId);
@@ -272,20 +279,28 @@ export class Connection {
 
   /** An attempt of this search came to nothing. */
   #failed(link: Link, why: string): void {
-    this.lastFailure = `${link.url}: ${why}`;
+    this.#note(link, why);
     this.#endpoints.failed(link.url, this.#nowMs());
     if (!this.#isStopped) this.#dialNext();
   }
 
   /** A connection that was ready is gone. */
   #lost(link: Link, why: string, isInvited: boolean): void {
-    this.lastFailure = `${link.url}: ${why}`;
-    this.#endpoints.failed(link.url, this.#nowMs());
+    const nowMs = this.#nowMs();
+    this.#note(link, why);
+    this.#endpoints.failed(link.url, nowMs);
+    // One that serves and sends away in the same breath is no reason to hurry.
+    if (nowMs - this.#servedSinceMs >= PAUSE_MS_MAX) this.#searches = 0;
+    this.#servedSinceMs = Number.POSITIVE_INFINITY;
     if (link.isReady) this.#events.onLost();
     if (this.#isStopped) return;
     // Invited by the node, or the first time: others surely serve. Else it may go round in circles.
     if (isInvited && this.#searches <= 1) this.#search();
     else this.#pause();
+  }
+
+  #note(link: Link, why: string): void {
+    this.lastFailure = `${link.url}: ${why}`;
   }
 
   #pause(): void {

@@ -27,6 +27,10 @@ export function normalizeEndpoint(endpoint: string): string {
   if (url.protocol !== "ws:" && url.protocol !== "wss:") {
     throw new TypeError(`endpoint ${JSON.stringify(endpoint)} must begin with ws:// or wss://`);
   }
+  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
+    // Not repeated in the message: there may be a secret in it.
+    throw new TypeError(`endpoint at ${url.host} must be nothing but ws://host:port and a path`);
+  }
   const path = url.pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
   return `${url.protocol}//${url.host}${path}`;
 }

@@ -44,12 +44,9 @@ export class HeldLock implements Lock, ReleaseWaiter {
   }
 
   get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      // The lease may be over without any timer having run.
-      if (this.#state === "held") this.#host.checkLease();
-      if (this.#state !== "held" && !this.#controller.signal.aborted) this.#abort();
-    }
+    this.#controller ??= new AbortController();
+    // The lease may be over without any timer having run.
+    if (!this.isHeld && !this.#controller.signal.aborted) this.#abort();
     return this.#controller.signal;
   }
 

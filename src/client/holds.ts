@@ -66,6 +66,7 @@ export class Holds {
   }
 
   loseOne(token: number, reason: LossReason): void {
+    this.#handOutLost(token);
     const lock = this.#locks.get(token);
     this.#locks.delete(token);
     lock?.lose(reason);
@@ -91,6 +92,14 @@ export class Holds {
     const aside = this.#aside;
     this.#aside = [];
     return aside.map(({ call }) => call);
+  }
+
+  /** A grant that was kept aside, and ended meanwhile, is told like any other: as a lost lock. */
+  #handOutLost(token: number): void {
+    const grant = this.#aside.find((each) => each.token === token);
+    if (grant === undefined) return;
+    this.#aside = this.#aside.filter((each) => each !== grant);
+    if (!grant.call.isSettled) this.#handOut(grant.call, token);
   }
 
   #handOut(call: AcquireCall, token: number): void {

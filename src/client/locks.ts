@@ -63,10 +63,12 @@ export class Locks implements AcquireHost, LockHost {
 
   request(wish: AcquireWish): Promise<HeldLock | undefined> {
     const host = this.#host;
+    // First of all, since it may run listeners that close the client or abort the signal.
+    const nowMs = host.now();
     if (host.isEnding) return Promise.reject(host.endError());
     if (wish.signal?.aborted) return Promise.reject(wish.signal.reason);
     return new Promise((resolve, reject) => {
-      const call = new AcquireCall(this, wish, host.now(), host.tryTimeoutMs, resolve, reject);
+      const call = new AcquireCall(this, wish, nowMs, host.tryTimeoutMs, resolve, reject);
       this.#openAcquires += 1;
       this.waits.watch(call);
       host.submit(call);

@@ -95,22 +95,32 @@ class NodeTimer implements Timer {
 
 const EXIT_SIGNALS = ["SIGTERM", "SIGINT"] as const;
 
-/** Runs `task` on the first signal, then lets the signal do what it would have done. */
-function onExit(task: () => Promise<void>): () => void {
-  const handlers = EXIT_SIGNALS.map((name) => {
-    const handler = () => {
-      undo();
-      void task().finally(() => {
-        if (process.listenerCount(name) === 0) process.kill(process.pid, name);
-      });
-    };
-    process.on(name, handler);
-    return { name, handler };
+/** Of all clients, so that the process does not end before the last of them is done. */
+const exitTasks = new Set<() => Promise<void>>();
+
+/** Runs all tasks on the first signal, then lets the signal do what it would have done. */
+function onExitSignal(name: NodeJS.Signals): void {
+  const tasks = [...exitTasks];
+  exitTasks.clear();
+  listenForExit(false);
+  void Promise.allSettled(tasks.map((task) => task())).then(() => {
+    if (process.listenerCount(name) === 0) process.kill(process.pid, name);
   });
-  const undo = () => {
-    for (const { name, handler } of handlers) process.off(name, handler);
+}
+
+function listenForExit(listens: boolean): void {
+  for (const name of EXIT_SIGNALS) {
+    if (listens) process.on(name, onExitSignal);
+    else process.off(name, onExitSignal);
+  }
+}
+
+function onExit(task: () => Promise<void>): () => void {
+  if (exitTasks.size === 0) listenForExit(true);
+  exitTasks.add(task);
+  return () => {
+    if (exitTasks.delete(task) && exitTasks.size === 0) listenForExit(false);
   };
-  return undo;
 }
 
 export const platform: Platform = Object.freeze({

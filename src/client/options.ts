@@ -152,7 +152,7 @@ function requireText(
   if (problem !== undefined) throw new HoldfastError("INVALID_ARGUMENT", problem);
 }
 
-function requireObject(value: unknown, name: string): void {
+export function requireObject(value: unknown, name: string): void {
   if (typeof value !== "object" || value === null) {
     throw new TypeError(`${name} must be an object, not ${describe(value)}`);
   }

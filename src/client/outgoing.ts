@@ -22,6 +22,8 @@ export class Outgoing {
   #pausedUntilMs = Number.NEGATIVE_INFINITY;
   /** Refusals since the cluster last executed something. */
   #refusals = 0;
+  /** Calls in the window were refused and wait to be sent again. */
+  #hasRefused = false;
 
   constructor(send: (frame: Uint8Array) => void, random: () => number) {
     this.frame = new FrameWriter(send);
@@ -46,7 +48,7 @@ export class Outgoing {
   /** Adds what waits to the frame of this turn. */
   write(nowMs: number): void {
     if (nowMs < this.#pausedUntilMs) return;
-    if (this.#refusals > 0) this.#writeRefused(nowMs);
+    if (this.#hasRefused) this.#writeRefused(nowMs);
     for (let call = this.window.next(); call !== undefined; call = this.window.next()) {
       call.firstSentMs = nowMs;
       call.acknowledged = this.window.takeAcknowledgements();
@@ -98,6 +100,8 @@ export class Outgoing {
     if (isDefinite && isEnough && call.giveUp()) {
       this.window.remove(call);
       this.window.returnAcknowledgements(call.acknowledged);
+    } else {
+      this.#hasRefused = true;
     }
     // A refused batch refuses many calls: one pause for all of them.
     if (nowMs >= this.#pausedUntilMs) this.#pausedUntilMs = nowMs + this.nextPauseMs();
@@ -124,6 +128,7 @@ export class Outgoing {
   }
 
   #writeRefused(nowMs: number): void {
+    this.#hasRefused = false;
     for (const call of this.window.sent()) if (call.isRefused) this.#transmit(call, nowMs);
   }
 }

@@ -54,6 +54,7 @@ export class Session {
   readonly #schedule: Schedule;
   readonly #closed = new AbortController();
   #phase: "detached" | "attaching" | "attached" | "ended" = "detached";
+  /** Of the node behind the connection, or of the last one. */
   #clusterId = "";
   /** The time of the turn that is being worked on. */
   #nowMs: number;
@@ -79,7 +80,7 @@ export class Session {
       Math.min(settings.ttlMs * MOVE_PER_TTL, HANDSHAKE_TIMEOUT_MS_MAX),
       {
         objection: (hello) => this.#objection(hello),
-        onReady: () => this.#onReady(),
+        onReady: (hello) => this.#onReady(hello),
         onMessages: (messages, from) => this.#onMessages(messages, from),
         onLost: () => this.#onLost(),
         onRefused: (error) => this.#end(error),
@@ -123,14 +124,11 @@ export class Session {
   }
 
   ask(question: Question, signal: AbortSignal | undefined): Promise<unknown> {
+    // First of all, since it may run listeners that close the client or abort the signal.
+    const nowMs = this.#readClock();
     if (this.#isEnding) return Promise.reject(clientClosed());
     if (signal?.aborted) return Promise.reject(signal.reason);
-    const answer = this.#reads.ask(
-      question,
-      this.#readClock(),
-      this.#settings.connectTimeoutMs,
-      signal,
-    );
+    const answer = this.#reads.ask(question, nowMs, this.#settings.connectTimeoutMs, signal);
     this.#scheduleFlush();
     this.#settleTurn();
     return answer;
@@ -138,7 +136,13 @@ export class Session {
 
   /** Ends the session and whatever it holds; waits a bounded time for the cluster to say so. */
   close(): Promise<void> {
-    this.#closing ??= this.#close();
+    if (this.#closing === undefined) {
+      // Before anything ends: listeners of what is lost may close too, or ask for something.
+      this.#closing = new Promise((resolve) => {
+        this.#onEnded = resolve;
+      });
+      this.#beginClosing();
+    }
     return this.#closing;
   }
 
@@ -207,17 +211,19 @@ export class Session {
   // Connection events.
 
   #objection(hello: Hello): string | undefined {
-    const isOther = this.#clusterId !== "" && this.#clusterId !== hello.clusterId;
+    const isOther = this.id !== 0 && this.#clusterId !== hello.clusterId;
     if (isOther && this.#clock.read() < this.#lease.deadlineMs) {
       return `belongs to another cluster (${hello.clusterId}, not ${this.#clusterId})`;
     }
-    this.#clusterId = hello.clusterId;
     return undefined;
   }
 
-  #onReady(): void {
+  #onReady(hello: Hello): void {
     this.#outgoing.frame.begin(this.#connection.frameBytesMax);
-    this.#attach();
+    // A session exists in its own cluster only, and this one is to know nothing of its secret.
+    if (this.id !== 0 && this.#clusterId !== hello.clusterId) this.#loseSession("expired");
+    this.#clusterId = hello.clusterId;
+    this.#attachIfReady();
   }
 
   #onLost(): void {
@@ -314,19 +320,18 @@ export class Session {
     this.locks.onSessionLost(reason);
   }
 
-  #close(): Promise<void> {
-    if (this.#phase === "ended") return Promise.resolve();
+  #beginClosing(): void {
+    if (this.#phase === "ended") {
+      this.#onEnded?.();
+      return;
+    }
     const error = clientClosed();
-    return new Promise((resolve) => {
-      this.#onEnded = resolve;
-      this.#readClock();
-      this.#closingUntilMs =
-        this.#nowMs + Math.min(this.#settings.ttlMs * MOVE_PER_TTL, CLOSE_TIMEOUT_MS_MAX);
-      this.locks.onClosing(error);
-      this.#reads.rejectAll(error);
-      if (this.id === 0) this.#end(error);
-      else this.#submit(new CloseCall(() => this.#end(error)));
-    });
+    const patienceMs = Math.min(this.#settings.ttlMs * MOVE_PER_TTL, CLOSE_TIMEOUT_MS_MAX);
+    this.#closingUntilMs = this.#readClock() + patienceMs;
+    this.locks.onClosing(error);
+    this.#reads.rejectAll(error);
+    if (this.id === 0) this.#end(error);
+    else this.#submit(new CloseCall(() => this.#end(error)));
   }
 
   /** The client is of no use any more: closed, or refused by the cluster. */

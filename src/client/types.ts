@@ -4,7 +4,10 @@
 import type { EndReason, KeyView, LockMode } from "../protocol/index.js";
 
 export interface ConnectOptions {
-  /** WebSocket URLs of any nodes; the client learns the others. Default: the local cluster's. */
+  /**
+   * WebSocket URLs (`ws://host:port`, `wss://…`) of any nodes of one cluster; the client learns the
+   * others. Default: the local cluster's, `ws://127.0.0.1:7411` to `:7413`.
+   */
   endpoints?: readonly string[];
   /** Lease of the session: how long locks outlive a silent client. 1,000 – 600,000. Default 15,000. */
   ttlMs?: number;
@@ -19,7 +22,10 @@ export interface ConnectOptions {
   followLeader?: boolean;
   /** Gives up the first connection when aborted. */
   signal?: AbortSignal;
-  /** How long `connect` looks for a node that serves. Default 10,000. */
+  /**
+   * How long `connect` looks for a node that serves, and how long a try or a read waits for an
+   * answer. 1 – 2^31 − 1. Default 10,000.
+   */
   connectTimeoutMs?: number;
   /** Release everything and end the session on SIGTERM and SIGINT (Node only). Default false. */
   releaseOnExit?: boolean;
@@ -63,7 +69,8 @@ export interface Lock extends AsyncDisposable {
   readonly token: number;
   /**
    * Aborted with a `HoldfastError` `LOCK_LOST` (`details.reason` says why) before anybody else can
-   * hold the lock; by `release`, before it is sent, with an `AbortError`.
+   * hold the lock; by `release`, before it is sent, with an `AbortError`. Reading this property looks
+   * at the clock too; a signal kept in a variable is aborted only when the event loop runs.
    */
   readonly signal: AbortSignal;
   /** Checks the deadline itself, not only what timers have noticed. */
@@ -80,7 +87,10 @@ export interface Lock extends AsyncDisposable {
    * cannot be told to the cluster until then resolves as `expired`.
    */
   release(): Promise<ReleaseResult>;
-  /** Another lock under the same owner. `LOCK_LOST` unless this one is held. */
+  /**
+   * Another lock under the same owner. `LOCK_LOST` unless this one is held. Locks are not reentrant:
+   * a key that this owner holds already is waited for like any other.
+   */
   acquire(key: string, options?: AcquireOptions): Promise<Lock>;
   /** Like `client.using`, under the same owner. */
   using<T>(key: string, callback: (lock: Lock) => Promise<T> | T): Promise<T>;
@@ -105,13 +115,14 @@ export interface Client extends AsyncDisposable {
    *
    * Rejects with the reason of `signal`, or with a `HoldfastError`: `LOCK_HELD`, `LOCK_TIMEOUT`,
    * `QUEUE_FULL`, `INVALID_ARGUMENT`; `BUSY` when the cluster refused it for a whole TTL;
+   * `UNAVAILABLE` when `waitMs` is 0 and no node answered within `connectTimeoutMs`;
    * `SESSION_EXPIRED` when the session ended while it waited, and its place in the queue with it
    * (nothing is held; the next call uses a new session); `CANCELLED` when the client is closed.
    */
   acquire(key: string, options?: AcquireOptions): Promise<Lock>;
   /**
    * Like `acquire` with `waitMs: 0`, but resolves to `undefined` when another holds or waits.
-   * `UNAVAILABLE` when no node answered within `connectTimeoutMs`.
+   * `UNAVAILABLE` does not mean that it is held: no node answered within `connectTimeoutMs`.
    */
   tryAcquire(key: string, options?: TryAcquireOptions): Promise<Lock | undefined>;
   /**
@@ -124,11 +135,17 @@ export interface Client extends AsyncDisposable {
     options: AcquireOptions,
     callback: (lock: Lock) => Promise<T> | T,
   ): Promise<T>;
-  /** Who holds and who waits; linearizable. */
+  /** Who holds and who waits; linearizable. `UNAVAILABLE` without an answer in `connectTimeoutMs`. */
   inspect(key: string, options?: { signal?: AbortSignal }): Promise<KeyView>;
-  /** Every key in use whose name begins with `prefix`, in byte order; fetched page by page. */
+  /**
+   * Every key in use whose name begins with `prefix`, in byte order; fetched page by page. Each page
+   * is linearizable, all together are not one moment. `UNAVAILABLE` as with `inspect`.
+   */
   query(prefix?: string, options?: { signal?: AbortSignal }): AsyncIterable<KeyView>;
-  /** Releases everything and ends the session. Never rejects. */
+  /**
+   * Releases everything and ends the session. Never rejects. Waits for the cluster to say so for a
+   * third of the TTL, at most 3,000 ms; without an answer what was held stays so until its lease ends.
+   */
   close(): Promise<void>;
 }
 

@@ -2,11 +2,20 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { Answers } from "../../src/client/answers.js";
 import { ReleaseCall } from "../../src/client/call.js";
+import type { HeldLock } from "../../src/client/held-lock.js";
 import { Lease } from "../../src/client/lease.js";
 import { Locks } from "../../src/client/locks.js";
 import { Outgoing } from "../../src/client/outgoing.js";
 import { ERROR_NUMBERS } from "../../src/errors.js";
-import { MESSAGE, type Result, type SessionMessage, STATUS } from "../../src/protocol/index.js";
+import {
+  END_REASON,
+  MESSAGE,
+  RECALL_STATE,
+  type Result,
+  type SessionMessage,
+  STATUS,
+  WAIT_FOREVER,
+} from "../../src/protocol/index.js";
 
 const SESSION = 7;
 const RELEASED: Result = { status: STATUS.released };
@@ -15,8 +24,10 @@ let lease: Lease;
 let outgoing: Outgoing;
 let locks: Locks;
 let answers: Answers;
+let nowMs: number;
 
 beforeEach(() => {
+  nowMs = 0;
   lease = new Lease(10_000);
   outgoing = new Outgoing(
     () => undefined,
@@ -28,8 +39,8 @@ beforeEach(() => {
       isEnding: false,
       endError: () => new Error("ended"),
       tryTimeoutMs: 1_000,
-      now: () => 0,
-      turnMs: () => 0,
+      now: () => nowMs,
+      turnMs: () => nowMs,
       submit: (call) => outgoing.window.enqueue(call),
       onIdle: () => undefined,
     },
@@ -39,8 +50,8 @@ beforeEach(() => {
   answers = new Answers(outgoing, locks, lease);
 });
 
-function tell(message: SessionMessage, nowMs: number) {
-  return answers.onMessage(message, SESSION, nowMs);
+function tell(message: SessionMessage, atMs: number) {
+  return answers.onMessage(message, SESSION, atMs);
 }
 
 function reply(sequence: number, stamp: number, result: Result): SessionMessage {
@@ -112,6 +123,48 @@ describe("evidence", () => {
     expect(lease.newestMs).toBe(100);
     tell({ kind: MESSAGE.pulse, number: 3, stamp: 62 }, 350);
     expect(lease.newestMs).toBe(300);
+  });
+});
+
+/** Sends an acquire of `key` at `nowMs` as the next sequence, and says what becomes of it. */
+function sendAcquire(nowMs: number): Promise<HeldLock | undefined> {
+  const waitMs = WAIT_FOREVER;
+  const signal = undefined;
+  const wish = { key: "k", mode: "exclusive", owner: 1, waitMs, isTry: false, signal } as const;
+  const lock = locks.request(wish);
+  outgoing.write(nowMs);
+  return lock;
+}
+
+describe("a grant", () => {
+  it("that was kept aside and is told to have ended is never handed out as held", async () => {
+    const waiting = sendAcquire(100);
+    tell(reply(1, 60, { status: STATUS.queued }), 150);
+    outgoing.repeat(200, 1, [1], []);
+    const granted: Result = { status: STATUS.granted, token: 41 };
+    // As after a long pause: not even the newest evidence is of use any more.
+    const done = { sequence: 1, state: RECALL_STATE.done, stamp: 70, result: granted } as const;
+    const ended = { token: 41, held: false, reason: END_REASON.revoked } as const;
+    nowMs = 50_000;
+    tell(
+      { kind: MESSAGE.recalled, number: 1, stamp: 80, sequences: [done], tokens: [ended] },
+      nowMs,
+    );
+    answers.renew(49_000, nowMs);
+    const lock = await waiting;
+    expect(lock?.isHeld).toBe(false);
+    expect(lock?.signal.reason).toMatchObject({ details: { reason: "revoked" } });
+    expect(await lock?.release()).toEqual({ released: false, reason: "revoked" });
+  });
+
+  it("is what a wait ends by, and not another word that it is queued", async () => {
+    const waiting = sendAcquire(100);
+    const queued: Result = { status: STATUS.queued };
+    tell(reply(1, 60, queued), 150);
+    tell({ kind: MESSAGE.outcome, sequence: 1, stamp: 61, result: queued }, 160);
+    const granted: Result = { status: STATUS.granted, token: 41 };
+    tell({ kind: MESSAGE.outcome, sequence: 1, stamp: 62, result: granted }, 170);
+    expect((await waiting)?.token).toBe(41);
   });
 });
 

@@ -10,6 +10,8 @@ describe("wrong arguments", () => {
     [{ endpoints: [7411] }, /an endpoint must be a string/],
     [{ endpoints: ["localhost:7411"] }, /must begin with ws:/],
     [{ endpoints: ["nothing"] }, /is no URL like/],
+    [{ endpoints: ["ws://joe:secret@host:7411"] }, /endpoint at host:7411 must be nothing but/],
+    [{ endpoints: ["ws://host:7411/?x=1"] }, /endpoint at host:7411 must be nothing but/],
     [{ ttlMs: "15s" }, /ttlMs must be a number, not "15s"/],
     [{ ttlMs: 999 }, /ttlMs must be between 1000 and 600000, not 999/],
     [{ ttlMs: Number.NaN }, /ttlMs must be between/],
@@ -61,6 +63,9 @@ describe("wrong arguments", () => {
       const error: unknown = await client.acquire("k", options as AcquireOptions).catch((e) => e);
       expect(error instanceof TypeError || error instanceof RangeError).toBe(true);
     }
+    const noOptions = client.inspect("k", null as unknown as object);
+    await expect(noOptions).rejects.toThrow("options must be an object, not null");
+    expect(() => client.query("", 5 as unknown as object)).toThrow("must be an object");
     const noKey = client.acquire(undefined as unknown as string);
     await expect(noKey).rejects.toBeInstanceOf(TypeError);
     const noCallback = client.using("k", undefined as unknown as () => void);

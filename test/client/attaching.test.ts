@@ -65,6 +65,16 @@ describe("finding a node", () => {
     expect(server.opened.length).toBeLessThan(60);
   });
 
+  it("names the node that does not answer when time is over before it is left", async () => {
+    const { server, world } = setUp();
+    server.faults.commitMs = [60_000, 60_000];
+    const error = await failure(world, connectTo(server, { connectTimeoutMs: 300 }));
+    expect(error.message).toBe("no node serves: ws://node-1:7411: does not answer");
+    server.faults.latencyMs = [60_000, 60_000];
+    const unheard = await failure(world, connectTo(server, { connectTimeoutMs: 300 }));
+    expect(unheard.message).toMatch(/^no node serves: ws:\/\/node-\d:7411: does not answer$/);
+  });
+
   it("rejects with the reason of its signal", async () => {
     const { server, world } = setUp();
     server.faults.isLeaderless = true;
@@ -127,6 +137,24 @@ describe("losing a node", () => {
     expect(platform.connection?.nodeId).toBe(2);
   });
 
+  it("again and again, however politely it is told to go, makes it wait longer each time", async () => {
+    const { server, world } = setUp();
+    await connectTo(server, { ttlMs: 60_000 });
+    const attached = server.attached.bind(server);
+    const sendAway = () => {
+      for (const connection of server.connections) connection.close(1013, "later");
+    };
+    server.attached = (message) => {
+      attached(message);
+      world.after(0, sendAway);
+    };
+    sendAway();
+    await world.run(10_000);
+    // Pauses grow to a second.
+    expect(server.opened.length).toBeLessThan(60);
+    expect(server.opened.length).toBeGreaterThan(10);
+  });
+
   it("moves when told to, and stays when only the leader changes", async () => {
     const { server, world } = setUp();
     const { platform } = await connectTo(server);
@@ -183,5 +211,51 @@ describe("losing a node", () => {
     );
     expect(attempts.length).toBeGreaterThanOrEqual(5);
     expect(attempts).toEqual([...new Set(attempts)].sort((a, b) => a - b));
+  });
+});
+
+describe("a node of another cluster", () => {
+  it("is left at once, and what it says of its nodes is not believed", async () => {
+    const { server, world } = setUp();
+    const { client, platform } = await connectTo(server, { ttlMs: 60_000 });
+    const { session } = client;
+    const lock = await world.until(client.acquire("a"));
+    const hello = server.hello.bind(server);
+    server.hello = (nodeId) => {
+      const endpoints = [{ id: 1, endpoint: "ws://stranger:7411" }];
+      return nodeId === 2 ? { ...hello(2), clusterId: "other", endpoints } : hello(nodeId);
+    };
+    server.faults.downNodes.add(1);
+    server.leaderId = 3;
+    for (let i = 0; i < 5; i++) {
+      platform.connection?.cut();
+      await world.run(1_000);
+      expect(platform.connection?.nodeId).toBe(3);
+    }
+    expect(server.opened.slice(1)).toContain(2);
+    expect(server.opened).not.toContain(0);
+    expect([...client.endpoints].sort()).toEqual(server.endpoints);
+    expect(client.session).toBe(session);
+    expect(lock.isHeld).toBe(true);
+  });
+
+  it("is not shown a session that it cannot have, but asked for another when the lease is over", async () => {
+    const { server, world } = setUp();
+    const { client, platform } = await connectTo(server, { ttlMs: 2_000 });
+    const other = await connectTo(server, { ttlMs: 60_000 });
+    const { session } = client;
+    await world.until(other.client.acquire("k"));
+    const waiting = failure(world, client.acquire("k"));
+    await world.run(50);
+    for (const { id } of server.nodes) server.faults.downNodes.add(id);
+    platform.connection?.cut();
+    await world.run(2_500);
+    // As after a restore from a backup.
+    server.clusterId = "restored";
+    server.faults.downNodes.clear();
+    expect(await waiting).toMatchObject({ code: "SESSION_EXPIRED" });
+    expect((await world.until(client.acquire("a"))).isHeld).toBe(true);
+    expect(client.session).not.toBe(session);
+    expect(server.applied.filter(({ op }) => op === OP.resume)).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { OP } from "../../src/protocol/index.js";
 import { EMPTY, failure, setUp } from "./set-up.js";
 import { connectTo } from "./simulated-client.js";
 
@@ -51,6 +52,22 @@ describe("close", () => {
     const beganMs = world.nowMs;
     await world.until(two.client.close());
     expect(world.nowMs - beganMs).toBeLessThanOrEqual(3_001);
+  });
+
+  it("is one end for all who ask for it, a listener of what it ends among them", async () => {
+    const { world, server } = setUp();
+    const { client } = await connectTo(server);
+    const lock = await world.until(client.acquire("a"));
+    const fromWithin: Promise<unknown>[] = [];
+    lock.signal.addEventListener("abort", () => {
+      fromWithin.push(client.close(), failure(world, client.acquire("b")));
+    });
+    const closing = client.close();
+    expect(fromWithin[0]).toBe(closing);
+    await world.until(closing, 5_000);
+    expect(await fromWithin[1]).toMatchObject({ code: "CANCELLED" });
+    expect(server.table.counts()).toEqual(EMPTY);
+    expect(server.applied.filter(({ op }) => op === OP.close)).toHaveLength(1);
   });
 
   it("works from a listener that hears of a loss", async () => {

@@ -1,8 +1,20 @@
 import { describe, expect, it } from "vitest";
+import { ReleaseCall } from "../../src/client/call.js";
+import { CommandWindow } from "../../src/client/command-window.js";
 import type { Lock } from "../../src/client/index.js";
 import { OP } from "../../src/protocol/index.js";
 import { failure, setUp } from "./set-up.js";
 import { connectTo } from "./simulated-client.js";
+
+class UnwantedCall extends ReleaseCall {
+  constructor() {
+    super(0, undefined);
+  }
+
+  override get isUnwanted(): boolean {
+    return true;
+  }
+}
 
 describe("a command", () => {
   it("is executed once, whenever the connection breaks and whatever was lost", async () => {
@@ -91,6 +103,22 @@ describe("a command", () => {
     expect(new Set(sequences).size).toBe(sequences.length);
   });
 
+  it("that was refused is sent again though an earlier one is executed meanwhile", async () => {
+    const { world, server } = setUp();
+    const { client } = await connectTo(server, { ttlMs: 60_000 });
+    server.faults.latencyMs = [1, 1];
+    server.faults.commitMs = [8, 8];
+    const first = client.acquire("a");
+    await world.run(5);
+    // The first one is on its way to the log, and there is no room for another.
+    server.faults.busy = "commands";
+    const second = client.acquire("b");
+    await world.run(2);
+    server.faults.busy = "nothing";
+    await world.until(first);
+    expect((await world.until(second, 2_000)).isHeld).toBe(true);
+  });
+
   it("that is refused for longer than a TTL fails as BUSY, and was not executed", async () => {
     const { world, server } = setUp();
     const { client } = await connectTo(server, { ttlMs: 2_000 });
@@ -102,5 +130,15 @@ describe("a command", () => {
     await world.run(5_000);
     expect(server.table.counts().holds).toBe(0);
     expect((await world.until(client.acquire("k"))).isHeld).toBe(true);
+  });
+
+  it("that nobody wants any more is not kept until the cluster is back", () => {
+    const window = new CommandWindow();
+    const wanted = new ReleaseCall(1, undefined);
+    window.enqueue(wanted);
+    for (let i = 0; i < 50_000; i++) window.enqueue(new UnwantedCall());
+    expect([...window.queued()].length).toBeLessThan(3_000);
+    expect(window.next()).toBe(wanted);
+    expect(window.next()).toBeUndefined();
   });
 });

@@ -58,6 +58,7 @@ const step = fc.oneof(
 const plan = fc.record({
   seed: fc.nat(),
   duplicates: fc.constantFrom(0, 0.3),
+  refusals: fc.constantFrom(0, 0.3),
   ttlMs: fc.constantFrom(1_000, 2_000),
   rates: fc.tuple(...Array.from({ length: CLIENTS }, () => fc.constantFrom(0.96, 1, 1.04))),
   steps: fc.array(fc.record({ atMs: fc.integer({ min: 0, max: PLAN_MS }), step }), {
@@ -87,14 +88,18 @@ class Trial {
   }
 
   async run(): Promise<void> {
-    const { ttlMs, rates, steps, duplicates } = this.#plan;
+    const { ttlMs, rates, steps, duplicates, refusals } = this.#plan;
     for (const rate of rates) this.clients.push(await connectTo(this.server, { ttlMs }, rate));
     this.server.faults.duplicates = duplicates;
+    this.server.faults.refusals = refusals;
     for (const { atMs, step } of steps) this.world.after(atMs, () => this.take(step));
     await this.world.run(PLAN_MS + 3_100);
     this.heal();
     await this.world.until(Promise.all(this.endings), 60_000);
-    await this.world.run(500);
+    await this.world.run(2 * ttlMs);
+    for (const each of this.clients) {
+      expect(this.server.owedTo(each.client.session)).toEqual([]);
+    }
     const left = this.server.table.counts();
     expect({ holds: left.holds, waiters: left.waiters }).toEqual({ holds: 0, waiters: 0 });
     await this.world.until(Promise.all(this.clients.map((each) => each.client.close())));
@@ -202,6 +207,7 @@ class Trial {
   heal(): void {
     const { faults } = this.server;
     faults.busy = "nothing";
+    faults.refusals = 0;
     faults.isLeaderless = false;
     faults.downNodes.clear();
     faults.latencyMs = [0.2, 2];

@@ -3,7 +3,7 @@ import { Lease, marginMs } from "../../src/client/lease.js";
 import { LeaseClock } from "../../src/client/lease-clock.js";
 import { HoldfastError } from "../../src/errors.js";
 import { OP } from "../../src/protocol/index.js";
-import { failure, setUp } from "./set-up.js";
+import { failure, rejection, setUp } from "./set-up.js";
 import { connectTo } from "./simulated-client.js";
 import { SimulatedPlatform } from "./simulated-platform.js";
 
@@ -87,6 +87,39 @@ describe("a lapse", () => {
     expect(lock.isHeld).toBe(false);
     expect(lock.signal.aborted).toBe(true);
     expect(() => lock.assertHeld()).toThrow(/may have expired/);
+  });
+
+  it("is seen in a signal that was looked at before", async () => {
+    const { world, server } = setUp();
+    const { client } = await connectTo(server, { ttlMs: 1_000 });
+    const lock = await world.until(client.acquire("a"));
+    expect(lock.signal.aborted).toBe(false);
+    world.nowMs += 800;
+    expect(lock.signal.aborted).toBe(true);
+    expect(lock.signal.reason).toMatchObject({ code: "LOCK_LOST" });
+  });
+
+  it("that is noticed by asking for something ends what its listeners abort or close", async () => {
+    const { world, server } = setUp();
+    const holder = await connectTo(server, { ttlMs: 60_000 });
+    await world.until(holder.client.acquire("wanted"));
+    const { client } = await connectTo(server, { ttlMs: 1_000 });
+    const first = await world.until(client.acquire("a"));
+    const controller = new AbortController();
+    first.signal.addEventListener("abort", () => controller.abort());
+    const { signal } = controller;
+    world.nowMs += 800;
+    const waiting = rejection(world, client.acquire("wanted", { signal }), 5_000);
+    expect(await waiting).toBe(signal.reason);
+
+    await world.run(500);
+    const second = await world.until(client.acquire("a"));
+    const closing: Promise<void>[] = [];
+    second.signal.addEventListener("abort", () => closing.push(client.close()));
+    world.nowMs += 800;
+    expect((await failure(world, client.inspect("a"))).code).toBe("CANCELLED");
+    await world.until(Promise.all(closing), 5_000);
+    expect(closing).toHaveLength(1);
   });
 
   it("is seen after sleep, in which the monotonic clock stood still", async () => {

@@ -21,8 +21,8 @@ async function listen(): Promise<SocketTable> {
   return table;
 }
 
-async function start(endpoint: string, what: "idle" | "hold"): Promise<ChildProcess> {
-  const child = spawn(process.execPath, ["--import", "tsx", APPLICATION, endpoint, what], {
+async function start(what: "idle" | "hold", ...endpoints: string[]): Promise<ChildProcess> {
+  const child = spawn(process.execPath, ["--import", "tsx", APPLICATION, what, ...endpoints], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   children.push(child);
@@ -51,18 +51,41 @@ it("says which endpoint refused when nothing listens", async () => {
 
 it("lets a process end that has an idle client and nothing else to do", async () => {
   const table = await listen();
-  const child = await start(table.endpoint, "idle");
+  const child = await start("idle", table.endpoint);
   const [code, signal] = await once(child, "exit");
   expect({ code, signal }).toEqual({ code: 0, signal: null });
 });
 
 it("keeps a process alive that holds a lock, and releases it on SIGTERM", async () => {
   const table = await listen();
-  const child = await start(table.endpoint, "hold");
+  const child = await start("hold", table.endpoint);
   expect(table.table.counts().holds).toBe(1);
   expect(child.exitCode).toBeNull();
   child.kill("SIGTERM");
   const [code, signal] = await once(child, "exit");
   expect({ code, signal }).toEqual({ code: null, signal: "SIGTERM" });
   expect(table.table.counts()).toEqual({ sessions: 0, keys: 0, holds: 0, waiters: 0 });
+});
+
+it("lets a process end only when the last of its clients has said goodbye", async () => {
+  const [one, two] = [await listen(), await listen()];
+  const child = await start("hold", one.endpoint, two.endpoint);
+  // The second client must resume its session first, and that takes a while.
+  two.applyDelayMs = 100;
+  two.dropConnections();
+  child.kill("SIGTERM");
+  const [code, signal] = await once(child, "exit");
+  expect({ code, signal }).toEqual({ code: null, signal: "SIGTERM" });
+  const empty = { sessions: 0, keys: 0, holds: 0, waiters: 0 };
+  expect([one.table.counts(), two.table.counts()]).toEqual([empty, empty]);
+});
+
+it("listens for the end of the process once, however many clients want to hear of it", async () => {
+  const table = await listen();
+  const before = process.listenerCount("SIGTERM");
+  const options = { endpoints: [table.endpoint], releaseOnExit: true };
+  const clients = await Promise.all(Array.from({ length: 12 }, () => connect(options)));
+  expect(process.listenerCount("SIGTERM")).toBe(before + 1);
+  await Promise.all(clients.map((client) => client.close()));
+  expect(process.listenerCount("SIGTERM")).toBe(before);
 });

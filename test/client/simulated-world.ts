@@ -84,7 +84,7 @@ export class SimulatedWorld {
       if (next === undefined || next.atMs > untilMs) {
         throw new Error(`nothing settled it by ${untilMs} ms of simulated time`);
       }
-      await this.run(next.atMs - this.nowMs);
+      await this.run(Math.max(next.atMs - this.nowMs, 0));
     }
     return promise;
   }

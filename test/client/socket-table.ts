@@ -31,6 +31,8 @@ interface Peer {
 
 export class SocketTable implements Outbox {
   readonly table = new LockTable();
+  /** From a command's arrival to its entry being applied. */
+  applyDelayMs = 0;
   readonly #server: WebSocketServer;
   readonly #peers = new Set<Peer>();
   readonly #writer = new Writer();
@@ -58,8 +60,12 @@ export class SocketTable implements Outbox {
     return `ws://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  async close(): Promise<void> {
+  dropConnections(): void {
     for (const { socket } of this.#peers) socket.terminate();
+  }
+
+  async close(): Promise<void> {
+    this.dropConnections();
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
@@ -106,7 +112,7 @@ export class SocketTable implements Outbox {
     if (command.op === OP.inspect || command.op === OP.query) return;
     if (command.op === OP.open || command.op === OP.resume) peer.nonce = command.nonce;
     this.#pending.push({ peer, command });
-    if (this.#pending.length === 1) setImmediate(() => this.#apply());
+    if (this.#pending.length === 1) setTimeout(() => this.#apply(), this.applyDelayMs);
   }
 
   #apply(): void {

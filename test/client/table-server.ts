@@ -12,6 +12,7 @@ import {
   type Attached,
   type Command,
   decodeFrame,
+  type Hello,
   MESSAGE,
   OP,
   PROTOCOL_VERSION,
@@ -36,6 +37,8 @@ export interface Faults {
   commitMs: readonly [number, number];
   /** Probability that a command is applied a second time by a later entry. */
   duplicates: number;
+  /** Probability that a node has no room for a command, though it has for the next one. */
+  refusals: number;
   /** What the node refuses that it reaches: commands with a sequence, or attaching and reads too. */
   busy: "nothing" | "commands" | "everything";
   /** Nobody leads: time stands still and nothing is applied. */
@@ -56,6 +59,7 @@ export class TableServer implements Outbox {
     latencyMs: [0.2, 2],
     commitMs: [0.5, 3],
     duplicates: 0,
+    refusals: 0,
     busy: "nothing",
     isLeaderless: false,
     downNodes: new Set(),
@@ -64,6 +68,10 @@ export class TableServer implements Outbox {
   readonly connections = new Set<ServerConnection>();
   /** Every command as it was applied, in order. */
   readonly applied: Command[] = [];
+  /** By session: sequences whose end the table keeps until it hears that it was read. */
+  readonly #owed = new Map<number, Set<number>>();
+  readonly #epochs = new Map<number, number>();
+  clusterId = CLUSTER_ID;
   /** Connections opened, by node. */
   readonly opened: number[] = [];
   #pending: Pending[] = [];
@@ -102,11 +110,11 @@ export class TableServer implements Outbox {
     return connection;
   }
 
-  hello(nodeId: number): ServerMessage {
+  hello(nodeId: number): Hello {
     return {
       kind: MESSAGE.hello,
       version: PROTOCOL_VERSION,
-      clusterId: CLUSTER_ID,
+      clusterId: this.clusterId,
       nodeId,
       leaderId: this.faults.isLeaderless ? 0 : this.leaderId,
       endpoints: this.nodes,
@@ -122,7 +130,8 @@ export class TableServer implements Outbox {
       return;
     }
     const { busy } = this.faults;
-    if (busy === "everything" || (busy === "commands" && "sequence" in command)) {
+    const isRefused = "sequence" in command && this.world.random() < this.faults.refusals;
+    if (isRefused || busy === "everything" || (busy === "commands" && "sequence" in command)) {
       this.#refuse(connection, command);
       return;
     }
@@ -134,7 +143,12 @@ export class TableServer implements Outbox {
     }
   }
 
+  owedTo(session: number): number[] {
+    return [...(this.#owed.get(session) ?? [])];
+  }
+
   toSession(session: number, epoch: number, message: SessionMessage): void {
+    this.#noteOwed(session, message);
     for (const connection of this.connections) {
       if (connection.session !== session || connection.epoch !== epoch) continue;
       connection.push(message);
@@ -142,7 +156,28 @@ export class TableServer implements Outbox {
     }
   }
 
+  #noteOwed(session: number, message: SessionMessage): void {
+    const isEnd =
+      message.kind === MESSAGE.outcome ||
+      (message.kind === MESSAGE.reply && message.result.status === STATUS.granted);
+    if (!isEnd) return;
+    let owed = this.#owed.get(session);
+    if (owed === undefined) {
+      owed = new Set();
+      this.#owed.set(session, owed);
+    }
+    owed.add(message.sequence);
+  }
+
+  /** What a client acknowledges came with earlier entries, so this may follow the whole entry. */
+  #noteRead({ session, epoch, command }: Pending, epochs: ReadonlyMap<number, number>): void {
+    if (command === undefined || !("acknowledged" in command)) return;
+    if (epoch !== epochs.get(session)) return;
+    for (const sequence of command.acknowledged) this.#owed.get(session)?.delete(sequence);
+  }
+
   attached(message: Attached): void {
+    if (message.status === STATUS.ok) this.#epochs.set(message.session, message.epoch);
     for (const connection of this.connections) {
       if (connection.awaited === `${message.nonce}/${message.attempt}`) {
         if (message.status === STATUS.ok) {
@@ -192,11 +227,13 @@ export class TableServer implements Outbox {
 
   #apply(commands: readonly Pending[]): void {
     for (const { command } of commands) if (command !== undefined) this.applied.push(command);
+    const epochs = new Map(this.#epochs);
     this.#countTime();
     this.#index += 1;
     const stamp = Math.floor(this.#clusterMs);
     const wallMs = 1_700_000_000_000 + Math.floor(this.world.nowMs);
     this.table.apply({ index: this.#index, stamp, wallMs, commands }, this);
+    for (const pending of commands) this.#noteRead(pending, epochs);
     for (const connection of this.connections) connection.flush();
   }
 

@@ -154,6 +154,27 @@ describe("waiting for a lock", () => {
     );
     expect(acknowledged).toEqual(acquired);
   });
+
+  it("is forgotten by the table also if its end is told to a repetition", async () => {
+    const { world, server } = setUp();
+    server.faults.latencyMs = [1, 1];
+    server.faults.commitMs = [1, 1];
+    const one = await connectTo(server, { ttlMs: 4_000 });
+    const two = await connectTo(server, { ttlMs: 60_000 });
+    await world.until(two.client.acquire("k"));
+    const waiting = failure(world, one.client.acquire("k", { waitMs: 300 }));
+    // The request arrives and the answer `queued` does not.
+    await world.run(2.5);
+    expect(server.table.inspect("k").waiters).toHaveLength(1);
+    for (const { id } of server.nodes) server.faults.downNodes.add(id);
+    one.platform.connection?.cut();
+    await world.run(400);
+    expect(server.table.inspect("k").waiters).toHaveLength(0);
+    server.faults.downNodes.clear();
+    expect((await waiting).code).toBe("LOCK_TIMEOUT");
+    await world.run(2_000);
+    expect(server.owedTo(one.client.session)).toEqual([]);
+  });
 });
 
 describe("an AbortSignal", () => {
