@@ -44,6 +44,7 @@ const RETRYABLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "LOCK_HELD",
   "LOCK_TIMEOUT",
   "QUEUE_FULL",
+  "SESSION_EXPIRED",
   "TOO_MANY_IN_FLIGHT",
   "BUSY",
   "UNAVAILABLE",

@@ -50,8 +50,13 @@ export const CLIENT_DEFAULTS: ClientSettings = Object.freeze({
   signal: undefined,
 });
 
+const CONNECT_OPTIONS: ReadonlySet<string> = new Set(Object.keys(CLIENT_DEFAULTS));
+const TRY_OPTIONS: ReadonlySet<string> = new Set(["mode", "signal"]);
+const ACQUIRE_OPTIONS: ReadonlySet<string> = new Set([...TRY_OPTIONS, "waitMs"]);
+
 export function resolveConnectOptions(options: ConnectOptions): ClientSettings {
   requireObject(options, "options");
+  requireKnown(options, CONNECT_OPTIONS);
   const settings: ClientSettings = {
     endpoints: options.endpoints ?? CLIENT_DEFAULTS.endpoints,
     ttlMs: options.ttlMs ?? CLIENT_DEFAULTS.ttlMs,
@@ -89,7 +94,10 @@ export function resolveAcquire(
   isTry: boolean,
 ): AcquireWish {
   requireText(key, "key", isValidKey);
-  if (options !== undefined) requireObject(options, "options");
+  if (options !== undefined) {
+    requireObject(options, "options");
+    requireKnown(options, isTry ? TRY_OPTIONS : ACQUIRE_OPTIONS);
+  }
   const mode = options?.mode ?? "exclusive";
   if (mode !== "exclusive" && mode !== "shared") {
     throw new TypeError(`mode must be "exclusive" or "shared", not ${describe(mode)}`);
@@ -121,6 +129,14 @@ export function requireSignal(signal: unknown): void {
 export function requireInteger(value: unknown, name: string, min: number, max: number): void {
   const number = requireNumber(value, name, min, max);
   if (!Number.isInteger(number)) throw new RangeError(`${name} must be an integer, not ${number}`);
+}
+
+/** A misspelt option would be ignored in silence: `timeout` for `waitMs` waits for ever. */
+function requireKnown(options: object, known: ReadonlySet<string>): void {
+  for (const name in options) {
+    if (known.has(name)) continue;
+    throw new TypeError(`unknown option ${name}; there are ${[...known].join(", ")}`);
+  }
 }
 
 function requireBoolean(value: unknown, name: string): void {

@@ -21,6 +21,7 @@ describe("wrong arguments", () => {
     [{ followLeader: "no" }, /followLeader must be a boolean/],
     [{ name: 7 }, /name must be a string/],
     [{ signal: {} }, /signal must be an AbortSignal/],
+    [{ endpoint: "ws://localhost:7411" }, /unknown option endpoint; there are endpoints/],
     [null, /options must be an object, not null/],
   ];
   it.each(wrongConnects)(
@@ -53,6 +54,7 @@ describe("wrong arguments", () => {
     const wrong: unknown[] = [
       { mode: "read" },
       { waitMs: "5s" },
+      { timeout: 5_000 },
       { waitMs: -1 },
       { waitMs: Number.NaN },
       { waitMs: 2 ** 32 },
