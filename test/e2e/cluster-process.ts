@@ -31,6 +31,8 @@ export interface ClusterOptions {
   readonly ports?: readonly number[];
   /** Further arguments of every `holdfast server`. */
   readonly serverArguments?: readonly string[];
+  /** Further arguments of one node. */
+  readonly argumentsOf?: (id: number) => readonly string[];
 }
 
 export class ClusterProcess implements AsyncDisposable {
@@ -101,6 +103,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       `--initial-cluster=${members}`,
       "--stop-on-stdin-end",
       ...(options.serverArguments ?? []),
+      ...(options.argumentsOf?.(index + 1) ?? []),
     ]);
   });
   const cluster = new ClusterProcess(nodes, directory, options.directory === undefined);

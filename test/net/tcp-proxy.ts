@@ -5,14 +5,17 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 export class TcpProxy {
   readonly #server: Server;
   readonly #pairs = new Set<readonly [Socket, Socket]>();
+  #isCut = false;
 
   private constructor(targetPort: number) {
     this.#server = createServer((near) => {
       const far = connect(targetPort, "127.0.0.1");
       const pair = [near, far] as const;
       this.#pairs.add(pair);
-      near.pipe(far);
-      far.pipe(near);
+      if (!this.#isCut) {
+        near.pipe(far);
+        far.pipe(near);
+      }
       for (const [socket, other] of [
         [near, far],
         [far, near],
@@ -53,6 +56,18 @@ export class TcpProxy {
       near.pause();
       far.pause();
     }
+  }
+
+  /** Like `freeze`, and whoever connects from now on meets silence as well. */
+  cut(): void {
+    this.#isCut = true;
+    this.freeze();
+  }
+
+  /** Ends what met silence and lets new connections through. */
+  heal(): void {
+    this.#isCut = false;
+    this.reset();
   }
 
   async close(): Promise<void> {
