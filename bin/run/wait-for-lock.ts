@@ -8,6 +8,7 @@ import type { Client, KeyView, Lock } from "../../src/index.js";
 import { formatDuration } from "../durations.js";
 import { EXIT } from "../exit-codes.js";
 import { Failure } from "../failure.js";
+import { printable } from "../reading.js";
 import { note } from "../terminal.js";
 import type { RunPlan } from "./run-plan.js";
 
@@ -46,9 +47,23 @@ export async function waitForLock(
 function ownFailure(error: unknown, plan: RunPlan): Failure | undefined {
   if (!(error instanceof HoldfastError)) return undefined;
   if (error.code === "LOCK_HELD") {
-    return new Failure(plan.conflictExitCode, `${plan.key} is held by another`, { cause: error });
+    const text = `${plan.key} is ${whoBlocks(error)}`;
+    return new Failure(plan.conflictExitCode, text, { cause: error });
   }
   return error.code === "LOCK_TIMEOUT" ? timedOut(plan) : undefined;
+}
+
+/** With the names that the cluster told, where sessions have names. */
+function whoBlocks({ details }: HoldfastError): string {
+  const { blockedBy, blockers } = details as {
+    readonly blockedBy?: string;
+    readonly blockers?: readonly { readonly sessionName: string }[];
+  };
+  const names = (blockers ?? [])
+    .map(({ sessionName }) => sessionName)
+    .filter((name) => name !== "");
+  const who = names.length === 0 ? "another" : printable([...new Set(names)].join(", "));
+  return blockedBy === "waiters" ? `waited for by ${who}` : `held by ${who}`;
 }
 
 function timedOut(plan: RunPlan): Failure {
@@ -69,5 +84,5 @@ async function announce(client: Client, key: string, over: AbortSignal): Promise
 
 function holdersOf(view: KeyView): string {
   const names = view.holds.map(({ sessionName, session }) => sessionName || `session ${session}`);
-  return names.length === 0 ? "" : `, held by ${names.join(", ")}`;
+  return names.length === 0 ? "" : `, held by ${printable(names.join(", "))}`;
 }

@@ -2,23 +2,13 @@
  * Time, and everything that waits for it, in one heap ordered by (time, number): the world in which
  * the tests of the SDK run. Nothing here sleeps; an hour passes as fast as its events are done.
  */
+import { seededRandom } from "../seeded-random.js";
 
 interface Happening {
   readonly atMs: number;
   readonly number: number;
   readonly task: () => void;
   isCancelled: boolean;
-}
-
-/** A small deterministic generator (mulberry32). */
-function seededRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 export class SimulatedWorld {

@@ -11,8 +11,8 @@ import type {
   Raft,
   RaftConfig,
 } from "../../src/raft/index.js";
+import { seededRandom } from "../seeded-random.js";
 import { ClusterInvariants } from "./cluster-invariants.js";
-import { seededRandom } from "./seeded-random.js";
 import { type SimulatedLink, SimulatedNetwork } from "./simulated-network.js";
 import { SimulatedNode } from "./simulated-node.js";
 

@@ -5,9 +5,9 @@
  */
 import { describe, expect, test } from "vitest";
 import { OP, WAIT_FOREVER } from "../../src/protocol/index.js";
+import { seededRandom } from "../seeded-random.js";
 import { type Call, ChaosClient } from "./chaos-client.js";
 import { expectAgreement } from "./cluster.js";
-import { seededRandom } from "./seeded-random.js";
 import { World, type WorldNode, type WorldOptions } from "./world.js";
 
 /** Storms of each kind; `HOLDFAST_CHAOS_RUNS=500` for a longer look. */

@@ -10,11 +10,11 @@ import {
   type NodeTuning,
   resolveTuning,
 } from "../../src/server/index.js";
+import { seededRandom } from "../seeded-random.js";
 import { EventHeap } from "./event-heap.js";
 import { MemoryDisk, MemoryLog } from "./memory-disk.js";
 import { MemoryGateway } from "./memory-gateway.js";
 import { MemoryNetwork } from "./memory-network.js";
-import { seededRandom } from "./seeded-random.js";
 import { TestClient } from "./test-client.js";
 
 export interface WorldOptions {

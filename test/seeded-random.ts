@@ -1,7 +1,6 @@
 /** A small seeded source of numbers in [0, 1) (mulberry32): the same seed gives the same run. */
-import type { Random } from "../../src/raft/index.js";
 
-export function seededRandom(seed: number): Random {
+export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
