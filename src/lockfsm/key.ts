@@ -7,7 +7,9 @@
  * request, conflicts with them. They are either one exclusive place or a run of shared ones.
  * `frontier` is the first place behind them, so that whatever ends has one place to look at.
  */
+
 import { assert } from "../assert.js";
+import { unlink } from "./chain.js";
 import type { Hold } from "./hold.js";
 import type { KeyBlock } from "./key-index.js";
 import type { Request } from "./request.js";
@@ -97,12 +99,9 @@ export class Key {
 
   dequeue(place: Place): void {
     if (this.frontier === place) this.frontier = place.next;
-    if (place.previous === undefined) this.firstWaiter = place.next;
-    else place.previous.next = place.next;
-    if (place.next === undefined) this.lastWaiter = place.previous;
-    else place.next.previous = place.previous;
-    place.previous = undefined;
-    place.next = undefined;
+    if (this.firstWaiter === place) this.firstWaiter = place.next;
+    if (this.lastWaiter === place) this.lastWaiter = place.previous;
+    unlink(place);
     this.waiterCount -= 1;
     this.#check();
   }
@@ -121,12 +120,9 @@ export class Key {
   }
 
   removeHold(place: Place): void {
-    if (place.previous === undefined) this.firstHold = place.next;
-    else place.previous.next = place.next;
-    if (place.next === undefined) this.lastHold = place.previous;
-    else place.next.previous = place.previous;
-    place.previous = undefined;
-    place.next = undefined;
+    if (this.firstHold === place) this.firstHold = place.next;
+    if (this.lastHold === place) this.lastHold = place.previous;
+    unlink(place);
     this.holdCount -= 1;
     this.#check();
   }

@@ -2,7 +2,9 @@
  * A session: a client's lease, its stored replies, and the lists of what it holds and waits for.
  * It is alive while its lease is not due and it was not ended; standing in the table is no proof.
  */
+
 import { assert } from "../assert.js";
+import { unlink } from "./chain.js";
 import { type DueItem, NOT_IN_HEAP } from "./due-heap.js";
 import type { Hold } from "./hold.js";
 import { ReplyWindow } from "./reply-window.js";
@@ -75,12 +77,9 @@ export class Session implements DueItem {
   }
 
   removeHold(hold: Hold): void {
-    if (hold.previous === undefined) this.firstHold = hold.next;
-    else hold.previous.next = hold.next;
-    if (hold.next === undefined) this.lastHold = hold.previous;
-    else hold.next.previous = hold.previous;
-    hold.previous = undefined;
-    hold.next = undefined;
+    if (this.firstHold === hold) this.firstHold = hold.next;
+    if (this.lastHold === hold) this.lastHold = hold.previous;
+    unlink(hold);
   }
 
   addRequest(request: Request): void {
@@ -92,11 +91,8 @@ export class Session implements DueItem {
   }
 
   removeRequest(request: Request): void {
-    if (request.previous === undefined) this.firstRequest = request.next;
-    else request.previous.next = request.next;
-    if (request.next === undefined) this.lastRequest = request.previous;
-    else request.next.previous = request.previous;
-    request.previous = undefined;
-    request.next = undefined;
+    if (this.firstRequest === request) this.firstRequest = request.next;
+    if (this.lastRequest === request) this.lastRequest = request.previous;
+    unlink(request);
   }
 }
