@@ -24,6 +24,20 @@ const DIRECTORY_REASONS: Readonly<Record<string, string>> = Object.freeze({
   ENAMETOOLONG: "the path is too long",
 });
 
+/** What `startNode` calls an option, and what it is called on the command line. */
+const FLAGS: ReadonlyMap<string, string> = new Map([
+  ["initialCluster", "--initial-cluster"],
+  ["clusterName", "--cluster-name"],
+  ["peerAddresses", "--peer-address"],
+  ["peerListen", "--peer-listen"],
+  ["insecure", "--insecure"],
+]);
+
+/** People who typed flags are told of flags. */
+function inFlags(message: string): string {
+  return message.replace(/\b[a-zA-Z]+\b/g, (word) => FLAGS.get(word) ?? word);
+}
+
 type NodeAddresses = Pick<NodeOptions, "listen" | "peerListen" | "dataDirectory">;
 
 /** Explains what `startNode` threw. */
@@ -46,7 +60,7 @@ export function startFailure(error: unknown, options: NodeAddresses): Failure {
   }
   if (error instanceof HoldfastError && error.code !== "INTERNAL") {
     const exitCode = error.code === "INVALID_ARGUMENT" ? EXIT.usage : EXIT.failed;
-    return new Failure(exitCode, error.message, { cause: error });
+    return new Failure(exitCode, inFlags(error.message), { cause: error });
   }
   return failureOf(error);
 }
