@@ -3,6 +3,7 @@
  * other side to read and to answer, so it gets a moment and then the socket is destroyed.
  */
 import { WebSocket } from "ws";
+import { cutText } from "./cut-text.js";
 
 /** A close frame carries at most so many bytes of reason. */
 const CLOSE_REASON_BYTES_MAX = 123;
@@ -14,7 +15,8 @@ export function closeSocket(
   reason: string,
   graceMs: number,
 ): void {
-  if (socket.readyState === WebSocket.OPEN) socket.close(code, shortReason(reason));
+  if (socket.readyState === WebSocket.OPEN)
+    socket.close(code, cutText(reason, CLOSE_REASON_BYTES_MAX));
   limitClosing(socket, graceMs);
 }
 
@@ -27,13 +29,4 @@ export function limitClosing(socket: WebSocket, graceMs: number): void {
   }
   const timer = setTimeout(() => socket.terminate(), graceMs);
   socket.once("close", () => clearTimeout(timer));
-}
-
-/** `reason` cut to what a close frame can carry, never inside a character. */
-export function shortReason(reason: string): string {
-  const bytes = Buffer.from(reason);
-  if (bytes.length <= CLOSE_REASON_BYTES_MAX) return reason;
-  let end = CLOSE_REASON_BYTES_MAX;
-  while (end > 0 && ((bytes[end] as number) & 0xc0) === 0x80) end -= 1;
-  return bytes.toString("utf8", 0, end);
 }

@@ -18,13 +18,13 @@ const SEND_OPTIONS = { binary: true, compress: false, mask: false, fin: true } a
 class FrameSlot {
   readonly writer = new Writer(4 << 10);
   count = 0;
+  /** Of the frame that was given to the socket; 0 before. */
+  shippedBytes = 0;
   /** For `ws.send`: one function per slot, not one per frame. */
   readonly sent: () => void;
 
-  constructor(free: FrameSlot[]) {
-    this.sent = () => {
-      if (free.length < SLOTS_FREE_MAX) free.push(this);
-    };
+  constructor(release: (slot: FrameSlot) => void) {
+    this.sent = () => release(this);
   }
 }
 
@@ -32,6 +32,12 @@ class FrameSlot {
 export class Outbound {
   readonly tuning: GatewayTuning;
   readonly #free: FrameSlot[] = [];
+  readonly #release = (slot: FrameSlot): void => {
+    this.#waitingBytes -= slot.shippedBytes;
+    if (this.#free.length < SLOTS_FREE_MAX) this.#free.push(slot);
+  };
+  /** Given to sockets and not taken by the kernel, of all connections. */
+  #waitingBytes = 0;
   /** Connections that were given something to say since the last flush. */
   #touched: GatewayConnection[] = [];
 
@@ -40,10 +46,22 @@ export class Outbound {
   }
 
   takeSlot(): FrameSlot {
-    const slot = this.#free.pop() ?? new FrameSlot(this.#free);
+    const slot = this.#free.pop() ?? new FrameSlot(this.#release);
     slot.writer.beginFrame();
     slot.count = 0;
+    slot.shippedBytes = 0;
     return slot;
+  }
+
+  /** The slot's frame goes to a socket now. */
+  ships(slot: FrameSlot, bytes: number): void {
+    slot.shippedBytes = bytes;
+    this.#waitingBytes += bytes;
+  }
+
+  /** Too much waits for all clients together. */
+  get isOverfull(): boolean {
+    return this.#waitingBytes > this.tuning.totalBufferedBytesMax;
   }
 
   touch(connection: GatewayConnection): void {
@@ -153,8 +171,12 @@ export class GatewayConnection implements ClientConnection {
   #ship(slot: FrameSlot): void {
     this.#slot = undefined;
     slot.writer.endFrame(slot.count);
-    this.#socket.send(slot.writer.view(), SEND_OPTIONS, slot.sent);
-    const { bufferedBytesMax } = this.#outbound.tuning;
-    if (this.#socket.bufferedAmount > bufferedBytesMax) this.close(1013, "reads too slowly");
+    const frame = slot.writer.view();
+    const outbound = this.#outbound;
+    const isLagging = outbound.isOverfull && this.#socket.bufferedAmount > 0;
+    outbound.ships(slot, frame.length);
+    this.#socket.send(frame, SEND_OPTIONS, slot.sent);
+    const isTooSlow = this.#socket.bufferedAmount > outbound.tuning.bufferedBytesMax;
+    if (isLagging || isTooSlow) this.close(1013, "reads too slowly");
   }
 }

@@ -15,7 +15,7 @@ export interface GatewayTuning {
   readonly frameBytesMax: number;
   /** Client connections at a time; further ones are answered with HTTP status 503. */
   readonly connectionsMax: number;
-  /** A client that asked for nothing within this time is sent away. */
+  /** A client that asked for nothing, or a reader of pages that does nothing, may stay so long. */
   readonly handshakeTimeoutMs: number;
   /** A client not heard for one to two times this long is pinged; after four to five, cut off. */
   readonly pingIntervalMs: number;
@@ -23,6 +23,11 @@ export interface GatewayTuning {
   readonly controlFramesMax: number;
   /** A client with more bytes than this waiting to be sent reads too slowly and is cut off. */
   readonly bufferedBytesMax: number;
+  /**
+   * While more bytes than this wait for all clients together, one that is sent something and has
+   * not taken what it was sent before is cut off.
+   */
+  readonly totalBufferedBytesMax: number;
   /** Web pages that may connect, by origin. A request without an origin is no page. */
   readonly allowedOrigins: readonly string[];
   /** How long a close handshake may take. */
@@ -36,6 +41,7 @@ export const GATEWAY_DEFAULTS: GatewayTuning = Object.freeze({
   pingIntervalMs: 10_000,
   controlFramesMax: 1_000,
   bufferedBytesMax: 8 << 20,
+  totalBufferedBytesMax: 256 << 20,
   allowedOrigins: [],
   closeGraceMs: 1_000,
 });

@@ -8,6 +8,7 @@ import {
   decodeFrame,
   MESSAGE,
   OP,
+  type OperationFailure,
   ProtocolError,
   type Request,
   type RequestSink,
@@ -71,6 +72,12 @@ export class GatewayRequests implements RequestSink {
         this.#spoke(connection);
         this.#events.onQuery(connection, request);
         return;
+      case OP.members:
+      case OP.changeMember:
+      case OP.transfer:
+        this.#spoke(connection);
+        this.#events.onOperation(connection, request, this.#frame.subarray(start, end));
+        return;
       case OP.open:
       case OP.resume:
         this.#spoke(connection);
@@ -82,7 +89,7 @@ export class GatewayRequests implements RequestSink {
     }
   }
 
-  invalid(op: number, id: number, _reason: string): void {
+  invalid(op: number, id: number, reason: string): void {
     const connection = this.#connection;
     if (connection === undefined || !connection.isOpen) return;
     this.#hasAnswered = true;
@@ -91,6 +98,14 @@ export class GatewayRequests implements RequestSink {
       case OP.query: {
         const kind = MESSAGE.answer;
         connection.send({ kind, id, status: INVALID_ARGUMENT, payload: null });
+        return;
+      }
+      case OP.members:
+      case OP.changeMember:
+      case OP.transfer: {
+        const kind = MESSAGE.answer;
+        const payload: OperationFailure = { message: reason };
+        connection.send({ kind, id, status: INVALID_ARGUMENT, payload });
         return;
       }
       case OP.open:

@@ -35,6 +35,7 @@ class Gateway implements ClientGateway {
   #http: Server | undefined;
   #ticker: Ticker | undefined;
   #lastId = 0;
+  #isDraining = false;
   #isClosed = false;
   /** Takes a connection off the books, once. Set by `start`. */
   #onGone: (connection: GatewayConnection) => void = () => undefined;
@@ -73,6 +74,8 @@ class Gateway implements ClientGateway {
       answerHttp(request, response, http);
     });
     server.maxConnections = this.#tuning.connectionsMax + SPARE_SOCKETS;
+    // For readers of pages that stop reading; `ws` lifts it from the sockets it takes over.
+    server.setTimeout(this.#tuning.handshakeTimeoutMs);
     server.on("upgrade", (request, socket, head) => {
       if (!this.#mayUpgrade(request, socket)) return;
       webSockets.handleUpgrade(request, socket, head, (webSocket) => {
@@ -91,6 +94,10 @@ class Gateway implements ClientGateway {
     this.#outbound.flush();
   }
 
+  drain(): void {
+    this.#isDraining = true;
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#ticker?.stop();
@@ -103,8 +110,9 @@ class Gateway implements ClientGateway {
   #mayUpgrade(request: IncomingMessage, socket: Duplex): boolean {
     const refusal = judgeUpgrade(request, this.#tuning.allowedOrigins);
     if (refusal !== undefined) refuseUpgrade(socket, refusal.status, refusal.text);
-    else if (this.#isClosed) refuseUpgrade(socket, 503, "this node is stopping");
-    else if (this.#connections.size >= this.#tuning.connectionsMax) {
+    else if (this.#isClosed || this.#isDraining) {
+      refuseUpgrade(socket, 503, "this node is stopping");
+    } else if (this.#connections.size >= this.#tuning.connectionsMax) {
       refuseUpgrade(socket, 503, `connectionsMax (${this.#tuning.connectionsMax}) is reached`);
     } else return true;
     return false;

@@ -3,38 +3,40 @@
  * byte has to be accounted for, and a frame is taken as a whole or not at all. Any input either
  * decodes or throws `PeerFrameError`; nothing else. The layout is in `peer-format.ts`.
  */
-import type { Entry, Message, NodeId } from "../raft/index.js";
+import {
+  CONFIGURATION_BYTES_MAX,
+  OPERATION_BYTES_MAX,
+  SNAPSHOT_CHUNK_BYTES_MAX,
+} from "../protocol/index.js";
+import type { NodeId } from "../raft/index.js";
 import {
   BODY_BYTES,
-  ENTRY_HEADER_BYTES,
-  ENTRY_KIND_NAMES,
-  FORWARD_REFUSAL,
+  CHECKSUM_BYTES,
+  FORWARD_REFUSAL_NAMES,
+  OPERATION_TEXT_BYTES_MAX,
   PEER_HEADER_BYTES,
   PEER_KIND,
   PEER_MESSAGE_VERSION,
+  REFUSAL_TEXT_BYTES_MAX,
 } from "./peer-format.js";
+import { decodeRaft } from "./peer-raft-decoder.js";
+import { fail, PeerReader } from "./peer-reader.js";
 import type { PeerMessage } from "./types.js";
-
-/** A peer sent what this format does not allow. Ends the link it came on. */
-export class PeerFrameError extends Error {
-  override readonly name = "PeerFrameError";
-}
 
 export interface PeerDelivery {
   readonly group: number;
   readonly message: PeerMessage;
 }
 
-const TWO_32 = 2 ** 32;
-/** High halves from here on are beyond 2^53 − 1. */
-const SAFE_HIGH_END = 2 ** 21;
+/** Statuses of an answer between "ok" and this belong to commands alone. */
+const FIRST_ERROR = 16;
 
 /**
  * All messages of a frame that came from `from` to `to`. Byte fields are views into `frame`, which
  * the caller must own.
  */
 export function decodePeerFrame(frame: Uint8Array, from: NodeId, to: NodeId): PeerDelivery[] {
-  const reader = new Reader(frame);
+  const reader = new PeerReader(frame);
   const deliveries: PeerDelivery[] = [];
   while (reader.at < frame.length) {
     reader.open(frame.length, PEER_HEADER_BYTES);
@@ -45,7 +47,10 @@ export function decodePeerFrame(frame: Uint8Array, from: NodeId, to: NodeId): Pe
     const length = reader.uint32();
     reader.open(frame.length, length);
     const end = reader.at + length;
-    const message = decodeBody(reader, kind, end, from, to);
+    const message: PeerMessage =
+      kind < PEER_KIND.forward
+        ? { type: "raft", message: decodeRaft(reader, kind, end, from, to) }
+        : decodeBody(reader, kind, end);
     if (reader.at !== end) fail(`message kind ${kind} with ${end - reader.at} bytes too many`);
     deliveries.push({ group, message });
   }
@@ -53,13 +58,7 @@ export function decodePeerFrame(frame: Uint8Array, from: NodeId, to: NodeId): Pe
   return deliveries;
 }
 
-function decodeBody(
-  reader: Reader,
-  kind: number,
-  end: number,
-  from: NodeId,
-  to: NodeId,
-): PeerMessage {
+function decodeBody(reader: PeerReader, kind: number, end: number): PeerMessage {
   switch (kind) {
     case PEER_KIND.forward: {
       reader.open(end, BODY_BYTES.forward);
@@ -70,12 +69,10 @@ function decodeBody(
     case PEER_KIND.forwardRefused: {
       reader.open(end, BODY_BYTES.forwardRefused);
       const id = reader.uint64();
-      const reason = reader.uint8();
-      if (reason === FORWARD_REFUSAL.notLeader) {
-        return { type: "forwardRefused", id, reason: "notLeader" };
-      }
-      if (reason === FORWARD_REFUSAL.busy) return { type: "forwardRefused", id, reason: "busy" };
-      return fail(`unknown reason ${reason} of a refused batch`);
+      const number = reader.uint8();
+      const reason = FORWARD_REFUSAL_NAMES[number];
+      if (reason === undefined) return fail(`unknown reason ${number} of a refused batch`);
+      return { type: "forwardRefused", id, reason };
     }
     case PEER_KIND.readBarrier:
       reader.open(end, BODY_BYTES.readBarrier);
@@ -86,139 +83,75 @@ function decodeBody(
     case PEER_KIND.commitInterest:
       reader.open(end, BODY_BYTES.commitInterest);
       return { type: "commitInterest", isInterested: reader.boolean() };
+    case PEER_KIND.operation: {
+      reader.open(end, BODY_BYTES.operation);
+      const id = reader.uint64();
+      const term = reader.uint64();
+      const length = lengthOfRest(reader, end, OPERATION_BYTES_MAX, "an operation");
+      return { type: "operation", id, term, request: reader.raw(length) };
+    }
+    case PEER_KIND.operationReply: {
+      reader.open(end, BODY_BYTES.operationReply);
+      const id = reader.uint64();
+      const status = reader.uint16();
+      if (status > 0 && status < FIRST_ERROR) fail(`status ${status} of an operation`);
+      const length = lengthOfRest(reader, end, OPERATION_TEXT_BYTES_MAX, "an answer");
+      return { type: "operationReply", id, status, text: reader.text(length) };
+    }
     default:
-      return { type: "raft", message: decodeRaft(reader, kind, end, from, to) };
+      return decodeSnapshot(reader, kind, end);
   }
 }
 
-function decodeRaft(reader: Reader, kind: number, end: number, from: NodeId, to: NodeId): Message {
-  reader.open(end, raftFixedBytes(kind));
-  const term = reader.uint64();
-  const epoch = reader.uint64();
+function decodeSnapshot(reader: PeerReader, kind: number, end: number): PeerMessage {
   switch (kind) {
-    case PEER_KIND.preVote:
-    case PEER_KIND.vote: {
-      const type = kind === PEER_KIND.vote ? "vote" : "preVote";
-      const lastLogIndex = reader.uint64();
-      return { type, from, to, term, epoch, lastLogIndex, lastLogTerm: reader.uint64() };
+    case PEER_KIND.snapshotOffer:
+      return decodeOffer(reader, end);
+    case PEER_KIND.snapshotChunk: {
+      reader.open(end, BODY_BYTES.snapshotChunk);
+      const checksum = reader.hex(CHECKSUM_BYTES);
+      const number = reader.uint32();
+      const length = lengthOfRest(reader, end, SNAPSHOT_CHUNK_BYTES_MAX, "a chunk");
+      return { type: "snapshotChunk", checksum, number, bytes: reader.raw(length) };
     }
-    case PEER_KIND.preVoteReply:
-    case PEER_KIND.voteReply: {
-      const type = kind === PEER_KIND.voteReply ? "voteReply" : "preVoteReply";
-      return { type, from, to, term, epoch, granted: reader.boolean() };
+    case PEER_KIND.snapshotProgress: {
+      reader.open(end, BODY_BYTES.snapshotProgress);
+      const checksum = reader.hex(CHECKSUM_BYTES);
+      return { type: "snapshotProgress", checksum, next: reader.uint32() };
     }
-    case PEER_KIND.append: {
-      const prevLogIndex = reader.uint64();
-      const prevLogTerm = reader.uint64();
-      const commitIndex = reader.uint64();
-      const entries = decodeEntries(reader, end, prevLogIndex);
-      const type = "append";
-      return { type, from, to, term, epoch, prevLogIndex, prevLogTerm, commitIndex, entries };
+    case PEER_KIND.snapshotRefused: {
+      reader.open(end, BODY_BYTES.snapshotRefused);
+      const checksum = reader.hex(CHECKSUM_BYTES);
+      const length = lengthOfRest(reader, end, REFUSAL_TEXT_BYTES_MAX, "a reason");
+      return { type: "snapshotRefused", checksum, reason: reader.text(length) };
     }
-    case PEER_KIND.appendReply: {
-      const success = reader.boolean();
-      const matchIndex = reader.uint64();
-      const rejectedIndex = reader.uint64();
-      const hintIndex = reader.uint64();
-      const hintTerm = reader.uint64();
-      const type = "appendReply";
-      const base = { type, from, to, term, epoch, success } as const;
-      return { ...base, matchIndex, rejectedIndex, hintIndex, hintTerm };
-    }
-    case PEER_KIND.heartbeat: {
-      const commitIndex = reader.uint64();
-      const type = "heartbeat";
-      return { type, from, to, term, epoch, commitIndex, round: reader.uint64() };
-    }
-    default:
-      return { type: "heartbeatReply", from, to, term, epoch, round: reader.uint64() };
-  }
-}
-
-function raftFixedBytes(kind: number): number {
-  switch (kind) {
-    case PEER_KIND.preVote:
-    case PEER_KIND.vote:
-      return BODY_BYTES.voteRequest;
-    case PEER_KIND.preVoteReply:
-    case PEER_KIND.voteReply:
-      return BODY_BYTES.voteReply;
-    case PEER_KIND.append:
-      return BODY_BYTES.append;
-    case PEER_KIND.appendReply:
-      return BODY_BYTES.appendReply;
-    case PEER_KIND.heartbeat:
-      return BODY_BYTES.heartbeat;
-    case PEER_KIND.heartbeatReply:
-      return BODY_BYTES.heartbeatReply;
     default:
       return fail(`unknown message kind ${kind}`);
   }
 }
 
-function decodeEntries(reader: Reader, end: number, prevLogIndex: number): Entry[] {
-  const count = reader.uint32();
-  if (count * ENTRY_HEADER_BYTES > end - reader.at) fail(`${count} entries announced, cut short`);
-  if (prevLogIndex + count > Number.MAX_SAFE_INTEGER) fail(`entries behind ${prevLogIndex}`);
-  const entries: Entry[] = [];
-  for (let index = prevLogIndex + 1; index <= prevLogIndex + count; index += 1) {
-    reader.open(end, ENTRY_HEADER_BYTES);
-    const kind = ENTRY_KIND_NAMES[reader.uint8()];
-    if (kind === undefined) return fail(`entry ${index} of an unknown kind`);
-    const term = reader.uint64();
-    const length = reader.uint32();
-    reader.open(end, length);
-    entries.push({ index, term, kind, data: reader.raw(length) });
+function decodeOffer(reader: PeerReader, end: number): PeerMessage {
+  reader.open(end, BODY_BYTES.snapshotOffer);
+  const term = reader.uint64();
+  const epoch = reader.uint64();
+  const index = reader.uint64();
+  const lastTerm = reader.uint64();
+  if (index === 0 || lastTerm === 0) fail(`a snapshot of index ${index}, term ${lastTerm}`);
+  const checksum = reader.hex(CHECKSUM_BYTES);
+  const chunkCount = reader.uint32();
+  const byteLength = reader.uint64();
+  if (byteLength > chunkCount * SNAPSHOT_CHUNK_BYTES_MAX) {
+    fail(`a snapshot of ${byteLength} bytes in ${chunkCount} chunks`);
   }
-  return entries;
+  const length = lengthOfRest(reader, end, CONFIGURATION_BYTES_MAX, "a configuration");
+  const configuration = reader.raw(length);
+  const snapshot = { index, term: lastTerm, checksum, chunkCount, byteLength, configuration };
+  return { type: "snapshotOffer", term, epoch, snapshot };
 }
 
-/** A cursor. `open` checks bounds once for the fixed-size reads that follow it. */
-class Reader {
-  at = 0;
-  readonly #frame: Uint8Array;
-  readonly #view: DataView;
-
-  constructor(frame: Uint8Array) {
-    this.#frame = frame;
-    this.#view = new DataView(frame.buffer, frame.byteOffset, frame.byteLength);
-  }
-
-  open(end: number, count: number): void {
-    if (count > end - this.at) fail(`cut short at byte ${end}: ${count} wanted at ${this.at}`);
-  }
-
-  uint8(): number {
-    return this.#view.getUint8(this.at++);
-  }
-
-  boolean(): boolean {
-    const value = this.uint8();
-    if (value > 1) fail(`${value} in place of a boolean`);
-    return value === 1;
-  }
-
-  uint32(): number {
-    const value = this.#view.getUint32(this.at);
-    this.at += 4;
-    return value;
-  }
-
-  uint64(): number {
-    const high = this.#view.getUint32(this.at);
-    const low = this.#view.getUint32(this.at + 4);
-    if (high >= SAFE_HIGH_END) fail(`number beyond 2^53 at byte ${this.at}`);
-    this.at += 8;
-    return high * TWO_32 + low;
-  }
-
-  raw(count: number): Uint8Array {
-    const bytes = this.#frame.subarray(this.at, this.at + count);
-    this.at += count;
-    return bytes;
-  }
-}
-
-function fail(reason: string): never {
-  throw new PeerFrameError(reason);
+/** Bytes between the reader and `end`, at most `bytesMax`. */
+function lengthOfRest(reader: PeerReader, end: number, bytesMax: number, what: string): number {
+  const length = end - reader.at;
+  if (length > bytesMax) fail(`${what} of ${length} bytes, at most ${bytesMax}`);
+  return length;
 }

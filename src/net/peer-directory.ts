@@ -2,9 +2,10 @@
  * Who the peers are, as their hellos say, and whether a link to one may stand.
  *
  * A hello is refused when it shows that two nodes would not mean the same thing: another cluster,
- * another node than the one dialed, our own id, a node nobody configured, or a process older than
+ * another node than the one dialed, our own id, a node that is no member, or a process older than
  * one already met under that id. The incarnation of a directory rises with every start, so a lower
- * one means a wiped directory or an old copy of it, whose votes and log cannot be trusted.
+ * one means a wiped directory or an old copy of it, whose votes and log cannot be trusted. That is
+ * remembered of nodes that were removed too: a number is given to one node once and for ever.
  */
 import type { NodeId } from "../raft/index.js";
 import { decodeHello, type HelloRefusal, PEER_CLOSE, type PeerHello } from "./peer-hello.js";
@@ -12,18 +13,32 @@ import type { PeerIdentity } from "./types.js";
 
 export class PeerDirectory {
   readonly own: PeerIdentity;
-  readonly #members: ReadonlySet<NodeId>;
+  #members: ReadonlySet<NodeId>;
+  /** The last hello of each, of this life. */
   readonly #known = new Map<NodeId, PeerIdentity>();
+  /** The highest ever met of each; never falls. */
+  readonly #incarnations: Map<NodeId, number>;
   readonly #onIdentity: (identity: PeerIdentity) => void;
 
   constructor(
     own: PeerIdentity,
     members: Iterable<NodeId>,
+    incarnations: ReadonlyMap<NodeId, number>,
     onIdentity: (identity: PeerIdentity) => void,
   ) {
     this.own = own;
     this.#members = new Set(members);
+    this.#incarnations = new Map(incarnations);
     this.#onIdentity = onIdentity;
+  }
+
+  /** Exactly these may have a link from now on. */
+  setMembers(members: Iterable<NodeId>): void {
+    this.#members = new Set(members);
+  }
+
+  isMember(nodeId: NodeId): boolean {
+    return this.#members.has(nodeId);
   }
 
   /**
@@ -43,6 +58,7 @@ export class PeerDirectory {
       before.advertise !== identity.advertise
     ) {
       this.#known.set(identity.nodeId, identity);
+      this.#incarnations.set(identity.nodeId, identity.incarnation);
       this.#onIdentity(identity);
     }
     return identity;
@@ -70,9 +86,11 @@ export class PeerDirectory {
       const reason = `node ${nodeId} is no member that node ${own.nodeId} knows`;
       return { code: PEER_CLOSE.notAMember, reason };
     }
-    const highest = this.#known.get(nodeId)?.incarnation ?? 0;
+    const highest = this.#incarnations.get(nodeId) ?? 0;
     if (incarnation < highest) {
-      const reason = `node ${nodeId} came as incarnation ${incarnation} after ${highest}`;
+      const reason =
+        `node ${nodeId} came as incarnation ${incarnation} after ${highest}: ` +
+        "its directory is a new one, or an old copy";
       return { code: PEER_CLOSE.staleIncarnation, reason };
     }
     return undefined;

@@ -3,18 +3,27 @@
  * the format is a broken invariant, not an error. The layout is in `peer-format.ts`.
  */
 import { assert, unreachable } from "../assert.js";
-import type { AppendReply, AppendRequest, Message } from "../raft/index.js";
+import {
+  CONFIGURATION_BYTES_MAX,
+  OPERATION_BYTES_MAX,
+  SNAPSHOT_CHUNK_BYTES_MAX,
+} from "../protocol/index.js";
+import { cutText } from "./cut-text.js";
 import {
   BODY_BYTES,
-  ENTRY_HEADER_BYTES,
-  ENTRY_KIND,
   FORWARD_REFUSAL,
+  OPERATION_TEXT_BYTES_MAX,
   PEER_HEADER_BYTES,
   PEER_KIND,
   PEER_MESSAGE_VERSION,
+  REFUSAL_TEXT_BYTES_MAX,
 } from "./peer-format.js";
 import type { PeerFrame } from "./peer-frame.js";
-import type { PeerMessage } from "./types.js";
+import { encodeRaft, raftBodyBytes } from "./peer-raft-encoder.js";
+import type { OfferedSnapshot, PeerMessage } from "./types.js";
+
+/** Lower-case, so that what comes back is what was sent. */
+const CHECKSUM = /^[0-9a-f]{64}$/;
 
 /** The exact number of bytes that `encodePeerMessage` will write. */
 export function peerMessageBytes(message: PeerMessage): number {
@@ -44,27 +53,34 @@ function bodyBytes(message: PeerMessage): number {
       return raftBodyBytes(message.message);
     case "forward":
       return BODY_BYTES.forward + message.records.length;
+    case "snapshotOffer": {
+      const { length } = message.snapshot.configuration;
+      return BODY_BYTES.snapshotOffer + limited(length, CONFIGURATION_BYTES_MAX, "configuration");
+    }
+    case "snapshotChunk": {
+      const { length } = message.bytes;
+      return BODY_BYTES.snapshotChunk + limited(length, SNAPSHOT_CHUNK_BYTES_MAX, "chunk");
+    }
+    case "snapshotRefused": {
+      const reason = cutText(message.reason, REFUSAL_TEXT_BYTES_MAX);
+      return BODY_BYTES.snapshotRefused + Buffer.byteLength(reason);
+    }
+    case "operation": {
+      const { length } = message.request;
+      return BODY_BYTES.operation + limited(length, OPERATION_BYTES_MAX, "operation");
+    }
+    case "operationReply": {
+      const length = Buffer.byteLength(message.text);
+      return BODY_BYTES.operationReply + limited(length, OPERATION_TEXT_BYTES_MAX, "answer");
+    }
     default:
       return BODY_BYTES[message.type];
   }
 }
 
-function raftBodyBytes(message: Message): number {
-  switch (message.type) {
-    case "preVote":
-    case "vote":
-      return BODY_BYTES.voteRequest;
-    case "preVoteReply":
-    case "voteReply":
-      return BODY_BYTES.voteReply;
-    case "append": {
-      let bytes: number = BODY_BYTES.append;
-      for (const entry of message.entries) bytes += ENTRY_HEADER_BYTES + entry.data.length;
-      return bytes;
-    }
-    default:
-      return BODY_BYTES[message.type];
-  }
+function limited(length: number, bytesMax: number, what: string): number {
+  assert(length <= bytesMax, () => `${what} of ${length} bytes, at most ${bytesMax}`);
+  return length;
 }
 
 function encodeBody(frame: PeerFrame, message: PeerMessage): void {
@@ -92,63 +108,55 @@ function encodeBody(frame: PeerFrame, message: PeerMessage): void {
     case "commitInterest":
       frame.uint8(message.isInterested ? 1 : 0);
       return;
-    default:
-      unreachable(message);
-  }
-}
-
-function encodeRaft(frame: PeerFrame, message: Message): void {
-  frame.uint64(message.term);
-  frame.uint64(message.epoch);
-  switch (message.type) {
-    case "preVote":
-    case "vote":
-      frame.uint64(message.lastLogIndex);
-      frame.uint64(message.lastLogTerm);
+    case "snapshotOffer":
+      frame.uint64(message.term);
+      frame.uint64(message.epoch);
+      encodeOffered(frame, message.snapshot);
       return;
-    case "preVoteReply":
-    case "voteReply":
-      frame.uint8(message.granted ? 1 : 0);
+    case "snapshotChunk":
+      encodeChecksum(frame, message.checksum);
+      frame.uint32(message.number);
+      frame.raw(message.bytes);
       return;
-    case "append":
-      encodeAppend(frame, message);
+    case "snapshotProgress":
+      encodeChecksum(frame, message.checksum);
+      frame.uint32(message.next);
       return;
-    case "appendReply":
-      encodeAppendReply(frame, message);
+    case "snapshotRefused":
+      encodeChecksum(frame, message.checksum);
+      frame.raw(Buffer.from(cutText(message.reason, REFUSAL_TEXT_BYTES_MAX)));
       return;
-    case "heartbeat":
-      frame.uint64(message.commitIndex);
-      frame.uint64(message.round);
+    case "operation":
+      frame.uint64(message.id);
+      frame.uint64(message.term);
+      frame.raw(message.request);
       return;
-    case "heartbeatReply":
-      frame.uint64(message.round);
+    case "operationReply":
+      frame.uint64(message.id);
+      frame.uint16(message.status);
+      frame.raw(Buffer.from(message.text));
       return;
     default:
       unreachable(message);
   }
 }
 
-/** Indexes of entries are not sent: they follow `prevLogIndex` without a gap. */
-function encodeAppend(frame: PeerFrame, message: AppendRequest): void {
-  frame.uint64(message.prevLogIndex);
-  frame.uint64(message.prevLogTerm);
-  frame.uint64(message.commitIndex);
-  frame.uint32(message.entries.length);
-  let expected = message.prevLogIndex;
-  for (const entry of message.entries) {
-    expected += 1;
-    assert(entry.index === expected, () => `entry ${entry.index} sent in place of ${expected}`);
-    frame.uint8(ENTRY_KIND[entry.kind]);
-    frame.uint64(entry.term);
-    frame.uint32(entry.data.length);
-    frame.raw(entry.data);
-  }
+function encodeOffered(frame: PeerFrame, snapshot: OfferedSnapshot): void {
+  const { index, term, chunkCount, byteLength } = snapshot;
+  assert(index > 0 && term > 0, () => `a snapshot of index ${index}, term ${term}`);
+  assert(
+    byteLength <= chunkCount * SNAPSHOT_CHUNK_BYTES_MAX,
+    () => `a snapshot of ${byteLength} bytes in ${chunkCount} chunks`,
+  );
+  frame.uint64(index);
+  frame.uint64(term);
+  encodeChecksum(frame, snapshot.checksum);
+  frame.uint32(chunkCount);
+  frame.uint64(byteLength);
+  frame.raw(snapshot.configuration);
 }
 
-function encodeAppendReply(frame: PeerFrame, message: AppendReply): void {
-  frame.uint8(message.success ? 1 : 0);
-  frame.uint64(message.matchIndex);
-  frame.uint64(message.rejectedIndex);
-  frame.uint64(message.hintIndex);
-  frame.uint64(message.hintTerm);
+function encodeChecksum(frame: PeerFrame, checksum: string): void {
+  assert(CHECKSUM.test(checksum), () => `checksum ${checksum}`);
+  frame.raw(Buffer.from(checksum, "hex"));
 }

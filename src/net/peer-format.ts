@@ -5,7 +5,7 @@
  * message = kind u8, version u8, group u32, length u32, body of `length` bytes   (big endian)
  *
  * Raft bodies begin with term u64 and epoch u64. Sender and receiver are those of the link and are
- * not repeated. The version is that of the body's layout, so that nodes of neighbouring releases can
+ * not repeated. The part of a body without a length of its own goes on to the body's end. The version is that of the body's layout, so that nodes of neighbouring releases can
  * tell each other apart message by message.
  */
 
@@ -24,20 +24,31 @@ export const PEER_KIND = {
   appendReply: 6,
   heartbeat: 7,
   heartbeatReply: 8,
+  timeoutNow: 9,
+  /** From here on no bodies of the consensus core. */
   forward: 16,
   forwardRefused: 17,
   readBarrier: 18,
   readIndex: 19,
   commitInterest: 20,
+  snapshotOffer: 21,
+  snapshotChunk: 22,
+  snapshotProgress: 23,
+  snapshotRefused: 24,
+  operation: 25,
+  operationReply: 26,
 } as const;
 
-/** Bytes of the fixed part of a body, by kind; `append` and `forward` go on behind it. */
+/** SHA-256, raw. */
+export const CHECKSUM_BYTES = 32;
+
+/** Bytes of the fixed part of a body, by kind. What a name with `…` stands for goes on behind it. */
 export const BODY_BYTES = {
-  /** lastLogIndex u64, lastLogTerm u64 */
-  voteRequest: RAFT_PREFIX_BYTES + 16,
+  /** lastLogIndex u64, lastLogTerm u64, isTransfer u8 */
+  voteRequest: RAFT_PREFIX_BYTES + 17,
   /** granted u8 */
   voteReply: RAFT_PREFIX_BYTES + 1,
-  /** prevLogIndex u64, prevLogTerm u64, commitIndex u64, count u32, entry × count */
+  /** prevLogIndex u64, prevLogTerm u64, commitIndex u64, count u32, … entry × count */
   append: RAFT_PREFIX_BYTES + 28,
   /** success u8, matchIndex u64, rejectedIndex u64, hintIndex u64, hintTerm u64 */
   appendReply: RAFT_PREFIX_BYTES + 33,
@@ -45,7 +56,9 @@ export const BODY_BYTES = {
   heartbeat: RAFT_PREFIX_BYTES + 16,
   /** round u64 */
   heartbeatReply: RAFT_PREFIX_BYTES + 8,
-  /** id u64, term u64, records */
+  /** lastLogIndex u64, lastLogTerm u64 */
+  timeoutNow: RAFT_PREFIX_BYTES + 16,
+  /** id u64, term u64, … records */
   forward: 16,
   /** id u64, reason u8 */
   forwardRefused: 9,
@@ -55,9 +68,27 @@ export const BODY_BYTES = {
   readIndex: 16,
   /** isInterested u8 */
   commitInterest: 1,
+  /** term u64, epoch u64, index u64, term u64, checksum, chunkCount u32, byteLength u64, … configuration */
+  snapshotOffer: 44 + CHECKSUM_BYTES,
+  /** checksum, number u32, … bytes */
+  snapshotChunk: CHECKSUM_BYTES + 4,
+  /** checksum, next u32 */
+  snapshotProgress: CHECKSUM_BYTES + 4,
+  /** checksum, … reason */
+  snapshotRefused: CHECKSUM_BYTES,
+  /** id u64, term u64, … request */
+  operation: 16,
+  /** id u64, status u16, … text */
+  operationReply: 10,
 } as const;
+
+/** Most bytes of UTF-8 that say why a snapshot is refused; a longer reason is cut. */
+export const REFUSAL_TEXT_BYTES_MAX = 1_024;
+/** Most bytes of UTF-8 in the answer to an operation; `members` with all names at their limits fits. */
+export const OPERATION_TEXT_BYTES_MAX = 64 << 10;
 
 /** In the order of their numbers on the wire. */
 export const ENTRY_KIND_NAMES = ["noop", "command", "configuration"] as const;
 export const ENTRY_KIND = { noop: 0, command: 1, configuration: 2 } as const;
-export const FORWARD_REFUSAL = { notLeader: 0, busy: 1 } as const;
+export const FORWARD_REFUSAL_NAMES = ["notLeader", "busy", "diskFull"] as const;
+export const FORWARD_REFUSAL = { notLeader: 0, busy: 1, diskFull: 2 } as const;

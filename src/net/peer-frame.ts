@@ -46,6 +46,11 @@ export class PeerFrame {
     this.length += 1;
   }
 
+  uint16(value: number): void {
+    this.#view.setUint16(this.length, value);
+    this.length += 2;
+  }
+
   uint32(value: number): void {
     this.#view.setUint32(this.length, value);
     this.length += 4;

@@ -31,8 +31,9 @@ export const PEER_CLOSE = {
   staleIncarnation: 4006,
   replaced: 4007,
   silent: 4008,
+  removed: 4009,
 } as const;
-type PeerCloseCode = (typeof PEER_CLOSE)[keyof typeof PEER_CLOSE];
+export type PeerCloseCode = (typeof PEER_CLOSE)[keyof typeof PEER_CLOSE];
 
 export interface PeerHello {
   readonly identity: PeerIdentity;

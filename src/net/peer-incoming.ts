@@ -11,10 +11,11 @@ import type { NodeId } from "../raft/index.js";
 import { closeSocket } from "./close-socket.js";
 import { closeServer, type ListenAddress, listenOn, pathOf, refuseUpgrade } from "./listen.js";
 import { ownBytes } from "./own-bytes.js";
-import { decodePeerFrame, type PeerDelivery, PeerFrameError } from "./peer-decoder.js";
+import { decodePeerFrame, type PeerDelivery } from "./peer-decoder.js";
 import { encodeHello, PEER_CLOSE } from "./peer-hello.js";
 import { SILENT_TICKS_MAX } from "./peer-options.js";
 import type { LinkContext } from "./peer-outgoing.js";
+import { PeerFrameError } from "./peer-reader.js";
 
 /** Connections of any kind, those that never send a request included. */
 const SOCKETS_MAX = 1_024;
@@ -24,6 +25,8 @@ const HTTP_LIMITS = {
   requestTimeout: 5_000,
   connectionsCheckingInterval: 5_000,
 } as const;
+/** For whoever reads an answer here and stops reading; `ws` lifts it from the sockets it takes over. */
+const HTTP_IDLE_MS = 5_000;
 
 /** One connection; `peer` is 0 until it said who it is. */
 interface Incoming {
@@ -60,6 +63,7 @@ export class IncomingLinks {
       response.end("this port is for the other nodes of the cluster\n");
     });
     this.#http.maxConnections = SOCKETS_MAX;
+    this.#http.setTimeout(HTTP_IDLE_MS);
     this.#http.on("upgrade", (request, socket, head) => this.#upgrade(request, socket, head));
   }
 
@@ -76,6 +80,15 @@ export class IncomingLinks {
     for (const link of this.#links) {
       link.silentTicks += 1;
       if (link.silentTicks > SILENT_TICKS_MAX) this.#end(link, PEER_CLOSE.silent, "silent");
+    }
+  }
+
+  /** Ends the links of nodes that are no members any more. */
+  endRemoved(): void {
+    const { directory } = this.#context;
+    for (const [peer, link] of this.#byPeer) {
+      if (directory.isMember(peer)) continue;
+      this.#end(link, PEER_CLOSE.removed, `node ${peer} is no member any more`);
     }
   }
 

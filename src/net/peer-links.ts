@@ -10,11 +10,12 @@ import { assert } from "../assert.js";
 import type { NodeId } from "../raft/index.js";
 import { PeerDirectory } from "./peer-directory.js";
 import { PeerFramePool } from "./peer-frame.js";
+import { PEER_CLOSE } from "./peer-hello.js";
 import { IncomingLinks } from "./peer-incoming.js";
 import { PEER_LINKS_DEFAULTS, type PeerLinksOptions, SILENT_TICKS_MAX } from "./peer-options.js";
 import { type LinkContext, OutgoingLink } from "./peer-outgoing.js";
 import { startTicker, type Ticker } from "./ticker.js";
-import type { PeerEvents, PeerLinks, PeerMessage } from "./types.js";
+import type { PeerAddress, PeerEvents, PeerLinks, PeerMessage } from "./types.js";
 
 /** Connections that one life of a node can number before the next life's numbers begin. */
 const EPOCHS_PER_INCARNATION = 2 ** 20;
@@ -27,25 +28,33 @@ export function createPeerLinks(options: PeerLinksOptions): PeerLinks & { readon
 class PeerNetwork implements PeerLinks {
   port = 0;
   readonly #options: PeerLinksOptions;
-  readonly #outgoing = new Map<NodeId, OutgoingLink>();
+  #peers: ReadonlyMap<NodeId, PeerAddress> = new Map();
+  /** Set by `start`. */
+  #context: LinkContext | undefined;
   #incoming: IncomingLinks | undefined;
+  /** One for each of `#peers` while this node listens; none before and after. */
+  readonly #outgoing = new Map<NodeId, OutgoingLink>();
+  #isListening = false;
   #ticker: Ticker | undefined;
   #lastEpoch: number;
   #isClosed = false;
 
   constructor(options: PeerLinksOptions) {
-    const { incarnation, nodeId } = options.identity;
-    assert(!options.peers.has(nodeId), () => `node ${nodeId} among its own peers`);
+    const { incarnation } = options.identity;
     this.#options = options;
     this.#lastEpoch = incarnation * EPOCHS_PER_INCARNATION;
     assert(Number.isSafeInteger(this.#lastEpoch), () => `incarnation ${incarnation}`);
+    this.setPeers(options.peers);
   }
 
   async start(events: PeerEvents): Promise<void> {
-    assert(this.#incoming === undefined, () => "peer links started twice");
-    const { identity, listen, peers } = this.#options;
+    assert(this.#context === undefined, () => "peer links started twice");
+    const { identity, listen, knownIncarnations } = this.#options;
+    const directory = new PeerDirectory(identity, this.#peers.keys(), knownIncarnations, (peer) =>
+      events.onPeerIdentity(peer),
+    );
     const context: LinkContext = {
-      directory: new PeerDirectory(identity, peers.keys(), (peer) => events.onPeerIdentity(peer)),
+      directory,
       events,
       tuning: { ...PEER_LINKS_DEFAULTS, ...this.#options },
       pool: new PeerFramePool(),
@@ -54,19 +63,30 @@ class PeerNetwork implements PeerLinks {
         return this.#lastEpoch;
       },
     };
+    this.#context = context;
     const incoming = new IncomingLinks(context, (peer) => this.#outgoing.get(peer)?.dial());
     this.#incoming = incoming;
     this.port = await incoming.listen(listen);
     if (this.#isClosed) return;
-    for (const [peer, address] of peers) {
-      this.#outgoing.set(peer, new OutgoingLink(peer, address, context));
-    }
+    this.#isListening = true;
     const { silenceTimeoutMs } = context.tuning;
     this.#ticker = startTicker(Math.max(10, silenceTimeoutMs / SILENT_TICKS_MAX), () => {
       for (const link of this.#outgoing.values()) link.tick();
       incoming.tick();
     });
-    for (const link of this.#outgoing.values()) link.dial();
+    this.#dialNew(context);
+  }
+
+  setPeers(peers: ReadonlyMap<NodeId, PeerAddress>): void {
+    const { nodeId } = this.#options.identity;
+    assert(!peers.has(nodeId), () => `node ${nodeId} among its own peers`);
+    this.#peers = new Map(peers);
+    const context = this.#context;
+    if (context === undefined || this.#isClosed) return;
+    context.directory.setMembers(peers.keys());
+    this.#incoming?.endRemoved();
+    this.#endOld();
+    if (this.#isListening) this.#dialNew(context);
   }
 
   send(peer: NodeId, group: number, message: PeerMessage): void {
@@ -77,10 +97,38 @@ class PeerNetwork implements PeerLinks {
     for (const link of this.#outgoing.values()) link.flush();
   }
 
+  bufferedBytes(peer: NodeId): number {
+    return this.#outgoing.get(peer)?.bufferedBytes ?? 0;
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#ticker?.stop();
-    for (const link of this.#outgoing.values()) link.close();
+    for (const link of this.#outgoing.values()) link.close(PEER_CLOSE.goingAway, "stopping");
     await this.#incoming?.close();
   }
+
+  /** Ends the links to nodes that are no peers any more, or are dialed elsewhere now. */
+  #endOld(): void {
+    for (const [peer, link] of [...this.#outgoing]) {
+      const address = this.#peers.get(peer);
+      if (address !== undefined && isSameAddress(address, link.address)) continue;
+      this.#outgoing.delete(peer);
+      if (address === undefined) link.end(PEER_CLOSE.removed, `node ${peer} is no member any more`);
+      else link.end(PEER_CLOSE.replaced, `node ${peer} is dialed at another address now`);
+    }
+  }
+
+  #dialNew(context: LinkContext): void {
+    for (const [peer, address] of this.#peers) {
+      if (this.#outgoing.has(peer)) continue;
+      const link = new OutgoingLink(peer, address, context);
+      this.#outgoing.set(peer, link);
+      link.dial();
+    }
+  }
+}
+
+function isSameAddress(left: PeerAddress, right: PeerAddress): boolean {
+  return left.host === right.host && left.port === right.port;
 }

@@ -3,14 +3,19 @@
  */
 import type { NodeId } from "../raft/index.js";
 import type { ListenAddress } from "./listen.js";
-import type { PeerIdentity } from "./types.js";
+import type { PeerAddress, PeerIdentity } from "./types.js";
 
 export interface PeerLinksOptions extends Partial<PeerLinksTuning> {
   readonly identity: PeerIdentity;
   /** Where peers connect. Port 0 picks a free one. */
   readonly listen: ListenAddress;
-  /** Every other member, with the address at which this node dials it. */
-  readonly peers: ReadonlyMap<NodeId, ListenAddress>;
+  /** Every other member, with the address at which this node dials it; `setPeers` changes it. */
+  readonly peers: ReadonlyMap<NodeId, PeerAddress>;
+  /**
+   * The highest incarnation ever met of each node, of members or not: an older process under such a
+   * number is refused, whichever of the two was started anew meanwhile.
+   */
+  readonly knownIncarnations: ReadonlyMap<NodeId, number>;
 }
 
 export interface PeerLinksTuning {

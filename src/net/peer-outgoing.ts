@@ -6,17 +6,15 @@
  * the link is not up is dropped: the protocol above repeats what matters.
  */
 import { WebSocket } from "ws";
-import { assert } from "../assert.js";
-import { PEER_FRAME_BYTES_MAX } from "../protocol/index.js";
 import type { NodeId } from "../raft/index.js";
 import { closeSocket } from "./close-socket.js";
-import { formatAddress, type ListenAddress } from "./listen.js";
+import { formatAddress } from "./listen.js";
 import type { PeerDirectory } from "./peer-directory.js";
-import { encodePeerMessage, peerMessageBytes } from "./peer-encoder.js";
-import type { PeerFrame, PeerFramePool } from "./peer-frame.js";
-import { encodeHello, HELLO_BYTES_MAX, PEER_CLOSE } from "./peer-hello.js";
+import type { PeerFramePool } from "./peer-frame.js";
+import { encodeHello, HELLO_BYTES_MAX, PEER_CLOSE, type PeerCloseCode } from "./peer-hello.js";
 import { type PeerLinksTuning, SILENT_TICKS_MAX } from "./peer-options.js";
-import type { PeerEvents, PeerMessage } from "./types.js";
+import { PeerOutbox, SEND_OPTIONS } from "./peer-outbox.js";
+import type { PeerAddress, PeerEvents, PeerMessage } from "./types.js";
 
 type State = "waiting" | "connecting" | "greeting" | "up" | "closed";
 
@@ -29,13 +27,14 @@ export interface LinkContext {
   nextEpoch(): number;
 }
 
-const SEND_OPTIONS = { binary: true, compress: false, mask: true, fin: true } as const;
+/** How `ws` names the end of a connection on which no close frame came. */
+const CLOSED_WITHOUT_WORDS = 1006;
 /** Socket errors that only the other process, or its machine on its behalf, causes. */
 const ENDED_BY_PEER: ReadonlySet<string> = new Set(["ECONNRESET", "EPIPE"]);
 
 export class OutgoingLink {
+  readonly address: PeerAddress;
   readonly #peer: NodeId;
-  readonly #address: ListenAddress;
   readonly #context: LinkContext;
   #state: State = "waiting";
   /** Set exactly while connecting, greeting or up. */
@@ -46,31 +45,30 @@ export class OutgoingLink {
   /** Attempts since the link was last up. */
   #attempts = 0;
   #redial: NodeJS.Timeout | undefined;
-  /** Messages of this turn; full frames wait in `#sealed`, in order. */
-  #frame: PeerFrame | undefined;
-  #sealed: PeerFrame[] = [];
-  #sealedBytes = 0;
+  /** While greeting the peer showed that it takes this node: its refusal would be out of date. */
+  #isWelcome = false;
+  /** Empty unless the link is up. */
+  readonly #outbox: PeerOutbox;
   #lastRefusal = "";
 
-  constructor(peer: NodeId, address: ListenAddress, context: LinkContext) {
+  constructor(peer: NodeId, address: PeerAddress, context: LinkContext) {
     this.#peer = peer;
-    this.#address = address;
+    this.address = address;
     this.#context = context;
+    this.#outbox = new PeerOutbox(context.pool);
   }
 
-  /** Dials now, unless a connection stands or is being greeted. A hanging attempt is given up. */
+  /**
+   * Dials now, unless a connection stands or is being greeted. A hanging attempt is given up. For
+   * the usual pause, and for when the peer has just connected to this node.
+   */
   dial(): void {
+    this.#isWelcome = this.#state === "greeting";
     if (this.#state !== "waiting" && this.#state !== "connecting") return;
     clearTimeout(this.#redial);
     const hanging = this.#socket;
-    const socket = new WebSocket(`ws://${formatAddress(this.#address)}/peer`, {
-      perMessageDeflate: false,
-      maxPayload: HELLO_BYTES_MAX,
-      handshakeTimeout: this.#context.tuning.dialTimeoutMs,
-      // A mask of zeros spares a pass over the bytes. It protects proxies that mistake WebSocket
-      // frames for HTTP; between nodes there is none of those.
-      generateMask: zeroMask,
-    });
+    const socket = this.#connect();
+    if (socket === undefined) return;
     this.#socket = socket;
     this.#state = "connecting";
     this.#silentTicks = 0;
@@ -79,38 +77,22 @@ export class OutgoingLink {
     this.#listen(socket);
   }
 
+  /** Bytes that the kernel has not taken yet; 0 unless the link is up. */
+  get bufferedBytes(): number {
+    const socket = this.#socket;
+    if (this.#state !== "up" || socket === undefined) return 0;
+    return socket.bufferedAmount + this.#outbox.bytes;
+  }
+
   send(group: number, message: PeerMessage): void {
     if (this.#state !== "up") return;
-    const bytes = peerMessageBytes(message);
-    assert(bytes <= PEER_FRAME_BYTES_MAX, () => `peer message of ${bytes} bytes`);
-    let frame = this.#frame;
-    if (frame !== undefined && frame.length + bytes > PEER_FRAME_BYTES_MAX) {
-      this.#sealed.push(frame);
-      this.#sealedBytes += frame.length;
-      frame = undefined;
-      if (this.#isOverfull()) {
-        this.#frame = undefined;
-        this.#giveUp();
-        return;
-      }
-    }
-    frame ??= this.#context.pool.take();
-    this.#frame = frame;
-    encodePeerMessage(frame, group, message, bytes);
+    if (this.#outbox.add(group, message) && this.#isOverfull()) this.#giveUp();
   }
 
   flush(): void {
-    const frame = this.#frame;
     const socket = this.#socket;
-    if (frame === undefined || socket === undefined) return;
-    this.#frame = undefined;
-    if (this.#sealed.length > 0) {
-      for (const full of this.#sealed) socket.send(full.written(), SEND_OPTIONS, full.sent);
-      this.#sealed = [];
-      this.#sealedBytes = 0;
-    }
-    socket.send(frame.written(), SEND_OPTIONS, frame.sent);
-    if (this.#isOverfull()) this.#giveUp();
+    if (socket === undefined) return;
+    if (this.#outbox.flush(socket) && this.#isOverfull()) this.#giveUp();
   }
 
   /** Pings, and gives the link up when the peer has not been heard for too long. */
@@ -121,13 +103,41 @@ export class OutgoingLink {
     else this.#socket?.ping();
   }
 
-  /** Says goodbye; reports nothing from here on. */
-  close(): void {
+  /** Sends what waits and says goodbye. Reports nothing from here on. */
+  close(code: PeerCloseCode, reason: string): void {
+    if (this.#socket !== undefined) this.#outbox.flush(this.#socket);
     const socket = this.#detach();
     clearTimeout(this.#redial);
     this.#state = "closed";
     if (socket === undefined) return;
-    closeSocket(socket, PEER_CLOSE.goingAway, "stopping", this.#context.tuning.closeGraceMs);
+    closeSocket(socket, code, reason, this.#context.tuning.closeGraceMs);
+  }
+
+  /** As `close`, after which the link is reported down if it was up. */
+  end(code: PeerCloseCode, reason: string): void {
+    const epoch = this.#epoch;
+    this.close(code, reason);
+    if (epoch !== 0) this.#context.events.onDown(this.#peer, epoch, false);
+  }
+
+  /** The socket of a new attempt; `undefined` when the address can be no part of a URL. */
+  #connect(): WebSocket | undefined {
+    try {
+      return new WebSocket(`ws://${formatAddress(this.address)}/peer`, {
+        perMessageDeflate: false,
+        maxPayload: HELLO_BYTES_MAX,
+        handshakeTimeout: this.#context.tuning.dialTimeoutMs,
+        // A mask of zeros spares a pass over the bytes. It protects proxies that mistake WebSocket
+        // frames for HTTP; between nodes there is none of those.
+        generateMask: zeroMask,
+      });
+    } catch (error) {
+      // The members of a cluster are data: a bad one among them must not end every node.
+      if (!(error instanceof SyntaxError)) throw error;
+      this.#lose(false, this.#context.tuning.refusedRedialMs);
+      this.#refused(`cannot dial ${this.#name}: ${error.message}`);
+      return undefined;
+    }
   }
 
   #listen(socket: WebSocket): void {
@@ -137,8 +147,16 @@ export class OutgoingLink {
       errorCode = error.code ?? "";
     });
     socket.on("upgrade", (response) => {
+      // `ws` says so only when this side of the connection is closed too, turns later.
+      const onGone = (code: string): void => {
+        if (this.#socket !== socket || socket.readyState !== WebSocket.OPEN) return;
+        this.#ended(CLOSED_WITHOUT_WORDS, "", code);
+        socket.terminate();
+      };
+      response.socket.on("end", () => onGone(""));
       response.socket.on("error", (error: NodeJS.ErrnoException) => {
         errorCode = error.code ?? "";
+        onGone(errorCode);
       });
     });
     socket.on("unexpected-response", (_request, response) => {
@@ -184,6 +202,7 @@ export class OutgoingLink {
     this.#state = "up";
     this.#silentTicks = 0;
     this.#attempts = 0;
+    this.#isWelcome = false;
     this.#lastRefusal = "";
     this.#epoch = this.#context.nextEpoch();
     events.onUp(peer, this.#epoch);
@@ -193,7 +212,7 @@ export class OutgoingLink {
   #ended(code: number, reason: string, errorCode: string): void {
     const isRefusal = code >= 4000 || code === PEER_CLOSE.badFrame;
     // A process that still gives reasons is not gone; one behind a dead route may not be either.
-    const isGone = code === PEER_CLOSE.goingAway || code === 1005 || code === 1006;
+    const isGone = code === PEER_CLOSE.goingAway || code === 1005 || code === CLOSED_WITHOUT_WORDS;
     const closed = isGone && (errorCode === "" || ENDED_BY_PEER.has(errorCode));
     const isLasting = isRefusal && code !== PEER_CLOSE.silent;
     this.#lose(closed, isLasting ? this.#context.tuning.refusedRedialMs : 0);
@@ -221,32 +240,27 @@ export class OutgoingLink {
     this.#detach();
     this.#state = "waiting";
     const backoffMs = Math.min(tuning.redialMaxMs, tuning.redialMinMs * 2 ** this.#attempts);
-    const spreadMs = (pauseMs > 0 ? pauseMs : backoffMs) - tuning.redialMinMs;
+    const isLong = pauseMs > 0 && !this.#isWelcome;
+    const spreadMs = (isLong ? pauseMs : backoffMs) - tuning.redialMinMs;
     const delayMs = tuning.redialMinMs + Math.max(0, spreadMs) * (0.5 + Math.random() / 2);
     this.#redial = setTimeout(() => this.dial(), delayMs);
     if (epoch !== 0) events.onDown(this.#peer, epoch, closed);
   }
 
   #detach(): WebSocket | undefined {
-    const { pool } = this.#context;
     const socket = this.#socket;
-    if (this.#frame !== undefined) pool.give(this.#frame);
-    for (const frame of this.#sealed) pool.give(frame);
+    this.#outbox.clear();
     this.#socket = undefined;
-    this.#frame = undefined;
-    this.#sealed = [];
-    this.#sealedBytes = 0;
     this.#epoch = 0;
     return socket;
   }
 
   #isOverfull(): boolean {
-    const waiting = (this.#socket?.bufferedAmount ?? 0) + this.#sealedBytes;
-    return waiting > this.#context.tuning.bufferedBytesMax;
+    return this.bufferedBytes > this.#context.tuning.bufferedBytesMax;
   }
 
   get #name(): string {
-    return `node ${this.#peer} (${formatAddress(this.#address)})`;
+    return `node ${this.#peer} (${formatAddress(this.address)})`;
   }
 
   /** A standing refusal is said once, not with every attempt. */

@@ -1,7 +1,13 @@
 /**
  * The contracts of this room with the driver: links to peers, connections of clients. Types only.
  */
-import type { AttachCommand, Query, ServerMessage, SessionCommand } from "../protocol/index.js";
+import type {
+  AttachCommand,
+  Operation,
+  Query,
+  ServerMessage,
+  SessionCommand,
+} from "../protocol/index.js";
 import type { Message, NodeId } from "../raft/index.js";
 
 /** What travels between nodes of one group. */
@@ -18,14 +24,60 @@ export type PeerMessage =
   | {
       readonly type: "forwardRefused";
       readonly id: number;
-      readonly reason: "notLeader" | "busy";
+      readonly reason: "notLeader" | "busy" | "diskFull";
     }
   /** Whether clients wait at the sender, so that it wants every advance of the commit index at once. */
   | { readonly type: "commitInterest"; readonly isInterested: boolean }
   /** Asks the leader of `term` for an index that a read begun before this message may trust. */
   | { readonly type: "readBarrier"; readonly id: number; readonly term: number }
   /** `index` 0: refused, this node does not lead that term. */
-  | { readonly type: "readIndex"; readonly id: number; readonly index: number };
+  | { readonly type: "readIndex"; readonly id: number; readonly index: number }
+  /** The leader of `term` has a snapshot for the receiver. `epoch`: of the leader's connection. */
+  | {
+      readonly type: "snapshotOffer";
+      readonly term: number;
+      readonly epoch: number;
+      readonly snapshot: OfferedSnapshot;
+    }
+  /** One chunk of the snapshot that `checksum` names, numbered from 0. */
+  | {
+      readonly type: "snapshotChunk";
+      readonly checksum: string;
+      readonly number: number;
+      readonly bytes: Uint8Array;
+    }
+  /**
+   * The receiver holds every chunk before `next`: send on from there. `chunkCount` as `next`: it
+   * has all of them. Repeated with every chunk that became durable.
+   */
+  | { readonly type: "snapshotProgress"; readonly checksum: string; readonly next: number }
+  /** The receiver cannot use it. `reason`: for people, cut to 1,024 bytes on its way. */
+  | { readonly type: "snapshotRefused"; readonly checksum: string; readonly reason: string }
+  /** An operator's request (`protocol`, ops 70 …) for the leader of `term`, its bytes as they came. */
+  | {
+      readonly type: "operation";
+      readonly id: number;
+      readonly term: number;
+      readonly request: Uint8Array;
+    }
+  /** `status`: as in an answer to a client. `text`: its payload as JSON, at most 64 KiB. */
+  | {
+      readonly type: "operationReply";
+      readonly id: number;
+      readonly status: number;
+      readonly text: string;
+    };
+
+export interface OfferedSnapshot {
+  readonly index: number;
+  readonly term: number;
+  /** 64 lower-case hex digits, 32 bytes on the wire. */
+  readonly checksum: string;
+  readonly chunkCount: number;
+  readonly byteLength: number;
+  /** In force at `index`, encoded by the core's `encodeConfiguration`. */
+  readonly configuration: Uint8Array;
+}
 
 /** Told to the other side in the handshake of a link. */
 export interface PeerIdentity {
@@ -37,6 +89,12 @@ export interface PeerIdentity {
   readonly advertise: string;
 }
 
+/** Where a peer is dialed. */
+export interface PeerAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
 export interface PeerEvents {
   /** The outgoing link to `peer` stands. Epochs rise, process-wide. */
   onUp(peer: NodeId, epoch: number): void;
@@ -44,9 +102,12 @@ export interface PeerEvents {
   onDown(peer: NodeId, epoch: number, closed: boolean): void;
   /** In order per peer. Byte fields are the receiver's to keep. */
   onMessage(peer: NodeId, group: number, message: PeerMessage): void;
-  /** Learned or changed in a handshake, in either direction. */
+  /** Told by a handshake, in either direction: first met, restarted since, or with a new endpoint. */
   onPeerIdentity(identity: PeerIdentity): void;
-  /** A link was refused: wrong cluster, wrong node, a second process under our id. For the log. */
+  /**
+   * A link was refused: wrong cluster, wrong node, no member, an older process than one met before,
+   * a second process under our id. One line for the log.
+   */
   onRefused(reason: string): void;
 }
 
@@ -57,9 +118,22 @@ export interface PeerEvents {
 export interface PeerLinks {
   /** Listens and begins to dial. Rejects when the address cannot be had. */
   start(events: PeerEvents): Promise<void>;
+  /**
+   * Exactly these are dialed and admitted from now on; links to others are closed after what waits
+   * was flushed, and `onDown` is called for those that stood. A peer whose address changed is dialed
+   * anew. May be called before `start`. Never holds this node itself.
+   */
+  setPeers(peers: ReadonlyMap<NodeId, PeerAddress>): void;
   /** Dropped silently when the link is down: the protocol above repeats what matters. */
   send(peer: NodeId, group: number, message: PeerMessage): void;
   flush(): void;
+  /**
+   * Bytes for `peer` that the kernel has not taken yet, those of this turn included; 0 while the
+   * link is down. Everything sent later arrives behind them, heartbeats too, so whoever sends chunks
+   * of a snapshot waits until this is small, keeps few of them unanswered (the kernel and the wire
+   * hold some as well), and sends them behind what else a turn has to say.
+   */
+  bufferedBytes(peer: NodeId): number;
   close(): Promise<void>;
 }
 
@@ -82,6 +156,8 @@ export interface GatewayEvents {
   /** `bytes`: the command as it came, a copy the driver may keep. */
   onCommand(connection: ClientConnection, command: SessionCommand, bytes: Uint8Array): void;
   onQuery(connection: ClientConnection, query: Query): void;
+  /** `bytes`: the request as it came, a copy the driver may keep. Needs no session. */
+  onOperation(connection: ClientConnection, operation: Operation, bytes: Uint8Array): void;
   onClosed(connection: ClientConnection): void;
   /** A client broke the protocol and was sent away, or one could not be accepted. For the log. */
   onRefused?(reason: string): void;
@@ -99,6 +175,11 @@ export interface ClientGateway {
   start(events: GatewayEvents, http: (path: string) => HttpAnswer): Promise<void>;
   /** One frame per connection with anything to say. */
   flush(): void;
+  /**
+   * No client may connect any more, upgrades are answered with HTTP status 503; who is connected
+   * stays, and pages are served, until `close`.
+   */
+  drain(): void;
   /** Stops accepting, says goodbye to every client (close code 1001), frees the port. */
   close(): Promise<void>;
 }

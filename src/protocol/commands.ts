@@ -1,7 +1,8 @@
 /**
  * What clients say. A request is a msgpack array `[op, …]` in canonical form (`reader.ts`). Ops
  * below 64 are commands: their bytes are replicated as they came. Ops from 64 on are reads: they
- * are answered by the node they reach and never enter the log.
+ * are answered by the node they reach and never enter the log. Ops from 70 on are operations on the
+ * cluster itself: they need no session and are passed on to the leader.
  *
  * `sequence`   numbers the commands of a session, from 1, each used once for ever.
  * `mark`       the lowest sequence whose reply the client still needs; replies below are dropped.
@@ -22,6 +23,10 @@ export const OP = {
   /** Reads. */
   inspect: 64,
   query: 65,
+  /** Operators' requests: answered by the leader, whichever node they reach. */
+  members: 70,
+  changeMember: 71,
+  transfer: 72,
 } as const;
 
 export type LockMode = "exclusive" | "shared";
@@ -140,4 +145,36 @@ export interface KeysQuery {
 }
 
 export type Query = InspectQuery | KeysQuery;
-export type Request = Command | Query;
+
+/** `[70, id]`: who belongs to the cluster, as the leader knows it. */
+export interface MembersOperation {
+  readonly op: typeof OP.members;
+  readonly id: number;
+}
+
+/**
+ * `add`: a learner, or a new address of a member. `promote`: a learner that has caught up becomes a
+ * voter. `demote`: a voter becomes a learner. On the wire the number.
+ */
+export const MEMBER_ACTION = { add: 0, promote: 1, demote: 2, remove: 3 } as const;
+export type MemberAction = keyof typeof MEMBER_ACTION;
+
+/** `[71, id, action, node, address | nil]`. Answered when the change is committed. */
+export interface ChangeMemberOperation {
+  readonly op: typeof OP.changeMember;
+  readonly id: number;
+  readonly action: MemberAction;
+  readonly node: number;
+  /** `host:port` where the peers dial it; of `add` only. */
+  readonly address: string | undefined;
+}
+
+/** `[72, id, node]`; 0: whoever is most up to date. Answered when another node leads. */
+export interface TransferOperation {
+  readonly op: typeof OP.transfer;
+  readonly id: number;
+  readonly node: number;
+}
+
+export type Operation = MembersOperation | ChangeMemberOperation | TransferOperation;
+export type Request = Command | Query | Operation;

@@ -3,7 +3,14 @@
  * here are the bytes in the log: they are never packed again on their way.
  */
 import { assert, unreachable } from "../assert.js";
-import { type Command, type LockItem, OP, type Request, WAIT_FOREVER } from "./commands.js";
+import {
+  type Command,
+  type LockItem,
+  MEMBER_ACTION,
+  OP,
+  type Request,
+  WAIT_FOREVER,
+} from "./commands.js";
 import { bytesOfHex } from "./hex.js";
 import { NONCE_BYTES } from "./limits.js";
 import { Writer } from "./writer.js";
@@ -77,6 +84,23 @@ export function writeRequest(writer: Writer, request: Request): void {
       if (request.after === undefined) writer.nil();
       else writer.string(request.after);
       writer.uint(request.limit);
+      return;
+    case OP.members:
+      head(writer, 2, request.op);
+      writer.uint(request.id);
+      return;
+    case OP.changeMember:
+      head(writer, 5, request.op);
+      writer.uint(request.id);
+      writer.uint(MEMBER_ACTION[request.action]);
+      writer.uint(request.node);
+      if (request.address === undefined) writer.nil();
+      else writer.string(request.address);
+      return;
+    case OP.transfer:
+      head(writer, 3, request.op);
+      writer.uint(request.id);
+      writer.uint(request.node);
       return;
     default:
       unreachable(request);

@@ -1,11 +1,22 @@
 export * from "./batch.js";
 export * from "./commands.js";
-export { decodeCommand, decodeFrame, type RequestSink } from "./decode-request.js";
+export {
+  decodeCommand,
+  decodeFrame,
+  decodeOperation,
+  type RequestSink,
+} from "./decode-request.js";
 export { encodeCommand, writeRequest } from "./encode-request.js";
 export * from "./limits.js";
 export { ProtocolError } from "./protocol-error.js";
 export { NESTING_MAX, Reader } from "./reader.js";
 export * from "./replies.js";
-export { isValidKey, isValidMetadata, isValidPrefix, isValidSessionName } from "./text-rules.js";
+export {
+  isValidAddress,
+  isValidKey,
+  isValidMetadata,
+  isValidPrefix,
+  isValidSessionName,
+} from "./text-rules.js";
 export { writeServerMessage } from "./write-server-message.js";
 export { Writer } from "./writer.js";

@@ -35,6 +35,19 @@ export const CLIENT_FRAME_REQUESTS_MAX = 16_384;
 /** The largest frame that a client reads. */
 export const SERVER_FRAME_BYTES_MAX = 16 << 20;
 export const PEER_FRAME_BYTES_MAX = 16 << 20;
+/** A chunk of a snapshot on its way between nodes. */
+export const SNAPSHOT_CHUNK_BYTES_MAX = 1 << 20;
+/** A configuration as the core encodes it; `MEMBERS_MAX` members need less. */
+export const CONFIGURATION_BYTES_MAX = 16 << 10;
 
 /** Keys of one page of `query`. */
 export const QUERY_PAGE_MAX = 1_000;
+
+/** `host:port` of a member, in printable ASCII. */
+export const ADDRESS_BYTES_MAX = 255;
+/** Voters and learners of one cluster. */
+export const MEMBERS_MAX = 15;
+/** The highest number that a node can have. */
+export const NODE_ID_MAX = 2 ** 32 - 1;
+/** An operation in its bytes; the longest that is allowed has 275. */
+export const OPERATION_BYTES_MAX = 512;

@@ -164,12 +164,15 @@ export interface Hello {
   readonly frameBytesMax: number;
 }
 
-/** `[8, id, error | 0, payload]`: answer to a read. */
+/** `[8, id, error | 0, payload]`: answer to a read or an operation. */
 export interface Answer {
   readonly kind: typeof MESSAGE.answer;
   readonly id: number;
   readonly status: typeof STATUS.ok | ErrorNumber;
-  /** Plain data, packed with msgpackr; details or null beside an error. */
+  /**
+   * Plain data, packed with msgpackr. Beside an error: null for a read, `OperationFailure` for an
+   * operation. Null for an operation that was done and has nothing to tell.
+   */
   readonly payload: unknown;
 }
 
@@ -217,4 +220,34 @@ export interface WaiterView {
 export interface KeysView {
   readonly keys: readonly KeyView[];
   readonly next: string | null;
+}
+
+/** Payload beside the error of an operation. */
+export interface OperationFailure {
+  /** For people: what is in the way, and what could be done. */
+  readonly message: string;
+}
+
+/** Payload of `members`. */
+export interface MembersView {
+  readonly leaderId: number;
+  readonly term: number;
+  readonly commitIndex: number;
+  /** A change is under way: two majorities decide. */
+  readonly isJoint: boolean;
+  readonly members: readonly MemberView[];
+}
+export interface MemberView {
+  readonly id: number;
+  readonly role: "voter" | "learner";
+  /** `host:port` where the peers dial it. */
+  readonly address: string;
+  /** What clients are told to connect to; empty while it was never heard of. */
+  readonly endpoint: string;
+  /** Whether the leader heard it within an election timeout. */
+  readonly isReachable: boolean;
+  /** Committed entries that are not known to be durable there. */
+  readonly lagEntries: number;
+  /** How often its process was started on its data, as far as known; 0 unknown. */
+  readonly incarnation: number;
 }

@@ -6,12 +6,19 @@
  * Each returns the reason for a refusal, without the name itself, or `undefined` if it is allowed.
  */
 import {
+  ADDRESS_BYTES_MAX,
   KEY_BYTES_MAX,
   METADATA_BYTES_MAX,
   RESERVED_KEY_PREFIX,
   SESSION_NAME_BYTES_MAX,
 } from "./limits.js";
 import { utf8Length } from "./utf8.js";
+
+/** What names and IPv4 addresses are made of; nothing here means anything inside a URL. */
+const HOST = /^[A-Za-z0-9._-]+$/;
+const BRACKETED_IPV6 = /^\[[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]$/;
+const PORT = /^[1-9][0-9]{0,4}$/;
+const PORT_MAX = 65_535;
 
 /** A key: 1 – 512 bytes of UTF-8, no control characters, not under the reserved prefix. */
 export function isValidKey(key: string): string | undefined {
@@ -33,6 +40,23 @@ export function isValidSessionName(name: string): string | undefined {
 /** A session's metadata: at most 1,024 bytes of UTF-8, any characters. */
 export function isValidMetadata(metadata: string): string | undefined {
   return lengthProblem(metadata, METADATA_BYTES_MAX, "metadata");
+}
+
+/**
+ * Where a member is dialed: `host:port`, at most 255 bytes, an IPv6 host in brackets, the port
+ * 1 – 65,535 without leading zeros. Whether such a host exists is not asked.
+ */
+export function isValidAddress(address: string): string | undefined {
+  if (address.length > ADDRESS_BYTES_MAX) return `address exceeds ${ADDRESS_BYTES_MAX} bytes`;
+  const colon = address.lastIndexOf(":");
+  if (colon === -1) return "address is not host:port";
+  const host = address.slice(0, colon);
+  if (!HOST.test(host) && !BRACKETED_IPV6.test(host)) {
+    return "address needs a host name, an IPv4 address or an IPv6 address in brackets";
+  }
+  const port = address.slice(colon + 1);
+  if (!PORT.test(port) || Number(port) > PORT_MAX) return `address needs a port 1..${PORT_MAX}`;
+  return undefined;
 }
 
 function lengthProblem(text: string, bytesMax: number, what: string): string | undefined {

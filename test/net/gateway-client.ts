@@ -1,6 +1,7 @@
 /** A gateway with a driver that echoes, and bare clients of it, for tests on loopback sockets. */
 import { once } from "node:events";
 import { WebSocket } from "ws";
+import { ERROR_NUMBERS } from "../../src/errors.js";
 import { decodeServerFrame } from "../../src/net/framing/index.js";
 import {
   type ClientConnection,
@@ -12,6 +13,7 @@ import {
   MESSAGE,
   OP,
   type OpenCommand,
+  type Operation,
   type Query,
   type Request,
   type ServerMessage,
@@ -33,6 +35,12 @@ export type Heard =
       readonly bytes: Uint8Array;
     }
   | { readonly on: "query"; readonly id: number; readonly query: Query }
+  | {
+      readonly on: "operation";
+      readonly id: number;
+      readonly operation: Operation;
+      readonly bytes: Uint8Array;
+    }
   | { readonly on: "refused"; readonly reason: string };
 
 export const NONCE = "000102030405060708090a0b0c0d0e0f";
@@ -123,6 +131,17 @@ export class TestGateway implements GatewayEvents {
     this.record.push({ on: "query", id: connection.id, query });
     const payload = { op: query.op };
     connection.send({ kind: MESSAGE.answer, id: query.id, status: STATUS.ok, payload });
+    this.gateway.flush();
+  }
+
+  onOperation(connection: ClientConnection, operation: Operation, bytes: Uint8Array): void {
+    this.record.push({ on: "operation", id: connection.id, operation, bytes });
+    connection.send({
+      kind: MESSAGE.answer,
+      id: operation.id,
+      status: ERROR_NUMBERS.BUSY,
+      payload: { message: "another change is under way" },
+    });
     this.gateway.flush();
   }
 

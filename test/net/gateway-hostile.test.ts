@@ -33,6 +33,9 @@ const patched = (request: Request, from: string, to: string): Buffer => {
 };
 const text = (value: string): string => Buffer.from(value).toString("hex");
 const inspect = (key: string): Request => ({ op: OP.inspect, id: 6, key });
+const add: Request = {
+  ...{ op: OP.changeMember, id: 6, action: "add", node: 4, address: "n4:805" },
+};
 const acquire = (key: string): Request => ({
   op: OP.acquire,
   sequence: 3,
@@ -105,6 +108,16 @@ describe("a value that is not allowed is answered with a code and the connection
     ["a key with a control character", patched(inspect("abc"), text("abc"), "610062"), answer],
     ["an empty key", patched(inspect("a"), "a161", "a0"), answer],
     ["a key too long", patched(inspect("a"), "a161", str16("k".repeat(600))), answer],
+    [
+      "an address without a port",
+      patched(add, "a66e343a383035", "a26e34"),
+      { ...answer, payload: { message: "address is not host:port" } },
+    ],
+    [
+      "an action that nobody knows",
+      patched(add, "47060004", "47060904"),
+      { ...answer, payload: { message: "action 9 not in 0..3" } },
+    ],
   ];
   test.each(refused)("%s", async (_, frame, expected) => {
     const client = await BareClient.connect(gateway);
@@ -164,6 +177,45 @@ describe("a client that misbehaves below the protocol", () => {
     }
     client.socket.terminate();
     await tight.gateway.close();
+  });
+
+  test("by not reading is cut off sooner when too much waits for all of them together", async () => {
+    const tight = await new TestGateway({
+      ...{ totalBufferedBytesMax: 4 << 20, bufferedBytesMax: 1 << 30 },
+    }).start();
+    const clients = [await BareClient.attached(tight), await BareClient.attached(tight)];
+    const reader = await BareClient.attached(tight);
+    for (const client of clients) client.socket.pause();
+    const payload = "x".repeat(200_000);
+    const closed = () => tight.record.all.filter((heard) => heard.on === "closed").length;
+    for (let id = 1; closed() < 2; id += 1) {
+      for (const connection of tight.connections.values()) {
+        connection.send({ kind: MESSAGE.answer, id, status: STATUS.ok, payload });
+      }
+      tight.gateway.flush();
+      await reader.messages.find((message) => message.kind === MESSAGE.answer && message.id === id);
+    }
+    // What waited for those is not counted any more: the one that reads is served on.
+    reader.say(release(1));
+    await reader.reply(1);
+    for (const client of clients) client.socket.terminate();
+    await tight.gateway.close();
+  });
+
+  test("by asking for pages and never reading them is cut off", async () => {
+    const impatient = await new TestGateway({ handshakeTimeoutMs: 50 }).start();
+    const socket = connect({ port: impatient.gateway.port, host: "127.0.0.1" });
+    const closed = new Promise((resolve) => socket.once("close", resolve));
+    socket.on("error", () => undefined);
+    socket.pause();
+    // The page repeats its path, so that answers fill the way back as fast as requests come.
+    const requests = `GET /${"x".repeat(6_000)} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(20);
+    const ask = (error?: Error | null): void => {
+      if (!error) setImmediate(() => socket.write(requests, ask));
+    };
+    ask();
+    await closed;
+    await impatient.gateway.close();
   });
 
   /** A raw socket that has upgraded. */

@@ -2,7 +2,15 @@
 import { once } from "node:events";
 import { afterEach, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { MESSAGE, OP, STATUS, SUBPROTOCOL } from "../../src/protocol/index.js";
+import { ERROR_NUMBERS } from "../../src/errors.js";
+import {
+  decodeOperation,
+  MESSAGE,
+  OP,
+  type Operation,
+  STATUS,
+  SUBPROTOCOL,
+} from "../../src/protocol/index.js";
 import { BareClient, frameOf, NONCE, OPEN, release, TestGateway } from "./gateway-client.js";
 
 const gateways: TestGateway[] = [];
@@ -69,6 +77,39 @@ describe("a client's connection", () => {
     const client = await BareClient.connect(gateway);
     client.say({ op: OP.inspect, id: 4, key: "orders/1" });
     expect(await client.answer()).toMatchObject({ id: 4, status: STATUS.ok, payload: { op: 64 } });
+  });
+
+  test("may operate on the cluster before and after it attached, and is told what went wrong", async () => {
+    const gateway = await start();
+    const client = await BareClient.connect(gateway);
+    const add: Operation = {
+      ...{ op: OP.changeMember, id: 5, action: "add", node: 4, address: "n4:7421" },
+    };
+    const answered = (id: number) =>
+      client.messages.find((message) => message.kind === MESSAGE.answer && message.id === id);
+    client.say(add);
+    expect(await answered(5)).toMatchObject({
+      status: ERROR_NUMBERS.BUSY,
+      payload: { message: "another change is under way" },
+    });
+    client.say(OPEN, { op: OP.members, id: 6 });
+    await answered(6);
+    const heard = gateway.record.all.filter((one) => one.on === "operation");
+    expect(heard.map(({ operation }) => operation)).toEqual([add, { op: OP.members, id: 6 }]);
+    expect(heard.map(({ bytes }) => decodeOperation(bytes))).toEqual(
+      heard.map(({ operation }) => operation),
+    );
+  });
+
+  test("that only operates on the cluster is no newcomer that asks for nothing", async () => {
+    const gateway = await start({ handshakeTimeoutMs: 50 });
+    const silent = await BareClient.connect(gateway);
+    const client = await BareClient.connect(gateway);
+    client.say({ op: OP.members, id: 1 });
+    await client.answer();
+    expect(await silent.closed).toMatchObject({ code: 1008 });
+    client.say({ op: OP.members, id: 2 });
+    await client.messages.find((message) => message.kind === MESSAGE.answer && message.id === 2);
   });
 
   test("is told once to the driver when it ends, whoever ended it", async () => {
@@ -207,6 +248,23 @@ describe("the client port", () => {
     await BareClient.attached(gateway);
     second.say(release(1));
     await second.reply(1);
+  });
+
+  test("that drains takes no client any more, keeps those it has, and serves its pages", async () => {
+    const gateway = await start();
+    const client = await BareClient.attached(gateway);
+    gateway.gateway.drain();
+    gateway.gateway.drain();
+    expect(await refusal(gateway, "/v1", [SUBPROTOCOL])).toEqual({
+      status: 503,
+      text: "this node is stopping\n",
+    });
+    expect((await fetch(`http://${gateway.url}/livez`)).status).toBe(200);
+    client.say(release(1));
+    await client.reply(1);
+    expect(gateway.record.all.filter((heard) => heard.on === "connection")).toHaveLength(1);
+    await gateway.gateway.close();
+    expect(await client.closed).toMatchObject({ code: 1001 });
   });
 
   test("that is taken is one line naming address and port", async () => {

@@ -1,21 +1,24 @@
 /** The bytes between nodes: fixed layout, nothing lost, nothing bad believed. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decodePeerFrame, PeerFrameError } from "../../src/net/peer-decoder.js";
+import { decodePeerFrame } from "../../src/net/peer-decoder.js";
 import { encodePeerMessage } from "../../src/net/peer-encoder.js";
 import { PeerFrame } from "../../src/net/peer-frame.js";
 import { decodeHello, encodeHello, PEER_CLOSE } from "../../src/net/peer-hello.js";
-import { addressed, FROM, frameOf, SAMPLES, TO } from "./peer-messages.js";
+import { PeerFrameError } from "../../src/net/peer-reader.js";
+import type { PeerMessage } from "../../src/net/types.js";
+import { addressed, CHECKSUM, FROM, frameOf, SAMPLES, TO } from "./peer-messages.js";
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 const u64 = (value: number): string => value.toString(16).padStart(16, "0");
+const utf8 = (text: string): string => hex(Buffer.from(text));
 const RAFT_PREFIX = u64(5) + u64(6);
 const HEADER = (kind: string, length: number): string =>
   `${kind}0100000009${length.toString(16).padStart(8, "0")}`;
 
 const GOLDEN: readonly string[] = [
-  HEADER("01", 32) + RAFT_PREFIX + u64(7) + u64(4),
-  HEADER("02", 32) + RAFT_PREFIX + u64(7) + u64(4),
+  `${HEADER("01", 33) + RAFT_PREFIX + u64(7) + u64(4)}00`,
+  `${HEADER("02", 33) + RAFT_PREFIX + u64(7) + u64(4)}01`,
   `${HEADER("03", 17) + RAFT_PREFIX}01`,
   `${HEADER("04", 17) + RAFT_PREFIX}01`,
   `${HEADER("05", 86) + RAFT_PREFIX + u64(7) + u64(4) + u64(3)}00000003` +
@@ -30,7 +33,16 @@ const GOLDEN: readonly string[] = [
   HEADER("12", 16) + u64(2) + u64(5),
   `${HEADER("13", 16) + u64(2)}0000000100000001`,
   `${HEADER("14", 1)}00`,
+  HEADER("09", 32) + RAFT_PREFIX + u64(7) + u64(4),
+  `${HEADER("15", 78) + RAFT_PREFIX + u64(7) + u64(4) + CHECKSUM}00000003${u64(2 ** 21 + 1)}ddee`,
+  `${HEADER("16", 39) + CHECKSUM}00000002010203`,
+  `${HEADER("17", 36) + CHECKSUM}00000003`,
+  `${HEADER("18", 42) + CHECKSUM + utf8("plötzlich")}`,
+  `${HEADER("19", 19) + u64(1) + u64(5)}924601`,
+  `${HEADER("1a", 31) + u64(1)}001c${utf8('{"message":"später"}')}`,
 ];
+
+const zeros = (count: number): Uint8Array => new Uint8Array(count);
 
 /** Decodes, or throws the one error that a link expects; anything else fails the test. */
 function decodesOrIsRefused(frame: Uint8Array): boolean {
@@ -91,14 +103,70 @@ describe("peer frames", () => {
 
   const head = (kind: string, body: string): Uint8Array =>
     Buffer.from(HEADER(kind, body.length / 2) + body, "hex");
+  /** An offer as the sample's, but for these. */
+  const offer = (change: {
+    readonly index?: number;
+    readonly term?: number;
+    readonly byteLength?: number;
+    readonly configurationBytes?: number;
+  }): Uint8Array => {
+    const { index = 7, term = 4, byteLength = 5, configurationBytes = 0 } = change;
+    const point = RAFT_PREFIX + u64(index) + u64(term) + CHECKSUM;
+    return head("15", `${point}00000003${u64(byteLength)}${"00".repeat(configurationBytes)}`);
+  };
   test.each([
     ["an empty frame", new Uint8Array(0), /empty frame/],
     ["an unknown kind", head("63", ""), /unknown message kind 99/],
+    ["an unknown kind of the core", head("0a", RAFT_PREFIX), /unknown message kind 10/],
+    ["kind 0", head("00", RAFT_PREFIX), /unknown message kind 0/],
     ["another version", Buffer.from(`0102${"00".repeat(8)}`, "hex"), /kind 1 of version 2/],
     ["a body with bytes too many", head("08", `${RAFT_PREFIX + u64(1)}00`), /1 bytes too many/],
     ["a boolean of 2", head("04", `${RAFT_PREFIX}02`), /2 in place of a boolean/],
     ["a number of 2^53", head("12", u64(1) + u64(2 ** 53)), /beyond 2\^53/],
     ["an unknown refusal", head("11", `${u64(1)}07`), /unknown reason 7/],
+    [
+      "a vote request without its transfer flag",
+      head("02", RAFT_PREFIX + u64(7) + u64(4)),
+      /cut short/,
+    ],
+    ["a transfer flag of 9", head("02", `${RAFT_PREFIX + u64(7) + u64(4)}09`), /9 in place of a/],
+    ["a checksum cut short", head("17", CHECKSUM), /cut short/],
+    ["a snapshot of index 0", offer({ index: 0 }), /a snapshot of index 0, term 4/],
+    ["a snapshot of term 0", offer({ term: 0 }), /a snapshot of index 7, term 0/],
+    ["a snapshot of an index beyond 2^53", offer({ index: 2 ** 53 }), /beyond 2\^53/],
+    [
+      "a snapshot larger than its chunks can be",
+      offer({ byteLength: 3 * (1 << 20) + 1 }),
+      /a snapshot of 3145729 bytes in 3 chunks/,
+    ],
+    [
+      "a configuration of more than 16 KiB",
+      offer({ configurationBytes: (16 << 10) + 1 }),
+      /a configuration of 16385 bytes, at most 16384/,
+    ],
+    [
+      "a chunk of more than a megabyte",
+      head("16", `${CHECKSUM}00000000${"00".repeat((1 << 20) + 1)}`),
+      /a chunk of 1048577 bytes, at most 1048576/,
+    ],
+    [
+      "a reason longer than a log line",
+      head("18", CHECKSUM + "61".repeat(1_025)),
+      /a reason of 1025 bytes, at most 1024/,
+    ],
+    ["a reason that is not UTF-8", head("18", `${CHECKSUM}61c3`), /not UTF-8/],
+    [
+      "an operation longer than any",
+      head("19", u64(1) + u64(5) + "00".repeat(513)),
+      /an operation of 513 bytes, at most 512/,
+    ],
+    ["a status of commands alone", head("1a", `${u64(1)}0001`), /status 1 of an operation/],
+    [
+      "an answer longer than any",
+      head("1a", `${u64(1)}0000${"20".repeat((64 << 10) + 1)}`),
+      /an answer of 65537 bytes, at most 65536/,
+    ],
+    ["an answer that is not UTF-8", head("1a", `${u64(1)}0000eda080`), /not UTF-8/],
     [
       "four billion entries in no bytes",
       head("05", `${RAFT_PREFIX + u64(7) + u64(4) + u64(3)}ffffffff`),
@@ -130,6 +198,55 @@ describe("peer frames", () => {
     if (message?.type !== "raft" || message.message.type !== "append") throw new Error("sample");
     const gap = { type: "raft", message: { ...message.message, entries: [entry] } } as const;
     expect(() => encodePeerMessage(frame, 0, gap, 67)).toThrow(/entry 9 sent in place of 8/);
+  });
+});
+
+describe("what is at its limit", () => {
+  const largest: readonly PeerMessage[] = [
+    { type: "snapshotChunk", checksum: CHECKSUM, number: 2 ** 32 - 1, bytes: zeros(1 << 20) },
+    {
+      ...{ type: "snapshotOffer", term: 1, epoch: 1 },
+      snapshot: {
+        ...{ index: 1, term: 1, checksum: CHECKSUM, chunkCount: 3, byteLength: 3 << 20 },
+        configuration: zeros(16 << 10),
+      },
+    },
+    { type: "snapshotRefused", checksum: CHECKSUM, reason: "é".repeat(512) },
+    { type: "operation", id: 1, term: 1, request: zeros(512) },
+    { type: "operationReply", id: 1, status: 0, text: "é".repeat(32 << 10) },
+  ];
+  test.each(largest.map((message) => [message.type, message] as const))(
+    "%s comes back as it was",
+    (_, message) => {
+      const delivery = { group: 9, message };
+      expect(decodePeerFrame(frameOf([delivery]), FROM, TO)).toEqual([delivery]);
+    },
+  );
+
+  const tooLarge: readonly (readonly [PeerMessage, RegExp])[] = [
+    [
+      { type: "snapshotChunk", checksum: CHECKSUM, number: 0, bytes: zeros((1 << 20) + 1) },
+      /chunk of 1048577 bytes, at most 1048576/,
+    ],
+    [{ type: "operation", id: 1, term: 1, request: zeros(513) }, /operation of 513 bytes/],
+    [
+      { type: "operationReply", id: 1, status: 0, text: "é".repeat((32 << 10) + 1) },
+      /answer of 65538 bytes/,
+    ],
+    [{ type: "snapshotProgress", checksum: CHECKSUM.toUpperCase(), next: 1 }, /checksum 00FF/],
+    [{ type: "snapshotProgress", checksum: CHECKSUM.slice(2), next: 1 }, /checksum ff00/],
+  ];
+  test.each(tooLarge)("and beyond it never leaves: %#", (message, reason) => {
+    expect(() => frameOf([{ group: 0, message }])).toThrow(reason);
+  });
+
+  test("but a reason is cut, at a character, so that words never end a node", () => {
+    const message: PeerMessage = {
+      ...{ type: "snapshotRefused", checksum: CHECKSUM },
+      reason: `${"r".repeat(1_023)}é and more`,
+    };
+    const [delivery] = decodePeerFrame(frameOf([{ group: 0, message }]), FROM, TO);
+    expect(delivery?.message).toEqual({ ...message, reason: "r".repeat(1_023) });
   });
 });
 

@@ -3,10 +3,13 @@ import fc from "fast-check";
 import { encodePeerMessage, peerMessageBytes } from "../../src/net/peer-encoder.js";
 import { PeerFrame } from "../../src/net/peer-frame.js";
 import type { PeerMessage } from "../../src/net/types.js";
+import { SNAPSHOT_CHUNK_BYTES_MAX } from "../../src/protocol/index.js";
 import type { Entry, Message } from "../../src/raft/index.js";
 
 export const FROM = 2;
 export const TO = 3;
+
+export const CHECKSUM = "00ff".repeat(16);
 
 export interface Addressed {
   readonly group: number;
@@ -61,6 +64,7 @@ const raft: fc.Arbitrary<Message> = fc.oneof(
     ...base,
     lastLogIndex: number(),
     lastLogTerm: number(),
+    isTransfer: fc.boolean(),
   }),
   fc.record({
     type: fc.constantFrom("preVoteReply", "voteReply"),
@@ -79,6 +83,28 @@ const raft: fc.Arbitrary<Message> = fc.oneof(
   }),
   fc.record({ type: type("heartbeat"), ...base, commitIndex: number(), round: number() }),
   fc.record({ type: type("heartbeatReply"), ...base, round: number() }),
+  fc.record({
+    type: type("timeoutNow"),
+    ...base,
+    lastLogIndex: number(),
+    lastLogTerm: number(),
+  }),
+);
+
+const uint32 = (): fc.Arbitrary<number> => fc.oneof(fc.nat(9), fc.nat(2 ** 32 - 1));
+const checksum = fc
+  .uint8Array({ minLength: 32, maxLength: 32 })
+  .map((digest) => Buffer.from(digest).toString("hex"));
+const text = fc.string({ unit: "grapheme", maxLength: 40 });
+const offered = fc.integer({ min: 1, max: 2 ** 20 }).chain((chunkCount) =>
+  fc.record({
+    index: number().map((index) => Math.max(1, index)),
+    term: number().map((term) => Math.max(1, term)),
+    checksum,
+    chunkCount: fc.constant(chunkCount),
+    byteLength: fc.nat(chunkCount * SNAPSHOT_CHUNK_BYTES_MAX),
+    configuration: bytes(),
+  }),
 );
 
 const peerMessage: fc.Arbitrary<PeerMessage> = fc.oneof(
@@ -87,11 +113,22 @@ const peerMessage: fc.Arbitrary<PeerMessage> = fc.oneof(
   fc.record({
     type: type("forwardRefused"),
     id: number(),
-    reason: fc.constantFrom("notLeader", "busy"),
+    reason: fc.constantFrom("notLeader", "busy", "diskFull"),
   }),
   fc.record({ type: type("readBarrier"), id: number(), term: number() }),
   fc.record({ type: type("readIndex"), id: number(), index: number() }),
   fc.record({ type: type("commitInterest"), isInterested: fc.boolean() }),
+  fc.record({ type: type("snapshotOffer"), term: number(), epoch: number(), snapshot: offered }),
+  fc.record({ type: type("snapshotChunk"), checksum, number: uint32(), bytes: bytes() }),
+  fc.record({ type: type("snapshotProgress"), checksum, next: uint32() }),
+  fc.record({ type: type("snapshotRefused"), checksum, reason: text }),
+  fc.record({ type: type("operation"), id: number(), term: number(), request: bytes() }),
+  fc.record({
+    type: type("operationReply"),
+    id: number(),
+    status: fc.oneof(fc.constant(0), fc.integer({ min: 16, max: 65_535 })),
+    text,
+  }),
 );
 
 export const addressed: fc.Arbitrary<Addressed> = fc.record({
@@ -103,7 +140,10 @@ export const addressed: fc.Arbitrary<Addressed> = fc.record({
 export const SAMPLES: readonly PeerMessage[] = [
   ...(["preVote", "vote"] as const).map((kind) => ({
     type: "raft" as const,
-    message: { type: kind, from: FROM, to: TO, term: 5, epoch: 6, lastLogIndex: 7, lastLogTerm: 4 },
+    message: {
+      ...{ type: kind, from: FROM, to: TO, term: 5, epoch: 6, lastLogIndex: 7, lastLogTerm: 4 },
+      isTransfer: kind === "vote",
+    },
   })),
   ...(["preVoteReply", "voteReply"] as const).map((kind) => ({
     type: "raft" as const,
@@ -163,4 +203,23 @@ export const SAMPLES: readonly PeerMessage[] = [
   { type: "readBarrier", id: 2, term: 5 },
   { type: "readIndex", id: 2, index: 2 ** 32 + 1 },
   { type: "commitInterest", isInterested: false },
+  {
+    type: "raft",
+    message: {
+      ...{ type: "timeoutNow", from: FROM, to: TO, term: 5, epoch: 6 },
+      ...{ lastLogIndex: 7, lastLogTerm: 4 },
+    },
+  },
+  {
+    ...{ type: "snapshotOffer", term: 5, epoch: 6 },
+    snapshot: {
+      ...{ index: 7, term: 4, checksum: CHECKSUM, chunkCount: 3, byteLength: 2 ** 21 + 1 },
+      configuration: Uint8Array.of(0xdd, 0xee),
+    },
+  },
+  { type: "snapshotChunk", checksum: CHECKSUM, number: 2, bytes: Uint8Array.of(1, 2, 3) },
+  { type: "snapshotProgress", checksum: CHECKSUM, next: 3 },
+  { type: "snapshotRefused", checksum: CHECKSUM, reason: "plötzlich" },
+  { type: "operation", id: 1, term: 5, request: Uint8Array.of(0x92, 0x46, 0x01) },
+  { type: "operationReply", id: 1, status: 28, text: '{"message":"später"}' },
 ];

@@ -27,6 +27,7 @@ export interface PeerNodeOptions {
   readonly port?: number;
   readonly peers: ReadonlyMap<number, { host: string; port: number }>;
   readonly identity?: Partial<PeerIdentity>;
+  readonly knownIncarnations?: ReadonlyMap<number, number>;
   readonly tuning?: Partial<PeerLinksTuning>;
 }
 
@@ -49,6 +50,7 @@ export class PeerNode {
       identity: this.identity,
       listen: { host: "127.0.0.1", port: options.port ?? 0 },
       peers: options.peers,
+      knownIncarnations: options.knownIncarnations ?? new Map(),
       closeGraceMs: 100,
       ...options.tuning,
     });

@@ -67,10 +67,35 @@ describe("the peer port", () => {
     stale.send(hello({ incarnation: 4 }));
     expect(await closeOf(stale)).toEqual({
       code: PEER_CLOSE.staleIncarnation,
-      reason: "node 2 came as incarnation 4 after 5",
+      reason: "node 2 came as incarnation 4 after 5: its directory is a new one, or an old copy",
     });
     current.send(frameOf([{ group: 3, message: barrier(1) }]));
     expect(await node.messages(2, 1)).toEqual([{ group: 3, message: barrier(1) }]);
+  });
+
+  test("takes none that is older than one met in an earlier life of this node", async () => {
+    const knownIncarnations = new Map([[2, 5]]);
+    const node = await startNode({ id: 1, peers: nobody, knownIncarnations });
+    const stale = await stranger(node.links.port);
+    stale.send(hello({ incarnation: 4 }));
+    expect(await closeOf(stale)).toMatchObject({ code: PEER_CLOSE.staleIncarnation });
+    expect(await node.refusal()).toMatch(/node 2 came as incarnation 4 after 5/);
+    const same = await stranger(node.links.port);
+    same.send(hello({ incarnation: 5 }));
+    await once(same, "message");
+    const identities = node.record.all.filter((event) => event.on === "identity");
+    expect(identities.map(({ identity }) => identity.incarnation)).toEqual([5]);
+  });
+
+  test("tells of a peer that it came again with a higher incarnation, once", async () => {
+    const node = await startNode({ id: 1, peers: nobody });
+    for (const incarnation of [3, 3, 4, 4]) {
+      const socket = await stranger(node.links.port);
+      socket.send(hello({ incarnation }));
+      await once(socket, "message");
+    }
+    const identities = node.record.all.filter((event) => event.on === "identity");
+    expect(identities.map(({ identity }) => identity.incarnation)).toEqual([3, 4]);
   });
 
   test("keeps one link per peer: a newer one ends the older", async () => {

@@ -6,9 +6,11 @@ export class TcpProxy {
   readonly #server: Server;
   readonly #pairs = new Set<readonly [Socket, Socket]>();
   #isCut = false;
+  #accepted = 0;
 
   private constructor(targetPort: number) {
     this.#server = createServer((near) => {
+      this.#accepted += 1;
       const far = connect(targetPort, "127.0.0.1");
       const pair = [near, far] as const;
       this.#pairs.add(pair);
@@ -38,6 +40,19 @@ export class TcpProxy {
 
   get address(): { host: string; port: number } {
     return { host: "127.0.0.1", port: (this.#server.address() as AddressInfo).port };
+  }
+
+  /** Resolves once so many connections, ended ones included, have been taken. */
+  async accepted(count: number): Promise<void> {
+    while (this.#accepted < count) await once(this.#server, "connection");
+  }
+
+  /** Every connection ends with FIN on both sides, in the order they came. New ones are let through. */
+  end(): void {
+    for (const [near, far] of this.#pairs) {
+      near.destroy();
+      far.destroy();
+    }
   }
 
   /** Every connection ends with RST on both sides. New ones are let through. */

@@ -11,7 +11,9 @@ import {
   isValidPrefix,
   isValidSessionName,
   type LockItem,
+  NODE_ID_MAX,
   OP,
+  type Operation,
   QUERY_PAGE_MAX,
   type Query,
   TTL_MS_MAX,
@@ -117,4 +119,33 @@ export const anyQuery: fc.Arbitrary<Query> = fc.oneof(
     after: fc.option(text(40, isValidPrefix), { nil: undefined }),
     limit: anyNumber(1, QUERY_PAGE_MAX),
   }),
+);
+
+/** Addresses of members that are allowed, of every form. */
+const anyAddress: fc.Arbitrary<string> = fc
+  .tuple(
+    fc.oneof(
+      fc.stringMatching(/^[A-Za-z0-9._-]{1,60}$/),
+      fc.ipV4(),
+      fc.ipV6().map((host) => `[${host}]`),
+      fc.constant("h".repeat(249)),
+    ),
+    anyNumber(1, 65_535),
+  )
+  .map(([host, port]) => `${host}:${port}`);
+
+const change = {
+  op: fc.constant(OP.changeMember),
+  id: anyNumber(),
+  node: anyNumber(1, NODE_ID_MAX),
+};
+export const anyOperation: fc.Arbitrary<Operation> = fc.oneof(
+  fc.record({ op: fc.constant(OP.members), id: anyNumber() }),
+  fc.record({ ...change, action: fc.constant("add"), address: anyAddress }),
+  fc.record({
+    ...change,
+    action: fc.constantFrom("promote", "demote", "remove"),
+    address: fc.constant(undefined),
+  }),
+  fc.record({ op: fc.constant(OP.transfer), id: anyNumber(), node: anyNumber(0, NODE_ID_MAX) }),
 );

@@ -86,9 +86,28 @@ test("every error stands in the table under its number", () => {
 });
 
 test("every request and every message stands in its table under its number", () => {
-  const rows = [...text.matchAll(/^\| ([a-z]+) \| `\[(\d+)[,\]]/gm)];
+  const rows = [...text.matchAll(/^\| ([a-zA-Z]+) \| `\[(\d+)[,\]]/gm)];
   const listed = rows.map(([, name, number]) => [name, Number(number)]);
   expect(listed).toEqual([...Object.entries(OP), ...Object.entries(MESSAGE)]);
+});
+
+test("every action on a member stands under its number", () => {
+  const [, listed = ""] = /- `action`: ([^.]*)\./.exec(text) ?? [];
+  const actions = Object.entries(protocol.MEMBER_ACTION);
+  expect(listed).toBe(actions.map(([name, number]) => `${number} ${name}`).join(", "));
+});
+
+test("every field of what `members` answers is named", () => {
+  const member: Required<protocol.MemberView> = {
+    ...{ id: 1, role: "voter", address: "", endpoint: "", isReachable: true },
+    ...{ lagEntries: 0, incarnation: 0 },
+  };
+  const view: Required<protocol.MembersView> = {
+    ...{ leaderId: 1, term: 1, commitIndex: 1, isJoint: false, members: [member] },
+  };
+  for (const fields of [view, member]) {
+    expect(text).toContain(`\`{${Object.keys(fields).join(", ")}}\``);
+  }
 });
 
 test.each([
@@ -108,6 +127,9 @@ test.each([
   ["sequences and tokens of a recall", protocol.RECALL_MAX],
   ["unanswered commands of a session", protocol.IN_FLIGHT_MAX],
   ["waiters of a key", protocol.WAITERS_MAX],
+  ["address of a member", protocol.ADDRESS_BYTES_MAX],
+  ["number of a member (`node`)", 1, protocol.NODE_ID_MAX],
+  ["voters and learners", protocol.MEMBERS_MAX],
 ])("the limit on %s is the one that is enforced", (name, ...limits) => {
   const row = text.split("\n").find((line) => line.startsWith(`| ${name} |`)) ?? "";
   const value = limits.map((limit) => limit.toLocaleString("en-US")).join(" – ");

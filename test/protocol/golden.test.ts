@@ -1,6 +1,12 @@
 /** Each request as the bytes it has for ever: they are in logs and in other languages' clients. */
 import { describe, expect, test } from "vitest";
-import { decodeCommand, OP, type Request, WAIT_FOREVER } from "../../src/protocol/index.js";
+import {
+  decodeCommand,
+  decodeOperation,
+  OP,
+  type Request,
+  WAIT_FOREVER,
+} from "../../src/protocol/index.js";
 import { bytes, encodeRequest, hex, read, wrap } from "./frames.js";
 
 const nonce = "000102030405060708090a0b0c0d0e0f";
@@ -64,6 +70,29 @@ const GOLDEN: readonly (readonly [string, Request, string])[] = [
     { op: OP.query, id: 8, prefix: "a", after: "a/9", limit: 1 },
     "95 41 08 a161 a3612f39 01",
   ],
+  ["members", { op: OP.members, id: 300 }, "92 46 cd012c"],
+  [
+    "adding a member",
+    { op: OP.changeMember, id: 9, action: "add", node: 4, address: "n4.example:7421" },
+    "95 47 09 00 04 af6e342e6578616d706c653a37343231",
+  ],
+  [
+    "promoting a member",
+    { op: OP.changeMember, id: 9, action: "promote", node: 4, address: undefined },
+    "95 47 09 01 04 c0",
+  ],
+  [
+    "demoting a member",
+    { op: OP.changeMember, id: 9, action: "demote", node: 200, address: undefined },
+    "95 47 09 02 ccc8 c0",
+  ],
+  [
+    "removing the member with the highest number",
+    { op: OP.changeMember, id: 9, action: "remove", node: 2 ** 32 - 1, address: undefined },
+    "95 47 09 03 ceffffffff c0",
+  ],
+  ["a transfer to anybody", { op: OP.transfer, id: 1, node: 0 }, "93 48 01 00"],
+  ["a transfer to a node", { op: OP.transfer, id: 1, node: 3 }, "93 48 01 03"],
 ];
 
 describe.each(GOLDEN)("%s", (_name, request, digits) => {
@@ -79,5 +108,9 @@ describe.each(GOLDEN)("%s", (_name, request, digits) => {
 
   test(`is ${request.op < 64 ? "" : "not "}a command that can be replicated`, () => {
     expect(decodeCommand(golden)).toEqual(request.op < 64 ? request : undefined);
+  });
+
+  test(`is ${request.op < 70 ? "not " : ""}an operation that a node may pass on`, () => {
+    expect(decodeOperation(golden)).toEqual(request.op < 70 ? undefined : request);
   });
 });

@@ -4,6 +4,7 @@ import {
   CLIENT_FRAME_REQUESTS_MAX,
   decodeCommand,
   decodeFrame,
+  decodeOperation,
   OP,
   ProtocolError,
   Writer,
@@ -23,6 +24,18 @@ const BROKEN: readonly (readonly [string, string, RegExp])[] = [
   ["operation 0", "91 91 00", /^unknown operation 0 at offset 1$/],
   ["operation 9", "91 94 09 01 01 90", /^unknown operation 9 at offset 1$/],
   ["operation 66", "91 92 42 01", /^unknown operation 66 at offset 1$/],
+  ["operation 69", "91 92 45 01", /^unknown operation 69 at offset 1$/],
+  ["operation 73", "91 92 49 01", /^unknown operation 73 at offset 1$/],
+  ["members with a value too many", "91 93 46 01 c0", /^operation 70 with 3 values at offset 1$/],
+  ["a transfer without a node", "91 92 48 01", /^operation 72 with 2 values at offset 1$/],
+  ["a change without an address or nil", "91 94 47 01 01 04", /^operation 71 with 4 values/],
+  ["a change of a member by name", "91 95 47 01 01 a16e c0", /^expected an unsigned integer/],
+  ["an action by name", "91 95 47 01 a3616464 04 c0", /^expected an unsigned integer/],
+  ["an address that is a number", "91 95 47 01 00 04 05", /^expected a string at offset 6$/],
+  ["an address that is a list", "91 95 47 01 00 04 90", /^expected a string at offset 6$/],
+  ["an address in a str8", "91 95 47 01 00 04 d903613a31", /^not in its shortest form/],
+  ["an address longer than the frame", "91 95 47 01 00 04 dbffffffff", /^cut off/],
+  ["a member's number in a uint64", "91 93 48 01 cf0000000000000003", /^not in its shortest/],
   ["an operation that is text", "91 91 a161", /^expected an unsigned integer at offset 2$/],
   ["a value too few", "91 93 03 01 01", /^operation 3 with 3 values at offset 1$/],
   ["a value too many", "91 95 03 01 01 90 c0", /^operation 3 with 5 values at offset 1$/],
@@ -80,11 +93,13 @@ describe("a frame breaks off", () => {
     expect(() => read(frame)).toThrowError(ProtocolError);
   });
 
-  test("exactly where its only request would be no command for the table either", () => {
+  test("exactly where its only request would be none for the table or the leader either", () => {
     for (const [, digits] of BROKEN) {
       const frame = bytes(digits);
       const isOneRequest = frame[0] === 0x91 && !digits.endsWith(`${KEEPALIVE} 00`);
-      if (isOneRequest) expect(decodeCommand(frame.subarray(1)), digits).toBeUndefined();
+      if (!isOneRequest) continue;
+      expect(decodeCommand(frame.subarray(1)), digits).toBeUndefined();
+      expect(decodeOperation(frame.subarray(1)), digits).toBeUndefined();
     }
   });
 

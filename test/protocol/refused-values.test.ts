@@ -6,7 +6,9 @@ import {
   ATTEMPT_MAX,
   type Command,
   decodeCommand,
+  decodeOperation,
   ITEMS_MAX,
+  NODE_ID_MAX,
   OP,
   RECALL_MAX,
   type Request,
@@ -24,6 +26,13 @@ const acquire = {
   items: [{ key: "k", mode: "exclusive" as const }],
 };
 const query = { op: OP.query, id: 5, prefix: "", after: undefined, limit: 1 };
+const add = {
+  ...{ op: OP.changeMember, id: 5, action: "add" as const, node: 4, address: "n4:7421" },
+};
+const remove = { ...add, action: "remove" as const, address: undefined };
+const addAt = (address: string) => ({ ...add, address });
+const NEEDS_HOST = "address needs a host name, an IPv4 address or an IPv6 address in brackets";
+const NEEDS_PORT = "address needs a port 1..65535";
 const withKey = (key: string) => ({ ...acquire, items: [{ key, mode: "shared" as const }] });
 const keys = (count: number) =>
   Array.from({ length: count }, (_, i) => ({ key: `k${i}`, mode: "shared" as const }));
@@ -108,6 +117,47 @@ const REFUSED: readonly (readonly [Request, string, Request])[] = [
     "after exceeds 512 bytes",
     { ...query, after: "k".repeat(512) },
   ],
+  [{ ...add, node: 0 }, "node 0 not in 1..4294967295", { ...add, node: 1 }],
+  [
+    { ...add, node: NODE_ID_MAX + 1 },
+    "node 4294967296 not in 1..4294967295",
+    { ...add, node: NODE_ID_MAX },
+  ],
+  [{ ...add, address: undefined }, "add without an address", add],
+  [{ ...remove, address: "n4:7421" }, "remove with an address", remove],
+  [
+    { ...remove, action: "promote", address: "n4:7421" },
+    "promote with an address",
+    { ...remove, action: "promote" },
+  ],
+  [
+    { ...remove, action: "demote", address: "n4:7421" },
+    "demote with an address",
+    { ...remove, action: "demote" },
+  ],
+  [addAt(""), "address is not host:port", addAt("a:1")],
+  [addAt("n4"), "address is not host:port", addAt("n4:1")],
+  [addAt(`${"h".repeat(251)}:7421`), "address exceeds 255 bytes", addAt(`${"h".repeat(250)}:7421`)],
+  [addAt(":7421"), NEEDS_HOST, addAt("0:7421")],
+  [addAt("n 4:7421"), NEEDS_HOST, addAt("n_4:7421")],
+  [addAt("n4/peer:7421"), NEEDS_HOST, addAt("n4.peer:7421")],
+  [addAt("a@n4:7421"), NEEDS_HOST, addAt("a-n4:7421")],
+  [addAt("n4\n:7421"), NEEDS_HOST, addAt("n4:7421")],
+  [addAt("büro:7421"), NEEDS_HOST, addAt("buero:7421")],
+  [addAt("::1:7421"), NEEDS_HOST, addAt("[::1]:7421")],
+  [addAt("[]:7421"), NEEDS_HOST, addAt("[::]:7421")],
+  [addAt("[10.0.0.4]:7421"), NEEDS_HOST, addAt("[::ffff:10.0.0.4]:7421")],
+  [addAt("[fe80::1%eth0]:7421"), NEEDS_HOST, addAt("[fe80::1]:7421")],
+  [addAt("n4:0"), NEEDS_PORT, addAt("n4:1")],
+  [addAt("n4:65536"), NEEDS_PORT, addAt("n4:65535")],
+  [addAt("n4:"), NEEDS_PORT, addAt("n4:9")],
+  [addAt("n4:080"), NEEDS_PORT, addAt("n4:80")],
+  [addAt("n4:1e3"), NEEDS_PORT, addAt("n4:1000")],
+  [
+    { op: OP.transfer, id: 5, node: NODE_ID_MAX + 1 },
+    "node 4294967296 not in 0..4294967295",
+    { op: OP.transfer, id: 5, node: 0 },
+  ],
 ];
 
 /** Refused requests that no writer of ours would make, in bytes. */
@@ -121,11 +171,13 @@ const REFUSED_BYTES: readonly (readonly [string, number, number, string])[] = [
   ["98 04 05 03 90 01 91 92a3eda08000 00 80", OP.acquire, 5, "key is not UTF-8"],
   ["98 04 05 03 90 01 91 92a4f490808000 00 80", OP.acquire, 5, "key is not UTF-8"],
   ["98 04 05 03 90 01 91 92a2c3a900 00 8101c3", OP.acquire, 5, "unknown option 1"],
+  ["95 47 05 04 04 c0", OP.changeMember, 5, "action 4 not in 0..3"],
+  ["95 47 05 00 04 a5613a31ff30", OP.changeMember, 5, "address is not UTF-8"],
 ];
 
 const idOf = (request: Request): number => {
   if (request.op === OP.open || request.op === OP.resume) return request.attempt;
-  if (request.op === OP.inspect || request.op === OP.query) return request.id;
+  if ("id" in request) return request.id;
   return "sequence" in request ? request.sequence : request.number;
 };
 
@@ -141,11 +193,12 @@ describe("a value that is not allowed", () => {
     expect(read(wrap(bytes(digits)))).toEqual([{ op, id, reason }]);
   });
 
-  test("makes a command nothing that the table would apply", () => {
-    for (const [refused] of REFUSED) {
-      expect(decodeCommand(encodeRequest(refused))).toBeUndefined();
+  test("makes a request nothing that the table would apply or a leader carry out", () => {
+    const refused = REFUSED.map(([request]) => encodeRequest(request));
+    for (const encoded of [...refused, ...REFUSED_BYTES.map(([digits]) => bytes(digits))]) {
+      expect(decodeCommand(encoded)).toBeUndefined();
+      expect(decodeOperation(encoded)).toBeUndefined();
     }
-    for (const [digits] of REFUSED_BYTES) expect(decodeCommand(bytes(digits))).toBeUndefined();
   });
 
   test("leaves the requests around it as they are, wherever it stands", () => {

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
+  isValidAddress,
   isValidKey,
   isValidMetadata,
   isValidPrefix,
@@ -53,4 +54,30 @@ test("metadata may hold any characters, up to its length", () => {
   expect(isValidMetadata('{\n\t"pid": 1\u0000}')).toBeUndefined();
   expect(isValidMetadata("x".repeat(1_025))).toBe("metadata exceeds 1024 bytes");
   expect(isValidMetadata("\udfff")).toBe("metadata holds a lone surrogate");
+});
+
+describe("the address of a member", () => {
+  test.each([
+    "a:1",
+    "10.0.0.4:7421",
+    "n_4.db-1.example:65535",
+    "[::1]:80",
+    `${"h".repeat(250)}:7421`,
+  ])("may be %j", (address) => expect(isValidAddress(address)).toBeUndefined());
+
+  test("is refused unless host and port can be told apart again, whatever the text", () => {
+    const near = fc.tuple(fc.string({ maxLength: 8 }), fc.nat(70_000)).map(([h, p]) => `${h}:${p}`);
+    fc.assert(
+      fc.property(fc.oneof(fc.string({ unit: "binary", maxLength: 300 }), near), (address) => {
+        if (isValidAddress(address) !== undefined) return;
+        const [, host = "", port = ""] = /^(.+):(\d+)$/.exec(address) ?? [];
+        expect(`${host}:${Number(port)}`).toBe(address);
+        expect(host).toMatch(/^[\w.-]+$|^\[[^\]]+\]$/);
+        expect(Number(port)).toBeGreaterThan(0);
+        expect(Number(port)).toBeLessThan(65_536);
+        expect(Buffer.byteLength(address)).toBeLessThanOrEqual(255);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
 });
