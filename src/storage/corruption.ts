@@ -4,7 +4,10 @@
  */
 import { HoldfastError } from "../errors.js";
 
-/** Where damage was found. `index`: the first entry that cannot be vouched for; 0 when unknown. */
+/**
+ * Where damage was found. `index`: the first entry that cannot be vouched for; 0 when unknown.
+ * `file` is the path, or `store` for what lies in the ordered store, whose `offset` is 0.
+ */
 export interface DamagePlace {
   readonly file: string;
   readonly offset: number;
@@ -18,4 +21,21 @@ export function corruption(place: DamagePlace, reason: string): HoldfastError {
   return new HoldfastError("INTERNAL", `corrupt: ${file} at ${where}: ${reason}`, {
     details: { corrupt: true, file, offset, index, reason },
   });
+}
+
+/** What an operator is told about damage. */
+export interface DamageReport extends DamagePlace {
+  readonly reason: string;
+}
+
+/** The damage an error tells of; `undefined` for an error that tells of none. */
+export function damageOf(error: unknown): DamageReport | undefined {
+  if (!(error instanceof HoldfastError) || error.details["corrupt"] !== true) return undefined;
+  const { file, offset, index, reason } = error.details;
+  return {
+    file: String(file),
+    offset: Number(offset),
+    index: Number(index),
+    reason: String(reason),
+  };
 }

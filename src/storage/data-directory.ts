@@ -1,32 +1,33 @@
 /**
- * The data directory of one node:
- *
- *   VERSION   the layout; never changes
- *   mark      whose it is, how often it was opened, up to where the log is durable
- *   log/      the segments
- *   store/    the ordered store, whose lock guards everything
- *
- * It belongs to one node of one cluster for ever. When it cannot be used, nothing in it is changed.
+ * Opens the data directory of one node, whose files `directory-layout.ts` lists, and makes it at the
+ * first start. It belongs to one node of one cluster for ever. What the parts of it say of each
+ * other must agree: the mark of the log, the log of its snapshot. When it cannot be used, nothing in
+ * it is changed.
  */
 import { HoldfastError } from "../errors.js";
 import { corruption } from "./corruption.js";
 import {
-  createAtomically,
-  errnoOf,
-  type FileSystem,
-  isNoSpace,
-  makeDirectories,
-  readWhole,
-} from "./file-system.js";
+  demandClusterId,
+  demandNodeId,
+  demandUsable,
+  explained,
+  LOG_NAME,
+  STORE_NAME,
+  writeVersion,
+} from "./directory-layout.js";
+import { type FileSystem, makeDirectories } from "./file-system.js";
 import { openLevelStore } from "./level-store.js";
-import { hasSegments, readLog } from "./log-reader.js";
+import { hasSegments, type LogContents, readLog } from "./log-reader.js";
 import type { LogStore, NodeIdentity } from "./log-store.js";
-import { MARK_FILE_NAME, MarkFile } from "./mark-file.js";
+import { MARK_FILE_NAME, MarkFile, type NodeOrigin, newMark } from "./mark-file.js";
 import { nodeFileSystem } from "./node-file-system.js";
 import { openFileLog } from "./open-file-log.js";
 import type { OrderedStore } from "./ordered-store.js";
+import { PeerIncarnations } from "./peer-incarnations.js";
 import { SEGMENT_BASE_BYTES } from "./segment-base.js";
+import type { SnapshotStore } from "./snapshot-store.js";
 import { NODE_STORAGE_PORTS, type StoragePorts } from "./storage-ports.js";
+import { openSnapshotStore, type StoredSnapshots } from "./stored-snapshots.js";
 
 export interface DataDirectoryOptions {
   /** Created when missing. */
@@ -35,6 +36,8 @@ export interface DataDirectoryOptions {
   readonly nodeId: number;
   /** 32 lower-case hex digits. Counts only when the directory is made; later the stored one. */
   readonly clusterId: string;
+  /** Counts only when the directory is made; later the stored one. Default: `initial`. */
+  readonly origin?: NodeOrigin;
   /** The size of a segment of the log, zeros included; at least `SEGMENT_BYTES_MIN`. */
   readonly segmentBytes: number;
   /** Default: the machine's. */
@@ -46,44 +49,46 @@ export interface DataDirectoryOptions {
 
 export interface DataDirectory {
   readonly identity: NodeIdentity;
+  readonly origin: NodeOrigin;
   readonly log: LogStore;
+  /** Has the snapshot that the log stands on, and at first no other. */
+  readonly snapshots: SnapshotStore;
   readonly store: OrderedStore;
   /** What an operator should know about this opening (a torn tail was cut, …); a line each. */
   readonly notices: readonly string[];
-  /** Closes the log, then the store, and with it gives the lock back. */
+  /** The highest incarnation of each peer that was noted, by node id. */
+  readPeerIncarnations(): Promise<Map<number, number>>;
+  /** Resolves when this incarnation of a peer, or a higher one noted before, is durable. */
+  notePeerIncarnation(nodeId: number, incarnation: number): Promise<void>;
+  /**
+   * Closes the log, then the store, and with it gives the lock back. Rejects as the log's `close`
+   * does; the lock is given back all the same.
+   */
   close(): Promise<void>;
 }
 
 /** Room for the base record of a segment and some records behind it. */
 export const SEGMENT_BYTES_MIN = 4 * (SEGMENT_BASE_BYTES + 64);
 
-const VERSION_FILE_NAME = "VERSION";
-const VERSION = "holdfast data 1\n";
-/** What may lie in a directory without VERSION: the traces of a first start that was cut short. */
-const FIRST_START_NAMES: ReadonlySet<string> = new Set([
-  `${VERSION_FILE_NAME}.tmp`,
-  "store",
-  // Made by the file system itself at the root of a volume.
-  "lost+found",
-]);
-
 /**
  * Opens the directory, makes it at the first start, and raises the incarnation durably.
  *
  * Fails with `INVALID_ARGUMENT` (options, another node's directory, a directory with other things
  * in it), `UNAVAILABLE` (in use by another process, not a directory, no permission, a layout this
- * version does not know; the cause is kept), `DISK_FULL`, or `INTERNAL` with
- * `details.corrupt` when files are damaged.
+ * version does not know, a recovery that was cut short; the cause is kept), `DISK_FULL`, or
+ * `INTERNAL` when files are damaged, which `damageOf` recognises.
  */
 export async function openDataDirectory(options: DataDirectoryOptions): Promise<DataDirectory> {
-  demandValid(options);
+  demandNodeId(options.nodeId);
+  demandClusterId(options.clusterId);
+  demandSegmentBytes(options.segmentBytes);
   const { path, fileSystem = nodeFileSystem, openStore = openLevelStore } = options;
   let store: OrderedStore | undefined;
   try {
     await makeDirectories(fileSystem, path);
     await demandUsable(fileSystem, path);
-    await makeDirectories(fileSystem, `${path}/store`);
-    store = await openStore(`${path}/store`);
+    await makeDirectories(fileSystem, `${path}/${STORE_NAME}`);
+    store = await openStore(`${path}/${STORE_NAME}`);
     return await openLocked(options, fileSystem, store);
   } catch (error) {
     await store?.close();
@@ -91,38 +96,10 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
   }
 }
 
-function demandValid({ nodeId, clusterId, segmentBytes }: DataDirectoryOptions): void {
-  if (!Number.isInteger(nodeId) || nodeId < 1 || nodeId > 0xffff_ffff) {
-    throw new HoldfastError("INVALID_ARGUMENT", `node id ${nodeId} is not 1 … 2^32 − 1`);
-  }
-  if (!/^[0-9a-f]{32}$/.test(clusterId)) {
-    throw new HoldfastError("INVALID_ARGUMENT", `cluster id "${clusterId}" is not 32 hex digits`);
-  }
-  if (!Number.isInteger(segmentBytes) || segmentBytes < SEGMENT_BYTES_MIN) {
-    const message = `segmentBytes ${segmentBytes} is below ${SEGMENT_BYTES_MIN}`;
-    throw new HoldfastError("INVALID_ARGUMENT", message);
-  }
-}
-
-/** Looks before anything is touched, the store included. Returns whether VERSION is there. */
-async function demandUsable(fileSystem: FileSystem, path: string): Promise<boolean> {
-  const names = await fileSystem.list(path);
-  if (!names.includes(VERSION_FILE_NAME)) {
-    const foreign = names.find((name) => !FIRST_START_NAMES.has(name));
-    if (foreign === undefined) return false;
-    if (foreign === MARK_FILE_NAME || foreign === "log") {
-      throw corruption({ file: `${path}/VERSION`, offset: 0, index: 0 }, "the file is missing");
-    }
-    const message = `${path} is no data directory and is not empty: it has "${foreign}"`;
-    throw new HoldfastError("INVALID_ARGUMENT", message);
-  }
-  const version = (await readWhole(fileSystem, `${path}/${VERSION_FILE_NAME}`)).toString("latin1");
-  if (version !== VERSION) {
-    const found = JSON.stringify(version.slice(0, 40).trim());
-    const message = `${path} has the layout ${found}, which this version does not know`;
-    throw new HoldfastError("UNAVAILABLE", message);
-  }
-  return true;
+function demandSegmentBytes(segmentBytes: number): void {
+  if (Number.isInteger(segmentBytes) && segmentBytes >= SEGMENT_BYTES_MIN) return;
+  const message = `segmentBytes ${segmentBytes} is below ${SEGMENT_BYTES_MIN}`;
+  throw new HoldfastError("INVALID_ARGUMENT", message);
 }
 
 async function openLocked(
@@ -131,14 +108,11 @@ async function openLocked(
   store: OrderedStore,
 ): Promise<DataDirectory> {
   const { path } = options;
-  const log = `${path}/log`;
-  if (!(await demandUsable(fileSystem, path))) {
-    await createAtomically(fileSystem, path, VERSION_FILE_NAME, Buffer.from(VERSION, "latin1"));
-  }
-  await makeDirectories(fileSystem, log);
+  if (!(await demandUsable(fileSystem, path))) await writeVersion(fileSystem, path);
+  await makeDirectories(fileSystem, `${path}/${LOG_NAME}`);
   // A process that died may have left names that were never synced.
   await fileSystem.syncDirectory(path);
-  const mark = await openMark(options, fileSystem, log);
+  const mark = await openMark(options, fileSystem);
   try {
     return await openMarked(options, fileSystem, store, mark);
   } catch (error) {
@@ -148,16 +122,16 @@ async function openLocked(
 }
 
 async function openMark(
-  { path, nodeId, clusterId }: DataDirectoryOptions,
+  { path, nodeId, clusterId, origin = "initial" }: DataDirectoryOptions,
   fileSystem: FileSystem,
-  log: string,
 ): Promise<MarkFile> {
   if (!(await fileSystem.list(path)).includes(MARK_FILE_NAME)) {
-    if (await hasSegments(fileSystem, log)) {
-      throw corruption({ file: `${path}/mark`, offset: 0, index: 0 }, "the file is missing");
+    if (await hasSegments(fileSystem, `${path}/${LOG_NAME}`)) {
+      const place = { file: `${path}/${MARK_FILE_NAME}`, offset: 0, index: 0 };
+      throw corruption(place, "the file is missing");
     }
-    const nothing = { incarnation: 0, seq: 0, index: 0, term: 0, firstSegment: 1, lastSegment: 0 };
-    await MarkFile.create(fileSystem, path, { nodeId, clusterId, ...nothing });
+    const mark = newMark({ nodeId, clusterId, origin, incarnation: 0 });
+    await MarkFile.create(fileSystem, path, mark);
   }
   return MarkFile.open(fileSystem, path);
 }
@@ -174,46 +148,48 @@ async function openMarked(
     const details = { path, expected: nodeId, found: found.nodeId };
     throw new HoldfastError("INVALID_ARGUMENT", message, { details });
   }
-  const directory = `${path}/log`;
+  const directory = `${path}/${LOG_NAME}`;
   const contents = await readLog(fileSystem, directory, found);
-  const notices: string[] = [];
-  if (mark.intactSlots < 2) notices.push(`${path}/mark: one of two copies was damaged; rewritten`);
-  const { last } = contents;
-  if (last?.torn !== undefined) {
-    notices.push(`${last.path}: a write cut short at byte ${last.end} was dropped (${last.torn})`);
-  }
-  const { clusterId } = found;
+  const named = contents.boot.snapshot;
+  const snapshots = openSnapshotStore(store);
+  if (named !== undefined) await snapshots.demand(named);
+  const notices = noticesOf(path, mark, contents);
+  // Up to here nothing was changed that was there before.
+  const { clusterId, origin } = found;
   const identity = { nodeId, clusterId, incarnation: found.incarnation + 1 };
   await mark.write({ ...found, incarnation: identity.incarnation });
+  await snapshots.settle(named);
   const log = await openFileLog({ fileSystem, directory, segmentBytes, ports, mark, contents });
-  let closing: Promise<void> | undefined;
-  const close = (): Promise<void> => {
-    closing ??= log.close().finally(() => store.close());
-    return closing;
-  };
-  return { identity, log, store, notices, close };
+  return assembled({ identity, origin, log, snapshots, store, notices });
 }
 
-const EXPLANATIONS: Readonly<Record<string, string>> = {
-  LEVEL_LOCKED: "it is in use by another process",
-  ENOTDIR: "it is not a directory",
-  EEXIST: "it is not a directory",
-  EACCES: "no permission",
-  EPERM: "no permission",
-  EROFS: "the file system is read-only",
+function noticesOf(path: string, mark: MarkFile, { last, boot }: LogContents): string[] {
+  const notices: string[] = [];
+  if (mark.intactSlots < 2) notices.push(`${path}/mark: one of two copies was damaged; rewritten`);
+  if (last?.torn !== undefined) {
+    const where = `${last.path}: a write cut short at byte ${last.end}`;
+    notices.push(
+      `${where} behind entry ${boot.baseIndex + boot.entries.length} was dropped (${last.torn})`,
+    );
+  }
+  return notices;
+}
+
+type Parts = Pick<DataDirectory, "identity" | "origin" | "log" | "store" | "notices"> & {
+  readonly snapshots: StoredSnapshots;
 };
 
-/** One clear error for whatever keeps the directory from being opened. */
-function explained(path: string, error: unknown): unknown {
-  if (error instanceof HoldfastError || !(error instanceof Error)) return error;
-  // `level` wraps what happened.
-  const cause = error.cause instanceof Error ? error.cause : error;
-  const code = errnoOf(cause);
-  if (code === undefined) return error;
-  if (isNoSpace(cause)) {
-    return new HoldfastError("DISK_FULL", `no room in the data directory ${path}`, { cause });
-  }
-  const explanation = EXPLANATIONS[code] ?? cause.message;
-  const message = `cannot use the data directory ${path}: ${explanation}`;
-  return new HoldfastError("UNAVAILABLE", message, { cause, details: { path } });
+function assembled(parts: Parts): DataDirectory {
+  const { log, store } = parts;
+  const peers = new PeerIncarnations(store);
+  let closing: Promise<void> | undefined;
+  return {
+    ...parts,
+    readPeerIncarnations: () => peers.read(),
+    notePeerIncarnation: (nodeId, incarnation) => peers.note(nodeId, incarnation),
+    close: () => {
+      closing ??= log.close().finally(() => store.close());
+      return closing;
+    },
+  };
 }

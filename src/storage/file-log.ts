@@ -1,30 +1,31 @@
 /**
  * The log on disk: one ordered stream of records in segment files, one writer, one write in flight.
  * What is handed over while a write is under way becomes one record, written and synced at once.
- * Beside it the durable mark is moved: when asked, with every new segment, and when the log rests.
+ * Segments that a durable snapshot made superfluous are removed in the background, behind the mark
+ * that does not demand them any more.
  *
  * A failed write or sync is final: it is reported once, nothing is written after it, nothing is
  * tried again. (Rebello et al., Can Applications Recover from fsync Failures?, ATC '20.)
  */
 import { assert } from "../assert.js";
 import { HoldfastError } from "../errors.js";
-import type { HardState, Write } from "../raft/index.js";
+import type { Write, WrittenSnapshot } from "../raft/index.js";
 import { type FileSystem, isNoSpace } from "./file-system.js";
+import { type DurablePoint, LogMark } from "./log-mark.js";
 import type { LogOutline } from "./log-outline.js";
 import type { LogBoot, LogEvents, LogStore } from "./log-store.js";
 import type { MarkFile } from "./mark-file.js";
 import { bodyBytesOf, type RecordEncoder } from "./record-encoder.js";
 import { recordBytesOf } from "./record-format.js";
-import { Segment } from "./segment.js";
-import { NO_SNAPSHOT_CHECKSUM, SEGMENT_BASE_BYTES } from "./segment-base.js";
+import { removeSegments, Segment } from "./segment.js";
+import { SEGMENT_BASE_BYTES } from "./segment-base.js";
 import type { SegmentPreparer } from "./segment-preparer.js";
+import type { SegmentRow } from "./segment-row.js";
 import type { ChainLink } from "./segment-scan.js";
 import type { StoragePorts } from "./storage-ports.js";
 
 /** Waiting writes beyond this many bytes go into a further record. */
 const RECORD_BODY_BYTES_MAX = 4 << 20;
-/** The log rests when nothing became durable between two looks; the second syncs the mark. */
-const MARK_LOOK_MS = 50;
 /** The base record of a segment. */
 const BASE_RECORD_BYTES = recordBytesOf(1 + SEGMENT_BASE_BYTES);
 
@@ -41,6 +42,8 @@ export interface FileLogParts {
   readonly boot: LogBoot;
   /** Of what `boot` has; the log goes on with it. */
   readonly outline: LogOutline;
+  /** Of the segments there are; likewise. */
+  readonly row: SegmentRow;
   readonly link: ChainLink;
   /** The last one; `undefined` when there is none yet. */
   readonly segment: Segment | undefined;
@@ -56,18 +59,12 @@ interface Waiting {
   readonly lastTerm: number;
 }
 
-/** Up to where the log is durable. */
-interface DurablePoint {
-  readonly seq: number;
-  readonly lastIndex: number;
-  readonly lastTerm: number;
-  readonly hardState: HardState;
-}
-
 export class FileLog implements LogStore {
   readonly boot: LogBoot;
   readonly #parts: FileLogParts;
   readonly #outline: LogOutline;
+  readonly #row: SegmentRow;
+  readonly #mark: LogMark;
   #events: LogEvents | undefined;
   #segment: Segment | undefined;
   #durable: DurablePoint;
@@ -75,30 +72,43 @@ export class FileLog implements LogStore {
   /** Of what was handed over, durable or not. */
   #lastSeq: number;
   #lastHardTerm: number;
+  #lastSnapshotIndex: number;
   #pendingBytes = 0;
   /** The loop that writes, while there is something to write; settles without failing on I/O. */
   #writing: Promise<void> | undefined;
-  #marking: Promise<void> | undefined;
+  /** The removal of segments, while there are some to remove; settles without failing. */
+  #removing: Promise<void> | undefined;
   #failure: Error | undefined;
   #closing: Promise<void> | undefined;
-  #disarmLook: (() => void) | undefined;
-  #seqAtLook: number;
 
   private constructor(parts: FileLogParts) {
-    const { boot, outline } = parts;
+    const { boot, outline, row, mark, ports } = parts;
     this.boot = boot;
     this.#parts = parts;
     this.#outline = outline;
+    this.#row = row;
     this.#segment = parts.segment;
     this.#lastSeq = boot.lastSeq;
     this.#lastHardTerm = boot.hardState.term;
-    this.#seqAtLook = boot.lastSeq;
+    this.#lastSnapshotIndex = boot.snapshot?.index ?? 0;
     this.#durable = {
       seq: boot.lastSeq,
       lastIndex: outline.lastIndex,
       lastTerm: outline.lastTerm,
       hardState: boot.hardState,
+      snapshot: boot.snapshot,
     };
+    const durable = (): DurablePoint => this.#durable;
+    const failure = (): Error | undefined => this.#failure;
+    this.#mark = new LogMark(mark, ports.timer, {
+      get durable(): DurablePoint {
+        return durable();
+      },
+      get failure(): Error | undefined {
+        return failure();
+      },
+      fail: (error) => this.#fail(error),
+    });
   }
 
   /**
@@ -110,7 +120,7 @@ export class FileLog implements LogStore {
     const { segment, isSealed } = parts;
     try {
       if (segment === undefined || isSealed) await log.#roll(0);
-      else await log.#moveMark(log.#durable.seq, segment.number);
+      else await log.#mark.move({ seq: log.#durable.seq, lastSegment: segment.number });
       return log;
     } catch (error) {
       await parts.preparer.close();
@@ -131,6 +141,7 @@ export class FileLog implements LogStore {
       onFailure: (error) => this.#fail(error),
     });
     this.#parts.preparer.follow(this.#segment?.position ?? 0);
+    this.#removeSuperfluous();
   }
 
   append(write: Write): void {
@@ -146,7 +157,7 @@ export class FileLog implements LogStore {
   }
 
   async syncMark(): Promise<void> {
-    await this.#moveMark(this.#durable.seq, 0);
+    await this.#mark.move({ seq: this.#durable.seq });
   }
 
   close(): Promise<void> {
@@ -156,10 +167,10 @@ export class FileLog implements LogStore {
 
   /** What the opening of this log would refuse must never be written: the caller has a bug. */
   #trace(write: Write): void {
-    const { seq, truncateFrom, entries, hardState } = write;
+    const { seq, truncateFrom, snapshot, entries, hardState } = write;
     assert(seq > this.#lastSeq, () => `sequence ${seq} after ${this.#lastSeq}`);
-    const isEmpty = hardState === undefined && truncateFrom === undefined && entries.length === 0;
-    assert(!isEmpty, () => `write ${seq} has nothing in it`);
+    const hasMore = hardState !== undefined || truncateFrom !== undefined || snapshot !== undefined;
+    assert(hasMore || entries.length > 0, () => `write ${seq} has nothing in it`);
     this.#lastSeq = seq;
     if (hardState !== undefined) {
       const { term } = hardState;
@@ -172,6 +183,7 @@ export class FileLog implements LogStore {
       assert(isInside, () => `truncation from ${truncateFrom} of a log to ${outline.lastIndex}`);
       outline.truncateFrom(truncateFrom);
     }
+    if (snapshot !== undefined) this.#traceSnapshot(snapshot);
     for (const { index, term } of entries) {
       assert(
         outline.canAppend(index, term),
@@ -179,6 +191,22 @@ export class FileLog implements LogStore {
       );
       outline.append(index, term);
     }
+  }
+
+  #traceSnapshot({ index, term, checksum, isReset, keepFrom }: WrittenSnapshot): void {
+    const last = this.#lastSnapshotIndex;
+    assert(index >= Math.max(1, last), () => `a snapshot of ${index} after that of ${last}`);
+    assert(/^[0-9a-f]{64}$/.test(checksum), () => `checksum "${checksum}" is not 64 hex digits`);
+    const isWithin = isReset ? keepFrom === index + 1 : keepFrom <= index + 1;
+    assert(isWithin, () => `a snapshot of ${index} that keeps from ${keepFrom}`);
+    if (isReset) {
+      this.#outline.reset(index, term);
+    } else {
+      const found = this.#outline.termOf(index);
+      assert(found === term, () => `a snapshot of ${index}/${term}, the log has term ${found}`);
+      this.#outline.trimBefore(keepFrom);
+    }
+    this.#lastSnapshotIndex = index;
   }
 
   async #writeWaiting(): Promise<void> {
@@ -238,70 +266,68 @@ export class FileLog implements LogStore {
 
   /** Makes the segment after the last one, with the mark naming it. */
   async #roll(recordBytes: number): Promise<Segment> {
-    const { fileSystem, directory, mark, preparer, encoder, ports } = this.#parts;
-    const { nodeId, clusterId } = mark.current;
-    const { hardState, lastIndex, lastTerm } = this.#durable;
-    const { baseIndex, baseTerm } = this.#outline;
-    const number = 1 + Math.max(mark.current.lastSegment, this.#segment?.number ?? 0);
+    const { fileSystem, directory, preparer, encoder, ports } = this.#parts;
+    const { nodeId, clusterId, lastSegment } = this.#mark.current;
+    const { hardState, lastIndex, lastTerm, snapshot } = this.#durable;
+    const number = 1 + Math.max(lastSegment, this.#segment?.number ?? 0);
     const link = this.#segment?.link ?? this.#parts.link;
     const prepared = await preparer.take(BASE_RECORD_BYTES + recordBytes);
     const { capacityBytes } = prepared;
-    const snapshotChecksum = NO_SNAPSHOT_CHECKSUM;
-    const where = { baseIndex, baseTerm, lastIndex, lastTerm, snapshotChecksum };
-    const base = { nodeId, clusterId, number, capacityBytes, hardState, ...where };
+    const where = { hardState, lastIndex, lastTerm, snapshot };
+    const base = { nodeId, clusterId, number, capacityBytes, ...where };
     const through = { encoder, randomBytes: ports.randomBytes };
     const next = await Segment.create(fileSystem, directory, prepared, base, link, through);
     const previous = this.#segment;
     this.#segment = next;
     await previous?.close();
     // Nothing in the new segment is reported as durable before the mark demands that it is there.
-    await this.#moveMark(this.#durable.seq, number);
+    await this.#mark.move({ seq: this.#durable.seq, lastSegment: number });
+    this.#row.begun(number, lastIndex);
     return next;
   }
 
   #becameDurable(group: readonly Waiting[], last: Waiting, bodyBytes: number): void {
-    let { hardState } = this.#durable;
-    for (const { write } of group) hardState = write.hardState ?? hardState;
+    let { hardState, snapshot } = this.#durable;
+    let stands = false;
+    for (const { write } of group) {
+      hardState = write.hardState ?? hardState;
+      if (write.snapshot !== undefined) {
+        const { index, term, checksum } = write.snapshot;
+        snapshot = { index, term, checksum };
+        stands = true;
+      }
+      this.#row.note(write);
+    }
     const { lastIndex, lastTerm } = last;
     const { seq } = last.write;
-    this.#durable = { seq, lastIndex, lastTerm, hardState };
+    this.#durable = { seq, lastIndex, lastTerm, hardState, snapshot };
     this.#pendingBytes -= bodyBytes;
-    if (this.#disarmLook === undefined && this.#closing === undefined) this.#lookLater();
+    this.#mark.follow();
+    if (stands) this.#removeSuperfluous();
     this.#events?.onDurable(seq);
   }
 
-  #lookLater(): void {
-    this.#seqAtLook = this.#durable.seq;
-    this.#disarmLook = this.#parts.ports.timer(MARK_LOOK_MS, () => {
-      this.#disarmLook = undefined;
-      if (this.#failure !== undefined || this.#closing !== undefined) return;
-      if (this.#durable.seq !== this.#seqAtLook) this.#lookLater();
-      // A failure has been reported by whoever moved the mark.
-      else this.syncMark().catch(() => {});
-    });
+  /** Removes the segments that nobody needs any more, beside the writing. */
+  #removeSuperfluous(): void {
+    this.#removing ??= this.#removeSegments()
+      .catch((error: Error) => this.#fail(error))
+      .then(() => {
+        this.#removing = undefined;
+      });
   }
 
-  /** Until the mark is at `seq` and demands the segment `lastSegment`, both or more. */
-  async #moveMark(seq: number, lastSegment: number): Promise<void> {
-    const { mark } = this.#parts;
-    while (mark.current.seq < seq || mark.current.lastSegment < lastSegment) {
-      if (this.#failure !== undefined) throw this.#failure;
-      this.#marking ??= this.#writeMark(lastSegment);
-      await this.#marking;
-    }
-  }
-
-  async #writeMark(lastSegmentMin: number): Promise<void> {
-    const { mark } = this.#parts;
-    const { seq, lastIndex: index, lastTerm: term } = this.#durable;
-    const lastSegment = Math.max(mark.current.lastSegment, lastSegmentMin);
-    try {
-      await mark.write({ ...mark.current, seq, index, term, lastSegment });
-    } catch (error) {
-      this.#fail(error as Error);
-      throw error;
-    } finally {
-      this.#marking = undefined;
+  async #removeSegments(): Promise<void> {
+    const { fileSystem, directory } = this.#parts;
+    const isEnding = (): boolean => this.#failure !== undefined || this.#closing !== undefined;
+    for (;;) {
+      const from = this.#mark.current.firstSegment;
+      const firstSegment = this.#row.firstNeeded ?? 0;
+      if (firstSegment <= from || isEnding()) return;
+      // Along with the sequence: a mark without them must not stand before the snapshot.
+      await this.#mark.move({ seq: this.#durable.seq, firstSegment });
+      this.#row.dropBefore(firstSegment);
+      const numbers = Array.from({ length: firstSegment - from }, (_, at) => from + at);
+      await removeSegments(fileSystem, directory, numbers, isEnding);
     }
   }
 
@@ -311,21 +337,34 @@ export class FileLog implements LogStore {
     const message = `the log cannot be written any more: ${error.message}`;
     this.#failure = new HoldfastError(code, message, { cause: error });
     this.#waiting = [];
-    this.#disarmLook?.();
+    this.#mark.stop();
     this.#events?.onFailure(this.#failure);
   }
 
   async #close(): Promise<void> {
     await this.#writing;
-    this.#disarmLook?.();
+    this.#mark.stop();
+    await this.#removing;
     try {
       if (this.#failure === undefined) await this.syncMark();
-      // After a failure there may still be a mark under way; its own failure was reported.
-      else await this.#marking?.catch(() => {});
+      // After a failure there may still be a mark under way.
+      else await this.#mark.settled();
     } finally {
-      await this.#parts.preparer.close();
-      await this.#segment?.close();
-      await this.#parts.mark.close();
+      await this.#closeFiles();
+    }
+  }
+
+  /** Each of them, even when one before it fails. */
+  async #closeFiles(): Promise<void> {
+    const { preparer, mark } = this.#parts;
+    try {
+      await preparer.close();
+    } finally {
+      try {
+        await this.#segment?.close();
+      } finally {
+        await mark.close();
+      }
     }
   }
 }

@@ -25,7 +25,10 @@ export type OpenMode = "read" | "write" | "create";
 
 export interface FileSystem {
   open(path: string, mode: OpenMode): Promise<File>;
-  /** Replaces `to` when it exists. Both in one directory. */
+  /**
+   * Replaces `to` when it is a file. Moves directories too, to a name that is free. Between two
+   * directories it is durable when both were synced, and a crash before leaves either name.
+   */
   rename(from: string, to: string): Promise<void>;
   unlink(path: string): Promise<void>;
   /** The names in a directory, in no particular order. */
@@ -90,19 +93,31 @@ export async function removeIfPresent(fileSystem: FileSystem, path: string): Pro
   }
 }
 
-/** Makes a directory and whatever is missing above it, durably. An existing one is left alone. */
+/** Makes a directory and whatever is missing above it. It is durable then, whoever made it. */
 export async function makeDirectories(fileSystem: FileSystem, path: string): Promise<void> {
+  const parent = parentOf(path);
   try {
     await fileSystem.makeDirectory(path);
   } catch (error) {
     const code = errnoOf(error);
-    if (code === "EEXIST") return;
-    const parent = parentOf(path);
+    if (code === "EEXIST") return syncName(fileSystem, parent);
     if (code !== "ENOENT" || parent === path) throw error;
     await makeDirectories(fileSystem, parent);
     await fileSystem.makeDirectory(path);
   }
-  await fileSystem.syncDirectory(parentOf(path));
+  await fileSystem.syncDirectory(parent);
+}
+
+/**
+ * A process that died between making a directory and syncing its name leaves one that everybody sees
+ * and the next loss of power takes away. Who may not read the parent has not made anything in it.
+ */
+async function syncName(fileSystem: FileSystem, parent: string): Promise<void> {
+  try {
+    await fileSystem.syncDirectory(parent);
+  } catch (error) {
+    if (!["EACCES", "EPERM"].includes(errnoOf(error) ?? "")) throw error;
+  }
 }
 
 function parentOf(path: string): string {

@@ -1,3 +1,4 @@
+export { type DamageReport, damageOf } from "./corruption.js";
 export {
   type DataDirectory,
   type DataDirectoryOptions,
@@ -6,7 +7,21 @@ export {
 } from "./data-directory.js";
 export type { FileSystem } from "./file-system.js";
 export type * from "./log-store.js";
-export { type FileOperation, MemoryFileSystem } from "./memory-file-system.js";
-export { MemoryStoreDisk } from "./memory-ordered-store.js";
+export type { NodeOrigin } from "./mark-file.js";
+export {
+  type FileOperation,
+  MemoryFileSystem,
+  type MemoryFileSystemOptions,
+} from "./memory-file-system.js";
+export type { CrashRandom } from "./memory-inode.js";
+export {
+  MemoryStoreDisk,
+  type MemoryStoreDiskOptions,
+  type StoreAccess,
+} from "./memory-ordered-store.js";
 export type { OrderedStore } from "./ordered-store.js";
+export { readIdentity, type SetAside, type SetAsideOptions, setDataAside } from "./set-aside.js";
+export type * from "./snapshot-store.js";
 export type { StoragePorts } from "./storage-ports.js";
+export { SNAPSHOT_CHUNK_BYTES_MAX } from "./stored-snapshot-writer.js";
+export { openSnapshotStore } from "./stored-snapshots.js";

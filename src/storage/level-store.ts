@@ -3,6 +3,9 @@
  * operating system drops it with the process, however that ends.
  */
 import { Level } from "level";
+import { HoldfastError } from "../errors.js";
+import { corruption } from "./corruption.js";
+import { errnoOf } from "./file-system.js";
 import { nodeFileSystem } from "./node-file-system.js";
 import {
   type OrderedStore,
@@ -26,25 +29,40 @@ class LevelStore implements OrderedStore {
 
   write(operations: readonly StoreOperation[]): Promise<void> {
     return this.#line.run(() =>
-      this.#level.batch(
-        operations.map((operation) =>
-          operation.type === "put"
-            ? { type: "put", key: operation.key, value: sealValue(operation.key, operation.value) }
-            : { type: "del", key: operation.key },
+      explaining(() =>
+        this.#level.batch(
+          operations.map((operation) =>
+            operation.type === "put"
+              ? {
+                  type: "put",
+                  key: operation.key,
+                  value: sealValue(operation.key, operation.value),
+                }
+              : { type: "del", key: operation.key },
+          ),
+          { sync: true },
         ),
-        { sync: true },
       ),
     );
   }
 
   async get(key: Uint8Array): Promise<Uint8Array | undefined> {
-    const sealed = await this.#level.get(key);
+    const sealed = await explaining(() => this.#level.get(key));
     return sealed === undefined ? undefined : openValue(key, sealed);
   }
 
   async *iterate({ from, to, limit }: StoreRange): AsyncIterable<StoreEntry> {
     const iterator = this.#level.iterator({ gte: from, lt: to, limit: limit ?? -1 });
-    for await (const [key, sealed] of iterator) yield { key, value: openValue(key, sealed) };
+    try {
+      for (;;) {
+        const entry = await explaining(() => iterator.next());
+        if (entry === undefined) return;
+        const [key, sealed] = entry;
+        yield { key, value: openValue(key, sealed) };
+      }
+    } finally {
+      await iterator.close();
+    }
   }
 
   async close(): Promise<void> {
@@ -53,10 +71,35 @@ class LevelStore implements OrderedStore {
   }
 }
 
-/** Opens the store at `path`, an existing directory. Fails with `level`'s own errors. */
+/** A file it needs is gone, cut short or cannot be read: `level` has no code of its own for these. */
+const DAMAGE = /No such file or directory|Invalid argument|Input\/output error/;
+
+/** Runs a call of `level`, and tells damage and lack of room from its other failures. */
+async function explaining<Result>(call: () => Promise<Result>): Promise<Result> {
+  try {
+    return await call();
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    const code = errnoOf(cause);
+    const message = cause instanceof Error ? cause.message : "";
+    const isIo = code === "LEVEL_IO_ERROR";
+    if (isIo && /No space left|quota exceeded/.test(message)) {
+      throw new HoldfastError("DISK_FULL", `no room for the store: ${message}`, { cause: error });
+    }
+    // Of the lock's own file nothing follows for the others.
+    const isDamage = isIo && DAMAGE.test(message) && !message.includes("/LOCK:");
+    if (code !== "LEVEL_CORRUPTION" && !isDamage) throw error;
+    throw corruption({ file: "store", offset: 0, index: 0 }, message);
+  }
+}
+
+/**
+ * Opens the store at `path`, an existing directory. Fails with a corruption error, with `DISK_FULL`,
+ * and otherwise with `level`'s own errors.
+ */
 export async function openLevelStore(path: string): Promise<OrderedStore> {
   const level: BinaryLevel = new Level(path, { keyEncoding: "view", valueEncoding: "view" });
-  await level.open();
+  await explaining(() => level.open());
   await nodeFileSystem.syncDirectory(path);
   return new LevelStore(level);
 }

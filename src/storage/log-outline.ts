@@ -1,19 +1,29 @@
 /**
  * The outline of a log: where it begins, where it ends, and where its terms change; enough to know
  * the term of any entry, and thereby that of the last one after a truncation, without the entries.
+ * It grows with the terms of the log and is cut where the log is.
  */
 export class LogOutline {
-  readonly baseIndex: number;
-  readonly baseTerm: number;
+  #baseIndex: number;
+  #baseTerm: number;
   #lastIndex: number;
-  /** First index and term of every stretch of one term; indexes and terms rise. */
+  /** First index and term of every stretch of one term, rising. The first may begin at the base. */
   readonly #firsts: number[] = [];
   readonly #terms: number[] = [];
 
   constructor(baseIndex: number, baseTerm: number) {
-    this.baseIndex = baseIndex;
-    this.baseTerm = baseTerm;
+    this.#baseIndex = baseIndex;
+    this.#baseTerm = baseTerm;
     this.#lastIndex = baseIndex;
+  }
+
+  /** The entry before the first. */
+  get baseIndex(): number {
+    return this.#baseIndex;
+  }
+
+  get baseTerm(): number {
+    return this.#baseTerm;
   }
 
   get lastIndex(): number {
@@ -21,7 +31,15 @@ export class LogOutline {
   }
 
   get lastTerm(): number {
-    return this.#terms.at(-1) ?? this.baseTerm;
+    return this.#terms.at(-1) ?? this.#baseTerm;
+  }
+
+  /** Of an entry, or of the one before the first; `undefined` outside. */
+  termOf(index: number): number | undefined {
+    if (index < this.#baseIndex || index > this.#lastIndex) return undefined;
+    let at = this.#firsts.length - 1;
+    while (at >= 0 && (this.#firsts[at] ?? 0) > index) at -= 1;
+    return this.#terms[at] ?? this.#baseTerm;
   }
 
   /** Whether an entry of this index and term may come next. */
@@ -39,7 +57,7 @@ export class LogOutline {
 
   /** Whether the log has, or could have next, an entry at `index`. */
   canTruncateFrom(index: number): boolean {
-    return index > this.baseIndex && index <= this.#lastIndex + 1;
+    return index > this.#baseIndex && index <= this.#lastIndex + 1;
   }
 
   truncateFrom(index: number): void {
@@ -48,5 +66,27 @@ export class LogOutline {
       this.#firsts.pop();
       this.#terms.pop();
     }
+  }
+
+  /** Forgets what lies before `index`, up to which nothing will be truncated any more. */
+  trimBefore(index: number): void {
+    const base = Math.min(index - 1, this.#lastIndex);
+    const term = this.termOf(base);
+    if (term === undefined || base === this.#baseIndex) return;
+    this.#baseIndex = base;
+    this.#baseTerm = term;
+    let gone = 0;
+    while ((this.#firsts[gone + 1] ?? index) < index) gone += 1;
+    this.#firsts.splice(0, gone);
+    this.#terms.splice(0, gone);
+  }
+
+  /** The log has no entries and goes on behind this one. */
+  reset(index: number, term: number): void {
+    this.#baseIndex = index;
+    this.#baseTerm = term;
+    this.#lastIndex = index;
+    this.#firsts.length = 0;
+    this.#terms.length = 0;
   }
 }

@@ -1,19 +1,33 @@
 /**
  * Reads the whole log at opening, and changes nothing. Every segment the mark names must be there,
  * be the one its name says, and continue the one before it by sequence and checksum. Only the last
- * record of the last segment may be torn, and only above the mark; all else is corruption.
+ * record of the last segment may be torn, and only above the mark; all else is corruption. Where
+ * the first segments were removed, a snapshot must stand for them.
  */
 import { corruption } from "./corruption.js";
 import { errnoOf, type FileSystem, readWhole } from "./file-system.js";
-import { LogOutline } from "./log-outline.js";
+import type { LogOutline } from "./log-outline.js";
 import { LogReplay } from "./log-replay.js";
 import type { LogBoot } from "./log-store.js";
 import type { Mark } from "./mark-file.js";
 import { SALT_BYTES, SECTION } from "./record-format.js";
 import { segmentNameOf, segmentNumberOf } from "./segment.js";
 import { readSegmentBase, SEGMENT_BASE_BYTES, type SegmentBase } from "./segment-base.js";
-import { type ChainLink, type ScanEnd, scanRecord, scanRecords } from "./segment-scan.js";
+import type { SegmentRow } from "./segment-row.js";
+import {
+  type ChainLink,
+  type ScanEnd,
+  type ScannedRecord,
+  scanRecord,
+  scanRecords,
+} from "./segment-scan.js";
 import { refuteTornTail } from "./torn-tail.js";
+
+/**
+ * Entries lie in copies of about this many bytes of a segment, whole records each: few entries that
+ * are kept for long keep no more than that, and an opening makes no copy an entry.
+ */
+const RUN_BYTES = 256 << 10;
 
 /** The last segment as it was found. */
 export interface LastSegment {
@@ -32,9 +46,12 @@ export interface LastSegment {
 export interface LogContents {
   readonly boot: LogBoot;
   readonly outline: LogOutline;
+  readonly row: SegmentRow;
   readonly link: ChainLink;
   /** `undefined`: no segment was ever made. */
   readonly last: LastSegment | undefined;
+  /** Numbers of segments that are garbage: a removal of theirs was cut short. */
+  readonly leftovers: readonly number[];
 }
 
 interface OpenSegment {
@@ -73,7 +90,8 @@ export async function readLog(
   for (let number = mark.firstSegment; number <= lastNumber; number += 1) {
     await reading.readSegment(number, number === lastNumber);
   }
-  return reading.finish();
+  const leftovers = found.filter((number) => number < mark.firstSegment);
+  return { ...reading.finish(), leftovers };
 }
 
 class LogReading {
@@ -99,12 +117,15 @@ class LogReading {
       seq: segment.seq,
       crc: segment.crc,
     });
-    const source = this.#retained(segment, end.position);
+    replay.row.begun(number, segment.base.lastIndex);
     this.#link = { seq: segment.seq, crc: segment.crc };
     this.#checkMark();
     let tailFrom = end.position;
-    for (const record of records) {
-      const defect = replay.apply(source, record.bodyFrom, record.bodyTo);
+    let run = { bytes: segment.bytes, from: 0, to: 0 };
+    for (const [at, record] of records.entries()) {
+      if (record.bodyTo > run.to) run = runOf(segment.bytes, records, at);
+      const { bytes, from } = run;
+      const defect = replay.apply(bytes, record.bodyFrom - from, record.bodyTo - from);
       if (defect !== undefined) throw this.#damaged(segment.path, record.position, defect);
       if (this.#link.seq < this.#mark.seq && record.seq > this.#mark.seq) {
         throw this.#damaged(segment.path, record.position, "no record ends at the durable mark");
@@ -117,12 +138,18 @@ class LogReading {
     if (isLast) this.#last = this.#judge(segment, end, tailFrom);
   }
 
-  finish(): LogContents {
-    const replay = this.#replay ?? this.#newReplay(undefined);
-    const { outline, entries, hardState } = replay;
+  finish(): Omit<LogContents, "leftovers"> {
+    const replay = this.#replay ?? new LogReplay(undefined);
+    const { outline, row, entries, hardState, snapshot } = replay;
     const { baseIndex, baseTerm } = outline;
-    const boot = { hardState, baseIndex, baseTerm, entries, lastSeq: this.#link.seq };
-    return { boot, outline, link: this.#link, last: this.#last };
+    const defect = replay.judgeBase();
+    if (defect !== undefined) {
+      const first = segmentNameOf(this.#mark.firstSegment);
+      throw corruption({ file: `${this.#directory}/${first}`, offset: 0, index: 1 }, defect);
+    }
+    const { seq: lastSeq } = this.#link;
+    const boot = { hardState, baseIndex, baseTerm, entries, snapshot, lastSeq };
+    return { boot, outline, row, link: this.#link, last: this.#last };
   }
 
   async #open(number: number): Promise<OpenSegment> {
@@ -131,7 +158,9 @@ class LogReading {
     try {
       bytes = await readWhole(this.#fileSystem, path);
     } catch (error) {
-      if (errnoOf(error) === "ENOENT") throw this.#damaged(path, 0, "the segment is missing");
+      const code = errnoOf(error);
+      if (code === "ENOENT") throw this.#damaged(path, 0, "the segment is missing");
+      if (code === "EIO") throw this.#damaged(path, 0, "the disk cannot read it");
       throw error;
     }
     const salt = Buffer.from(bytes.subarray(0, SALT_BYTES));
@@ -160,10 +189,7 @@ class LogReading {
   #continue(segment: OpenSegment): LogReplay {
     const { base, seq, previousCrc } = segment;
     if (this.#replay === undefined || this.#end === undefined) {
-      if (base.lastIndex !== base.baseIndex) {
-        throw this.#damaged(segment.path, 0, "the segments before it are missing");
-      }
-      this.#replay = this.#newReplay(base);
+      this.#replay = new LogReplay(base);
       return this.#replay;
     }
     if (seq !== this.#link.seq || previousCrc !== this.#link.crc) {
@@ -171,26 +197,10 @@ class LogReading {
       const defect = end.defect ?? "records are missing";
       throw this.#damaged(path, end.position, `${defect}, and segment ${base.number} goes on`);
     }
-    const { hardState, outline } = this.#replay;
-    const isSame =
-      base.hardState.term === hardState.term &&
-      base.hardState.vote === hardState.vote &&
-      base.baseIndex === outline.baseIndex &&
-      base.baseTerm === outline.baseTerm &&
-      base.lastIndex === outline.lastIndex &&
-      base.lastTerm === outline.lastTerm;
-    if (!isSame) throw this.#damaged(segment.path, 0, "its base is not where the log stands");
+    if (!this.#replay.isContinuedBy(base)) {
+      throw this.#damaged(segment.path, 0, "its base is not where the log stands");
+    }
     return this.#replay;
-  }
-
-  #newReplay(base: SegmentBase | undefined): LogReplay {
-    const outline = new LogOutline(base?.baseIndex ?? 0, base?.baseTerm ?? 0);
-    return new LogReplay(outline, base?.hardState ?? { term: 0, vote: 0 });
-  }
-
-  /** The buffer the entries will share: a copy when most of the segment is empty. */
-  #retained({ bytes }: OpenSegment, usedBytes: number): Buffer {
-    return usedBytes < bytes.length / 2 ? Buffer.from(bytes.subarray(0, usedBytes)) : bytes;
   }
 
   /** At the sequence of the mark the log must be what the mark says it was. */
@@ -228,4 +238,22 @@ class LogReading {
     const lastIndex = this.#replay?.outline.lastIndex ?? 0;
     return corruption({ file, offset, index: lastIndex + 1 }, reason);
   }
+}
+
+/** A copy of the records from number `first` on, as many as make a run. */
+function runOf(
+  segment: Buffer,
+  records: readonly ScannedRecord[],
+  first: number,
+): { readonly bytes: Buffer; readonly from: number; readonly to: number } {
+  const from = records[first]?.position ?? 0;
+  let to = records[first]?.bodyTo ?? from;
+  for (let at = first + 1; at < records.length; at += 1) {
+    const end = records[at]?.bodyTo ?? to;
+    if (end - from > RUN_BYTES) break;
+    to = end;
+  }
+  const bytes = Buffer.allocUnsafeSlow(to - from);
+  segment.copy(bytes, 0, from, to);
+  return { bytes, from, to };
 }

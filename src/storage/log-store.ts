@@ -6,7 +6,7 @@
  * is in flight become one next write. A failed write or sync is final: it is reported once and the
  * store accepts nothing more; nobody retries it.
  */
-import type { Entry, HardState, Write } from "../raft/index.js";
+import type { Entry, HardState, SnapshotPoint, Write } from "../raft/index.js";
 
 /** What the log held when it was opened. */
 export interface LogBoot {
@@ -15,6 +15,8 @@ export interface LogBoot {
   readonly baseIndex: number;
   readonly baseTerm: number;
   readonly entries: readonly Entry[];
+  /** What the log stands on; `undefined` for a log from its beginning. Never below `baseIndex`. */
+  readonly snapshot: SnapshotPoint | undefined;
   /** The largest sequence found. */
   readonly lastSeq: number;
 }
@@ -37,11 +39,19 @@ export interface LogStore {
   start(events: LogEvents): void;
   /** Takes the record over. Never throws, never blocks. Sequences must rise. */
   append(write: Write): void;
-  /** Moves the durable mark up to what is durable now and syncs it: before a vote is answered. */
+  /**
+   * Moves the durable mark up to what is durable now and syncs it: before a vote is answered.
+   * Rejects when the log has failed, by this or before; `onFailure` was called then, and the caller
+   * must not answer and needs to do nothing else.
+   */
   syncMark(): Promise<void>;
   /** Bytes handed over and not yet durable. */
   readonly pendingBytes: number;
-  /** Waits for what was handed over, then closes the files. */
+  /**
+   * Waits for what was handed over, syncs the mark, then closes the files. Rejects when the mark or
+   * a file could not be brought to its end; all files are closed all the same as far as they can
+   * be, and everything that was reported durable is. Later calls get the same promise.
+   */
   close(): Promise<void>;
 }
 

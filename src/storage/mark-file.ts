@@ -7,13 +7,20 @@
  */
 import { crc32 } from "node:zlib";
 import { corruption } from "./corruption.js";
-import { createAtomically, type File, type FileSystem, readWhole } from "./file-system.js";
+import { createAtomically, errnoOf, type File, type FileSystem, readWhole } from "./file-system.js";
 import { readUint53, writeUint53 } from "./record-format.js";
+
+/**
+ * How a node came to its cluster: as one of its founders, whose first members are known to it, or
+ * later, so that it waits until a leader tells it who the members are.
+ */
+export type NodeOrigin = "initial" | "joined";
 
 export interface Mark {
   readonly nodeId: number;
   /** 32 lower-case hex digits. */
   readonly clusterId: string;
+  readonly origin: NodeOrigin;
   readonly incarnation: number;
   /** The durable log: its last sequence, and its last entry at that sequence. */
   readonly seq: number;
@@ -24,11 +31,19 @@ export interface Mark {
   readonly lastSegment: number;
 }
 
+/** The mark of a directory without a log. */
+export function newMark(
+  whose: Pick<Mark, "nodeId" | "clusterId" | "origin" | "incarnation">,
+): Mark {
+  return { ...whose, seq: 0, index: 0, term: 0, firstSegment: 1, lastSegment: 0 };
+}
+
 export const MARK_FILE_NAME = "mark";
 /** Far enough apart that no sector and no page of a disk holds parts of both. */
 const SLOT_BYTES = 4096;
 const MAGIC = 0x314d_4648;
-const CONTENT_BYTES = 4 + 8 + 4 + 16 + 8 * 6;
+const CONTENT_BYTES = 4 + 8 + 4 + 16 + 4 + 8 * 6;
+const ORIGINS: readonly NodeOrigin[] = ["initial", "joined"];
 
 function encodeSlot(mark: Mark, generation: number): Buffer {
   const slot = Buffer.alloc(SLOT_BYTES);
@@ -36,6 +51,7 @@ function encodeSlot(mark: Mark, generation: number): Buffer {
   at = writeUint53(slot, generation, at);
   at = slot.writeUInt32LE(mark.nodeId, at);
   at += slot.write(mark.clusterId, at, 16, "hex");
+  at = slot.writeUInt32LE(ORIGINS.indexOf(mark.origin), at);
   at = writeUint53(slot, mark.incarnation, at);
   at = writeUint53(slot, mark.seq, at);
   at = writeUint53(slot, mark.index, at);
@@ -55,19 +71,39 @@ function decodeSlot(file: Buffer, from: number): Slot | undefined {
   if (from + SLOT_BYTES > file.length || file.readUInt32LE(from) !== MAGIC) return undefined;
   const content = file.subarray(from, from + CONTENT_BYTES);
   if (crc32(content) !== file.readUInt32LE(from + CONTENT_BYTES)) return undefined;
+  const origin = ORIGINS[content.readUInt32LE(32)];
+  if (origin === undefined) return undefined;
   return {
     generation: readUint53(content, 4),
     mark: {
       nodeId: content.readUInt32LE(12),
       clusterId: content.toString("hex", 16, 32),
-      incarnation: readUint53(content, 32),
-      seq: readUint53(content, 40),
-      index: readUint53(content, 48),
-      term: readUint53(content, 56),
-      firstSegment: readUint53(content, 64),
-      lastSegment: readUint53(content, 72),
+      origin,
+      incarnation: readUint53(content, 36),
+      seq: readUint53(content, 44),
+      index: readUint53(content, 52),
+      term: readUint53(content, 60),
+      firstSegment: readUint53(content, 68),
+      lastSegment: readUint53(content, 76),
     },
   };
+}
+
+interface FoundMark extends Slot {
+  readonly intactSlots: number;
+}
+
+/** The newer of both slots; `undefined` when neither is intact. The file must be there. */
+export async function readMark(
+  fileSystem: FileSystem,
+  directory: string,
+): Promise<FoundMark | undefined> {
+  const content = await readWhole(fileSystem, `${directory}/${MARK_FILE_NAME}`);
+  const first = decodeSlot(content, 0);
+  const second = decodeSlot(content, SLOT_BYTES);
+  const newest = (second?.generation ?? 0) > (first?.generation ?? 0) ? second : first;
+  if (newest === undefined) return undefined;
+  return { ...newest, intactSlots: first === undefined || second === undefined ? 1 : 2 };
 }
 
 export class MarkFile {
@@ -77,14 +113,14 @@ export class MarkFile {
   /** How many of the two slots could be read when the file was opened. */
   readonly intactSlots: number;
 
-  private constructor(file: File, slot: Slot, intactSlots: number) {
+  private constructor(file: File, { generation, mark, intactSlots }: FoundMark) {
     this.#file = file;
-    this.#current = slot.mark;
-    this.#generation = slot.generation;
+    this.#current = mark;
+    this.#generation = generation;
     this.intactSlots = intactSlots;
   }
 
-  /** Makes the file, durably. */
+  /** Makes the file, durably; one that is there is replaced. */
   static async create(fileSystem: FileSystem, directory: string, mark: Mark): Promise<void> {
     const slot = encodeSlot(mark, 1);
     await createAtomically(fileSystem, directory, MARK_FILE_NAME, Buffer.concat([slot, slot]));
@@ -93,15 +129,14 @@ export class MarkFile {
   /** Fails with a corruption error unless at least one slot is intact. Changes nothing. */
   static async open(fileSystem: FileSystem, directory: string): Promise<MarkFile> {
     const path = `${directory}/${MARK_FILE_NAME}`;
-    const content = await readWhole(fileSystem, path);
-    const first = decodeSlot(content, 0);
-    const second = decodeSlot(content, SLOT_BYTES);
-    const newest = (second?.generation ?? 0) > (first?.generation ?? 0) ? second : first;
-    if (newest === undefined) {
+    const found = await readMark(fileSystem, directory).catch((error: Error) => {
+      if (errnoOf(error) !== "EIO") throw error;
+      return undefined;
+    });
+    if (found === undefined) {
       throw corruption({ file: path, offset: 0, index: 0 }, "neither copy of the mark is intact");
     }
-    const intactSlots = first === undefined || second === undefined ? 1 : 2;
-    return new MarkFile(await fileSystem.open(path, "write"), newest, intactSlots);
+    return new MarkFile(await fileSystem.open(path, "write"), found);
   }
 
   /** What is durable in at least one slot. */

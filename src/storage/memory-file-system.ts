@@ -5,19 +5,25 @@
  * first bytes of one, or some of its sectors; any of the changed names.
  *
  * `intercept` stands in front of every operation: it may delay it, let it hang, or make it fail, in
- * which case the operation took effect in the cache and perhaps on the disk. No wall clock, no
- * random source of its own: a run is repeatable.
+ * which case a change took effect in the cache and perhaps on the disk. No wall clock, no random
+ * source of its own: a run is repeatable.
  */
 import type { File, FileSystem, OpenMode } from "./file-system.js";
-import { SECTOR_BYTES } from "./record-format.js";
-
-/** Returns a number in [0, 1). */
-export type CrashRandom = () => number;
+import { type CrashRandom, MemoryInode } from "./memory-inode.js";
 
 export interface FileOperation {
-  readonly kind: "open" | "write" | "rename" | "unlink" | "syncDirectory" | "makeDirectory";
+  readonly kind:
+    | "open"
+    | "read"
+    | "write"
+    | "rename"
+    | "unlink"
+    | "list"
+    | "syncDirectory"
+    | "makeDirectory";
+  /** Of a rename: the new one. */
   readonly path: string;
-  /** Of a write: how many, and where. */
+  /** Of a read or write: how many, and where. */
   readonly bytes: number;
   readonly position: number;
 }
@@ -28,98 +34,13 @@ export interface MemoryFileSystemOptions {
   readonly capacityBytes?: () => number;
 }
 
-interface PendingWrite {
-  readonly position: number;
-  readonly bytes: Uint8Array;
-  isDurable: boolean;
-}
-
-class Inode {
-  /** Its present name. */
-  path: string;
-  cached: Uint8Array;
-  durable: Uint8Array;
-  /** Writes not yet folded into `durable`, oldest first. */
-  readonly pending: PendingWrite[] = [];
-
-  constructor(path: string, content: Uint8Array) {
-    this.path = path;
-    this.cached = content.slice();
-    this.durable = content.slice();
-  }
-
-  write(chunks: readonly Uint8Array[], position: number): PendingWrite {
-    let length = 0;
-    for (const chunk of chunks) length += chunk.length;
-    const bytes = new Uint8Array(length);
-    let at = 0;
-    for (const chunk of chunks) {
-      bytes.set(chunk, at);
-      at += chunk.length;
-    }
-    this.cached = patched(this.cached, bytes, position);
-    const write = { position, bytes, isDurable: false };
-    this.pending.push(write);
-    return write;
-  }
-
-  fold(): void {
-    while (this.pending[0]?.isDurable === true) {
-      const write = this.pending.shift();
-      if (write !== undefined) this.durable = patched(this.durable, write.bytes, write.position);
-    }
-  }
-
-  /** What a crash may leave on the disk. */
-  crashed(random: CrashRandom): Uint8Array {
-    let content: Uint8Array = this.durable.slice();
-    for (const { position, bytes, isDurable } of this.pending) {
-      if (isDurable) content = patched(content, bytes, position);
-      else content = torn(content, bytes, position, random);
-    }
-    return content;
-  }
-}
-
-function patched(content: Uint8Array, bytes: Uint8Array, position: number): Uint8Array {
-  let target = content;
-  if (position + bytes.length > content.length) {
-    target = new Uint8Array(position + bytes.length);
-    target.set(content);
-  }
-  target.set(bytes, position);
-  return target;
-}
-
-function torn(
-  content: Uint8Array,
-  bytes: Uint8Array,
-  position: number,
-  random: CrashRandom,
-): Uint8Array {
-  const choice = random();
-  if (choice < 0.2) return content;
-  if (choice < 0.4) return patched(content, bytes, position);
-  if (choice < 0.7) {
-    return patched(content, bytes.subarray(0, Math.floor(random() * bytes.length)), position);
-  }
-  let target = content;
-  let at = 0;
-  while (at < bytes.length) {
-    const end = Math.min(bytes.length, at + SECTOR_BYTES - ((position + at) % SECTOR_BYTES));
-    if (random() < 0.5) target = patched(target, bytes.subarray(at, end), position + at);
-    at = end;
-  }
-  return target;
-}
-
-type Node = Inode | "directory";
+type Node = MemoryInode | "directory";
 
 /** A change of names: what each path means afterwards. */
 interface NameChange {
-  readonly directory: string;
   readonly names: readonly (readonly [path: string, node: Node | undefined])[];
-  isDurable: boolean;
+  /** The directories that must be synced before it is durable. */
+  readonly unsynced: Set<string>;
 }
 
 function errno(code: string, path: string): Error {
@@ -139,9 +60,9 @@ function change(names: Map<string, Node>, { names: changed }: NameChange): void 
 
 export class MemoryFileSystem implements FileSystem {
   readonly #options: MemoryFileSystemOptions;
-  readonly #names = new Map<string, Node>();
-  readonly #durableNames = new Map<string, Node>();
-  readonly #pendingNames: NameChange[] = [];
+  #names = new Map<string, Node>();
+  #durableNames = new Map<string, Node>();
+  #pendingNames: NameChange[] = [];
 
   /** Begins with `files` (and the directories they lie in), all durable. */
   constructor(files?: ReadonlyMap<string, Uint8Array>, options: MemoryFileSystemOptions = {}) {
@@ -149,9 +70,7 @@ export class MemoryFileSystem implements FileSystem {
     for (const names of [this.#names, this.#durableNames]) names.set("", "directory");
     for (const [path, content] of files ?? []) {
       this.#addDirectories(parentOf(path));
-      const inode = new Inode(path, content);
-      this.#names.set(path, inode);
-      this.#durableNames.set(path, inode);
+      this.#add(path, new MemoryInode(path, content));
     }
   }
 
@@ -164,6 +83,15 @@ export class MemoryFileSystem implements FileSystem {
     return files;
   }
 
+  /** The bytes of every file as a reader sees it now. */
+  sizes(): Map<string, number> {
+    const sizes = new Map<string, number>();
+    for (const [path, node] of this.#names) {
+      if (node !== "directory") sizes.set(path, node.cached.length);
+    }
+    return sizes;
+  }
+
   /**
    * The disk after a crash of the machine at this moment. This file system lives on as the one the
    * dead process saw; nothing it still does reaches the new one.
@@ -171,17 +99,51 @@ export class MemoryFileSystem implements FileSystem {
   crashed(random: CrashRandom, options: MemoryFileSystemOptions = {}): MemoryFileSystem {
     const names = new Map(this.#durableNames);
     for (const pending of this.#pendingNames) {
-      if (pending.isDurable || random() < 0.5) change(names, pending);
+      if (pending.unsynced.size === 0 || random() < 0.5) change(names, pending);
     }
-    const image = new MemoryFileSystem(undefined, options);
-    // Shorter paths first, so that a directory is known before what lies in it.
-    for (const [path, node] of [...names].sort(([a], [b]) => a.length - b.length)) {
-      if (path === "" || image.#names.get(parentOf(path)) !== "directory") continue;
-      const copy = node === "directory" ? node : new Inode(path, node.crashed(random));
-      image.#names.set(path, copy);
-      image.#durableNames.set(path, copy);
-    }
-    return image;
+    return MemoryFileSystem.#of(names, (_path, node) => node.crashed(random), options);
+  }
+
+  /**
+   * The disk as the next process finds it when only this one died: everything is visible, and what
+   * was not durable still is not. As with `crashed`, nothing of the dead process reaches it.
+   */
+  inherited(options: MemoryFileSystemOptions = {}): MemoryFileSystem {
+    const heir = new MemoryFileSystem(undefined, options);
+    const copies = new Map<Node, Node>();
+    const copyOf = (node: Node): Node => {
+      const copy = copies.get(node) ?? (node === "directory" ? node : node.copy());
+      copies.set(node, copy);
+      return copy;
+    };
+    const copiesOf = (names: Iterable<readonly [string, Node]>): Map<string, Node> =>
+      new Map([...names].map(([path, node]) => [path, copyOf(node)]));
+    heir.#names = copiesOf(this.#names);
+    heir.#durableNames = copiesOf(this.#durableNames);
+    heir.#pendingNames = this.#pendingNames.map(({ names, unsynced }) => ({
+      names: names.map(([path, node]) => [path, node && copyOf(node)] as const),
+      unsynced: new Set(unsynced),
+    }));
+    return heir;
+  }
+
+  /** What a reader sees now, all of it durable: an image to be put back later. */
+  copy(options: MemoryFileSystemOptions = {}): MemoryFileSystem {
+    return MemoryFileSystem.#of(this.#names, (_path, node) => node.cached, options);
+  }
+
+  /** Damage at rest: flips bit `bit` (0 … 7) of the byte at `offset`. */
+  damage(path: string, offset: number, bit: number): void {
+    const node = this.#names.get(path);
+    if (node === undefined || node === "directory") throw errno("ENOENT", path);
+    node.damage(offset, bit);
+  }
+
+  /** The file is gone, for readers and from the disk. */
+  lose(path: string): void {
+    this.#names.delete(path);
+    this.#pendingNames.push({ names: [[path, undefined]], unsynced: new Set() });
+    this.#foldNames();
   }
 
   async open(path: string, mode: OpenMode): Promise<File> {
@@ -189,35 +151,53 @@ export class MemoryFileSystem implements FileSystem {
     if (mode === "create") {
       if (node !== undefined) throw errno("EEXIST", path);
       this.#demandDirectory(parentOf(path), "ENOENT");
-      node = new Inode(path, new Uint8Array(0));
-      this.#change(parentOf(path), [[path, node]]);
+      node = new MemoryInode(path, new Uint8Array(0));
+      this.#change([parentOf(path)], [[path, node]]);
     }
     if (node === undefined) throw errno("ENOENT", path);
     if (node === "directory") throw errno("EISDIR", path);
     await this.#intercept("open", path);
-    return new MemoryFile(node, (inode, chunks, position) => this.#write(inode, chunks, position));
+    return this.#fileOf(node);
   }
 
   async rename(from: string, to: string): Promise<void> {
     const node = this.#names.get(from);
     if (node === undefined) throw errno("ENOENT", from);
-    if (node === "directory") throw errno("EISDIR", from);
-    node.path = to;
-    this.#change(parentOf(to), [
-      [from, undefined],
-      [to, node],
-    ]);
+    this.#demandDirectory(parentOf(to), "ENOTDIR");
+    const directories = [parentOf(from), parentOf(to)];
+    if (node === "directory") {
+      this.#demandReplaceable(to);
+      const moved = [...this.#names].filter(([path]) => path === from || isBelow(path, from));
+      const names = moved.flatMap(([path, inner]): NameChange["names"] => {
+        const target = to + path.slice(from.length);
+        if (inner !== "directory") inner.path = target;
+        return [
+          [path, undefined],
+          [target, inner],
+        ];
+      });
+      this.#change(directories, names);
+    } else {
+      if (this.#names.get(to) === "directory") throw errno("EISDIR", to);
+      node.path = to;
+      this.#change(directories, [
+        [from, undefined],
+        [to, node],
+      ]);
+    }
     await this.#intercept("rename", to);
   }
 
   async unlink(path: string): Promise<void> {
     if (!this.#names.has(path)) throw errno("ENOENT", path);
-    this.#change(parentOf(path), [[path, undefined]]);
+    if (this.#names.get(path) === "directory") throw errno("EISDIR", path);
+    this.#change([parentOf(path)], [[path, undefined]]);
     await this.#intercept("unlink", path);
   }
 
   async list(path: string): Promise<string[]> {
     this.#demandDirectory(path, "ENOTDIR");
+    await this.#intercept("list", path);
     const names: string[] = [];
     for (const name of this.#names.keys()) {
       if (name !== "" && parentOf(name) === path) names.push(name.slice(path.length + 1));
@@ -228,7 +208,7 @@ export class MemoryFileSystem implements FileSystem {
   async makeDirectory(path: string): Promise<void> {
     if (this.#names.has(path)) throw errno("EEXIST", path);
     this.#demandDirectory(parentOf(path), "ENOTDIR");
-    this.#change(parentOf(path), [[path, "directory"]]);
+    this.#change([parentOf(path)], [[path, "directory"]]);
     await this.#intercept("makeDirectory", path);
   }
 
@@ -236,24 +216,48 @@ export class MemoryFileSystem implements FileSystem {
     // The root has two names.
     const directory = path === "/" ? "" : path;
     this.#demandDirectory(directory, "ENOTDIR");
-    const changes = this.#pendingNames.filter((pending) => pending.directory === directory);
+    const changes = this.#pendingNames.filter(({ unsynced }) => unsynced.has(directory));
     await this.#intercept("syncDirectory", path);
-    for (const pending of changes) pending.isDurable = true;
-    while (this.#pendingNames[0]?.isDurable === true) {
-      const first = this.#pendingNames.shift();
-      if (first !== undefined) change(this.#durableNames, first);
-    }
+    for (const { unsynced } of changes) unsynced.delete(directory);
+    this.#foldNames();
   }
 
-  async #write(inode: Inode, chunks: readonly Uint8Array[], position: number): Promise<void> {
-    const { path } = inode;
+  /** A file system with these names and contents, all durable. */
+  static #of(
+    names: ReadonlyMap<string, Node>,
+    contentOf: (path: string, node: MemoryInode) => Uint8Array,
+    options: MemoryFileSystemOptions,
+  ): MemoryFileSystem {
+    const image = new MemoryFileSystem(undefined, options);
+    // Shorter paths first, so that a directory is known before what lies in it.
+    for (const [path, node] of [...names].sort(([a], [b]) => a.length - b.length)) {
+      if (path === "" || image.#names.get(parentOf(path)) !== "directory") continue;
+      image.#add(path, node === "directory" ? node : new MemoryInode(path, contentOf(path, node)));
+    }
+    return image;
+  }
+
+  #fileOf(inode: MemoryInode): File {
+    return {
+      write: (chunks, position) => this.#write(inode, chunks, position),
+      read: async (target, position) => {
+        await this.#intercept("read", inode.path, target.length, position);
+        const part = inode.cached.subarray(position, position + target.length);
+        target.set(part);
+        return part.length;
+      },
+      size: async () => inode.cached.length,
+      close: async () => {},
+    };
+  }
+
+  async #write(inode: MemoryInode, chunks: readonly Uint8Array[], position: number): Promise<void> {
     let bytes = 0;
     for (const chunk of chunks) bytes += chunk.length;
-    this.#demandSpace(path, position + bytes - inode.cached.length);
+    this.#demandSpace(inode.path, position + bytes - inode.cached.length);
     const write = inode.write(chunks, position);
-    await this.#options.intercept?.({ kind: "write", path, bytes, position });
-    write.isDurable = true;
-    inode.fold();
+    await this.#intercept("write", inode.path, bytes, position);
+    inode.confirm(write);
   }
 
   #demandSpace(path: string, growthBytes: number): void {
@@ -270,52 +274,47 @@ export class MemoryFileSystem implements FileSystem {
     if (node !== "directory") throw errno(codeOfFile, path);
   }
 
+  /** A directory takes the place of nothing or of an empty directory. */
+  #demandReplaceable(path: string): void {
+    const node = this.#names.get(path);
+    if (node !== undefined && node !== "directory") throw errno("ENOTDIR", path);
+    for (const name of this.#names.keys()) if (isBelow(name, path)) throw errno("ENOTEMPTY", path);
+  }
+
+  #add(path: string, node: Node): void {
+    this.#names.set(path, node);
+    this.#durableNames.set(path, node);
+  }
+
   #addDirectories(path: string): void {
     if (this.#names.has(path)) return;
     this.#addDirectories(parentOf(path));
-    this.#names.set(path, "directory");
-    this.#durableNames.set(path, "directory");
+    this.#add(path, "directory");
   }
 
-  #change(directory: string, names: NameChange["names"]): void {
-    const pending = { directory, names, isDurable: false };
+  #change(directories: readonly string[], names: NameChange["names"]): void {
+    const pending = { names, unsynced: new Set(directories) };
     change(this.#names, pending);
     this.#pendingNames.push(pending);
   }
 
-  async #intercept(kind: FileOperation["kind"], path: string): Promise<void> {
-    await this.#options.intercept?.({ kind, path, bytes: 0, position: 0 });
+  #foldNames(): void {
+    while (this.#pendingNames[0]?.unsynced.size === 0) {
+      const first = this.#pendingNames.shift();
+      if (first !== undefined) change(this.#durableNames, first);
+    }
+  }
+
+  async #intercept(
+    kind: FileOperation["kind"],
+    path: string,
+    bytes = 0,
+    position = 0,
+  ): Promise<void> {
+    await this.#options.intercept?.({ kind, path, bytes, position });
   }
 }
 
-type WriteThrough = (
-  inode: Inode,
-  chunks: readonly Uint8Array[],
-  position: number,
-) => Promise<void>;
-
-class MemoryFile implements File {
-  readonly #inode: Inode;
-  readonly #write: WriteThrough;
-
-  constructor(inode: Inode, write: WriteThrough) {
-    this.#inode = inode;
-    this.#write = write;
-  }
-
-  write(chunks: readonly Uint8Array[], position: number): Promise<void> {
-    return this.#write(this.#inode, chunks, position);
-  }
-
-  async read(target: Uint8Array, position: number): Promise<number> {
-    const part = this.#inode.cached.subarray(position, position + target.length);
-    target.set(part);
-    return part.length;
-  }
-
-  async size(): Promise<number> {
-    return this.#inode.cached.length;
-  }
-
-  async close(): Promise<void> {}
+function isBelow(path: string, directory: string): boolean {
+  return path.startsWith(`${directory}/`);
 }

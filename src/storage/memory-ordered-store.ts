@@ -1,7 +1,11 @@
 /**
  * The ordered store in memory, for tests and the simulator. A `MemoryStoreDisk` outlives the stores
- * opened on it, as a disk outlives processes; like `level`, it lets in one at a time.
+ * opened on it, as a disk outlives processes; like `level`, it lets in one at a time. A batch is on
+ * the disk when it resolves; of one that has not, a crash keeps everything or nothing.
+ *
+ * `intercept` stands in front of every operation, as with `MemoryFileSystem`.
  */
+import type { CrashRandom } from "./memory-inode.js";
 import {
   type OrderedStore,
   openValue,
@@ -12,6 +16,17 @@ import {
   WriteLine,
 } from "./ordered-store.js";
 
+export interface StoreAccess {
+  readonly kind: "write" | "get" | "iterate";
+  /** Of a write: what its values take. */
+  readonly bytes: number;
+}
+
+export interface MemoryStoreDiskOptions {
+  /** May delay an operation, let it hang, or make it fail: then a batch may still be kept. */
+  readonly intercept?: (access: StoreAccess) => Promise<void> | void;
+}
+
 /** Fails as `level` does when a directory is open already. */
 class LockedError extends Error {
   readonly code = "LEVEL_LOCKED";
@@ -20,20 +35,65 @@ class LockedError extends Error {
 export class MemoryStoreDisk {
   /** Sealed values by the key in hex, which sorts as the bytes do. */
   readonly values = new Map<string, Uint8Array>();
+  readonly #options: MemoryStoreDiskOptions;
   #owner: MemoryStore | undefined;
+  /** The batch that has not resolved; at most one. */
+  #unconfirmed: readonly StoreOperation[] | undefined;
+
+  constructor(options: MemoryStoreDiskOptions = {}) {
+    this.#options = options;
+  }
 
   open(): OrderedStore {
     if (this.#owner !== undefined) throw new LockedError("the store is open already");
-    this.#owner = new MemoryStore(this, () => {
+    this.#owner = new MemoryStore(this, this.#options.intercept, () => {
       this.#owner = undefined;
     });
     return this.#owner;
   }
 
-  /** The process died: its lock is gone, what it wrote durably stays. */
-  crash(): void {
+  /**
+   * The process died, with or without the machine: its lock is gone, and nothing it still does
+   * takes effect. `random` decides whether the batch under way is kept; without it, it is not.
+   */
+  crash(random?: CrashRandom): void {
     this.#owner?.detach();
     this.#owner = undefined;
+    if (this.#unconfirmed !== undefined && random !== undefined && random() < 0.5) {
+      this.confirm(this.#unconfirmed);
+    }
+    this.#unconfirmed = undefined;
+  }
+
+  /** What is on it now, on another disk: an image to be put back later. */
+  copy(options: MemoryStoreDiskOptions = {}): MemoryStoreDisk {
+    const copy = new MemoryStoreDisk(options);
+    for (const [name, sealed] of this.values) copy.values.set(name, Uint8Array.from(sealed));
+    return copy;
+  }
+
+  /** Damage at rest: flips one bit of a stored value, checksum included. `name`: the key in hex. */
+  damage(name: string, bit: number): void {
+    const stored = this.values.get(name);
+    if (stored === undefined) throw new Error(`no value of key ${name}`);
+    const sealed = Uint8Array.from(stored);
+    sealed[bit >> 3] = (sealed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+    this.values.set(name, sealed);
+  }
+
+  /** For the store that is open: a batch is on its way. */
+  begin(operations: readonly StoreOperation[]): void {
+    this.#unconfirmed = operations;
+  }
+
+  /** For the store that is open: the batch is on the disk. */
+  confirm(operations: readonly StoreOperation[]): void {
+    for (const operation of operations) {
+      const name = hexOf(operation.key);
+      if (operation.type === "remove") this.values.delete(name);
+      else this.values.set(name, sealValue(operation.key, operation.value));
+    }
+    this.#unconfirmed = undefined;
   }
 }
 
@@ -43,34 +103,45 @@ function hexOf(key: Uint8Array): string {
 
 class MemoryStore implements OrderedStore {
   readonly #disk: MemoryStoreDisk;
+  readonly #intercept: MemoryStoreDiskOptions["intercept"];
   readonly #onClosed: () => void;
   readonly #line = new WriteLine();
   #isOpen = true;
 
-  constructor(disk: MemoryStoreDisk, onClosed: () => void) {
+  constructor(
+    disk: MemoryStoreDisk,
+    intercept: MemoryStoreDiskOptions["intercept"],
+    onClosed: () => void,
+  ) {
     this.#disk = disk;
+    this.#intercept = intercept;
     this.#onClosed = onClosed;
   }
 
   write(operations: readonly StoreOperation[]): Promise<void> {
     return this.#line.run(async () => {
       this.#demandOpen();
+      let bytes = 0;
       for (const operation of operations) {
-        const name = hexOf(operation.key);
-        if (operation.type === "remove") this.#disk.values.delete(name);
-        else this.#disk.values.set(name, sealValue(operation.key, operation.value));
+        if (operation.type === "put") bytes += operation.value.length;
       }
+      this.#disk.begin(operations);
+      await this.#intercept?.({ kind: "write", bytes });
+      this.#demandOpen();
+      this.#disk.confirm(operations);
     });
   }
 
   async get(key: Uint8Array): Promise<Uint8Array | undefined> {
     this.#demandOpen();
+    await this.#intercept?.({ kind: "get", bytes: 0 });
     const sealed = this.#disk.values.get(hexOf(key));
     return sealed === undefined ? undefined : openValue(key, sealed);
   }
 
   async *iterate({ from, to, limit }: StoreRange): AsyncIterable<StoreEntry> {
     this.#demandOpen();
+    await this.#intercept?.({ kind: "iterate", bytes: 0 });
     const first = hexOf(from);
     const end = hexOf(to);
     const inside = [...this.#disk.values].filter(([name]) => name >= first && name < end);

@@ -10,12 +10,10 @@ import * as fs from "node:fs";
 import { errnoOf, type File, type FileSystem, type OpenMode } from "./file-system.js";
 
 const { O_CREAT, O_DSYNC, O_EXCL, O_RDONLY, O_RDWR } = fs.constants;
-const WRITES_ARE_SYNCED = process.platform === "linux" && O_DSYNC !== undefined;
-const SYNCED = WRITES_ARE_SYNCED ? O_DSYNC : 0;
 const FLAGS: Readonly<Record<OpenMode, number>> = {
   read: O_RDONLY,
-  write: O_RDWR | SYNCED,
-  create: O_RDWR | O_CREAT | O_EXCL | SYNCED,
+  write: O_RDWR,
+  create: O_RDWR | O_CREAT | O_EXCL,
 };
 /** Data of a lock service are nobody else's to read. */
 const FILE_PERMISSIONS = 0o600;
@@ -35,11 +33,17 @@ function chunksAfter(chunks: readonly Uint8Array[], written: number): Uint8Array
   return rest;
 }
 
+/** Makes durable what was written to a file; as `fs.fdatasync`. */
+export type SyncFile = (fd: number, done: (error: Error | null) => void) => void;
+
 class NodeFile implements File {
   readonly #fd: number;
+  /** `undefined`: every write is synced as it is. */
+  readonly #syncFile: SyncFile | undefined;
 
-  constructor(fd: number) {
+  constructor(fd: number, syncFile: SyncFile | undefined) {
     this.#fd = fd;
+    this.#syncFile = syncFile;
   }
 
   write(chunks: readonly Uint8Array[], position: number): Promise<void> {
@@ -66,8 +70,8 @@ class NodeFile implements File {
   }
 
   #sync(resolve: () => void, reject: (error: Error) => void): void {
-    if (WRITES_ARE_SYNCED) resolve();
-    else fs.fdatasync(this.#fd, (error) => (error === null ? resolve() : reject(error)));
+    if (this.#syncFile === undefined) resolve();
+    else this.#syncFile(this.#fd, (error) => (error === null ? resolve() : reject(error)));
   }
 
   async read(target: Uint8Array, position: number): Promise<number> {
@@ -101,15 +105,16 @@ class NodeFile implements File {
   }
 }
 
-/** The real one. */
-export const nodeFileSystem: FileSystem = Object.freeze({
-  async open(path: string, mode: OpenMode): Promise<File> {
-    return new Promise((resolve, reject) =>
-      fs.open(path, FLAGS[mode], FILE_PERMISSIONS, (error, fd) =>
-        error === null ? resolve(new NodeFile(fd)) : reject(error),
-      ),
-    );
-  },
+function open(path: string, mode: OpenMode, syncFile: SyncFile | undefined): Promise<File> {
+  const flags = FLAGS[mode] | (syncFile === undefined ? O_DSYNC : 0);
+  return new Promise((resolve, reject) =>
+    fs.open(path, flags, FILE_PERMISSIONS, (error, fd) =>
+      error === null ? resolve(new NodeFile(fd, syncFile)) : reject(error),
+    ),
+  );
+}
+
+const NAMES: Omit<FileSystem, "open"> = {
   rename: (from: string, to: string) => fs.promises.rename(from, to),
   unlink: (path: string) => fs.promises.unlink(path),
   list: (path: string) => fs.promises.readdir(path),
@@ -127,4 +132,19 @@ export const nodeFileSystem: FileSystem = Object.freeze({
       await directory.close();
     }
   },
-});
+};
+
+function fileSystemOf(syncFile: SyncFile | undefined): FileSystem {
+  const opening = (path: string, mode: OpenMode): Promise<File> => open(path, mode, syncFile);
+  return Object.freeze({ ...NAMES, open: opening });
+}
+
+/** One that syncs behind each write: what `nodeFileSystem` is where a write cannot be synced. */
+export function fileSystemSyncedBy(syncFile: SyncFile): FileSystem {
+  return fileSystemOf(syncFile);
+}
+
+const WRITES_ARE_SYNCED = process.platform === "linux" && O_DSYNC !== undefined;
+
+/** The real one. */
+export const nodeFileSystem = fileSystemOf(WRITES_ARE_SYNCED ? undefined : fs.fdatasync);

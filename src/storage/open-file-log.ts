@@ -9,7 +9,7 @@ import type { FileSystem } from "./file-system.js";
 import type { LastSegment, LogContents } from "./log-reader.js";
 import type { MarkFile } from "./mark-file.js";
 import { RecordEncoder } from "./record-encoder.js";
-import { Segment } from "./segment.js";
+import { removeSegments, Segment } from "./segment.js";
 import { removePrepared, SegmentPreparer } from "./segment-preparer.js";
 import type { ChainLink } from "./segment-scan.js";
 import type { StoragePorts } from "./storage-ports.js";
@@ -29,15 +29,16 @@ export interface OpenFileLogOptions {
 /** Fails as the file system does. */
 export async function openFileLog(options: OpenFileLogOptions): Promise<FileLog> {
   const { fileSystem, directory, segmentBytes, ports, mark, contents } = options;
-  const { boot, outline, link, last } = contents;
+  const { boot, outline, row, link, last, leftovers } = contents;
   await removePrepared(fileSystem, directory);
+  await removeSegments(fileSystem, directory, leftovers, () => false);
   await fileSystem.syncDirectory(directory);
   const segment = last === undefined ? undefined : await reopen(fileSystem, last, link);
   const isSealed = last?.torn !== undefined;
   const preparer = new SegmentPreparer(fileSystem, directory, segmentBytes, ports.timer);
   const encoder = new RecordEncoder();
   const parts = { fileSystem, directory, segmentBytes, ports, mark, preparer, encoder };
-  return FileLog.open({ ...parts, boot, outline, link, segment, isSealed });
+  return FileLog.open({ ...parts, boot, outline, row, link, segment, isSealed });
 }
 
 async function reopen(

@@ -7,7 +7,7 @@
  * notice when its files change: a value that is not what was written fails with a corruption error.
  */
 import { crc32 } from "node:zlib";
-import { HoldfastError } from "../errors.js";
+import { corruption } from "./corruption.js";
 
 export type StoreOperation =
   | { readonly type: "put"; readonly key: Uint8Array; readonly value: Uint8Array }
@@ -58,9 +58,8 @@ export function openValue(key: Uint8Array, sealed: Uint8Array): Uint8Array {
     if (view.getUint32(valueBytes, true) === crc32(value, crc32(key))) return value;
   }
   const name = Buffer.from(key).toString("hex");
-  throw new HoldfastError("INTERNAL", `corrupt: the stored value of key ${name} was altered`, {
-    details: { corrupt: true, key: name },
-  });
+  const place = { file: "store", offset: 0, index: 0 };
+  throw corruption(place, `the stored value of key ${name} was altered`);
 }
 
 /** Lets one write run at a time, in the order of the calls, and none after one that failed. */

@@ -7,12 +7,13 @@
  *   base       see `SegmentBase`; only in the first record of a segment, and alone there
  *   hardState  term (8), vote (4)
  *   truncate   first index removed (8)
+ *   snapshot   index (8), term (8), checksum (32), first index that must be kept (8), is it a reset (1)
  *   batch      first index (8), term (8), count (4), then count times kind (1), length (4), data
  * They take effect in the order in which they stand.
  */
 import { crc32 } from "node:zlib";
 import { assert, unreachable } from "../assert.js";
-import type { Entry, EntryKind, Write } from "../raft/index.js";
+import type { Entry, EntryKind, Write, WrittenSnapshot } from "../raft/index.js";
 import {
   countZeroSectors,
   HEADER_BYTES,
@@ -22,10 +23,17 @@ import {
   writeHeader,
   writeUint53,
 } from "./record-format.js";
-import { SEGMENT_BASE_BYTES, type SegmentBase, writeSegmentBase } from "./segment-base.js";
+import {
+  SEGMENT_BASE_BYTES,
+  type SegmentBase,
+  SNAPSHOT_POINT_BYTES,
+  writeSegmentBase,
+  writeSnapshotPoint,
+} from "./segment-base.js";
 
 const HARD_STATE_BYTES = 13;
 const TRUNCATE_BYTES = 9;
+const SNAPSHOT_BYTES = 1 + SNAPSHOT_POINT_BYTES + 9;
 const BATCH_HEADER_BYTES = 21;
 const ENTRY_HEADER_BYTES = 5;
 /** Data of this size and more are written from where they are. */
@@ -52,6 +60,7 @@ export interface EncodedRecord {
 export function bodyBytesOf(write: Write): number {
   let bytes = write.hardState === undefined ? 0 : HARD_STATE_BYTES;
   if (write.truncateFrom !== undefined) bytes += TRUNCATE_BYTES;
+  if (write.snapshot !== undefined) bytes += SNAPSHOT_BYTES;
   let term = -1;
   for (const entry of write.entries) {
     if (entry.term !== term) bytes += BATCH_HEADER_BYTES;
@@ -118,7 +127,7 @@ export class RecordEncoder {
   }
 
   #write(write: Write): void {
-    const { hardState, truncateFrom, entries } = write;
+    const { hardState, truncateFrom, snapshot, entries } = write;
     if (hardState !== undefined) {
       this.#tag(SECTION.hardState);
       this.#at = writeUint53(this.#scratch, hardState.term, this.#at);
@@ -128,6 +137,7 @@ export class RecordEncoder {
       this.#tag(SECTION.truncate);
       this.#at = writeUint53(this.#scratch, truncateFrom, this.#at);
     }
+    if (snapshot !== undefined) this.#snapshot(snapshot);
     let countAt = 0;
     let count = 0;
     let term = -1;
@@ -146,6 +156,13 @@ export class RecordEncoder {
       this.#entry(entry);
     }
     if (count > 0) this.#scratch.writeUInt32LE(count, countAt);
+  }
+
+  #snapshot(snapshot: WrittenSnapshot): void {
+    this.#tag(SECTION.snapshot);
+    this.#at = writeSnapshotPoint(this.#scratch, snapshot, this.#at);
+    this.#at = writeUint53(this.#scratch, snapshot.keepFrom, this.#at);
+    this.#at = this.#scratch.writeUInt8(snapshot.isReset ? 1 : 0, this.#at);
   }
 
   #entry({ kind, data }: Entry): void {

@@ -21,7 +21,7 @@ export const TRAILER = 0xa5;
 export const SECTOR_BYTES = 512;
 
 /** Numbers of the sections of a body. Never reused. */
-export const SECTION = { base: 1, hardState: 2, truncate: 3, batch: 4 } as const;
+export const SECTION = { base: 1, hardState: 2, truncate: 3, batch: 4, snapshot: 5 } as const;
 
 export interface RecordHeader {
   readonly seq: number;

@@ -3,7 +3,7 @@
  * removing them loses nothing, and says which segment of whose log this is, so that one that was
  * moved, swapped or copied from another node is recognised.
  */
-import type { HardState } from "../raft/index.js";
+import type { HardState, SnapshotPoint } from "../raft/index.js";
 import { readUint53, writeUint53 } from "./record-format.js";
 
 export interface SegmentBase {
@@ -15,18 +15,16 @@ export interface SegmentBase {
   /** The size of the file, zeros included. */
   readonly capacityBytes: number;
   readonly hardState: HardState;
-  /** The entry before the first of the whole log: 0, 0 or the last one of a snapshot. */
-  readonly baseIndex: number;
-  readonly baseTerm: number;
   /** The last entry of the log where this segment begins. */
   readonly lastIndex: number;
   readonly lastTerm: number;
-  /** 64 hex digits: the checksum of the snapshot that ends at `baseIndex`; zeros without one. */
-  readonly snapshotChecksum: string;
+  /** What the log stands on where this segment begins. */
+  readonly snapshot: SnapshotPoint | undefined;
 }
 
-export const NO_SNAPSHOT_CHECKSUM = "0".repeat(64);
-export const SEGMENT_BASE_BYTES = 4 + 16 + 8 + 8 + 8 + 4 + 8 * 4 + 32;
+/** Index, term and checksum of a snapshot. */
+export const SNAPSHOT_POINT_BYTES = 8 + 8 + 32;
+export const SEGMENT_BASE_BYTES = 4 + 16 + 8 + 8 + 8 + 4 + 8 * 2 + SNAPSHOT_POINT_BYTES;
 
 /** Returns the position behind it. */
 export function writeSegmentBase(target: Buffer, base: SegmentBase, from: number): number {
@@ -36,11 +34,11 @@ export function writeSegmentBase(target: Buffer, base: SegmentBase, from: number
   at = writeUint53(target, base.capacityBytes, at);
   at = writeUint53(target, base.hardState.term, at);
   at = target.writeUInt32LE(base.hardState.vote, at);
-  at = writeUint53(target, base.baseIndex, at);
-  at = writeUint53(target, base.baseTerm, at);
   at = writeUint53(target, base.lastIndex, at);
   at = writeUint53(target, base.lastTerm, at);
-  return at + target.write(base.snapshotChecksum, at, 32, "hex");
+  if (base.snapshot !== undefined) return writeSnapshotPoint(target, base.snapshot, at);
+  target.fill(0, at, at + SNAPSHOT_POINT_BYTES);
+  return at + SNAPSHOT_POINT_BYTES;
 }
 
 export function readSegmentBase(source: Buffer, from: number): SegmentBase {
@@ -50,10 +48,25 @@ export function readSegmentBase(source: Buffer, from: number): SegmentBase {
     number: readUint53(source, from + 20),
     capacityBytes: readUint53(source, from + 28),
     hardState: { term: readUint53(source, from + 36), vote: source.readUInt32LE(from + 44) },
-    baseIndex: readUint53(source, from + 48),
-    baseTerm: readUint53(source, from + 56),
-    lastIndex: readUint53(source, from + 64),
-    lastTerm: readUint53(source, from + 72),
-    snapshotChecksum: source.toString("hex", from + 80, from + 112),
+    lastIndex: readUint53(source, from + 48),
+    lastTerm: readUint53(source, from + 56),
+    // No snapshot ends before the first entry.
+    snapshot:
+      readUint53(source, from + 64) === 0 ? undefined : readSnapshotPoint(source, from + 64),
+  };
+}
+
+/** Returns the position behind it. */
+export function writeSnapshotPoint(target: Buffer, point: SnapshotPoint, from: number): number {
+  let at = writeUint53(target, point.index, from);
+  at = writeUint53(target, point.term, at);
+  return at + target.write(point.checksum, at, 32, "hex");
+}
+
+export function readSnapshotPoint(source: Buffer, from: number): SnapshotPoint {
+  return {
+    index: readUint53(source, from),
+    term: readUint53(source, from + 8),
+    checksum: source.toString("hex", from + 16, from + 48),
   };
 }

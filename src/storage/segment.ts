@@ -3,7 +3,7 @@
  * before the file gets its name, so a segment that can be seen always has one, and a damaged one is
  * always damage.
  */
-import type { File, FileSystem } from "./file-system.js";
+import { type File, type FileSystem, removeIfPresent } from "./file-system.js";
 import type { EncodedRecord, RecordEncoder } from "./record-encoder.js";
 import { SALT_BYTES } from "./record-format.js";
 import type { SegmentBase } from "./segment-base.js";
@@ -28,6 +28,21 @@ export function segmentNumberOf(name: string): number | undefined {
   const digits = SEGMENT_NAME.exec(name)?.[1];
   const number = digits === undefined ? undefined : Number(digits);
   return number !== undefined && segmentNameOf(number) === name ? number : undefined;
+}
+
+/** Removes segments that the mark does not demand any more, one after the other, until stopped. */
+export async function removeSegments(
+  fileSystem: FileSystem,
+  directory: string,
+  numbers: readonly number[],
+  isStopped: () => boolean,
+): Promise<void> {
+  if (numbers.length === 0) return;
+  for (const number of numbers) {
+    if (isStopped()) break;
+    await removeIfPresent(fileSystem, `${directory}/${segmentNameOf(number)}`);
+  }
+  await fileSystem.syncDirectory(directory);
 }
 
 export class Segment {

@@ -5,8 +5,8 @@
  */
 import { expect } from "vitest";
 import { HoldfastError } from "../../src/errors.js";
-import type { Entry, HardState } from "../../src/raft/index.js";
-import { MemoryFileSystem } from "../../src/storage/index.js";
+import type { Entry, HardState, SnapshotPoint, Write } from "../../src/raft/index.js";
+import { MemoryFileSystem, MemoryStoreDisk } from "../../src/storage/index.js";
 import {
   entryOf,
   equalBytes,
@@ -14,6 +14,10 @@ import {
   HandTimer,
   memoryDisk,
   OpenLog,
+  resetTo,
+  snapshotAt,
+  standsOn,
+  storeSnapshot,
   writeOf,
 } from "./log-harness.js";
 
@@ -29,41 +33,74 @@ interface Stage {
   readonly seq: number;
   readonly entries: readonly Entry[];
   readonly hardState: HardState;
+  readonly snapshot: SnapshotPoint | undefined;
 }
+
+/** How a record changes what the log stands on. */
+export type Standing = "stands" | "stands, keeping all" | "resets";
 
 export interface Specimen {
   readonly files: Files;
+  /** Has the snapshots. */
+  readonly store: MemoryStoreDisk;
   readonly stages: readonly Stage[];
   /** The sequence the durable mark stands at. */
   readonly marked: number;
 }
 
-/** Writes `sizes.length` records and leaves the mark behind the record `marked`. */
+/**
+ * Writes `sizes.length` records and leaves the mark behind the record `marked`. `standings`: the
+ * records, by their sequence, that change what the log stands on.
+ */
 export async function specimenOf(
   sizes: readonly number[],
   marked: number,
   segmentBytes: number,
+  standings: Readonly<Record<number, Standing>> = {},
 ): Promise<Specimen> {
   const fileSystem = new MemoryFileSystem();
-  const disk = memoryDisk(fileSystem, undefined, segmentBytes);
+  const store = new MemoryStoreDisk();
+  const disk = memoryDisk(fileSystem, store, segmentBytes);
   const log = await OpenLog.open(disk, { timer: new HandTimer().timer });
   let entries: readonly Entry[] = [];
   let hardState: HardState = { term: 0, vote: 0 };
-  const stages: Stage[] = [{ seq: 0, entries, hardState }];
+  let snapshot: SnapshotPoint | undefined;
+  const stages: Stage[] = [{ seq: 0, entries, hardState, snapshot }];
   for (const [at, bytes] of sizes.entries()) {
     const seq = at + 1;
     const term = 1 + (at >> 1);
     hardState = { term, vote: (at % 3) + 1 };
+    const last = entries.at(-1)?.index ?? 0;
     // Every third record replaces the last entry, so that damage to a truncation is seen too.
-    const index = at % 3 === 2 ? entries.length : entries.length + 1;
-    const truncateFrom = at % 3 === 2 ? index : undefined;
+    const truncateFrom = at % 3 === 2 ? last : undefined;
+    if (truncateFrom !== undefined) entries = entries.slice(0, -1);
+    const stand = standOf(standings[seq], entries, term);
+    if (stand.snapshot !== undefined) {
+      snapshot = snapshotAt(stand.snapshot);
+      await storeSnapshot(log, snapshot);
+      if (stand.snapshot.isReset) entries = [];
+    }
+    const index = 1 + (entries.at(-1)?.index ?? snapshot?.index ?? 0);
     const added = [entryOf(index, term, bytes), entryOf(index + 1, term, bytes >> 1)];
-    await log.write(writeOf(seq, added, { hardState, truncateFrom }));
-    entries = [...entries.slice(0, index - 1), ...added];
-    stages.push({ seq, entries, hardState });
+    await log.write(writeOf(seq, added, { hardState, truncateFrom, ...stand }));
+    entries = [...entries, ...added];
+    stages.push({ seq, entries, hardState, snapshot });
     if (seq === marked) await log.directory.log.syncMark();
+    // What was removed in the background is removed.
+    await new Promise((resolve) => setImmediate(resolve));
   }
-  return { files: fileSystem.files(), stages, marked };
+  return { files: fileSystem.files(), store, stages, marked };
+}
+
+function standOf(
+  standing: Standing | undefined,
+  entries: readonly Entry[],
+  term: number,
+): Pick<Write, "snapshot"> {
+  const last = entries.at(-1);
+  if (standing === undefined || last === undefined) return { snapshot: undefined };
+  if (standing === "resets") return resetTo({ index: last.index + 7, term });
+  return standsOn(last, standing === "stands" ? last.index + 1 : 0);
 }
 
 type Outcome = { readonly stage: Stage } | { readonly corrupt: HoldfastError };
@@ -72,7 +109,7 @@ type Outcome = { readonly stage: Stage } | { readonly corrupt: HoldfastError };
 export async function outcomeOf(files: Files, specimen: Specimen, what: string): Promise<Outcome> {
   const fileSystem = new MemoryFileSystem(files);
   const before = fileSystem.files();
-  const disk = memoryDisk(fileSystem);
+  const disk = memoryDisk(fileSystem, specimen.store.copy());
   let log: OpenLog;
   try {
     log = await OpenLog.open(disk, { timer: new HandTimer().timer });
@@ -83,18 +120,23 @@ export async function outcomeOf(files: Files, specimen: Specimen, what: string):
     expect(equalFiles(fileSystem.files(), before), `${what}: files changed`).toBe(true);
     return { corrupt: error };
   }
-  const { entries, hardState, lastSeq } = log.boot;
+  const { baseIndex, entries, hardState, snapshot, lastSeq } = log.boot;
   const stage = specimen.stages.find(({ seq }) => seq === lastSeq);
   if (stage === undefined) throw new Error(`${what}: opened at the unknown sequence ${lastSeq}`);
   if (lastSeq < specimen.marked) throw new Error(`${what}: lost ${lastSeq + 1} below the mark`);
-  if (!equalEntries(entries, stage.entries)) throw new Error(`${what}: an entry was altered`);
+  // Entries that nobody needs may be gone with their segments.
+  const kept = stage.entries.filter(({ index }) => index > baseIndex);
+  if (!equalEntries(entries, kept)) throw new Error(`${what}: an entry was altered`);
   expect(hardState, what).toEqual(stage.hardState);
+  expect(snapshot, what).toEqual(stage.snapshot);
+  expect(baseIndex, what).toBeLessThanOrEqual(snapshot?.index ?? 0);
   // Whatever was cut, the log goes on and is whole afterwards.
-  const next = entryOf(entries.length + 1, 99);
+  const next = entryOf(1 + (entries.at(-1)?.index ?? baseIndex), 99);
   await log.write(writeOf(lastSeq + 1, [next]));
   await log.close();
   const again = await OpenLog.open(disk, { timer: new HandTimer().timer });
-  if (!equalEntries(again.boot.entries, [...stage.entries, next])) {
+  const whole = [...kept, next].filter(({ index }) => index > again.boot.baseIndex);
+  if (!equalEntries(again.boot.entries, whole)) {
     throw new Error(`${what}: the log did not go on`);
   }
   await again.close();

@@ -1,6 +1,6 @@
 /** What a damaged disk may do to a log of one segment. */
 import { describe, expect, it } from "vitest";
-import { MemoryFileSystem } from "../../src/storage/index.js";
+import { MemoryFileSystem, MemoryStoreDisk } from "../../src/storage/index.js";
 import {
   altered,
   contentOf,
@@ -13,15 +13,17 @@ import {
 } from "./damage-specimen.js";
 import { entryOf, HandTimer, memoryDisk, OpenLog, writeOf } from "./log-harness.js";
 
-const SMALL = 1536;
-const SIZES = [40, 20, 90, 10, 50];
-const MARKS = [0, 3, 5];
+const SMALL = 2048;
+const SIZES = [40, 20, 90, 10, 50, 30, 20];
+/** Every kind of section is in one of the records. */
+const STANDINGS = { 4: "stands, keeping all", 5: "resets", 6: "stands" } as const;
+const MARKS = [0, 3, 5, 7];
 /** One flip of a single bit, one of every bit. */
 const FLIPS = [0x01, 0xff];
 
 describe("a log of one segment, damaged", () => {
   it.each(MARKS)("survives being torn at every byte, with the mark at %i", async (marked) => {
-    const specimen = await specimenOf(SIZES, marked, SMALL);
+    const specimen = await specimenOf(SIZES, marked, SMALL, STANDINGS);
     const content = contentOf(specimen.files, FIRST);
     const records = recordsOf(content);
     const used = usedBytesOf(content);
@@ -37,7 +39,7 @@ describe("a log of one segment, damaged", () => {
   });
 
   it.each(MARKS)("refuses to be shortened to any length, with the mark at %i", async (marked) => {
-    const specimen = await specimenOf(SIZES, marked, SMALL);
+    const specimen = await specimenOf(SIZES, marked, SMALL, STANDINGS);
     const used = usedBytesOf(contentOf(specimen.files, FIRST));
     for (let length = 0; length < SMALL; length += length < used + 64 ? 1 : 13) {
       const files = altered(specimen.files, FIRST, (bytes) => bytes.slice(0, length));
@@ -47,7 +49,7 @@ describe("a log of one segment, damaged", () => {
   });
 
   it.each(MARKS)("notices every flipped byte, with the mark at %i", async (marked) => {
-    const specimen = await specimenOf(SIZES, marked, SMALL);
+    const specimen = await specimenOf(SIZES, marked, SMALL, STANDINGS);
     const used = usedBytesOf(contentOf(specimen.files, FIRST));
     // Every byte of the records and of what comes right behind them, a sample of the rest.
     for (let at = 0; at < SMALL; at += at < used + 64 ? 1 : 13) {
@@ -102,7 +104,7 @@ describe("a log of one segment, damaged", () => {
   });
 
   it("takes nothing for torn that has a whole record behind it", async () => {
-    const specimen = await specimenOf(SIZES, 0, SMALL);
+    const specimen = await specimenOf(SIZES, 0, SMALL, STANDINGS);
     const content = contentOf(specimen.files, FIRST);
     const records = recordsOf(content);
     for (const [number, from] of records.entries()) {
@@ -137,7 +139,7 @@ describe("a log of one segment, damaged", () => {
   });
 
   it("names file, offset and entry of the damage", async () => {
-    const specimen = await specimenOf(SIZES, 5, SMALL);
+    const specimen = await specimenOf(SIZES, 7, SMALL, STANDINGS);
     const second = recordsOf(contentOf(specimen.files, FIRST))[2] ?? 0;
     const files = altered(specimen.files, FIRST, (bytes) => {
       bytes[second + 50] = (bytes[second + 50] ?? 0) ^ 0x10;
@@ -157,17 +159,19 @@ describe("a log of one segment, damaged", () => {
     await log.write(writeOf(1, [{ index: 1, term: 1, kind: "command", data }]));
     const files = fileSystem.files();
     const at = recordsOf(contentOf(files, FIRST))[1] ?? 0;
-    const stages = [{ seq: 0, entries: [], hardState: { term: 0, vote: 0 } }];
+    const hardState = { term: 0, vote: 0 };
+    const stages = [{ seq: 0, entries: [], hardState, snapshot: undefined }];
+    const specimen = { files, store: new MemoryStoreDisk(), stages, marked: 0 };
     const flipped = altered(files, FIRST, (bytes) => {
       bytes[at + 1500] = 1;
       return bytes;
     });
-    const outcome = await outcomeOf(flipped, { files, stages, marked: 0 }, "one bit in zeros");
+    const outcome = await outcomeOf(flipped, specimen, "one bit in zeros");
     expect(outcome).toHaveProperty("corrupt.details.offset", at);
   });
 
   it.each(MARKS)("accepts no record twice, with the mark at %i", async (marked) => {
-    const specimen = await specimenOf(SIZES, marked, SMALL);
+    const specimen = await specimenOf(SIZES, marked, SMALL, STANDINGS);
     const content = contentOf(specimen.files, FIRST);
     const used = usedBytesOf(content);
     const records = recordsOf(content);
@@ -180,7 +184,7 @@ describe("a log of one segment, damaged", () => {
   });
 
   it.each(MARKS)("reads nothing of an older log behind its tail, mark at %i", async (marked) => {
-    const specimen = await specimenOf(SIZES, marked, SMALL);
+    const specimen = await specimenOf(SIZES, marked, SMALL, STANDINGS);
     const older = contentOf((await specimenOf([300, 300], 0, SMALL)).files, FIRST);
     const used = usedBytesOf(contentOf(specimen.files, FIRST));
     for (const [number, from] of recordsOf(older).entries()) {

@@ -11,7 +11,16 @@ import {
   openDataDirectory,
   SEGMENT_BYTES_MIN,
 } from "../../src/storage/index.js";
-import { CLUSTER_ID, entryOf, memoryDisk, OpenLog, SEGMENT_BYTES, writeOf } from "./log-harness.js";
+import {
+  CLUSTER_ID,
+  entryOf,
+  memoryDisk,
+  OpenLog,
+  SEGMENT_BYTES,
+  standsOn,
+  storeSnapshot,
+  writeOf,
+} from "./log-harness.js";
 
 describe("a data directory", () => {
   let parent: string;
@@ -67,6 +76,64 @@ describe("a data directory", () => {
     await (await opened()).close();
     const directory = await opened({ clusterId: "f".repeat(32) });
     expect(directory.identity.clusterId).toBe(CLUSTER_ID);
+  });
+
+  it("keeps whether it was made for a founder of the cluster or for one that joins", async () => {
+    const first = await opened({ origin: "joined" });
+    expect(first.origin).toBe("joined");
+    await first.close();
+    const second = await opened({ origin: "initial" });
+    expect(second.origin).toBe("joined");
+    await second.close();
+    const other = await opened({ path: `${parent}/other` });
+    expect(other.origin).toBe("initial");
+  });
+
+  it("remembers the highest incarnation of every peer", async () => {
+    const first = await opened();
+    expect(await first.readPeerIncarnations()).toEqual(new Map());
+    await Promise.all([
+      first.notePeerIncarnation(2, 5),
+      first.notePeerIncarnation(2, 9),
+      first.notePeerIncarnation(2, 7),
+      first.notePeerIncarnation(2 ** 32 - 1, Number.MAX_SAFE_INTEGER),
+    ]);
+    const known = new Map([
+      [2, 9],
+      [2 ** 32 - 1, Number.MAX_SAFE_INTEGER],
+    ]);
+    expect(await first.readPeerIncarnations()).toEqual(known);
+    await first.close();
+    const second = await opened();
+    await second.notePeerIncarnation(2, 8);
+    expect(await second.readPeerIncarnations()).toEqual(known);
+  });
+
+  it("has the snapshot its log stands on and no other, and a draft of the newest", async () => {
+    const fileSystem = new MemoryFileSystem();
+    const store = new MemoryStoreDisk();
+    const disk = memoryDisk(fileSystem, store);
+    const log = await OpenLog.open(disk);
+    await log.write(writeOf(1, [entryOf(1, 1), entryOf(2, 1), entryOf(3, 1)]));
+    for (const index of [1, 2, 3]) await storeSnapshot(log, { index, term: 1 });
+    await log.write(writeOf(2, [], standsOn({ index: 2, term: 1 })));
+    const { snapshots } = log.directory;
+    const complete = await snapshots.create({ index: 9, term: 1 });
+    await complete.append(Uint8Array.of(1));
+    const ninth = await complete.finish(Uint8Array.of(7));
+    const own = await snapshots.create({ index: 10, term: 1 });
+    await own.append(Uint8Array.of(2));
+    expect((await snapshots.list()).map(({ index }) => index)).toEqual([1, 2, 3, 9]);
+    await log.close();
+    const again = await OpenLog.open(disk);
+    expect((await again.directory.snapshots.list()).map(({ index }) => index)).toEqual([2]);
+    // It was complete, but the log never stood on it: its transfer has nothing left to send.
+    const draft = await again.directory.snapshots.receive(ninth);
+    expect(draft.chunkCount).toBe(1);
+    expect(await draft.finish(Uint8Array.of(7))).toEqual(ninth);
+    // One manifest each, and one chunk.
+    await again.close();
+    expect(store.values.size).toBe(3);
   });
 
   it("keeps what its store was given", async () => {

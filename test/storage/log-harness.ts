@@ -4,7 +4,7 @@
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import type { Entry, HardState, Write } from "../../src/raft/index.js";
+import type { Entry, HardState, SnapshotPoint, Write } from "../../src/raft/index.js";
 import {
   type DataDirectory,
   type DataDirectoryOptions,
@@ -15,6 +15,9 @@ import {
   openDataDirectory,
   type StoragePorts,
 } from "../../src/storage/index.js";
+import { nodeFileSystem } from "../../src/storage/node-file-system.js";
+import { segmentNumberOf } from "../../src/storage/segment.js";
+import { SnapshotDigest } from "../../src/storage/snapshot-digest.js";
 import { NODE_STORAGE_PORTS } from "../../src/storage/storage-ports.js";
 
 export const CLUSTER_ID = "00112233445566778899aabbccddeeff";
@@ -45,11 +48,36 @@ export function equalEntries(a: readonly Entry[], b: readonly Entry[]): boolean 
 }
 
 export function writeOf(seq: number, entries: readonly Entry[], rest: Partial<Write> = {}): Write {
-  return { seq, hardState: undefined, truncateFrom: undefined, entries, ...rest };
+  const nothing = { hardState: undefined, truncateFrom: undefined, snapshot: undefined };
+  return { seq, ...nothing, entries, ...rest };
 }
 
 export function hardStateWrite(seq: number, hardState: HardState): Write {
-  return { seq, hardState, truncateFrom: undefined, entries: [] };
+  return writeOf(seq, [], { hardState });
+}
+
+type Place = Pick<SnapshotPoint, "index" | "term">;
+
+/** The snapshot of this entry, as `storeSnapshot` stores it: one without any chunk. */
+export function snapshotAt({ index, term }: Place): SnapshotPoint {
+  const { checksum } = new SnapshotDigest().manifestOf({ index, term }, new Uint8Array(0));
+  return { index, term, checksum };
+}
+
+/** Makes it exist, so that a log that stands on it can be opened again. */
+export async function storeSnapshot(log: OpenLog, { index, term }: Place): Promise<void> {
+  const writer = await log.directory.snapshots.create({ index, term });
+  await writer.finish(new Uint8Array(0));
+}
+
+/** The log stands on it from now on; entries before `keepFrom` may go. */
+export function standsOn(place: Place, keepFrom = place.index + 1): Pick<Write, "snapshot"> {
+  return { snapshot: { ...snapshotAt(place), isReset: false, keepFrom } };
+}
+
+/** The log has nothing but what comes behind it. */
+export function resetTo(place: Place): Pick<Write, "snapshot"> {
+  return { snapshot: { ...snapshotAt(place), isReset: true, keepFrom: place.index + 1 } };
 }
 
 /** A timer that never goes off by itself: `fire` runs what is armed. */
@@ -76,7 +104,7 @@ export class HandTimer {
 export interface TestDisk {
   readonly options: DataDirectoryOptions;
   readonly path: string;
-  readonly fileSystem: FileSystem | undefined;
+  readonly fileSystem: FileSystem;
   dispose(): Promise<void>;
 }
 
@@ -97,12 +125,15 @@ export function memoryDisk(
   return { path, options, fileSystem, dispose: async () => {} };
 }
 
-export async function realDisk(segmentBytes = SEGMENT_BYTES): Promise<TestDisk> {
+export async function realDisk(
+  fileSystem = nodeFileSystem,
+  segmentBytes = SEGMENT_BYTES,
+): Promise<TestDisk> {
   const parent = await mkdtemp(`${tmpdir()}/holdfast-log-`);
   const path = `${parent}/data`;
-  const options = { path, nodeId: 1, clusterId: CLUSTER_ID, segmentBytes };
+  const options = { path, nodeId: 1, clusterId: CLUSTER_ID, segmentBytes, fileSystem };
   const dispose = (): Promise<void> => rm(parent, { recursive: true });
-  return { path, options, fileSystem: undefined, dispose };
+  return { path, options, fileSystem, dispose };
 }
 
 /** An opened directory whose log is started. */
@@ -113,8 +144,11 @@ export class OpenLog {
   readonly space: (Error | undefined)[] = [];
   readonly #waiters: { readonly isMet: () => boolean; readonly resolve: () => void }[] = [];
 
-  private constructor(directory: DataDirectory) {
+  readonly #options: DataDirectoryOptions;
+
+  private constructor(directory: DataDirectory, options: DataDirectoryOptions) {
     this.directory = directory;
+    this.#options = options;
     directory.log.start({
       onDurable: (seq) => {
         this.durable.push(seq);
@@ -133,7 +167,8 @@ export class OpenLog {
 
   static async open(disk: TestDisk, ports?: Partial<StoragePorts>): Promise<OpenLog> {
     const all = { ...NODE_STORAGE_PORTS, ...ports };
-    return new OpenLog(await openDataDirectory({ ...disk.options, ports: all }));
+    const directory = await openDataDirectory({ ...disk.options, ports: all });
+    return new OpenLog(directory, disk.options);
   }
 
   get boot(): LogBoot {
@@ -168,6 +203,19 @@ export class OpenLog {
 
   async close(): Promise<void> {
     await this.directory.close();
+  }
+
+  /** The numbers of the segments that are there, once there are only so many. */
+  async segmentsOnce(isMet: (numbers: readonly number[]) => boolean): Promise<number[]> {
+    const { path, fileSystem = nodeFileSystem } = this.#options;
+    for (;;) {
+      const names = await fileSystem.list(`${path}/log`);
+      const numbers = names.map(segmentNumberOf).filter((number) => number !== undefined);
+      numbers.sort((a, b) => a - b);
+      if (isMet(numbers)) return numbers;
+      if (this.failures[0] !== undefined) throw this.failures[0];
+      await new Promise((resolve) => setImmediate(resolve));
+    }
   }
 
   #wake(): void {

@@ -1,10 +1,8 @@
 /** What every ordered store must do, run against `level` and against memory. */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { MemoryStoreDisk, type OrderedStore } from "../../src/storage/index.js";
-import { openLevelStore } from "../../src/storage/level-store.js";
+import type { OrderedStore } from "../../src/storage/index.js";
 import { openValue, sealValue } from "../../src/storage/ordered-store.js";
+import { STORE_PLACES, type StorePlace } from "./store-places.js";
 
 const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values);
 const put = (key: Uint8Array, value: Uint8Array) => ({ type: "put", key, value }) as const;
@@ -17,24 +15,8 @@ async function listOf(store: OrderedStore, from: Uint8Array, to: Uint8Array, lim
   return found;
 }
 
-interface Place {
-  open(): Promise<OrderedStore>;
-  dispose(): Promise<void>;
-}
-
-const PLACES: Readonly<Record<string, () => Promise<Place>>> = {
-  memory: async () => {
-    const disk = new MemoryStoreDisk();
-    return { open: async () => disk.open(), dispose: async () => {} };
-  },
-  level: async () => {
-    const path = await mkdtemp(`${tmpdir()}/holdfast-store-`);
-    return { open: () => openLevelStore(path), dispose: () => rm(path, { recursive: true }) };
-  },
-};
-
-describe.each(Object.entries(PLACES))("the ordered store on %s", (_name, makePlace) => {
-  let place: Place;
+describe.each(Object.entries(STORE_PLACES))("the ordered store on %s", (_name, makePlace) => {
+  let place: StorePlace;
   let store: OrderedStore;
 
   beforeEach(async () => {
