@@ -52,6 +52,13 @@ export function parseHostPort(text: string): HostPort {
   return { host, port };
 }
 
+/** Where other nodes reach one: an address with a port that is really one. */
+export function parseMemberAddress(text: string): HostPort {
+  const address = parseHostPort(text);
+  if (address.port > 0) return address;
+  throw new AddressError(`"${text}" needs the port at which the other nodes reach it`);
+}
+
 /** The opposite of `parseHostPort`. */
 export function formatHostPort(address: HostPort): string {
   return address.host.includes(":")

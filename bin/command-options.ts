@@ -22,7 +22,7 @@ export function endpointsOption(): Option {
   ).argParser(explained(parseEndpoints));
 }
 
-/** `--connect-timeout`, of the commands that open a session. */
+/** `--connect-timeout`, of the commands that need a cluster which serves. */
 export function connectTimeoutOption(): Option {
   return new Option("--connect-timeout <duration>", "how long to look for a node that serves")
     .argParser(connectTimeoutArgument)

@@ -34,7 +34,7 @@ const DESCRIPTIONS: readonly (readonly [string, string])[] = [
   [`${EXIT.refused}`, "the cluster refused the request"],
   [`${EXIT.lost}`, "run: the lock was lost while held; the command was stopped"],
   [`${EXIT.internal}`, "internal error (HOLDFAST_DEBUG=1 shows where)"],
-  [`${EXIT.timedOut}`, "run: not granted within --wait"],
+  [`${EXIT.timedOut}`, "run, member: not done within --wait"],
   [`${EXIT.notStarted}`, "run: the lock was granted, but the command could not be started"],
   [`${EXIT.notExecutable}`, "run: the command was found but cannot be executed"],
   [`${EXIT.notFound}`, "run: the command was not found"],

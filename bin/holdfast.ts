@@ -42,6 +42,21 @@ const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./commands/status.js")).defineStatus,
   },
   {
+    name: "member",
+    summary: "show, add, promote, demote and remove nodes of the cluster",
+    load: async () => (await import("./commands/member.js")).defineMember,
+  },
+  {
+    name: "transfer",
+    summary: "hand leadership to another node",
+    load: async () => (await import("./commands/transfer.js")).defineTransfer,
+  },
+  {
+    name: "recover",
+    summary: "bring back a node whose data are damaged or lost",
+    load: async () => (await import("./commands/recover.js")).defineRecover,
+  },
+  {
     name: "inspect",
     summary: "show who holds a lock and who waits for it",
     load: async () => (await import("./commands/inspect.js")).defineInspect,
@@ -120,18 +135,19 @@ function defineHelp(program: Command): void {
   program
     .command("help")
     .description("show help for a command, or the table of exit codes")
-    .argument("[topic]", "a command, or exit-codes")
-    .action(async (topic: string | undefined) => {
-      if (topic === undefined) program.outputHelp();
-      else if (topic === "exit-codes") process.stdout.write(`${exitCodesText()}\n`);
+    .argument("[topic...]", "a command, or exit-codes")
+    .action(async (topic: readonly string[]) => {
+      const [name] = topic;
+      if (name === undefined) program.outputHelp();
+      else if (name === "exit-codes") process.stdout.write(`${exitCodesText()}\n`);
       else await program.parseAsync(helpArguments(program, topic), { from: "user" });
     });
 }
 
 /** Without `--help` an unknown command is an error, with a suggestion. */
-function helpArguments(program: Command, topic: string): string[] {
-  const isKnown = program.commands.some((command) => command.name() === topic);
-  return isKnown ? [topic, "--help"] : [topic];
+function helpArguments(program: Command, topic: readonly string[]): string[] {
+  const isKnown = program.commands.some((command) => command.name() === topic[0]);
+  return isKnown ? [...topic, "--help"] : [...topic];
 }
 
 /** The nearest package.json above this file is ours, built or not. */

@@ -31,6 +31,8 @@ const FLAGS: ReadonlyMap<string, string> = new Map([
   ["peerAddresses", "--peer-address"],
   ["peerListen", "--peer-listen"],
   ["insecure", "--insecure"],
+  ["join", "--join"],
+  ["traceFile", "--trace"],
 ]);
 
 /** People who typed flags are told of flags. */
@@ -54,9 +56,14 @@ export function startFailure(error: unknown, options: NodeAddresses): Failure {
   if (code === "EACCES" && isListening(error)) {
     return failed(`${address} needs permissions that this user does not have`, error);
   }
+  return directoryFailure(error, options.dataDirectory);
+}
+
+/** Explains what kept a data directory from being used. */
+export function directoryFailure(error: unknown, dataDirectory: string): Failure {
   const reason = directoryReason(error);
   if (reason !== undefined) {
-    return failed(`the data directory ${options.dataDirectory} cannot be used: ${reason}`, error);
+    return failed(`the data directory ${dataDirectory} cannot be used: ${reason}`, error);
   }
   if (error instanceof HoldfastError && error.code !== "INTERNAL") {
     const exitCode = error.code === "INVALID_ARGUMENT" ? EXIT.usage : EXIT.failed;

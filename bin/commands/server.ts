@@ -9,6 +9,7 @@ import {
   formatHostPort,
   type NodeAddress,
   parseEndpoint,
+  parseEndpoints,
   parseHostPort,
   parseNodeAddresses,
   parseNodeId,
@@ -25,17 +26,19 @@ import { note } from "../terminal.js";
 /** How long a stop that nobody supervises may take (see `--stop-on-stdin-end`). */
 const UNATTENDED_STOP_MS_MAX = 10_000;
 
-interface ServerFlags {
+export interface ServerFlags {
   readonly id: number;
   readonly data: string;
   readonly listen: HostPort;
   readonly advertise?: string;
   readonly peerListen?: HostPort;
-  readonly initialCluster: readonly NodeAddress[];
+  readonly initialCluster?: readonly NodeAddress[];
+  readonly join?: readonly string[];
   readonly peerAddress?: readonly NodeAddress[];
   readonly clusterName?: string;
   readonly insecure?: boolean;
   readonly logFormat: LogFormat;
+  readonly trace?: string;
   readonly stopOnStdinEnd?: boolean;
 }
 
@@ -46,11 +49,18 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast server --id 1 --data n1 --initial-cluster 1=127.0.0.1:7511", "a cluster of one"],
   [`holdfast server --id 1 --data n1 --initial-cluster ${MEMBERS} \\`, "one of three,"],
   ["    --listen a:7411 --insecure", "on host a"],
+  ["holdfast server --id 4 --data n4 --join ws://a:7411,ws://b:7411 \\", "a node that was added"],
+  ["    --peer-listen d:7511 --listen d:7411 --insecure", "(holdfast member add 4 d:7511)"],
 ];
 
 const NOTES = `
-Stopping: SIGTERM, SIGINT or SIGHUP stop the node in good order (exit code 0); a second one ends it
-at once. Every option may also come from the environment: HOLDFAST_ID, HOLDFAST_DATA and so on.`;
+A node founds a cluster (--initial-cluster) or joins one (--join). Data that are there already say
+by themselves to which cluster they belong.
+
+Stopping: SIGTERM, SIGINT or SIGHUP stop the node in good order (exit code 0): a leader hands over
+to another node first. A second one ends it at once.
+
+Every option may also come from the environment: HOLDFAST_ID, HOLDFAST_DATA and so on.`;
 
 export function defineServer(command: Command, finish: (exitCode: number) => void): void {
   tidyEnvironment();
@@ -80,11 +90,16 @@ function addIdentityOptions(command: Command): void {
     .addOption(
       variableOption(
         "--initial-cluster <members>",
-        "all nodes with their peer addresses, the same on each: 1=host:port,2=host:port,…",
+        "all founding nodes with their peer addresses, the same on each: 1=host:port,2=host:port,…",
         "INITIAL_CLUSTER",
-      )
-        .argParser(explained(parseNodeAddresses))
-        .makeOptionMandatory(),
+      ).argParser(explained(parseNodeAddresses)),
+    )
+    .addOption(
+      variableOption(
+        "--join <endpoints>",
+        "instead, for a node that was added: any nodes of the cluster, separated by commas",
+        "JOIN",
+      ).argParser(explained(parseEndpoints)),
     )
     .addOption(
       variableOption(
@@ -143,6 +158,13 @@ function addProcessOptions(command: Command): void {
         .default("text"),
     )
     .addOption(
+      variableOption(
+        "--trace <file>",
+        "write a line of JSON for every transition of the protocol; -: standard error",
+        "TRACE",
+      ),
+    )
+    .addOption(
       new Option(
         "--stop-on-stdin-end",
         "stop when standard input ends: ties the node to the process that started it",
@@ -168,16 +190,18 @@ function tidyEnvironment(): void {
 }
 
 async function serve(flags: ServerFlags): Promise<number> {
-  const options = nodeOptions(flags);
   const stop = new StopRequest({
     watchesStdin: flags.stopOnStdinEnd === true,
     onStdinEnd: endUnattended,
   });
+  const options = { ...nodeOptions(flags), signal: stop.signal };
   const { startNode } = await import("../../src/server/index.js");
   let node: RunningNode;
   try {
     node = await startNode(options);
   } catch (error) {
+    // It waited for others, and nothing had been begun.
+    if (stop.signal.aborted) return EXIT.done;
     throw startFailure(error, options);
   }
   const ended = await Promise.race([node.ended, stop.requested]);
@@ -189,35 +213,54 @@ async function serve(flags: ServerFlags): Promise<number> {
   throw new Failure(EXIT.internal, `node ${flags.id} ended: ${ended.message}`, { cause: ended });
 }
 
-function nodeOptions(flags: ServerFlags): NodeOptions {
-  const self = flags.initialCluster.find(({ id }) => id === flags.id);
-  if (self === undefined) {
-    const members = flags.initialCluster.map(({ id }) => id).join(", ");
+/** Checks what only the command line can get wrong; the rest is the node's own to refuse. */
+export function nodeOptions(flags: ServerFlags): NodeOptions {
+  const { initialCluster, join, advertise, clusterName, peerAddress, trace } = flags;
+  if (initialCluster !== undefined && join !== undefined) {
     throw new Failure(
       EXIT.usage,
-      `--id ${flags.id} is not among the members of --initial-cluster (${members})`,
+      "--initial-cluster and --join exclude each other: a node founds a cluster or joins one",
     );
   }
-  for (const { id } of flags.peerAddress ?? []) {
-    if (flags.initialCluster.some((member) => member.id === id)) continue;
-    throw new Failure(EXIT.usage, `--peer-address names node ${id}, which is no member`);
-  }
-  const peerListen = flags.peerListen ?? self.address;
+  const peerListen = initialCluster === undefined ? joiningAddress(flags) : foundingAddress(flags);
   requireDistinctPorts(flags.listen, peerListen);
   return {
     id: flags.id,
     dataDirectory: flags.data,
     listen: flags.listen,
     peerListen,
-    initialCluster: flags.initialCluster,
     insecure: flags.insecure === true,
     log: createLogger(flags.logFormat),
-    ...(flags.advertise === undefined ? {} : { advertise: flags.advertise }),
-    ...(flags.clusterName === undefined ? {} : { clusterName: flags.clusterName }),
-    ...(flags.peerAddress === undefined
+    ...(initialCluster === undefined ? {} : { initialCluster }),
+    ...(join === undefined ? {} : { join }),
+    ...(advertise === undefined ? {} : { advertise }),
+    ...(clusterName === undefined ? {} : { clusterName }),
+    ...(trace === undefined ? {} : { traceFile: trace }),
+    ...(peerAddress === undefined
       ? {}
-      : { peerAddresses: new Map(flags.peerAddress.map(({ id, address }) => [id, address])) }),
+      : { peerAddresses: new Map(peerAddress.map(({ id, address }) => [id, address])) }),
   };
+}
+
+/** Where peers connect: what this node is among the founders, if nothing else is said. */
+function foundingAddress({ id, initialCluster = [], peerListen }: ServerFlags): HostPort {
+  const self = initialCluster.find((member) => member.id === id);
+  if (self !== undefined) return peerListen ?? self.address;
+  const members = initialCluster.map((member) => member.id).join(", ");
+  throw new Failure(
+    EXIT.usage,
+    `--id ${id} is not among the members of --initial-cluster (${members})`,
+  );
+}
+
+function joiningAddress({ join, peerListen }: ServerFlags): HostPort {
+  if (peerListen !== undefined) return peerListen;
+  throw new Failure(
+    EXIT.usage,
+    join === undefined
+      ? "--initial-cluster, to found a cluster, or --join, to join one, is needed"
+      : "--peer-listen is needed with --join: the address given to holdfast member add",
+  );
 }
 
 function requireDistinctPorts(listen: HostPort, peerListen: HostPort): void {

@@ -7,7 +7,8 @@ import { endpointsFor, endpointsOption, examplesText, jsonOption } from "../comm
 import { EXIT } from "../exit-codes.js";
 import { Failure } from "../failure.js";
 import { type ClusterMember, clusterMembers, leaderOf } from "../node-report.js";
-import { print } from "../terminal.js";
+import { printable } from "../reading.js";
+import { print, styled } from "../terminal.js";
 import { type Column, tableLines } from "../text-table.js";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
@@ -20,7 +21,8 @@ Shows the nodes asked and all that these know of. Exit code 4 if no node answers
 JSON document:
   {"nodes":[{"id":1,"role":"leader","pid":4711,"term":3,"commitIndex":42,"appliedIndex":42,
              "endpoint":"ws://127.0.0.1:7411"}]}
-role: leader, follower, preCandidate, candidate, or unreachable; then what is not known is null.`;
+role: leader, follower, learner, preCandidate, candidate, starting, quarantined, or unreachable; then
+what is not known is null. A quarantined node has "damage":{"file":"…","reason":"…"} as well.`;
 
 const COLUMNS: readonly Column[] = [
   { heading: "NODE", alignment: "right" },
@@ -47,7 +49,7 @@ export function defineStatus(command: Command, finish: (exitCode: number) => voi
 async function showStatus(endpoints: readonly string[], isJson: boolean): Promise<number> {
   const members = await clusterMembers(endpoints);
   if (isJson) print(JSON.stringify({ nodes: members.map(document) }));
-  else for (const line of tableLines(COLUMNS, members.map(row))) print(line);
+  else for (const line of viewLines(members)) print(line);
   const reports = members.map(({ report }) => report);
   if (!reports.some(({ isReachable }) => isReachable)) {
     throw new Failure(EXIT.noCluster, `no node answers at ${endpoints.join(", ")}`);
@@ -64,8 +66,22 @@ function document({ id, report }: ClusterMember): Record<string, unknown> {
     const [pid, term, commitIndex, appliedIndex] = [null, null, null, null];
     return { id: id ?? null, role, pid, term, commitIndex, appliedIndex, endpoint };
   }
-  const { pid, term, commitIndex, appliedIndex } = report;
-  return { id, role, pid, term, commitIndex, appliedIndex, endpoint };
+  const { pid, term, commitIndex, appliedIndex, damage } = report;
+  const told = { id, role, pid, term, commitIndex, appliedIndex, endpoint };
+  if (damage === undefined) return told;
+  return { ...told, damage: { file: damage.file, reason: damage.reason } };
+}
+
+function viewLines(members: readonly ClusterMember[]): string[] {
+  const lines = tableLines(COLUMNS, members.map(row));
+  for (const { id, report } of members) {
+    if (!report.isReachable || report.damage === undefined) continue;
+    const { file, reason } = report.damage;
+    const title = styled("red", `node ${id} is quarantined`, process.stdout);
+    lines.push("", `${title}: ${printable(file)}: ${printable(reason)}`);
+    lines.push(`stop it, then: holdfast recover --id ${id} --data DIRECTORY`);
+  }
+  return lines;
 }
 
 function row({ id, report }: ClusterMember): string[] {

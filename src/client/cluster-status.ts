@@ -98,6 +98,13 @@ function isNodeStatus(body: unknown): body is NodeStatus {
   const fields = body as Record<string, unknown>;
   return (
     NUMBERS.every((name) => typeof fields[name] === "number") &&
-    TEXTS.every((name) => typeof fields[name] === "string")
+    TEXTS.every((name) => typeof fields[name] === "string") &&
+    (fields["damage"] === undefined || isDamage(fields["damage"]))
   );
+}
+
+function isDamage(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const { file, reason } = value as Record<string, unknown>;
+  return typeof file === "string" && typeof reason === "string";
 }

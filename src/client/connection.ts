@@ -1,8 +1,9 @@
 /**
  * Finds a node that serves and keeps one connection to it. A search tries every known endpoint,
- * prefers the leader that a `hello` names, and takes a node that knows of no leader only when it
- * found nothing better. When the connection ends it searches again, with jittered pauses that grow
- * while nothing serves. It knows nothing of sessions; what travels behind `hello` is the events'.
+ * prefers the leader that a `hello` names, takes a node that knows of no leader only when it found
+ * nothing better, and comes to what failed a moment ago last. When the connection ends, the other
+ * nodes are tried at once, each a first time; only then come jittered pauses that grow while
+ * nothing serves. It knows nothing of sessions; what travels behind `hello` is the events'.
  */
 import { HoldfastError } from "../errors.js";
 import { decodeServerFrame } from "../net/framing/index.js";
@@ -12,6 +13,8 @@ import type { Platform, Transport } from "./platform.js";
 
 const PAUSE_MS_MIN = 20;
 const PAUSE_MS_MAX = 1_000;
+/** A node that served for so long was worth its search: the next one begins without a pause. */
+const STEADY_MS = 1_000;
 
 const CLOSE = { normal: 1000, protocolError: 1002 } as const;
 /**
@@ -22,8 +25,6 @@ const REFUSAL_CODES: ReadonlySet<number> = new Set([1002, 1008]);
 const REFUSALS_MAX = 3;
 /** A refusal longer ago than this is forgotten. */
 const REFUSAL_MEMORY_MS = 10_000;
-/** Going away, restarting, overloaded: another node serves at once. */
-const MOVE_CODES: ReadonlySet<number> = new Set([1001, 1012, 1013]);
 
 export interface ConnectionEvents {
   /** Why this node must not be used, or `undefined`. Asked before any other event of it. */
@@ -56,10 +57,14 @@ export class Connection {
   #link: Link | undefined;
   #isStopped = true;
   #keepsProcess = true;
-  /** What this search has still to try, has tried, and may come back to. */
+  /** What this search has still to try. */
   #candidates: string[] = [];
-  #tried = new Set<string>();
+  /** Where no word of another node leads: tried in this search, or a moment ago in vain. */
+  readonly #tried = new Set<string>();
+  /** Knew of no leader, or of a better node: taken when no candidate is left. */
   #fallbacks: string[] = [];
+  /** Failed a moment ago: tried when there is not even a fallback. */
+  #lastResorts: string[] = [];
   #acceptsAny = false;
   /** Searches begun since a node served for a while. */
   #searches = 0;
@@ -94,6 +99,7 @@ export class Connection {
 
   start(): void {
     this.#isStopped = false;
+    this.#searches = 0;
     this.#search();
   }
 
@@ -118,9 +124,9 @@ export class Connection {
   /** Leaves this node for another one. */
   move(reason: string): void {
     const link = this.#link;
-    if (link === undefined) return;
+    if (link?.isReady !== true) return;
     this.#drop(CLOSE.normal, "");
-    this.#lost(link, reason, true);
+    this.#lost(link, reason);
   }
 
   setKeepsProcess(keeps: boolean): void {
@@ -141,11 +147,19 @@ export class Connection {
   }
 
   #search(): void {
+    const { promising, failed } = this.#endpoints.searchOrder(this.#nowMs());
     this.#searches += 1;
-    this.#candidates = this.#endpoints.searchOrder(this.#nowMs());
-    this.#tried = new Set();
+    this.#tried.clear();
     this.#fallbacks = [];
     this.#acceptsAny = false;
+    if (promising.length === 0) {
+      this.#candidates = failed;
+      this.#lastResorts = [];
+    } else {
+      this.#candidates = promising;
+      this.#lastResorts = failed;
+      for (const url of failed) this.#tried.add(url);
+    }
     this.#dialNext();
   }
 
@@ -154,7 +168,7 @@ export class Connection {
     while (url !== undefined && this.#tried.has(url)) url = this.#candidates.shift();
     if (url === undefined) {
       this.#acceptsAny = true;
-      url = this.#fallbacks.shift();
+      url = this.#fallbacks.shift() ?? this.#lastResorts.shift();
     }
     if (url === undefined) this.#pause();
     else this.#dial(url);
@@ -193,7 +207,7 @@ export class Connection {
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error);
       this.#drop(CLOSE.protocolError, text.slice(0, 120));
-      this.#lost(link, `sent a broken frame: ${text}`, false);
+      this.#lost(link, `sent a broken frame: ${text}`);
       return;
     }
     let from = 0;
@@ -263,7 +277,7 @@ export class Connection {
         new HoldfastError("PROTOCOL", `${link.url} refused this client: ${what}`, { details }),
       );
     } else if (link.isReady) {
-      this.#lost(link, what, MOVE_CODES.has(code));
+      this.#lost(link, what);
     } else {
       this.#failed(link, what);
     }
@@ -284,19 +298,34 @@ export class Connection {
     if (!this.#isStopped) this.#dialNext();
   }
 
-  /** A connection that was ready is gone. */
-  #lost(link: Link, why: string, isInvited: boolean): void {
+  /**
+   * A connection that was ready is gone. Whoever lost a node that served well looks at all others
+   * anew. Else the search that found it goes on, so that clients which are sent round in circles,
+   * or find nodes that fall over one by one, come to its end and pause.
+   */
+  #lost(link: Link, why: string): void {
     const nowMs = this.#nowMs();
+    const wasSteady = nowMs - this.#servedSinceMs >= STEADY_MS;
+    this.#servedSinceMs = Number.POSITIVE_INFINITY;
     this.#note(link, why);
     this.#endpoints.failed(link.url, nowMs);
-    // One that serves and sends away in the same breath is no reason to hurry.
-    if (nowMs - this.#servedSinceMs >= PAUSE_MS_MAX) this.#searches = 0;
-    this.#servedSinceMs = Number.POSITIVE_INFINITY;
-    if (link.isReady) this.#events.onLost();
+    this.#events.onLost();
     if (this.#isStopped) return;
-    // Invited by the node, or the first time: others surely serve. Else it may go round in circles.
-    if (isInvited && this.#searches <= 1) this.#search();
-    else this.#pause();
+    if (wasSteady) {
+      this.#searches = 0;
+      this.#search();
+    } else {
+      this.#resumeSearch();
+    }
+  }
+
+  /** What was passed over for the node that is gone counts again. */
+  #resumeSearch(): void {
+    for (const url of this.#fallbacks) this.#tried.delete(url);
+    this.#candidates.push(...this.#fallbacks);
+    this.#fallbacks = [];
+    this.#acceptsAny = false;
+    this.#dialNext();
   }
 
   #note(link: Link, why: string): void {
@@ -305,9 +334,7 @@ export class Connection {
 
   #pause(): void {
     const base = Math.min(PAUSE_MS_MIN * 2 ** Math.min(this.#searches, 10), PAUSE_MS_MAX);
-    const factor =
-      this.#searches === 0 ? this.#platform.random() : 0.5 + this.#platform.random() / 2;
-    this.dueMs = this.#nowMs() + base * factor;
+    this.dueMs = this.#nowMs() + base * (0.5 + this.#platform.random() / 2);
   }
 
   #drop(code: number, reason: string): void {

@@ -6,8 +6,19 @@
 import type { NodeEndpoint } from "../protocol/index.js";
 
 const PATH = "/v1";
-/** A node that failed within this time is tried after all others. */
+/** A node that failed within this time is tried when no other serves. */
 const FAILURE_MEMORY_MS = 5_000;
+
+export interface SearchOrder {
+  readonly promising: string[];
+  /** Those that failed lately. */
+  readonly failed: string[];
+}
+
+interface RankedEndpoint {
+  readonly url: string;
+  readonly rank: number;
+}
 
 interface KnownEndpoint {
   readonly url: string;
@@ -90,18 +101,16 @@ export class Endpoints {
     if (known.nodeId === this.#leaderId) this.#leaderId = 0;
   }
 
-  /** The order for one search: the leader, then by chance, then whatever failed lately. */
-  searchOrder(nowMs: number): string[] {
-    const ranked = [...this.#known.values()].map((known) => ({
-      url: known.url,
-      rank: this.#rank(known, nowMs) + this.#random() / 2,
-    }));
-    return ranked.sort((a, b) => a.rank - b.rank).map(({ url }) => url);
-  }
-
-  #rank(known: KnownEndpoint, nowMs: number): number {
-    if (nowMs - known.failedAtMs < FAILURE_MEMORY_MS) return 2;
-    return this.#leaderId !== 0 && known.nodeId === this.#leaderId ? 0 : 1;
+  /** What one search is to try, in order: the leader first, then by chance. */
+  searchOrder(nowMs: number): SearchOrder {
+    const promising: RankedEndpoint[] = [];
+    const failed: RankedEndpoint[] = [];
+    for (const { url, nodeId, failedAtMs } of this.#known.values()) {
+      const isLeader = this.#leaderId !== 0 && nodeId === this.#leaderId;
+      const hasFailed = nowMs - failedAtMs < FAILURE_MEMORY_MS;
+      (hasFailed ? failed : promising).push({ url, rank: isLeader ? -1 : this.#random() });
+    }
+    return { promising: inOrder(promising), failed: inOrder(failed) };
   }
 
   #add(url: string): KnownEndpoint {
@@ -112,4 +121,8 @@ export class Endpoints {
     }
     return known;
   }
+}
+
+function inOrder(ranked: RankedEndpoint[]): string[] {
+  return ranked.sort((a, b) => a.rank - b.rank).map(({ url }) => url);
 }

@@ -68,8 +68,9 @@ export function lockTimeout(key: string, waitMs: number): HoldfastError {
   });
 }
 
-export function unavailable(what: string, why: string): HoldfastError {
-  return new HoldfastError("UNAVAILABLE", `${what}: ${why}`, { details: { indeterminate: false } });
+/** `indeterminate`: what was asked for may have happened all the same. */
+export function unavailable(what: string, why: string, indeterminate = false): HoldfastError {
+  return new HoldfastError("UNAVAILABLE", `${what}: ${why}`, { details: { indeterminate } });
 }
 
 /** The session in which something waited is gone, and with it its place in the queue. */

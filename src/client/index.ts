@@ -1,3 +1,4 @@
+export type { Admin, AdminCallOptions } from "./admin.js";
 export {
   type ClusterStatusOptions,
   clusterStatus,
@@ -5,6 +6,13 @@ export {
   type UnreachableNode,
 } from "./cluster-status.js";
 export { connect, connectOn } from "./connect.js";
-export { CLIENT_DEFAULTS, type ClientSettings } from "./options.js";
+export { connectAdmin, connectAdminOn } from "./connect-admin.js";
+export {
+  ADMIN_DEFAULTS,
+  type AdminSettings,
+  CLIENT_DEFAULTS,
+  type ClientSettings,
+  type ConnectAdminOptions,
+} from "./options.js";
 export type { Platform, Timer, Transport, TransportEvents } from "./platform.js";
 export * from "./types.js";

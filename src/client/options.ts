@@ -5,10 +5,12 @@
  */
 import { HoldfastError } from "../errors.js";
 import {
+  isValidAddress,
   isValidKey,
   isValidMetadata,
   isValidPrefix,
   isValidSessionName,
+  NODE_ID_MAX,
   TTL_MS_DEFAULT,
   TTL_MS_MAX,
   TTL_MS_MIN,
@@ -50,6 +52,28 @@ export const CLIENT_DEFAULTS: ClientSettings = Object.freeze({
   signal: undefined,
 });
 
+export interface ConnectAdminOptions {
+  /** As of `connect`. Default: the local cluster's. */
+  endpoints?: readonly string[];
+  /** How long connecting may take, and each call. 1 – 2^31 − 1. Default 10,000. */
+  timeoutMs?: number;
+  /** Gives up connecting when aborted. */
+  signal?: AbortSignal;
+}
+
+export interface AdminSettings {
+  readonly endpoints: readonly string[];
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+export const ADMIN_DEFAULTS: AdminSettings = Object.freeze({
+  endpoints: LOCAL_CLUSTER,
+  timeoutMs: 10_000,
+  signal: undefined,
+});
+
+const ADMIN_OPTIONS: ReadonlySet<string> = new Set(Object.keys(ADMIN_DEFAULTS));
 const CONNECT_OPTIONS: ReadonlySet<string> = new Set(Object.keys(CLIENT_DEFAULTS));
 const TRY_OPTIONS: ReadonlySet<string> = new Set(["mode", "signal"]);
 const ACQUIRE_OPTIONS: ReadonlySet<string> = new Set([...TRY_OPTIONS, "waitMs"]);
@@ -75,6 +99,15 @@ export function resolveConnectOptions(options: ConnectOptions): ClientSettings {
   requireText(settings.metadata, "metadata", isValidMetadata);
   requireSignal(settings.signal);
   return { ...settings, endpoints: requireEndpoints(settings.endpoints) };
+}
+
+export function resolveAdminOptions(options: ConnectAdminOptions): AdminSettings {
+  requireObject(options, "options");
+  requireKnown(options, ADMIN_OPTIONS);
+  const { endpoints, timeoutMs = ADMIN_DEFAULTS.timeoutMs, signal } = options;
+  requireInteger(timeoutMs, "timeoutMs", 1, TIMEOUT_MS_MAX);
+  requireSignal(signal);
+  return { endpoints: requireEndpoints(endpoints ?? ADMIN_DEFAULTS.endpoints), timeoutMs, signal };
 }
 
 export function requireEndpoints(endpoints: unknown): string[] {
@@ -118,6 +151,15 @@ export function requireKey(key: string): void {
 
 export function requirePrefix(prefix: string): void {
   requireText(prefix, "prefix", isValidPrefix);
+}
+
+export function requireNodeId(id: number): void {
+  requireInteger(id, "id", 1, NODE_ID_MAX);
+}
+
+/** `host:port`. */
+export function requireAddress(address: string): void {
+  requireText(address, "address", isValidAddress);
 }
 
 export function requireSignal(signal: unknown): void {

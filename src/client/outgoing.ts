@@ -73,6 +73,7 @@ export class Outgoing {
     waiting: readonly number[],
     tokens: readonly number[],
   ): void {
+    this.served();
     for (const call of this.window.sent()) {
       // Commands of an older attachment have no effect any more: this one was never executed.
       if (call.sequence > highestSequence) call.copies = 0;
@@ -114,8 +115,9 @@ export class Outgoing {
     return base * (0.5 + this.#random());
   }
 
-  /** The connection is gone. */
+  /** The connection is gone; the next node may have room. */
   disconnect(): void {
+    this.#pausedUntilMs = Number.NEGATIVE_INFINITY;
     this.pulses.abandon(this.window);
     this.frame.begin(0);
   }

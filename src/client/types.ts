@@ -1,7 +1,7 @@
 /**
  * The public types of the SDK.
  */
-import type { EndReason, KeyView, LockMode } from "../protocol/index.js";
+import type { EndReason, KeyView, LockMode, MembersView, MemberView } from "../protocol/index.js";
 
 export interface ConnectOptions {
   /**
@@ -152,13 +152,32 @@ export interface Client extends AsyncDisposable {
 /** What a node tells about itself on `/status`. */
 export interface NodeStatus {
   readonly id: number;
-  readonly role: "follower" | "preCandidate" | "candidate" | "leader";
+  /**
+   * "learner": receives everything and decides nothing. "starting": reads its log. "quarantined":
+   * its data are damaged, so it takes part in nothing until it is recovered.
+   */
+  readonly role:
+    | "follower"
+    | "learner"
+    | "preCandidate"
+    | "candidate"
+    | "leader"
+    | "starting"
+    | "quarantined";
   readonly pid: number;
   readonly term: number;
   readonly leader: number;
   readonly commitIndex: number;
   readonly appliedIndex: number;
   readonly endpoint: string;
+  /** Of a quarantined node only. */
+  readonly damage?: NodeDamage;
 }
 
-export type { EndReason, KeyView, LockMode };
+/** What is not as it was written, and where it was found. */
+export interface NodeDamage {
+  readonly file: string;
+  readonly reason: string;
+}
+
+export type { EndReason, KeyView, LockMode, MembersView, MemberView };

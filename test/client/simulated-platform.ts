@@ -4,8 +4,9 @@
  * implementation of the SDK's platform port.
  */
 import type { Platform, Timer, Transport, TransportEvents } from "../../src/client/index.js";
+import type { ServerConnection } from "./server-connection.js";
 import type { SimulatedWorld } from "./simulated-world.js";
-import type { ServerConnection, TableServer } from "./table-server.js";
+import type { TableServer } from "./table-server.js";
 
 export class SimulatedPlatform implements Platform {
   readonly #world: SimulatedWorld;

@@ -11,6 +11,7 @@ import {
   decodeFrame,
   MESSAGE,
   OP,
+  type Operation,
   PROTOCOL_VERSION,
   type Request,
   type ServerMessage,
@@ -20,6 +21,7 @@ import {
   Writer,
   writeServerMessage,
 } from "../../src/protocol/index.js";
+import { TableMembers } from "./table-members.js";
 
 interface Peer {
   readonly socket: WebSocket;
@@ -31,6 +33,9 @@ interface Peer {
 
 export class SocketTable implements Outbox {
   readonly table = new LockTable();
+  /** Three voters, of which this is the first. */
+  readonly members: TableMembers;
+  readonly cluster = { leaderId: 1, faults: { downNodes: new Set<number>() } };
   /** From a command's arrival to its entry being applied. */
   applyDelayMs = 0;
   readonly #server: WebSocketServer;
@@ -41,6 +46,8 @@ export class SocketTable implements Outbox {
 
   private constructor(server: WebSocketServer) {
     this.#server = server;
+    const endpoints = [this.endpoint, "ws://node-2:7411", "ws://node-3:7411"];
+    this.members = new TableMembers(endpoints.map((endpoint, i) => ({ id: i + 1, endpoint })));
     server.on("connection", (socket) => this.#accept(socket));
   }
 
@@ -109,6 +116,12 @@ export class SocketTable implements Outbox {
   }
 
   #take(peer: Peer, command: Request): void {
+    if (isOperation(command)) {
+      const answer = this.members.carryOut(command, this.cluster);
+      peer.messages.push({ kind: MESSAGE.answer, id: command.id, ...answer });
+      this.#flush(peer);
+      return;
+    }
     if (command.op === OP.inspect || command.op === OP.query) return;
     if (command.op === OP.open || command.op === OP.resume) peer.nonce = command.nonce;
     this.#pending.push({ peer, command });
@@ -139,4 +152,8 @@ export class SocketTable implements Outbox {
     peer.messages.length = 0;
     peer.socket.send(this.#writer.take());
   }
+}
+
+function isOperation(request: Request): request is Operation {
+  return request.op >= OP.members;
 }

@@ -7,24 +7,20 @@
 import type { TransportEvents } from "../../src/client/index.js";
 import { ERROR_NUMBERS } from "../../src/errors.js";
 import { LockTable, type Outbox, type TableCommand } from "../../src/lockfsm/index.js";
-import { packPayload } from "../../src/net/framing/index.js";
 import {
   type Attached,
   type Command,
-  decodeFrame,
   type Hello,
   MESSAGE,
   OP,
+  type Operation,
   PROTOCOL_VERSION,
-  ProtocolError,
-  type Request,
-  type ServerMessage,
   type SessionMessage,
   STATUS,
-  Writer,
-  writeServerMessage,
 } from "../../src/protocol/index.js";
+import { ServerConnection } from "./server-connection.js";
 import type { SimulatedWorld } from "./simulated-world.js";
+import { TableMembers } from "./table-members.js";
 
 const CLUSTER_ID = "c0ffee00c0ffee00c0ffee00c0ffee00";
 const FRAME_BYTES_MAX = 1 << 20;
@@ -45,7 +41,14 @@ export interface Faults {
   isLeaderless: boolean;
   /** Nodes that cannot be reached: new connections fail. */
   readonly downNodes: Set<number>;
+  /** Nodes whose whole machine is gone: nobody even says that a connection fails. */
+  readonly silentNodes: Set<number>;
+  /** The answers of operations get lost: the connection breaks behind each change. */
+  losesAnswers: boolean;
 }
+
+/** How long a node looks for a leader before it answers an operation with `UNAVAILABLE`. */
+const OPERATION_MS_MAX = 1_000;
 
 interface Pending extends TableCommand {
   readonly connection: ServerConnection;
@@ -55,6 +58,7 @@ export class TableServer implements Outbox {
   readonly world: SimulatedWorld;
   readonly table = new LockTable();
   readonly nodes: readonly { readonly id: number; readonly endpoint: string }[];
+  readonly members: TableMembers;
   readonly faults: Faults = {
     latencyMs: [0.2, 2],
     commitMs: [0.5, 3],
@@ -63,6 +67,8 @@ export class TableServer implements Outbox {
     busy: "nothing",
     isLeaderless: false,
     downNodes: new Set(),
+    silentNodes: new Set(),
+    losesAnswers: false,
   };
   leaderId = 1;
   readonly connections = new Set<ServerConnection>();
@@ -86,6 +92,7 @@ export class TableServer implements Outbox {
       id: i + 1,
       endpoint: `ws://node-${i + 1}:7411`,
     }));
+    this.members = new TableMembers(this.nodes);
     this.#tick();
   }
 
@@ -106,7 +113,7 @@ export class TableServer implements Outbox {
     const connection = new ServerConnection(this, node?.id ?? 0, events);
     this.opened.push(node?.id ?? 0);
     if (node === undefined || this.faults.downNodes.has(node.id)) connection.refuse();
-    else connection.accept();
+    else if (!this.faults.silentNodes.has(node.id)) connection.accept();
     return connection;
   }
 
@@ -141,6 +148,27 @@ export class TableServer implements Outbox {
     if (this.#pending.length === 1) {
       this.world.after(this.between(this.faults.commitMs), () => this.#commit());
     }
+  }
+
+  /** An operation reached a node, which passes it on to the leader. */
+  operate(connection: ServerConnection, operation: Operation): void {
+    const deadlineMs = this.world.nowMs + OPERATION_MS_MAX;
+    const tryNow = (): void => {
+      if (this.faults.isLeaderless && this.world.nowMs < deadlineMs) {
+        this.world.after(5, tryNow);
+        return;
+      }
+      const answer = this.faults.isLeaderless
+        ? this.members.unavailable()
+        : this.members.carryOut(operation, this);
+      if (this.faults.losesAnswers && operation.op !== OP.members) {
+        connection.cut();
+        return;
+      }
+      connection.push({ kind: MESSAGE.answer, id: operation.id, ...answer });
+      connection.flush();
+    };
+    this.world.after(this.between(this.faults.commitMs), tryNow);
   }
 
   owedTo(session: number): number[] {
@@ -251,163 +279,5 @@ export class TableServer implements Outbox {
     const isDue = nextDueAt !== undefined && nextDueAt <= Math.floor(this.#clusterMs);
     if (!this.faults.isLeaderless && (isDue || hasQueuedWork)) this.#apply([]);
     this.world.after(20, () => this.#tick());
-  }
-}
-
-/** One connection, seen from the cluster, with the network in between. */
-export class ServerConnection {
-  readonly #server: TableServer;
-  readonly nodeId: number;
-  readonly #events: TransportEvents;
-  readonly #writer = new Writer();
-  #messages: ServerMessage[] = [];
-  #clientSees: "opening" | "open" | "closed" = "opening";
-  #serverSees: "open" | "closed" = "closed";
-  /** Messages in both directions vanish, and nobody notices. */
-  isBlackhole = false;
-  #lastToClientMs = 0;
-  #lastToServerMs = 0;
-  session = 0;
-  epoch = 0;
-  wasAttached = false;
-  /** The attach whose answer belongs here. */
-  awaited = "";
-
-  constructor(server: TableServer, nodeId: number, events: TransportEvents) {
-    this.#server = server;
-    this.nodeId = nodeId;
-    this.#events = events;
-  }
-
-  accept(): void {
-    this.#serverSees = "open";
-    this.#server.connections.add(this);
-    this.#toClient(() => {
-      this.#clientSees = "open";
-      this.#events.onOpen();
-    });
-    this.push(this.#server.hello(this.nodeId));
-    this.flush();
-  }
-
-  refuse(): void {
-    this.#toClient(() => this.#closeAtClient(1006, "connection refused"));
-  }
-
-  push(message: ServerMessage): void {
-    if (this.#serverSees === "open") this.#messages.push(message);
-  }
-
-  flush(): void {
-    if (this.#messages.length === 0) return;
-    this.#writer.beginFrame();
-    for (const message of this.#messages) writeServerMessage(this.#writer, message, packPayload);
-    this.#writer.endFrame(this.#messages.length);
-    this.#messages = [];
-    const frame = this.#writer.take();
-    this.#toClient(() => {
-      if (this.#clientSees === "open") this.#events.onFrame(frame);
-    });
-  }
-
-  /** The client sends a frame. */
-  toServer(frame: Uint8Array): void {
-    if (this.#clientSees !== "open") return;
-    this.#toServer(() => {
-      if (this.#serverSees === "open") this.#receive(frame);
-    });
-  }
-
-  closedByClient(code: number): void {
-    if (this.#clientSees === "closed") return;
-    this.#clientSees = "closed";
-    this.#toServer(() => this.#closeAtServer());
-    this.#server.world.after(1, () => this.#events.onClose(code, ""));
-  }
-
-  /** The node closes. */
-  close(code: number, reason: string): void {
-    if (this.#serverSees === "closed") return;
-    this.flush();
-    this.#closeAtServer();
-    this.#toClient(() => this.#closeAtClient(code, reason));
-  }
-
-  /** The connection breaks at once: whatever is on its way, in either direction, is lost. */
-  cut(): void {
-    this.#closeAtServer();
-    this.isBlackhole = true;
-    this.#server.world.after(0, () => this.#closeAtClient(1006, ""));
-  }
-
-  #receive(frame: Uint8Array): void {
-    const requests: Request[] = [];
-    try {
-      decodeFrame(frame, {
-        request: (request) => requests.push(request),
-        invalid: (op, id, reason) => {
-          throw new Error(`the SDK sent an invalid request ${op} ${id}: ${reason}`);
-        },
-      });
-    } catch (error) {
-      if (error instanceof ProtocolError) throw new Error(`the SDK broke the protocol: ${error}`);
-      throw error;
-    }
-    for (const request of requests) this.#handle(request);
-  }
-
-  #handle(request: Request): void {
-    if (request.op === OP.inspect || request.op === OP.query) {
-      this.push({
-        kind: MESSAGE.answer,
-        id: request.id,
-        status: this.#server.faults.busy === "everything" ? ERROR_NUMBERS.BUSY : STATUS.ok,
-        payload:
-          request.op === OP.inspect
-            ? this.#server.table.inspect(request.key)
-            : this.#server.table.query(request.prefix, request.after, request.limit),
-      });
-      this.flush();
-      return;
-    }
-    if (request.op === OP.open || request.op === OP.resume) {
-      this.awaited = `${request.nonce}/${request.attempt}`;
-    }
-    this.#server.propose(this, request);
-  }
-
-  #closeAtServer(): void {
-    this.#serverSees = "closed";
-    this.#server.connections.delete(this);
-  }
-
-  #closeAtClient(code: number, reason: string): void {
-    if (this.#clientSees === "closed") return;
-    this.#clientSees = "closed";
-    this.#events.onClose(code, reason);
-  }
-
-  #toClient(task: () => void): void {
-    const { world, faults } = this.#server;
-    const atMs = Math.max(
-      world.nowMs + this.#server.between(faults.latencyMs),
-      this.#lastToClientMs,
-    );
-    this.#lastToClientMs = atMs;
-    world.at(atMs, () => {
-      if (!this.isBlackhole) task();
-    });
-  }
-
-  #toServer(task: () => void): void {
-    const { world, faults } = this.#server;
-    const atMs = Math.max(
-      world.nowMs + this.#server.between(faults.latencyMs),
-      this.#lastToServerMs,
-    );
-    this.#lastToServerMs = atMs;
-    world.at(atMs, () => {
-      if (!this.isBlackhole) task();
-    });
   }
 }

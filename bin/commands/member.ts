@@ -1,0 +1,245 @@
+/**
+ * `holdfast member …`: who belongs to the cluster, and changing it one node at a time. Whether a
+ * change is safe is decided by the leader; what it refuses is told in its own words (exit code 5).
+ */
+import { type Command, Option } from "commander";
+import type { Admin, MembersView } from "../../src/index.js";
+import type { HostPort } from "../../src/server/index.js";
+import { formatHostPort, parseMemberAddress, parseNodeId } from "../addresses.js";
+import {
+  type ClusterAccess,
+  clusterAccessFor,
+  connectTimeoutOption,
+  durationArgument,
+  endpointsOption,
+  examplesText,
+  explained,
+  jsonOption,
+} from "../command-options.js";
+import { EXIT } from "../exit-codes.js";
+import { memberLines, startCommand } from "../member-view.js";
+import { majorityText, withAdmin } from "../operating.js";
+import { Progress } from "../progress.js";
+import { promoteWhenCaughtUp } from "../promotion.js";
+import { note, print } from "../terminal.js";
+
+type Finish = (exitCode: number) => void;
+
+interface WaitFlags {
+  readonly json?: boolean;
+  /** Milliseconds, or false by `--no-wait`. */
+  readonly wait: number | false;
+}
+
+const WAIT_MS_DEFAULT = 60_000;
+
+const EXAMPLES: readonly (readonly [string, string])[] = [
+  ["holdfast member ls", "who belongs to the cluster"],
+  ["holdfast member add 4 db-4:7511", "let node 4 join and catch up"],
+  ["holdfast member promote 4", "then let it vote"],
+  ["holdfast member remove 2", "take node 2 out"],
+];
+
+const NOTES = `
+A node joins as a learner: it receives everything and decides nothing until it is promoted. Every
+command may be repeated: what is so already is no error.`;
+
+const LS_NOTES = `
+LAG: committed entries that are not known to be on its disk. STARTS: of its process on its data.
+The JSON document:
+  {"leaderId":1,"term":3,"commitIndex":42,"isJoint":false,"members":[{"id":1,"role":"voter",
+   "address":"db-1:7511","endpoint":"ws://db-1:7411","isReachable":true,"lagEntries":0,
+   "incarnation":1}]}
+role: voter or learner. isJoint: a change is under way.`;
+
+const CHANGE_NOTES = `
+Exit code 5 if the leader refuses it as things are, 4 if nobody leads. The JSON document:
+  {"id":4,"role":"voter"}
+role: voter, learner, or null of what is no member.`;
+
+const ADD_NOTES = `
+Prints the command that starts the node on its machine. ADDRESS is where the other nodes reach it; of a
+member it is changed. Exit code 5 if the leader refuses it as things are, 4 if nobody leads, 124 if the
+node has not caught up within --wait. The JSON document:
+  {"id":4,"role":"learner","address":"db-4:7511","start":["holdfast","server","--id=4",…]}`;
+
+const PROMOTE_NOTES = `
+Exit code 124 if it has not caught up within --wait; with --no-wait 5 at once. The JSON document:
+  {"id":4,"role":"voter"}`;
+
+export function defineMember(command: Command, finish: Finish): void {
+  command
+    .helpCommand(false)
+    .usage("<command> [options]")
+    .addHelpText("before", examplesText(EXAMPLES))
+    .addHelpText("after", NOTES);
+  defineLs(command, finish);
+  defineAdd(command, finish);
+  definePromote(command, finish);
+  defineDemote(command, finish);
+  defineRemove(command, finish);
+}
+
+function defineLs(parent: Command, finish: Finish): void {
+  const command = subcommand(parent, "ls", "show the members", [
+    ["holdfast member ls", "a table"],
+    ["holdfast member ls --json", "one JSON document"],
+  ]);
+  command.addHelpText("after", LS_NOTES).action(async () => {
+    const view = await withAdmin(clusterAccessFor(command), (admin) => admin.members());
+    if (isJson(command)) print(JSON.stringify(view));
+    else for (const line of memberLines(view)) print(line);
+    finish(EXIT.done);
+  });
+}
+
+function defineAdd(parent: Command, finish: Finish): void {
+  const command = subcommand(parent, "add", "let a node join as a learner", [
+    ["holdfast member add 4 db-4:7511", "and say how to start it"],
+    ["holdfast member add 4 db-4:7511 --promote", "wait until it has caught up, and let it vote"],
+  ]);
+  idArgument(command)
+    .argument("<host:port>", "where the other nodes reach it", explained(parseMemberAddress))
+    .option("--promote", "wait until it has caught up, and promote it")
+    .addOption(waitOption("how long to wait with --promote"))
+    .addHelpText("after", ADD_NOTES)
+    .action(async (id: number, address: HostPort) => {
+      const flags = command.opts<WaitFlags & { promote?: boolean }>();
+      const waitMs = flags.promote === true ? flags.wait || 0 : undefined;
+      await add(clusterAccessFor(command), id, address, waitMs, flags.json === true);
+      finish(EXIT.done);
+    });
+}
+
+function definePromote(parent: Command, finish: Finish): void {
+  const command = subcommand(parent, "promote", "let a learner vote, once it has caught up", [
+    ["holdfast member promote 4", "waits for it"],
+    ["holdfast member promote 4 --no-wait", "only if it has caught up"],
+  ]);
+  idArgument(command)
+    .addOption(waitOption("how long it may take to catch up"))
+    .addOption(new Option("--no-wait", "refuse at once if it has not caught up"))
+    .addHelpText("after", PROMOTE_NOTES)
+    .action(async (id: number) => {
+      const { wait, json } = command.opts<WaitFlags>();
+      await withAdmin(clusterAccessFor(command), async (admin) => {
+        await promote(admin, id, wait || 0);
+        await tell(admin, id, `node ${id} is a voter`, json === true);
+      });
+      finish(EXIT.done);
+    });
+}
+
+function defineDemote(parent: Command, finish: Finish): void {
+  const command = subcommand(parent, "demote", "make a voter a learner", [
+    ["holdfast member demote 2", "it goes on receiving and decides nothing"],
+  ]);
+  idArgument(command)
+    .addHelpText("after", CHANGE_NOTES)
+    .action(async (id: number) => {
+      await withAdmin(clusterAccessFor(command), async (admin) => {
+        await admin.demoteMember(id);
+        await tell(admin, id, `node ${id} is a learner`, isJson(command));
+      });
+      finish(EXIT.done);
+    });
+}
+
+function defineRemove(parent: Command, finish: Finish): void {
+  const command = subcommand(parent, "remove", "take a node out of the cluster", [
+    ["holdfast member remove 2", "for good: its number is not used again"],
+  ]);
+  idArgument(command)
+    .addHelpText("after", CHANGE_NOTES)
+    .action(async (id: number) => {
+      await withAdmin(clusterAccessFor(command), async (admin) => {
+        await admin.removeMember(id);
+        const text = `node ${id} is no member: its process can be stopped and its data deleted`;
+        await tell(admin, id, text, isJson(command));
+      });
+      finish(EXIT.done);
+    });
+}
+
+async function add(
+  access: ClusterAccess,
+  id: number,
+  address: HostPort,
+  promoteWaitMs: number | undefined,
+  json: boolean,
+): Promise<void> {
+  await withAdmin(access, async (admin) => {
+    await admin.addMember(id, formatHostPort(address));
+    const view = await admin.members();
+    const start = startCommand(id, address, view, access.endpoints);
+    const isVoter = roleIn(view, id) === "voter";
+    if (!json) printJoining(id, start, isVoter || promoteWaitMs !== undefined);
+    else if (promoteWaitMs !== undefined) note(`start it: ${start.join(" ")}`);
+    if (promoteWaitMs !== undefined) await promote(admin, id, promoteWaitMs);
+    const role = isVoter || promoteWaitMs !== undefined ? "voter" : "learner";
+    if (json) print(JSON.stringify({ id, role, address: formatHostPort(address), start }));
+    else if (promoteWaitMs !== undefined) print(`node ${id} is a voter`);
+  });
+}
+
+function printJoining(id: number, start: readonly string[], isPromoted: boolean): void {
+  print(`node ${id} is a member. Start it on its machine, with a directory of its own:`);
+  print("");
+  print(`  ${start.join(" ")}`);
+  print("");
+  if (!isPromoted)
+    print(`It catches up by itself. Then let it vote: holdfast member promote ${id}`);
+}
+
+async function promote(admin: Admin, id: number, waitMs: number): Promise<void> {
+  const progress = new Progress();
+  try {
+    await promoteWhenCaughtUp(admin, id, waitMs, (text) => progress.show(text));
+  } finally {
+    progress.end();
+  }
+}
+
+/** What became of it, and what that means for the cluster. */
+async function tell(admin: Admin, id: number, text: string, json: boolean): Promise<void> {
+  const view = await admin.members();
+  if (json) {
+    print(JSON.stringify({ id, role: roleIn(view, id) ?? null }));
+    return;
+  }
+  print(text);
+  print(majorityText(view));
+}
+
+function roleIn({ members }: MembersView, id: number): string | undefined {
+  return members.find((member) => member.id === id)?.role;
+}
+
+function subcommand(
+  parent: Command,
+  name: string,
+  summary: string,
+  examples: readonly (readonly [string, string])[],
+): Command {
+  return parent
+    .command(name)
+    .description(summary)
+    .addHelpText("before", examplesText(examples))
+    .addOption(jsonOption("print one JSON document"))
+    .addOption(endpointsOption())
+    .addOption(connectTimeoutOption());
+}
+
+function idArgument(command: Command): Command {
+  return command.argument("<id>", "number of the node", explained(parseNodeId));
+}
+
+function waitOption(description: string): Option {
+  return new Option("--wait <duration>", description)
+    .argParser(durationArgument)
+    .default(WAIT_MS_DEFAULT, "60s");
+}
+
+function isJson(command: Command): boolean {
+  return command.opts<{ json?: boolean }>().json === true;
+}

@@ -1,0 +1,44 @@
+/**
+ * `holdfast transfer [ID]`: another node leads, before a machine is serviced or because it is nearer
+ * to the clients. Commands of clients wait a moment; none of them fails.
+ */
+import type { Command } from "commander";
+import { parseNodeId } from "../addresses.js";
+import {
+  clusterAccessFor,
+  connectTimeoutOption,
+  endpointsOption,
+  examplesText,
+  explained,
+  jsonOption,
+} from "../command-options.js";
+import { EXIT } from "../exit-codes.js";
+import { withAdmin } from "../operating.js";
+import { print } from "../terminal.js";
+
+const EXAMPLES: readonly (readonly [string, string])[] = [
+  ["holdfast transfer", "to the voter that is most up to date"],
+  ["holdfast transfer 3", "to node 3"],
+];
+
+const NOTES = `
+Exit code 5 if the node cannot lead as things are, 4 if nobody leads. The JSON document: {"leader":3}
+A node that is stopped by SIGTERM hands leadership over by itself.`;
+
+export function defineTransfer(command: Command, finish: (exitCode: number) => void): void {
+  command
+    .addHelpText("before", examplesText(EXAMPLES))
+    .argument("[id]", "the node that is to lead", explained(parseNodeId))
+    .addOption(jsonOption("print one JSON document"))
+    .addOption(endpointsOption())
+    .addOption(connectTimeoutOption())
+    .addHelpText("after", NOTES)
+    .action(async (id: number | undefined) => {
+      const { json } = command.opts<{ json?: boolean }>();
+      const leader = await withAdmin(clusterAccessFor(command), (admin) =>
+        admin.transferLeadership(id),
+      );
+      print(json === true ? JSON.stringify({ leader }) : `node ${leader} leads`);
+      finish(EXIT.done);
+    });
+}
