@@ -8,6 +8,7 @@ import { corruption } from "./corruption.js";
 import { errnoOf } from "./file-system.js";
 import { nodeFileSystem } from "./node-file-system.js";
 import {
+  isForWantOfRoom,
   type OrderedStore,
   openValue,
   type StoreEntry,
@@ -22,36 +23,60 @@ type BinaryLevel = Level<Uint8Array, Uint8Array>;
 class LevelStore implements OrderedStore {
   readonly #level: BinaryLevel;
   readonly #line = new WriteLine();
+  /** A batch met a full disk: its torn traces end the journal, behind which nothing may be written. */
+  #isTorn = false;
+  /** While the store is opened anew. */
+  #reopening: Promise<void> | undefined;
 
   constructor(level: BinaryLevel) {
     this.#level = level;
   }
 
   write(operations: readonly StoreOperation[]): Promise<void> {
-    return this.#line.run(() =>
-      explaining(() =>
-        this.#level.batch(
-          operations.map((operation) =>
-            operation.type === "put"
-              ? {
-                  type: "put",
-                  key: operation.key,
-                  value: sealValue(operation.key, operation.value),
-                }
-              : { type: "del", key: operation.key },
-          ),
-          { sync: true },
-        ),
+    return this.#line.run(async () => {
+      if (this.#isTorn) await this.#reopen();
+      try {
+        await explaining(() => this.#batch(operations));
+      } catch (error) {
+        this.#isTorn = isForWantOfRoom(error);
+        throw error;
+      }
+    });
+  }
+
+  #batch(operations: readonly StoreOperation[]): Promise<void> {
+    return this.#level.batch(
+      operations.map((operation) =>
+        operation.type === "put"
+          ? { type: "put", key: operation.key, value: sealValue(operation.key, operation.value) }
+          : { type: "del", key: operation.key },
       ),
+      { sync: true },
     );
   }
 
+  /** Opening begins a new journal, which needs room: as long as there is none, this fails. */
+  async #reopen(): Promise<void> {
+    this.#reopening ??= explaining(async () => {
+      await this.#level.close();
+      await this.#level.open();
+    });
+    try {
+      await this.#reopening;
+      this.#isTorn = false;
+    } finally {
+      this.#reopening = undefined;
+    }
+  }
+
   async get(key: Uint8Array): Promise<Uint8Array | undefined> {
+    await this.#demandOpen();
     const sealed = await explaining(() => this.#level.get(key));
     return sealed === undefined ? undefined : openValue(key, sealed);
   }
 
   async *iterate({ from, to, limit }: StoreRange): AsyncIterable<StoreEntry> {
+    await this.#demandOpen();
     const iterator = this.#level.iterator({ gte: from, lt: to, limit: limit ?? -1 });
     try {
       for (;;) {
@@ -62,6 +87,14 @@ class LevelStore implements OrderedStore {
       }
     } finally {
       await iterator.close();
+    }
+  }
+
+  /** A store that could not be opened again for want of room cannot be read either. */
+  async #demandOpen(): Promise<void> {
+    await this.#reopening?.catch(() => {});
+    if (this.#isTorn && this.#level.status !== "open") {
+      throw new HoldfastError("DISK_FULL", "no room to open the store again");
     }
   }
 

@@ -7,7 +7,9 @@
  * notice when its files change: a value that is not what was written fails with a corruption error.
  */
 import { crc32 } from "node:zlib";
+import { HoldfastError } from "../errors.js";
 import { corruption } from "./corruption.js";
+import { isNoSpace } from "./file-system.js";
 
 export type StoreOperation =
   | { readonly type: "put"; readonly key: Uint8Array; readonly value: Uint8Array }
@@ -27,8 +29,9 @@ export interface StoreEntry {
 
 export interface OrderedStore {
   /**
-   * One atomic, durable batch; batches take effect in the order of the calls. After a failure every
-   * later one fails too: what the failed one left behind is known only after opening again.
+   * One atomic, durable batch; batches take effect in the order of the calls. One that fails for want
+   * of room (`DISK_FULL`) took no effect. After any other failure every later one fails too: what the
+   * failed one left behind is known only after opening again.
    */
   write(operations: readonly StoreOperation[]): Promise<void>;
   /** `undefined` when there is no such key. */
@@ -62,20 +65,38 @@ export function openValue(key: Uint8Array, sealed: Uint8Array): Uint8Array {
   throw corruption(place, `the stored value of key ${name} was altered`);
 }
 
-/** Lets one write run at a time, in the order of the calls, and none after one that failed. */
+/**
+ * Lets one write run at a time, in the order of the calls, and none after one that failed, unless it
+ * failed for want of room: such a batch took no effect, and the next one may find room again.
+ */
 export class WriteLine {
   #tail: Promise<void> = Promise.resolve();
+  #failure: unknown;
 
   run(write: () => Promise<void>): Promise<void> {
-    const done = this.#tail.then(write);
-    this.#tail = done;
+    const done = this.#tail.then(() => this.#attempt(write));
     // The caller has `done`; the line itself must not count as unhandled.
-    done.catch(() => {});
+    this.#tail = done.catch(() => {});
     return done;
   }
 
   /** Resolves when nothing is under way, whether or not it failed. */
-  async settled(): Promise<void> {
-    await this.#tail.catch(() => {});
+  settled(): Promise<void> {
+    return this.#tail;
   }
+
+  async #attempt(write: () => Promise<void>): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure;
+    try {
+      await write();
+    } catch (error) {
+      if (!isForWantOfRoom(error)) this.#failure = error;
+      throw error;
+    }
+  }
+}
+
+/** Whether a write failed because the disk is full, and may be tried again. */
+export function isForWantOfRoom(error: unknown): boolean {
+  return isNoSpace(error) || (error instanceof HoldfastError && error.code === "DISK_FULL");
 }

@@ -1,7 +1,7 @@
 /** What every ordered store must do, run against `level` and against memory. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { OrderedStore } from "../../src/storage/index.js";
-import { openValue, sealValue } from "../../src/storage/ordered-store.js";
+import { openValue, sealValue, WriteLine } from "../../src/storage/ordered-store.js";
 import { STORE_PLACES, type StorePlace } from "./store-places.js";
 
 const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values);
@@ -90,5 +90,31 @@ describe("a sealed value", () => {
       expect(() => openValue(bytes(1), flipped)).toThrow(/corrupt/);
       expect(() => openValue(bytes(1), sealed.subarray(0, at))).toThrow(/corrupt/);
     }
+  });
+});
+
+describe("the line of writes", () => {
+  const failing = (code: string) => async (): Promise<void> => {
+    throw Object.assign(new Error(code), { code });
+  };
+
+  it("goes on behind a write that found no room", async () => {
+    const line = new WriteLine();
+    const written: number[] = [];
+    const full = line.run(failing("ENOSPC"));
+    const next = line.run(async () => void written.push(1));
+    await expect(full).rejects.toMatchObject({ code: "ENOSPC" });
+    await next;
+    expect(written).toEqual([1]);
+  });
+
+  it("writes nothing more behind any other failure, and says why", async () => {
+    const line = new WriteLine();
+    const written: number[] = [];
+    const broken = line.run(failing("EIO"));
+    const next = line.run(async () => void written.push(1));
+    await expect(broken).rejects.toMatchObject({ code: "EIO" });
+    await expect(next).rejects.toMatchObject({ code: "EIO" });
+    expect(written).toEqual([]);
   });
 });
