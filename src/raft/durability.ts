@@ -6,7 +6,7 @@
  */
 import { assert } from "../assert.js";
 import type { RaftLog } from "./log.js";
-import type { HardState, NodeId, Write } from "./types.js";
+import type { HardState, NodeId, Write, WrittenSnapshot } from "./types.js";
 
 /** A record handed over and not yet durable. */
 interface PendingWrite {
@@ -33,6 +33,8 @@ export class Durability {
   private truncateFrom: number | undefined = undefined;
   private writtenTerm: number;
   private writtenVote: NodeId;
+  /** The record that holds the term and vote written last. */
+  private hardStateSeq: number;
 
   constructor(log: RaftLog, hardState: HardState, lastSeq: number) {
     assert(Number.isSafeInteger(lastSeq) && lastSeq >= 0, () => `last sequence ${lastSeq}`);
@@ -43,6 +45,13 @@ export class Durability {
     this.unwrittenFrom = log.lastIndex + 1;
     this.writtenTerm = hardState.term;
     this.writtenVote = hardState.vote;
+    this.hardStateSeq = lastSeq;
+  }
+
+  /** Whether a restart would find this term and this vote. */
+  isHardStateDurable(term: number, vote: NodeId): boolean {
+    const isWritten = term === this.writtenTerm && vote === this.writtenVote;
+    return isWritten && this.persistedSeq >= this.hardStateSeq;
   }
 
   /** When the oldest record that is not durable was handed over; `Infinity` without one. */
@@ -58,6 +67,18 @@ export class Durability {
     }
     this.durableIndex = Math.min(this.durableIndex, from - 1);
     for (const write of this.pending) write.lastIndex = Math.min(write.lastIndex, from - 1);
+  }
+
+  /**
+   * Must be called when the log was replaced by a snapshot that no record names yet: not even the
+   * log's base is durable before this turn's record is.
+   */
+  onReset(): void {
+    const { baseIndex } = this.log;
+    this.truncateFrom = undefined;
+    this.unwrittenFrom = baseIndex + 1;
+    this.durableIndex = Math.min(this.durableIndex, baseIndex - 1);
+    for (const write of this.pending) write.lastIndex = Math.min(write.lastIndex, baseIndex - 1);
   }
 
   /** Every record up to `seq` is durable. A repeated or older completion changes nothing. */
@@ -78,9 +99,21 @@ export class Durability {
     );
   }
 
-  /** The record of this turn, or `undefined` when nothing changed. */
-  takeWrite(term: number, vote: NodeId, nowMs: number): Write | undefined {
-    if (!this.isDirty(term, vote)) return undefined;
+  /**
+   * The record of this turn, or `undefined` when nothing changed. `snapshot`: what the log stands
+   * on from this record on, when that changed.
+   */
+  takeWrite(
+    term: number,
+    vote: NodeId,
+    nowMs: number,
+    snapshot: WrittenSnapshot | undefined,
+  ): Write | undefined {
+    if (snapshot === undefined && !this.isDirty(term, vote)) return undefined;
+    assert(
+      snapshot === undefined || snapshot.index < this.unwrittenFrom,
+      () => `snapshot ${snapshot?.index} before entry ${this.unwrittenFrom} is written`,
+    );
     const { lastIndex, lastTerm } = this.log;
     assert(lastTerm <= term, () => `an entry of term ${lastTerm} durable before term ${term}`);
     const hardStateChanged = term !== this.writtenTerm || vote !== this.writtenVote;
@@ -90,11 +123,13 @@ export class Durability {
       seq: this.lastSeq,
       hardState: hardStateChanged ? { term, vote } : undefined,
       truncateFrom: this.truncateFrom,
+      snapshot,
       entries:
         this.unwrittenFrom <= lastIndex
           ? this.log.slice(this.unwrittenFrom, lastIndex)
           : NO_ENTRIES,
     };
+    if (hardStateChanged) this.hardStateSeq = this.lastSeq;
     this.pending.push({ seq: this.lastSeq, lastIndex, handedOverMs: nowMs });
     this.writtenTerm = term;
     this.writtenVote = vote;

@@ -1,6 +1,6 @@
 /**
  * Elections: pre-vote (thesis, 9.6), votes (Raft paper, 5.2 and 5.4.1), loyalty to a live leader
- * (thesis, 4.2.3). A vote and the request for one leave only when term, vote and the log they speak
+ * (thesis, 4.2.3) unless that leader asked for the election itself (thesis, 3.10). A vote and the request for one leave only when term, vote and the log they speak
  * of are durable. A voter judges by terms and logs alone, never by its own configuration.
  */
 import { isVoter, votersOf } from "./configuration.js";
@@ -15,7 +15,7 @@ import {
   restartElectionTimer,
   type State,
 } from "./state.js";
-import type { NodeId, VoteReply, VoteRequest } from "./types.js";
+import type { NodeId, TimeoutNow, VoteReply, VoteRequest } from "./types.js";
 
 /** Nothing was heard of a leader for too long. */
 export function onElectionTimeout(state: State): void {
@@ -31,11 +31,31 @@ export function onElectionTimeout(state: State): void {
   if (canStand(state)) startPreVote(state);
 }
 
+/** The leader hands over to this node, which has everything: no need to ask first. */
+export function onTimeoutNow(state: State, message: TimeoutNow): void {
+  const { log, term, leader } = state;
+  if (message.term !== term || leader !== message.from || !canStand(state)) return;
+  if (message.lastLogIndex !== log.lastIndex || message.lastLogTerm !== log.lastTerm) return;
+  startElection(state, true);
+}
+
 /** A node whose disk hangs could not lead: asking for votes would only disturb. */
 function canStand(state: State): boolean {
   const { oldestPendingMs } = state.durability;
   const isDiskStalled = oldestPendingMs + state.config.electionTimeoutMs <= state.nowMs;
-  return isVoter(state.configuration, state.id) && !isDiskStalled;
+  return isElectable(state) && !isDiskStalled;
+}
+
+/**
+ * A voter; or one that was a voter until an entry that may not be committed (thesis, 4.2.2). Those
+ * who still go by the configuration before need its vote, which its longer log denies them. It
+ * counts the others' votes and not its own, and leads until the entry is committed.
+ */
+function isElectable(state: State): boolean {
+  const { configuration, configurations, commitIndex, id } = state;
+  if (isVoter(configuration, id)) return true;
+  const { previous, effectiveIndex } = configurations;
+  return effectiveIndex > commitIndex && previous !== undefined && isVoter(previous, id);
 }
 
 function startPreVote(state: State): void {
@@ -45,8 +65,9 @@ function startPreVote(state: State): void {
   count(state);
 }
 
-function startElection(state: State): void {
+function startElection(state: State, isTransfer: boolean): void {
   raiseTerm(state, state.term + 1);
+  state.isTransferElection = isTransfer;
   castVote(state, state.id);
   state.role = "candidate";
   restartElectionTimer(state);
@@ -76,6 +97,7 @@ export function requestBallot(state: State, voter: NodeId): void {
     epoch: links.epochOf(voter),
     lastLogIndex: log.lastIndex,
     lastLogTerm: log.lastTerm,
+    isTransfer: !isPreVote && state.isTransferElection,
   };
   if (isPreVote) outbox.sendNow(request);
   else outbox.sendDurable(request);
@@ -91,7 +113,7 @@ export function onPreVote(state: State, message: VoteRequest): void {
 export function onVote(state: State, message: VoteRequest): void {
   if (message.term > state.term) {
     // Disregarded without even taking up the term.
-    if (hasLiveLeader(state)) return;
+    if (hasLiveLeader(state) && !message.isTransfer) return;
     raiseTerm(state, message.term);
   }
   const isFree = state.vote === message.from || (state.vote === 0 && state.leader === 0);
@@ -126,9 +148,14 @@ export function onVoterDown(state: State): void {
   if (state.role === "candidate") count(state);
 }
 
+/** This node's own vote may count from now on. */
+export function onVoteDurable(state: State): void {
+  if (state.role === "candidate") count(state);
+}
+
 function count(state: State): void {
   const outcome = ballotOutcome(state.configuration, (voter) => {
-    if (voter === state.id) return true;
+    if (voter === state.id) return ownBallot(state);
     const ballot = state.ballots.get(voter);
     if (ballot !== undefined) return ballot;
     return state.links.isUp(voter) ? undefined : false;
@@ -136,7 +163,7 @@ function count(state: State): void {
   if (outcome === "pending") return;
   if (state.role === "preCandidate") {
     // A lost pre-vote waits for its timer, or for the voters that connect until then.
-    if (outcome === "won") startElection(state);
+    if (outcome === "won") startElection(state, false);
   } else if (outcome === "won") {
     becomeLeader(state);
   } else {
@@ -144,6 +171,15 @@ function count(state: State): void {
     becomeFollower(state, 0);
     hastenElection(state);
   }
+}
+
+/**
+ * A vote counts when it is durable, the own one too. Else a voter that decides alone could lead one
+ * term twice, a crash in between, and tell its learners two different things about one entry.
+ */
+function ownBallot(state: State): true | undefined {
+  const isDurable = state.durability.isHardStateDurable(state.term, state.vote);
+  return state.role === "preCandidate" || isDurable ? true : undefined;
 }
 
 /** Whether the candidate's log is at least as complete as this node's (Raft paper, 5.4.1). */

@@ -13,7 +13,7 @@ import {
   type State,
   truncateLog,
 } from "./state.js";
-import type { AppendReply, AppendRequest, Heartbeat } from "./types.js";
+import type { AppendReply, AppendRequest, Heartbeat, NodeId } from "./types.js";
 
 export function onAppend(state: State, message: AppendRequest): void {
   if (message.term < state.term) {
@@ -39,7 +39,7 @@ export function onAppend(state: State, message: AppendRequest): void {
     if (entry !== undefined) appendToLog(state, entry);
   }
   advanceCommit(state, Math.min(message.commitIndex, matchIndex));
-  state.outbox.sendDurable(accepted(state, message, matchIndex));
+  state.outbox.sendDurable(acceptance(state, message.from, message.epoch, matchIndex));
 }
 
 export function onHeartbeat(state: State, message: Heartbeat): void {
@@ -59,12 +59,18 @@ export function onHeartbeat(state: State, message: Heartbeat): void {
   });
 }
 
-/** Accepts the sender as the leader of its term; false when that is impossible. */
-function follow(state: State, message: AppendRequest | Heartbeat): boolean {
-  if (message.term > state.term) raiseTerm(state, message.term);
-  const isOther = state.leader !== 0 && state.leader !== message.from;
+/** Accepts `from` as the leader of `term`, not lower than the present one, if that is possible. */
+export function acceptLeader(state: State, from: NodeId, term: number): boolean {
+  if (term > state.term) raiseTerm(state, term);
+  const isOther = state.leader !== 0 && state.leader !== from;
   if (isOther || state.leadership !== undefined) return false;
-  if (state.role !== "follower" || state.leader === 0) becomeFollower(state, message.from);
+  if (state.role !== "follower" || state.leader === 0) becomeFollower(state, from);
+  return true;
+}
+
+/** Accepts the sender as a leader that was heard just now; false when it cannot be one. */
+function follow(state: State, message: AppendRequest | Heartbeat): boolean {
+  if (!acceptLeader(state, message.from, message.term)) return false;
   state.leaderContactMs = state.nowMs;
   state.links.heard(message.from, state.nowMs, state.config.closedPeerDelayMs);
   if (state.links.isClosed(message.from)) {
@@ -102,13 +108,19 @@ function refuse(state: State, message: AppendRequest): void {
   );
 }
 
-function accepted(state: State, request: AppendRequest, matchIndex: number): AppendReply {
+/** The log is equal to that of the leader `to` up to `matchIndex`; asked for on its `epoch`. */
+export function acceptance(
+  state: State,
+  to: NodeId,
+  epoch: number,
+  matchIndex: number,
+): AppendReply {
   return {
     type: "appendReply",
     from: state.id,
-    to: request.from,
+    to,
     term: state.term,
-    epoch: request.epoch,
+    epoch,
     success: true,
     matchIndex,
     rejectedIndex: 0,

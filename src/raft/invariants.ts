@@ -4,6 +4,7 @@
  * (election safety, log matching, …) is checked by the tests.
  */
 import { assert } from "../assert.js";
+import type { Leadership } from "./leadership.js";
 import type { State } from "./state.js";
 
 /** The parts of a node that may only move one way. */
@@ -13,6 +14,8 @@ export class InvariantWatch {
   private vote: number;
   private commitIndex: number;
   private appliedIndex: number;
+  private snapshotIndex: number;
+  private baseIndex: number;
 
   constructor(state: State) {
     this.state = state;
@@ -20,15 +23,18 @@ export class InvariantWatch {
     this.vote = state.vote;
     this.commitIndex = state.commitIndex;
     this.appliedIndex = state.appliedIndex;
+    this.snapshotIndex = state.compaction.snapshotIndex;
+    this.baseIndex = state.log.baseIndex;
     this.check();
   }
 
   /** Throws `InvariantError` at the first one broken. */
   check(): void {
     this.checkProgressOfTime();
+    this.checkBase();
     this.checkOrder();
     this.checkRole();
-    this.checkPeers();
+    this.checkLeadership();
   }
 
   private checkProgressOfTime(): void {
@@ -52,10 +58,33 @@ export class InvariantWatch {
     this.appliedIndex = appliedIndex;
   }
 
+  private checkBase(): void {
+    const { log, compaction } = this.state;
+    const { baseIndex } = log;
+    const { snapshotIndex } = compaction;
+    if (snapshotIndex === this.snapshotIndex && baseIndex === this.baseIndex) return;
+    const { baseTerm, lastTerm } = log;
+    assert(baseTerm <= lastTerm, () => `term falls from ${baseTerm} to ${lastTerm} in the log`);
+    assert(
+      snapshotIndex >= this.snapshotIndex,
+      () => `snapshot fell from ${this.snapshotIndex} to ${snapshotIndex}`,
+    );
+    assert(baseIndex >= this.baseIndex, () => `base fell from ${this.baseIndex} to ${baseIndex}`);
+    assert(baseIndex <= snapshotIndex, () => `base ${baseIndex}, snapshot ${snapshotIndex}`);
+    this.snapshotIndex = snapshotIndex;
+    this.baseIndex = baseIndex;
+  }
+
   private checkOrder(): void {
-    const { log, durability, appliedIndex, commitIndex, term } = this.state;
-    const { baseIndex, lastIndex, lastTerm } = log;
-    assert(baseIndex <= appliedIndex, () => `base ${baseIndex}, applied ${appliedIndex}`);
+    const { log, durability, configurations, appliedIndex, commitIndex, term } = this.state;
+    const { lastIndex, lastTerm } = log;
+    const { snapshotIndex } = this.state.compaction;
+    const { effectiveIndex } = configurations;
+    assert(
+      snapshotIndex <= appliedIndex,
+      () => `snapshot ${snapshotIndex}, ${appliedIndex} applied`,
+    );
+    assert(effectiveIndex <= lastIndex, () => `configuration ${effectiveIndex}, last ${lastIndex}`);
     assert(appliedIndex <= commitIndex, () => `applied ${appliedIndex}, commit ${commitIndex}`);
     assert(commitIndex <= lastIndex, () => `commit ${commitIndex}, last ${lastIndex}`);
     assert(lastTerm <= term, () => `log of term ${lastTerm} in term ${term}`);
@@ -75,15 +104,32 @@ export class InvariantWatch {
     assert(!isCandidate || leader === 0, () => `${role} of term ${term} follows ${leader}`);
   }
 
-  private checkPeers(): void {
-    const { leadership, log, config } = this.state;
+  private checkLeadership(): void {
+    const { leadership, configurations, commitIndex } = this.state;
     if (leadership === undefined) return;
     assert(
       leadership.uncommittedBytes >= 0,
       () => `${leadership.uncommittedBytes} uncommitted bytes`,
     );
-    for (const { id, match, next, inflight } of leadership.peers) {
+    // Of earlier terms there may be more, committed though this node does not know it yet.
+    const settledIndex = Math.max(commitIndex, leadership.firstIndex - 1);
+    if (configurations.effectiveIndex > settledIndex) {
+      const open = configurations.countBehind(settledIndex);
+      assert(open <= 1, () => `${open} configurations are not committed`);
+    }
+    this.checkPeers(leadership);
+  }
+
+  private checkPeers(leadership: Leadership): void {
+    const { log, config } = this.state;
+    for (const peer of leadership.peers) {
+      const { id, match, next, mode, inflight, isConnected } = peer;
       assert(match >= 0 && match < next, () => `peer ${id}: match ${match}, next ${next}`);
+      assert(
+        next > log.baseIndex || mode === "snapshot",
+        () => `peer ${id}: next ${next} in ${mode}, base ${log.baseIndex}`,
+      );
+      assert(isConnected || mode === "probe", () => `peer ${id}: ${mode} without a connection`);
       assert(next <= log.lastIndex + 1, () => `peer ${id}: next ${next}, last ${log.lastIndex}`);
       assert(
         inflight.messages <= config.inflightMessagesMax,

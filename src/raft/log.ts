@@ -1,16 +1,16 @@
 /**
  * The log in memory: every entry since the base, in order, without gaps. What is durable of it is
  * `durability.ts`'s business, what is committed is the node's. Appending and asking for a term
- * take constant time. Terms never fall from one entry to the next.
+ * take constant time; the base moves at the price of copying what is kept. Terms never fall from
+ * one entry to the next.
  */
 import { assert } from "../assert.js";
 import type { Entry } from "./types.js";
 
 export class RaftLog {
-  /** The entry before the first one held; 0, 0 for a log from its beginning. */
-  readonly baseIndex: number;
-  readonly baseTerm: number;
-  private readonly held: Entry[] = [];
+  private base: number;
+  private termOfBase: number;
+  private held: Entry[] = [];
   /** The latest slice, so that all peers and the disk are given one and the same array. */
   private sliceFrom = 0;
   private sliceEntries: readonly Entry[] = [];
@@ -18,17 +18,26 @@ export class RaftLog {
   constructor(baseIndex: number, baseTerm: number, entries: readonly Entry[]) {
     assert(Number.isSafeInteger(baseIndex) && baseIndex >= 0, () => `base index ${baseIndex}`);
     assert(Number.isSafeInteger(baseTerm) && baseTerm >= 0, () => `base term ${baseTerm}`);
-    this.baseIndex = baseIndex;
-    this.baseTerm = baseTerm;
+    this.base = baseIndex;
+    this.termOfBase = baseTerm;
     for (const entry of entries) this.append(entry);
   }
 
+  /** The entry before the first one held; 0 for a log from its beginning. Never falls. */
+  get baseIndex(): number {
+    return this.base;
+  }
+
+  get baseTerm(): number {
+    return this.termOfBase;
+  }
+
   get lastIndex(): number {
-    return this.baseIndex + this.held.length;
+    return this.base + this.held.length;
   }
 
   get lastTerm(): number {
-    return this.held.at(-1)?.term ?? this.baseTerm;
+    return this.held.at(-1)?.term ?? this.termOfBase;
   }
 
   /** The term of the entry at `index`, which must lie between the base and the end. */
@@ -84,13 +93,36 @@ export class RaftLog {
       () => `truncation at ${from} of a log of (${this.baseIndex}, ${this.lastIndex}]`,
     );
     this.held.length = from - this.baseIndex - 1;
-    this.sliceFrom = 0;
-    this.sliceEntries = [];
+    this.forgetSlice();
+  }
+
+  /** Removes every entry up to `index`, which becomes the base. */
+  compactTo(index: number): void {
+    assert(
+      index >= this.base && index <= this.lastIndex,
+      () => `compaction to ${index} of a log of (${this.base}, ${this.lastIndex}]`,
+    );
+    if (index === this.base) return;
+    const term = this.term(index);
+    this.held = this.held.slice(index - this.base);
+    this.base = index;
+    this.termOfBase = term;
+    this.forgetSlice();
+  }
+
+  /** Removes every entry; the next one follows (`index`, `term`). */
+  reset(index: number, term: number): void {
+    assert(index > this.base, () => `reset to ${index} of a log behind ${this.base}`);
+    assert(term >= this.termOfBase, () => `reset to term ${term} behind ${this.termOfBase}`);
+    this.held = [];
+    this.base = index;
+    this.termOfBase = term;
+    this.forgetSlice();
   }
 
   /**
-   * The largest index up to `index` whose term is at most `term`; the base when there is none.
-   * Terms never fall along the log, so bisection finds it.
+   * The largest index up to `index` whose term is at most `term`; the base when there is none,
+   * whatever its own term. Terms never fall along the log, so bisection finds it.
    */
   lastIndexWithTermUpTo(index: number, term: number): number {
     let low = this.baseIndex;
@@ -101,5 +133,10 @@ export class RaftLog {
       else high = middle - 1;
     }
     return low;
+  }
+
+  private forgetSlice(): void {
+    this.sliceFrom = 0;
+    this.sliceEntries = [];
   }
 }

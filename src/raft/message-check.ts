@@ -1,22 +1,26 @@
 /**
  * Whether a peer's message can have been sent by a correct node at all. What fails is dropped, so
  * that nothing a peer sends can break an invariant of this node: behind this check the core
- * asserts. It must look at the message alone, never at the state.
+ * asserts. It must look at what was sent alone, never at the state.
  */
-import type { AppendRequest, Message, NodeId } from "./types.js";
+import { problemOf } from "./configuration.js";
+import { decodeConfiguration } from "./configuration-codec.js";
+import type { AppendRequest, Entry, InstalledSnapshot, Message, NodeId } from "./types.js";
 
 /** Far beyond any real term, and leaves room to go on counting. */
 const TERM_MAX = 2 ** 52;
 
 export function isPossible(message: Message, self: NodeId): boolean {
   const { from, to, term, epoch } = message;
-  if (to !== self || from === self) return false;
-  if (!isCount(from) || from === 0 || !isCount(epoch)) return false;
-  if (!isCount(term) || term === 0 || term > TERM_MAX) return false;
+  if (to !== self || !isPossibleSender(from, term, epoch, self)) return false;
   switch (message.type) {
     case "preVote":
     case "vote":
-      return isPosition(message.lastLogIndex, message.lastLogTerm) && message.lastLogTerm < term;
+      return (
+        isPosition(message.lastLogIndex, message.lastLogTerm) &&
+        message.lastLogTerm < term &&
+        typeof message.isTransfer === "boolean"
+      );
     case "preVoteReply":
     case "voteReply":
       return typeof message.granted === "boolean";
@@ -33,10 +37,35 @@ export function isPossible(message: Message, self: NodeId): boolean {
       return isCount(message.commitIndex) && isCount(message.round);
     case "heartbeatReply":
       return isCount(message.round);
+    case "timeoutNow":
+      return isPosition(message.lastLogIndex, message.lastLogTerm) && message.lastLogTerm <= term;
     default:
       // A kind that a newer version sends.
       return false;
   }
+}
+
+/** Whether the leader `from` of `term` can have such a snapshot at all. */
+export function isPossibleSnapshot(
+  snapshot: InstalledSnapshot,
+  from: NodeId,
+  term: number,
+  epoch: number,
+  self: NodeId,
+): boolean {
+  if (!isPossibleSender(from, term, epoch, self)) return false;
+  if (!isPosition(snapshot.index, snapshot.term) || snapshot.index === 0) return false;
+  const { configuration } = snapshot;
+  return (
+    snapshot.term <= term &&
+    configuration.voters.length > 0 &&
+    problemOf(configuration) === undefined
+  );
+}
+
+function isPossibleSender(from: NodeId, term: number, epoch: number, self: NodeId): boolean {
+  if (from === self || !isCount(from) || from === 0 || !isCount(epoch)) return false;
+  return isCount(term) && term > 0 && term <= TERM_MAX;
 }
 
 /** Entries follow `prevLogIndex` without gaps; their terms never fall and end at the sender's. */
@@ -50,10 +79,18 @@ function isPossibleAppend(message: AppendRequest): boolean {
     index += 1;
     if (entry.index !== index || !Number.isSafeInteger(index)) return false;
     if (!isCount(entry.term) || entry.term === 0 || entry.term < entryTerm) return false;
-    if (!(entry.data instanceof Uint8Array)) return false;
+    if (!isPossibleData(entry)) return false;
     entryTerm = entry.term;
   }
   return entryTerm <= term;
+}
+
+/** The members that an entry names count at once: nonsense must not get into the log. */
+function isPossibleData({ kind, data }: Entry): boolean {
+  if (!(data instanceof Uint8Array)) return false;
+  if (kind !== "configuration") return true;
+  const configuration = decodeConfiguration(data);
+  return configuration !== undefined && configuration.voters.length > 0;
 }
 
 /** Index and term of an entry, or 0 and 0. */

@@ -3,7 +3,15 @@
  * local write is durable, `sendDurable` must wait for everything the node held when it was said.
  * Which message belongs in which lane is decided where it is made. No allocation while idle.
  */
-import type { DeferredMessage, Effects, Message, Refusal } from "./types.js";
+import { assert } from "../assert.js";
+import type {
+  DeferredMessage,
+  Effects,
+  InstalledSnapshot,
+  Message,
+  NodeId,
+  Refusal,
+} from "./types.js";
 
 const EMPTY: readonly never[] = Object.freeze([]);
 
@@ -12,11 +20,29 @@ export class Outbox {
   private durable: Message[] = [];
   private accepted: Effects["accepted"][number][] = [];
   private refused: Refusal[] = [];
+  private reads: Effects["reads"][number][] = [];
+  private readsRefused: number[] = [];
+  private snapshotsWanted: Effects["snapshotsWanted"][number][] = [];
+  private restored: InstalledSnapshot | undefined = undefined;
+  private transferEnded: Effects["transferEnded"] = undefined;
 
-  /** How much waits to be drained. */
-  get size(): number {
-    const { now, durable, accepted, refused } = this;
-    return now.length + durable.length + accepted.length + refused.length;
+  /** Whether nothing waits to be drained. */
+  get isEmpty(): boolean {
+    return (
+      this.now.length === 0 &&
+      this.accepted.length === 0 &&
+      this.durable.length === 0 &&
+      this.refused.length === 0 &&
+      this.reads.length === 0 &&
+      this.readsRefused.length === 0 &&
+      this.snapshotsWanted.length === 0 &&
+      this.restored === undefined &&
+      this.transferEnded === undefined
+    );
+  }
+
+  get hasTransferEnded(): boolean {
+    return this.transferEnded !== undefined;
   }
 
   sendNow(message: Message): void {
@@ -33,6 +59,34 @@ export class Outbox {
 
   refuse(id: number, reason: Refusal["reason"]): void {
     this.refused.push({ id, reason });
+  }
+
+  answerRead(id: number, index: number): void {
+    this.reads.push({ id, index });
+  }
+
+  refuseRead(id: number): void {
+    this.readsRefused.push(id);
+  }
+
+  wantSnapshot(peer: NodeId, epoch: number): void {
+    this.snapshotsWanted.push({ peer, epoch });
+  }
+
+  /** A leader's snapshot must not go out under the term of another. */
+  forgetSnapshotsWanted(): void {
+    this.snapshotsWanted.length = 0;
+  }
+
+  restore(snapshot: InstalledSnapshot): void {
+    const { restored } = this;
+    assert(restored === undefined, () => `snapshots ${restored?.index}, ${snapshot.index} at once`);
+    this.restored = snapshot;
+  }
+
+  endTransfer(id: number, isDone: boolean): void {
+    assert(!this.hasTransferEnded, () => `transfer ${id} is the second to end in a turn`);
+    this.transferEnded = { id, isDone };
   }
 
   /** Each waits for `seq`, the latest record handed over, whether that is durable yet or not. */
@@ -63,6 +117,39 @@ export class Outbox {
     this.refused = [];
     return refused;
   }
+
+  takeReads(): Effects["reads"] {
+    if (this.reads.length === 0) return EMPTY;
+    const { reads } = this;
+    this.reads = [];
+    return reads;
+  }
+
+  takeReadsRefused(): readonly number[] {
+    if (this.readsRefused.length === 0) return EMPTY;
+    const { readsRefused } = this;
+    this.readsRefused = [];
+    return readsRefused;
+  }
+
+  takeSnapshotsWanted(): Effects["snapshotsWanted"] {
+    if (this.snapshotsWanted.length === 0) return EMPTY;
+    const { snapshotsWanted } = this;
+    this.snapshotsWanted = [];
+    return snapshotsWanted;
+  }
+
+  takeRestore(): InstalledSnapshot | undefined {
+    const { restored } = this;
+    this.restored = undefined;
+    return restored;
+  }
+
+  takeTransferEnded(): Effects["transferEnded"] {
+    const { transferEnded } = this;
+    this.transferEnded = undefined;
+    return transferEnded;
+  }
 }
 
 /** The effects of a turn in which nothing happened. */
@@ -75,6 +162,12 @@ export function idleEffects(applyTo: number, nextDeadlineMs: number): Effects {
     accepted: EMPTY,
     refused: EMPTY,
     roleChange: undefined,
+    reads: EMPTY,
+    readsRefused: EMPTY,
+    snapshotsWanted: EMPTY,
+    restore: undefined,
+    configuration: undefined,
+    transferEnded: undefined,
     nextDeadlineMs,
   };
 }

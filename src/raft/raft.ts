@@ -5,19 +5,35 @@
  * Ongaro's thesis.
  */
 import { assert, unreachable } from "../assert.js";
-import { onBallot, onPreVote, onVote, onVoterDown, requestBallot } from "./election.js";
+import { compact, cutLog } from "./compaction.js";
+import { isSameConfiguration, isVoter } from "./configuration.js";
+import {
+  onBallot,
+  onPreVote,
+  onTimeoutNow,
+  onVote,
+  onVoteDurable,
+  onVoterDown,
+  requestBallot,
+} from "./election.js";
 import { onAppend, onHeartbeat } from "./follower.js";
+import { onSnapshotReceived } from "./install.js";
 import { InvariantWatch } from "./invariants.js";
-import { commitByCounting, propose, quorumHeardMs } from "./leadership.js";
+import { leadTurn } from "./leader-turn.js";
+import { commitByCounting, propose } from "./leadership.js";
+import { changeMembership } from "./membership.js";
 import { isPossible } from "./message-check.js";
 import { idleEffects } from "./outbox.js";
-import { onAppendReply, onHeartbeatReply, replicate } from "./replication.js";
-import { hasLiveLeader, hastenElection, State } from "./state.js";
+import { RaftView } from "./raft-view.js";
+import { readIndex } from "./read-rounds.js";
+import { onAppendReply, onHeartbeatReply, onLogCut, onSnapshotFailed } from "./replication.js";
+import { hastenElection, State } from "./state.js";
 import { advanceTime, nextDeadlineMs, runTimers } from "./timers.js";
+import { abandonTransfer, transferLeadership } from "./transfer.js";
 import type {
   Boot,
+  Configuration,
   Effects,
-  Entry,
   Input,
   Message,
   NodeId,
@@ -27,23 +43,13 @@ import type {
   RoleChange,
 } from "./types.js";
 
-/** What a leader knows of one peer. */
-export interface PeerStatus {
-  readonly id: NodeId;
-  readonly isConnected: boolean;
-  readonly mode: "probe" | "replicate";
-  /** The peer's log is durable and equal to the leader's up to here. */
-  readonly matchIndex: number;
-  readonly nextIndex: number;
-}
-
-export class Raft {
-  private readonly state: State;
+export class Raft extends RaftView {
   private readonly watch: InvariantWatch;
   /** What the caller was told last. */
   private toldRole: Role = "follower";
   private toldTerm: number;
   private toldLeader: NodeId = 0;
+  private toldConfiguration: Configuration;
   private idle: Effects = idleEffects(0, 0);
 
   /**
@@ -51,74 +57,10 @@ export class Raft {
    * the options or the log contradict themselves.
    */
   constructor(config: RaftConfig, boot: Boot, random: Random) {
-    this.state = new State(config, boot, random);
+    super(new State(config, boot, random));
     this.watch = new InvariantWatch(this.state);
     this.toldTerm = this.state.term;
-  }
-
-  get id(): NodeId {
-    return this.state.id;
-  }
-
-  get role(): Role {
-    return this.state.role;
-  }
-
-  get term(): number {
-    return this.state.term;
-  }
-
-  /** The leader of the present term; 0 while unknown. */
-  get leader(): NodeId {
-    return this.state.leader;
-  }
-
-  get commitIndex(): number {
-    return this.state.commitIndex;
-  }
-
-  get appliedIndex(): number {
-    return this.state.appliedIndex;
-  }
-
-  get lastIndex(): number {
-    return this.state.log.lastIndex;
-  }
-
-  get lastTerm(): number {
-    return this.state.log.lastTerm;
-  }
-
-  /** Entries this leader appended in its term that are not committed; 0 for everybody else. */
-  get uncommittedEntries(): number {
-    const { leadership, log, commitIndex } = this.state;
-    if (leadership === undefined) return 0;
-    return log.lastIndex - Math.max(commitIndex, leadership.firstIndex - 1);
-  }
-
-  /** The bytes of `uncommittedEntries`. */
-  get uncommittedBytes(): number {
-    return this.state.leadership?.uncommittedBytes ?? 0;
-  }
-
-  /**
-   * Whether this node is in touch with a majority, as leader or through one, within an election
-   * timeout. False from boot until the first such contact.
-   */
-  get hasQuorumContact(): boolean {
-    const { leadership, nowMs, config } = this.state;
-    if (leadership === undefined) return hasLiveLeader(this.state);
-    return nowMs < quorumHeardMs(this.state, leadership) + config.electionTimeoutMs;
-  }
-
-  /** The entry at `index`, which the log must hold. */
-  entry(index: number): Entry {
-    return this.state.log.entry(index);
-  }
-
-  /** Entries `from` … `to`, both included. The array is shared and must not be changed. */
-  entries(from: number, to: number): readonly Entry[] {
-    return this.state.log.slice(from, to);
+    this.toldConfiguration = this.state.configuration;
   }
 
   /**
@@ -138,8 +80,7 @@ export class Raft {
         advanceTime(state, input.nowMs);
         break;
       case "persisted":
-        state.durability.onPersisted(input.seq);
-        if (state.leadership !== undefined) commitByCounting(state, state.leadership);
+        this.onPersisted(input.seq);
         break;
       case "applied":
         this.onApplied(input.index);
@@ -153,6 +94,24 @@ export class Raft {
       case "peerDown":
         this.onPeerDown(input.peer, input.epoch, input.closed);
         break;
+      case "readIndex":
+        readIndex(state, input.id);
+        break;
+      case "changeMembership":
+        changeMembership(state, input.id, input.target);
+        break;
+      case "transferLeadership":
+        transferLeadership(state, input.id, input.target);
+        break;
+      case "compact":
+        compact(state, input.snapshot, input.keepFrom);
+        break;
+      case "snapshotReceived":
+        onSnapshotReceived(state, input.from, input.term, input.epoch, input.snapshot);
+        break;
+      case "snapshotFailed":
+        onSnapshotFailed(state, input.peer, input.epoch);
+        break;
       default:
         unreachable(input);
     }
@@ -162,14 +121,17 @@ export class Raft {
   take(): Effects {
     const { state } = this;
     runTimers(state);
-    if (state.leadership !== undefined) replicate(state, state.leadership);
-    const { durability, outbox } = state;
-    const write = durability.takeWrite(state.term, state.vote, state.nowMs);
+    if (state.leadership !== undefined) leadTurn(state, state.leadership);
+    const { durability, outbox, compaction } = state;
+    const snapshot = compaction.take(durability.lastSeq + 1);
+    const write = durability.takeWrite(state.term, state.vote, state.nowMs, snapshot);
     const sendAfter = outbox.takeSendAfter(durability.lastSeq);
     const roleChange = this.takeRoleChange();
+    const configuration = this.takeConfiguration();
     const deadlineMs = nextDeadlineMs(state);
     this.watch.check();
-    if (write === undefined && roleChange === undefined && sendAfter.length + outbox.size === 0) {
+    const hasNews = roleChange !== undefined || configuration !== undefined;
+    if (write === undefined && !hasNews && sendAfter.length === 0 && outbox.isEmpty) {
       return this.takeIdle(deadlineMs);
     }
     return {
@@ -180,20 +142,14 @@ export class Raft {
       accepted: outbox.takeAccepted(),
       refused: outbox.takeRefused(),
       roleChange,
+      reads: outbox.takeReads(),
+      readsRefused: outbox.takeReadsRefused(),
+      snapshotsWanted: outbox.takeSnapshotsWanted(),
+      restore: outbox.takeRestore(),
+      configuration,
+      transferEnded: outbox.takeTransferEnded(),
       nextDeadlineMs: deadlineMs,
     };
-  }
-
-  /** Where the peers' logs stand, for status and metrics; empty unless this node leads. */
-  get peers(): readonly PeerStatus[] {
-    const peers = this.state.leadership?.peers ?? [];
-    return peers.map(({ id, isConnected, mode, match, next }) => ({
-      id,
-      isConnected,
-      mode,
-      matchIndex: match,
-      nextIndex: next,
-    }));
   }
 
   private receive(message: Message): void {
@@ -221,9 +177,25 @@ export class Raft {
       case "heartbeatReply":
         onHeartbeatReply(state, message);
         break;
+      case "timeoutNow":
+        onTimeoutNow(state, message);
+        break;
       default:
         unreachable(message);
     }
+  }
+
+  private onPersisted(seq: number): void {
+    const { state } = this;
+    state.durability.onPersisted(seq);
+    const isCut = cutLog(state, seq);
+    const { leadership } = state;
+    if (leadership === undefined) {
+      onVoteDurable(state);
+      return;
+    }
+    if (isCut) onLogCut(state, leadership);
+    commitByCounting(state, leadership);
   }
 
   private onApplied(index: number): void {
@@ -239,14 +211,20 @@ export class Raft {
     const { state } = this;
     assert(Number.isSafeInteger(epoch) && epoch > 0, () => `epoch ${epoch} of peer ${peer}`);
     if (!state.links.up(peer, epoch)) return;
-    state.leadership?.progressOf(peer)?.reconnect(epoch);
+    const progress = state.leadership?.progressOf(peer);
+    if (!isVoter(state.configuration, peer)) progress?.forget();
+    progress?.reconnect(epoch, state.log.baseIndex);
     requestBallot(state, peer);
   }
 
   private onPeerDown(peer: NodeId, epoch: number, closed: boolean): void {
     const { state } = this;
     if (!state.links.down(peer, epoch, closed, state.nowMs)) return;
-    state.leadership?.progressOf(peer)?.reconnect(0);
+    const { leadership } = state;
+    if (leadership !== undefined) {
+      leadership.progressOf(peer)?.reconnect(0, state.log.baseIndex);
+      if (leadership.transfer?.target === peer) abandonTransfer(state, leadership);
+    }
     onVoterDown(state);
     if (closed && peer === state.leader) hastenElection(state);
   }
@@ -263,6 +241,14 @@ export class Raft {
     if (idle.applyTo === commitIndex && idle.nextDeadlineMs === deadlineMs) return idle;
     this.idle = idleEffects(commitIndex, deadlineMs);
     return this.idle;
+  }
+
+  private takeConfiguration(): Configuration | undefined {
+    const { configuration } = this.state;
+    const told = this.toldConfiguration;
+    if (configuration === told) return undefined;
+    this.toldConfiguration = configuration;
+    return isSameConfiguration(configuration, told) ? undefined : configuration;
   }
 
   private takeRoleChange(): RoleChange | undefined {

@@ -1,22 +1,43 @@
 /**
  * The leader's side of replication (Raft paper, 5.3; thesis, 10.2): appends of a turn leave
  * together, without waiting for the local disk or for earlier answers, within each peer's window.
- * An answer counts only on the connection its request went out on, and `match` never falls.
+ * An answer counts only on the connection its request went out on, and `match` never falls. A peer
+ * whose next entry is gone from the log is never asked about it again and again: it gets a
+ * snapshot (consensus rule 24).
  */
 import { commitByCounting, type Leadership } from "./leadership.js";
 import type { Progress } from "./progress.js";
+import { confirmReads } from "./read-rounds.js";
 import { raiseTerm, type State } from "./state.js";
-import type { AppendReply, HeartbeatReply } from "./types.js";
+import type { AppendReply, HeartbeatReply, NodeId } from "./types.js";
 
 /** Sends each connected peer what it lacks, and the commit index where no append carried it. */
 export function replicate(state: State, leadership: Leadership): void {
   for (const peer of leadership.peers) {
     if (!peer.isConnected) continue;
     sendAppends(state, peer);
-    if (!peer.isCommitWanted) continue;
-    const commitIndex = Math.min(state.commitIndex, peer.match);
-    if (commitIndex > peer.toldCommit) sendHeartbeat(state, peer, commitIndex, 0);
+    if (peer.isCommitWanted || peer.isLeaving) tellCommit(state, peer);
   }
+}
+
+/** Tells `peer` the commit index unless it knows as much of it as it may use. */
+export function tellCommit(state: State, peer: Progress): void {
+  const commitIndex = Math.min(state.commitIndex, peer.match);
+  if (peer.isConnected && commitIndex > peer.toldCommit) sendHeartbeat(state, peer, commitIndex, 0);
+}
+
+/** The beginning of the log was cut. */
+export function onLogCut(state: State, leadership: Leadership): void {
+  for (const peer of leadership.peers) {
+    if (peer.isConnected) settleNext(state, peer);
+    else peer.probe(state.log.baseIndex);
+  }
+}
+
+/** The transfer of a snapshot on the connection `epoch` was given up. */
+export function onSnapshotFailed(state: State, id: NodeId, epoch: number): void {
+  const peer = state.leadership?.progressOf(id);
+  if (peer?.mode === "snapshot" && peer.epoch === epoch) peer.probe(state.log.baseIndex);
 }
 
 /** Proof of life to everybody, and a new round for check-quorum. */
@@ -37,27 +58,71 @@ export function onAppendReply(state: State, message: AppendReply): void {
   if (message.success) {
     if (message.matchIndex > log.lastIndex) return;
     peer.lastAnswerMs = state.nowMs;
-    if (peer.onAccepted(message.matchIndex)) commitByCounting(state, leadership);
+    const rose = peer.onAccepted(message.matchIndex, log.baseIndex);
+    settleNext(state, peer);
+    if (rose) commitByCounting(state, leadership);
     return;
   }
   const { rejectedIndex } = message;
-  const isAnswered =
-    peer.mode === "probe" ? rejectedIndex === peer.next - 1 : rejectedIndex > peer.match;
-  // Anything else refuses what later answers have settled.
-  if (!isAnswered || rejectedIndex > log.lastIndex) return;
+  // Anything else refuses what later answers have settled, or what a snapshot will settle.
+  if (!isRefusalOfNow(peer, rejectedIndex) || rejectedIndex > log.lastIndex) return;
   peer.lastAnswerMs = state.nowMs;
-  const agreed = log.lastIndexWithTermUpTo(message.hintIndex, message.hintTerm);
-  peer.onRefused(Math.min(agreed + 1, rejectedIndex));
+  peer.onRefused(Math.min(agreedIndex(state, message) + 1, rejectedIndex));
+  settleNext(state, peer);
+}
+
+function isRefusalOfNow(peer: Progress, rejectedIndex: number): boolean {
+  switch (peer.mode) {
+    case "probe":
+      return rejectedIndex === peer.next - 1;
+    case "replicate":
+      return rejectedIndex > peer.match;
+    case "snapshot":
+      return false;
+  }
+}
+
+/** Where the logs may still agree; before the base, which is not known any closer, is 1 less. */
+function agreedIndex(state: State, { hintIndex, hintTerm }: AppendReply): number {
+  const { log } = state;
+  const { baseIndex, baseTerm } = log;
+  const isBeforeBase = hintIndex < baseIndex || hintTerm < baseTerm;
+  return isBeforeBase ? baseIndex - 1 : log.lastIndexWithTermUpTo(hintIndex, hintTerm);
+}
+
+/** Whoever needs an entry that is gone is to have a snapshot instead. */
+function settleNext(state: State, peer: Progress): void {
+  if (peer.mode === "snapshot" || peer.next > state.log.baseIndex) return;
+  peer.awaitSnapshot(state.compaction.snapshotIndex);
+  peer.lastAnswerMs = state.nowMs;
+  state.outbox.wantSnapshot(peer.id, peer.epoch);
 }
 
 export function onHeartbeatReply(state: State, message: HeartbeatReply): void {
   const peer = answeringPeer(state, message);
-  if (peer === undefined || !peer.isWaiting) return;
-  // The peer answers, but appends stay unanswered: its disk may be slow, or its answers were lost
-  // with the connection it sends on. Asking where it stands is cheap and settles both.
-  if (state.nowMs < peer.lastAnswerMs + state.config.heartbeatIntervalMs) return;
-  peer.lastAnswerMs = state.nowMs;
-  sendAppend(state, peer, peer.next - 1);
+  const { leadership } = state;
+  if (peer === undefined || leadership === undefined) return;
+  if (message.round > peer.answeredRound && message.round <= leadership.round) {
+    peer.answeredRound = message.round;
+    confirmReads(state, leadership);
+  }
+  askWhereItStands(state, peer);
+}
+
+/**
+ * The peer answers heartbeats, but what it was sent stays unanswered: its disk may be slow, or its
+ * answers were lost with the connection it sends on. An append of nothing is cheap and settles
+ * both. A peer that waits for a snapshot is asked, much more rarely, whether it has it by now.
+ */
+function askWhereItStands(state: State, peer: Progress): void {
+  const { nowMs, config, log } = state;
+  const isInstalling = peer.mode === "snapshot";
+  if (!isInstalling && !peer.isWaiting) return;
+  const patienceMs = isInstalling ? config.electionTimeoutMs : config.heartbeatIntervalMs;
+  if (nowMs < peer.lastAnswerMs + patienceMs) return;
+  peer.lastAnswerMs = nowMs;
+  const prevLogIndex = isInstalling ? log.baseIndex : peer.next - 1;
+  sendAppend(state, peer, prevLogIndex, prevLogIndex);
 }
 
 /** The progress of whoever sent `message`, when it answers something of this term and link. */
@@ -74,12 +139,19 @@ function answeringPeer(state: State, message: AppendReply | HeartbeatReply): Pro
 }
 
 function sendAppends(state: State, peer: Progress): void {
+  if (peer.mode === "snapshot") return;
   const { lastIndex } = state.log;
+  if (peer.mode === "probe" && peer.next > lastIndex) {
+    // Nothing to send, but not known to have everything.
+    if (peer.match < lastIndex && !peer.isProbePending)
+      sendAppend(state, peer, peer.next - 1, lastIndex);
+    return;
+  }
   while (peer.next <= lastIndex && !(peer.mode === "probe" && peer.isProbePending)) {
     const last = lastOfAppend(state, peer);
     if (last < peer.next) return;
     if (!peer.isWaiting) peer.lastAnswerMs = state.nowMs;
-    sendAppend(state, peer, last);
+    sendAppend(state, peer, peer.next - 1, last);
   }
 }
 
@@ -102,11 +174,10 @@ function lastOfAppend(state: State, peer: Progress): number {
   return last;
 }
 
-/** Entries from `next` up to `last`; none when `last` is `next - 1`, which only asks. */
-function sendAppend(state: State, peer: Progress, last: number): void {
+/** The entries behind `prevLogIndex` up to `last`; none, which only asks, when they are the same. */
+function sendAppend(state: State, peer: Progress, prevLogIndex: number, last: number): void {
   const { log } = state;
-  const prevLogIndex = peer.next - 1;
-  const entries = log.slice(peer.next, last);
+  const entries = log.slice(prevLogIndex + 1, last);
   state.outbox.sendNow({
     type: "append",
     from: state.id,

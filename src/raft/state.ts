@@ -4,7 +4,8 @@
  * changes term or vote goes through these functions, so that rules 4 and 6 hold in one place.
  */
 import { assert } from "../assert.js";
-import { assertConfiguration } from "./configuration.js";
+import { Compaction } from "./compaction.js";
+import { Configurations } from "./configurations.js";
 import { Durability } from "./durability.js";
 import type { Leadership } from "./leadership.js";
 import { Links } from "./links.js";
@@ -19,8 +20,8 @@ export class State {
   readonly durability: Durability;
   readonly links = new Links();
   readonly outbox = new Outbox();
-  /** In force from the moment its entry is in the log, committed or not (consensus rule 9). */
-  readonly configuration: Configuration;
+  readonly configurations: Configurations;
+  readonly compaction: Compaction;
 
   /** Never falls. Durable before anything that depends on it leaves. */
   term: number;
@@ -33,6 +34,8 @@ export class State {
   leadership: Leadership | undefined = undefined;
   /** Answers of the (pre-)election under way. */
   readonly ballots = new Map<NodeId, boolean>();
+  /** The leader before asked for the election that this candidate stands in. */
+  isTransferElection = false;
 
   /** Never falls; at most the last index; at least `appliedIndex`. */
   commitIndex: number;
@@ -51,19 +54,33 @@ export class State {
 
   constructor(config: RaftConfig, boot: Boot, random: Random) {
     assertConfig(config);
-    assertConfiguration(boot.configuration);
+    const { baseIndex, entries, snapshotIndex } = boot;
     this.config = config;
     this.random = random;
-    this.configuration = boot.configuration;
-    this.log = new RaftLog(boot.baseIndex, boot.baseTerm, boot.entries);
+    this.log = new RaftLog(baseIndex, boot.baseTerm, entries);
+    assert(
+      snapshotIndex >= baseIndex && snapshotIndex <= this.log.lastIndex,
+      () => `snapshot ${snapshotIndex} of a log of (${baseIndex}, ${this.log.lastIndex}]`,
+    );
+    this.configurations = new Configurations(snapshotIndex, boot.configuration);
+    for (const entry of entries) {
+      const isNewer = entry.kind === "configuration" && entry.index > snapshotIndex;
+      if (isNewer) this.configurations.append(entry);
+    }
+    this.compaction = new Compaction(baseIndex, snapshotIndex);
     this.durability = new Durability(this.log, boot.hardState, boot.lastSeq);
     const { term, vote } = boot.hardState;
     assert(Number.isSafeInteger(term) && term >= 0, () => `boot with term ${term}`);
     assert(this.log.lastTerm <= term, () => `term ${term}, log of term ${this.log.lastTerm}`);
     this.term = term;
     this.vote = vote;
-    this.commitIndex = boot.baseIndex;
-    this.appliedIndex = boot.baseIndex;
+    this.commitIndex = snapshotIndex;
+    this.appliedIndex = snapshotIndex;
+  }
+
+  /** In force from the moment its entry is in the log, committed or not (consensus rule 9). */
+  get configuration(): Configuration {
+    return this.configurations.effective;
   }
 
   get id(): NodeId {
@@ -82,13 +99,16 @@ export function raiseTerm(state: State, term: number): void {
 
 /** Follows `leader` (0: nobody known) in the present term. */
 export function becomeFollower(state: State, leader: NodeId): void {
-  if (state.leadership !== undefined) {
+  const { leadership } = state;
+  if (leadership !== undefined) {
     state.leadership = undefined;
+    leadership.end(state);
     // A leader had no election deadline.
     restartElectionTimer(state);
   }
   state.role = "follower";
   state.leader = leader;
+  state.isTransferElection = false;
   state.ballots.clear();
 }
 
@@ -130,20 +150,19 @@ export function advanceCommit(state: State, commitIndex: number): void {
   state.commitIndex = commitIndex;
 }
 
-/**
- * The one place where the log grows, and the place to take up the configuration of an entry that
- * carries one: it counts from here on.
- */
+/** The one place where the log grows. The configuration of an entry counts from here on. */
 export function appendToLog(state: State, entry: Entry): void {
   assert(entry.term <= state.term, () => `entry of term ${entry.term} in term ${state.term}`);
   state.log.append(entry);
+  if (entry.kind === "configuration") state.configurations.append(entry);
 }
 
-/** The one place where the log shrinks, and the place to return to the configuration before. */
+/** The one place where the log's end is cut, which brings back the configuration before. */
 export function truncateLog(state: State, from: number): void {
   assert(state.leadership === undefined, () => `leader of ${state.term} truncates at ${from}`);
   assert(from > state.commitIndex, () => `truncation at ${from}, commit ${state.commitIndex}`);
   state.log.truncate(from);
+  state.configurations.truncate(from);
   state.durability.onTruncated(from);
 }
 

@@ -4,11 +4,14 @@
  * silence of others. Deadlines are looked at only after everything that arrived was seen.
  */
 import { assert } from "../assert.js";
+import { isVoter } from "./configuration.js";
 import { onElectionTimeout } from "./election.js";
-import { checkLeadership } from "./leadership.js";
+import { checkLeadership, type Leadership } from "./leadership.js";
 import { ballotOutcome } from "./quorum.js";
+import { confirmReads, isReadRoundDue } from "./read-rounds.js";
 import { broadcastHeartbeat } from "./replication.js";
 import { restartElectionTimer, type State } from "./state.js";
+import { abandonTransfer } from "./transfer.js";
 
 export function advanceTime(state: State, nowMs: number): void {
   assert(nowMs >= state.nowMs, () => `time fell from ${state.nowMs} to ${nowMs}`);
@@ -21,7 +24,9 @@ export function advanceTime(state: State, nowMs: number): void {
   state.nowMs = nowMs;
   restartElectionTimer(state);
   // Who decides alone has nobody to wait for.
-  const decidesAlone = ballotOutcome(state.configuration, (id) => id === state.id) === "won";
+  const { configuration, id: self } = state;
+  const decidesAlone =
+    isVoter(configuration, self) && ballotOutcome(configuration, (id) => id === self) === "won";
   if (decidesAlone) state.electionDeadlineMs = nowMs;
 }
 
@@ -32,12 +37,23 @@ export function runTimers(state: State): void {
     if (nowMs >= state.electionDeadlineMs) onElectionTimeout(state);
   } else {
     if (nowMs >= leadership.checkDeadlineMs) checkLeadership(state, leadership);
-    const stillLeads = state.leadership !== undefined;
-    if (stillLeads && nowMs >= leadership.heartbeatDeadlineMs) {
-      broadcastHeartbeat(state, leadership);
-    }
+    // What follows keeps the others quiet, which only a leader may do.
+    if (state.leadership !== undefined) runLeaderTimers(state, leadership);
   }
   state.isLate = false;
+}
+
+/** The reads of this turn need a round that begins now; the periodic one will do if it is due. */
+function runLeaderTimers(state: State, leadership: Leadership): void {
+  const { nowMs } = state;
+  const { transfer, reads } = leadership;
+  if (transfer !== undefined && nowMs >= transfer.deadlineMs) abandonTransfer(state, leadership);
+  const isReadRound = isReadRoundDue(state, leadership);
+  if (!isReadRound && nowMs < leadership.heartbeatDeadlineMs) return;
+  broadcastHeartbeat(state, leadership);
+  if (isReadRound) reads.begin(leadership.round, state.commitIndex);
+  // Who decides alone needs no answer.
+  confirmReads(state, leadership);
 }
 
 /** When the next tick is due at the latest; always finite. Before the first tick: at once. */
@@ -45,5 +61,7 @@ export function nextDeadlineMs(state: State): number {
   if (!state.hasTime) return 0;
   const { leadership } = state;
   if (leadership === undefined) return state.electionDeadlineMs;
-  return Math.min(leadership.heartbeatDeadlineMs, leadership.checkDeadlineMs);
+  const { heartbeatDeadlineMs, checkDeadlineMs, transfer } = leadership;
+  const deadlineMs = Math.min(heartbeatDeadlineMs, checkDeadlineMs);
+  return transfer === undefined ? deadlineMs : Math.min(deadlineMs, transfer.deadlineMs);
 }

@@ -18,11 +18,37 @@ export interface Entry {
   readonly data: Uint8Array;
 }
 
-/** Who decides. While `outgoing` is not empty the configuration is joint (thesis, 4.3). */
+/** Where a member is reached by the others: printable ASCII, opaque to the core. */
+export interface MemberAddress {
+  readonly id: NodeId;
+  readonly address: string;
+}
+
+/**
+ * Who decides. While `outgoing` is not empty the configuration is joint (thesis, 4.3). Without any
+ * voter it is that of a node which waits to be told by a leader what it belongs to.
+ */
 export interface Configuration {
   readonly voters: readonly NodeId[];
+  /** The voters before the change under way. */
   readonly outgoing: readonly NodeId[];
+  /** Receive everything and decide nothing. */
   readonly learners: readonly NodeId[];
+  /** Of every member, in the order of ids. */
+  readonly addresses: readonly MemberAddress[];
+}
+
+/** A snapshot that is durable: it holds the effects of every entry up to `index`. */
+export interface SnapshotPoint {
+  readonly index: number;
+  readonly term: number;
+  /** 64 hex digits over its contents; the core compares it and nothing more. */
+  readonly checksum: string;
+}
+
+export interface InstalledSnapshot extends SnapshotPoint {
+  /** In force at `index`. */
+  readonly configuration: Configuration;
 }
 
 /** What a node must remember across restarts besides its log. `vote` 0 means none in this term. */
@@ -49,6 +75,8 @@ export interface VoteRequest extends MessageBase {
   readonly type: "preVote" | "vote";
   readonly lastLogIndex: number;
   readonly lastLogTerm: number;
+  /** The leader of the term before asked for it: voters owe it no loyalty (thesis, 3.10). */
+  readonly isTransfer: boolean;
 }
 
 export interface VoteReply extends MessageBase {
@@ -92,13 +120,28 @@ export interface HeartbeatReply extends MessageBase {
   readonly round: number;
 }
 
+/** Leader to the one who shall lead: stand at once, if your log ends exactly here (thesis, 3.10). */
+export interface TimeoutNow extends MessageBase {
+  readonly type: "timeoutNow";
+  readonly lastLogIndex: number;
+  readonly lastLogTerm: number;
+}
+
 export type Message =
   | VoteRequest
   | VoteReply
   | AppendRequest
   | AppendReply
   | Heartbeat
-  | HeartbeatReply;
+  | HeartbeatReply
+  | TimeoutNow;
+
+/** What the members are to be; the leader finds the way there (joint, then final). */
+export interface MembershipTarget {
+  readonly voters: readonly NodeId[];
+  readonly learners: readonly NodeId[];
+  readonly addresses: readonly MemberAddress[];
+}
 
 export type Input =
   | { readonly type: "message"; readonly message: Message }
@@ -129,7 +172,41 @@ export type Input =
       readonly peer: NodeId;
       readonly epoch: number;
       readonly closed: boolean;
-    };
+    }
+  /**
+   * Asks for an index that a read begun before this may trust (thesis, 6.4). Answered in `reads` by
+   * a quorum round that began afterwards, or in `readsRefused`.
+   */
+  | { readonly type: "readIndex"; readonly id: number }
+  /** Answered in `accepted` with the index of the first configuration entry, or in `refused`. */
+  | {
+      readonly type: "changeMembership";
+      readonly id: number;
+      readonly target: MembershipTarget;
+    }
+  /**
+   * Hands leadership to `target`, 0 for the voter whose log is most complete. Refused in `refused`
+   * when it cannot begin; its end comes in `transferEnded`. Proposals are refused meanwhile.
+   */
+  | { readonly type: "transferLeadership"; readonly id: number; readonly target: NodeId }
+  /**
+   * A snapshot taken here is durable. Entries before `keepFrom` (at most `snapshot.index + 1`) are
+   * not needed by anybody who is only slow.
+   */
+  | { readonly type: "compact"; readonly snapshot: SnapshotPoint; readonly keepFrom: number }
+  /**
+   * A snapshot that the leader of `term` sent is complete and durable here, though the log does not
+   * name it yet. `epoch` is that of the sender's connection. Ignored when this node has moved on.
+   */
+  | {
+      readonly type: "snapshotReceived";
+      readonly from: NodeId;
+      readonly term: number;
+      readonly epoch: number;
+      readonly snapshot: InstalledSnapshot;
+    }
+  /** The transfer that `snapshotsWanted` asked for was given up: the peer is probed again. */
+  | { readonly type: "snapshotFailed"; readonly peer: NodeId; readonly epoch: number };
 
 /** One atomic record of the log: all of it becomes durable or none of it. */
 export interface Write {
@@ -138,7 +215,18 @@ export interface Write {
   readonly hardState: HardState | undefined;
   /** Entries from this index on are removed before `entries` are appended. */
   readonly truncateFrom: number | undefined;
+  /**
+   * The log stands on this snapshot from now on. `isReset`: every entry is removed and the log goes
+   * on behind `index`; else entries before `keepFrom` may be removed. Comes before `entries`.
+   */
+  readonly snapshot: WrittenSnapshot | undefined;
   readonly entries: readonly Entry[];
+}
+
+export interface WrittenSnapshot extends SnapshotPoint {
+  readonly isReset: boolean;
+  /** At most `index + 1`; exactly that after a reset. */
+  readonly keepFrom: number;
 }
 
 /** A message that may leave only when the write `seq` is durable, which it may be already. */
@@ -147,7 +235,20 @@ export interface DeferredMessage {
   readonly message: Message;
 }
 
-export type RefusalReason = "notLeader" | "busy";
+export type RefusalReason =
+  | "notLeader"
+  /** Too many bytes are not committed. */
+  | "busy"
+  /** Leadership is being handed over. */
+  | "transferring"
+  /** Nothing of this term is committed yet, or an earlier change of members is under way. */
+  | "notReady"
+  /** A new voter lags too far behind to count. */
+  | "notCaughtUp"
+  /** The members that are to decide would not reach a majority as things are. */
+  | "wouldLoseQuorum"
+  /** The target is no voter, or the members are these already. */
+  | "invalid";
 
 export interface Refusal {
   readonly id: number;
@@ -166,8 +267,9 @@ export interface RoleChange {
  * 1. hand `write` to the log (writes become durable in the order they are handed over);
  * 2. send `sendNow`; disk and network run side by side;
  * 3. keep each of `sendAfter` until its `seq` is durable, then send it;
- * 4. apply every entry up to `applyTo`, then answer with `applied`;
- * 5. answer `accepted` and `refused` proposals, take note of `roleChange`;
+ * 4. `restore`, if asked to; then apply every entry up to `applyTo` and answer with `applied`;
+ * 5. answer proposals and reads, take note of `roleChange` and `configuration`, begin the transfers
+ *    of `snapshotsWanted`;
  * 6. arm one timer for `nextDeadlineMs` and answer it with `tick`.
  */
 export interface Effects {
@@ -182,6 +284,21 @@ export interface Effects {
   }[];
   readonly refused: readonly Refusal[];
   readonly roleChange: RoleChange | undefined;
+  /** Each may be answered once everything up to `index` is applied. */
+  readonly reads: readonly { readonly id: number; readonly index: number }[];
+  /** This node does not lead any more: ask whoever does. */
+  readonly readsRefused: readonly number[];
+  /** Peers whose next entry the log does not hold any more. `epoch` is that of the connection. */
+  readonly snapshotsWanted: readonly { readonly peer: NodeId; readonly epoch: number }[];
+  /**
+   * The table is to be replaced by this snapshot, received before, as soon as the write of this
+   * turn is durable. Nothing behind `index` may be applied before; `applied` need not be answered
+   * for it. Waiting proposals and reads of this node are void.
+   */
+  readonly restore: InstalledSnapshot | undefined;
+  /** The members changed: by an entry appended, cut or installed; it counts from here on. */
+  readonly configuration: Configuration | undefined;
+  readonly transferEnded: { readonly id: number; readonly isDone: boolean } | undefined;
   readonly nextDeadlineMs: number;
 }
 
@@ -208,7 +325,12 @@ export interface Boot {
   readonly baseIndex: number;
   readonly baseTerm: number;
   readonly entries: readonly Entry[];
-  /** The configuration in force at `baseIndex`. */
+  /**
+   * The last entry whose effects the restored table holds: that of the snapshot the log stands on,
+   * 0 without one. From `baseIndex` to the last entry.
+   */
+  readonly snapshotIndex: number;
+  /** The configuration in force at `snapshotIndex`. */
   readonly configuration: Configuration;
   /** The largest write sequence the log has seen; the core goes on after it. */
   readonly lastSeq: number;

@@ -1,7 +1,10 @@
 /**
  * Feeds committed entries to the lock table, a bounded slice at a time, and settles the commands
- * that this node kept until now. It never skips an entry and never looks at a clock.
+ * that this node kept until now. It never skips an entry, except those whose effects a snapshot
+ * brought, and never looks at a clock.
  */
+
+import { assert } from "../assert.js";
 import type { LockTable, TableCommand } from "../lockfsm/index.js";
 import {
   type AttachCommand,
@@ -9,12 +12,18 @@ import {
   decodeBatchHeader,
   OP,
 } from "../protocol/index.js";
-import type { Raft } from "../raft/index.js";
+import { type Configuration, decodeConfiguration, type Raft } from "../raft/index.js";
 import { type Attachments, CLOSE_REASON_ATTACHED_ELSEWHERE } from "./attachments.js";
 import { decodeCommands } from "./decode-commands.js";
 import type { EntryCache } from "./entry-cache.js";
 import { KeptCommand } from "./kept-command.js";
 import type { KeptCommands } from "./kept-commands.js";
+
+/** An entry, and who belonged to the cluster there. */
+export interface AppliedPosition {
+  readonly index: number;
+  readonly configuration: Configuration;
+}
 
 export interface ApplierRooms {
   readonly raft: Raft;
@@ -29,16 +38,18 @@ export class Applier {
   readonly #sliceEntriesMax: number;
   readonly #sliceBytesMax: number;
   #index: number;
+  #configuration: Configuration;
   #commandCount = 0;
 
-  /** `baseIndex`: the entry whose effects the table already holds. */
+  /** `from`: the entry whose effects the table already holds. */
   constructor(
     rooms: ApplierRooms,
-    baseIndex: number,
+    from: AppliedPosition,
     limits: { readonly sliceEntriesMax: number; readonly sliceBytesMax: number },
   ) {
     this.#rooms = rooms;
-    this.#index = baseIndex;
+    this.#index = from.index;
+    this.#configuration = from.configuration;
     this.#sliceEntriesMax = limits.sliceEntriesMax;
     this.#sliceBytesMax = limits.sliceBytesMax;
   }
@@ -48,30 +59,51 @@ export class Applier {
     return this.#index;
   }
 
+  /** In force at the last applied entry. */
+  get configuration(): Configuration {
+    return this.#configuration;
+  }
+
   /** Commands applied since the start. */
   get commandCount(): number {
     return this.#commandCount;
   }
 
-  /** Applies entries up to `commitIndex`, or as many as one slice holds. */
-  applySlice(commitIndex: number): void {
+  /** Applies entries up to `commitIndex`, or as many as one slice holds. Returns their bytes. */
+  applySlice(commitIndex: number): number {
     const { raft } = this.#rooms;
     let entries = 0;
     let bytes = 0;
     while (this.#index < commitIndex) {
-      if (entries >= this.#sliceEntriesMax || bytes >= this.#sliceBytesMax) return;
+      if (entries >= this.#sliceEntriesMax || bytes >= this.#sliceBytesMax) break;
       const index = this.#index + 1;
       const entry = raft.entry(index);
       if (entry.kind === "command") this.#apply(index, entry.data);
+      else if (entry.kind === "configuration") this.#configure(index, entry.data);
       this.#index = index;
       entries += 1;
       bytes += entry.data.length;
     }
+    return bytes;
+  }
+
+  /** The table holds the effects of everything up to that entry now, by a snapshot. */
+  jumpTo({ index, configuration }: AppliedPosition): void {
+    assert(index > this.#index, () => `a snapshot of ${index} at ${this.#index}`);
+    this.#index = index;
+    this.#configuration = configuration;
+  }
+
+  #configure(index: number, data: Uint8Array): void {
+    const configuration = decodeConfiguration(data);
+    assert(configuration !== undefined, () => `entry ${index} is no configuration`);
+    this.#configuration = configuration;
   }
 
   #apply(index: number, data: Uint8Array): void {
     const { table, attachments, cache } = this.#rooms;
     const { stamp, wallMs } = decodeBatchHeader(data);
+    assert(stamp > 0, () => `entry ${index} is stamped ${stamp}`);
     const commands = cache.take(index, data) ?? decodeCommands(data, BATCH_HEADER_BYTES);
     const attaches = this.#settle(commands);
     table.apply({ index, stamp, wallMs, commands }, attachments);

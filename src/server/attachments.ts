@@ -18,6 +18,8 @@ import { Attachment } from "./attachment.js";
 
 /** WebSocket close code "policy violation". */
 const CLOSE_POLICY = 1008;
+/** WebSocket close code "service restart": come back, here or elsewhere. */
+const CLOSE_RESTART = 1012;
 export const CLOSE_REASON_ATTACHED_ELSEWHERE = "session attached elsewhere";
 
 export class Attachments implements Outbox {
@@ -109,6 +111,13 @@ export class Attachments implements Outbox {
       told += 1;
     }
     return told;
+  }
+
+  /** Nothing that was said here can be answered: everybody is to attach anew. */
+  closeAll(reason: string): void {
+    for (const attachment of [...this.#byConnection.values()]) {
+      this.close(attachment, reason, CLOSE_RESTART);
+    }
   }
 
   /** Closes a connection for breaking a rule, or because its session is attached elsewhere. */

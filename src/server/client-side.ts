@@ -3,6 +3,7 @@
  * commands kept and put in line, reads noted. Nothing is proposed, sent to peers or answered from
  * the table here.
  */
+import type { ErrorNumber } from "../errors.js";
 import type { ClientConnection, GatewayEvents } from "../net/index.js";
 import {
   type AttachCommand,
@@ -10,6 +11,7 @@ import {
   type Command,
   MESSAGE,
   type NodeEndpoint,
+  type Operation,
   PROTOCOL_VERSION,
   type Query,
   type SessionCommand,
@@ -18,6 +20,7 @@ import type { NodeId } from "../raft/index.js";
 import type { Attachment } from "./attachment.js";
 import type { Attachments } from "./attachments.js";
 import type { KeptCommands } from "./kept-commands.js";
+import type { Operations } from "./operations.js";
 import type { Clock } from "./ports.js";
 import type { Reads } from "./reads.js";
 import type { WaitingLine } from "./waiting-line.js";
@@ -27,8 +30,8 @@ export interface ClientSideHost {
   readonly turn: number;
   /** 0 while unknown, or while this node never had contact with a majority. */
   readonly servingLeader: NodeId;
-  /** Whether this node leads and has no room for more. */
-  readonly isOverloaded: boolean;
+  /** Why this node, if it leads, takes no commands now. */
+  readonly refusalNumber: ErrorNumber | undefined;
   readonly endpoints: readonly NodeEndpoint[];
   wake(): void;
 }
@@ -41,6 +44,7 @@ export interface ClientSideRooms {
   readonly kept: KeptCommands;
   readonly line: WaitingLine;
   readonly reads: Reads;
+  readonly operations: Operations;
 }
 
 export class ClientSide implements GatewayEvents {
@@ -92,6 +96,14 @@ export class ClientSide implements GatewayEvents {
     this.#host.wake();
   }
 
+  onOperation(connection: ClientConnection, operation: Operation, bytes: Uint8Array): void {
+    const { attachments, operations, clock } = this.#rooms;
+    const attachment = attachments.of(connection);
+    if (attachment === undefined) return;
+    operations.add(attachment, operation, bytes, clock.nowMs());
+    this.#host.wake();
+  }
+
   onClosed(connection: ClientConnection): void {
     const attachment = this.#rooms.attachments.of(connection);
     if (attachment !== undefined) this.#rooms.attachments.remove(attachment);
@@ -99,8 +111,8 @@ export class ClientSide implements GatewayEvents {
 
   #admit(attachment: Attachment, command: Command, bytes: Uint8Array): void {
     const { kept, line, clock } = this.#rooms;
-    const { turn, isOverloaded } = this.#host;
-    const admitted = kept.admit(attachment, command, bytes, turn, isOverloaded);
+    const { turn, refusalNumber } = this.#host;
+    const admitted = kept.admit(attachment, command, bytes, turn, refusalNumber);
     if (admitted !== undefined) line.push(admitted, line.isEmpty ? clock.nowMs() : 0);
     this.#host.wake();
   }

@@ -3,20 +3,26 @@
  */
 import type { LockTable } from "../lockfsm/index.js";
 import type { ClientGateway, PeerLinks } from "../net/index.js";
-import type { NodeId, Raft } from "../raft/index.js";
-import type { LogStore } from "../storage/index.js";
+import type { Configuration, MemberAddress, NodeId, Raft } from "../raft/index.js";
+import type { LogStore, SnapshotManifest, SnapshotStore } from "../storage/index.js";
 import type { NodeTuning } from "./options.js";
 import type { Clock, Logger, Scheduler } from "./ports.js";
+import type { SnapshotStatus } from "./snapshot-ports.js";
 
 export interface DriverPorts {
   readonly log: LogStore;
-  readonly peers: Pick<PeerLinks, "send" | "flush">;
+  readonly snapshots: SnapshotStore;
+  /** The snapshot that the log stands on and the table was restored from. */
+  readonly named: SnapshotManifest | undefined;
+  readonly peers: Pick<PeerLinks, "send" | "flush" | "bufferedBytes">;
   readonly gateway: Pick<ClientGateway, "flush">;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly raft: Raft;
   readonly table: LockTable;
   readonly logger: Logger;
+  /** Who is to be linked with from now on, this node included; nobody while no leader has told. */
+  readonly onPeers: (peers: readonly MemberAddress[]) => void;
   /** Called at most once: the node cannot go on and must be closed. */
   readonly onFailure: (error: Error) => void;
 }
@@ -27,7 +33,10 @@ export interface DriverOptions {
   readonly clusterId: string;
   /** Which of the groups that share the links this driver serves. */
   readonly group: number;
-  readonly voters: readonly NodeId[];
+  /** How often this node was started on its data. */
+  readonly incarnation: number;
+  /** In force at the entry whose effects the table holds at the start. */
+  readonly configuration: Configuration;
   /** What clients are told to connect to. */
   readonly advertise: string;
   readonly tuning: NodeTuning;
@@ -41,6 +50,18 @@ export interface DriverStatus {
   readonly leader: NodeId;
   readonly commitIndex: number;
   readonly appliedIndex: number;
+  /** The log holds the entries from here on. */
+  readonly firstIndex: number;
+  readonly lastIndex: number;
+  /** The log stands on a snapshot of everything up to here; 0 without one. */
+  readonly snapshotIndex: number;
+  readonly snapshots: SnapshotStatus;
+  /** In force, committed or not. */
+  readonly configuration: Configuration;
+  /** Leadership is being handed over. */
+  readonly isTransferring: boolean;
+  /** There is no room for another segment of the log. */
+  readonly isDiskFull: boolean;
   readonly hasQuorumContact: boolean;
   readonly connections: number;
   readonly leaderChangesTotal: number;

@@ -1,15 +1,18 @@
 /**
  * The follower's side of forwarding: commands go to the leader of the term this node knows, many in
  * one message, and stay kept here until they are applied here. What a leader refuses for want of
- * room is answered `BUSY` or sent again later; what somebody refuses who does not lead that term
+ * room is answered so or sent again later; what somebody refuses who does not lead that term
  * waits for the change of leader, term or link that must follow. A refusal can itself be lost, so
  * what stays unanswered for long goes again as well.
  */
+import { ERROR_NUMBERS, type ErrorNumber } from "../errors.js";
 import type { PeerMessage } from "../net/index.js";
 import { Fifo } from "./fifo.js";
 import { KeptCommand } from "./kept-command.js";
 import type { KeptCommands } from "./kept-commands.js";
 import type { ForwardedChunk, WaitingLine } from "./waiting-line.js";
+
+export type ForwardRefusal = (PeerMessage & { readonly type: "forwardRefused" })["reason"];
 
 interface ForwardedBatch {
   readonly id: number;
@@ -63,21 +66,22 @@ export class Forwarding {
   }
 
   /** The answer of a node that did not propose batch `id`. */
-  refused(id: number, reason: "notLeader" | "busy", nowMs: number): void {
+  refused(id: number, reason: ForwardRefusal, nowMs: number): void {
     if (reason === "notLeader") return;
+    const status = reason === "diskFull" ? ERROR_NUMBERS.DISK_FULL : ERROR_NUMBERS.BUSY;
     for (let i = 0; i < this.#underWay.length; i += 1) {
       const batch = this.#underWay.at(i);
       if (batch?.id === id) {
-        this.sendLater(batch.commands, nowMs);
+        this.sendLater(batch.commands, status, nowMs);
         return;
       }
     }
   }
 
   /** Refuses what can be refused for want of room; the rest is sent again after a while. */
-  sendLater(commands: readonly KeptCommand[], nowMs: number): void {
+  sendLater(commands: readonly KeptCommand[], status: ErrorNumber, nowMs: number): void {
     for (const kept of commands) {
-      if (kept.isSettled || this.#kept.refuse(kept)) continue;
+      if (kept.isSettled || this.#kept.refuse(kept, status)) continue;
       this.#retries.push(kept);
       this.#retryAtMs = Math.min(this.#retryAtMs, nowMs + this.#options.retryAfterMs);
     }

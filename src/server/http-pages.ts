@@ -6,13 +6,32 @@
 import type { TableCounts } from "../lockfsm/index.js";
 import type { HttpAnswer } from "../net/index.js";
 import type { NodeEndpoint } from "../protocol/index.js";
+import { isVoter } from "../raft/index.js";
 import type { DriverStatus } from "./driver-ports.js";
 import { VERSION } from "./version.js";
 
 /** Entries that a ready node may be behind in applying what is committed. */
 const READY_LAG_ENTRIES_MAX = 1_024;
 const TEXT = "text/plain; charset=utf-8";
+const NO_COUNTS: TableCounts = Object.freeze({ sessions: 0, keys: 0, holds: 0, waiters: 0 });
+/** What a node that still starts can say. */
+const NOT_YET = Object.freeze({
+  role: "starting",
+  term: 0,
+  leader: 0,
+  commitIndex: 0,
+  appliedIndex: 0,
+  connections: 0,
+  peers: [],
+  members: [],
+});
 const METRICS_TEXT = "text/plain; version=0.0.4; charset=utf-8";
+
+/** What the pages show of a driver. */
+export interface PagedDriver {
+  readonly status: DriverStatus;
+  readonly endpoints: readonly NodeEndpoint[];
+}
 
 /** Where the pages get their numbers from, read anew for each request. */
 export interface PageSource {
@@ -21,10 +40,12 @@ export interface PageSource {
   readonly incarnation: number;
   readonly pid: number;
   readonly uptimeMs: () => number;
+  /** The longest time that the event loop stood still within the last ten seconds. */
+  readonly loopDelayMaxMs: () => number;
   readonly endpoint: () => string;
-  readonly endpoints: () => readonly NodeEndpoint[];
-  readonly status: () => DriverStatus;
-  readonly counts: () => TableCounts;
+  /** `undefined` while the node starts: its log is read, its table restored. */
+  readonly driver: () => PagedDriver | undefined;
+  readonly counts: () => TableCounts | undefined;
   readonly isDraining: () => boolean;
 }
 
@@ -55,10 +76,12 @@ export function createPages(source: PageSource): (path: string) => HttpAnswer {
 }
 
 function unreadyReasons(source: PageSource): string[] {
-  const { leader, hasQuorumContact, commitIndex, appliedIndex } = source.status();
-  const lag = commitIndex - appliedIndex;
   const reasons: string[] = [];
   if (source.isDraining()) reasons.push("the node is being stopped");
+  const status = source.driver()?.status;
+  if (status === undefined) return [...reasons, "the node is starting"];
+  const { leader, hasQuorumContact, commitIndex, appliedIndex } = status;
+  const lag = commitIndex - appliedIndex;
   if (leader === 0) reasons.push("no leader is known");
   if (!hasQuorumContact) reasons.push("no contact with a majority");
   if (lag > READY_LAG_ENTRIES_MAX) reasons.push(`${lag} committed entries are not applied yet`);
@@ -66,41 +89,76 @@ function unreadyReasons(source: PageSource): string[] {
 }
 
 function statusOf(source: PageSource): Record<string, unknown> {
-  const { role, term, leader, commitIndex, appliedIndex, connections } = source.status();
+  const driver = source.driver();
   return {
     id: source.id,
-    role,
     pid: source.pid,
-    term,
-    leader,
-    commitIndex,
-    appliedIndex,
     endpoint: source.endpoint(),
     clusterId: source.clusterId,
     incarnation: source.incarnation,
     version: VERSION,
     uptimeMs: Math.floor(source.uptimeMs()),
-    connections,
-    ...source.counts(),
-    peers: source.endpoints().filter(({ id }) => id !== source.id),
+    loopDelayMaxMs: Math.round(source.loopDelayMaxMs() * 10) / 10,
+    ...(driver === undefined ? NOT_YET : driverStatusOf(driver, source.id)),
+    ...(source.counts() ?? NO_COUNTS),
+  };
+}
+
+function driverStatusOf({ status, endpoints }: PagedDriver, self: number): Record<string, unknown> {
+  const { role, term, leader, commitIndex, appliedIndex, configuration } = status;
+  return {
+    role: role === "follower" && !isVoter(configuration, self) ? "learner" : role,
+    term,
+    leader,
+    commitIndex,
+    appliedIndex,
+    firstIndex: status.firstIndex,
+    snapshotIndex: status.snapshotIndex,
+    snapshots: status.snapshots,
+    isDiskFull: status.isDiskFull,
+    connections: status.connections,
+    peers: endpoints.filter(({ id }) => id !== self),
+    members: configuration.addresses.map(({ id, address }) => {
+      return { id, role: isVoter(configuration, id) ? "voter" : "learner", address };
+    }),
   };
 }
 
 /** Prometheus text format 0.0.4: `[name, type, help, value]`. */
 function metricsOf(source: PageSource): string {
-  const status = source.status();
-  const { sessions, keys, holds, waiters } = source.counts();
+  const status = source.driver()?.status;
+  if (status === undefined) return "";
+  const { snapshots } = status;
+  const { sessions, keys, holds, waiters } = source.counts() ?? NO_COUNTS;
   const rows: readonly (readonly [string, "gauge" | "counter", string, number])[] = [
     ["has_leader", "gauge", "Whether a leader is known.", status.leader === 0 ? 0 : 1],
     ["is_leader", "gauge", "Whether this node leads.", status.role === "leader" ? 1 : 0],
     ["term", "gauge", "Raft term.", status.term],
     ["commit_index", "gauge", "Last committed log index.", status.commitIndex],
     ["applied_index", "gauge", "Last applied log index.", status.appliedIndex],
+    ["first_index", "gauge", "First log index that is kept.", status.firstIndex],
+    ["snapshot_index", "gauge", "Log index of the newest snapshot.", status.snapshotIndex],
+    ["snapshots_taken_total", "counter", "Snapshots taken here.", snapshots.takenTotal],
+    ["snapshots_installed_total", "counter", "Taken over.", snapshots.installedTotal],
+    ["snapshot_bytes", "gauge", "Size of the newest snapshot.", snapshots.bytes],
+    [
+      "snapshot_duration_seconds",
+      "gauge",
+      "How long the last snapshot took.",
+      snapshots.durationMs / 1_000,
+    ],
+    ["disk_full", "gauge", "Whether the log lacks room to grow.", status.isDiskFull ? 1 : 0],
     ["leader_changes_total", "counter", "New leaders seen.", status.leaderChangesTotal],
     ["proposals_total", "counter", "Entries proposed here.", status.entriesProposedTotal],
     ["commands_applied_total", "counter", "Commands applied.", status.commandsAppliedTotal],
     ["commands_busy_total", "counter", "Commands answered BUSY.", status.commandsRefusedTotal],
     ["kept_bytes", "gauge", "Bytes of commands not applied here yet.", status.keptBytes],
+    [
+      "event_loop_delay_max_seconds",
+      "gauge",
+      "Longest stall of the event loop in ten seconds.",
+      source.loopDelayMaxMs() / 1_000,
+    ],
     ["client_connections", "gauge", "Open client connections.", status.connections],
     ["sessions", "gauge", "Sessions in the table.", sessions],
     ["keys", "gauge", "Keys in use.", keys],

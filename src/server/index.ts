@@ -1,5 +1,7 @@
 export { type AssembledDriver, assembleDriver } from "./assemble-driver.js";
+export { type BootOptions, type BootWorld, bootDriver } from "./boot-driver.js";
 export { computeClusterId } from "./cluster-id.js";
+export { examineNode, type NodeFinding } from "./examine-node.js";
 export {
   type HostPort,
   NODE_TUNING_DEFAULTS,
@@ -8,6 +10,7 @@ export {
   type RunningNode,
 } from "./options.js";
 export type { Logger } from "./ports.js";
+export { type RecoveredNode, type RecoverNodeOptions, recoverNode } from "./recover-node.js";
 export { resolveOptions, resolveTuning } from "./resolve-options.js";
 export { startNode } from "./start-node.js";
 export { VERSION } from "./version.js";

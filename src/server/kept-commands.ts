@@ -4,7 +4,7 @@
  * then does the refusal prove that it will never execute. Everything else stays until it is applied
  * here or its connection closes.
  */
-import { ERROR_NUMBERS } from "../errors.js";
+import { ERROR_NUMBERS, type ErrorNumber } from "../errors.js";
 import { type Command, IN_FLIGHT_MAX, MESSAGE, OP } from "../protocol/index.js";
 import type { Attachment } from "./attachment.js";
 import type { Attachments } from "./attachments.js";
@@ -38,22 +38,22 @@ export class KeptCommands {
     return this.#bytes;
   }
 
-  /** Commands answered with `BUSY` since the start. */
+  /** Commands answered with `BUSY` or `DISK_FULL` since the start. */
   get refusedCount(): number {
     return this.#refusedCount;
   }
 
   /**
-   * Keeps a command that just came, or answers it with `BUSY` and gives back `undefined`.
-   * `isOverloaded`: the leader, which this node is, has no room. `turn`: once a command of a
-   * connection was refused, the others of the same turn are refused with it.
+   * Keeps a command that just came, or refuses it and gives back `undefined`. `refusal`: why the
+   * leader, which this node is, takes nothing now. `turn`: once a command of a connection was
+   * refused, the others of the same turn are refused with it.
    */
   admit(
     attachment: Attachment,
     command: Command,
     bytes: Uint8Array,
     turn: number,
-    isOverloaded: boolean,
+    refusal: ErrorNumber | undefined,
   ): KeptCommand | undefined {
     const isRepeated = "sequence" in command && command.sequence <= attachment.highestSequence;
     this.#lastOrder += 1;
@@ -62,10 +62,10 @@ export class KeptCommands {
     const after = this.#bytes + kept.recordBytes;
     const count = attachment.kept.length;
     const isTooMuch = after > this.#bytesMax || count >= KEPT_PER_CONNECTION_MAX;
-    const isRefused = isOverloaded || isTooMuch || attachment.refusedInTurn === turn;
+    const isRefused = refusal !== undefined || isTooMuch || attachment.refusedInTurn === turn;
     if (isRefused && isRefusable(kept)) {
       attachment.refusedInTurn = turn;
-      this.#answerBusy(kept);
+      this.#answer(kept, refusal ?? ERROR_NUMBERS.BUSY);
       return undefined;
     }
     if (after > 2 * this.#bytesMax || count >= 2 * KEPT_PER_CONNECTION_MAX) {
@@ -86,10 +86,10 @@ export class KeptCommands {
   }
 
   /** Whoever it was sent to had no room. Returns false when it must be kept and sent again. */
-  refuse(kept: KeptCommand): boolean {
+  refuse(kept: KeptCommand, status: ErrorNumber): boolean {
     if (!isRefusable(kept)) return false;
     this.settle(kept);
-    this.#answerBusy(kept);
+    this.#answer(kept, status);
     return true;
   }
 
@@ -125,9 +125,8 @@ export class KeptCommands {
   }
 
   /** Stamp 0: this node answers, nothing was executed, and no lease was renewed. */
-  #answerBusy(kept: KeptCommand): void {
+  #answer(kept: KeptCommand, status: ErrorNumber): void {
     const { command, attachment } = kept;
-    const status = ERROR_NUMBERS.BUSY;
     this.#refusedCount += 1;
     switch (command.op) {
       case OP.open:
@@ -159,7 +158,7 @@ function ownBytes(bytes: Uint8Array): Uint8Array {
   return bytes.buffer.byteLength > SHARED_FRAME_BYTES_MAX ? new Uint8Array(bytes) : bytes;
 }
 
-/** A recall has no answer that says `BUSY`, so it is never refused; a keepalive needs none. */
+/** A recall has no answer that refuses it, so it is never refused; a keepalive needs none. */
 function isRefusable(kept: KeptCommand): boolean {
   return kept.canBeRefused && kept.command.op !== OP.recall;
 }

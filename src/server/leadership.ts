@@ -1,6 +1,5 @@
 /**
- * What only the leader decides: when an entry is due. Commands and reads leave in the turn they came
- * in; keepalives may be gathered for a moment; and time itself needs entries, since nothing ends
+ * What only the leader decides: when an entry is due. Commands leave in the turn they came in; keepalives may be gathered for a moment; and time itself needs entries, since nothing ends
  * unless an entry with a late enough stamp is applied. It owns the cluster clock and never proposes
  * by itself.
  */
@@ -10,6 +9,8 @@ import type { Raft } from "../raft/index.js";
 import { ClusterClock } from "./cluster-clock.js";
 import type { WaitingLine } from "./waiting-line.js";
 
+/** Time begins behind 0, which says of a reply that no entry executed the command. */
+const FIRST_STAMP = 1;
 /** While anything waits for time, entries are at most so far apart. */
 const STAMP_INTERVAL_MS = 1_000;
 /** Keepalives are gathered for at most this long, and at most a 20th of the shortest lease. */
@@ -41,10 +42,10 @@ export class Leadership {
 
   /**
    * `raft` just became leader: time goes on from the last stamp in its log, committed or not.
-   * `baseIndex`: where the log begins.
+   * `appliedIndex`: up to it the stamp of `table` speaks for the log.
    */
-  begin(raft: Raft, baseIndex: number, nowMs: number): void {
-    const base = lastStampIn(raft, baseIndex);
+  begin(raft: Raft, table: LockTable, appliedIndex: number, nowMs: number): void {
+    const base = Math.max(FIRST_STAMP, lastStampBehind(raft, appliedIndex) ?? table.stamp);
     this.#clock.start(base, nowMs);
     this.#lastStamp = base;
     this.#lastIndex = raft.lastIndex;
@@ -72,9 +73,9 @@ export class Leadership {
     this.#appliedIndex = index;
   }
 
-  /** Whether an entry should be proposed now, for what waits in `line`, for reads, or for time. */
-  isEntryDue(nowMs: number, line: WaitingLine, table: LockTable, needBarrier: boolean): boolean {
-    if (this.#mustStamp || needBarrier || line.hasUrgent) return true;
+  /** Whether an entry should be proposed now, for what waits in `line` or for time. */
+  isEntryDue(nowMs: number, line: WaitingLine, table: LockTable): boolean {
+    if (this.#mustStamp || line.hasUrgent) return true;
     if (!line.isEmpty && nowMs >= line.firstArrivalMs + gatherMs(table)) return true;
     return this.#clock.stamp >= this.#nextStampAt(table);
   }
@@ -111,11 +112,11 @@ function gatherMs(table: LockTable): number {
   return Math.min(GATHER_MS_MAX, shortest / GATHER_SHARE_OF_TTL);
 }
 
-/** The stamp of the last stamped entry behind `baseIndex`; 0 when there is none. */
-function lastStampIn(raft: Raft, baseIndex: number): number {
-  for (let index = raft.lastIndex; index > baseIndex; index -= 1) {
-    const entry = raft.entry(index);
+/** The stamp of the last stamped entry behind `index`; `undefined` when there is none. */
+function lastStampBehind(raft: Raft, index: number): number | undefined {
+  for (let at = raft.lastIndex; at > index; at -= 1) {
+    const entry = raft.entry(at);
     if (entry.kind === "command") return decodeBatchHeader(entry.data).stamp;
   }
-  return 0;
+  return undefined;
 }

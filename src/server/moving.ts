@@ -9,7 +9,7 @@ import type { NodeId } from "../raft/index.js";
 const APPLY_LAG_ENTRIES_MAX = 8_192;
 
 export class Moving {
-  readonly #voters: readonly NodeId[];
+  #voters: readonly NodeId[] = [];
   readonly #nodeId: NodeId;
   readonly #timeoutMs: number;
   readonly #heardAtMs = new Map<NodeId, number>();
@@ -17,9 +17,8 @@ export class Moving {
   #troubleNumber = 0;
   #nextNoticeMs = Number.POSITIVE_INFINITY;
 
-  constructor(nodeId: NodeId, voters: readonly NodeId[], electionTimeoutMs: number) {
+  constructor(nodeId: NodeId, electionTimeoutMs: number) {
     this.#nodeId = nodeId;
-    this.#voters = voters;
     this.#timeoutMs = electionTimeoutMs;
   }
 
@@ -30,6 +29,11 @@ export class Moving {
   /** Numbers the times of trouble: in each, a client is told once. */
   get troubleNumber(): number {
     return this.#troubleNumber;
+  }
+
+  /** Who decides from now on. */
+  setVoters(voters: readonly NodeId[]): void {
+    this.#voters = voters;
   }
 
   onHeard(peer: NodeId, nowMs: number): void {

@@ -8,6 +8,11 @@ export interface HostPort {
   readonly port: number;
 }
 
+export interface Founder {
+  readonly id: number;
+  readonly address: HostPort;
+}
+
 export interface NodeOptions {
   /** This node's number, 1 … 2^32 − 1, for ever. */
   readonly id: number;
@@ -19,14 +24,26 @@ export interface NodeOptions {
   readonly advertise?: string;
   /** Where peers connect. */
   readonly peerListen: HostPort;
-  /** All members with the address each listens on for peers; the same on every node. */
-  readonly initialCluster: readonly { readonly id: number; readonly address: HostPort }[];
+  /**
+   * The founding members with the address each listens on for peers; the same on every one of them.
+   * Needed until the node has a snapshot of its own; later changes of the members do not touch it.
+   */
+  readonly initialCluster?: readonly Founder[];
+  /**
+   * Endpoints of members of a cluster to which this node was added. Needed until a leader has told it
+   * who belongs to the cluster. Not together with `initialCluster`.
+   */
+  readonly join?: readonly string[];
   /** Where *this* node dials a peer instead (proxies, NAT). */
   readonly peerAddresses?: ReadonlyMap<number, HostPort>;
   /** Makes clusters with equal members different ones. Default "holdfast". */
   readonly clusterName?: string;
   /** Listening beyond loopback without TLS and authentication. Default false. */
   readonly insecure?: boolean;
+  /** Takes a line of JSON for every transition of the core; `-` is standard error. */
+  readonly traceFile?: string;
+  /** Gives up a start that waits for others. */
+  readonly signal?: AbortSignal;
   readonly tuning?: Partial<NodeTuning>;
   readonly log?: Logger;
 }
@@ -46,6 +63,10 @@ export interface NodeTuning {
   /** Entries applied in one slice of the loop. */
   readonly applySliceEntriesMax: number;
   readonly segmentBytes: number;
+  /** A snapshot is taken when so many bytes of entries were applied since the last one. */
+  readonly snapshotLogBytes: number;
+  /** So much of the log before a snapshot is kept, for followers that are only slow. */
+  readonly trailingLogBytes: number;
 }
 
 export const NODE_TUNING_DEFAULTS: NodeTuning = Object.freeze({
@@ -60,6 +81,8 @@ export const NODE_TUNING_DEFAULTS: NodeTuning = Object.freeze({
   batchBytesMax: 1 << 20,
   applySliceEntriesMax: 256,
   segmentBytes: 16 << 20,
+  snapshotLogBytes: 64 << 20,
+  trailingLogBytes: 16 << 20,
 });
 
 /** A node that runs in this process. */
@@ -71,6 +94,6 @@ export interface RunningNode {
   readonly peerPort: number;
   /** Resolves when the node ended: with the error that ended it, or undefined after `stop`. */
   readonly ended: Promise<Error | undefined>;
-  /** Finishes what is under way, tells clients to go elsewhere, closes the files. */
+  /** Hands leadership over, tells clients to go elsewhere, closes the files. */
   stop(): Promise<void>;
 }

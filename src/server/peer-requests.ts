@@ -1,23 +1,25 @@
 /**
- * What the drivers of other nodes ask of this one and answer to it: forwarded commands, barriers for
- * reads, and their refusals. Only the leader of the very term that is named takes anything; nobody
+ * What the drivers of other nodes ask of this one and answer to it: forwarded commands, questions for
+ * reads, operators' requests, snapshots, and the answers. Only the leader of the very term that is named takes anything; nobody
  * relays.
  */
 import type { PeerMessage } from "../net/index.js";
 import { areWholeRecords } from "../protocol/index.js";
 import type { NodeId } from "../raft/index.js";
 import { decodeCommands } from "./decode-commands.js";
-import type { Forwarding } from "./forwarding.js";
+import type { Forwarding, ForwardRefusal } from "./forwarding.js";
+import type { Operations } from "./operations.js";
 import type { PeerInput } from "./peer-side.js";
 import type { Logger } from "./ports.js";
 import type { Reads } from "./reads.js";
 import type { Regime } from "./regime.js";
+import type { Snapshots } from "./snapshots.js";
 import { ForwardedChunk, type WaitingLine } from "./waiting-line.js";
 
 /** What is asked of the loop itself. */
 export interface PeerRequestsHost {
-  /** Whether this node leads and has no room for more. */
-  readonly isOverloaded: boolean;
+  /** Why this node, if it leads, takes no commands now. */
+  readonly refusal: "busy" | "diskFull" | undefined;
   onCommitInterest(peer: NodeId, isInterested: boolean): void;
 }
 
@@ -26,6 +28,8 @@ export interface PeerRequestsRooms {
   readonly line: WaitingLine;
   readonly forwarding: Forwarding;
   readonly reads: Reads;
+  readonly operations: Operations;
+  readonly snapshots: Snapshots;
   readonly logger: Logger;
   readonly send: (peer: NodeId, message: PeerMessage) => void;
 }
@@ -41,7 +45,7 @@ export class PeerRequests {
 
   /** Once a turn, when the core has seen the messages of the turn. */
   read(inputs: readonly PeerInput[], nowMs: number): void {
-    const { forwarding, reads, send } = this.#rooms;
+    const { forwarding, reads, operations, snapshots, send } = this.#rooms;
     for (const { peer, message } of inputs) {
       switch (message.type) {
         case "forward":
@@ -58,13 +62,26 @@ export class PeerRequests {
           this.#host.onCommitInterest(peer, message.isInterested);
           break;
         case "readIndex":
-          reads.onReadIndex(message.id, message.index);
+          // A refusal: either the leader changes, or the question is asked again in time.
+          if (message.index > 0) reads.onIndex(message.id, message.index);
+          break;
+        case "operation":
+          operations.addRemote(peer, message, this.#leads(message.term), nowMs);
+          break;
+        case "operationReply":
+          operations.onReply(message);
+          break;
+        case "snapshotOffer":
+        case "snapshotChunk":
+        case "snapshotProgress":
+        case "snapshotRefused":
+          snapshots.read(peer, message);
           break;
       }
     }
   }
 
-  refuse(chunk: ForwardedChunk, reason: "notLeader" | "busy"): void {
+  refuse(chunk: ForwardedChunk, reason: ForwardRefusal): void {
     this.#rooms.send(chunk.from, { type: "forwardRefused", id: chunk.id, reason });
   }
 
@@ -74,11 +91,11 @@ export class PeerRequests {
       this.#rooms.logger("error", "forwarded records are cut", { peer, bytes: records.length });
       return;
     }
-    const isOurs = this.#leads(term);
-    const isTaken = isOurs && !this.#host.isOverloaded;
+    const refusal = this.#leads(term) ? this.#host.refusal : "notLeader";
+    const isTaken = refusal === undefined;
     const chunk = new ForwardedChunk(peer, id, records, isTaken ? decodeCommands(records, 0) : []);
     if (isTaken) this.#rooms.line.push(chunk, nowMs);
-    else this.refuse(chunk, isOurs ? "busy" : "notLeader");
+    else this.refuse(chunk, refusal);
   }
 
   #leads(term: number): boolean {

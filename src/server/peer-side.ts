@@ -39,6 +39,10 @@ export class PeerSide implements PeerEvents {
     });
   }
 
+  get identities(): ReadonlyMap<NodeId, PeerIdentity> {
+    return this.#identities;
+  }
+
   /** For the core, in order of arrival. Others may add to it: `persisted` comes from the log. */
   push(input: Input): void {
     this.#inputs.push(input);

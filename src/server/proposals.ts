@@ -6,7 +6,6 @@ import { assert } from "../assert.js";
 import type { TableCommand } from "../lockfsm/index.js";
 import { BATCH_HEADER_BYTES, writeBatchHeader } from "../protocol/index.js";
 import { KeptCommand } from "./kept-command.js";
-import type { ReadGroup } from "./reads.js";
 import type { WaitingItem, WaitingLine } from "./waiting-line.js";
 
 export interface Proposal {
@@ -15,7 +14,6 @@ export interface Proposal {
   readonly data: Uint8Array;
   readonly items: readonly WaitingItem[];
   readonly commands: readonly TableCommand[];
-  readonly reads: ReadGroup;
 }
 
 export class Proposals {
@@ -32,7 +30,7 @@ export class Proposals {
     return this.#lastId;
   }
 
-  compose(line: WaitingLine, stamp: number, wallMs: number, reads: ReadGroup): Proposal {
+  compose(line: WaitingLine, stamp: number, wallMs: number): Proposal {
     assert(this.#open === undefined, () => `proposal ${this.#lastId} has no answer yet`);
     const { bytes, view, items } = line.take(this.#batchBytesMax, BATCH_HEADER_BYTES);
     const commands: TableCommand[] = [];
@@ -42,7 +40,7 @@ export class Proposals {
     }
     writeBatchHeader(view, stamp, wallMs, commands.length);
     this.#lastId += 1;
-    this.#open = { id: this.#lastId, stamp, data: bytes, items, commands, reads };
+    this.#open = { id: this.#lastId, stamp, data: bytes, items, commands };
     return this.#open;
   }
 

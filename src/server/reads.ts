@@ -1,10 +1,8 @@
 /**
- * Linearizable reads. A read is never a command: it waits until this node applied an index that the
- * leader gave out after the read arrived, and is then answered from the local table. The index is
- * that of an entry of the leader's own term which carries only time, or of whatever entry the leader
- * proposes in that turn anyway. The barrier holds only if the entry applied at that index is of the
- * very term in which it was given out: had another leader been elected meanwhile, its entry would
- * stand there. All reads of a turn share one barrier.
+ * Linearizable reads. A read is never a command and writes nothing: it waits until this node has
+ * applied an index that the leader gave out after the read arrived, confirmed by a round of answers
+ * from a majority (Ongaro's thesis, 6.4), and is then answered from the local table. All reads that
+ * arrive while a question is under way share the next one.
  */
 import { ERROR_NUMBERS } from "../errors.js";
 import type { LockTable } from "../lockfsm/index.js";
@@ -32,27 +30,35 @@ interface RemoteBarrier {
   readonly id: number;
 }
 
-/** What waits for the same entry. */
-export interface ReadGroup {
+/** What waits for the answer to one question, to the core of this node or to the leader. */
+interface Question {
   readonly reads: readonly Read[];
+  /** Questions of other nodes that this one, leading, passes on to its core. */
   readonly remote: readonly RemoteBarrier[];
+  readonly askedAtMs: number;
 }
 
 interface PlacedReads {
   readonly reads: readonly Read[];
   readonly index: number;
-  readonly term: number;
+}
+
+export interface ReadsTiming {
+  /** How long a read may wait for its index before it is `UNAVAILABLE`. */
+  readonly waitMsMax: number;
+  /** How long the leader may take to answer before it is asked again. */
+  readonly askAgainAfterMs: number;
 }
 
 export class Reads {
-  readonly #waitMsMax: number;
+  readonly #timing: ReadsTiming;
   readonly #send: (peer: NodeId, message: PeerMessage) => void;
-  /** Without a barrier yet. */
+  /** Not asked for yet. */
   #waiting: Read[] = [];
   #remote: RemoteBarrier[] = [];
-  /** Asked of the leader, by the number of the question. */
-  readonly #asked = new Map<number, { readonly reads: readonly Read[]; readonly term: number }>();
-  /** With a barrier that is not applied yet. */
+  /** By the number of the question. */
+  readonly #asked = new Map<number, Question>();
+  /** With an index that is not applied yet. */
   #placed: PlacedReads[] = [];
   /** May be answered from the table as it is now. */
   readonly #ready = new Fifo<Read>();
@@ -60,14 +66,13 @@ export class Reads {
   #nextDeadlineMs = Number.POSITIVE_INFINITY;
   #lastId = 0;
 
-  /** `waitMsMax`: how long a read may wait for its barrier before it is `UNAVAILABLE`. */
-  constructor(waitMsMax: number, send: (peer: NodeId, message: PeerMessage) => void) {
-    this.#waitMsMax = waitMsMax;
+  constructor(timing: ReadsTiming, send: (peer: NodeId, message: PeerMessage) => void) {
+    this.#timing = timing;
     this.#send = send;
   }
 
-  /** Whether an entry is wanted by which reads can be placed. */
-  get needBarrier(): boolean {
+  /** Whether something waits that was not asked for yet. */
+  get needIndex(): boolean {
     return this.#waiting.length > 0 || this.#remote.length > 0;
   }
 
@@ -86,79 +91,88 @@ export class Reads {
       refuse(attachment, query, ERROR_NUMBERS.BUSY);
       return;
     }
-    const deadlineMs = nowMs + this.#waitMsMax;
+    const deadlineMs = nowMs + this.#timing.waitMsMax;
     this.#unansweredCount += 1;
     attachment.readCount += 1;
     this.#nextDeadlineMs = Math.min(this.#nextDeadlineMs, deadlineMs);
     this.#waiting.push({ attachment, query, deadlineMs });
   }
 
-  /** Leader: another node asks for a barrier. */
+  /** Leader: another node asks for an index. */
   addRemote(from: NodeId, id: number): void {
     this.#remote.push({ from, id });
   }
 
-  /** Leader: everything that waits for a barrier joins the entry about to be proposed. */
-  join(): ReadGroup {
-    const group = { reads: this.#waiting, remote: this.#remote };
-    this.#waiting = [];
+  /** Leader: the number of a question for the core, for everything that waits; 0 for nothing. */
+  askCore(nowMs: number): number {
+    if (!this.needIndex) return 0;
+    const id = this.#ask(this.#waiting, this.#remote, nowMs);
     this.#remote = [];
-    return group;
+    this.#waiting = [];
+    return id;
   }
 
-  /** Leader: the entry of `group` stands at `index`. */
-  place(group: ReadGroup, index: number, term: number): void {
-    if (group.reads.length > 0) this.#placed.push({ reads: group.reads, index, term });
-    for (const { from, id } of group.remote) this.#send(from, { type: "readIndex", id, index });
-  }
-
-  /** Leader: the entry of `group` was not taken. */
-  release(group: ReadGroup): void {
-    for (const read of group.reads) this.#waiting.push(read);
-    for (const barrier of group.remote) this.#remote.push(barrier);
-  }
-
-  /** Follower: asks the leader of `term` for one barrier for all that wait. */
-  ask(leader: NodeId, term: number): void {
+  /** Follower: asks the leader of `term` one question for all that wait. */
+  askLeader(leader: NodeId, term: number, nowMs: number): void {
     if (this.#waiting.length === 0) return;
-    this.#lastId += 1;
-    this.#asked.set(this.#lastId, { reads: this.#waiting, term });
+    const id = this.#ask(this.#waiting, [], nowMs);
     this.#waiting = [];
-    this.#send(leader, { type: "readBarrier", id: this.#lastId, term });
+    this.#send(leader, { type: "readBarrier", id, term });
   }
 
-  /** Follower: the leader's answer; a refusal (0) leaves them to the change of leader that follows. */
-  onReadIndex(id: number, index: number): void {
-    const asked = this.#asked.get(id);
-    if (asked === undefined || index === 0) return;
+  #ask(reads: readonly Read[], remote: readonly RemoteBarrier[], nowMs: number): number {
+    this.#lastId += 1;
+    this.#asked.set(this.#lastId, { reads, remote, askedAtMs: nowMs });
+    const againAtMs = nowMs + this.#timing.askAgainAfterMs;
+    this.#nextDeadlineMs = Math.min(this.#nextDeadlineMs, againAtMs);
+    return this.#lastId;
+  }
+
+  /** The answer to a question, of the core or of the leader. Holds whoever leads by now. */
+  onIndex(id: number, index: number): void {
+    const question = this.#asked.get(id);
+    if (question === undefined) return;
     this.#asked.delete(id);
-    this.#placed.push({ reads: asked.reads, index, term: asked.term });
+    if (question.reads.length > 0) this.#placed.push({ reads: question.reads, index });
+    for (const barrier of question.remote) this.#answerRemote(barrier, index);
   }
 
-  /** Leader, term or link changed: every read without an applied barrier needs a new one. */
+  /**
+   * The core does not lead (any more): whoever does is asked in a later turn. A refusal of another
+   * node needs nothing here: either the leader changes, or the question is asked again in time.
+   */
+  onRefused(id: number): void {
+    const question = this.#asked.get(id);
+    if (question === undefined) return;
+    this.#asked.delete(id);
+    this.#waiting.push(...question.reads);
+    for (const barrier of question.remote) this.#answerRemote(barrier, 0);
+  }
+
+  /** Leader, term or link changed: every question is open again. An index once given stays good. */
   restart(): void {
-    for (const { reads } of this.#asked.values()) this.#waiting.push(...reads);
-    for (const { reads } of this.#placed) this.#waiting.push(...reads);
-    this.#asked.clear();
-    this.#placed = [];
-    for (const { from, id } of this.#remote) this.#send(from, { type: "readIndex", id, index: 0 });
+    for (const id of [...this.#asked.keys()]) this.onRefused(id);
+    for (const barrier of this.#remote) this.#answerRemote(barrier, 0);
     this.#remote = [];
   }
 
-  /** Everything up to `index` is applied; `termAt` tells the term of an applied entry. */
-  onApplied(index: number, termAt: (index: number) => number): void {
+  #answerRemote({ from, id }: RemoteBarrier, index: number): void {
+    this.#send(from, { type: "readIndex", id, index });
+  }
+
+  /** Everything up to `index` is applied. */
+  onApplied(index: number): void {
     if (this.#placed.length === 0) return;
     const still: PlacedReads[] = [];
     for (const placed of this.#placed) {
       if (placed.index > index) still.push(placed);
-      else if (termAt(placed.index) !== placed.term) this.#waiting.push(...placed.reads);
       else for (const read of placed.reads) this.#ready.push(read);
     }
     this.#placed = still;
   }
 
   /**
-   * Answers reads whose barrier is applied until they cost `costMax`, in lines of holds and waiters.
+   * Answers reads whose index is applied until they cost `costMax`, in lines of holds and waiters.
    * A page of keys costs everything there is, since it sorts thousands of names: 64 of them in one
    * turn were seen to stop the loop for longer than an election timeout.
    */
@@ -174,15 +188,18 @@ export class Reads {
     }
   }
 
-  /** Tells reads that waited too long that they cannot be had here now. */
+  /** Asks again what stays without answer; tells reads that waited too long that they cannot be had. */
   expire(nowMs: number): void {
     if (nowMs < this.#nextDeadlineMs) return;
     this.#nextDeadlineMs = Number.POSITIVE_INFINITY;
+    for (const [id, { askedAtMs }] of this.#asked) {
+      const againAtMs = askedAtMs + this.#timing.askAgainAfterMs;
+      if (againAtMs <= nowMs) this.onRefused(id);
+      else this.#nextDeadlineMs = Math.min(this.#nextDeadlineMs, againAtMs);
+    }
     this.#waiting = this.#unexpired(this.#waiting, nowMs);
-    for (const [id, { reads, term }] of this.#asked) {
-      const rest = this.#unexpired(reads, nowMs);
-      if (rest.length === 0) this.#asked.delete(id);
-      else this.#asked.set(id, { reads: rest, term });
+    for (const [id, question] of this.#asked) {
+      this.#asked.set(id, { ...question, reads: this.#unexpired(question.reads, nowMs) });
     }
     const placed: PlacedReads[] = [];
     for (const group of this.#placed) {

@@ -3,9 +3,10 @@
  * and its value, and where two options contradict each other, both values.
  */
 import { HoldfastError } from "../errors.js";
-import { CLIENT_FRAME_BYTES_MAX, PEER_FRAME_BYTES_MAX } from "../protocol/index.js";
+import { CLIENT_FRAME_BYTES_MAX, MEMBERS_MAX, PEER_FRAME_BYTES_MAX } from "../protocol/index.js";
 import { computeClusterId } from "./cluster-id.js";
 import {
+  type Founder,
   type HostPort,
   NODE_TUNING_DEFAULTS,
   type NodeOptions,
@@ -15,7 +16,6 @@ import type { Logger } from "./ports.js";
 
 const NODE_ID_MAX = 2 ** 32 - 1;
 const PORT_MAX = 65_535;
-const MEMBERS_MAX = 15;
 const CLUSTER_NAME_LENGTH_MAX = 128;
 const ADVERTISE_LENGTH_MAX = 1_024;
 /** What a frame holds besides the bytes of its entries. */
@@ -35,17 +35,23 @@ export interface ResolvedOptions {
   /** `undefined`: `ws://` and the address that was bound. */
   readonly advertise: string | undefined;
   readonly peerListen: HostPort;
-  readonly members: readonly { readonly id: number; readonly address: HostPort }[];
-  /** Every other member, with the address at which this node dials it. */
-  readonly peers: ReadonlyMap<number, HostPort>;
-  readonly clusterId: string;
+  /** Those who found the cluster, and the id that follows from them; `undefined` when not told. */
+  readonly founders: readonly Founder[] | undefined;
+  readonly clusterId: string | undefined;
+  /** Where to ask for a cluster to join; empty when not told. */
+  readonly join: readonly string[];
+  /** Where this node dials a peer instead of the address that everybody knows. */
+  readonly peerAddresses: ReadonlyMap<number, HostPort>;
   readonly tuning: NodeTuning;
   readonly log: Logger;
+  readonly traceFile: string | undefined;
+  readonly signal: AbortSignal | undefined;
 }
 
 /** Throws `INVALID_ARGUMENT`. */
 export function resolveOptions(options: NodeOptions): ResolvedOptions {
   const { id, listen, peerListen, advertise, initialCluster, dataDirectory } = options;
+  const join = options.join ?? [];
   const clusterName = options.clusterName ?? "holdfast";
   check(isNodeId(id), () => `id ${id} is not a whole number from 1 to ${NODE_ID_MAX}`);
   check(dataDirectory.length > 0, () => "dataDirectory is empty");
@@ -58,18 +64,24 @@ export function resolveOptions(options: NodeOptions): ResolvedOptions {
   checkExposure("listen", listen, options.insecure === true);
   checkExposure("peerListen", peerListen, options.insecure === true);
   checkAdvertise(advertise, listen);
-  checkMembers(options);
+  if (initialCluster !== undefined) checkFounders(id, initialCluster);
+  checkJoin(join, initialCluster);
+  checkPeerAddresses(options);
   return {
     id,
     dataDirectory,
     listen,
     advertise,
     peerListen,
-    members: initialCluster,
-    peers: peersOf(options),
-    clusterId: computeClusterId(clusterName, initialCluster),
+    founders: initialCluster,
+    clusterId:
+      initialCluster === undefined ? undefined : computeClusterId(clusterName, initialCluster),
+    join,
+    peerAddresses: options.peerAddresses ?? new Map(),
     tuning: resolveTuning(options.tuning ?? {}),
     log: options.log ?? (() => {}),
+    traceFile: options.traceFile,
+    signal: options.signal,
   };
 }
 
@@ -93,10 +105,11 @@ export function resolveTuning(tuning: Partial<NodeTuning>): NodeTuning {
   atMost("batchBytesMax", frameRoom - CLIENT_FRAME_BYTES_MAX, "what a frame between nodes holds,");
   atMost("appendBytesMax", frameRoom - all.batchBytesMax, "what a frame holds beside one batch,");
   atMost("batchBytesMax", all.segmentBytes / 2, "half of segmentBytes, which is");
+  atMost("trailingLogBytes", all.snapshotLogBytes, "snapshotLogBytes");
   return all;
 }
 
-function checkMembers({ id, initialCluster, peerAddresses }: NodeOptions): void {
+function checkFounders(id: number, initialCluster: readonly Founder[]): void {
   const count = initialCluster.length;
   check(
     count >= 1 && count <= MEMBERS_MAX,
@@ -114,19 +127,31 @@ function checkMembers({ id, initialCluster, peerAddresses }: NodeOptions): void 
     addresses.add(address);
   }
   check(ids.has(id), () => `id ${id} is not in initialCluster (${[...ids].join(", ")})`);
+}
+
+/** Whom it names may be added later: only what can never be is refused. */
+function checkPeerAddresses({ id, peerAddresses }: NodeOptions): void {
   for (const [peer, address] of peerAddresses ?? []) {
-    check(ids.has(peer) && peer !== id, () => `peerAddresses names node ${peer}, which is no peer`);
+    check(
+      isNodeId(peer) && peer !== id,
+      () => `peerAddresses names node ${peer}, which is no peer`,
+    );
     checkAddress(`peerAddresses, node ${peer}:`, address, 1);
   }
 }
 
-function peersOf({ id, initialCluster, peerAddresses }: NodeOptions): Map<number, HostPort> {
-  const peers = new Map<number, HostPort>();
-  for (const member of initialCluster) {
-    if (member.id === id) continue;
-    peers.set(member.id, peerAddresses?.get(member.id) ?? member.address);
+function checkJoin(join: readonly string[], founders: readonly Founder[] | undefined): void {
+  check(
+    join.length === 0 || founders === undefined,
+    () => "join and initialCluster exclude each other: a node founds a cluster or joins one",
+  );
+  for (const endpoint of join) {
+    check(isEndpoint(endpoint), () => `join ${JSON.stringify(endpoint)} is no ws:// or wss:// URL`);
   }
-  return peers;
+}
+
+function isEndpoint(text: string): boolean {
+  return URL.canParse(text) && /^wss?:$/.test(new URL(text).protocol);
 }
 
 function checkAddress(name: string, { host, port }: HostPort, portMin: number): void {
@@ -154,9 +179,8 @@ function checkAdvertise(advertise: string | undefined, listen: HostPort): void {
     );
     return;
   }
-  const isUrl = URL.canParse(advertise) && /^wss?:$/.test(new URL(advertise).protocol);
   check(
-    isUrl && advertise.length <= ADVERTISE_LENGTH_MAX,
+    isEndpoint(advertise) && advertise.length <= ADVERTISE_LENGTH_MAX,
     () => `advertise ${JSON.stringify(advertise)} is no ws:// or wss:// URL`,
   );
 }

@@ -1,26 +1,37 @@
 /**
  * Starts one node in this process: options, directory, ports, driver, in an order in which a start
  * that fails leaves nothing behind, and ends it again. This is the only file of the room that knows
- * real sockets, files and clocks.
+ * real sockets, files and clocks together.
  */
 import { performance } from "node:perf_hooks";
 import { assert } from "../assert.js";
 import { HoldfastError } from "../errors.js";
-import type { GatewayEvents, HttpAnswer } from "../net/index.js";
+import type { GatewayEvents, HttpAnswer, PeerAddress, PeerEvents } from "../net/index.js";
 import { createGateway, createPeerLinks } from "../net/index.js";
-import { openDataDirectory } from "../storage/index.js";
-import { type AssembledDriver, assembleDriver } from "./assemble-driver.js";
+import { type Configuration, type MemberAddress, membersOf, type NodeId } from "../raft/index.js";
+import { damageOf, openDataDirectory, readIdentity } from "../storage/index.js";
+import { foundingConfiguration, peersOf } from "./addresses.js";
+import type { AssembledDriver } from "./assemble-driver.js";
+import { bootDriver } from "./boot-driver.js";
+import { EventLoopMeter } from "./event-loop-meter.js";
 import { createPages } from "./http-pages.js";
+import { type FoundCluster, findCluster } from "./join-cluster.js";
 import { LoopScheduler } from "./loop-scheduler.js";
 import type { NodeOptions, RunningNode } from "./options.js";
 import { requireFreePort } from "./port-check.js";
 import type { Clock } from "./ports.js";
+import { startQuarantined } from "./quarantine.js";
 import { formatAddress, type ResolvedOptions, resolveOptions } from "./resolve-options.js";
+import { openTrace, type Trace } from "./trace-file.js";
 
 /** All groups share the links between nodes; this version has one. */
 const GROUP = 0;
 /** A link that was silent for so many election timeouts is given up. */
 const LINK_SILENCE_TIMEOUTS = 5;
+/** WebSocket close code "try again later". */
+const CLOSE_TRY_AGAIN = 1013;
+/** Election timeouts that a stop waits for somebody else to lead. */
+const LEAVE_TIMEOUTS = 2;
 
 const CLOCK: Clock = { nowMs: () => performance.now(), wallMs: () => Date.now() };
 
@@ -29,7 +40,8 @@ type Links = ReturnType<typeof createPeerLinks>;
 type Directory = Awaited<ReturnType<typeof openDataDirectory>>;
 
 /**
- * Resolves once the node listens for clients and peers. Rejects with `INVALID_ARGUMENT` for options
+ * Resolves once the node listens for clients and peers. A node whose data are damaged is started too:
+ * it takes part in nothing, and says so on its pages. Rejects with `INVALID_ARGUMENT` for options
  * that cannot be, `UNAVAILABLE` for an address that cannot be had, and with what the directory says
  * when it cannot be used or belongs to another node, cluster or process.
  */
@@ -37,43 +49,59 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const resolved = resolveOptions(options);
   await requireFreePort("listen", resolved.listen);
   await requireFreePort("peerListen", resolved.peerListen);
-  const directory = await openDataDirectory({
-    path: resolved.dataDirectory,
-    nodeId: resolved.id,
-    clusterId: resolved.clusterId,
-    segmentBytes: resolved.tuning.segmentBytes,
-  });
+  const found = await findBelonging(resolved);
+  let directory: Directory;
   try {
-    requireSameCluster(resolved, directory);
+    directory = await openDataDirectory({
+      path: resolved.dataDirectory,
+      nodeId: resolved.id,
+      clusterId: found.clusterId,
+      origin: resolved.founders === undefined ? "joined" : "initial",
+      segmentBytes: resolved.tuning.segmentBytes,
+    });
   } catch (error) {
-    await directory.close();
-    throw error;
+    const damage = damageOf(error);
+    if (damage === undefined) throw error;
+    return startQuarantined(resolved, found.clusterId, damage);
   }
-  const gateway = createGateway({ listen: resolved.listen });
-  const node = new Node(resolved, directory, gateway);
+  const node = new Node(resolved, directory, found);
   try {
     await node.start();
   } catch (error) {
     await node.close();
-    throw error;
+    const damage = damageOf(error);
+    if (damage === undefined) throw error;
+    return startQuarantined(resolved, found.clusterId, damage);
   }
   return node;
 }
 
 /**
- * Who votes comes from the options, so data may only be started with the members they were written
- * under: a node of three started as a cluster of one would elect itself and grant what the others
- * have granted already.
+ * The cluster that the data, or the options for a fresh directory, belong to. Data may only be
+ * started with the founders they were written under: a node of three started as a cluster of one
+ * would elect itself and grant what the others have granted already.
  */
-function requireSameCluster(options: ResolvedOptions, directory: Directory): void {
-  const { clusterId } = directory.identity;
-  if (clusterId === options.clusterId) return;
+async function findBelonging(options: ResolvedOptions): Promise<FoundCluster> {
+  const { id, founders, clusterId, join, dataDirectory, log, signal } = options;
+  const stored = await readIdentity(dataDirectory);
+  const members = founders === undefined ? [] : foundingConfiguration(founders).addresses;
+  if (stored === undefined) {
+    if (clusterId !== undefined) return { clusterId, members };
+    if (join.length > 0) return findCluster(id, join, log, signal);
+    throw new HoldfastError(
+      "INVALID_ARGUMENT",
+      "a fresh data directory needs initialCluster, to found a cluster, or join",
+    );
+  }
+  if (clusterId === undefined || clusterId === stored.clusterId) {
+    return { clusterId: stored.clusterId, members };
+  }
   throw new HoldfastError(
     "INVALID_ARGUMENT",
-    `the data in ${options.dataDirectory} belong to another cluster: initialCluster and ` +
+    `the data in ${dataDirectory} belong to another cluster: initialCluster and ` +
       "clusterName must be those it was created with (where a peer has moved, say it by " +
       "peerAddresses)",
-    { details: { stored: clusterId, options: options.clusterId } },
+    { details: { stored: stored.clusterId, options: clusterId } },
   );
 }
 
@@ -83,16 +111,23 @@ class Node implements RunningNode {
   readonly #directory: Directory;
   readonly #gateway: Gateway;
   readonly #startedMs = CLOCK.nowMs();
+  /** The members as far as they were known before the log was. */
+  #found: FoundCluster;
+  readonly #loop = new EventLoopMeter();
+  #trace: Trace | undefined;
+  #isDraining = false;
+  #stopping: Promise<void> | undefined;
   #endpoint = "";
   #links: Links | undefined;
   #assembled: AssembledDriver | undefined;
   #closing: Promise<void> | undefined;
   #end: (error: Error | undefined) => void = () => {};
 
-  constructor(options: ResolvedOptions, directory: Directory, gateway: Gateway) {
+  constructor(options: ResolvedOptions, directory: Directory, found: FoundCluster) {
     this.#options = options;
     this.#directory = directory;
-    this.#gateway = gateway;
+    this.#found = found;
+    this.#gateway = createGateway({ listen: options.listen });
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -116,7 +151,7 @@ class Node implements RunningNode {
 
   /** Rejects when a port cannot be had after all; `close` then gives back what was taken. */
   async start(): Promise<void> {
-    const { listen, advertise, peerListen, peers, tuning, members, log } = this.#options;
+    const { listen, advertise, peerListen, tuning, log, traceFile } = this.#options;
     const { identity, notices, log: store } = this.#directory;
     await this.#gateway.start(this.#clientEvents(), this.#pages());
     this.#endpoint =
@@ -124,32 +159,17 @@ class Node implements RunningNode {
     const links = createPeerLinks({
       identity: { ...identity, advertise: this.#endpoint },
       listen: peerListen,
-      peers,
+      peers: new Map(),
+      knownIncarnations: await this.#directory.readPeerIncarnations(),
       silenceTimeoutMs: LINK_SILENCE_TIMEOUTS * tuning.electionTimeoutMs,
     });
     this.#links = links;
-    const assembled = assembleDriver(
-      {
-        nodeId: identity.nodeId,
-        clusterId: identity.clusterId,
-        group: GROUP,
-        voters: members.map(({ id }) => id),
-        advertise: this.#endpoint,
-        tuning,
-      },
-      {
-        log: store,
-        peers: links,
-        gateway: this.#gateway,
-        clock: CLOCK,
-        scheduler: new LoopScheduler(CLOCK.nowMs),
-        random: Math.random,
-        logger: log,
-        onFailure: (error) => this.#fail(error),
-      },
-    );
+    this.#trace = traceFile === undefined ? undefined : openTrace(traceFile, log);
+    const assembled = await this.#boot(links);
     this.#assembled = assembled;
-    await links.start(assembled.driver.peerEvents);
+    await this.#findMembers(assembled.raft.configuration);
+    await links.start(this.#peerEvents(assembled));
+    links.setPeers(this.#peersAmong(assembled.raft.configuration.addresses));
     assembled.driver.start();
     for (const notice of notices) log("warn", "data directory", { notice });
     log("info", "node started", {
@@ -161,7 +181,89 @@ class Node implements RunningNode {
     });
   }
 
-  async stop(): Promise<void> {
+  #boot(links: Links): Promise<AssembledDriver> {
+    const { founders, tuning, log } = this.#options;
+    return bootDriver(
+      {
+        group: GROUP,
+        founders: founders === undefined ? undefined : foundingConfiguration(founders),
+        advertise: this.#endpoint,
+        tuning,
+      },
+      {
+        peers: links,
+        gateway: this.#gateway,
+        clock: CLOCK,
+        scheduler: new LoopScheduler(CLOCK.nowMs),
+        random: Math.random,
+        logger: log,
+        trace: this.#trace?.line,
+        onPeers: (peers) => links.setPeers(this.#peersAmong(peers)),
+        onFailure: (error) => this.#fail(error),
+      },
+      this.#directory,
+    );
+  }
+
+  /** A node that was never told who its cluster is has to ask before it can answer anybody. */
+  async #findMembers(configuration: Configuration): Promise<void> {
+    const { id, join, log, signal } = this.#options;
+    if (membersOf(configuration).length > 0 || this.#found.members.length > 0) return;
+    if (join.length === 0) {
+      const message =
+        "no leader has told this node its cluster yet: join or initialCluster is needed";
+      throw new HoldfastError("INVALID_ARGUMENT", message);
+    }
+    this.#found = await findCluster(id, join, log, signal);
+    const { clusterId } = this.#directory.identity;
+    if (this.#found.clusterId === clusterId) return;
+    throw new HoldfastError(
+      "INVALID_ARGUMENT",
+      `the data in ${this.#options.dataDirectory} belong to another cluster than that of join`,
+      { details: { stored: clusterId, options: this.#found.clusterId } },
+    );
+  }
+
+  #peersAmong(members: readonly MemberAddress[]): Map<NodeId, PeerAddress> {
+    const known = members.length > 0 ? members : this.#found.members;
+    return peersOf(known, this.id, this.#options.peerAddresses);
+  }
+
+  #peerEvents({ driver }: AssembledDriver): PeerEvents {
+    const { peerEvents } = driver;
+    return {
+      onUp: (peer, epoch) => peerEvents.onUp(peer, epoch),
+      onDown: (peer, epoch, closed) => peerEvents.onDown(peer, epoch, closed),
+      onMessage: (peer, group, message) => peerEvents.onMessage(peer, group, message),
+      onRefused: (reason) => peerEvents.onRefused(reason),
+      onPeerIdentity: (identity) => {
+        peerEvents.onPeerIdentity(identity);
+        this.#directory
+          .notePeerIncarnation(identity.nodeId, identity.incarnation)
+          .catch((error: Error) => this.#fail(error));
+      },
+    };
+  }
+
+  /**
+   * Leadership first, while everything still works: then nobody waits for an election. Clients are
+   * sent away when somebody else can serve them.
+   */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#leaveAndClose();
+    return this.#stopping;
+  }
+
+  async #leaveAndClose(): Promise<void> {
+    this.#isDraining = true;
+    this.#gateway.drain();
+    const limitMs = LEAVE_TIMEOUTS * this.#options.tuning.electionTimeoutMs;
+    let timer: NodeJS.Timeout | undefined;
+    const tooLong = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, limitMs);
+    });
+    await Promise.race([this.#assembled?.driver.leave(), tooLong]);
+    clearTimeout(timer);
     await this.close();
     this.#end(undefined);
   }
@@ -173,11 +275,13 @@ class Node implements RunningNode {
   }
 
   async #closeAll(): Promise<void> {
-    this.#assembled?.driver.stop();
+    const stopped = this.#assembled?.driver.stop();
     try {
-      await Promise.all([this.#gateway.close(), this.#links?.close()]);
+      await Promise.all([this.#gateway.close(), this.#links?.close(), stopped]);
     } finally {
       await this.#directory.close();
+      this.#trace?.close();
+      this.#loop.stop();
     }
   }
 
@@ -188,39 +292,43 @@ class Node implements RunningNode {
     this.close().then(end, end);
   }
 
-  /** Connections come only when the driver exists: it is made in the turn in which the port opens. */
+  /** Until the driver is there, which may take a while, clients are sent away. */
   #clientEvents(): GatewayEvents {
     const events = (): GatewayEvents => {
-      assert(this.#assembled !== undefined, () => "a client came before the driver");
+      assert(
+        this.#assembled !== undefined,
+        () => "a client was let in before the driver was there",
+      );
       return this.#assembled.driver.clientEvents;
     };
     return {
-      onConnection: (connection) => events().onConnection(connection),
+      onConnection: (connection) => {
+        if (this.#assembled === undefined) connection.close(CLOSE_TRY_AGAIN, "starting");
+        else events().onConnection(connection);
+      },
       onAttach: (connection, command, bytes) => events().onAttach(connection, command, bytes),
       onCommand: (connection, command, bytes) => events().onCommand(connection, command, bytes),
       onQuery: (connection, query) => events().onQuery(connection, query),
-      onClosed: (connection) => events().onClosed(connection),
+      onOperation: (connection, operation, bytes) =>
+        events().onOperation(connection, operation, bytes),
+      onClosed: (connection) => this.#assembled?.driver.clientEvents.onClosed(connection),
       onRefused: (reason) => this.#options.log("warn", "client refused", { reason }),
     };
   }
 
   #pages(): (path: string) => HttpAnswer {
     const { clusterId, incarnation } = this.#directory.identity;
-    const driver = (): AssembledDriver => {
-      assert(this.#assembled !== undefined, () => "a request came before the driver");
-      return this.#assembled;
-    };
     return createPages({
       id: this.id,
       clusterId,
       incarnation,
       pid: process.pid,
+      loopDelayMaxMs: () => this.#loop.maxMs,
       uptimeMs: () => CLOCK.nowMs() - this.#startedMs,
       endpoint: () => this.#endpoint,
-      endpoints: () => driver().driver.endpoints,
-      status: () => driver().driver.status,
-      counts: () => driver().table.counts(),
-      isDraining: () => this.#closing !== undefined,
+      driver: () => this.#assembled?.driver,
+      counts: () => this.#assembled?.table.counts(),
+      isDraining: () => this.#isDraining || this.#closing !== undefined,
     });
   }
 }

@@ -1,7 +1,7 @@
 /**
- * What must hold of all nodes together, for ever (Raft paper, figure 3, and what durability adds).
- * Remembers what was ever seen: leaders by term, entries by index and term, votes, commits. Throws
- * an error that names the invariant and the numbers.
+ * What must hold of all nodes together, after every turn (Raft paper, figure 3; thesis, 4.3; and
+ * what durability adds). Throws an error that names the invariant and the numbers. What did not
+ * change since it was checked is not checked again.
  */
 import {
   type Configuration,
@@ -10,224 +10,272 @@ import {
   type NodeId,
   quorumValue,
 } from "../../src/raft/index.js";
+import { ClusterHistory, isSame, must } from "./cluster-history.js";
+import { configurationOf, NO_MEMBERS, textOf } from "./configurations.js";
+import { checkMessage } from "./message-invariants.js";
 import type { SimulatedNode } from "./simulated-node.js";
 
-interface SeenEntry {
-  readonly entry: Entry;
-  readonly previousTerm: number;
-}
-
-interface CommittedEntry {
-  readonly entry: Entry;
-  /** The term of the node that first held it for committed. */
-  readonly inTerm: number;
-}
-
+/** A node as it was when it was checked last. */
 interface LastSeen {
   term: number;
   commitIndex: number;
-  /** The log of a node that leads, as it was. */
-  ledTerm: number;
-  ledEntries: Entry[];
+  appliedIndex: number;
   durableTerm: number;
+  lastIndex: number;
+  lastEntry: Entry | undefined;
+  baseIndex: number;
+  /** In force, and the index of its entry. */
+  configuration: Configuration;
+  configurationIndex: number;
+  /** The term it led. */
+  ledTerm: number;
+  /** How much of the committed history it was found to hold as leader of `ledTerm`. */
+  completeUpTo: number;
 }
 
 export class ClusterInvariants {
-  private readonly configuration: Configuration;
+  readonly history: ClusterHistory;
   private readonly nodes: readonly SimulatedNode[];
-  private readonly leaders = new Map<number, NodeId>();
-  private readonly votes = new Map<string, NodeId>();
-  private readonly entries = new Map<string, SeenEntry>();
-  private readonly committed: CommittedEntry[] = [];
   private readonly lastSeen = new Map<NodeId, LastSeen>();
+  /** What the last committed entry must be durable on a quorum of. */
+  private deciding: Configuration;
 
-  constructor(configuration: Configuration, nodes: readonly SimulatedNode[]) {
-    this.configuration = configuration;
+  constructor(initial: Configuration, nodes: readonly SimulatedNode[]) {
+    this.history = new ClusterHistory(initial);
+    this.deciding = initial;
     this.nodes = nodes;
-    for (const { id } of nodes) {
-      this.lastSeen.set(id, {
-        term: 0,
-        commitIndex: 0,
-        ledTerm: 0,
-        ledEntries: [],
-        durableTerm: 0,
-      });
-    }
+    for (const { id } of nodes) this.lastSeen.set(id, neverSeen());
   }
 
   /** A restart begins with what the disk holds. */
   onStart(id: NodeId): void {
-    const seen = this.of(id);
-    seen.term = this.node(id).disk.hardState.term;
-    seen.commitIndex = 0;
-    seen.ledTerm = 0;
+    const { disk } = this.node(id);
+    this.lastSeen.set(id, {
+      ...neverSeen(),
+      term: disk.hardState.term,
+      durableTerm: disk.hardState.term,
+      commitIndex: disk.snapshotIndex,
+      appliedIndex: disk.snapshotIndex,
+    });
   }
 
-  check(): void {
-    for (const node of this.nodes) {
-      this.checkDisk(node);
-      if (!node.isRunning) continue;
-      this.checkLog(node);
+  /** The disk of `id` was replaced by an empty one. */
+  onWiped(id: NodeId): void {
+    this.lastSeen.set(id, neverSeen());
+    this.history.forgetVotes(id);
+  }
+
+  /** After a turn of `id`, and whenever its disk went on. */
+  check(id: NodeId): void {
+    const node = this.node(id);
+    if (node.isRunning) {
+      const seen = this.of(id);
+      const { configuration: before, configurationIndex: beforeIndex } = seen;
+      const known = this.history.committedIndex;
       this.checkMonotonic(node);
+      this.checkLog(node);
       if (node.raft.role === "leader") this.checkLeader(node);
-      this.checkCommitted(node);
+      if (this.history.committedIndex > known) this.decide(seen, known, before, beforeIndex);
+      this.checkApplied(node);
     }
-    for (const node of this.nodes) {
-      if (node.isRunning && node.raft.role === "leader") this.checkCompleteness(node);
+    this.checkDisk(node);
+    for (const other of this.nodes) {
+      if (other.isRunning && other.raft.role === "leader") this.checkCompleteness(other);
     }
-    this.checkDurability();
+    this.mustBeDurable(this.history.committedIndex, this.deciding);
   }
 
-  /** What leaves must be true of the disk already, where it speaks of the disk. */
   onSend(message: Message): void {
-    const { disk } = this.node(message.from);
-    const { term, vote } = disk.hardState;
-    switch (message.type) {
-      case "vote":
-        this.onVote(message.from, message.term, message.from);
-        require(term > message.term || (term === message.term && vote === message.from), () =>
-          `${message.from} asks for votes of ${message.term}, disk: ${term}, ${vote}`);
-        // A request that waited while somebody else won its term can elect nobody any more, and the
-        // winner may have cut the log it speaks of.
-        if (term > message.term || this.leaders.has(message.term)) return;
-        require(disk.entryAt(message.lastLogIndex)?.term ===
-          (message.lastLogTerm || undefined), () =>
-          `${message.from} advertises entry ${message.lastLogIndex} and lacks it on disk`);
-        break;
-      case "voteReply":
-        if (!message.granted) return;
-        this.onVote(message.from, message.term, message.to);
-        require(term > message.term || (term === message.term && vote === message.to), () =>
-          `${message.from} grants ${message.to} ${message.term}, disk: ${term}, ${vote}`);
-        break;
-      case "appendReply":
-        if (!message.success) return;
-        require(term > message.term ||
-          (term === message.term && disk.lastIndex >= message.matchIndex), () =>
-          `${message.from} acknowledges ${message.matchIndex} in term ${message.term}, ` +
-          `disk: ${disk.lastIndex} in term ${term}`);
-        break;
-      case "append":
-      case "heartbeat":
-        require(this.leaders.get(message.term) === undefined ||
-          this.leaders.get(message.term) === message.from, () =>
-          `${message.from} acts as leader of term ${message.term}`);
-        break;
-      default:
-        break;
-    }
-  }
-
-  private onVote(voter: NodeId, term: number, candidate: NodeId): void {
-    const key = `${voter}@${term}`;
-    const before = this.votes.get(key);
-    require(before === undefined || before === candidate, () =>
-      `${voter} votes for ${before} and ${candidate} in term ${term}`);
-    this.votes.set(key, candidate);
+    checkMessage(this.history, this.node(message.from).disk, message);
   }
 
   private checkDisk(node: SimulatedNode): void {
     const seen = this.of(node.id);
-    const { term } = node.disk.hardState;
-    require(term >= seen.durableTerm, () =>
-      `durable term of ${node.id} fell from ${seen.durableTerm} to ${term}`);
+    const { disk } = node;
+    const { term } = disk.hardState;
+    must(
+      term >= seen.durableTerm,
+      () => `durable term of ${node.id} fell from ${seen.durableTerm} to ${term}`,
+    );
     seen.durableTerm = term;
-    if (!node.isRunning || node.disk.pending.length > 0) return;
-    const { raft, disk } = node;
-    require(raft.term === term, () => `${node.id} is in term ${raft.term}, its disk in ${term}`);
-    require(raft.lastIndex === disk.lastIndex, () =>
-      `${node.id} has ${raft.lastIndex} entries, its disk ${disk.lastIndex}`);
-    for (const entry of disk.entries) {
-      require(raft.entry(entry.index) === entry, () =>
-        `entry ${entry.index} of ${node.id} differs from its disk`);
-    }
+    const { standing } = disk;
+    must(
+      standing === undefined || standing.table === this.history.tableAt(standing.index),
+      () => `state machine safety: snapshot ${standing?.index} of ${node.id} holds another table`,
+    );
+    if (!node.isRunning || disk.pending.length > 0) return;
+    const { raft } = node;
+    must(raft.term === term, () => `${node.id} is in term ${raft.term}, its disk in ${term}`);
+    must(
+      raft.lastIndex === disk.lastIndex && raft.baseIndex === disk.baseIndex,
+      () =>
+        `${node.id} has (${raft.baseIndex}, ${raft.lastIndex}], ` +
+        `its disk (${disk.baseIndex}, ${disk.lastIndex}]`,
+    );
+    must(
+      disk.entries.every((entry) => raft.entry(entry.index) === entry),
+      () => `the log of ${node.id} differs from its disk`,
+    );
   }
 
-  /** Log matching: index and term of an entry settle it and everything before it. */
+  private checkMonotonic({ raft, id }: SimulatedNode): void {
+    const seen = this.of(id);
+    for (const name of ["term", "appliedIndex"] as const) {
+      const value = raft[name];
+      must(value >= seen[name], () => `${name} of ${id} fell from ${seen[name]} to ${value}`);
+      seen[name] = value;
+    }
+    const { baseIndex, appliedIndex, commitIndex, lastIndex } = raft;
+    must(
+      commitIndex >= seen.commitIndex,
+      () => `commit of ${id} fell from ${seen.commitIndex} to ${commitIndex}`,
+    );
+    must(
+      baseIndex <= appliedIndex && appliedIndex <= commitIndex && commitIndex <= lastIndex,
+      () => `order at ${id}: ${baseIndex}, ${appliedIndex}, ${commitIndex}, ${lastIndex}`,
+    );
+  }
+
+  /**
+   * Log matching, terms that never fall, state-machine safety of what is committed, one uncommitted
+   * configuration at most, and the configuration that the log says is in force.
+   */
   private checkLog(node: SimulatedNode): void {
-    let previousTerm = 0;
-    for (const entry of node.raft.entries(1, node.raft.lastIndex)) {
-      const key = `${entry.index}@${entry.term}`;
-      const seen = this.entries.get(key);
-      if (seen === undefined) this.entries.set(key, { entry, previousTerm });
-      require(seen === undefined ||
-        (seen.previousTerm === previousTerm && isSame(seen.entry, entry)), () =>
-        `log matching: two entries ${entry.index} of term ${entry.term}, at ${node.id}`);
-      require(entry.term >= previousTerm, () =>
-        `term falls to ${entry.term} at ${entry.index} of ${node.id}`);
+    const { raft, id } = node;
+    const seen = this.of(id);
+    if (!hasChanged(seen, node)) return;
+    const { baseIndex, lastIndex, commitIndex } = raft;
+    must(
+      baseIndex <= this.history.committedIndex,
+      () => `the log of ${id} begins at ${baseIndex}, behind every commit`,
+    );
+    let { tableConfiguration: configuration, tableIndex: configurationIndex } = node;
+    const configurations: number[] = [];
+    let previousTerm = raft.baseTerm;
+    for (const entry of raft.entries(baseIndex + 1, lastIndex)) {
+      this.history.onEntry(entry, previousTerm, id);
+      if (entry.index <= commitIndex) this.history.onCommitted(entry, raft.term, id);
+      must(
+        entry.term >= previousTerm,
+        () => `term falls to ${entry.term} at ${entry.index} of ${id}`,
+      );
       previousTerm = entry.term;
+      if (entry.kind !== "configuration") continue;
+      configurations.push(entry.index);
+      if (entry.index <= configurationIndex) continue;
+      configuration = configurationOf(entry);
+      configurationIndex = entry.index;
     }
+    const open = configurations.filter((index) => index > this.history.committedIndex);
+    must(open.length <= 1, () => `uncommitted configurations ${open.join(",")} at ${id}`);
+    must(
+      textOf(raft.configuration) === textOf(configuration),
+      () => `${id} goes by ${textOf(raft.configuration)}, its log says ${textOf(configuration)}`,
+    );
+    must(
+      !stillLeads(seen, node) || isPrefix(seen, node),
+      () => `leader append-only: ${id} changed its log up to ${seen.lastIndex}`,
+    );
+    Object.assign(seen, { commitIndex, baseIndex, lastIndex, configuration, configurationIndex });
+    seen.lastEntry = lastIndex > baseIndex ? raft.entry(lastIndex) : undefined;
   }
 
-  private checkMonotonic(node: SimulatedNode): void {
-    const seen = this.of(node.id);
-    const { term, commitIndex } = node.raft;
-    require(term >= seen.term, () => `term of ${node.id} fell from ${seen.term} to ${term}`);
-    require(commitIndex >= seen.commitIndex, () =>
-      `commit of ${node.id} fell from ${seen.commitIndex} to ${commitIndex}`);
-    seen.term = term;
-    seen.commitIndex = commitIndex;
-  }
-
-  /** Election safety, leader append-only, and what it believes of its peers. */
+  /** Election safety, and what a leader believes of its peers. */
   private checkLeader(node: SimulatedNode): void {
     const { raft, id } = node;
-    const before = this.leaders.get(raft.term);
-    require(before === undefined || before === id, () =>
-      `election safety: ${before} and ${id} lead term ${raft.term}`);
-    this.leaders.set(raft.term, id);
+    this.history.onLeader(raft.term, id);
     const seen = this.of(id);
-    const entries = [...raft.entries(1, raft.lastIndex)];
-    if (seen.ledTerm === raft.term) {
-      for (const [at, entry] of seen.ledEntries.entries()) {
-        require(entries[at] === entry, () => `leader ${id} changed its entry ${entry.index}`);
-      }
+    if (seen.ledTerm !== raft.term) {
+      seen.ledTerm = raft.term;
+      seen.completeUpTo = 0;
     }
-    seen.ledTerm = raft.term;
-    seen.ledEntries = entries;
     for (const { id: peer, matchIndex, nextIndex } of raft.peers) {
-      require(matchIndex < nextIndex, () =>
-        `match ${matchIndex}, next ${nextIndex} of ${peer} at ${id}`);
+      must(
+        matchIndex >= 0 && matchIndex < nextIndex,
+        () => `match ${matchIndex}, next ${nextIndex} of ${peer} at ${id}`,
+      );
       const { disk } = this.node(peer);
-      if (disk.hardState.term > raft.term || matchIndex === 0) continue;
-      const durable = disk.entryAt(matchIndex);
-      require(durable?.term === raft.entry(matchIndex).term, () =>
-        `match of ${peer} at ${id} is ${matchIndex}, which is not on its disk`);
+      if (disk.hardState.term > raft.term || matchIndex <= disk.snapshotIndex) continue;
+      const held = this.entryOf(node, matchIndex);
+      must(
+        held !== undefined && disk.termAt(matchIndex) === held.term,
+        () => `match of ${peer} at ${id} is ${matchIndex}, which is not on its disk`,
+      );
     }
   }
 
-  /** State-machine safety: what one node holds for committed, no other node ever contradicts. */
-  private checkCommitted(node: SimulatedNode): void {
-    const { raft, applied } = node;
-    for (const entry of raft.entries(1, raft.commitIndex)) {
-      const known = this.committed[entry.index - 1];
-      require(known === undefined || isSame(known.entry, entry), () =>
-        `state machine safety: two committed entries ${entry.index}, at ${node.id}`);
-      if (known === undefined) this.committed.push({ entry, inTerm: raft.term });
+  /**
+   * Finds the configuration that the new commits, those behind `known`, needed a quorum of. The
+   * node `now` was the first to hold them for committed; `before` was in force before its turn.
+   */
+  private decide(now: LastSeen, known: number, before: Configuration, beforeIndex: number): void {
+    const { history } = this;
+    const last = history.committedIndex;
+    for (let index = known + 1; index <= last; index += 1) {
+      // Both halves of a joint configuration, whatever came in the same turn.
+      if (history.committed[index - 1]?.entry.kind !== "configuration") continue;
+      this.mustBeDurable(index, history.configurationAt(index));
     }
-    require(applied.length <= raft.commitIndex, () =>
-      `${node.id} applied ${applied.length}, commit ${raft.commitIndex}`);
+    this.deciding = history.configurationAt(last);
+    if (beforeIndex > last) {
+      // It counts since it was appended, though it is not committed.
+      this.deciding = before;
+    } else if (now.configurationIndex > last && !this.isDurable(last, this.deciding)) {
+      // The joint configuration ended in this very turn.
+      must(this.deciding.outgoing.length > 0, () => `${last} is committed without a quorum`);
+      this.deciding = now.configuration;
+    }
+  }
+
+  /** One table for one index, for ever. */
+  private checkApplied({ appliedIndex, table, raft, id }: SimulatedNode): void {
+    must(
+      appliedIndex <= raft.commitIndex,
+      () => `${id} applied ${appliedIndex}, commit ${raft.commitIndex}`,
+    );
+    must(
+      table === this.history.tableAt(appliedIndex),
+      () => `state machine safety: ${id} has another table at ${appliedIndex}`,
+    );
   }
 
   private checkCompleteness(node: SimulatedNode): void {
-    const { raft } = node;
-    for (const { entry, inTerm } of this.committed) {
-      if (inTerm > raft.term) continue;
-      require(entry.index <= raft.lastIndex && isSame(raft.entry(entry.index), entry), () =>
-        `leader completeness: ${node.id} leads ${raft.term} without entry ${entry.index}`);
+    const { raft, id } = node;
+    const seen = this.of(id);
+    const { committed } = this.history;
+    for (let index = seen.completeUpTo + 1; index <= committed.length; index += 1) {
+      const { entry, inTerm } = committed[index - 1] as (typeof committed)[number];
+      if (inTerm > raft.term) return;
+      must(
+        index <= raft.baseIndex || (index <= raft.lastIndex && isSame(raft.entry(index), entry)),
+        () => `leader completeness: ${id} leads ${raft.term} without entry ${index}`,
+      );
+      seen.completeUpTo = index;
     }
   }
 
-  /** Every committed entry lies on the disks of a quorum, crashed nodes included. */
-  private checkDurability(): void {
-    const last = this.committed.at(-1);
-    if (last === undefined) return;
-    const durable = quorumValue(this.configuration, (id) => {
-      const held = this.node(id).disk.entryAt(last.entry.index);
-      return held !== undefined && isSame(held, last.entry) ? 1 : 0;
+  /** A committed entry lies on the disks of a quorum, crashed nodes included. */
+  private mustBeDurable(index: number, configuration: Configuration): void {
+    must(
+      this.isDurable(index, configuration),
+      () => `entry ${index} is committed and not durable on a quorum of ${textOf(configuration)}`,
+    );
+  }
+
+  private isDurable(index: number, configuration: Configuration): boolean {
+    const entry = this.history.committed[index - 1]?.entry;
+    if (entry === undefined) return true;
+    const durable = quorumValue(configuration, (id) => {
+      const { disk } = this.node(id);
+      return index <= disk.snapshotIndex || disk.entryAt(index)?.term === entry.term ? 1 : 0;
     });
-    require(durable === 1, () =>
-      `entry ${last.entry.index} is committed and not durable on a quorum`);
+    return durable >= 1;
+  }
+
+  /** What a leader holds at `index`, compacted or not. */
+  private entryOf({ raft }: SimulatedNode, index: number): Entry | undefined {
+    if (index <= raft.baseIndex) return this.history.committed[index - 1]?.entry;
+    return index <= raft.lastIndex ? raft.entry(index) : undefined;
   }
 
   private node(id: NodeId): SimulatedNode {
@@ -243,11 +291,37 @@ export class ClusterInvariants {
   }
 }
 
-function isSame(left: Entry, right: Entry): boolean {
-  return left.term === right.term && left.kind === right.kind && left.data === right.data;
+function neverSeen(): LastSeen {
+  return {
+    term: 0,
+    commitIndex: 0,
+    appliedIndex: 0,
+    durableTerm: 0,
+    lastIndex: -1,
+    lastEntry: undefined,
+    baseIndex: 0,
+    configuration: NO_MEMBERS,
+    configurationIndex: 0,
+    ledTerm: 0,
+    completeUpTo: 0,
+  };
 }
 
-/** A broken invariant of the cluster, as against one that the core asserted itself. */
-function require(condition: boolean, message: () => string): void {
-  if (!condition) throw new Error(message());
+function hasChanged(seen: LastSeen, { raft }: SimulatedNode): boolean {
+  const { baseIndex, lastIndex, commitIndex } = raft;
+  if (seen.lastIndex !== lastIndex || seen.baseIndex !== baseIndex) return true;
+  if (seen.commitIndex !== commitIndex) return true;
+  return lastIndex > baseIndex && raft.entry(lastIndex) !== seen.lastEntry;
+}
+
+/** Whether the node leads the term that it led when it was seen. */
+function stillLeads(seen: LastSeen, { raft }: SimulatedNode): boolean {
+  return raft.role === "leader" && seen.ledTerm === raft.term;
+}
+
+/** Whether the log goes on from where it was seen. */
+function isPrefix(seen: LastSeen, { raft }: SimulatedNode): boolean {
+  if (raft.lastIndex < seen.lastIndex) return false;
+  if (seen.lastIndex <= raft.baseIndex) return true;
+  return raft.entry(seen.lastIndex) === seen.lastEntry;
 }

@@ -3,16 +3,11 @@
  * Small operations (deliver, persist, break, crash) for schedules drawn by a property, and big ones
  * (settle, advance, heal) for transcripts. After every turn all invariants are checked.
  */
-import type {
-  Configuration,
-  Input,
-  Message,
-  NodeId,
-  Raft,
-  RaftConfig,
-} from "../../src/raft/index.js";
+import type { Input, Message, NodeId, Raft, RaftConfig } from "../../src/raft/index.js";
 import { seededRandom } from "../seeded-random.js";
 import { ClusterInvariants } from "./cluster-invariants.js";
+import { members, NO_MEMBERS, target } from "./configurations.js";
+import { ReadChecks } from "./read-checks.js";
 import { type SimulatedLink, SimulatedNetwork } from "./simulated-network.js";
 import { SimulatedNode } from "./simulated-node.js";
 
@@ -27,7 +22,10 @@ export const TEST_CONFIG: Omit<RaftConfig, "id"> = Object.freeze({
 });
 
 export interface ClusterOptions {
+  /** Voters from the beginning: nodes 1 … size. */
   readonly size: number;
+  /** Further nodes that belong to nothing yet, numbered behind the others. */
+  readonly spares?: number;
   readonly seed?: number;
   readonly config?: Partial<Omit<RaftConfig, "id">>;
 }
@@ -39,24 +37,28 @@ export class Cluster {
   readonly network: SimulatedNetwork;
   /** Every message that left, in order. */
   readonly sent: Message[] = [];
+  readonly readChecks = new ReadChecks();
   private readonly invariants: ClusterInvariants;
-  private proposals = 0;
+  private requests = 0;
 
   constructor(options: ClusterOptions) {
-    this.ids = Array.from({ length: options.size }, (_, at) => at + 1);
+    const count = options.size + (options.spares ?? 0);
+    this.ids = Array.from({ length: count }, (_, at) => at + 1);
     this.network = new SimulatedNetwork(this.ids);
-    const configuration: Configuration = { voters: this.ids, outgoing: [], learners: [] };
+    const initial = members(this.ids.slice(0, options.size));
     const random = seededRandom(options.seed ?? 1);
     this.nodes = this.ids.map(
       (id) =>
         new SimulatedNode({
           config: { ...TEST_CONFIG, ...options.config, id },
-          configuration,
+          configuration: initial.voters.includes(id) ? initial : NO_MEMBERS,
           random,
           send: (message) => this.send(message),
+          transfer: (transfer) => this.network.transfer(transfer),
+          onEffects: (node, effects) => this.readChecks.onEffects(node, effects),
         }),
     );
-    this.invariants = new ClusterInvariants(configuration, this.nodes);
+    this.invariants = new ClusterInvariants(initial, this.nodes);
   }
 
   node(id: NodeId): SimulatedNode {
@@ -79,19 +81,24 @@ export class Cluster {
     return best;
   }
 
+  /** The last index that anybody ever held for committed. */
+  get committedIndex(): number {
+    return this.invariants.history.committedIndex;
+  }
+
   // Small operations.
 
   turn(id: NodeId, ...inputs: readonly Input[]): void {
     const node = this.node(id);
     if (!node.isRunning) return;
     node.turn(this.nowMs, ...inputs);
-    this.invariants.check();
+    this.invariants.check(id);
   }
 
   persist(id: NodeId, count?: number): boolean {
     const node = this.node(id);
     if (!node.isRunning || !node.persist(this.nowMs, count)) return false;
-    this.invariants.check();
+    this.invariants.check(id);
     return true;
   }
 
@@ -104,19 +111,87 @@ export class Cluster {
     return true;
   }
 
-  propose(id: NodeId, bytes = 8): void {
-    this.proposals += 1;
+  propose(id: NodeId, bytes = 8): number {
+    const request = this.nextRequest();
     const data = new Uint8Array(bytes);
-    new DataView(data.buffer).setUint32(0, this.proposals);
-    this.turn(id, { type: "propose", id: this.proposals, data });
+    new DataView(data.buffer).setUint32(0, request);
+    this.turn(id, { type: "propose", id: request, data });
+    return request;
+  }
+
+  /** Asks at `id` what is committed now, and has the answer checked against it. */
+  read(id: NodeId): number {
+    const request = this.nextRequest();
+    if (!this.node(id).isRunning) return request;
+    this.readChecks.onAsked(request, id, this.committedIndex);
+    this.turn(id, { type: "readIndex", id: request });
+    return request;
+  }
+
+  change(id: NodeId, voters: readonly NodeId[], learners: readonly NodeId[] = []): number {
+    const request = this.nextRequest();
+    this.turn(id, { type: "changeMembership", id: request, target: target(voters, learners) });
+    return request;
+  }
+
+  /** `to`: 0 for whoever is most complete. */
+  transferLeadership(id: NodeId, to: NodeId): number {
+    const request = this.nextRequest();
+    this.turn(id, { type: "transferLeadership", id: request, target: to });
+    return request;
+  }
+
+  beginSnapshot(id: NodeId): boolean {
+    const node = this.node(id);
+    return node.isRunning && node.beginSnapshot();
+  }
+
+  finishSnapshot(id: NodeId, kept = 0): boolean {
+    const node = this.node(id);
+    if (!node.isRunning || !node.finishSnapshot(this.nowMs, kept)) return false;
+    this.invariants.check(id);
+    return true;
+  }
+
+  /** Takes a snapshot at once and keeps `kept` entries before it. */
+  compact(id: NodeId, kept = 0): boolean {
+    return this.beginSnapshot(id) && this.finishSnapshot(id, kept);
+  }
+
+  /** The oldest snapshot under way on `link` arrives. */
+  deliverSnapshot(link: SimulatedLink): boolean {
+    const node = this.node(link.to);
+    if (!node.isRunning) return false;
+    const transfer = link.transfers.shift();
+    if (transfer === undefined) return false;
+    node.receiveSnapshot(this.nowMs, transfer);
+    this.invariants.check(link.to);
+    return true;
+  }
+
+  /** The sender gives up the oldest snapshot under way on `link`. */
+  giveUpSnapshot(link: SimulatedLink): boolean {
+    const transfer = link.transfers.shift();
+    if (transfer === undefined) return false;
+    const { epoch, to: peer } = transfer;
+    this.turn(link.from, { type: "snapshotFailed", peer, epoch });
+    return true;
+  }
+
+  /** What is committed waits from now on to be applied at `id`, or goes on. */
+  holdApply(id: NodeId, isHeld: boolean): void {
+    const node = this.node(id);
+    if (!node.isRunning) return;
+    node.isApplyHeld = isHeld;
+    this.turn(id);
   }
 
   start(id: NodeId): void {
     const node = this.node(id);
     if (node.isRunning) return;
-    node.start(this.nowMs);
     this.invariants.onStart(id);
-    this.invariants.check();
+    node.start(this.nowMs);
+    this.invariants.check(id);
   }
 
   startAll(): void {
@@ -130,7 +205,15 @@ export class Cluster {
     node.disk.persist(durableWrites);
     node.crash();
     this.network.end(id);
-    this.invariants.check();
+    this.readChecks.onForgotten(id);
+    this.invariants.check(id);
+  }
+
+  /** `id` dies and its disk is replaced by an empty one: it belongs to nothing any more. */
+  wipe(id: NodeId): void {
+    this.crash(id);
+    this.node(id).wipe();
+    this.invariants.onWiped(id);
   }
 
   /** Breaks a connection; the sender learns of it by `notice`. */
@@ -186,6 +269,7 @@ export class Cluster {
         isBusy = this.notice(link) || isBusy;
         isBusy = this.connect(link) || isBusy;
         isBusy = this.deliver(link) || isBusy;
+        isBusy = this.deliverSnapshot(link) || isBusy;
       }
       for (const id of this.ids) isBusy = this.persist(id) || isBusy;
     }
@@ -241,6 +325,11 @@ export class Cluster {
     for (const node of this.running) {
       if (node.nextDeadlineMs <= this.nowMs) this.turn(node.id);
     }
+  }
+
+  private nextRequest(): number {
+    this.requests += 1;
+    return this.requests;
   }
 
   private get running(): SimulatedNode[] {

@@ -1,7 +1,8 @@
 /** Logs that parted: the figures 7 and 8 of the Raft paper, and how the leader finds the place. */
 import { describe, expect, it } from "vitest";
-import type { Entry } from "../../src/raft/index.js";
+import { quorumValue, type Raft } from "../../src/raft/index.js";
 import { Cluster } from "./cluster.js";
+import { converse, elect } from "./reign.js";
 import { accept, append, entry, log, ofType, reject, Solo, termsOf } from "./solo.js";
 
 /** Figure 7: the log of the leader of term 8, and those of possible followers. */
@@ -47,46 +48,72 @@ describe("figure 8: an entry of an earlier term", () => {
     expect(solo.receive(accept(2, 4, 3)).applyTo).toBe(3);
   });
 
-  it("rule 1: may be overwritten although a majority holds it", () => {
-    const cluster = new Cluster({ size: 5 });
-    const entries = new Map<string, Entry>();
-    const image = (id: number, term: number, ...terms: number[]) => {
-      cluster.node(id).disk.entries = log(...terms).map((made) => {
-        const key = `${made.index}@${made.term}`;
-        const known = entries.get(key) ?? made;
-        entries.set(key, known);
-        return known;
-      });
-      cluster.node(id).disk.hardState = { term, vote: 0 };
-    };
-    // State (c) of the figure: entry 2 of term 2 is on three disks, S5 has one of term 3.
-    image(1, 4, 1, 2, 4);
-    image(2, 4, 1, 2);
-    image(3, 4, 1, 2);
-    image(4, 3, 1);
-    image(5, 3, 1, 3);
-    for (const id of [2, 3, 4, 5]) cluster.start(id);
-    // Only S5 stands, and asks those whose logs end before its own: state (d).
-    for (const [from, to] of [
-      [2, 3],
-      [3, 2],
-      [2, 4],
-      [3, 4],
-      [4, 2],
-      [4, 3],
-    ] as const) {
-      cluster.block(from, to);
-    }
-    let isDone = false;
-    for (let tries = 0; tries < 100 && !isDone; tries += 1) {
-      cluster.advance(20);
-      isDone = cluster.raft(5).role === "leader";
-    }
-    expect(cluster.describe()).toContain("5: leader");
-    cluster.unblockAll();
-    cluster.start(1);
+  /** State (c): entry 2 of term 2 is on the disks of S1, S2 and S3; S5 has another one. */
+  function stateC(): Cluster {
+    const config = { appendBytesMax: 1, inflightMessagesMax: 1 };
+    const cluster = new Cluster({ size: 5, config });
+    cluster.startAll();
+    const { term } = cluster.electLeader().raft;
+    cluster.settle();
+    expect(cluster.committedIndex).toBe(1);
+    const crashed = (id: number) => cluster.crash(id, Number.POSITIVE_INFINITY);
+    const termsAt = (index: number) =>
+      cluster.nodes.map(({ disk }) => (disk.termAt(index) ?? term) - term);
+    // (a): S1 leads term 2 and brings its entry 2 to S2.
+    expect(elect(cluster, 1, [2, 3, 4])).toBe(true);
+    cluster.propose(1);
+    converse(cluster, 1, [2], { rounds: 1, messages: 1 });
+    crashed(1);
+    const [second, ...lacking] = termsAt(2).slice(1);
+    expect(second).toBe(cluster.node(1).disk.hardState.term - term);
+    expect(lacking).toEqual([0, 0, 0]);
+    // (b): S5 leads term 3 by the votes of S3 and S4, and brings its entry to nobody.
+    expect(elect(cluster, 5, [3, 4])).toBe(true);
+    crashed(5);
+    expect(termsAt(2)[4]).toBeGreaterThan(termsAt(2)[1] ?? 0);
+    // (c): S1 leads term 4 by the votes of S2 and S3, and goes on with entry 2.
+    expect(elect(cluster, 1, [2, 3])).toBe(true);
+    const isCounted = () => countedIndex(cluster.raft(1)) === 2;
+    converse(cluster, 1, [2, 3], { rounds: 20, messages: 1, until: isCounted });
+    expect(isCounted()).toBe(true);
+    return cluster;
+  }
+
+  /** What counting replicas alone would hold for committed at a leader. */
+  function countedIndex({ configuration, id, lastIndex, peers }: Raft): number {
+    return quorumValue(configuration, (voter) => {
+      if (voter === id) return lastIndex;
+      return peers.find((peer) => peer.id === voter)?.matchIndex ?? 0;
+    });
+  }
+
+  it("rule 1: is on a majority of disks in (c), and is overwritten in (d)", () => {
+    const cluster = stateC();
+    expect(cluster.raft(1).entry(2).term).toBeLessThan(cluster.raft(1).term);
+    expect(cluster.raft(1).commitIndex).toBeLessThan(2);
+    expect(cluster.committedIndex).toBe(1);
+    cluster.crash(1, Number.POSITIVE_INFINITY);
+    expect(elect(cluster, 5, [2, 3, 4])).toBe(true);
+    const { term } = cluster.raft(5).entry(2);
+    cluster.startAll();
     cluster.advance(300);
-    for (const { raft } of cluster.nodes) expect(termsOf(raft).slice(0, 2)).toEqual([1, 3]);
+    for (const { raft } of cluster.nodes) expect(raft.entry(2).term).toBe(term);
+  });
+
+  it("rule 1: is committed for good in (e), under an entry of the leader's own term", () => {
+    const cluster = stateC();
+    const { term } = cluster.raft(1).entry(2);
+    converse(cluster, 1, [2, 3], { rounds: 12, messages: 1 });
+    const { lastIndex, commitIndex } = cluster.raft(1);
+    expect([commitIndex, cluster.raft(1).entry(lastIndex).term]).toEqual([
+      lastIndex,
+      cluster.raft(1).term,
+    ]);
+    cluster.crash(1, Number.POSITIVE_INFINITY);
+    expect(elect(cluster, 5, [2, 3, 4])).toBe(false);
+    cluster.startAll();
+    cluster.advance(500);
+    for (const { raft } of cluster.nodes) expect(raft.entry(2).term).toBe(term);
   });
 });
 

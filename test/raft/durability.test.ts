@@ -1,7 +1,10 @@
 /** What is on disk and what is not: one record a turn, completions that speak for themselves. */
 import { describe, expect, it } from "vitest";
+import { Durability } from "../../src/raft/durability.js";
+import type { Effects } from "../../src/raft/index.js";
+import { RaftLog } from "../../src/raft/log.js";
 import { Cluster } from "./cluster.js";
-import { accept, append, entry, log, Solo, termsOf, voteRequest } from "./solo.js";
+import { append, entry, log, Solo, termsOf, voteRequest } from "./solo.js";
 
 describe("the record of a turn", () => {
   it("rule 5: holds term, truncation and entries together", () => {
@@ -11,6 +14,7 @@ describe("the record of a turn", () => {
       seq: 1,
       hardState: { term: 5, vote: 0 },
       truncateFrom: 2,
+      snapshot: undefined,
       entries: [entry(2, 5)],
     });
   });
@@ -55,31 +59,34 @@ describe("the record of a turn", () => {
 });
 
 describe("rule 7: a completion speaks for its own record and for those before it", () => {
-  /** Leader of term 4 whose entry 2 replaces an entry 2 whose write may still complete. */
-  function overwritten(): { solo: Solo; oldSeq: number; newSeq: number } {
+  /** Entries 2 and 3 of term 2 were written; an entry 2 of term 3 took their place. */
+  function overwritten(): { solo: Solo; oldSeq: number; newSeq: number; replaced: Effects } {
     const solo = new Solo({ entries: log(1) });
     const old = solo.receive(append(2, 2, 1, 1, [entry(2, 2), entry(3, 2)]));
-    const cut = solo.receive(append(3, 3, 1, 1, [entry(2, 3)]));
-    expect(cut.write).toMatchObject({ seq: 2, truncateFrom: 2 });
-    return { solo, oldSeq: old.write?.seq ?? 0, newSeq: cut.write?.seq ?? 0 };
+    const replaced = solo.receive(append(3, 3, 1, 1, [entry(2, 3)]));
+    expect(replaced.write).toMatchObject({ seq: 2, truncateFrom: 2 });
+    return { solo, oldSeq: old.write?.seq ?? 0, newSeq: replaced.write?.seq ?? 0, replaced };
   }
 
   it("does not take entries for durable that replaced those it wrote", () => {
-    const { solo, oldSeq, newSeq } = overwritten();
-    expect([oldSeq, newSeq]).toEqual([1, 2]);
-    solo.turn({ type: "peerDown", peer: 3, epoch: 30, closed: true });
-    solo.after(5);
-    const won = solo.receive(
-      { type: "preVoteReply", from: 2, to: 1, term: 4, epoch: 20, granted: true },
-      { type: "voteReply", from: 2, to: 1, term: 4, epoch: 20, granted: true },
-    );
-    expect(solo.raft.role).toBe("leader");
-    solo.persisted(oldSeq);
-    // Node 2 has everything; this node only its entry 1.
-    expect(solo.receive(accept(2, 4, 3)).applyTo).toBe(0);
-    solo.persisted(newSeq);
-    expect(solo.raft.commitIndex).toBe(0);
-    expect(solo.persisted(won.write?.seq ?? 0).applyTo).toBe(3);
+    const held = new RaftLog(0, 0, log(1));
+    const durability = new Durability(held, { term: 3, vote: 0 }, 0);
+    const write = () => durability.takeWrite(3, 0, 0, undefined)?.seq ?? 0;
+    for (const each of [entry(2, 2), entry(3, 2)]) held.append(each);
+    const oldSeq = write();
+    held.truncate(2);
+    durability.onTruncated(2);
+    held.append(entry(2, 3));
+    const newSeq = write();
+    durability.onPersisted(oldSeq);
+    expect(durability.durableIndex).toBe(1);
+    durability.onPersisted(newSeq);
+    expect(durability.durableIndex).toBe(2);
+  });
+
+  it("lets an acknowledgement of what replaced them wait for the newer record", () => {
+    const { replaced, newSeq } = overwritten();
+    expect(replaced.sendAfter).toMatchObject([{ seq: newSeq, message: { matchIndex: 2 } }]);
   });
 
   it("may come late, twice or out of order without effect", () => {
@@ -142,6 +149,7 @@ describe("a restart", () => {
     expect(() => new Solo({ entries: log(3), term: 2 })).toThrow(/term 2, log of term 3/);
     expect(() => new Solo({ entries: log(3, 2), term: 5 })).toThrow(/term 2 behind term 3/);
     expect(() => new Solo({ entries: [entry(2, 1)] })).toThrow(/entry 2 appended behind 0/);
-    expect(() => new Solo({ voters: [] })).toThrow(/without voters/);
+    expect(() => new Solo({ voters: [2], learners: [2] })).toThrow(/voter and learner/);
+    expect(() => new Solo({ entries: log(1), snapshotIndex: 2 })).toThrow(/snapshot 2/);
   });
 });

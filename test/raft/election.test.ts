@@ -74,11 +74,21 @@ describe("an election", () => {
     expect(effects.nextDeadlineMs - solo.nowMs).toBeLessThanOrEqual(10);
   });
 
-  it("makes a single voter leader at once; rule 19: it commits after its own write", () => {
-    const solo = new Solo({ voters: [1] });
+  it("rule 4: makes a single voter leader at once, but not before its vote is durable", () => {
+    const solo = new Solo({ voters: [1], learners: [2] });
+    expect([solo.raft.role, solo.raft.term]).toEqual(["candidate", 1]);
+    expect(ofType(solo.turn().sendNow, "append")).toEqual([]);
+    const effects = solo.persisted(1);
     expect(solo.raft.role).toBe("leader");
-    expect(solo.raft.commitIndex).toBe(0);
-    expect(solo.persisted(1).applyTo).toBe(1);
+    // Told before, the learner could outlive a crash in which this node forgets the term.
+    expect(ofType(effects.sendNow, "append")).toMatchObject([{ to: 2, term: 1 }]);
+  });
+
+  it("rule 19: a single voter commits after its own write, not before", () => {
+    const solo = new Solo({ voters: [1] });
+    const opened = solo.persisted(1);
+    expect([solo.raft.role, opened.applyTo]).toEqual(["leader", 0]);
+    expect(solo.persisted(opened.write?.seq ?? 0).applyTo).toBe(1);
     const proposed = solo.propose(7);
     expect(proposed.applyTo).toBe(1);
     expect(solo.persisted(proposed.write?.seq ?? 0).applyTo).toBe(2);

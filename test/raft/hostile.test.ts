@@ -1,8 +1,9 @@
-/** Nothing a peer sends makes a node throw, whatever role it is in. */
+/** Nothing a peer or a client sends makes a node throw, whatever role it is in. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Entry, Message } from "../../src/raft/index.js";
-import { append, entry, log, Solo } from "./solo.js";
+import type { Configuration, Entry, Input, Message } from "../../src/raft/index.js";
+import { configurationEntry, joint, members } from "./configurations.js";
+import { append, ballot, entry, log, Solo } from "./solo.js";
 
 const count = fc.oneof(
   fc.nat({ max: 12 }),
@@ -16,12 +17,77 @@ const foreignEntry: fc.Arbitrary<Entry> = fc.record({
   data: fc.constant(new Uint8Array(3)),
 });
 
-/** Entries that at least follow each other. */
+const CONFIGURATIONS = [members([1, 2]), joint([2, 3], [1, 2, 3]), members([2], [1]), members([7])];
+
+/** Entries that at least follow each other, configurations among them. */
 const entryRun = fc
-  .record({ first: fc.nat({ max: 12 }), terms: fc.array(fc.nat({ max: 12 }), { maxLength: 6 }) })
-  .map(({ first, terms }) =>
-    terms.sort((a, b) => a - b).map((term, at) => entry(first + at, term)),
+  .record({
+    first: fc.nat({ max: 12 }),
+    terms: fc.array(fc.nat({ max: 12 }), { maxLength: 6 }),
+    configurations: fc.array(fc.option(fc.constantFrom(...CONFIGURATIONS)), { maxLength: 6 }),
+  })
+  .map(({ first, terms, configurations }) =>
+    terms
+      .sort((a, b) => a - b)
+      .map((term, at) => {
+        const configuration = configurations[at] ?? undefined;
+        return configuration === undefined
+          ? entry(first + at, term)
+          : configurationEntry(first + at, term, configuration);
+      }),
   );
+
+const ids = fc.array(fc.constantFrom(1, 2, 3, 4, 0, -1, 2 ** 32, 0.5), { maxLength: 4 });
+
+const foreignConfiguration: fc.Arbitrary<Configuration> = fc.oneof(
+  fc.constantFrom(...CONFIGURATIONS),
+  fc.record({
+    voters: ids,
+    outgoing: ids,
+    learners: ids,
+    addresses: fc.array(
+      fc.record({ id: fc.constantFrom(1, 2, 3, 9), address: fc.string({ maxLength: 300 }) }),
+      { maxLength: 3 },
+    ),
+  }),
+);
+
+/** What arrives beside messages: snapshots of a peer, wishes of a client. */
+const request: fc.Arbitrary<Input> = fc.oneof(
+  fc.record({
+    type: fc.constant("snapshotReceived" as const),
+    from: fc.constantFrom(2, 3, 9, 1, 0),
+    term: count,
+    epoch: fc.constantFrom(20, 7, -1),
+    snapshot: fc.record({
+      index: count,
+      term: count,
+      checksum: fc.constant("00".repeat(32)),
+      configuration: foreignConfiguration,
+    }),
+  }),
+  fc.record({
+    type: fc.constant("changeMembership" as const),
+    id: fc.nat(),
+    target: foreignConfiguration,
+  }),
+  fc.record({
+    type: fc.constant("transferLeadership" as const),
+    id: fc.nat(),
+    target: fc.constantFrom(0, 1, 2, 3, 9, -1),
+  }),
+  fc.record({ type: fc.constant("readIndex" as const), id: fc.nat() }),
+  fc.record({
+    type: fc.constant("commitInterest" as const),
+    peer: fc.constantFrom(1, 2, 9),
+    isInterested: fc.boolean(),
+  }),
+  fc.record({
+    type: fc.constant("snapshotFailed" as const),
+    peer: fc.constantFrom(1, 2, 9),
+    epoch: fc.constantFrom(20, 0, 7),
+  }),
+);
 
 const message: fc.Arbitrary<Message> = fc
   .record({
@@ -35,6 +101,7 @@ const message: fc.Arbitrary<Message> = fc
       "appendReply",
       "heartbeat",
       "heartbeatReply",
+      "timeoutNow",
       "unheard-of",
     ),
     from: fc.constantFrom(2, 3, 9, 1, 0),
@@ -44,6 +111,7 @@ const message: fc.Arbitrary<Message> = fc
     lastLogIndex: count,
     lastLogTerm: count,
     granted: fc.boolean(),
+    isTransfer: fc.boolean(),
     prevLogIndex: count,
     prevLogTerm: count,
     commitIndex: count,
@@ -64,27 +132,22 @@ const message: fc.Arbitrary<Message> = fc
 
 describe("a node", () => {
   it.each(["follower", "preCandidate", "candidate", "leader"])(
-    "as %s survives any message",
+    "as %s survives any message and any request",
     (role) => {
+      const arriving = fc.oneof(
+        {
+          weight: 3,
+          arbitrary: message.map((each) => ({ type: "message", message: each }) as const),
+        },
+        { weight: 1, arbitrary: request },
+      );
       fc.assert(
-        fc.property(fc.array(message, { minLength: 1, maxLength: 25 }), (messages) => {
-          const solo = new Solo({ entries: log(1, 2, 2, 4), term: 4 });
-          if (role === "leader") solo.becomeLeader();
-          else if (role !== "follower") solo.after(150);
-          if (role === "candidate") {
-            solo.receive({
-              type: "preVoteReply",
-              from: 3,
-              to: 1,
-              term: 5,
-              epoch: 30,
-              granted: true,
-            });
-          }
-          expect(solo.raft.role).toBe(role);
-          for (const each of messages) {
-            const { write } = solo.receive(each);
+        fc.property(fc.array(arriving, { minLength: 1, maxLength: 25 }), (inputs) => {
+          const solo = as(role);
+          for (const input of inputs) {
+            const { write, applyTo, restore } = solo.turn(input);
             if (write !== undefined) solo.persisted(write.seq);
+            if (restore === undefined) solo.turn({ type: "applied", index: applyTo });
             solo.after(7);
           }
         }),
@@ -92,6 +155,15 @@ describe("a node", () => {
       );
     },
   );
+
+  function as(role: string): Solo {
+    const solo = new Solo({ entries: log(1, 2, 2, 4), term: 4 });
+    if (role === "leader") solo.becomeLeader();
+    else if (role !== "follower") solo.after(150);
+    if (role === "candidate") solo.receive(ballot("preVoteReply", 3, 5));
+    expect(solo.raft.role).toBe(role);
+    return solo;
+  }
 
   it("does not take an impossible append for a leader's", () => {
     const solo = new Solo({ entries: log(1, 1), term: 1 });

@@ -1,76 +1,51 @@
-/** The parts that have a life of their own: majorities, configurations, the log, the window. */
+/** The parts that have a life of their own: configurations, the log, the window. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   assertConfiguration,
-  ballotOutcome,
   type Configuration,
+  encodeConfiguration,
   isJoint,
   isVoter,
   membersOf,
-  quorumSize,
-  quorumValue,
   votersOf,
 } from "../../src/raft/index.js";
 import { InflightWindow } from "../../src/raft/inflight.js";
 import { RaftLog } from "../../src/raft/log.js";
+import { addressesOf, joint, members, NO_MEMBERS } from "./configurations.js";
 import { entry, log } from "./solo.js";
 
-const plain = (...voters: number[]): Configuration => ({ voters, outgoing: [], learners: [] });
-const JOINT: Configuration = { voters: [1, 2, 3], outgoing: [1, 4, 5], learners: [6] };
-
-describe("a majority", () => {
-  it("is more than half", () => {
-    expect([1, 2, 3, 4, 5, 6, 7].map(quorumSize)).toEqual([1, 2, 2, 3, 3, 4, 4]);
-  });
-
-  it("has reached the value that the sorted list has at its place", () => {
-    fc.assert(
-      fc.property(fc.array(fc.nat({ max: 9 }), { minLength: 1, maxLength: 7 }), (values) => {
-        const configuration = plain(...values.map((_, at) => at + 1));
-        const sorted = [...values].sort((a, b) => b - a);
-        const reached = quorumValue(configuration, (id) => values[id - 1] ?? 0);
-        expect(reached).toBe(sorted[quorumSize(values.length) - 1]);
-      }),
-    );
-  });
-
-  it("must be had in both halves while the configuration is joint", () => {
-    const reached = new Map([
-      [1, 9],
-      [2, 9],
-      [3, 9],
-      [4, 3],
-      [5, 5],
-      [6, 100],
-    ]);
-    expect(quorumValue(JOINT, (id) => reached.get(id) ?? 0)).toBe(5);
-    const outcome = (granted: number[], refused: number[]) =>
-      ballotOutcome(JOINT, (id) =>
-        granted.includes(id) ? true : refused.includes(id) ? false : undefined,
-      );
-    expect(outcome([1, 2, 3], [])).toBe("pending");
-    expect(outcome([1, 2, 4], [])).toBe("won");
-    expect(outcome([1, 2, 3, 6], [4, 5])).toBe("lost");
-    expect(outcome([], [2, 3])).toBe("lost");
-  });
-});
+const JOINT = joint([1, 2, 3], [1, 4, 5], [6]);
 
 describe("a configuration", () => {
   it("knows who decides and who only listens, each once", () => {
     expect(votersOf(JOINT)).toEqual([1, 2, 3, 4, 5]);
     expect(membersOf(JOINT)).toEqual([1, 2, 3, 4, 5, 6]);
     expect([isVoter(JOINT, 5), isVoter(JOINT, 6)]).toEqual([true, false]);
-    expect([isJoint(JOINT), isJoint(plain(1))]).toEqual([true, false]);
+    expect([isJoint(JOINT), isJoint(members([1]))]).toEqual([true, false]);
   });
 
-  it.each([
-    ["without voters", plain()],
-    ["with a voter twice", plain(1, 1)],
-    ["with an impossible id", plain(0)],
-    ["with a learner that votes", { voters: [1], outgoing: [], learners: [1] }],
+  it.each<[string, Configuration]>([
+    ["with a voter twice", members([1, 1])],
+    ["with an impossible id", members([0])],
+    ["with an id beyond 32 bits", members([2 ** 32])],
+    ["with a learner that votes", members([1], [1])],
+    ["that ends in nobody", joint([], [1])],
+    ["with more members than there may be", members(Array.from({ length: 16 }, (_, at) => at + 1))],
+    ["with an address of a stranger", { ...members([1]), addresses: addressesOf([2]) }],
+    [
+      "with addresses in disorder",
+      { ...members([1, 2]), addresses: addressesOf([1, 2]).reverse() },
+    ],
+    ["with an address that cannot be", { ...members([1]), addresses: [{ id: 1, address: "a\n" }] }],
   ])("%s is none", (_, configuration) => {
-    expect(() => assertConfiguration(configuration)).toThrow();
+    expect(() => assertConfiguration(configuration)).toThrow(/configuration/);
+    expect(() => encodeConfiguration(configuration)).toThrow(/configuration/);
+  });
+
+  it("may be without members, and a member on its way from voter to learner", () => {
+    expect(() => assertConfiguration(NO_MEMBERS)).not.toThrow();
+    expect(() => assertConfiguration(joint([1, 2], [1, 2, 3], [3]))).not.toThrow();
   });
 });
 
@@ -103,6 +78,19 @@ describe("the log", () => {
     expect(held.slice(2, 3).map(({ term }) => term)).toEqual([1, 2]);
     expect(slice.map(({ term }) => term)).toEqual([1, 1]);
     expect(held.slice(4, 3)).toEqual([]);
+  });
+
+  it("goes on behind its base when its beginning goes, and behind a snapshot when all goes", () => {
+    const held = new RaftLog(0, 0, log(1, 1, 2, 3));
+    held.compactTo(3);
+    expect([held.baseIndex, held.baseTerm, held.lastIndex, held.lastTerm]).toEqual([3, 2, 4, 3]);
+    expect(held.slice(4, 4).length).toBe(1);
+    held.reset(9, 5);
+    expect([held.baseIndex, held.lastIndex, held.lastTerm]).toEqual([9, 9, 5]);
+    held.append(entry(10, 5));
+    expect(held.term(9)).toBe(5);
+    expect(() => held.reset(9, 5)).toThrow(/reset to 9/);
+    expect(() => held.compactTo(8)).toThrow(/compaction to 8/);
   });
 
   it("knows what it does not hold", () => {

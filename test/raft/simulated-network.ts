@@ -1,8 +1,22 @@
 /**
  * Directed links, each a connection with an epoch: messages arrive in order or, when the connection
- * breaks, not at all. The sender may learn of a break late; what it sends until then is lost.
+ * breaks, not at all. The sender may learn of a break late; what it sends until then is lost. A
+ * snapshot travels on the same connection, in pieces between the messages, so that it arrives
+ * whenever it likes. `lose`, `repeat` and `swap` do what no connection does, for tests of what the
+ * core can bear.
  */
 import type { Message, NodeId } from "../../src/raft/index.js";
+import type { TableSnapshot } from "./simulated-table.js";
+
+/** A snapshot under way from a leader. */
+export interface Transfer {
+  readonly from: NodeId;
+  readonly to: NodeId;
+  /** The leader's, when it began to send. */
+  readonly term: number;
+  readonly epoch: number;
+  readonly snapshot: TableSnapshot;
+}
 
 export interface SimulatedLink {
   readonly from: NodeId;
@@ -16,6 +30,7 @@ export interface SimulatedLink {
   /** How the sender will learn of the end: closed by the other process, or silence. */
   isClosed: boolean;
   readonly queue: Message[];
+  readonly transfers: Transfer[];
 }
 
 export class SimulatedNetwork {
@@ -35,6 +50,7 @@ export class SimulatedNetwork {
           isBlocked: false,
           isClosed: false,
           queue: [],
+          transfers: [],
         });
       }
     }
@@ -52,10 +68,17 @@ export class SimulatedNetwork {
     if (link.isAlive) link.queue.push(message);
   }
 
+  /** Begins to send a snapshot, on the connection it was wanted for and on no other. */
+  transfer(transfer: Transfer): void {
+    const link = this.link(transfer.from, transfer.to);
+    if (link.isAlive && link.epoch === transfer.epoch) link.transfers.push(transfer);
+  }
+
   /** What is under way is lost. */
   break(link: SimulatedLink): void {
     link.isAlive = false;
     link.queue.length = 0;
+    link.transfers.length = 0;
   }
 
   /** `id` died: what it sent may still arrive, what was sent to it cannot. */
@@ -68,6 +91,7 @@ export class SimulatedNetwork {
         link.isAlive = false;
         link.epoch = 0;
         link.isClosed = false;
+        link.transfers.length = 0;
       }
     }
   }
@@ -78,5 +102,20 @@ export class SimulatedNetwork {
     link.epoch = this.lastEpoch;
     link.isAlive = true;
     link.isClosed = false;
+  }
+
+  lose(link: SimulatedLink, at: number): void {
+    link.queue.splice(at % (link.queue.length + 1), 1);
+  }
+
+  /** The message at `at` arrives once more, behind everything that is under way. */
+  repeat(link: SimulatedLink, at: number): void {
+    const message = link.queue[at % (link.queue.length + 1)];
+    if (message !== undefined) link.queue.push(message);
+  }
+
+  /** The message at `at` falls behind everything that is under way. */
+  swap(link: SimulatedLink, at: number): void {
+    link.queue.push(...link.queue.splice(at % (link.queue.length + 1), 1));
   }
 }

@@ -6,15 +6,19 @@ import {
   type AppendReply,
   type AppendRequest,
   type Boot,
+  type Configuration,
   type Effects,
   type Entry,
   type Input,
   type Message,
+  membersOf,
   type NodeId,
   Raft,
   type RaftConfig,
+  votersOf,
 } from "../../src/raft/index.js";
 import { TEST_CONFIG } from "./cluster.js";
+import { members } from "./configurations.js";
 
 /** Entries 1 … of these terms, each with one byte. */
 export function log(...terms: readonly number[]): Entry[] {
@@ -30,8 +34,15 @@ export interface SoloOptions {
   readonly term?: number;
   readonly vote?: NodeId;
   readonly voters?: readonly NodeId[];
+  readonly learners?: readonly NodeId[];
+  /** In place of `voters` and `learners`. */
+  readonly configuration?: Configuration;
   readonly baseIndex?: number;
   readonly baseTerm?: number;
+  /** `baseIndex` unless told otherwise. */
+  readonly snapshotIndex?: number;
+  /** Connected to these; to every member unless told otherwise. */
+  readonly peers?: readonly NodeId[];
   readonly config?: Partial<RaftConfig>;
 }
 
@@ -43,6 +54,7 @@ export class Solo {
   constructor(options: SoloOptions = {}) {
     const entries = options.entries ?? [];
     const voters = options.voters ?? [1, 2, 3];
+    const configuration = options.configuration ?? members(voters, options.learners);
     const boot: Boot = {
       hardState: {
         term: options.term ?? entries.at(-1)?.term ?? 0,
@@ -51,12 +63,13 @@ export class Solo {
       baseIndex: options.baseIndex ?? 0,
       baseTerm: options.baseTerm ?? 0,
       entries,
-      configuration: { voters, outgoing: [], learners: [] },
+      snapshotIndex: options.snapshotIndex ?? options.baseIndex ?? 0,
+      configuration,
       lastSeq: 0,
     };
     this.raft = new Raft({ ...TEST_CONFIG, id: 1, ...options.config }, boot, () => 0.5);
     this.turn();
-    for (const peer of voters) {
+    for (const peer of options.peers ?? membersOf(configuration)) {
       if (peer !== 1) this.turn({ type: "peerUp", peer, epoch: peer * 10 });
     }
   }
@@ -84,13 +97,14 @@ export class Solo {
     return this.turn(...inputs);
   }
 
-  /** Wins an election with the vote of node 2 and makes everything durable. */
+  /** Wins an election with every vote and makes its own durable. */
   becomeLeader(): Effects {
+    const voters = votersOf(this.raft.configuration).filter((id) => id !== 1);
     this.after(150);
-    const preTerm = this.raft.term + 1;
-    const asked = this.receive(ballot("preVoteReply", 2, preTerm));
+    const term = this.raft.term + 1;
+    const asked = this.receive(...voters.map((id) => ballot("preVoteReply", id, term)));
     this.persisted(asked.write?.seq ?? 0);
-    const won = this.receive(ballot("voteReply", 2, preTerm));
+    const won = this.receive(...voters.map((id) => ballot("voteReply", id, term)));
     if (this.raft.role !== "leader") throw new Error(`a ${this.raft.role} after its election`);
     return won;
   }
@@ -161,7 +175,11 @@ export function voteRequest(
   lastLogIndex: number,
   lastLogTerm: number,
 ): Message {
-  return { type, from, to: 1, term, epoch: 7, lastLogIndex, lastLogTerm };
+  return { type, from, to: 1, term, epoch: 7, lastLogIndex, lastLogTerm, isTransfer: false };
+}
+
+export function heartbeatReply(from: NodeId, term: number, round: number): Message {
+  return { type: "heartbeatReply", from, to: 1, term, epoch: from * 10, round };
 }
 
 /** The messages of one kind. */
@@ -174,5 +192,5 @@ export function ofType<Type extends Message["type"]>(
 
 /** The terms of a log, first entry first. */
 export function termsOf(raft: Raft): number[] {
-  return raft.entries(1, raft.lastIndex).map(({ term }) => term);
+  return raft.entries(raft.baseIndex + 1, raft.lastIndex).map(({ term }) => term);
 }

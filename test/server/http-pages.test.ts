@@ -11,9 +11,9 @@ function pagesOf(node: WorldNode, changed: Partial<PageSource> = {}) {
     incarnation: 1,
     pid: 42,
     uptimeMs: () => 1_234.5,
+    loopDelayMaxMs: () => 1.25,
     endpoint: () => `ws://node-${node.id}`,
-    endpoints: () => node.driver.endpoints,
-    status: () => node.driver.status,
+    driver: () => node.driver,
     counts: () => node.table.counts(),
     isDraining: () => false,
     ...changed,
@@ -48,6 +48,7 @@ describe("the HTTP pages", () => {
     expect(contentType).toBe("application/json");
     const status = JSON.parse(body) as NodeStatus & {
       readonly peers: readonly unknown[];
+      readonly members: readonly unknown[];
       readonly uptimeMs: number;
     };
     const expected: NodeStatus = {
@@ -62,6 +63,7 @@ describe("the HTTP pages", () => {
     };
     expect(status).toMatchObject(expected);
     expect(status.peers).toHaveLength(2);
+    expect(status.members[0]).toEqual({ id: 1, role: "voter", address: "node-1:1" });
     expect(status.uptimeMs).toBe(1_234);
   });
 
@@ -69,9 +71,17 @@ describe("the HTTP pages", () => {
     const { leader } = await startCluster();
     const { body } = pagesOf(leader)("/metrics");
     const samples = body.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
-    for (const line of samples) expect(line).toMatch(/^holdfast_[a-z_]+ \d+$/);
+    for (const line of samples) expect(line).toMatch(/^holdfast_[a-z_]+ \d+(\.\d+)?$/);
     expect(samples).toContain("holdfast_is_leader 1");
     expect(samples).toContain("holdfast_leader_changes_total 1");
+  });
+
+  test("say of a node that reads its log that it starts", async () => {
+    const { leader } = await startCluster();
+    const pages = pagesOf(leader, { driver: () => undefined, counts: () => undefined });
+    expect(pages("/livez").status).toBe(200);
+    expect(pages("/readyz")).toMatchObject({ status: 503, body: "the node is starting\n" });
+    expect(JSON.parse(pages("/status").body)).toMatchObject({ role: "starting", members: [] });
   });
 
   test("know nothing else", async () => {

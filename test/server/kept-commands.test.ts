@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../src/errors.js";
+import { ERROR_NUMBERS, type ErrorNumber } from "../../src/errors.js";
 import type { PeerMessage } from "../../src/net/index.js";
 import { type Command, encodeCommand, MESSAGE, OP } from "../../src/protocol/index.js";
 import { Attachments } from "../../src/server/attachments.js";
@@ -30,9 +30,9 @@ class Node {
     resendAfterMs: RESEND_MS,
   });
 
-  admit(command: Command, turn = 1, isOverloaded = false): KeptCommand | undefined {
+  admit(command: Command, turn = 1, refusal?: ErrorNumber): KeptCommand | undefined {
     const bytes = encodeCommand(command);
-    const kept = this.kept.admit(this.attachment, command, bytes, turn, isOverloaded);
+    const kept = this.kept.admit(this.attachment, command, bytes, turn, refusal);
     if (kept !== undefined) this.line.push(kept, 0);
     return kept;
   }
@@ -96,9 +96,9 @@ describe("a refusal for want of room", () => {
 
   test("at the door takes the rest of the turn with it, so that order is kept", () => {
     const node = new Node();
-    expect(node.admit(release(1), 1, true)).toBeUndefined();
-    expect(node.admit(release(2), 1, false)).toBeUndefined();
-    expect(node.admit(release(3), 2, false)).toBeDefined();
+    expect(node.admit(release(1), 1, ERROR_NUMBERS.BUSY)).toBeUndefined();
+    expect(node.admit(release(2), 1)).toBeUndefined();
+    expect(node.admit(release(3), 2)).toBeDefined();
     expect(node.busy).toEqual([1, 2]);
   });
 
@@ -131,11 +131,13 @@ describe("a refusal for want of room", () => {
     const other = attachments.add(new RecordingConnection(2));
     const command = release(1);
     const bytes = encodeCommand(command);
-    for (let turn = 1; turn <= 10_000; turn += 1) kept.admit(flooding, command, bytes, turn, false);
+    for (let turn = 1; turn <= 10_000; turn += 1)
+      kept.admit(flooding, command, bytes, turn, undefined);
     expect(kept.refusedCount).toBe(10_000 - KEPT_PER_CONNECTION_MAX);
-    expect(kept.admit(other, command, bytes, 10_000, false)).toBeDefined();
+    expect(kept.admit(other, command, bytes, 10_000, undefined)).toBeDefined();
     flooding.highestSequence = 1;
-    for (let turn = 1; turn <= 10_000; turn += 1) kept.admit(flooding, command, bytes, turn, false);
+    for (let turn = 1; turn <= 10_000; turn += 1)
+      kept.admit(flooding, command, bytes, turn, undefined);
     expect(flooding.isClosed).toBe(true);
     expect(other.isClosed).toBe(false);
   });
@@ -145,9 +147,9 @@ describe("a refusal for want of room", () => {
     const nonce = "0".repeat(32);
     const open: Command = { op: OP.open, nonce, attempt: 1, ttlMs: 2_000, name: "", metadata: "" };
     node.attachments.await(node.attachment, open as Command & { op: typeof OP.open });
-    expect(node.admit(open, 1, true)).toBeUndefined();
+    expect(node.admit(open, 1, ERROR_NUMBERS.BUSY)).toBeUndefined();
     const none = { number: 1, mark: 1, acknowledged: [], sequences: [], tokens: [] };
-    expect(node.admit({ op: OP.recall, ...none }, 2, true)).toBeDefined();
+    expect(node.admit({ op: OP.recall, ...none }, 2, ERROR_NUMBERS.BUSY)).toBeDefined();
     const [told] = node.connection.sent;
     expect(told).toMatchObject({ kind: MESSAGE.attached, attempt: 1, status: ERROR_NUMBERS.BUSY });
   });
@@ -191,12 +193,12 @@ describe("what is kept", () => {
       frame.set(encoded, 10);
       return frame.subarray(10, 10 + encoded.length);
     };
-    const fromLarge = node.kept.admit(node.attachment, command, cut(1 << 20), 1, false);
+    const fromLarge = node.kept.admit(node.attachment, command, cut(1 << 20), 1, undefined);
     expect(fromLarge?.bytes).toEqual(encoded);
     expect(fromLarge?.bytes.buffer.byteLength).toBe(encoded.length);
     // Commands of a usual frame share it: nothing is copied for them.
     const usual = cut(8_192);
-    expect(node.kept.admit(node.attachment, command, usual, 2, false)?.bytes).toBe(usual);
+    expect(node.kept.admit(node.attachment, command, usual, 2, undefined)?.bytes).toBe(usual);
   });
 
   test("leaves no trace in the line when clients come and go while nobody leads", () => {
@@ -204,7 +206,7 @@ describe("what is kept", () => {
     for (let visit = 1; visit <= 20_000; visit += 1) {
       const attachment = node.attachments.add(new RecordingConnection(1 + visit));
       const command = release(1);
-      const kept = node.kept.admit(attachment, command, encodeCommand(command), visit, false);
+      const kept = node.kept.admit(attachment, command, encodeCommand(command), visit, undefined);
       if (kept !== undefined) node.line.push(kept, 0);
       node.attachments.remove(attachment);
     }

@@ -21,7 +21,7 @@ export class MemoryDisk {
       entries.push(...record.entries);
       lastSeq = record.seq;
     }
-    return { hardState, baseIndex: 0, baseTerm: 0, entries, lastSeq };
+    return { hardState, baseIndex: 0, baseTerm: 0, snapshot: undefined, entries, lastSeq };
   }
 }
 

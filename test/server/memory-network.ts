@@ -36,8 +36,9 @@ export class MemoryNetwork {
     }
   }
 
-  linksOf(id: number): Pick<PeerLinks, "send" | "flush"> {
+  linksOf(id: number): Pick<PeerLinks, "send" | "flush" | "bufferedBytes"> {
     return {
+      bufferedBytes: () => 0,
       send: (peer, group, message) => {
         const link = this.#link(id, peer);
         if (link.epoch !== 0) link.outbox.push({ group, message });

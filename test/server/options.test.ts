@@ -34,16 +34,13 @@ function refusal(changed: Partial<NodeOptions>): string {
 }
 
 describe("the options of a node", () => {
-  test("are completed with the defaults and with the addresses of the peers", () => {
+  test("are completed with the defaults", () => {
     const resolved = resolveOptions({
       ...GOOD,
       peerAddresses: new Map([[3, { host: "10.0.0.9", port: 99 }]]),
     });
     expect(resolved.tuning).toEqual(NODE_TUNING_DEFAULTS);
-    expect([...resolved.peers]).toEqual([
-      [2, { host: "127.0.0.1", port: 7_512 }],
-      [3, { host: "10.0.0.9", port: 99 }],
-    ]);
+    expect([...resolved.peerAddresses]).toEqual([[3, { host: "10.0.0.9", port: 99 }]]);
     expect(resolved.clusterId).toMatch(/^[0-9a-f]{32}$/);
   });
 
@@ -83,6 +80,11 @@ describe("the options of a node", () => {
       { peerAddresses: new Map([[1, { host: "a", port: 1 }]]) },
       "peerAddresses names node 1",
     ],
+    [
+      "founding and joining at once",
+      { join: ["ws://a:1"] },
+      "join and initialCluster exclude each other",
+    ],
     ["an empty cluster name", { clusterName: "" }, "clusterName has 0 characters"],
   ])("refuse %s by name and value", (_what, changed, message) => {
     expect(refusal(changed)).toContain(message);
@@ -106,6 +108,7 @@ describe("tuning", () => {
     [{ closedPeerDelayMs: 601 }, "closedPeerDelayMs 601 is more than electionTimeoutMs 600"],
     [{ uncommittedBytesMax: 1_000 }, "batchBytesMax 1048576 is more than uncommittedBytesMax 1000"],
     [{ appendBytesMax: 9 << 20 }, "appendBytesMax 9437184 is more than inflightBytesMax 8388608"],
+    [{ trailingLogBytes: 65 << 20 }, "trailingLogBytes 68157440 is more than snapshotLogBytes"],
     [{ segmentBytes: 1 << 20 }, "batchBytesMax 1048576 is more than half of segmentBytes"],
     [{ electionTimeout: 1 } as object, "tuning has no option electionTimeout"],
   ])("%o is refused with both numbers", (tuning, message) => {

@@ -8,6 +8,8 @@ import { Reads } from "../../src/server/reads.js";
 import { RecordingConnection } from "./recording-connection.js";
 
 const WAIT_MS = 1_000;
+const AGAIN_MS = 200;
+const TIMING = { waitMsMax: WAIT_MS, askAgainAfterMs: AGAIN_MS };
 const TERM = 3;
 
 class Reader {
@@ -15,7 +17,7 @@ class Reader {
   readonly attachment = new Attachment(this.connection);
   readonly sent: PeerMessage[] = [];
   readonly table = new LockTable();
-  readonly reads = new Reads(WAIT_MS, (_peer, message) => this.sent.push(message));
+  readonly reads = new Reads(TIMING, (_peer, message) => this.sent.push(message));
 
   ask(id: number, nowMs = 0): void {
     this.reads.add(this.attachment, { op: OP.inspect, id, key: "a" }, nowMs);
@@ -31,54 +33,67 @@ class Reader {
 }
 
 describe("a read", () => {
-  test("is answered when the entry of its barrier is applied, and not before", () => {
+  test("is answered when its index is applied, and not before", () => {
     const reader = new Reader();
     reader.ask(1);
-    reader.reads.place(reader.reads.join(), 10, TERM);
-    reader.reads.onApplied(9, () => TERM);
+    reader.reads.onIndex(reader.reads.askCore(0), 10);
+    reader.reads.onApplied(9);
     expect(reader.answers).toEqual([]);
-    reader.reads.onApplied(10, () => TERM);
+    reader.reads.onApplied(10);
     expect(reader.answers).toEqual([STATUS.ok]);
   });
 
-  test("is not answered when another term's entry stands where its barrier was", () => {
+  test("with an index is answered though the leader changes", () => {
     const reader = new Reader();
     reader.ask(1);
-    reader.reads.place(reader.reads.join(), 10, TERM);
-    reader.reads.onApplied(12, () => TERM + 1);
-    expect(reader.answers).toEqual([]);
-    expect(reader.reads.needBarrier).toBe(true);
+    reader.reads.onIndex(reader.reads.askCore(0), 10);
+    reader.reads.restart();
+    expect(reader.reads.needIndex).toBe(false);
+    reader.reads.onApplied(12);
+    expect(reader.answers).toEqual([STATUS.ok]);
   });
 
-  test("that comes after a barrier was asked for does not share it", () => {
+  test("that comes after a question was asked does not share its answer", () => {
     const reader = new Reader();
     reader.ask(1);
-    reader.reads.ask(2, TERM);
+    reader.reads.askLeader(2, TERM, 0);
     reader.ask(2);
     expect(reader.sent).toEqual([{ type: "readBarrier", id: 1, term: TERM }]);
-    reader.reads.onReadIndex(1, 10);
-    reader.reads.onApplied(10, () => TERM);
+    reader.reads.onIndex(1, 10);
+    reader.reads.onApplied(10);
     expect(reader.answers).toEqual([STATUS.ok]);
-    expect(reader.reads.needBarrier).toBe(true);
+    expect(reader.reads.needIndex).toBe(true);
   });
 
-  test("waits for the next leader when the barrier is refused", () => {
+  test("is asked for again when the core refuses it, or the leader changes", () => {
     const reader = new Reader();
     reader.ask(1);
-    reader.reads.ask(2, TERM);
-    reader.reads.onReadIndex(1, 0);
-    expect(reader.reads.needBarrier).toBe(false);
+    reader.reads.onRefused(reader.reads.askCore(0));
+    expect(reader.reads.needIndex).toBe(true);
+    reader.reads.askLeader(2, TERM, 0);
+    expect(reader.reads.needIndex).toBe(false);
     reader.reads.restart();
-    expect(reader.reads.needBarrier).toBe(true);
-    reader.reads.onReadIndex(1, 10);
-    reader.reads.onApplied(10, () => TERM);
+    expect(reader.reads.needIndex).toBe(true);
+    // The answer to the question of before.
+    reader.reads.onIndex(2, 10);
+    reader.reads.onApplied(10);
     expect(reader.answers).toEqual([]);
+  });
+
+  test("is asked for again when the answer does not come", () => {
+    const reader = new Reader();
+    reader.ask(1, 50);
+    reader.reads.askLeader(2, TERM, 50);
+    expect(reader.reads.nextDeadlineMs).toBe(50 + AGAIN_MS);
+    reader.reads.expire(50 + AGAIN_MS);
+    reader.reads.askLeader(2, TERM, 50 + AGAIN_MS);
+    expect(reader.sent.map((message) => "id" in message && message.id)).toEqual([1, 2]);
   });
 
   test.each<[string, (reads: Reads) => void]>([
-    ["without a barrier", () => {}],
-    ["whose question is not answered", (reads) => reads.ask(2, TERM)],
-    ["whose barrier is not applied", (reads) => reads.place(reads.join(), 10, TERM)],
+    ["without an index", () => {}],
+    ["whose question is not answered", (reads) => reads.askLeader(2, TERM, 50 + WAIT_MS - 2)],
+    ["whose index is not applied", (reads) => reads.onIndex(reads.askCore(50), 10)],
   ])("%s is UNAVAILABLE after its time", (_what, prepare) => {
     const reader = new Reader();
     reader.ask(1, 50);
@@ -88,18 +103,20 @@ describe("a read", () => {
     expect(reader.reads.nextDeadlineMs).toBe(50 + WAIT_MS);
     reader.reads.expire(50 + WAIT_MS);
     expect(reader.answers).toEqual([ERROR_NUMBERS.UNAVAILABLE]);
-    expect(reader.reads.nextDeadlineMs).toBe(Number.POSITIVE_INFINITY);
   });
 
-  test("of another node gets the index of the entry, or a refusal when the leader goes", () => {
+  test("of another node gets the index, or a refusal when the leader goes", () => {
     const reader = new Reader();
     reader.reads.addRemote(2, 77);
-    reader.reads.place(reader.reads.join(), 10, TERM);
+    reader.reads.onIndex(reader.reads.askCore(0), 10);
     reader.reads.addRemote(3, 78);
+    reader.reads.askCore(0);
+    reader.reads.addRemote(3, 79);
     reader.reads.restart();
     expect(reader.sent).toEqual([
       { type: "readIndex", id: 77, index: 10 },
       { type: "readIndex", id: 78, index: 0 },
+      { type: "readIndex", id: 79, index: 0 },
     ]);
   });
 
@@ -120,8 +137,8 @@ describe("a read", () => {
     const page = { op: OP.query, prefix: "", after: undefined, limit: 1 } as const;
     for (const id of [1, 2]) reads.add(attachment, { ...page, id }, 0);
     for (const id of [3, 4]) reads.add(attachment, { op: OP.inspect, id, key: "a" }, 0);
-    reads.place(reads.join(), 10, TERM);
-    reads.onApplied(10, () => TERM);
+    reads.onIndex(reads.askCore(0), 10);
+    reads.onApplied(10);
     const answered: number[] = [];
     for (let turn = 1; turn <= 4; turn += 1) {
       reads.answer(table, 1_024);
@@ -152,8 +169,8 @@ describe("a read", () => {
     const commands = [{ session: 0, epoch: 0, command: open }, ...acquires];
     table.apply({ index: 1, stamp: 1, wallMs: 0, commands }, outbox);
     for (let id = 1; id <= 10; id += 1) reads.add(attachment, { op: OP.inspect, id, key: "a" }, 0);
-    reads.place(reads.join(), 10, TERM);
-    reads.onApplied(10, () => TERM);
+    reads.onIndex(reads.askCore(0), 10);
+    reads.onApplied(10);
     reads.answer(table, 1_024);
     expect(connection.sent).toHaveLength(2);
   });
@@ -167,8 +184,8 @@ describe("a read", () => {
     expect(other.sent).toEqual([]);
     const refused = connection.sent.length;
     expect(refused).toBeGreaterThan(19_000);
-    reads.place(reads.join(), 10, TERM);
-    reads.onApplied(10, () => TERM);
+    reads.onIndex(reads.askCore(0), 10);
+    reads.onApplied(10);
     while (reads.hasReady) reads.answer(table, 1_024);
     expect(other.sent).toMatchObject([{ kind: MESSAGE.answer, status: STATUS.ok }]);
     // What was answered makes room again.

@@ -36,7 +36,7 @@ describe("a node in this process", () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  function optionsOf(id: number, peerPorts: readonly number[]): NodeOptions {
+  function optionsOf(id: number, peerPorts: readonly number[]) {
     return {
       id,
       dataDirectory: join(directory, `n${id}`),
@@ -46,7 +46,7 @@ describe("a node in this process", () => {
         id: i + 1,
         address: { host: LOOPBACK, port },
       })),
-    };
+    } satisfies NodeOptions;
   }
 
   async function start(options: NodeOptions): Promise<RunningNode> {

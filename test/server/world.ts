@@ -10,6 +10,7 @@ import {
   type NodeTuning,
   resolveTuning,
 } from "../../src/server/index.js";
+import { MemoryStoreDisk, openSnapshotStore } from "../../src/storage/index.js";
 import { seededRandom } from "../seeded-random.js";
 import { EventHeap } from "./event-heap.js";
 import { MemoryDisk, MemoryLog } from "./memory-disk.js";
@@ -142,6 +143,7 @@ export class World {
 export class WorldNode {
   readonly id: number;
   readonly disk = new MemoryDisk();
+  readonly store = new MemoryStoreDisk();
   readonly failures: Error[] = [];
   readonly #world: World;
   readonly #ids: readonly number[];
@@ -200,6 +202,7 @@ export class WorldNode {
     this.#life = undefined;
     this.#backlog = undefined;
     log.crash();
+    this.store.crash();
     this.#world.network.leave(this.id);
     gateway.crash();
   }
@@ -249,12 +252,21 @@ function startLife(world: World, node: WorldNode, ids: readonly number[], life: 
       nodeId: node.id,
       clusterId: "c".repeat(32),
       group: 0,
-      voters: ids,
+      incarnation: life,
+      configuration: {
+        voters: ids,
+        outgoing: [],
+        learners: [],
+        addresses: ids.map((id) => ({ id, address: `node-${id}:1` })),
+      },
       advertise: `ws://node-${node.id}`,
       tuning: world.tuning,
     },
     {
       log,
+      snapshots: openSnapshotStore(node.store.open()),
+      named: undefined,
+      onPeers: () => {},
       peers: world.network.linksOf(node.id),
       gateway,
       clock: {

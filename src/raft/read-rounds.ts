@@ -1,0 +1,79 @@
+/**
+ * Reads that are not in the log (thesis, 6.4): a leader remembers its commit index, lets a quorum
+ * confirm in a heartbeat round that *began afterwards* that it still leads, and answers. Rounds are
+ * numbered within the term and never reused; a reply speaks for its round and all before it, never
+ * for a later one (consensus rules 14, 15). The reads of a turn share one round.
+ */
+import type { Leadership } from "./leadership.js";
+import type { Outbox } from "./outbox.js";
+import { quorumValue } from "./quorum.js";
+import type { State } from "./state.js";
+
+interface ReadRound {
+  readonly round: number;
+  /** The commit index when the round began. */
+  readonly index: number;
+  readonly ids: readonly number[];
+}
+
+export class ReadRounds {
+  /** Asked for and in no round yet. */
+  private waiting: number[] = [];
+  /** By rising round. */
+  private readonly begun: ReadRound[] = [];
+
+  get hasWaiting(): boolean {
+    return this.waiting.length > 0;
+  }
+
+  get hasBegun(): boolean {
+    return this.begun.length > 0;
+  }
+
+  ask(id: number): void {
+    this.waiting.push(id);
+  }
+
+  /** Everything that waits is confirmed by `round`, which begins now, or by a later one. */
+  begin(round: number, index: number): void {
+    this.begun.push({ round, index, ids: this.waiting });
+    this.waiting = [];
+  }
+
+  /** A quorum answered `round` or a later one. */
+  confirm(round: number, outbox: Outbox): void {
+    let confirmed = 0;
+    for (const begun of this.begun) {
+      if (begun.round > round) break;
+      for (const id of begun.ids) outbox.answerRead(id, begun.index);
+      confirmed += 1;
+    }
+    if (confirmed > 0) this.begun.splice(0, confirmed);
+  }
+
+  /** Nothing will ever be confirmed. */
+  refuseAll(outbox: Outbox): void {
+    for (const { ids } of this.begun) for (const id of ids) outbox.refuseRead(id);
+    for (const id of this.waiting) outbox.refuseRead(id);
+    this.begun.length = 0;
+    this.waiting = [];
+  }
+}
+
+export function readIndex(state: State, id: number): void {
+  const { leadership, outbox } = state;
+  if (leadership === undefined) outbox.refuseRead(id);
+  else leadership.reads.ask(id);
+}
+
+/** Before the first commit of its term a leader may not know all that is committed (rule 14). */
+export function isReadRoundDue(state: State, leadership: Leadership): boolean {
+  return leadership.reads.hasWaiting && state.commitIndex >= leadership.firstIndex;
+}
+
+/** Answers the reads whose round a quorum has answered. */
+export function confirmReads(state: State, leadership: Leadership): void {
+  const { reads } = leadership;
+  if (!reads.hasBegun) return;
+  reads.confirm(quorumValue(state.configuration, leadership.roundOf), state.outbox);
+}

@@ -1,0 +1,125 @@
+/**
+ * The parts of one driver and how they are wired to each other. Each knows only what it is given
+ * here; the loop in `driver.ts` owns the order in which they act.
+ */
+import type { PeerMessage } from "../net/index.js";
+import type { Input, NodeId } from "../raft/index.js";
+import { Applier } from "./applier.js";
+import { Applying } from "./applying.js";
+import { Attachments } from "./attachments.js";
+import { ClientSide, type ClientSideHost } from "./client-side.js";
+import { CommitInterest } from "./commit-interest.js";
+import { DeferredMessages } from "./deferred-messages.js";
+import type { DriverOptions, DriverPorts } from "./driver-ports.js";
+import { EntryCache } from "./entry-cache.js";
+import { Forwarding } from "./forwarding.js";
+import { HandOver } from "./hand-over.js";
+import { KeptCommands } from "./kept-commands.js";
+import { Members } from "./members.js";
+import { Moving } from "./moving.js";
+import { Operations, type OperationsHost } from "./operations.js";
+import { PeerRequests, type PeerRequestsHost } from "./peer-requests.js";
+import { PeerSide } from "./peer-side.js";
+import { Proposing } from "./proposing.js";
+import { Reads } from "./reads.js";
+import { Regime } from "./regime.js";
+import { Snapshots } from "./snapshots.js";
+import { WaitingLine } from "./waiting-line.js";
+
+/** Election timeouts that a read may wait for its index. */
+const READ_WAIT_TIMEOUTS = 5;
+/** Election timeouts that an operator's request may take. */
+const OPERATION_WAIT_TIMEOUTS = 10;
+/** Election timeouts after which forwarded commands that were not applied go again. */
+const RESEND_TIMEOUTS = 5;
+
+/** What the parts ask of the loop. */
+export interface DriverHost extends ClientSideHost, PeerRequestsHost, OperationsHost {
+  /** To another node, with whatever else this turn sends there. */
+  send(peer: NodeId, message: PeerMessage): void;
+  fail(cause: unknown): void;
+}
+
+export type DriverRooms = ReturnType<typeof furnish>;
+
+export function furnish(options: DriverOptions, ports: DriverPorts, host: DriverHost) {
+  const { tuning, nodeId, clusterId, configuration } = options;
+  const { electionTimeoutMs, batchBytesMax } = tuning;
+  const { raft, table, logger, clock } = ports;
+  const send = (peer: NodeId, message: PeerMessage): void => host.send(peer, message);
+  const wake = (): void => host.wake();
+  const fail = (error: unknown): void => host.fail(error);
+
+  const regime = new Regime();
+  const line = new WaitingLine();
+  const cache = new EntryCache();
+  // The two know each other: what is cut off is not kept, what is kept belongs to an attachment.
+  const attachments: Attachments = new Attachments((attachment) => kept.drop(attachment));
+  const kept: KeptCommands = new KeptCommands(tuning.uncommittedBytesMax, attachments);
+  const forwarding = new Forwarding(kept, line, {
+    batchBytesMax,
+    retryAfterMs: tuning.heartbeatIntervalMs,
+    resendAfterMs: RESEND_TIMEOUTS * electionTimeoutMs,
+  });
+  const reads = new Reads(
+    { waitMsMax: READ_WAIT_TIMEOUTS * electionTimeoutMs, askAgainAfterMs: electionTimeoutMs },
+    send,
+  );
+  const operations = new Operations(OPERATION_WAIT_TIMEOUTS * electionTimeoutMs, send);
+  const moving = new Moving(nodeId, electionTimeoutMs);
+  const members = new Members(nodeId, electionTimeoutMs, ports.onPeers);
+  const applier = new Applier(
+    { raft, table, attachments, kept, cache },
+    { index: raft.appliedIndex, configuration },
+    { sliceEntriesMax: tuning.applySliceEntriesMax, sliceBytesMax: batchBytesMax },
+  );
+  const snapshots = new Snapshots(
+    { store: ports.snapshots, table, raft, peers: ports.peers, send, wake, logger },
+    {
+      snapshotLogBytes: tuning.snapshotLogBytes,
+      trailingLogBytes: tuning.trailingLogBytes,
+      electionTimeoutMs,
+      heartbeatIntervalMs: tuning.heartbeatIntervalMs,
+    },
+    ports.named,
+  );
+  const deferred = new DeferredMessages(() => ports.log.syncMark(), wake, fail);
+  const clientSide = new ClientSide(
+    { nodeId, clusterId, clock, attachments, kept, line, reads, operations },
+    host,
+  );
+  const peerRequests = new PeerRequests(
+    { regime, line, forwarding, reads, operations, snapshots, logger, send },
+    host,
+  );
+  const step = (input: Input): void => raft.step(input);
+  const proposing = new Proposing(
+    { raft, table, clock, line, cache, forwarding, peerRequests, step },
+    tuning,
+  );
+  const applying = new Applying(
+    { applier, attachments, cache, members, operations, proposing, snapshots, logger },
+    host,
+  );
+  return {
+    regime,
+    line,
+    attachments,
+    kept,
+    forwarding,
+    reads,
+    operations,
+    moving,
+    members,
+    applier,
+    applying,
+    proposing,
+    snapshots,
+    deferred,
+    clientSide,
+    peerRequests,
+    peerSide: new PeerSide(options.group, regime, logger, wake),
+    interest: new CommitInterest(send),
+    handOver: new HandOver(electionTimeoutMs),
+  };
+}

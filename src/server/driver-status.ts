@@ -1,0 +1,34 @@
+/**
+ * Numbers of one driver as they are at this moment, for `/status` and `/metrics`.
+ */
+import type { Raft } from "../raft/index.js";
+import type { DriverStatus } from "./driver-ports.js";
+import type { DriverRooms } from "./driver-rooms.js";
+
+export function driverStatus(
+  raft: Raft,
+  { applier, attachments, proposing, kept, handOver, snapshots }: DriverRooms,
+  leaderChangesTotal: number,
+): DriverStatus {
+  return {
+    role: raft.role,
+    term: raft.term,
+    leader: raft.leader,
+    commitIndex: raft.commitIndex,
+    appliedIndex: applier.index,
+    firstIndex: raft.firstIndex,
+    lastIndex: raft.lastIndex,
+    snapshotIndex: raft.snapshotIndex,
+    snapshots: snapshots.status,
+    configuration: raft.configuration,
+    isTransferring: raft.isTransferring,
+    isDiskFull: handOver.isDiskFull,
+    hasQuorumContact: raft.hasQuorumContact,
+    connections: attachments.count,
+    leaderChangesTotal,
+    entriesProposedTotal: proposing.count,
+    commandsAppliedTotal: applier.commandCount,
+    commandsRefusedTotal: kept.refusedCount,
+    keptBytes: kept.bytes,
+  };
+}

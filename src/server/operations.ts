@@ -1,0 +1,305 @@
+/**
+ * What operators ask of the cluster itself: who belongs to it, changes of that, another leader. Any
+ * node takes a request; the leader alone carries it out, and it is answered when its effect is
+ * committed. Every request is a wish for a state, so that asking a second leader after the first was
+ * lost does no harm; only "somebody else shall lead" counts as fulfilled by any change of leader.
+ */
+import { ERROR_NUMBERS, type ErrorNumber } from "../errors.js";
+import type { PeerMessage } from "../net/index.js";
+import {
+  type ChangeMemberOperation,
+  decodeOperation,
+  MESSAGE,
+  OP,
+  type Operation,
+  STATUS,
+  type TransferOperation,
+} from "../protocol/index.js";
+import type { Configuration, Input, NodeId, RefusalReason } from "../raft/index.js";
+import type { Attachment } from "./attachment.js";
+import { planMembership } from "./membership.js";
+
+/** Requests that may wait on one node; beyond it they are answered `BUSY`. */
+const OPERATIONS_MAX = 64;
+
+/** Who waits for the answer: a client of this node, or the node that passed its request on. */
+type Asker =
+  | { readonly kind: "client"; readonly attachment: Attachment; readonly id: number }
+  | { readonly kind: "peer"; readonly peer: NodeId; readonly id: number };
+
+interface Request {
+  readonly asker: Asker;
+  readonly operation: Operation;
+  readonly bytes: Uint8Array;
+  readonly deadlineMs: number;
+  /** The leader that has begun with it; 0 before. */
+  begunBy: NodeId;
+}
+
+/** What the leader needs to know and to do. */
+export interface OperationsHost {
+  /** In force, committed or not. */
+  readonly configuration: Configuration;
+  /** In force at the last applied entry. */
+  readonly appliedConfiguration: Configuration;
+  readonly nodeId: NodeId;
+  /** The payload of `members`. */
+  membersView(): unknown;
+  step(input: Input): void;
+}
+
+export class Operations {
+  readonly #waitMsMax: number;
+  readonly #send: (peer: NodeId, message: PeerMessage) => void;
+  /** Neither passed on nor begun with. */
+  #waiting: Request[] = [];
+  /** Follower: passed on to the leader, by number. */
+  readonly #passedOn = new Map<number, Request>();
+  /** Leader: stepped into the core, by number, until it accepts, refuses or ends it. */
+  readonly #stepped = new Map<number, Request>();
+  /** Leader: changes that the core accepted and that are not applied yet. */
+  #settling: Request[] = [];
+  #nextDeadlineMs = Number.POSITIVE_INFINITY;
+  #lastId = 0;
+
+  /** `waitMsMax`: how long a request may take before its outcome is `UNAVAILABLE`, unknown. */
+  constructor(waitMsMax: number, send: (peer: NodeId, message: PeerMessage) => void) {
+    this.#waitMsMax = waitMsMax;
+    this.#send = send;
+  }
+
+  get hasWaiting(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  /** When `expire` may have something to do. */
+  get nextDeadlineMs(): number {
+    return this.#nextDeadlineMs;
+  }
+
+  /** A client of this node asks. */
+  add(attachment: Attachment, operation: Operation, bytes: Uint8Array, nowMs: number): void {
+    this.#admit({ kind: "client", attachment, id: operation.id }, operation, bytes, nowMs);
+  }
+
+  /** Another node passes a request on; `isLeading`: this one leads the term it was meant for. */
+  addRemote(
+    peer: NodeId,
+    message: PeerMessage & { readonly type: "operation" },
+    isLeading: boolean,
+    nowMs: number,
+  ): void {
+    const asker: Asker = { kind: "peer", peer, id: message.id };
+    const operation = decodeOperation(message.request);
+    if (operation === undefined) {
+      this.#answer(asker, ERROR_NUMBERS.PROTOCOL, { message: "not an operation" });
+    } else if (isLeading) {
+      this.#admit(asker, operation, message.request, nowMs);
+    }
+    // Otherwise the asker hears of another term or leader, and asks again there.
+  }
+
+  /** Follower: what waits goes to the leader of `term`. */
+  passOn(leader: NodeId, term: number): void {
+    for (const request of this.#waiting) {
+      this.#lastId += 1;
+      request.begunBy = leader;
+      this.#passedOn.set(this.#lastId, request);
+      this.#send(leader, {
+        type: "operation",
+        id: this.#lastId,
+        term,
+        request: request.bytes,
+      });
+    }
+    if (this.#waiting.length > 0) this.#waiting = [];
+  }
+
+  /** Follower: the leader's answer. */
+  onReply({ id, status, text }: PeerMessage & { readonly type: "operationReply" }): void {
+    const request = this.#passedOn.get(id);
+    if (request === undefined) return;
+    this.#passedOn.delete(id);
+    this.#answer(request.asker, status as ErrorNumber | typeof STATUS.ok, payloadOf(text));
+  }
+
+  /** Leader: begins with what waits. One at a time changes the members; the core refuses others. */
+  begin(host: OperationsHost): void {
+    const requests = this.#waiting;
+    if (requests.length === 0) return;
+    this.#waiting = [];
+    for (const request of requests) {
+      const { operation, asker } = request;
+      if (operation.op === OP.members) this.#answer(asker, STATUS.ok, host.membersView());
+      else if (operation.op === OP.changeMember) this.#beginChange(request, operation, host);
+      else this.#beginTransfer(request, operation, host);
+    }
+  }
+
+  /** Leader: the core took the change `id`. False for what is no operation. */
+  onAccepted(id: number): boolean {
+    const request = this.#stepped.get(id);
+    if (request === undefined) return false;
+    this.#stepped.delete(id);
+    this.#settling.push(request);
+    return true;
+  }
+
+  /** Leader: the core refused `id`. False for what is no operation. */
+  onRefused(id: number, reason: RefusalReason): boolean {
+    const request = this.#stepped.get(id);
+    if (request === undefined) return false;
+    this.#stepped.delete(id);
+    if (reason === "notLeader") {
+      this.#waiting.push(request);
+    } else {
+      const [status, message] = REFUSALS[reason];
+      this.#answer(request.asker, status, { message });
+    }
+    return true;
+  }
+
+  onTransferEnded(id: number, isDone: boolean): void {
+    const request = this.#stepped.get(id);
+    if (request === undefined) return;
+    this.#stepped.delete(id);
+    if (isDone) this.#answer(request.asker, STATUS.ok, null);
+    else {
+      const message = "the other node did not take over within an election timeout";
+      this.#answer(request.asker, ERROR_NUMBERS.BUSY, { message });
+    }
+  }
+
+  /** Leader: entries were applied; changes that are in force now are answered. */
+  onApplied(host: OperationsHost): void {
+    if (this.#settling.length === 0) return;
+    this.#settling = this.#settling.filter((request) => {
+      const operation = request.operation as ChangeMemberOperation;
+      const plan = planMembership(host.appliedConfiguration, operation);
+      if (plan.kind !== "asWished") return true;
+      this.#answer(request.asker, STATUS.ok, null);
+      return false;
+    });
+  }
+
+  /** Leader, term or link changed: what was begun is asked for again, of whoever leads now. */
+  restart(leader: NodeId, nodeId: NodeId): void {
+    const begun = [...this.#passedOn.values(), ...this.#stepped.values(), ...this.#settling];
+    this.#passedOn.clear();
+    this.#stepped.clear();
+    this.#settling = [];
+    const again: Request[] = [];
+    for (const request of [...begun, ...this.#waiting]) {
+      // A node that passed it on asks again by itself.
+      if (request.asker.kind === "peer" && leader !== nodeId) continue;
+      if (isFulfilledBy(request, leader)) {
+        this.#answer(request.asker, STATUS.ok, null);
+      } else {
+        again.push(request);
+      }
+    }
+    this.#waiting = again;
+  }
+
+  /** Answers what took too long. It may still take effect. */
+  expire(nowMs: number): void {
+    if (nowMs < this.#nextDeadlineMs) return;
+    this.#nextDeadlineMs = Number.POSITIVE_INFINITY;
+    const isAlive = (request: Request): boolean => {
+      if (request.deadlineMs > nowMs) {
+        this.#nextDeadlineMs = Math.min(this.#nextDeadlineMs, request.deadlineMs);
+        return true;
+      }
+      const message = "no leader carried it out in time; it may still take effect";
+      this.#answer(request.asker, ERROR_NUMBERS.UNAVAILABLE, { message });
+      return false;
+    };
+    this.#waiting = this.#waiting.filter(isAlive);
+    this.#settling = this.#settling.filter(isAlive);
+    for (const requests of [this.#passedOn, this.#stepped]) {
+      for (const [id, request] of requests) if (!isAlive(request)) requests.delete(id);
+    }
+  }
+
+  #admit(asker: Asker, operation: Operation, bytes: Uint8Array, nowMs: number): void {
+    const begun = this.#passedOn.size + this.#stepped.size + this.#settling.length;
+    if (this.#waiting.length + begun >= OPERATIONS_MAX) {
+      this.#answer(asker, ERROR_NUMBERS.BUSY, { message: "too many operations at a time" });
+      return;
+    }
+    const deadlineMs = nowMs + this.#waitMsMax;
+    this.#nextDeadlineMs = Math.min(this.#nextDeadlineMs, deadlineMs);
+    this.#waiting.push({ asker, operation, bytes, deadlineMs, begunBy: 0 });
+  }
+
+  #beginChange(request: Request, operation: ChangeMemberOperation, host: OperationsHost): void {
+    const plan = planMembership(host.configuration, operation);
+    if (plan.kind === "impossible") {
+      this.#answer(request.asker, ERROR_NUMBERS.INVALID_ARGUMENT, { message: plan.message });
+    } else if (plan.kind === "asWished") {
+      this.#settling.push(request);
+      this.onApplied(host);
+    } else {
+      const id = this.#noteStepped(request, host.nodeId);
+      host.step({ type: "changeMembership", id, target: plan.target });
+    }
+  }
+
+  #beginTransfer(request: Request, { node }: TransferOperation, host: OperationsHost): void {
+    if (node === host.nodeId) {
+      this.#answer(request.asker, STATUS.ok, null);
+    } else if (node !== 0 && !host.configuration.voters.includes(node)) {
+      const message = `node ${node} is no voter and cannot lead`;
+      this.#answer(request.asker, ERROR_NUMBERS.INVALID_ARGUMENT, { message });
+    } else {
+      const id = this.#noteStepped(request, host.nodeId);
+      host.step({ type: "transferLeadership", id, target: node });
+    }
+  }
+
+  /** Negative, so that the numbers of proposals and those of operations never meet. */
+  #noteStepped(request: Request, nodeId: NodeId): number {
+    this.#lastId += 1;
+    request.begunBy = nodeId;
+    this.#stepped.set(-this.#lastId, request);
+    return -this.#lastId;
+  }
+
+  #answer(asker: Asker, status: typeof STATUS.ok | ErrorNumber, payload: unknown): void {
+    const { id } = asker;
+    if (asker.kind === "peer") {
+      const text = JSON.stringify(payload);
+      this.#send(asker.peer, { type: "operationReply", id, status, text });
+    } else if (!asker.attachment.isClosed) {
+      asker.attachment.connection.send({ kind: MESSAGE.answer, id, status, payload });
+    }
+  }
+}
+
+/** A change of leader fulfils the wish for one; the wish for a certain leader only if it is that. */
+function isFulfilledBy({ operation, begunBy }: Request, leader: NodeId): boolean {
+  if (operation.op !== OP.transfer || begunBy === 0 || leader === 0) return false;
+  return operation.node === 0 ? leader !== begunBy : leader === operation.node;
+}
+
+/** What the leader answered, as JSON; what cannot be read is shown as it came. */
+function payloadOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return { message: text };
+  }
+}
+
+const REFUSALS: Readonly<Record<RefusalReason, readonly [ErrorNumber, string]>> = Object.freeze({
+  notLeader: [ERROR_NUMBERS.UNAVAILABLE, "the leader changed"],
+  busy: [ERROR_NUMBERS.BUSY, "the cluster is overloaded"],
+  transferring: [ERROR_NUMBERS.BUSY, "leadership is being handed over"],
+  notReady: [ERROR_NUMBERS.BUSY, "another change of members is under way, or the leader is new"],
+  notCaughtUp: [ERROR_NUMBERS.BUSY, "the node has not caught up with the log yet"],
+  wouldLoseQuorum: [
+    ERROR_NUMBERS.FORBIDDEN,
+    "too few of the voters that would remain can be reached: the cluster would lose its majority",
+  ],
+  invalid: [ERROR_NUMBERS.INVALID_ARGUMENT, "no such node, or nothing that could be done"],
+});
