@@ -34,7 +34,7 @@ export function open(state: TableState, command: OpenCommand): void {
   }
   const { name, metadata } = command;
   const id = state.takeNumber();
-  const session = new Session(id, nonce, name, metadata, ttlMs, state.stamp, attempt);
+  const session = new Session(state.saving, id, nonce, name, metadata, ttlMs, state.stamp, attempt);
   state.sessions.add(session);
   state.due.add(session);
   answer(state, session);
@@ -60,6 +60,7 @@ export function resume(state: TableState, command: ResumeCommand): void {
 function attach(state: TableState, session: Session, attempt: number): void {
   if (attempt < session.attachEpoch) return;
   if (attempt > session.attachEpoch) {
+    state.saving.keepSession(session);
     session.attachEpoch = attempt;
     session.attachedAt = state.stamp;
     session.attachedSequence = session.highestSequence;

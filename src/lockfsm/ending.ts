@@ -14,6 +14,7 @@ import type { TableState } from "./state.js";
 function endHold(state: TableState, hold: Hold): void {
   const known = state.holds.delete(hold.token);
   assert(known, () => `token ${hold.token} is not held`);
+  state.saving.keepHold(hold);
   hold.session.removeHold(hold);
   for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
     place.key.removeHold(place);
@@ -47,6 +48,7 @@ function leaveQueues(state: TableState, request: Request): void {
 export function endSession(state: TableState, session: Session, reason: EndReason): void {
   assert(reason === END_REASON.expired || reason === END_REASON.closed, () => `reason ${reason}`);
   assert(!session.isEnded, () => `session ${session.id} ended twice`);
+  state.saving.keepEnding(session);
   session.isEnded = true;
   state.sessions.remove(session);
   state.due.remove(session);

@@ -52,6 +52,7 @@ function executeOf(state: TableState, id: number, epoch: number, command: Sessio
     }
     return;
   }
+  state.saving.keepSession(session);
   if (command.op === OP.keepalive) {
     noteRead(session, command);
     renewLease(state, session);

@@ -22,8 +22,10 @@ export function advance(state: TableState, key: Key): void {
       return;
     }
     state.stepUnits -= 1;
-    const request = key.reachNext().claimant;
+    const request = key.frontier?.claimant;
     assert(request instanceof Request, () => `${key.name}: a hold stands in the queue`);
+    state.saving.keepRequest(request);
+    key.reachNext();
     request.blockedCount -= 1;
     if (request.blockedCount === 0 && !request.isOverAt(state.stamp)) grant(state, request);
   }
@@ -62,6 +64,7 @@ function grant(state: TableState, request: Request): void {
 
 /** Takes a request out of everything but its queues. */
 export function forgetRequest(state: TableState, request: Request): void {
+  state.saving.keepRequest(request);
   request.session.removeRequest(request);
   if (request.dueAt !== NO_DEADLINE) state.due.remove(request);
   state.requestCount -= 1;

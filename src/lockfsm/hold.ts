@@ -16,6 +16,8 @@ export class Hold {
   firstPlace: Place | undefined = undefined;
   previous: Hold | undefined = undefined;
   next: Hold | undefined = undefined;
+  /** It is in this snapshot, or is not to be in it. */
+  savedIn: number;
 
   constructor(token: number, session: Session, owner: number, sequence: number, grantedAt: number) {
     this.token = token;
@@ -23,5 +25,6 @@ export class Hold {
     this.owner = owner;
     this.sequence = sequence;
     this.grantedAt = grantedAt;
+    this.savedIn = session.saving.epoch;
   }
 }

@@ -1,2 +1,3 @@
 export { LockTable } from "./table.js";
+export { TableRestore } from "./table-restore.js";
 export * from "./types.js";

@@ -9,6 +9,8 @@ import { Key } from "./key.js";
 
 /** A block of more names is split; sorting that many must not be felt by the loop. */
 const BLOCK_NAMES_MAX = 8_192;
+/** Names of which the middle one parts a block: near enough to its middle, and soon found. */
+const SPLIT_SAMPLE_NAMES = 128;
 
 export class KeyBlock {
   /** No name in it is smaller. The first block begins with the empty name. */
@@ -95,11 +97,9 @@ export class KeyIndex {
   }
 
   #split(block: KeyBlock): void {
-    const names = [...block.keys.keys()].sort(compareByteOrder);
-    const upperNames = names.slice(names.length >> 1);
-    const upper = new KeyBlock(upperNames[0] as string);
-    for (const name of upperNames) {
-      const key = block.keys.get(name) as Key;
+    const upper = new KeyBlock(roughMedian([...block.keys.keys()]));
+    for (const [name, key] of block.keys) {
+      if (compareByteOrder(name, upper.lowest) < 0) continue;
       block.keys.delete(name);
       upper.keys.set(name, key);
       key.block = upper;
@@ -113,6 +113,13 @@ export class KeyIndex {
     this.#blocks.splice(position, 1);
     (this.#blocks[0] as KeyBlock).lowest = "";
   }
+}
+
+/** A name somewhere in the middle, above at least one other: the middle of a few. */
+function roughMedian(names: readonly string[]): string {
+  const step = Math.max(1, Math.floor(names.length / SPLIT_SAMPLE_NAMES));
+  const sample = names.filter((_, at) => at % step === 0).sort(compareByteOrder);
+  return sample[sample.length >> 1] as string;
 }
 
 /** Whether names from `lowest` on are all behind those that begin with `prefix`. */

@@ -61,6 +61,11 @@ export class Key {
     return this.holdCount === 0 && this.waiterCount === 0 && !this.isQueuedForWork;
   }
 
+  /** Whether a hold would conflict with no other; those who wait are not looked at. */
+  admitsHold(exclusive: boolean): boolean {
+    return exclusive ? this.holdCount === 0 : !isExclusive(this.firstHold);
+  }
+
   /** Whether a place that came now, behind everything, would conflict with nothing. */
   admits(exclusive: boolean): boolean {
     if (this.frontier !== undefined) return false;
@@ -108,7 +113,7 @@ export class Key {
 
   addHold(place: Place): void {
     assert(
-      place.exclusive ? this.holdCount === 0 : !isExclusive(this.firstHold),
+      this.admitsHold(place.exclusive),
       () => `${this.name}: a hold that conflicts with one of ${this.holdCount}`,
     );
     place.previous = this.lastHold;

@@ -9,6 +9,7 @@
 import { assert } from "../assert.js";
 import type { EndReason, Result } from "../protocol/index.js";
 import { QUEUED } from "./results.js";
+import type { Session } from "./session.js";
 import { hashNumber, ShardedMap } from "./sharded-map.js";
 import { Slot, SlotList } from "./slot-list.js";
 
@@ -19,6 +20,7 @@ import { Slot, SlotList } from "./slot-list.js";
 const LATE_MAX = 1_024;
 
 export class ReplyWindow {
+  readonly #session: Session;
   readonly #lateMax: number;
   readonly #slots = new SlotList();
   /** What was put aside. A slot is in one of the two lists. */
@@ -31,7 +33,8 @@ export class ReplyWindow {
   #ended: ShardedMap<number, Slot> | undefined = undefined;
 
   /** `lateMax` changes the time that things take, and nothing else. */
-  constructor(lateMax = LATE_MAX) {
+  constructor(session: Session, lateMax = LATE_MAX) {
+    this.#session = session;
     this.#lateMax = lateMax;
   }
 
@@ -55,13 +58,26 @@ export class ReplyWindow {
     return this.#unacknowledged;
   }
 
+  /** The largest sequence of any slot; 0 when there is none. */
+  get lastSequence(): number {
+    return Math.max(this.#slots.lastSequence, this.#late?.lastSequence ?? 0);
+  }
+
   find(sequence: number): Slot | undefined {
     return this.#slots.find(sequence) ?? this.#late?.find(sequence);
   }
 
+  /** As `firstFrom` of a list, over everything. */
+  firstFrom(sequence: number): Slot | undefined {
+    const slot = this.#slots.firstFrom(sequence);
+    const late = this.#late?.firstFrom(sequence);
+    if (late === undefined) return slot;
+    return slot === undefined || late.sequence < slot.sequence ? late : slot;
+  }
+
   /** Stores the answer to a sequence that was not seen before and is not below the mark. */
   add(sequence: number, stamp: number, state: "reply" | "outcome", result: Result): void {
-    this.#insert(new Slot(sequence, stamp, state, result));
+    this.#insert(new Slot(sequence, stamp, state, result, this.#session.saving.epoch));
     this.#unread += 1;
     this.#settled += 1;
     if (state === "outcome") this.#unacknowledged += 1;
@@ -69,7 +85,7 @@ export class ReplyWindow {
 
   /** The slot of an acquire that begins to wait. */
   addWaiting(sequence: number, stamp: number): Slot {
-    const slot = new Slot(sequence, stamp, "waiting", QUEUED);
+    const slot = new Slot(sequence, stamp, "waiting", QUEUED, this.#session.saving.epoch);
     this.#insert(slot);
     return slot;
   }
@@ -77,6 +93,7 @@ export class ReplyWindow {
   /** The wait of a slot ended with `result`. */
   settle(slot: Slot, result: Result): void {
     assert(slot.state === "waiting", () => `sequence ${slot.sequence} is ${slot.state}`);
+    this.#keep(slot);
     slot.state = "outcome";
     slot.result = result;
     slot.request = undefined;
@@ -90,6 +107,7 @@ export class ReplyWindow {
   acknowledge(sequence: number): void {
     const slot = this.find(sequence);
     if (slot === undefined || slot.state === "waiting" || slot.state === "tombstone") return;
+    this.#keep(slot);
     if (slot.state === "outcome") this.#unacknowledged -= 1;
     if (slot.endReason !== undefined) this.#forgetEnd(slot);
     if (slot.sequence < this.#mark) {
@@ -117,14 +135,36 @@ export class ReplyWindow {
     const slot = this.find(sequence);
     if (slot === undefined || slot.state !== "outcome") return;
     assert(slot.token === token, () => `sequence ${sequence}: ${slot.token} is not ${token}`);
+    this.#keep(slot);
     slot.endReason = reason;
-    this.#ended ??= new ShardedMap<number, Slot>(hashNumber);
-    this.#ended.set(token, slot);
+    this.#noteEnd(slot, token);
   }
 
   /** Why the hold of `token` ended, or `undefined` when that is not remembered. */
   endReasonOf(token: number): EndReason | undefined {
     return this.#ended?.get(token)?.endReason;
+  }
+
+  /** The mark of a window that is empty. */
+  restoreMark(mark: number): void {
+    assert(this.#mark === 1 && this.#slots.length === 0, () => `the mark was ${this.#mark}`);
+    this.#mark = mark;
+  }
+
+  /** Puts back a slot of a snapshot; in the order of sequences, and after the mark. */
+  restore(slot: Slot): void {
+    const { sequence, state, endReason } = slot;
+    const isPassed = sequence < this.#mark;
+    assert(
+      !isPassed || state === "waiting" || state === "outcome",
+      () => `${state} of ${sequence} below the mark ${this.#mark}`,
+    );
+    this.#slots.append(slot, isPassed);
+    if (state === "outcome") this.#unacknowledged += 1;
+    if (endReason !== undefined) this.#noteEnd(slot, slot.token);
+    if (isPassed || state === "waiting") return;
+    this.#settled += 1;
+    if (state !== "tombstone") this.#unread += 1;
   }
 
   /** In the order of sequences. */
@@ -161,11 +201,24 @@ export class ReplyWindow {
       if (slot.state !== "waiting") {
         this.#settled -= 1;
         if (slot.state !== "tombstone") this.#unread -= 1;
-        if (slot.state !== "outcome") list.forget(slot);
+        if (slot.state !== "outcome") {
+          this.#keep(slot);
+          list.forget(slot);
+        }
       }
       slot = list.passNext(this.#mark);
     }
     list.closeGaps();
+  }
+
+  /** A snapshot that is under way gets the slot as it is before it changes. */
+  #keep(slot: Slot): void {
+    this.#session.saving.keepSlot(this.#session, slot);
+  }
+
+  #noteEnd(slot: Slot, token: number): void {
+    this.#ended ??= new ShardedMap<number, Slot>(hashNumber);
+    this.#ended.set(token, slot);
   }
 
   #forgetEnd(slot: Slot): void {

@@ -25,6 +25,8 @@ export class Request implements DueItem {
   blockedCount = 0;
   previous: Request | undefined = undefined;
   next: Request | undefined = undefined;
+  /** It is in this snapshot, or is not to be in it. */
+  savedIn: number;
 
   constructor(
     session: Session,
@@ -40,6 +42,7 @@ export class Request implements DueItem {
     this.number = number;
     this.enqueuedAt = enqueuedAt;
     this.dueAt = dueAt;
+    this.savedIn = session.saving.epoch;
   }
 
   /** Whether it may not be granted any more at `stamp`, though it still stands in its queues. */

@@ -9,6 +9,10 @@ export const OK: Result = Object.freeze({ status: STATUS.ok });
 export const QUEUED: Result = Object.freeze({ status: STATUS.queued });
 export const RELEASED: Result = Object.freeze({ status: STATUS.released });
 
+const REFUSALS: ReadonlyMap<number, Result> = new Map(
+  Object.values(ERROR_NUMBERS).map((status) => [status, Object.freeze({ status })]),
+);
+
 export const CANCELLED = refusal(ERROR_NUMBERS.CANCELLED);
 export const LOCK_TIMEOUT = refusal(ERROR_NUMBERS.LOCK_TIMEOUT);
 export const QUEUE_FULL = refusal(ERROR_NUMBERS.QUEUE_FULL);
@@ -24,6 +28,11 @@ export function notReleased(reason: EndReason): Result {
   return NOT_RELEASED[reason] as Result;
 }
 
+/** The refusal of that number and nothing beside it, or `undefined` when there is none. */
+export function findRefusal(status: number): Result | undefined {
+  return REFUSALS.get(status);
+}
+
 function refusal(status: ErrorNumber): Result {
-  return Object.freeze({ status });
+  return REFUSALS.get(status) as Result;
 }

@@ -45,6 +45,14 @@ export class SessionIndex {
     this.#ttls.remove(session.ttlMs);
   }
 
+  /**
+   * Sessions with numbers below `end`, while others come and go: each that stays is among them. In
+   * no order that means anything.
+   */
+  below(end: number): Generator<Session, void, void> {
+    return this.#byId.valuesUntil((session) => session.id >= end);
+  }
+
   /** In no order that means anything. */
   forEach(visit: (session: Session) => void): void {
     this.#byId.forEach(visit);

@@ -9,8 +9,10 @@ import { type DueItem, NOT_IN_HEAP } from "./due-heap.js";
 import type { Hold } from "./hold.js";
 import { ReplyWindow } from "./reply-window.js";
 import type { Request } from "./request.js";
+import type { Saving } from "./saving.js";
 
 export class Session implements DueItem {
+  readonly saving: Saving;
   readonly id: number;
   readonly nonce: string;
   readonly name: string;
@@ -28,7 +30,11 @@ export class Session implements DueItem {
   highestSequence = 0;
   /** Set when it was ended; what it held and waited for may take further steps to go. */
   isEnded = false;
-  readonly replies = new ReplyWindow();
+  readonly replies: ReplyWindow;
+  /** Its own fields are in this snapshot, or are not to be in it. */
+  savedIn: number;
+  /** The walk of this snapshot has come to all that it has, or need not. */
+  walkedIn: number;
   /** In the order of tokens. */
   firstHold: Hold | undefined = undefined;
   lastHold: Hold | undefined = undefined;
@@ -37,6 +43,7 @@ export class Session implements DueItem {
   lastRequest: Request | undefined = undefined;
 
   constructor(
+    saving: Saving,
     id: number,
     nonce: string,
     name: string,
@@ -45,6 +52,7 @@ export class Session implements DueItem {
     stamp: number,
     attempt: number,
   ) {
+    this.saving = saving;
     this.id = id;
     this.nonce = nonce;
     this.name = name;
@@ -53,6 +61,9 @@ export class Session implements DueItem {
     this.dueAt = stamp + ttlMs;
     this.attachEpoch = attempt;
     this.attachedAt = stamp;
+    this.replies = new ReplyWindow(this);
+    this.savedIn = saving.epoch;
+    this.walkedIn = saving.epoch;
   }
 
   /** Among due times; sessions and requests draw from one counter. */

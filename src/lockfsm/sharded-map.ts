@@ -49,6 +49,22 @@ export class ShardedMap<K extends string | number, V> {
     for (const shard of this.#shards) for (const value of shard.values()) visit(value);
   }
 
+  /**
+   * Values, while the map is changed between two of them: each that was in it from the beginning and
+   * stays is among them, perhaps with some that went. New values are added behind the old ones, hence
+   * a Map is left at the first of its values that `isNew`.
+   */
+  *valuesUntil(isNew: (value: V) => boolean): Generator<V, void, void> {
+    // If the entries are spread meanwhile, what was still to come is in the Map they came from.
+    const maps = this.#flat === undefined ? this.#shards : [this.#flat];
+    for (const map of maps) {
+      for (const value of map.values()) {
+        if (isNew(value)) break;
+        yield value;
+      }
+    }
+  }
+
   #mapOf(key: K): Map<K, V> {
     if (this.#flat !== undefined) return this.#flat;
     return this.#shards[this.#hash(key) & (SHARDS - 1)] as Map<K, V>;

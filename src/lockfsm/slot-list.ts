@@ -26,12 +26,15 @@ export class Slot {
   request: Request | undefined = undefined;
   /** Why the hold that `result` granted is no more, once it is no more. */
   endReason: EndReason | undefined = undefined;
+  /** It is in this snapshot, or is not to be in it. */
+  savedIn: number;
 
-  constructor(sequence: number, stamp: number, state: SlotState, result: Result) {
+  constructor(sequence: number, stamp: number, state: SlotState, result: Result, epoch: number) {
     this.sequence = sequence;
     this.stamp = stamp;
     this.state = state;
     this.result = result;
+    this.savedIn = epoch;
   }
 
   /** The token that was granted, or 0. */
@@ -53,18 +56,28 @@ export class SlotList {
     return this.#slots.length;
   }
 
+  /** Of all slots; 0 when there is none. */
+  get lastSequence(): number {
+    return this.#slots[this.#slots.length - 1]?.sequence ?? 0;
+  }
+
   find(sequence: number): Slot | undefined {
-    const slots = this.#slots;
-    const last = slots[slots.length - 1];
-    if (last === undefined || sequence > last.sequence) return undefined;
-    const guess = slots[slots.length - 1 - (last.sequence - sequence)];
-    const slot =
-      guess !== undefined && guess.sequence === sequence
-        ? guess
-        : slots[this.#positionOf(sequence)];
+    const slot = this.firstFrom(sequence);
     return slot !== undefined && slot.sequence === sequence && slot.state !== "gone"
       ? slot
       : undefined;
+  }
+
+  /** The first slot, one that is gone perhaps, whose sequence is not below `sequence`. */
+  firstFrom(sequence: number): Slot | undefined {
+    const slots = this.#slots;
+    const last = slots[slots.length - 1];
+    if (last === undefined || sequence > last.sequence) return undefined;
+    const guess = slots.length - 1 - (last.sequence - sequence);
+    const slot = slots[guess];
+    return slot !== undefined && slot.sequence === sequence
+      ? slot
+      : slots[this.#positionOf(sequence)];
   }
 
   /** How many would have to move to let `sequence` in. */
@@ -87,6 +100,16 @@ export class SlotList {
     assert(position >= this.#markIndex, () => `${slot.sequence} was passed by the mark`);
     assert(slots[position]?.sequence !== slot.sequence, () => `${slot.sequence} stored twice`);
     slots.splice(position, 0, slot);
+  }
+
+  /** Adds a slot behind all others; the mark stands behind it if it `isPassed`. */
+  append(slot: Slot, isPassed: boolean): void {
+    const slots = this.#slots;
+    const last = slots[slots.length - 1];
+    assert(last === undefined || last.sequence < slot.sequence, () => `${slot.sequence} misplaced`);
+    assert(!isPassed || this.#markIndex === slots.length, () => `mark at ${this.#markIndex}`);
+    slots.push(slot);
+    if (isPassed) this.#markIndex += 1;
   }
 
   /** The next slot that `mark` passes, each once; `undefined` when there is none left. */

@@ -7,6 +7,7 @@ import { DueHeap } from "./due-heap.js";
 import type { Hold } from "./hold.js";
 import { KeyIndex } from "./key-index.js";
 import type { Request } from "./request.js";
+import { Saving } from "./saving.js";
 import type { Session } from "./session.js";
 import { SessionIndex } from "./session-index.js";
 import { hashNumber, ShardedMap } from "./sharded-map.js";
@@ -28,7 +29,8 @@ export class TableState {
   readonly holds = new ShardedMap<number, Hold>(hashNumber);
   readonly due = new DueHeap<Session | Request>();
   readonly work = new WorkQueue();
-  readonly tokens = new TokenCounter();
+  readonly tokens: TokenCounter;
+  readonly saving = new Saving();
   /** The number of the next session or request. */
   nextNumber = 1;
   /** Requests in queues. */
@@ -37,8 +39,9 @@ export class TableState {
   stepUnits = 0;
   outbox: Outbox = CLOSED_OUTBOX;
 
-  constructor(settings: TableSettings) {
+  constructor(settings: TableSettings, nextToken = 0) {
     this.settings = settings;
+    this.tokens = new TokenCounter(nextToken);
   }
 
   closeOutbox(): void {

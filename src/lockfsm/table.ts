@@ -10,15 +10,23 @@ import { execute } from "./executing.js";
 import { resolveTableSettings } from "./settings.js";
 import { TableState } from "./state.js";
 import { hashState } from "./state-hash.js";
+import { takeSnapshot } from "./taking-snapshots.js";
 import type { Outbox, TableCounts, TableEntry, TableSettings } from "./types.js";
 import { inspect, query } from "./views.js";
 
 export class LockTable {
-  readonly #state: TableState;
+  #state: TableState;
 
   /** `settings`: replicated limits; what is left out has its default. */
   constructor(settings?: Partial<TableSettings>) {
     this.#state = new TableState(resolveTableSettings(settings));
+  }
+
+  /** For `TableRestore`: the table whose state this is. */
+  static of(state: TableState): LockTable {
+    const table = new LockTable(state.settings);
+    table.#state = state;
+    return table;
   }
 
   /**
@@ -79,6 +87,26 @@ export class LockTable {
    */
   query(prefix: string, after: string | undefined, limit: number): KeysView {
     return query(this.#state, prefix, after, limit);
+  }
+
+  /**
+   * Begins a snapshot of the table as it is now, and gives it in chunks of about `chunkBytes` bytes
+   * (1 … 2^23; default 64 KiB); the last ones, and those of a table that changes fast, may be
+   * shorter. Entries may be applied between two chunks: they do not change what it says. Each
+   * `next()` is a bounded piece of work. One at a time; `return()` gives it up, and must be called
+   * on one that is not drawn to its end.
+   */
+  snapshot(chunkBytes?: number): Generator<Uint8Array, void, void> {
+    return takeSnapshot(this.#state, chunkBytes);
+  }
+
+  /**
+   * Becomes the table that `restored` is; `restored` must not be used any more. A snapshot of this
+   * table that is under way goes on with what the table was.
+   */
+  become(restored: LockTable): void {
+    this.#state = restored.#state;
+    restored.#state = new TableState(this.#state.settings);
   }
 
   /** 16 hex digits over all that is replicated; takes time proportional to it. */

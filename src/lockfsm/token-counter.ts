@@ -11,7 +11,11 @@ const SECONDS_MAX = 2 ** 32 - 1;
 
 export class TokenCounter {
   /** The next token; 0 before the first stamped entry. Never falls. */
-  #next = 0;
+  #next: number;
+
+  constructor(next = 0) {
+    this.#next = next;
+  }
 
   get next(): number {
     return this.#next;

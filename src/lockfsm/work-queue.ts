@@ -48,6 +48,11 @@ export class WorkQueue {
     for (let at = this.#head; at < this.#items.length; at += 1) visit(this.#items[at] as Work);
   }
 
+  /** What is to be done, in order: a copy. */
+  list(): Work[] {
+    return this.#items.slice(this.#head);
+  }
+
   #cut(): void {
     this.#items.splice(0, this.#head);
     this.#head = 0;

@@ -36,6 +36,16 @@ export class ClusterLog {
     this.table = new LockTable(settings);
   }
 
+  /** Of the last entry. */
+  get index(): number {
+    return this.#index;
+  }
+
+  /** The next entry comes behind `index`. */
+  skipTo(index: number): void {
+    this.#index = index;
+  }
+
   /** An entry of these commands; returns what was said in it. */
   apply(...commands: { session: number; epoch: number; command: Command }[]): SessionMessage[] {
     this.#index += 1;

@@ -174,6 +174,11 @@ export class Clients implements Outbox {
   #index = 0;
   #stamp = 1_000;
 
+  /** Of the last entry. */
+  get index(): number {
+    return this.#index;
+  }
+
   entryOf(turn: Turn): TableEntry {
     this.#index += 1;
     this.#stamp += turn.elapsedMs;

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { LockTable, type TableEntry, type TableSettings } from "../../src/lockfsm/index.js";
 import { type KeyView, MESSAGE, OP, STATUS } from "../../src/protocol/index.js";
 import { Clients, KEYS, plan, settings, type Turn } from "./plans.js";
-import { Recording, type Said } from "./recording.js";
+import { letEverythingEnd, Recording, type Said } from "./recording.js";
 
 interface Step {
   readonly entry: TableEntry;
@@ -39,17 +39,6 @@ function holds(limits: TableSettings, turns: readonly Turn[], check: (step: Step
 
 function check(property: (limits: TableSettings, turns: readonly Turn[]) => void): void {
   fc.assert(fc.property(settings, plan, property), { numRuns: NUM_RUNS });
-}
-
-/** Applies empty entries far in the future until nothing is left to do. */
-function letEverythingEnd(table: LockTable, index: number): Said[] {
-  const outbox = new Recording();
-  const stamp = table.stamp + 10_000_000;
-  for (let next = index + 1; ; next += 1) {
-    table.apply({ index: next, stamp, wallMs: 0, commands: [] }, outbox);
-    if (table.nextDueAt === undefined && !table.hasQueuedWork) return outbox.said;
-    expect(next).toBeLessThan(index + 10_000);
-  }
 }
 
 const tokensOf = (said: readonly Said[]) =>

@@ -1,5 +1,9 @@
-/** An outbox that keeps what was said, for comparison, and may pass it on. */
-import type { Outbox } from "../../src/lockfsm/index.js";
+/**
+ * An outbox that keeps what was said, for comparison, and may pass it on; and the end of every
+ * history: what is said when nobody renews anything any more.
+ */
+import { expect } from "vitest";
+import type { LockTable, Outbox } from "../../src/lockfsm/index.js";
 import type { Attached, SessionMessage } from "../../src/protocol/index.js";
 
 export type Said =
@@ -22,5 +26,16 @@ export class Recording implements Outbox {
   attached(message: Attached): void {
     this.said.push({ attached: message });
     this.#listener?.attached(message);
+  }
+}
+
+/** Applies empty entries far in the future until nothing is left to do. */
+export function letEverythingEnd(table: LockTable, index: number): Said[] {
+  const outbox = new Recording();
+  const stamp = table.stamp + 10_000_000;
+  for (let next = index + 1; ; next += 1) {
+    table.apply({ index: next, stamp, wallMs: 0, commands: [] }, outbox);
+    if (table.nextDueAt === undefined && !table.hasQueuedWork) return outbox.said;
+    expect(next).toBeLessThan(index + 10_000);
   }
 }

@@ -6,7 +6,10 @@ import type { Key } from "../../src/lockfsm/key.js";
 import { KeyIndex } from "../../src/lockfsm/key-index.js";
 import { ReplyWindow } from "../../src/lockfsm/reply-window.js";
 import { CANCELLED } from "../../src/lockfsm/results.js";
+import { Saving } from "../../src/lockfsm/saving.js";
+import { Session } from "../../src/lockfsm/session.js";
 import { hashNumber, ShardedMap } from "../../src/lockfsm/sharded-map.js";
+import { sortByNumber } from "../../src/lockfsm/sorting.js";
 import { ClusterLog, exclusive } from "./cluster-log.js";
 
 const wellFormed = fc.string({ unit: "binary" });
@@ -65,7 +68,8 @@ test("stored replies are the same however many of them were put aside for coming
   fc.assert(
     fc.property(fc.array(change, { maxLength: 150, size: "max" }), (changes) => {
       const views = [0, 1, 4, 1_024].map((lateMax) => {
-        const window = new ReplyWindow(lateMax);
+        const session = new Session(new Saving(), 1, "nonce", "name", "", 1_000, 0, 1);
+        const window = new ReplyWindow(session, lateMax);
         const view: unknown[] = [];
         for (const [stamp, { kind, sequence }] of changes.entries()) {
           const slot = window.find(sequence);
@@ -89,6 +93,30 @@ test("stored replies are the same however many of them were put aside for coming
       for (const view of views) expect(view).toEqual(views[0]);
     }),
     { numRuns: 500 },
+  );
+});
+
+test("a sort that pauses puts equal numbers and rows of any length in order", () => {
+  const numbers = fc.oneof(
+    fc.array(fc.nat(50), { maxLength: 40 }),
+    fc
+      .tuple(fc.integer({ min: 2_000, max: 9_000 }), fc.nat(), fc.constantFrom(3, 2 ** 40))
+      .map(([length, seed, range]) =>
+        Array.from({ length }, (_, at) => (((at + seed) * 7_368_787) % 10_007) * range),
+      ),
+    fc.constantFrom(2_048, 2_049, 70_000).map((length) => Array.from({ length }, (_, at) => at)),
+  );
+  fc.assert(
+    fc.property(numbers, (wanted) => {
+      const items = wanted.map((number, at) => ({ number, at }));
+      const sorting = sortByNumber(items, ({ number }) => number);
+      let next = sorting.next();
+      for (; next.done !== true; next = sorting.next());
+      const found = next.value.map(({ number, at }) => [number, at]);
+      const expected = wanted.map((number, at) => [number, at] as const);
+      expect(found).toEqual(expected.sort(([a, i], [b, j]) => a - b || i - j));
+    }),
+    { numRuns: 60 },
   );
 });
 

@@ -1,0 +1,91 @@
+/**
+ * Copy on write, for the snapshot that is under way: who is about to change or remove a record says
+ * so here first, and the record goes into the snapshot as it is, unless it is there already. Records
+ * carry the number of the last snapshot that has nothing more to ask of them; new ones are made with
+ * the current number. Never forget to call it: a test compares every snapshot with the hash of its
+ * moment. Between snapshots a call is one comparison.
+ */
+import { assert } from "../assert.js";
+import type { Hold } from "./hold.js";
+import type { Request } from "./request.js";
+import type { Session } from "./session.js";
+import type { Slot } from "./slot-list.js";
+import type { SnapshotWriter } from "./snapshot-writer.js";
+
+export class Saving {
+  /** The number of the snapshot that was begun last. */
+  epoch = 0;
+  #writer: SnapshotWriter | undefined = undefined;
+  /** The claims to be walked to next: they move on when one of them goes. */
+  nextHold: Hold | undefined = undefined;
+  nextRequest: Request | undefined = undefined;
+  /** Sessions that ended before the walk came to them. */
+  #ending: Session[] = [];
+
+  begin(writer: SnapshotWriter): void {
+    assert(this.#writer === undefined, () => `snapshot ${this.epoch} is under way`);
+    this.#writer = writer;
+    this.epoch += 1;
+  }
+
+  /** The snapshot that `writer` writes is complete or given up. */
+  end(writer: SnapshotWriter): void {
+    if (this.#writer !== writer) return;
+    this.#writer = undefined;
+    this.nextHold = undefined;
+    this.nextRequest = undefined;
+    this.#ending = [];
+  }
+
+  /** Before anything of its own changes; not for its claims and stored replies. */
+  keepSession(session: Session): void {
+    const writer = this.#writer;
+    if (writer === undefined || session.savedIn === this.epoch) return;
+    session.savedIn = this.epoch;
+    writer.session(session);
+  }
+
+  /** Before it ends: it will not be found in the table any more, but what it has is to be saved. */
+  keepEnding(session: Session): void {
+    if (this.#writer === undefined) return;
+    this.keepSession(session);
+    if (session.walkedIn !== this.epoch) this.#ending.push(session);
+  }
+
+  takeEnding(): Session | undefined {
+    return this.#ending.pop();
+  }
+
+  /** Before the slot changes, or is forgotten. */
+  keepSlot(session: Session, slot: Slot): void {
+    const writer = this.#writer;
+    if (writer === undefined || slot.savedIn === this.epoch) return;
+    slot.savedIn = this.epoch;
+    // That of a waiting acquire is saved with its request.
+    if (slot.state === "waiting" || slot.state === "gone") return;
+    this.keepSession(session);
+    writer.slot(session, slot);
+  }
+
+  /** Before it is removed: nothing else of a hold changes. */
+  keepHold(hold: Hold): void {
+    const writer = this.#writer;
+    if (writer === undefined) return;
+    if (this.nextHold === hold) this.nextHold = hold.next;
+    if (hold.savedIn === this.epoch) return;
+    hold.savedIn = this.epoch;
+    this.keepSession(hold.session);
+    writer.hold(hold);
+  }
+
+  /** Before it is removed, and before one of its places is reached. */
+  keepRequest(request: Request): void {
+    const writer = this.#writer;
+    if (writer === undefined) return;
+    if (this.nextRequest === request) this.nextRequest = request.next;
+    if (request.savedIn === this.epoch) return;
+    request.savedIn = this.epoch;
+    this.keepSession(request.session);
+    writer.request(request);
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * The format of snapshots, version 1. A snapshot is a row of blocks; a chunk that the table gives is
+ * one block, but who restores may be given the bytes in any slices.
+ *
+ *     block     length of the body, checksum; 4 bytes each, the higher byte first; body
+ *     checksum  of the body, begun with the block's place in the row and the index of the snapshot:
+ *               one altered byte of a body is always found; a block that belongs elsewhere, but for
+ *               one in four thousand million
+ *
+ * Bodies are values in the canonical subset of msgpack (`protocol`, `writer.ts`). The first begins:
+ *
+ *     "holdfast table", version, index, stamp, next token, next number,
+ *     [waitersMax, inFlightMax, unacknowledgedMax, unitsPerEntryMax, grantsPerStepMax],
+ *     [sessions, holds, requests, items of the work queue]
+ *
+ * The rest are records, none of them parted between blocks, each a kind and its fields. *Ago* stands
+ * for the stamp of the snapshot less that of the field, and *back* for its next token less the token.
+ *
+ *     1 session     id, nonce, name, metadata, ttlMs, dueAt, attachEpoch, attachedAt ago,
+ *                   attachedSequence, highestSequence, mark, 1 if it was ended
+ *     2 of          id: the session of the slots, holds and requests that follow, until the next
+ *                   record of kind 1 or 2; its own record comes before
+ *     3 slot        sequence, stamp ago, state, endReason + 1 or 0, result unless a tombstone's
+ *     4 hold        back, owner, sequence, grantedAt ago, items
+ *     5 request     number, owner, sequence, enqueuedAt ago, waitMs + 1 or 0 without end, items;
+ *                   the slot of its sequence, which waits, is not stored beside it
+ *     6 work key    name; 7 work session: id of one whose record came before. The records of both
+ *                   kinds are in the order of the work queue
+ *     8 end         count of slots; nothing follows
+ *
+ *     items         count, then for each its flags (1 exclusive, 2 reached) and its key
+ *     result        status; of a grant the token back, of `notReleased` the reason; of a refusal
+ *                   nil, or blockedBy and an array of [sessionName, key, exclusive, back or 0]
+ *
+ * In everything else the order of records is free. What can be told from the rest is not stored:
+ * keys, the order of queues, due times, sums, and who found which session by its nonce.
+ *
+ * A reader knows all versions up to its own. Whatever is added, fields of a record or a kind,
+ * raises the version, and is read only from that version on; a reader refuses a later version and
+ * an unknown kind, because a table that lacks something is not the same table.
+ */
+import { HoldfastError } from "../errors.js";
+
+export const MAGIC = "holdfast table";
+export const FORMAT_VERSION = 1;
+
+export const KIND = {
+  session: 1,
+  of: 2,
+  slot: 3,
+  hold: 4,
+  request: 5,
+  workKey: 6,
+  workSession: 7,
+  end: 8,
+} as const;
+
+/** The states of slots that are stored, by their numbers. */
+export const SLOT_STATES = ["reply", "outcome", "tombstone"] as const;
+export const TOMBSTONE = SLOT_STATES.indexOf("tombstone");
+
+/** Statuses from here on are `ERROR_NUMBERS`. */
+export const REFUSALS_FROM = 16;
+
+export const ITEM_EXCLUSIVE = 1;
+export const ITEM_REACHED = 2;
+
+/** Length and checksum. */
+export const BLOCK_HEAD_BYTES = 8;
+/** A longer body is damage. */
+export const BODY_BYTES_MAX = 16 << 20;
+
+/** Each step maps different states to different states, hence different bytes to different sums. */
+export function checksumOf(body: Uint8Array, ordinal: number, index: number): number {
+  let sum = mix(mix(mix(0x811c_9dc5, ordinal), index >>> 0), Math.floor(index / 0x1_0000_0000));
+  const { length } = body;
+  let at = 0;
+  for (; at + 4 <= length; at += 4) {
+    const high = ((body[at] as number) << 24) | ((body[at + 1] as number) << 16);
+    const low = ((body[at + 2] as number) << 8) | (body[at + 3] as number);
+    sum = mix(sum, high | low);
+  }
+  for (; at < length; at += 1) sum = mix(sum, body[at] as number);
+  return mix(sum, length) >>> 0;
+}
+
+function mix(sum: number, word: number): number {
+  const mixed = Math.imul(sum ^ word, 0x9e37_79b1);
+  return mixed ^ (mixed >>> 15);
+}
+
+/** Bytes that are no snapshot, or not all of one. `what` says where they fail. */
+export function corruptSnapshot(what: string): HoldfastError {
+  return new HoldfastError("INTERNAL", `corrupt snapshot of the lock table: ${what}`, {
+    details: { corrupt: true, reason: what },
+  });
+}
