@@ -8,13 +8,14 @@
 import { ERROR_NUMBERS, type ErrorNumber, HoldfastError } from "../errors.js";
 import type { GatewayEvents, PeerEvents, PeerMessage } from "../net/index.js";
 import { MESSAGE, type NodeEndpoint } from "../protocol/index.js";
-import type {
-  Configuration,
-  Effects,
-  Input,
-  Message,
-  NodeId,
-  RefusalReason,
+import {
+  type Configuration,
+  type Effects,
+  type Input,
+  type Message,
+  membersOf,
+  type NodeId,
+  type RefusalReason,
 } from "../raft/index.js";
 import type { DriverOptions, DriverPorts, DriverStatus } from "./driver-ports.js";
 import { type DriverHost, type DriverRooms, furnish } from "./driver-rooms.js";
@@ -86,8 +87,11 @@ export class Driver implements DriverHost {
   /** What clients may connect to, as far as the peers have told by now. */
   get endpoints(): readonly NodeEndpoint[] {
     const { nodeId, advertise } = this.#options;
+    const ids = membersOf(this.configuration);
+    // Who belongs to it is not known before a leader has told.
+    const isMember = (id: NodeId): boolean => ids.length === 0 || ids.includes(id);
     const endpoints = [{ id: nodeId, endpoint: advertise }, ...this.#rooms.peerSide.endpoints];
-    return endpoints.sort((a, b) => a.id - b.id);
+    return endpoints.filter(({ id }) => isMember(id)).sort((a, b) => a.id - b.id);
   }
 
   get configuration(): Configuration {
@@ -191,6 +195,7 @@ export class Driver implements DriverHost {
     this.#turn += 1;
     this.#stepInputs(nowMs);
     if (!regime.isCurrent(raft)) this.#changeRegime(nowMs);
+    if (peerSide.takeNewEndpoints()) this.#tellEndpoints();
     peerRequests.read(peerSide.takeDriverInputs(), nowMs);
     forwarding.retry(nowMs);
     if (regime.isLeading) this.#lead(nowMs);
@@ -245,8 +250,14 @@ export class Driver implements DriverHost {
     this.#announcedLeader = leader;
     this.#leaderChangesTotal += 1;
     logger("info", "leader", { leader, term });
+    this.#tellEndpoints();
+  }
+
+  /** Clients learn where else they could go, while the node they are attached to still lives. */
+  #tellEndpoints(): void {
     const { endpoints } = this;
-    this.#rooms.attachments.broadcast({ kind: MESSAGE.leader, leaderId: leader, endpoints });
+    const leaderId = this.#rooms.regime.leader;
+    this.#rooms.attachments.broadcast({ kind: MESSAGE.leader, leaderId, endpoints });
   }
 
   #lead(nowMs: number): void {
@@ -309,6 +320,7 @@ export class Driver implements DriverHost {
   #onConfiguration(configuration: Configuration, nowMs: number): void {
     this.#rooms.moving.setVoters(configuration.voters);
     this.#rooms.members.onEffective(configuration, nowMs);
+    this.#tellEndpoints();
   }
 
   #onRefused(id: number, reason: RefusalReason, nowMs: number): void {

@@ -22,6 +22,7 @@ export class PeerSide implements PeerEvents {
   readonly #logger: Logger;
   readonly #wake: () => void;
   readonly #identities = new Map<NodeId, PeerIdentity>();
+  #hasNewEndpoints = false;
   #inputs: Input[] = [];
   #driverInputs: PeerInput[] = [];
 
@@ -84,7 +85,18 @@ export class PeerSide implements PeerEvents {
   }
 
   onPeerIdentity(identity: PeerIdentity): void {
+    const before = this.#identities.get(identity.nodeId);
     this.#identities.set(identity.nodeId, identity);
+    if (before?.advertise === identity.advertise) return;
+    this.#hasNewEndpoints = true;
+    this.#wake();
+  }
+
+  /** Whether a node was heard of, since the last call, that clients should know. */
+  takeNewEndpoints(): boolean {
+    const hasNew = this.#hasNewEndpoints;
+    this.#hasNewEndpoints = false;
+    return hasNew;
   }
 
   onRefused(reason: string): void {
