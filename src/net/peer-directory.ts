@@ -2,33 +2,31 @@
  * Who the peers are, as their hellos say, and whether a link to one may stand.
  *
  * A hello is refused when it shows that two nodes would not mean the same thing: another cluster,
- * another node than the one dialed, our own id, a node that is no member, or a process older than
- * one already met under that id. The incarnation of a directory rises with every start, so a lower
- * one means a wiped directory or an old copy of it, whose votes and log cannot be trusted. That is
- * remembered of nodes that were removed too: a number is given to one node once and for ever.
+ * another node than the one dialed, our own id, a node that is no member, or one whose votes and log
+ * cannot be those it vouched for. Whether they can, `known-peers.ts` judges.
  */
 import type { NodeId } from "../raft/index.js";
+import { KnownPeers } from "./known-peers.js";
 import { decodeHello, type HelloRefusal, PEER_CLOSE, type PeerHello } from "./peer-hello.js";
-import type { PeerIdentity } from "./types.js";
+import type { KnownPeer, PeerIdentity } from "./types.js";
 
 export class PeerDirectory {
   readonly own: PeerIdentity;
   #members: ReadonlySet<NodeId>;
   /** The last hello of each, of this life. */
-  readonly #known = new Map<NodeId, PeerIdentity>();
-  /** The highest ever met of each; never falls. */
-  readonly #incarnations: Map<NodeId, number>;
+  readonly #met = new Map<NodeId, PeerIdentity>();
+  readonly #known: KnownPeers;
   readonly #onIdentity: (identity: PeerIdentity) => void;
 
   constructor(
     own: PeerIdentity,
     members: Iterable<NodeId>,
-    incarnations: ReadonlyMap<NodeId, number>,
+    known: ReadonlyMap<NodeId, KnownPeer>,
     onIdentity: (identity: PeerIdentity) => void,
   ) {
     this.own = own;
     this.#members = new Set(members);
-    this.#incarnations = new Map(incarnations);
+    this.#known = new KnownPeers(known);
     this.#onIdentity = onIdentity;
   }
 
@@ -51,14 +49,14 @@ export class PeerDirectory {
     const refusal = this.#judge(hello, dialed);
     if (refusal !== undefined) return refusal;
     const { identity } = hello;
-    const before = this.#known.get(identity.nodeId);
+    const before = this.#met.get(identity.nodeId);
     if (
       before === undefined ||
       before.incarnation !== identity.incarnation ||
       before.advertise !== identity.advertise
     ) {
-      this.#known.set(identity.nodeId, identity);
-      this.#incarnations.set(identity.nodeId, identity.incarnation);
+      this.#met.set(identity.nodeId, identity);
+      this.#known.note(identity);
       this.#onIdentity(identity);
     }
     return identity;
@@ -66,7 +64,7 @@ export class PeerDirectory {
 
   #judge(hello: PeerHello, dialed: NodeId): HelloRefusal | undefined {
     const own = this.own;
-    const { nodeId, clusterId, incarnation } = hello.identity;
+    const { nodeId, clusterId } = hello.identity;
     if (clusterId !== own.clusterId) {
       const reason = `node ${nodeId} is of cluster ${clusterId}, not ${own.clusterId}`;
       return { code: PEER_CLOSE.wrongCluster, reason };
@@ -86,13 +84,6 @@ export class PeerDirectory {
       const reason = `node ${nodeId} is no member that node ${own.nodeId} knows`;
       return { code: PEER_CLOSE.notAMember, reason };
     }
-    const highest = this.#incarnations.get(nodeId) ?? 0;
-    if (incarnation < highest) {
-      const reason =
-        `node ${nodeId} came as incarnation ${incarnation} after ${highest}: ` +
-        "its directory is a new one, or an old copy";
-      return { code: PEER_CLOSE.staleIncarnation, reason };
-    }
-    return undefined;
+    return this.#known.refusalOf(hello.identity);
   }
 }

@@ -2,7 +2,8 @@
  * The first message of a peer link in each direction: who speaks, and whom it believes to reach.
  *
  * hello = magic "HFPL", version u16, clusterId 16 bytes, nodeId u32, expectedId u32,
- *         incarnation u64, length u16, advertise (printable ASCII)   (big endian)
+ *         incarnation u64, birth 8 bytes, origin u8 (0 initial, 1 joined),
+ *         length u16, advertise (printable ASCII)   (big endian)
  *
  * Magic and version come first and never move, so that any two releases can at least tell each
  * other why they do not talk. Nothing here is a secret and nothing here is proof of identity.
@@ -15,7 +16,8 @@ const PEER_PROTOCOL_VERSION = 1;
 export const HELLO_BYTES_MAX = 2_048;
 const ADVERTISE_BYTES_MAX = 1_024;
 const MAGIC = 0x4846504c;
-const FIXED_BYTES = 40;
+const FIXED_BYTES = 49;
+const ORIGINS: readonly PeerIdentity["origin"][] = ["initial", "joined"];
 /** The endpoint goes into logs and to clients as it came. */
 const PRINTABLE = /^[!-~]*$/;
 
@@ -32,6 +34,7 @@ export const PEER_CLOSE = {
   replaced: 4007,
   silent: 4008,
   removed: 4009,
+  otherDirectory: 4010,
 } as const;
 export type PeerCloseCode = (typeof PEER_CLOSE)[keyof typeof PEER_CLOSE];
 
@@ -51,7 +54,9 @@ export function encodeHello(identity: PeerIdentity, expectedId: NodeId): Uint8Ar
   assert(PRINTABLE.test(identity.advertise), () => `endpoint ${identity.advertise}`);
   const advertise = Buffer.from(identity.advertise, "latin1");
   const cluster = Buffer.from(identity.clusterId, "hex");
+  const birth = Buffer.from(identity.birth, "hex");
   assert(cluster.length === 16, () => `cluster id ${identity.clusterId}`);
+  assert(birth.length === 8, () => `birth ${identity.birth}`);
   assert(advertise.length <= ADVERTISE_BYTES_MAX, () => `endpoint of ${advertise.length} bytes`);
   const bytes = Buffer.alloc(FIXED_BYTES + advertise.length);
   bytes.writeUInt32BE(MAGIC, 0);
@@ -60,7 +65,9 @@ export function encodeHello(identity: PeerIdentity, expectedId: NodeId): Uint8Ar
   bytes.writeUInt32BE(identity.nodeId, 22);
   bytes.writeUInt32BE(expectedId, 26);
   bytes.writeBigUInt64BE(BigInt(identity.incarnation), 30);
-  bytes.writeUInt16BE(advertise.length, 38);
+  birth.copy(bytes, 38);
+  bytes.writeUInt8(ORIGINS.indexOf(identity.origin), 46);
+  bytes.writeUInt16BE(advertise.length, 47);
   advertise.copy(bytes, FIXED_BYTES);
   return bytes;
 }
@@ -80,16 +87,20 @@ export function decodeHello(data: Uint8Array): PeerHello | HelloRefusal {
   const nodeId = bytes.readUInt32BE(22);
   const expectedId = bytes.readUInt32BE(26);
   const incarnation = Number(bytes.readBigUInt64BE(30));
-  const advertiseBytes = bytes.readUInt16BE(38);
+  const birth = bytes.toString("hex", 38, 46);
+  const origin = ORIGINS[bytes.readUInt8(46)];
+  const advertiseBytes = bytes.readUInt16BE(47);
   if (nodeId === 0 || expectedId === 0) return malformed("node id 0");
   if (!Number.isSafeInteger(incarnation)) return malformed("incarnation beyond 2^53");
+  if (origin === undefined) return malformed(`origin ${bytes.readUInt8(46)}`);
   if (advertiseBytes > ADVERTISE_BYTES_MAX || bytes.length !== FIXED_BYTES + advertiseBytes) {
     return malformed(`endpoint of ${advertiseBytes} bytes in ${bytes.length}`);
   }
   const clusterId = bytes.toString("hex", 6, 22);
   const advertise = bytes.toString("latin1", FIXED_BYTES);
   if (!PRINTABLE.test(advertise)) return malformed("endpoint with unprintable characters");
-  return { identity: { nodeId, clusterId, incarnation, advertise }, expectedId };
+  const identity = { nodeId, clusterId, birth, origin, incarnation, advertise };
+  return { identity, expectedId };
 }
 
 function malformed(what: string): HelloRefusal {

@@ -49,8 +49,8 @@ class PeerNetwork implements PeerLinks {
 
   async start(events: PeerEvents): Promise<void> {
     assert(this.#context === undefined, () => "peer links started twice");
-    const { identity, listen, knownIncarnations } = this.#options;
-    const directory = new PeerDirectory(identity, this.#peers.keys(), knownIncarnations, (peer) =>
+    const { identity, listen, knownPeers } = this.#options;
+    const directory = new PeerDirectory(identity, this.#peers.keys(), knownPeers, (peer) =>
       events.onPeerIdentity(peer),
     );
     const context: LinkContext = {

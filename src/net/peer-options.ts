@@ -3,7 +3,7 @@
  */
 import type { NodeId } from "../raft/index.js";
 import type { ListenAddress } from "./listen.js";
-import type { PeerAddress, PeerIdentity } from "./types.js";
+import type { KnownPeer, PeerAddress, PeerIdentity } from "./types.js";
 
 export interface PeerLinksOptions extends Partial<PeerLinksTuning> {
   readonly identity: PeerIdentity;
@@ -12,10 +12,10 @@ export interface PeerLinksOptions extends Partial<PeerLinksTuning> {
   /** Every other member, with the address at which this node dials it; `setPeers` changes it. */
   readonly peers: ReadonlyMap<NodeId, PeerAddress>;
   /**
-   * The highest incarnation ever met of each node, of members or not: an older process under such a
-   * number is refused, whichever of the two was started anew meanwhile.
+   * Every node ever met, members or not: an older process under such a number, or one on another
+   * directory, is refused, whichever of the two was started anew meanwhile.
    */
-  readonly knownIncarnations: ReadonlyMap<NodeId, number>;
+  readonly knownPeers: ReadonlyMap<NodeId, KnownPeer>;
 }
 
 export interface PeerLinksTuning {

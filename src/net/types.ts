@@ -84,9 +84,22 @@ export interface PeerIdentity {
   readonly nodeId: NodeId;
   /** 32 lower-case hex digits. */
   readonly clusterId: string;
+  /** 16 lower-case hex digits: which directory it has; another one is another birth. */
+  readonly birth: string;
+  /** Whether that was made for a founder, or for a node that is told everything by the others. */
+  readonly origin: "initial" | "joined";
+  /** How often it was started on that directory. */
   readonly incarnation: number;
   /** What clients are told to connect to. */
   readonly advertise: string;
+}
+
+/** What is remembered of a node, of one that was removed too. */
+export interface KnownPeer {
+  /** The highest that was met. */
+  readonly incarnation: number;
+  /** Of the directories on which it came, the newest last; never empty. */
+  readonly births: readonly string[];
 }
 
 /** Where a peer is dialed. */
@@ -106,7 +119,7 @@ export interface PeerEvents {
   onPeerIdentity(identity: PeerIdentity): void;
   /**
    * A link was refused: wrong cluster, wrong node, no member, an older process than one met before,
-   * a second process under our id. One line for the log.
+   * a member on another directory, a second process under our id. One line for the log.
    */
   onRefused(reason: string): void;
 }

@@ -13,7 +13,10 @@ import type { DriverOptions } from "./driver-ports.js";
 import { restoreAtBoot } from "./snapshot-restoring.js";
 
 export interface BootOptions
-  extends Omit<DriverOptions, "configuration" | "incarnation" | "nodeId" | "clusterId"> {
+  extends Omit<
+    DriverOptions,
+    "configuration" | "incarnation" | "nodeId" | "clusterId" | "knownPeers"
+  > {
   /** The members that founded the cluster; `undefined` when they are not known. */
   readonly founders: Configuration | undefined;
 }
@@ -44,8 +47,9 @@ export async function bootDriver(
   const configuration =
     manifest === undefined ? firstConfiguration(options, directory) : configurationOf(manifest);
   const { founders: _, ...rest } = options;
+  const knownPeers = await directory.readKnownPeers();
   return assembleDriver(
-    { ...rest, ...identity, configuration },
+    { ...rest, ...identity, knownPeers, configuration },
     { ...world, log, snapshots, named: manifest, table },
   );
 }
@@ -63,8 +67,8 @@ async function namedSnapshot({
   return manifest;
 }
 
-function firstConfiguration({ founders }: BootOptions, { origin }: DataDirectory): Configuration {
-  if (origin === "joined") return NOBODY;
+function firstConfiguration({ founders }: BootOptions, { identity }: DataDirectory): Configuration {
+  if (identity.origin === "joined") return NOBODY;
   if (founders !== undefined) return founders;
   throw new HoldfastError(
     "INVALID_ARGUMENT",

@@ -4,7 +4,7 @@
 import type { LockTable } from "../lockfsm/index.js";
 import type { ClientGateway, PeerLinks } from "../net/index.js";
 import type { Configuration, MemberAddress, NodeId, Raft } from "../raft/index.js";
-import type { LogStore, SnapshotManifest, SnapshotStore } from "../storage/index.js";
+import type { KnownPeer, LogStore, SnapshotManifest, SnapshotStore } from "../storage/index.js";
 import type { NodeTuning } from "./options.js";
 import type { Clock, Logger, Scheduler } from "./ports.js";
 import type { SnapshotStatus } from "./snapshot-ports.js";
@@ -35,6 +35,8 @@ export interface DriverOptions {
   readonly group: number;
   /** How often this node was started on its data. */
   readonly incarnation: number;
+  /** The others, as earlier lives of this node met them. */
+  readonly knownPeers: ReadonlyMap<NodeId, KnownPeer>;
   /** In force at the entry whose effects the table holds at the start. */
   readonly configuration: Configuration;
   /** What clients are told to connect to. */

@@ -118,7 +118,7 @@ export function furnish(options: DriverOptions, ports: DriverPorts, host: Driver
     deferred,
     clientSide,
     peerRequests,
-    peerSide: new PeerSide(options.group, regime, logger, wake),
+    peerSide: new PeerSide(options, regime, logger, wake),
     interest: new CommitInterest(send),
     handOver: new HandOver(electionTimeoutMs),
   };

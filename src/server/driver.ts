@@ -109,7 +109,7 @@ export class Driver implements DriverHost {
   membersView(): unknown {
     const { members, peerSide } = this.#rooms;
     const { incarnation } = this.#options;
-    return members.view(this.#ports.raft, this.endpoints, peerSide.identities, incarnation);
+    return members.view(this.#ports.raft, this.endpoints, peerSide.incarnations, incarnation);
   }
 
   /** Takes up the log and begins to turn. */

@@ -3,7 +3,6 @@
  * (whom to talk to, who makes a majority) and what is known to everybody once it is applied (whether
  * this node was removed). It decides nothing; changes are made by the core.
  */
-import type { PeerIdentity } from "../net/index.js";
 import type { MembersView, NodeEndpoint } from "../protocol/index.js";
 import {
   type Configuration,
@@ -80,7 +79,7 @@ export class Members {
   view(
     raft: Raft,
     endpoints: readonly NodeEndpoint[],
-    identities: ReadonlyMap<NodeId, PeerIdentity>,
+    incarnations: ReadonlyMap<NodeId, number>,
     ownIncarnation: number,
   ): MembersView {
     const { configuration, commitIndex } = raft;
@@ -90,7 +89,7 @@ export class Members {
       .map((id) => {
         const isSelf = id === this.#nodeId;
         const peer = peers.get(id);
-        const incarnation = isSelf ? ownIncarnation : (identities.get(id)?.incarnation ?? 0);
+        const incarnation = isSelf ? ownIncarnation : (incarnations.get(id) ?? 0);
         return {
           id,
           role: isVoter(configuration, id) ? ("voter" as const) : ("learner" as const),

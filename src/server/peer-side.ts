@@ -5,6 +5,7 @@
 import type { PeerEvents, PeerIdentity, PeerMessage } from "../net/index.js";
 import type { NodeEndpoint } from "../protocol/index.js";
 import type { Input, NodeId } from "../raft/index.js";
+import type { DriverOptions } from "./driver-ports.js";
 import type { Logger } from "./ports.js";
 import type { Regime } from "./regime.js";
 
@@ -21,13 +22,22 @@ export class PeerSide implements PeerEvents {
   readonly #regime: Regime;
   readonly #logger: Logger;
   readonly #wake: () => void;
-  readonly #identities = new Map<NodeId, PeerIdentity>();
+  /** Of those that were met in this life. */
+  readonly #endpoints = new Map<NodeId, NodeEndpoint>();
+  /** Of all that were ever met. */
+  readonly #incarnations = new Map<NodeId, number>();
   #hasNewEndpoints = false;
   #inputs: Input[] = [];
   #driverInputs: PeerInput[] = [];
 
-  constructor(group: number, regime: Regime, logger: Logger, wake: () => void) {
+  constructor(
+    { group, knownPeers }: Pick<DriverOptions, "group" | "knownPeers">,
+    regime: Regime,
+    logger: Logger,
+    wake: () => void,
+  ) {
     this.#group = group;
+    for (const [id, { incarnation }] of knownPeers) this.#incarnations.set(id, incarnation);
     this.#regime = regime;
     this.#logger = logger;
     this.#wake = wake;
@@ -35,13 +45,12 @@ export class PeerSide implements PeerEvents {
 
   /** What the peers that were heard of tell clients to connect to. */
   get endpoints(): NodeEndpoint[] {
-    return [...this.#identities.values()].map(({ nodeId, advertise }) => {
-      return { id: nodeId, endpoint: advertise };
-    });
+    return [...this.#endpoints.values()];
   }
 
-  get identities(): ReadonlyMap<NodeId, PeerIdentity> {
-    return this.#identities;
+  /** How often the others were started on their data, the highest that was ever heard. */
+  get incarnations(): ReadonlyMap<NodeId, number> {
+    return this.#incarnations;
   }
 
   /** For the core, in order of arrival. Others may add to it: `persisted` comes from the log. */
@@ -84,10 +93,11 @@ export class PeerSide implements PeerEvents {
     this.#wake();
   }
 
-  onPeerIdentity(identity: PeerIdentity): void {
-    const before = this.#identities.get(identity.nodeId);
-    this.#identities.set(identity.nodeId, identity);
-    if (before?.advertise === identity.advertise) return;
+  onPeerIdentity({ nodeId, advertise, incarnation }: PeerIdentity): void {
+    const before = this.#endpoints.get(nodeId);
+    this.#endpoints.set(nodeId, { id: nodeId, endpoint: advertise });
+    this.#incarnations.set(nodeId, incarnation);
+    if (before?.endpoint === advertise) return;
     this.#hasNewEndpoints = true;
     this.#wake();
   }

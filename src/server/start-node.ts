@@ -9,15 +9,16 @@ import { HoldfastError } from "../errors.js";
 import type { GatewayEvents, HttpAnswer, PeerAddress, PeerEvents } from "../net/index.js";
 import { createGateway, createPeerLinks } from "../net/index.js";
 import { type Configuration, type MemberAddress, membersOf, type NodeId } from "../raft/index.js";
-import { damageOf, openDataDirectory, readIdentity } from "../storage/index.js";
+import { damageOf, isFreshDirectory, openDataDirectory, readIdentity } from "../storage/index.js";
 import { foundingConfiguration, peersOf } from "./addresses.js";
 import type { AssembledDriver } from "./assemble-driver.js";
 import { bootDriver } from "./boot-driver.js";
 import { EventLoopMeter } from "./event-loop-meter.js";
 import { createPages } from "./http-pages.js";
-import { type FoundCluster, findCluster } from "./join-cluster.js";
+import { demandNoVote, type FoundCluster, findCluster } from "./join-cluster.js";
 import { LoopScheduler } from "./loop-scheduler.js";
 import type { NodeOptions, RunningNode } from "./options.js";
+import { PeerNotes } from "./peer-notes.js";
 import { requireFreePort } from "./port-check.js";
 import type { Clock } from "./ports.js";
 import { startQuarantined } from "./quarantine.js";
@@ -42,8 +43,9 @@ type Directory = Awaited<ReturnType<typeof openDataDirectory>>;
 /**
  * Resolves once the node listens for clients and peers. A node whose data are damaged is started too:
  * it takes part in nothing, and says so on its pages. Rejects with `INVALID_ARGUMENT` for options
- * that cannot be, `UNAVAILABLE` for an address that cannot be had, and with what the directory says
- * when it cannot be used or belongs to another node, cluster or process.
+ * that cannot be, `UNAVAILABLE` for an address that cannot be had, `FORBIDDEN` for a fresh directory
+ * of a node that votes in the cluster it is to join, and with what the directory says when it cannot
+ * be used or belongs to another node, cluster or process.
  */
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const resolved = resolveOptions(options);
@@ -87,7 +89,12 @@ async function findBelonging(options: ResolvedOptions): Promise<FoundCluster> {
   const members = founders === undefined ? [] : foundingConfiguration(founders).addresses;
   if (stored === undefined) {
     if (clusterId !== undefined) return { clusterId, members };
-    if (join.length > 0) return findCluster(id, join, log, signal);
+    if (join.length > 0) {
+      const found = await findCluster(id, join, log, signal);
+      // Damaged data are a matter of the opening.
+      if (await isFreshDirectory(dataDirectory)) demandNoVote(id, found, dataDirectory);
+      return found;
+    }
     throw new HoldfastError(
       "INVALID_ARGUMENT",
       "a fresh data directory needs initialCluster, to found a cluster, or join",
@@ -160,7 +167,7 @@ class Node implements RunningNode {
       identity: { ...identity, advertise: this.#endpoint },
       listen: peerListen,
       peers: new Map(),
-      knownIncarnations: await this.#directory.readPeerIncarnations(),
+      knownPeers: await this.#directory.readKnownPeers(),
       silenceTimeoutMs: LINK_SILENCE_TIMEOUTS * tuning.electionTimeoutMs,
     });
     this.#links = links;
@@ -207,21 +214,24 @@ class Node implements RunningNode {
 
   /** A node that was never told who its cluster is has to ask before it can answer anybody. */
   async #findMembers(configuration: Configuration): Promise<void> {
-    const { id, join, log, signal } = this.#options;
+    const { id, join, dataDirectory, log, signal } = this.#options;
     if (membersOf(configuration).length > 0 || this.#found.members.length > 0) return;
     if (join.length === 0) {
       const message =
         "no leader has told this node its cluster yet: join or initialCluster is needed";
       throw new HoldfastError("INVALID_ARGUMENT", message);
     }
-    this.#found = await findCluster(id, join, log, signal);
+    const found = await findCluster(id, join, log, signal);
     const { clusterId } = this.#directory.identity;
-    if (this.#found.clusterId === clusterId) return;
-    throw new HoldfastError(
-      "INVALID_ARGUMENT",
-      `the data in ${this.#options.dataDirectory} belong to another cluster than that of join`,
-      { details: { stored: clusterId, options: this.#found.clusterId } },
-    );
+    if (found.clusterId !== clusterId) {
+      throw new HoldfastError(
+        "INVALID_ARGUMENT",
+        `the data in ${dataDirectory} belong to another cluster than that of join`,
+        { details: { stored: clusterId, options: found.clusterId } },
+      );
+    }
+    demandNoVote(id, found, dataDirectory);
+    this.#found = found;
   }
 
   #peersAmong(members: readonly MemberAddress[]): Map<NodeId, PeerAddress> {
@@ -231,16 +241,19 @@ class Node implements RunningNode {
 
   #peerEvents({ driver }: AssembledDriver): PeerEvents {
     const { peerEvents } = driver;
+    const { log } = this.#options;
+    const notes = new PeerNotes(this.#directory, log, (error) => this.#fail(error));
     return {
-      onUp: (peer, epoch) => peerEvents.onUp(peer, epoch),
+      onUp: (peer, epoch) => {
+        notes.retry();
+        peerEvents.onUp(peer, epoch);
+      },
       onDown: (peer, epoch, closed) => peerEvents.onDown(peer, epoch, closed),
       onMessage: (peer, group, message) => peerEvents.onMessage(peer, group, message),
       onRefused: (reason) => peerEvents.onRefused(reason),
       onPeerIdentity: (identity) => {
         peerEvents.onPeerIdentity(identity);
-        this.#directory
-          .notePeerIncarnation(identity.nodeId, identity.incarnation)
-          .catch((error: Error) => this.#fail(error));
+        notes.add(identity);
       },
     };
   }

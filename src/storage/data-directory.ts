@@ -16,14 +16,14 @@ import {
   writeVersion,
 } from "./directory-layout.js";
 import { type FileSystem, makeDirectories } from "./file-system.js";
+import { type KnownPeer, KnownPeers, type NotedPeer } from "./known-peers.js";
 import { openLevelStore } from "./level-store.js";
-import { hasSegments, type LogContents, readLog } from "./log-reader.js";
-import type { LogStore, NodeIdentity } from "./log-store.js";
-import { MARK_FILE_NAME, MarkFile, type NodeOrigin, newMark } from "./mark-file.js";
+import { type LogContents, readLog } from "./log-reader.js";
+import type { LogStore, NodeIdentity, NodeOrigin } from "./log-store.js";
+import { drawBirth, identityIn, MARK_FILE_NAME, MarkFile, newMark } from "./mark-file.js";
 import { nodeFileSystem } from "./node-file-system.js";
 import { openFileLog } from "./open-file-log.js";
 import type { OrderedStore } from "./ordered-store.js";
-import { PeerIncarnations } from "./peer-incarnations.js";
 import { SEGMENT_BASE_BYTES } from "./segment-base.js";
 import type { SnapshotStore } from "./snapshot-store.js";
 import { NODE_STORAGE_PORTS, type StoragePorts } from "./storage-ports.js";
@@ -49,17 +49,19 @@ export interface DataDirectoryOptions {
 
 export interface DataDirectory {
   readonly identity: NodeIdentity;
-  readonly origin: NodeOrigin;
   readonly log: LogStore;
   /** Has the snapshot that the log stands on, and at first no other. */
   readonly snapshots: SnapshotStore;
   readonly store: OrderedStore;
   /** What an operator should know about this opening (a torn tail was cut, …); a line each. */
   readonly notices: readonly string[];
-  /** The highest incarnation of each peer that was noted, by node id. */
-  readPeerIncarnations(): Promise<Map<number, number>>;
-  /** Resolves when this incarnation of a peer, or a higher one noted before, is durable. */
-  notePeerIncarnation(nodeId: number, incarnation: number): Promise<void>;
+  /** Every peer that was noted, by node id. */
+  readKnownPeers(): Promise<Map<number, KnownPeer>>;
+  /**
+   * Resolves when it is durable that a peer was met like this. Changes nothing unless its
+   * incarnation is higher than the one noted before. Fails with `DISK_FULL`.
+   */
+  notePeer(peer: NotedPeer): Promise<void>;
   /**
    * Closes the log, then the store, and with it gives the lock back. Rejects as the log's `close`
    * does; the lock is given back all the same.
@@ -108,11 +110,12 @@ async function openLocked(
   store: OrderedStore,
 ): Promise<DataDirectory> {
   const { path } = options;
-  if (!(await demandUsable(fileSystem, path))) await writeVersion(fileSystem, path);
+  if (await demandUsable(fileSystem, path)) await demandMark(path, fileSystem);
+  else await makeFresh(options, fileSystem);
   await makeDirectories(fileSystem, `${path}/${LOG_NAME}`);
   // A process that died may have left names that were never synced.
   await fileSystem.syncDirectory(path);
-  const mark = await openMark(options, fileSystem);
+  const mark = await MarkFile.open(fileSystem, path);
   try {
     return await openMarked(options, fileSystem, store, mark);
   } catch (error) {
@@ -121,19 +124,24 @@ async function openLocked(
   }
 }
 
-async function openMark(
-  { path, nodeId, clusterId, origin = "initial" }: DataDirectoryOptions,
+/** The mark is there before VERSION is, so a directory with one and not the other lost it. */
+async function demandMark(path: string, fileSystem: FileSystem): Promise<void> {
+  if ((await fileSystem.list(path)).includes(MARK_FILE_NAME)) return;
+  const place = { file: `${path}/${MARK_FILE_NAME}`, offset: 0, index: 0 };
+  throw corruption(place, "the mark is missing");
+}
+
+/** A mark that is there was made by a first start that was cut short, and is kept. */
+async function makeFresh(
+  { path, nodeId, clusterId, origin = "initial", ports }: DataDirectoryOptions,
   fileSystem: FileSystem,
-): Promise<MarkFile> {
+): Promise<void> {
   if (!(await fileSystem.list(path)).includes(MARK_FILE_NAME)) {
-    if (await hasSegments(fileSystem, `${path}/${LOG_NAME}`)) {
-      const place = { file: `${path}/${MARK_FILE_NAME}`, offset: 0, index: 0 };
-      throw corruption(place, "the file is missing");
-    }
-    const mark = newMark({ nodeId, clusterId, origin, incarnation: 0 });
+    const birth = drawBirth((ports ?? NODE_STORAGE_PORTS).randomBytes);
+    const mark = newMark({ nodeId, clusterId, birth, origin, incarnation: 0 });
     await MarkFile.create(fileSystem, path, mark);
   }
-  return MarkFile.open(fileSystem, path);
+  await writeVersion(fileSystem, path);
 }
 
 async function openMarked(
@@ -155,12 +163,11 @@ async function openMarked(
   if (named !== undefined) await snapshots.demand(named);
   const notices = noticesOf(path, mark, contents);
   // Up to here nothing was changed that was there before.
-  const { clusterId, origin } = found;
-  const identity = { nodeId, clusterId, incarnation: found.incarnation + 1 };
-  await mark.write({ ...found, incarnation: identity.incarnation });
+  const identity = { ...identityIn(found), incarnation: found.incarnation + 1 };
+  await mark.write({ ...found, ...identity });
   await snapshots.settle(named);
   const log = await openFileLog({ fileSystem, directory, segmentBytes, ports, mark, contents });
-  return assembled({ identity, origin, log, snapshots, store, notices });
+  return assembled({ identity, log, snapshots, store, notices });
 }
 
 function noticesOf(path: string, mark: MarkFile, { last, boot }: LogContents): string[] {
@@ -175,18 +182,18 @@ function noticesOf(path: string, mark: MarkFile, { last, boot }: LogContents): s
   return notices;
 }
 
-type Parts = Pick<DataDirectory, "identity" | "origin" | "log" | "store" | "notices"> & {
+type Parts = Pick<DataDirectory, "identity" | "log" | "store" | "notices"> & {
   readonly snapshots: StoredSnapshots;
 };
 
 function assembled(parts: Parts): DataDirectory {
   const { log, store } = parts;
-  const peers = new PeerIncarnations(store);
+  const peers = new KnownPeers(store);
   let closing: Promise<void> | undefined;
   return {
     ...parts,
-    readPeerIncarnations: () => peers.read(),
-    notePeerIncarnation: (nodeId, incarnation) => peers.note(nodeId, incarnation),
+    readKnownPeers: () => peers.read(),
+    notePeer: (peer) => peers.note(peer),
     close: () => {
       closing ??= log.close().finally(() => store.close());
       return closing;

@@ -1,8 +1,8 @@
 /**
  * What lies in a data directory:
  *
- *   VERSION      the layout; never changes
  *   mark         whose it is, how often it was opened, up to where the log is durable
+ *   VERSION      the layout; made behind the mark, never changes
  *   log/         the segments
  *   store/       the ordered store, whose lock guards everything
  *   recovering   while the directory is being set aside: how far that is
@@ -13,7 +13,8 @@
 import { HoldfastError } from "../errors.js";
 import { corruption } from "./corruption.js";
 import { createAtomically, errnoOf, type FileSystem, isNoSpace, readWhole } from "./file-system.js";
-import { MARK_FILE_NAME } from "./mark-file.js";
+import { MARK_FILE_NAME, readMark } from "./mark-file.js";
+import { nodeFileSystem } from "./node-file-system.js";
 
 export const VERSION_FILE_NAME = "VERSION";
 export const LOG_NAME = "log";
@@ -25,6 +26,7 @@ const SET_ASIDE_NAME = /^set-aside-([1-9]\d*)$/;
 /** What may lie in a directory without VERSION: the traces of a first start that was cut short. */
 const FIRST_START_NAMES: ReadonlySet<string> = new Set([
   `${VERSION_FILE_NAME}.tmp`,
+  `${MARK_FILE_NAME}.tmp`,
   `${RECOVERING_FILE_NAME}.tmp`,
   STORE_NAME,
   // Made by the file system itself at the root of a volume.
@@ -69,7 +71,7 @@ export async function stateOf(fileSystem: FileSystem, path: string): Promise<Dir
   const names = await fileSystem.list(path);
   const isOwn = names.some((name) => OWN_NAMES.has(name));
   if (!names.includes(VERSION_FILE_NAME)) {
-    if (isOwn) return "altered";
+    if (isOwn) return (await isUnopened(fileSystem, path, names)) ? "new" : "altered";
     const foreign = names.find(
       (name) => !FIRST_START_NAMES.has(name) && setAsideNumberOf(name) === undefined,
     );
@@ -83,6 +85,36 @@ export async function stateOf(fileSystem: FileSystem, path: string): Promise<Dir
   const found = JSON.stringify(version.slice(0, 40).trim());
   const message = `${path} has the layout ${found}, which this version does not know`;
   throw new HoldfastError("UNAVAILABLE", message);
+}
+
+/** Whether all that was made of it is a mark with which nobody ever began to work. */
+async function isUnopened(
+  fileSystem: FileSystem,
+  path: string,
+  names: readonly string[],
+): Promise<boolean> {
+  if (names.some((name) => OWN_NAMES.has(name) && name !== MARK_FILE_NAME)) return false;
+  const found = await readMark(fileSystem, path).catch((error: unknown) => {
+    if (errnoOf(error) !== "EIO") throw error;
+    return undefined;
+  });
+  return found?.mark.incarnation === 0;
+}
+
+/**
+ * Whether there is nothing yet that anybody could have vouched for. Fails as `stateOf` does, and
+ * with `UNAVAILABLE` where nobody may look.
+ */
+export async function isFreshDirectory(
+  path: string,
+  fileSystem: FileSystem = nodeFileSystem,
+): Promise<boolean> {
+  try {
+    return (await stateOf(fileSystem, path)) === "new";
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT") return true;
+    throw explained(path, error);
+  }
 }
 
 /**

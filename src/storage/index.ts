@@ -5,9 +5,10 @@ export {
   openDataDirectory,
   SEGMENT_BYTES_MIN,
 } from "./data-directory.js";
+export { isFreshDirectory } from "./directory-layout.js";
 export type { FileSystem } from "./file-system.js";
+export type { KnownPeer } from "./known-peers.js";
 export type * from "./log-store.js";
-export type { NodeOrigin } from "./mark-file.js";
 export {
   type FileOperation,
   MemoryFileSystem,

@@ -75,10 +75,6 @@ async function segmentNumbers(fileSystem: FileSystem, directory: string): Promis
   return numbers.sort((a, b) => a - b);
 }
 
-export async function hasSegments(fileSystem: FileSystem, directory: string): Promise<boolean> {
-  return (await segmentNumbers(fileSystem, directory)).length > 0;
-}
-
 export async function readLog(
   fileSystem: FileSystem,
   directory: string,

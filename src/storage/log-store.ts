@@ -55,11 +55,20 @@ export interface LogStore {
   close(): Promise<void>;
 }
 
+/**
+ * How a node came to its cluster: as one of its founders, whose first members are known to it, or
+ * later, so that it waits until a leader tells it who the members are.
+ */
+export type NodeOrigin = "initial" | "joined";
+
 /** Who this directory belongs to, for ever. */
 export interface NodeIdentity {
   readonly nodeId: number;
   /** 128 bits, lower-case hex. */
   readonly clusterId: string;
+  /** 64 random bits, lower-case hex, drawn when the directory was made: no other one has them. */
+  readonly birth: string;
+  readonly origin: NodeOrigin;
   /** Rises by one with every start of the process on this directory. */
   readonly incarnation: number;
 }

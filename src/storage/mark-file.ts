@@ -8,20 +8,12 @@
 import { crc32 } from "node:zlib";
 import { corruption } from "./corruption.js";
 import { createAtomically, errnoOf, type File, type FileSystem, readWhole } from "./file-system.js";
+import type { NodeIdentity, NodeOrigin } from "./log-store.js";
 import { readUint53, writeUint53 } from "./record-format.js";
+import type { RandomBytes } from "./storage-ports.js";
 
-/**
- * How a node came to its cluster: as one of its founders, whose first members are known to it, or
- * later, so that it waits until a leader tells it who the members are.
- */
-export type NodeOrigin = "initial" | "joined";
-
-export interface Mark {
-  readonly nodeId: number;
-  /** 32 lower-case hex digits. */
-  readonly clusterId: string;
-  readonly origin: NodeOrigin;
-  readonly incarnation: number;
+/** The incarnation is that of the last opening; 0 before the first. */
+export interface Mark extends NodeIdentity {
   /** The durable log: its last sequence, and its last entry at that sequence. */
   readonly seq: number;
   readonly index: number;
@@ -32,17 +24,26 @@ export interface Mark {
 }
 
 /** The mark of a directory without a log. */
-export function newMark(
-  whose: Pick<Mark, "nodeId" | "clusterId" | "origin" | "incarnation">,
-): Mark {
-  return { ...whose, seq: 0, index: 0, term: 0, firstSegment: 1, lastSegment: 0 };
+export function newMark(identity: NodeIdentity): Mark {
+  return { ...identity, seq: 0, index: 0, term: 0, firstSegment: 1, lastSegment: 0 };
+}
+
+/** What tells a directory that is being made from every other, also of the same node. */
+export function drawBirth(randomBytes: RandomBytes): string {
+  return Buffer.from(randomBytes(BIRTH_BYTES)).toString("hex");
+}
+
+/** What the mark says besides the log. */
+export function identityIn({ nodeId, clusterId, birth, origin, incarnation }: Mark): NodeIdentity {
+  return { nodeId, clusterId, birth, origin, incarnation };
 }
 
 export const MARK_FILE_NAME = "mark";
 /** Far enough apart that no sector and no page of a disk holds parts of both. */
 const SLOT_BYTES = 4096;
 const MAGIC = 0x314d_4648;
-const CONTENT_BYTES = 4 + 8 + 4 + 16 + 4 + 8 * 6;
+const BIRTH_BYTES = 8;
+const CONTENT_BYTES = 4 + 8 + 4 + 16 + BIRTH_BYTES + 4 + 8 * 6;
 const ORIGINS: readonly NodeOrigin[] = ["initial", "joined"];
 
 function encodeSlot(mark: Mark, generation: number): Buffer {
@@ -51,6 +52,7 @@ function encodeSlot(mark: Mark, generation: number): Buffer {
   at = writeUint53(slot, generation, at);
   at = slot.writeUInt32LE(mark.nodeId, at);
   at += slot.write(mark.clusterId, at, 16, "hex");
+  at += slot.write(mark.birth, at, BIRTH_BYTES, "hex");
   at = slot.writeUInt32LE(ORIGINS.indexOf(mark.origin), at);
   at = writeUint53(slot, mark.incarnation, at);
   at = writeUint53(slot, mark.seq, at);
@@ -71,20 +73,21 @@ function decodeSlot(file: Buffer, from: number): Slot | undefined {
   if (from + SLOT_BYTES > file.length || file.readUInt32LE(from) !== MAGIC) return undefined;
   const content = file.subarray(from, from + CONTENT_BYTES);
   if (crc32(content) !== file.readUInt32LE(from + CONTENT_BYTES)) return undefined;
-  const origin = ORIGINS[content.readUInt32LE(32)];
+  const origin = ORIGINS[content.readUInt32LE(40)];
   if (origin === undefined) return undefined;
   return {
     generation: readUint53(content, 4),
     mark: {
       nodeId: content.readUInt32LE(12),
       clusterId: content.toString("hex", 16, 32),
+      birth: content.toString("hex", 32, 40),
       origin,
-      incarnation: readUint53(content, 36),
-      seq: readUint53(content, 44),
-      index: readUint53(content, 52),
-      term: readUint53(content, 60),
-      firstSegment: readUint53(content, 68),
-      lastSegment: readUint53(content, 76),
+      incarnation: readUint53(content, 44),
+      seq: readUint53(content, 52),
+      index: readUint53(content, 60),
+      term: readUint53(content, 68),
+      firstSegment: readUint53(content, 76),
+      lastSegment: readUint53(content, 84),
     },
   };
 }

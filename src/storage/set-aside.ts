@@ -32,9 +32,18 @@ import {
 } from "./file-system.js";
 import { openLevelStore } from "./level-store.js";
 import type { NodeIdentity } from "./log-store.js";
-import { MARK_FILE_NAME, type Mark, MarkFile, newMark, readMark } from "./mark-file.js";
+import {
+  drawBirth,
+  identityIn,
+  MARK_FILE_NAME,
+  type Mark,
+  MarkFile,
+  newMark,
+  readMark,
+} from "./mark-file.js";
 import { nodeFileSystem } from "./node-file-system.js";
 import type { OrderedStore } from "./ordered-store.js";
+import { NODE_STORAGE_PORTS, type StoragePorts } from "./storage-ports.js";
 
 export interface SetAsideOptions {
   /** May be empty or missing: that of a node whose disk is lost. */
@@ -54,16 +63,17 @@ export interface SetAsideOptions {
    * Must be durable, and do nothing when there is a store at `to` already.
    */
   readonly moveStore?: (from: string, to: string) => Promise<void>;
+  readonly ports?: Pick<StoragePorts, "randomBytes">;
 }
 
-/** The node that the fresh directory belongs to; `movedTo`: where its old data are. */
+/** Whose the fresh directory is; `movedTo`: where its old data are. */
 export interface SetAside extends NodeIdentity {
   readonly movedTo: string;
 }
 
 /**
- * Resolves when the fresh directory is durable. Its origin is `joined`, and its incarnation is above
- * that of the old data, as far as they can be read, and above `incarnationMin`.
+ * Resolves when the fresh directory is durable. Its birth is new, its origin `joined`, and its
+ * incarnation above that of the old data, as far as they can be read, and above `incarnationMin`.
  *
  * Fails with `INVALID_ARGUMENT` (options, another node's directory, no mark to read and no identity
  * given, a directory with other things in it), `UNAVAILABLE` (in use by a process, no permission, a
@@ -101,9 +111,7 @@ export async function readIdentity(
     if (mark === undefined && moved !== undefined) {
       mark = await markIn(fileSystem, `${path}/${moved}`);
     }
-    if (mark === undefined) return undefined;
-    const { nodeId, clusterId, incarnation } = mark;
-    return { nodeId, clusterId, incarnation };
+    return mark === undefined ? undefined : identityIn(mark);
   } catch (error) {
     throw explained(path, error);
   }
@@ -190,9 +198,12 @@ class SettingAside {
       const older = await markIn(this.#fileSystem, `${this.#path}/${name}`);
       incarnation = Math.max(incarnation, older?.incarnation ?? 0);
     }
+    const { ports = NODE_STORAGE_PORTS } = this.#options;
     return {
       nodeId: mark?.nodeId ?? nodeId ?? 0,
       clusterId: mark?.clusterId ?? clusterId ?? "",
+      birth: drawBirth(ports.randomBytes),
+      origin: "joined",
       incarnation: incarnation + 1,
     };
   }
@@ -231,7 +242,7 @@ class SettingAside {
     const path = this.#path;
     const fileSystem = this.#fileSystem;
     await makeDirectories(fileSystem, `${path}/${LOG_NAME}`);
-    await MarkFile.create(fileSystem, path, newMark({ ...identity, origin: "joined" }));
+    await MarkFile.create(fileSystem, path, newMark(identity));
     await writeVersion(fileSystem, path);
     await removeIfPresent(fileSystem, `${path}/${RECOVERING_FILE_NAME}`);
     await fileSystem.syncDirectory(path);

@@ -11,8 +11,8 @@ export const KEY_PREFIX = {
   snapshotDraft: 0x11,
   /** id (8), number (4) → a part of either. */
   snapshotChunk: 0x12,
-  /** node (4) → the highest incarnation that was heard of. */
-  peerIncarnation: 0x20,
+  /** node (4) → what is known of it from its hellos. */
+  knownPeer: 0x20,
 } as const;
 
 export type KeyPrefix = (typeof KEY_PREFIX)[keyof typeof KEY_PREFIX];
@@ -44,7 +44,7 @@ export function chunkKey(id: number, number: number): Uint8Array {
 
 export function peerKey(nodeId: number): Uint8Array {
   const key = Buffer.alloc(5);
-  key.writeUInt32BE(nodeId, key.writeUInt8(KEY_PREFIX.peerIncarnation, 0));
+  key.writeUInt32BE(nodeId, key.writeUInt8(KEY_PREFIX.knownPeer, 0));
   return key;
 }
 

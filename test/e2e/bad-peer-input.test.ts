@@ -4,9 +4,11 @@
  * notices nothing.
  */
 import { randomBytes } from "node:crypto";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { encodeHello, PEER_CLOSE } from "../../src/net/peer-hello.js";
 import { MESSAGE, PEER_FRAME_BYTES_MAX } from "../../src/protocol/index.js";
+import { type NodeIdentity, readIdentity } from "../../src/storage/index.js";
 import { Bystander } from "./bystander.js";
 import { type ClusterProcess, startCluster } from "./cluster-process.js";
 import { freePorts } from "./free-ports.js";
@@ -16,6 +18,7 @@ let cluster: ClusterProcess;
 let bystander: Bystander;
 let peerPorts: readonly number[] = [];
 let clusterId = "";
+let identities: readonly NodeIdentity[] = [];
 beforeAll(async () => {
   const ports = await freePorts(6);
   peerPorts = ports.slice(3);
@@ -25,6 +28,8 @@ beforeAll(async () => {
   if (hello?.kind !== MESSAGE.hello) throw new Error("no hello");
   clusterId = hello.clusterId;
   connection.close();
+  const read = cluster.nodes.map(({ id }) => readIdentity(join(cluster.directory, `n${id}`)));
+  identities = (await Promise.all(read)).filter((identity) => identity !== undefined);
   bystander = await Bystander.start(cluster);
 });
 afterEach(() => bystander.expectUndisturbed());
@@ -33,10 +38,18 @@ afterAll(async () => {
   await cluster?.stop();
 });
 
+function identityOf(id: number): NodeIdentity {
+  const found = identities.find(({ nodeId }) => nodeId === id);
+  if (found === undefined) throw new Error(`no directory of node ${id}`);
+  return found;
+}
+
 /** What member `from` says first to node `to` in its first life. */
 function helloOf(from: number, to: number): Uint8Array {
   const { endpoint } = cluster.node(from);
-  return encodeHello({ nodeId: from, clusterId, incarnation: 1, advertise: endpoint }, to);
+  const { birth, origin } = identityOf(from);
+  const identity = { nodeId: from, clusterId, birth, origin, incarnation: 1, advertise: endpoint };
+  return encodeHello(identity, to);
 }
 
 test("a first message that is no hello is turned away with a code and a reason, at every node", async () => {
@@ -50,7 +63,14 @@ test("a first message that is no hello is turned away with a code and a reason, 
     [strangeHello(clusterId, 9, to), PEER_CLOSE.notAMember, /no member/],
     [strangeHello(clusterId, to, to), PEER_CLOSE.ownId, /second process/],
     [strangeHello(clusterId, (to % 3) + 1, 7), PEER_CLOSE.wrongNode, /seeks node 7/],
-    [strangeHello(clusterId, (to % 3) + 1, to, 0), PEER_CLOSE.staleIncarnation, /incarnation 0/],
+    [
+      strangeHello(clusterId, (to % 3) + 1, to, { incarnation: 0 }),
+      ...([PEER_CLOSE.staleIncarnation, /incarnation 0/] as const),
+    ],
+    [
+      strangeHello(clusterId, (to % 3) + 1, to, { incarnation: 9, birth: "0".repeat(16) }),
+      ...([PEER_CLOSE.otherDirectory, /another data directory.*holdfast recover/] as const),
+    ],
   ];
   for (const [index, port] of peerPorts.entries()) {
     for (const [message, code, reason] of firstOf(index + 1)) {
@@ -60,9 +80,15 @@ test("a first message that is no hello is turned away with a code and a reason, 
     }
   }
 
-  function strangeHello(id: string, from: number, to: number, incarnation = 1): Uint8Array {
-    const identity = { nodeId: from, clusterId: id, incarnation, advertise: "ws://x:1" };
-    return encodeHello(identity, to);
+  function strangeHello(
+    id: string,
+    from: number,
+    to: number,
+    changes: Partial<NodeIdentity> = {},
+  ): Uint8Array {
+    const { birth, origin } = identityOf(Math.min(from, 3));
+    const rest = { birth, origin, incarnation: 1, advertise: "ws://x:1", ...changes };
+    return encodeHello({ nodeId: from, clusterId: id, ...rest }, to);
   }
 });
 

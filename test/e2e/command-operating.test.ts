@@ -257,6 +257,7 @@ describe("a node with damaged data", () => {
     expect((await rolesOf(cluster))[id]).toBe("learner");
 
     await victim.start();
+    await until("the node to listen", async () => (await victim.status())?.role === "learner");
     await operate(cluster, "member", "promote", String(id));
     expect((await rolesOf(cluster))[id]).toBe("voter");
     await until("the node to know it", async () => (await victim.status())?.role === "follower");

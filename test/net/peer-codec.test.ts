@@ -254,16 +254,20 @@ describe("peer hello", () => {
   const identity = {
     nodeId: 2,
     clusterId: "00112233445566778899aabbccddeeff",
+    birth: "0123456789abcdef",
+    origin: "initial" as const,
     incarnation: 7,
     advertise: "ws://a:1",
   };
 
   test("has exactly the documented bytes and comes back as it was", () => {
     const bytes = encodeHello(identity, 3);
-    expect(hex(bytes)).toBe(
-      `4846504c0001${identity.clusterId}0000000200000003${u64(7)}000877733a2f2f613a31`,
-    );
+    const before = `4846504c0001${identity.clusterId}0000000200000003${u64(7)}0123456789abcdef`;
+    expect(hex(bytes)).toBe(`${before}00000877733a2f2f613a31`);
     expect(decodeHello(bytes)).toEqual({ identity, expectedId: 3 });
+    const joined = { ...identity, origin: "joined" as const };
+    expect(hex(encodeHello(joined, 3))).toBe(`${before}01000877733a2f2f613a31`);
+    expect(decodeHello(encodeHello(joined, 3))).toEqual({ identity: joined, expectedId: 3 });
   });
 
   test("is refused when cut or prolonged at any place", () => {
@@ -281,6 +285,21 @@ describe("peer hello", () => {
       code: PEER_CLOSE.version,
       reason: "peer protocol version 9, this node speaks 1",
     });
+  });
+
+  test("of an origin that nobody has is refused", () => {
+    const bytes = encodeHello(identity, 3);
+    bytes[46] = 2;
+    expect(decodeHello(bytes)).toEqual({
+      code: PEER_CLOSE.badFrame,
+      reason: "malformed peer hello: origin 2",
+    });
+  });
+
+  test("without a whole birth never leaves", () => {
+    for (const birth of ["", "0123456789abcd", "0123456789abcdef01", "no hex digits!!!"]) {
+      expect(() => encodeHello({ ...identity, birth }, 3)).toThrow(/birth/);
+    }
   });
 
   test("brings no control characters into logs", () => {

@@ -5,6 +5,7 @@ import { WebSocket, WebSocketServer } from "ws";
 import { decodeHello, encodeHello, PEER_CLOSE } from "../../src/net/peer-hello.js";
 import type { PeerMessage } from "../../src/net/types.js";
 import {
+  birthOf,
   freePorts,
   type Happening,
   loopback,
@@ -170,8 +171,9 @@ describe("a peer that is removed", () => {
     one.links.setPeers(NOBODY);
     await before.links.close();
     one.links.setPeers(toTwo);
-    const wiped = await startNode({ ...options, identity: { incarnation: 1 } });
-    expect(await wiped.refusal()).toMatch(/node 2 came as incarnation 1 after 3/);
+    const identity = { incarnation: 4, birth: birthOf(9) };
+    const wiped = await startNode({ ...options, identity });
+    expect(await wiped.refusal()).toMatch(/node 2 has another data directory than before/);
   });
 });
 

@@ -1,6 +1,6 @@
 /** Links of one node on loopback with everything they report on record. */
 import { createPeerLinks, type PeerLinksTuning, type PeerMessage } from "../../src/net/index.js";
-import type { PeerIdentity } from "../../src/net/types.js";
+import type { KnownPeer, PeerIdentity } from "../../src/net/types.js";
 import { Recorder } from "./recorder.js";
 
 export type Happening =
@@ -22,12 +22,17 @@ export type Happening =
 
 export const CLUSTER = "00112233445566778899aabbccddeeff";
 
+/** Of the directory that a node has unless a test gives it another. */
+export function birthOf(id: number): string {
+  return `${id}`.padStart(16, "b");
+}
+
 export interface PeerNodeOptions {
   readonly id: number;
   readonly port?: number;
   readonly peers: ReadonlyMap<number, { host: string; port: number }>;
   readonly identity?: Partial<PeerIdentity>;
-  readonly knownIncarnations?: ReadonlyMap<number, number>;
+  readonly knownPeers?: ReadonlyMap<number, KnownPeer>;
   readonly tuning?: Partial<PeerLinksTuning>;
 }
 
@@ -42,6 +47,8 @@ export class PeerNode {
     this.identity = {
       nodeId: id,
       clusterId: CLUSTER,
+      birth: birthOf(id),
+      origin: "initial",
       incarnation: 1,
       advertise,
       ...options.identity,
@@ -50,7 +57,7 @@ export class PeerNode {
       identity: this.identity,
       listen: { host: "127.0.0.1", port: options.port ?? 0 },
       peers: options.peers,
-      knownIncarnations: options.knownIncarnations ?? new Map(),
+      knownPeers: options.knownPeers ?? new Map(),
       closeGraceMs: 100,
       ...options.tuning,
     });

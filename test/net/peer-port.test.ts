@@ -5,7 +5,7 @@ import { WebSocket } from "ws";
 import { encodeHello, PEER_CLOSE } from "../../src/net/peer-hello.js";
 import type { PeerMessage } from "../../src/net/types.js";
 import { frameOf } from "./peer-messages.js";
-import { CLUSTER, loopback, PeerNode, type PeerNodeOptions } from "./peer-node.js";
+import { birthOf, CLUSTER, loopback, PeerNode, type PeerNodeOptions } from "./peer-node.js";
 
 const cleanups: (() => Promise<unknown> | unknown)[] = [];
 afterEach(async () => {
@@ -35,7 +35,8 @@ async function closeOf(socket: WebSocket): Promise<{ code: number; reason: strin
 
 const hello = (change: Partial<PeerNode["identity"]> = {}, expectedId = 1): Uint8Array => {
   const identity = { nodeId: 2, clusterId: CLUSTER, incarnation: 1, advertise: "ws://b:1" };
-  return encodeHello({ ...identity, ...change }, expectedId);
+  const directory = { birth: birthOf(2), origin: "initial" as const };
+  return encodeHello({ ...identity, ...directory, ...change }, expectedId);
 };
 
 describe("the peer port", () => {
@@ -67,15 +68,17 @@ describe("the peer port", () => {
     stale.send(hello({ incarnation: 4 }));
     expect(await closeOf(stale)).toEqual({
       code: PEER_CLOSE.staleIncarnation,
-      reason: "node 2 came as incarnation 4 after 5: its directory is a new one, or an old copy",
+      reason:
+        "node 2 came as incarnation 4 after 5, an old copy: " +
+        "bring it back with holdfast recover --id 2",
     });
     current.send(frameOf([{ group: 3, message: barrier(1) }]));
     expect(await node.messages(2, 1)).toEqual([{ group: 3, message: barrier(1) }]);
   });
 
   test("takes none that is older than one met in an earlier life of this node", async () => {
-    const knownIncarnations = new Map([[2, 5]]);
-    const node = await startNode({ id: 1, peers: nobody, knownIncarnations });
+    const knownPeers = new Map([[2, { incarnation: 5, births: [birthOf(2)] }]]);
+    const node = await startNode({ id: 1, peers: nobody, knownPeers });
     const stale = await stranger(node.links.port);
     stale.send(hello({ incarnation: 4 }));
     expect(await closeOf(stale)).toMatchObject({ code: PEER_CLOSE.staleIncarnation });
@@ -85,6 +88,41 @@ describe("the peer port", () => {
     await once(same, "message");
     const identities = node.record.all.filter((event) => event.on === "identity");
     expect(identities.map(({ identity }) => identity.incarnation)).toEqual([5]);
+  });
+
+  test("takes none with another directory, however often that was started", async () => {
+    const knownPeers = new Map([[2, { incarnation: 5, births: [birthOf(2)] }]]);
+    const node = await startNode({ id: 1, peers: nobody, knownPeers });
+    for (const incarnation of [1, 5, 6, 7_000]) {
+      const wiped = await stranger(node.links.port);
+      wiped.send(hello({ birth: birthOf(9), incarnation }));
+      expect(await closeOf(wiped)).toEqual({
+        code: PEER_CLOSE.otherDirectory,
+        reason:
+          "node 2 has another data directory than before: " +
+          "bring it back with holdfast recover --id 2",
+      });
+    }
+    const same = await stranger(node.links.port);
+    same.send(hello({ incarnation: 5 }));
+    await once(same, "message");
+  });
+
+  test("takes one with another directory that was made to be told everything", async () => {
+    const knownPeers = new Map([[2, { incarnation: 5, births: [birthOf(2)] }]]);
+    const node = await startNode({ id: 1, peers: nobody, knownPeers });
+    const made = { birth: birthOf(9), origin: "joined" as const };
+    const early = await stranger(node.links.port);
+    early.send(hello({ ...made, incarnation: 5 }));
+    expect(await closeOf(early)).toMatchObject({ code: PEER_CLOSE.otherDirectory });
+    const recovered = await stranger(node.links.port);
+    recovered.send(hello({ ...made, incarnation: 6 }));
+    await once(recovered, "message");
+    const old = await stranger(node.links.port);
+    old.send(hello({ incarnation: 7 }));
+    expect(await closeOf(old)).toMatchObject({ code: PEER_CLOSE.otherDirectory });
+    const identities = node.record.all.filter((event) => event.on === "identity");
+    expect(identities.map(({ identity }) => identity.birth)).toEqual([made.birth]);
   });
 
   test("tells of a peer that it came again with a higher incarnation, once", async () => {

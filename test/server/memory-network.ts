@@ -112,6 +112,8 @@ export class MemoryNetwork {
         events?.onPeerIdentity({
           nodeId: link.to,
           clusterId: "c".repeat(32),
+          birth: "b".repeat(16),
+          origin: "initial",
           incarnation: 1,
           advertise: this.#advertise.get(link.to) ?? "",
         });

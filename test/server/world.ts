@@ -253,6 +253,7 @@ function startLife(world: World, node: WorldNode, ids: readonly number[], life: 
       clusterId: "c".repeat(32),
       group: 0,
       incarnation: life,
+      knownPeers: new Map(),
       configuration: {
         voters: ids,
         outgoing: [],

@@ -6,6 +6,8 @@ import { HoldfastError } from "../../src/errors.js";
 import {
   type DataDirectory,
   type DataDirectoryOptions,
+  damageOf,
+  isFreshDirectory,
   MemoryFileSystem,
   MemoryStoreDisk,
   openDataDirectory,
@@ -57,7 +59,10 @@ describe("a data directory", () => {
 
   it("is made with everything above it, readable by its owner alone", async () => {
     const directory = await opened();
-    expect(directory.identity).toEqual({ nodeId: 7, clusterId: CLUSTER_ID, incarnation: 1 });
+    expect(directory.identity).toEqual({
+      ...{ nodeId: 7, clusterId: CLUSTER_ID, origin: "initial", incarnation: 1 },
+      birth: expect.stringMatching(/^[0-9a-f]{16}$/),
+    });
     expect(directory.notices).toEqual([]);
     expect((await readdir(options.path)).sort()).toEqual(["VERSION", "log", "mark", "store"]);
     expect(await readFile(`${options.path}/VERSION`, "utf8")).toBe("holdfast data 1\n");
@@ -78,35 +83,93 @@ describe("a data directory", () => {
     expect(directory.identity.clusterId).toBe(CLUSTER_ID);
   });
 
-  it("keeps whether it was made for a founder of the cluster or for one that joins", async () => {
-    const first = await opened({ origin: "joined" });
-    expect(first.origin).toBe("joined");
+  it("keeps the number that it drew when it was made, and no other directory has it", async () => {
+    const drawn = [Uint8Array.from([0, 1, 2, 3, 250, 251, 252, 253]), new Uint8Array(8).fill(7)];
+    const ports = {
+      timer: () => () => {},
+      randomBytes: (count: number) => drawn.shift() ?? new Uint8Array(count),
+    };
+    const first = await opened({ ports });
+    expect(first.identity.birth).toBe("00010203fafbfcfd");
     await first.close();
-    const second = await opened({ origin: "initial" });
-    expect(second.origin).toBe("joined");
-    await second.close();
+    expect((await opened()).identity.birth).toBe("00010203fafbfcfd");
+    const one = await opened({ path: `${parent}/one` });
     const other = await opened({ path: `${parent}/other` });
-    expect(other.origin).toBe("initial");
+    expect(one.identity.birth).not.toBe(other.identity.birth);
   });
 
-  it("remembers the highest incarnation of every peer", async () => {
+  it("is damaged when its mark is gone, whatever else is gone with it", async () => {
+    await (await opened()).close();
+    await rm(`${options.path}/mark`);
+    for (const lost of ["store", "log"]) {
+      await rm(`${options.path}/${lost}`, { recursive: true, force: true });
+      const error = await refusal();
+      const file = `${options.path}/mark`;
+      expect(error.details).toMatchObject({ corrupt: true, file, reason: "the mark is missing" });
+    }
+    expect((await readdir(options.path)).sort()).toEqual(["VERSION", "store"]);
+    expect(await isFreshDirectory(options.path)).toBe(false);
+  });
+
+  it("is fresh until it was opened once", async () => {
+    expect(await isFreshDirectory(options.path)).toBe(true);
+    await mkdir(options.path, { recursive: true });
+    expect(await isFreshDirectory(options.path)).toBe(true);
+    await (await opened()).close();
+    expect(await isFreshDirectory(options.path)).toBe(false);
+    await rm(`${options.path}/VERSION`);
+    expect(await isFreshDirectory(options.path)).toBe(false);
+    await expect(isFreshDirectory(`${options.path}/mark`)).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+    });
+  });
+
+  it("keeps whether it was made for a founder of the cluster or for one that joins", async () => {
+    const first = await opened({ origin: "joined" });
+    expect(first.identity.origin).toBe("joined");
+    await first.close();
+    const second = await opened({ origin: "initial" });
+    expect(second.identity.origin).toBe("joined");
+    await second.close();
+    const other = await opened({ path: `${parent}/other` });
+    expect(other.identity.origin).toBe("initial");
+  });
+
+  it("remembers of every peer the highest incarnation, and all its directories", async () => {
+    const [a, b, c] = ["a", "b", "c"].map((digit) => digit.repeat(16)) as [string, string, string];
     const first = await opened();
-    expect(await first.readPeerIncarnations()).toEqual(new Map());
+    expect(await first.readKnownPeers()).toEqual(new Map());
     await Promise.all([
-      first.notePeerIncarnation(2, 5),
-      first.notePeerIncarnation(2, 9),
-      first.notePeerIncarnation(2, 7),
-      first.notePeerIncarnation(2 ** 32 - 1, Number.MAX_SAFE_INTEGER),
+      first.notePeer({ nodeId: 2, birth: a, incarnation: 5 }),
+      first.notePeer({ nodeId: 2, birth: a, incarnation: 9 }),
+      first.notePeer({ nodeId: 2, birth: b, incarnation: 7 }),
+      first.notePeer({ nodeId: 2 ** 32 - 1, birth: c, incarnation: Number.MAX_SAFE_INTEGER }),
     ]);
     const known = new Map([
-      [2, 9],
-      [2 ** 32 - 1, Number.MAX_SAFE_INTEGER],
+      [2, { incarnation: 9, births: [a] }],
+      [2 ** 32 - 1, { incarnation: Number.MAX_SAFE_INTEGER, births: [c] }],
     ]);
-    expect(await first.readPeerIncarnations()).toEqual(known);
+    expect(await first.readKnownPeers()).toEqual(known);
     await first.close();
     const second = await opened();
-    await second.notePeerIncarnation(2, 8);
-    expect(await second.readPeerIncarnations()).toEqual(known);
+    await second.notePeer({ nodeId: 2, birth: a, incarnation: 8 });
+    expect(await second.readKnownPeers()).toEqual(known);
+    await second.notePeer({ nodeId: 2, birth: b, incarnation: 10 });
+    await second.notePeer({ nodeId: 2, birth: b, incarnation: 11 });
+    await second.close();
+    const third = await opened();
+    known.set(2, { incarnation: 11, births: [a, b] });
+    expect(await third.readKnownPeers()).toEqual(known);
+  });
+
+  it("takes what it remembers of a peer for damaged when it is cut short", async () => {
+    const directory = await opened();
+    const key = Uint8Array.of(0x20, 0, 0, 0, 2);
+    for (const length of [0, 8, 15, 17]) {
+      await directory.store.write([{ type: "put", key, value: new Uint8Array(length) }]);
+      const error: unknown = await directory.readKnownPeers().catch((reason: unknown) => reason);
+      expect(damageOf(error)?.reason).toBe("what is known of node 2 is cut short");
+    }
   });
 
   it("has the snapshot its log stands on and no other, and a draft of the newest", async () => {
@@ -261,6 +324,7 @@ describe("a data directory", () => {
       ]);
       for (const keep of [0, 0.3, 0.5, 0.65]) {
         const image = hanging.crashed(() => keep);
+        expect(await isFreshDirectory("/data", image)).toBe(!image.files().has("/data/VERSION"));
         const directory = await openDataDirectory(memoryDisk(image, new MemoryStoreDisk()).options);
         expect(directory.log.boot.entries).toEqual([]);
         expect(directory.identity.incarnation).toBeGreaterThanOrEqual(finished ? 2 : 1);

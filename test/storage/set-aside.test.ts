@@ -56,10 +56,16 @@ describe("a data directory that is set aside", () => {
     await makeUsed();
     const segment = await readFile(`${path}/log/00000001.seg`);
     const mark = await readFile(`${path}/mark`);
-    expect(await readIdentity(path)).toEqual({ nodeId: 1, clusterId: CLUSTER_ID, incarnation: 2 });
+    const whose = { nodeId: 1, clusterId: CLUSTER_ID };
+    const before = await readIdentity(path);
+    expect(before).toMatchObject({ ...whose, origin: "initial", incarnation: 2 });
     const aside = await setDataAside({ path });
     const movedTo = `${path}/set-aside-1`;
-    expect(aside).toEqual({ nodeId: 1, clusterId: CLUSTER_ID, incarnation: 3, movedTo });
+    expect(aside).toEqual({
+      ...{ ...whose, origin: "joined", incarnation: 3, movedTo },
+      birth: expect.stringMatching(/^[0-9a-f]{16}$/),
+    });
+    expect(aside.birth).not.toBe(before?.birth);
     expect((await readdir(path)).sort()).toEqual([
       "VERSION",
       "log",
@@ -72,8 +78,8 @@ describe("a data directory that is set aside", () => {
     expect(Buffer.compare(await readFile(`${movedTo}/mark`), mark)).toBe(0);
 
     const directory = await openDataDirectory(openOptions());
-    expect(directory.origin).toBe("joined");
-    expect(directory.identity.incarnation).toBe(4);
+    expect(directory.identity.origin).toBe("joined");
+    expect(directory.identity).toMatchObject({ birth: aside.birth, incarnation: 4 });
     expect(directory.log.boot.entries).toEqual([]);
     expect(await directory.snapshots.list()).toEqual([]);
     await directory.close();
@@ -97,7 +103,7 @@ describe("a data directory that is set aside", () => {
     expect(await readIdentity(`${parent}/nothing`)).toBeUndefined();
     expect(await setDataAside({ path, ...whose })).toMatchObject({ nodeId: 5, incarnation: 10 });
     const directory = await openDataDirectory({ ...openOptions(), nodeId: 5 });
-    expect(directory.origin).toBe("joined");
+    expect(directory.identity.origin).toBe("joined");
     await directory.close();
   });
 
@@ -228,8 +234,8 @@ describe("setting data aside, cut short", () => {
           if (isHalf) expect(isDone).toBe(false);
         } else {
           const entries = opened.log.boot.entries.length;
-          const isOld = opened.origin === "initial" && (isWhole ? entries === 1 : true);
-          const isNew = opened.origin === "joined" && entries === 0;
+          const isOld = opened.identity.origin === "initial" && (isWhole ? entries === 1 : true);
+          const isNew = opened.identity.origin === "joined" && entries === 0;
           expect(isOld || isNew).toBe(true);
           if (isDone) expect(isNew).toBe(true);
           await opened.close();
@@ -238,7 +244,7 @@ describe("setting data aside, cut short", () => {
         const aside = await setDataAside(optionsOf(crashed, survivors));
         expect(aside.incarnation).toBeGreaterThan(1);
         const fresh = await openDataDirectory(options);
-        expect(fresh.origin).toBe("joined");
+        expect(fresh.identity.origin).toBe("joined");
         expect(fresh.identity.incarnation).toBeGreaterThan(aside.incarnation);
         expect(fresh.log.boot.entries).toEqual([]);
         expect(await fresh.store.get(KEY)).toBeUndefined();
