@@ -85,10 +85,16 @@ export class SnapshotCatalog {
     demandPresent(snapshot);
     const number = snapshot.record.storedChunks;
     snapshot.record = { ...snapshot.record, storedChunks: number + 1 };
-    await this.#store.write([
-      { type: "put", key: chunkKey(snapshot.id, number), value: chunk },
-      draftOf(snapshot),
-    ]);
+    try {
+      await this.#store.write([
+        { type: "put", key: chunkKey(snapshot.id, number), value: chunk },
+        draftOf(snapshot),
+      ]);
+    } catch (error) {
+      // A batch that found no room took no effect; behind any other failure nothing is written.
+      snapshot.record = { ...snapshot.record, storedChunks: number };
+      throw error;
+    }
   }
 
   /** Fails with a corruption error when it is missing or altered. */
@@ -124,9 +130,15 @@ export class SnapshotCatalog {
     await this.#store.write([{ type: "remove", key }, draftOf(snapshot)]);
   }
 
-  /** Resolves when nothing is left of it. Whoever writes it cannot go on. */
+  /**
+   * Resolves when nothing is left of it. Whoever writes it cannot go on. After a failure for want of
+   * room it is to be called again.
+   */
   remove(snapshot: StoredSnapshot): Promise<void> {
-    snapshot.removal ??= this.#remove(snapshot);
+    snapshot.removal ??= this.#remove(snapshot).catch((error: unknown) => {
+      snapshot.removal = undefined;
+      throw error;
+    });
     return snapshot.removal;
   }
 

@@ -337,3 +337,42 @@ describe("snapshots in a store whose process dies", () => {
     }
   });
 });
+
+describe("a store without room", () => {
+  function fillable() {
+    const state = { isFull: false };
+    const disk = new MemoryStoreDisk({
+      intercept: async ({ kind }) => {
+        if (kind !== "write" || !state.isFull) return;
+        throw Object.assign(new Error("no room"), { code: "ENOSPC" });
+      },
+    });
+    const store = disk.open();
+    return { state, store, snapshots: openSnapshotStore(store) };
+  }
+
+  it("takes the rest of a snapshot when it has room again", async () => {
+    const { state, snapshots } = fillable();
+    const chunks = chunksOf(3);
+    const manifest = await offered(8, chunks);
+    const writer = await snapshots.receive(manifest);
+    await writer.append(chunks[0] as Uint8Array);
+    state.isFull = true;
+    await expect(writer.append(chunks[1] as Uint8Array)).rejects.toMatchObject({ code: "ENOSPC" });
+    state.isFull = false;
+    const again = await snapshots.receive(manifest);
+    expect(again.chunkCount).toBe(1);
+    for (const chunk of chunks.slice(1)) await again.append(chunk);
+    expect(await again.finish(CONFIGURATION)).toEqual(manifest);
+  });
+
+  it("removes what it could not remove before", async () => {
+    const { state, store, snapshots } = fillable();
+    await write(snapshots, 5, chunksOf(3));
+    state.isFull = true;
+    await expect(snapshots.removeExcept([])).rejects.toMatchObject({ code: "ENOSPC" });
+    state.isFull = false;
+    await snapshots.removeExcept([]);
+    expect(await keysIn(store)).toBe(0);
+  });
+});
