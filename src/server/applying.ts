@@ -73,6 +73,7 @@ export class Applying {
     logger("info", "snapshot taken over", { index });
     const before = applier.configuration;
     applier.jumpTo(snapshot);
+    this.#host.step({ type: "applied", index });
     this.#tell(before);
     return true;
   }

@@ -17,6 +17,7 @@ import { HandOver } from "./hand-over.js";
 import { KeptCommands } from "./kept-commands.js";
 import { Members } from "./members.js";
 import { Moving } from "./moving.js";
+import { Numbering } from "./numbering.js";
 import { Operations, type OperationsHost } from "./operations.js";
 import { PeerRequests, type PeerRequestsHost } from "./peer-requests.js";
 import { PeerSide } from "./peer-side.js";
@@ -56,16 +57,20 @@ export function furnish(options: DriverOptions, ports: DriverPorts, host: Driver
   // The two know each other: what is cut off is not kept, what is kept belongs to an attachment.
   const attachments: Attachments = new Attachments((attachment) => kept.drop(attachment));
   const kept: KeptCommands = new KeptCommands(tuning.uncommittedBytesMax, attachments);
-  const forwarding = new Forwarding(kept, line, {
+  const numbers = new Numbering(options.incarnation);
+  const retry = {
     batchBytesMax,
     retryAfterMs: tuning.heartbeatIntervalMs,
     resendAfterMs: RESEND_TIMEOUTS * electionTimeoutMs,
-  });
-  const reads = new Reads(
-    { waitMsMax: READ_WAIT_TIMEOUTS * electionTimeoutMs, askAgainAfterMs: electionTimeoutMs },
-    send,
-  );
-  const operations = new Operations(OPERATION_WAIT_TIMEOUTS * electionTimeoutMs, send);
+  };
+  const forwarding = new Forwarding(kept, line, retry, numbers);
+  const readTiming = {
+    waitMsMax: READ_WAIT_TIMEOUTS * electionTimeoutMs,
+    askAgainAfterMs: electionTimeoutMs,
+  };
+  const reads = new Reads(readTiming, send, numbers);
+  const operationWaitMs = OPERATION_WAIT_TIMEOUTS * electionTimeoutMs;
+  const operations = new Operations(operationWaitMs, send, numbers);
   const moving = new Moving(nodeId, electionTimeoutMs);
   const members = new Members(nodeId, electionTimeoutMs, ports.onPeers);
   const applier = new Applier(

@@ -10,6 +10,7 @@ import type { PeerMessage } from "../net/index.js";
 import { Fifo } from "./fifo.js";
 import { KeptCommand } from "./kept-command.js";
 import type { KeptCommands } from "./kept-commands.js";
+import { Numbering } from "./numbering.js";
 import type { ForwardedChunk, WaitingLine } from "./waiting-line.js";
 
 export type ForwardRefusal = (PeerMessage & { readonly type: "forwardRefused" })["reason"];
@@ -37,9 +38,15 @@ export class Forwarding {
   /** Refused for want of room, but possibly sent twice: they go again. */
   #retries: KeptCommand[] = [];
   #retryAtMs = Number.POSITIVE_INFINITY;
-  #lastId = 0;
+  readonly #numbers: Numbering;
 
-  constructor(kept: KeptCommands, line: WaitingLine, options: ForwardingOptions) {
+  constructor(
+    kept: KeptCommands,
+    line: WaitingLine,
+    options: ForwardingOptions,
+    numbers = new Numbering(0),
+  ) {
+    this.#numbers = numbers;
     this.#kept = kept;
     this.#line = line;
     this.#options = options;
@@ -59,9 +66,9 @@ export class Forwarding {
       const taken = this.#line.take(this.#options.batchBytesMax, 0);
       const commands = taken.items.filter((item) => item instanceof KeptCommand);
       if (commands.length === 0) continue;
-      this.#lastId += 1;
-      this.#underWay.push({ id: this.#lastId, commands, sentAtMs: nowMs });
-      send({ type: "forward", id: this.#lastId, term, records: taken.bytes });
+      const id = this.#numbers.next();
+      this.#underWay.push({ id, commands, sentAtMs: nowMs });
+      send({ type: "forward", id, term, records: taken.bytes });
     }
   }
 

@@ -18,6 +18,7 @@ import {
 import type { Configuration, Input, NodeId, RefusalReason } from "../raft/index.js";
 import type { Attachment } from "./attachment.js";
 import { planMembership } from "./membership.js";
+import { Numbering } from "./numbering.js";
 
 /** Requests that may wait on one node; beyond it they are answered `BUSY`. */
 const OPERATIONS_MAX = 64;
@@ -60,12 +61,17 @@ export class Operations {
   /** Leader: changes that the core accepted and that are not applied yet. */
   #settling: Request[] = [];
   #nextDeadlineMs = Number.POSITIVE_INFINITY;
-  #lastId = 0;
+  readonly #numbers: Numbering;
 
   /** `waitMsMax`: how long a request may take before its outcome is `UNAVAILABLE`, unknown. */
-  constructor(waitMsMax: number, send: (peer: NodeId, message: PeerMessage) => void) {
+  constructor(
+    waitMsMax: number,
+    send: (peer: NodeId, message: PeerMessage) => void,
+    numbers = new Numbering(0),
+  ) {
     this.#waitMsMax = waitMsMax;
     this.#send = send;
+    this.#numbers = numbers;
   }
 
   get hasWaiting(): boolean {
@@ -102,12 +108,12 @@ export class Operations {
   /** Follower: what waits goes to the leader of `term`. */
   passOn(leader: NodeId, term: number): void {
     for (const request of this.#waiting) {
-      this.#lastId += 1;
+      const id = this.#numbers.next();
       request.begunBy = leader;
-      this.#passedOn.set(this.#lastId, request);
+      this.#passedOn.set(id, request);
       this.#send(leader, {
         type: "operation",
-        id: this.#lastId,
+        id,
         term,
         request: request.bytes,
       });
@@ -259,10 +265,10 @@ export class Operations {
 
   /** Negative, so that the numbers of proposals and those of operations never meet. */
   #noteStepped(request: Request, nodeId: NodeId): number {
-    this.#lastId += 1;
+    const id = -this.#numbers.next();
     request.begunBy = nodeId;
-    this.#stepped.set(-this.#lastId, request);
-    return -this.#lastId;
+    this.#stepped.set(id, request);
+    return id;
   }
 
   #answer(asker: Asker, status: typeof STATUS.ok | ErrorNumber, payload: unknown): void {

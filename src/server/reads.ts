@@ -11,6 +11,7 @@ import { MESSAGE, OP, type Query, STATUS } from "../protocol/index.js";
 import type { NodeId } from "../raft/index.js";
 import type { Attachment } from "./attachment.js";
 import { Fifo } from "./fifo.js";
+import { Numbering } from "./numbering.js";
 
 /** Reads that may wait on one node; beyond it they are answered `BUSY`. */
 const READS_WAITING_MAX = 16_384;
@@ -64,11 +65,16 @@ export class Reads {
   readonly #ready = new Fifo<Read>();
   #unansweredCount = 0;
   #nextDeadlineMs = Number.POSITIVE_INFINITY;
-  #lastId = 0;
+  readonly #numbers: Numbering;
 
-  constructor(timing: ReadsTiming, send: (peer: NodeId, message: PeerMessage) => void) {
+  constructor(
+    timing: ReadsTiming,
+    send: (peer: NodeId, message: PeerMessage) => void,
+    numbers = new Numbering(0),
+  ) {
     this.#timing = timing;
     this.#send = send;
+    this.#numbers = numbers;
   }
 
   /** Whether something waits that was not asked for yet. */
@@ -121,11 +127,11 @@ export class Reads {
   }
 
   #ask(reads: readonly Read[], remote: readonly RemoteBarrier[], nowMs: number): number {
-    this.#lastId += 1;
-    this.#asked.set(this.#lastId, { reads, remote, askedAtMs: nowMs });
+    const id = this.#numbers.next();
+    this.#asked.set(id, { reads, remote, askedAtMs: nowMs });
     const againAtMs = nowMs + this.#timing.askAgainAfterMs;
     this.#nextDeadlineMs = Math.min(this.#nextDeadlineMs, againAtMs);
-    return this.#lastId;
+    return id;
   }
 
   /** The answer to a question, of the core or of the leader. Holds whoever leads by now. */

@@ -25,6 +25,9 @@ const QUICK = { electionTimeoutMs: 120, heartbeatIntervalMs: 30, closedPeerDelay
 /** No room for more than a few commands: `BUSY` becomes an everyday answer. */
 const NARROW = { ...QUICK, uncommittedBytesMax: 512, batchBytesMax: 256, pipelineEntriesMax: 1 };
 
+/** The log is cut again and again: whoever was away is sent a snapshot. */
+const SHORT = { ...QUICK, snapshotLogBytes: 1_500, trailingLogBytes: 300 };
+
 class Storm {
   readonly world: World;
   readonly clients: ChaosClient[];
@@ -46,7 +49,7 @@ class Storm {
     const { world } = this;
     world.startAll();
     for (let step = 0; step < STEPS; step += 1) {
-      if (this.#random() < 0.15) this.#disturb();
+      if (this.#random() < 0.15) await this.#disturb();
       else if (step < STEPS / 3 && this.#random() < 0.1) this.#act(this.doomed);
       else this.#act(this.#pick(this.clients));
       await world.run(this.#below(4) === 0 ? this.#below(200) : this.#below(8));
@@ -59,7 +62,7 @@ class Storm {
   /** Everything works again, and whatever was asked has its answer. */
   async calm(): Promise<void> {
     const { world, clients } = this;
-    for (const node of world.nodes) if (!node.isRunning) node.start();
+    for (const node of world.nodes) if (!node.isRunning) await node.restart();
     world.network.heal();
     await world.untilLeader();
     for (let round = 0; clients.some((client) => !client.isSettled); round += 1) {
@@ -135,7 +138,7 @@ class Storm {
     if (node !== undefined) client.connect(node);
   }
 
-  #disturb(): void {
+  async #disturb(): Promise<void> {
     const { network, nodes } = this.world;
     const node = this.#pick(nodes);
     const other = this.#pick(nodes);
@@ -145,7 +148,7 @@ class Storm {
         break;
       case 1:
       case 2:
-        if (!node.isRunning) node.start();
+        if (!node.isRunning) await node.restart();
         break;
       case 3:
         if (node.isRunning) node.pause(this.#below(1_500));
@@ -167,7 +170,7 @@ class Storm {
   /** Tables that applied the same are the same, whenever and however often they did. */
   #compareTables(): void {
     for (const node of this.world.nodes) {
-      if (!node.isRunning) continue;
+      if (!node.isRunning || node.driver.status.snapshots.isRestoring) continue;
       const index = node.raft.appliedIndex;
       const hash = node.table.hash();
       const known = this.#hashes.get(index);
@@ -276,5 +279,6 @@ describe("a cluster in a storm keeps every promise, and serves every waiter afte
   test("when leaders change often", () => season(10_001, { tuning: QUICK }));
   test("when it has room for a few commands only", () => season(20_001, { tuning: NARROW }));
   test("when it is one node alone", () => season(30_001, { nodeCount: 1, tuning: NARROW }));
+  test("when its log is short", () => season(50_001, { tuning: SHORT }));
   test("when it has five nodes", () => season(40_001, { nodeCount: 5, tuning: QUICK }));
 });

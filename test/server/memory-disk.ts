@@ -12,16 +12,25 @@ export class MemoryDisk {
 
   boot(): LogBoot {
     let hardState = { term: 0, vote: 0 };
+    let base = { index: 0, term: 0 };
+    let snapshot: LogBoot["snapshot"];
     let entries: Entry[] = [];
     let lastSeq = 0;
     for (const record of this.records) {
       if (record.hardState !== undefined) hardState = record.hardState;
-      const { truncateFrom } = record;
-      if (truncateFrom !== undefined) entries = entries.slice(0, truncateFrom - 1);
+      const { truncateFrom, snapshot: named } = record;
+      if (truncateFrom !== undefined) entries = entries.filter(({ index }) => index < truncateFrom);
+      if (named !== undefined) {
+        const { index, term, checksum, isReset, keepFrom } = named;
+        snapshot = { index, term, checksum };
+        const last = isReset ? named : entries.find((entry) => entry.index === keepFrom - 1);
+        if (last !== undefined) base = { index: last.index, term: last.term };
+        entries = isReset ? [] : entries.filter((entry) => entry.index >= keepFrom);
+      }
       entries.push(...record.entries);
       lastSeq = record.seq;
     }
-    return { hardState, baseIndex: 0, baseTerm: 0, snapshot: undefined, entries, lastSeq };
+    return { hardState, baseIndex: base.index, baseTerm: base.term, snapshot, entries, lastSeq };
   }
 }
 
@@ -75,6 +84,11 @@ export class MemoryLog implements LogStore {
     this.#isCrashed = true;
     // Nobody learned whether the write in flight arrived: it may have.
     if (this.#world.random() < 0.5) this.#disk.records.push(...this.#inFlight);
+  }
+
+  /** Reports that there is no room for more than what was prepared, or that there is again. */
+  lackSpace(isLacking: boolean): void {
+    this.#events?.onSpace?.(isLacking ? new Error("no space left on device") : undefined);
   }
 
   /** Reports a failed write, as a broken disk does. */

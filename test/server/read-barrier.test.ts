@@ -4,6 +4,7 @@ import { LockTable } from "../../src/lockfsm/index.js";
 import type { PeerMessage } from "../../src/net/index.js";
 import { MESSAGE, OP, STATUS } from "../../src/protocol/index.js";
 import { Attachment } from "../../src/server/attachment.js";
+import { Numbering } from "../../src/server/numbering.js";
 import { Reads } from "../../src/server/reads.js";
 import { RecordingConnection } from "./recording-connection.js";
 
@@ -103,6 +104,28 @@ describe("a read", () => {
     expect(reader.reads.nextDeadlineMs).toBe(50 + WAIT_MS);
     reader.reads.expire(50 + WAIT_MS);
     expect(reader.answers).toEqual([ERROR_NUMBERS.UNAVAILABLE]);
+  });
+
+  test("is not answered by what was asked in an earlier life of the node", () => {
+    const ask = (incarnation: number) => {
+      const sent: PeerMessage[] = [];
+      const numbers = new Numbering(incarnation);
+      const reads = new Reads(TIMING, (_peer, message) => sent.push(message), numbers);
+      const attachment = new Attachment(new RecordingConnection(1));
+      reads.add(attachment, { op: OP.inspect, id: 1, key: "a" }, 0);
+      reads.askLeader(2, TERM, 0);
+      const [question] = sent;
+      return { reads, id: question?.type === "readBarrier" ? question.id : 0 };
+    };
+    const before = ask(6);
+    const after = ask(7);
+    expect(Number.isSafeInteger(before.id) && Number.isSafeInteger(after.id)).toBe(true);
+    after.reads.onIndex(before.id, 10);
+    after.reads.onApplied(10);
+    expect(after.reads.hasReady).toBe(false);
+    after.reads.onIndex(after.id, 11);
+    after.reads.onApplied(11);
+    expect(after.reads.hasReady).toBe(true);
   });
 
   test("of another node gets the index, or a refusal when the leader goes", () => {

@@ -7,10 +7,12 @@ import {
   type Attached,
   type Command,
   encodeCommand,
+  encodeOperation,
   type Hello,
   type LockMode,
   MESSAGE,
   OP,
+  type Operation,
   type Outcome,
   type Pulse,
   type Query,
@@ -102,6 +104,12 @@ export class TestClient {
 
   query(query: Query): void {
     this.#say((events, connection) => events.onQuery(connection, query));
+  }
+
+  /** Asks for something of the cluster itself. */
+  operate(operation: Operation): void {
+    const bytes = encodeOperation(operation);
+    this.#say((events, connection) => events.onOperation(connection, operation, bytes));
   }
 
   send(command: Exclude<Command, { readonly nonce: string }>): void {

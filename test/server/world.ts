@@ -3,6 +3,8 @@
  * tables behind second implementations of their ports. One seed gives one run. Nothing here waits
  * in real time; a test says how far the time is to go or what it waits for.
  */
+import { LockTable } from "../../src/lockfsm/index.js";
+import { type Configuration, decodeConfiguration } from "../../src/raft/index.js";
 import {
   type AssembledDriver,
   assembleDriver,
@@ -10,7 +12,12 @@ import {
   type NodeTuning,
   resolveTuning,
 } from "../../src/server/index.js";
-import { MemoryStoreDisk, openSnapshotStore } from "../../src/storage/index.js";
+import { restoreAtBoot } from "../../src/server/snapshot-restoring.js";
+import {
+  MemoryStoreDisk,
+  openSnapshotStore,
+  type SnapshotManifest,
+} from "../../src/storage/index.js";
 import { seededRandom } from "../seeded-random.js";
 import { EventHeap } from "./event-heap.js";
 import { MemoryDisk, MemoryLog } from "./memory-disk.js";
@@ -20,15 +27,29 @@ import { TestClient } from "./test-client.js";
 
 export interface WorldOptions {
   readonly seed: number;
+  /** The founders, 1 … so many. */
   readonly nodeCount: number;
+  /** Nodes with the next numbers, which wait to be told by a leader once they are started. */
+  readonly joinerCount: number;
   /** One way, between any two processes. */
   readonly latencyMs: number;
   /** One synced write. */
   readonly diskMs: number;
   readonly tuning: Partial<NodeTuning>;
+  /** Takes a line of the trace of every node. */
+  readonly trace: ((line: string) => void) | undefined;
 }
 
-const DEFAULTS: WorldOptions = { seed: 1, nodeCount: 3, latencyMs: 1, diskMs: 1, tuning: {} };
+const DEFAULTS: WorldOptions = {
+  seed: 1,
+  nodeCount: 3,
+  joinerCount: 0,
+  latencyMs: 1,
+  diskMs: 1,
+  tuning: {},
+  trace: undefined,
+};
+const NOBODY: Configuration = { voters: [], outgoing: [], learners: [], addresses: [] };
 /** Steps without time moving, beyond which something spins. */
 const STEPS_AT_ONE_TIME_MAX = 100_000;
 
@@ -44,14 +65,19 @@ export class World {
   readonly #events = new EventHeap();
   #lastNumber = 0;
   #hasMicrotasks = false;
+  /** What the stores of snapshots are asked for runs on in promises at any time. */
+  readonly #hasSnapshots: boolean;
 
   constructor(options: Partial<WorldOptions> = {}) {
     this.options = { ...DEFAULTS, ...options };
     this.tuning = resolveTuning({ ...NODE_TUNING_DEFAULTS, ...this.options.tuning });
     this.random = seededRandom(this.options.seed);
-    const ids = Array.from({ length: this.options.nodeCount }, (_, i) => i + 1);
+    this.#hasSnapshots = this.tuning.snapshotLogBytes < NODE_TUNING_DEFAULTS.snapshotLogBytes;
+    const { nodeCount, joinerCount } = this.options;
+    const ids = Array.from({ length: nodeCount + joinerCount }, (_, i) => i + 1);
+    const founding = foundingOf(ids.slice(0, nodeCount));
     this.network = new MemoryNetwork(this, ids);
-    this.nodes = ids.map((id) => new WorldNode(this, id, ids));
+    this.nodes = ids.map((id) => new WorldNode(this, id, id <= nodeCount ? founding : NOBODY));
   }
 
   /** Runs `task` at `atMs`, behind everything planned for that time before. */
@@ -76,8 +102,9 @@ export class World {
     return node;
   }
 
+  /** Starts the founders. */
   startAll(): void {
-    for (const node of this.nodes) node.start();
+    for (const node of this.nodes.slice(0, this.options.nodeCount)) node.start();
   }
 
   client(): TestClient {
@@ -131,30 +158,52 @@ export class World {
       if (steps > STEPS_AT_ONE_TIME_MAX) throw new Error(`something spins at ${this.nowMs} ms`);
       this.nowMs = next.atMs;
       next.run();
-      if (this.#hasMicrotasks) {
+      if (this.#hasMicrotasks || this.#hasSnapshots) {
         this.#hasMicrotasks = false;
-        await null;
+        await settled();
       }
     }
   }
+}
+
+/** When every chain of promises has come to its end. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function foundingOf(ids: readonly number[]): Configuration {
+  const addresses = ids.map((id) => ({ id, address: `node-${id}:1` }));
+  return { voters: ids, outgoing: [], learners: [], addresses };
+}
+
+/** What the log of a node stands on, and the table as of there. */
+interface Standing {
+  readonly manifest: SnapshotManifest;
+  readonly table: LockTable;
 }
 
 /** One node: its disk outlives its process. */
 export class WorldNode {
   readonly id: number;
   readonly disk = new MemoryDisk();
-  readonly store = new MemoryStoreDisk();
+  readonly store: MemoryStoreDisk;
   readonly failures: Error[] = [];
+  /** What each call of the store of snapshots takes. */
+  storeMs: number;
   readonly #world: World;
-  readonly #ids: readonly number[];
+  readonly #founding: Configuration;
   #life: Life | undefined;
   #startCount = 0;
+  /** Nothing else happens meanwhile, so that it takes no time. */
+  #isBooting = false;
   #backlog: (() => void)[] | undefined;
 
-  constructor(world: World, id: number, ids: readonly number[]) {
+  constructor(world: World, id: number, founding: Configuration) {
     this.#world = world;
     this.id = id;
-    this.#ids = ids;
+    this.#founding = founding;
+    this.storeMs = world.options.diskMs;
+    this.store = new MemoryStoreDisk({ intercept: () => this.#useStore() });
   }
 
   get isRunning(): boolean {
@@ -186,10 +235,32 @@ export class WorldNode {
     return this.#life;
   }
 
-  start(): void {
+  /** Restores the table from the snapshot that the log stands on, if it does, and starts. */
+  async restart(): Promise<void> {
+    const named = this.disk.boot().snapshot;
+    if (named === undefined) {
+      this.start();
+      return;
+    }
+    this.#isBooting = true;
+    const snapshots = openSnapshotStore(this.store.open());
+    const stored = await snapshots.list();
+    const manifest = stored.find(({ checksum }) => checksum === named.checksum);
+    if (manifest === undefined) throw new Error(`node ${this.id}: no snapshot ${named.index}`);
+    const table = new LockTable();
+    await restoreAtBoot(snapshots, manifest, table);
+    this.store.crash();
+    this.#isBooting = false;
+    this.start({ manifest, table });
+  }
+
+  start(standing?: Standing): void {
     if (this.#life !== undefined) throw new Error(`node ${this.id} runs already`);
+    if (standing === undefined && this.disk.boot().snapshot !== undefined) {
+      throw new Error(`node ${this.id} stands on a snapshot: it must be restarted`);
+    }
     this.#startCount += 1;
-    this.#life = startLife(this.#world, this, this.#ids, this.#startCount);
+    this.#life = startLife(this.#world, this, this.#founding, this.#startCount, standing);
     const { driver } = this.#life.assembled;
     this.#world.network.join(this.id, driver.peerEvents, `ws://node-${this.id}`);
     driver.start();
@@ -212,6 +283,13 @@ export class WorldNode {
     if (this.#life === undefined || this.#startCount !== life) return;
     if (this.#backlog === undefined) task();
     else this.#backlog.push(task);
+  }
+
+  #useStore(): Promise<void> | undefined {
+    if (this.#isBooting) return undefined;
+    return new Promise((resolve) => {
+      this.#world.after(this.storeMs, () => this.#world.settle(resolve));
+    });
   }
 
   get life(): number {
@@ -242,7 +320,13 @@ interface Life {
   end(): void;
 }
 
-function startLife(world: World, node: WorldNode, ids: readonly number[], life: number): Life {
+function startLife(
+  world: World,
+  node: WorldNode,
+  founding: Configuration,
+  life: number,
+  standing: Standing | undefined,
+): Life {
   const log = new MemoryLog(world, node.disk, (task) => node.deliver(life, task));
   const gateway = new MemoryGateway(world, node);
   const scheduler = new WorldScheduler(world, node, life);
@@ -254,19 +338,16 @@ function startLife(world: World, node: WorldNode, ids: readonly number[], life: 
       group: 0,
       incarnation: life,
       knownPeers: new Map(),
-      configuration: {
-        voters: ids,
-        outgoing: [],
-        learners: [],
-        addresses: ids.map((id) => ({ id, address: `node-${id}:1` })),
-      },
+      configuration: standing === undefined ? founding : configurationOf(standing.manifest),
       advertise: `ws://node-${node.id}`,
       tuning: world.tuning,
     },
     {
       log,
       snapshots: openSnapshotStore(node.store.open()),
-      named: undefined,
+      named: standing?.manifest,
+      ...(standing === undefined ? {} : { table: standing.table }),
+      trace: world.options.trace,
       onPeers: () => {},
       peers: world.network.linksOf(node.id),
       gateway,
@@ -287,6 +368,12 @@ function startLife(world: World, node: WorldNode, ids: readonly number[], life: 
   scheduler.toWorldMs = (nowMs) => nowMs + offsetMs - node.id * 1_000;
   gateway.events = assembled.driver.clientEvents;
   return { assembled, gateway, log, end: () => assembled.driver.stop() };
+}
+
+function configurationOf({ index, configuration }: SnapshotManifest): Configuration {
+  const decoded = decodeConfiguration(configuration);
+  if (decoded === undefined) throw new Error(`the members in the snapshot of ${index}`);
+  return decoded;
 }
 
 /** Timers come behind the input that waits; a paused process runs none. */

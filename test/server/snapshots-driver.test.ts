@@ -1,0 +1,83 @@
+/**
+ * Whole drivers whose logs are cut: nodes that were away take over a snapshot while clients are attached
+ * to them, while others crash, and while somebody has to lead.
+ */
+import { describe, expect, test } from "vitest";
+import { ERROR_NUMBERS } from "../../src/errors.js";
+import { OP, STATUS } from "../../src/protocol/index.js";
+import { expectAgreement, startCluster } from "./cluster.js";
+import type { World, WorldNode } from "./world.js";
+
+/** A snapshot every few dozen commands, and next to nothing kept before it. */
+const SHORT = { snapshotLogBytes: 1_500, trailingLogBytes: 200 };
+
+/** Has `node` miss so much that nobody's log holds what it needs next. */
+async function leaveBehind(world: World, node: WorldNode, through: WorldNode): Promise<void> {
+  const others = world.nodes.filter((other) => other !== node).map(({ id }) => id);
+  world.network.cut([node.id], others);
+  const client = world.client();
+  await client.start(through, 600_000);
+  const behind = node.raft.lastIndex;
+  while (world.nodes.some((other) => other !== node && other.raft.firstIndex <= behind + 1)) {
+    const { result } = await client.untilReply(client.acquire("a", 0));
+    await client.untilReply(client.release("token" in result ? result.token : 0));
+  }
+}
+
+/** The node is back, and takes long over filling its table. */
+async function beginRestoring(world: World, node: WorldNode): Promise<void> {
+  world.network.heal();
+  await world.until("the snapshot is taken over", () => isRestoring(node));
+  node.storeMs = 3_000;
+}
+
+function isRestoring(node: WorldNode): boolean {
+  return node.driver.status.snapshots.isRestoring;
+}
+
+describe("a node that takes over a snapshot", () => {
+  test("leads only when its table is whole, and lets time go on from there", async () => {
+    const { world, leader, followers } = await startCluster({ tuning: SHORT });
+    const [late, other] = followers;
+    await leaveBehind(world, late, leader);
+    await beginRestoring(world, late);
+    // Only the two of them have what comes now.
+    other.crash();
+    const client = world.client();
+    await client.start(leader);
+    await client.untilReply(client.acquire("b", 0));
+    const { stamp } = leader.table;
+    leader.crash();
+    await other.restart();
+    let hasLedTooEarly = false;
+    await world.until("a leader", () => {
+      hasLedTooEarly ||= late.raft.role === "leader" && isRestoring(late);
+      return other.raft.leader !== 0;
+    });
+    expect(hasLedTooEarly).toBe(false);
+    expect((await world.untilLeader()).id).toBe(late.id);
+    await client.start(late);
+    expect((await client.untilReply(client.acquire("c", 0))).result.status).toBe(STATUS.granted);
+    expect(late.table.stamp).toBeGreaterThanOrEqual(stamp);
+    await leader.restart();
+    await expectAgreement(world);
+  });
+
+  test("is not handed leadership meanwhile", async () => {
+    const { world, leader, followers } = await startCluster({ tuning: SHORT });
+    const [late] = followers;
+    await leaveBehind(world, late, leader);
+    await beginRestoring(world, late);
+    const operator = world.client();
+    operator.connect(leader);
+    operator.operate({ op: OP.transfer, id: 1, node: late.id });
+    await world.until("an answer", () => operator.answer(1) !== undefined);
+    expect(operator.answer(1)?.status).toBe(ERROR_NUMBERS.BUSY);
+    expect(leader.raft.role).toBe("leader");
+    await expectAgreement(world);
+    operator.operate({ op: OP.transfer, id: 2, node: late.id });
+    await world.until("an answer", () => operator.answer(2) !== undefined);
+    expect(operator.answer(2)?.status).toBe(STATUS.ok);
+    expect((await world.untilLeader()).id).toBe(late.id);
+  });
+});

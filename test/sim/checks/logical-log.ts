@@ -1,0 +1,74 @@
+/**
+ * What a node's log says after a row of writes, kept apart from the node: the records as they were
+ * handed over, applied one by one. It never forgets entries because a snapshot replaced them.
+ */
+import type { Entry, HardState, Write } from "../../../src/raft/index.js";
+import type { LogBoot } from "../../../src/storage/index.js";
+
+export class LogicalLog {
+  hardState: HardState = { term: 0, vote: 0 };
+  /** Entries up to here may be missing: a snapshot that was installed has their effects. */
+  coveredIndex = 0;
+  coveredTerm = 0;
+  readonly #entries: (Entry | undefined)[] = [];
+
+  get lastIndex(): number {
+    return Math.max(this.coveredIndex, this.#entries.length);
+  }
+
+  get lastTerm(): number {
+    return this.#entries.at(-1)?.term ?? (this.lastIndex === 0 ? 0 : this.coveredTerm);
+  }
+
+  entry(index: number): Entry | undefined {
+    return this.#entries[index - 1];
+  }
+
+  /** Whether it has this very entry, or a snapshot that has. */
+  holds(entry: Entry): boolean {
+    const own = this.#entries[entry.index - 1];
+    return own === undefined ? entry.index <= this.coveredIndex : isSameEntry(own, entry);
+  }
+
+  copy(): LogicalLog {
+    const copy = new LogicalLog();
+    copy.hardState = this.hardState;
+    copy.coveredIndex = this.coveredIndex;
+    copy.coveredTerm = this.coveredTerm;
+    for (const entry of this.#entries) copy.#entries.push(entry);
+    return copy;
+  }
+
+  apply({ hardState, truncateFrom, snapshot, entries }: Write): void {
+    if (hardState !== undefined) this.hardState = hardState;
+    if (truncateFrom !== undefined) this.#entries.length = truncateFrom - 1;
+    if (snapshot?.isReset === true) {
+      this.coveredIndex = snapshot.index;
+      this.coveredTerm = snapshot.term;
+      this.#entries.length = 0;
+      this.#entries.length = snapshot.index;
+    }
+    for (const entry of entries) this.#entries[entry.index - 1] = entry;
+  }
+
+  /** What is different in a log that was opened; `undefined` when it is this one. */
+  differenceFrom({ hardState, baseIndex, entries }: LogBoot): string | undefined {
+    const { term, vote } = this.hardState;
+    if (hardState.term !== term || hardState.vote !== vote) {
+      return `term ${hardState.term}, vote ${hardState.vote} instead of ${term}, ${vote}`;
+    }
+    const lastIndex = baseIndex + entries.length;
+    if (lastIndex !== this.lastIndex) return `ends at ${lastIndex} instead of ${this.lastIndex}`;
+    for (const entry of entries) {
+      const own = this.entry(entry.index);
+      if (own === undefined || !isSameEntry(own, entry)) return `entry ${entry.index} differs`;
+    }
+    return undefined;
+  }
+}
+
+export function isSameEntry(left: Entry, right: Entry): boolean {
+  if (left === right) return true;
+  if (left.term !== right.term || left.kind !== right.kind) return false;
+  return left.data === right.data || Buffer.compare(left.data, right.data) === 0;
+}

@@ -1,0 +1,343 @@
+/**
+ * What must hold of all nodes together, for ever (Raft paper, figure 3, and what durability adds).
+ * Looked at behind every turn of a node, for that node, and for every message that leaves one; each
+ * look costs by what is new, not by the length of the log.
+ */
+import type { PeerMessage } from "../../../src/net/index.js";
+import { decodeBatchHeader } from "../../../src/protocol/index.js";
+import {
+  type Entry,
+  type Message,
+  quorumValue,
+  type Raft,
+  type Write,
+} from "../../../src/raft/index.js";
+import type { LogBoot } from "../../../src/storage/index.js";
+import { isSameEntry } from "./logical-log.js";
+import { NodeLedger } from "./node-ledger.js";
+import type { Fail } from "./violation.js";
+
+interface SeenEntry {
+  readonly entry: Entry;
+  readonly previousTerm: number | undefined;
+}
+
+interface CommittedEntry {
+  readonly entry: Entry;
+  /** The term of the node that first held it for committed. */
+  readonly inTerm: number;
+}
+
+interface LastSeen {
+  term: number;
+  commitIndex: number;
+  appliedIndex: number;
+  /** The highest commit index that what it received allows it. */
+  provenCommit: number;
+  /** The term it led at the end of its last turn; 0 for none. */
+  ledTerm: number;
+  turns: number;
+}
+
+/** A leader's view of its peers is held against their disks in one turn of so many. */
+const TURNS_PER_PEER_CHECK = 4;
+
+export class RaftChecks {
+  readonly #fail: Fail;
+  readonly #ledgers = new Map<number, NodeLedger>();
+  readonly #seen = new Map<number, LastSeen>();
+  readonly #leaders = new Map<number, number>();
+  readonly #votes = new Map<string, number>();
+  readonly #entries = new Map<number, SeenEntry>();
+  readonly #committed: CommittedEntry[] = [];
+  readonly #onCommitted: (entry: Entry) => void;
+  #lastStamp = 0;
+
+  /** `onCommitted`: told of every entry once, in order, when the first node holds it committed. */
+  constructor(ids: readonly number[], fail: Fail, onCommitted: (entry: Entry) => void) {
+    this.#fail = fail;
+    this.#onCommitted = onCommitted;
+    for (const id of ids) {
+      this.#ledgers.set(id, new NodeLedger());
+      this.#seen.set(id, {
+        term: 0,
+        commitIndex: 0,
+        appliedIndex: 0,
+        provenCommit: 0,
+        ledTerm: 0,
+        turns: 0,
+      });
+    }
+  }
+
+  get committedIndex(): number {
+    return this.#committed.length;
+  }
+
+  get leaderCount(): number {
+    return this.#leaders.size;
+  }
+
+  onBoot(id: number, boot: LogBoot): void {
+    const difference = this.#ledger(id).onBoot(boot);
+    if (difference !== undefined) {
+      this.#fail("acknowledged implies durable", `node ${id} came back and ${difference}`);
+    }
+    const seen = this.#of(id);
+    seen.term = boot.hardState.term;
+    seen.commitIndex = 0;
+    seen.appliedIndex = 0;
+    seen.provenCommit = boot.snapshot?.index ?? 0;
+    seen.ledTerm = 0;
+  }
+
+  onAppend(id: number, write: Write, raft: Raft | undefined): void {
+    const ledger = this.#ledger(id);
+    if (write.truncateFrom !== undefined) this.#checkTruncation(id, write.truncateFrom, raft);
+    ledger.onAppend(write);
+    const { term } = ledger.handed.hardState;
+    const last = write.entries.at(-1);
+    if (last !== undefined && last.term > term) {
+      this.#fail("term before entries", `node ${id} wrote term ${last.term} in term ${term}`);
+    }
+  }
+
+  onDurable(id: number, seq: number): void {
+    const ledger = this.#ledger(id);
+    ledger.onDurable(seq, ({ entries }) => {
+      const before = (entries[0]?.index ?? 1) - 1;
+      this.#checkLogMatching(id, entries, ledger.durable.entry(before)?.term);
+    });
+  }
+
+  /** What leaves must be true of the disk already, where it speaks of the disk. */
+  onSend(message: Message): void {
+    const { durable } = this.#ledger(message.from);
+    const { term, vote } = durable.hardState;
+    const { from } = message;
+    switch (message.type) {
+      case "vote": {
+        this.#onVote(from, message.term, from);
+        if (term > message.term || this.#leaders.has(message.term)) return;
+        if (term !== message.term || vote !== from) {
+          this.#early(message, `its disk has term ${term}, vote ${vote}`);
+        }
+        const last = durable.entry(message.lastLogIndex);
+        if (last !== undefined && last.term !== message.lastLogTerm) {
+          this.#early(message, `its disk has term ${last.term} at ${last.index}`);
+        }
+        if (durable.lastIndex < message.lastLogIndex) {
+          this.#early(message, `its disk ends at ${durable.lastIndex}`);
+        }
+        return;
+      }
+      case "voteReply":
+        if (!message.granted) return;
+        this.#onVote(from, message.term, message.to);
+        if (term > message.term || (term === message.term && vote === message.to)) return;
+        this.#early(message, `its disk has term ${term}, vote ${vote}`);
+        return;
+      case "appendReply":
+        if (!message.success) return;
+        if (term > message.term) return;
+        if (term === message.term && durable.lastIndex >= message.matchIndex) return;
+        this.#early(message, `its disk ends at ${durable.lastIndex} in term ${term}`);
+        return;
+      case "append":
+      case "heartbeat": {
+        if (message.type === "append") {
+          const { entries, prevLogTerm } = message;
+          this.#checkLogMatching(from, entries, prevLogTerm === 0 ? undefined : prevLogTerm);
+        }
+        const leader = this.#leaders.get(message.term);
+        if (leader !== undefined && leader !== from) {
+          this.#fail("election safety", `${from} acts as leader of ${message.term}, ${leader} is`);
+        }
+        return;
+      }
+      default:
+    }
+  }
+
+  /** A follower may commit what an append has up to its own last entry, or what a heartbeat says. */
+  onReceive(id: number, message: PeerMessage): void {
+    const seen = this.#of(id);
+    let proven = 0;
+    if (message.type === "snapshotOffer") proven = message.snapshot.index;
+    else if (message.type === "raft") proven = provenBy(message.message);
+    seen.provenCommit = Math.max(seen.provenCommit, proven);
+  }
+
+  afterTurn(id: number, raft: Raft): void {
+    const seen = this.#of(id);
+    const { term, commitIndex, appliedIndex } = raft;
+    if (term < seen.term || commitIndex < seen.commitIndex || appliedIndex < seen.appliedIndex) {
+      const now = `${term}, ${commitIndex}, ${appliedIndex}`;
+      const before = `${seen.term}, ${seen.commitIndex}, ${seen.appliedIndex}`;
+      this.#fail("never go back", `node ${id}: term, commit, applied ${now} after ${before}`);
+    }
+    if (raft.role === "leader") this.#checkLeader(id, raft, seen);
+    else if (commitIndex > seen.commitIndex && seen.ledTerm === 0) {
+      this.#checkProven(id, commitIndex, seen.provenCommit);
+    }
+    seen.ledTerm = raft.role === "leader" ? term : 0;
+    if (commitIndex > seen.commitIndex) this.#checkCommitted(id, raft, seen.commitIndex);
+    if (appliedIndex > commitIndex) {
+      this.#fail("applied ≤ commit", `node ${id}: ${appliedIndex}, ${commitIndex}`);
+    }
+    seen.term = term;
+    seen.commitIndex = commitIndex;
+    seen.appliedIndex = appliedIndex;
+    seen.turns += 1;
+  }
+
+  #checkTruncation(id: number, from: number, raft: Raft | undefined): void {
+    const seen = this.#of(id);
+    if (from <= seen.commitIndex) {
+      this.#fail("truncation", `node ${id} truncates from ${from}, commit ${seen.commitIndex}`);
+    }
+    if (raft !== undefined && raft.role === "leader" && seen.ledTerm === raft.term) {
+      this.#fail("leader append-only", `leader ${id} of ${raft.term} truncates from ${from}`);
+    }
+  }
+
+  /**
+   * Index and term of an entry settle it and everything before it, once it was sent or is durable.
+   * `termBefore`: of the entry before the first; unknown where a snapshot has it.
+   */
+  #checkLogMatching(id: number, entries: readonly Entry[], termBefore: number | undefined): void {
+    let previousTerm = termBefore;
+    for (const entry of entries) {
+      const key = entry.term * 2 ** 32 + entry.index;
+      const seen = this.#entries.get(key);
+      const isOther =
+        seen !== undefined &&
+        (!isSameEntry(seen.entry, entry) ||
+          (seen.previousTerm ?? previousTerm) !== (previousTerm ?? seen.previousTerm));
+      if (isOther) {
+        this.#fail("log matching", `two entries ${entry.index} of term ${entry.term}, at ${id}`);
+      }
+      if (entry.term < (previousTerm ?? 0)) {
+        this.#fail("log terms", `term falls to ${entry.term} at ${entry.index} of ${id}`);
+      }
+      if (seen === undefined) this.#entries.set(key, { entry, previousTerm });
+      previousTerm = entry.term;
+    }
+  }
+
+  #onVote(voter: number, term: number, candidate: number): void {
+    const key = `${voter}@${term}`;
+    const before = this.#votes.get(key);
+    if (before !== undefined && before !== candidate) {
+      const message = `${voter} votes for ${before} and ${candidate} in term ${term}`;
+      this.#fail("one vote per term", message);
+    }
+    this.#votes.set(key, candidate);
+  }
+
+  #checkLeader(id: number, raft: Raft, seen: LastSeen): void {
+    const { term } = raft;
+    const before = this.#leaders.get(term);
+    if (before !== undefined && before !== id) {
+      this.#fail("election safety", `${before} and ${id} lead term ${term}`);
+    }
+    this.#leaders.set(term, id);
+    if (seen.ledTerm !== term) this.#checkCompleteness(id, term);
+    else if (raft.commitIndex > seen.commitIndex) this.#checkCounting(id, raft);
+    if (seen.turns % TURNS_PER_PEER_CHECK === 0) this.#checkPeers(id, raft);
+  }
+
+  #checkCompleteness(id: number, term: number): void {
+    const { handed } = this.#ledger(id);
+    for (const { entry, inTerm } of this.#committed) {
+      if (inTerm < term && !handed.holds(entry)) {
+        this.#fail("leader completeness", `${id} leads ${term} without entry ${entry.index}`);
+      }
+    }
+  }
+
+  #checkProven(id: number, commitIndex: number, proven: number): void {
+    if (commitIndex <= proven) return;
+    this.#fail("commit is proven", `follower ${id} commits ${commitIndex}, was shown ${proven}`);
+  }
+
+  /** While it leads, a leader moves the commit index by counting, and only to its own entries. */
+  #checkCounting(id: number, raft: Raft): void {
+    const entry = this.#ledger(id).handed.entry(raft.commitIndex);
+    if (entry?.term === raft.term) return;
+    const what = `entry ${raft.commitIndex} of term ${entry?.term}`;
+    this.#fail("commit by counting", `leader ${id} of ${raft.term} commits ${what}`);
+  }
+
+  #checkPeers(id: number, raft: Raft): void {
+    const { handed } = this.#ledger(id);
+    for (const { id: peer, matchIndex, nextIndex } of raft.peers) {
+      if (matchIndex >= nextIndex) {
+        this.#fail("match < next", `${matchIndex}, ${nextIndex} of ${peer} at ${id}`);
+      }
+      const entry = handed.entry(matchIndex);
+      const ledger = this.#ledgers.get(peer);
+      if (entry === undefined || ledger === undefined) continue;
+      if (ledger.durable.hardState.term > raft.term || ledger.durable.holds(entry)) continue;
+      this.#fail("match is durable", `${matchIndex} of ${peer} at ${id} is not on its disk`);
+    }
+  }
+
+  /** What one node holds for committed, no other node ever contradicts. */
+  #checkCommitted(id: number, raft: Raft, from: number): void {
+    const { handed } = this.#ledger(id);
+    for (let index = from + 1; index <= raft.commitIndex; index += 1) {
+      const entry = handed.entry(index);
+      if (entry === undefined) {
+        if (index <= handed.coveredIndex && index <= this.#committed.length) continue;
+        this.#fail("commit is in the log", `${id} commits ${index} without having it`);
+        return;
+      }
+      const known = this.#committed[index - 1];
+      if (known === undefined) this.#commit(entry, raft);
+      else if (!isSameEntry(known.entry, entry)) {
+        this.#fail("state machine safety", `two committed entries ${index}, at ${id}`);
+      }
+    }
+  }
+
+  #commit(entry: Entry, raft: Raft): void {
+    this.#committed.push({ entry, inTerm: raft.term });
+    const holds = (id: number): number => (this.#ledger(id).durable.holds(entry) ? 1 : 0);
+    if (quorumValue(raft.configuration, holds) !== 1) {
+      const holders = [...this.#ledgers.keys()].filter((id) => holds(id) === 1);
+      const message = `entry ${entry.index} is durable on ${holders.join(", ")} only`;
+      this.#fail("committed implies durable", message);
+    }
+    if (entry.kind === "command") {
+      const { stamp } = decodeBatchHeader(entry.data);
+      if (stamp < this.#lastStamp) {
+        this.#fail("cluster time", `${stamp} at ${entry.index} after ${this.#lastStamp}`);
+      }
+      this.#lastStamp = stamp;
+    }
+    this.#onCommitted(entry);
+  }
+
+  #early(message: Message, disk: string): void {
+    this.#fail("nothing leaves early", `${JSON.stringify(message)} leaves, but ${disk}`);
+  }
+
+  #ledger(id: number): NodeLedger {
+    const ledger = this.#ledgers.get(id);
+    if (ledger === undefined) throw new Error(`no node ${id}`);
+    return ledger;
+  }
+
+  #of(id: number): LastSeen {
+    const seen = this.#seen.get(id);
+    if (seen === undefined) throw new Error(`no node ${id}`);
+    return seen;
+  }
+}
+
+function provenBy(message: Message): number {
+  if (message.type === "heartbeat") return message.commitIndex;
+  if (message.type !== "append") return 0;
+  return Math.min(message.commitIndex, message.prevLogIndex + message.entries.length);
+}

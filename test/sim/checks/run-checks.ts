@@ -1,0 +1,236 @@
+/** Everything that watches a run, behind the ears of nodes, network and clients. */
+import type { PeerMessage } from "../../../src/net/index.js";
+import type {
+  Answer,
+  Attached,
+  KeyView,
+  Result,
+  SessionMessage,
+} from "../../../src/protocol/index.js";
+import { type OP, STATUS } from "../../../src/protocol/index.js";
+import type { Entry, Message } from "../../../src/raft/index.js";
+import type { LogLevel } from "../../../src/server/ports.js";
+import type { DataDirectory } from "../../../src/storage/index.js";
+import type { Belief } from "../clients/client-watch.js";
+import type { SimClient } from "../clients/sim-client.js";
+import type { Simulation } from "../engine/simulation.js";
+import type { SimPlan } from "../plan/plan.js";
+import type { CrashKind } from "../world/node-disk.js";
+import type { SimNode } from "../world/sim-node.js";
+import type { SimWorld, WorldWatch } from "../world/sim-world.js";
+import type { LogWatch } from "../world/watched-log.js";
+import { Exclusion } from "./exclusion.js";
+import { RaftChecks } from "./raft-checks.js";
+import { ReadIndexes } from "./read-index.js";
+import type { Story } from "./story.js";
+import { type Fail, Violation } from "./violation.js";
+import { Witness } from "./witness.js";
+import { wordsOf } from "./words.js";
+
+/** Tables are compared at every index so many apart, and wherever they were compared before. */
+const HASH_EVERY = 4;
+
+export class RunChecks implements WorldWatch {
+  readonly raft: RaftChecks;
+  readonly witness: Witness;
+  readonly exclusion: Exclusion;
+  /** Commands that an entry executed, as `op/status`. */
+  readonly outcomes = new Map<string, number>();
+  readonly #readIndexes: ReadIndexes;
+  readonly #simulation: Simulation;
+  readonly #story: Story;
+  readonly #fail: Fail;
+  readonly #hashes = new Map<number, string>();
+  /** Where the log stood, as far as anybody outside can know. */
+  #knownIndex = 0;
+  /** `#knownIndex` when something was asked for. */
+  readonly #askedAt = new Map<string, number>();
+  #world: SimWorld | undefined;
+
+  constructor(plan: SimPlan, simulation: Simulation, story: Story) {
+    this.#simulation = simulation;
+    this.#story = story;
+    this.#fail = (rule, message) => simulation.fail(new Violation(rule, message));
+    const count = plan.nodeCount + plan.spareCount;
+    const ids = Array.from({ length: count }, (_, at) => at + 1);
+    this.exclusion = new Exclusion(this.#fail);
+    const hasReaders = plan.clients.some(({ mix }) => mix.inspect > 0);
+    const onExpired = (session: number): void => this.#onExpired(session);
+    this.witness = new Witness(plan.keys, hasReaders, { onExpired });
+    this.#readIndexes = new ReadIndexes(this.#fail, () => this.raft.committedIndex);
+    this.raft = new RaftChecks(ids, this.#fail, (entry) => this.#onCommitted(entry));
+  }
+
+  set world(world: SimWorld) {
+    this.#world = world;
+  }
+
+  // Nodes.
+
+  onBoot(node: SimNode, { log, notices, identity }: DataDirectory): void {
+    const { boot } = log;
+    const lastIndex = boot.baseIndex + boot.entries.length;
+    this.#story.tell(
+      () =>
+        `node ${node.id} opens its disk (${identity.incarnation}): log to ${lastIndex} ${notices.join("; ")}`,
+    );
+    this.raft.onBoot(node.id, boot);
+  }
+
+  onStarted(node: SimNode): void {
+    this.#story.tell(() => `node ${node.id} runs`);
+  }
+
+  onStartFailed(node: SimNode, error: unknown, isRefused: boolean): void {
+    this.#story.tell(() => `node ${node.id} does not start: ${String(error)}`);
+    if (!isRefused && !node.disk.weather.hasFailed)
+      this.#fail("starts", `node ${node.id} does not: ${String(error)}`);
+    if (!isRefused) this.#world?.ensureLater(node.id);
+  }
+
+  onCrash(node: SimNode, kind: CrashKind): void {
+    this.#story.tell(() => `node ${node.id} ends (${kind})`);
+  }
+
+  onFailed(node: SimNode, error: Error, isRemoved: boolean): void {
+    this.#story.tell(() => `node ${node.id} gives up: ${error.message}`);
+    if (isRemoved) return;
+    if (!node.disk.weather.hasFailed) {
+      this.#fail("no failure without a cause", `node ${node.id}: ${error.stack ?? error.message}`);
+    }
+    this.#world?.ensureLater(node.id);
+  }
+
+  afterTurn(node: SimNode): void {
+    if (node.state !== "running") return;
+    const { raft, table, driver } = node.assembled;
+    this.raft.afterTurn(node.id, raft);
+    // While the table waits for a snapshot the core is ahead of it.
+    const index = driver.status.appliedIndex;
+    if (index === 0 || index === node.hashedIndex) return;
+    const known = this.#hashes.get(index);
+    if (known === undefined && index % HASH_EVERY !== 0) return;
+    node.hashedIndex = index;
+    const hash = table.hash();
+    if (known === undefined) this.#hashes.set(index, hash);
+    else if (hash !== known) {
+      this.#fail("state machine safety", `tables differ behind entry ${index}, node ${node.id}`);
+    }
+  }
+
+  onLogged(node: SimNode, level: LogLevel, event: string, fields?: unknown): void {
+    this.#story.tell(() => `node ${node.id} ${level} ${event} ${JSON.stringify(fields) ?? ""}`);
+  }
+
+  logOf(node: SimNode): LogWatch {
+    const { id } = node;
+    return {
+      onAppend: (write) => this.raft.onAppend(id, write, node.raftOrNone),
+      onDurable: (seq) => this.raft.onDurable(id, seq),
+    };
+  }
+
+  onSend(from: number, to: number, message: PeerMessage): void {
+    this.#readIndexes.onSend(from, to, message);
+    if (message.type !== "raft") {
+      this.#story.tell(() => `${from} -> ${to} ${message.type}`);
+      return;
+    }
+    const inner = message.message;
+    this.raft.onSend(inner);
+    // Of the heartbeats there are too many for a story.
+    if (inner.type === "heartbeat" || inner.type === "heartbeatReply") return;
+    this.#story.tell(() => `${from} -> ${to} ${describe(inner)}`);
+  }
+
+  onReceive(node: SimNode, message: PeerMessage): void {
+    this.raft.onReceive(node.id, message);
+  }
+
+  // Clients.
+
+  onNote(client: SimClient, text: string): void {
+    this.#story.tell(() => `client ${client.host} ${text}`);
+  }
+
+  onOperatorNote(text: string): void {
+    this.#story.tell(() => `operator ${text}`);
+  }
+
+  onInvoke(session: number, sequence: number): void {
+    this.#askedAt.set(`${session}/${sequence}`, this.#knownIndex);
+  }
+
+  onAttached(message: Attached): void {
+    if (message.stamp === 0 || this.witness.hasAttached(message)) return;
+    this.#fail("linearizable", `nobody said ${wordsOf(message)}`);
+  }
+
+  onMessage(client: SimClient, session: number, message: SessionMessage): void {
+    this.#story.tell(() => `client ${client.host} hears ${wordsOf(message)}`);
+    if (!this.witness.hasSaid(session, message)) {
+      this.#fail("linearizable", `nobody said ${wordsOf(message)} to session ${session}`);
+    }
+    if (!("sequence" in message)) return;
+    const at = this.witness.answeredAt(session, message.sequence);
+    const asked = this.#askedAt.get(`${session}/${message.sequence}`);
+    if (asked !== undefined && at <= asked) {
+      const what = `${message.sequence} of session ${session}`;
+      this.#fail("linearizable", `${what} was asked behind ${asked} and executed at ${at}`);
+    }
+    this.#knownIndex = Math.max(this.#knownIndex, at);
+  }
+
+  onRefused(session: number, sequence: number, result: Result): void {
+    this.#story.tell(() => `${sequence} of session ${session} is refused: ${result.status}`);
+    const complaint = this.witness.refuse(session, sequence);
+    if (complaint !== undefined) this.#fail("refused is not executed", complaint);
+  }
+
+  onExecuted(op: number, status: number): void {
+    const key = `${op}/${status}`;
+    this.outcomes.set(key, (this.outcomes.get(key) ?? 0) + 1);
+  }
+
+  onBelief(belief: Belief): void {
+    this.exclusion.add(belief);
+  }
+
+  onRead(reader: number, id: number): void {
+    this.#askedAt.set(`read ${reader}/${id}`, this.#knownIndex);
+  }
+
+  onAnswer(reader: number, op: typeof OP.inspect, { id, status, payload }: Answer): void {
+    this.onExecuted(op, status);
+    if (status !== STATUS.ok) return;
+    const asked = this.#askedAt.get(`read ${reader}/${id}`) ?? 0;
+    const view = payload as KeyView;
+    const seenAt = this.witness.seenAt(view, asked);
+    if (seenAt === undefined) {
+      this.#fail("reads are linearizable", `behind ${asked} nobody sees ${wordsOf(view)}`);
+      return;
+    }
+    this.#knownIndex = Math.max(this.#knownIndex, seenAt);
+  }
+
+  #onExpired(session: number): void {
+    const client = this.#world?.clients.find((candidate) => candidate.session === session);
+    if (client?.trustsLease !== true) return;
+    this.#fail("lease from below", `session ${session} ended before client ${client.host} let go`);
+  }
+
+  #onCommitted(entry: Entry): void {
+    this.#simulation.hash.number(entry.index);
+    this.#simulation.hash.number(entry.term);
+    this.#simulation.hash.number(entry.data.length);
+    const complaint = this.witness.apply(entry);
+    if (complaint !== undefined) this.#fail("one order of everything", complaint);
+  }
+}
+
+function describe(message: Message): string {
+  const { from: _from, to: _to, epoch: _epoch, ...rest } = message;
+  if (!("entries" in rest)) return JSON.stringify(rest);
+  const entries = rest.entries.map(({ index, term }) => `${index}/${term}`);
+  return JSON.stringify({ ...rest, entries });
+}

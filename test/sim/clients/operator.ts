@@ -1,0 +1,90 @@
+/**
+ * Somebody who runs the cluster: asks for other members or another leader, of one node after the
+ * other, until the wish is granted, turns out to be impossible, or has taken too long.
+ */
+import { ERROR_NUMBERS } from "../../../src/errors.js";
+import {
+  type Answer,
+  MESSAGE,
+  type Operation,
+  STATUS,
+  Writer,
+  writeRequest,
+} from "../../../src/protocol/index.js";
+import type { RandomStream } from "../engine/random-stream.js";
+import type { Simulation } from "../engine/simulation.js";
+import type { ClientLine, ClientNetwork } from "../world/client-network.js";
+
+const PATIENCE_MS = 800;
+const RETRY_MS = 60;
+const TRIES_MAX = 12;
+
+/** An operation before it has its number. */
+type Wish<T> = T extends Operation ? Omit<T, "id"> : never;
+export type OperatorWish = Wish<Operation>;
+
+export interface OperatorSurroundings {
+  readonly simulation: Simulation;
+  readonly random: RandomStream;
+  readonly network: ClientNetwork;
+  readonly nodes: readonly number[];
+  /** As a host on the network. */
+  readonly host: number;
+  readonly onAnswered: (op: Operation["op"], status: number) => void;
+  readonly onNote: (text: string) => void;
+}
+
+export class Operator {
+  readonly #world: OperatorSurroundings;
+  #lastId = 0;
+  #isOver = false;
+
+  constructor(world: OperatorSurroundings) {
+    this.#world = world;
+  }
+
+  ask(wish: OperatorWish): void {
+    this.#lastId += 1;
+    this.#try({ ...wish, id: this.#lastId } as Operation, TRIES_MAX);
+  }
+
+  /** Nothing is asked again. */
+  end(): void {
+    this.#isOver = true;
+  }
+
+  #try(operation: Operation, triesLeft: number): void {
+    if (triesLeft === 0 || this.#isOver) return;
+    const { network, host, nodes, random, simulation } = this.#world;
+    let isSettled = false;
+    const settle = (isDone: boolean): void => {
+      if (isSettled) return;
+      isSettled = true;
+      line.leave();
+      if (isDone) return;
+      simulation.after(RETRY_MS, () => this.#try(operation, triesLeft - 1));
+    };
+    const line: ClientLine = network.connect(random.pick(nodes), {
+      host,
+      onOpen: () => {
+        const writer = new Writer();
+        writeRequest(writer, operation);
+        const bytes = writer.view().slice();
+        line.say((events, connection) => events.onOperation(connection, operation, bytes));
+      },
+      onFrame: (messages) => {
+        for (const message of messages) {
+          if (message.kind === MESSAGE.answer) settle(this.#isFinal(operation, message));
+        }
+      },
+      onClosed: () => settle(false),
+    });
+    simulation.after(PATIENCE_MS, () => settle(false));
+  }
+
+  #isFinal(operation: Operation, { status, payload }: Answer): boolean {
+    this.#world.onAnswered(operation.op, status);
+    this.#world.onNote(`${JSON.stringify(operation)}: ${status} ${JSON.stringify(payload)}`);
+    return status === STATUS.ok || status === ERROR_NUMBERS.INVALID_ARGUMENT;
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * `npm run sim`: simulations by the seed, a plan by its file, or the seeded bugs. What is found goes
+ * to standard output, progress to standard error of a terminal.
+ */
+import { readFileSync } from "node:fs";
+import { runMutants } from "./mutants/run-mutants.js";
+import type { SimPlan } from "./plan/plan.js";
+import { planOf } from "./plan/plan-of.js";
+import { reportFailure } from "./run/report-failure.js";
+import { type BatchSummary, runBatch } from "./run/run-batch.js";
+import { readSimOptions, SIM_HELP, type SimOptions } from "./run/sim-options.js";
+import { WorkerPool } from "./run/worker-pool.js";
+
+async function main(options: SimOptions): Promise<boolean> {
+  if (options.mutants !== undefined) return runMutants(options.mutants, options);
+  const pool = new WorkerPool({ jobs: options.jobs });
+  try {
+    if (options.planFile !== undefined) return await runFile(options.planFile, pool);
+    return await runSeeds(options, pool);
+  } finally {
+    pool.close();
+  }
+}
+
+async function runFile(file: string, pool: WorkerPool): Promise<boolean> {
+  const plan = JSON.parse(readFileSync(file, "utf8")) as SimPlan;
+  const { failure, hash } = await pool.run({ seed: plan.seed, plan, tellsStory: true });
+  for (const line of failure?.story ?? []) print(line);
+  print(failure === undefined ? `no failure, hash ${hash}` : failure.message);
+  return failure === undefined;
+}
+
+async function runSeeds(options: SimOptions, pool: WorkerPool): Promise<boolean> {
+  const summary = await runBatch(pool, options, (soFar) => {
+    showProgress(`${soFar.seeds} of ${options.seedCount} seeds, ${soFar.failures.length} failed`);
+    return true;
+  });
+  showProgress("");
+  const failures = [];
+  for (const failed of summary.failures) {
+    const plan = planOf(failed.seed);
+    const report = await reportFailure(pool, failed, plan, options.minimises);
+    failures.push(report);
+    if (options.isJson) continue;
+    for (const line of report.lines) print(line);
+  }
+  if (options.isJson) printJson(summary, failures);
+  else print(summaryLine(summary));
+  return failures.length === 0;
+}
+
+function printJson(summary: BatchSummary, failures: readonly object[]): void {
+  const { outcomes, failures: _failures, ...numbers } = summary;
+  print(JSON.stringify({ ...numbers, outcomes, failures }));
+}
+
+function summaryLine(summary: BatchSummary): string {
+  const { seeds, simulatedSeconds, wallSeconds, faultEpisodes, failures } = summary;
+  const ratio = wallSeconds === 0 ? 0 : simulatedSeconds / wallSeconds;
+  return (
+    `${seeds} seeds, ${simulatedSeconds.toFixed(0)} simulated seconds in ` +
+    `${wallSeconds.toFixed(1)} s (${ratio.toFixed(0)} : 1), ${faultEpisodes} fault episodes, ` +
+    `${summary.elections} elections, ${summary.grants} grants, ${failures.length} failures`
+  );
+}
+
+function showProgress(text: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+try {
+  const options = readSimOptions(process.argv.slice(2));
+  if (options.isHelp) process.stdout.write(SIM_HELP);
+  else if (!(await main(options))) process.exitCode = 1;
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 2;
+}

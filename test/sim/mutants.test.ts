@@ -1,0 +1,25 @@
+/** The catalogue of seeded bugs fits the sources; that each is found is shown by `npm run sim`. */
+import { describe, expect, test } from "vitest";
+import { MUTANTS } from "./mutants/catalogue.js";
+import { mutated, readMutated } from "./mutants/mutated-copy.js";
+
+describe("a seeded bug", () => {
+  test.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))(
+    "%s has exactly one place in the sources",
+    (_name, mutant) => {
+      expect(readMutated(mutant)).toContain(mutant.replace);
+      expect(mutant.replace).not.toBe(mutant.find);
+    },
+  );
+
+  test("whose place is gone, or there twice, is refused by name", () => {
+    const mutant = { name: "m", rule: "", file: "f.ts", find: "a", replace: "b", seeds: [] };
+    expect(() => mutated("xyz", mutant)).toThrow("mutant m: its place is found 0 times in f.ts");
+    expect(() => mutated("a a", mutant)).toThrow("2 times");
+    expect(mutated("xay", mutant)).toBe("xby");
+  });
+
+  test("has a name of its own", () => {
+    expect(new Set(MUTANTS.map(({ name }) => name)).size).toBe(MUTANTS.length);
+  });
+});

@@ -1,0 +1,158 @@
+/**
+ * One maker for each kind of trouble. Damage that a node cannot repair by itself is done to
+ * expendable nodes only, fewer than half of all, so that every committed entry stays on a majority
+ * of sound disks whatever happens.
+ */
+import type { RandomStream } from "../engine/random-stream.js";
+import { type Fault, type FaultKind, LEADER } from "./fault.js";
+import type { ClientPlan } from "./plan.js";
+
+export interface FaultScene {
+  readonly stormMs: number;
+  readonly ids: readonly number[];
+  /** May lose what is on their disks for good. */
+  readonly expendable: readonly number[];
+  readonly clients: readonly ClientPlan[];
+  /** May be added to the cluster. */
+  readonly spares: readonly number[];
+}
+
+/** `undefined` where the scene has nothing of the kind. */
+type FaultMaker = (random: RandomStream, atMs: number, scene: FaultScene) => Fault | undefined;
+
+/** Now and then whoever leads, which is where most harm can be done. */
+function victim(random: RandomStream, ids: readonly number[]): number {
+  return random.chance(0.4) ? LEADER : random.pick(ids);
+}
+
+function twoOf(random: RandomStream, ids: readonly number[]): [number, number] | undefined {
+  const [one, other] = random.shuffled(ids);
+  return one === undefined || other === undefined ? undefined : [one, other];
+}
+
+export const FAULT_MAKERS: Readonly<Record<FaultKind, FaultMaker>> = {
+  crash: (random, atMs, { ids }) => ({
+    kind: "crash",
+    atMs,
+    node: victim(random, ids),
+    crash: random.pick(["kill", "power"] as const),
+    downMs: random.integer(1, 1_200),
+    afterEffects: random.chance(0.5) ? random.integer(1, 40) : 0,
+  }),
+  crashAll: (random, atMs) => ({
+    kind: "crashAll",
+    atMs,
+    crash: random.pick(["kill", "power"] as const),
+    downMs: random.integer(1, 500),
+  }),
+  pause: (random, atMs, { ids }) => ({
+    kind: "pause",
+    atMs,
+    node: victim(random, ids),
+    forMs: random.integer(10, 1_500),
+  }),
+  pauseClient: (random, atMs, { clients }) => ({
+    kind: "pauseClient",
+    atMs,
+    client: random.pick(clients).host,
+    forMs: random.integer(100, 4_000),
+  }),
+  reconnectClient: (random, atMs, { clients }) => ({
+    kind: "reconnectClient",
+    atMs,
+    client: random.pick(clients).host,
+  }),
+  partition: (random, atMs, { ids, clients }) => {
+    if (ids.length === 1) return undefined;
+    const all = [...ids, ...clients.map(({ host }) => host)];
+    const share = random.pick([0.2, 0.4]);
+    const some = all.filter(() => random.chance(share));
+    const side = random.chance(0.5) ? [LEADER, ...some] : some;
+    return { kind: "partition", atMs, side, forMs: random.integer(20, 2_000) };
+  },
+  bridge: (random, atMs, { ids }) => {
+    if (ids.length < 3) return undefined;
+    return { kind: "bridge", atMs, node: random.pick(ids), forMs: random.integer(100, 2_000) };
+  },
+  cut: (random, atMs, { ids, clients }) => {
+    const hosts = random.chance(0.7) ? ids : [...ids, ...clients.map(({ host }) => host)];
+    const ends = twoOf(random, hosts);
+    if (ends === undefined) return undefined;
+    const [from, to] = ends;
+    return { kind: "cut", atMs, from, to, forMs: random.integer(10, 2_000) };
+  },
+  reset: (random, atMs, { ids }) => {
+    const ends = twoOf(random, ids);
+    if (ends === undefined) return undefined;
+    const [from, to] = ends;
+    return { kind: "reset", atMs, from, to };
+  },
+  slow: (random, atMs, { ids, clients }) => {
+    const ends = twoOf(random, [...ids, ...clients.map(({ host }) => host)]);
+    if (ends === undefined) return undefined;
+    const [from, to] = ends;
+    const forMs = random.integer(100, 2_000);
+    return { kind: "slow", atMs, from, to, byMs: random.integer(5, 120), forMs };
+  },
+  hangDisk: (random, atMs, { ids }) => ({
+    kind: "hangDisk",
+    atMs,
+    node: victim(random, ids),
+    forMs: random.integer(50, 1_000),
+  }),
+  slowDisk: (random, atMs, { ids }) => ({
+    kind: "slowDisk",
+    atMs,
+    node: victim(random, ids),
+    factor: random.integer(5, 40),
+    forMs: random.integer(100, 1_500),
+  }),
+  fullDisk: (random, atMs, { ids }) => ({
+    kind: "fullDisk",
+    atMs,
+    node: random.pick(ids),
+    forMs: random.integer(100, 2_000),
+  }),
+  failWrite: (random, atMs, { ids }) => ({
+    kind: "failWrite",
+    atMs,
+    node: victim(random, ids),
+    afterOperations: random.integer(0, 20),
+  }),
+  failRead: (random, atMs, { ids }) => ({
+    kind: "failRead",
+    atMs,
+    node: random.pick(ids),
+    afterOperations: random.integer(0, 12),
+    downMs: random.integer(1, 300),
+  }),
+  flipBits: (random, atMs, { expendable }) => {
+    const node = random.pickOrNone(expendable);
+    if (node === undefined) return undefined;
+    const bits = random.integer(1, 3);
+    return { kind: "flipBits", atMs, node, bits, downMs: random.integer(1, 500) };
+  },
+  loseSegment: (random, atMs, { expendable }) => {
+    const node = random.pickOrNone(expendable);
+    if (node === undefined || random.chance(0.5)) return undefined;
+    return { kind: "loseSegment", atMs, node, downMs: random.integer(1, 500) };
+  },
+  transfer: (random, atMs, { ids }) => {
+    const node = random.chance(0.5) ? 0 : random.pick(ids);
+    return { kind: "transfer", atMs, node };
+  },
+  changeMember: (random, atMs, { ids, spares }) => {
+    const spare = random.pickOrNone(spares);
+    if (spare === undefined) return undefined;
+    const action = random.pick(["add", "add", "promote", "promote", "demote", "remove"] as const);
+    const isAboutSpare = action === "add" || action === "promote" || random.chance(0.3);
+    const node = isAboutSpare ? spare : random.pick(ids);
+    return { kind: "changeMember", atMs, action, node };
+  },
+  jumpWall: (random, atMs, { ids }) => ({
+    kind: "jumpWall",
+    atMs,
+    node: random.pick(ids),
+    byMs: random.integer(-100_000, 100_000),
+  }),
+};

@@ -1,0 +1,68 @@
+/** The kinds of trouble, as plain data. Times are simulated milliseconds. */
+import type { MemberAction } from "../../../src/protocol/index.js";
+import type { CrashKind } from "../world/node-disk.js";
+
+/** In place of a node's number: whoever leads at that time, or the first node. */
+export const LEADER = 0;
+
+interface At {
+  readonly atMs: number;
+}
+
+export type Fault = At &
+  (
+    | {
+        readonly kind: "crash";
+        readonly node: number;
+        readonly crash: CrashKind;
+        readonly downMs: number;
+        /** Dies in the middle of a turn, when so many effects more have reached the world. */
+        readonly afterEffects: number;
+      }
+    | { readonly kind: "crashAll"; readonly crash: CrashKind; readonly downMs: number }
+    | { readonly kind: "pause"; readonly node: number; readonly forMs: number }
+    | { readonly kind: "pauseClient"; readonly client: number; readonly forMs: number }
+    | { readonly kind: "reconnectClient"; readonly client: number }
+    | { readonly kind: "partition"; readonly side: readonly number[]; readonly forMs: number }
+    | { readonly kind: "bridge"; readonly node: number; readonly forMs: number }
+    | { readonly kind: "cut"; readonly from: number; readonly to: number; readonly forMs: number }
+    | { readonly kind: "reset"; readonly from: number; readonly to: number }
+    | {
+        readonly kind: "slow";
+        readonly from: number;
+        readonly to: number;
+        readonly byMs: number;
+        readonly forMs: number;
+      }
+    | { readonly kind: "hangDisk"; readonly node: number; readonly forMs: number }
+    | {
+        readonly kind: "slowDisk";
+        readonly node: number;
+        readonly factor: number;
+        readonly forMs: number;
+      }
+    | { readonly kind: "fullDisk"; readonly node: number; readonly forMs: number }
+    | {
+        readonly kind: "failWrite";
+        readonly node: number;
+        readonly afterOperations: number;
+      }
+    | {
+        readonly kind: "failRead";
+        readonly node: number;
+        readonly afterOperations: number;
+        readonly downMs: number;
+      }
+    | {
+        readonly kind: "flipBits";
+        readonly node: number;
+        readonly bits: number;
+        readonly downMs: number;
+      }
+    | { readonly kind: "loseSegment"; readonly node: number; readonly downMs: number }
+    | { readonly kind: "transfer"; readonly node: number }
+    | { readonly kind: "changeMember"; readonly action: MemberAction; readonly node: number }
+    | { readonly kind: "jumpWall"; readonly node: number; readonly byMs: number }
+  );
+
+export type FaultKind = Fault["kind"];

@@ -1,0 +1,180 @@
+/** What follows the storm: first a majority, then everybody, then the power fails for the last time. */
+import { membersOf } from "../../../src/raft/index.js";
+import type { RunChecks } from "../checks/run-checks.js";
+import type { Story } from "../checks/story.js";
+import { Violation } from "../checks/violation.js";
+import type { SimPlan } from "../plan/plan.js";
+import type { SimNode } from "../world/sim-node.js";
+import type { SimWorld } from "../world/sim-world.js";
+import type { Trouble } from "../world/trouble.js";
+
+/** Until a healthy majority has executed something new for a client. */
+const PROGRESS_MS_MAX = 6_000;
+/** Until everybody agrees, or every waiter is served. */
+const REST_MS_MAX = 15_000;
+/** What clients that prefer the majority may ask for while it proves itself. */
+const PROBING_ACTIONS = 200;
+
+export class Healing {
+  readonly #plan: SimPlan;
+  readonly #world: SimWorld;
+  readonly #checks: RunChecks;
+  readonly #trouble: Trouble;
+  readonly #story: Story;
+
+  constructor(plan: SimPlan, world: SimWorld, checks: RunChecks, trouble: Trouble, story: Story) {
+    this.#plan = plan;
+    this.#world = world;
+    this.#checks = checks;
+    this.#trouble = trouble;
+    this.#story = story;
+  }
+
+  async run(): Promise<void> {
+    this.#say("the storm is over");
+    this.#trouble.end();
+    for (const { disk } of this.#world.nodes) disk.weather.heal();
+    const mend = this.#breakOthers();
+    await this.#demandProgress();
+    this.#say("everything is healed");
+    mend();
+    for (const { id } of this.#world.nodes) this.#world.ensure(id);
+    await this.#until("agreement", () => this.#isAgreed, REST_MS_MAX);
+    await this.#drain();
+    await this.#lastCrash();
+  }
+
+  /** The members whose disks are sound. */
+  get #sound(): SimNode[] {
+    const members = membersOf(this.#world.members);
+    return this.#world.nodes.filter(({ id, state }) => {
+      return members.includes(id) && state !== "quarantined" && state !== "removed";
+    });
+  }
+
+  /** Returns what takes it back. */
+  #breakOthers(): () => void {
+    const { healthy, others } = this.#plan;
+    const world = this.#world;
+    for (const id of healthy) world.ensure(id);
+    const { nodeCount } = this.#plan;
+    const broken = world.nodes.filter(({ id }) => id <= nodeCount && !healthy.includes(id));
+    const undo: (() => void)[] = [];
+    for (const node of broken) {
+      const { id } = node;
+      this.#say(`node ${id} stays ${others}`);
+      if (others === "down") {
+        world.hold(id);
+        node.crash("kill");
+        undo.push(() => world.letGo(id));
+      } else if (others === "paused") {
+        node.pause();
+        undo.push(() => node.resume());
+      } else if (others === "cut" || others === "deaf") {
+        for (const { id: other } of world.nodes) {
+          if (other === id) continue;
+          world.paths.cut(other, id);
+          undo.push(() => world.paths.mend(other, id));
+          if (others === "deaf") continue;
+          world.paths.cut(id, other);
+          undo.push(() => world.paths.mend(id, other));
+        }
+      }
+    }
+    return () => {
+      for (const task of undo) task();
+    };
+  }
+
+  async #demandProgress(): Promise<void> {
+    const { clients } = this.#world;
+    const { healthy } = this.#plan;
+    const answered = (): number => clients.reduce((sum, client) => sum + client.answeredCount, 0);
+    const before = answered();
+    for (const client of clients) {
+      client.prefer(this.#plan.spareCount > 0 ? this.#sound.map(({ id }) => id) : healthy);
+      client.allow(PROBING_ACTIONS);
+      client.reconnect();
+    }
+    if (clients.length === 0) return;
+    await this.#until("progress", () => answered() > before, PROGRESS_MS_MAX);
+  }
+
+  get #isAgreed(): boolean {
+    const sound = this.#sound;
+    const [first] = sound;
+    if (first === undefined || sound.some(({ state }) => state !== "running")) return false;
+    const index = first.assembled.raft.lastIndex;
+    return sound.every(({ assembled: { driver } }) => {
+      const { appliedIndex, lastIndex, leader } = driver.status;
+      return appliedIndex === index && lastIndex === index && leader !== 0;
+    });
+  }
+
+  #demandEqualTables(): void {
+    const sound = this.#sound;
+    const hashes = new Set(sound.map(({ assembled }) => assembled.table.hash()));
+    if (hashes.size > 1) {
+      throw new Violation("state machine safety", `tables differ: ${[...hashes].join(", ")}`);
+    }
+  }
+
+  /** Everybody gives back what it holds; whoever waited must have had a turn. */
+  async #drain(): Promise<void> {
+    const { clients } = this.#world;
+    for (const client of clients) {
+      client.isDraining = true;
+      client.prefer(this.#sound.map(({ id }) => id));
+    }
+    await this.#until(
+      "every waiter is served",
+      () => {
+        if (!clients.every(({ isIdle }) => isIdle) || !this.#isAgreed) return false;
+        const { holds, waiters } = this.#checks.witness.table.summary().counts;
+        return holds + waiters + this.#keptBytes === 0;
+      },
+      REST_MS_MAX,
+    );
+    this.#demandEqualTables();
+  }
+
+  /** Commands that nodes keep until they are applied. */
+  get #keptBytes(): number {
+    return this.#sound.reduce((sum, { assembled }) => sum + assembled.driver.status.keptBytes, 0);
+  }
+
+  /** Nothing that was ever acknowledged may depend on memory. */
+  async #lastCrash(): Promise<void> {
+    this.#say("the power fails everywhere");
+    const sound = this.#sound;
+    for (const node of sound) node.crash("power");
+    for (const { id } of sound) this.#world.ensure(id);
+    await this.#until("agreement after the last crash", () => this.#isAgreed, REST_MS_MAX);
+    this.#demandEqualTables();
+  }
+
+  async #until(what: string, isReached: () => boolean, limitMs: number): Promise<void> {
+    const { simulation } = this.#world;
+    if (await simulation.run(simulation.nowMs + limitMs, isReached)) return;
+    throw new Violation("progress", `no ${what} within ${limitMs} ms: ${this.#standing()}`);
+  }
+
+  #standing(): string {
+    const nodes = this.#world.nodes.map(({ id, state, raftOrNone: raft }) => {
+      if (raft === undefined) return `node ${id} ${state}`;
+      const { role, term, leader, lastIndex, commitIndex, appliedIndex } = raft;
+      return `node ${id} ${role} ${term} of ${leader}, ${lastIndex}/${commitIndex}/${appliedIndex}`;
+    });
+    const clients = this.#world.clients.filter(({ isIdle }) => !isIdle);
+    const keys = this.#plan.keys.map((key) => `${key}: ${this.#checks.witness.viewOf(key)}`);
+    return [
+      ...nodes,
+      ...keys,
+      ...clients.map(({ host, business }) => `client ${host}: ${business}`),
+    ].join("; ");
+  }
+
+  #say(text: string): void {
+    this.#story.tell(() => text);
+  }
+}

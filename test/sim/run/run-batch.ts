@@ -1,0 +1,85 @@
+/** Many seeds, one after the other, on all cores; and what they came to together. */
+import type { SeedResult } from "./seed-result.js";
+import type { WorkerPool } from "./worker-pool.js";
+
+export interface BatchOptions {
+  readonly firstSeed: number;
+  readonly seedCount: number;
+  readonly minutesMax: number;
+  readonly jobs: number;
+}
+
+export interface BatchSummary {
+  readonly seeds: number;
+  readonly simulatedSeconds: number;
+  readonly wallSeconds: number;
+  readonly faultEpisodes: number;
+  readonly committedEntries: number;
+  readonly grants: number;
+  readonly elections: number;
+  readonly quarantines: number;
+  readonly overlapsWithoutDeadline: number;
+  readonly outcomes: Readonly<Record<string, number>>;
+  readonly failures: readonly SeedResult[];
+}
+
+/** `onResult` is told after every run; it returns false when that is enough. */
+export async function runBatch(
+  pool: WorkerPool,
+  options: BatchOptions,
+  onResult: (soFar: BatchSummary) => boolean,
+): Promise<BatchSummary> {
+  const startMs = performance.now();
+  const untilMs = startMs + options.minutesMax * 60_000;
+  let summary = emptySummary();
+  let seed = options.firstSeed;
+  const end = seed + options.seedCount;
+  let isEnough = false;
+  const work = async (): Promise<void> => {
+    while (seed < end && !isEnough && performance.now() < untilMs) {
+      const task = { seed, tellsStory: true };
+      seed += 1;
+      const result = await pool.run(task);
+      summary = withResult(summary, result, (performance.now() - startMs) / 1_000);
+      if (!onResult(summary)) isEnough = true;
+    }
+  };
+  await Promise.all(Array.from({ length: options.jobs }, work));
+  return summary;
+}
+
+function emptySummary(): BatchSummary {
+  return {
+    seeds: 0,
+    simulatedSeconds: 0,
+    wallSeconds: 0,
+    faultEpisodes: 0,
+    committedEntries: 0,
+    grants: 0,
+    elections: 0,
+    quarantines: 0,
+    overlapsWithoutDeadline: 0,
+    outcomes: {},
+    failures: [],
+  };
+}
+
+function withResult(sum: BatchSummary, result: SeedResult, wallSeconds: number): BatchSummary {
+  const outcomes = { ...sum.outcomes };
+  for (const [name, count] of Object.entries(result.outcomes)) {
+    outcomes[name] = (outcomes[name] ?? 0) + count;
+  }
+  return {
+    seeds: sum.seeds + 1,
+    simulatedSeconds: sum.simulatedSeconds + result.simulatedMs / 1_000,
+    wallSeconds,
+    faultEpisodes: sum.faultEpisodes + result.faultEpisodes,
+    committedEntries: sum.committedEntries + result.committedEntries,
+    grants: sum.grants + result.grants,
+    elections: sum.elections + result.elections,
+    quarantines: sum.quarantines + result.quarantines,
+    overlapsWithoutDeadline: sum.overlapsWithoutDeadline + result.overlapsWithoutDeadline,
+    outcomes,
+    failures: result.failure === undefined ? sum.failures : [...sum.failures, result],
+  };
+}

@@ -1,0 +1,62 @@
+/**
+ * One plan from its first event to its verdict: safety while faults come and go; then a majority is
+ * healed and must make progress beside what is left broken; then everything is healed and must come
+ * to agree, serve every waiter, and still be on the disks when the power fails once more.
+ */
+import { RunChecks } from "../checks/run-checks.js";
+import { Story } from "../checks/story.js";
+import { Violation } from "../checks/violation.js";
+import { Simulation } from "../engine/simulation.js";
+import type { SimPlan } from "../plan/plan.js";
+import { SimWorld } from "../world/sim-world.js";
+import { Trouble } from "../world/trouble.js";
+import { Healing } from "./healing.js";
+import type { SeedFailure, SeedResult } from "./seed-result.js";
+
+export interface RunOptions {
+  /** Lines of story to keep for a failure; 0 is quickest. */
+  readonly storyLines?: number;
+}
+
+export async function runPlan(plan: SimPlan, options: RunOptions = {}): Promise<SeedResult> {
+  const simulation = new Simulation();
+  const story = new Story(simulation, options.storyLines ?? 0);
+  const checks = new RunChecks(plan, simulation, story);
+  const world = new SimWorld(plan, simulation, checks);
+  checks.world = world;
+  const trouble = new Trouble(world, (text) => story.tell(() => `fault ${text}`));
+  const onUnhandled = (error: unknown): void => {
+    simulation.fail(new Violation("no unhandled rejection", String(error)));
+  };
+  process.on("unhandledRejection", onUnhandled);
+  let failure: SeedFailure | undefined;
+  try {
+    world.startAll();
+    trouble.plan(plan.faults);
+    await simulation.run(plan.stormMs);
+    await new Healing(plan, world, checks, trouble, story).run();
+  } catch (error) {
+    failure = failureOf(error, story);
+  } finally {
+    process.off("unhandledRejection", onUnhandled);
+  }
+  return {
+    seed: plan.seed,
+    hash: simulation.hash.hex(),
+    simulatedMs: simulation.nowMs,
+    faultEpisodes: trouble.episodes,
+    committedEntries: checks.raft.committedIndex,
+    grants: checks.witness.grantCount,
+    elections: checks.raft.leaderCount,
+    quarantines: world.nodes.filter(({ state }) => state === "quarantined").length,
+    overlapsWithoutDeadline: checks.exclusion.overlapsWithoutDeadline,
+    outcomes: Object.fromEntries(checks.outcomes),
+    failure,
+  };
+}
+
+function failureOf(error: unknown, story: Story): SeedFailure {
+  const rule = error instanceof Violation ? error.rule : "no exception";
+  const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { rule, message, story: story.lines };
+}

@@ -1,0 +1,14 @@
+/** What passes between the pool and its workers. Types only. */
+import type { SimPlan } from "../plan/plan.js";
+import type { SeedResult } from "./seed-result.js";
+
+export interface WorkerTask {
+  readonly seed: number;
+  /** Instead of the plan of the seed. */
+  readonly plan?: SimPlan;
+  readonly tellsStory: boolean;
+}
+
+export interface WorkerAnswer {
+  readonly result: SeedResult;
+}

@@ -1,0 +1,87 @@
+/** Fresh and remembered seeds of the simulator, as many as fit beside the other tests. */
+import { availableParallelism } from "node:os";
+import { describe, expect, test } from "vitest";
+import { ERROR_NUMBERS } from "../../src/errors.js";
+import { OP, STATUS } from "../../src/protocol/index.js";
+import { FAULT_MAKERS } from "./plan/fault-makers.js";
+import { planOf } from "./plan/plan-of.js";
+import { REMEMBERED_SEEDS } from "./remembered-seeds.js";
+import { type BatchSummary, runBatch } from "./run/run-batch.js";
+import type { SeedResult } from "./run/seed-result.js";
+import { WorkerPool } from "./run/worker-pool.js";
+
+const SEEDS = 200;
+const TIMEOUT_MS = 600_000;
+
+/** What every batch of seeds must have seen at least once. */
+const OUTCOMES = [
+  [OP.acquire, STATUS.granted],
+  [OP.acquire, STATUS.queued],
+  [OP.acquire, ERROR_NUMBERS.LOCK_HELD],
+  [OP.acquire, ERROR_NUMBERS.LOCK_TIMEOUT],
+  [OP.release, STATUS.released],
+  [OP.cancel, STATUS.ok],
+  [OP.cancel, STATUS.released],
+  [OP.close, STATUS.ok],
+  [OP.inspect, STATUS.ok],
+  [OP.transfer, STATUS.ok],
+  [OP.changeMember, STATUS.ok],
+] as const;
+
+function explained({ seed, failure }: SeedResult): string {
+  return `${failure?.message ?? ""}\nrepeat it: npm run sim -- --seed ${seed} --seeds 1`;
+}
+
+async function runAll(firstSeed: number, seedCount: number): Promise<BatchSummary> {
+  const jobs = availableParallelism();
+  const pool = new WorkerPool({ jobs });
+  const minutesMax = Number.POSITIVE_INFINITY;
+  try {
+    return await runBatch(pool, { firstSeed, seedCount, minutesMax, jobs }, () => true);
+  } finally {
+    pool.close();
+  }
+}
+
+describe("whole clusters on lying disks, broken networks and drifting clocks", () => {
+  test(
+    `keep every promise through ${SEEDS} seeds, and do in them what clients can do`,
+    async () => {
+      const summary = await runAll(1, SEEDS);
+      expect(summary.failures.map(explained)).toEqual([]);
+      expect(summary.seeds).toBe(SEEDS);
+      for (const [op, status] of OUTCOMES) {
+        expect(summary.outcomes[`${op}/${status}`], `op ${op} with ${status}`).toBeGreaterThan(0);
+      }
+      // A harness that never sees these proves nothing about them.
+      expect(summary.quarantines).toBeGreaterThan(0);
+      expect(summary.overlapsWithoutDeadline).toBeGreaterThan(0);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "stay cured of what seeds found before",
+    async () => {
+      const pool = new WorkerPool({ jobs: availableParallelism() });
+      try {
+        const results = await Promise.all(
+          REMEMBERED_SEEDS.map(({ seed }) => pool.run({ seed, tellsStory: false })),
+        );
+        const failed = results.filter(({ failure }) => failure !== undefined);
+        expect(failed.map(explained)).toEqual([]);
+      } finally {
+        pool.close();
+      }
+    },
+    TIMEOUT_MS,
+  );
+});
+
+test("every kind of fault is planned by some of the first seeds", () => {
+  const kinds = new Set<string>();
+  for (let seed = 1; seed <= SEEDS; seed += 1) {
+    for (const { kind } of planOf(seed).faults) kinds.add(kind);
+  }
+  expect([...kinds].sort()).toEqual(Object.keys(FAULT_MAKERS).sort());
+});

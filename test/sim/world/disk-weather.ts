@@ -1,0 +1,126 @@
+/**
+ * How the disk of one node behaves at a time: how long an operation takes, whether it hangs, which
+ * one fails and how. Faults set it; the disk asks.
+ */
+import type { FileOperation, StoreAccess } from "../../../src/storage/index.js";
+import type { RandomStream } from "../engine/random-stream.js";
+import type { Simulation } from "../engine/simulation.js";
+
+export interface DiskTimes {
+  readonly writeMs: number;
+  /** Spread above `writeMs`; now and then twenty times as much. */
+  readonly jitterMs: number;
+}
+
+const STRAGGLER_CHANCE = 0.005;
+const READ_MS = 0.05;
+const SLOW_FACTOR_MAX = 50;
+
+type DiskError = "EIO" | "ENOSPC";
+
+export class DiskWeather {
+  /** An error was given to the present process: it is expected to end. */
+  hasFailed = false;
+  #slowFactor = 1;
+  /** Counted in operations from now on; the one that reaches 0 fails. */
+  #writesToError = Number.POSITIVE_INFINITY;
+  #readsToError = Number.POSITIVE_INFINITY;
+  #hungUntilMs = 0;
+  #isFull = false;
+  readonly #simulation: Simulation;
+  readonly #random: RandomStream;
+  readonly #times: DiskTimes;
+
+  constructor(simulation: Simulation, random: RandomStream, times: DiskTimes) {
+    this.#simulation = simulation;
+    this.#random = random;
+    this.#times = times;
+  }
+
+  /** Asked for when something is about to grow. */
+  get slowFactor(): number {
+    return this.#slowFactor;
+  }
+
+  /** Slownesses add up to a limit: what began under them is not to take for ever. */
+  set slowFactor(factor: number) {
+    this.#slowFactor = Math.min(factor, SLOW_FACTOR_MAX);
+  }
+
+  get capacityBytes(): number {
+    if (!this.#isFull) return Number.POSITIVE_INFINITY;
+    this.hasFailed = true;
+    return 0;
+  }
+
+  /** Nothing may grow any more. */
+  set isFull(isFull: boolean) {
+    this.#isFull = isFull;
+  }
+
+  /** Nothing that begins before `untilMs` ends before it. */
+  hang(untilMs: number): void {
+    this.#hungUntilMs = Math.max(this.#hungUntilMs, untilMs);
+  }
+
+  failWriteAfter(operations: number): void {
+    this.#writesToError = operations;
+  }
+
+  failReadAfter(operations: number): void {
+    this.#readsToError = operations;
+  }
+
+  /** Everything that is not the contents is as it should be again. */
+  heal(): void {
+    this.#slowFactor = 1;
+    this.#writesToError = Number.POSITIVE_INFINITY;
+    this.#readsToError = Number.POSITIVE_INFINITY;
+    this.#hungUntilMs = 0;
+    this.#isFull = false;
+  }
+
+  /** Passes the time of an operation on files; fails with `EIO` when that was ordered. */
+  onFile({ kind, path }: FileOperation): Promise<void> {
+    return kind === "read" || kind === "list" ? this.#read(path) : this.#change(path);
+  }
+
+  async onStore({ kind }: StoreAccess): Promise<void> {
+    if (kind !== "write") return this.#read("store");
+    if (this.#isFull) throw this.#error("ENOSPC", "store");
+    return this.#change("store");
+  }
+
+  async #change(path: string): Promise<void> {
+    const { writeMs, jitterMs } = this.#times;
+    const factor = this.#random.chance(STRAGGLER_CHANCE) ? 20 : 1;
+    await this.#pass((writeMs + this.#random.next() * jitterMs * factor) * this.slowFactor);
+    this.#writesToError -= 1;
+    if (this.#writesToError < 0) {
+      this.#writesToError = Number.POSITIVE_INFINITY;
+      throw this.#error("EIO", path);
+    }
+  }
+
+  async #read(path: string): Promise<void> {
+    await this.#pass(READ_MS * this.slowFactor);
+    this.#readsToError -= 1;
+    if (this.#readsToError < 0) {
+      this.#readsToError = Number.POSITIVE_INFINITY;
+      throw this.#error("EIO", path);
+    }
+  }
+
+  #error(code: DiskError, path: string): Error {
+    this.hasFailed = true;
+    return Object.assign(new Error(`${code}: ${path} (simulated)`), { code });
+  }
+
+  async #pass(delayMs: number): Promise<void> {
+    await this.#simulation.sleep(delayMs);
+    // What hangs when it is over goes on hanging.
+    while (this.#simulation.nowMs < this.#hungUntilMs) {
+      await this.#simulation.sleep(this.#hungUntilMs - this.#simulation.nowMs);
+    }
+  }
+}

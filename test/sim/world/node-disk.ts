@@ -1,0 +1,121 @@
+/**
+ * The disk of one node, which outlives its processes. A process that is killed leaves the cached
+ * bytes behind, a loss of power only what was synced and any part of the rest. While no process is on
+ * it, its contents can be damaged: bits turned over, segments lost, an older copy put back.
+ */
+import {
+  type FileOperation,
+  type FileSystem,
+  MemoryFileSystem,
+  MemoryStoreDisk,
+  type OrderedStore,
+  type StoreAccess,
+} from "../../../src/storage/index.js";
+import type { RandomStream } from "../engine/random-stream.js";
+import type { Simulation } from "../engine/simulation.js";
+import { type DiskTimes, DiskWeather } from "./disk-weather.js";
+import { ProcessFiles } from "./process-files.js";
+import type { ProcessLife } from "./process-life.js";
+import { ProcessStore } from "./process-store.js";
+
+export type CrashKind = "kill" | "power";
+
+/** Of flipped bits in files: inside what was written, rather than in the room behind it. */
+const USED_SHARE = 0.8;
+/** Of flipped bits: in the newest segment, and at the end of what was written. */
+const TAIL_SHARE = 0.4;
+const TAIL_BYTES = 100;
+/** Of flipped bits: in the ordered store, if there is anything in it. */
+const STORE_SHARE = 0.3;
+
+export class NodeDisk {
+  readonly weather: DiskWeather;
+  readonly #random: RandomStream;
+  readonly #fileOptions = {
+    intercept: (operation: FileOperation): Promise<void> => this.weather.onFile(operation),
+    capacityBytes: (): number => this.weather.capacityBytes,
+  };
+  readonly #storeOptions = {
+    intercept: (access: StoreAccess): Promise<void> => this.weather.onStore(access),
+  };
+  #files: MemoryFileSystem;
+  #store: MemoryStoreDisk;
+
+  constructor(simulation: Simulation, random: RandomStream, times: DiskTimes) {
+    this.#random = random;
+    this.weather = new DiskWeather(simulation, random, times);
+    this.#files = new MemoryFileSystem(undefined, this.#fileOptions);
+    this.#store = new MemoryStoreDisk(this.#storeOptions);
+  }
+
+  filesFor(life: ProcessLife): FileSystem {
+    this.weather.hasFailed = false;
+    return new ProcessFiles(life, this.#files);
+  }
+
+  async openStoreFor(life: ProcessLife): Promise<OrderedStore> {
+    return new ProcessStore(life, this.#store.open());
+  }
+
+  /** The process on it ended. */
+  crash(kind: CrashKind): void {
+    const { next } = this.#random;
+    this.#store.crash(next);
+    const options = this.#fileOptions;
+    const files = this.#files;
+    this.#files = kind === "kill" ? files.inherited(options) : files.crashed(next, options);
+  }
+
+  /** Turns bits over. Needs a disk without a process. Returns what was done, for people. */
+  flipBits(count: number): string[] {
+    const done: string[] = [];
+    for (let left = count; left > 0; left -= 1) {
+      const keys = [...this.#store.values.keys()].sort();
+      const isStore = keys.length > 0 && this.#random.chance(STORE_SHARE);
+      const flipped = isStore ? this.#flipInStore(keys) : this.#flipInFiles();
+      if (flipped !== undefined) done.push(flipped);
+    }
+    return done;
+  }
+
+  /** Removes one file of the log. */
+  loseSegment(): string[] {
+    const names = [...this.#files.sizes().keys()].filter((name) => name.endsWith(".seg")).sort();
+    const lost = this.#random.pickOrNone(names);
+    if (lost === undefined) return [];
+    this.#files.lose(lost);
+    return [lost];
+  }
+
+  #flipInStore(keys: readonly string[]): string | undefined {
+    const key = this.#random.pick(keys);
+    const bytes = this.#store.values.get(key)?.length ?? 0;
+    const bit = this.#random.below(bytes * 8);
+    this.#store.damage(key, bit);
+    return `store ${key} bit ${bit}`;
+  }
+
+  #flipInFiles(): string | undefined {
+    const files = this.#files.files();
+    const names = [...files.keys()].filter((name) => (files.get(name)?.length ?? 0) > 0).sort();
+    const segments = names.filter((name) => name.endsWith(".seg"));
+    const newest = this.#random.chance(TAIL_SHARE) ? segments.at(-1) : undefined;
+    const name = newest ?? this.#random.pickOrNone(names);
+    const content = name === undefined ? undefined : files.get(name);
+    if (name === undefined || content === undefined) return undefined;
+    const used = usedBytes(content);
+    const end = this.#random.chance(USED_SHARE) ? used : content.length;
+    // The newest bytes are where damage is hardest to tell from a write cut short.
+    const from = this.#random.chance(TAIL_SHARE) ? Math.max(0, used - TAIL_BYTES) : 0;
+    const offset = Math.min(end, from) + this.#random.below(Math.max(1, end - from));
+    this.#files.damage(name, offset, this.#random.below(8));
+    return `${name} byte ${offset}`;
+  }
+}
+
+/** Without the zeros at the end. */
+function usedBytes(content: Uint8Array): number {
+  let end = content.length;
+  while (end > 0 && content[end - 1] === 0) end -= 1;
+  return end;
+}

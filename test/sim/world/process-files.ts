@@ -1,0 +1,66 @@
+/** The file system as one process sees it: gone for it when the process is, late while it stands. */
+import type { File, FileSystem, OpenMode } from "../../../src/storage/file-system.js";
+import type { ProcessLife } from "./process-life.js";
+
+export class ProcessFiles implements FileSystem {
+  readonly #life: ProcessLife;
+  readonly #files: FileSystem;
+
+  constructor(life: ProcessLife, files: FileSystem) {
+    this.#life = life;
+    this.#files = files;
+  }
+
+  open(path: string, mode: OpenMode): Promise<File> {
+    return this.#life.through(async () => {
+      const file = await this.#files.open(path, mode);
+      return new ProcessFile(this.#life, file);
+    });
+  }
+
+  rename(from: string, to: string): Promise<void> {
+    return this.#life.through(() => this.#files.rename(from, to));
+  }
+
+  unlink(path: string): Promise<void> {
+    return this.#life.through(() => this.#files.unlink(path));
+  }
+
+  list(path: string): Promise<string[]> {
+    return this.#life.through(() => this.#files.list(path));
+  }
+
+  makeDirectory(path: string): Promise<void> {
+    return this.#life.through(() => this.#files.makeDirectory(path));
+  }
+
+  syncDirectory(path: string): Promise<void> {
+    return this.#life.through(() => this.#files.syncDirectory(path));
+  }
+}
+
+class ProcessFile implements File {
+  readonly #life: ProcessLife;
+  readonly #file: File;
+
+  constructor(life: ProcessLife, file: File) {
+    this.#life = life;
+    this.#file = file;
+  }
+
+  write(chunks: readonly Uint8Array[], position: number): Promise<void> {
+    return this.#life.through(() => this.#file.write(chunks, position));
+  }
+
+  read(target: Uint8Array, position: number): Promise<number> {
+    return this.#life.through(() => this.#file.read(target, position));
+  }
+
+  size(): Promise<number> {
+    return this.#life.through(() => this.#file.size());
+  }
+
+  close(): Promise<void> {
+    return this.#life.through(() => this.#file.close());
+  }
+}

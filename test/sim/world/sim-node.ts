@@ -1,0 +1,257 @@
+/**
+ * One node: a disk that outlives its processes, and the process that runs on it now, if any. A life
+ * is: open the directory, boot, drive; all of it the code of production, all of it in simulated time.
+ */
+import type { PeerEvents } from "../../../src/net/index.js";
+import { KnownPeers } from "../../../src/net/known-peers.js";
+import { type Configuration, type MemberAddress, membersOf } from "../../../src/raft/index.js";
+import { type AssembledDriver, bootDriver, type NodeTuning } from "../../../src/server/index.js";
+import { PeerNotes } from "../../../src/server/peer-notes.js";
+import type { Logger } from "../../../src/server/ports.js";
+import { type DataDirectory, openDataDirectory } from "../../../src/storage/index.js";
+import type { RandomStreams } from "../engine/random-stream.js";
+import type { Simulation } from "../engine/simulation.js";
+import { type ClientNetwork, SimulatedGateway } from "./client-network.js";
+import type { DiskTimes } from "./disk-weather.js";
+import { type CrashKind, NodeDisk } from "./node-disk.js";
+import { NodeScheduler } from "./node-scheduler.js";
+import type { NodeWatch } from "./node-watch.js";
+import type { PeerNetwork } from "./peer-network.js";
+import { ProcessClock } from "./process-clock.js";
+import { ProcessLife } from "./process-life.js";
+import { WatchedLog } from "./watched-log.js";
+
+export const CLUSTER_ID = "c".repeat(32);
+
+/** `quarantined`: its files are damaged. `removed`: it belongs to the cluster no more. */
+export type NodeState = "down" | "starting" | "running" | "quarantined" | "removed";
+
+export interface NodeSurroundings {
+  readonly simulation: Simulation;
+  readonly streams: RandomStreams;
+  readonly founders: Configuration;
+  /** What a node that is to join is told by those it asks. */
+  readonly currentMembers: () => Configuration;
+  readonly tuning: NodeTuning;
+  readonly diskTimes: DiskTimes;
+  readonly peers: PeerNetwork;
+  readonly clients: ClientNetwork;
+  readonly watch: NodeWatch;
+}
+
+export class SimNode {
+  readonly id: number;
+  readonly disk: NodeDisk;
+  readonly clock: ProcessClock;
+  readonly #world: NodeSurroundings;
+  #state: NodeState = "down";
+  #life: ProcessLife | undefined;
+  #assembled: AssembledDriver | undefined;
+  #startCount = 0;
+  /** Damage was done to the disk since it was last opened without complaint. */
+  isDamaged = false;
+  /** The index behind which its table was compared last. */
+  hashedIndex = 0;
+
+  constructor(id: number, world: NodeSurroundings) {
+    const { simulation, streams, diskTimes } = world;
+    this.id = id;
+    this.#world = world;
+    this.disk = new NodeDisk(simulation, streams.of(`disk ${id}`), diskTimes);
+    this.clock = new ProcessClock(simulation, streams.of(`clock ${id}`));
+  }
+
+  get state(): NodeState {
+    return this.#state;
+  }
+
+  /** Of a node that runs. */
+  get assembled(): AssembledDriver {
+    if (this.#assembled === undefined) throw new Error(`node ${this.id} does not run`);
+    return this.#assembled;
+  }
+
+  get raftOrNone(): AssembledDriver["raft"] | undefined {
+    return this.#assembled?.raft;
+  }
+
+  get isPaused(): boolean {
+    return this.#life?.isPaused === true;
+  }
+
+  start(): void {
+    if (this.#state !== "down") return;
+    this.#state = "starting";
+    this.#startCount += 1;
+    const life = new ProcessLife(this.#world.simulation);
+    this.#life = life;
+    this.#boot(life).catch((error: unknown) => {
+      if (this.#life === life) this.#onStartFailed(error);
+    });
+  }
+
+  crash(kind: CrashKind): void {
+    const life = this.#life;
+    if (life === undefined) return;
+    life.end();
+    this.#life = undefined;
+    this.#assembled?.driver.stop().catch(() => {});
+    this.#assembled = undefined;
+    this.#state = "down";
+    this.disk.crash(kind);
+    this.#world.peers.leave(this.id, kind);
+    this.#world.clients.leave(this.id, kind);
+    this.#world.watch.onCrash(this, kind);
+  }
+
+  /** Dies in the middle of a turn: `effects` more reach the world, the next does not. */
+  crashAfterEffects(effects: number, kind: CrashKind): void {
+    const life = this.#life;
+    life?.dieAfterEffects(effects, () => {
+      if (this.#life === life) this.crash(kind);
+    });
+  }
+
+  pause(): void {
+    this.#life?.pause();
+    this.#world.peers.onPaused(this.id);
+  }
+
+  resume(): void {
+    this.#life?.resume();
+  }
+
+  async #boot(life: ProcessLife): Promise<void> {
+    const { watch, tuning, streams } = this.#world;
+    const random = streams.of(`node ${this.id} life ${this.#startCount}`);
+    const directory = await openDataDirectory({
+      path: "/data",
+      nodeId: this.id,
+      clusterId: CLUSTER_ID,
+      origin: this.#founds ? "initial" : "joined",
+      segmentBytes: tuning.segmentBytes,
+      fileSystem: this.disk.filesFor(life),
+      openStore: () => this.disk.openStoreFor(life),
+      ports: {
+        timer: (delayMs, task) => this.#timer(life, delayMs, task),
+        randomBytes: (count) => Uint8Array.from({ length: count }, () => random.below(256)),
+      },
+    });
+    watch.onBoot(this, directory);
+    const known = new KnownPeers(await directory.readKnownPeers());
+    const gateway = new SimulatedGateway(life);
+    const assembled = await this.#assemble(life, directory, gateway, random.next);
+    gateway.events = assembled.driver.clientEvents;
+    this.#assembled = assembled;
+    this.#state = "running";
+    this.isDamaged = false;
+    this.hashedIndex = 0;
+    this.#join(life, directory, known, assembled);
+    this.#world.clients.listen(this.id, gateway);
+    assembled.driver.start();
+    watch.onStarted(this);
+  }
+
+  #assemble(
+    life: ProcessLife,
+    directory: DataDirectory,
+    gateway: SimulatedGateway,
+    random: () => number,
+  ): Promise<AssembledDriver> {
+    const { watch, tuning, peers, founders } = this.#world;
+    const log = new WatchedLog(directory.log, life, watch.logOf(this));
+    const options = { group: 0, founders: this.#founds ? founders : undefined, tuning };
+    return bootDriver(
+      { ...options, advertise: `ws://node-${this.id}` },
+      {
+        peers: peers.linksOf(this.id, life),
+        gateway,
+        clock: this.clock,
+        scheduler: new NodeScheduler(life, this.clock, () => watch.afterTurn(this)),
+        random,
+        logger: (...line) => watch.onLogged(this, ...line),
+        onPeers: (members) => peers.setPeers(this.id, life, this.#peersAmong(members)),
+        onFailure: (error) => this.#onFailed(life, error),
+      },
+      { ...directory, log },
+    );
+  }
+
+  #join(
+    life: ProcessLife,
+    directory: DataDirectory,
+    known: KnownPeers,
+    { driver, raft }: AssembledDriver,
+  ): void {
+    const { peerEvents } = driver;
+    const log: Logger = (...line) => this.#world.watch.onLogged(this, ...line);
+    const notes = new PeerNotes(directory, log, (error) => this.#onFailed(life, error));
+    const events: PeerEvents = {
+      onUp: (peer, epoch) => {
+        notes.retry();
+        peerEvents.onUp(peer, epoch);
+      },
+      onDown: (peer, epoch, closed) => peerEvents.onDown(peer, epoch, closed),
+      onMessage: (peer, group, message) => {
+        this.#world.watch.onReceive(this, message);
+        peerEvents.onMessage(peer, group, message);
+      },
+      onRefused: (reason) => peerEvents.onRefused(reason),
+      onPeerIdentity: (identity) => {
+        peerEvents.onPeerIdentity(identity);
+        notes.add(identity);
+      },
+    };
+    this.#world.peers.join({
+      life,
+      events,
+      identity: { ...directory.identity, advertise: `ws://node-${this.id}` },
+      known,
+      peers: this.#peersAmong(raft.configuration.addresses),
+    });
+  }
+
+  /** A node that was never told who its cluster is knows those it was told to join. */
+  #peersAmong(members: readonly MemberAddress[]): Set<number> {
+    const known = members.length > 0 ? members : this.#world.currentMembers().addresses;
+    return new Set(known.map(({ id }) => id).filter((id) => id !== this.id));
+  }
+
+  get #founds(): boolean {
+    return this.#world.founders.voters.includes(this.id);
+  }
+
+  #timer(life: ProcessLife, delayMs: number, task: () => void): () => void {
+    let isArmed = true;
+    const { simulation } = this.#world;
+    simulation.after(delayMs, () => {
+      life.deliver(() => {
+        if (!isArmed) return;
+        task();
+      });
+    });
+    return () => {
+      isArmed = false;
+    };
+  }
+
+  #onStartFailed(error: unknown): void {
+    // A read that failed is damage to the node, but the next process may find all as it was.
+    const isRefused = this.isDamaged && !this.disk.weather.hasFailed;
+    this.#world.watch.onStartFailed(this, error, isRefused);
+    this.crash("kill");
+    if (isRefused) this.#state = "quarantined";
+  }
+
+  /** The driver gives up; its process ends with the event. */
+  #onFailed(life: ProcessLife, error: Error): void {
+    const members = this.raftOrNone?.configuration;
+    const isRemoved = members !== undefined && !membersOf(members).includes(this.id);
+    this.#world.watch.onFailed(this, error, isRemoved);
+    this.#world.simulation.after(0, () => {
+      if (this.#life !== life) return;
+      this.crash("kill");
+      if (isRemoved) this.#state = "removed";
+    });
+  }
+}

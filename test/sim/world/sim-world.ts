@@ -1,0 +1,127 @@
+/**
+ * Everything of one run: time, ways, nodes, clients; and whoever keeps the nodes running, as a
+ * supervisor of processes does: one that ended by itself is started again, one that is held down is
+ * not.
+ */
+import type { Configuration, Raft } from "../../../src/raft/index.js";
+import { NODE_TUNING_DEFAULTS, type NodeTuning, resolveTuning } from "../../../src/server/index.js";
+import type { ClientWatch } from "../clients/client-watch.js";
+import { Operator } from "../clients/operator.js";
+import { SimClient } from "../clients/sim-client.js";
+import { RandomStreams } from "../engine/random-stream.js";
+import type { Simulation } from "../engine/simulation.js";
+import type { SimPlan } from "../plan/plan.js";
+import { ClientNetwork } from "./client-network.js";
+import type { NodeWatch } from "./node-watch.js";
+import { Paths } from "./paths.js";
+import { PeerNetwork, type PeerNetworkHooks } from "./peer-network.js";
+import { SimNode } from "./sim-node.js";
+
+/** A link that was silent for so many election timeouts is given up, as in production. */
+const SILENCE_TIMEOUTS = 5;
+const RESTART_MS = 150;
+/** Behind all clients. */
+const OPERATOR_HOST = 1_000;
+
+export type WorldWatch = NodeWatch & ClientWatch & PeerNetworkHooks;
+
+export class SimWorld {
+  readonly simulation: Simulation;
+  readonly paths: Paths;
+  readonly peers: PeerNetwork;
+  readonly nodes: readonly SimNode[];
+  readonly clients: readonly SimClient[];
+  readonly operator: Operator;
+  readonly tuning: NodeTuning;
+  readonly #founders: Configuration;
+  /** How many faults hold a node down. */
+  readonly #held = new Map<number, number>();
+
+  constructor(plan: SimPlan, simulation: Simulation, watch: WorldWatch) {
+    const streams = new RandomStreams(plan.seed);
+    const count = plan.nodeCount + plan.spareCount;
+    const ids = Array.from({ length: count }, (_, at) => at + 1);
+    this.simulation = simulation;
+    this.tuning = resolveTuning({ ...NODE_TUNING_DEFAULTS, ...plan.tuning });
+    this.paths = new Paths(streams, plan.pathTimes);
+    const silenceMs = SILENCE_TIMEOUTS * this.tuning.electionTimeoutMs;
+    this.peers = new PeerNetwork(simulation, this.paths, ids, silenceMs, watch);
+    const network = new ClientNetwork(simulation, this.paths);
+    const { tuning, peers } = this;
+    const founders = foundersOf(ids.slice(0, plan.nodeCount));
+    const currentMembers = (): Configuration => this.members;
+    const shared = { simulation, streams, founders, currentMembers, tuning, peers, watch };
+    this.nodes = ids.map(
+      (id) => new SimNode(id, { ...shared, diskTimes: plan.diskTimes, clients: network }),
+    );
+    this.#founders = founders;
+    for (const id of ids) if (id > plan.nodeCount) this.hold(id);
+    this.operator = new Operator({
+      simulation,
+      random: streams.of("operator"),
+      network,
+      nodes: ids,
+      host: OPERATOR_HOST,
+      onAnswered: (op, status) => watch.onExecuted(op, status),
+      onNote: (text) => watch.onOperatorNote(text),
+    });
+    this.clients = plan.clients.map(
+      (client) =>
+        new SimClient(client, { simulation, streams, network, watch, nodes: ids, keys: plan.keys }),
+    );
+  }
+
+  /** Those of the leader of the highest term, or as far as anybody knows. */
+  get members(): Configuration {
+    let best: Raft | undefined;
+    for (const { raftOrNone: raft } of this.nodes) {
+      if (raft === undefined || raft.configuration.voters.length === 0) continue;
+      const isBetter = best === undefined || raft.commitIndex > best.commitIndex;
+      if (isBetter) best = raft;
+    }
+    return best?.configuration ?? this.#founders;
+  }
+
+  /** Who leads the highest term; node 1 while nobody does. */
+  get leaderId(): number {
+    let best: Raft | undefined;
+    for (const { raftOrNone: raft } of this.nodes) {
+      if (raft?.role === "leader" && raft.term > (best?.term ?? 0)) best = raft;
+    }
+    return best?.id ?? 1;
+  }
+
+  node(id: number): SimNode {
+    const node = this.nodes[id - 1];
+    if (node === undefined) throw new Error(`no node ${id}`);
+    return node;
+  }
+
+  startAll(): void {
+    for (const { id } of this.nodes) this.ensure(id);
+    for (const client of this.clients) client.start();
+  }
+
+  hold(id: number): void {
+    this.#held.set(id, (this.#held.get(id) ?? 0) + 1);
+  }
+
+  letGo(id: number): void {
+    this.#held.set(id, Math.max(0, (this.#held.get(id) ?? 0) - 1));
+    this.ensure(id);
+  }
+
+  ensure(id: number): void {
+    if ((this.#held.get(id) ?? 0) === 0) this.node(id).start();
+  }
+
+  /** The process of `id` ended by itself. */
+  ensureLater(id: number): void {
+    this.simulation.after(RESTART_MS, () => this.ensure(id));
+  }
+}
+
+function foundersOf(ids: readonly number[]): Configuration {
+  const addresses = ids.map((id) => ({ id, address: `node-${id}:1` }));
+  return { voters: ids, outgoing: [], learners: [], addresses };
+}

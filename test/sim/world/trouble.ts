@@ -1,0 +1,224 @@
+/** Carries out faults, and takes back what they did: each at its time, or all of them at once. */
+import { unreachable } from "../../../src/assert.js";
+import { type MemberAction, OP } from "../../../src/protocol/index.js";
+import { type Fault, LEADER } from "../plan/fault.js";
+import type { CrashKind } from "./node-disk.js";
+import type { SimNode } from "./sim-node.js";
+import type { SimWorld } from "./sim-world.js";
+
+export class Trouble {
+  readonly #world: SimWorld;
+  readonly #onFault: (text: string) => void;
+  readonly #inForce = new Set<() => void>();
+  #isOver = false;
+  /** Faults that met something to break. */
+  episodes = 0;
+
+  constructor(world: SimWorld, onFault: (text: string) => void) {
+    this.#world = world;
+    this.#onFault = onFault;
+  }
+
+  plan(faults: readonly Fault[]): void {
+    for (const fault of faults) {
+      this.#world.simulation.at(fault.atMs, () => {
+        if (!this.#isOver) this.#begin(fault);
+      });
+    }
+  }
+
+  /** Takes back everything in force; what is planned does not come any more. */
+  end(): void {
+    this.#isOver = true;
+    this.#world.operator.end();
+    for (const undo of [...this.#inForce]) undo();
+  }
+
+  #begin(planned: Fault): void {
+    const fault = this.#resolved(planned);
+    this.#onFault(JSON.stringify(fault));
+    this.episodes += 1;
+    switch (fault.kind) {
+      case "crash":
+        this.#crash(fault.node, fault.crash, fault.downMs, fault.afterEffects);
+        return;
+      case "crashAll":
+        for (const { id } of this.#world.nodes) {
+          this.#crash(id, fault.crash, fault.downMs, 0);
+        }
+        return;
+      case "pause":
+        this.#pause(fault.node, fault.forMs);
+        return;
+      case "pauseClient":
+        this.#pauseClient(fault.client, fault.forMs);
+        return;
+      case "reconnectClient":
+        this.#client(fault.client)?.reconnect();
+        return;
+      case "partition":
+      case "bridge":
+      case "cut":
+        for (const [from, to] of this.#cutsOf(fault)) this.#cut(from, to, fault.forMs);
+        return;
+      case "reset":
+        this.#world.peers.reset(fault.from, fault.to);
+        return;
+      case "slow":
+        this.#slow(fault.from, fault.to, fault.byMs, fault.forMs);
+        return;
+      case "transfer":
+        this.#world.operator.ask({ op: OP.transfer, node: fault.node });
+        return;
+      case "changeMember":
+        this.#changeMember(fault.action, fault.node);
+        return;
+      case "jumpWall":
+        this.#world.node(fault.node).clock.jumpWall(fault.byMs);
+        return;
+      default:
+        this.#breakDisk(fault);
+    }
+  }
+
+  /** With a node in the place of "whoever leads". */
+  #resolved(fault: Fault): Fault {
+    const { leaderId } = this.#world;
+    if (fault.kind === "partition") {
+      return { ...fault, side: fault.side.map((id) => (id === LEADER ? leaderId : id)) };
+    }
+    if (fault.kind === "transfer" || !("node" in fault) || fault.node !== LEADER) return fault;
+    return { ...fault, node: leaderId };
+  }
+
+  #changeMember(action: MemberAction, node: number): void {
+    const address = action === "add" ? `node-${node}:1` : undefined;
+    if (action === "add") this.#world.letGo(node);
+    this.#world.operator.ask({ op: OP.changeMember, action, node, address });
+  }
+
+  #breakDisk(fault: DiskFault): void {
+    const node = this.#world.node(fault.node);
+    const { weather } = node.disk;
+    const { simulation } = this.#world;
+    switch (fault.kind) {
+      case "hangDisk":
+        weather.hang(simulation.nowMs + fault.forMs);
+        return;
+      case "slowDisk":
+        weather.slowFactor *= fault.factor;
+        this.#undoAfter(fault.forMs, () => {
+          weather.slowFactor = Math.max(1, weather.slowFactor / fault.factor);
+        });
+        return;
+      case "fullDisk":
+        weather.isFull = true;
+        this.#undoAfter(fault.forMs, () => {
+          weather.isFull = false;
+        });
+        return;
+      case "failWrite":
+        weather.failWriteAfter(fault.afterOperations);
+        return;
+      case "failRead":
+        this.#crash(fault.node, "kill", fault.downMs, 0);
+        weather.failReadAfter(fault.afterOperations);
+        return;
+      case "flipBits":
+      case "loseSegment":
+        this.#damage(node, fault);
+        return;
+      default:
+        unreachable(fault);
+    }
+  }
+
+  #damage(node: SimNode, fault: DamageFault): void {
+    if (node.state === "quarantined") return;
+    this.#crash(node.id, "power", fault.downMs, 0);
+    const { disk } = node;
+    const done = fault.kind === "flipBits" ? disk.flipBits(fault.bits) : disk.loseSegment();
+    node.isDamaged ||= done.length > 0;
+    this.#onFault(`damaged on node ${node.id}: ${done.join(", ")}`);
+  }
+
+  #crash(id: number, kind: CrashKind, downMs: number, afterEffects: number): void {
+    const node = this.#world.node(id);
+    if (node.state === "quarantined") return;
+    this.#world.hold(id);
+    if (afterEffects > 0) node.crashAfterEffects(afterEffects, kind);
+    else node.crash(kind);
+    this.#undoAfter(downMs, () => {
+      // Where the effect never came, the process ends now, and a moment later it starts again.
+      if (afterEffects > 0) node.crash(kind);
+      this.#world.letGo(id);
+    });
+  }
+
+  #pause(id: number, forMs: number): void {
+    const node = this.#world.node(id);
+    if (node.state !== "running") return;
+    node.pause();
+    this.#undoAfter(forMs, () => node.resume());
+  }
+
+  #pauseClient(host: number, forMs: number): void {
+    const client = this.#client(host);
+    if (client === undefined) return;
+    client.pause();
+    this.#undoAfter(forMs, () => client.resume());
+  }
+
+  #cut(from: number, to: number, forMs: number): void {
+    this.#world.paths.cut(from, to);
+    this.#undoAfter(forMs, () => this.#world.paths.mend(from, to));
+  }
+
+  #slow(from: number, to: number, byMs: number, forMs: number): void {
+    this.#world.paths.slow(from, to, byMs);
+    this.#undoAfter(forMs, () => this.#world.paths.slow(from, to, -byMs));
+  }
+
+  #cutsOf(fault: CutFault): [from: number, to: number][] {
+    if (fault.kind === "cut") return [[fault.from, fault.to]];
+    const ids = this.#world.nodes.map(({ id }) => id);
+    const crosses = (from: number, to: number): boolean => {
+      if (fault.kind === "partition") return fault.side.includes(from) !== fault.side.includes(to);
+      // The bridge sees everybody; of the others, those before and behind it do not see each other.
+      if (from === fault.node || to === fault.node) return false;
+      return isBefore(from, fault.node, ids.length) !== isBefore(to, fault.node, ids.length);
+    };
+    return ids.flatMap((from) =>
+      ids
+        .filter((to) => to !== from && crosses(from, to))
+        .map((to): [number, number] => [from, to]),
+    );
+  }
+
+  #client(host: number) {
+    return this.#world.clients.find((client) => client.host === host);
+  }
+
+  #undoAfter(delayMs: number, undo: () => void): void {
+    const once = (): void => {
+      if (this.#inForce.delete(once)) undo();
+    };
+    this.#inForce.add(once);
+    this.#world.simulation.after(delayMs, once);
+  }
+}
+
+type CutFault = Extract<Fault, { readonly kind: "partition" | "bridge" | "cut" }>;
+type DamageFault = Extract<Fault, { readonly kind: "flipBits" | "loseSegment" }>;
+type DiskFault =
+  | DamageFault
+  | Extract<
+      Fault,
+      { readonly kind: "hangDisk" | "slowDisk" | "fullDisk" | "failWrite" | "failRead" }
+    >;
+
+/** Whether `id` is in the first half of the circle that begins behind `bridge`. */
+function isBefore(id: number, bridge: number, count: number): boolean {
+  const place = (id - bridge + count) % count;
+  return place <= (count - 1) / 2;
+}
