@@ -55,7 +55,9 @@ export function onHeartbeat(state: State, message: Heartbeat): void {
     to: message.from,
     term: state.term,
     epoch: message.epoch,
-    round: message.round,
+    // Rounds are numbered within a term. Whoever led the earlier one may lead this one by now, and
+    // must not take the answer for one to a round of this term (rule 15).
+    round: message.term === state.term ? message.round : 0,
   });
 }
 

@@ -63,6 +63,11 @@ export class ClusterHistory {
     this.votes.set(key, candidate);
   }
 
+  /** Whom `voter` told in `term` that it votes for it. */
+  voteOf(voter: NodeId, term: number): NodeId | undefined {
+    return this.votes.get(`${voter}@${term}`);
+  }
+
   /** A node whose disk was replaced knows nothing of the votes it gave. */
   forgetVotes(voter: NodeId): void {
     for (const key of this.votes.keys()) {

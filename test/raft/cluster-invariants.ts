@@ -6,13 +6,14 @@
 import {
   type Configuration,
   type Entry,
+  isVoter,
   type Message,
   type NodeId,
-  quorumValue,
 } from "../../src/raft/index.js";
 import { ClusterHistory, isSame, must } from "./cluster-history.js";
 import { configurationOf, NO_MEMBERS, textOf } from "./configurations.js";
 import { checkMessage } from "./message-invariants.js";
+import type { SimulatedNetwork } from "./simulated-network.js";
 import type { SimulatedNode } from "./simulated-node.js";
 
 /** A node as it was when it was checked last. */
@@ -29,6 +30,8 @@ interface LastSeen {
   configurationIndex: number;
   /** The term it led. */
   ledTerm: number;
+  /** What it knew of its members as leader of `ledTerm`, and on which connection. */
+  matches: Map<NodeId, { readonly match: number; readonly epoch: number }>;
   /** How much of the committed history it was found to hold as leader of `ledTerm`. */
   completeUpTo: number;
 }
@@ -36,14 +39,16 @@ interface LastSeen {
 export class ClusterInvariants {
   readonly history: ClusterHistory;
   private readonly nodes: readonly SimulatedNode[];
+  private readonly network: SimulatedNetwork;
   private readonly lastSeen = new Map<NodeId, LastSeen>();
   /** What the last committed entry must be durable on a quorum of. */
   private deciding: Configuration;
 
-  constructor(initial: Configuration, nodes: readonly SimulatedNode[]) {
+  constructor(initial: Configuration, nodes: readonly SimulatedNode[], network: SimulatedNetwork) {
     this.history = new ClusterHistory(initial);
     this.deciding = initial;
     this.nodes = nodes;
+    this.network = network;
     for (const { id } of nodes) this.lastSeen.set(id, neverSeen());
   }
 
@@ -63,6 +68,13 @@ export class ClusterInvariants {
   onWiped(id: NodeId): void {
     this.lastSeen.set(id, neverSeen());
     this.history.forgetVotes(id);
+  }
+
+  /** Whether no configuration that may still count lets `id` decide: its votes are worthless. */
+  isNobodysVoter(id: NodeId): boolean {
+    const { history } = this;
+    if (isVoter(history.configurationAt(history.committedIndex), id)) return false;
+    return this.nodes.every((node) => node.isRunning && !isVoter(node.raft.configuration, id));
   }
 
   /** After a turn of `id`, and whenever its disk went on. */
@@ -186,16 +198,36 @@ export class ClusterInvariants {
     this.history.onLeader(raft.term, id);
     const seen = this.of(id);
     if (seen.ledTerm !== raft.term) {
+      const { term, configuration } = raft;
+      const hasVote = (voter: NodeId) => this.history.voteOf(voter, term) === id;
+      must(
+        isMajorityOf(configuration, (voter) => voter === id || hasVote(voter)),
+        () => `${id} leads ${term} without a majority of ${textOf(configuration)}`,
+      );
       seen.ledTerm = raft.term;
+      seen.matches = new Map();
       seen.completeUpTo = 0;
     }
-    for (const { id: peer, matchIndex, nextIndex } of raft.peers) {
+    const before = seen.matches;
+    seen.matches = new Map();
+    for (const { id: peer, matchIndex, nextIndex, isVoter: decides, isLearner } of raft.peers) {
       must(
         matchIndex >= 0 && matchIndex < nextIndex,
         () => `match ${matchIndex}, next ${nextIndex} of ${peer} at ${id}`,
       );
+      const { epoch, isAlive } = this.network.link(id, peer);
+      const known = before.get(peer);
+      // A learner may come back as a node that was made anew; of voters everything stays true.
+      const isForgotten = !decides && epoch !== known?.epoch;
+      must(
+        isForgotten || matchIndex >= (known?.match ?? 0),
+        () => `match of ${peer} at ${id} fell from ${known?.match} to ${matchIndex}`,
+      );
+      // Whoever left and comes back is asked anew.
+      if (decides || isLearner) seen.matches.set(peer, { match: matchIndex, epoch });
       const { disk } = this.node(peer);
       if (disk.hardState.term > raft.term || matchIndex <= disk.snapshotIndex) continue;
+      if (!decides && !isAlive) continue;
       const held = this.entryOf(node, matchIndex);
       must(
         held !== undefined && disk.termAt(matchIndex) === held.term,
@@ -265,11 +297,10 @@ export class ClusterInvariants {
   private isDurable(index: number, configuration: Configuration): boolean {
     const entry = this.history.committed[index - 1]?.entry;
     if (entry === undefined) return true;
-    const durable = quorumValue(configuration, (id) => {
+    return isMajorityOf(configuration, (id) => {
       const { disk } = this.node(id);
-      return index <= disk.snapshotIndex || disk.entryAt(index)?.term === entry.term ? 1 : 0;
+      return index <= disk.snapshotIndex || disk.entryAt(index)?.term === entry.term;
     });
-    return durable >= 1;
   }
 
   /** What a leader holds at `index`, compacted or not. */
@@ -291,6 +322,18 @@ export class ClusterInvariants {
   }
 }
 
+/**
+ * Whether more than half of each half of `configuration` are so. Counted here once more, since the
+ * core's own arithmetic is on trial.
+ */
+function isMajorityOf(
+  { voters, outgoing }: Configuration,
+  isSo: (voter: NodeId) => boolean,
+): boolean {
+  const isMajority = (half: readonly NodeId[]) => 2 * half.filter(isSo).length > half.length;
+  return isMajority(voters) && (outgoing.length === 0 || isMajority(outgoing));
+}
+
 function neverSeen(): LastSeen {
   return {
     term: 0,
@@ -303,6 +346,7 @@ function neverSeen(): LastSeen {
     configuration: NO_MEMBERS,
     configurationIndex: 0,
     ledTerm: 0,
+    matches: new Map(),
     completeUpTo: 0,
   };
 }

@@ -58,7 +58,7 @@ export class Cluster {
           onEffects: (node, effects) => this.readChecks.onEffects(node, effects),
         }),
     );
-    this.invariants = new ClusterInvariants(initial, this.nodes);
+    this.invariants = new ClusterInvariants(initial, this.nodes, this.network);
   }
 
   node(id: NodeId): SimulatedNode {
@@ -214,6 +214,18 @@ export class Cluster {
     this.crash(id);
     this.node(id).wipe();
     this.invariants.onWiped(id);
+  }
+
+  /**
+   * Makes `id` anew where no vote it forgets can matter, as an operator would with a lost disk.
+   * That takes longer than for the others to see that its process ended.
+   */
+  remake(id: NodeId): boolean {
+    if (!this.invariants.isNobodysVoter(id)) return false;
+    this.wipe(id);
+    for (const link of this.network.links) if (link.to === id) this.notice(link);
+    this.start(id);
+    return true;
   }
 
   /** Breaks a connection; the sender learns of it by `notice`. */

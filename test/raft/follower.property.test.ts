@@ -47,7 +47,7 @@ const sending = fc.record({
 });
 
 describe("a follower", () => {
-  it("rules 2 and 3: commits nothing but its leader's entries, whatever is sent in what order", () => {
+  it("rules 2 and 3: commits nothing but its leader's entries, in whatever order", () => {
     fc.assert(
       fc.property(reigns, fc.array(sending, { minLength: 1, maxLength: 30 }), (leaders, sent) => {
         const solo = new Solo();

@@ -36,7 +36,7 @@ function leading(options: { commits?: boolean } = {}): Solo {
   return solo;
 }
 
-describe("rule 8: one change at a time, and none before an entry of the own term is committed", () => {
+describe("rule 8: one change at a time, none before an entry of the own term is committed", () => {
   it("refuses a change until the noop of the term is committed", () => {
     const solo = leading({ commits: false });
     expect(solo.turn(change(9, [1, 2, 3])).refused).toEqual([{ id: 9, reason: "notReady" }]);

@@ -61,3 +61,28 @@ function campaign(cluster: Cluster, id: NodeId, electors: readonly NodeId[]): bo
   converse(cluster, id, electors, { rounds: 8, messages: 8, until: isElected });
   return isElected();
 }
+
+/**
+ * `old` stands still: it sees neither messages nor time, while the others elect a leader and let it
+ * commit something. Returns that leader. What was on its way to `old` is still on its way.
+ */
+export function usurp(cluster: Cluster, old: NodeId): NodeId | undefined {
+  const others = cluster.ids.filter((id) => id !== old && cluster.node(id).isRunning);
+  const links = cluster.network.links.filter(({ from, to }) => {
+    return others.includes(from) && others.includes(to);
+  });
+  const { committedIndex } = cluster;
+  for (let waitedMs = 0; waitedMs < 500; waitedMs += 5) {
+    cluster.nowMs += 5;
+    for (const id of others) cluster.turn(id);
+    for (const link of links) {
+      cluster.notice(link);
+      cluster.connect(link);
+      cluster.deliver(link);
+    }
+    for (const id of others) cluster.persist(id);
+    if (cluster.committedIndex === committedIndex) continue;
+    return others.find((id) => cluster.raft(id).role === "leader");
+  }
+  return undefined;
+}

@@ -128,13 +128,15 @@ export class SimulatedNode {
   persist(nowMs: number, count = Number.POSITIVE_INFINITY): boolean {
     const seq = this.disk.persist(count);
     if (seq === 0) return false;
+    const inputs: Input[] = [{ type: "persisted", seq }];
     if (this.restoring !== undefined && this.restoring.seq <= seq) {
-      this.restore(this.restoring.snapshot);
       this.latest = this.restoring.snapshot;
       this.restoring = undefined;
+      this.restore(this.latest);
+      inputs.push({ type: "applied", index: this.appliedIndex });
     }
     this.release();
-    this.turn(nowMs, { type: "persisted", seq });
+    this.turn(nowMs, ...inputs);
     return true;
   }
 

@@ -1,6 +1,6 @@
 /** Snapshots and compaction: rules 23 and 24, and what a record may say about them. */
 import { describe, expect, it } from "vitest";
-import type { Effects, Input, InstalledSnapshot } from "../../src/raft/index.js";
+import type { Effects, Input, InstalledSnapshot, Message } from "../../src/raft/index.js";
 import { Cluster } from "./cluster.js";
 import { configurationEntry, members } from "./configurations.js";
 import { accept, append, entry, log, ofType, reject, Solo, termsOf } from "./solo.js";
@@ -193,22 +193,34 @@ describe("rule 23: the install of a snapshot is a barrier", () => {
     expect([write, restore, sendAfter]).toEqual([undefined, undefined, []]);
   });
 
-  it("leaves a vote and its log tail waiting for the record", () => {
+  it("keeps the node from standing until the table is whole", () => {
     const solo = new Solo({ entries: log(1, 1) });
-    solo.turn(received(2, 5, snapshot(9, 4)));
+    const { write } = solo.turn(received(2, 5, snapshot(9, 4)));
     solo.turn({ type: "peerDown", peer: 2, epoch: 20, closed: true });
-    solo.after(5);
-    const asked = solo.receive({
-      type: "preVoteReply",
-      from: 3,
-      to: 1,
-      term: 6,
-      epoch: 30,
-      granted: true,
-    });
-    expect(asked.sendAfter).toMatchObject([
-      { seq: 2, message: { type: "vote", to: 3, lastLogIndex: 9, lastLogTerm: 4 } },
+    solo.persisted(write?.seq ?? 0);
+    for (let timeouts = 0; timeouts < 3; timeouts += 1) {
+      expect(solo.after(150).sendNow).toEqual([]);
+      expect(solo.raft.role).toBe("follower");
+    }
+    solo.turn({ type: "applied", index: 9 });
+    expect(ofType(solo.after(150).sendNow, "preVote")).toMatchObject([
+      { to: 3, lastLogIndex: 9, lastLogTerm: 4 },
     ]);
+  });
+
+  it("keeps the node from taking over what the leader hands it", () => {
+    const solo = new Solo({ entries: log(1, 1) });
+    const { write } = solo.turn(received(2, 5, snapshot(9, 4)));
+    solo.persisted(write?.seq ?? 0);
+    const order: Message = {
+      ...{ type: "timeoutNow", from: 2, to: 1, term: 5, epoch: 7 },
+      ...{ lastLogIndex: 9, lastLogTerm: 4 },
+    };
+    solo.receive(order);
+    expect([solo.raft.role, solo.raft.term]).toEqual(["follower", 5]);
+    solo.turn({ type: "applied", index: 9 });
+    solo.receive(order);
+    expect([solo.raft.role, solo.raft.term]).toEqual(["candidate", 6]);
   });
 });
 
