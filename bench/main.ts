@@ -3,11 +3,15 @@
  * table or one JSON object. Exit code 0 when it was measured without a violation, 1 when not, 2 for
  * wrong usage, 128 + n when interrupted; its cluster is stopped in each case.
  */
+import { setMaxListeners } from "node:events";
 import { constants } from "node:os";
 import { type BenchOptions, parseBenchOptions, USAGE, UsageError } from "./bench-options.js";
-import { type OwnCluster, startOwnCluster } from "./own-cluster.js";
-import { reportLines } from "./report.js";
-import { runBench } from "./run-bench.js";
+import { runFailover } from "./failover.js";
+import { failoverLines } from "./failover-report.js";
+import { runSnapshot } from "./snapshot.js";
+import { snapshotLines } from "./snapshot-report.js";
+import { runThroughput } from "./throughput.js";
+import { throughputLines } from "./throughput-report.js";
 
 const EXIT = { done: 0, failed: 1, usage: 2, signalBase: 128 } as const;
 
@@ -25,6 +29,8 @@ async function main(argv: readonly string[]): Promise<number> {
     return EXIT.done;
   }
   const interruption = new AbortController();
+  // Each client listens, which is no leak.
+  setMaxListeners(0, interruption.signal);
   let received: NodeJS.Signals | undefined;
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => {
@@ -33,7 +39,10 @@ async function main(argv: readonly string[]): Promise<number> {
     });
   }
   try {
-    return await measure(options, interruption);
+    const { result, lines } = await measure(options, interruption.signal);
+    const text = options.isJson ? JSON.stringify(result) : lines.join("\n");
+    process.stdout.write(`${text}\n`);
+    return result.fencingViolations === 0 ? EXIT.done : EXIT.failed;
   } catch (error) {
     if (received !== undefined) return EXIT.signalBase + constants.signals[received];
     complain(error instanceof Error ? error.message : String(error));
@@ -42,22 +51,25 @@ async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-async function measure(options: BenchOptions, interruption: AbortController): Promise<number> {
-  let cluster: OwnCluster | undefined;
-  try {
-    if (options.endpoints === undefined) cluster = await startOwnCluster();
-    interruption.signal.throwIfAborted();
-    const endpoints = cluster?.endpoints ?? options.endpoints ?? [];
-    const run = runBench(options, endpoints, interruption.signal);
-    const ended = cluster?.ended.then(() => {
-      throw new Error("the cluster ended during the run");
-    });
-    const result = await (ended === undefined ? run : Promise.race([run, ended]));
-    const lines = options.isJson ? [JSON.stringify(result)] : reportLines(result);
-    process.stdout.write(`${lines.join("\n")}\n`);
-    return result.fencingViolations === 0 ? EXIT.done : EXIT.failed;
-  } finally {
-    await cluster?.stop();
+interface Outcome {
+  readonly result: { readonly fencingViolations: number };
+  readonly lines: readonly string[];
+}
+
+async function measure(options: BenchOptions, signal: AbortSignal): Promise<Outcome> {
+  switch (options.workload) {
+    case "failover": {
+      const result = await runFailover(options, signal);
+      return { result, lines: failoverLines(result) };
+    }
+    case "snapshot": {
+      const result = await runSnapshot(options, signal);
+      return { result, lines: snapshotLines(result) };
+    }
+    default: {
+      const result = await runThroughput(options, signal);
+      return { result, lines: throughputLines(result) };
+    }
   }
 }
 

@@ -1,90 +1,135 @@
 /**
- * A three-node cluster for one run of the bench: the built command, real processes, a temporary
- * directory, free ports of this machine. It ends with this process: its standard input is a pipe
- * that breaks when this process is gone, whatever ended it.
+ * A three-node cluster for one run of the bench: real processes on free ports of this machine, in a
+ * temporary directory. Nothing of it is left when `withOwnCluster` returns: its data are worth
+ * nothing, so the nodes are killed rather than stopped.
  */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
+import { setTimeout as delay } from "node:timers/promises";
+import { freePorts } from "./free-ports.js";
+import { PeerLinks } from "./link-proxy.js";
+import { fetchFigures, isReady } from "./node-pages.js";
+import { NodeProcess } from "./node-process.js";
 
-const READY_MS_MAX = 60_000;
+const NODES = 3;
+const HEALTHY_MS_MAX = 60_000;
+const GONE_MS_MAX = 10_000;
+const POLL_INTERVAL_MS = 10;
+/** Nodes are asked one after another while the log grows; who is this close has caught up. */
+const LAG_ENTRIES_MAX = 1_024;
 
-export interface ClusterNode {
-  readonly id: number;
-  readonly pid: number;
-  readonly endpoint: string;
+export interface OwnClusterOptions {
+  /** Nodes reach each other through proxies that can be cut. */
+  readonly isProxied?: boolean;
+  readonly signal: AbortSignal;
 }
 
-export interface OwnCluster {
-  readonly endpoints: readonly string[];
-  readonly nodes: readonly ClusterNode[];
-  /** Resolves when the cluster ended although nobody had stopped it. */
-  readonly ended: Promise<void>;
-  stop(): Promise<void>;
+export class OwnCluster {
+  readonly nodes: readonly NodeProcess[];
+  readonly #links: PeerLinks | undefined;
+  readonly #signal: AbortSignal;
+
+  constructor(
+    nodes: readonly NodeProcess[],
+    links: PeerLinks | undefined,
+    options: OwnClusterOptions,
+  ) {
+    this.nodes = nodes;
+    this.#links = links;
+    this.#signal = options.signal;
+  }
+
+  get endpoints(): string[] {
+    return this.nodes.map(({ endpoint }) => endpoint);
+  }
+
+  /** What can be cut. */
+  get links(): PeerLinks {
+    if (this.#links === undefined) throw new Error("the nodes of this cluster have no proxies");
+    return this.#links;
+  }
+
+  /** The node that leads, once every node is ready, follows it and has applied what it has. */
+  async healthy(): Promise<NodeProcess> {
+    const deadlineMs = performance.now() + HEALTHY_MS_MAX;
+    while (performance.now() < deadlineMs) {
+      const leader = await this.#findLeader();
+      if (leader !== undefined) return leader;
+      await delay(POLL_INTERVAL_MS, undefined, { signal: this.#signal });
+    }
+    throw new Error(`the cluster was not healthy within ${HEALTHY_MS_MAX} ms`);
+  }
+
+  async #findLeader(): Promise<NodeProcess | undefined> {
+    const figures = await Promise.all(this.nodes.map(({ endpoint }) => fetchFigures(endpoint)));
+    const leader = figures.find((each) => each?.role === "leader");
+    if (leader === undefined) return undefined;
+    const isFollowing = figures.every(
+      (each) =>
+        each?.term === leader.term &&
+        each.leader === leader.id &&
+        each.appliedIndex >= leader.commitIndex - LAG_ENTRIES_MAX,
+    );
+    if (!isFollowing) return undefined;
+    const ready = await Promise.all(this.nodes.map(({ endpoint }) => isReady(endpoint)));
+    return ready.every(Boolean) ? this.nodes.find(({ id }) => id === leader.id) : undefined;
+  }
 }
 
-/** Rejects when the command is not built or the cluster does not come up. */
-export async function startOwnCluster(): Promise<OwnCluster> {
-  const entry = findCommand();
+/**
+ * Starts a cluster, waits until it is healthy, does the work, and ends everything whatever happened.
+ * Rejects as `work` does, when a node ends by itself, and when the cluster does not come up.
+ */
+export async function withOwnCluster<T>(
+  options: OwnClusterOptions,
+  work: (cluster: OwnCluster) => Promise<T>,
+): Promise<T> {
+  options.signal.throwIfAborted();
   const directory = await mkdtemp(join(tmpdir(), "holdfast-bench-"));
-  const child = spawn(
-    process.execPath,
-    [
-      entry,
-      "cluster",
-      "--json",
-      "--stop-on-stdin-end",
-      "--nodes=3",
-      "--port=0",
-      "--peer-port=0",
-      `--data=${join(directory, "data")}`,
-    ],
-    // In a session of its own: Ctrl-C is for this process, which then stops the cluster.
-    { detached: true, stdio: ["pipe", "pipe", "inherit"] },
-  );
-  child.stdin.on("error", () => undefined);
-  const gone = once(child, "exit").then(() => undefined);
-  const stop = async (): Promise<void> => {
-    child.stdin.end();
-    await gone;
-    await rm(directory, { recursive: true, force: true });
-  };
+  let links: PeerLinks | undefined;
+  let nodes: NodeProcess[] = [];
   try {
-    const line = await firstLine(child.stdout, gone);
-    const ready: { endpoints: string[]; nodes: ClusterNode[] } = JSON.parse(line);
-    return { endpoints: ready.endpoints, nodes: ready.nodes, ended: gone, stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
-}
-
-async function firstLine(stream: NodeJS.ReadableStream, gone: Promise<void>): Promise<string> {
-  const lines = createInterface({ input: stream });
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error("the cluster did not become ready")), READY_MS_MAX);
-  });
-  try {
-    const line = await Promise.race([once(lines, "line"), gone, late]);
-    if (!Array.isArray(line)) throw new Error("the cluster ended before it was ready");
-    return String(line[0]);
+    const ports = await freePorts(2 * NODES);
+    const peerPorts = ports.slice(NODES);
+    if (options.isProxied === true) links = await PeerLinks.between(peerPorts);
+    let onDeath: (error: Error) => void = () => undefined;
+    const death = new Promise<never>((_resolve, reject) => {
+      onDeath = reject;
+    });
+    nodes = nodesOf(directory, ports, links, onDeath);
+    const cluster = new OwnCluster(nodes, links, options);
+    for (const node of nodes) node.spawn();
+    const run = cluster.healthy().then(() => work(cluster));
+    return await Promise.race([run, death]);
   } finally {
-    clearTimeout(timer);
-    lines.close();
+    for (const node of nodes) node.signal("SIGKILL");
+    await Promise.all(nodes.map((node) => node.exited(GONE_MS_MAX)));
+    await links?.close();
+    await rm(directory, { recursive: true, force: true });
   }
 }
 
-/** The built command, seen from `dist/bench` and from `bench`. */
-function findCommand(): string {
-  for (const path of ["../bin/holdfast.js", "../dist/bin/holdfast.js"]) {
-    const file = fileURLToPath(new URL(path, import.meta.url));
-    if (existsSync(file)) return file;
-  }
-  throw new Error("dist/bin/holdfast.js is missing: run npm run build");
+/** `ports`: where clients connect, then where peers do. */
+function nodesOf(
+  directory: string,
+  ports: readonly number[],
+  links: PeerLinks | undefined,
+  onDeath: (error: Error) => void,
+): NodeProcess[] {
+  const members = ports
+    .slice(NODES)
+    .map((port, index) => `${index + 1}=127.0.0.1:${port}`)
+    .join(",");
+  return ports.slice(0, NODES).map((port, index) => {
+    const id = index + 1;
+    const flags = [
+      `--id=${id}`,
+      `--data=${join(directory, `n${id}`)}`,
+      `--listen=127.0.0.1:${port}`,
+      `--initial-cluster=${members}`,
+      ...(links?.argumentsOf(id) ?? []),
+    ];
+    return new NodeProcess(id, `ws://127.0.0.1:${port}`, flags, onDeath);
+  });
 }

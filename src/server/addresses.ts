@@ -7,7 +7,7 @@ import type { Founder, HostPort } from "./options.js";
 import { formatAddress } from "./resolve-options.js";
 
 /** The reverse of `formatAddress`; `undefined` for what is no address. */
-export function parseAddress(text: string): HostPort | undefined {
+function parseAddress(text: string): HostPort | undefined {
   const match = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text);
   const host = match?.[1] ?? match?.[2];
   const port = Number(match?.[3]);

@@ -43,7 +43,8 @@ export async function bootDriver(
   const { identity, log, snapshots } = directory;
   const table = new LockTable();
   const manifest = await namedSnapshot(directory);
-  if (manifest !== undefined) await restoreAtBoot(snapshots, manifest, table);
+  const pause = () => new Promise<void>((resolve) => world.scheduler.soon(resolve));
+  if (manifest !== undefined) await restoreAtBoot(snapshots, manifest, table, pause);
   const configuration =
     manifest === undefined ? firstConfiguration(options, directory) : configurationOf(manifest);
   const { founders: _, ...rest } = options;

@@ -1,5 +1,5 @@
 export { type AssembledDriver, assembleDriver } from "./assemble-driver.js";
-export { type BootOptions, type BootWorld, bootDriver } from "./boot-driver.js";
+export { bootDriver } from "./boot-driver.js";
 export { computeClusterId } from "./cluster-id.js";
 export { examineNode, type NodeFinding } from "./examine-node.js";
 export {

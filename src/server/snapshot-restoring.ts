@@ -105,23 +105,28 @@ export class SnapshotRestoring {
 }
 
 /**
- * Fills `table` from the snapshot that the log stands on, before the node serves anybody. Fails
- * with a corruption error when the snapshot is damaged.
+ * Fills `table` from the snapshot that the log stands on, before the node serves anybody. `pause`
+ * lets the loop turn in between, so that the node can be asked what it is doing. Fails with a
+ * corruption error when the snapshot is damaged.
  */
 export async function restoreAtBoot(
   store: Pick<SnapshotStore, "readChunk">,
   manifest: SnapshotManifest,
   table: Pick<LockTable, "become">,
+  pause: () => Promise<void> = async () => {},
 ): Promise<void> {
   const restore = new TableRestore();
   for (let number = 0; number < manifest.chunkCount; number += 1) {
     restore.add(await store.readChunk(manifest, number));
+    await pause();
   }
   const finishing = restore.finish();
   for (;;) {
     const step = finishing.next();
-    if (step.done !== true) continue;
-    table.become(step.value);
-    return;
+    if (step.done === true) {
+      table.become(step.value);
+      return;
+    }
+    await pause();
   }
 }

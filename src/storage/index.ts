@@ -9,19 +9,10 @@ export { isFreshDirectory } from "./directory-layout.js";
 export type { FileSystem } from "./file-system.js";
 export type { KnownPeer } from "./known-peers.js";
 export type * from "./log-store.js";
-export {
-  type FileOperation,
-  MemoryFileSystem,
-  type MemoryFileSystemOptions,
-} from "./memory-file-system.js";
-export type { CrashRandom } from "./memory-inode.js";
-export {
-  MemoryStoreDisk,
-  type MemoryStoreDiskOptions,
-  type StoreAccess,
-} from "./memory-ordered-store.js";
+export { type FileOperation, MemoryFileSystem } from "./memory-file-system.js";
+export { MemoryStoreDisk, type StoreAccess } from "./memory-ordered-store.js";
 export type { OrderedStore } from "./ordered-store.js";
-export { readIdentity, type SetAside, type SetAsideOptions, setDataAside } from "./set-aside.js";
+export { readIdentity, type SetAsideOptions, setDataAside } from "./set-aside.js";
 export type * from "./snapshot-store.js";
 export type { StoragePorts } from "./storage-ports.js";
 export { SNAPSHOT_CHUNK_BYTES_MAX } from "./stored-snapshot-writer.js";

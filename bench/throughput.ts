@@ -1,26 +1,22 @@
 /**
- * One run: clients, warm-up, measured time, result. Bounded in time whatever the cluster does.
+ * `uncontended` and `contended`: closed loops for a fixed time. Clients, warm-up, measured time,
+ * result; bounded in time whatever the cluster does.
  */
-import { setMaxListeners } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
-import { type Client, clusterStatus, connect } from "../src/index.js";
-import type { BenchOptions, Workload } from "./bench-options.js";
+import { clusterStatus } from "../src/index.js";
+import { closeAll, connectAll, drained, runPrefix } from "./bench-clients.js";
+import type { ThroughputOptions, ThroughputWorkload } from "./bench-options.js";
 import { ClosedLoop } from "./closed-loop.js";
+import { heat } from "./heat.js";
+import { withOwnCluster } from "./own-cluster.js";
 import { cpuSeconds, type MeasuredProcess } from "./process-cpu.js";
 
-const DRAIN_MS_MAX = 10_000;
-/**
- * A young process runs interpreted code, and at one worker's pace it would do so for the whole
- * measurement; a cluster that people use has long been compiled. So before every workload this many
- * workers make the cluster run, on keys of their own.
- */
-const HEATING_WORKERS = 256;
 /** The measured workers then run so long without being counted. */
 const SETTLING_SECONDS = 1;
 
 /** The shape of `--json`; a contract. */
-export interface BenchResult {
-  readonly workload: Workload;
+export interface ThroughputResult {
+  readonly workload: ThroughputWorkload;
   readonly workers: number;
   readonly connections: number;
   /** As measured. */
@@ -42,16 +38,22 @@ export interface BenchResult {
 }
 
 /** `signal` ends the run early, by rejecting. */
-export async function runBench(
-  options: BenchOptions,
-  endpoints: readonly string[],
+export async function runThroughput(
+  options: ThroughputOptions,
   signal: AbortSignal,
-): Promise<BenchResult> {
-  // Each client listens, which is no leak.
-  setMaxListeners(0, signal);
+): Promise<ThroughputResult> {
+  const { endpoints } = options;
+  if (endpoints !== undefined) return runAgainst(endpoints, options, signal);
+  return withOwnCluster({ signal }, (own) => runAgainst(own.endpoints, options, signal));
+}
+
+async function runAgainst(
+  endpoints: readonly string[],
+  options: ThroughputOptions,
+  signal: AbortSignal,
+): Promise<ThroughputResult> {
   const clients = await connectAll(options.connections, endpoints, signal);
-  // Own keys for each run: one that was broken off may have left locks behind.
-  const prefix = `bench/${Date.now().toString(36)}-${process.pid}`;
+  const prefix = runPrefix();
   const isContended = options.workload === "contended";
   const keyOf = (worker: number) => (isContended ? prefix : `${prefix}/${worker}`);
   try {
@@ -62,36 +64,20 @@ export async function runBench(
       const { processes } = await findProcesses(endpoints);
       return await measure(options, loop, processes, endpoints, signal);
     } finally {
-      await within(DRAIN_MS_MAX, loop.stop());
+      await drained(loop.stop());
     }
   } finally {
-    await within(DRAIN_MS_MAX, Promise.all(clients.map((client) => client.close())));
-  }
-}
-
-async function heat(
-  clients: readonly Client[],
-  seconds: number,
-  prefix: string,
-  signal: AbortSignal,
-): Promise<void> {
-  if (seconds === 0) return;
-  const keyOf = (worker: number) => `${prefix}/${worker}`;
-  const loop = new ClosedLoop({ clients, workers: HEATING_WORKERS, keyOf });
-  try {
-    await delay(seconds * 1_000, undefined, { signal });
-  } finally {
-    await within(DRAIN_MS_MAX, loop.stop());
+    await closeAll(clients);
   }
 }
 
 async function measure(
-  options: BenchOptions,
+  options: ThroughputOptions,
   loop: ClosedLoop,
   processes: readonly MeasuredProcess[],
   endpoints: readonly string[],
   signal: AbortSignal,
-): Promise<BenchResult> {
+): Promise<ThroughputResult> {
   loop.reset();
   const cpuBefore = cpuSeconds(processes);
   const startMs = performance.now();
@@ -119,27 +105,6 @@ async function measure(
     errors,
     fencingViolations: loop.fencingViolations,
   };
-}
-
-async function connectAll(
-  count: number,
-  endpoints: readonly string[],
-  signal: AbortSignal,
-): Promise<Client[]> {
-  const settled = await Promise.allSettled(
-    Array.from({ length: count }, (_, index) =>
-      connect({ endpoints, name: `bench ${process.pid}/${index}`, signal }),
-    ),
-  );
-  const clients: Client[] = [];
-  let failure: PromiseRejectedResult | undefined;
-  for (const result of settled) {
-    if (result.status === "fulfilled") clients.push(result.value);
-    else failure ??= result;
-  }
-  if (failure === undefined) return clients;
-  await Promise.all(clients.map((client) => client.close()));
-  throw failure.reason;
 }
 
 /** This process, the nodes that run on this machine, and who leads. */
@@ -172,15 +137,6 @@ function difference(
     if (start !== undefined) seconds[name] = Math.round((value - start) * 100) / 100;
   }
   return seconds;
-}
-
-async function within(milliseconds: number, promise: Promise<unknown>): Promise<void> {
-  const late = new AbortController();
-  await Promise.race([
-    promise,
-    delay(milliseconds, undefined, { signal: late.signal }).catch(() => undefined),
-  ]);
-  late.abort();
 }
 
 function rounded(value: number): number {

@@ -1,0 +1,18 @@
+/** The machine that measured. Figures of one that was busy with other things say little. */
+import { availableParallelism, loadavg } from "node:os";
+import { tenths } from "./statistics.js";
+
+export interface Machine {
+  readonly cores: number;
+  /** Processes that wanted to run in the minute before the bench began: should be near 0. */
+  readonly loadBefore: number;
+}
+
+export function describeMachine(): Machine {
+  return { cores: availableParallelism(), loadBefore: tenths(loadavg()[0] ?? 0) };
+}
+
+export function machineText({ cores, loadBefore }: Machine): string {
+  const isBusy = loadBefore > cores / 2;
+  return `${cores} cores, load average before ${loadBefore}${isBusy ? ": BUSY, measure again" : ""}`;
+}

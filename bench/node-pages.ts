@@ -1,0 +1,52 @@
+/**
+ * What a node says about itself over HTTP. The bench reads more of `/status` than the SDK promises,
+ * so it checks what it reads.
+ */
+const ANSWER_MS_MAX = 5_000;
+
+const NUMBERS = [
+  "id",
+  "term",
+  "leader",
+  "commitIndex",
+  "appliedIndex",
+  "snapshotIndex",
+  "loopDelayMaxMs",
+  "holds",
+] as const;
+
+export type NodeFigures = Readonly<Record<(typeof NUMBERS)[number], number>> & {
+  readonly role: string;
+};
+
+/** `undefined` when the node does not answer, or is still reading its log. */
+export async function fetchFigures(endpoint: string): Promise<NodeFigures | undefined> {
+  const response = await get(endpoint, "/status");
+  if (response?.ok !== true) return undefined;
+  const body = (await response.json().catch(() => undefined)) as
+    | Record<string, unknown>
+    | undefined;
+  if (body === undefined || body["role"] === "starting") return undefined;
+  for (const name of NUMBERS) {
+    if (typeof body[name] !== "number") throw new Error(`${endpoint}/status tells no ${name}`);
+  }
+  return body as NodeFigures;
+}
+
+/** Whether the node says that clients should come to it. */
+export async function isReady(endpoint: string): Promise<boolean> {
+  const response = await get(endpoint, "/readyz");
+  await response?.arrayBuffer().catch(() => undefined);
+  return response?.status === 200;
+}
+
+async function get(endpoint: string, path: string): Promise<Response | undefined> {
+  try {
+    return await fetch(`${endpoint.replace(/^ws/, "http")}${path}`, {
+      signal: AbortSignal.timeout(ANSWER_MS_MAX),
+    });
+  } catch {
+    // Not there, or just being started: that is the answer.
+    return undefined;
+  }
+}

@@ -1,0 +1,23 @@
+/**
+ * Results as tables for people. The layout is no contract; `--json` is.
+ */
+export type Row = readonly [name: string, value: string];
+
+/** Lines of two columns. */
+export function tableLines(rows: readonly Row[]): string[] {
+  const widest = Math.max(...rows.map(([name]) => name.length));
+  return rows.map(([name, value]) => `${name.padEnd(widest)}  ${value}`);
+}
+
+export function errorsText(errors: Readonly<Record<string, number>>): string {
+  const parts = Object.entries(errors).map(([code, count]) => `${code} ${count}`);
+  return parts.length === 0 ? "none" : parts.join(", ");
+}
+
+export function violationsText(violations: number): string {
+  return violations === 0 ? "every token was larger than the last" : `${violations} VIOLATIONS`;
+}
+
+export function grouped(value: number): string {
+  return value.toLocaleString("en-US");
+}

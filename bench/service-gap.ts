@@ -1,0 +1,31 @@
+/**
+ * The figure of a failover: how long nobody was served. Pure; all times are milliseconds of one
+ * monotonic clock.
+ */
+
+/**
+ * The longest stretch without a success that reaches behind `faultMs`, within what was watched until
+ * `untilMs`. The one that is under way at the fault counts from the last success before it (from the
+ * fault if there was none), and the one that is not over at the end counts up to the end.
+ *
+ * @param successesMs ascending
+ */
+export function longestGapMs(
+  successesMs: readonly number[],
+  faultMs: number,
+  untilMs: number,
+): number {
+  let lastMs = faultMs;
+  let longestMs = 0;
+  for (const successMs of successesMs) {
+    if (successMs > untilMs) break;
+    if (successMs > faultMs) longestMs = Math.max(longestMs, successMs - lastMs);
+    lastMs = successMs;
+  }
+  return Math.max(longestMs, untilMs - lastMs);
+}
+
+/** Several ascending lists as one. */
+export function merged(lists: readonly (readonly number[])[]): number[] {
+  return lists.flat().sort((a, b) => a - b);
+}
