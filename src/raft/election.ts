@@ -39,11 +39,14 @@ export function onTimeoutNow(state: State, message: TimeoutNow): void {
   startElection(state, true);
 }
 
-/** A node whose disk hangs could not lead: asking for votes would only disturb. */
+/**
+ * A node whose disk hangs, or whose table is not whole, could not serve: asking for votes would only
+ * disturb. Nor could it tell the time, which goes on from the last stamp in table and log.
+ */
 function canStand(state: State): boolean {
   const { oldestPendingMs } = state.durability;
   const isDiskStalled = oldestPendingMs + state.config.electionTimeoutMs <= state.nowMs;
-  return isElectable(state) && !isDiskStalled;
+  return isElectable(state) && !isDiskStalled && state.restoringIndex === 0;
 }
 
 /**

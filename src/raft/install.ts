@@ -44,5 +44,6 @@ function reset(state: State, snapshot: InstalledSnapshot): void {
   compaction.request(snapshot, index + 1, true);
   state.commitIndex = index;
   state.appliedIndex = index;
+  state.restoringIndex = index;
   outbox.restore(snapshot);
 }

@@ -205,6 +205,7 @@ export class Raft extends RaftView {
       () => `applied ${index} after ${state.appliedIndex}, commit ${state.commitIndex}`,
     );
     state.appliedIndex = index;
+    if (index >= state.restoringIndex) state.restoringIndex = 0;
   }
 
   private onPeerUp(peer: NodeId, epoch: number): void {

@@ -40,6 +40,8 @@ export class State {
   /** Never falls; at most the last index; at least `appliedIndex`. */
   commitIndex: number;
   appliedIndex: number;
+  /** The table is being replaced by the snapshot of this index, and was not yet; 0: it is whole. */
+  restoringIndex = 0;
 
   /** The time of this turn; 0 until the first tick. */
   nowMs = 0;

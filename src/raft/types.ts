@@ -292,8 +292,9 @@ export interface Effects {
   readonly snapshotsWanted: readonly { readonly peer: NodeId; readonly epoch: number }[];
   /**
    * The table is to be replaced by this snapshot, received before, as soon as the write of this
-   * turn is durable. Nothing behind `index` may be applied before; `applied` need not be answered
-   * for it. Waiting proposals and reads of this node are void.
+   * turn is durable. Nothing behind `index` may be applied before. When it is done, answer with
+   * `applied` of `index`; until then this node does not stand for election, since it could not
+   * serve. Waiting proposals and reads of this node are void.
    */
   readonly restore: InstalledSnapshot | undefined;
   /** The members changed: by an entry appended, cut or installed; it counts from here on. */

@@ -214,7 +214,16 @@ export class Driver implements DriverHost {
     gateway.flush();
     this.#rooms.handOver.onTurn(raft.role === "leader");
     this.#planNextTurn(nowMs);
-    if (this.#rooms.members.isRemoved && raft.role !== "leader") this.#endRemoved();
+    if (this.#isLeft) this.#endRemoved();
+  }
+
+  /**
+   * This node was removed, and nobody who leads talks to it any more. As long as somebody does, the
+   * log may go on with its coming back.
+   */
+  get #isLeft(): boolean {
+    const { raft } = this.#ports;
+    return this.#rooms.members.isRemoved && raft.role !== "leader" && !raft.hasQuorumContact;
   }
 
   #stepInputs(nowMs: number): void {
@@ -326,14 +335,16 @@ export class Driver implements DriverHost {
   #onRefused(id: number, reason: RefusalReason, nowMs: number): void {
     const { proposing, operations, handOver } = this.#rooms;
     if (id === HAND_OVER_ID) handOver.onFailed();
-    else if (!operations.onRefused(id, reason)) proposing.onRefused(id, reason, nowMs);
+    else if (!operations.onRefused(id, reason, nowMs)) proposing.onRefused(id, reason, nowMs);
   }
 
   #tellToMove(nowMs: number): void {
-    const { moving, attachments, applier } = this.#rooms;
+    const { moving, attachments, applier, snapshots } = this.#rooms;
     const { raft } = this.#ports;
     const lag = raft.commitIndex - applier.index;
-    if (!moving.isNoticeDue(nowMs, raft.leader !== 0, lag)) return;
+    // Whoever came while the table is being replaced gets no answer before that is done.
+    const counted = snapshots.isRestoring ? Number.POSITIVE_INFINITY : lag;
+    if (!moving.isNoticeDue(nowMs, raft.leader !== 0, counted)) return;
     const told = attachments.tellToMove(moving.troubleNumber);
     if (told > 0) this.#ports.logger("warn", "clients were told to move", { clients: told, lag });
   }

@@ -80,8 +80,9 @@ function unreadyReasons(source: PageSource): string[] {
   if (source.isDraining()) reasons.push("the node is being stopped");
   const status = source.driver()?.status;
   if (status === undefined) return [...reasons, "the node is starting"];
-  const { leader, hasQuorumContact, commitIndex, appliedIndex } = status;
+  const { leader, hasQuorumContact, commitIndex, appliedIndex, snapshots } = status;
   const lag = commitIndex - appliedIndex;
+  if (snapshots.isRestoring) reasons.push("the table is being replaced by a snapshot");
   if (leader === 0) reasons.push("no leader is known");
   if (!hasQuorumContact) reasons.push("no contact with a majority");
   if (lag > READY_LAG_ENTRIES_MAX) reasons.push(`${lag} committed entries are not applied yet`);

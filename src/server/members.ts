@@ -44,7 +44,7 @@ export class Members {
     return this.#departedAtMs;
   }
 
-  /** This node was a member, and everybody knows that it is none any more. */
+  /** This node was a member, and is none as of the last entry it applied. */
   get isRemoved(): boolean {
     return this.#isRemoved;
   }

@@ -50,7 +50,7 @@ export function planMembership(
 }
 
 /** Whether nothing is left to be done; always false in the middle of a change. */
-export function isAsWished(
+function isAsWished(
   configuration: Configuration,
   { action, node, address }: ChangeMemberOperation,
 ): boolean {

@@ -22,6 +22,12 @@ import { Numbering } from "./numbering.js";
 
 /** Requests that may wait on one node; beyond it they are answered `BUSY`. */
 const OPERATIONS_MAX = 64;
+/** Of one client or passed on by one node, so that each leaves room for the others. */
+const OPERATIONS_OF_ONE_MAX = 16;
+/** Of the time a request may take, what it waits for an earlier change to end … */
+const PATIENCE_SHARE = 1 / 10;
+/** … and between two looks whether it has. */
+const RETRY_SHARE = 1 / 100;
 
 /** Who waits for the answer: a client of this node, or the node that passed its request on. */
 type Asker =
@@ -35,6 +41,8 @@ interface Request {
   readonly deadlineMs: number;
   /** The leader that has begun with it; 0 before. */
   begunBy: NodeId;
+  /** When the core's "not now" becomes the answer; 0 before the first one. */
+  patientUntilMs: number;
 }
 
 /** What the leader needs to know and to do. */
@@ -60,6 +68,9 @@ export class Operations {
   readonly #stepped = new Map<number, Request>();
   /** Leader: changes that the core accepted and that are not applied yet. */
   #settling: Request[] = [];
+  /** Leader: what the core cannot begin with just now. */
+  #postponed: Request[] = [];
+  #retryAtMs = Number.POSITIVE_INFINITY;
   #nextDeadlineMs = Number.POSITIVE_INFINITY;
   readonly #numbers: Numbering;
 
@@ -80,7 +91,7 @@ export class Operations {
 
   /** When `expire` may have something to do. */
   get nextDeadlineMs(): number {
-    return this.#nextDeadlineMs;
+    return Math.min(this.#nextDeadlineMs, this.#retryAtMs);
   }
 
   /** A client of this node asks. */
@@ -151,13 +162,22 @@ export class Operations {
     return true;
   }
 
-  /** Leader: the core refused `id`. False for what is no operation. */
-  onRefused(id: number, reason: RefusalReason): boolean {
+  /**
+   * Leader: the core refused `id`. False for what is no operation. While a change is under way, which
+   * may be the very same one, begun by a leader that is gone, or the leader is new, it is asked again.
+   */
+  onRefused(id: number, reason: RefusalReason, nowMs: number): boolean {
     const request = this.#stepped.get(id);
     if (request === undefined) return false;
     this.#stepped.delete(id);
+    if (reason === "notReady" && request.patientUntilMs === 0) {
+      request.patientUntilMs = nowMs + this.#waitMsMax * PATIENCE_SHARE;
+    }
     if (reason === "notLeader") {
       this.#waiting.push(request);
+    } else if (reason === "notReady" && nowMs < request.patientUntilMs) {
+      this.#postponed.push(request);
+      this.#retryAtMs = Math.min(this.#retryAtMs, nowMs + this.#waitMsMax * RETRY_SHARE);
     } else {
       const [status, message] = REFUSALS[reason];
       this.#answer(request.asker, status, { message });
@@ -169,8 +189,10 @@ export class Operations {
     const request = this.#stepped.get(id);
     if (request === undefined) return;
     this.#stepped.delete(id);
-    if (isDone) this.#answer(request.asker, STATUS.ok, null);
-    else {
+    if (isDone) {
+      // Somebody else leads or will: when it is known who, so is whether that was the wish.
+      this.#waiting.push(request);
+    } else {
       const message = "the other node did not take over within an election timeout";
       this.#answer(request.asker, ERROR_NUMBERS.BUSY, { message });
     }
@@ -190,12 +212,13 @@ export class Operations {
 
   /** Leader, term or link changed: what was begun is asked for again, of whoever leads now. */
   restart(leader: NodeId, nodeId: NodeId): void {
-    const begun = [...this.#passedOn.values(), ...this.#stepped.values(), ...this.#settling];
+    const requests = this.#all();
     this.#passedOn.clear();
     this.#stepped.clear();
     this.#settling = [];
+    this.#postponed = [];
     const again: Request[] = [];
-    for (const request of [...begun, ...this.#waiting]) {
+    for (const request of requests) {
       // A node that passed it on asks again by itself.
       if (request.asker.kind === "peer" && leader !== nodeId) continue;
       if (isFulfilledBy(request, leader)) {
@@ -207,8 +230,13 @@ export class Operations {
     this.#waiting = again;
   }
 
-  /** Answers what took too long. It may still take effect. */
+  /** Answers what took too long, which may still take effect; takes up what was put off. */
   expire(nowMs: number): void {
+    if (nowMs >= this.#retryAtMs) {
+      this.#retryAtMs = Number.POSITIVE_INFINITY;
+      this.#waiting.push(...this.#postponed);
+      this.#postponed = [];
+    }
     if (nowMs < this.#nextDeadlineMs) return;
     this.#nextDeadlineMs = Number.POSITIVE_INFINITY;
     const isAlive = (request: Request): boolean => {
@@ -222,20 +250,28 @@ export class Operations {
     };
     this.#waiting = this.#waiting.filter(isAlive);
     this.#settling = this.#settling.filter(isAlive);
+    this.#postponed = this.#postponed.filter(isAlive);
     for (const requests of [this.#passedOn, this.#stepped]) {
       for (const [id, request] of requests) if (!isAlive(request)) requests.delete(id);
     }
   }
 
   #admit(asker: Asker, operation: Operation, bytes: Uint8Array, nowMs: number): void {
-    const begun = this.#passedOn.size + this.#stepped.size + this.#settling.length;
-    if (this.#waiting.length + begun >= OPERATIONS_MAX) {
+    const all = this.#all();
+    const ofAsker = all.filter((request) => isSameAsker(request.asker, asker));
+    if (all.length >= OPERATIONS_MAX || ofAsker.length >= OPERATIONS_OF_ONE_MAX) {
       this.#answer(asker, ERROR_NUMBERS.BUSY, { message: "too many operations at a time" });
       return;
     }
     const deadlineMs = nowMs + this.#waitMsMax;
     this.#nextDeadlineMs = Math.min(this.#nextDeadlineMs, deadlineMs);
-    this.#waiting.push({ asker, operation, bytes, deadlineMs, begunBy: 0 });
+    const begunBy = 0;
+    this.#waiting.push({ asker, operation, bytes, deadlineMs, begunBy, patientUntilMs: 0 });
+  }
+
+  #all(): Request[] {
+    const begun = [...this.#passedOn.values(), ...this.#stepped.values(), ...this.#settling];
+    return [...begun, ...this.#postponed, ...this.#waiting];
   }
 
   #beginChange(request: Request, operation: ChangeMemberOperation, host: OperationsHost): void {
@@ -280,6 +316,11 @@ export class Operations {
       asker.attachment.connection.send({ kind: MESSAGE.answer, id, status, payload });
     }
   }
+}
+
+function isSameAsker(a: Asker, b: Asker): boolean {
+  if (a.kind === "peer") return b.kind === "peer" && a.peer === b.peer;
+  return b.kind === "client" && a.attachment === b.attachment;
 }
 
 /** A change of leader fulfils the wish for one; the wish for a certain leader only if it is that. */

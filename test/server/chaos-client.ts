@@ -122,8 +122,12 @@ export class ChaosClient {
     this.#attach();
   }
 
-  /** Asks to be attached anew on the connection it has. */
+  /**
+   * Asks to be attached anew on the connection it has. Until the answer it says nothing else: a command
+   * sent meanwhile and again behind the answer would be two, of which one may be refused.
+   */
   attachAgain(): void {
+    this.isAttached = false;
     this.#attach();
   }
 
@@ -228,7 +232,7 @@ export class ChaosClient {
       case MESSAGE.attached:
         if (message.attempt !== this.#attempt) return;
         if (message.status === STATUS.ok) this.#onAttached(message.session);
-        else if (message.status === ERROR_NUMBERS.BUSY) this.#attach();
+        else if (isForNow(message.status)) this.#attach();
         else this.#complain(`attach: ${message.status}`);
         return;
       case MESSAGE.reply:
@@ -330,4 +334,8 @@ export class ChaosClient {
 
 function show(value: unknown): string {
   return JSON.stringify(value);
+}
+
+function isForNow(status: number): boolean {
+  return status === ERROR_NUMBERS.BUSY || status === ERROR_NUMBERS.DISK_FULL;
 }

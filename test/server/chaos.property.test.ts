@@ -4,10 +4,17 @@
  * everybody agrees and every waiter is served in its turn. A failure names its seed.
  */
 import { describe, expect, test } from "vitest";
-import { OP, WAIT_FOREVER } from "../../src/protocol/index.js";
+import {
+  type MemberAction,
+  OP,
+  type Operation,
+  STATUS,
+  WAIT_FOREVER,
+} from "../../src/protocol/index.js";
 import { seededRandom } from "../seeded-random.js";
 import { type Call, ChaosClient } from "./chaos-client.js";
 import { expectAgreement } from "./cluster.js";
+import type { TestClient } from "./test-client.js";
 import { World, type WorldNode, type WorldOptions } from "./world.js";
 
 /** Storms of each kind; `HOLDFAST_CHAOS_RUNS=500` for a longer look. */
@@ -25,6 +32,8 @@ const QUICK = { electionTimeoutMs: 120, heartbeatIntervalMs: 30, closedPeerDelay
 /** No room for more than a few commands: `BUSY` becomes an everyday answer. */
 const NARROW = { ...QUICK, uncommittedBytesMax: 512, batchBytesMax: 256, pipelineEntriesMax: 1 };
 
+/** Election timeouts that a request of an operator may take on each node. */
+const OPERATION_WAIT_TIMEOUTS = 10;
 /** The log is cut again and again: whoever was away is sent a snapshot. */
 const SHORT = { ...QUICK, snapshotLogBytes: 1_500, trailingLogBytes: 300 };
 
@@ -34,6 +43,9 @@ class Storm {
   readonly doomed: ChaosClient;
   readonly #random: () => number;
   readonly #hashes = new Map<number, string>();
+  /** Asks for other members and leaders, where that belongs to the storm. */
+  readonly #operator: TestClient;
+  #lastOperation = 0;
 
   constructor(seed: number, options: Partial<WorldOptions>) {
     this.#random = seededRandom(seed);
@@ -42,6 +54,9 @@ class Storm {
       { length: CLIENTS },
       (_, i) => new ChaosClient(this.world, seed * 100 + i, TTL_MS),
     );
+    this.#operator = this.world.client();
+    // Tables are long in coming, and leaders fall meanwhile.
+    if (this.#isOperated) for (const node of this.world.nodes) node.storeMs = 1 + this.#below(30);
     this.doomed = new ChaosClient(this.world, seed * 100 + CLIENTS, DOOMED_TTL_MS);
   }
 
@@ -49,12 +64,14 @@ class Storm {
     const { world } = this;
     world.startAll();
     for (let step = 0; step < STEPS; step += 1) {
-      if (this.#random() < 0.15) await this.#disturb();
+      if (this.#isOperated && this.#random() < 0.1) await this.#operate();
+      else if (this.#random() < 0.15) await this.#disturb();
       else if (step < STEPS / 3 && this.#random() < 0.1) this.#act(this.doomed);
       else this.#act(this.#pick(this.clients));
       await world.run(this.#below(4) === 0 ? this.#below(200) : this.#below(8));
       this.#compareTables();
       this.#checkLease();
+      this.#buryRemoved();
     }
     this.doomed.disconnect();
   }
@@ -64,6 +81,7 @@ class Storm {
     const { world, clients } = this;
     for (const node of world.nodes) if (!node.isRunning) await node.restart();
     world.network.heal();
+    if (this.#isOperated) await this.#bringAllBack();
     await world.untilLeader();
     for (let round = 0; clients.some((client) => !client.isSettled); round += 1) {
       if (round > 20) throw new Error("clients are without an answer");
@@ -100,6 +118,88 @@ class Storm {
     });
     const served = [...waiting].filter((call) => !before.has(call) && call.token !== 0);
     return served.sort((a, b) => a.token - b.token);
+  }
+
+  get #isOperated(): boolean {
+    return this.world.options.joinerCount > 0;
+  }
+
+  async #operate(): Promise<void> {
+    const { world } = this;
+    const running = world.nodes.filter((node) => node.isRunning);
+    const node = this.#pickOrNone(running);
+    if (node === undefined) return;
+    if (this.#below(3) === 0 || this.#operator.hello === undefined) this.#operator.connect(node);
+    const { id } = this.#pick(world.nodes);
+    switch (this.#below(8)) {
+      case 0:
+        this.#ask({ op: OP.transfer, id: 0, node: this.#below(3) });
+        break;
+      case 1:
+        node.log.lackSpace(true);
+        break;
+      case 2:
+        for (const { log } of running) log.lackSpace(false);
+        break;
+      case 3:
+        // As on a signal to stop.
+        node.driver.leave().catch(() => {});
+        await world.run(this.#below(100));
+        if (node.isRunning) node.crash();
+        break;
+      case 4:
+        this.#ask(memberWish("remove", id));
+        break;
+      case 5:
+        this.#ask(memberWish("add", id));
+        break;
+      case 6:
+        this.#ask(memberWish("demote", id));
+        break;
+      default:
+        this.#ask(memberWish("promote", id));
+    }
+  }
+
+  #ask(operation: Operation): void {
+    this.#lastOperation += 1;
+    this.#operator.operate({ ...operation, id: this.#lastOperation });
+  }
+
+  /** A node that ended because it was removed is gone until it is started again, on its data. */
+  #buryRemoved(): void {
+    for (const node of this.world.nodes) {
+      const [failure] = node.failures;
+      if (failure?.message !== `node ${node.id} was removed from the cluster`) continue;
+      node.failures.length = 0;
+      if (node.isRunning) node.crash();
+    }
+  }
+
+  /** Everybody is a member in the end, voter or not. */
+  async #bringAllBack(): Promise<void> {
+    const { world } = this;
+    for (const node of world.nodes) node.log.lackSpace(false);
+    // What was asked for in the storm is answered by then, by whoever passed it on and by the leader.
+    await world.run(2 * OPERATION_WAIT_TIMEOUTS * world.tuning.electionTimeoutMs);
+    await world.until("a leader of those who belong", () => {
+      const leader = world.leader?.raft;
+      return leader?.hasQuorumContact === true && leader.commitIndex === leader.lastIndex;
+    });
+    for (const { id } of world.nodes) {
+      for (let attempt = 0; ; attempt += 1) {
+        this.#buryRemoved();
+        for (const node of world.nodes) if (!node.isRunning) await node.restart();
+        this.#operator.connect(world.leader ?? this.#pick(world.nodes));
+        this.#ask(memberWish("add", id));
+        const asked = this.#lastOperation;
+        const answer = (): number | undefined => this.#operator.answer(asked)?.status;
+        await world.until(`node ${id} to be asked for`, () => answer() !== undefined);
+        if (answer() === STATUS.ok) break;
+        if (attempt > 20) throw new Error(`node ${id} is not added: ${answer()}`);
+        await world.run(50);
+      }
+    }
   }
 
   get complaints(): string[] {
@@ -212,6 +312,11 @@ class Storm {
   }
 }
 
+function memberWish(action: MemberAction, node: number): Operation {
+  const address = action === "add" ? `node-${node}:1` : undefined;
+  return { op: OP.changeMember, id: 0, action, node, address };
+}
+
 /** Tokens that the table of `node` shows as held, in order. */
 function heldIn(node: WorldNode): number[] {
   const tokens = KEYS.flatMap((key) => node.table.inspect(key).holds.map(({ token }) => token));
@@ -280,5 +385,6 @@ describe("a cluster in a storm keeps every promise, and serves every waiter afte
   test("when it has room for a few commands only", () => season(20_001, { tuning: NARROW }));
   test("when it is one node alone", () => season(30_001, { nodeCount: 1, tuning: NARROW }));
   test("when its log is short", () => season(50_001, { tuning: SHORT }));
+  test("when members come and go", () => season(60_001, { tuning: SHORT, joinerCount: 2 }));
   test("when it has five nodes", () => season(40_001, { nodeCount: 5, tuning: QUICK }));
 });

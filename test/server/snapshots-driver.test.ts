@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../src/errors.js";
-import { OP, STATUS } from "../../src/protocol/index.js";
+import { MESSAGE, OP, STATUS } from "../../src/protocol/index.js";
 import { expectAgreement, startCluster } from "./cluster.js";
 import type { World, WorldNode } from "./world.js";
 
@@ -79,5 +79,33 @@ describe("a node that takes over a snapshot", () => {
     await world.until("an answer", () => operator.answer(2) !== undefined);
     expect(operator.answer(2)?.status).toBe(STATUS.ok);
     expect((await world.untilLeader()).id).toBe(late.id);
+  });
+
+  test("sends clients away that come meanwhile, and cuts off those it had", async () => {
+    const { world, leader, followers } = await startCluster({ tuning: SHORT });
+    const [late] = followers;
+    const attached = world.client();
+    await attached.start(late, 600_000);
+    await leaveBehind(world, late, leader);
+    // Kept and forwarded, and executed in what the snapshot skips, or never.
+    const sequence = attached.acquire("mine", 0);
+    await beginRestoring(world, late);
+    await world.until("the end of the connection", () => attached.closed !== undefined);
+    expect(attached.closed?.code).toBe(1012);
+    const coming = world.client();
+    coming.connect(late);
+    coming.attach(600_000);
+    const isTold = (): boolean => coming.received.some(({ kind }) => kind === MESSAGE.move);
+    await world.until("the word to move", isTold, 2_000);
+    expect(isRestoring(late)).toBe(true);
+    await attached.start(leader);
+    const items = [{ key: "mine", mode: "exclusive" }] as const;
+    const head = { sequence, mark: 1, acknowledged: [] };
+    attached.send({ op: OP.acquire, ...head, owner: 1, items, waitMs: 0 });
+    expect((await attached.untilReply(sequence)).result.status).toBe(STATUS.granted);
+    await expectAgreement(world);
+    // Its attach was committed meanwhile, and is answered when it is applied.
+    await world.until("the answer", () => coming.attached(coming.attempt) !== undefined);
+    expect(late.driver.status.keptBytes).toBe(0);
   });
 });

@@ -7,7 +7,6 @@ import {
   type Attached,
   type Command,
   encodeCommand,
-  encodeOperation,
   type Hello,
   type LockMode,
   MESSAGE,
@@ -19,6 +18,8 @@ import {
   type Reply,
   type ServerMessage,
   WAIT_FOREVER,
+  Writer,
+  writeRequest,
 } from "../../src/protocol/index.js";
 import type { MemoryConnection, MemoryGateway } from "./memory-gateway.js";
 import type { World, WorldNode } from "./world.js";
@@ -108,7 +109,9 @@ export class TestClient {
 
   /** Asks for something of the cluster itself. */
   operate(operation: Operation): void {
-    const bytes = encodeOperation(operation);
+    const writer = new Writer();
+    writeRequest(writer, operation);
+    const bytes = writer.take();
     this.#say((events, connection) => events.onOperation(connection, operation, bytes));
   }
 

@@ -24,6 +24,7 @@ import { MemoryDisk, MemoryLog } from "./memory-disk.js";
 import { MemoryGateway } from "./memory-gateway.js";
 import { MemoryNetwork } from "./memory-network.js";
 import { TestClient } from "./test-client.js";
+import { WorldScheduler } from "./world-scheduler.js";
 
 export interface WorldOptions {
   readonly seed: number;
@@ -374,38 +375,4 @@ function configurationOf({ index, configuration }: SnapshotManifest): Configurat
   const decoded = decodeConfiguration(configuration);
   if (decoded === undefined) throw new Error(`the members in the snapshot of ${index}`);
   return decoded;
-}
-
-/** Timers come behind the input that waits; a paused process runs none. */
-class WorldScheduler {
-  toWorldMs: (nowMs: number) => number = (nowMs) => nowMs;
-  readonly #world: World;
-  readonly #node: WorldNode;
-  readonly #life: number;
-  #armed = 0;
-
-  constructor(world: World, node: WorldNode, life: number) {
-    this.#world = world;
-    this.#node = node;
-    this.#life = life;
-  }
-
-  soon(task: () => void): void {
-    this.#world.after(0, () => this.#node.deliver(this.#life, task));
-  }
-
-  arm(atMs: number, task: () => void): void {
-    this.disarm();
-    if (atMs === Number.POSITIVE_INFINITY) return;
-    const armed = this.#armed;
-    const run = (): void => {
-      if (this.#armed === armed) task();
-    };
-    // Behind whatever arrives at the same moment, and behind what waited through a pause.
-    this.#world.at(this.toWorldMs(atMs), () => this.soon(() => this.soon(run)));
-  }
-
-  disarm(): void {
-    this.#armed += 1;
-  }
 }
