@@ -4,6 +4,7 @@
  * `holdfast: ` like every other command's. Flags win over their environment variables.
  */
 import { type Command, Option } from "commander";
+import { HoldfastError } from "../../src/errors.js";
 import type { HostPort, NodeOptions, RunningNode } from "../../src/server/index.js";
 import {
   formatHostPort,
@@ -210,7 +211,10 @@ async function serve(flags: ServerFlags): Promise<number> {
     return EXIT.done;
   }
   if (ended === undefined) return EXIT.done;
-  throw new Failure(EXIT.internal, `node ${flags.id} ended: ${ended.message}`, { cause: ended });
+  // A node that was removed from its cluster has nothing left to do, which is no fault of its own.
+  const exitCode =
+    ended instanceof HoldfastError && ended.code === "UNAVAILABLE" ? EXIT.failed : EXIT.internal;
+  throw new Failure(exitCode, `node ${flags.id} ended: ${ended.message}`, { cause: ended });
 }
 
 /** Checks what only the command line can get wrong; the rest is the node's own to refuse. */

@@ -123,13 +123,23 @@ export class SegmentPreparer {
     if (this.#isClosed || this.#preparedBytes >= this.#targetBytes) return;
     this.#filling = this.#fillChunk()
       .then(
-        () => this.#reportSpace(undefined),
-        (error: Error) => this.#failed(error),
+        () => {
+          // The first chunk of a new try may only find what the file before it gave back.
+          if (this.#preparedBytes >= this.#targetBytes) this.#reportSpace(undefined);
+          return true;
+        },
+        async (error: Error) => {
+          await this.#failed(error);
+          return false;
+        },
       )
-      .catch((error: Error) => this.#events?.onFailure(error))
-      .then(() => {
+      .catch((error: Error) => {
+        this.#events?.onFailure(error);
+        return false;
+      })
+      .then((goesOn) => {
         this.#filling = undefined;
-        if (!this.#lacksSpace) this.#fillInBackground();
+        if (goesOn) this.#fillInBackground();
       });
   }
 
