@@ -83,6 +83,12 @@ function decodeBody(reader: PeerReader, kind: number, end: number): PeerMessage 
     case PEER_KIND.commitInterest:
       reader.open(end, BODY_BYTES.commitInterest);
       return { type: "commitInterest", isInterested: reader.boolean() };
+    case PEER_KIND.members: {
+      reader.open(end, BODY_BYTES.members);
+      const index = reader.uint64();
+      const length = lengthOfRest(reader, end, CONFIGURATION_BYTES_MAX, "a configuration");
+      return { type: "members", index, configuration: reader.raw(length) };
+    }
     case PEER_KIND.operation: {
       reader.open(end, BODY_BYTES.operation);
       const id = reader.uint64();

@@ -57,6 +57,10 @@ function bodyBytes(message: PeerMessage): number {
       const { length } = message.snapshot.configuration;
       return BODY_BYTES.snapshotOffer + limited(length, CONFIGURATION_BYTES_MAX, "configuration");
     }
+    case "members": {
+      const { length } = message.configuration;
+      return BODY_BYTES.members + limited(length, CONFIGURATION_BYTES_MAX, "configuration");
+    }
     case "snapshotChunk": {
       const { length } = message.bytes;
       return BODY_BYTES.snapshotChunk + limited(length, SNAPSHOT_CHUNK_BYTES_MAX, "chunk");
@@ -125,6 +129,10 @@ function encodeBody(frame: PeerFrame, message: PeerMessage): void {
     case "snapshotRefused":
       encodeChecksum(frame, message.checksum);
       frame.raw(Buffer.from(cutText(message.reason, REFUSAL_TEXT_BYTES_MAX)));
+      return;
+    case "members":
+      frame.uint64(message.index);
+      frame.raw(message.configuration);
       return;
     case "operation":
       frame.uint64(message.id);

@@ -37,6 +37,7 @@ export const PEER_KIND = {
   snapshotRefused: 24,
   operation: 25,
   operationReply: 26,
+  members: 27,
 } as const;
 
 /** SHA-256, raw. */
@@ -76,6 +77,8 @@ export const BODY_BYTES = {
   snapshotProgress: CHECKSUM_BYTES + 4,
   /** checksum, … reason */
   snapshotRefused: CHECKSUM_BYTES,
+  /** index u64, … configuration */
+  members: 8,
   /** id u64, term u64, … request */
   operation: 16,
   /** id u64, status u16, … text */

@@ -53,6 +53,11 @@ export type PeerMessage =
   | { readonly type: "snapshotProgress"; readonly checksum: string; readonly next: number }
   /** The receiver cannot use it. `reason`: for people, cut to 1,024 bytes on its way. */
   | { readonly type: "snapshotRefused"; readonly checksum: string; readonly reason: string }
+  /**
+   * Who belongs to the cluster as of entry `index`, which the sender has applied: a node that was away
+   * while members changed talks to these until its own log tells it. Encoded as in an offer.
+   */
+  | { readonly type: "members"; readonly index: number; readonly configuration: Uint8Array }
   /** An operator's request (`protocol`, ops 70 …) for the leader of `term`, its bytes as they came. */
   | {
       readonly type: "operation";

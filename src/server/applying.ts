@@ -82,8 +82,10 @@ export class Applying {
     const { applier, proposing, members, operations } = this.#rooms;
     const { index, configuration } = applier;
     proposing.onApplied(index);
+    members.onIndex(index);
     if (configuration === configurationBefore) return;
     members.onApplied(configuration);
     operations.onApplied(this.#host);
+    members.tell(members.others, applier);
   }
 }

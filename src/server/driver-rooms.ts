@@ -78,7 +78,7 @@ export function furnish(options: DriverOptions, ports: DriverPorts, host: Driver
   const operationWaitMs = OPERATION_WAIT_TIMEOUTS * electionTimeoutMs;
   const operations = new Operations(operationWaitMs, send, numbers);
   const moving = new Moving(nodeId, electionTimeoutMs);
-  const members = new Members(nodeId, electionTimeoutMs, ports.onPeers);
+  const members = new Members(nodeId, electionTimeoutMs, ports.onPeers, send);
   const applier = new Applier(
     { raft, table, attachments, kept, cache },
     { index: raft.appliedIndex, configuration },
@@ -100,7 +100,7 @@ export function furnish(options: DriverOptions, ports: DriverPorts, host: Driver
     host,
   );
   const peerRequests = new PeerRequests(
-    { regime, line, forwarding, reads, operations, snapshots, logger, send },
+    { regime, line, forwarding, reads, operations, snapshots, members, logger, send },
     host,
   );
   const step = (input: Input): void => raft.step(input);

@@ -26,9 +26,8 @@ import { HAND_OVER_ID } from "./hand-over.js";
 const READ_COST_PER_TURN_MAX = 1_024;
 
 export class Driver implements DriverHost {
-  /** For the gateway. */
+  /** For the gateway and for the links to peers. */
   readonly clientEvents: GatewayEvents;
-  /** For the links to peers. */
   readonly peerEvents: PeerEvents;
   readonly #options: DriverOptions;
   readonly #ports: DriverPorts;
@@ -227,11 +226,12 @@ export class Driver implements DriverHost {
   }
 
   #stepInputs(nowMs: number): void {
-    const { peerSide, moving, snapshots } = this.#rooms;
+    const { peerSide, moving, snapshots, members, applier } = this.#rooms;
     this.step({ type: "tick", nowMs });
     for (const input of peerSide.takeInputs()) {
       if (input.type === "message") moving.onHeard(input.message.from, nowMs);
       else if (input.type === "peerDown") snapshots.onLinkDown(input.peer, input.epoch);
+      else if (input.type === "peerUp") members.tell([input.peer], applier);
       this.step(input);
     }
     for (const input of snapshots.takeInputs(nowMs)) this.step(input);

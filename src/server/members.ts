@@ -3,9 +3,11 @@
  * (whom to talk to, who makes a majority) and what is known to everybody once it is applied (whether
  * this node was removed). It decides nothing; changes are made by the core.
  */
+import type { PeerMessage } from "../net/index.js";
 import type { MembersView, NodeEndpoint } from "../protocol/index.js";
 import {
   type Configuration,
+  encodeConfiguration,
   isJoint,
   isVoter,
   type MemberAddress,
@@ -13,6 +15,7 @@ import {
   type NodeId,
   type Raft,
 } from "../raft/index.js";
+import type { AppliedPosition } from "./applier.js";
 
 /** Election timeouts for which a node that left is still talked to: it should hear that it did. */
 const FAREWELL_TIMEOUTS = 10;
@@ -21,10 +24,15 @@ export class Members {
   readonly #nodeId: NodeId;
   readonly #farewellMs: number;
   readonly #onPeers: (peers: readonly MemberAddress[]) => void;
+  readonly #send: (peer: NodeId, message: PeerMessage) => void;
   #present: readonly MemberAddress[] = [];
   /** Members until lately. */
   #departing: readonly MemberAddress[] = [];
   #departedAtMs = Number.POSITIVE_INFINITY;
+  /** Members as of an entry that this node has not applied yet, as another node told. */
+  #hinted: readonly MemberAddress[] = [];
+  #hintIndex = 0;
+  #appliedIndex = 0;
   #wasMember = false;
   #isRemoved = false;
 
@@ -33,7 +41,9 @@ export class Members {
     nodeId: NodeId,
     electionTimeoutMs: number,
     onPeers: (peers: readonly MemberAddress[]) => void,
+    send: (peer: NodeId, message: PeerMessage) => void,
   ) {
+    this.#send = send;
     this.#nodeId = nodeId;
     this.#farewellMs = FAREWELL_TIMEOUTS * electionTimeoutMs;
     this.#onPeers = onPeers;
@@ -57,7 +67,19 @@ export class Members {
     this.#present = addresses;
     this.#departing = left;
     this.#departedAtMs = left.length === 0 ? Number.POSITIVE_INFINITY : nowMs + this.#farewellMs;
-    this.#onPeers([...addresses, ...left]);
+    this.#publish();
+  }
+
+  /**
+   * Another node applied this configuration at `index`. A node that was away while members changed
+   * would refuse the connection of a leader it has never heard of, and only a leader could tell it.
+   */
+  onHint(index: number, configuration: Configuration | undefined): void {
+    if (configuration === undefined) return;
+    if (index <= Math.max(this.#appliedIndex, this.#hintIndex)) return;
+    this.#hintIndex = index;
+    this.#hinted = configuration.addresses;
+    this.#publish();
   }
 
   /** Once a turn: who left long ago is not talked to any more. */
@@ -65,7 +87,37 @@ export class Members {
     if (nowMs < this.#departedAtMs) return;
     this.#departing = [];
     this.#departedAtMs = Number.POSITIVE_INFINITY;
-    this.#onPeers(this.#present);
+    this.#publish();
+  }
+
+  /** Tells `peers` who belongs to the cluster, as of the last applied entry. */
+  tell(peers: readonly NodeId[], { index, configuration }: AppliedPosition): void {
+    if (configuration.addresses.length === 0) return;
+    const encoded = encodeConfiguration(configuration);
+    for (const peer of peers) this.#send(peer, { type: "members", index, configuration: encoded });
+  }
+
+  /** Every other member, as far as the log of this node tells. */
+  get others(): readonly NodeId[] {
+    return this.#present.map(({ id }) => id).filter((id) => id !== this.#nodeId);
+  }
+
+  /** Of one node the newest address counts. */
+  #publish(): void {
+    const byId = new Map<NodeId, MemberAddress>();
+    for (const member of [...this.#departing, ...this.#present, ...this.#hinted]) {
+      byId.set(member.id, member);
+    }
+    this.#onPeers([...byId.values()]);
+  }
+
+  /** Everything up to `index` is applied: from there on the log tells by itself. */
+  onIndex(index: number): void {
+    this.#appliedIndex = index;
+    if (this.#hintIndex === 0 || index < this.#hintIndex) return;
+    this.#hintIndex = 0;
+    this.#hinted = [];
+    this.#publish();
   }
 
   /** `configuration` is that of the last applied entry. */

@@ -5,9 +5,10 @@
  */
 import type { PeerMessage } from "../net/index.js";
 import { areWholeRecords } from "../protocol/index.js";
-import type { NodeId } from "../raft/index.js";
+import { decodeConfiguration, type NodeId } from "../raft/index.js";
 import { decodeCommands } from "./decode-commands.js";
 import type { Forwarding, ForwardRefusal } from "./forwarding.js";
+import type { Members } from "./members.js";
 import type { Operations } from "./operations.js";
 import type { PeerInput } from "./peer-side.js";
 import type { Logger } from "./ports.js";
@@ -30,6 +31,7 @@ export interface PeerRequestsRooms {
   readonly reads: Reads;
   readonly operations: Operations;
   readonly snapshots: Snapshots;
+  readonly members: Members;
   readonly logger: Logger;
   readonly send: (peer: NodeId, message: PeerMessage) => void;
 }
@@ -45,7 +47,7 @@ export class PeerRequests {
 
   /** Once a turn, when the core has seen the messages of the turn. */
   read(inputs: readonly PeerInput[], nowMs: number): void {
-    const { forwarding, reads, operations, snapshots, send } = this.#rooms;
+    const { forwarding, reads, operations, snapshots, members, send } = this.#rooms;
     for (const { peer, message } of inputs) {
       switch (message.type) {
         case "forward":
@@ -64,6 +66,9 @@ export class PeerRequests {
         case "readIndex":
           // A refusal: either the leader changes, or the question is asked again in time.
           if (message.index > 0) reads.onIndex(message.id, message.index);
+          break;
+        case "members":
+          members.onHint(message.index, decodeConfiguration(message.configuration));
           break;
         case "operation":
           operations.addRemote(peer, message, this.#leads(message.term), nowMs);

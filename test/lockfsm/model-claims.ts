@@ -9,6 +9,7 @@ import {
   type Blocker,
   type KeyView,
   type LockItem,
+  type LockMode,
   type Result,
   STATUS,
 } from "../../src/protocol/index.js";
@@ -19,6 +20,9 @@ import {
   type ModelSession,
   modeIn,
 } from "./model-records.js";
+
+/** Places of a list that a refusal looks at for somebody to name. */
+const LOOKS_MAX = 16;
 
 export abstract class NaiveClaims {
   protected stamp = 0;
@@ -149,8 +153,13 @@ export abstract class NaiveClaims {
     for (const item of items.filter((wanted) => !this.isFree(wanted))) {
       const { holds, waiters } = this.inspect(item.key);
       byHolds ||= holds.some(({ mode }) => conflict(mode, item.mode));
-      for (const other of [...holds, ...waiters.map((waiter) => ({ ...waiter, token: 0 }))]) {
-        if (!conflict(other.mode, item.mode)) continue;
+      const isInWay = ({ mode }: { readonly mode: LockMode }) => conflict(mode, item.mode);
+      // Behind shared places that wait for nobody, those in a shared one's way begin later.
+      const first = waiters[0]?.mode === "shared" ? waiters.findIndex(isInWay) : 0;
+      const queue = waiters.map((waiter) => ({ ...waiter, token: 0 }));
+      const behind = queue.slice(Math.max(0, first));
+      for (const other of [...holds.slice(0, LOOKS_MAX), ...behind.slice(0, LOOKS_MAX)]) {
+        if (!isInWay(other)) continue;
         const { sessionName, mode, token } = other;
         blockers.push({ sessionName, key: item.key, mode, token });
       }

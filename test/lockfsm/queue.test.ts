@@ -86,6 +86,29 @@ describe("an acquire", () => {
     expect(log.line("k")).toEqual(["a", "|", "b"]);
   });
 
+  test("that may not wait is named nobody behind the sixteenth it looked at", () => {
+    const log = new ClusterLog();
+    const holder = log.open("holder");
+    holder.take(exclusive("k"));
+    const others = Array.from({ length: 20 }, (_, i) => log.open(`waiter ${i + 1}`));
+    // Exclusive are the first two and everybody from the sixteenth on.
+    others.forEach((other, i) => {
+      other.acquire(i < 2 || i >= 15 ? exclusive("k") : shared("k"));
+    });
+    const refused = log.open("refused").acquire(shared("k"), 0);
+    expect(refused).toMatchObject({
+      blockers: ["holder", "waiter 1", "waiter 2", "waiter 16"].map((sessionName) => {
+        return { sessionName };
+      }),
+    });
+    others[1]?.close();
+    expect(log.open("later").acquire(shared("k"), 0)).toMatchObject({
+      blockers: ["holder", "waiter 1", "waiter 16", "waiter 17"].map((sessionName) => {
+        return { sessionName };
+      }),
+    });
+  });
+
   test("is refused when the queue of a key is full", () => {
     const log = new ClusterLog({ waitersMax: 1 });
     const [a, b, c] = [log.open("a"), log.open("b"), log.open("c")];

@@ -122,6 +122,7 @@ const peerMessage: fc.Arbitrary<PeerMessage> = fc.oneof(
   fc.record({ type: type("snapshotChunk"), checksum, number: uint32(), bytes: bytes() }),
   fc.record({ type: type("snapshotProgress"), checksum, next: uint32() }),
   fc.record({ type: type("snapshotRefused"), checksum, reason: text }),
+  fc.record({ type: type("members"), index: number(), configuration: bytes() }),
   fc.record({ type: type("operation"), id: number(), term: number(), request: bytes() }),
   fc.record({
     type: type("operationReply"),
@@ -222,4 +223,5 @@ export const SAMPLES: readonly PeerMessage[] = [
   { type: "snapshotRefused", checksum: CHECKSUM, reason: "plötzlich" },
   { type: "operation", id: 1, term: 5, request: Uint8Array.of(0x92, 0x46, 0x01) },
   { type: "operationReply", id: 1, status: 28, text: '{"message":"später"}' },
+  { type: "members", index: 9, configuration: Uint8Array.of(0xdd, 0xee) },
 ];
