@@ -11,6 +11,9 @@ import { type BatchSummary, runBatch } from "./run/run-batch.js";
 import { readSimOptions, SIM_HELP, type SimOptions } from "./run/sim-options.js";
 import { WorkerPool } from "./run/worker-pool.js";
 
+/** So many failures are made smaller and told; of the others the seeds are named. */
+const FAILURES_TOLD_MAX = 5;
+
 async function main(options: SimOptions): Promise<boolean> {
   if (options.mutants !== undefined) return runMutants(options.mutants, options);
   const pool = new WorkerPool({ jobs: options.jobs });
@@ -37,21 +40,35 @@ async function runSeeds(options: SimOptions, pool: WorkerPool): Promise<boolean>
   });
   showProgress("");
   const failures = [];
-  for (const failed of summary.failures) {
+  const told = [...summary.failures].sort((a, b) => a.seed - b.seed).slice(0, FAILURES_TOLD_MAX);
+  for (const failed of told) {
     const plan = planOf(failed.seed);
     const report = await reportFailure(pool, failed, plan, options.minimises);
     failures.push(report);
     if (options.isJson) continue;
     for (const line of report.lines) print(line);
   }
-  if (options.isJson) printJson(summary, failures);
-  else print(summaryLine(summary));
-  return failures.length === 0;
+  if (options.isJson) {
+    printJson(summary, failures);
+  } else {
+    for (const line of others(summary)) print(line);
+    print(summaryLine(summary));
+  }
+  return summary.failures.length === 0;
 }
 
-function printJson(summary: BatchSummary, failures: readonly object[]): void {
-  const { outcomes, failures: _failures, ...numbers } = summary;
-  print(JSON.stringify({ ...numbers, outcomes, failures }));
+function others({ failures }: BatchSummary): string[] {
+  const rest = failures
+    .map(({ seed }) => seed)
+    .sort((a, b) => a - b)
+    .slice(FAILURES_TOLD_MAX);
+  return rest.length === 0 ? [] : ["", `and seeds ${rest.join(", ")}`];
+}
+
+function printJson(summary: BatchSummary, told: readonly object[]): void {
+  const { failures, ...numbers } = summary;
+  const failedSeeds = failures.map(({ seed }) => seed).sort((a, b) => a - b);
+  print(JSON.stringify({ ...numbers, failures: told, failedSeeds }));
 }
 
 function summaryLine(summary: BatchSummary): string {

@@ -11,6 +11,8 @@ export class LogicalLog {
   coveredIndex = 0;
   coveredTerm = 0;
   readonly #entries: (Entry | undefined)[] = [];
+  /** Those of `#entries` that change the members. */
+  #configurations: Entry[] = [];
 
   get lastIndex(): number {
     return Math.max(this.coveredIndex, this.#entries.length);
@@ -18,6 +20,11 @@ export class LogicalLog {
 
   get lastTerm(): number {
     return this.#entries.at(-1)?.term ?? (this.lastIndex === 0 ? 0 : this.coveredTerm);
+  }
+
+  /** The last entry that changes the members, of those it still has. */
+  get lastConfiguration(): Entry | undefined {
+    return this.#configurations.at(-1);
   }
 
   entry(index: number): Entry | undefined {
@@ -36,19 +43,28 @@ export class LogicalLog {
     copy.coveredIndex = this.coveredIndex;
     copy.coveredTerm = this.coveredTerm;
     for (const entry of this.#entries) copy.#entries.push(entry);
+    copy.#configurations = [...this.#configurations];
     return copy;
   }
 
   apply({ hardState, truncateFrom, snapshot, entries }: Write): void {
     if (hardState !== undefined) this.hardState = hardState;
-    if (truncateFrom !== undefined) this.#entries.length = truncateFrom - 1;
+    if (truncateFrom !== undefined) this.#truncate(truncateFrom);
     if (snapshot?.isReset === true) {
       this.coveredIndex = snapshot.index;
       this.coveredTerm = snapshot.term;
-      this.#entries.length = 0;
+      this.#truncate(1);
       this.#entries.length = snapshot.index;
     }
-    for (const entry of entries) this.#entries[entry.index - 1] = entry;
+    for (const entry of entries) {
+      this.#entries[entry.index - 1] = entry;
+      if (entry.kind === "configuration") this.#configurations.push(entry);
+    }
+  }
+
+  #truncate(from: number): void {
+    this.#entries.length = from - 1;
+    this.#configurations = this.#configurations.filter(({ index }) => index < from);
   }
 
   /** What is different in a log that was opened; `undefined` when it is this one. */

@@ -6,21 +6,23 @@
 import type { PeerMessage } from "../../../src/net/index.js";
 import { decodeBatchHeader } from "../../../src/protocol/index.js";
 import {
+  type Configuration,
   type Entry,
+  isSameConfiguration,
   type Message,
-  quorumValue,
   type Raft,
   type Write,
 } from "../../../src/raft/index.js";
 import type { LogBoot } from "../../../src/storage/index.js";
+import { LogMatching } from "./log-matching.js";
 import { isSameEntry } from "./logical-log.js";
+import { isMajority } from "./majority.js";
+import { Members } from "./members.js";
 import { NodeLedger } from "./node-ledger.js";
+import { PeerViews } from "./peer-views.js";
 import type { Fail } from "./violation.js";
-
-interface SeenEntry {
-  readonly entry: Entry;
-  readonly previousTerm: number | undefined;
-}
+import { Votes } from "./votes.js";
+import { wordsOf } from "./words.js";
 
 interface CommittedEntry {
   readonly entry: Entry;
@@ -37,6 +39,12 @@ interface LastSeen {
   /** The term it led at the end of its last turn; 0 for none. */
   ledTerm: number;
   turns: number;
+  /** The members that counted on it, by its own words; found right. */
+  told: Configuration | undefined;
+  /** What that was compared with. */
+  compared: Configuration | undefined;
+  /** By its log. */
+  members: Configuration | undefined;
 }
 
 /** A leader's view of its peers is held against their disks in one turn of so many. */
@@ -47,15 +55,26 @@ export class RaftChecks {
   readonly #ledgers = new Map<number, NodeLedger>();
   readonly #seen = new Map<number, LastSeen>();
   readonly #leaders = new Map<number, number>();
-  readonly #votes = new Map<string, number>();
-  readonly #entries = new Map<number, SeenEntry>();
+  readonly #votes: Votes;
+  readonly #members: Members;
+  readonly #matching: LogMatching;
+  readonly #views: PeerViews;
   readonly #committed: CommittedEntry[] = [];
   readonly #onCommitted: (entry: Entry) => void;
   #lastStamp = 0;
 
   /** `onCommitted`: told of every entry once, in order, when the first node holds it committed. */
-  constructor(ids: readonly number[], fail: Fail, onCommitted: (entry: Entry) => void) {
+  constructor(
+    ids: readonly number[],
+    founders: Configuration,
+    fail: Fail,
+    onCommitted: (entry: Entry) => void,
+  ) {
     this.#fail = fail;
+    this.#votes = new Votes(fail);
+    this.#members = new Members(founders);
+    this.#matching = new LogMatching(fail);
+    this.#views = new PeerViews(fail, this.#ledgers);
     this.#onCommitted = onCommitted;
     for (const id of ids) {
       this.#ledgers.set(id, new NodeLedger());
@@ -66,6 +85,9 @@ export class RaftChecks {
         provenCommit: 0,
         ledTerm: 0,
         turns: 0,
+        told: undefined,
+        compared: undefined,
+        members: undefined,
       });
     }
   }
@@ -89,6 +111,8 @@ export class RaftChecks {
     seen.appliedIndex = 0;
     seen.provenCommit = boot.snapshot?.index ?? 0;
     seen.ledTerm = 0;
+    seen.told = undefined;
+    seen.members = undefined;
   }
 
   onAppend(id: number, write: Write, raft: Raft | undefined): void {
@@ -106,7 +130,7 @@ export class RaftChecks {
     const ledger = this.#ledger(id);
     ledger.onDurable(seq, ({ entries }) => {
       const before = (entries[0]?.index ?? 1) - 1;
-      this.#checkLogMatching(id, entries, ledger.durable.entry(before)?.term);
+      this.#matching.check(id, entries, ledger.durable.entry(before)?.term);
     });
   }
 
@@ -117,7 +141,10 @@ export class RaftChecks {
     const { from } = message;
     switch (message.type) {
       case "vote": {
-        this.#onVote(from, message.term, from);
+        this.#votes.onVote(from, message.term, from);
+        if (!message.isTransfer) {
+          this.#votes.checkAsked(from, message.term, this.#membersOf(from));
+        }
         if (term > message.term || this.#leaders.has(message.term)) return;
         if (term !== message.term || vote !== from) {
           this.#early(message, `its disk has term ${term}, vote ${vote}`);
@@ -131,9 +158,12 @@ export class RaftChecks {
         }
         return;
       }
+      case "preVoteReply":
+        if (message.granted) this.#votes.onPreVote(from, message.term, message.to);
+        return;
       case "voteReply":
         if (!message.granted) return;
-        this.#onVote(from, message.term, message.to);
+        this.#votes.onVote(from, message.term, message.to);
         if (term > message.term || (term === message.term && vote === message.to)) return;
         this.#early(message, `its disk has term ${term}, vote ${vote}`);
         return;
@@ -147,7 +177,7 @@ export class RaftChecks {
       case "heartbeat": {
         if (message.type === "append") {
           const { entries, prevLogTerm } = message;
-          this.#checkLogMatching(from, entries, prevLogTerm === 0 ? undefined : prevLogTerm);
+          this.#matching.check(from, entries, prevLogTerm === 0 ? undefined : prevLogTerm);
         }
         const leader = this.#leaders.get(message.term);
         if (leader !== undefined && leader !== from) {
@@ -168,8 +198,12 @@ export class RaftChecks {
     seen.provenCommit = Math.max(seen.provenCommit, proven);
   }
 
-  afterTurn(id: number, raft: Raft): void {
+  /** `isAlive`: the process did not die within the turn, with things handed over to nobody. */
+  afterTurn(id: number, raft: Raft, isAlive: boolean): void {
     const seen = this.#of(id);
+    const membersBefore = seen.members;
+    seen.members = this.#membersOf(id);
+    if (isAlive) this.#checkMembers(id, raft, seen);
     const { term, commitIndex, appliedIndex } = raft;
     if (term < seen.term || commitIndex < seen.commitIndex || appliedIndex < seen.appliedIndex) {
       const now = `${term}, ${commitIndex}, ${appliedIndex}`;
@@ -181,7 +215,11 @@ export class RaftChecks {
       this.#checkProven(id, commitIndex, seen.provenCommit);
     }
     seen.ledTerm = raft.role === "leader" ? term : 0;
-    if (commitIndex > seen.commitIndex) this.#checkCommitted(id, raft, seen.commitIndex);
+    if (commitIndex > seen.commitIndex) {
+      // What was committed when the turn began to change the members was so under those before.
+      const deciding = [seen.members, membersBefore ?? seen.members];
+      this.#checkCommitted(id, raft, seen.commitIndex, deciding);
+    }
     if (appliedIndex > commitIndex) {
       this.#fail("applied ≤ commit", `node ${id}: ${appliedIndex}, ${commitIndex}`);
     }
@@ -201,40 +239,6 @@ export class RaftChecks {
     }
   }
 
-  /**
-   * Index and term of an entry settle it and everything before it, once it was sent or is durable.
-   * `termBefore`: of the entry before the first; unknown where a snapshot has it.
-   */
-  #checkLogMatching(id: number, entries: readonly Entry[], termBefore: number | undefined): void {
-    let previousTerm = termBefore;
-    for (const entry of entries) {
-      const key = entry.term * 2 ** 32 + entry.index;
-      const seen = this.#entries.get(key);
-      const isOther =
-        seen !== undefined &&
-        (!isSameEntry(seen.entry, entry) ||
-          (seen.previousTerm ?? previousTerm) !== (previousTerm ?? seen.previousTerm));
-      if (isOther) {
-        this.#fail("log matching", `two entries ${entry.index} of term ${entry.term}, at ${id}`);
-      }
-      if (entry.term < (previousTerm ?? 0)) {
-        this.#fail("log terms", `term falls to ${entry.term} at ${entry.index} of ${id}`);
-      }
-      if (seen === undefined) this.#entries.set(key, { entry, previousTerm });
-      previousTerm = entry.term;
-    }
-  }
-
-  #onVote(voter: number, term: number, candidate: number): void {
-    const key = `${voter}@${term}`;
-    const before = this.#votes.get(key);
-    if (before !== undefined && before !== candidate) {
-      const message = `${voter} votes for ${before} and ${candidate} in term ${term}`;
-      this.#fail("one vote per term", message);
-    }
-    this.#votes.set(key, candidate);
-  }
-
   #checkLeader(id: number, raft: Raft, seen: LastSeen): void {
     const { term } = raft;
     const before = this.#leaders.get(term);
@@ -242,9 +246,18 @@ export class RaftChecks {
       this.#fail("election safety", `${before} and ${id} lead term ${term}`);
     }
     this.#leaders.set(term, id);
-    if (seen.ledTerm !== term) this.#checkCompleteness(id, term);
+    if (seen.ledTerm !== term) this.#checkNewLeader(id, term);
     else if (raft.commitIndex > seen.commitIndex) this.#checkCounting(id, raft);
-    if (seen.turns % TURNS_PER_PEER_CHECK === 0) this.#checkPeers(id, raft);
+    if (seen.turns % TURNS_PER_PEER_CHECK !== 0) return;
+    this.#views.check(id, raft, this.#ledger(id).handed, this.#membersOf(id));
+  }
+
+  #checkNewLeader(id: number, term: number): void {
+    const { hardState } = this.#ledger(id).durable;
+    const hasOwn = hardState.term === term && hardState.vote === id;
+    this.#views.begin(id);
+    this.#votes.checkElected(id, term, this.#membersOf(id), hasOwn);
+    this.#checkCompleteness(id, term);
   }
 
   #checkCompleteness(id: number, term: number): void {
@@ -269,22 +282,23 @@ export class RaftChecks {
     this.#fail("commit by counting", `leader ${id} of ${raft.term} commits ${what}`);
   }
 
-  #checkPeers(id: number, raft: Raft): void {
-    const { handed } = this.#ledger(id);
-    for (const { id: peer, matchIndex, nextIndex } of raft.peers) {
-      if (matchIndex >= nextIndex) {
-        this.#fail("match < next", `${matchIndex}, ${nextIndex} of ${peer} at ${id}`);
-      }
-      const entry = handed.entry(matchIndex);
-      const ledger = this.#ledgers.get(peer);
-      if (entry === undefined || ledger === undefined) continue;
-      if (ledger.durable.hardState.term > raft.term || ledger.durable.holds(entry)) continue;
-      this.#fail("match is durable", `${matchIndex} of ${peer} at ${id} is not on its disk`);
-    }
+  #membersOf(id: number): Configuration {
+    return this.#members.inForce(id, this.#ledger(id).handed);
+  }
+
+  /** What is last in its log counts, committed or not. */
+  #checkMembers(id: number, { configuration }: Raft, seen: LastSeen): void {
+    const { members, told } = seen;
+    if (members === undefined || (told === configuration && seen.compared === members)) return;
+    seen.told = configuration;
+    seen.compared = members;
+    if (isSameConfiguration(members, configuration)) return;
+    const [has, counts] = [configuration, members].map(wordsOf);
+    this.#fail("members in force", `node ${id} goes by ${has}, its log says ${counts}`);
   }
 
   /** What one node holds for committed, no other node ever contradicts. */
-  #checkCommitted(id: number, raft: Raft, from: number): void {
+  #checkCommitted(id: number, raft: Raft, from: number, deciding: readonly Configuration[]): void {
     const { handed } = this.#ledger(id);
     for (let index = from + 1; index <= raft.commitIndex; index += 1) {
       const entry = handed.entry(index);
@@ -294,18 +308,19 @@ export class RaftChecks {
         return;
       }
       const known = this.#committed[index - 1];
-      if (known === undefined) this.#commit(entry, raft);
+      if (known === undefined) this.#commit(entry, raft, deciding);
       else if (!isSameEntry(known.entry, entry)) {
         this.#fail("state machine safety", `two committed entries ${index}, at ${id}`);
       }
     }
   }
 
-  #commit(entry: Entry, raft: Raft): void {
+  #commit(entry: Entry, raft: Raft, deciding: readonly Configuration[]): void {
     this.#committed.push({ entry, inTerm: raft.term });
-    const holds = (id: number): number => (this.#ledger(id).durable.holds(entry) ? 1 : 0);
-    if (quorumValue(raft.configuration, holds) !== 1) {
-      const holders = [...this.#ledgers.keys()].filter((id) => holds(id) === 1);
+    if (entry.kind === "configuration") this.#members.onCommitted(entry);
+    const holds = (id: number): boolean => this.#ledger(id).durable.holds(entry);
+    if (!deciding.some((members) => isMajority(members, holds))) {
+      const holders = [...this.#ledgers.keys()].filter(holds);
       const message = `entry ${entry.index} is durable on ${holders.join(", ")} only`;
       this.#fail("committed implies durable", message);
     }

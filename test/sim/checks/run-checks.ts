@@ -8,17 +8,20 @@ import type {
   SessionMessage,
 } from "../../../src/protocol/index.js";
 import { type OP, STATUS } from "../../../src/protocol/index.js";
-import type { Entry, Message } from "../../../src/raft/index.js";
+import type { Entry, Message, Raft } from "../../../src/raft/index.js";
 import type { LogLevel } from "../../../src/server/ports.js";
 import type { DataDirectory } from "../../../src/storage/index.js";
 import type { Belief } from "../clients/client-watch.js";
 import type { SimClient } from "../clients/sim-client.js";
 import type { Simulation } from "../engine/simulation.js";
 import type { SimPlan } from "../plan/plan.js";
+import { foundersOf } from "../world/founders.js";
 import type { CrashKind } from "../world/node-disk.js";
 import type { SimNode } from "../world/sim-node.js";
 import type { SimWorld, WorldWatch } from "../world/sim-world.js";
+import type { CoreWatch } from "../world/watched-core.js";
 import type { LogWatch } from "../world/watched-log.js";
+import { CoreChecks } from "./core-checks.js";
 import { Exclusion } from "./exclusion.js";
 import { RaftChecks } from "./raft-checks.js";
 import { ReadIndexes } from "./read-index.js";
@@ -58,7 +61,9 @@ export class RunChecks implements WorldWatch {
     const onExpired = (session: number): void => this.#onExpired(session);
     this.witness = new Witness(plan.keys, hasReaders, { onExpired });
     this.#readIndexes = new ReadIndexes(this.#fail, () => this.raft.committedIndex);
-    this.raft = new RaftChecks(ids, this.#fail, (entry) => this.#onCommitted(entry));
+    this.raft = new RaftChecks(ids, foundersOf(plan.nodeCount), this.#fail, (entry) =>
+      this.#onCommitted(entry),
+    );
   }
 
   set world(world: SimWorld) {
@@ -75,6 +80,13 @@ export class RunChecks implements WorldWatch {
         `node ${node.id} opens its disk (${identity.incarnation}): log to ${lastIndex} ${notices.join("; ")}`,
     );
     this.raft.onBoot(node.id, boot);
+  }
+
+  coreOf(node: SimNode, raft: Raft): CoreWatch {
+    const { electionTimeoutMs } = node.tuning;
+    return new CoreChecks(node.id, raft, electionTimeoutMs, this.#fail, () => {
+      return this.raft.committedIndex;
+    });
   }
 
   onStarted(node: SimNode): void {
@@ -104,13 +116,14 @@ export class RunChecks implements WorldWatch {
   afterTurn(node: SimNode): void {
     if (node.state !== "running") return;
     const { raft, table, driver } = node.assembled;
-    this.raft.afterTurn(node.id, raft);
+    this.raft.afterTurn(node.id, raft, node.isAlive);
+    if (raft.appliedIndex === node.comparedIndex) return;
     // While the table waits for a snapshot the core is ahead of it.
     const index = driver.status.appliedIndex;
-    if (index === 0 || index === node.hashedIndex) return;
+    if (index === node.comparedIndex) return;
+    node.comparedIndex = index;
     const known = this.#hashes.get(index);
     if (known === undefined && index % HASH_EVERY !== 0) return;
-    node.hashedIndex = index;
     const hash = table.hash();
     if (known === undefined) this.#hashes.set(index, hash);
     else if (hash !== known) {

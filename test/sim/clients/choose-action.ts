@@ -18,19 +18,25 @@ export type Action =
 export interface Possessions {
   readonly holds: readonly number[];
   readonly waits: readonly number[];
+  /** Tokens it saw in the hands of others. */
+  readonly seen: readonly number[];
 }
 
 export function chooseAction(
   random: RandomStream,
   mix: ClientMix,
   keys: readonly string[],
-  { holds, waits }: Possessions,
+  { holds, waits, seen }: Possessions,
 ): Action {
   const chance = random.next();
   if (chance < mix.reconnect) return { kind: "reconnect" };
   if (chance < mix.reconnect + mix.close) return { kind: "close" };
   if (chance < mix.reconnect + mix.close + mix.inspect) {
     return { kind: "inspect", key: random.pick(keys) };
+  }
+  if (random.chance(mix.meddle)) {
+    const token = random.pickOrNone(seen);
+    if (token !== undefined) return { kind: "release", token };
   }
   if (random.chance(mix.cancel)) {
     const target = random.pickOrNone(waits);

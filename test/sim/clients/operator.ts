@@ -43,9 +43,10 @@ export class Operator {
     this.#world = world;
   }
 
-  ask(wish: OperatorWish): void {
+  /** `first`: the node to be asked first; default: any. */
+  ask(wish: OperatorWish, first?: number): void {
     this.#lastId += 1;
-    this.#try({ ...wish, id: this.#lastId } as Operation, TRIES_MAX);
+    this.#try({ ...wish, id: this.#lastId } as Operation, TRIES_MAX, first);
   }
 
   /** Nothing is asked again. */
@@ -53,7 +54,7 @@ export class Operator {
     this.#isOver = true;
   }
 
-  #try(operation: Operation, triesLeft: number): void {
+  #try(operation: Operation, triesLeft: number, first?: number): void {
     if (triesLeft === 0 || this.#isOver) return;
     const { network, host, nodes, random, simulation } = this.#world;
     let isSettled = false;
@@ -64,7 +65,7 @@ export class Operator {
       if (isDone) return;
       simulation.after(RETRY_MS, () => this.#try(operation, triesLeft - 1));
     };
-    const line: ClientLine = network.connect(random.pick(nodes), {
+    const line: ClientLine = network.connect(first ?? random.pick(nodes), {
       host,
       onOpen: () => {
         const writer = new Writer();

@@ -8,7 +8,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/durability.ts",
     find: "hardState: hardStateChanged ? { term, vote } : undefined,",
     replace: "hardState: hardStateChanged ? { term, vote: 0 } : undefined,",
-    seeds: [1],
+    seeds: [],
   },
   {
     name: "vote-answered-early",
@@ -16,7 +16,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/election.ts",
     find: 'state.outbox.sendDurable(voteReply(state, "voteReply", message, state.term, true));',
     replace: 'state.outbox.sendNow(voteReply(state, "voteReply", message, state.term, true));',
-    seeds: [1],
+    seeds: [],
   },
   {
     name: "vote-cleared-without-term",
@@ -24,7 +24,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/state.ts",
     find: '  state.role = "follower";\n  state.leader = leader;',
     replace: '  state.role = "follower";\n  state.vote = 0;\n  state.leader = leader;',
-    seeds: [1],
+    seeds: [],
   },
   {
     name: "acknowledged-before-durable",
@@ -32,7 +32,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/follower.ts",
     find: "state.outbox.sendDurable(acceptance(state, message.from, message.epoch, matchIndex));",
     replace: "state.outbox.sendNow(acceptance(state, message.from, message.epoch, matchIndex));",
-    seeds: [1],
+    seeds: [],
   },
   {
     name: "leader-counts-itself-early",
@@ -40,7 +40,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/leadership.ts",
     find: "id === state.id ? state.durability.durableIndex",
     replace: "id === state.id ? state.log.lastIndex",
-    seeds: [2],
+    seeds: [],
   },
   {
     name: "older-term-committed-by-counting",
@@ -48,7 +48,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/leadership.ts",
     find: "if (index <= state.commitIndex || state.log.term(index) !== state.term) return;",
     replace: "if (index <= state.commitIndex) return;",
-    seeds: [6],
+    seeds: [],
   },
   {
     name: "commit-beyond-append",
@@ -56,7 +56,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/follower.ts",
     find: "advanceCommit(state, Math.min(message.commitIndex, matchIndex));",
     replace: "advanceCommit(state, Math.min(message.commitIndex, log.lastIndex));",
-    seeds: [8],
+    seeds: [],
   },
   {
     name: "commit-beyond-heartbeat",
@@ -64,7 +64,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/replication.ts",
     find: "sendHeartbeat(state, peer, Math.min(state.commitIndex, peer.match), leadership.round);",
     replace: "sendHeartbeat(state, peer, state.commitIndex, leadership.round);",
-    seeds: [68],
+    seeds: [],
   },
   {
     name: "truncation-without-conflict",
@@ -72,7 +72,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/follower.ts",
     find: "return Math.max(end, log.lastIndex + 1);",
     replace: "return end;",
-    seeds: [9],
+    seeds: [],
   },
   {
     name: "vote-for-shorter-log",
@@ -80,7 +80,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/election.ts",
     find: "    message.lastLogTerm > lastTerm ||",
     replace: "    message.lastLogTerm >= 0 ||",
-    seeds: [1],
+    seeds: [],
   },
   {
     name: "stale-completion",
@@ -88,7 +88,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/durability.ts",
     find: "for (const write of this.pending) write.lastIndex = Math.min(write.lastIndex, from - 1);",
     replace: "",
-    seeds: [153],
+    seeds: [],
   },
   {
     name: "read-before-first-commit",
@@ -112,7 +112,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/install.ts",
     find: "state.outbox.sendDurable(acceptance(state, from, epoch, matchIndex));",
     replace: "state.outbox.sendNow(acceptance(state, from, epoch, matchIndex));",
-    seeds: [14],
+    seeds: [],
   },
   {
     name: "no-snapshot-for-the-slow",
@@ -120,6 +120,39 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/replication.ts",
     find: "  state.outbox.wantSnapshot(peer.id, peer.epoch);\n",
     replace: "",
-    seeds: [26],
+    seeds: [],
+  },
+  {
+    name: "late-answer-confirms-later-reads",
+    rule: "15: an answer speaks for its round and those before it",
+    file: "src/raft/replication.ts",
+    find: "    peer.answeredRound = message.round;",
+    replace: "    peer.answeredRound = leadership.round;",
+    seeds: [],
+  },
+  {
+    name: "install-over-newer",
+    rule: "23: nothing newer is overwritten by a snapshot",
+    file: "src/raft/install.ts",
+    find: "  if (index > commitIndex) {\n    if (log.matches(index, snapshot.term)) {",
+    replace:
+      "  if (index > 0) {\n    if (log.matches(index, snapshot.term) && index > commitIndex) {",
+    seeds: [],
+  },
+  {
+    name: "install-keeps-other-entries",
+    rule: "23: an install replaces a log that does not hold the snapshot's end",
+    file: "src/raft/install.ts",
+    find: "if (log.matches(index, snapshot.term)) {",
+    replace: "if (log.lastIndex >= index) {",
+    seeds: [],
+  },
+  {
+    name: "match-goes-back",
+    rule: "25: match never falls",
+    file: "src/raft/progress.ts",
+    find: "if (rose) this.match = matchIndex;",
+    replace: "this.match = matchIndex;",
+    seeds: [],
   },
 ];

@@ -35,7 +35,7 @@ export class MutatedCopy {
 
   constructor(mutant: Mutant) {
     const text = readMutated(mutant);
-    this.#directory = `${CACHE}/${mutant.name}`;
+    this.#directory = `${CACHE}/${mutant.name}-${process.pid}`;
     this.remove();
     for (const part of PARTS) {
       const to = `${this.#directory}/${part}`;

@@ -8,7 +8,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     file: "src/server/deferred-messages.ts",
     find: "      if (first.seq > durableSeq) return;\n",
     replace: "",
-    seeds: [1],
+    seeds: [],
   },
   {
     name: "clock-runs-fast",
@@ -16,7 +16,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     file: "src/server/cluster-clock.ts",
     find: "      this.#stamp += wholeMs;",
     replace: "      this.#stamp += 2 * wholeMs;",
-    seeds: [3],
+    seeds: [],
   },
   {
     name: "clock-begins-anew",
@@ -24,7 +24,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     file: "src/server/leadership.ts",
     find: "    this.#clock.start(base, nowMs);",
     replace: "    this.#clock.start(0, nowMs);",
-    seeds: [2],
+    seeds: [],
   },
   {
     name: "read-from-local-table",
@@ -32,6 +32,22 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     file: "src/server/reads.ts",
     find: "      if (placed.index > index) still.push(placed);",
     replace: "      if (placed.index > index + 1_000) still.push(placed);",
-    seeds: [41],
+    seeds: [],
+  },
+  {
+    name: "stamps-by-the-wall-clock",
+    rule: "expiry never depends on a wall clock",
+    file: "src/server/proposing.ts",
+    find: "this.#leadership.countTime(nowMs);",
+    replace: "this.#leadership.countTime(clock.wallMs());",
+    seeds: [],
+  },
+  {
+    name: "stamps-in-the-log-forgotten",
+    rule: "a new leader goes on from the last stamp in its log, committed or not",
+    file: "src/server/leadership.ts",
+    find: "lastStampBehind(raft, appliedIndex) ?? table.stamp",
+    replace: "table.stamp",
+    seeds: [],
   },
 ];

@@ -8,7 +8,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/executing.ts",
     find: "  if (slot !== undefined) {\n    if (slot.state",
     replace: "  if (slot !== undefined && command.op !== OP.release) {\n    if (slot.state",
-    seeds: [3],
+    seeds: [],
   },
   {
     name: "session-epoch-ignored",
@@ -16,7 +16,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/executing.ts",
     find: "  if (epoch !== session.attachEpoch) return;\n",
     replace: "",
-    seeds: [16],
+    seeds: [],
   },
   {
     name: "grant-to-the-dead",
@@ -24,7 +24,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/granting.ts",
     find: "if (request.blockedCount === 0 && !request.isOverAt(state.stamp)) grant(state, request);",
     replace: "if (request.blockedCount === 0) grant(state, request);",
-    seeds: [29],
+    seeds: [],
   },
   {
     name: "waiter-not-woken",
@@ -32,7 +32,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/ending.ts",
     find: "    place.key.removeHold(place);\n    advance(state, place.key);",
     replace: "    place.key.removeHold(place);",
-    seeds: [1],
+    seeds: [],
   },
   {
     name: "barger-before-the-queue",
@@ -40,7 +40,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/acquiring.ts",
     find: '    if (key !== undefined && !key.admits(item.mode === "exclusive")) return false;',
     replace: "    if (key?.firstHold !== undefined) return false;",
-    seeds: [1],
+    seeds: [],
   },
   {
     name: "cancel-leaks-the-hold",
@@ -48,7 +48,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/giving-up.ts",
     find: "  giveUpHold(state, hold, END_REASON.cancelled);\n",
     replace: "",
-    seeds: [1],
+    seeds: [],
   },
   {
     name: "token-from-a-local-counter",
@@ -57,7 +57,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     find: "    this.#next = token + 1;\n    return token;",
     replace:
       "    this.#next = token + 1;\n    return Math.floor(performance.now() * 1_000) + token;",
-    seeds: [1],
+    seeds: [],
   },
   {
     name: "snapshot-without-tokens",
@@ -65,7 +65,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/snapshot-writer.ts",
     find: "    body.uint(this.#nextToken);\n    body.uint(state.nextNumber);",
     replace: "    body.uint(this.#nextToken + 1);\n    body.uint(state.nextNumber);",
-    seeds: [3],
+    seeds: [],
   },
   {
     name: "snapshot-changed-while-written",
@@ -73,6 +73,47 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/saving.ts",
     find: "    hold.savedIn = this.epoch;\n    this.keepSession(hold.session);\n    writer.hold(hold);",
     replace: "    hold.savedIn = this.epoch;",
-    seeds: [3],
+    seeds: [],
+  },
+  {
+    name: "keepalive-revives-the-ended",
+    rule: "a lease that ended is not renewed",
+    file: "src/lockfsm/table.ts",
+    find: "    drain(state);\n    for (const command of entry.commands) execute(state, command);",
+    replace:
+      "    for (const command of entry.commands) execute(state, command);\n    drain(state);",
+    seeds: [],
+  },
+  {
+    name: "release-of-anybody",
+    rule: "only its session gives a hold up",
+    file: "src/lockfsm/giving-up.ts",
+    find: "return hold?.session === session ? hold : undefined;",
+    replace: "return hold;",
+    seeds: [],
+  },
+  {
+    name: "shared-barger",
+    rule: "FIFO: a shared request waits behind an exclusive one",
+    file: "src/lockfsm/key.ts",
+    find: "    if (this.frontier !== undefined) return false;\n",
+    replace: "    if (exclusive && this.frontier !== undefined) return false;\n",
+    seeds: [],
+  },
+  {
+    name: "snapshot-without-queue",
+    rule: "a snapshot holds who waits",
+    file: "src/lockfsm/linking.ts",
+    find: "    linkRequest(state, request);\n",
+    replace: "",
+    seeds: [],
+  },
+  {
+    name: "snapshot-without-replies",
+    rule: "a snapshot holds the stored replies",
+    file: "src/lockfsm/linking.ts",
+    find: "    replies.restore(slot);\n",
+    replace: "",
+    seeds: [],
   },
 ];

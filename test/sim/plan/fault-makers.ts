@@ -141,13 +141,39 @@ export const FAULT_MAKERS: Readonly<Record<FaultKind, FaultMaker>> = {
     const node = random.chance(0.5) ? 0 : random.pick(ids);
     return { kind: "transfer", atMs, node };
   },
+  crashLeaders: (random, atMs, { ids }) => {
+    if (ids.length === 1) return undefined;
+    return {
+      kind: "crashLeaders",
+      atMs,
+      times: random.integer(2, 6),
+      everyMs: random.integer(100, 400),
+      crash: random.pick(["kill", "power"] as const),
+      downMs: random.integer(20, 600),
+      afterEffects: random.integer(1, 12),
+    };
+  },
+  strand: (random, atMs, { ids, spares }) => {
+    if (ids.length === 1) return undefined;
+    const member = random.pickOrNone(spares);
+    return {
+      kind: "strand",
+      atMs,
+      node: random.chance(0.9) ? LEADER : random.pick(ids),
+      byMs: random.integer(20, 250),
+      forMs: random.integer(500, 1_500),
+      act: random.pick(["cut", "transfer", member === undefined ? "cut" : "cutAndChange"] as const),
+      member: member ?? 0,
+    };
+  },
   changeMember: (random, atMs, { ids, spares }) => {
     const spare = random.pickOrNone(spares);
     if (spare === undefined) return undefined;
     const action = random.pick(["add", "add", "promote", "promote", "demote", "remove"] as const);
     const isAboutSpare = action === "add" || action === "promote" || random.chance(0.3);
     const node = isAboutSpare ? spare : random.pick(ids);
-    return { kind: "changeMember", atMs, action, node };
+    const crashAfterMs = random.chance(0.5) ? random.integer(1, 20) : 0;
+    return { kind: "changeMember", atMs, action, node, crashAfterMs, downMs: 400 };
   },
   jumpWall: (random, atMs, { ids }) => ({
     kind: "jumpWall",

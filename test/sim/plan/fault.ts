@@ -61,7 +61,37 @@ export type Fault = At &
       }
     | { readonly kind: "loseSegment"; readonly node: number; readonly downMs: number }
     | { readonly kind: "transfer"; readonly node: number }
-    | { readonly kind: "changeMember"; readonly action: MemberAction; readonly node: number }
+    | {
+        /** Whoever leads dies in the middle of a turn, and the next one, and the next one. */
+        readonly kind: "crashLeaders";
+        readonly times: number;
+        readonly everyMs: number;
+        readonly crash: CrashKind;
+        readonly downMs: number;
+        readonly afterEffects: number;
+      }
+    | {
+        /**
+         * What the others say to `node` comes later and later, up to `byMs`, and then leadership is
+         * taken from it without its knowing: it is heard no more, it hands over, or it changes the
+         * members while nobody hears it. Clients still reach it.
+         */
+        readonly kind: "strand";
+        readonly node: number;
+        readonly byMs: number;
+        readonly forMs: number;
+        readonly act: "cut" | "transfer" | "cutAndChange";
+        /** Whom it tries to promote or demote; 0 where the members are always the same. */
+        readonly member: number;
+      }
+    | {
+        readonly kind: "changeMember";
+        readonly action: MemberAction;
+        readonly node: number;
+        /** Whoever leads dies so much later, in the middle of it; 0: nobody does. */
+        readonly crashAfterMs: number;
+        readonly downMs: number;
+      }
     | { readonly kind: "jumpWall"; readonly node: number; readonly byMs: number }
   );
 

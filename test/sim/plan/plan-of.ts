@@ -8,6 +8,19 @@ import type { Fault } from "./fault.js";
 import { FAULT_MAKERS, type FaultScene } from "./fault-makers.js";
 import type { ClientPlan, SimPlan } from "./plan.js";
 
+/** Of clients: they hardly do anything but look. */
+const READER_SHARE = 0.25;
+const READER_INSPECT = 0.8;
+/** Of plans: the members change. */
+const SPARES_SHARE = 0.35;
+const MEMBER_CHANGES_MAX = 12;
+/** Of plans: no storm, but one trouble after the other. */
+const CALM_SHARE = 0.4;
+/** By then somebody leads. */
+const CALM_FROM_MS = 500;
+const CALM_FAULTS_MAX = 6;
+const CALM_PATIENT_MAX = 3;
+
 const KEYS = ["a", "b", "c", "d"] as const;
 
 export function planOf(seed: number): SimPlan {
@@ -16,7 +29,7 @@ export function planOf(seed: number): SimPlan {
   const nodeCount = random.pick([1, 3, 3, 3, 3, 5]);
   const stormMs = random.integer(3_000, 6_000);
   const ids = Array.from({ length: nodeCount }, (_, at) => at + 1);
-  const spareCount = random.chance(0.25) ? random.integer(1, 2) : 0;
+  const spareCount = random.chance(SPARES_SHARE) ? random.integer(1, 2) : 0;
   const spares = Array.from({ length: spareCount }, (_, at) => nodeCount + 1 + at);
   const clients = clientsOf(streams.of("clients"), nodeCount + spareCount, stormMs);
   const order = random.shuffled(ids);
@@ -50,8 +63,10 @@ function tuningOf(random: RandomStream): Partial<NodeTuning> {
     closedPeerDelayMs: random.integer(5, 40),
     segmentBytes,
     batchBytesMax: segmentBytes / 4,
-    ...random.pick([{}, snapshotsOf(random)]),
+    ...(random.chance(0.6) ? snapshotsOf(random) : {}),
     applySliceEntriesMax: random.pick([1, 4, 256]),
+    // How many entries a leader may have that nobody else has.
+    pipelineEntriesMax: random.pick([4, 4, 24]),
     ...(isNarrow
       ? {
           uncommittedBytesMax: random.pick([512, 2_048]),
@@ -67,8 +82,9 @@ function tuningOf(random: RandomStream): Partial<NodeTuning> {
 
 /** So often that a run sees many of them, with hardly any log kept for slow followers. */
 function snapshotsOf(random: RandomStream): Partial<NodeTuning> {
-  const snapshotLogBytes = random.pick([1_500, 6_000, 20_000]);
-  return { snapshotLogBytes, trailingLogBytes: random.integer(1, snapshotLogBytes) };
+  const snapshotLogBytes = random.pick([400, 1_000, 3_000, 20_000]);
+  const trailingLogBytes = random.pick([1, 1, random.integer(1, snapshotLogBytes)]);
+  return { snapshotLogBytes, trailingLogBytes };
 }
 
 function clientsOf(random: RandomStream, hostsBefore: number, stormMs: number): ClientPlan[] {
@@ -78,6 +94,7 @@ function clientsOf(random: RandomStream, hostsBefore: number, stormMs: number): 
     reconnect: share(0.04),
     close: share(0.02),
     inspect: share(0.3),
+    meddle: share(0.1),
     cancel: share(0.4),
     release: random.between(0.3, 0.9),
     several: share(0.5),
@@ -89,24 +106,48 @@ function clientsOf(random: RandomStream, hostsBefore: number, stormMs: number): 
     actions: Math.ceil(stormMs / thinkMs),
     thinkMs,
     ttlMs: random.integer(1_000, 3_000),
-    mix,
+    mix: random.chance(READER_SHARE) ? { ...mix, inspect: READER_INSPECT } : mix,
   }));
 }
 
+/** Each kind of trouble with probability one half, in any number and at any time, on top of others. */
 function faultsOf(streams: RandomStreams, scene: FaultScene): Fault[] {
   const faults: Fault[] = [];
-  const countMax = streams.of("faults").pick([3, 3, 10]);
+  const all = streams.of("faults");
+  const countMax = all.pick([3, 3, 10]);
   for (const [name, make] of Object.entries(FAULT_MAKERS)) {
     const random = streams.of(`faults ${name}`);
     if (!random.chance(0.5)) continue;
-    for (
-      let left = random.integer(1, name === "changeMember" ? 8 : countMax);
-      left > 0;
-      left -= 1
-    ) {
+    const count = random.integer(1, name === "changeMember" ? MEMBER_CHANGES_MAX : countMax);
+    for (let left = count; left > 0; left -= 1) {
       const fault = make(random, random.integer(0, scene.stormMs), scene);
       if (fault !== undefined) faults.push(fault);
     }
   }
-  return faults.sort((a, b) => a.atMs - b.atMs);
+  const chosen = all.chance(CALM_SHARE) ? oneByOne(all, faults, scene.stormMs) : faults;
+  return chosen.sort((a, b) => a.atMs - b.atMs);
+}
+
+/**
+ * A few of them, each over before the next begins. What takes several steps to go wrong, a leader
+ * that is deposed without its knowing above all, hardly gets that far in a storm.
+ */
+function oneByOne(random: RandomStream, faults: readonly Fault[], stormMs: number): Fault[] {
+  const shuffled = random.shuffled(faults);
+  const isPatient = ({ kind }: Fault): boolean => kind === "strand" || kind === "changeMember";
+  const patient = shuffled.filter(isPatient).slice(0, CALM_PATIENT_MAX);
+  const others = shuffled.filter(
+    (fault, at) =>
+      !isPatient(fault) && shuffled.findIndex(({ kind }) => kind === fault.kind) === at,
+  );
+  const count = random.integer(patient.length, CALM_FAULTS_MAX);
+  const few = random.shuffled([...patient, ...others].slice(0, count));
+  const slotMs = Math.floor((stormMs - CALM_FROM_MS) / Math.max(1, few.length));
+  return few.map((fault, at) => {
+    const atMs = CALM_FROM_MS + at * slotMs + random.below(Math.ceil(slotMs / 10));
+    const limited = { ...fault, atMs };
+    if ("forMs" in limited) limited.forMs = Math.min(limited.forMs, slotMs);
+    if ("downMs" in limited) limited.downMs = Math.min(limited.downMs, slotMs);
+    return limited;
+  });
 }

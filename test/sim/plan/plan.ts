@@ -12,6 +12,8 @@ export interface ClientMix {
   readonly reconnect: number;
   readonly close: number;
   readonly inspect: number;
+  /** Gives up what it saw others hold. */
+  readonly meddle: number;
   readonly cancel: number;
   readonly release: number;
   /** Of acquires: of two keys at once. */

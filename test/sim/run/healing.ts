@@ -105,9 +105,10 @@ export class Healing {
     const [first] = sound;
     if (first === undefined || sound.some(({ state }) => state !== "running")) return false;
     const index = first.assembled.raft.lastIndex;
+    const { voters } = this.#world.members;
     return sound.every(({ assembled: { driver } }) => {
       const { appliedIndex, lastIndex, leader } = driver.status;
-      return appliedIndex === index && lastIndex === index && leader !== 0;
+      return appliedIndex === index && lastIndex === index && voters.includes(leader);
     });
   }
 

@@ -1,13 +1,18 @@
 /** A process of its own that runs plans one after the other, as it is told. */
 import { planOf } from "../plan/plan-of.js";
 import { runPlan } from "./run-plan.js";
+import type { SeedResult } from "./seed-result.js";
 import type { WorkerAnswer, WorkerTask } from "./worker-protocol.js";
 
 const STORY_LINES = 120;
 
+function say(answer: WorkerAnswer): void {
+  process.send?.(answer);
+}
+
 process.on("message", (task: WorkerTask) => {
-  answer(task).then(
-    (result) => process.send?.(result),
+  run(task).then(
+    (result) => say({ kind: "result", result }),
     (error: unknown) => {
       throw error;
     },
@@ -15,9 +20,11 @@ process.on("message", (task: WorkerTask) => {
 });
 
 /** A run that failed is run once more for its story: the same plan gives the same run. */
-async function answer({ seed, plan, tellsStory }: WorkerTask): Promise<WorkerAnswer> {
+async function run({ seed, plan, tellsStory }: WorkerTask): Promise<SeedResult> {
   const wanted = plan ?? planOf(seed);
   const result = await runPlan(wanted);
-  if (result.failure === undefined || !tellsStory) return { result };
-  return { result: await runPlan(wanted, { storyLines: STORY_LINES }) };
+  if (result.failure === undefined || !tellsStory) return result;
+  return runPlan(wanted, { storyLines: STORY_LINES });
 }
+
+say({ kind: "ready" });

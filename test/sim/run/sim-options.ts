@@ -27,7 +27,7 @@ Runs whole clusters over simulated disks, network and clocks, one seed after the
   --plan FILE       run the plan in FILE instead, and tell its story
   --no-minimise     do not make the plan of a failure smaller
   --mutants [NAME…] seed bugs into a copy of the sources and show that seeds find them;
-                    --seeds bounds the seeds for each
+                    --seeds bounds the seeds for each (default 500)
   --json            one document on standard output
   --help            this text
 
@@ -57,7 +57,7 @@ export function readSimOptions(args: readonly string[]): SimOptions {
   }
   return {
     firstSeed: wholeNumber("--seed", values.seed, 1, 0),
-    seedCount: wholeNumber("--seeds", values.seeds, isMutants ? 1_000 : 100, 1),
+    seedCount: wholeNumber("--seeds", values.seeds, isMutants ? 500 : 100, 1),
     minutesMax: positive("--minutes", values.minutes, Number.POSITIVE_INFINITY),
     jobs: wholeNumber("--jobs", values.jobs, availableParallelism(), 1),
     isJson: values.json === true,

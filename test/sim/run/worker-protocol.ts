@@ -9,6 +9,6 @@ export interface WorkerTask {
   readonly tellsStory: boolean;
 }
 
-export interface WorkerAnswer {
-  readonly result: SeedResult;
-}
+export type WorkerAnswer =
+  /** Its sources are loaded; told once. */
+  { readonly kind: "ready" } | { readonly kind: "result"; readonly result: SeedResult };

@@ -51,6 +51,8 @@ export class PeerNetwork {
   readonly #silenceMs: number;
   readonly #hooks: PeerNetworkHooks;
   readonly #links: Link[] = [];
+  /** By the node that dials. */
+  readonly #dialed = new Map<number, Map<number, Link>>();
   readonly #stations = new Map<number, Station>();
   #lastEpoch = 0;
 
@@ -69,7 +71,9 @@ export class PeerNetwork {
       for (const to of ids) {
         if (from === to) continue;
         const down = { epoch: 0, wire: undefined, outbox: [], isDialing: false };
-        this.#links.push({ from, to, ...down });
+        const link = { from, to, ...down };
+        this.#links.push(link);
+        this.#linksFrom(from).set(to, link);
       }
     }
     paths.onChange((from, to, isOpen) => this.#onPath(from, to, isOpen));
@@ -84,8 +88,8 @@ export class PeerNetwork {
         link.outbox.push({ group, message });
       },
       flush: () => {
-        for (const link of this.#links) {
-          if (link.from === id && link.outbox.length > 0 && life.mayAct()) this.#flush(link);
+        for (const link of this.#linksFrom(id).values()) {
+          if (link.outbox.length > 0 && life.mayAct()) this.#flush(link);
         }
       },
       bufferedBytes: (to) => this.#link(id, to)?.wire?.stalledCount ?? 0,
@@ -135,7 +139,16 @@ export class PeerNetwork {
   }
 
   #link(from: number, to: number): Link | undefined {
-    return this.#links.find((link) => link.from === from && link.to === to);
+    return this.#linksFrom(from).get(to);
+  }
+
+  #linksFrom(from: number): Map<number, Link> {
+    let links = this.#dialed.get(from);
+    if (links === undefined) {
+      links = new Map();
+      this.#dialed.set(from, links);
+    }
+    return links;
   }
 
   #isAdmitted({ from, to }: Link): boolean {

@@ -6,7 +6,7 @@ import type { RandomStream } from "../engine/random-stream.js";
 import type { Simulation } from "../engine/simulation.js";
 
 /** Clocks of good machines differ by less. */
-export const DRIFT_MAX = 1 / 1_000;
+const DRIFT_MAX = 1 / 1_000;
 const ZERO_MS_MAX = 1_000_000;
 const WALL_START_MS = 1_800_000_000_000;
 

@@ -19,9 +19,10 @@ import type { NodeWatch } from "./node-watch.js";
 import type { PeerNetwork } from "./peer-network.js";
 import { ProcessClock } from "./process-clock.js";
 import { ProcessLife } from "./process-life.js";
+import { watchCore } from "./watched-core.js";
 import { WatchedLog } from "./watched-log.js";
 
-export const CLUSTER_ID = "c".repeat(32);
+const CLUSTER_ID = "c".repeat(32);
 
 /** `quarantined`: its files are damaged. `removed`: it belongs to the cluster no more. */
 export type NodeState = "down" | "starting" | "running" | "quarantined" | "removed";
@@ -50,8 +51,8 @@ export class SimNode {
   #startCount = 0;
   /** Damage was done to the disk since it was last opened without complaint. */
   isDamaged = false;
-  /** The index behind which its table was compared last. */
-  hashedIndex = 0;
+  /** The index behind which its table was last looked at. */
+  comparedIndex = 0;
 
   constructor(id: number, world: NodeSurroundings) {
     const { simulation, streams, diskTimes } = world;
@@ -65,6 +66,10 @@ export class SimNode {
     return this.#state;
   }
 
+  get tuning(): NodeTuning {
+    return this.#world.tuning;
+  }
+
   /** Of a node that runs. */
   get assembled(): AssembledDriver {
     if (this.#assembled === undefined) throw new Error(`node ${this.id} does not run`);
@@ -73,6 +78,11 @@ export class SimNode {
 
   get raftOrNone(): AssembledDriver["raft"] | undefined {
     return this.#assembled?.raft;
+  }
+
+  /** Its process has not died, not even within the present turn. */
+  get isAlive(): boolean {
+    return this.#life?.isAlive === true;
   }
 
   get isPaused(): boolean {
@@ -142,10 +152,11 @@ export class SimNode {
     const gateway = new SimulatedGateway(life);
     const assembled = await this.#assemble(life, directory, gateway, random.next);
     gateway.events = assembled.driver.clientEvents;
+    watchCore(assembled.raft, watch.coreOf(this, assembled.raft));
     this.#assembled = assembled;
     this.#state = "running";
     this.isDamaged = false;
-    this.hashedIndex = 0;
+    this.comparedIndex = 0;
     this.#join(life, directory, known, assembled);
     this.#world.clients.listen(this.id, gateway);
     assembled.driver.start();

@@ -12,6 +12,7 @@ import { RandomStreams } from "../engine/random-stream.js";
 import type { Simulation } from "../engine/simulation.js";
 import type { SimPlan } from "../plan/plan.js";
 import { ClientNetwork } from "./client-network.js";
+import { foundersOf } from "./founders.js";
 import type { NodeWatch } from "./node-watch.js";
 import { Paths } from "./paths.js";
 import { PeerNetwork, type PeerNetworkHooks } from "./peer-network.js";
@@ -48,7 +49,7 @@ export class SimWorld {
     this.peers = new PeerNetwork(simulation, this.paths, ids, silenceMs, watch);
     const network = new ClientNetwork(simulation, this.paths);
     const { tuning, peers } = this;
-    const founders = foundersOf(ids.slice(0, plan.nodeCount));
+    const founders = foundersOf(plan.nodeCount);
     const currentMembers = (): Configuration => this.members;
     const shared = { simulation, streams, founders, currentMembers, tuning, peers, watch };
     this.nodes = ids.map(
@@ -119,9 +120,4 @@ export class SimWorld {
   ensureLater(id: number): void {
     this.simulation.after(RESTART_MS, () => this.ensure(id));
   }
-}
-
-function foundersOf(ids: readonly number[]): Configuration {
-  const addresses = ids.map((id) => ({ id, address: `node-${id}:1` }));
-  return { voters: ids, outgoing: [], learners: [], addresses };
 }

@@ -6,6 +6,10 @@ import type { CrashKind } from "./node-disk.js";
 import type { SimNode } from "./sim-node.js";
 import type { SimWorld } from "./sim-world.js";
 
+/** How the answers to a stranded node get later: less at a time than a leader can bear. */
+const STRAND_STEP_MS = 10;
+const STRAND_STEP_EVERY_MS = 15;
+
 export class Trouble {
   readonly #world: SimWorld;
   readonly #onFault: (text: string) => void;
@@ -67,11 +71,26 @@ export class Trouble {
       case "slow":
         this.#slow(fault.from, fault.to, fault.byMs, fault.forMs);
         return;
+      case "crashLeaders":
+        for (let at = 0; at < fault.times; at += 1) {
+          this.#later(at * fault.everyMs, () => {
+            const { crash, downMs, afterEffects } = fault;
+            this.#crash(this.#world.leaderId, crash, downMs, afterEffects);
+          });
+        }
+        return;
+      case "strand":
+        this.#strand(fault);
+        return;
       case "transfer":
         this.#world.operator.ask({ op: OP.transfer, node: fault.node });
         return;
       case "changeMember":
         this.#changeMember(fault.action, fault.node);
+        if (fault.crashAfterMs === 0) return;
+        this.#later(fault.crashAfterMs, () => {
+          this.#crash(this.#world.leaderId, "kill", fault.downMs, 0);
+        });
         return;
       case "jumpWall":
         this.#world.node(fault.node).clock.jumpWall(fault.byMs);
@@ -91,10 +110,11 @@ export class Trouble {
     return { ...fault, node: leaderId };
   }
 
-  #changeMember(action: MemberAction, node: number): void {
+  /** `asked`: by way of which node; default: any. */
+  #changeMember(action: MemberAction, node: number, asked?: number): void {
     const address = action === "add" ? `node-${node}:1` : undefined;
     if (action === "add") this.#world.letGo(node);
-    this.#world.operator.ask({ op: OP.changeMember, action, node, address });
+    this.#world.operator.ask({ op: OP.changeMember, action, node, address }, asked);
   }
 
   #breakDisk(fault: DiskFault): void {
@@ -174,6 +194,32 @@ export class Trouble {
     this.#undoAfter(forMs, () => this.#world.paths.mend(from, to));
   }
 
+  /** Slower by little at a time: a leader whose answers stop at once gives up. */
+  #strand({ node, byMs, forMs, act, member }: StrandFault): void {
+    const others = this.#world.nodes.map(({ id }) => id).filter((id) => id !== node);
+    const steps = Math.ceil(byMs / STRAND_STEP_MS);
+    for (let step = 0; step < steps; step += 1) {
+      this.#later(step * STRAND_STEP_EVERY_MS, () => {
+        for (const other of others) this.#slow(other, node, STRAND_STEP_MS, forMs);
+      });
+    }
+    this.#later(steps * STRAND_STEP_EVERY_MS + byMs, () => {
+      if (act === "transfer") {
+        this.#world.operator.ask({ op: OP.transfer, node: 0 }, node);
+        return;
+      }
+      for (const other of others) this.#cut(node, other, forMs);
+      if (act === "cutAndChange") this.#changeMemberAt(node, member);
+    });
+  }
+
+  /** Takes the next step with `member` that its place in the cluster admits, or takes it back. */
+  #changeMemberAt(node: number, member: number): void {
+    const { voters, learners } = this.#world.members;
+    if (voters.includes(member)) this.#changeMember("demote", member, node);
+    else this.#changeMember(learners.includes(member) ? "promote" : "add", member, node);
+  }
+
   #slow(from: number, to: number, byMs: number, forMs: number): void {
     this.#world.paths.slow(from, to, byMs);
     this.#undoAfter(forMs, () => this.#world.paths.slow(from, to, -byMs));
@@ -199,6 +245,12 @@ export class Trouble {
     return this.#world.clients.find((client) => client.host === host);
   }
 
+  #later(delayMs: number, task: () => void): void {
+    this.#world.simulation.after(delayMs, () => {
+      if (!this.#isOver) task();
+    });
+  }
+
   #undoAfter(delayMs: number, undo: () => void): void {
     const once = (): void => {
       if (this.#inForce.delete(once)) undo();
@@ -209,6 +261,7 @@ export class Trouble {
 }
 
 type CutFault = Extract<Fault, { readonly kind: "partition" | "bridge" | "cut" }>;
+type StrandFault = Extract<Fault, { readonly kind: "strand" }>;
 type DamageFault = Extract<Fault, { readonly kind: "flipBits" | "loseSegment" }>;
 type DiskFault =
   | DamageFault

@@ -1,0 +1,46 @@
+/**
+ * Which members count on a node, told from its log alone: those of the last configuration entry in
+ * it, committed or not; behind an installed snapshot, of the last one committed up to there.
+ */
+import { type Configuration, decodeConfiguration, type Entry } from "../../../src/raft/index.js";
+import type { LogicalLog } from "./logical-log.js";
+
+const NOBODY: Configuration = { voters: [], outgoing: [], learners: [], addresses: [] };
+
+export class Members {
+  readonly #founders: Configuration;
+  /** By rising index. */
+  readonly #committed: Entry[] = [];
+  readonly #decoded = new WeakMap<Entry, Configuration>();
+
+  constructor(founders: Configuration) {
+    this.#founders = founders;
+  }
+
+  /** A configuration entry is committed; in the order of the log. */
+  onCommitted(entry: Entry): void {
+    this.#committed.push(entry);
+  }
+
+  /** Those that count on node `id`, whose log this is. */
+  inForce(id: number, log: LogicalLog): Configuration {
+    const entry = log.lastConfiguration ?? this.#committedUpTo(log.coveredIndex);
+    if (entry !== undefined) return this.#decode(entry);
+    const isFounded = log.coveredIndex > 0 || this.#founders.voters.includes(id);
+    return isFounded ? this.#founders : NOBODY;
+  }
+
+  #committedUpTo(index: number): Entry | undefined {
+    return this.#committed.findLast((entry) => entry.index <= index);
+  }
+
+  #decode(entry: Entry): Configuration {
+    let configuration = this.#decoded.get(entry);
+    if (configuration === undefined) {
+      configuration = decodeConfiguration(entry.data);
+      if (configuration === undefined) throw new Error(`entry ${entry.index} holds no members`);
+      this.#decoded.set(entry, configuration);
+    }
+    return configuration;
+  }
+}

@@ -1,0 +1,52 @@
+/** What leaders believe of the logs of others, held against the disks of those others. */
+import type { Configuration, Raft } from "../../../src/raft/index.js";
+import type { LogicalLog } from "./logical-log.js";
+import type { NodeLedger } from "./node-ledger.js";
+import type { Fail } from "./violation.js";
+
+export class PeerViews {
+  readonly #fail: Fail;
+  readonly #ledgers: ReadonlyMap<number, NodeLedger>;
+  /** By leader, then by voter: the highest match in the leader's present term. */
+  readonly #matches = new Map<number, Map<number, number>>();
+
+  constructor(fail: Fail, ledgers: ReadonlyMap<number, NodeLedger>) {
+    this.#fail = fail;
+    this.#ledgers = ledgers;
+  }
+
+  /** Node `id` begins to lead: nothing is known of anybody. */
+  begin(id: number): void {
+    this.#matches.set(id, new Map());
+  }
+
+  /** `log`: what the leader `id` itself has handed over. `members`: those that count on it. */
+  check(id: number, raft: Raft, log: LogicalLog, members: Configuration): void {
+    for (const { id: peer, matchIndex, nextIndex } of raft.peers) {
+      if (matchIndex >= nextIndex) {
+        this.#fail("match < next", `${matchIndex}, ${nextIndex} of ${peer} at ${id}`);
+      }
+      this.#checkRising(id, peer, matchIndex, members);
+      const entry = log.entry(matchIndex);
+      const ledger = this.#ledgers.get(peer);
+      if (entry === undefined || ledger === undefined) continue;
+      if (ledger.durable.hardState.term > raft.term || ledger.durable.holds(entry)) continue;
+      this.#fail("match is durable", `${matchIndex} of ${peer} at ${id} is not on its disk`);
+    }
+  }
+
+  /** What a voter has, it never lacks again; a learner may be a node that was made anew. */
+  #checkRising(id: number, peer: number, matchIndex: number, { voters }: Configuration): void {
+    const matches = this.#matches.get(id);
+    if (matches === undefined) return;
+    if (!voters.includes(peer)) {
+      matches.delete(peer);
+      return;
+    }
+    const before = matches.get(peer) ?? 0;
+    if (matchIndex < before) {
+      this.#fail("match never falls", `${matchIndex} after ${before} of ${peer} at ${id}`);
+    }
+    matches.set(peer, matchIndex);
+  }
+}

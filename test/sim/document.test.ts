@@ -1,0 +1,14 @@
+/** The table of seeded bugs in `docs/internals/simulator.md` against the catalogue. */
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { MUTANTS } from "./mutants/catalogue.js";
+
+const text = readFileSync(new URL("../../docs/internals/simulator.md", import.meta.url), "utf8");
+
+test("the document lists every seeded bug with its rule and its seed", () => {
+  const rows = text.split("\n").filter((line) => /^\| `[a-z-]+` \|/.test(line));
+  const expected = MUTANTS.map(
+    ({ name, rule, seeds }) => `| \`${name}\` | ${rule} | ${seeds[0]} |`,
+  );
+  expect(rows).toEqual(expected);
+});

@@ -1,0 +1,53 @@
+/** Bugs that Holdfast itself had, put back. */
+import type { Mutant } from "./mutant.js";
+
+export const CURED_MUTANTS: readonly Mutant[] = [
+  {
+    name: "directory-name-not-synced",
+    rule: "a directory that a process before had made is made durable too",
+    file: "src/storage/file-system.ts",
+    find: 'if (code === "EEXIST") return syncName(fileSystem, parent);',
+    replace: 'if (code === "EEXIST") return;',
+    seeds: [],
+  },
+  {
+    name: "time-begins-at-zero",
+    rule: "a stamp of 0 says that no entry executed the command",
+    file: "src/server/leadership.ts",
+    find: "const FIRST_STAMP = 1;",
+    replace: "const FIRST_STAMP = 0;",
+    seeds: [],
+  },
+  {
+    name: "full-disk-for-ever",
+    rule: "a write without room may be repeated when there is room again",
+    file: "src/storage/ordered-store.ts",
+    find: "if (!isForWantOfRoom(error)) this.#failure = error;",
+    replace: "this.#failure = error;",
+    seeds: [],
+  },
+  {
+    name: "own-vote-counted-early",
+    rule: "4: the own vote counts when it is durable",
+    file: "src/raft/election.ts",
+    find: 'return state.role === "preCandidate" || isDurable ? true : undefined;',
+    replace: 'return state.role === "preCandidate" || isDurable || !isDurable ? true : undefined;',
+    seeds: [],
+  },
+  {
+    name: "stands-without-a-table",
+    rule: "23: a node whose table is being replaced does not stand for election",
+    file: "src/raft/election.ts",
+    find: "return isElectable(state) && !isDiskStalled && state.restoringIndex === 0;",
+    replace: "return isElectable(state) && !isDiskStalled;",
+    seeds: [],
+  },
+  {
+    name: "members-not-told",
+    rule: "9: a node that was away learns of members that it does not know",
+    file: "src/server/members.ts",
+    find: '    for (const peer of peers) this.#send(peer, { type: "members", index, configuration: encoded });\n',
+    replace: "",
+    seeds: [331],
+  },
+];

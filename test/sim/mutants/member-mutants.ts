@@ -1,0 +1,95 @@
+/** Bugs of changing members: who decides, since when, and until when. */
+import type { Mutant } from "./mutant.js";
+
+export const MEMBER_MUTANTS: readonly Mutant[] = [
+  {
+    name: "members-counted-from-commit",
+    rule: "9: a configuration counts when it is appended",
+    file: "src/raft/state.ts",
+    find: "return this.configurations.effective;",
+    replace: "return this.configurations.at(this.commitIndex);",
+    seeds: [],
+  },
+  {
+    name: "truncation-keeps-members",
+    rule: "9: cutting the log brings back the configuration before",
+    file: "src/raft/state.ts",
+    find: "  state.configurations.truncate(from);\n",
+    replace: "",
+    seeds: [],
+  },
+  {
+    name: "installed-members-ignored",
+    rule: "9: a snapshot brings the configuration in force",
+    file: "src/raft/install.ts",
+    find: "configurations.reset(index, configuration);",
+    replace: "configurations.reset(index, state.configuration);",
+    seeds: [],
+  },
+  {
+    name: "old-half-ignored",
+    rule: "while joint, both majorities commit (thesis, 4.3)",
+    file: "src/raft/quorum.ts",
+    find: "    majorityValue(configuration.outgoing, reachedBy),\n",
+    replace: "",
+    seeds: [],
+  },
+  {
+    name: "new-half-ignored",
+    rule: "while joint, both majorities commit (thesis, 4.3)",
+    file: "src/raft/quorum.ts",
+    find: "    majorityValue(configuration.voters, reachedBy),\n    majorityValue(configuration.outgoing, reachedBy),",
+    replace:
+      "    configuration.outgoing.length > 0\n      ? majorityValue(configuration.outgoing, reachedBy)\n      : majorityValue(configuration.voters, reachedBy),",
+    seeds: [],
+  },
+  {
+    name: "elected-by-the-new-half",
+    rule: "while joint, both majorities elect (thesis, 4.3)",
+    file: "src/raft/quorum.ts",
+    find: 'incoming === "won" && outgoing === "won"',
+    replace: 'incoming === "won"',
+    seeds: [],
+  },
+  {
+    name: "learner-counted",
+    rule: "a learner does not decide (thesis, 4.2.1)",
+    file: "src/raft/quorum.ts",
+    find: "    majorityValue(configuration.voters, reachedBy),",
+    replace: "    majorityValue([...configuration.voters, ...configuration.learners], reachedBy),",
+    seeds: [],
+  },
+  {
+    name: "change-before-own-commit",
+    rule: "8: no change before an entry of the own term is committed",
+    file: "src/raft/membership.ts",
+    find: "if (isOpen || commitIndex < leadership.firstIndex)",
+    replace: "if (isOpen)",
+    seeds: [],
+  },
+  {
+    name: "two-changes-at-once",
+    rule: "8: one change at a time",
+    file: "src/raft/membership.ts",
+    find: "const isOpen = isJoint(configuration) || commitIndex < configurations.effectiveIndex;",
+    replace: "const isOpen = isJoint(configuration);",
+    seeds: [],
+  },
+  {
+    name: "removed-leader-counts-itself",
+    rule: "a leader that was voted out counts the others only (thesis, 4.2.2)",
+    file: "src/raft/leadership.ts",
+    find: "const index = quorumValue(state.configuration, leadership.matchOf);",
+    replace:
+      "const voters = [...new Set([...state.configuration.voters, state.id])];\n  const index = quorumValue({ ...state.configuration, voters }, leadership.matchOf);",
+    seeds: [],
+  },
+  {
+    name: "removed-leader-stays",
+    rule: "a leader that was voted out steps down (thesis, 4.2.2)",
+    file: "src/raft/leader-turn.ts",
+    find: "  if (leadership.isChangeOpen) stepDownIfRemoved(state, leadership);\n",
+    replace: "",
+    seeds: [],
+  },
+];
