@@ -190,7 +190,10 @@ export interface MoveNotice {
 
 export type ServerMessage = Hello | Attached | SessionMessage | Answer | LeaderNotice | MoveNotice;
 
-/** Payload of `inspect`. Ages in cluster time. */
+/**
+ * Payload of `inspect`. Ages are in cluster time as of the last applied entry, which lies at most a
+ * second back while a lease runs: reads write nothing, and only entries carry time.
+ */
 export interface KeyView {
   readonly key: string;
   readonly holds: readonly HoldView[];
