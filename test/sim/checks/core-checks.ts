@@ -29,6 +29,8 @@ export class CoreChecks implements CoreWatch {
   /** Writes that are not durable. */
   readonly #writes: HandedOver[] = [];
   readonly #electionTimeoutMs: number;
+  /** The table is being replaced by the snapshot of this index; 0: it is whole. */
+  #restoringIndex = 0;
   #nowMs = 0;
   /** When this process last went on after a pause. */
   #awakeSinceMs = 0;
@@ -62,6 +64,8 @@ export class CoreChecks implements CoreWatch {
       this.#nowMs = input.nowMs;
     } else if (input.type === "persisted") {
       while ((this.#writes[0]?.seq ?? Number.POSITIVE_INFINITY) <= input.seq) this.#writes.shift();
+    } else if (input.type === "applied") {
+      if (input.index >= this.#restoringIndex) this.#restoringIndex = 0;
     } else if (input.type === "readIndex") {
       this.#askedBehind.set(input.id, this.#committedIndex());
     } else if (input.type === "propose" && raft.isTransferring) {
@@ -91,7 +95,8 @@ export class CoreChecks implements CoreWatch {
     }
   }
 
-  onTake({ reads, accepted, sendNow, write }: Effects): void {
+  onTake({ reads, accepted, sendNow, write, restore }: Effects): void {
+    if (restore !== undefined) this.#restoringIndex = restore.index;
     if (write !== undefined) this.#writes.push({ seq: write.seq, atMs: this.#nowMs });
     this.#checkFitness();
     for (const { id, index } of reads) {
@@ -117,6 +122,9 @@ export class CoreChecks implements CoreWatch {
   #checkFitness(): void {
     const { role, hasQuorumContact } = this.#raft;
     if (role !== "leader" || hasQuorumContact) this.#quorumMs = this.#nowMs;
+    if (role !== "follower" && this.#restoringIndex > 0) {
+      this.#fail("no candidate without a table", `node ${this.#id} restores and is a ${role}`);
+    }
     if (role !== "leader") return;
     const limitMs = this.#nowMs - PATIENCE_TIMEOUTS * this.#electionTimeoutMs;
     if (this.#awakeSinceMs >= limitMs) return;

@@ -8,7 +8,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/durability.ts",
     find: "hardState: hardStateChanged ? { term, vote } : undefined,",
     replace: "hardState: hardStateChanged ? { term, vote: 0 } : undefined,",
-    seeds: [],
+    seeds: [1],
   },
   {
     name: "vote-answered-early",
@@ -16,7 +16,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/election.ts",
     find: 'state.outbox.sendDurable(voteReply(state, "voteReply", message, state.term, true));',
     replace: 'state.outbox.sendNow(voteReply(state, "voteReply", message, state.term, true));',
-    seeds: [],
+    seeds: [1],
   },
   {
     name: "vote-cleared-without-term",
@@ -24,7 +24,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/state.ts",
     find: '  state.role = "follower";\n  state.leader = leader;',
     replace: '  state.role = "follower";\n  state.vote = 0;\n  state.leader = leader;',
-    seeds: [],
+    seeds: [1],
   },
   {
     name: "acknowledged-before-durable",
@@ -32,7 +32,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/follower.ts",
     find: "state.outbox.sendDurable(acceptance(state, message.from, message.epoch, matchIndex));",
     replace: "state.outbox.sendNow(acceptance(state, message.from, message.epoch, matchIndex));",
-    seeds: [],
+    seeds: [1],
   },
   {
     name: "leader-counts-itself-early",
@@ -40,7 +40,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/leadership.ts",
     find: "id === state.id ? state.durability.durableIndex",
     replace: "id === state.id ? state.log.lastIndex",
-    seeds: [],
+    seeds: [1],
   },
   {
     name: "older-term-committed-by-counting",
@@ -48,7 +48,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/leadership.ts",
     find: "if (index <= state.commitIndex || state.log.term(index) !== state.term) return;",
     replace: "if (index <= state.commitIndex) return;",
-    seeds: [],
+    seeds: [13],
   },
   {
     name: "commit-beyond-append",
@@ -56,7 +56,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/follower.ts",
     find: "advanceCommit(state, Math.min(message.commitIndex, matchIndex));",
     replace: "advanceCommit(state, Math.min(message.commitIndex, log.lastIndex));",
-    seeds: [],
+    seeds: [11],
   },
   {
     name: "commit-beyond-heartbeat",
@@ -64,7 +64,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/replication.ts",
     find: "sendHeartbeat(state, peer, Math.min(state.commitIndex, peer.match), leadership.round);",
     replace: "sendHeartbeat(state, peer, state.commitIndex, leadership.round);",
-    seeds: [],
+    seeds: [19],
   },
   {
     name: "truncation-without-conflict",
@@ -72,7 +72,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/follower.ts",
     find: "return Math.max(end, log.lastIndex + 1);",
     replace: "return end;",
-    seeds: [],
+    seeds: [8],
   },
   {
     name: "vote-for-shorter-log",
@@ -80,7 +80,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/election.ts",
     find: "    message.lastLogTerm > lastTerm ||",
     replace: "    message.lastLogTerm >= 0 ||",
-    seeds: [],
+    seeds: [12],
   },
   {
     name: "stale-completion",
@@ -88,7 +88,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/durability.ts",
     find: "for (const write of this.pending) write.lastIndex = Math.min(write.lastIndex, from - 1);",
     replace: "",
-    seeds: [],
+    seeds: [102],
   },
   {
     name: "read-before-first-commit",
@@ -96,7 +96,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/read-rounds.ts",
     find: "return leadership.reads.hasWaiting && state.commitIndex >= leadership.firstIndex;",
     replace: "return leadership.reads.hasWaiting;",
-    seeds: [],
+    seeds: [1],
   },
   {
     name: "read-by-any-answer",
@@ -104,7 +104,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/read-rounds.ts",
     find: "reads.confirm(quorumValue(state.configuration, leadership.roundOf), state.outbox);",
     replace: "reads.confirm(leadership.round, state.outbox);",
-    seeds: [],
+    seeds: [30],
   },
   {
     name: "snapshot-acknowledged-early",
@@ -112,7 +112,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/install.ts",
     find: "state.outbox.sendDurable(acceptance(state, from, epoch, matchIndex));",
     replace: "state.outbox.sendNow(acceptance(state, from, epoch, matchIndex));",
-    seeds: [],
+    seeds: [14],
   },
   {
     name: "no-snapshot-for-the-slow",
@@ -120,7 +120,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/replication.ts",
     find: "  state.outbox.wantSnapshot(peer.id, peer.epoch);\n",
     replace: "",
-    seeds: [],
+    seeds: [14],
   },
   {
     name: "late-answer-confirms-later-reads",
@@ -128,7 +128,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/replication.ts",
     find: "    peer.answeredRound = message.round;",
     replace: "    peer.answeredRound = leadership.round;",
-    seeds: [],
+    seeds: [46],
   },
   {
     name: "install-over-newer",
@@ -137,7 +137,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     find: "  if (index > commitIndex) {\n    if (log.matches(index, snapshot.term)) {",
     replace:
       "  if (index > 0) {\n    if (log.matches(index, snapshot.term) && index > commitIndex) {",
-    seeds: [],
+    seeds: [71],
   },
   {
     name: "install-keeps-other-entries",
@@ -153,6 +153,6 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/progress.ts",
     find: "if (rose) this.match = matchIndex;",
     replace: "this.match = matchIndex;",
-    seeds: [],
+    seeds: [28],
   },
 ];

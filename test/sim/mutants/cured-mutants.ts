@@ -8,7 +8,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
     file: "src/storage/file-system.ts",
     find: 'if (code === "EEXIST") return syncName(fileSystem, parent);',
     replace: 'if (code === "EEXIST") return;',
-    seeds: [],
+    seeds: [84],
   },
   {
     name: "time-begins-at-zero",
@@ -16,7 +16,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
     file: "src/server/leadership.ts",
     find: "const FIRST_STAMP = 1;",
     replace: "const FIRST_STAMP = 0;",
-    seeds: [],
+    seeds: [1],
   },
   {
     name: "full-disk-for-ever",
@@ -24,7 +24,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
     file: "src/storage/ordered-store.ts",
     find: "if (!isForWantOfRoom(error)) this.#failure = error;",
     replace: "this.#failure = error;",
-    seeds: [],
+    seeds: [99],
   },
   {
     name: "own-vote-counted-early",
@@ -32,7 +32,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
     file: "src/raft/election.ts",
     find: 'return state.role === "preCandidate" || isDurable ? true : undefined;',
     replace: 'return state.role === "preCandidate" || isDurable || !isDurable ? true : undefined;',
-    seeds: [],
+    seeds: [2],
   },
   {
     name: "stands-without-a-table",

@@ -8,7 +8,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     file: "src/raft/election.ts",
     find: "  if (message.granted && message.term !== expectedTerm) return;\n",
     replace: "",
-    seeds: [],
+    seeds: [44],
   },
   {
     name: "pre-vote-off",
@@ -16,7 +16,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     file: "src/raft/election.ts",
     find: "if (canStand(state)) startPreVote(state);",
     replace: "if (canStand(state)) startElection(state, false);",
-    seeds: [],
+    seeds: [1],
   },
   {
     name: "vote-beside-a-live-leader",
@@ -24,7 +24,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     file: "src/raft/election.ts",
     find: "    if (hasLiveLeader(state) && !message.isTransfer) return;\n",
     replace: "",
-    seeds: [],
+    seeds: [8],
   },
   {
     name: "pre-vote-beside-a-live-leader",
@@ -32,7 +32,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     file: "src/raft/election.ts",
     find: "message.term > state.term && !hasLiveLeader(state) && isUpToDate(state, message);",
     replace: "message.term > state.term && isUpToDate(state, message);",
-    seeds: [],
+    seeds: [8],
   },
   {
     name: "refused-pre-vote-teaches-nothing",
@@ -48,7 +48,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     file: "src/raft/leadership.ts",
     find: "const healthyAtMs = Math.min(quorumHeardMs(state, leadership), state.durability.oldestPendingMs);",
     replace: "const healthyAtMs = state.durability.oldestPendingMs;",
-    seeds: [],
+    seeds: [1],
   },
   {
     name: "leader-with-a-hung-disk-goes-on",
@@ -56,7 +56,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     file: "src/raft/leadership.ts",
     find: "const healthyAtMs = Math.min(quorumHeardMs(state, leadership), state.durability.oldestPendingMs);",
     replace: "const healthyAtMs = quorumHeardMs(state, leadership);",
-    seeds: [],
+    seeds: [8],
   },
   {
     name: "transfer-not-given-up",
@@ -64,6 +64,6 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     file: "src/raft/timers.ts",
     find: "  if (transfer !== undefined && nowMs >= transfer.deadlineMs) abandonTransfer(state, leadership);\n",
     replace: "",
-    seeds: [],
+    seeds: [20],
   },
 ];

@@ -8,7 +8,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     file: "src/raft/state.ts",
     find: "return this.configurations.effective;",
     replace: "return this.configurations.at(this.commitIndex);",
-    seeds: [],
+    seeds: [14],
   },
   {
     name: "truncation-keeps-members",
@@ -16,7 +16,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     file: "src/raft/state.ts",
     find: "  state.configurations.truncate(from);\n",
     replace: "",
-    seeds: [],
+    seeds: [41],
   },
   {
     name: "installed-members-ignored",
@@ -24,7 +24,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     file: "src/raft/install.ts",
     find: "configurations.reset(index, configuration);",
     replace: "configurations.reset(index, state.configuration);",
-    seeds: [],
+    seeds: [14],
   },
   {
     name: "old-half-ignored",
@@ -32,7 +32,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     file: "src/raft/quorum.ts",
     find: "    majorityValue(configuration.outgoing, reachedBy),\n",
     replace: "",
-    seeds: [],
+    seeds: [225],
   },
   {
     name: "new-half-ignored",
@@ -41,7 +41,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     find: "    majorityValue(configuration.voters, reachedBy),\n    majorityValue(configuration.outgoing, reachedBy),",
     replace:
       "    configuration.outgoing.length > 0\n      ? majorityValue(configuration.outgoing, reachedBy)\n      : majorityValue(configuration.voters, reachedBy),",
-    seeds: [],
+    seeds: [84],
   },
   {
     name: "elected-by-the-new-half",
@@ -57,7 +57,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     file: "src/raft/quorum.ts",
     find: "    majorityValue(configuration.voters, reachedBy),",
     replace: "    majorityValue([...configuration.voters, ...configuration.learners], reachedBy),",
-    seeds: [],
+    seeds: [31],
   },
   {
     name: "change-before-own-commit",
@@ -65,7 +65,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     file: "src/raft/membership.ts",
     find: "if (isOpen || commitIndex < leadership.firstIndex)",
     replace: "if (isOpen)",
-    seeds: [],
+    seeds: [84],
   },
   {
     name: "two-changes-at-once",
@@ -73,7 +73,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     file: "src/raft/membership.ts",
     find: "const isOpen = isJoint(configuration) || commitIndex < configurations.effectiveIndex;",
     replace: "const isOpen = isJoint(configuration);",
-    seeds: [],
+    seeds: [61],
   },
   {
     name: "removed-leader-counts-itself",
@@ -82,7 +82,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     find: "const index = quorumValue(state.configuration, leadership.matchOf);",
     replace:
       "const voters = [...new Set([...state.configuration.voters, state.id])];\n  const index = quorumValue({ ...state.configuration, voters }, leadership.matchOf);",
-    seeds: [],
+    seeds: [53],
   },
   {
     name: "removed-leader-stays",
@@ -90,6 +90,6 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     file: "src/raft/leader-turn.ts",
     find: "  if (leadership.isChangeOpen) stepDownIfRemoved(state, leadership);\n",
     replace: "",
-    seeds: [],
+    seeds: [170],
   },
 ];

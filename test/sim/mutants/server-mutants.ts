@@ -8,7 +8,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     file: "src/server/deferred-messages.ts",
     find: "      if (first.seq > durableSeq) return;\n",
     replace: "",
-    seeds: [],
+    seeds: [1],
   },
   {
     name: "clock-runs-fast",
@@ -16,7 +16,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     file: "src/server/cluster-clock.ts",
     find: "      this.#stamp += wholeMs;",
     replace: "      this.#stamp += 2 * wholeMs;",
-    seeds: [],
+    seeds: [19],
   },
   {
     name: "clock-begins-anew",
@@ -24,7 +24,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     file: "src/server/leadership.ts",
     find: "    this.#clock.start(base, nowMs);",
     replace: "    this.#clock.start(0, nowMs);",
-    seeds: [],
+    seeds: [1],
   },
   {
     name: "read-from-local-table",
@@ -32,7 +32,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     file: "src/server/reads.ts",
     find: "      if (placed.index > index) still.push(placed);",
     replace: "      if (placed.index > index + 1_000) still.push(placed);",
-    seeds: [],
+    seeds: [30],
   },
   {
     name: "stamps-by-the-wall-clock",
@@ -40,7 +40,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     file: "src/server/proposing.ts",
     find: "this.#leadership.countTime(nowMs);",
     replace: "this.#leadership.countTime(clock.wallMs());",
-    seeds: [],
+    seeds: [7],
   },
   {
     name: "stamps-in-the-log-forgotten",
@@ -48,6 +48,6 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     file: "src/server/leadership.ts",
     find: "lastStampBehind(raft, appliedIndex) ?? table.stamp",
     replace: "table.stamp",
-    seeds: [],
+    seeds: [1],
   },
 ];

@@ -8,7 +8,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     file: "src/storage/segment-scan.ts",
     find: '  if (crc32(segment.subarray(bodyFrom, bodyTo)) !== header.bodyCrc) return "the body is damaged";\n',
     replace: "",
-    seeds: [],
+    seeds: [15],
   },
   {
     name: "damage-cut-as-torn-tail",
@@ -16,7 +16,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     file: "src/storage/log-reader.ts",
     find: "      if (refutation !== undefined) {",
     replace: '      if (refutation === "never") {',
-    seeds: [],
+    seeds: [15],
   },
   {
     name: "mark-ignored",
@@ -25,7 +25,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     find: "await readLog(fileSystem, directory, found);",
     replace:
       "await readLog(fileSystem, directory, { ...found, seq: 0, index: 0, term: 0, lastSegment: 0 });",
-    seeds: [],
+    seeds: [11],
   },
   {
     name: "unsynced-tail-trusted",
@@ -33,7 +33,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     file: "src/storage/open-file-log.ts",
     find: "if (last.tail.length > 0) await",
     replace: "if (last.tail.length < 0) await",
-    seeds: [],
+    seeds: [7],
   },
   {
     name: "segment-name-not-synced",
@@ -41,7 +41,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     file: "src/storage/segment.ts",
     find: "      await fileSystem.syncDirectory(directory);\n",
     replace: "",
-    seeds: [],
+    seeds: [1],
   },
   {
     name: "durable-before-written",
@@ -49,7 +49,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     file: "src/storage/file-log.ts",
     find: "await segment.append(this.#parts.encoder.encodeWrites(writes, place), seq);",
     replace: "void segment.append(this.#parts.encoder.encodeWrites(writes, place), seq);",
-    seeds: [],
+    seeds: [1],
   },
   {
     name: "failed-write-goes-on",
@@ -57,6 +57,6 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     file: "src/storage/file-log.ts",
     find: "        await this.#writeRecord(group, last.write.seq, bodyBytes);\n      } catch (error) {\n        this.#fail(error as Error);\n        break;\n      }",
     replace: "        await this.#writeRecord(group, last.write.seq, bodyBytes);\n      } catch {}",
-    seeds: [],
+    seeds: [3],
   },
 ];

@@ -8,7 +8,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/executing.ts",
     find: "  if (slot !== undefined) {\n    if (slot.state",
     replace: "  if (slot !== undefined && command.op !== OP.release) {\n    if (slot.state",
-    seeds: [],
+    seeds: [1],
   },
   {
     name: "session-epoch-ignored",
@@ -16,7 +16,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/executing.ts",
     find: "  if (epoch !== session.attachEpoch) return;\n",
     replace: "",
-    seeds: [],
+    seeds: [92],
   },
   {
     name: "grant-to-the-dead",
@@ -24,7 +24,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/granting.ts",
     find: "if (request.blockedCount === 0 && !request.isOverAt(state.stamp)) grant(state, request);",
     replace: "if (request.blockedCount === 0) grant(state, request);",
-    seeds: [],
+    seeds: [19],
   },
   {
     name: "waiter-not-woken",
@@ -32,7 +32,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/ending.ts",
     find: "    place.key.removeHold(place);\n    advance(state, place.key);",
     replace: "    place.key.removeHold(place);",
-    seeds: [],
+    seeds: [1],
   },
   {
     name: "barger-before-the-queue",
@@ -40,7 +40,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/acquiring.ts",
     find: '    if (key !== undefined && !key.admits(item.mode === "exclusive")) return false;',
     replace: "    if (key?.firstHold !== undefined) return false;",
-    seeds: [],
+    seeds: [1],
   },
   {
     name: "cancel-leaks-the-hold",
@@ -48,7 +48,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/giving-up.ts",
     find: "  giveUpHold(state, hold, END_REASON.cancelled);\n",
     replace: "",
-    seeds: [],
+    seeds: [5],
   },
   {
     name: "token-from-a-local-counter",
@@ -57,7 +57,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     find: "    this.#next = token + 1;\n    return token;",
     replace:
       "    this.#next = token + 1;\n    return Math.floor(performance.now() * 1_000) + token;",
-    seeds: [],
+    seeds: [1],
   },
   {
     name: "snapshot-without-tokens",
@@ -65,7 +65,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/snapshot-writer.ts",
     find: "    body.uint(this.#nextToken);\n    body.uint(state.nextNumber);",
     replace: "    body.uint(this.#nextToken + 1);\n    body.uint(state.nextNumber);",
-    seeds: [],
+    seeds: [3],
   },
   {
     name: "snapshot-changed-while-written",
@@ -73,7 +73,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/saving.ts",
     find: "    hold.savedIn = this.epoch;\n    this.keepSession(hold.session);\n    writer.hold(hold);",
     replace: "    hold.savedIn = this.epoch;",
-    seeds: [],
+    seeds: [3],
   },
   {
     name: "keepalive-revives-the-ended",
@@ -82,7 +82,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     find: "    drain(state);\n    for (const command of entry.commands) execute(state, command);",
     replace:
       "    for (const command of entry.commands) execute(state, command);\n    drain(state);",
-    seeds: [],
+    seeds: [29],
   },
   {
     name: "release-of-anybody",
@@ -90,7 +90,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/giving-up.ts",
     find: "return hold?.session === session ? hold : undefined;",
     replace: "return hold;",
-    seeds: [],
+    seeds: [1],
   },
   {
     name: "shared-barger",
@@ -98,7 +98,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/key.ts",
     find: "    if (this.frontier !== undefined) return false;\n",
     replace: "    if (exclusive && this.frontier !== undefined) return false;\n",
-    seeds: [],
+    seeds: [3],
   },
   {
     name: "snapshot-without-queue",
@@ -106,7 +106,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/linking.ts",
     find: "    linkRequest(state, request);\n",
     replace: "",
-    seeds: [],
+    seeds: [3],
   },
   {
     name: "snapshot-without-replies",
@@ -114,6 +114,6 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/linking.ts",
     find: "    replies.restore(slot);\n",
     replace: "",
-    seeds: [],
+    seeds: [3],
   },
 ];

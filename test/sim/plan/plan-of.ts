@@ -26,10 +26,12 @@ const KEYS = ["a", "b", "c", "d"] as const;
 export function planOf(seed: number): SimPlan {
   const streams = new RandomStreams(seed);
   const random = streams.of("plan");
-  const nodeCount = random.pick([1, 3, 3, 3, 3, 5]);
+  const usualCount = random.pick([1, 3, 3, 3, 3, 5]);
   const stormMs = random.integer(3_000, 6_000);
-  const ids = Array.from({ length: nodeCount }, (_, at) => at + 1);
   const spareCount = random.chance(SPARES_SHARE) ? random.integer(1, 2) : 0;
+  // Of an even number half is no majority, which only growing and shrinking clusters ever have.
+  const nodeCount = spareCount > 0 ? streams.of("founders").pick([1, 2, 3, 3, 4, 5]) : usualCount;
+  const ids = Array.from({ length: nodeCount }, (_, at) => at + 1);
   const spares = Array.from({ length: spareCount }, (_, at) => nodeCount + 1 + at);
   const clients = clientsOf(streams.of("clients"), nodeCount + spareCount, stormMs);
   const order = random.shuffled(ids);
