@@ -8,7 +8,7 @@ const text = readFileSync(new URL("../../docs/internals/simulator.md", import.me
 test("the document lists every seeded bug with its rule and its seed", () => {
   const rows = text.split("\n").filter((line) => /^\| `[a-z-]+` \|/.test(line));
   const expected = MUTANTS.map(
-    ({ name, rule, seeds }) => `| \`${name}\` | ${rule} | ${seeds[0]} |`,
+    ({ name, rule, seeds }) => `| \`${name}\` | ${rule} | ${seeds[0] ?? "not found yet"} |`,
   );
   expect(rows).toEqual(expected);
 });
