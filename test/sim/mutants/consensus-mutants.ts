@@ -140,14 +140,6 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     seeds: [71],
   },
   {
-    name: "install-keeps-other-entries",
-    rule: "23: an install replaces a log that does not hold the snapshot's end",
-    file: "src/raft/install.ts",
-    find: "if (log.matches(index, snapshot.term)) {",
-    replace: "if (log.lastIndex >= index) {",
-    seeds: [],
-  },
-  {
     name: "match-goes-back",
     rule: "25: match never falls",
     file: "src/raft/progress.ts",
