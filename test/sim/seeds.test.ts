@@ -77,9 +77,9 @@ describe("whole clusters on lying disks, broken networks and drifting clocks", (
     TIMEOUT_MS,
   );
 
-  // Owed: the plans as they are pause no holder for so long at the right moment. This fails, and is to
-  // become an ordinary test again, as soon as they do.
-  test.fails(
+  // Where a paused holder that forgets its deadline is never seen beside the next one, the check of
+  // exclusion sees nothing.
+  test(
     "see that two hold at once who do not look at their deadline",
     async () => {
       expect((await firstSeeds()).overlapsWithoutDeadline).toBeGreaterThan(0);

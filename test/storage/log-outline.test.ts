@@ -5,7 +5,7 @@ import { LogOutline } from "../../src/storage/log-outline.js";
 
 const step = fc.record({
   type: fc.constantFrom("append", "append", "raise", "truncate", "trim", "reset"),
-  share: fc.double({ min: 0, max: 1, noNaN: true }),
+  share: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
 });
 
 describe("the outline of a log", () => {

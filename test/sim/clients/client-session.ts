@@ -30,6 +30,8 @@ export class ClientSession {
   readonly holds: ClientHolds;
   /** Sequenced commands that were answered by an entry, in all sessions. */
   answeredCount = 0;
+  /** Grants that it began to count on, in all sessions. */
+  grantCount = 0;
   readonly #client: SimClient;
   readonly #clock: ProcessClock;
   readonly #watch: ClientWatch;
@@ -203,7 +205,9 @@ export class ClientSession {
 
   #grant(items: readonly LockItem[], token: number, isCancelled: boolean): void {
     const belief = this.holds.grant(items, token, isCancelled);
-    if (belief !== undefined) this.#watch.onBelief(belief);
+    if (belief === undefined) return;
+    if (belief.givenUp === undefined) this.grantCount += 1;
+    this.#watch.onBelief(belief);
   }
 
   #onNumber(number: number): void {

@@ -58,6 +58,7 @@ export class SimClient {
   /** Tokens that the last read showed in the hands of others. */
   #seenTokens: readonly number[] = [];
   #actionsLeft: number;
+  #onGrant: () => void = () => {};
   /** Gives everything back and asks for nothing more. */
   isDraining = false;
 
@@ -134,6 +135,11 @@ export class SimClient {
 
   resume(): void {
     this.#life.resume();
+  }
+
+  /** In the turn in which it next begins to count on a hold. */
+  atNextGrant(task: () => void): void {
+    this.#onGrant = task;
   }
 
   /** From now on it connects to these only. */
@@ -322,7 +328,15 @@ export class SimClient {
         break;
       default:
     }
+    const { grantCount } = this.#session;
     if (this.#session.hear(message)) this.#startAnew();
+    if (this.#session.grantCount > grantCount) this.#tellGrant();
+  }
+
+  #tellGrant(): void {
+    const task = this.#onGrant;
+    this.#onGrant = () => {};
+    task();
   }
 
   #onAnswer(answer: Answer): void {

@@ -64,7 +64,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/replication.ts",
     find: "sendHeartbeat(state, peer, Math.min(state.commitIndex, peer.match), leadership.round);",
     replace: "sendHeartbeat(state, peer, state.commitIndex, leadership.round);",
-    seeds: [19],
+    seeds: [28],
   },
   {
     name: "truncation-without-conflict",
@@ -72,7 +72,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/follower.ts",
     find: "return Math.max(end, log.lastIndex + 1);",
     replace: "return end;",
-    seeds: [8],
+    seeds: [4],
   },
   {
     name: "vote-for-shorter-log",

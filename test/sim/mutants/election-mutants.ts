@@ -40,7 +40,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     file: "src/raft/election.ts",
     find: "if (message.term > state.term && !(isPreVote && message.granted)) {",
     replace: "if (message.term > state.term && !isPreVote) {",
-    seeds: [],
+    seeds: [4],
   },
   {
     name: "leader-without-quorum-goes-on",
@@ -56,7 +56,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     file: "src/raft/leadership.ts",
     find: "const healthyAtMs = Math.min(quorumHeardMs(state, leadership), state.durability.oldestPendingMs);",
     replace: "const healthyAtMs = quorumHeardMs(state, leadership);",
-    seeds: [8],
+    seeds: [12],
   },
   {
     name: "transfer-not-given-up",

@@ -49,7 +49,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     file: "src/raft/quorum.ts",
     find: 'incoming === "won" && outgoing === "won"',
     replace: 'incoming === "won"',
-    seeds: [],
+    seeds: [291],
   },
   {
     name: "learner-counted",
@@ -57,7 +57,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     file: "src/raft/quorum.ts",
     find: "    majorityValue(configuration.voters, reachedBy),",
     replace: "    majorityValue([...configuration.voters, ...configuration.learners], reachedBy),",
-    seeds: [31],
+    seeds: [4],
   },
   {
     name: "change-before-own-commit",
@@ -65,7 +65,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     file: "src/raft/membership.ts",
     find: "if (isOpen || commitIndex < leadership.firstIndex)",
     replace: "if (isOpen)",
-    seeds: [84],
+    seeds: [107],
   },
   {
     name: "two-changes-at-once",
@@ -82,7 +82,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     find: "const index = quorumValue(state.configuration, leadership.matchOf);",
     replace:
       "const voters = [...new Set([...state.configuration.voters, state.id])];\n  const index = quorumValue({ ...state.configuration, voters }, leadership.matchOf);",
-    seeds: [53],
+    seeds: [138],
   },
   {
     name: "removed-leader-stays",

@@ -24,7 +24,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/granting.ts",
     find: "if (request.blockedCount === 0 && !request.isOverAt(state.stamp)) grant(state, request);",
     replace: "if (request.blockedCount === 0) grant(state, request);",
-    seeds: [19],
+    seeds: [82],
   },
   {
     name: "waiter-not-woken",
@@ -82,7 +82,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     find: "    drain(state);\n    for (const command of entry.commands) execute(state, command);",
     replace:
       "    for (const command of entry.commands) execute(state, command);\n    drain(state);",
-    seeds: [29],
+    seeds: [160],
   },
   {
     name: "release-of-anybody",

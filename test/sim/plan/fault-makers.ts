@@ -51,12 +51,14 @@ export const FAULT_MAKERS: Readonly<Record<FaultKind, FaultMaker>> = {
     node: victim(random, ids),
     forMs: random.integer(10, 1_500),
   }),
-  pauseClient: (random, atMs, { clients }) => ({
-    kind: "pauseClient",
-    atMs,
-    client: random.pick(clients).host,
-    forMs: random.integer(100, 4_000),
-  }),
+  pauseClient: (random, atMs, { clients }) => {
+    const { host, ttlMs } = random.pick(clients);
+    const forMs = random.integer(100, 4_000);
+    // A holder that stood still for less would learn nothing that it did not know.
+    const whenGranted = random.chance(0.5);
+    const shortMs = whenGranted ? ttlMs : 0;
+    return { kind: "pauseClient", atMs, client: host, forMs: shortMs + forMs, whenGranted };
+  },
   reconnectClient: (random, atMs, { clients }) => ({
     kind: "reconnectClient",
     atMs,

@@ -21,7 +21,13 @@ export type Fault = At &
       }
     | { readonly kind: "crashAll"; readonly crash: CrashKind; readonly downMs: number }
     | { readonly kind: "pause"; readonly node: number; readonly forMs: number }
-    | { readonly kind: "pauseClient"; readonly client: number; readonly forMs: number }
+    | {
+        readonly kind: "pauseClient";
+        readonly client: number;
+        readonly forMs: number;
+        /** It stands still from the moment it next hears of a grant: the paused holder. */
+        readonly whenGranted: boolean;
+      }
     | { readonly kind: "reconnectClient"; readonly client: number }
     | { readonly kind: "partition"; readonly side: readonly number[]; readonly forMs: number }
     | { readonly kind: "bridge"; readonly node: number; readonly forMs: number }

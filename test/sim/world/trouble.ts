@@ -55,7 +55,7 @@ export class Trouble {
         this.#pause(fault.node, fault.forMs);
         return;
       case "pauseClient":
-        this.#pauseClient(fault.client, fault.forMs);
+        this.#pauseClient(fault.client, fault.forMs, fault.whenGranted);
         return;
       case "reconnectClient":
         this.#client(fault.client)?.reconnect();
@@ -182,11 +182,16 @@ export class Trouble {
     this.#undoAfter(forMs, () => node.resume());
   }
 
-  #pauseClient(host: number, forMs: number): void {
+  #pauseClient(host: number, forMs: number, whenGranted: boolean): void {
     const client = this.#client(host);
     if (client === undefined) return;
-    client.pause();
-    this.#undoAfter(forMs, () => client.resume());
+    const pause = (): void => {
+      if (this.#isOver) return;
+      client.pause();
+      this.#undoAfter(forMs, () => client.resume());
+    };
+    if (whenGranted) client.atNextGrant(pause);
+    else pause();
   }
 
   #cut(from: number, to: number, forMs: number): void {
