@@ -48,6 +48,7 @@ export class SimNode {
   #state: NodeState = "down";
   #life: ProcessLife | undefined;
   #assembled: AssembledDriver | undefined;
+  #lastRaft: AssembledDriver["raft"] | undefined;
   #startCount = 0;
   /** Damage was done to the disk since it was last opened without complaint. */
   isDamaged = false;
@@ -80,6 +81,11 @@ export class SimNode {
     return this.#assembled?.raft;
   }
 
+  /** Of the life before the present one. */
+  get lastRaft(): AssembledDriver["raft"] | undefined {
+    return this.#lastRaft;
+  }
+
   /** Its process has not died, not even within the present turn. */
   get isAlive(): boolean {
     return this.#life?.isAlive === true;
@@ -106,6 +112,7 @@ export class SimNode {
     life.end();
     this.#life = undefined;
     this.#assembled?.driver.stop().catch(() => {});
+    this.#lastRaft = this.#assembled?.raft ?? this.#lastRaft;
     this.#assembled = undefined;
     this.#state = "down";
     this.disk.crash(kind);

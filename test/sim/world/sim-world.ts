@@ -72,14 +72,10 @@ export class SimWorld {
     );
   }
 
-  /** Those of the leader of the highest term, or as far as anybody knows. */
+  /** As the node that has come furthest knows them; while none runs, as those knew them that died. */
   get members(): Configuration {
-    let best: Raft | undefined;
-    for (const { raftOrNone: raft } of this.nodes) {
-      if (raft === undefined || raft.configuration.voters.length === 0) continue;
-      const isBetter = best === undefined || raft.commitIndex > best.commitIndex;
-      if (isBetter) best = raft;
-    }
+    const running = furthest(this.nodes.map(({ raftOrNone }) => raftOrNone));
+    const best = running ?? furthest(this.nodes.map(({ lastRaft }) => lastRaft));
     return best?.configuration ?? this.#founders;
   }
 
@@ -120,4 +116,13 @@ export class SimWorld {
   ensureLater(id: number): void {
     this.simulation.after(RESTART_MS, () => this.ensure(id));
   }
+}
+
+function furthest(rafts: readonly (Raft | undefined)[]): Raft | undefined {
+  let best: Raft | undefined;
+  for (const raft of rafts) {
+    if (raft === undefined || raft.configuration.voters.length === 0) continue;
+    if (best === undefined || raft.commitIndex > best.commitIndex) best = raft;
+  }
+  return best;
 }
