@@ -72,10 +72,9 @@ export class SimWorld {
     );
   }
 
-  /** As the node that has come furthest knows them; while none runs, as those knew them that died. */
+  /** As the node that has come furthest knows them, or knew them in the life before. */
   get members(): Configuration {
-    const running = furthest(this.nodes.map(({ raftOrNone }) => raftOrNone));
-    const best = running ?? furthest(this.nodes.map(({ lastRaft }) => lastRaft));
+    const best = furthest(this.nodes.map(({ raftOrNone, lastRaft }) => raftOrNone ?? lastRaft));
     return best?.configuration ?? this.#founders;
   }
 
