@@ -40,6 +40,8 @@ const REMEMBERED = [
   // only a node that had been away for long.
   209_966,
   303_505,
+  // Requests for votes left a hung disk after another voter had joined.
+  402_372,
 ];
 
 async function withPool<T>(use: (pool: WorkerPool, jobs: number) => Promise<T>): Promise<T> {

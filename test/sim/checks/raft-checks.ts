@@ -45,6 +45,8 @@ interface LastSeen {
   compared: Configuration | undefined;
   /** By its log. */
   members: Configuration | undefined;
+  /** Whose votes it wanted when it last stood: its requests may leave long after. */
+  stood: { readonly term: number; readonly members: Configuration } | undefined;
 }
 
 /** A leader's view of its peers is held against their disks in one turn of so many. */
@@ -88,6 +90,7 @@ export class RaftChecks {
         told: undefined,
         compared: undefined,
         members: undefined,
+        stood: undefined,
       });
     }
   }
@@ -143,7 +146,9 @@ export class RaftChecks {
       case "vote": {
         this.#votes.onVote(from, message.term, from);
         if (!message.isTransfer) {
-          this.#votes.checkAsked(from, message.term, this.#membersOf(from));
+          const { stood } = this.#of(from);
+          const members = stood?.term === message.term ? stood.members : this.#membersOf(from);
+          this.#votes.checkAsked(from, message.term, members);
         }
         if (term > message.term || this.#leaders.has(message.term)) return;
         if (term !== message.term || vote !== from) {
@@ -209,6 +214,9 @@ export class RaftChecks {
       const now = `${term}, ${commitIndex}, ${appliedIndex}`;
       const before = `${seen.term}, ${seen.commitIndex}, ${seen.appliedIndex}`;
       this.#fail("never go back", `node ${id}: term, commit, applied ${now} after ${before}`);
+    }
+    if (raft.role === "candidate" && seen.stood?.term !== term) {
+      seen.stood = { term, members: seen.members };
     }
     if (raft.role === "leader") this.#checkLeader(id, raft, seen);
     else if (commitIndex > seen.commitIndex && seen.ledTerm === 0) {
