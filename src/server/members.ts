@@ -54,9 +54,12 @@ export class Members {
     return this.#departedAtMs;
   }
 
-  /** This node was a member, and is none as of the last entry it applied. */
+  /**
+   * This node was a member, is none as of the last entry it applied, and nothing behind that in its
+   * log makes it one again: whoever leads next may commit that.
+   */
   get isRemoved(): boolean {
-    return this.#isRemoved;
+    return this.#isRemoved && !this.#present.some(({ id }) => id === this.#nodeId);
   }
 
   /** It counts from now on, committed or not. */

@@ -42,3 +42,22 @@ describe("whom a node talks to", () => {
     expect(told).toHaveLength(before);
   });
 });
+
+// Found by seed 506928 of the simulator: the leader died before it committed what brought a node back,
+// and the node, which had that entry, ended itself because of its earlier removal.
+test("a node that its newest entry makes a member again is not removed, committed or not", () => {
+  const members = new Members(
+    2,
+    100,
+    () => {},
+    () => {},
+  );
+  members.onApplied(configurationOf(1, 2, 3));
+  members.onEffective(configurationOf(1, 3), 0);
+  members.onApplied(configurationOf(1, 3));
+  expect(members.isRemoved).toBe(true);
+  members.onEffective(configurationOf(1, 2, 3), 50);
+  expect(members.isRemoved).toBe(false);
+  members.onEffective(configurationOf(1, 3), 60);
+  expect(members.isRemoved).toBe(true);
+});

@@ -42,6 +42,8 @@ const REMEMBERED = [
   303_505,
   // Requests for votes left a hung disk after another voter had joined.
   402_372,
+  // A node that was added again, which only its newest entry said, ended itself with the leader.
+  506_928,
 ];
 
 async function withPool<T>(use: (pool: WorkerPool, jobs: number) => Promise<T>): Promise<T> {
