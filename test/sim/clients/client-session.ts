@@ -28,7 +28,7 @@ export class ClientSession {
   id = 0;
   calls = new ClientCalls();
   readonly holds: ClientHolds;
-  /** Sequenced commands that were answered by an entry, in all sessions. */
+  /** Sequenced commands that were answered by an entry, and ends of waits, in all sessions. */
   answeredCount = 0;
   /** Grants that it began to count on, in all sessions. */
   grantCount = 0;
@@ -148,7 +148,7 @@ export class ClientSession {
       case MESSAGE.reply:
         return this.#onReply(message.sequence, message.result);
       case MESSAGE.outcome:
-        this.#settle(message.sequence, message.result);
+        if (this.#settle(message.sequence, message.result)) this.answeredCount += 1;
         return false;
       case MESSAGE.pulse:
         this.#onNumber(message.number);
@@ -192,15 +192,17 @@ export class ClientSession {
     return command.op === OP.close;
   }
 
-  #settle(sequence: number, result: Result): void {
+  /** Returns whether that was not known before. */
+  #settle(sequence: number, result: Result): boolean {
     const call = this.calls.get(sequence);
-    if (call === undefined) return;
+    if (call === undefined) return false;
     const isNews = call.result === undefined || call.result.status === STATUS.queued;
     call.result = result;
     if (isNews && call.command.op === OP.acquire && "token" in result) {
       this.#grant(call.command.items, result.token, call.isCancelled);
     }
     this.calls.forget();
+    return isNews;
   }
 
   #grant(items: readonly LockItem[], token: number, isCancelled: boolean): void {
