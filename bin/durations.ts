@@ -1,5 +1,5 @@
 /**
- * Durations as people write and read them: `250ms`, `5s`, `1.5m`, `1h`. A unit is required, because
+ * Durations as people write and read them: `250ms`, `5s`, `1.5m`, `1h`, `30d`. A unit is required, because
  * a bare number has been read as seconds by one tool and as milliseconds by the next.
  */
 const UNITS_MS: Readonly<Record<string, number>> = Object.freeze({
@@ -7,21 +7,22 @@ const UNITS_MS: Readonly<Record<string, number>> = Object.freeze({
   s: 1_000,
   m: 60_000,
   h: 3_600_000,
+  d: 86_400_000,
 });
 
-/** The longest duration any option takes: 2^32 − 1 milliseconds, some 49 days. */
+/** The longest duration an option takes that is sent to the cluster: some 49 days. */
 export const DURATION_MS_MAX = 2 ** 32 - 1;
 
 /** Whole milliseconds, or `undefined` if `text` is no duration with a unit within the limit. */
-export function parseDuration(text: string): number | undefined {
-  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text.trim());
+export function parseDuration(text: string, limitMs = DURATION_MS_MAX): number | undefined {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim());
   const amount = match?.[1];
   const unitMs = UNITS_MS[match?.[2] ?? ""];
   if (amount === undefined || unitMs === undefined) return undefined;
   // 0.1 s is 100.00000000000001 ms in binary; only a real fraction of a millisecond is refused.
   const exactMs = Number(amount) * unitMs;
   const wholeMs = Math.round(exactMs);
-  if (Math.abs(exactMs - wholeMs) > 1e-6 || wholeMs > DURATION_MS_MAX) return undefined;
+  if (Math.abs(exactMs - wholeMs) > 1e-6 || wholeMs > limitMs) return undefined;
   return wholeMs;
 }
 

@@ -52,6 +52,11 @@ const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./commands/transfer.js")).defineTransfer,
   },
   {
+    name: "settings",
+    summary: "show and change the settings of the whole cluster",
+    load: async () => (await import("./commands/settings.js")).defineSettings,
+  },
+  {
     name: "recover",
     summary: "bring back a node whose data are damaged or lost",
     load: async () => (await import("./commands/recover.js")).defineRecover,

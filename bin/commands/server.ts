@@ -3,7 +3,7 @@
  * goes to standard error as log lines; its last line, when it cannot start or go on, begins with
  * `holdfast: ` like every other command's. Flags win over their environment variables.
  */
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { HoldfastError } from "../../src/errors.js";
 import type { HostPort, NodeOptions, RunningNode } from "../../src/server/index.js";
 import {
@@ -16,6 +16,7 @@ import {
   parseNodeId,
 } from "../addresses.js";
 import { examplesText, explained } from "../command-options.js";
+import { parseDuration } from "../durations.js";
 import { EXIT } from "../exit-codes.js";
 import { Failure } from "../failure.js";
 import { exitNow } from "../last-resort.js";
@@ -26,6 +27,8 @@ import { note } from "../terminal.js";
 
 /** How long a stop that nobody supervises may take (see `--stop-on-stdin-end`). */
 const UNATTENDED_STOP_MS_MAX = 10_000;
+const AUDIT_KEEP_MS_MIN = 60_000;
+const AUDIT_KEEP_MS_MAX = 100 * 365 * 86_400_000;
 
 export interface ServerFlags {
   readonly id: number;
@@ -38,12 +41,15 @@ export interface ServerFlags {
   readonly peerAddress?: readonly NodeAddress[];
   readonly clusterName?: string;
   readonly insecure?: boolean;
+  readonly audit?: boolean;
+  readonly auditKeep?: number;
   readonly logFormat: LogFormat;
   readonly trace?: string;
   readonly stopOnStdinEnd?: boolean;
 }
 
-const INSECURE_VARIABLE = "HOLDFAST_INSECURE";
+/** Switches: their variables may also say no. */
+const SWITCH_VARIABLES = ["HOLDFAST_INSECURE", "HOLDFAST_AUDIT"] as const;
 const MEMBERS = "1=a:7511,2=b:7511,3=c:7511";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
@@ -68,6 +74,7 @@ export function defineServer(command: Command, finish: (exitCode: number) => voi
   command.addHelpText("before", examplesText(EXAMPLES));
   addIdentityOptions(command);
   addAddressOptions(command);
+  addAuditOptions(command);
   addProcessOptions(command);
   command
     .addHelpText("after", NOTES)
@@ -151,6 +158,28 @@ function addAddressOptions(command: Command): void {
     );
 }
 
+function addAuditOptions(command: Command): void {
+  command
+    .addOption(
+      variableOption("--audit", "keep the history of locks in the data directory", "AUDIT"),
+    )
+    .addOption(
+      variableOption(
+        "--audit-keep <duration>",
+        "for how long, 1m to 36500d (default: 30d)",
+        "AUDIT_KEEP",
+      ).argParser(auditKeepArgument),
+    );
+}
+
+function auditKeepArgument(text: string): number {
+  const keepMs = parseDuration(text, AUDIT_KEEP_MS_MAX);
+  if (keepMs === undefined || keepMs < AUDIT_KEEP_MS_MIN) {
+    throw new InvalidArgumentError("A duration from 1m to 36500d is needed.");
+  }
+  return keepMs;
+}
+
 function addProcessOptions(command: Command): void {
   command
     .addOption(
@@ -182,12 +211,14 @@ function tidyEnvironment(): void {
   for (const [name, value] of Object.entries(process.env)) {
     if (name.startsWith("HOLDFAST_") && value === "") delete process.env[name];
   }
-  const insecure = process.env[INSECURE_VARIABLE]?.toLowerCase();
-  if (insecure === undefined || ["1", "true", "yes"].includes(insecure)) return;
-  if (!["0", "false", "no"].includes(insecure)) {
-    throw new Failure(EXIT.usage, `${INSECURE_VARIABLE}=${insecure}: true or false is needed`);
+  for (const name of SWITCH_VARIABLES) {
+    const value = process.env[name]?.toLowerCase();
+    if (value === undefined || ["1", "true", "yes"].includes(value)) continue;
+    if (!["0", "false", "no"].includes(value)) {
+      throw new Failure(EXIT.usage, `${name}=${value}: true or false is needed`);
+    }
+    delete process.env[name];
   }
-  delete process.env[INSECURE_VARIABLE];
 }
 
 async function serve(flags: ServerFlags): Promise<number> {
@@ -228,6 +259,10 @@ export function nodeOptions(flags: ServerFlags): NodeOptions {
   }
   const peerListen = initialCluster === undefined ? joiningAddress(flags) : foundingAddress(flags);
   requireDistinctPorts(flags.listen, peerListen);
+  const { audit, auditKeep } = flags;
+  if (auditKeep !== undefined && audit !== true) {
+    throw new Failure(EXIT.usage, "--audit-keep without --audit: there is nothing to keep");
+  }
   return {
     id: flags.id,
     dataDirectory: flags.data,
@@ -240,6 +275,8 @@ export function nodeOptions(flags: ServerFlags): NodeOptions {
     ...(advertise === undefined ? {} : { advertise }),
     ...(clusterName === undefined ? {} : { clusterName }),
     ...(trace === undefined ? {} : { traceFile: trace }),
+    ...(audit === undefined ? {} : { audit }),
+    ...(auditKeep === undefined ? {} : { auditKeepMs: auditKeep }),
     ...(peerAddress === undefined
       ? {}
       : { peerAddresses: new Map(peerAddress.map(({ id, address }) => [id, address])) }),

@@ -1,12 +1,13 @@
 /**
- * One request for a lock, from `acquire` to grant, refusal or abort. Two things end separately: what
- * the caller is told (`isSettled`) and what the table has. A caller that left early leaves a call
- * behind that gives back whatever it is still granted, so that nothing leaks.
+ * One request for locks, from `acquire` to grant, refusal or abort, and the claim of a ticket,
+ * which brings a hold likewise. A caller that left early leaves a call behind that gives back
+ * whatever it is still granted, so that nothing leaks.
  */
 import { assert } from "../assert.js";
 import { ERROR_NUMBERS } from "../errors.js";
 import {
-  type LockMode,
+  type AcquireOptions,
+  type Item,
   OP,
   type Result,
   type SequencedCommand,
@@ -14,165 +15,259 @@ import {
   WAIT_FOREVER,
   WAIT_MS_MAX,
 } from "../protocol/index.js";
-import { type Abortable, unwatchAbort, watchAbort } from "./abort-watch.js";
-import { Call } from "./call.js";
-import { acquireFailure, lockTimeout, sessionExpired, unavailable } from "./failures.js";
+import type { Caller } from "./awaited-call.js";
+import {
+  acquireFailure,
+  claimFailure,
+  lockTimeout,
+  sessionExpired,
+  unavailable,
+} from "./failures.js";
+import { GrantCall, type GrantHost } from "./grant-call.js";
 import type { HeldLock } from "./held-lock.js";
+import type { Granted, GrantTaker, MakeLock } from "./hold.js";
+import type { Ticket } from "./lock-types.js";
+import type { Owner } from "./owner.js";
 
 /** What an acquire needs of its session. */
-export interface AcquireHost {
-  /** The table granted `token` to `call`: hand it out, or keep it until the lease is proven. */
-  onGranted(call: AcquireCall, token: number): void;
-  /** The caller was told; the call counts no longer as open. */
-  onSettled(call: AcquireCall): void;
-  cancel(sequence: number): void;
+export interface AcquireHost extends GrantHost {
+  /** The table granted `granted`: hand it out, or keep it until that is certain. */
+  onGranted(taker: GrantTaker, granted: Granted): void;
+  /** Gives one grant of `token` back. */
   releaseToken(token: number): void;
 }
 
 export interface AcquireWish {
-  readonly key: string;
-  readonly mode: LockMode;
-  readonly owner: number;
+  readonly items: readonly Item[];
+  readonly owner: Owner;
   /** As on the wire: `WAIT_FOREVER`, 0 or a number of milliseconds. */
   readonly waitMs: number;
   /** Resolves to `undefined` instead of rejecting with `LOCK_HELD`. */
   readonly isTry: boolean;
   readonly signal: AbortSignal | undefined;
+  /** `undefined`: the defaults. */
+  readonly options: AcquireOptions | undefined;
+  /** What the caller is given for its hold; `undefined`: a plain lock. */
+  readonly makeLock?: MakeLock;
 }
 
 /** Time for the table's own answer before the client enforces a deadline by itself. */
 const DEADLINE_GRACE_MS = 500;
 
-export class AcquireCall extends Call implements Abortable {
-  readonly wish: AcquireWish;
-  /** When the client itself gives up. */
-  readonly deadlineMs: number;
-  readonly #startedMs: number;
+/** When the client gives up by itself what may wait in the table for `waitMs`. */
+export function waitDeadlineMs(waitMs: number, nowMs: number, tryTimeoutMs: number): number {
+  if (waitMs === WAIT_FOREVER) return Number.POSITIVE_INFINITY;
+  return waitMs === 0 ? nowMs + tryTimeoutMs : nowMs + waitMs + DEADLINE_GRACE_MS;
+}
+
+/** What is left of a wait that began at `startedMs`, as it is told to the table. */
+export function remainingWaitMs(waitMs: number, startedMs: number, nowMs: number): number {
+  if (waitMs === WAIT_FOREVER || waitMs === 0) return waitMs;
+  const remainingMs = Math.ceil(waitMs - (nowMs - startedMs));
+  return Math.min(Math.max(remainingMs, 1), WAIT_MS_MAX);
+}
+
+/** A call that is granted a hold. */
+abstract class HoldCall<T> extends GrantCall<T> implements GrantTaker {
   readonly #host: AcquireHost;
-  readonly #resolve: (lock: HeldLock | undefined) => void;
-  readonly #reject: (reason: unknown) => void;
-  /** The caller was told how it ended. */
-  isSettled = false;
-  /** Granted but not handed out, since the lease was not proven; else 0. */
+  /** Granted but not handed out, since it was not certain; else 0. */
   #asideToken = 0;
+
+  constructor(
+    host: AcquireHost,
+    deadlineMs: number,
+    signal: AbortSignal | undefined,
+    caller: Caller<T>,
+  ) {
+    super(host, deadlineMs, signal, caller);
+    this.#host = host;
+  }
+
+  abstract readonly owner: Owner;
+  abstract handOut(lock: HeldLock): void;
+
+  get makeLock(): MakeLock | undefined {
+    return undefined;
+  }
+
+  override get outlivesSession(): boolean {
+    return true;
+  }
+
+  putAside(token: number): void {
+    this.#asideToken = token;
+  }
+
+  /** Of others that are counted with this one their own calls take care. */
+  onCounted(): void {}
+
+  onSessionLost(): void {
+    this.#asideToken = 0;
+    this.onLost();
+  }
+
+  override abandon(reason: unknown): void {
+    if (this.isSettled || this.#asideToken === 0) {
+      super.abandon(reason);
+      return;
+    }
+    this.fail(reason);
+    this.#host.releaseToken(this.#asideToken);
+    this.#asideToken = 0;
+  }
+
+  protected abstract onLost(): void;
+
+  protected take(granted: Granted): void {
+    if (!this.isSettled) this.#host.onGranted(this, granted);
+    else if (!this.isCancelled) this.#host.releaseToken(granted.token);
+  }
+}
+
+export class AcquireCall extends HoldCall<HeldLock | undefined> {
+  readonly wish: AcquireWish;
+  readonly #startedMs: number;
 
   constructor(
     host: AcquireHost,
     wish: AcquireWish,
     nowMs: number,
-    connectTimeoutMs: number,
-    resolve: (lock: HeldLock | undefined) => void,
-    reject: (reason: unknown) => void,
+    tryTimeoutMs: number,
+    caller: Caller<HeldLock | undefined>,
   ) {
-    super();
-    this.#host = host;
+    super(host, waitDeadlineMs(wish.waitMs, nowMs, tryTimeoutMs), wish.signal, caller);
     this.wish = wish;
     this.#startedMs = nowMs;
-    this.#resolve = resolve;
-    this.#reject = reject;
-    if (wish.waitMs === WAIT_FOREVER) this.deadlineMs = Number.POSITIVE_INFINITY;
-    else if (wish.waitMs === 0) this.deadlineMs = nowMs + connectTimeoutMs;
-    else this.deadlineMs = nowMs + wish.waitMs + DEADLINE_GRACE_MS;
-    if (wish.signal !== undefined) watchAbort(wish.signal, this);
   }
 
-  onAbort(reason: unknown): void {
-    this.abandon(reason);
-  }
-
-  override get isUnwanted(): boolean {
-    return this.isSettled;
+  get owner(): Owner {
+    return this.wish.owner;
   }
 
   command(mark: number, nowMs: number): SequencedCommand {
-    const { key, mode, owner } = this.wish;
+    const { items, owner, options, waitMs } = this.wish;
     return {
       op: OP.acquire,
       sequence: this.sequence,
       mark,
       acknowledged: this.acknowledged,
-      owner,
-      items: [{ key, mode }],
-      waitMs: this.#remainingWaitMs(nowMs),
+      owner: owner.id,
+      items,
+      waitMs: remainingWaitMs(waitMs, this.#startedMs, nowMs),
+      options,
     };
   }
 
-  onResult(result: Result): void {
+  onResult(result: Result, stamp: number): void {
     if (result.status === STATUS.granted) {
-      if (this.isSettled) this.#host.releaseToken(result.token);
-      else this.#host.onGranted(this, result.token);
+      this.take(this.#granted(result, stamp));
       return;
     }
     assert(result.status !== STATUS.queued, () => `acquire ${this.sequence} ended as queued`);
-    if (this.isSettled) return;
-    if (this.wish.isTry && result.status === ERROR_NUMBERS.LOCK_HELD) this.#fulfil(undefined);
-    else this.#fail(acquireFailure(this.wish.key, result));
+    if (this.wish.isTry && result.status === ERROR_NUMBERS.LOCK_HELD) this.fulfil(undefined);
+    else this.fail(acquireFailure(this.wish.items, result));
   }
 
-  /** The grant waits here for fresh evidence of the lease. */
-  putAside(token: number): void {
-    this.#asideToken = token;
+  override get makeLock(): MakeLock | undefined {
+    return this.wish.makeLock;
   }
 
   handOut(lock: HeldLock): void {
-    this.#asideToken = 0;
-    this.#fulfil(lock);
+    this.fulfil(lock);
   }
 
   override giveUp(): boolean {
-    if (!this.isSettled) {
-      this.#fail(acquireFailure(this.wish.key, { status: ERROR_NUMBERS.BUSY }));
-    }
+    this.fail(acquireFailure(this.wish.items, { status: ERROR_NUMBERS.BUSY }));
     return true;
   }
 
-  onSessionLost(): void {
-    this.#asideToken = 0;
-    if (!this.isSettled) this.#fail(sessionExpired(this.wish.key));
-  }
-
-  /** The client's own deadline passed without an answer. */
   onDeadline(lastFailure: string): void {
-    const { key, waitMs } = this.wish;
-    if (waitMs !== 0) this.abandon(lockTimeout(key, waitMs));
-    else this.abandon(unavailable(`lock ${JSON.stringify(key)}`, lastFailure));
+    const { items, waitMs } = this.wish;
+    if (waitMs !== 0) this.abandon(lockTimeout(items, waitMs));
+    else this.abandon(unavailable("the lock", lastFailure));
   }
 
-  /** Tells the caller `reason` and gives back, now or later, whatever the table granted. */
-  abandon(reason: unknown): void {
-    if (this.isSettled) return;
-    const token = this.#asideToken;
-    this.#asideToken = 0;
-    this.#fail(reason);
-    if (token !== 0) this.#host.releaseToken(token);
-    else if (this.sequence !== 0) this.#host.cancel(this.sequence);
+  protected onLost(): void {
+    this.fail(sessionExpired(this.wish.items));
   }
 
-  /** Rejects without a word to the table, whose session ends anyway. */
-  fail(error: unknown): void {
-    if (!this.isSettled) this.#fail(error);
+  #granted(result: Extract<Result, { status: typeof STATUS.granted }>, stamp: number): Granted {
+    const { items, options } = this.wish;
+    const maxHoldMs = options?.maxHoldMs ?? 0;
+    let semaphores = 0;
+    return {
+      token: result.token,
+      // The cap of a hold that was counted up began with its first grant.
+      isCertain: stamp > 0 && (result.count ?? 1) === 1,
+      endsAt: maxHoldMs === 0 ? Number.POSITIVE_INFINITY : stamp + maxHoldMs,
+      value: options?.value ?? "",
+      items: items.map((item) => {
+        if (item.mode !== "permits")
+          return { key: item.key, mode: item.mode, permits: 0, slots: [] };
+        const slots = result.slots?.[semaphores] ?? [];
+        semaphores += 1;
+        return { key: item.key, mode: item.mode, permits: item.permits, slots };
+      }),
+    };
+  }
+}
+
+export interface ClaimWish {
+  readonly ticket: Ticket;
+  readonly owner: Owner;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Turns a ticket into a hold of this session. */
+export class ClaimCall extends HoldCall<HeldLock> {
+  readonly wish: ClaimWish;
+
+  constructor(host: AcquireHost, wish: ClaimWish, deadlineMs: number, caller: Caller<HeldLock>) {
+    super(host, deadlineMs, wish.signal, caller);
+    this.wish = wish;
   }
 
-  #remainingWaitMs(nowMs: number): number {
-    const { waitMs } = this.wish;
-    if (waitMs === WAIT_FOREVER || waitMs === 0) return waitMs;
-    const remainingMs = Math.ceil(waitMs - (nowMs - this.#startedMs));
-    return Math.min(Math.max(remainingMs, 1), WAIT_MS_MAX);
+  get owner(): Owner {
+    return this.wish.owner;
   }
 
-  #fulfil(lock: HeldLock | undefined): void {
-    this.#settle();
-    this.#resolve(lock);
+  command(mark: number): SequencedCommand {
+    const { sequence, acknowledged } = this;
+    const { ticket, owner } = this.wish;
+    const { token, secret } = ticket;
+    return { op: OP.claim, sequence, mark, acknowledged, token, secret, owner: owner.id };
   }
 
-  #fail(reason: unknown): void {
-    this.#settle();
-    this.#reject(reason);
+  onResult(result: Result, stamp: number): void {
+    if (result.status !== STATUS.claimed) {
+      this.fail(claimFailure(result));
+      return;
+    }
+    const { token, items, value, endsAt } = result;
+    this.take({
+      token,
+      isCertain: stamp > 0,
+      endsAt: endsAt === 0 ? Number.POSITIVE_INFINITY : endsAt,
+      value,
+      items,
+    });
   }
 
-  #settle(): void {
-    this.isSettled = true;
-    if (this.wish.signal !== undefined) unwatchAbort(this.wish.signal, this);
-    this.#host.onSettled(this);
+  handOut(lock: HeldLock): void {
+    this.fulfil(lock);
+  }
+
+  override giveUp(): boolean {
+    this.fail(claimFailure({ status: ERROR_NUMBERS.BUSY }));
+    return true;
+  }
+
+  onDeadline(lastFailure: string): void {
+    this.abandon(unavailable("the ticket", lastFailure, this.copies > 0));
+  }
+
+  protected onLost(): void {
+    const why = "the session ended before the answer came";
+    this.fail(unavailable("the ticket", why, this.copies > 0));
   }
 }

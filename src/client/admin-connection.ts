@@ -19,7 +19,9 @@ import type { AdminSettings } from "./options.js";
 import type { Platform } from "./platform.js";
 
 const HANDSHAKE_TIMEOUT_MS_MAX = 2_000;
-/** A node is asked for this part of the time there is before another one is, and no longer than … */
+/**
+ * A node is asked for this part of the time there is before another one is, and no longer than …
+ */
 const PATIENCE_PER_TIMEOUT = 1 / 3;
 const PATIENCE_MS_MAX = 5_000;
 /** How long the connection outlives the last answer: the next question mostly comes at once. */

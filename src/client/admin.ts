@@ -5,7 +5,7 @@
 import { HoldfastError } from "../errors.js";
 import { type MemberAction, type MembersView, OP } from "../protocol/index.js";
 import type { AdminConnection } from "./admin-connection.js";
-import { requireAddress, requireNodeId, requireObject, requireSignal } from "./options.js";
+import { requireAddress, requireNodeId, signalOf } from "./options.js";
 
 export interface AdminCallOptions {
   /** Aborting rejects with the signal's reason; a change that was asked for may still happen. */
@@ -16,13 +16,13 @@ export interface AdminCallOptions {
  * Operates one cluster. Needs no session and holds no locks; any node of the cluster takes the
  * requests and the leader decides them.
  *
- * Each change is a wish for a state: adding a member that is one at this address, promoting a voter,
- * demoting a learner or removing a node that is no member resolves at once. So a call whose answer
- * was lost may be repeated without a thought, which is what this object itself does for as long as
- * its `timeoutMs` allows. A change resolves when it is committed and in force.
+ * Each change is a wish for a state: adding a member that is one at this address, promoting a
+ * voter, demoting a learner or removing a node that is no member resolves at once. So a call whose
+ * answer was lost may be repeated without a thought, which is what this object itself does for as
+ * long as its `timeoutMs` allows. A change resolves when it is committed and in force.
  *
- * Calls reject with the signal's reason or with a `HoldfastError`, whose message says what is in the
- * way: `BUSY` (retryable: another change is under way, or the node has not caught up yet),
+ * Calls reject with the signal's reason or with a `HoldfastError`, whose message says what is in
+ * the way: `BUSY` (retryable: another change is under way, or the node has not caught up yet),
  * `FORBIDDEN` (the voters that would remain and can be reached are no majority), `INVALID_ARGUMENT`
  * (no such member, an address of another one, the last voter), `UNAVAILABLE` (no leader answered in
  * time; with `details.indeterminate` true it may have happened), `CANCELLED` (closed).
@@ -44,7 +44,9 @@ export interface Admin extends AsyncDisposable {
   addMember(id: number, address: string, options?: AdminCallOptions): Promise<void>;
   /** Makes a learner a voter. `BUSY` until it has caught up with the log. */
   promoteMember(id: number, options?: AdminCallOptions): Promise<void>;
-  /** Makes a voter a learner: what it says counts no more, and what it has forgotten does no harm. */
+  /**
+   * Makes a voter a learner: what it says counts no more, and what it has forgotten does no harm.
+   */
   demoteMember(id: number, options?: AdminCallOptions): Promise<void>;
   /** Takes a node out of the cluster. A leader that is removed hands over to one that stays. */
   removeMember(id: number, options?: AdminCallOptions): Promise<void>;
@@ -120,13 +122,6 @@ export class ClusterAdmin implements Admin {
     const wish = { op: OP.changeMember, action, node, address } as const;
     await this.#connection.ask(wish, signalOf(options));
   }
-}
-
-function signalOf(options: AdminCallOptions | undefined): AbortSignal | undefined {
-  if (options === undefined) return undefined;
-  requireObject(options, "options");
-  requireSignal(options.signal);
-  return options.signal;
 }
 
 function isMembersView(payload: unknown): payload is MembersView {

@@ -2,6 +2,10 @@
  * What the table's answers mean: evidence for the lease, the end of calls, the fate of locks. An
  * answer is evidence only when the entry that gave it executed the command: refusals by a node
  * (stamp 0), pushed outcomes and `SESSION_EXPIRED` are none. ("What renews a lease".)
+ *
+ * Nor is anything believed of a new connection before it told what the ones before it missed: the
+ * word that a hold was revoked may be part of that, and a lease that is renewed without it would
+ * outlive the hold.
  */
 import { unreachable } from "../assert.js";
 import { ERROR_NUMBERS, HoldfastError } from "../errors.js";
@@ -15,18 +19,23 @@ import {
   type SessionMessage,
   STATUS,
 } from "../protocol/index.js";
-import { AcquireCall } from "./acquire-call.js";
 import type { Call } from "./call.js";
 import { lossReasonOf } from "./failures.js";
+import { GrantCall } from "./grant-call.js";
 import type { Lease } from "./lease.js";
+import type { LossReason } from "./lock-types.js";
 import type { Locks } from "./locks.js";
 import type { Outgoing } from "./outgoing.js";
-import type { LossReason } from "./types.js";
+
+/** Stands for the stamp of an answer that may be an old one given again. */
+const LONG_AGO = 0;
 
 export class Answers {
   readonly #outgoing: Outgoing;
   readonly #locks: Locks;
   readonly #lease: Lease;
+  /** The newest evidence of a connection that is not believed yet. */
+  #withheld: { readonly sentMs: number; readonly stamp: number } | undefined;
 
   constructor(outgoing: Outgoing, locks: Locks, lease: Lease) {
     this.#outgoing = outgoing;
@@ -34,10 +43,17 @@ export class Answers {
     this.#lease = lease;
   }
 
-  /** What was first transmitted at `sentMs` was executed. */
-  renew(sentMs: number, nowMs: number): void {
-    this.#lease.renew(sentMs);
-    if (this.#locks.holds.wantsEvidence) this.#locks.holds.onRenewed(nowMs);
+  /** An entry of that stamp executed what was first transmitted at `sentMs`. */
+  renew(sentMs: number, stamp: number): void {
+    if (!this.#outgoing.pulses.isCatchingUp) this.#lease.renew(sentMs, stamp);
+    else if (this.#withheld === undefined || sentMs > this.#withheld.sentMs) {
+      this.#withheld = { sentMs, stamp };
+    }
+  }
+
+  /** The connection is gone: what it proved was not to be believed yet. */
+  disconnect(): void {
+    this.#withheld = undefined;
   }
 
   /** Why the session is no more, if this says so; then it means nothing else. */
@@ -48,13 +64,22 @@ export class Answers {
         this.#onReply(message, nowMs);
         return undefined;
       case MESSAGE.outcome:
-        this.#onOutcome(message);
+        this.#onOutcome(message, message.stamp);
         return undefined;
       case MESSAGE.pulse:
-        this.#onPulse(message.number, message.stamp, nowMs);
+        this.#onPulse(message.number, message.stamp);
         return undefined;
       case MESSAGE.recalled:
         this.#onRecalled(message, nowMs);
+        return undefined;
+      case MESSAGE.lost:
+        this.#locks.onLost(message.token, lossReasonOf(message.reason));
+        return undefined;
+      case MESSAGE.contended:
+        this.#locks.onContended(message.token);
+        return undefined;
+      case MESSAGE.revoking:
+        this.#locks.onRevoking(message, nowMs);
         return undefined;
       case MESSAGE.ended:
         return message.session === session ? lossReasonOf(message.reason) : undefined;
@@ -74,55 +99,62 @@ export class Answers {
     }
     if (stamp > 0) {
       this.#outgoing.served();
-      this.renew(call.firstSentMs, nowMs);
+      this.renew(call.firstSentMs, stamp);
     }
     window.remove(call);
     if (result.status === STATUS.queued) {
-      if (call instanceof AcquireCall) this.#locks.waits.onQueued(call);
+      if (call instanceof GrantCall) this.#locks.calls.onQueued(call);
       return;
     }
-    if (call instanceof AcquireCall && isKeptUntilRead(call, result)) {
-      window.acknowledge(sequence);
-    }
-    call.onResult(result);
+    if (call instanceof GrantCall && isKeptUntilRead(call, result)) call.onRead(result);
+    call.onResult(result, call.isRepeated ? LONG_AGO : stamp);
   }
 
-  #onOutcome(outcome: Outcome): void {
-    const { sequence, result } = outcome;
+  #onOutcome({ sequence, result }: Outcome, stamp: number): void {
     // No correct node calls this an end; whatever waits goes on waiting.
     if (result.status === STATUS.queued) return;
     const { window } = this.#outgoing;
-    let call: Call | undefined = this.#locks.waits.take(sequence);
+    let call: Call | undefined = this.#locks.calls.take(sequence);
     if (call === undefined) {
       // It ended before the answer `queued`, which was lost, could be given again.
       call = window.get(sequence);
-      if (!(call instanceof AcquireCall)) return;
+      if (!(call instanceof GrantCall)) return;
       window.remove(call);
     }
-    window.acknowledge(sequence);
-    call.onResult(result);
+    if (call instanceof GrantCall) call.onRead(result);
+    call.onResult(result, stamp);
   }
 
-  #onPulse(number: number, stamp: number, nowMs: number): void {
-    const sentMs = this.#outgoing.pulses.end(number);
-    if (sentMs !== undefined && stamp > 0) this.renew(sentMs, nowMs);
+  #onPulse(number: number, stamp: number): void {
+    const { pulses } = this.#outgoing;
+    const wasCatchingUp = pulses.isCatchingUp;
+    const sentMs = pulses.end(number);
+    if (sentMs !== undefined && stamp > 0) this.renew(sentMs, stamp);
+    if (!wasCatchingUp || pulses.isCatchingUp) return;
+    const withheld = this.#withheld;
+    this.#withheld = undefined;
+    if (withheld !== undefined) this.renew(withheld.sentMs, withheld.stamp);
   }
 
   #onRecalled(recalled: Recalled, nowMs: number): void {
-    this.#onPulse(recalled.number, recalled.stamp, nowMs);
     for (const told of recalled.sequences) {
       const { sequence } = told;
       if (told.state === RECALL_STATE.done) {
         const { stamp, result } = told;
-        this.#onOutcome({ kind: MESSAGE.outcome, sequence, stamp, result });
+        this.#onOutcome({ kind: MESSAGE.outcome, sequence, stamp, result }, LONG_AGO);
       } else if (told.state !== RECALL_STATE.queued) {
         // What was answered `queued` is kept until it is acknowledged: it cannot be unknown.
-        this.#locks.waits.take(sequence)?.fail(forgotten(sequence));
+        this.#locks.calls.take(sequence)?.fail(forgotten(sequence));
       }
     }
-    for (const { token, held, reason } of recalled.tokens) {
-      if (!held) this.#locks.holds.loseOne(token, lossReasonOf(reason));
+    for (const told of recalled.tokens) {
+      if (!told.held) this.#locks.onLost(told.token, lossReasonOf(told.reason));
     }
+    const { holds } = this.#locks;
+    // What ends by itself is to be known before anything is believed for longer.
+    for (const told of recalled.tokens) if (told.held) holds.limit(told);
+    this.#onPulse(recalled.number, recalled.stamp);
+    for (const told of recalled.tokens) if (told.held) holds.onHeld(told, nowMs);
   }
 }
 
@@ -130,8 +162,10 @@ export class Answers {
  * The table keeps a grant, and every end of a wait, until it knows that it was read. Of a request
  * that was sent again the answer may be the end of a wait whose `queued` was lost.
  */
-function isKeptUntilRead(call: AcquireCall, result: Result): boolean {
-  return result.status === STATUS.granted || call.copies > 1;
+function isKeptUntilRead(call: Call, { status }: Result): boolean {
+  const isGrant =
+    status === STATUS.granted || status === STATUS.upgraded || status === STATUS.claimed;
+  return isGrant || call.copies > 1;
 }
 
 function isRefusal(status: number): boolean {

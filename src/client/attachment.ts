@@ -4,6 +4,7 @@
  * knows which connection is the newest ("Attaching is decided in the log").
  */
 import { NONCE_BYTES, OP } from "../protocol/index.js";
+import type { ExportedSession } from "./exported-session.js";
 import type { FrameWriter } from "./frame-writer.js";
 import type { ClientSettings } from "./options.js";
 import type { Platform } from "./platform.js";
@@ -18,6 +19,9 @@ export class Attachment {
   #nonce: string;
   /** Never used twice, so that an answer matches one transmission, whichever session it was for. */
   #attempt = 0;
+  /** The session was another process's, and this one was not heard by the table yet. */
+  #isTakeOver = false;
+  #takeOverSentMs = NEVER;
   /** Lease time before the attempt that waits for its answer; `Infinity` when none does. */
   sentMs = NEVER;
   /** When a refused attempt is followed by the next one; `Infinity` when none was. */
@@ -26,19 +30,61 @@ export class Attachment {
   constructor(platform: Platform, settings: ClientSettings) {
     this.#platform = platform;
     this.#settings = settings;
-    this.#nonce = freshNonce(platform);
+    this.#nonce = freshSecret(platform, NONCE_BYTES);
+  }
+
+  /** What another process needs to go on with the session. */
+  get credentials(): {
+    readonly session: number;
+    readonly nonce: string;
+    readonly attempt: number;
+  } {
+    return { session: this.session, nonce: this.#nonce, attempt: this.#attempt };
+  }
+
+  get isTakeOver(): boolean {
+    return this.#isTakeOver;
+  }
+
+  /**
+   * All transmissions of a takeover are one attempt: nothing else was ever said under it, so the
+   * table may repeat its answer, and gives what is held new tokens once. It finds them by the old
+   * ones.
+   */
+  takeOver({ session, nonce, attempt }: ExportedSession): void {
+    this.session = session;
+    this.#nonce = nonce;
+    this.#attempt = attempt + 1;
+    this.#isTakeOver = true;
+  }
+
+  /** Lease time before the first transmission of the attempt: what its answer proves. */
+  get provenMs(): number {
+    return Math.min(this.sentMs, this.#takeOverSentMs);
+  }
+
+  /** The table gave this client the session. */
+  attached(session: number): void {
+    this.session = session;
+    this.#isTakeOver = false;
+    this.#takeOverSentMs = NEVER;
+    this.disconnect();
   }
 
   /** Resumes the session, or opens one. */
   send(frame: FrameWriter, nowMs: number): void {
-    this.#attempt += 1;
+    if (this.#isTakeOver) this.#takeOverSentMs = Math.min(this.#takeOverSentMs, nowMs);
+    else this.#attempt += 1;
     this.sentMs = nowMs;
     this.againAtMs = NEVER;
     const attempt = this.#attempt;
     const nonce = this.#nonce;
     const { ttlMs, name, metadata } = this.#settings;
     if (this.session === 0) frame.add({ op: OP.open, nonce, attempt, ttlMs, name, metadata });
-    else frame.add({ op: OP.resume, session: this.session, nonce, attempt });
+    else {
+      const op = this.#isTakeOver ? OP.takeOver : OP.resume;
+      frame.add({ op, session: this.session, nonce, attempt });
+    }
     frame.end();
   }
 
@@ -61,13 +107,16 @@ export class Attachment {
   /** The session is no more: the next attempt opens another one. */
   reset(): void {
     this.session = 0;
-    this.#nonce = freshNonce(this.#platform);
+    this.#isTakeOver = false;
+    this.#takeOverSentMs = NEVER;
+    this.#nonce = freshSecret(this.#platform, NONCE_BYTES);
     this.disconnect();
   }
 }
 
-function freshNonce(platform: Platform): string {
-  const bytes = new Uint8Array(NONCE_BYTES);
+/** So many bytes that nobody can guess, as twice as many hex digits. */
+export function freshSecret(platform: Platform, length: number): string {
+  const bytes = new Uint8Array(length);
   platform.randomBytes(bytes);
   let text = "";
   for (const byte of bytes) text += byte.toString(16).padStart(2, "0");

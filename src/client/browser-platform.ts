@@ -49,7 +49,9 @@ class NativeTransport implements Transport {
   }
 }
 
-/** One task per call, in order, behind the work of this turn and without a timer's minimum delay. */
+/**
+ * One task per call, in order, behind the work of this turn and without a timer's minimum delay.
+ */
 function taskQueue(): (task: () => void) => void {
   const tasks: (() => void)[] = [];
   const channel = new MessageChannel();

@@ -2,20 +2,63 @@
  * The client as applications see it: checks arguments, hands out owners, and leaves everything else
  * to its session.
  */
-import { type KeysView, type KeyView, OP } from "../protocol/index.js";
-import { type HeldLock, holdWhile, type LockCallback } from "./held-lock.js";
 import {
-  requireKey,
-  requireObject,
-  requirePrefix,
-  requireSignal,
-  resolveAcquire,
-} from "./options.js";
+  type ExplainView,
+  type HistoryView,
+  type KeysView,
+  type KeyView,
+  OP,
+  type SessionsView,
+  type SessionView,
+  type SettingView,
+  type VerifyView,
+  type WaitGraphView,
+} from "../protocol/index.js";
+import { type Election, NamedElection } from "./election.js";
+import type { ExportedSession } from "./exported-session.js";
+import type { HeldLock } from "./held-lock.js";
+import { resolveAcquire, resolveAcquireAll } from "./lock-options.js";
+import type {
+  AcquireAllOptions,
+  AcquireOptions,
+  CallOptions,
+  Lock,
+  Semaphore,
+  Ticket,
+  TryAcquireOptions,
+  WantedItem,
+} from "./lock-types.js";
+import { signalOf } from "./options.js";
+import {
+  changeSetting,
+  type EndSessionOptions,
+  endSession,
+  type RevokeOptions,
+  type RevokeTarget,
+  revoke,
+} from "./orders.js";
+import type { Owner } from "./owner.js";
+import type { Resumed } from "./resuming.js";
+import { SemaphoreKey, setLimit } from "./semaphore.js";
 import type { Session } from "./session.js";
-import type { AcquireOptions, Client, Lock, TryAcquireOptions } from "./types.js";
+import type { Client } from "./types.js";
+import { holdWhile, type LockCallback } from "./using.js";
+import {
+  type ExplainOptions,
+  resolveClaim,
+  resolveExplain,
+  resolveHistory,
+  resolveInspect,
+  resolveQuery,
+  resolveVerify,
+  resolveWaitGraph,
+  resolveWatch,
+  type WatchTarget,
+} from "./view-options.js";
+import { type History, tenureOf, type Watch, type WatchOptions } from "./view-types.js";
 
-/** Keys of one page; views are large when many wait. */
-const PAGE_KEYS = 200;
+/** Keys, or sessions, of one page; views are large when many wait. */
+const PAGE_LENGTH = 200;
 
 export class HoldfastClient implements Client {
   readonly #session: Session;
@@ -36,13 +79,31 @@ export class HoldfastClient implements Client {
     return this.#session.closed;
   }
 
+  get resumed(): Resumed | undefined {
+    return this.#session.resumed;
+  }
+
+  owner(): Owner {
+    return this.#session.locks.newOwner();
+  }
+
+  // Locks.
+
   async acquire(key: string, options?: AcquireOptions): Promise<Lock> {
     return this.#acquire(key, options);
   }
 
   async tryAcquire(key: string, options?: TryAcquireOptions): Promise<Lock | undefined> {
     const { locks } = this.#session;
-    return locks.request(resolveAcquire(key, options, locks.nextOwner(), true));
+    const owner = locks.resolveOwner(options?.owner);
+    return locks.request(resolveAcquire(key, options, owner, "try"));
+  }
+
+  async acquireAll(items: readonly WantedItem[], options?: AcquireAllOptions): Promise<Lock> {
+    const { locks } = this.#session;
+    const owner = locks.resolveOwner(options?.owner);
+    // Only a try resolves to undefined.
+    return locks.request(resolveAcquireAll(items, options, owner)) as Promise<HeldLock>;
   }
 
   async using<T>(
@@ -53,18 +114,91 @@ export class HoldfastClient implements Client {
     return holdWhile((options) => this.#acquire(key, options), optionsOrCallback, callback);
   }
 
-  async inspect(key: string, options: { signal?: AbortSignal } = {}): Promise<KeyView> {
-    requireKey(key);
-    requireObject(options, "options");
-    requireSignal(options.signal);
-    return (await this.#session.ask({ op: OP.inspect, key }, options.signal)) as KeyView;
+  semaphore(key: string, options: { limit?: number } = {}): Semaphore {
+    return new SemaphoreKey(this.#session.locks, key, options.limit);
   }
 
-  query(prefix = "", options: { signal?: AbortSignal } = {}): AsyncIterable<KeyView> {
-    requirePrefix(prefix);
-    requireObject(options, "options");
-    requireSignal(options.signal);
-    return this.#pages(prefix, options.signal);
+  async claim(ticket: Ticket, options?: CallOptions & { owner?: Owner }): Promise<Lock> {
+    const { locks } = this.#session;
+    const owner = locks.resolveOwner(options?.owner);
+    return locks.claim({ ticket: resolveClaim(ticket), owner, signal: signalOf(options) });
+  }
+
+  election(name: string): Election {
+    return new NamedElection(this.#session, name);
+  }
+
+  // Seeing.
+
+  async inspect(key: string, options?: CallOptions): Promise<KeyView> {
+    return (await this.#session.ask(resolveInspect(key), signalOf(options))) as KeyView;
+  }
+
+  query(prefix = "", options?: CallOptions): AsyncIterable<KeyView> {
+    resolveQuery(prefix);
+    return this.#keys(prefix, signalOf(options));
+  }
+
+  async explain(key: string, options?: ExplainOptions): Promise<ExplainView> {
+    const question = resolveExplain(key, options);
+    return (await this.#session.ask(question, signalOf(options))) as ExplainView;
+  }
+
+  async waitGraph(options?: CallOptions & { limit?: number }): Promise<WaitGraphView> {
+    const question = resolveWaitGraph(options?.limit);
+    return (await this.#session.ask(question, signalOf(options))) as WaitGraphView;
+  }
+
+  async verify(key: string, token: number, options?: CallOptions): Promise<VerifyView> {
+    const question = resolveVerify(key, token);
+    return (await this.#session.ask(question, signalOf(options))) as VerifyView;
+  }
+
+  async history(key: string, options?: CallOptions & { limit?: number }): Promise<History> {
+    const question = resolveHistory(key, options?.limit);
+    const view = (await this.#session.ask(question, signalOf(options))) as HistoryView;
+    return { tenures: view.tenures.map(tenureOf), isTruncated: view.isTruncated };
+  }
+
+  sessions(options?: CallOptions): AsyncIterable<SessionView> {
+    return this.#sessions(signalOf(options));
+  }
+
+  watch(target: WatchTarget, options?: WatchOptions): Watch {
+    return this.#session.watch(resolveWatch(target, options));
+  }
+
+  async settings(options?: CallOptions): Promise<readonly SettingView[]> {
+    const question = { op: OP.settings } as const;
+    return (await this.#session.ask(question, signalOf(options))) as readonly SettingView[];
+  }
+
+  // Acting.
+
+  async revoke(target: RevokeTarget, options?: RevokeOptions): Promise<number> {
+    return revoke(this.#session.locks, target, options);
+  }
+
+  async endSession(session: number, options?: EndSessionOptions): Promise<void> {
+    await endSession(this.#session.locks, session, options);
+  }
+
+  async setLimit(key: string, limit: number | undefined, options?: CallOptions): Promise<void> {
+    await setLimit(this.#session.locks, key, limit, options);
+  }
+
+  async changeSetting(
+    name: string,
+    value: number | undefined,
+    options?: CallOptions,
+  ): Promise<void> {
+    await changeSetting(this.#session.locks, name, value, options);
+  }
+
+  // The end.
+
+  async export(): Promise<ExportedSession> {
+    return this.#session.export();
   }
 
   close(): Promise<void> {
@@ -77,16 +211,29 @@ export class HoldfastClient implements Client {
 
   #acquire(key: string, options: AcquireOptions | undefined): Promise<HeldLock> {
     const { locks } = this.#session;
-    return locks.acquireUnder(locks.nextOwner(), key, options);
+    const owner = locks.resolveOwner(options?.owner);
+    const wish = resolveAcquire(key, options, owner, "acquire");
+    // Only a try resolves to undefined.
+    return locks.request(wish) as Promise<HeldLock>;
   }
 
-  async *#pages(prefix: string, signal: AbortSignal | undefined): AsyncGenerator<KeyView> {
+  async *#keys(prefix: string, signal: AbortSignal | undefined): AsyncGenerator<KeyView> {
     let after: string | undefined;
     do {
-      const question = { op: OP.query, prefix, after, limit: PAGE_KEYS } as const;
+      const question = { op: OP.query, prefix, after, limit: PAGE_LENGTH } as const;
       const page = (await this.#session.ask(question, signal)) as KeysView;
       yield* page.keys;
       after = page.next ?? undefined;
     } while (after !== undefined);
+  }
+
+  async *#sessions(signal: AbortSignal | undefined): AsyncGenerator<SessionView> {
+    let after: number | null = 0;
+    do {
+      const question = { op: OP.sessions, after, limit: PAGE_LENGTH } as const;
+      const page = (await this.#session.ask(question, signal)) as SessionsView;
+      yield* page.sessions;
+      after = page.next;
+    } while (after !== null);
   }
 }

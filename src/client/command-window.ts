@@ -1,7 +1,8 @@
 /**
  * The sequenced commands of one session: those that wait for their first transmission, in order,
  * and those that were sent and are unanswered, in a ring of slots by sequence. It also keeps the
- * two numbers by which the table forgets: the mark and the acknowledged acquires ("Stored replies").
+ * two numbers by which the table forgets: the mark and the acknowledged acquires ("Stored
+ * replies").
  *
  * The ring spans `mark` … `nextSequence` − 1 and never more than the table's limit on unanswered
  * commands, so what the table has to keep for this session is bounded as well.
@@ -27,7 +28,7 @@ export class CommandWindow {
   #mark = 1;
   #nextSequence = 1;
   #unanswered = 0;
-  /** Acquires whose outcome was read and that no command on its way names yet. */
+  /** Acquires and losses that were read and that no command on its way names yet. */
   #acknowledgements: number[] = [];
 
   /** The lowest sequence whose reply is still needed. */
@@ -126,11 +127,33 @@ export class CommandWindow {
     return oldest.isRefused ? Number.POSITIVE_INFINITY : oldest.sentMs;
   }
 
-  acknowledge(sequence: number): void {
-    this.#acknowledgements.push(sequence);
+  /** The outcome of a sequence, or the loss of a token, was read. */
+  acknowledge(number: number): void {
+    this.#acknowledgements.push(number);
   }
 
-  /** What the next command is to acknowledge; the caller keeps it until that command is answered. */
+  /** What was read and no command on its way tells. */
+  get acknowledgements(): readonly number[] {
+    return this.#acknowledgements;
+  }
+
+  get nextSequence(): number {
+    return this.#nextSequence;
+  }
+
+  /** Goes on where another process stopped: `sent` are its unanswered calls, in order. */
+  restore(nextSequence: number, sent: readonly Call[], acknowledgements: readonly number[]): void {
+    assert(this.#nextSequence === 1, () => `the window was used up to ${this.#nextSequence}`);
+    this.#nextSequence = nextSequence;
+    this.#mark = sent[0]?.sequence ?? nextSequence;
+    for (const call of sent) this.#slots[call.sequence & SLOT_MASK] = call;
+    this.#unanswered = sent.length;
+    this.#acknowledgements = [...acknowledgements];
+  }
+
+  /**
+   * What the next command is to acknowledge; the caller keeps it until that command is answered.
+   */
   takeAcknowledgements(): readonly number[] {
     const all = this.#acknowledgements;
     if (all.length === 0) return NOTHING_ACKNOWLEDGED;

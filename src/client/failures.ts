@@ -1,12 +1,25 @@
 /**
- * From the codes of the wire to what callers see: one place for every text.
+ * From the codes of the wire to what callers see: one place for every text. A message says what is
+ * in the way and what can be done about it; `details` has the same for programs.
  */
-import { errorCodeOf, HoldfastError } from "../errors.js";
-import { BLOCKED_BY, END_REASON, type EndReason, type Result } from "../protocol/index.js";
-import type { LossReason } from "./types.js";
+import { ERROR_NUMBERS, type ErrorCode, errorCodeOf, HoldfastError } from "../errors.js";
+import {
+  BLOCKED_BY,
+  type CycleMember,
+  END_REASON,
+  type EndReason,
+  type Result,
+} from "../protocol/index.js";
+import type { LossReason } from "./lock-types.js";
+
+/** Whatever has a key, to say what an error is about. */
+type Named = readonly { readonly key: string; readonly mode?: string }[];
 
 const LOSS_REASONS = new Map(
-  (Object.keys(END_REASON) as LossReason[]).map((name) => [END_REASON[name], name]),
+  (Object.keys(END_REASON) as LossReason[]).map((name) => [
+    END_REASON[name as keyof typeof END_REASON],
+    name,
+  ]),
 );
 
 export function lossReasonOf(reason: EndReason): LossReason {
@@ -21,51 +34,116 @@ const LOSS_TEXTS: Readonly<Record<LossReason, string>> = {
   maxHold: "was held for as long as it may be",
   revoked: "was revoked",
   stolen: "was stolen",
+  detached: "was detached",
+  exported: "was exported with its session",
   unknown: "is not held any more",
 };
 
 /** The reason of `lock.signal` and of everything that needed the lock. */
-export function lockLost(key: string, token: number, reason: LossReason): HoldfastError {
-  const details = { key, token, reason };
-  return new HoldfastError("LOCK_LOST", `lock ${quote(key)} ${LOSS_TEXTS[reason]}`, { details });
+export function lockLost(items: Named, token: number, reason: LossReason): HoldfastError {
+  const details = { ...keysOf(items), token, reason };
+  return new HoldfastError("LOCK_LOST", `${nameOf(items)} ${LOSS_TEXTS[reason]}`, { details });
 }
 
 const BLOCKED_BY_NAMES: ReadonlyMap<number, string> = new Map(
   (Object.keys(BLOCKED_BY) as (keyof typeof BLOCKED_BY)[]).map((name) => [BLOCKED_BY[name], name]),
 );
 
-/** Why an acquire of `key` failed. */
-export function acquireFailure(key: string, result: Result): HoldfastError {
-  const code = errorCodeOf(result.status);
-  if (code === undefined) {
-    return new HoldfastError("PROTOCOL", `lock ${quote(key)}: unknown status ${result.status}`);
-  }
-  const blockedBy =
-    "blockedBy" in result ? BLOCKED_BY_NAMES.get(result.blockedBy ?? -1) : undefined;
-  const blockers = "blockers" in result ? result.blockers : undefined;
-  const details = {
-    key,
-    ...(blockedBy === undefined ? {} : { blockedBy }),
-    ...(blockers === undefined ? {} : { blockers }),
-  };
-  return new HoldfastError(code, `lock ${quote(key)}: ${ACQUIRE_TEXTS[code] ?? code}`, { details });
-}
-
-const ACQUIRE_TEXTS: Readonly<Record<string, string>> = {
+const TEXTS: Readonly<Partial<Record<ErrorCode, string>>> = {
   LOCK_HELD: "held or waited for by another",
   LOCK_TIMEOUT: "not granted in time",
-  DEADLOCK: "waiting for it would never end",
-  QUEUE_FULL: "too many wait for it",
+  QUEUE_FULL: "as many wait for it as the setting waitersMax allows; try again later",
+  WRONG_KIND: "the key is in use as the other kind: locks and semaphores need different keys",
+  NOT_HELD: "it is not held any more",
+  QUOTA:
+    "more than a setting allows one session or one step (holdsPerSessionMax, waitsPerSessionMax, " +
+    "holdsPerStepMax); release something, or raise the setting",
+  INVALID_ARGUMENT: "the cluster refuses the arguments",
+  FORBIDDEN: "this client is not allowed to do that",
   SESSION_EXPIRED: "the session expired",
+  TOO_MANY_IN_FLIGHT: "the session has too many unanswered commands; try again later",
   CANCELLED: "the request was cancelled",
-  BUSY: "the cluster is busy",
+  BUSY: "the cluster is busy; try again later",
 };
 
-export function lockTimeout(key: string, waitMs: number): HoldfastError {
-  const details = { key, waitMs };
-  return new HoldfastError("LOCK_TIMEOUT", `lock ${quote(key)}: not granted in ${waitMs} ms`, {
-    details,
+/** Why an acquire of `items` failed. */
+export function acquireFailure(items: Named, result: Result): HoldfastError {
+  const name = nameOf(items);
+  const isOfPermits = items.some(({ mode }) => mode === "permits");
+  if (result.status === ERROR_NUMBERS.INVALID_ARGUMENT && isOfPermits) {
+    const text =
+      `${name}: more permits than the limit, or a semaphore that nobody uses yet and of which ` +
+      "no limit was named";
+    return new HoldfastError("INVALID_ARGUMENT", text, { details: keysOf(items) });
+  }
+  return failure(name, keysOf(items), result);
+}
+
+export function upgradeFailure(key: string, result: Result): HoldfastError {
+  return failure(`the upgrade of lock ${quote(key)}`, { key }, result);
+}
+
+export function claimFailure(result: Result): HoldfastError {
+  const code = errorCodeOf(result.status);
+  if (code === "NOT_HELD") {
+    const text = "there is no such ticket: it was claimed, revoked or stolen, or its time was over";
+    return new HoldfastError(code, text);
+  }
+  if (code === "FORBIDDEN") {
+    return new HoldfastError(code, "the ticket's secret is wrong: claim it with what detach gave");
+  }
+  return failure("the ticket", {}, result);
+}
+
+/** Why any other command failed. */
+export function commandFailure(what: string, result: Result): HoldfastError {
+  return failure(what, {}, result);
+}
+
+function failure(
+  name: string,
+  about: Readonly<Record<string, unknown>>,
+  result: Result,
+): HoldfastError {
+  const code = errorCodeOf(result.status);
+  if (code === undefined) {
+    return new HoldfastError("PROTOCOL", `${name}: unknown status ${result.status}`);
+  }
+  const details: Record<string, unknown> = { ...about };
+  let text: string = TEXTS[code] ?? code;
+  if ("blockedBy" in result && result.blockedBy !== undefined) {
+    details["blockedBy"] = BLOCKED_BY_NAMES.get(result.blockedBy);
+  }
+  if ("blockers" in result && result.blockers !== undefined) details["blockers"] = result.blockers;
+  if ("cycle" in result && result.cycle !== undefined) details["cycle"] = result.cycle;
+  if ("limit" in result && result.limit !== undefined) details["limit"] = result.limit;
+  if (code === "DEADLOCK") text = circleText("cycle" in result ? (result.cycle ?? []) : []);
+  if (code === "LIMIT_MISMATCH") {
+    const limit = "limit" in result ? result.limit : undefined;
+    text = `its limit is ${limit ?? "another one"}; name that or none, or change it by setLimit`;
+  }
+  return new HoldfastError(code, `${name}: ${text}`, { details });
+}
+
+/** Who waits for whom, beginning with who asked. */
+function circleText(cycle: readonly CycleMember[]): string {
+  const way = "take the locks in one acquireAll, or always in the same order";
+  if (cycle.length <= 1) {
+    return `its own task holds it or waits for it already, and would wait for itself; ${way}`;
+  }
+  const names = cycle.map(({ sessionName, session, owner }) => {
+    return `${sessionName === "" ? `session ${session}` : quote(sessionName)} task ${owner}`;
   });
+  const waits = cycle.map(({ key }, at) => {
+    return `${names[at]} waits in ${quote(key)} for ${names[(at + 1) % names.length]}`;
+  });
+  return `waiting for it would never end: ${waits.join(", ")}; ${way}`;
+}
+
+export function lockTimeout(items: Named, waitMs: number): HoldfastError {
+  const details = { ...keysOf(items), waitMs };
+  const text = `${nameOf(items)}: not granted in ${waitMs} ms`;
+  return new HoldfastError("LOCK_TIMEOUT", text, { details });
 }
 
 /** `indeterminate`: what was asked for may have happened all the same. */
@@ -74,18 +152,44 @@ export function unavailable(what: string, why: string, indeterminate = false): H
 }
 
 /** The session in which something waited is gone, and with it its place in the queue. */
-export function sessionExpired(key: string): HoldfastError {
-  const text = `lock ${quote(key)}: the session expired while waiting; nothing is held`;
-  return new HoldfastError("SESSION_EXPIRED", text, { details: { key } });
+export function sessionExpired(items: Named): HoldfastError {
+  const text = `${nameOf(items)}: the session expired while waiting; nothing is held`;
+  return new HoldfastError("SESSION_EXPIRED", text, { details: keysOf(items) });
+}
+
+/** Why the session of another process could not be taken over. */
+export function takeOverFailure(code: ErrorCode): HoldfastError {
+  const texts: Readonly<Partial<Record<ErrorCode, string>>> = {
+    SESSION_EXPIRED: "the exported session ended; what it held is free, or others have it",
+    FORBIDDEN: "the exported session has another secret: it is not the one that was exported",
+    QUOTA: "the exported session holds more than one step may renew (setting holdsPerStepMax)",
+  };
+  return new HoldfastError(code, texts[code] ?? `the cluster refused the session: ${code}`);
 }
 
 export function clientClosed(): HoldfastError {
   return new HoldfastError("CANCELLED", "the client is closed");
 }
 
+/** What waited when the session was exported goes on wherever it is resumed. */
+export function clientExported(): HoldfastError {
+  return new HoldfastError("CANCELLED", "the session was exported");
+}
+
 /** The platform's shape of an abort that nobody has to worry about. */
-export function releasedAbort(key: string): Error {
-  return new DOMException(`lock ${quote(key)} was released`, "AbortError");
+export function releasedAbort(items: Named, reason: LossReason): Error {
+  return new DOMException(`${nameOf(items)} ${LOSS_TEXTS[reason]}`, "AbortError");
+}
+
+export function nameOf(items: Named): string {
+  const names = items.map(({ key }) => quote(key)).join(", ");
+  if (items.length > 1) return `locks ${names}`;
+  return `${items[0]?.mode === "permits" ? "semaphore" : "lock"} ${names}`;
+}
+
+function keysOf(items: Named): Record<string, unknown> {
+  const key = items[0]?.key;
+  return items.length > 1 ? { key, keys: items.map((item) => item.key) } : { key };
 }
 
 function quote(key: string): string {

@@ -5,13 +5,11 @@
 import {
   CLIENT_FRAME_BYTES_MAX,
   CLIENT_FRAME_REQUESTS_MAX,
+  REQUEST_BYTES_MAX,
   type Request,
   Writer,
   writeRequest,
 } from "../protocol/index.js";
-
-/** The largest single request: 1,000 recalled numbers and 1,024 acknowledged ones of nine bytes. */
-const REQUEST_BYTES_MAX = 20_000;
 
 export class FrameWriter {
   readonly #writer = new Writer(4_096);

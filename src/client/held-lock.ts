@@ -1,46 +1,93 @@
 /**
  * One granted lock as the application sees it. It never outlives what the session can prove: every
- * look at it checks the deadline of the lease itself, because a blocked event loop runs no timer.
- * Loss and release are final, whatever the table still has.
+ * look at it checks its deadlines itself, because a blocked event loop runs no timer. Loss and
+ * release are final, whatever the table still has.
  */
 import type { HoldfastError } from "../errors.js";
-import type { LockMode } from "../protocol/index.js";
-import type { ReleaseWaiter } from "./call.js";
+import type { ClaimMode } from "../protocol/index.js";
 import { lockLost, releasedAbort } from "./failures.js";
-import type { AcquireOptions, Lock, LossReason, ReleaseResult } from "./types.js";
+import type { Hold } from "./hold.js";
+import type { ReleaseWaiter } from "./hold-calls.js";
+import type {
+  CallOptions,
+  HeldItem,
+  Lock,
+  LockEvents,
+  LossReason,
+  NestedOptions,
+  ReleaseResult,
+  Ticket,
+  UpgradeOptions,
+} from "./lock-types.js";
+import type { Owner } from "./owner.js";
+import { holdWhile, type LockCallback } from "./using.js";
 
 /** What a lock needs of its session. */
 export interface LockHost {
-  /** Lease time left, 0 when over; ends all holds when it is. */
-  checkLease(): number;
+  /** How long the hold is still held by what is known, 0 when it is over; ends what is over. */
+  remainingMs(hold: Hold): number;
   /** Sends the release; `lock.onReleased` tells how it went. */
-  release(lock: HeldLock): void;
-  /** The release of this token was answered, or nobody waits for it any more. */
-  forget(token: number): void;
-  acquireUnder(owner: number, key: string, options: AcquireOptions | undefined): Promise<HeldLock>;
+  release(hold: Hold, lock: HeldLock): void;
+  /** The release was answered, or nobody waits for it any more. */
+  forget(hold: Hold, lock: HeldLock): void;
+  acquireUnder(owner: Owner, key: string, options: NestedOptions | undefined): Promise<HeldLock>;
+  upgrade(hold: Hold, options: UpgradeOptions | undefined): Promise<void>;
+  downgrade(hold: Hold, key: string | undefined): Promise<void>;
+  update(hold: Hold, value: string, options: CallOptions | undefined): Promise<void>;
+  detach(hold: Hold, ticketTtlMs: number | undefined): Promise<Ticket>;
 }
 
-export type LockCallback<T> = (lock: Lock) => Promise<T> | T;
-
 export class HeldLock implements Lock, ReleaseWaiter {
-  readonly key: string;
-  readonly mode: LockMode;
-  readonly token: number;
-  readonly #owner: number;
   readonly #host: LockHost;
+  readonly #hold: Hold;
   #state: "held" | "released" | "lost" = "held";
-  #lossReason: LossReason = "unknown";
+  #endReason: LossReason = "unknown";
   /** Made when somebody looks: most locks are released without. */
   #controller: AbortController | undefined;
+  #events: EventTarget | undefined;
   #release: Promise<ReleaseResult> | undefined;
   #resolveRelease: ((result: ReleaseResult) => void) | undefined;
 
-  constructor(host: LockHost, key: string, mode: LockMode, owner: number, token: number) {
+  constructor(host: LockHost, hold: Hold) {
     this.#host = host;
-    this.key = key;
-    this.mode = mode;
-    this.#owner = owner;
-    this.token = token;
+    this.#hold = hold;
+    hold.addHandle(this);
+  }
+
+  get items(): readonly HeldItem[] {
+    return this.#hold.items;
+  }
+
+  get keys(): readonly string[] {
+    return this.items.map(({ key }) => key);
+  }
+
+  get key(): string {
+    return this.#first.key;
+  }
+
+  get mode(): ClaimMode {
+    return this.#first.mode;
+  }
+
+  get slots(): readonly number[] {
+    return this.#first.slots;
+  }
+
+  get token(): number {
+    return this.#hold.token;
+  }
+
+  get owner(): Owner {
+    return this.#hold.owner;
+  }
+
+  get value(): string {
+    return this.#hold.value;
+  }
+
+  get isContended(): boolean {
+    return this.#hold.isContended;
   }
 
   get signal(): AbortSignal {
@@ -51,40 +98,77 @@ export class HeldLock implements Lock, ReleaseWaiter {
   }
 
   get isHeld(): boolean {
-    if (this.#state === "held") this.#host.checkLease();
+    if (this.#state === "held") this.#host.remainingMs(this.#hold);
     return this.#state === "held";
   }
 
   get remainingMs(): number {
     if (this.#state !== "held") return 0;
-    return this.#host.checkLease();
+    return this.#host.remainingMs(this.#hold);
   }
 
   assertHeld(): void {
-    if (!this.isHeld) throw lockLost(this.key, this.token, this.#endReason);
+    if (!this.isHeld) throw lockLost(this.items, this.token, this.#endReason);
   }
 
   release(): Promise<ReleaseResult> {
     if (this.isHeld) {
       this.#state = "released";
+      this.#endReason = "released";
       this.#release = new Promise((resolve) => {
         this.#resolveRelease = resolve;
       });
       this.#abort();
-      this.#host.release(this);
+      this.#host.release(this.#hold, this);
     }
-    this.#release ??= Promise.resolve({ released: false, reason: this.#lossReason });
+    this.#release ??= Promise.resolve({ released: false, reason: this.#endReason });
     return this.#release;
   }
 
-  async acquire(key: string, options?: AcquireOptions): Promise<HeldLock> {
+  async upgrade(options?: UpgradeOptions): Promise<void> {
     this.assertHeld();
-    return this.#host.acquireUnder(this.#owner, key, options);
+    return this.#host.upgrade(this.#hold, options);
+  }
+
+  async downgrade(key?: string): Promise<void> {
+    this.assertHeld();
+    return this.#host.downgrade(this.#hold, key);
+  }
+
+  async update(value: string, options?: CallOptions): Promise<void> {
+    this.assertHeld();
+    return this.#host.update(this.#hold, value, options);
+  }
+
+  async detach(options: { ticketTtlMs?: number } = {}): Promise<Ticket> {
+    this.assertHeld();
+    return this.#host.detach(this.#hold, options.ticketTtlMs);
+  }
+
+  on<Name extends keyof LockEvents>(
+    event: Name,
+    listener: (detail: LockEvents[Name]) => void,
+  ): () => void {
+    const hold = this.#hold;
+    const tell = (): void => {
+      const detail = event === "revoking" ? hold.revocation : undefined;
+      listener(detail as LockEvents[Name]);
+    };
+    const happened = event === "revoking" ? hold.revocation !== undefined : hold.isContended;
+    this.#events ??= new EventTarget();
+    this.#events.addEventListener(event, tell);
+    if (happened) tell();
+    return () => this.#events?.removeEventListener(event, tell);
+  }
+
+  async acquire(key: string, options?: NestedOptions): Promise<HeldLock> {
+    this.assertHeld();
+    return this.#host.acquireUnder(this.owner, key, options);
   }
 
   async using<T>(
     key: string,
-    optionsOrCallback: AcquireOptions | LockCallback<T>,
+    optionsOrCallback: NestedOptions | LockCallback<T>,
     callback?: LockCallback<T>,
   ): Promise<T> {
     return holdWhile((options) => this.acquire(key, options), optionsOrCallback, callback);
@@ -94,69 +178,58 @@ export class HeldLock implements Lock, ReleaseWaiter {
     await this.release();
   }
 
-  /** Why it was lost, as an error; `undefined` while held or after a release by the application. */
+  /** Why it was lost, as an error; `undefined` while held or once the application gave it up. */
   get loss(): HoldfastError | undefined {
     if (this.isHeld || this.#state === "released") return undefined;
-    return lockLost(this.key, this.token, this.#lossReason);
+    return lockLost(this.items, this.token, this.#endReason);
   }
 
-  /** Whether a release is on its way. */
+  /** Whether it was given back: a release is on its way. */
   get isReleasing(): boolean {
-    return this.#resolveRelease !== undefined;
+    return this.#state !== "held";
+  }
+
+  /** Tells listeners, whose errors are the platform's to report, like those of signals. */
+  notify(event: keyof LockEvents): void {
+    if (this.#state === "held") this.#events?.dispatchEvent(new Event(event));
   }
 
   /** Gives the lock up, for ever. Runs the listeners of `signal` before it returns. */
   lose(reason: LossReason): void {
     if (this.#state === "held") {
       this.#state = "lost";
-      this.#lossReason = reason;
+      this.#endReason = reason;
       this.#abort();
     } else {
       this.onReleased({ released: false, reason });
     }
   }
 
+  /** The application leaves the hold to others: nothing is released. */
+  leave(): void {
+    if (this.#state !== "held") return;
+    this.#state = "released";
+    this.#endReason = "detached";
+    this.#abort();
+  }
+
   onReleased(result: ReleaseResult): void {
     this.#resolveRelease?.(result);
     this.#resolveRelease = undefined;
-    this.#host.forget(this.token);
+    this.#host.forget(this.#hold, this);
   }
 
-  get #endReason(): LossReason {
-    return this.#state === "released" ? "released" : this.#lossReason;
+  get #first(): HeldItem {
+    return this.items[0] as HeldItem;
   }
 
   #abort(): void {
     if (this.#controller === undefined) return;
-    const isRelease = this.#state === "released";
+    const isWished = this.#state === "released";
     this.#controller.abort(
-      isRelease ? releasedAbort(this.key) : lockLost(this.key, this.token, this.#lossReason),
+      isWished
+        ? releasedAbort(this.items, this.#endReason)
+        : lockLost(this.items, this.token, this.#endReason),
     );
   }
-}
-
-/**
- * Runs a callback while holding a lock. The callback's own error wins over everything; its result
- * counts only if the lock was held until the callback ended.
- */
-export async function holdWhile<T>(
-  acquire: (options: AcquireOptions | undefined) => Promise<HeldLock>,
-  optionsOrCallback: AcquireOptions | LockCallback<T>,
-  callback: LockCallback<T> | undefined,
-): Promise<T> {
-  const isShort = typeof optionsOrCallback === "function";
-  const run = isShort ? optionsOrCallback : callback;
-  if (typeof run !== "function") throw new TypeError("using needs a callback");
-  const lock = await acquire(isShort ? undefined : optionsOrCallback);
-  let value: T;
-  try {
-    value = await run(lock);
-  } catch (error) {
-    await lock.release();
-    throw error;
-  }
-  const { loss } = lock;
-  await lock.release();
-  if (loss !== undefined) throw loss;
-  return value;
 }

@@ -1,24 +1,37 @@
 /**
  * What this session holds as far as its client may believe: the locks that were handed out, and the
- * grants that are kept aside because the lease was not proven when they arrived. Rule: while a lock
- * in here is not aborted, the table still has it.
+ * grants that are kept aside because it is not certain that they still stand. Rule: while a lock in
+ * here is not aborted, the table still has it.
+ *
+ * A grant is certain when it was pushed to this connection while the lease was proven. One that was
+ * told again, after a reconnect, may have been lost, capped or revoked since; so its token is
+ * recalled first.
  */
-import type { AcquireCall } from "./acquire-call.js";
+import type { RecalledToken } from "../protocol/index.js";
+import { EndsHeap } from "./ends-heap.js";
 import { HeldLock, type LockHost } from "./held-lock.js";
+import { type Granted, type GrantTaker, Hold } from "./hold.js";
 import type { Lease } from "./lease.js";
-import type { LossReason } from "./types.js";
+import type { LossReason } from "./lock-types.js";
 
-interface Grant {
-  readonly call: AcquireCall;
-  readonly token: number;
+const NEVER = Number.POSITIVE_INFINITY;
+
+type HeldToken = Extract<RecalledToken, { held: true }>;
+
+interface AsideGrant {
+  readonly taker: GrantTaker;
+  readonly granted: Granted;
 }
 
 export class Holds {
   readonly #host: LockHost;
   readonly #lease: Lease;
-  /** By token: held, or released and not answered yet. */
-  readonly #locks = new Map<number, HeldLock>();
-  #aside: Grant[] = [];
+  /** By every token that a message may still name: the newest, and those an upgrade replaced. */
+  readonly #byToken = new Map<number, Hold>();
+  readonly #ends = new EndsHeap();
+  /** Holds, however many tokens each has. */
+  #size = 0;
+  #aside: AsideGrant[] = [];
 
   constructor(host: LockHost, lease: Lease) {
     this.#host = host;
@@ -26,86 +39,205 @@ export class Holds {
   }
 
   get size(): number {
-    return this.#locks.size;
+    return this.#size;
   }
 
-  /** Grants wait for evidence that the lease they came under still runs. */
+  /** Grants wait for the word that they still stand, under a lease that is proven. */
   get wantsEvidence(): boolean {
     return this.#aside.length > 0;
   }
 
-  onGranted(call: AcquireCall, token: number, nowMs: number): void {
-    if (nowMs < this.#lease.deadlineMs) {
-      this.#handOut(call, token);
-    } else {
-      call.putAside(token);
-      this.#aside.push({ call, token });
-    }
+  get aside(): readonly AsideGrant[] {
+    return this.#aside;
   }
 
-  /** Evidence arrived. */
-  onRenewed(nowMs: number): void {
-    if (this.#aside.length === 0 || nowMs >= this.#lease.deadlineMs) return;
-    const aside = this.#aside;
-    this.#aside = [];
-    for (const { call, token } of aside) {
-      // Whoever left meanwhile had its token released when it left.
-      if (!call.isSettled) this.#handOut(call, token);
-    }
+  /** The tokens to ask about; the newest, since an upgrade makes older ones unknown. */
+  get asideTokens(): number[] {
+    return this.#aside.map(({ granted: { token } }) => this.#byToken.get(token)?.token ?? token);
   }
 
-  forget(token: number): void {
-    this.#locks.delete(token);
+  /** When the first hold that ends by itself is given up; `Infinity` when none does. */
+  get nextEndMs(): number {
+    const { first } = this.#ends;
+    return first === undefined ? NEVER : this.#lease.localMs(first.endsAt);
+  }
+
+  find(token: number): Hold | undefined {
+    return this.#byToken.get(token);
+  }
+
+  *all(): Generator<Hold> {
+    for (const [token, hold] of this.#byToken) if (hold.token === token) yield hold;
+  }
+
+  onGranted(taker: GrantTaker, granted: Granted, nowMs: number): void {
+    const known = this.#byToken.get(granted.token);
+    const isCertain = known === undefined ? granted.isCertain : !known.isLeaving;
+    if (isCertain && nowMs < this.#lease.deadlineMs) this.#handOut(taker, granted);
+    else this.putAside(taker, granted);
+  }
+
+  putAside(taker: GrantTaker, granted: Granted): void {
+    taker.putAside(granted.token);
+    this.#aside.push({ taker, granted });
+  }
+
+  /**
+   * The table says how a token that is held stands: its newest token, and when it ends by itself.
+   */
+  limit({ token, current, endsAt, isRevoked }: HeldToken): void {
+    const hold = this.#byToken.get(token);
+    if (hold === undefined) return;
+    this.setToken(hold, current);
+    if (endsAt > 0) this.#setEnd(hold, endsAt, isRevoked ? "revoked" : "maxHold");
+  }
+
+  /** And that it is held: grants that waited for that are handed out. */
+  onHeld(told: HeldToken, nowMs: number): void {
+    const { token, current, isContended, isRevoked } = told;
+    let hold = this.#byToken.get(token);
+    if (hold?.isLeaving !== true && nowMs < this.#lease.deadlineMs) {
+      for (const { taker, granted } of this.#takeAside(token)) {
+        if (taker.isSettled) continue;
+        const endsAt = told.endsAt === 0 ? NEVER : told.endsAt;
+        hold = this.#handOut(taker, { ...granted, token: current, endsAt });
+        taker.onCounted(told.count);
+        if (isRevoked) hold.endReason = "revoked";
+      }
+    }
+    if (hold === undefined) return;
+    if (isRevoked && hold.revocation === undefined) {
+      // The reason went to the connection that broke.
+      hold.announce({ reason: "", remainingMs: this.remainingMs(hold, nowMs) });
+    }
+    if (isContended) hold.contend();
+  }
+
+  /** The hold will be ended at `endsAt` in cluster time. */
+  revoke(hold: Hold, endsAt: number, reason: string, nowMs: number): void {
+    if (!this.#setEnd(hold, endsAt, "revoked")) return;
+    hold.announce({ reason, remainingMs: this.remainingMs(hold, nowMs) });
+  }
+
+  /** How long the hold is still held by what is known. */
+  remainingMs(hold: Hold, nowMs: number): number {
+    const endMs = Math.min(this.#lease.deadlineMs, this.#lease.localMs(hold.endsAt));
+    return Math.max(0, endMs - nowMs);
+  }
+
+  /** The hold has a newer token; the old one may still be named. */
+  setToken(hold: Hold, token: number): void {
+    if (hold.token === token) return;
+    const isHere = this.#byToken.get(hold.token) === hold;
+    hold.rename(token);
+    if (isHere) this.#byToken.set(token, hold);
+  }
+
+  /** A handle was released. */
+  forget(hold: Hold, lock: HeldLock): void {
+    hold.removeHandle(lock);
+    if (hold.handles.length === 0) this.remove(hold);
+  }
+
+  /** Nobody here has anything to do with the hold any more. */
+  remove(hold: Hold): void {
+    if (this.#byToken.get(hold.token) !== hold) return;
+    for (const token of hold.tokens) this.#byToken.delete(token);
+    this.#ends.remove(hold);
+    this.#size -= 1;
   }
 
   /** The tokens whose fate a new connection has to ask for. */
-  heldTokens(): number[] {
-    const tokens: number[] = [];
-    for (const lock of this.#locks.values()) if (!lock.isReleasing) tokens.push(lock.token);
+  tokensToRecall(): number[] {
+    const tokens = this.asideTokens;
+    for (const hold of this.all()) if (hold.heldCount > 0) tokens.push(hold.token);
     return tokens;
   }
 
   loseOne(token: number, reason: LossReason): void {
     this.#handOutLost(token);
-    const lock = this.#locks.get(token);
-    this.#locks.delete(token);
-    lock?.lose(reason);
+    const hold = this.#byToken.get(token);
+    if (hold === undefined) return;
+    this.remove(hold);
+    hold.lose(reason);
   }
 
-  /** Gives up everything, listeners first. Returns the tokens that nobody has released yet. */
-  loseAll(reason: LossReason): number[] {
+  /**
+   * Gives up everything, listeners first. Returns what nobody has released yet, as often as it
+   * counts.
+   */
+  loseAll(reason: LossReason): Hold[] {
     // Listeners may call anything, so the state is final before the first of them runs.
-    const locks = [...this.#locks.values()];
-    const tokens = this.heldTokens();
-    this.#locks.clear();
-    for (const lock of locks) lock.lose(reason);
-    return tokens;
+    const holds = [...this.all()];
+    const owed: Hold[] = [];
+    for (const hold of holds) for (let n = hold.heldCount; n > 0; n--) owed.push(hold);
+    this.#byToken.clear();
+    this.#ends.clear();
+    this.#size = 0;
+    for (const hold of holds) hold.lose(reason);
+    return owed;
   }
 
   /** Like `loseAll`, but releases that are on their way still get their answer. */
   loseHeld(reason: LossReason): void {
-    for (const token of this.heldTokens()) this.loseOne(token, reason);
+    for (const hold of [...this.all()]) if (hold.heldCount > 0) this.loseOne(hold.token, reason);
   }
 
-  /** The calls whose grants were kept aside, which are forgotten. */
-  takeAside(): AcquireCall[] {
+  /** Gives up what ends by itself and may have ended. Returns what to release, as `loseAll`. */
+  loseEnded(nowMs: number): Hold[] {
+    const owed: Hold[] = [];
+    const ended: Hold[] = [];
+    for (let { first } = this.#ends; first !== undefined; first = this.#ends.first) {
+      if (nowMs < this.#lease.localMs(first.endsAt)) break;
+      for (let n = first.heldCount; n > 0; n--) owed.push(first);
+      this.remove(first);
+      ended.push(first);
+    }
+    for (const hold of ended) hold.lose(hold.endReason);
+    return owed;
+  }
+
+  /** Whose grants were kept aside, which are forgotten. */
+  takeAside(): GrantTaker[] {
     const aside = this.#aside;
     this.#aside = [];
-    return aside.map(({ call }) => call);
+    return aside.map(({ taker }) => taker);
   }
 
   /** A grant that was kept aside, and ended meanwhile, is told like any other: as a lost lock. */
   #handOutLost(token: number): void {
-    const grant = this.#aside.find((each) => each.token === token);
-    if (grant === undefined) return;
-    this.#aside = this.#aside.filter((each) => each !== grant);
-    if (!grant.call.isSettled) this.#handOut(grant.call, token);
+    for (const { taker, granted } of this.#takeAside(token)) {
+      if (!taker.isSettled) this.#handOut(taker, granted);
+    }
   }
 
-  #handOut(call: AcquireCall, token: number): void {
-    const { key, mode, owner } = call.wish;
-    const lock = new HeldLock(this.#host, key, mode, owner, token);
-    this.#locks.set(token, lock);
-    call.handOut(lock);
+  /** In cluster time, if not earlier. Returns whether that is news. */
+  #setEnd(hold: Hold, endsAt: number, reason: "maxHold" | "revoked"): boolean {
+    if (endsAt > hold.endsAt || (endsAt === hold.endsAt && reason === hold.endReason)) return false;
+    hold.endsAt = endsAt;
+    hold.endReason = reason;
+    this.#ends.place(hold);
+    return true;
+  }
+
+  #takeAside(token: number): AsideGrant[] {
+    const tokens = this.#byToken.get(token)?.tokens ?? [token];
+    const taken = this.#aside.filter(({ granted }) => tokens.includes(granted.token));
+    if (taken.length > 0) this.#aside = this.#aside.filter((each) => !taken.includes(each));
+    return taken;
+  }
+
+  #handOut(taker: GrantTaker, granted: Granted): Hold {
+    let hold = this.#byToken.get(granted.token);
+    if (hold === undefined) {
+      hold = new Hold(taker.owner, granted);
+      this.#byToken.set(granted.token, hold);
+      this.#size += 1;
+      this.#ends.place(hold);
+    }
+    const { makeLock } = taker;
+    const host = this.#host;
+    taker.handOut(makeLock === undefined ? new HeldLock(host, hold) : makeLock(host, hold));
+    return hold;
   }
 }

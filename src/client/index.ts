@@ -7,6 +7,9 @@ export {
 } from "./cluster-status.js";
 export { connect, connectOn } from "./connect.js";
 export { connectAdmin, connectAdminOn } from "./connect-admin.js";
+export type { CampaignOptions, Election, Leadership } from "./election.js";
+export type { ExportedCall, ExportedHold, ExportedSession } from "./exported-session.js";
+export * from "./lock-types.js";
 export {
   ADMIN_DEFAULTS,
   type AdminSettings,
@@ -14,5 +17,19 @@ export {
   type ClientSettings,
   type ConnectAdminOptions,
 } from "./options.js";
+export type { EndSessionOptions, RevokeOptions, RevokeTarget } from "./orders.js";
+export type { Owner } from "./owner.js";
 export type { Platform, Timer, Transport, TransportEvents } from "./platform.js";
+export type { Resumed, ResumedWait } from "./resuming.js";
 export * from "./types.js";
+export type { ExplainOptions, WatchTarget } from "./view-options.js";
+export type {
+  Change,
+  History,
+  Leader,
+  Revision,
+  Tenure,
+  Watch,
+  WatchOptions,
+} from "./view-types.js";
+export { toDot } from "./wait-graph.js";

@@ -1,13 +1,16 @@
 /**
- * What a client may believe about its lease. Evidence is a pair (s, t): the stamp s of the entry
- * that executed a command, and the local time t before that command was first transmitted. The
- * lease ends at s + ttl in cluster time at the earliest, and s is no earlier than t, so by the local
- * clock it lives until t + ttl, less a margin for the drift between the clocks. For the lease of the
- * session X − s is always the TTL; so of the pair only t has to be kept. ("What renews a lease".)
+ * What a client may believe about times that the cluster decides. Evidence is a pair (s, t): the
+ * stamp s of the entry that executed a command, and the local time t before that command was first
+ * transmitted. Since s is no earlier than t, a cluster deadline X is not before t + (X − s) by the
+ * local clock, less a margin for the drift between the clocks. X is the end of the lease, the cap
+ * of a hold or the force behind a revoke. ("What renews a lease".)
+ *
+ * The newest pair is the one with the largest t; every pair is safe, and the newest drifted least.
  */
 
 const MARGIN_RATIO = 0.1;
 const MARGIN_MS_MIN = 250;
+const NEVER = Number.POSITIVE_INFINITY;
 
 /** What is taken off a span of `spanMs` cluster milliseconds before it is trusted here. */
 export function marginMs(spanMs: number): number {
@@ -16,10 +19,15 @@ export function marginMs(spanMs: number): number {
 
 export class Lease {
   ttlMs: number;
-  /** The largest t of any evidence; -Infinity without any. */
+  /** The newest pair: t, -Infinity without any, and s. */
   #newestMs = Number.NEGATIVE_INFINITY;
+  #stamp = 0;
+  /** Cluster time at which an operator ends the session; Infinity: nobody wants that. */
+  #forcedEndAt = NEVER;
   /** When holds are given up unless newer evidence arrives. -Infinity without evidence. */
   deadlineMs = Number.NEGATIVE_INFINITY;
+  /** Why they are then. */
+  endReason: "expired" | "revoked" = "expired";
 
   constructor(ttlMs: number) {
     this.ttlMs = ttlMs;
@@ -29,17 +37,39 @@ export class Lease {
     return this.#newestMs;
   }
 
-  /** An entry executed what was first transmitted at `sentMs`. */
-  renew(sentMs: number): void {
+  /** An entry of that stamp executed what was first transmitted at `sentMs`. */
+  renew(sentMs: number, stamp: number): void {
     if (sentMs <= this.#newestMs) return;
     this.#newestMs = sentMs;
-    this.deadlineMs = sentMs + this.ttlMs - marginMs(this.ttlMs);
+    this.#stamp = stamp;
+    this.#count();
+  }
+
+  /** By the local clock, the latest time at which `clusterMs` has certainly not come yet. */
+  localMs(clusterMs: number): number {
+    if (clusterMs === NEVER) return NEVER;
+    const spanMs = clusterMs - this.#stamp;
+    return this.#newestMs + spanMs - marginMs(spanMs);
+  }
+
+  /** An operator ends the session at `endsAt`, if nobody does so earlier. */
+  force(endsAt: number): void {
+    this.#forcedEndAt = Math.min(this.#forcedEndAt, endsAt);
+    this.#count();
   }
 
   /** A new session: nothing is known. */
   reset(ttlMs: number): void {
     this.ttlMs = ttlMs;
     this.#newestMs = Number.NEGATIVE_INFINITY;
-    this.deadlineMs = Number.NEGATIVE_INFINITY;
+    this.#forcedEndAt = NEVER;
+    this.#count();
+  }
+
+  #count(): void {
+    const leaseMs = this.localMs(this.#stamp + this.ttlMs);
+    const forcedMs = this.localMs(this.#forcedEndAt);
+    this.deadlineMs = Math.min(leaseMs, forcedMs);
+    this.endReason = forcedMs < leaseMs ? "revoked" : "expired";
   }
 }

@@ -3,39 +3,62 @@
  * must happen to locks and requests together happens here: a lapse of the lease, the end of the
  * session, the end of the client.
  */
-import { AcquireCall, type AcquireHost, type AcquireWish } from "./acquire-call.js";
-import { type Call, CancelCall, ReleaseCall } from "./call.js";
+import { OP, type Result, type Revoking } from "../protocol/index.js";
+import {
+  AcquireCall,
+  type AcquireHost,
+  type AcquireWish,
+  ClaimCall,
+  type ClaimWish,
+} from "./acquire-call.js";
+import { type AwaitedCall, type Caller, CommandCall, type CommandWish } from "./awaited-call.js";
+import type { Call } from "./call.js";
 import type { CommandWindow } from "./command-window.js";
+import { lockLost, nameOf } from "./failures.js";
 import type { HeldLock, LockHost } from "./held-lock.js";
+import type { Granted, GrantTaker, Hold } from "./hold.js";
+import { DetachCall, type DetachHost, ReleaseCall, type TokenBearer } from "./hold-calls.js";
 import { Holds } from "./holds.js";
 import type { Lease } from "./lease.js";
-import { resolveAcquire } from "./options.js";
-import type { AcquireOptions, LossReason } from "./types.js";
-import { Waits } from "./waits.js";
+import { resolveAcquire, resolveTicketTtl, resolveUpgrade, resolveValue } from "./lock-options.js";
+import type {
+  CallOptions,
+  LossReason,
+  NestedOptions,
+  Ticket,
+  UpgradeOptions,
+} from "./lock-types.js";
+import { OpenCalls } from "./open-calls.js";
+import { requireKey, signalOf } from "./options.js";
+import { Owner } from "./owner.js";
+import { UpgradeCall, type UpgradeHost } from "./upgrade-call.js";
 
 /** What this part of a session needs of the others. */
 export interface LocksHost {
   readonly isEnding: boolean;
   /** Why nothing can be asked for any more. */
   readonly endError: () => Error;
-  /** How long a try may look for the cluster. */
+  /** How long a try, or a command that is answered at once, may look for the cluster. */
   readonly tryTimeoutMs: number;
   /** Reads the clock; runs `lapseIfDue`. */
   now(): number;
   /** The time at which this turn began. */
   turnMs(): number;
   submit(call: Call): void;
+  /** 32 hex digits that nobody can guess. */
+  freshSecret(): string;
   /** The last open request was settled. */
   onIdle(): void;
 }
 
-export class Locks implements AcquireHost, LockHost {
+export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
   readonly holds: Holds;
-  readonly waits = new Waits();
+  readonly calls = new OpenCalls();
   readonly #host: LocksHost;
   readonly #lease: Lease;
   readonly #window: CommandWindow;
-  #openAcquires = 0;
+  /** Whoever waits for a hold to become a ticket. */
+  readonly #detaching = new Map<TokenBearer, Caller<Ticket>>();
   #lastOwner = 0;
 
   constructor(host: LocksHost, lease: Lease, window: CommandWindow) {
@@ -45,77 +68,201 @@ export class Locks implements AcquireHost, LockHost {
     this.holds = new Holds(this, lease);
   }
 
-  /** Whether somebody waits for a lock, or holds one. */
+  /** Whether somebody waits for an answer, or holds something. */
   get isBusy(): boolean {
-    return this.#openAcquires > 0 || this.holds.size > 0;
+    return this.calls.count > 0 || this.holds.size > 0;
   }
 
   /** A task of its own: it excludes, and is excluded by, all others of this client. */
-  nextOwner(): number {
+  newOwner(): Owner {
     this.#lastOwner += 1;
-    return this.#lastOwner;
+    return new Owner(this.#lastOwner, this);
   }
 
-  acquireUnder(owner: number, key: string, options?: AcquireOptions): Promise<HeldLock> {
-    // Only a try resolves to undefined.
-    return this.request(resolveAcquire(key, options, owner, false)) as Promise<HeldLock>;
+  /** Whoever is named, else a task of its own. */
+  resolveOwner(named: Owner | undefined): Owner {
+    if (named === undefined) return this.newOwner();
+    if (!(named instanceof Owner) || !named.isOf(this)) {
+      throw new TypeError("owner must be one of this client: client.owner() or lock.owner");
+    }
+    return named;
   }
+
+  /** Those of another process that had the session come before. */
+  ownerOf(id: number): Owner {
+    this.#lastOwner = Math.max(this.#lastOwner, id);
+    return new Owner(id, this);
+  }
+
+  // What the application asks for.
 
   request(wish: AcquireWish): Promise<HeldLock | undefined> {
-    const host = this.#host;
-    // First of all, since it may run listeners that close the client or abort the signal.
-    const nowMs = host.now();
-    if (host.isEnding) return Promise.reject(host.endError());
-    if (wish.signal?.aborted) return Promise.reject(wish.signal.reason);
-    return new Promise((resolve, reject) => {
-      const call = new AcquireCall(this, wish, nowMs, host.tryTimeoutMs, resolve, reject);
-      this.#openAcquires += 1;
-      this.waits.watch(call);
-      host.submit(call);
+    return this.#begin(wish.signal, (nowMs, caller: Caller<HeldLock | undefined>) => {
+      return new AcquireCall(this, wish, nowMs, this.#host.tryTimeoutMs, caller);
     });
   }
 
-  checkLease(): number {
-    return Math.max(0, this.#lease.deadlineMs - this.#host.now());
+  claim(wish: ClaimWish): Promise<HeldLock> {
+    return this.#begin(wish.signal, (nowMs, caller: Caller<HeldLock>) => {
+      return new ClaimCall(this, wish, nowMs + this.#host.tryTimeoutMs, caller);
+    });
   }
 
-  release(lock: HeldLock): void {
-    this.#host.submit(new ReleaseCall(lock.token, lock));
+  /** A command that is answered at once. */
+  command(wish: CommandWish): Promise<Result> {
+    return this.#begin(wish.signal, (nowMs, caller: Caller<Result>) => {
+      return new CommandCall(this, wish, nowMs + this.#host.tryTimeoutMs, caller);
+    });
+  }
+
+  // What a held lock asks for.
+
+  async acquireUnder(
+    owner: Owner,
+    key: string,
+    options: NestedOptions | undefined,
+  ): Promise<HeldLock> {
+    // Only a try resolves to undefined.
+    return this.request(resolveAcquire(key, options, owner, "nested")) as Promise<HeldLock>;
+  }
+
+  remainingMs(hold: Hold): number {
+    return this.holds.remainingMs(hold, this.#host.now());
+  }
+
+  release(hold: Hold, lock: HeldLock): void {
+    this.#host.submit(new ReleaseCall(this, hold, lock));
   }
 
   releaseToken(token: number): void {
-    this.#host.submit(new ReleaseCall(token, undefined));
+    // By its newest token, should an upgrade have replaced this one.
+    this.#host.submit(new ReleaseCall(this, this.holds.find(token) ?? { token }, undefined));
   }
 
-  forget(token: number): void {
-    this.holds.forget(token);
+  forget(hold: Hold, lock: HeldLock): void {
+    this.holds.forget(hold, lock);
   }
 
-  cancel(sequence: number): void {
-    this.#host.submit(new CancelCall(sequence));
+  async upgrade(hold: Hold, options: UpgradeOptions | undefined): Promise<void> {
+    const wish = resolveUpgrade(hold, options);
+    if (wish === undefined) return undefined;
+    return this.#begin(wish.signal, (nowMs, caller: Caller<void>) => {
+      return new UpgradeCall(this, wish, nowMs, this.#host.tryTimeoutMs, caller);
+    });
   }
 
-  onGranted(call: AcquireCall, token: number): void {
-    this.holds.onGranted(call, token, this.#host.turnMs());
+  async downgrade(hold: Hold, key: string | undefined): Promise<void> {
+    if (key !== undefined) requireKey(key);
+    // Before others can be let in. Should it fail, less is believed than there is.
+    hold.setMode(key, "shared");
+    await this.command({
+      command: (head) => ({ op: OP.downgrade, ...head, token: hold.token, key }),
+      what: `the downgrade of ${nameOf(hold.items)}`,
+      signal: undefined,
+    });
+  }
+
+  async update(hold: Hold, value: string, options: CallOptions | undefined): Promise<void> {
+    resolveValue(value);
+    await this.command({
+      command: (head) => ({ op: OP.update, ...head, token: hold.token, value }),
+      what: `the value of ${nameOf(hold.items)}`,
+      signal: signalOf(options),
+    });
+    hold.value = value;
+  }
+
+  async detach(hold: Hold, ticketTtlMs: number | undefined): Promise<Ticket> {
+    const ttlMs = resolveTicketTtl(ticketTtlMs);
+    if (this.#host.isEnding) throw this.#host.endError();
+    const ticket = new Promise<Ticket>((resolve, reject) => {
+      this.#detaching.set(hold, { resolve, reject });
+    });
+    hold.isLeaving = true;
+    hold.failUpgrades("detached");
+    for (const handle of hold.handles) handle.leave();
+    this.#host.submit(new DetachCall(this, hold, this.#host.freshSecret(), ttlMs));
+    return ticket;
+  }
+
+  // What calls need.
+
+  submit(call: Call): void {
+    this.#host.submit(call);
+  }
+
+  acknowledge(number: number): void {
+    this.#window.acknowledge(number);
+  }
+
+  onGranted(taker: GrantTaker, granted: Granted): void {
+    this.holds.onGranted(taker, granted, this.#host.turnMs());
+  }
+
+  onToken(hold: Hold, token: number): void {
+    this.holds.setToken(hold, token);
   }
 
   onSettled(): void {
-    this.#openAcquires -= 1;
-    if (this.#openAcquires === 0) this.#host.onIdle();
+    this.calls.count -= 1;
+    if (this.calls.count === 0) this.#host.onIdle();
   }
 
-  /** When the lease may be over, its holds are given up for good; the session goes on if it can. */
+  onDetached({ bearer, secret }: DetachCall): void {
+    const { token } = bearer;
+    const hold = this.holds.find(token);
+    if (hold !== undefined) this.holds.remove(hold);
+    this.#endDetaching(bearer)?.resolve({ token, secret });
+  }
+
+  onNotDetached({ bearer }: DetachCall, reason: LossReason): void {
+    const hold = bearer as Hold;
+    this.holds.remove(hold);
+    const error = lockLost(hold.items, hold.token, hold.lostBy ?? reason);
+    this.#endDetaching(bearer)?.reject(error);
+  }
+
+  // What the table says.
+
+  onLost(token: number, reason: LossReason): void {
+    this.holds.loseOne(token, reason);
+    this.acknowledge(token);
+  }
+
+  onContended(token: number): void {
+    this.holds.find(token)?.contend();
+  }
+
+  onRevoking({ token, endsAt, reason }: Revoking, nowMs: number): void {
+    if (token !== 0) {
+      const hold = this.holds.find(token);
+      if (hold !== undefined) this.holds.revoke(hold, endsAt, reason, nowMs);
+      return;
+    }
+    this.#lease.force(endsAt);
+    for (const hold of this.holds.all()) {
+      hold.announce({ reason, remainingMs: this.holds.remainingMs(hold, nowMs) });
+    }
+  }
+
+  // What happens to all of them.
+
+  /** What may be over by now is given up for good; the session goes on if it can. */
   lapseIfDue(nowMs: number): void {
-    if (nowMs < this.#lease.deadlineMs || this.holds.size === 0) return;
-    for (const token of this.holds.loseAll("expired")) this.releaseToken(token);
+    const { holds } = this;
+    if (holds.size === 0) return;
+    if (nowMs >= this.#lease.deadlineMs) this.#releaseAll(holds.loseAll(this.#lease.endReason));
+    else if (nowMs >= holds.nextEndMs) this.#releaseAll(holds.loseEnded(nowMs));
   }
 
   /** The session is no more: so are its holds and waits. What was never sent waits for the next. */
   onSessionLost(reason: LossReason): void {
-    const calls: Call[] = this.#window.reset((call) => call instanceof AcquireCall);
-    calls.push(...this.waits.takeAll(), ...this.holds.takeAside());
+    const calls: Call[] = this.#window.reset((call) => call.outlivesSession);
+    calls.push(...this.calls.takeAll());
+    const takers = this.holds.takeAside();
     this.holds.loseAll(reason);
     for (const call of calls) call.onSessionLost();
+    for (const taker of takers) taker.onSessionLost();
   }
 
   /** The client is closing: the end of its session will do what a release or cancel would. */
@@ -128,10 +275,39 @@ export class Locks implements AcquireHost, LockHost {
   onEnded(error: unknown, reason: LossReason): void {
     this.holds.loseAll(reason);
     this.#failWaiting(error);
+    for (const { reject } of this.#detaching.values()) reject(error);
+    this.#detaching.clear();
+  }
+
+  #begin<T>(
+    signal: AbortSignal | undefined,
+    make: (nowMs: number, caller: Caller<T>) => AwaitedCall<T>,
+  ): Promise<T> {
+    const host = this.#host;
+    // First of all, since it may run listeners that close the client or abort the signal.
+    const nowMs = host.now();
+    if (host.isEnding) return Promise.reject(host.endError());
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    return new Promise((resolve, reject) => {
+      const call = make(nowMs, { resolve, reject });
+      this.calls.begin(call);
+      host.submit(call);
+    });
+  }
+
+  /** Each as often as nobody did so yet. */
+  #releaseAll(holds: readonly Hold[]): void {
+    for (const hold of holds) this.#host.submit(new ReleaseCall(this, hold, undefined));
+  }
+
+  #endDetaching(bearer: TokenBearer): Caller<Ticket> | undefined {
+    const caller = this.#detaching.get(bearer);
+    this.#detaching.delete(bearer);
+    return caller;
   }
 
   #failWaiting(error: unknown): void {
-    for (const call of this.waits.open(this.#window)) call.fail(error);
-    for (const call of this.holds.takeAside()) call.fail(error);
+    for (const call of this.calls.open(this.#window)) call.fail(error);
+    for (const taker of this.holds.takeAside()) taker.fail(error);
   }
 }

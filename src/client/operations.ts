@@ -1,8 +1,8 @@
 /**
- * Operators' requests that wait for their answer. Each wishes for a state of the cluster and not for
- * a step towards it, so it is simply sent again on another connection until somebody answers or its
- * time is over. What the leader refuses is told to the caller at once: whether to try again is not
- * decided here.
+ * Operators' requests that wait for their answer. Each wishes for a state of the cluster and not
+ * for a step towards it, so it is simply sent again on another connection until somebody answers or
+ * its time is over. What the leader refuses is told to the caller at once: whether to try again is
+ * not decided here.
  */
 import { ERROR_NUMBERS, errorCodeOf, HoldfastError } from "../errors.js";
 import {

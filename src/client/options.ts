@@ -1,7 +1,7 @@
 /**
  * Turns what callers pass into complete, checked values. What has the wrong type or range is a
- * programmer's error and a plain `TypeError` or `RangeError`; a name that the cluster would refuse is
- * `INVALID_ARGUMENT`, as if the cluster had refused it.
+ * programmer's error and a plain `TypeError` or `RangeError`; a name that the cluster would refuse
+ * is `INVALID_ARGUMENT`, as if the cluster had refused it.
  */
 import { HoldfastError } from "../errors.js";
 import {
@@ -14,12 +14,11 @@ import {
   TTL_MS_DEFAULT,
   TTL_MS_MAX,
   TTL_MS_MIN,
-  WAIT_FOREVER,
-  WAIT_MS_MAX,
 } from "../protocol/index.js";
-import type { AcquireWish } from "./acquire-call.js";
 import { normalizeEndpoint } from "./endpoints.js";
-import type { AcquireOptions, ConnectOptions } from "./types.js";
+import { type ExportedSession, requireExportedSession } from "./exported-session.js";
+import type { CallOptions } from "./lock-types.js";
+import type { ConnectOptions } from "./types.js";
 
 const TIMEOUT_MS_MAX = 2 ** 31 - 1;
 
@@ -39,6 +38,8 @@ export interface ClientSettings {
   readonly connectTimeoutMs: number;
   readonly releaseOnExit: boolean;
   readonly signal: AbortSignal | undefined;
+  /** The session of another process that is taken over instead of opening one. */
+  readonly resume: ExportedSession | undefined;
 }
 
 export const CLIENT_DEFAULTS: ClientSettings = Object.freeze({
@@ -50,6 +51,7 @@ export const CLIENT_DEFAULTS: ClientSettings = Object.freeze({
   connectTimeoutMs: 10_000,
   releaseOnExit: false,
   signal: undefined,
+  resume: undefined,
 });
 
 export interface ConnectAdminOptions {
@@ -75,21 +77,24 @@ export const ADMIN_DEFAULTS: AdminSettings = Object.freeze({
 
 const ADMIN_OPTIONS: ReadonlySet<string> = new Set(Object.keys(ADMIN_DEFAULTS));
 const CONNECT_OPTIONS: ReadonlySet<string> = new Set(Object.keys(CLIENT_DEFAULTS));
-const TRY_OPTIONS: ReadonlySet<string> = new Set(["mode", "signal"]);
-const ACQUIRE_OPTIONS: ReadonlySet<string> = new Set([...TRY_OPTIONS, "waitMs"]);
 
 export function resolveConnectOptions(options: ConnectOptions): ClientSettings {
   requireObject(options, "options");
   requireKnown(options, CONNECT_OPTIONS);
+  const { resume } = options;
+  if (resume !== undefined) requireExportedSession(resume);
+  // Should the session that is taken over end, the next one is as it was.
+  const before = { ...CLIENT_DEFAULTS, ...resume };
   const settings: ClientSettings = {
-    endpoints: options.endpoints ?? CLIENT_DEFAULTS.endpoints,
-    ttlMs: options.ttlMs ?? CLIENT_DEFAULTS.ttlMs,
-    name: options.name ?? CLIENT_DEFAULTS.name,
-    metadata: options.metadata ?? CLIENT_DEFAULTS.metadata,
+    endpoints: options.endpoints ?? before.endpoints,
+    ttlMs: options.ttlMs ?? before.ttlMs,
+    name: options.name ?? before.name,
+    metadata: options.metadata ?? before.metadata,
     followLeader: options.followLeader ?? CLIENT_DEFAULTS.followLeader,
     connectTimeoutMs: options.connectTimeoutMs ?? CLIENT_DEFAULTS.connectTimeoutMs,
     releaseOnExit: options.releaseOnExit ?? CLIENT_DEFAULTS.releaseOnExit,
     signal: options.signal,
+    resume,
   };
   requireInteger(settings.ttlMs, "ttlMs", TTL_MS_MIN, TTL_MS_MAX);
   requireInteger(settings.connectTimeoutMs, "connectTimeoutMs", 1, TIMEOUT_MS_MAX);
@@ -120,31 +125,6 @@ export function requireEndpoints(endpoints: unknown): string[] {
   });
 }
 
-export function resolveAcquire(
-  key: string,
-  options: AcquireOptions | undefined,
-  owner: number,
-  isTry: boolean,
-): AcquireWish {
-  requireText(key, "key", isValidKey);
-  if (options !== undefined) {
-    requireObject(options, "options");
-    requireKnown(options, isTry ? TRY_OPTIONS : ACQUIRE_OPTIONS);
-  }
-  const mode = options?.mode ?? "exclusive";
-  if (mode !== "exclusive" && mode !== "shared") {
-    throw new TypeError(`mode must be "exclusive" or "shared", not ${describe(mode)}`);
-  }
-  const signal = options?.signal;
-  requireSignal(signal);
-  let waitMs = WAIT_FOREVER;
-  if (isTry) waitMs = 0;
-  else if (options?.waitMs !== undefined && options.waitMs !== Number.POSITIVE_INFINITY) {
-    waitMs = Math.ceil(requireNumber(options.waitMs, "waitMs", 0, WAIT_MS_MAX));
-  }
-  return { key, mode, owner, waitMs, isTry, signal };
-}
-
 export function requireKey(key: string): void {
   requireText(key, "key", isValidKey);
 }
@@ -168,26 +148,34 @@ export function requireSignal(signal: unknown): void {
   }
 }
 
+/** The signal of a call that takes nothing else. */
+export function signalOf(options: CallOptions | undefined): AbortSignal | undefined {
+  if (options === undefined) return undefined;
+  requireObject(options, "options");
+  requireSignal(options.signal);
+  return options.signal;
+}
+
 export function requireInteger(value: unknown, name: string, min: number, max: number): void {
   const number = requireNumber(value, name, min, max);
   if (!Number.isInteger(number)) throw new RangeError(`${name} must be an integer, not ${number}`);
 }
 
 /** A misspelt option would be ignored in silence: `timeout` for `waitMs` waits for ever. */
-function requireKnown(options: object, known: ReadonlySet<string>): void {
+export function requireKnown(options: object, known: ReadonlySet<string>): void {
   for (const name in options) {
     if (known.has(name)) continue;
     throw new TypeError(`unknown option ${name}; there are ${[...known].join(", ")}`);
   }
 }
 
-function requireBoolean(value: unknown, name: string): void {
+export function requireBoolean(value: unknown, name: string): void {
   if (typeof value !== "boolean") {
     throw new TypeError(`${name} must be a boolean, not ${describe(value)}`);
   }
 }
 
-function requireNumber(value: unknown, name: string, min: number, max: number): number {
+export function requireNumber(value: unknown, name: string, min: number, max: number): number {
   if (typeof value !== "number") {
     throw new TypeError(`${name} must be a number, not ${describe(value)}`);
   }
@@ -198,7 +186,7 @@ function requireNumber(value: unknown, name: string, min: number, max: number): 
   return value;
 }
 
-function requireText(
+export function requireText(
   value: unknown,
   name: string,
   problemOf: (text: string) => string | undefined,
@@ -216,7 +204,7 @@ export function requireObject(value: unknown, name: string): void {
   }
 }
 
-function describe(value: unknown): string {
+export function describe(value: unknown): string {
   if (value === null) return "null";
   return typeof value === "string" ? JSON.stringify(value) : typeof value;
 }

@@ -64,8 +64,8 @@ export class Outgoing {
 
   /**
    * A new attachment: everything unanswered again, in order, and questions for whatever the old
-   * connection may have swallowed: the outcomes of `waiting` acquires, the fate of held `tokens`. An
-   * acquire that is sent again needs no question, its answer says how it stands.
+   * connection may have swallowed: the outcomes of `waiting` acquires, the fate of held `tokens`.
+   * An acquire that is sent again needs no question, its answer says how it stands.
    */
   repeat(
     nowMs: number,
@@ -77,13 +77,15 @@ export class Outgoing {
     for (const call of this.window.sent()) {
       // Commands of an older attachment have no effect any more: this one was never executed.
       if (call.sequence > highestSequence) call.copies = 0;
+      else call.isRepeated = true;
       this.#transmit(call, nowMs);
     }
-    for (const question of recallQuestions(waiting, tokens)) {
-      const number = this.pulses.begin(nowMs, NOTHING_ACKNOWLEDGED);
-      const { mark } = this.window;
-      this.frame.add({ ...question, number, mark, acknowledged: NOTHING_ACKNOWLEDGED });
-    }
+    this.#recall(nowMs, waiting, tokens, true);
+  }
+
+  /** Asks how granted tokens stand. */
+  recallTokens(nowMs: number, tokens: readonly number[]): void {
+    this.#recall(nowMs, [], tokens, false);
   }
 
   /** The cluster executed something. */
@@ -120,6 +122,19 @@ export class Outgoing {
     this.#pausedUntilMs = Number.NEGATIVE_INFINITY;
     this.pulses.abandon(this.window);
     this.frame.begin(0);
+  }
+
+  #recall(
+    nowMs: number,
+    sequences: readonly number[],
+    tokens: readonly number[],
+    isCatchingUp: boolean,
+  ): void {
+    for (const question of recallQuestions(sequences, tokens)) {
+      const number = this.pulses.begin(nowMs, NOTHING_ACKNOWLEDGED, isCatchingUp);
+      const { mark } = this.window;
+      this.frame.add({ ...question, number, mark, acknowledged: NOTHING_ACKNOWLEDGED });
+    }
   }
 
   #transmit(call: Call, nowMs: number): void {

@@ -8,6 +8,8 @@ import type { CommandWindow } from "./command-window.js";
 interface Pulse {
   readonly sentMs: number;
   readonly acknowledged: readonly number[];
+  /** Asks what a new connection missed. */
+  readonly isCatchingUp: boolean;
 }
 
 export class Pulses {
@@ -17,14 +19,23 @@ export class Pulses {
   /** Lease time of the last keepalive or recall. */
   lastSentMs = Number.NEGATIVE_INFINITY;
 
+  /** Recalls that tell what a new connection missed, and have no answer yet. */
+  #catchingUp = 0;
+
   get size(): number {
     return this.#pending.size;
   }
 
-  begin(nowMs: number, acknowledged: readonly number[]): number {
+  /** Whether there may be news from before this connection. */
+  get isCatchingUp(): boolean {
+    return this.#catchingUp > 0;
+  }
+
+  begin(nowMs: number, acknowledged: readonly number[], isCatchingUp = false): number {
     this.#lastNumber += 1;
     this.lastSentMs = nowMs;
-    this.#pending.set(this.#lastNumber, { sentMs: nowMs, acknowledged });
+    if (isCatchingUp) this.#catchingUp += 1;
+    this.#pending.set(this.#lastNumber, { sentMs: nowMs, acknowledged, isCatchingUp });
     return this.#lastNumber;
   }
 
@@ -32,6 +43,7 @@ export class Pulses {
   end(number: number): number | undefined {
     const pulse = this.#pending.get(number);
     this.#pending.delete(number);
+    if (pulse?.isCatchingUp === true) this.#catchingUp -= 1;
     return pulse?.sentMs;
   }
 
@@ -46,11 +58,13 @@ export class Pulses {
       window.returnAcknowledgements(acknowledged);
     }
     this.#pending.clear();
+    this.#catchingUp = 0;
   }
 
   /** The session is gone. */
   clear(): void {
     this.#pending.clear();
+    this.#catchingUp = 0;
     this.lastSentMs = Number.NEGATIVE_INFINITY;
   }
 }

@@ -3,22 +3,24 @@
  * simply asked again on another connection or after a refusal, until their time is over.
  */
 import { ERROR_NUMBERS, errorCodeOf, HoldfastError } from "../errors.js";
-import { type Answer, type Query, STATUS } from "../protocol/index.js";
+import {
+  type Answer,
+  type Query,
+  STATUS,
+  type UnwatchQuery,
+  type WatchQuery,
+} from "../protocol/index.js";
 import { unavailable } from "./failures.js";
 import type { FrameWriter } from "./frame-writer.js";
 
+/** Watches go on after their answer; they are `watches.ts`. */
+type SingleQuery = Exclude<Query, WatchQuery | UnwatchQuery>;
+type WithoutId<T> = T extends unknown ? Omit<T, "id"> : never;
 /** Without the number, which is chosen here. */
-export type Question =
-  | { readonly op: 64; readonly key: string }
-  | {
-      readonly op: 65;
-      readonly prefix: string;
-      readonly after: string | undefined;
-      readonly limit: number;
-    };
+export type Question = WithoutId<SingleQuery>;
 
 interface Read {
-  readonly query: Query;
+  readonly query: SingleQuery;
   readonly deadlineMs: number;
   readonly resolve: (payload: unknown) => void;
   readonly reject: (reason: unknown) => void;
@@ -43,15 +45,20 @@ export class Reads {
     return this.#open.size;
   }
 
+  /** Numbers of questions, and of whatever else is answered by its number. */
+  nextId(): number {
+    this.#lastId += 1;
+    return this.#lastId;
+  }
+
   ask(
     question: Question,
     nowMs: number,
     timeoutMs: number,
     signal: AbortSignal | undefined,
   ): Promise<unknown> {
-    this.#lastId += 1;
-    const id = this.#lastId;
-    const query: Query = { ...question, id };
+    const id = this.nextId();
+    const query = { ...question, id } as SingleQuery;
     return new Promise<unknown>((resolve, reject) => {
       const onAbort = () => {
         this.#open.delete(id);

@@ -5,9 +5,11 @@
 import type { Attachment } from "./attachment.js";
 import type { Connection } from "./connection.js";
 import type { Lease } from "./lease.js";
+import type { Lifetime } from "./lifetime.js";
 import type { Locks } from "./locks.js";
 import type { Outgoing } from "./outgoing.js";
 import type { Reads } from "./reads.js";
+import type { Watches } from "./watches.js";
 
 /** A keepalive goes out this part of the TTL after the newest evidence. */
 const KEEPALIVE_PER_TTL = 1 / 4;
@@ -26,6 +28,8 @@ export interface Duties {
   readonly lease: Lease;
   readonly locks: Locks;
   readonly reads: Reads;
+  readonly watches: Watches;
+  readonly lifetime: Lifetime;
 }
 
 export class Schedule {
@@ -52,16 +56,22 @@ export class Schedule {
 
   /** The earliest of everything. */
   nextMs(isAttached: boolean, nowMs: number): number {
-    const { connection, attachment, locks, reads, lease, outgoing } = this.#of;
+    const { connection, attachment, locks, reads, lease, outgoing, lifetime } = this.#of;
     let dueMs = Math.min(
       connection.dueMs,
       attachment.againAtMs,
-      locks.waits.dueMs,
+      locks.calls.dueMs,
+      lifetime.openingUntilMs,
+      lifetime.closingUntilMs,
       this.moveMs(isAttached),
       this.keepaliveMs(isAttached),
     );
     if (reads.size > 0) dueMs = Math.min(dueMs, reads.dueMs(isAttached));
-    if (locks.holds.size > 0) dueMs = Math.min(dueMs, lease.deadlineMs, nowMs + LEASE_CHECK_MS);
-    return isAttached ? Math.min(dueMs, outgoing.pausedUntilMs(nowMs)) : dueMs;
+    const { holds } = locks;
+    if (holds.size > 0) {
+      dueMs = Math.min(dueMs, lease.deadlineMs, holds.nextEndMs, nowMs + LEASE_CHECK_MS);
+    }
+    if (!isAttached) return dueMs;
+    return Math.min(dueMs, outgoing.pausedUntilMs(nowMs), this.#of.watches.dueMs);
   }
 }

@@ -6,37 +6,38 @@
  * Whatever happens first in a turn, the lease is looked at before it: a process that was paused
  * must abort its locks before it acts on anything else. ("Sessions and replies".)
  */
-import { errorCodeOf, HoldfastError } from "../errors.js";
 import {
-  type Attached,
-  type Hello,
   MESSAGE,
+  SECRET_BYTES,
   type ServerMessage,
   type SessionMessage,
-  STATUS,
 } from "../protocol/index.js";
 import { Alarm } from "./alarm.js";
 import { Answers } from "./answers.js";
-import { Attachment } from "./attachment.js";
+import { Attaching } from "./attaching.js";
+import { Attachment, freshSecret } from "./attachment.js";
 import { type Call, CloseCall } from "./call.js";
 import { Connection } from "./connection.js";
 import { Endpoints } from "./endpoints.js";
-import { clientClosed, unavailable } from "./failures.js";
+import { describeSession, type ExportedSession } from "./exported-session.js";
+import { clientClosed, clientExported, unavailable } from "./failures.js";
 import { Lease } from "./lease.js";
 import { LeaseClock } from "./lease-clock.js";
+import { Lifetime } from "./lifetime.js";
+import type { LossReason } from "./lock-types.js";
 import { Locks, type LocksHost } from "./locks.js";
 import { Opening } from "./opening.js";
 import type { ClientSettings } from "./options.js";
 import { Outgoing } from "./outgoing.js";
 import type { Platform } from "./platform.js";
 import { type Question, Reads } from "./reads.js";
+import { type Resumed, Resumption } from "./resuming.js";
 import { MOVE_PER_TTL, Schedule } from "./schedule.js";
-import type { LossReason } from "./types.js";
+import type { WatchStream } from "./watch-stream.js";
+import { Watches, type WatchWish } from "./watches.js";
 
 const HANDSHAKE_TIMEOUT_MS_MAX = 2_000;
 const CLOSE_TIMEOUT_MS_MAX = 3_000;
-
-const NEVER = Number.POSITIVE_INFINITY;
 
 export class Session {
   readonly locks: Locks;
@@ -49,20 +50,18 @@ export class Session {
   readonly #connection: Connection;
   readonly #outgoing: Outgoing;
   readonly #reads = new Reads(() => this.#settleTurn());
+  readonly #watches: Watches;
   readonly #attachment: Attachment;
+  readonly #attaching: Attaching;
   readonly #answers: Answers;
   readonly #schedule: Schedule;
-  readonly #closed = new AbortController();
-  #phase: "detached" | "attaching" | "attached" | "ended" = "detached";
-  /** Of the node behind the connection, or of the last one. */
-  #clusterId = "";
+  readonly #lifetime = new Lifetime();
+  #isEnded = false;
   /** The time of the turn that is being worked on. */
   #nowMs: number;
   #isFlushDue = false;
-  #opening: Opening | undefined;
-  #closing: Promise<void> | undefined;
-  #onEnded: (() => void) | undefined;
-  #closingUntilMs = NEVER;
+  /** Of a session that was another process's. */
+  resumed: Resumed | undefined;
 
   constructor(platform: Platform, settings: ClientSettings) {
     this.#platform = platform;
@@ -79,8 +78,8 @@ export class Session {
       () => this.#clock.read(),
       Math.min(settings.ttlMs * MOVE_PER_TTL, HANDSHAKE_TIMEOUT_MS_MAX),
       {
-        objection: (hello) => this.#objection(hello),
-        onReady: (hello) => this.#onReady(hello),
+        objection: (hello) => this.#attaching.objection(hello),
+        onReady: (hello) => this.#attaching.onReady(hello),
         onMessages: (messages, from) => this.#onMessages(messages, from),
         onLost: () => this.#onLost(),
         onRefused: (error) => this.#end(error),
@@ -91,14 +90,31 @@ export class Session {
     this.#outgoing = new Outgoing((frame) => this.#connection.send(frame), platform.random);
     this.locks = new Locks(this.#locksHost(), this.#lease, this.#outgoing.window);
     this.#answers = new Answers(this.#outgoing, this.locks, this.#lease);
-    this.#schedule = new Schedule({
+    this.#watches = new Watches({
+      now: () => this.#nowMs,
+      nextId: () => this.#reads.nextId(),
+      onChange: () => {
+        this.#scheduleFlush();
+        this.#settleTurn();
+      },
+    });
+    const parts = {
       connection: this.#connection,
       attachment: this.#attachment,
       outgoing: this.#outgoing,
+      answers: this.#answers,
       lease: this.#lease,
       locks: this.locks,
       reads: this.#reads,
+      watches: this.#watches,
+      lifetime: this.#lifetime,
+    };
+    this.#attaching = new Attaching(parts, {
+      ttlMs: settings.ttlMs,
+      clock: () => this.#clock.read(),
+      end: (reason) => this.#end(reason),
     });
+    this.#schedule = new Schedule(parts);
   }
 
   get id(): number {
@@ -110,14 +126,20 @@ export class Session {
   }
 
   get closed(): AbortSignal {
-    return this.#closed.signal;
+    return this.#lifetime.closed;
   }
 
-  /** Connects and opens the session. */
+  /** Connects, and opens the session or takes it over. */
   open(signal: AbortSignal | undefined): Promise<void> {
-    const deadlineMs = this.#readClock() + this.#settings.connectTimeoutMs;
-    this.#opening = new Opening(deadlineMs, signal, () => this.#end(signal?.reason));
-    const { done } = this.#opening;
+    const nowMs = this.#readClock();
+    const { connectTimeoutMs, resume } = this.#settings;
+    if (resume !== undefined) {
+      this.#attachment.takeOver(resume);
+      this.#attaching.clusterId = resume.clusterId;
+      this.resumed = new Resumption(resume, this.locks, this.#outgoing, nowMs);
+    }
+    const end = (): void => this.#end(signal?.reason);
+    const done = this.#lifetime.begin(new Opening(nowMs + connectTimeoutMs, signal, end));
     this.#connection.start();
     this.#settleTurn();
     return done;
@@ -134,16 +156,40 @@ export class Session {
     return answer;
   }
 
+  watch(wish: WatchWish): WatchStream {
+    this.#readClock();
+    if (this.#isEnding) throw clientClosed();
+    wish.signal?.throwIfAborted();
+    return this.#watches.open(wish);
+  }
+
   /** Ends the session and whatever it holds; waits a bounded time for the cluster to say so. */
   close(): Promise<void> {
-    if (this.#closing === undefined) {
-      // Before anything ends: listeners of what is lost may close too, or ask for something.
-      this.#closing = new Promise((resolve) => {
-        this.#onEnded = resolve;
-      });
-      this.#beginClosing();
-    }
-    return this.#closing;
+    return this.#lifetime.close(() => this.#beginClosing());
+  }
+
+  /** Gives up everything here, for another process to go on with. */
+  export(): ExportedSession {
+    const nowMs = this.#readClock();
+    if (this.#isEnding) throw clientClosed();
+    if (this.id === 0)
+      throw unavailable("exporting the session", "there is no session at the moment");
+    const { name, metadata } = this.#settings;
+    const exported = describeSession(
+      {
+        clusterId: this.#attaching.clusterId,
+        endpoints: this.endpoints,
+        ttlMs: this.#lease.ttlMs,
+        name,
+        metadata,
+        ...this.#attachment.credentials,
+      },
+      this.locks,
+      this.#outgoing,
+      nowMs,
+    );
+    this.#end(clientExported(), "exported");
+    return exported;
   }
 
   #locksHost(): LocksHost {
@@ -157,6 +203,7 @@ export class Session {
       now: () => this.#readClock(),
       turnMs: () => this.#nowMs,
       submit: (call) => this.#submit(call),
+      freshSecret: () => freshSecret(this.#platform, SECRET_BYTES),
       onIdle: () => {
         // While attached, whatever settles a call ends its turn here anyway.
         if (!this.#isAttached) this.#settleTurn();
@@ -165,11 +212,11 @@ export class Session {
   }
 
   get #isEnding(): boolean {
-    return this.#closing !== undefined || this.#phase === "ended";
+    return this.#lifetime.isClosing || this.#isEnded;
   }
 
   #submit(call: Call): void {
-    if (this.#phase === "ended") return;
+    if (this.#isEnded) return;
     this.#outgoing.window.enqueue(call);
     if (this.#isAttached) this.#scheduleFlush();
     else this.#settleTurn();
@@ -200,38 +247,17 @@ export class Session {
     if (!this.#isAttached) return;
     this.#outgoing.write(this.#nowMs);
     this.#reads.write(this.#outgoing.frame, this.#nowMs);
+    this.#watches.write(this.#outgoing.frame, this.#nowMs);
     this.#outgoing.frame.end();
-  }
-
-  #attach(): void {
-    this.#phase = "attaching";
-    this.#attachment.send(this.#outgoing.frame, this.#clock.read());
   }
 
   // Connection events.
 
-  #objection(hello: Hello): string | undefined {
-    const isOther = this.id !== 0 && this.#clusterId !== hello.clusterId;
-    if (isOther && this.#clock.read() < this.#lease.deadlineMs) {
-      return `belongs to another cluster (${hello.clusterId}, not ${this.#clusterId})`;
-    }
-    return undefined;
-  }
-
-  #onReady(hello: Hello): void {
-    this.#outgoing.frame.begin(this.#connection.frameBytesMax);
-    // A session exists in its own cluster only, and this one is to know nothing of its secret.
-    if (this.id !== 0 && this.#clusterId !== hello.clusterId) this.#loseSession("expired");
-    this.#clusterId = hello.clusterId;
-    this.#attachIfReady();
-  }
-
   #onLost(): void {
-    if (this.#phase === "ended") return;
-    this.#phase = "detached";
-    this.#attachment.disconnect();
-    this.#outgoing.disconnect();
+    if (this.#isEnded) return;
+    this.#attaching.disconnect();
     this.#reads.restart(this.#nowMs);
+    this.#watches.restart(this.#nowMs);
   }
 
   #onMessages(messages: readonly ServerMessage[], from: number): void {
@@ -242,10 +268,16 @@ export class Session {
   #onMessage(message: ServerMessage): void {
     switch (message.kind) {
       case MESSAGE.attached:
-        if (this.#attachment.isAnswer(message.attempt)) this.#onAttached(message);
+        this.#attaching.onAttached(message, this.#nowMs);
+        this.#write();
         break;
       case MESSAGE.answer:
-        this.#reads.onAnswer(message, this.#nowMs);
+        if (!this.#watches.onAnswer(message, this.#nowMs)) {
+          this.#reads.onAnswer(message, this.#nowMs);
+        }
+        break;
+      case MESSAGE.changes:
+        this.#watches.onChanges(message, this.#nowMs);
         break;
       case MESSAGE.leader:
         this.#endpoints.learn(message.endpoints, message.leaderId);
@@ -263,89 +295,37 @@ export class Session {
 
   #onSessionMessage(message: SessionMessage): void {
     const loss = this.#answers.onMessage(message, this.id, this.#nowMs);
-    if (loss === undefined) return;
-    this.#loseSession(loss);
-    this.#attachIfReady();
-  }
-
-  #onAttached(attached: Attached): void {
-    const { status, highestSequence } = attached;
-    if (status !== STATUS.ok) {
-      this.#onAttachRefused(status);
-      return;
-    }
-    if (this.#attachment.session === 0) {
-      this.#attachment.session = attached.session;
-      this.#lease.reset(attached.ttlMs);
-    }
-    const { sentMs } = this.#attachment;
-    this.#attachment.disconnect();
-    this.#phase = "attached";
-    this.#connection.served();
-    this.#answers.renew(sentMs, this.#nowMs);
-    const waiting = this.locks.waits.sequences();
-    this.#outgoing.repeat(this.#nowMs, highestSequence, waiting, this.locks.holds.heldTokens());
-    this.#write();
-    this.#opening?.succeed();
-    this.#opening = undefined;
-  }
-
-  #onAttachRefused(status: number): void {
-    const code = errorCodeOf(status) ?? "PROTOCOL";
-    const hadSession = this.id !== 0;
-    if (code === "SESSION_EXPIRED" || (code === "FORBIDDEN" && hadSession)) {
-      this.#loseSession("expired");
-      if (hadSession) {
-        this.#attachIfReady();
-        return;
-      }
-    } else if (code !== "BUSY" && code !== "UNAVAILABLE") {
-      this.#end(new HoldfastError(code, `the cluster refused the session: ${code}`));
-      return;
-    }
-    this.#attachment.refused(this.#nowMs + this.#outgoing.nextPauseMs());
+    if (loss !== undefined) this.#attaching.loseSession(loss);
   }
 
   // Ends.
 
-  /** Not if a listener of what was lost closed the client. */
-  #attachIfReady(): void {
-    if (this.#connection.isReady) this.#attach();
-  }
-
-  #loseSession(reason: LossReason): void {
-    this.#attachment.reset();
-    this.#lease.reset(this.#settings.ttlMs);
-    this.#outgoing.pulses.clear();
-    this.locks.onSessionLost(reason);
-  }
-
   #beginClosing(): void {
-    if (this.#phase === "ended") {
-      this.#onEnded?.();
+    if (this.#isEnded) {
+      this.#lifetime.end(clientClosed());
       return;
     }
     const error = clientClosed();
     const patienceMs = Math.min(this.#settings.ttlMs * MOVE_PER_TTL, CLOSE_TIMEOUT_MS_MAX);
-    this.#closingUntilMs = this.#readClock() + patienceMs;
+    this.#lifetime.closeBy(this.#readClock() + patienceMs);
     this.locks.onClosing(error);
     this.#reads.rejectAll(error);
+    this.#watches.endAll(error);
     if (this.id === 0) this.#end(error);
     else this.#submit(new CloseCall(() => this.#end(error)));
   }
 
-  /** The client is of no use any more: closed, or refused by the cluster. */
-  #end(reason: unknown): void {
-    if (this.#phase === "ended") return;
-    this.#phase = "ended";
+  /** The client is of no use any more: closed, exported, or refused by the cluster. */
+  #end(reason: unknown, loss?: LossReason): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
     this.#connection.stop();
     this.#alarm.cancel();
     this.#attachment.reset();
-    this.locks.onEnded(reason, this.#closing === undefined ? "unknown" : "closed");
+    this.locks.onEnded(reason, loss ?? (this.#lifetime.isClosing ? "closed" : "unknown"));
     this.#reads.rejectAll(reason);
-    this.#opening?.fail(reason);
-    this.#closed.abort(reason);
-    this.#onEnded?.();
+    this.#watches.endAll(reason);
+    this.#lifetime.end(reason);
   }
 
   // Time.
@@ -354,45 +334,44 @@ export class Session {
     this.#readClock();
     const nowMs = this.#nowMs;
     this.#connection.onAlarm(nowMs);
-    if (nowMs >= this.#attachment.againAtMs) this.#attach();
+    if (nowMs >= this.#attachment.againAtMs) this.#attaching.attach();
     if (nowMs >= this.#schedule.moveMs(this.#isAttached)) {
       this.#connection.move("no answer in time");
     }
     if (nowMs >= this.#schedule.keepaliveMs(this.#isAttached)) this.#outgoing.keepalive(nowMs);
     this.#write();
     const { lastFailure } = this.#connection;
-    this.locks.waits.onAlarm(nowMs, this.#outgoing.window, lastFailure);
+    this.locks.calls.onAlarm(nowMs, this.#outgoing.window, lastFailure);
     this.#reads.onAlarm(nowMs, lastFailure);
-    if (nowMs >= (this.#opening?.deadlineMs ?? NEVER)) {
+    if (nowMs >= this.#lifetime.openingUntilMs) {
       this.#end(unavailable("no node serves", lastFailure));
     }
-    if (nowMs >= this.#closingUntilMs) this.#end(clientClosed());
+    if (nowMs >= this.#lifetime.closingUntilMs) this.#end(clientClosed());
     this.#settleTurn();
   }
 
   get #isAttached(): boolean {
-    return this.#phase === "attached";
+    return this.#attaching.isAttached && !this.#isEnded;
   }
 
   /** The end of every turn: what waits for evidence asks for it, and the one timer is set. */
   #settleTurn(): void {
-    if (this.#phase === "ended") return;
+    if (this.#isEnded) return;
     const isAttached = this.#isAttached;
-    if (isAttached && this.locks.holds.wantsEvidence && this.#outgoing.pulses.size === 0) {
-      this.#outgoing.keepalive(this.#nowMs);
+    const { holds } = this.locks;
+    const { pulses } = this.#outgoing;
+    if (isAttached && holds.wantsEvidence && pulses.size === 0) {
+      this.#outgoing.recallTokens(this.#nowMs, holds.asideTokens);
       this.#outgoing.frame.end();
     }
-    const dueMs = Math.min(
-      this.#schedule.nextMs(isAttached, this.#nowMs),
-      this.#opening?.deadlineMs ?? NEVER,
-      this.#closingUntilMs,
-    );
-    this.#alarm.need(dueMs, this.#nowMs);
+    if (isAttached && !holds.wantsEvidence && !pulses.isCatchingUp) this.#lifetime.opened();
+    this.#alarm.need(this.#schedule.nextMs(isAttached, this.#nowMs), this.#nowMs);
     const isBusy =
       this.locks.isBusy ||
       this.#reads.size > 0 ||
-      this.#opening !== undefined ||
-      this.#closing !== undefined;
+      this.#watches.isBusy ||
+      this.#lifetime.isOpening ||
+      this.#lifetime.isClosing;
     this.#alarm.setKeepsProcess(isBusy);
     this.#connection.setKeepsProcess(isBusy);
   }

@@ -1,7 +1,36 @@
 /**
  * The public types of the SDK.
  */
-import type { EndReason, KeyView, LockMode, MembersView, MemberView } from "../protocol/index.js";
+import type {
+  ClaimMode,
+  EndReason,
+  ExplainView,
+  KeyView,
+  LockMode,
+  MembersView,
+  MemberView,
+  SessionView,
+  SettingView,
+  VerifyView,
+  WaitGraphView,
+} from "../protocol/index.js";
+import type { Election } from "./election.js";
+import type { ExportedSession } from "./exported-session.js";
+import type {
+  AcquireAllOptions,
+  AcquireOptions,
+  CallOptions,
+  Lock,
+  Semaphore,
+  Ticket,
+  TryAcquireOptions,
+  WantedItem,
+} from "./lock-types.js";
+import type { EndSessionOptions, RevokeOptions, RevokeTarget } from "./orders.js";
+import type { Owner } from "./owner.js";
+import type { Resumed } from "./resuming.js";
+import type { ExplainOptions, WatchTarget } from "./view-options.js";
+import type { History, Watch, WatchOptions } from "./view-types.js";
 
 export interface ConnectOptions {
   /**
@@ -9,7 +38,9 @@ export interface ConnectOptions {
    * others. Default: the local cluster's, `ws://127.0.0.1:7411` to `:7413`.
    */
   endpoints?: readonly string[];
-  /** Lease of the session: how long locks outlive a silent client. 1,000 – 600,000. Default 15,000. */
+  /**
+   * Lease of the session: how long locks outlive a silent client. 1,000 – 600,000. Default 15,000.
+   */
   ttlMs?: number;
   /** Shown to others that wait for what this client holds. At most 256 bytes. Default "". */
   name?: string;
@@ -29,76 +60,14 @@ export interface ConnectOptions {
   connectTimeoutMs?: number;
   /** Release everything and end the session on SIGTERM and SIGINT (Node only). Default false. */
   releaseOnExit?: boolean;
-}
-
-export interface AcquireOptions {
-  /** Default "exclusive". */
-  mode?: LockMode;
   /**
-   * How long to wait in the queue, counted from the call; `LOCK_TIMEOUT` after it. 0 – 2^32 − 1, or
-   * `Infinity`. Default: for ever. 0: `LOCK_HELD` at once.
+   * Takes over the session that another process exported (`client.export()`), once. Its locks,
+   * under new tokens, and its waits are in `client.resumed`; what the other process still believes
+   * to hold is covered by fencing only. `connect` rejects with `SESSION_EXPIRED` when the session
+   * ended before, `FORBIDDEN` for a wrong secret, `QUOTA` when it holds more than one step may
+   * renew.
    */
-  waitMs?: number;
-  /** Aborting leaves the queue and rejects with the signal's reason. No effect after the grant. */
-  signal?: AbortSignal;
-}
-
-export type TryAcquireOptions = Omit<AcquireOptions, "waitMs">;
-
-/** `reason`: why there was nothing left to release. */
-export type ReleaseResult =
-  | { readonly released: true }
-  | { readonly released: false; readonly reason: LossReason };
-
-/** Why a lock is not held any more. */
-export type LossReason =
-  | "released"
-  | "expired"
-  | "closed"
-  | "cancelled"
-  | "maxHold"
-  | "revoked"
-  | "stolen"
-  | "unknown";
-
-/** One granted lock. */
-export interface Lock extends AsyncDisposable {
-  readonly key: string;
-  readonly mode: LockMode;
-  /** The fencing token: larger than every token granted before. Send it with each write. */
-  readonly token: number;
-  /**
-   * Aborted with a `HoldfastError` `LOCK_LOST` (`details.reason` says why) before anybody else can
-   * hold the lock; by `release`, before it is sent, with an `AbortError`. Reading this property looks
-   * at the clock too; a signal kept in a variable is aborted only when the event loop runs.
-   */
-  readonly signal: AbortSignal;
-  /** Checks the deadline itself, not only what timers have noticed. */
-  readonly isHeld: boolean;
-  /**
-   * Milliseconds, by this machine's clock, until the lock is given up unless its lease is renewed
-   * before. 0 once it is lost or released.
-   */
-  readonly remainingMs: number;
-  /** Throws `LOCK_LOST` unless held. */
-  assertHeld(): void;
-  /**
-   * Gives the lock back. Safe to call twice, never rejects, never waits longer than the lease: what
-   * cannot be told to the cluster until then resolves as `expired`.
-   */
-  release(): Promise<ReleaseResult>;
-  /**
-   * Another lock under the same owner. `LOCK_LOST` unless this one is held. Locks are not reentrant:
-   * a key that this owner holds already is waited for like any other.
-   */
-  acquire(key: string, options?: AcquireOptions): Promise<Lock>;
-  /** Like `client.using`, under the same owner. */
-  using<T>(key: string, callback: (lock: Lock) => Promise<T> | T): Promise<T>;
-  using<T>(
-    key: string,
-    options: AcquireOptions,
-    callback: (lock: Lock) => Promise<T> | T,
-  ): Promise<T>;
+  resume?: ExportedSession;
 }
 
 /** A connection to the cluster with one session. */
@@ -109,15 +78,25 @@ export interface Client extends AsyncDisposable {
   readonly endpoints: readonly string[];
   /** Aborted when the client was closed, by `close` or for good reason by the cluster. */
   readonly closed: AbortSignal;
+  /** What came with a session that was taken over (`connect({ resume })`); else `undefined`. */
+  readonly resumed: Resumed | undefined;
+  /**
+   * A task of its own, to be named by several acquires. Without one, every acquire is a task, and
+   * what is acquired inside a lock (`lock.acquire`) belongs to the lock's. Tasks of one process
+   * exclude each other; what one task waits for and holds is what deadlocks are found by.
+   */
+  owner(): Owner;
   /**
    * Waits in the queue of `key` and resolves when the lock is granted. Keeps the process running
    * while it waits or holds; an idle client does not.
    *
    * Rejects with the reason of `signal`, or with a `HoldfastError`: `LOCK_HELD`, `LOCK_TIMEOUT`,
-   * `QUEUE_FULL`, `INVALID_ARGUMENT`; `BUSY` when the cluster refused it for a whole TTL;
-   * `UNAVAILABLE` when `waitMs` is 0 and no node answered within `connectTimeoutMs`;
-   * `SESSION_EXPIRED` when the session ended while it waited, and its place in the queue with it
-   * (nothing is held; the next call uses a new session); `CANCELLED` when the client is closed.
+   * `QUEUE_FULL`, `QUOTA`, `INVALID_ARGUMENT`; `DEADLOCK` when waiting would never end
+   * (`details.cycle` says who waits for whom); `WRONG_KIND` when the key is a semaphore's; `BUSY`
+   * when the cluster refused it for a whole TTL; `UNAVAILABLE` when `waitMs` is 0 and no node
+   * answered within `connectTimeoutMs`; `SESSION_EXPIRED` when the session ended while it waited,
+   * and its place in the queue with it (nothing is held; the next call uses a new session);
+   * `CANCELLED` when the client is closed.
    */
   acquire(key: string, options?: AcquireOptions): Promise<Lock>;
   /**
@@ -125,6 +104,12 @@ export interface Client extends AsyncDisposable {
    * `UNAVAILABLE` does not mean that it is held: no node answered within `connectTimeoutMs`.
    */
   tryAcquire(key: string, options?: TryAcquireOptions): Promise<Lock | undefined>;
+  /**
+   * All of 1 – 16 keys in one step or none, locks and permits mixed; fair in each of them. A
+   * request that is blocked in one key holds its place in the others. Rejects like `acquire`, and
+   * with `LIMIT_MISMATCH` (`details.limit`) when a semaphore in use has another limit.
+   */
+  acquireAll(items: readonly WantedItem[], options?: AcquireAllOptions): Promise<Lock>;
   /**
    * Runs `callback` while holding the lock and releases it afterwards, whatever happens. Rejects
    * with `LOCK_LOST` when the callback succeeded but the lock was lost before it ended.
@@ -135,16 +120,83 @@ export interface Client extends AsyncDisposable {
     options: AcquireOptions,
     callback: (lock: Lock) => Promise<T> | T,
   ): Promise<T>;
-  /** Who holds and who waits; linearizable. `UNAVAILABLE` without an answer in `connectTimeoutMs`. */
-  inspect(key: string, options?: { signal?: AbortSignal }): Promise<KeyView>;
   /**
-   * Every key in use whose name begins with `prefix`, in byte order; fetched page by page. Each page
-   * is linearizable, all together are not one moment. `UNAVAILABLE` as with `inspect`.
+   * Permits of `key`. `limit`, 1 – 1,000,000, is needed while nobody uses the key, and must be the
+   * one that it has while somebody does (`LIMIT_MISMATCH`).
    */
-  query(prefix?: string, options?: { signal?: AbortSignal }): AsyncIterable<KeyView>;
+  semaphore(key: string, options?: { limit?: number }): Semaphore;
+  /**
+   * Takes what `lock.detach` left: the same keys, slots and value under a new token. `NOT_HELD`
+   * when there is no such ticket (any more), `FORBIDDEN` for a wrong secret, `QUOTA`, `BUSY`,
+   * `UNAVAILABLE` without an answer in `connectTimeoutMs`. Aborting gives back what was claimed
+   * meanwhile.
+   */
+  claim(ticket: Ticket, options?: CallOptions & { owner?: Owner }): Promise<Lock>;
+  /** `name` is the key that whoever leads holds. */
+  election(name: string): Election;
+  /**
+   * Who holds and who waits; linearizable. `UNAVAILABLE` without an answer in `connectTimeoutMs`.
+   */
+  inspect(key: string, options?: CallOptions): Promise<KeyView>;
+  /**
+   * Every key in use whose name begins with `prefix`, in byte order; fetched page by page. Each
+   * page is linearizable, all together are not one moment. `UNAVAILABLE` as with `inspect`.
+   */
+  query(prefix?: string, options?: CallOptions): AsyncIterable<KeyView>;
+  /**
+   * Why a request waits, or what a newcomer who wants the key would meet. Answered like `inspect`.
+   */
+  explain(key: string, options?: ExplainOptions): Promise<ExplainView>;
+  /** Who waits for whom. `limit`: edges, 1 – 10,000 (default). `toDot` draws it. */
+  waitGraph(options?: CallOptions & { limit?: number }): Promise<WaitGraphView>;
+  /**
+   * Whether `token` is that of a hold of `key`, and the newest token of the key. Advisory: it may
+   * change as soon as it was looked at, so the resource must compare tokens itself.
+   */
+  verify(key: string, token: number, options?: CallOptions): Promise<VerifyView>;
+  /** Who held the key, newest first. `limit`: 1 – 1,000, default 100. Of the node that answers. */
+  history(key: string, options?: CallOptions & { limit?: number }): Promise<History>;
+  /** Every live session, in the order of their numbers; fetched page by page. */
+  sessions(options?: CallOptions): AsyncIterable<SessionView>;
+  /**
+   * What happens to a key, or to all that begin with a prefix, in the order of the log. Begins with
+   * the call, also before the first `next`. While the application does not take them, up to about a
+   * thousand changes are kept and then the watch pauses. The iteration fails with `COMPACTED` when
+   * what comes next is no longer kept by the cluster, with the reason of `signal`, or with
+   * `CANCELLED` when the client is closed.
+   */
+  watch(target: WatchTarget, options?: WatchOptions): Watch;
+  /** The replicated settings, with their defaults. */
+  settings(options?: CallOptions): Promise<readonly SettingView[]>;
+  /**
+   * Ends what is held; resolves to how many holds were told or, with `now`, ended. `NOT_HELD` for
+   * an unknown token, `FORBIDDEN`, `UNAVAILABLE` without an answer in `connectTimeoutMs`.
+   */
+  revoke(target: RevokeTarget, options?: RevokeOptions): Promise<number>;
+  /**
+   * Ends a session with all it holds and waits for, as a revoke of everything. `NOT_HELD` when
+   * there is no such session, `FORBIDDEN`, `UNAVAILABLE` without an answer in `connectTimeoutMs`.
+   */
+  endSession(session: number, options?: EndSessionOptions): Promise<void>;
+  /** As `semaphore(key).setLimit`. `WRONG_KIND` when the key is a lock's. */
+  setLimit(key: string, limit: number | undefined, options?: CallOptions): Promise<void>;
+  /**
+   * Changes a replicated setting, for all clients and at once; `undefined`: to its default.
+   * `INVALID_ARGUMENT` for an unknown name or a value beyond its limits.
+   */
+  changeSetting(name: string, value: number | undefined, options?: CallOptions): Promise<void>;
+  /**
+   * Gives the session up for another process to go on with: `connect({ resume: exported })`. Aborts
+   * every signal first (`LOCK_LOST`, reason `exported`) and rejects what waits with `CANCELLED`;
+   * the client is closed then. What it holds stays held and what it waits for keeps its place until
+   * the lease ends. The result is plain data, and as secret as the session. `UNAVAILABLE` while the
+   * client has no session.
+   */
+  export(): Promise<ExportedSession>;
   /**
    * Releases everything and ends the session. Never rejects. Waits for the cluster to say so for a
-   * third of the TTL, at most 3,000 ms; without an answer what was held stays so until its lease ends.
+   * third of the TTL, at most 3,000 ms; without an answer what was held stays so until its lease
+   * ends.
    */
   close(): Promise<void>;
 }
@@ -180,4 +232,16 @@ export interface NodeDamage {
   readonly reason: string;
 }
 
-export type { EndReason, KeyView, LockMode, MembersView, MemberView };
+export type {
+  ClaimMode,
+  EndReason,
+  ExplainView,
+  KeyView,
+  LockMode,
+  MembersView,
+  MemberView,
+  SessionView,
+  SettingView,
+  VerifyView,
+  WaitGraphView,
+};

@@ -2,68 +2,107 @@
  * Acquire: all items at once or none. Granted in its own step when nothing conflicts with it in any
  * of its keys; else it waits in all of them, or is refused.
  */
-import { assert } from "../assert.js";
 import { ERROR_NUMBERS } from "../errors.js";
 import {
   type AcquireCommand,
-  BLOCKED_BY,
-  type Blocker,
   ITEMS_MAX,
-  type LockItem,
+  type Item,
   type Result,
   WAIT_FOREVER,
   WAIT_MS_MAX,
 } from "../protocol/index.js";
-import { grantAtOnce } from "./granting.js";
-import { Hold } from "./hold.js";
-import { Place } from "./key.js";
+import { blockersOf } from "./blockers.js";
+import { advance, forgetRequest, grant, grantAtOnce, tellHolders } from "./granting.js";
+import type { Hold } from "./hold.js";
+import { kindProblem, placeOf } from "./keys.js";
+import { join } from "./owning.js";
+import type { Place } from "./place.js";
+import { reenter } from "./reentering.js";
 import { NO_DEADLINE, Request } from "./request.js";
-import { INVALID_ARGUMENT, QUEUE_FULL } from "./results.js";
+import { INVALID_ARGUMENT, QUEUE_FULL, QUOTA } from "./results.js";
 import type { Session } from "./session.js";
 import type { TableState } from "./state.js";
-
-/** How many of those in the way a refusal names, and how many places it looks at per key. */
-const BLOCKERS_MAX = 4;
-const BLOCKER_LOOKS_MAX = 16;
+import { steal } from "./stealing.js";
+import { circleThrough } from "./suspecting.js";
 
 export function acquire(state: TableState, session: Session, command: AcquireCommand): void {
-  const { sequence, items } = command;
-  if (!isValid(command)) {
-    refuse(state, session, sequence, INVALID_ARGUMENT);
-  } else if (isAdmitted(state, items)) {
-    const result = grantAtOnce(state, session, command);
-    session.replies.add(sequence, state.stamp, "outcome", result);
-    state.reply(session, sequence, state.stamp, result);
-  } else if (command.waitMs === 0) {
-    refuse(state, session, sequence, lockHeld(state, items));
-  } else if (isAnyFull(state, items)) {
-    refuse(state, session, sequence, QUEUE_FULL);
-  } else {
-    enqueue(state, session, command);
+  const { sequence, items, options } = command;
+  const problem = problemOf(state, session, command);
+  if (problem !== undefined) {
+    answer(state, session, sequence, "reply", problem);
+    return;
   }
+  const counted = options?.reentrant === true ? reenter(state, session, command) : undefined;
+  if (counted !== undefined) answer(state, session, sequence, "outcome", counted);
+  else if (options?.steal === true) answerSteal(state, session, command);
+  else if (isAdmitted(state, items)) {
+    answer(state, session, sequence, "outcome", grantAtOnce(state, session, command));
+  } else if (command.waitMs === 0 && !hasHeadStart(state, command)) {
+    answer(state, session, sequence, "reply", lockHeld(state, items));
+  } else if (command.waitMs !== 0 && isAnyFull(state, items)) {
+    answer(state, session, sequence, "reply", QUEUE_FULL);
+  } else if (command.waitMs !== 0 && session.requestCount >= state.settings.waitsPerSessionMax) {
+    answer(state, session, sequence, "reply", QUOTA);
+  } else enqueue(state, session, command);
 }
 
-function isValid({ items, waitMs, owner }: AcquireCommand): boolean {
-  if (!Number.isSafeInteger(waitMs) || waitMs < WAIT_FOREVER || waitMs > WAIT_MS_MAX) return false;
-  if (!Number.isSafeInteger(owner) || owner < 0) return false;
-  if (items.length === 0 || items.length > ITEMS_MAX) return false;
+function problemOf(
+  state: TableState,
+  session: Session,
+  { items, waitMs, owner }: AcquireCommand,
+): Result | undefined {
+  if (!isValidWait(waitMs) || !Number.isSafeInteger(owner) || owner < 0) return INVALID_ARGUMENT;
+  if (items.length === 0 || items.length > ITEMS_MAX) return INVALID_ARGUMENT;
   for (let at = 1; at < items.length; at += 1) {
     const key = items[at]?.key;
-    for (let before = 0; before < at; before += 1) if (items[before]?.key === key) return false;
+    for (let before = 0; before < at; before += 1) {
+      if (items[before]?.key === key) return INVALID_ARGUMENT;
+    }
   }
-  return true;
+  for (const item of items) {
+    const problem = kindProblem(state, item);
+    if (problem !== undefined) return problem;
+  }
+  return session.holdCount >= state.settings.holdsPerSessionMax ? QUOTA : undefined;
 }
 
-/** Whether the items conflict with nothing in any of their keys. */
-function isAdmitted(state: TableState, items: readonly LockItem[]): boolean {
+export function isValidWait(waitMs: number): boolean {
+  return Number.isSafeInteger(waitMs) && waitMs >= WAIT_FOREVER && waitMs <= WAIT_MS_MAX;
+}
+
+function answer(
+  state: TableState,
+  session: Session,
+  sequence: number,
+  kind: "reply" | "outcome",
+  result: Result,
+): void {
+  session.replies.add(sequence, state.stamp, kind, result);
+  state.reply(session, sequence, state.stamp, result);
+}
+
+/** The thief hears of its hold before those behind it are looked at. */
+function answerSteal(state: TableState, session: Session, command: AcquireCommand): void {
+  const stolen = steal(state, session, command);
+  if (stolen === undefined) {
+    answer(state, session, command.sequence, "reply", QUOTA);
+    return;
+  }
+  answer(state, session, command.sequence, "outcome", stolen.result);
+  for (const key of stolen.keys) advance(state, key);
+}
+
+/** Whether the items conflict with nothing in any of their keys, behind everybody. */
+function isAdmitted(state: TableState, items: readonly Item[]): boolean {
   for (const item of items) {
     const key = state.keys.find(item.key);
-    if (key !== undefined && !key.admits(item.mode === "exclusive")) return false;
+    if (key === undefined || (item.mode === "permits" && key.semaphore === undefined)) continue;
+    if (!key.admits(item.mode, item.mode === "permits" ? item.permits : 0)) return false;
   }
   return true;
 }
 
-function isAnyFull(state: TableState, items: readonly LockItem[]): boolean {
+function isAnyFull(state: TableState, items: readonly Item[]): boolean {
   for (const item of items) {
     const key = state.keys.find(item.key);
     if (key !== undefined && key.waiterCount >= state.settings.waitersMax) return true;
@@ -71,76 +110,134 @@ function isAnyFull(state: TableState, items: readonly LockItem[]): boolean {
   return false;
 }
 
-function refuse(state: TableState, session: Session, sequence: number, result: Result): void {
-  session.replies.add(sequence, state.stamp, "reply", result);
-  state.reply(session, sequence, state.stamp, result);
+/** Whether it may come before others that wait: only its place in the queues can tell. */
+function hasHeadStart(state: TableState, { items, options }: AcquireCommand): boolean {
+  if (options === undefined || options.priority === 0) return false;
+  return items.some(({ key }) => (state.keys.find(key)?.waiterCount ?? 0) > 0);
 }
 
 function enqueue(state: TableState, session: Session, command: AcquireCommand): void {
-  const { sequence, owner, waitMs } = command;
+  const { sequence, owner, waitMs, options, items } = command;
   const { stamp } = state;
   const slot = session.replies.addWaiting(sequence, stamp);
   const dueAt = waitMs === WAIT_FOREVER ? NO_DEADLINE : stamp + waitMs;
-  const request = new Request(session, slot, owner, state.takeNumber(), stamp, dueAt);
+  const rank = stamp - (options?.priority ?? 0) * state.settings.priorityStepMs;
+  const order = { rank, number: state.takeNumber() };
+  const request = new Request(session, slot, owner, order, stamp, dueAt, options);
   slot.request = request;
-  addPlaces(state, request, command.items);
-  session.addRequest(request);
-  if (dueAt !== NO_DEADLINE) state.due.add(request);
-  state.requestCount += 1;
-  state.reply(session, sequence, stamp, slot.result);
-}
-
-function addPlaces(state: TableState, request: Request, items: readonly LockItem[]): void {
   let last: Place | undefined;
   for (const item of items) {
-    const key = state.keys.obtain(item.key);
-    const place = new Place(key, item.mode === "exclusive", request);
+    const place = placeOf(state, item, request);
     if (last === undefined) request.firstPlace = place;
     else last.sibling = place;
     last = place;
-    const isEligible = key.admits(place.exclusive);
-    if (!isEligible) request.blockedCount += 1;
-    key.enqueue(place, isEligible);
   }
-  assert(request.blockedCount > 0, () => `${request.slot.sequence} waits for nothing`);
+  lineUp(state, request, waitMs === 0);
+}
+
+/**
+ * A request with its places takes its place in the queues, unless it turns out that it need not, or
+ * must not, wait.
+ */
+export function lineUp(state: TableState, request: Request, isTry: boolean): void {
+  const { session, slot } = request;
+  const hadClaims = addRequest(state, request);
+  if (request.isEligible) {
+    const result = grant(state, request);
+    state.reply(session, slot.sequence, state.stamp, result);
+    advanceKeys(state, request);
+    return;
+  }
+  const refusal = isTry
+    ? lockHeldAt(request)
+    : circleOf(state, request, hadClaims || hasSomebodyBehind(request));
+  if (refusal !== undefined) {
+    if (refusal.status === ERROR_NUMBERS.DEADLOCK) state.deadlocks += 1;
+    removeRequest(state, request);
+    session.replies.settleAtOnce(slot, "reply", refusal);
+    state.reply(session, slot.sequence, state.stamp, refusal);
+    advanceKeys(state, request);
+    return;
+  }
+  state.reply(session, slot.sequence, state.stamp, slot.result);
+  state.note("queued", request);
+  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
+    tellHolders(state, place.key);
+  }
+}
+
+/** The refusal of a request that would wait for ever; a head start is given up before that. */
+function circleOf(state: TableState, request: Request, isSuspect: boolean): Result | undefined {
+  if (!isSuspect || !request.detects) return undefined;
+  const circle = circleThrough(state, request);
+  if (circle === undefined || request.rank >= request.enqueuedAt || isUpgrade(request)) {
+    return circle;
+  }
+  removeRequest(state, request);
+  request.rank = request.enqueuedAt;
+  addRequest(state, request);
+  const remaining = circleThrough(state, request);
+  if (remaining === undefined) advanceKeys(state, request);
+  return remaining;
+}
+
+function isUpgrade({ upgrades }: Request): boolean {
+  return upgrades !== undefined;
+}
+
+/** Returns whether its owner has other claims. */
+function addRequest(state: TableState, request: Request): boolean {
+  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
+    place.key.enqueue(place);
+  }
+  request.session.addRequest(request);
+  if (request.dueAt !== NO_DEADLINE) state.due.add(request);
+  state.requestCount += 1;
+  if (request.upgrades !== undefined) noteUpgrade(state, request, request.upgrades);
+  return join(state, request);
+}
+
+function noteUpgrade(state: TableState, request: Request, hold: Hold): void {
+  state.saving.keepHold(hold);
+  hold.obtainExtras().upgrades.push(request);
+}
+
+function removeRequest(state: TableState, request: Request): void {
+  forgetRequest(state, request);
+  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
+    place.key.dequeue(place);
+  }
+}
+
+function advanceKeys(state: TableState, request: Request): void {
+  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
+    advance(state, place.key);
+  }
+}
+
+function hasSomebodyBehind(request: Request): boolean {
+  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
+    if (place.next !== undefined) return true;
+  }
+  return false;
 }
 
 /** The refusal of an acquire that does not want to wait, with a few of those in its way. */
-function lockHeld(state: TableState, items: readonly LockItem[]): Result {
-  const blockers: Blocker[] = [];
-  let isHeld = false;
-  for (const item of items) {
-    const key = state.keys.find(item.key);
-    const exclusive = item.mode === "exclusive";
-    if (key === undefined || key.admits(exclusive)) continue;
-    const hold = key.firstHold;
-    if (hold !== undefined && (exclusive || hold.exclusive)) {
-      isHeld = true;
-      listBlockers(blockers, hold, exclusive);
-    }
-    // Shared places at the head of the queue were reached: those in a shared request's way begin
-    // at the frontier, however many are before it.
-    const isBehindShared = !exclusive && key.firstWaiter?.exclusive === false;
-    listBlockers(blockers, isBehindShared ? key.frontier : key.firstWaiter, exclusive);
-  }
-  const blockedBy = isHeld ? BLOCKED_BY.holds : BLOCKED_BY.waiters;
-  return { status: ERROR_NUMBERS.LOCK_HELD, blockedBy, blockers };
+function lockHeld(state: TableState, items: readonly Item[]): Result {
+  const found = blockersOf(
+    items.map((item) => {
+      const key = state.keys.find(item.key);
+      return { key, mode: item.mode, wanted: item.mode === "permits" ? item.permits : 0 };
+    }),
+  );
+  return { status: ERROR_NUMBERS.LOCK_HELD, ...found };
 }
 
-function listBlockers(blockers: Blocker[], first: Place | undefined, exclusive: boolean): void {
-  let place = first;
-  for (let looks = 0; looks < BLOCKER_LOOKS_MAX; looks += 1) {
-    if (place === undefined || blockers.length === BLOCKERS_MAX) return;
-    if (exclusive || place.exclusive) blockers.push(blockerAt(place));
-    place = place.next;
+/** The same of one that has a place in its queues already. */
+function lockHeldAt(request: Request): Result {
+  const asked = [];
+  for (let place: Place | undefined = request.firstPlace; place; place = place.sibling) {
+    asked.push({ key: place.key, mode: place.mode, wanted: place.wanted, before: place });
   }
-}
-
-function blockerAt({ key, exclusive, claimant }: Place): Blocker {
-  return {
-    sessionName: claimant.session.name,
-    key: key.name,
-    mode: exclusive ? "exclusive" : "shared",
-    token: claimant instanceof Hold ? claimant.token : 0,
-  };
+  return { status: ERROR_NUMBERS.LOCK_HELD, ...blockersOf(asked) };
 }

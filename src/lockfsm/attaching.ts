@@ -7,15 +7,20 @@ import { ERROR_NUMBERS, type ErrorNumber } from "../errors.js";
 import {
   type AttachCommand,
   MESSAGE,
+  OP,
   type OpenCommand,
   type ResumeCommand,
   STATUS,
+  type TakeOverCommand,
   TTL_MS_MAX,
   TTL_MS_MIN,
 } from "../protocol/index.js";
+import type { Hold } from "./hold.js";
 import { renewLease } from "./leases.js";
+import { tellForcedEnd } from "./revoking.js";
 import { Session } from "./session.js";
 import type { TableState } from "./state.js";
+import { renewToken } from "./tokens.js";
 
 /** A record carries the epoch in 32 bits. */
 const ATTEMPT_MAX = 2 ** 32 - 1;
@@ -32,6 +37,10 @@ export function open(state: TableState, command: OpenCommand): void {
     attach(state, known, attempt);
     return;
   }
+  if (state.sessions.size >= state.settings.sessionsMax) {
+    refuse(state, command, 0, ERROR_NUMBERS.QUOTA);
+    return;
+  }
   const { name, metadata } = command;
   const id = state.takeNumber();
   const session = new Session(state.saving, id, nonce, name, metadata, ttlMs, state.stamp, attempt);
@@ -40,7 +49,8 @@ export function open(state: TableState, command: OpenCommand): void {
   answer(state, session);
 }
 
-export function resume(state: TableState, command: ResumeCommand): void {
+/** A takeover is a resume by another process: what it holds gets new tokens. */
+export function resume(state: TableState, command: ResumeCommand | TakeOverCommand): void {
   if (!isValidAttempt(command.attempt)) {
     refuse(state, command, command.session, ERROR_NUMBERS.INVALID_ARGUMENT);
     return;
@@ -54,7 +64,24 @@ export function resume(state: TableState, command: ResumeCommand): void {
     refuse(state, command, command.session, ERROR_NUMBERS.FORBIDDEN);
     return;
   }
+  if (command.op === OP.takeOver && command.attempt > session.attachEpoch) {
+    if (session.holdCount > state.settings.holdsPerStepMax) {
+      refuse(state, command, command.session, ERROR_NUMBERS.QUOTA);
+      return;
+    }
+    renewTokens(state, session);
+  }
   attach(state, session, command.attempt);
+}
+
+/** The process before must not be believed by what it guards any more. */
+function renewTokens(state: TableState, session: Session): void {
+  const holds: Hold[] = [];
+  for (let hold = session.firstHold; hold !== undefined; hold = hold.next) holds.push(hold);
+  for (const hold of holds) {
+    renewToken(state, hold, 0);
+    state.note("converted", hold);
+  }
 }
 
 function attach(state: TableState, session: Session, attempt: number): void {
@@ -67,6 +94,7 @@ function attach(state: TableState, session: Session, attempt: number): void {
     renewLease(state, session);
   }
   answer(state, session);
+  tellForcedEnd(state, session);
 }
 
 function answer(state: TableState, session: Session): void {

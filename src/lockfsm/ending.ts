@@ -4,61 +4,71 @@
  * work queue when there are many.
  */
 import { assert } from "../assert.js";
-import { END_REASON, type EndReason, type Result } from "../protocol/index.js";
+import { END_REASON, type EndReason, MESSAGE, type Result } from "../protocol/index.js";
+import { Closing } from "./closing.js";
 import { advance, forgetRequest } from "./granting.js";
 import type { Hold } from "./hold.js";
+import { cancelEnd } from "./hold-ends.js";
+
+import { leave } from "./owning.js";
 import type { Request } from "./request.js";
+import { NOT_HELD } from "./results.js";
 import type { Session } from "./session.js";
 import type { TableState } from "./state.js";
-
-function endHold(state: TableState, hold: Hold): void {
-  const known = state.holds.delete(hold.token);
-  assert(known, () => `token ${hold.token} is not held`);
-  state.saving.keepHold(hold);
-  hold.session.removeHold(hold);
-  for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
-    place.key.removeHold(place);
-    advance(state, place.key);
-  }
-}
+import { forgetTokens } from "./tokens.js";
 
 /** Ends a hold at the wish of its session. */
 export function giveUpHold(state: TableState, hold: Hold, reason: EndReason): void {
-  hold.session.replies.recordEnd(hold.sequence, hold.token, reason);
-  endHold(state, hold);
+  const { session, sequence, extras } = hold;
+  session.replies.recordEnd(sequence, reason);
+  // Upgrades brought newer tokens, with outcomes of their own.
+  for (const alias of extras?.aliases ?? []) {
+    if (alias.sequence > 0) session.replies.recordEnd(alias.sequence, reason);
+  }
+  endHold(state, hold, reason);
+}
+
+/** Ends a hold against the wish of its session, which is told, and lets others in. */
+export function loseHold(state: TableState, hold: Hold, reason: EndReason): void {
+  takeAway(state, hold, reason);
+  advanceKeys(state, hold);
+}
+
+/** The same without letting others in. */
+export function takeAway(state: TableState, hold: Hold, reason: EndReason): void {
+  const { session, token } = hold;
+  if (session !== state.detached) {
+    state.saving.keepSession(session);
+    session.recordLoss(token, reason);
+    state.say(session, { kind: MESSAGE.lost, token, stamp: state.stamp, reason });
+  }
+  takeOut(state, hold, reason);
 }
 
 /** Ends a wait with an outcome that its session is told. */
 export function endWait(state: TableState, request: Request, result: Result): void {
-  const { session, slot } = request;
-  session.replies.settle(slot, result);
-  state.pushOutcome(session, slot.sequence, result);
-  leaveQueues(state, request);
-}
-
-function leaveQueues(state: TableState, request: Request): void {
-  forgetRequest(state, request);
+  withdraw(state, request, result);
   for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
-    place.key.dequeue(place);
     advance(state, place.key);
   }
 }
 
 /** From here on the session is unknown; its claims end in this step and, if many, later ones. */
 export function endSession(state: TableState, session: Session, reason: EndReason): void {
-  assert(reason === END_REASON.expired || reason === END_REASON.closed, () => `reason ${reason}`);
   assert(!session.isEnded, () => `session ${session.id} ended twice`);
   state.saving.keepEnding(session);
-  session.isEnded = true;
+  session.endedBy = reason;
   state.sessions.remove(session);
   state.due.remove(session);
+  if (session.forcedEnd !== undefined) state.due.remove(session.forcedEnd);
   state.pushEnded(session, reason);
   endClaims(state, session);
 }
 
 /** Ends requests in the order of arrival, then holds in the order of tokens. */
 export function endClaims(state: TableState, session: Session): void {
-  assert(session.isEnded, () => `claims of session ${session.id} ended while it lives`);
+  const reason = session.endedBy;
+  assert(reason !== undefined, () => `claims of session ${session.id} ended while it lives`);
   for (;;) {
     const request = session.firstRequest;
     const hold = session.firstHold;
@@ -68,7 +78,120 @@ export function endClaims(state: TableState, session: Session): void {
       return;
     }
     state.stepUnits -= 1;
-    if (request !== undefined) leaveQueues(state, request);
-    else if (hold !== undefined) endHold(state, hold);
+    if (request !== undefined) endRequest(state, request);
+    else if (hold !== undefined) endHold(state, hold, reason);
   }
+}
+
+/** The keys of a hold that ended are open again. */
+export function endClosing(state: TableState, closing: Closing): void {
+  state.saving.keepClosing(closing);
+  state.closings.remove(closing);
+  state.due.remove(closing);
+  state.note("opened", closing);
+  for (let place = closing.firstPlace; place !== undefined; place = place.sibling) {
+    place.key.removeHold(place);
+  }
+  for (let place = closing.firstPlace; place !== undefined; place = place.sibling) {
+    advance(state, place.key);
+  }
+}
+
+/** Ends what keeps `key` closed, and there alone. */
+export function openKey(state: TableState, closing: Closing, keyName: string): void {
+  state.saving.keepClosing(closing);
+  let before: typeof closing.firstPlace;
+  for (let place = closing.firstPlace; place !== undefined; place = place.sibling) {
+    if (place.key.name === keyName) {
+      state.note("opened", closing, place);
+      place.key.removeHold(place);
+      if (before === undefined) closing.firstPlace = place.sibling;
+      else before.sibling = place.sibling;
+    } else before = place;
+  }
+  if (closing.firstPlace !== undefined) return;
+  state.closings.remove(closing);
+  state.due.remove(closing);
+}
+
+/** Ends a wait without letting others in. */
+export function withdraw(state: TableState, request: Request, result: Result): void {
+  const { session, slot } = request;
+  session.replies.settle(slot, result);
+  state.pushOutcome(session, slot.sequence, result);
+  leaveQueues(state, request);
+}
+
+/** Nobody is left who could be told its outcome. */
+function endRequest(state: TableState, request: Request): void {
+  leaveQueues(state, request);
+  request.slot.request = undefined;
+  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
+    advance(state, place.key);
+  }
+}
+
+export function leaveQueues(state: TableState, request: Request): void {
+  forgetRequest(state, request);
+  state.note("left", request);
+  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
+    place.key.dequeue(place);
+  }
+}
+
+function endHold(state: TableState, hold: Hold, reason: EndReason): void {
+  takeOut(state, hold, reason);
+  advanceKeys(state, hold);
+}
+
+export function advanceKeys(state: TableState, hold: Hold): void {
+  for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
+    advance(state, place.key);
+  }
+}
+
+/** Takes a hold out of everything; its keys stay closed for as long as its policies say. */
+function takeOut(state: TableState, hold: Hold, reason: EndReason): void {
+  state.saving.keepHold(hold);
+  for (const upgrade of [...(hold.extras?.upgrades ?? [])]) withdraw(state, upgrade, NOT_HELD);
+  const known = forgetTokens(state, hold);
+  assert(known, () => `token ${hold.token} is not held`);
+  if (hold.session !== state.detached) leave(state, hold);
+  hold.session.removeHold(hold);
+  cancelEnd(state, hold);
+  state.note("ended", hold, undefined, reason);
+  const closedMs = closedMsAfter(state, hold, reason);
+  if (closedMs > 0) {
+    close(state, hold, state.stamp + closedMs);
+    return;
+  }
+  for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
+    place.key.removeHold(place);
+  }
+}
+
+function close(state: TableState, hold: Hold, dueAt: number): void {
+  const { token, firstPlace } = hold;
+  const closing = new Closing(token, dueAt, state.takeNumber(), state.saving.epoch);
+  closing.firstPlace = firstPlace;
+  for (let place = firstPlace; place !== undefined; place = place.sibling) {
+    place.claimant = closing;
+  }
+  state.closings.add(closing);
+  state.due.add(closing);
+}
+
+/** "How holds end by themselves", the last column. */
+function closedMsAfter(state: TableState, { extras, grantedAt }: Hold, reason: EndReason): number {
+  if (extras === undefined || reason === END_REASON.stolen) return 0;
+  const restMs = Math.max(0, grantedAt + extras.minHoldMs - state.stamp);
+  return isWished(reason) ? restMs : Math.max(restMs, extras.lockDelayMs);
+}
+
+function isWished(reason: EndReason): boolean {
+  return (
+    reason === END_REASON.released ||
+    reason === END_REASON.cancelled ||
+    reason === END_REASON.closed
+  );
 }

@@ -2,7 +2,7 @@
  * From a command of an entry to its effect: whose it is, whether it counts, whether it was executed
  * before. Bad input is answered or has no effect; nothing a client can send throws.
  */
-import { assert } from "../assert.js";
+import { assert, unreachable } from "../assert.js";
 import {
   type CloseCommand,
   type Command,
@@ -12,16 +12,23 @@ import {
   RECALL_MAX,
   type SequencedCommand,
   type SessionCommand,
+  TOKEN_MIN,
 } from "../protocol/index.js";
 import { acquire } from "./acquiring.js";
 import { open, resume } from "./attaching.js";
+import { downgrade, update, upgrade } from "./converting.js";
 import { endSession } from "./ending.js";
 import { cancel, release } from "./giving-up.js";
 import { renewLease } from "./leases.js";
+import { changeSetting, setLimit } from "./limiting.js";
 import { recall } from "./recalling.js";
 import { OK, SESSION_EXPIRED, TOO_MANY_IN_FLIGHT } from "./results.js";
+import { endByOperator, revoke } from "./revoking.js";
 import type { Session } from "./session.js";
 import type { TableState } from "./state.js";
+import { resolveSuspects } from "./suspecting.js";
+import { claim, detach } from "./tickets.js";
+import { dropAliases } from "./tokens.js";
 import type { TableCommand } from "./types.js";
 
 /**
@@ -34,8 +41,9 @@ export function execute(state: TableState, { session: id, epoch, command }: Tabl
   if (command === undefined) return;
   state.stepUnits = state.settings.grantsPerStepMax;
   if (command.op === OP.open) open(state, command);
-  else if (command.op === OP.resume) resume(state, command);
+  else if (command.op === OP.resume || command.op === OP.takeOver) resume(state, command);
   else executeOf(state, id, epoch, command);
+  resolveSuspects(state);
 }
 
 function executeOf(state: TableState, id: number, epoch: number, command: SessionCommand): void {
@@ -54,12 +62,12 @@ function executeOf(state: TableState, id: number, epoch: number, command: Sessio
   }
   state.saving.keepSession(session);
   if (command.op === OP.keepalive) {
-    noteRead(session, command);
+    noteRead(state, session, command);
     renewLease(state, session);
     state.say(session, { kind: MESSAGE.pulse, number: command.number, stamp: state.stamp });
   } else if (command.op === OP.recall) {
     if (command.sequences.length + command.tokens.length > RECALL_MAX) return;
-    noteRead(session, command);
+    noteRead(state, session, command);
     renewLease(state, session);
     recall(state, session, command);
   } else if (hasSequence(command)) {
@@ -88,7 +96,7 @@ function refuseUnknown(
 function executeSequenced(state: TableState, session: Session, command: SequencedCommand): void {
   const { sequence } = command;
   if (!Number.isSafeInteger(sequence) || sequence < 1) return;
-  noteRead(session, command);
+  noteRead(state, session, command);
   const { replies } = session;
   const slot = replies.find(sequence);
   if (slot !== undefined) {
@@ -105,14 +113,59 @@ function executeSequenced(state: TableState, session: Session, command: Sequence
   if (replies.settled >= SETTLED_FACTOR * inFlightMax) return;
   renewLease(state, session);
   if (sequence > session.highestSequence) session.highestSequence = sequence;
-  const isOverfull = command.op === OP.acquire && replies.unacknowledged >= unacknowledgedMax;
+  const isOverfull = command.op === OP.acquire && session.unreadEnds >= unacknowledgedMax;
   if (replies.unread >= inFlightMax || isOverfull) {
     replies.add(sequence, state.stamp, "reply", TOO_MANY_IN_FLIGHT);
     state.reply(session, sequence, state.stamp, TOO_MANY_IN_FLIGHT);
-  } else if (command.op === OP.acquire) acquire(state, session, command);
-  else if (command.op === OP.release) release(state, session, command);
-  else cancel(state, session, command);
+  } else perform(state, session, command);
   assert(replies.find(sequence) !== undefined, () => `${sequence} left no trace`);
+}
+
+function perform(
+  state: TableState,
+  session: Session,
+  command: Exclude<SequencedCommand, CloseCommand>,
+): void {
+  switch (command.op) {
+    case OP.acquire:
+      acquire(state, session, command);
+      return;
+    case OP.release:
+      release(state, session, command);
+      return;
+    case OP.cancel:
+      cancel(state, session, command);
+      return;
+    case OP.downgrade:
+      downgrade(state, session, command);
+      return;
+    case OP.upgrade:
+      upgrade(state, session, command);
+      return;
+    case OP.update:
+      update(state, session, command);
+      return;
+    case OP.revoke:
+      revoke(state, session, command);
+      return;
+    case OP.endSession:
+      endByOperator(state, session, command);
+      return;
+    case OP.setLimit:
+      setLimit(state, session, command);
+      return;
+    case OP.detach:
+      detach(state, session, command);
+      return;
+    case OP.claim:
+      claim(state, session, command);
+      return;
+    case OP.changeSetting:
+      changeSetting(state, session, command);
+      return;
+    default:
+      unreachable(command);
+  }
 }
 
 /** Limits of stored replies do not apply: nothing of the session is left to be stored. */
@@ -122,12 +175,28 @@ function close(state: TableState, session: Session, { sequence }: CloseCommand):
 }
 
 /** What the client says it has read is true whenever it arrives, even with a repeated command. */
-function noteRead(session: Session, { acknowledged, mark }: SessionCommand): void {
-  for (const sequence of acknowledged) session.replies.acknowledge(sequence);
+function noteRead(
+  state: TableState,
+  session: Session,
+  { acknowledged, mark }: SessionCommand,
+): void {
+  for (const number of acknowledged) {
+    if (number >= TOKEN_MIN) session.acknowledgeLoss(number);
+    else {
+      if (state.holds.aliasCount > 0) forgetOldToken(state, session, number);
+      session.replies.acknowledge(number);
+    }
+  }
   if (Number.isSafeInteger(mark)) session.replies.raiseMark(mark);
 }
 
+/** The client knows the token that an upgrade brought. */
+function forgetOldToken(state: TableState, session: Session, sequence: number): void {
+  const token = session.replies.find(sequence)?.token ?? 0;
+  const hold = token === 0 ? undefined : state.holds.find(token);
+  if (hold !== undefined) dropAliases(state, hold, sequence);
+}
+
 function hasSequence(command: Command): command is SequencedCommand {
-  const { op } = command;
-  return op === OP.acquire || op === OP.release || op === OP.cancel || op === OP.close;
+  return "sequence" in command;
 }

@@ -3,19 +3,30 @@
  * its user names. Anything else breaks off with a `ProtocolError`, which says where.
  */
 import {
+  ACQUIRE_DEFAULTS,
+  type AcquireOptions,
   BLOCKED_BY,
   type BlockedBy,
   type Blocker,
+  CLAIM_MODES,
+  type ClaimMode,
+  type CycleMember,
   END_REASON,
   type EndReason,
+  ITEMS_MAX,
+  PERMITS_MAX,
   Reader,
   type Result,
   STATUS,
+  WAIT_MS_MAX,
 } from "../protocol/index.js";
 import { findRefusal, notReleased, OK, RELEASED } from "./results.js";
 import { REFUSALS_FROM } from "./snapshot-format.js";
+import { DETAIL, OPTION_NAMES } from "./snapshot-values.js";
 
 const END_REASON_MAX = Math.max(...Object.values(END_REASON));
+/** Of what stands beside a refusal; a longer list is damage. */
+const LIST_MAX = 1 << 20;
 const BLOCKED_BY_MAX = Math.max(...Object.values(BLOCKED_BY));
 
 export class FieldReader {
@@ -76,29 +87,105 @@ export class FieldReader {
     return nextToken - this.within(1, nextToken - 1, "token back");
   }
 
+  mode(): ClaimMode {
+    return CLAIM_MODES[this.within(0, CLAIM_MODES.length - 1, "mode")] as ClaimMode;
+  }
+
+  options(): AcquireOptions | undefined {
+    if (!this.flag("options")) return undefined;
+    const options: Record<string, number | string | boolean> = {};
+    for (const name of OPTION_NAMES) {
+      const usual = ACQUIRE_DEFAULTS[name];
+      if (typeof usual === "string") options[name] = this.text();
+      else if (typeof usual === "boolean") options[name] = this.flag(name);
+      else options[name] = this.within(0, WAIT_MS_MAX, name);
+    }
+    return { ...ACQUIRE_DEFAULTS, ...options };
+  }
+
   result(nextToken: number): Result {
     const status = this.uint();
-    if (status === STATUS.granted) return { status, token: this.token(nextToken) };
-    if (status === STATUS.notReleased) return notReleased(this.endReason());
-    if (status >= REFUSALS_FROM) return this.#refusal(status, nextToken);
-    if (status === STATUS.ok) return OK;
-    return status === STATUS.released ? RELEASED : this.fail(`a stored reply of status ${status}`);
+    switch (status) {
+      case STATUS.ok:
+        return OK;
+      case STATUS.granted:
+        return this.#granted(nextToken);
+      case STATUS.upgraded:
+        return { status, token: this.token(nextToken), key: this.text() };
+      case STATUS.claimed:
+        return this.#claimed(nextToken);
+      case STATUS.released: {
+        const remaining = this.uint();
+        return remaining === 0 ? RELEASED : { status, remaining };
+      }
+      case STATUS.notReleased:
+        return notReleased(this.endReason());
+      case STATUS.revoked:
+        return { status, count: this.uint(), remaining: this.uint() };
+      default:
+        if (status < REFUSALS_FROM) this.fail(`a stored reply of status ${status}`);
+        return this.#refusal(status, nextToken);
+    }
+  }
+
+  /** An array of integers of at most `countMax`. */
+  numbers(countMax: number): number[] {
+    return this.#list(countMax, () => this.uint());
+  }
+
+  #granted(nextToken: number): Result {
+    const token = this.token(nextToken);
+    const count = this.uint();
+    const slots = this.#list(ITEMS_MAX, () => this.numbers(PERMITS_MAX));
+    const result = { status: STATUS.granted, token } as const;
+    const counted = count === 0 ? result : { ...result, count };
+    return slots.length === 0 ? counted : { ...counted, slots };
+  }
+
+  #claimed(nextToken: number): Result {
+    const token = this.token(nextToken);
+    const items = this.#list(ITEMS_MAX, () => {
+      const key = this.text();
+      const mode = this.mode();
+      return { key, mode, permits: this.uint(), slots: this.numbers(PERMITS_MAX) };
+    });
+    const value = this.text();
+    const grantedAt = this.uint();
+    return { status: STATUS.claimed, token, items, value, grantedAt, endsAt: this.uint() };
   }
 
   #refusal(status: number, nextToken: number): Result {
     const refusal = findRefusal(status) ?? this.fail(`status ${status}`);
-    if (this.#reader.takeNil()) return refusal;
+    const detail = this.uint();
+    if (detail === DETAIL.none) return refusal;
+    if (detail === DETAIL.limit) return { ...refusal, limit: this.uint() } as Result;
+    if (detail === DETAIL.cycle) return { ...refusal, cycle: this.#cycle() } as Result;
+    if (detail !== DETAIL.blockers) this.fail(`detail ${detail}`);
     const blockedBy = this.within(0, BLOCKED_BY_MAX, "blocked by") as BlockedBy;
-    const blockers: Blocker[] = [];
-    for (let left = this.#reader.arrayHeader(); left > 0; left -= 1) {
-      blockers.push({
-        sessionName: this.text(),
-        key: this.text(),
-        mode: this.flag("mode") ? "exclusive" : "shared",
-        token: this.#tokenOrNone(nextToken),
-      });
-    }
+    const blockers = this.#list(LIST_MAX, (): Blocker => {
+      const sessionName = this.text();
+      const key = this.text();
+      return { sessionName, key, mode: this.mode(), token: this.#tokenOrNone(nextToken) };
+    });
     return { ...refusal, blockedBy, blockers } as Result;
+  }
+
+  #cycle(): CycleMember[] {
+    return this.#list(LIST_MAX, () => {
+      const session = this.uint();
+      const sessionName = this.text();
+      const owner = this.uint();
+      const key = this.text();
+      return { session, sessionName, owner, key, mode: this.mode() };
+    });
+  }
+
+  #list<T>(countMax: number, read: () => T): T[] {
+    const count = this.#reader.arrayHeader();
+    if (count > countMax) this.fail(`${count} items, at most ${countMax}`);
+    const items: T[] = [];
+    for (let left = count; left > 0; left -= 1) items.push(read());
+    return items;
   }
 
   #tokenOrNone(nextToken: number): number {

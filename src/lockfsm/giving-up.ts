@@ -7,9 +7,13 @@ import {
   END_REASON,
   type ReleaseCommand,
   type Result,
+  STATUS,
 } from "../protocol/index.js";
+import { weaken } from "./converting.js";
 import { endWait, giveUpHold } from "./ending.js";
+import { placeIn } from "./granting.js";
 import type { Hold } from "./hold.js";
+import { countDown } from "./reentering.js";
 import { CANCELLED, INVALID_ARGUMENT, notReleased, OK, RELEASED } from "./results.js";
 import type { Session } from "./session.js";
 import type { Slot } from "./slot-list.js";
@@ -19,12 +23,8 @@ import type { TableState } from "./state.js";
 export function release(state: TableState, session: Session, command: ReleaseCommand): void {
   const { sequence, token } = command;
   const hold = holdOf(state, session, token);
-  if (hold === undefined) {
-    store(state, session, sequence, notReleased(reasonOf(session, token)));
-    return;
-  }
-  store(state, session, sequence, RELEASED);
-  giveUpHold(state, hold, END_REASON.released);
+  if (hold === undefined) store(state, session, sequence, notReleased(session.endReasonOf(token)));
+  else giveUpOne(state, session, sequence, hold, END_REASON.released);
 }
 
 /**
@@ -58,30 +58,64 @@ function cancelSeen(state: TableState, session: Session, sequence: number, slot:
     endWait(state, slot.request, CANCELLED);
     return;
   }
-  if (slot.token === 0) {
+  const { token } = slot;
+  if (token === 0) {
     store(state, session, sequence, OK);
     return;
   }
-  const hold = holdOf(state, session, slot.token);
-  if (hold === undefined) {
-    store(state, session, sequence, notReleased(reasonOf(session, slot.token)));
+  const hold = holdOf(state, session, token);
+  if (hold === undefined || slot.isGivenUp) {
+    const reason = hold === undefined ? session.endReasonOf(token) : END_REASON.cancelled;
+    store(state, session, sequence, notReleased(reason));
+    return;
+  }
+  if (slot.result.status === STATUS.upgraded) cancelUpgrade(state, session, sequence, slot, hold);
+  else {
+    if (hold.count > 1) session.replies.giveUp(slot);
+    giveUpOne(state, session, sequence, hold, END_REASON.cancelled);
+  }
+}
+
+/** What an upgrade brought is given back, and the shared hold stays. */
+function cancelUpgrade(
+  state: TableState,
+  session: Session,
+  sequence: number,
+  slot: Slot,
+  hold: Hold,
+): void {
+  session.replies.giveUp(slot);
+  store(state, session, sequence, RELEASED);
+  const { result } = slot;
+  const name = "key" in result ? result.key : "";
+  const place = placeIn(hold, state.keys.find(name));
+  if (place !== undefined) weaken(state, hold, place);
+}
+
+function giveUpOne(
+  state: TableState,
+  session: Session,
+  sequence: number,
+  hold: Hold,
+  reason: typeof END_REASON.released | typeof END_REASON.cancelled,
+): void {
+  if (hold.count > 1) {
+    const remaining = countDown(state, hold);
+    store(state, session, sequence, { status: STATUS.released, remaining });
     return;
   }
   store(state, session, sequence, RELEASED);
-  giveUpHold(state, hold, END_REASON.cancelled);
+  giveUpHold(state, hold, reason);
 }
 
 /** The hold of a token, if it is this session's. */
 export function holdOf(state: TableState, session: Session, token: number): Hold | undefined {
-  const hold = state.holds.get(token);
+  const hold = state.holds.find(token);
   return hold?.session === session ? hold : undefined;
 }
 
-export function reasonOf(session: Session, token: number) {
-  return session.replies.endReasonOf(token) ?? END_REASON.unknown;
-}
-
-function store(state: TableState, session: Session, sequence: number, result: Result): void {
+/** Stores and tells the answer to a command that is not an acquire. */
+export function store(state: TableState, session: Session, sequence: number, result: Result): void {
   session.replies.add(sequence, state.stamp, "reply", result);
   state.reply(session, sequence, state.stamp, result);
 }

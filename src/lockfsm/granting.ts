@@ -4,76 +4,218 @@
  * stands in the way of others until it is swept.
  */
 import { assert } from "../assert.js";
-import { type AcquireCommand, type Result, STATUS } from "../protocol/index.js";
+import {
+  type AcquireCommand,
+  type AcquireOptions,
+  MESSAGE,
+  type Result,
+  STATUS,
+} from "../protocol/index.js";
 import { Hold } from "./hold.js";
-import { type Key, Place } from "./key.js";
-import { NO_DEADLINE, Request } from "./request.js";
+import { scheduleEnd } from "./hold-ends.js";
+import type { Key } from "./key.js";
+import { dropKey, placeOf } from "./keys.js";
+import { join, leave } from "./owning.js";
+import type { Place } from "./place.js";
+import { NO_DEADLINE, type Request } from "./request.js";
 import type { Session } from "./session.js";
 import type { TableState } from "./state.js";
+import { renewToken } from "./tokens.js";
+import { orderOf } from "./waiting-queue.js";
 
 /**
- * Looks at what became eligible in a key after something left it, and forgets the key when nothing
- * is left. What exceeds the units of the step goes to the work queue, to be decided anew there.
+ * Looks at what became possible in a key after something changed in it, and forgets the key when
+ * nothing is left. What exceeds the units of the step goes to the work queue, to be decided anew there.
  */
 export function advance(state: TableState, key: Key): void {
+  const others = advanceOne(state, key, undefined);
+  // Grants in them may add further ones.
+  for (const other of others ?? []) advanceOne(state, other, others);
+}
+
+/** Returns `others` with the keys that are to be looked at as well, made when there are any. */
+function advanceOne(state: TableState, key: Key, others: Key[] | undefined): Key[] | undefined {
+  let found = others;
   while (key.canReachNext) {
     if (state.stepUnits === 0) {
       state.work.addKey(key);
-      return;
+      return found;
     }
     state.stepUnits -= 1;
-    const request = key.frontier?.claimant;
-    assert(request instanceof Request, () => `${key.name}: a hold stands in the queue`);
-    state.saving.keepRequest(request);
-    key.reachNext();
-    request.blockedCount -= 1;
-    if (request.blockedCount === 0 && !request.isOverAt(state.stamp)) grant(state, request);
+    const request = orderOf(key.reachNext());
+    if (request.isEligible && !request.isOverAt(state.stamp)) {
+      const result = grant(state, request);
+      state.pushOutcome(request.session, request.slot.sequence, result);
+      found = leaveOthers(state, request, key, found);
+    }
   }
-  if (key.isIdle) state.keys.drop(key);
+  tellHolders(state, key);
+  if (key.isIdle) dropKey(state, key);
+  return found;
 }
 
 /** Grants an acquire at once: none of its items conflicts with anything. */
 export function grantAtOnce(state: TableState, session: Session, command: AcquireCommand): Result {
-  const hold = addHold(state, session, command.owner, command.sequence);
+  const hold = makeHold(state, session, command.owner, command.sequence, command.options);
   let last: Place | undefined;
   for (const item of command.items) {
-    const place = new Place(state.keys.obtain(item.key), item.mode === "exclusive", hold);
+    const place = placeOf(state, item, hold);
     if (last === undefined) hold.firstPlace = place;
     else last.sibling = place;
     last = place;
     place.key.addHold(place);
   }
-  return { status: STATUS.granted, token: hold.token };
+  addHold(state, hold);
+  return grantedResult(hold);
 }
 
-function grant(state: TableState, request: Request): void {
-  const { session, slot } = request;
+/** The request leaves its queues as a hold; returns its outcome, which is stored but not told. */
+export function grant(state: TableState, request: Request): Result {
+  const { session, slot, upgrades } = request;
   forgetRequest(state, request);
-  const hold = addHold(state, session, request.owner, slot.sequence);
+  const result =
+    upgrades === undefined ? becomeHold(state, request) : strengthen(state, request, upgrades);
+  session.replies.settle(slot, result);
+  return result;
+}
+
+function becomeHold(state: TableState, request: Request): Result {
+  const { session, slot, owner, options } = request;
+  const hold = makeHold(state, session, owner, slot.sequence, options);
   hold.firstPlace = request.firstPlace;
   for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
-    assert(place.reached, () => `${slot.sequence} granted, ${place.key.name} not reached`);
+    assert(place.key.hasReached(place), () => `${slot.sequence}: ${place.key.name} not reached`);
     place.key.dequeue(place);
+  }
+  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
     place.claimant = hold;
     place.key.addHold(place);
   }
-  const result: Result = { status: STATUS.granted, token: hold.token };
-  session.replies.settle(slot, result);
-  state.pushOutcome(session, slot.sequence, result);
+  addHold(state, hold);
+  return grantedResult(hold);
 }
 
-/** Takes a request out of everything but its queues. */
+function strengthen(state: TableState, request: Request, hold: Hold): Result {
+  const { firstPlace, slot } = request;
+  assert(firstPlace !== undefined, () => `upgrade ${slot.sequence} of no key`);
+  const { key } = firstPlace;
+  key.dequeue(firstPlace);
+  renewToken(state, hold, slot.sequence);
+  const held = placeIn(hold, key);
+  assert(held !== undefined, () => `${key.name} is not of ${hold.token}`);
+  held.mode = "exclusive";
+  state.note("converted", hold, held);
+  state.suspects.push({ session: hold.session, owner: hold.owner });
+  return { status: STATUS.upgraded, token: hold.token, key: key.name };
+}
+
+/** Takes a request out of everything but its queues, in which it must still stand. */
 export function forgetRequest(state: TableState, request: Request): void {
+  const { session, upgrades } = request;
   state.saving.keepRequest(request);
-  request.session.removeRequest(request);
+  leave(state, request);
+  session.removeRequest(request);
   if (request.dueAt !== NO_DEADLINE) state.due.remove(request);
   state.requestCount -= 1;
+  const waiting = upgrades?.extras?.upgrades;
+  if (waiting !== undefined) waiting.splice(waiting.indexOf(request), 1);
 }
 
-function addHold(state: TableState, session: Session, owner: number, sequence: number): Hold {
+/** The place of a hold in one of its keys. */
+export function placeIn(hold: Hold, key: Key | undefined): Place | undefined {
+  let place = hold.firstPlace;
+  while (place !== undefined && place.key !== key) place = place.sibling;
+  return place;
+}
+
+/** Tells those who hold a key, each once, that somebody waits behind them. */
+export function tellHolders(state: TableState, key: Key): void {
+  const { queue } = key;
+  if (queue === undefined || queue.frontier === undefined) return;
+  for (let place = queue.untold; place !== undefined; place = place.next) {
+    const hold = place.claimant;
+    if (hold instanceof Hold && !hold.isContended && !isOnlyOwnUpgrade(key, hold)) {
+      if (state.stepUnits === 0) {
+        queue.untold = place;
+        state.work.addKey(key);
+        return;
+      }
+      state.stepUnits -= 1;
+      state.saving.keepHold(hold);
+      hold.isContended = true;
+      state.say(hold.session, { kind: MESSAGE.contended, token: hold.token });
+    }
+  }
+  queue.untold = undefined;
+}
+
+export function grantedResult(hold: Hold): Result {
+  const { token, count } = hold;
+  const slots: (readonly number[])[] = [];
+  for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
+    if (place.permits !== undefined) slots.push(place.permits.slots);
+  }
+  if (count === 1 && slots.length === 0) return { status: STATUS.granted, token };
+  if (slots.length === 0) return { status: STATUS.granted, token, count };
+  if (count === 1) return { status: STATUS.granted, token, slots };
+  return { status: STATUS.granted, token, count, slots };
+}
+
+/**
+ * In the other keys of a request that was granted through `key` it waits no more: whoever is next in
+ * a semaphore may go together with it, in a lock only those who could before.
+ */
+function leaveOthers(
+  state: TableState,
+  request: Request,
+  key: Key,
+  others: Key[] | undefined,
+): Key[] | undefined {
+  let found = others;
+  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
+    if (place.key === key) continue;
+    if (place.permits === undefined) tellHolders(state, place.key);
+    else {
+      found ??= [];
+      found.push(place.key);
+    }
+  }
+  return found;
+}
+
+/** Nobody but the holder itself waits behind it. */
+function isOnlyOwnUpgrade({ queue }: Key, hold: Hold): boolean {
+  if (queue === undefined || queue.count > 1 || queue.first === undefined) return false;
+  return orderOf(queue.first).upgrades === hold;
+}
+
+function makeHold(
+  state: TableState,
+  session: Session,
+  owner: number,
+  sequence: number,
+  options: AcquireOptions | undefined,
+): Hold {
   assert(session.isAliveAt(state.stamp), () => `grant to session ${session.id} after its end`);
   const hold = new Hold(state.tokens.take(), session, owner, sequence, state.stamp);
-  session.addHold(hold);
-  state.holds.set(hold.token, hold);
+  if (options === undefined) return hold;
+  const { value, maxHoldMs, minHoldMs, lockDelayMs } = options;
+  if (value === "" && maxHoldMs === 0 && minHoldMs === 0 && lockDelayMs === 0) return hold;
+  const extras = hold.obtainExtras();
+  extras.value = value;
+  extras.maxHoldMs = maxHoldMs;
+  extras.minHoldMs = minHoldMs;
+  extras.lockDelayMs = lockDelayMs;
   return hold;
+}
+
+/** A hold whose places stand in their keys. */
+function addHold(state: TableState, hold: Hold): void {
+  const { session, owner } = hold;
+  session.addHold(hold);
+  state.holds.add(hold);
+  const hasMore = join(state, hold);
+  if (hold.extras !== undefined) scheduleEnd(state, hold);
+  state.note("granted", hold);
+  if (hasMore) state.suspects.push({ session, owner });
 }

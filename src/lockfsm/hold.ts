@@ -1,21 +1,84 @@
 /**
  * A granted request: all its keys under one token ("Records"). Its places stand in the keys' lists
- * of holds. It keeps the sequence that it answers, not the stored reply, which is forgotten as soon
- * as the client has read it.
+ * of holds. What few holds have is kept apart, because a table may hold a million.
  */
-import type { Place } from "./key.js";
+import { type DueItem, NOT_IN_HEAP } from "./due-heap.js";
+import type { OwnerEntry } from "./owner-index.js";
+import type { Place } from "./place.js";
+import type { Request } from "./request.js";
 import type { Session } from "./session.js";
+import type { TokenEntry } from "./token-index.js";
+
+/** The time at which a hold ends by itself, for whichever of its reasons comes first. */
+export class HoldEnd implements DueItem {
+  readonly hold: Hold;
+  dueAt: number;
+  readonly number: number;
+  heapIndex = NOT_IN_HEAP;
+
+  constructor(hold: Hold, dueAt: number, number: number) {
+    this.hold = hold;
+    this.dueAt = dueAt;
+    this.number = number;
+  }
+}
+
+/** A hold that its session left for another to claim. */
+export interface Ticket {
+  /** 32 hex digits. */
+  readonly secret: string;
+  readonly endsAt: number;
+}
+
+/** A token that was replaced by a newer one, and finds its hold for a while. */
+export class Alias {
+  readonly token: number;
+  readonly hold: Hold;
+  /** Of the upgrade whose acknowledgement ends it; 0: the next takeover does. */
+  readonly sequence: number;
+  nextByToken: TokenEntry | undefined = undefined;
+
+  constructor(token: number, hold: Hold, sequence: number) {
+    this.token = token;
+    this.hold = hold;
+    this.sequence = sequence;
+  }
+}
+
+export class HoldExtras {
+  /** How often it is held. */
+  count = 1;
+  value = "";
+  /** 0: none of them. */
+  maxHoldMs = 0;
+  minHoldMs = 0;
+  lockDelayMs = 0;
+  /** When a revoke ends it by force; 0: it was not revoked. */
+  revokedAt = 0;
+  revokeReason = "";
+  ticket: Ticket | undefined = undefined;
+  /** Tokens that it had before, as long as they find it. */
+  readonly aliases: Alias[] = [];
+  end: HoldEnd | undefined = undefined;
+  /** Upgrades of it that wait. */
+  readonly upgrades: Request[] = [];
+}
 
 export class Hold {
-  readonly token: number;
-  readonly session: Session;
-  readonly owner: number;
-  /** Of the acquire that it answers. */
-  readonly sequence: number;
+  token: number;
+  session: Session;
+  owner: number;
+  /** Of the acquire or claim that it answers. */
+  sequence: number;
   readonly grantedAt: number;
+  /** Its holder was told that somebody waits. */
+  isContended = false;
+  extras: HoldExtras | undefined = undefined;
   firstPlace: Place | undefined = undefined;
   previous: Hold | undefined = undefined;
   next: Hold | undefined = undefined;
+  nextByToken: TokenEntry | undefined = undefined;
+  nextByOwner: OwnerEntry | undefined = undefined;
   /** It is in this snapshot, or is not to be in it. */
   savedIn: number;
 
@@ -26,5 +89,23 @@ export class Hold {
     this.sequence = sequence;
     this.grantedAt = grantedAt;
     this.savedIn = session.saving.epoch;
+  }
+
+  get count(): number {
+    return this.extras?.count ?? 1;
+  }
+
+  get value(): string {
+    return this.extras?.value ?? "";
+  }
+
+  get isTicket(): boolean {
+    return this.extras?.ticket !== undefined;
+  }
+
+  /** Made when the first of them is needed. */
+  obtainExtras(): HoldExtras {
+    this.extras ??= new HoldExtras();
+    return this.extras;
   }
 }

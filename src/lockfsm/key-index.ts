@@ -49,9 +49,10 @@ export class KeyIndex {
   /** Forgets a key that became idle. */
   drop(key: Key): void {
     assert(key.isIdle, () => `${key.name}: ${key.holdCount} holds, ${key.waiterCount} waiters`);
-    const block = key.block;
-    const dropped = block.keys.delete(key.name);
-    assert(dropped, () => `${key.name} is not in its block`);
+    const { block } = key;
+    const dropped = block?.keys.delete(key.name);
+    assert(block !== undefined && dropped === true, () => `${key.name} is not in its block`);
+    key.block = undefined;
     this.#size -= 1;
     if (block.keys.size === 0 && this.#blocks.length > 1) this.#removeBlock(block);
   }

@@ -1,54 +1,32 @@
 /**
- * A key in use: who holds it and who waits for it, as two linked lists of places. All changes of
- * one key are here, each in constant time; none of them looks through a list. Nothing here knows
- * sessions, time or replies.
- *
- * The queue begins with the places that were *reached*: nothing before them, neither hold nor
- * request, conflicts with them. They are either one exclusive place or a run of shared ones.
- * `frontier` is the first place behind them, so that whatever ends has one place to look at.
+ * A key in use: who holds it, what keeps it closed, and who waits for it. All changes of one key are
+ * here, each in constant time but for finding a head start's place. Nothing here knows sessions, time
+ * or replies.
  */
 
 import { assert } from "../assert.js";
+import type { ClaimMode } from "../protocol/index.js";
 import { unlink } from "./chain.js";
 import type { Hold } from "./hold.js";
 import type { KeyBlock } from "./key-index.js";
-import type { Request } from "./request.js";
-
-/** One item of a request, and later of the hold that the request became. */
-export class Place {
-  readonly key: Key;
-  readonly exclusive: boolean;
-  claimant: Request | Hold;
-  /** While it waits: whether it is eligible in its key. */
-  reached = false;
-  /** Neighbours in the list of the key it is in. */
-  previous: Place | undefined = undefined;
-  next: Place | undefined = undefined;
-  /** The next item of the same claimant, in the order of the command. */
-  sibling: Place | undefined = undefined;
-
-  constructor(key: Key, exclusive: boolean, claimant: Request | Hold) {
-    this.key = key;
-    this.exclusive = exclusive;
-    this.claimant = claimant;
-  }
-}
+import type { Place } from "./place.js";
+import { comesBefore } from "./request.js";
+import type { Semaphore } from "./semaphore.js";
+import { orderOf, WaitingQueue } from "./waiting-queue.js";
 
 export class Key {
   readonly name: string;
-  /** Where the index keeps it. */
-  block: KeyBlock;
-  /** In the order of tokens. Either one exclusive place or shared ones. */
+  /** Where the index keeps it; `undefined` once it was forgotten. */
+  block: KeyBlock | undefined;
+  /** Holds and closings, in the order of tokens. Either one exclusive place or others. */
   firstHold: Place | undefined = undefined;
   lastHold: Place | undefined = undefined;
   holdCount = 0;
-  /** In the order of arrival. */
-  firstWaiter: Place | undefined = undefined;
-  lastWaiter: Place | undefined = undefined;
-  waiterCount = 0;
-  /** The first waiting place that was not reached. */
-  frontier: Place | undefined = undefined;
-  /** Whether the work queue holds this key: places are left that could be reached. */
+  /** While anybody waits. */
+  queue: WaitingQueue | undefined = undefined;
+  /** While it is a semaphore, not a lock. */
+  semaphore: Semaphore | undefined = undefined;
+  /** Whether the work queue holds this key: something is left that could be done. */
   isQueuedForWork = false;
 
   constructor(name: string, block: KeyBlock) {
@@ -56,107 +34,203 @@ export class Key {
     this.block = block;
   }
 
-  /** Nothing of it needs to be remembered. */
+  /** It is known, and nothing of it needs to be. */
   get isIdle(): boolean {
-    return this.holdCount === 0 && this.waiterCount === 0 && !this.isQueuedForWork;
+    if (this.isUsed || this.isQueuedForWork || this.block === undefined) return false;
+    return this.semaphore === undefined || !this.semaphore.isSet;
   }
 
-  /** Whether a hold would conflict with no other; those who wait are not looked at. */
-  admitsHold(exclusive: boolean): boolean {
-    return exclusive ? this.holdCount === 0 : !isExclusive(this.firstHold);
+  /** Whether anything but a limit that was set makes it what it is. */
+  get isUsed(): boolean {
+    return this.holdCount > 0 || this.queue !== undefined;
+  }
+
+  get waiterCount(): number {
+    return this.queue?.count ?? 0;
+  }
+
+  get frontier(): Place | undefined {
+    return this.queue?.frontier;
+  }
+
+  /**
+   * Whether a hold would conflict with no other and no closing; those who wait are not looked at.
+   * `own` is not in the way of its own upgrade.
+   */
+  admitsHold(mode: ClaimMode, wanted: number, own?: Hold): boolean {
+    switch (mode) {
+      case "exclusive":
+        if (this.holdCount === 0) return true;
+        return own !== undefined && this.holdCount === 1 && this.firstHold?.claimant === own;
+      case "shared":
+        return this.firstHold?.mode !== "exclusive";
+      case "permits":
+        return (this.semaphore?.held ?? 0) + wanted <= (this.semaphore?.limit ?? 0);
+    }
   }
 
   /** Whether a place that came now, behind everything, would conflict with nothing. */
-  admits(exclusive: boolean): boolean {
-    if (this.frontier !== undefined) return false;
-    if (exclusive) return this.holdCount === 0 && this.waiterCount === 0;
-    return !isExclusive(this.firstHold) && !isExclusive(this.firstWaiter);
+  admits(mode: ClaimMode, wanted: number): boolean {
+    const { queue } = this;
+    if (queue !== undefined) {
+      if (queue.frontier !== undefined) return false;
+      if (mode !== "shared" || queue.first?.mode !== "shared") return false;
+    }
+    return this.admitsHold(mode, wanted);
   }
 
   /** Whether the place at the frontier conflicts with nothing before it any more. */
   get canReachNext(): boolean {
-    const place = this.frontier;
-    if (place === undefined) return false;
-    if (place.exclusive) return place === this.firstWaiter && this.holdCount === 0;
-    return !isExclusive(this.firstHold) && !isExclusive(this.firstWaiter);
+    const place = this.queue?.frontier;
+    return place !== undefined && this.#isEligible(place);
   }
 
   /** Moves the frontier over one place, which must be eligible, and returns it. */
   reachNext(): Place {
-    const place = this.frontier;
-    assert(place !== undefined && this.canReachNext, () => `${this.name}: nothing to reach`);
-    place.reached = true;
-    this.frontier = place.next;
+    const { queue } = this;
+    const place = queue?.frontier;
+    assert(
+      queue !== undefined && place !== undefined && this.#isEligible(place),
+      () => `${this.name}: nothing to reach`,
+    );
+    queue.frontier = place.next;
     return place;
   }
 
-  /** Puts a place behind all others; `reached` is what `admits` said of it. */
-  enqueue(place: Place, reached: boolean): void {
-    place.reached = reached;
-    place.previous = this.lastWaiter;
-    if (this.lastWaiter === undefined) this.firstWaiter = place;
-    else this.lastWaiter.next = place;
-    this.lastWaiter = place;
-    this.waiterCount += 1;
-    if (!reached && this.frontier === undefined) this.frontier = place;
+  /** Whether nothing before a waiting place conflicts with it. */
+  hasReached(place: Place): boolean {
+    return this.queue?.hasReached(place) ?? false;
+  }
+
+  /**
+   * Puts a place into the queue. What comes behind a head start may not be eligible any more: then
+   * the frontier comes back to it.
+   */
+  enqueue(place: Place): void {
+    this.queue ??= this.#newQueue();
+    const { queue } = this;
+    const { frontier } = queue;
+    queue.insert(place);
+    // An upgrade alone is nobody whom its own hold would be in the way of; with others it is.
+    const isUpgradeFirst = queue.first !== undefined && orderOf(queue.first).upgrades !== undefined;
+    if (queue.count === 2 && isUpgradeFirst) queue.untold = this.firstHold;
+    const isAhead = frontier === undefined || comesBefore(orderOf(place), orderOf(frontier));
+    if (isAhead) queue.frontier = this.#isEligible(place) ? this.#firstBlocked(place) : place;
     this.#check();
   }
 
   dequeue(place: Place): void {
-    if (this.frontier === place) this.frontier = place.next;
-    if (this.firstWaiter === place) this.firstWaiter = place.next;
-    if (this.lastWaiter === place) this.lastWaiter = place.previous;
-    unlink(place);
-    this.waiterCount -= 1;
+    const { queue } = this;
+    assert(queue !== undefined, () => `${this.name}: nobody waits`);
+    queue.remove(place);
+    if (queue.count === 0) this.queue = undefined;
     this.#check();
   }
 
   addHold(place: Place): void {
     assert(
-      this.admitsHold(place.exclusive),
+      this.admitsHold(place.mode, place.wanted),
       () => `${this.name}: a hold that conflicts with one of ${this.holdCount}`,
     );
+    if (place.permits !== undefined) {
+      place.permits.slots = this.semaphore?.take(place.permits.wanted) ?? [];
+    }
+    this.#append(place);
+    // A thief comes before those who were reached.
+    this.retreat();
+    this.#check();
+  }
+
+  removeHold(place: Place): void {
+    this.#remove(place);
+    if (place.permits !== undefined) this.semaphore?.give(place.permits.slots);
+    this.#check();
+  }
+
+  /** Its hold has got a new token. */
+  moveHoldLast(place: Place): void {
+    this.#remove(place);
+    this.#append(place);
+  }
+
+  /** Puts back a hold or closing of a snapshot, behind those with smaller tokens. */
+  restoreHold(place: Place): boolean {
+    const { mode, permits } = place;
+    if (permits === undefined && !this.admitsHold(mode, 0)) return false;
+    this.#append(place);
+    return true;
+  }
+
+  /** A hold became stronger, or the limit lower: what was reached may not be eligible any more. */
+  retreat(): void {
+    const { queue } = this;
+    const first = queue?.first;
+    if (queue === undefined || first === undefined || queue.frontier === first) return;
+    if (!this.#isEligible(first)) queue.frontier = first;
+  }
+
+  /** Whether `place`, which stands in the queue with nothing unreached before it, is eligible. */
+  #isEligible(place: Place): boolean {
+    const { mode, previous } = place;
+    if (previous !== undefined && (mode !== "shared" || previous.mode !== "shared")) return false;
+    return this.admitsHold(mode, place.wanted, orderOf(place).upgrades);
+  }
+
+  /** Behind an eligible place: the first that is not, of those that were reached before it came. */
+  #firstBlocked(place: Place): Place | undefined {
+    const { next } = place;
+    const frontier = this.queue?.frontier;
+    if (next === undefined || next === frontier) return frontier;
+    // What was reached is of one kind, so that its first says it for all.
+    return place.mode === "shared" && next.mode === "shared" ? frontier : next;
+  }
+
+  #newQueue(): WaitingQueue {
+    const queue = new WaitingQueue();
+    queue.untold = this.firstHold;
+    return queue;
+  }
+
+  #append(place: Place): void {
     place.previous = this.lastHold;
     if (this.lastHold === undefined) this.firstHold = place;
     else this.lastHold.next = place;
     this.lastHold = place;
     this.holdCount += 1;
-    this.#check();
+    const { queue } = this;
+    if (queue !== undefined) queue.untold ??= place;
   }
 
-  removeHold(place: Place): void {
+  #remove(place: Place): void {
+    const { queue } = this;
+    if (queue?.untold === place) queue.untold = place.next;
     if (this.firstHold === place) this.firstHold = place.next;
     if (this.lastHold === place) this.lastHold = place.previous;
     unlink(place);
     this.holdCount -= 1;
-    this.#check();
   }
 
   /** What must be true between any two changes. */
   #check(): void {
+    const { firstHold, holdCount, queue } = this;
     assert(
-      this.holdCount >= 0 && (this.holdCount === 0) === (this.firstHold === undefined),
-      () => `${this.name}: ${this.holdCount} holds, first ${this.firstHold !== undefined}`,
+      holdCount >= 0 && (holdCount === 0) === (firstHold === undefined),
+      () => `${this.name}: ${holdCount} holds, first ${firstHold !== undefined}`,
     );
     assert(
-      this.waiterCount >= 0 && (this.waiterCount === 0) === (this.firstWaiter === undefined),
-      () => `${this.name}: ${this.waiterCount} waiters, first ${this.firstWaiter !== undefined}`,
+      firstHold?.mode !== "exclusive" || holdCount === 1,
+      () => `${this.name}: exclusive among ${holdCount} holds`,
     );
+    if (queue === undefined) return;
+    const { first, count } = queue;
     assert(
-      !isExclusive(this.firstHold) || this.holdCount === 1,
-      () => `${this.name}: exclusive among ${this.holdCount} holds`,
+      count > 0 && first !== undefined,
+      () => `${this.name}: ${count} waiters, first ${first !== undefined}`,
     );
-    const first = this.firstWaiter;
-    if (first === undefined || !first.reached) return;
+    if (first === undefined || queue.frontier === first) return;
     assert(
-      first.exclusive
-        ? this.holdCount === 0 && this.frontier === first.next
-        : !isExclusive(this.firstHold),
-      () => `${this.name}: its first waiter was reached beside ${this.holdCount} holds`,
+      this.#isEligible(first) && (first.mode === "shared" || queue.frontier === first.next),
+      () => `${this.name}: its first waiter was reached beside ${holdCount} holds`,
     );
   }
-}
-
-function isExclusive(place: Place | undefined): boolean {
-  return place?.exclusive === true;
 }

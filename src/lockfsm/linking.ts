@@ -3,14 +3,19 @@
  * would have given it. A turn deals with a bounded number of records. What could not have come about
  * by entries is refused, so that no rule is found broken later.
  */
-import type { Hold } from "./hold.js";
-import type { Place } from "./key.js";
+import { placeIn } from "./granting.js";
+import { type Hold, HoldEnd } from "./hold.js";
+import { endOf } from "./hold-ends.js";
+import type { Key } from "./key.js";
+import { join } from "./owning.js";
+import type { Place } from "./place.js";
 import { NO_DEADLINE, type Request } from "./request.js";
-import { Session } from "./session.js";
+import type { Session } from "./session.js";
 import { corruptSnapshot } from "./snapshot-format.js";
-import type { SessionParts, SnapshotParts } from "./snapshot-parts.js";
+import type { SessionParts, SnapshotParts, WorkPart } from "./snapshot-parts.js";
 import { sortByNumber } from "./sorting.js";
 import type { TableState } from "./state.js";
+import { orderOf } from "./waiting-queue.js";
 
 /** Records of one turn. */
 const TURN_RECORDS = 2_048;
@@ -31,7 +36,9 @@ export function* link(parts: SnapshotParts): Generator<void, TableState, void> {
   const { state } = parts;
   const turn = new Turn();
   yield* linkSessions(parts, turn);
+  yield* linkClosings(parts, turn);
   yield* linkShared(parts, turn);
+  yield* linkSlotsOfSemaphores(state, turn);
   yield* linkRequests(parts, turn);
   yield* linkWork(parts, turn);
   yield* checkWaiting(parts, turn);
@@ -41,6 +48,8 @@ export function* link(parts: SnapshotParts): Generator<void, TableState, void> {
 /** The newest of several sessions with one nonce comes last, and is the one that it finds. */
 function* linkSessions(parts: SnapshotParts, turn: Turn): Generator<void, void, void> {
   const { state } = parts;
+  const tickets = parts.sessionsById.get(0);
+  if (tickets !== undefined) yield* linkHolds(parts, tickets, turn);
   const sorted = yield* sortByNumber(parts.sessions, ({ session }) => session.id);
   for (const one of sorted) {
     yield* linkSlots(one, turn);
@@ -49,6 +58,7 @@ function* linkSessions(parts: SnapshotParts, turn: Turn): Generator<void, void, 
     if (!session.isEnded) {
       state.sessions.add(session);
       state.due.add(session);
+      if (session.forcedEnd !== undefined) state.due.add(session.forcedEnd);
     }
     if (turn.isOver()) yield;
   }
@@ -81,89 +91,169 @@ function* linkHolds(
   }
 }
 
-function linkHold({ state, sharedHeld }: SnapshotParts, hold: Hold): void {
-  const { session, token, sequence } = hold;
-  const slot = session.replies.find(sequence);
-  if (slot?.state === "outcome" && slot.token !== token) {
-    refuse(session, `sequence ${sequence} was granted ${slot.token}, not ${token}`);
+function linkHold(parts: SnapshotParts, hold: Hold): void {
+  const { state, sharedHeld } = parts;
+  const { session, token, extras } = hold;
+  if (state.holds.has(token)) refuse(session, `token ${token} twice`);
+  state.holds.add(hold);
+  for (const alias of extras?.aliases ?? []) {
+    if (state.holds.has(alias.token)) refuse(session, `token ${alias.token} twice`);
+    state.holds.addAlias(alias);
   }
-  const before = state.holds.size;
-  state.holds.set(token, hold);
-  if (state.holds.size === before) refuse(session, `token ${token} twice`);
   session.addHold(hold);
+  if (!hold.isTicket) join(state, hold);
+  if (extras !== undefined) linkEnd(parts, hold);
   for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
-    if (place.exclusive) linkHeld(place, hold);
+    if (place.mode === "exclusive") linkHeld(place, session, token);
     else sharedHeld.push(place);
   }
 }
 
-function linkHeld(place: Place, { session, token }: Hold): void {
-  if (!place.key.admitsHold(place.exclusive)) refuse(session, `token ${token} conflicts`);
-  place.key.addHold(place);
+function linkEnd({ state, endNumbers }: SnapshotParts, hold: Hold): void {
+  const dueAt = endOf(hold);
+  const number = endNumbers.get(hold);
+  if (dueAt === undefined || number === undefined) return;
+  const end = new HoldEnd(hold, dueAt, number);
+  hold.obtainExtras().end = end;
+  state.due.add(end);
 }
 
-function* linkShared({ sharedHeld }: SnapshotParts, turn: Turn): Generator<void, void, void> {
-  const tokenOf = ({ claimant }: Place) => (claimant as Hold).token;
-  for (const place of yield* sortByNumber(sharedHeld, tokenOf)) {
-    linkHeld(place, place.claimant as Hold);
+function linkHeld(place: Place, session: Session, token: number): void {
+  const { key } = place;
+  const isOfKind = (place.permits !== undefined) === (key.semaphore !== undefined);
+  if (!isOfKind || !key.restoreHold(place)) refuse(session, `token ${token} conflicts`);
+}
+
+function* linkClosings(parts: SnapshotParts, turn: Turn): Generator<void, void, void> {
+  const { state, sharedHeld } = parts;
+  for (const closing of yield* sortByNumber(parts.closings, ({ number }) => number)) {
+    state.closings.add(closing);
+    state.due.add(closing);
+    for (let place = closing.firstPlace; place !== undefined; place = place.sibling) {
+      if (place.mode === "exclusive") linkHeld(place, state.detached, closing.token);
+      else sharedHeld.push(place);
+    }
     if (turn.isOver()) yield;
   }
 }
 
+function* linkShared(parts: SnapshotParts, turn: Turn): Generator<void, void, void> {
+  for (const place of yield* sortByNumber(parts.sharedHeld, tokenOf)) {
+    linkHeld(place, parts.state.detached, tokenOf(place));
+    if (turn.isOver()) yield;
+  }
+}
+
+function tokenOf({ claimant }: Place): number {
+  return (claimant as Hold).token;
+}
+
+function* linkSlotsOfSemaphores(state: TableState, turn: Turn): Generator<void, void, void> {
+  for (const semaphore of state.semaphores.walk()) {
+    const slots: number[] = [];
+    for (let place = semaphore.key.firstHold; place !== undefined; place = place.next) {
+      slots.push(...(place.permits?.slots ?? []));
+      if (turn.isOver()) yield;
+    }
+    if (!semaphore.restore(slots)) throw corruptSnapshot(`slots of ${semaphore.key.name} twice`);
+  }
+}
+
 function* linkRequests(parts: SnapshotParts, turn: Turn): Generator<void, void, void> {
-  const { state, requests } = parts;
   let previous = 0;
-  for (const request of yield* sortByNumber(requests, ({ number }) => number)) {
+  for (const request of yield* sortByNumber(parts.requests, ({ number }) => number)) {
     if (request.number === previous) refuse(request.session, `number ${previous} twice`);
-    linkRequest(state, request);
+    linkRequest(parts, request);
     previous = request.number;
     if (turn.isOver()) yield;
   }
 }
 
-function linkRequest(state: TableState, request: Request): void {
+function linkRequest({ state, upgraded }: SnapshotParts, request: Request): void {
   const { session, number } = request;
-  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
-    const { key, reached } = place;
-    if (reached && !key.admits(place.exclusive)) refuse(session, `${number} reached nothing`);
-    if (!reached) request.blockedCount += 1;
-    key.enqueue(place, reached);
+  const token = upgraded.get(request);
+  if (token !== undefined) {
+    const hold = state.holds.find(token);
+    if (hold?.session !== session) refuse(session, `${number} upgrades a hold of others`);
+    const { firstPlace } = request;
+    if (firstPlace?.sibling !== undefined || placeIn(hold, firstPlace?.key) === undefined) {
+      refuse(session, `${number} upgrades what its hold has not`);
+    }
+    request.upgrades = hold;
+    hold.obtainExtras().upgrades.push(request);
   }
+  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
+    if ((place.permits !== undefined) !== (place.key.semaphore !== undefined)) {
+      refuse(session, `${number} waits for another kind of key`);
+    }
+    place.key.enqueue(place);
+  }
+  join(state, request);
   session.addRequest(request);
   if (request.dueAt !== NO_DEADLINE) state.due.add(request);
   state.requestCount += 1;
 }
 
 /** Sessions that were ended are in the work queue, each once, until they have no claims. */
-function* linkWork({ state, sessions, work }: SnapshotParts, turn: Turn) {
+function* linkWork(parts: SnapshotParts, turn: Turn) {
+  const { sessions, work } = parts;
   const ended = new Set<Session>();
   for (const { session } of sessions) {
     if (session.isEnded) ended.add(session);
     if (turn.isOver()) yield;
   }
-  for (const item of work) {
-    if (item instanceof Session) {
-      if (!ended.delete(item)) refuse(item, "queued for work, but not ended or twice");
-      state.work.addSession(item);
-    } else {
-      if (item.isQueuedForWork) throw corruptSnapshot(`the key ${item.name} twice queued for work`);
-      state.work.addKey(item);
-    }
+  for (const part of work) {
+    linkWorkPart(parts, part, ended);
     if (turn.isOver()) yield;
   }
   for (const session of ended) refuse(session, "ended, but not queued for work");
 }
 
+function linkWorkPart(parts: SnapshotParts, part: WorkPart, ended: Set<Session>): void {
+  const { state, sessionsById } = parts;
+  if (part.kind === "session") {
+    if (!ended.delete(part.session))
+      refuse(part.session, "queued for work, but not ended or twice");
+    state.work.addSession(part.session);
+  } else if (part.kind === "key") linkWorkKey(state, part);
+  else {
+    // Its session may have ended, so that the table does not find it any more.
+    const { session } = sessionsById.get(part.session) ?? {};
+    const request = session?.replies.find(part.sequence)?.request;
+    if (request === undefined) throw corruptSnapshot(`no request ${part.sequence} to look at`);
+    state.work.addRequest(request);
+  }
+}
+
+function linkWorkKey(state: TableState, part: Extract<WorkPart, { kind: "key" }>): void {
+  const key = state.keys.obtain(part.name);
+  if (key.isQueuedForWork) throw corruptSnapshot(`the key ${part.name} twice queued for work`);
+  if (part.evictFrom !== undefined) {
+    if (key.semaphore === undefined) throw corruptSnapshot(`${part.name} is no semaphore`);
+    key.semaphore.evictFrom = part.evictFrom;
+  }
+  if (part.frontier > 0) retreatTo(key, part.frontier);
+  state.work.addKey(key);
+}
+
+/** What could be reached in the key had not been looked at yet. */
+function retreatTo(key: Key, number: number): void {
+  const { queue } = key;
+  for (let place = queue?.first; place !== undefined; place = place.next) {
+    if (queue !== undefined && orderOf(place).number === number) {
+      queue.frontier = place;
+      return;
+    }
+    if (place === queue?.frontier) break;
+  }
+  throw corruptSnapshot(`${key.name}: request ${number} is not at its frontier`);
+}
+
 /** Whoever could be granted has been, unless that is queued for work. */
 function* checkWaiting({ state, requests }: SnapshotParts, turn: Turn) {
   for (const request of requests) {
-    const { session, number } = request;
-    if (request.blockedCount === 0 && !request.isOverAt(state.stamp)) {
-      refuse(session, `${number} waits for nothing`);
-    }
-    for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
-      const { key } = place;
-      if (key.canReachNext && !key.isQueuedForWork) refuse(session, `${number} was forgotten`);
+    if (request.isEligible && !request.isOverAt(state.stamp)) {
+      refuse(request.session, `${request.number} waits for nothing`);
     }
     if (turn.isOver()) yield;
   }

@@ -10,7 +10,8 @@ import {
   type RecalledSequence,
   type RecalledToken,
 } from "../protocol/index.js";
-import { holdOf, reasonOf } from "./giving-up.js";
+import { holdOf } from "./giving-up.js";
+import { endOf, reasonAtEnd } from "./hold-ends.js";
 import type { Session } from "./session.js";
 import type { TableState } from "./state.js";
 
@@ -43,8 +44,10 @@ function sequenceOf(session: Session, sequence: number): RecalledSequence {
 }
 
 function tokenOf(state: TableState, session: Session, token: number): RecalledToken {
-  if (holdOf(state, session, token) === undefined) {
-    return { token, held: false, reason: reasonOf(session, token) };
-  }
-  return { token, held: true, reason: END_REASON.unknown };
+  const hold = holdOf(state, session, token);
+  if (hold === undefined) return { token, held: false, reason: session.endReasonOf(token) };
+  const { count, isContended } = hold;
+  const endsAt = endOf(hold) ?? 0;
+  const isRevoked = endsAt > 0 && reasonAtEnd(hold) === END_REASON.revoked;
+  return { token, held: true, current: hold.token, count, endsAt, isRevoked, isContended };
 }

@@ -103,6 +103,20 @@ export class ReplyWindow {
     this.#settled += 1;
   }
 
+  /** An acquire that was about to wait does not: its answer is stored instead. */
+  settleAtOnce(slot: Slot, state: "reply" | "outcome", result: Result): void {
+    this.settle(slot, result);
+    if (state === "outcome") return;
+    slot.state = "reply";
+    this.#unacknowledged -= 1;
+  }
+
+  /** What the slot granted was given up. */
+  giveUp(slot: Slot): void {
+    this.#keep(slot);
+    slot.isGivenUp = true;
+  }
+
   /** The client has read how `sequence` ended. Without effect on one that still waits. */
   acknowledge(sequence: number): void {
     const slot = this.find(sequence);
@@ -129,15 +143,18 @@ export class ReplyWindow {
     if (this.#late !== undefined) this.#pass(this.#late);
   }
 
-  /** Remembers why a hold ended, for as long as its grant is not acknowledged. */
-  recordEnd(sequence: number, token: number, reason: EndReason): void {
+  /**
+   * Remembers why a hold ended, for as long as the outcome that brought its token, or an older one
+   * of it, is not acknowledged.
+   */
+  recordEnd(sequence: number, reason: EndReason): void {
     if (this.#unacknowledged === 0) return;
     const slot = this.find(sequence);
     if (slot === undefined || slot.state !== "outcome") return;
-    assert(slot.token === token, () => `sequence ${sequence}: ${slot.token} is not ${token}`);
+    assert(slot.token > 0, () => `sequence ${sequence} granted nothing`);
     this.#keep(slot);
     slot.endReason = reason;
-    this.#noteEnd(slot, token);
+    this.#noteEnd(slot);
   }
 
   /** Why the hold of `token` ended, or `undefined` when that is not remembered. */
@@ -161,7 +178,7 @@ export class ReplyWindow {
     );
     this.#slots.append(slot, isPassed);
     if (state === "outcome") this.#unacknowledged += 1;
-    if (endReason !== undefined) this.#noteEnd(slot, slot.token);
+    if (endReason !== undefined) this.#noteEnd(slot);
     if (isPassed || state === "waiting") return;
     this.#settled += 1;
     if (state !== "tombstone") this.#unread += 1;
@@ -216,9 +233,9 @@ export class ReplyWindow {
     this.#session.saving.keepSlot(this.#session, slot);
   }
 
-  #noteEnd(slot: Slot, token: number): void {
+  #noteEnd(slot: Slot): void {
     this.#ended ??= new ShardedMap<number, Slot>(hashNumber);
-    this.#ended.set(token, slot);
+    this.#ended.set(slot.token, slot);
   }
 
   #forgetEnd(slot: Slot): void {

@@ -1,30 +1,56 @@
 /**
- * An acquire that waits. It has one place in each of its keys and counts those in which it is not
- * eligible yet; when none is left it becomes a hold.
+ * A claim that waits: an acquire with one place in each of its keys, or the upgrade of a hold in one
+ * of them. It is granted when nothing before it conflicts with it in any of them.
  */
+import type { AcquireOptions } from "../protocol/index.js";
 import { type DueItem, NOT_IN_HEAP } from "./due-heap.js";
-import type { Place } from "./key.js";
+import type { Hold } from "./hold.js";
+import type { OwnerEntry } from "./owner-index.js";
+import type { Place } from "./place.js";
 import type { Session } from "./session.js";
 import type { Slot } from "./slot-list.js";
 
 /** `dueAt` of a request that waits without a deadline; it is not in the heap then. */
 export const NO_DEADLINE = -1;
+/** Of upgrades: ahead of everybody else. */
+export const UPGRADE_RANK = -(2 ** 52);
 
-export class Request implements DueItem {
+/** The one total order of requests: by rank, then by arrival. */
+export interface Order {
+  /** The time of arrival less the head start, in cluster milliseconds. */
+  readonly rank: number;
+  readonly number: number;
+}
+
+export function comesBefore(left: Order, right: Order): boolean {
+  return left.rank < right.rank || (left.rank === right.rank && left.number < right.number);
+}
+
+export class Request implements DueItem, Order {
   readonly session: Session;
   /** Where its outcome goes; also knows its sequence. */
   readonly slot: Slot;
   readonly owner: number;
-  /** Its arrival: the total order of requests. */
+  /** Its arrival. */
   readonly number: number;
+  rank: number;
   readonly enqueuedAt: number;
   dueAt: number;
   heapIndex = NOT_IN_HEAP;
+  /** `undefined`: the defaults. */
+  readonly options: AcquireOptions | undefined;
+  /** It may be refused where waiting would never end. */
+  detects: boolean;
+  /** The hold that is to become exclusive in the one key of this request. */
+  upgrades: Hold | undefined = undefined;
   firstPlace: Place | undefined = undefined;
-  /** Places not reached. 0: only a due time keeps it from being granted. */
-  blockedCount = 0;
   previous: Request | undefined = undefined;
   next: Request | undefined = undefined;
+  /** How often a search for circles through it was cut short. */
+  looks = 0;
+  /** In its queues it is among those that can be part of a circle of waits. */
+  isListed = false;
+  nextByOwner: OwnerEntry | undefined = undefined;
   /** It is in this snapshot, or is not to be in it. */
   savedIn: number;
 
@@ -32,17 +58,33 @@ export class Request implements DueItem {
     session: Session,
     slot: Slot,
     owner: number,
-    number: number,
+    order: Order,
     enqueuedAt: number,
     dueAt: number,
+    options: AcquireOptions | undefined,
   ) {
     this.session = session;
     this.slot = slot;
     this.owner = owner;
-    this.number = number;
+    this.number = order.number;
+    this.rank = order.rank;
     this.enqueuedAt = enqueuedAt;
     this.dueAt = dueAt;
+    this.options = options;
+    this.detects = options?.detect ?? true;
     this.savedIn = session.saving.epoch;
+  }
+
+  /** Nothing before it conflicts with it, in none of its keys. */
+  get isEligible(): boolean {
+    for (let place = this.firstPlace; place !== undefined; place = place.sibling) {
+      if (!place.key.hasReached(place)) return false;
+    }
+    return true;
+  }
+
+  get hasEnded(): boolean {
+    return this.slot.request !== this;
   }
 
   /** Whether it may not be granted any more at `stamp`, though it still stands in its queues. */

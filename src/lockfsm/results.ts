@@ -18,6 +18,10 @@ export const LOCK_TIMEOUT = refusal(ERROR_NUMBERS.LOCK_TIMEOUT);
 export const QUEUE_FULL = refusal(ERROR_NUMBERS.QUEUE_FULL);
 export const SESSION_EXPIRED = refusal(ERROR_NUMBERS.SESSION_EXPIRED);
 export const TOO_MANY_IN_FLIGHT = refusal(ERROR_NUMBERS.TOO_MANY_IN_FLIGHT);
+export const WRONG_KIND = refusal(ERROR_NUMBERS.WRONG_KIND);
+export const NOT_HELD = refusal(ERROR_NUMBERS.NOT_HELD);
+export const FORBIDDEN = refusal(ERROR_NUMBERS.FORBIDDEN);
+export const QUOTA = refusal(ERROR_NUMBERS.QUOTA);
 export const INVALID_ARGUMENT = refusal(ERROR_NUMBERS.INVALID_ARGUMENT);
 
 const NOT_RELEASED: readonly Result[] = Object.values(END_REASON)

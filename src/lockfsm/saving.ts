@@ -6,8 +6,10 @@
  * moment. Between snapshots a call is one comparison.
  */
 import { assert } from "../assert.js";
+import type { Closing } from "./closing.js";
 import type { Hold } from "./hold.js";
 import type { Request } from "./request.js";
+import type { Semaphore } from "./semaphore.js";
 import type { Session } from "./session.js";
 import type { Slot } from "./slot-list.js";
 import type { SnapshotWriter } from "./snapshot-writer.js";
@@ -40,7 +42,7 @@ export class Saving {
   /** Before anything of its own changes; not for its claims and stored replies. */
   keepSession(session: Session): void {
     const writer = this.#writer;
-    if (writer === undefined || session.savedIn === this.epoch) return;
+    if (writer === undefined || session.savedIn === this.epoch || session.id === 0) return;
     session.savedIn = this.epoch;
     writer.session(session);
   }
@@ -67,7 +69,7 @@ export class Saving {
     writer.slot(session, slot);
   }
 
-  /** Before it is removed: nothing else of a hold changes. */
+  /** Before it changes, moves to another session, or is removed. */
   keepHold(hold: Hold): void {
     const writer = this.#writer;
     if (writer === undefined) return;
@@ -78,7 +80,7 @@ export class Saving {
     writer.hold(hold);
   }
 
-  /** Before it is removed, and before one of its places is reached. */
+  /** Before it changes or is removed; not for being reached, which the rest says. */
   keepRequest(request: Request): void {
     const writer = this.#writer;
     if (writer === undefined) return;
@@ -87,5 +89,19 @@ export class Saving {
     request.savedIn = this.epoch;
     this.keepSession(request.session);
     writer.request(request);
+  }
+
+  /** Before it changes or is removed. */
+  keepClosing(closing: Closing): void {
+    if (this.#writer === undefined || closing.savedIn === this.epoch) return;
+    closing.savedIn = this.epoch;
+    this.#writer.closing(closing);
+  }
+
+  /** Before its limit changes or its key is forgotten; not for what is held of it. */
+  keepSemaphore(semaphore: Semaphore): void {
+    if (this.#writer === undefined || semaphore.savedIn === this.epoch) return;
+    semaphore.savedIn = this.epoch;
+    this.#writer.semaphore(semaphore);
   }
 }

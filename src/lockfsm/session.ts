@@ -4,12 +4,32 @@
  */
 
 import { assert } from "../assert.js";
+import { END_REASON, type EndReason } from "../protocol/index.js";
 import { unlink } from "./chain.js";
 import { type DueItem, NOT_IN_HEAP } from "./due-heap.js";
 import type { Hold } from "./hold.js";
 import { ReplyWindow } from "./reply-window.js";
 import type { Request } from "./request.js";
 import type { Saving } from "./saving.js";
+
+/** Ends of holds that one session is told once more when it asks. */
+export const LOSSES_MAX = 1_000;
+
+/** The time at which an operator's wish ends a session by force. */
+export class SessionEnd implements DueItem {
+  readonly session: Session;
+  dueAt: number;
+  readonly number: number;
+  readonly reason: string;
+  heapIndex = NOT_IN_HEAP;
+
+  constructor(session: Session, dueAt: number, number: number, reason: string) {
+    this.session = session;
+    this.dueAt = dueAt;
+    this.number = number;
+    this.reason = reason;
+  }
+}
 
 export class Session implements DueItem {
   readonly saving: Saving;
@@ -29,12 +49,18 @@ export class Session implements DueItem {
   /** The largest sequence that was executed. */
   highestSequence = 0;
   /** Set when it was ended; what it held and waited for may take further steps to go. */
-  isEnded = false;
+  endedBy: EndReason | undefined = undefined;
+  /** An operator wants it to end. */
+  forcedEnd: SessionEnd | undefined = undefined;
   readonly replies: ReplyWindow;
   /** Its own fields are in this snapshot, or are not to be in it. */
   savedIn: number;
   /** The walk of this snapshot has come to all that it has, or need not. */
   walkedIn: number;
+  /** Why holds ended that it did not give up itself, until it has read it: by token. */
+  losses: Map<number, EndReason> | undefined = undefined;
+  holdCount = 0;
+  requestCount = 0;
   /** In the order of tokens. */
   firstHold: Hold | undefined = undefined;
   lastHold: Hold | undefined = undefined;
@@ -66,21 +92,62 @@ export class Session implements DueItem {
     this.walkedIn = saving.epoch;
   }
 
-  /** Among due times; sessions and requests draw from one counter. */
+  /** To whom holds belong that nobody has claimed. It never ends, and nothing is said to it. */
+  static ofTickets(saving: Saving): Session {
+    const session = new Session(saving, 0, "", "", "", 0, 0, 0);
+    session.dueAt = Number.POSITIVE_INFINITY;
+    return session;
+  }
+
+  /** Among due times; whatever is due draws from one counter. */
   get number(): number {
     return this.id;
   }
 
+  get isEnded(): boolean {
+    return this.endedBy !== undefined;
+  }
+
   isAliveAt(stamp: number): boolean {
-    return !this.isEnded && this.dueAt > stamp;
+    if (this.endedBy !== undefined || this.dueAt <= stamp) return false;
+    return this.forcedEnd === undefined || this.forcedEnd.dueAt > stamp;
+  }
+
+  /** Outcomes and ends that it has not said to have read. */
+  get unreadEnds(): number {
+    return this.replies.unacknowledged + (this.losses?.size ?? 0);
+  }
+
+  /** The oldest is forgotten when there are too many: of it the reason will be unknown. */
+  recordLoss(token: number, reason: EndReason): void {
+    this.losses ??= new Map();
+    const { losses } = this;
+    if (losses.size >= LOSSES_MAX) {
+      for (const oldest of losses.keys()) {
+        losses.delete(oldest);
+        break;
+      }
+    }
+    losses.set(token, reason);
+  }
+
+  /** Why a hold is no more, as far as that is remembered. */
+  endReasonOf(token: number): EndReason {
+    return this.losses?.get(token) ?? this.replies.endReasonOf(token) ?? END_REASON.unknown;
+  }
+
+  acknowledgeLoss(token: number): void {
+    if (this.losses?.delete(token) === true && this.losses.size === 0) this.losses = undefined;
   }
 
   addHold(hold: Hold): void {
     const last = this.lastHold;
+    // Tickets come in whatever order they were left.
     assert(
-      last === undefined || last.token < hold.token,
+      last === undefined || last.token < hold.token || this.id === 0,
       () => `session ${this.id}: token ${hold.token} behind ${last?.token}`,
     );
+    this.holdCount += 1;
     hold.previous = last;
     if (last === undefined) this.firstHold = hold;
     else last.next = hold;
@@ -88,6 +155,7 @@ export class Session implements DueItem {
   }
 
   removeHold(hold: Hold): void {
+    this.holdCount -= 1;
     if (this.firstHold === hold) this.firstHold = hold.next;
     if (this.lastHold === hold) this.lastHold = hold.previous;
     unlink(hold);
@@ -95,6 +163,7 @@ export class Session implements DueItem {
 
   addRequest(request: Request): void {
     const last = this.lastRequest;
+    this.requestCount += 1;
     request.previous = last;
     if (last === undefined) this.firstRequest = request;
     else last.next = request;
@@ -102,6 +171,7 @@ export class Session implements DueItem {
   }
 
   removeRequest(request: Request): void {
+    this.requestCount -= 1;
     if (this.firstRequest === request) this.firstRequest = request.next;
     if (this.lastRequest === request) this.lastRequest = request.previous;
     unlink(request);

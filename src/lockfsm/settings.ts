@@ -1,24 +1,67 @@
 /**
- * The replicated limits of the table, with their defaults. They decide outcomes, so every node of
- * a group must use the same ones: they are never read from one node's options.
+ * The replicated limits of the table: their defaults and the values they may have. They decide
+ * outcomes, so every node of a group must use the same ones: they are changed by commands, and never
+ * read from one node's options.
  */
 import { assert } from "../assert.js";
-import { IN_FLIGHT_MAX, WAITERS_MAX } from "../protocol/index.js";
+import { IN_FLIGHT_MAX, type SettingView, WAITERS_MAX } from "../protocol/index.js";
 import type { TableSettings } from "./types.js";
 
-const TABLE_SETTINGS_DEFAULTS: TableSettings = Object.freeze({
-  waitersMax: WAITERS_MAX,
-  inFlightMax: IN_FLIGHT_MAX,
-  unacknowledgedMax: 100_000,
-  unitsPerEntryMax: 1_024,
-  grantsPerStepMax: 64,
+interface SettingRule {
+  readonly value: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+const SETTINGS: Readonly<Record<keyof TableSettings, SettingRule>> = Object.freeze({
+  waitersMax: { value: WAITERS_MAX, least: 1, most: 10_000_000 },
+  inFlightMax: { value: IN_FLIGHT_MAX, least: 1, most: 10_000_000 },
+  unacknowledgedMax: { value: 100_000, least: 1, most: 10_000_000 },
+  unitsPerEntryMax: { value: 1_024, least: 1, most: 1_000_000 },
+  grantsPerStepMax: { value: 64, least: 1, most: 1_000_000 },
+  holdsPerStepMax: { value: 4_096, least: 1, most: 65_536 },
+  priorityStepMs: { value: 1_000, least: 0, most: 3_600_000 },
+  detectionVisitsMax: { value: 10_000, least: 0, most: 1_000_000 },
+  sessionsMax: { value: 100_000, least: 1, most: 10_000_000 },
+  holdsPerSessionMax: { value: 1_000_000, least: 1, most: 100_000_000 },
+  waitsPerSessionMax: { value: 1_000_000, least: 1, most: 100_000_000 },
 });
 
-/** Completes settings with the defaults; each must be a positive safe integer. */
+/** In the order in which snapshots hold them: new ones come last. */
+export const SETTING_NAMES = Object.keys(SETTINGS) as readonly (keyof TableSettings)[];
+
+export function isSettingName(name: string): name is keyof TableSettings {
+  return Object.hasOwn(SETTINGS, name);
+}
+
+export function isSettingValue(name: keyof TableSettings, value: number): boolean {
+  const { least, most } = SETTINGS[name];
+  return Number.isSafeInteger(value) && value >= least && value <= most;
+}
+
+/** Completes settings with the defaults; each must be within its limits. */
 export function resolveTableSettings(settings: Partial<TableSettings> = {}): TableSettings {
-  const resolved = Object.freeze({ ...TABLE_SETTINGS_DEFAULTS, ...settings });
-  for (const [name, value] of Object.entries(resolved)) {
-    assert(Number.isSafeInteger(value) && value > 0, () => `table setting ${name} is ${value}`);
+  const resolved = {} as { -readonly [Name in keyof TableSettings]: number };
+  for (const name of SETTING_NAMES) {
+    const value = settings[name] ?? SETTINGS[name].value;
+    assert(isSettingValue(name, value), () => `table setting ${name} is ${value}`);
+    resolved[name] = value;
   }
-  return resolved;
+  return Object.freeze(resolved);
+}
+
+/** With one of them changed; `undefined`: to its default. */
+export function withSetting(
+  settings: TableSettings,
+  name: keyof TableSettings,
+  value: number | undefined,
+): TableSettings {
+  return resolveTableSettings({ ...settings, [name]: value ?? SETTINGS[name].value });
+}
+
+export function viewSettings(settings: TableSettings): readonly SettingView[] {
+  return SETTING_NAMES.map((name) => {
+    const { value: defaultValue, least, most } = SETTINGS[name];
+    return { name, value: settings[name], defaultValue, least, most };
+  });
 }

@@ -26,6 +26,8 @@ export class Slot {
   request: Request | undefined = undefined;
   /** Why the hold that `result` granted is no more, once it is no more. */
   endReason: EndReason | undefined = undefined;
+  /** What it granted was given up by a cancel, though its hold may live on. */
+  isGivenUp = false;
   /** It is in this snapshot, or is not to be in it. */
   savedIn: number;
 

@@ -1,6 +1,6 @@
 /**
- * The format of snapshots, version 1. A snapshot is a row of blocks; a chunk that the table gives is
- * one block, but who restores may be given the bytes in any slices.
+ * The format of snapshots, version 2; version 1 was never released. A snapshot is a row of blocks; a
+ * chunk that the table gives is one block, but who restores may be given the bytes in any slices.
  *
  *     block     length of the body, checksum; 4 bytes each, the higher byte first; body
  *     checksum  of the body, begun with the block's place in the row and the index of the snapshot:
@@ -9,31 +9,46 @@
  *
  * Bodies are values in the canonical subset of msgpack (`protocol`, `writer.ts`). The first begins:
  *
- *     "holdfast table", version, index, stamp, next token, next number,
- *     [waitersMax, inFlightMax, unacknowledgedMax, unitsPerEntryMax, grantsPerStepMax],
- *     [sessions, holds, requests, items of the work queue]
+ *     "holdfast table", version, index, stamp, next token, next number, [settings, in their order],
+ *     [sessions, holds, requests, items of the work queue, closings, semaphores]
  *
  * The rest are records, none of them parted between blocks, each a kind and its fields. *Ago* stands
- * for the stamp of the snapshot less that of the field, and *back* for its next token less the token.
+ * for the stamp of the snapshot less that of the field, *back* for its next token less the token, and
+ * *or 0* for that when there is none.
  *
  *     1 session     id, nonce, name, metadata, ttlMs, dueAt, attachEpoch, attachedAt ago,
- *                   attachedSequence, highestSequence, mark, 1 if it was ended
+ *                   attachedSequence, highestSequence, mark, reason of its end + 1 or 0,
+ *                   forced end (dueAt, number, reason) or 0, count of losses, (back, reason) of each
  *     2 of          id: the session of the slots, holds and requests that follow, until the next
- *                   record of kind 1 or 2; its own record comes before
- *     3 slot        sequence, stamp ago, state, endReason + 1 or 0, result unless a tombstone's
- *     4 hold        back, owner, sequence, grantedAt ago, items
- *     5 request     number, owner, sequence, enqueuedAt ago, waitMs + 1 or 0 without end, items;
- *                   the slot of its sequence, which waits, is not stored beside it
- *     6 work key    name; 7 work session: id of one whose record came before. The records of both
- *                   kinds are in the order of the work queue
+ *                   record of kind 1 or 2; its own record comes before. 0: tickets
+ *     3 slot        sequence, stamp ago, state, endReason + 1 or 0, 1 if it was given up, result
+ *                   unless a tombstone's
+ *     4 hold        back, owner, sequence, grantedAt ago, flags (1 contended, 2 extras), extras if
+ *                   there are, items
+ *     5 request     number, kind, (rank below enqueuedAt, options) of an acquire or the hold's token
+ *                   back of an upgrade, owner, sequence, enqueuedAt ago, waitMs + 1 or 0 without end,
+ *                   1 if it may be refused, looks, items; the slot of its sequence, which waits, is
+ *                   not stored beside it
+ *     6 work key    name, number of the first request not reached or 0, where to go on refusing
+ *                   oversized ones (rank above the lowest, number) or 0
+ *     7 work session: id of one whose record came before
  *     8 end         count of slots; nothing follows
+ *     9 closing     token back, number, dueAt, items
+ *    10 semaphore   name, limit, 1 if it was set
+ *    11 work request: id of its session, sequence. Records 6, 7 and 11 are in the order of the work
+ *                   queue
  *
- *     items         count, then for each its flags (1 exclusive, 2 reached) and its key
- *     result        status; of a grant the token back, of `notReleased` the reason; of a refusal
- *                   nil, or blockedBy and an array of [sessionName, key, exclusive, back or 0]
+ *     items         count, then for each its mode and its key, and of a semaphore's the permits
+ *                   wanted, or the slots held
+ *     extras        count, value, maxHoldMs, minHoldMs, lockDelayMs, revokedAt or 0, its reason,
+ *                   ticket (secret, endsAt) or 0, number of its due time or 0, count of aliases,
+ *                   (back, sequence) of each
+ *     options       0, or 1 and all of them in the order of their numbers on the wire
+ *     result        status and what belongs to it, tokens as back
  *
  * In everything else the order of records is free. What can be told from the rest is not stored:
- * keys, the order of queues, due times, sums, and who found which session by its nonce.
+ * keys, the order of queues, who was reached in them, due times, sums, free slots, owners, and who found
+ * which session by its nonce.
  *
  * A reader knows all versions up to its own. Whatever is added, fields of a record or a kind,
  * raises the version, and is read only from that version on; a reader refuses a later version and
@@ -42,7 +57,7 @@
 import { HoldfastError } from "../errors.js";
 
 export const MAGIC = "holdfast table";
-export const FORMAT_VERSION = 1;
+export const FORMAT_VERSION = 2;
 
 export const KIND = {
   session: 1,
@@ -53,6 +68,9 @@ export const KIND = {
   workKey: 6,
   workSession: 7,
   end: 8,
+  closing: 9,
+  semaphore: 10,
+  workRequest: 11,
 } as const;
 
 /** The states of slots that are stored, by their numbers. */
@@ -62,8 +80,13 @@ export const TOMBSTONE = SLOT_STATES.indexOf("tombstone");
 /** Statuses from here on are `ERROR_NUMBERS`. */
 export const REFUSALS_FROM = 16;
 
-export const ITEM_EXCLUSIVE = 1;
-export const ITEM_REACHED = 2;
+export const HOLD_CONTENDED = 1;
+export const HOLD_EXTRAS = 2;
+
+export const REQUEST_ACQUIRE = 0;
+export const REQUEST_UPGRADE = 1;
+/** No rank is lower. */
+export const RANK_LOWEST = -(2 ** 52);
 
 /** Length and checksum. */
 export const BLOCK_HEAD_BYTES = 8;

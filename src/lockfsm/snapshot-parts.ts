@@ -2,14 +2,15 @@
  * What was read of a snapshot and is not linked up yet. Its records came in an order that means
  * nothing, so nothing here is in the order that the table needs.
  */
+
+import type { Closing } from "./closing.js";
 import type { Hold } from "./hold.js";
-import type { Place } from "./key.js";
-import type { Request } from "./request.js";
+import type { Place } from "./place.js";
+import type { Order, Request } from "./request.js";
 import type { Session } from "./session.js";
 import { hashNumber, ShardedMap } from "./sharded-map.js";
 import type { Slot } from "./slot-list.js";
 import type { TableState } from "./state.js";
-import type { Work } from "./work-queue.js";
 
 /** How many records of each sort the snapshot says it has. */
 export interface PartCounts {
@@ -17,6 +18,8 @@ export interface PartCounts {
   readonly holds: number;
   readonly requests: number;
   readonly work: number;
+  readonly closings: number;
+  readonly semaphores: number;
 }
 
 export interface SessionParts {
@@ -25,6 +28,17 @@ export interface SessionParts {
   readonly slots: Slot[];
   readonly holds: Hold[];
 }
+
+/** Names what it means; that may come later. */
+export type WorkPart =
+  | {
+      readonly kind: "key";
+      readonly name: string;
+      readonly frontier: number;
+      readonly evictFrom: Order | undefined;
+    }
+  | { readonly kind: "session"; readonly session: Session }
+  | { readonly kind: "request"; readonly session: number; readonly sequence: number };
 
 export class SnapshotParts {
   /** Has the numbers, and the keys of all claims; nothing stands in its lists yet. */
@@ -36,8 +50,14 @@ export class SnapshotParts {
   readonly sharedHeld: Place[] = [];
   holdCount = 0;
   readonly requests: Request[] = [];
+  /** The tokens of holds that requests are to make exclusive. */
+  readonly upgraded = new Map<Request, number>();
+  /** The numbers of the due times of holds. */
+  readonly endNumbers = new Map<Hold, number>();
+  readonly closings: Closing[] = [];
+  semaphoreCount = 0;
   /** In order. */
-  readonly work: Work[] = [];
+  readonly work: WorkPart[] = [];
   /** Slots, but for those of waiting acquires. */
   slotCount = 0;
 

@@ -4,21 +4,36 @@
  * when the parts are linked up.
  */
 import { HoldfastError } from "../errors.js";
-import { ATTEMPT_MAX, ITEMS_MAX, TTL_MS_MAX, TTL_MS_MIN } from "../protocol/index.js";
+import {
+  ATTEMPT_MAX,
+  ITEMS_MAX,
+  LIMIT_MAX,
+  LOCK_DELAY_MS_MAX,
+  PERMITS_MAX,
+  TTL_MS_MAX,
+  TTL_MS_MIN,
+  WAIT_MS_MAX,
+} from "../protocol/index.js";
+import { Closing } from "./closing.js";
 import { FieldReader } from "./field-reader.js";
-import { Hold } from "./hold.js";
-import { Place } from "./key.js";
-import { NO_DEADLINE, Request } from "./request.js";
+import { Alias, Hold } from "./hold.js";
+import { endOf } from "./hold-ends.js";
+import { makeSemaphore } from "./keys.js";
+import { type Claim, Permits, Place } from "./place.js";
+import { NO_DEADLINE, Request, UPGRADE_RANK } from "./request.js";
 import { QUEUED } from "./results.js";
-import { Session } from "./session.js";
-import { resolveTableSettings } from "./settings.js";
+import { LOSSES_MAX, Session, SessionEnd } from "./session.js";
+import { isSettingValue, resolveTableSettings, SETTING_NAMES } from "./settings.js";
 import { Slot } from "./slot-list.js";
 import {
   FORMAT_VERSION,
-  ITEM_EXCLUSIVE,
-  ITEM_REACHED,
+  HOLD_CONTENDED,
+  HOLD_EXTRAS,
   KIND,
   MAGIC,
+  RANK_LOWEST,
+  REQUEST_ACQUIRE,
+  REQUEST_UPGRADE,
   SLOT_STATES,
   TOMBSTONE,
 } from "./snapshot-format.js";
@@ -60,9 +75,14 @@ export class SnapshotReader {
     else if (kind === KIND.request) readRequest(parts, this.#sessionOf(fields), fields);
     else if (kind === KIND.session) this.#current = readSession(parts, fields);
     else if (kind === KIND.of) this.#current = findSession(parts, fields);
-    else if (kind === KIND.workKey) parts.work.push(parts.state.keys.obtain(fields.text()));
-    else if (kind === KIND.workSession) parts.work.push(findSession(parts, fields).session);
-    else if (kind === KIND.end) this.#end(parts, fields);
+    else if (kind === KIND.closing) readClosing(parts, fields);
+    else if (kind === KIND.semaphore) readSemaphore(parts, fields);
+    else if (kind === KIND.workKey) readWorkKey(parts, fields);
+    else if (kind === KIND.workSession) {
+      parts.work.push({ kind: "session", session: findSession(parts, fields).session });
+    } else if (kind === KIND.workRequest) {
+      parts.work.push({ kind: "request", session: fields.uint(), sequence: fields.uint() });
+    } else if (kind === KIND.end) this.#end(parts, fields);
     else fields.fail(`a record of kind ${kind}`);
   }
 
@@ -71,10 +91,11 @@ export class SnapshotReader {
   }
 
   #end(parts: SnapshotParts, fields: FieldReader): void {
-    const { slotCount, counts, sessions, holdCount, requests, work } = parts;
+    const { slotCount, counts, sessions, holdCount, requests, work, closings } = parts;
     fields.within(slotCount, slotCount, "count of slots");
-    const found = [sessions.length, holdCount, requests.length, work.length];
-    const announced = [counts.sessions, counts.holds, counts.requests, counts.work];
+    const rest = [closings.length, parts.semaphoreCount];
+    const found = [sessions.length, holdCount, requests.length, work.length, ...rest];
+    const announced = Object.values(counts);
     if (found.some((count, at) => count !== announced[at])) {
       fields.fail(`${found.join(", ")} records instead of ${announced.join(", ")}`);
     }
@@ -94,23 +115,30 @@ function readBeginning(fields: FieldReader): SnapshotParts {
   const stamp = fields.uint();
   const nextToken = fields.uint();
   const nextNumber = fields.within(1, SAFE_MAX, "next number");
-  fields.array(5);
-  const setting = () => fields.within(1, SAFE_MAX, "a setting");
-  const settings = resolveTableSettings({
-    waitersMax: setting(),
-    inFlightMax: setting(),
-    unacknowledgedMax: setting(),
-    unitsPerEntryMax: setting(),
-    grantsPerStepMax: setting(),
-  });
-  fields.array(4);
+  fields.array(SETTING_NAMES.length);
+  const settings: Record<string, number> = {};
+  for (const name of SETTING_NAMES) {
+    const value = fields.uint();
+    if (!isSettingValue(name, value)) fields.fail(`${name} ${value}`);
+    settings[name] = value;
+  }
+  fields.array(6);
   const count = () => fields.uint();
-  const counts = { sessions: count(), holds: count(), requests: count(), work: count() };
-  const state = new TableState(settings, nextToken);
+  const counts = {
+    sessions: count(),
+    holds: count(),
+    requests: count(),
+    work: count(),
+    closings: count(),
+    semaphores: count(),
+  };
+  const state = new TableState(resolveTableSettings(settings), nextToken);
   state.index = index;
   state.stamp = stamp;
   state.nextNumber = nextNumber;
-  return new SnapshotParts(state, counts);
+  const parts = new SnapshotParts(state, counts);
+  parts.sessionsById.set(0, { session: state.detached, slots: [], holds: [] });
+  return parts;
 }
 
 function readSession(parts: SnapshotParts, fields: FieldReader): SessionParts {
@@ -127,7 +155,16 @@ function readSession(parts: SnapshotParts, fields: FieldReader): SessionParts {
   session.attachedSequence = fields.uint();
   session.highestSequence = fields.uint();
   session.replies.restoreMark(fields.within(1, SAFE_MAX, "mark"));
-  session.isEnded = fields.flag("ended");
+  session.endedBy = fields.optionalEndReason();
+  const forcedAt = fields.uint();
+  if (forcedAt > 0) {
+    const number = fields.within(1, state.nextNumber - 1, "number");
+    session.forcedEnd = new SessionEnd(session, forcedAt, number, fields.text());
+  }
+  for (let left = fields.within(0, LOSSES_MAX, "losses"); left > 0; left -= 1) {
+    const token = fields.token(state.tokens.next);
+    session.recordLoss(token, fields.endReason());
+  }
   const read = { session, slots: [], holds: [] };
   sessions.push(read);
   sessionsById.set(id, read);
@@ -146,12 +183,14 @@ function readSlot(parts: SnapshotParts, { slots }: SessionParts, fields: FieldRe
   const at = fields.within(0, SLOT_STATES.length - 1, "state");
   const state = SLOT_STATES[at] as (typeof SLOT_STATES)[number];
   const endReason = fields.optionalEndReason();
+  const isGivenUp = fields.flag("given up");
   const result = at === TOMBSTONE ? QUEUED : fields.result(table.tokens.next);
   const slot = new Slot(sequence, stamp, state, result, table.saving.epoch);
   if (endReason !== undefined) {
     if (state !== "outcome" || slot.token === 0) fields.fail(`the end of a ${state}`);
     slot.endReason = endReason;
   }
+  slot.isGivenUp = isGivenUp;
   slots.push(slot);
   parts.slotCount += 1;
 }
@@ -162,49 +201,122 @@ function readHold(parts: SnapshotParts, of: SessionParts, fields: FieldReader): 
   const owner = fields.uint();
   const sequence = fields.within(1, SAFE_MAX, "sequence");
   const hold = new Hold(token, of.session, owner, sequence, readStamp(state, fields));
-  readItems(state, hold, ITEM_EXCLUSIVE, fields);
+  const flags = fields.within(0, HOLD_CONTENDED | HOLD_EXTRAS, "flags");
+  hold.isContended = (flags & HOLD_CONTENDED) !== 0;
+  if ((flags & HOLD_EXTRAS) !== 0) readExtras(parts, hold, fields);
+  hold.firstPlace = readItems(state, hold, true, fields);
+  if (hold.isTicket !== (of.session === state.detached)) fields.fail("a ticket of a session");
   of.holds.push(hold);
   parts.holdCount += 1;
+}
+
+function readExtras(parts: SnapshotParts, hold: Hold, fields: FieldReader): void {
+  const { state } = parts;
+  const extras = hold.obtainExtras();
+  extras.count = fields.within(1, SAFE_MAX, "count");
+  extras.value = fields.text();
+  extras.maxHoldMs = fields.within(0, WAIT_MS_MAX, "cap");
+  extras.minHoldMs = fields.within(0, WAIT_MS_MAX, "minHoldMs");
+  extras.lockDelayMs = fields.within(0, LOCK_DELAY_MS_MAX, "lockDelayMs");
+  extras.revokedAt = fields.uint();
+  extras.revokeReason = fields.text();
+  const endsAt = fields.uint();
+  if (endsAt > 0) extras.ticket = { endsAt, secret: fields.text() };
+  const number = fields.within(0, state.nextNumber - 1, "number");
+  if (number > 0 !== (endOf(hold) !== undefined)) fields.fail("a due time without a number");
+  if (number > 0) parts.endNumbers.set(hold, number);
+  for (let left = fields.uint(); left > 0; left -= 1) {
+    const token = fields.token(state.tokens.next);
+    extras.aliases.push(new Alias(token, hold, fields.uint()));
+  }
 }
 
 function readRequest(parts: SnapshotParts, of: SessionParts, fields: FieldReader): void {
   const { state } = parts;
   const { session, slots } = of;
   const number = fields.within(1, state.nextNumber - 1, "number");
+  const kind = fields.within(REQUEST_ACQUIRE, REQUEST_UPGRADE, "kind");
+  const isUpgrade = kind === REQUEST_UPGRADE;
+  const headStart = isUpgrade ? 0 : fields.uint();
+  const options = isUpgrade ? undefined : fields.options();
+  const upgraded = isUpgrade ? fields.token(state.tokens.next) : 0;
   const owner = fields.uint();
   const sequence = fields.within(1, SAFE_MAX, "sequence");
   const enqueuedAt = readStamp(state, fields);
   const wait = fields.within(0, SAFE_MAX - enqueuedAt, "wait");
   const dueAt = wait === 0 ? NO_DEADLINE : enqueuedAt + wait - 1;
   const slot = new Slot(sequence, enqueuedAt, "waiting", QUEUED, state.saving.epoch);
-  const request = new Request(session, slot, owner, number, enqueuedAt, dueAt);
+  const order = { rank: isUpgrade ? UPGRADE_RANK : enqueuedAt - headStart, number };
+  const request = new Request(session, slot, owner, order, enqueuedAt, dueAt, options);
+  request.detects = fields.flag("detects");
+  request.looks = fields.uint();
   slot.request = request;
   slots.push(slot);
-  readItems(state, request, ITEM_EXCLUSIVE | ITEM_REACHED, fields);
+  request.firstPlace = readItems(state, request, false, fields);
+  if (isUpgrade) parts.upgraded.set(request, upgraded);
   parts.requests.push(request);
 }
 
-/** Gives the claim its places; they do not stand in their keys yet. */
+function readClosing(parts: SnapshotParts, fields: FieldReader): void {
+  const { state } = parts;
+  const token = fields.token(state.tokens.next);
+  const number = fields.within(1, state.nextNumber - 1, "number");
+  const closing = new Closing(token, fields.uint(), number, state.saving.epoch);
+  closing.firstPlace = readItems(state, closing, true, fields);
+  parts.closings.push(closing);
+}
+
+function readSemaphore(parts: SnapshotParts, fields: FieldReader): void {
+  const { state } = parts;
+  const key = state.keys.obtain(fields.text());
+  const limit = fields.within(1, LIMIT_MAX, "limit");
+  if (key.semaphore !== undefined) fields.fail(`the semaphore ${key.name} twice`);
+  makeSemaphore(state, key, limit, fields.flag("set"));
+  parts.semaphoreCount += 1;
+}
+
+function readWorkKey(parts: SnapshotParts, fields: FieldReader): void {
+  const name = fields.text();
+  const frontier = fields.uint();
+  const rank = fields.uint();
+  const evictFrom =
+    rank === 0 ? undefined : { rank: rank - 1 + RANK_LOWEST, number: fields.uint() };
+  parts.work.push({ kind: "key", name, frontier, evictFrom });
+}
+
+/** Places for the claim; they do not stand in their keys yet. */
 function readItems(
   state: TableState,
-  claimant: Hold | Request,
-  flagsMax: number,
+  claimant: Claim,
+  isHeld: boolean,
   fields: FieldReader,
-): void {
+): Place | undefined {
   const count = fields.within(1, ITEMS_MAX, "count of items");
-  let last: Place | undefined;
+  let [first, last]: [Place | undefined, Place | undefined] = [undefined, undefined];
   for (let left = count; left > 0; left -= 1) {
-    const flags = fields.within(0, flagsMax, "flags");
+    const mode = fields.mode();
     const key = state.keys.obtain(fields.text());
-    for (let other = claimant.firstPlace; other !== undefined; other = other.sibling) {
+    for (let other = first; other !== undefined; other = other.sibling) {
       if (other.key === key) fields.fail("a key twice in one claim");
     }
-    const place = new Place(key, (flags & ITEM_EXCLUSIVE) !== 0, claimant);
-    place.reached = (flags & ITEM_REACHED) !== 0;
-    if (last === undefined) claimant.firstPlace = place;
+    const permits = mode === "permits" ? readPermits(isHeld, fields) : undefined;
+    const place = new Place(key, mode, claimant, permits);
+    if (last === undefined) first = place;
     else last.sibling = place;
     last = place;
   }
+  return first;
+}
+
+function readPermits(isHeld: boolean, fields: FieldReader): Permits {
+  const permits = new Permits(fields.within(1, PERMITS_MAX, "permits"));
+  if (!isHeld) return permits;
+  const slots: number[] = [];
+  for (let left = permits.wanted; left > 0; left -= 1) {
+    slots.push(fields.within(0, LIMIT_MAX - 1, "slot"));
+  }
+  permits.slots = slots;
+  return permits;
 }
 
 /** A time up to that of the snapshot. */

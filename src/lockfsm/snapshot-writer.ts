@@ -3,30 +3,36 @@
  * Knows nothing of what has been written and what is to come; never changes a record.
  */
 import { assert } from "../assert.js";
-import { type Result, STATUS, Writer } from "../protocol/index.js";
-import type { Hold } from "./hold.js";
-import { Key, type Place } from "./key.js";
+import { CLAIM_MODES, Writer } from "../protocol/index.js";
+import type { Closing } from "./closing.js";
+import type { Hold, HoldExtras } from "./hold.js";
+import type { Place } from "./place.js";
 import { NO_DEADLINE, type Request } from "./request.js";
+import type { Semaphore } from "./semaphore.js";
 import type { Session } from "./session.js";
+import { SETTING_NAMES } from "./settings.js";
 import type { Slot } from "./slot-list.js";
 import {
   BLOCK_HEAD_BYTES,
   BODY_BYTES_MAX,
   checksumOf,
   FORMAT_VERSION,
-  ITEM_EXCLUSIVE,
-  ITEM_REACHED,
+  HOLD_CONTENDED,
+  HOLD_EXTRAS,
   KIND,
   MAGIC,
-  REFUSALS_FROM,
+  RANK_LOWEST,
+  REQUEST_ACQUIRE,
+  REQUEST_UPGRADE,
   SLOT_STATES,
   TOMBSTONE,
 } from "./snapshot-format.js";
+import { writeOptions, writeResult } from "./snapshot-values.js";
 import type { TableState } from "./state.js";
-import type { Work } from "./work-queue.js";
+import type { WorkRecord } from "./work-record.js";
 
-/** A record of 16 keys may come on top of a full block. */
-const RECORD_BYTES_MAX = 16 << 10;
+/** A record of 16 keys, or a session of many losses, may come on top of a full block. */
+const RECORD_BYTES_MAX = 32 << 10;
 
 export class SnapshotWriter {
   readonly #chunkBytes: number;
@@ -41,11 +47,11 @@ export class SnapshotWriter {
   #fetched = 0;
   #blockCount = 0;
   #slotCount = 0;
-  /** Whose slots and claims are being written; 0 for none. */
-  #sessionId = 0;
+  /** Whose slots and claims are being written; `undefined` for nobody's, 0 for tickets. */
+  #sessionId: number | undefined = undefined;
 
   /** Writes the beginning of a snapshot of `state` as it is now. */
-  constructor(state: TableState, work: readonly Work[], chunkBytes: number) {
+  constructor(state: TableState, work: readonly WorkRecord[], chunkBytes: number) {
     assert(
       Number.isSafeInteger(chunkBytes) && chunkBytes > 0 && chunkBytes < BODY_BYTES_MAX / 2,
       () => `chunks of ${chunkBytes} bytes`,
@@ -76,6 +82,7 @@ export class SnapshotWriter {
 
   session(session: Session): void {
     const body = this.#body;
+    const { forcedEnd, losses } = session;
     body.uint(KIND.session);
     body.uint(session.id);
     body.string(session.nonce);
@@ -88,7 +95,17 @@ export class SnapshotWriter {
     body.uint(session.attachedSequence);
     body.uint(session.highestSequence);
     body.uint(session.replies.mark);
-    body.uint(session.isEnded ? 1 : 0);
+    body.uint(session.endedBy === undefined ? 0 : session.endedBy + 1);
+    body.uint(forcedEnd?.dueAt ?? 0);
+    if (forcedEnd !== undefined) {
+      body.uint(forcedEnd.number);
+      body.string(forcedEnd.reason);
+    }
+    body.uint(losses?.size ?? 0);
+    for (const [token, reason] of losses ?? []) {
+      body.uint(this.#nextToken - token);
+      body.uint(reason);
+    }
     this.#sessionId = session.id;
     this.#endRecord();
   }
@@ -103,7 +120,8 @@ export class SnapshotWriter {
     body.uint(this.#stamp - slot.stamp);
     body.uint(state);
     body.uint(slot.endReason === undefined ? 0 : slot.endReason + 1);
-    if (state !== TOMBSTONE) this.#result(slot.result);
+    body.uint(slot.isGivenUp ? 1 : 0);
+    if (state !== TOMBSTONE) writeResult(body, slot.result, this.#nextToken);
     this.#slotCount += 1;
     this.#endRecord();
   }
@@ -111,36 +129,73 @@ export class SnapshotWriter {
   hold(hold: Hold): void {
     this.#of(hold.session);
     const body = this.#body;
+    const { extras } = hold;
     body.uint(KIND.hold);
     body.uint(this.#nextToken - hold.token);
     body.uint(hold.owner);
     body.uint(hold.sequence);
     body.uint(this.#stamp - hold.grantedAt);
-    this.#items(hold.firstPlace, false);
+    const flags = (hold.isContended ? HOLD_CONTENDED : 0) | (extras ? HOLD_EXTRAS : 0);
+    body.uint(flags);
+    if (extras !== undefined) this.#extras(extras);
+    this.#items(hold.firstPlace, true);
     this.#endRecord();
   }
 
   request(request: Request): void {
     this.#of(request.session);
-    const { enqueuedAt, dueAt } = request;
+    const { enqueuedAt, dueAt, upgrades } = request;
     const body = this.#body;
     body.uint(KIND.request);
     body.uint(request.number);
+    if (upgrades === undefined) {
+      body.uint(REQUEST_ACQUIRE);
+      body.uint(enqueuedAt - request.rank);
+      writeOptions(body, request.options);
+    } else {
+      body.uint(REQUEST_UPGRADE);
+      body.uint(this.#nextToken - upgrades.token);
+    }
     body.uint(request.owner);
     body.uint(request.slot.sequence);
     body.uint(this.#stamp - enqueuedAt);
     body.uint(dueAt === NO_DEADLINE ? 0 : dueAt - enqueuedAt + 1);
-    this.#items(request.firstPlace, true);
+    body.uint(request.detects ? 1 : 0);
+    body.uint(request.looks);
+    this.#items(request.firstPlace, false);
     this.#endRecord();
   }
 
-  work(item: Work): void {
-    if (item instanceof Key) {
-      this.#body.uint(KIND.workKey);
-      this.#body.string(item.name);
+  closing(closing: Closing): void {
+    const body = this.#body;
+    body.uint(KIND.closing);
+    body.uint(this.#nextToken - closing.token);
+    body.uint(closing.number);
+    body.uint(closing.dueAt);
+    this.#items(closing.firstPlace, true);
+    this.#endRecord();
+  }
+
+  semaphore({ key, limit, isSet }: Semaphore): void {
+    const body = this.#body;
+    body.uint(KIND.semaphore);
+    body.string(key.name);
+    body.uint(limit);
+    body.uint(isSet ? 1 : 0);
+    this.#endRecord();
+  }
+
+  work(item: WorkRecord): void {
+    const body = this.#body;
+    body.uint(item.kind);
+    if (item.kind === KIND.workKey) {
+      body.string(item.name);
+      body.uint(item.frontier);
+      body.uint(item.evictFrom === undefined ? 0 : item.evictFrom.rank - RANK_LOWEST + 1);
+      if (item.evictFrom !== undefined) body.uint(item.evictFrom.number);
     } else {
-      this.#body.uint(KIND.workSession);
-      this.#body.uint(item.id);
+      body.uint(item.session);
+      if (item.kind === KIND.workRequest) body.uint(item.sequence);
     }
     this.#endRecord();
   }
@@ -151,9 +206,9 @@ export class SnapshotWriter {
     this.#seal();
   }
 
-  #beginning(state: TableState, work: readonly Work[]): void {
-    const { settings, sessions, holds } = state;
-    const endedCount = work.reduce((sum, item) => sum + (item instanceof Key ? 0 : 1), 0);
+  #beginning(state: TableState, work: readonly WorkRecord[]): void {
+    const { settings, sessions, holds, closings, semaphores } = state;
+    const endedCount = work.reduce((sum, { kind }) => sum + (kind === KIND.workSession ? 1 : 0), 0);
     const body = this.#body;
     body.string(MAGIC);
     body.uint(FORMAT_VERSION);
@@ -161,17 +216,15 @@ export class SnapshotWriter {
     body.uint(this.#stamp);
     body.uint(this.#nextToken);
     body.uint(state.nextNumber);
-    body.arrayHeader(5);
-    body.uint(settings.waitersMax);
-    body.uint(settings.inFlightMax);
-    body.uint(settings.unacknowledgedMax);
-    body.uint(settings.unitsPerEntryMax);
-    body.uint(settings.grantsPerStepMax);
-    body.arrayHeader(4);
+    body.arrayHeader(SETTING_NAMES.length);
+    for (const name of SETTING_NAMES) body.uint(settings[name]);
+    body.arrayHeader(6);
     body.uint(sessions.size + endedCount);
-    body.uint(holds.size);
+    body.uint(holds.holdCount);
     body.uint(state.requestCount);
     body.uint(work.length);
+    body.uint(closings.size);
+    body.uint(semaphores.size);
     this.#endRecord();
   }
 
@@ -182,41 +235,38 @@ export class SnapshotWriter {
     this.#body.uint(session.id);
   }
 
-  #items(first: Place | undefined, isWaiting: boolean): void {
+  #extras(extras: HoldExtras): void {
+    const body = this.#body;
+    const { ticket, end, aliases } = extras;
+    body.uint(extras.count);
+    body.string(extras.value);
+    body.uint(extras.maxHoldMs);
+    body.uint(extras.minHoldMs);
+    body.uint(extras.lockDelayMs);
+    body.uint(extras.revokedAt);
+    body.string(extras.revokeReason);
+    body.uint(ticket?.endsAt ?? 0);
+    if (ticket !== undefined) body.string(ticket.secret);
+    body.uint(end?.number ?? 0);
+    body.uint(aliases.length);
+    for (const { token, sequence } of aliases) {
+      body.uint(this.#nextToken - token);
+      body.uint(sequence);
+    }
+  }
+
+  #items(first: Place | undefined, isHeld: boolean): void {
     const body = this.#body;
     let count = 0;
     for (let place = first; place !== undefined; place = place.sibling) count += 1;
     body.uint(count);
     for (let place = first; place !== undefined; place = place.sibling) {
-      const reached = isWaiting && place.reached;
-      body.uint((place.exclusive ? ITEM_EXCLUSIVE : 0) | (reached ? ITEM_REACHED : 0));
-      body.string(place.key.name);
-    }
-  }
-
-  #result(result: Result): void {
-    const body = this.#body;
-    body.uint(result.status);
-    if (result.status === STATUS.granted) body.uint(this.#nextToken - result.token);
-    else if (result.status === STATUS.notReleased) body.uint(result.reason);
-    else if (result.status >= REFUSALS_FROM) this.#blockers(result);
-  }
-
-  #blockers(result: Result): void {
-    const body = this.#body;
-    if (!("blockers" in result) || result.blockers === undefined) {
-      body.nil();
-      return;
-    }
-    const { blockedBy, blockers } = result;
-    assert(blockedBy !== undefined, () => `${blockers.length} blockers of no kind`);
-    body.uint(blockedBy);
-    body.arrayHeader(blockers.length);
-    for (const { sessionName, key, mode, token } of blockers) {
-      body.string(sessionName);
-      body.string(key);
-      body.uint(mode === "exclusive" ? 1 : 0);
-      body.uint(token === 0 ? 0 : this.#nextToken - token);
+      const { key, mode, permits } = place;
+      body.uint(CLAIM_MODES.indexOf(mode));
+      body.string(key.name);
+      if (permits === undefined) continue;
+      body.uint(permits.wanted);
+      if (isHeld) for (const slot of permits.slots) body.uint(slot);
     }
   }
 

@@ -4,18 +4,25 @@
  * state; whatever has an order is hashed in it. Takes time proportional to the table: for the
  * simulator, tests and comparisons on request, never for every entry.
  */
-import type { Result } from "../protocol/index.js";
-import type { Hold } from "./hold.js";
+import { Closing } from "./closing.js";
+import { type Hold, HoldExtras } from "./hold.js";
 import { Key } from "./key.js";
-import { Request } from "./request.js";
+import type { Place } from "./place.js";
+import { type Order, Request } from "./request.js";
 import type { Session } from "./session.js";
+import { SETTING_NAMES } from "./settings.js";
 import type { TableState } from "./state.js";
+import { orderOf } from "./waiting-queue.js";
+import type { Work } from "./work-queue.js";
+
+const NO_EXTRAS: HoldExtras = Object.freeze(new HoldExtras());
 
 /** Two independent lanes of 32 bits. */
 class Digest {
   first = 0x811c_9dc5;
   second = 0x2545_f491;
 
+  /** A whole number, negative ones included. */
   number(value: number): void {
     this.#word(value >>> 0);
     this.#word(Math.floor(value / 0x1_0000_0000) >>> 0);
@@ -70,20 +77,24 @@ export function hashState(state: TableState): string {
   whole.number(state.stamp);
   whole.number(state.tokens.next);
   whole.number(state.nextNumber);
-  for (const value of settingsOf(state)) whole.number(value);
+  for (const name of SETTING_NAMES) whole.number(state.settings[name]);
   state.work.forEach((item) => {
-    whole.flag(item instanceof Key);
-    if (item instanceof Key) whole.text(item.name);
-    else whole.number(item.id);
+    digestWork(whole, item);
   });
   whole.number(sums.first);
   whole.number(sums.second);
   return whole.hex();
 }
 
-function settingsOf({ settings }: TableState): number[] {
-  const { waitersMax, inFlightMax, unacknowledgedMax, unitsPerEntryMax } = settings;
-  return [waitersMax, inFlightMax, unacknowledgedMax, unitsPerEntryMax, settings.grantsPerStepMax];
+function digestWork(digest: Digest, item: Work): void {
+  if (item instanceof Key) {
+    digest.text(item.name);
+    digest.number(item.frontier === undefined ? 0 : orderOf(item.frontier).number);
+    digestOrder(digest, item.semaphore?.evictFrom);
+  } else if (!(item instanceof Request)) {
+    digest.number(item.id);
+    digest.text(item.name);
+  } else if (!item.hasEnded) digest.number(item.number);
 }
 
 function digestSession(session: Session): Digest {
@@ -99,62 +110,99 @@ function digestSession(session: Session): Digest {
   digest.number(session.attachedSequence);
   digest.number(session.highestSequence);
   digest.number(session.replies.mark);
+  digest.number(session.forcedEnd?.dueAt ?? 0);
+  digest.number(session.forcedEnd?.number ?? 0);
+  digest.text(session.forcedEnd?.reason ?? "");
+  for (const [token, reason] of session.losses ?? []) {
+    digest.number(token);
+    digest.number(reason);
+  }
   session.replies.forEach((slot) => {
     digest.number(slot.sequence);
     digest.number(slot.stamp);
     digest.text(slot.state);
     digest.number(slot.endReason ?? -1);
-    digestResult(digest, slot.result);
+    digest.flag(slot.isGivenUp);
+    digest.text(JSON.stringify(slot.result));
   });
   return digest;
-}
-
-function digestResult(digest: Digest, result: Result): void {
-  digest.number(result.status);
-  if ("token" in result) digest.number(result.token);
-  if ("reason" in result) digest.number(result.reason);
-  if (!("blockers" in result) || result.blockers === undefined) return;
-  digest.number(result.blockedBy ?? -1);
-  for (const blocker of result.blockers) {
-    digest.text(blocker.sessionName);
-    digest.text(blocker.key);
-    digest.text(blocker.mode);
-    digest.number(blocker.token);
-  }
 }
 
 /** With the claims that stand in it; one of several keys is hashed in each of them. */
 function digestKey(key: Key): Digest {
   const digest = new Digest();
+  const { semaphore } = key;
   digest.text(key.name);
   digest.number(key.holdCount);
+  digest.number(semaphore?.limit ?? 0);
+  digest.flag(semaphore?.isSet === true);
   for (let place = key.firstHold; place !== undefined; place = place.next) {
-    digest.flag(place.exclusive);
-    digestClaimant(digest, place.claimant);
+    digestPlace(digest, place);
   }
-  for (let place = key.firstWaiter; place !== undefined; place = place.next) {
-    digest.flag(place.exclusive);
-    digest.flag(place.reached);
-    digestClaimant(digest, place.claimant);
+  for (let place = key.queue?.first; place !== undefined; place = place.next) {
+    digestPlace(digest, place);
   }
   return digest;
 }
 
-function digestClaimant(digest: Digest, claimant: Request | Hold): void {
-  digest.number(claimant.session.id);
-  digest.flag(claimant.session.isEnded);
-  digest.number(claimant.owner);
-  if (claimant instanceof Request) {
-    digest.number(claimant.slot.sequence);
-    digest.number(claimant.number);
-    digest.number(claimant.enqueuedAt);
-    digest.number(claimant.dueAt);
-  } else {
+function digestPlace(digest: Digest, place: Place): void {
+  const { mode, permits, claimant } = place;
+  digest.text(mode);
+  digest.number(permits?.wanted ?? 0);
+  for (const slot of permits?.slots ?? []) digest.number(slot);
+  if (claimant instanceof Request) digestRequest(digest, claimant);
+  else if (claimant instanceof Closing) {
     digest.number(claimant.token);
-    digest.number(claimant.sequence);
-    digest.number(claimant.grantedAt);
+    digest.number(claimant.number);
+    digest.number(claimant.dueAt);
+  } else digestHold(digest, claimant);
+  for (let at = claimant.firstPlace; at !== undefined; at = at.sibling) digest.text(at.key.name);
+}
+
+function digestRequest(digest: Digest, request: Request): void {
+  digestOwner(digest, request);
+  digest.number(request.slot.sequence);
+  digestOrder(digest, request);
+  digest.number(request.enqueuedAt);
+  digest.number(request.dueAt);
+  digest.number(request.upgrades?.token ?? 0);
+  digest.number(request.looks);
+  digest.flag(request.detects);
+  digest.flag(request.isListed);
+  digest.text(JSON.stringify(request.options ?? null));
+}
+
+function digestHold(digest: Digest, hold: Hold): void {
+  digestOwner(digest, hold);
+  digest.number(hold.token);
+  digest.number(hold.sequence);
+  digest.number(hold.grantedAt);
+  digest.flag(hold.isContended);
+  // Made when the first of them is needed, and not unmade: a default says no more than none.
+  const extras = hold.extras ?? NO_EXTRAS;
+  digest.number(extras.count);
+  digest.text(extras.value);
+  digest.number(extras.maxHoldMs);
+  digest.number(extras.minHoldMs);
+  digest.number(extras.lockDelayMs);
+  digest.number(extras.revokedAt);
+  digest.text(extras.revokeReason);
+  digest.text(extras.ticket?.secret ?? "");
+  digest.number(extras.ticket?.endsAt ?? 0);
+  digest.number(extras.end?.number ?? 0);
+  for (const { token, sequence } of extras.aliases) {
+    digest.number(token);
+    digest.number(sequence);
   }
-  for (let place = claimant.firstPlace; place !== undefined; place = place.sibling) {
-    digest.text(place.key.name);
-  }
+}
+
+function digestOwner(digest: Digest, { session, owner }: Hold | Request): void {
+  digest.number(session.id);
+  digest.number(session.endedBy ?? -1);
+  digest.number(owner);
+}
+
+function digestOrder(digest: Digest, order: Order | undefined): void {
+  digest.number(order?.rank ?? 0);
+  digest.number(order?.number ?? 0);
 }

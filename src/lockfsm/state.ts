@@ -2,46 +2,77 @@
  * Everything the table remembers, in one place, for the files that change it. Only fields and the
  * two ways to speak; the rules are in the files named after them.
  */
-import { type EndReason, MESSAGE, type Result, type SessionMessage } from "../protocol/index.js";
+import {
+  type ChangeType,
+  END_REASON,
+  type EndReason,
+  MESSAGE,
+  type Result,
+  type SessionMessage,
+} from "../protocol/index.js";
+import { Closing } from "./closing.js";
 import { DueHeap } from "./due-heap.js";
-import type { Hold } from "./hold.js";
+import { Hold, type HoldEnd } from "./hold.js";
 import { KeyIndex } from "./key-index.js";
-import type { Request } from "./request.js";
+import { OwnerIndex } from "./owner-index.js";
+import type { Place } from "./place.js";
+import { RecordList } from "./record-list.js";
+import { Request } from "./request.js";
 import { Saving } from "./saving.js";
-import type { Session } from "./session.js";
+import type { Semaphore } from "./semaphore.js";
+import { Session, type SessionEnd } from "./session.js";
 import { SessionIndex } from "./session-index.js";
-import { hashNumber, ShardedMap } from "./sharded-map.js";
 import { TokenCounter } from "./token-counter.js";
-import type { Outbox, TableSettings } from "./types.js";
+import { TokenIndex } from "./token-index.js";
+import type { ChangeListener, Outbox, TableSettings } from "./types.js";
 import { WorkQueue } from "./work-queue.js";
 
 /** Listens to nothing; stands in between two entries. */
 const CLOSED_OUTBOX: Outbox = Object.freeze({ toSession: () => {}, attached: () => {} });
 
+/** Whatever ends at a time of its own. */
+export type Due = Session | SessionEnd | Request | HoldEnd | Closing;
+
 export class TableState {
-  readonly settings: TableSettings;
+  settings: TableSettings;
   /** Of the last applied entry. Never falls. */
   stamp = 0;
   /** Its index. Rises. */
   index = 0;
   readonly sessions = new SessionIndex();
   readonly keys = new KeyIndex();
-  readonly holds = new ShardedMap<number, Hold>(hashNumber);
-  readonly due = new DueHeap<Session | Request>();
+  readonly holds = new TokenIndex();
+  readonly owners = new OwnerIndex();
+  /** In the order of their numbers. */
+  readonly closings = new RecordList<Closing>();
+  /** Of all keys that are semaphores now. */
+  readonly semaphores = new RecordList<Semaphore>();
+  readonly due = new DueHeap<Due>();
   readonly work = new WorkQueue();
   readonly tokens: TokenCounter;
   readonly saving = new Saving();
-  /** The number of the next session or request. */
+  /** Has the tickets: holds that belong to no session until they are claimed. */
+  readonly detached: Session;
+  /** The number of the next session, request or end. */
   nextNumber = 1;
   /** Requests in queues. */
   requestCount = 0;
   /** How many more places or claims the step under way may deal with. */
   stepUnits = 0;
+  /** What the searches for circles looked at since the step under way began. */
+  stepVisits = 0;
   outbox: Outbox = CLOSED_OUTBOX;
+  listener: ChangeListener | undefined = undefined;
+  /** Owners that got something and may still wait: each is looked at when the step is over. */
+  readonly suspects: { readonly session: Session; readonly owner: number }[] = [];
+  /** Counted for people, not replicated. */
+  searchesCut = 0;
+  deadlocks = 0;
 
   constructor(settings: TableSettings, nextToken = 0) {
     this.settings = settings;
     this.tokens = new TokenCounter(nextToken);
+    this.detached = Session.ofTickets(this.saving);
   }
 
   closeOutbox(): void {
@@ -54,7 +85,9 @@ export class TableState {
     return number;
   }
 
+  /** Nobody hears of tickets, and a session hears nothing after its end. */
   say(session: Session, message: SessionMessage): void {
+    if (session === this.detached || session.isEnded) return;
     this.outbox.toSession(session.id, session.attachEpoch, message);
   }
 
@@ -68,7 +101,40 @@ export class TableState {
     this.say(session, { kind: MESSAGE.outcome, sequence, stamp: this.stamp, result });
   }
 
+  /** Tells whoever listens, of each of the claim's keys or of the one `place`. */
+  note(type: ChangeType, claim: Request | Hold | Closing, place?: Place, reason?: EndReason): void {
+    if (this.listener === undefined) return;
+    for (let at = place ?? claim.firstPlace; at !== undefined; at = at.sibling) {
+      this.#noteOne(this.listener, type, claim, at, reason ?? END_REASON.unknown);
+      if (place !== undefined) return;
+    }
+  }
+
   pushEnded(session: Session, reason: EndReason): void {
-    this.say(session, { kind: MESSAGE.ended, session: session.id, reason });
+    const { id, attachEpoch } = session;
+    this.outbox.toSession(id, attachEpoch, { kind: MESSAGE.ended, session: id, reason });
+  }
+
+  #noteOne(
+    listener: ChangeListener,
+    type: ChangeType,
+    claim: Request | Hold | Closing,
+    { key, mode }: Place,
+    reason: EndReason,
+  ): void {
+    const session = claim instanceof Closing ? this.detached : claim.session;
+    listener({
+      type,
+      key: key.name,
+      mode,
+      session: session.id,
+      sessionName: session.name,
+      owner: claim instanceof Closing ? 0 : claim.owner,
+      token: claim instanceof Request ? 0 : claim.token,
+      sequence: claim instanceof Request ? claim.slot.sequence : 0,
+      grantedAt: claim instanceof Hold ? claim.grantedAt : 0,
+      value: claim instanceof Hold ? claim.value : "",
+      reason,
+    });
   }
 }

@@ -9,28 +9,18 @@ import { link } from "./linking.js";
 import { corruptSnapshot } from "./snapshot-format.js";
 import { SnapshotReader } from "./snapshot-reader.js";
 import { LockTable } from "./table.js";
-import type { TableSettings } from "./types.js";
 
 export class TableRestore {
-  readonly #settings: Partial<TableSettings>;
   readonly #blocks = new BlockReader();
   readonly #reader = new SnapshotReader();
   /** Once something was refused, nothing is accepted any more. */
   #failure: HoldfastError | undefined = undefined;
 
   /**
-   * `settings`: those that the snapshot must have been taken with. The table gets all of its
-   * settings from the snapshot.
-   */
-  constructor(settings: Partial<TableSettings> = {}) {
-    this.#settings = settings;
-  }
-
-  /**
    * The next bytes of a snapshot, in its order and in slices of any size; takes time proportional to
    * them. They are not needed any more afterwards. Throws `INTERNAL` with `details.corrupt` for what
-   * cannot come next in a snapshot, and without it for one of another format (`formatVersion`) or
-   * of other settings (`setting`); then only another `TableRestore` helps.
+   * cannot come next in a snapshot, and without it for one of another format (`formatVersion`);
+   * then only another `TableRestore` helps. The table gets its settings from the snapshot.
    */
   add(chunk: Uint8Array): void {
     if (this.#failure !== undefined) throw this.#failure;
@@ -63,12 +53,5 @@ export class TableRestore {
     const state = this.#reader.parts?.state;
     if (!isFirst || state === undefined) return;
     this.#blocks.index = state.index;
-    for (const [name, wanted] of Object.entries(this.#settings)) {
-      const found = state.settings[name as keyof TableSettings];
-      if (found === wanted) continue;
-      throw new HoldfastError("INTERNAL", `snapshot with ${name} ${found}, not ${wanted}`, {
-        details: { setting: name, found, wanted },
-      });
-    }
   };
 }

@@ -4,18 +4,28 @@
  * give equal messages and equal hashes on every node.
  */
 import { assert } from "../assert.js";
-import type { KeysView, KeyView } from "../protocol/index.js";
+import type {
+  ExplainView,
+  KeysView,
+  KeyView,
+  SessionsView,
+  SettingView,
+  VerifyView,
+  WaitGraphView,
+} from "../protocol/index.js";
 import { drain } from "./drain.js";
 import { execute } from "./executing.js";
-import { resolveTableSettings } from "./settings.js";
+import { explain, type HoldTimes, waitGraph } from "./explaining.js";
+import { resolveTableSettings, viewSettings } from "./settings.js";
 import { TableState } from "./state.js";
 import { hashState } from "./state-hash.js";
 import { takeSnapshot } from "./taking-snapshots.js";
-import type { Outbox, TableCounts, TableEntry, TableSettings } from "./types.js";
-import { inspect, query } from "./views.js";
+import type { ChangeListener, Outbox, TableCounts, TableEntry, TableSettings } from "./types.js";
+import { inspect, listSessions, query, verify } from "./views.js";
 
 export class LockTable {
   #state: TableState;
+  #listener: ChangeListener | undefined;
 
   /** `settings`: replicated limits; what is left out has its default. */
   constructor(settings?: Partial<TableSettings>) {
@@ -72,8 +82,17 @@ export class LockTable {
   }
 
   counts(): TableCounts {
-    const { sessions, keys, holds, requestCount } = this.#state;
-    return { sessions: sessions.size, keys: keys.size, holds: holds.size, waiters: requestCount };
+    const { sessions, keys, holds, requestCount, closings } = this.#state;
+    const { searchesCut, deadlocks } = this.#state;
+    return {
+      sessions: sessions.size,
+      keys: keys.size,
+      holds: holds.holdCount,
+      waiters: requestCount,
+      closings: closings.size,
+      searchesCut,
+      deadlocks,
+    };
   }
 
   /** Who holds and who waits, each in order, at most 1,000 of either (then with `truncated`). */
@@ -87,6 +106,44 @@ export class LockTable {
    */
   query(prefix: string, after: string | undefined, limit: number): KeysView {
     return query(this.#state, prefix, after, limit);
+  }
+
+  /**
+   * Why a request of the key waits, or what a newcomer would meet. `holdTimes`: how long keys were
+   * held before, which the table does not remember.
+   */
+  explain(
+    key: string,
+    request: { readonly session: number; readonly sequence: number } | undefined,
+    holdTimes: HoldTimes,
+  ): ExplainView {
+    return explain(this.#state, key, request, holdTimes);
+  }
+
+  /** Who waits for whom, at most `edgesMax` (1 … 10,000) edges looked at. */
+  waitGraph(edgesMax: number): WaitGraphView {
+    return waitGraph(this.#state, edgesMax);
+  }
+
+  /** Whether `token` is current in the key; nothing is fenced by asking. */
+  verify(key: string, token: number): VerifyView {
+    return verify(this.#state, key, token);
+  }
+
+  /** The replicated settings, with their defaults. */
+  settings(): readonly SettingView[] {
+    return viewSettings(this.#state.settings);
+  }
+
+  /** Live sessions behind number `after`, at most `limit` (1 … 1,000). */
+  listSessions(after: number, limit: number): SessionsView {
+    return listSessions(this.#state, after, limit);
+  }
+
+  /** Tells `listener` of every change from now on, `undefined`: nobody. Also after `become`. */
+  listen(listener: ChangeListener | undefined): void {
+    this.#listener = listener;
+    this.#state.listener = listener;
   }
 
   /**
@@ -106,6 +163,7 @@ export class LockTable {
    */
   become(restored: LockTable): void {
     this.#state = restored.#state;
+    this.#state.listener = this.#listener;
     restored.#state = new TableState(this.#state.settings);
   }
 

@@ -8,7 +8,7 @@ import type { Saving } from "./saving.js";
 import { Session } from "./session.js";
 import { SnapshotWriter } from "./snapshot-writer.js";
 import type { TableState } from "./state.js";
-import type { Work } from "./work-queue.js";
+import { recordWork, type WorkRecord } from "./work-record.js";
 
 /**
  * Some 1,700 locks at 40 bytes. In a large table each is a handful of cache misses, up to two
@@ -25,10 +25,11 @@ export function takeSnapshot(
   state: TableState,
   chunkBytes = CHUNK_BYTES,
 ): Generator<Uint8Array, void, void> {
-  const work = state.work.list();
+  const work = recordWork(state);
+  const ended = state.work.list().filter((item) => item instanceof Session);
   const writer = new SnapshotWriter(state, work, chunkBytes);
   state.saving.begin(writer);
-  const chunks = chunksOf(state.saving, writer, new Walk(state, work, writer).turns());
+  const chunks = chunksOf(state.saving, writer, new Walk(state, work, ended, writer).turns());
   // A generator that never ran would not notice that it is given up.
   chunks.next();
   return chunks;
@@ -56,32 +57,52 @@ function* chunksOf(
 
 class Walk {
   readonly #state: TableState;
-  readonly #work: readonly Work[];
+  readonly #work: readonly WorkRecord[];
+  /** Sessions that were ended and still have claims. */
+  readonly #ended: readonly Session[];
   readonly #writer: SnapshotWriter;
   /** Numbers and tokens from these on are not of this snapshot. */
   readonly #nextNumber: number;
   readonly #nextToken: number;
   #looks = 0;
 
-  constructor(state: TableState, work: readonly Work[], writer: SnapshotWriter) {
+  constructor(
+    state: TableState,
+    work: readonly WorkRecord[],
+    ended: readonly Session[],
+    writer: SnapshotWriter,
+  ) {
     this.#state = state;
     this.#work = work;
+    this.#ended = ended;
     this.#writer = writer;
     this.#nextNumber = state.nextNumber;
     this.#nextToken = state.tokens.next;
   }
 
   *turns(): Generator<void, void, void> {
-    const { saving, sessions } = this.#state;
+    const { saving, sessions, detached } = this.#state;
+    for (const semaphore of this.#state.semaphores.walk()) {
+      saving.keepSemaphore(semaphore);
+      if (this.#isTurnOver()) yield;
+    }
+    for (const closing of this.#state.closings.walk()) {
+      saving.keepClosing(closing);
+      if (this.#isTurnOver()) yield;
+    }
+    for (const session of this.#ended) {
+      saving.keepSession(session);
+      if (this.#isTurnOver()) yield;
+    }
     for (const item of this.#work) {
-      if (item instanceof Session) saving.keepSession(item);
       this.#writer.work(item);
       if (this.#isTurnOver()) yield;
     }
-    for (const item of this.#work) {
-      if (item instanceof Session) yield* this.#session(item);
+    for (const session of this.#ended) {
+      yield* this.#session(session);
       if (this.#isTurnOver()) yield;
     }
+    yield* this.#session(detached);
     for (const session of sessions.below(this.#nextNumber)) {
       yield* this.#session(session);
       if (this.#isTurnOver()) yield;
@@ -100,7 +121,8 @@ class Walk {
     yield* this.#slots(session);
     saving.nextHold = session.firstHold;
     for (let hold = saving.nextHold; hold !== undefined; hold = saving.nextHold) {
-      if (hold.token >= this.#nextToken) break;
+      // What was granted since comes last, but among tickets, which come as they were left.
+      if (hold.token >= this.#nextToken && session !== this.#state.detached) break;
       saving.keepHold(hold);
       if (this.#isTurnOver()) yield;
     }

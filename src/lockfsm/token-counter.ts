@@ -5,6 +5,7 @@
  * an older log could have given at up to two million grants a second.
  */
 import { assert } from "../assert.js";
+import { TOKEN_MIN } from "../protocol/index.js";
 
 const TOKENS_PER_SECOND = 2 ** 21;
 const SECONDS_MAX = 2 ** 32 - 1;
@@ -26,7 +27,7 @@ export class TokenCounter {
     if (this.#next !== 0) return;
     const seconds = Math.floor(wallMs / 1_000);
     const known = seconds > 0 ? Math.min(seconds, SECONDS_MAX) : 0;
-    this.#next = Math.max(1, known * TOKENS_PER_SECOND);
+    this.#next = Math.max(TOKEN_MIN, known * TOKENS_PER_SECOND);
   }
 
   take(): number {

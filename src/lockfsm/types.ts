@@ -1,7 +1,14 @@
 /**
  * The contract of the lock table: what an entry is to it, and where its answers go. Types only.
  */
-import type { Attached, Command, SessionMessage } from "../protocol/index.js";
+import type {
+  Attached,
+  ChangeType,
+  ClaimMode,
+  Command,
+  EndReason,
+  SessionMessage,
+} from "../protocol/index.js";
 
 /** One command of an entry, decoded. `undefined`: bytes no node could decode; it does nothing. */
 export interface TableCommand {
@@ -32,9 +39,36 @@ export interface Outbox {
   attached(message: Attached): void;
 }
 
+/** What happened to one key of a claim, for watches and the history. Numbers are cluster time. */
+export interface TableChange {
+  readonly type: ChangeType;
+  readonly key: string;
+  readonly mode: ClaimMode;
+  /** 0 of a ticket, once it is `detached`, and of a closing. */
+  readonly session: number;
+  readonly sessionName: string;
+  readonly owner: number;
+  /** 0 of a request. */
+  readonly token: number;
+  /** Of a request, else 0. */
+  readonly sequence: number;
+  /** Of a hold, else 0. */
+  readonly grantedAt: number;
+  readonly value: string;
+  readonly reason: EndReason;
+}
+
+/**
+ * Hears every change in log order. Called synchronously inside `apply`; must not call back into the
+ * table.
+ */
+export type ChangeListener = (change: TableChange) => void;
+
 /** Replicated settings: limits that decide outcomes. Not options of one node. */
 export interface TableSettings {
+  /** Requests that wait for one key. */
   readonly waitersMax: number;
+  /** Replies that one session has not read, beyond which its commands are refused. */
   readonly inFlightMax: number;
   /** Outcomes that one session has not acknowledged, beyond which it gets no new acquire. */
   readonly unacknowledgedMax: number;
@@ -42,6 +76,15 @@ export interface TableSettings {
   readonly unitsPerEntryMax: number;
   /** Grants that a command makes in its own step; the rest goes to the work queue. */
   readonly grantsPerStepMax: number;
+  /** Holds that one command may end by stealing, renew by taking over, or revoke. */
+  readonly holdsPerStepMax: number;
+  /** The head start that one step of priority gives, in milliseconds. */
+  readonly priorityStepMs: number;
+  /** Edges that one search for a circle of waits looks at. 0: none is looked for. */
+  readonly detectionVisitsMax: number;
+  readonly sessionsMax: number;
+  readonly holdsPerSessionMax: number;
+  readonly waitsPerSessionMax: number;
 }
 
 /** Sizes, for status and metrics. */
@@ -50,4 +93,9 @@ export interface TableCounts {
   readonly keys: number;
   readonly holds: number;
   readonly waiters: number;
+  readonly closings: number;
+  /** Searches for a circle of waits that met their limit, since this table was made; not replicated. */
+  readonly searchesCut: number;
+  /** Requests that were refused because they closed a circle; likewise. */
+  readonly deadlocks: number;
 }

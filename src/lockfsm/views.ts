@@ -3,16 +3,25 @@
  * hundred thousand is shown by its beginning and its length.
  */
 import {
+  type ClosingView,
+  END_REASON,
   type HoldView,
   type KeysView,
   type KeyView,
   QUERY_PAGE_MAX,
+  type SessionsView,
+  type VerifyView,
   type WaiterView,
 } from "../protocol/index.js";
-import type { Hold } from "./hold.js";
-import type { Key, Place } from "./key.js";
-import type { Request } from "./request.js";
+import { Closing } from "./closing.js";
+import { Hold } from "./hold.js";
+import { endOf, reasonAtEnd } from "./hold-ends.js";
+import type { Key } from "./key.js";
+import type { Place } from "./place.js";
+import { NO_DEADLINE } from "./request.js";
+import type { Session } from "./session.js";
 import type { TableState } from "./state.js";
+import { orderOf } from "./waiting-queue.js";
 
 /** Holds, and likewise waiters, that are listed of one key. */
 const LINES_PER_KEY_MAX = 1_000;
@@ -21,7 +30,8 @@ const LINES_PER_PAGE_MAX = 10_000;
 
 export function inspect(state: TableState, name: string): KeyView {
   const key = state.keys.find(name);
-  return key === undefined ? { key: name, holds: [], waiters: [] } : viewOf(state, key);
+  if (key !== undefined) return viewOf(state, key);
+  return { key: name, kind: null, limit: 0, holds: [], waiters: [], closings: [] };
 }
 
 /** `limit` is brought into 1 … `QUERY_PAGE_MAX`; a page may end early when its keys are crowded. */
@@ -46,45 +56,125 @@ export function query(
   return { keys, next };
 }
 
-function viewOf(state: TableState, key: Key): KeyView {
-  const holds: HoldView[] = [];
-  const waiters: WaiterView[] = [];
-  for (let place = key.firstHold; place !== undefined; place = place.next) {
-    if (holds.length === LINES_PER_KEY_MAX) break;
-    holds.push(holdViewOf(state, place, place.claimant as Hold));
-  }
-  for (let place = key.firstWaiter; place !== undefined; place = place.next) {
-    if (waiters.length === LINES_PER_KEY_MAX) break;
-    waiters.push(waiterViewOf(state, place, place.claimant as Request));
-  }
-  if (holds.length === key.holdCount && waiters.length === key.waiterCount) {
-    return { key: key.name, holds, waiters };
-  }
-  const truncated = { holds: key.holdCount, waiters: key.waiterCount };
-  return { key: key.name, holds, waiters, truncated };
+/** Live sessions in the order of their numbers, behind `after`; takes time proportional to all. */
+export function listSessions(state: TableState, after: number, limit: number): SessionsView {
+  const found: Session[] = [];
+  state.sessions.forEach((session) => {
+    if (session.id > after && session.isAliveAt(state.stamp)) found.push(session);
+  });
+  found.sort((left, right) => left.id - right.id);
+  const page = found.slice(0, Math.min(Math.max(1, limit), QUERY_PAGE_MAX));
+  const sessions = page.map((session) => ({
+    session: session.id,
+    name: session.name,
+    metadata: session.metadata,
+    ttlMs: session.ttlMs,
+    leaseMs: session.dueAt - state.stamp,
+    holds: session.holdCount,
+    waits: session.requestCount,
+    isRevoked: session.forcedEnd !== undefined,
+  }));
+  return { sessions, next: found.length > page.length ? (page.at(-1)?.id ?? null) : null };
 }
 
-function holdViewOf({ stamp }: TableState, { exclusive }: Place, hold: Hold): HoldView {
-  const { session, token, owner } = hold;
+/** Whether a token is that of a hold of the key, and the newest token of the key. */
+export function verify(state: TableState, name: string, token: number): VerifyView {
+  const key = state.keys.find(name);
+  let newestToken = 0;
+  let isCurrent = false;
+  const hold = state.holds.find(token);
+  if (hold !== undefined && hold.token === token) {
+    for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
+      isCurrent ||= place.key === key;
+    }
+  }
+  const last = key?.lastHold?.claimant;
+  if (last instanceof Hold || last instanceof Closing) newestToken = last.token;
+  return { isCurrent, newestToken };
+}
+
+function viewOf(state: TableState, key: Key): KeyView {
+  const holds: HoldView[] = [];
+  const closings: ClosingView[] = [];
+  const waiters: WaiterView[] = [];
+  let closingCount = 0;
+  for (let place = key.firstHold; place !== undefined; place = place.next) {
+    const { claimant } = place;
+    if (claimant instanceof Hold) {
+      if (holds.length < LINES_PER_KEY_MAX) holds.push(holdViewOf(state, place, claimant));
+    } else if (claimant instanceof Closing) {
+      closingCount += 1;
+      if (closings.length < LINES_PER_KEY_MAX) closings.push(closingViewOf(state, place, claimant));
+    }
+  }
+  for (let place = key.queue?.first; place !== undefined; place = place.next) {
+    if (waiters.length === LINES_PER_KEY_MAX) break;
+    waiters.push(waiterViewOf(state, place));
+  }
+  const { semaphore, waiterCount, name } = key;
+  const kind = semaphore === undefined ? "lock" : "semaphore";
+  const limit = semaphore?.limit ?? 0;
+  const view = { key: name, kind, limit, holds, waiters, closings } as const;
+  const holdCount = key.holdCount - closingCount;
+  const isWhole =
+    holds.length === holdCount &&
+    waiters.length === waiterCount &&
+    closings.length === closingCount;
+  if (isWhole) return view;
+  return {
+    ...view,
+    truncated: { holds: holdCount, waiters: waiterCount, closings: closingCount },
+  };
+}
+
+function holdViewOf({ stamp }: TableState, { mode, permits }: Place, hold: Hold): HoldView {
+  const { session, token, owner, extras } = hold;
+  const endsAt = endOf(hold);
+  const { ticket } = extras ?? {};
   return {
     token,
-    mode: exclusive ? "exclusive" : "shared",
+    mode,
     session: session.id,
     sessionName: session.name,
     owner,
     heldMs: stamp - hold.grantedAt,
-    leaseMs: session.isAliveAt(stamp) ? session.dueAt - stamp : 0,
+    leaseMs: restMs(stamp, ticket?.endsAt ?? (session.isAliveAt(stamp) ? session.dueAt : 0)),
+    endsInMs: endsAt === undefined ? null : restMs(stamp, endsAt),
+    isRevoked: endsAt !== undefined && reasonAtEnd(hold) === END_REASON.revoked,
+    isTicket: hold.isTicket,
+    count: hold.count,
+    permits: permits?.wanted ?? 0,
+    slots: permits?.slots ?? [],
+    value: hold.value,
   };
 }
 
-function waiterViewOf({ stamp }: TableState, { exclusive }: Place, request: Request): WaiterView {
-  const { session, slot, owner } = request;
+export function closingViewOf(
+  { stamp }: TableState,
+  { mode, wanted }: Place,
+  { token, dueAt }: Closing,
+): ClosingView {
+  return { mode, token, endsInMs: restMs(stamp, dueAt), permits: wanted };
+}
+
+export function waiterViewOf({ stamp }: TableState, place: Place): WaiterView {
+  const request = orderOf(place);
+  const { session, slot, owner, options, dueAt, upgrades } = request;
   return {
-    mode: exclusive ? "exclusive" : "shared",
+    mode: place.mode,
     session: session.id,
     sessionName: session.name,
     owner,
     sequence: slot.sequence,
     waitingMs: stamp - request.enqueuedAt,
+    endsInMs: dueAt === NO_DEADLINE ? null : restMs(stamp, dueAt),
+    priority: options?.priority ?? 0,
+    permits: place.wanted,
+    isUpgrade: upgrades !== undefined,
+    isEligible: place.key.hasReached(place),
   };
+}
+
+function restMs(stamp: number, at: number): number {
+  return Math.max(0, at - stamp);
 }

@@ -1,12 +1,14 @@
 /**
- * What was begun and is to be gone on with by later entries, in order: keys in which more places
- * can be reached, and ended sessions that still hold or wait. Part of the replicated state.
+ * What was begun and is to be gone on with by later entries, in order: keys in which something is left
+ * to do, ended sessions that still hold or wait, and requests whose search for a circle of waits was
+ * cut short. Part of the replicated state.
  */
 import { assert } from "../assert.js";
 import { Key } from "./key.js";
+import type { Request } from "./request.js";
 import type { Session } from "./session.js";
 
-export type Work = Key | Session;
+export type Work = Key | Session | Request;
 
 /** Served items are cut off when there are so many. */
 const SERVED_MAX = 1_024;
@@ -31,6 +33,11 @@ export class WorkQueue {
   addSession(session: Session): void {
     assert(this.#items[this.#items.length - 1] !== session, () => `session ${session.id} twice`);
     this.#items.push(session);
+  }
+
+  /** May have ended by its turn. */
+  addRequest(request: Request): void {
+    this.#items.push(request);
   }
 
   take(): Work | undefined {

@@ -111,6 +111,10 @@ export class GatewayConnection implements ClientConnection {
     if (session !== 0) this.wasAttached = true;
   }
 
+  get bufferedBytes(): number {
+    return this.#socket.bufferedAmount + (this.#slot?.writer.length ?? 0);
+  }
+
   send(message: ServerMessage): void {
     if (!this.isOpen) return;
     let slot = this.#slot;

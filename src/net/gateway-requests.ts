@@ -6,8 +6,12 @@
 import { ERROR_NUMBERS } from "../errors.js";
 import {
   decodeFrame,
+  isAttachCommand,
+  isOperation,
+  isOperationOp,
+  isQuery,
+  isQueryOp,
   MESSAGE,
-  OP,
   type OperationFailure,
   ProtocolError,
   type Request,
@@ -66,26 +70,17 @@ export class GatewayRequests implements RequestSink {
     const connection = this.#connection;
     // Closed by a request before it in the same frame.
     if (connection === undefined || !connection.isOpen) return;
-    switch (request.op) {
-      case OP.inspect:
-      case OP.query:
-        this.#spoke(connection);
-        this.#events.onQuery(connection, request);
-        return;
-      case OP.members:
-      case OP.changeMember:
-      case OP.transfer:
-        this.#spoke(connection);
-        this.#events.onOperation(connection, request, this.#frame.subarray(start, end));
-        return;
-      case OP.open:
-      case OP.resume:
-        this.#spoke(connection);
-        this.#events.onAttach(connection, request, this.#frame.subarray(start, end));
-        return;
-      default:
-        if (!this.#isAttached(connection)) return;
-        this.#events.onCommand(connection, request, this.#frame.subarray(start, end));
+    if (isQuery(request)) {
+      this.#spoke(connection);
+      this.#events.onQuery(connection, request);
+    } else if (isOperation(request)) {
+      this.#spoke(connection);
+      this.#events.onOperation(connection, request, this.#frame.subarray(start, end));
+    } else if (isAttachCommand(request)) {
+      this.#spoke(connection);
+      this.#events.onAttach(connection, request, this.#frame.subarray(start, end));
+    } else if (this.#isAttached(connection)) {
+      this.#events.onCommand(connection, request, this.#frame.subarray(start, end));
     }
   }
 
@@ -93,40 +88,26 @@ export class GatewayRequests implements RequestSink {
     const connection = this.#connection;
     if (connection === undefined || !connection.isOpen) return;
     this.#hasAnswered = true;
-    switch (op) {
-      case OP.inspect:
-      case OP.query: {
-        const kind = MESSAGE.answer;
-        connection.send({ kind, id, status: INVALID_ARGUMENT, payload: null });
-        return;
-      }
-      case OP.members:
-      case OP.changeMember:
-      case OP.transfer: {
-        const kind = MESSAGE.answer;
-        const payload: OperationFailure = { message: reason };
-        connection.send({ kind, id, status: INVALID_ARGUMENT, payload });
-        return;
-      }
-      case OP.open:
-      case OP.resume:
-        connection.send({
-          kind: MESSAGE.attached,
-          nonce: "",
-          attempt: id,
-          status: INVALID_ARGUMENT,
-          session: 0,
-          epoch: 0,
-          highestSequence: 0,
-          stamp: 0,
-          ttlMs: 0,
-        });
-        return;
-      default: {
-        if (!this.#isAttached(connection)) return;
-        const result = { status: INVALID_ARGUMENT };
-        connection.send({ kind: MESSAGE.reply, sequence: id, stamp: 0, result });
-      }
+    if (isQueryOp(op)) {
+      connection.send({ kind: MESSAGE.answer, id, status: INVALID_ARGUMENT, payload: null });
+    } else if (isOperationOp(op)) {
+      const payload: OperationFailure = { message: reason };
+      connection.send({ kind: MESSAGE.answer, id, status: INVALID_ARGUMENT, payload });
+    } else if (isAttachCommand({ op })) {
+      connection.send({
+        kind: MESSAGE.attached,
+        nonce: "",
+        attempt: id,
+        status: INVALID_ARGUMENT,
+        session: 0,
+        epoch: 0,
+        highestSequence: 0,
+        stamp: 0,
+        ttlMs: 0,
+      });
+    } else if (this.#isAttached(connection)) {
+      const result = { status: INVALID_ARGUMENT };
+      connection.send({ kind: MESSAGE.reply, sequence: id, stamp: 0, result });
     }
   }
 

@@ -161,6 +161,8 @@ export interface ClientConnection {
   /** Set by the driver when it attached; 0 before. Commands before that are a breach of protocol. */
   session: number;
   attachEpoch: number;
+  /** What was said and the kernel has not taken yet, this turn included. */
+  readonly bufferedBytes: number;
   /** Encoded at once into the frame of this turn, which leaves at `flush` of the gateway. */
   send(message: ServerMessage): void;
   /** Flushes, then closes with a WebSocket close code and a reason of at most 123 bytes. */

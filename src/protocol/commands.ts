@@ -1,12 +1,14 @@
 /**
  * What clients say. A request is a msgpack array `[op, …]` in canonical form (`reader.ts`). Ops
- * below 64 are commands: their bytes are replicated as they came. Ops from 64 on are reads: they
- * are answered by the node they reach and never enter the log. Ops from 70 on are operations on the
- * cluster itself: they need no session and are passed on to the leader.
+ * below 64 are commands: their bytes are replicated as they came. 64 – 69 and those from 80 on are
+ * reads: they are answered by the node they reach and never enter the log. 70 – 79 are operations
+ * on the cluster itself: they need no session and are passed on to the leader.
  *
  * `sequence`   numbers the commands of a session, from 1, each used once for ever.
  * `mark`       the lowest sequence whose reply the client still needs; replies below are dropped.
- * `acknowledged` acquires whose outcome the client has read, so that their slot can go.
+ * `acknowledged` acquires whose outcome the client has read, so that their slot can go; and tokens,
+ *              which are 2^41 at least, of holds that ended by themselves, so that the reason can
+ *              go.
  * `number`     of keepalive and recall: repeated by the reply, not part of the sequence; the reply
  *              is not stored and the command is never sent again under the same number.
  */
@@ -20,22 +22,123 @@ export const OP = {
   cancel: 6,
   recall: 7,
   close: 8,
+  downgrade: 9,
+  upgrade: 10,
+  update: 11,
+  revoke: 12,
+  endSession: 13,
+  setLimit: 14,
+  detach: 15,
+  claim: 16,
+  changeSetting: 17,
+  takeOver: 18,
   /** Reads. */
   inspect: 64,
   query: 65,
+  explain: 66,
+  waitGraph: 67,
+  verify: 68,
+  settings: 69,
   /** Operators' requests: answered by the leader, whichever node they reach. */
   members: 70,
   changeMember: 71,
   transfer: 72,
+  /** Reads again. */
+  history: 80,
+  sessions: 81,
+  watch: 82,
+  unwatch: 83,
 } as const;
 
+/** Whether it enters the log. */
+export function isCommandOp(op: number): boolean {
+  return op < OP.inspect;
+}
+
+/** Whether it is for the leader, whichever node it reaches. */
+export function isOperationOp(op: number): boolean {
+  return op >= OP.members && op < OP.history;
+}
+
+/** Whether the node that it reaches answers it from its own table. */
+export function isQueryOp(op: number): boolean {
+  return !isCommandOp(op) && !isOperationOp(op);
+}
+
+/** Whether it attaches a connection to a session, instead of belonging to one. */
+export function isAttachCommand(request: { readonly op: number }): request is AttachCommand {
+  const { op } = request;
+  return op === OP.open || op === OP.resume || op === OP.takeOver;
+}
+
 export type LockMode = "exclusive" | "shared";
+/** How a claim stands in a key; the last of semaphores only. On the wire 0, 1, 2. */
+export const CLAIM_MODES = ["exclusive", "shared", "permits"] as const;
+export type ClaimMode = (typeof CLAIM_MODES)[number];
 
 /** On the wire `[key, 0]` or `[key, 1]`. */
 export interface LockItem {
   readonly key: string;
   readonly mode: LockMode;
 }
+
+/** Permits of a semaphore. On the wire `[key, 2, permits, limit | nil]`. */
+export interface PermitItem {
+  readonly key: string;
+  readonly mode: "permits";
+  /** 1 … `PERMITS_MAX`, which all items of an acquire share. */
+  readonly permits: number;
+  /** 1 … `LIMIT_MAX`; `undefined`: whatever the key has, which must be in use then. */
+  readonly limit: number | undefined;
+}
+
+export type Item = LockItem | PermitItem;
+
+/** What an acquire asks for beyond its items; the defaults stand in `ACQUIRE_DEFAULTS`. */
+export interface AcquireOptions {
+  /** Seconds of head start in the queue (steps of a setting), 0 … `PRIORITY_MAX`. */
+  readonly priority: number;
+  /** A hold of the same owner and keys, each at least as strong, is counted up instead. */
+  readonly reentrant: boolean;
+  /** The hold ends so long after its grant, `MAX_HOLD_MS_MIN` … `WAIT_MS_MAX`; 0: never. */
+  readonly maxHoldMs: number;
+  /** Its keys stay closed at least so long after the grant, however early it ends. */
+  readonly minHoldMs: number;
+  /**
+   * Its keys stay closed so long when it ends otherwise than by its client, 0 …
+   * `LOCK_DELAY_MS_MAX`.
+   */
+  readonly lockDelayMs: number;
+  /** What others see beside the hold, at most `VALUE_BYTES_MAX` bytes. */
+  readonly value: string;
+  /** Ends what is held in its keys. Of exclusive items only. */
+  readonly steal: boolean;
+  /** Whether it is refused, or others give way, where waiting would never end. */
+  readonly detect: boolean;
+}
+
+export const ACQUIRE_DEFAULTS: AcquireOptions = Object.freeze({
+  priority: 0,
+  reentrant: false,
+  maxHoldMs: 0,
+  minHoldMs: 0,
+  lockDelayMs: 0,
+  value: "",
+  steal: false,
+  detect: true,
+});
+
+/** Keys of the map of options on the wire: ascending, each only where it is not the default. */
+export const ACQUIRE_OPTION = {
+  priority: 1,
+  reentrant: 2,
+  maxHoldMs: 3,
+  minHoldMs: 4,
+  lockDelayMs: 5,
+  value: 6,
+  steal: 7,
+  detect: 8,
+} as const satisfies Readonly<Record<keyof AcquireOptions, number>>;
 
 /** `[1, nonce(bin 16), attempt, ttlMs, name, metadata]` */
 export interface OpenCommand {
@@ -76,9 +179,11 @@ export interface AcquireCommand {
   readonly acknowledged: readonly number[];
   /** A task inside the session, numbered by the client. */
   readonly owner: number;
-  readonly items: readonly LockItem[];
+  readonly items: readonly Item[];
   /** 0: try. `WAIT_FOREVER`: until granted, cancelled or the session ends. */
   readonly waitMs: number;
+  /** `undefined`: the defaults. */
+  readonly options?: AcquireOptions | undefined;
 }
 
 /** `[5, sequence, mark, acknowledged, token]` */
@@ -118,63 +223,125 @@ export interface CloseCommand {
   readonly acknowledged: readonly number[];
 }
 
-/** Commands that attach a connection to a session; they carry no session of their own. */
-export type AttachCommand = OpenCommand | ResumeCommand;
-
-/** Commands with a sequence: applied exactly once, their reply stored. */
-export type SequencedCommand = AcquireCommand | ReleaseCommand | CancelCommand | CloseCommand;
-
-export type SessionCommand = SequencedCommand | KeepaliveCommand | RecallCommand;
-export type Command = AttachCommand | SessionCommand;
-
-/** `[64, id, key]` */
-export interface InspectQuery {
-  readonly op: typeof OP.inspect;
-  /** Chosen by the client, repeated by the answer. */
-  readonly id: number;
-  readonly key: string;
+/** What every command with a sequence begins with. */
+interface SequencedHead {
+  readonly sequence: number;
+  readonly mark: number;
+  readonly acknowledged: readonly number[];
 }
 
-/** `[65, id, prefix, after | nil, limit]`: keys in byte order behind `after`. */
-export interface KeysQuery {
-  readonly op: typeof OP.query;
-  readonly id: number;
-  readonly prefix: string;
-  readonly after: string | undefined;
-  readonly limit: number;
-}
-
-export type Query = InspectQuery | KeysQuery;
-
-/** `[70, id]`: who belongs to the cluster, as the leader knows it. */
-export interface MembersOperation {
-  readonly op: typeof OP.members;
-  readonly id: number;
+/** `[9, sequence, mark, acknowledged, token, key | nil]`: exclusive becomes shared, in place. */
+export interface DowngradeCommand extends SequencedHead {
+  readonly op: typeof OP.downgrade;
+  readonly token: number;
+  /** `undefined`: all of its keys. */
+  readonly key: string | undefined;
 }
 
 /**
- * `add`: a learner, or a new address of a member. `promote`: a learner that has caught up becomes a
- * voter. `demote`: a voter becomes a learner. On the wire the number.
+ * `[10, sequence, mark, acknowledged, token, key, waitMs | nil, detect]`: shared becomes exclusive,
+ * ahead of the queue and with a new token; the hold stays as it is until then.
  */
-export const MEMBER_ACTION = { add: 0, promote: 1, demote: 2, remove: 3 } as const;
-export type MemberAction = keyof typeof MEMBER_ACTION;
-
-/** `[71, id, action, node, address | nil]`. Answered when the change is committed. */
-export interface ChangeMemberOperation {
-  readonly op: typeof OP.changeMember;
-  readonly id: number;
-  readonly action: MemberAction;
-  readonly node: number;
-  /** `host:port` where the peers dial it; of `add` only. */
-  readonly address: string | undefined;
+export interface UpgradeCommand extends SequencedHead {
+  readonly op: typeof OP.upgrade;
+  readonly token: number;
+  readonly key: string;
+  readonly waitMs: number;
+  readonly detect: boolean;
 }
 
-/** `[72, id, node]`; 0: whoever is most up to date. Answered when another node leads. */
-export interface TransferOperation {
-  readonly op: typeof OP.transfer;
-  readonly id: number;
-  readonly node: number;
+/** `[11, sequence, mark, acknowledged, token, value]` */
+export interface UpdateCommand extends SequencedHead {
+  readonly op: typeof OP.update;
+  readonly token: number;
+  readonly value: string;
 }
 
-export type Operation = MembersOperation | ChangeMemberOperation | TransferOperation;
-export type Request = Command | Query | Operation;
+/**
+ * `[12, sequence, mark, acknowledged, key | nil, token, graceMs, now, reason]`. With a key (token
+ * 0) everybody who holds it; else the hold of that token, whosever it is.
+ */
+export interface RevokeCommand extends SequencedHead {
+  readonly op: typeof OP.revoke;
+  readonly key: string | undefined;
+  readonly token: number;
+  readonly graceMs: number;
+  /** At once, whether or not the holder hears of it before others are granted. */
+  readonly now: boolean;
+  /** For the holder; at most `REASON_BYTES_MAX` bytes. */
+  readonly reason: string;
+}
+
+/** `[13, sequence, mark, acknowledged, session, graceMs, now, reason]` */
+export interface EndSessionCommand extends SequencedHead {
+  readonly op: typeof OP.endSession;
+  readonly session: number;
+  readonly graceMs: number;
+  readonly now: boolean;
+  readonly reason: string;
+}
+
+/** `[14, sequence, mark, acknowledged, key, limit | nil]`; nil: the key remembers none. */
+export interface SetLimitCommand extends SequencedHead {
+  readonly op: typeof OP.setLimit;
+  readonly key: string;
+  readonly limit: number | undefined;
+}
+
+/** `[15, sequence, mark, acknowledged, token, secret(bin 16), ticketTtlMs]` */
+export interface DetachCommand extends SequencedHead {
+  readonly op: typeof OP.detach;
+  readonly token: number;
+  /** 32 lower-case hex digits; 16 bytes on the wire. */
+  readonly secret: string;
+  /** How long the ticket waits to be claimed, `TTL_MS_MIN` … `TTL_MS_MAX`. */
+  readonly ticketTtlMs: number;
+}
+
+/** `[16, sequence, mark, acknowledged, token, secret(bin 16), owner]` */
+export interface ClaimCommand extends SequencedHead {
+  readonly op: typeof OP.claim;
+  readonly token: number;
+  readonly secret: string;
+  readonly owner: number;
+}
+
+/** `[17, sequence, mark, acknowledged, name, value | nil]`; nil: the default. */
+export interface ChangeSettingCommand extends SequencedHead {
+  readonly op: typeof OP.changeSetting;
+  readonly name: string;
+  readonly value: number | undefined;
+}
+
+/**
+ * `[18, session, nonce(bin 16), attempt]`: a resume by another process; every hold gets a new
+ * token.
+ */
+export interface TakeOverCommand {
+  readonly op: typeof OP.takeOver;
+  readonly session: number;
+  readonly nonce: string;
+  readonly attempt: number;
+}
+
+/** Commands that attach a connection to a session; they carry no session of their own. */
+export type AttachCommand = OpenCommand | ResumeCommand | TakeOverCommand;
+
+/** Commands with a sequence: applied exactly once, their reply stored. */
+export type SequencedCommand =
+  | AcquireCommand
+  | ReleaseCommand
+  | CancelCommand
+  | CloseCommand
+  | DowngradeCommand
+  | UpgradeCommand
+  | UpdateCommand
+  | RevokeCommand
+  | EndSessionCommand
+  | SetLimitCommand
+  | DetachCommand
+  | ClaimCommand
+  | ChangeSettingCommand;
+
+export type SessionCommand = SequencedCommand | KeepaliveCommand | RecallCommand;
+export type Command = AttachCommand | SessionCommand;

@@ -4,17 +4,10 @@
  * so that the table can never meet a command that a gateway would have refused, and what a gateway
  * accepted encodes to exactly the same bytes again.
  */
-import {
-  type Command,
-  type KeepaliveCommand,
-  OP,
-  type Operation,
-  type Query,
-  type RecallCommand,
-  type Request,
-} from "./commands.js";
+import { type Command, type KeepaliveCommand, OP, type RecallCommand } from "./commands.js";
 import { CLIENT_FRAME_REQUESTS_MAX } from "./limits.js";
 import { ProtocolError } from "./protocol-error.js";
+import { isCommand, isOperation, type Operation, type Request } from "./questions.js";
 import { readRequest } from "./read-request.js";
 import { RequestReader } from "./request-reader.js";
 
@@ -74,8 +67,7 @@ export function decodeCommand(bytes: Uint8Array): Command | undefined {
  */
 export function decodeOperation(bytes: Uint8Array): Operation | undefined {
   const request = decodeAlone(bytes);
-  if (request === undefined || isCommand(request) || isQuery(request)) return undefined;
-  return request;
+  return request !== undefined && isOperation(request) ? request : undefined;
 }
 
 /** The allowed request that fills `bytes`. */
@@ -90,27 +82,8 @@ function decodeAlone(bytes: Uint8Array): Request | undefined {
   }
 }
 
-function isCommand(request: Request): request is Command {
-  return request.op < OP.inspect;
-}
-
-function isQuery(request: Request): request is Query {
-  return request.op === OP.inspect || request.op === OP.query;
-}
-
 /** What the refusal of a request repeats. */
 function idOf(request: Exclude<Request, KeepaliveCommand | RecallCommand>): number {
-  switch (request.op) {
-    case OP.open:
-    case OP.resume:
-      return request.attempt;
-    case OP.inspect:
-    case OP.query:
-    case OP.members:
-    case OP.changeMember:
-    case OP.transfer:
-      return request.id;
-    default:
-      return request.sequence;
-  }
+  if ("attempt" in request) return request.attempt;
+  return "sequence" in request && !("id" in request) ? request.sequence : request.id;
 }

@@ -1,19 +1,41 @@
 /**
  * Requests to bytes, in the one canonical form that `decode-request.ts` accepts. The bytes made
- * here are the bytes in the log: they are never packed again on their way.
+ * here are the bytes in the log: they are never packed again on their way. Where a value stands in
+ * its request is decided here and in `write-question.ts`; `read-request.ts` must agree.
  */
-import { assert, unreachable } from "../assert.js";
+import { unreachable } from "../assert.js";
 import {
+  type AcquireCommand,
+  type AttachCommand,
+  type CancelCommand,
+  type CloseCommand,
   type Command,
-  type LockItem,
-  MEMBER_ACTION,
+  type EndSessionCommand,
   OP,
-  type Request,
-  WAIT_FOREVER,
+  type ReleaseCommand,
+  type RevokeCommand,
+  type SequencedCommand,
 } from "./commands.js";
-import { bytesOfHex } from "./hex.js";
-import { NONCE_BYTES } from "./limits.js";
+import { NONCE_BYTES, SECRET_BYTES } from "./limits.js";
+import { isCommand, type Request } from "./questions.js";
+import {
+  writeDigits,
+  writeHead,
+  writeHeadOf,
+  writeItems,
+  writeNumbers,
+  writeOptionalNumber,
+  writeOptionalText,
+  writeOptions,
+  writeWait,
+} from "./request-parts.js";
+import { writeQuestion } from "./write-question.js";
 import { Writer } from "./writer.js";
+
+type HoldingCommand = Exclude<
+  SequencedCommand,
+  AcquireCommand | ReleaseCommand | CancelCommand | CloseCommand
+>;
 
 /** Reused by `encodeCommand`, which calls nothing that could call it. */
 const scratch = new Writer();
@@ -31,118 +53,117 @@ export function encodeCommand(command: Command): Uint8Array {
 /** Appends one request to a frame in the making. The same conditions as for `encodeCommand`. */
 export function writeRequest(writer: Writer, request: Request): void {
   switch (request.op) {
-    case OP.open:
-      head(writer, 6, request.op);
-      writeNonce(writer, request.nonce);
-      writer.uint(request.attempt);
-      writer.uint(request.ttlMs);
-      writer.string(request.name);
-      writer.string(request.metadata);
-      return;
-    case OP.resume:
-      head(writer, 4, request.op);
-      writer.uint(request.session);
-      writeNonce(writer, request.nonce);
-      writer.uint(request.attempt);
-      return;
-    case OP.keepalive:
-      headOf(writer, 4, request.op, request.number, request.mark, request.acknowledged);
-      return;
     case OP.acquire:
-      headOf(writer, 8, request.op, request.sequence, request.mark, request.acknowledged);
+      writeHeadOf(writer, 8, request.op, request.sequence, request.mark, request.acknowledged);
       writer.uint(request.owner);
       writeItems(writer, request.items);
-      if (request.waitMs === WAIT_FOREVER) writer.nil();
-      else writer.uint(request.waitMs);
-      writer.mapHeader(0);
+      writeWait(writer, request.waitMs);
+      if (request.options === undefined) writer.mapHeader(0);
+      else writeOptions(writer, request.options);
       return;
     case OP.release:
-      headOf(writer, 5, request.op, request.sequence, request.mark, request.acknowledged);
+      writeHeadOf(writer, 5, request.op, request.sequence, request.mark, request.acknowledged);
       writer.uint(request.token);
       return;
     case OP.cancel:
-      headOf(writer, 5, request.op, request.sequence, request.mark, request.acknowledged);
+      writeHeadOf(writer, 5, request.op, request.sequence, request.mark, request.acknowledged);
       writer.uint(request.target);
       return;
+    case OP.keepalive:
+      writeHeadOf(writer, 4, request.op, request.number, request.mark, request.acknowledged);
+      return;
     case OP.recall:
-      headOf(writer, 6, request.op, request.number, request.mark, request.acknowledged);
+      writeHeadOf(writer, 6, request.op, request.number, request.mark, request.acknowledged);
       writeNumbers(writer, request.sequences);
       writeNumbers(writer, request.tokens);
       return;
     case OP.close:
-      headOf(writer, 4, request.op, request.sequence, request.mark, request.acknowledged);
+      writeHeadOf(writer, 4, request.op, request.sequence, request.mark, request.acknowledged);
       return;
-    case OP.inspect:
-      head(writer, 3, request.op);
-      writer.uint(request.id);
-      writer.string(request.key);
-      return;
-    case OP.query:
-      head(writer, 5, request.op);
-      writer.uint(request.id);
-      writer.string(request.prefix);
-      if (request.after === undefined) writer.nil();
-      else writer.string(request.after);
-      writer.uint(request.limit);
-      return;
-    case OP.members:
-      head(writer, 2, request.op);
-      writer.uint(request.id);
-      return;
-    case OP.changeMember:
-      head(writer, 5, request.op);
-      writer.uint(request.id);
-      writer.uint(MEMBER_ACTION[request.action]);
-      writer.uint(request.node);
-      if (request.address === undefined) writer.nil();
-      else writer.string(request.address);
-      return;
-    case OP.transfer:
-      head(writer, 3, request.op);
-      writer.uint(request.id);
-      writer.uint(request.node);
+    case OP.open:
+    case OP.resume:
+    case OP.takeOver:
+      writeAttach(writer, request);
       return;
     default:
-      unreachable(request);
+      if (isCommand(request)) writeHolding(writer, request);
+      else writeQuestion(writer, request);
   }
 }
 
-function head(writer: Writer, arity: number, op: number): void {
-  writer.arrayHeader(arity);
-  writer.uint(op);
+function writeAttach(writer: Writer, command: AttachCommand): void {
+  const { op, nonce, attempt } = command;
+  writeHead(writer, op === OP.open ? 6 : 4, op);
+  if (op !== OP.open) writer.uint(command.session);
+  writeDigits(writer, nonce, NONCE_BYTES);
+  writer.uint(attempt);
+  if (op !== OP.open) return;
+  writer.uint(command.ttlMs);
+  writer.string(command.name);
+  writer.string(command.metadata);
 }
 
-/** What all commands of a session begin with. */
-function headOf(
-  writer: Writer,
-  arity: number,
-  op: number,
-  number: number,
-  mark: number,
-  acknowledged: readonly number[],
-): void {
-  head(writer, arity, op);
-  writer.uint(number);
-  writer.uint(mark);
-  writeNumbers(writer, acknowledged);
-}
-
-function writeNumbers(writer: Writer, numbers: readonly number[]): void {
-  writer.arrayHeader(numbers.length);
-  for (let i = 0; i < numbers.length; i++) writer.uint(numbers[i] as number);
-}
-
-function writeItems(writer: Writer, items: readonly LockItem[]): void {
-  writer.arrayHeader(items.length);
-  for (let i = 0; i < items.length; i++) {
-    const item = items[i] as LockItem;
-    writer.arrayHeader(2);
-    writer.string(item.key);
-    writer.uint(item.mode === "shared" ? 1 : 0);
+/** What is done with a hold, and by operators. */
+function writeHolding(writer: Writer, command: HoldingCommand): void {
+  const { op, sequence, mark, acknowledged } = command;
+  switch (op) {
+    case OP.downgrade:
+      writeHeadOf(writer, 6, op, sequence, mark, acknowledged);
+      writer.uint(command.token);
+      writeOptionalText(writer, command.key);
+      return;
+    case OP.upgrade:
+      writeHeadOf(writer, 8, op, sequence, mark, acknowledged);
+      writer.uint(command.token);
+      writer.string(command.key);
+      writeWait(writer, command.waitMs);
+      writer.bool(command.detect);
+      return;
+    case OP.update:
+      writeHeadOf(writer, 6, op, sequence, mark, acknowledged);
+      writer.uint(command.token);
+      writer.string(command.value);
+      return;
+    case OP.revoke:
+      writeHeadOf(writer, 9, op, sequence, mark, acknowledged);
+      writeOptionalText(writer, command.key);
+      writer.uint(command.token);
+      writeForce(writer, command);
+      return;
+    case OP.endSession:
+      writeHeadOf(writer, 8, op, sequence, mark, acknowledged);
+      writer.uint(command.session);
+      writeForce(writer, command);
+      return;
+    case OP.setLimit:
+      writeHeadOf(writer, 6, op, sequence, mark, acknowledged);
+      writer.string(command.key);
+      writeOptionalNumber(writer, command.limit);
+      return;
+    case OP.detach:
+      writeHeadOf(writer, 7, op, sequence, mark, acknowledged);
+      writer.uint(command.token);
+      writeDigits(writer, command.secret, SECRET_BYTES);
+      writer.uint(command.ticketTtlMs);
+      return;
+    case OP.claim:
+      writeHeadOf(writer, 7, op, sequence, mark, acknowledged);
+      writer.uint(command.token);
+      writeDigits(writer, command.secret, SECRET_BYTES);
+      writer.uint(command.owner);
+      return;
+    case OP.changeSetting:
+      writeHeadOf(writer, 6, op, sequence, mark, acknowledged);
+      writer.string(command.name);
+      writeOptionalNumber(writer, command.value);
+      return;
+    default:
+      unreachable(command);
   }
 }
 
-function writeNonce(writer: Writer, nonce: string): void {
-  assert(nonce.length === 2 * NONCE_BYTES, () => `a nonce of ${nonce.length} digits`);
-  writer.binary(bytesOfHex(nonce));
+function writeForce(writer: Writer, force: RevokeCommand | EndSessionCommand): void {
+  writer.uint(force.graceMs);
+  writer.bool(force.now);
+  writer.string(force.reason);
 }

@@ -9,6 +9,7 @@ export {
 export { encodeCommand, writeRequest } from "./encode-request.js";
 export * from "./limits.js";
 export { ProtocolError } from "./protocol-error.js";
+export * from "./questions.js";
 export { NESTING_MAX, Reader } from "./reader.js";
 export * from "./replies.js";
 export {
@@ -16,7 +17,11 @@ export {
   isValidKey,
   isValidMetadata,
   isValidPrefix,
+  isValidReason,
   isValidSessionName,
+  isValidSettingName,
+  isValidValue,
 } from "./text-rules.js";
+export * from "./views.js";
 export { writeServerMessage } from "./write-server-message.js";
 export { Writer } from "./writer.js";

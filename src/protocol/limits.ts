@@ -20,6 +20,30 @@ export const TTL_MS_DEFAULT = 15_000;
 /** The longest wait that can be asked for; waiting without a deadline is `WAIT_FOREVER`. */
 export const WAIT_MS_MAX = 2 ** 32 - 1;
 
+/** Beside a hold, for others to see; in bytes of UTF-8. */
+export const VALUE_BYTES_MAX = 1_024;
+/** Why something is revoked, for its holder; in bytes of UTF-8. */
+export const REASON_BYTES_MAX = 256;
+/** Of a ticket: what its claimer must know, as secret as a nonce. */
+export const SECRET_BYTES = 16;
+export const PRIORITY_MAX = 60;
+export const MAX_HOLD_MS_MIN = 1_000;
+export const LOCK_DELAY_MS_MAX = 60_000;
+/** The longest head start of an operator's request over the force behind it. */
+export const GRACE_MS_MAX = 3_600_000;
+/** Permits of one acquire, of all its items together: what is granted names the slot of each. */
+export const PERMITS_MAX = 1_024;
+/** Permits of one semaphore. */
+export const LIMIT_MAX = 1_000_000;
+/** Tokens are this at least, sequences less: both may stand in one list. */
+export const TOKEN_MIN = 2 ** 41;
+export const SEQUENCE_MAX = TOKEN_MIN - 1;
+export const SETTING_NAME_BYTES_MAX = 64;
+/**
+ * Members of a circle of waits that are named; the refusal is stored, and any number may be in one.
+ */
+export const CYCLE_MEMBERS_MAX = 64;
+
 /** Unanswered commands of one session; waiting acquires and keepalives do not count. */
 export const IN_FLIGHT_MAX = 1_024;
 /** Sequences and tokens of one `recall`, together. */
@@ -30,6 +54,10 @@ export const ACKNOWLEDGED_MAX = 1_024;
 export const WAITERS_MAX = 100_000;
 
 export const CLIENT_FRAME_BYTES_MAX = 1 << 20;
+/**
+ * More than any request that is allowed has: one of 16 long keys, 1,024 acknowledgements, a value.
+ */
+export const REQUEST_BYTES_MAX = 20_000;
 /** Requests of one client frame. */
 export const CLIENT_FRAME_REQUESTS_MAX = 16_384;
 /** The largest frame that a client reads. */
@@ -39,6 +67,18 @@ export const PEER_FRAME_BYTES_MAX = 16 << 20;
 export const SNAPSHOT_CHUNK_BYTES_MAX = 1 << 20;
 /** A configuration as the core encodes it; `MEMBERS_MAX` members need less. */
 export const CONFIGURATION_BYTES_MAX = 16 << 10;
+
+/** Edges of one answer to `waitGraph`. */
+export const WAIT_GRAPH_EDGES_MAX = 10_000;
+/** Tenures of one answer to `history`. */
+export const HISTORY_PAGE_MAX = 1_000;
+/**
+ * As the number of a revision: behind everything that the entry changed, whatever that was. Numbers
+ * of changes are smaller.
+ */
+export const REVISION_NUMBER_MAX = 2 ** 32 - 1;
+/** Watches of one connection. */
+export const WATCHES_MAX = 256;
 
 /** Keys of one page of `query`. */
 export const QUERY_PAGE_MAX = 1_000;

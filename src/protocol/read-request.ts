@@ -3,99 +3,102 @@
  * each operation. What breaks the form throws `ProtocolError`; a value that is not allowed is noted
  * in `reader.problem`, and what is returned then is of no use but for its `op` and number.
  *
- * Operations 1 – 63 are commands, 64 – 69 reads, those from 70 on for operators; an unknown one
- * breaks the protocol.
+ * An unknown operation breaks the protocol. Reads and operators' requests are read in
+ * `read-question.ts`.
  */
 import { assert } from "../assert.js";
-import { MEMBER_ACTION, type MemberAction, OP, type Request, WAIT_FOREVER } from "./commands.js";
+import { type AcquireOptions, type Item, isCommandOp, OP, WAIT_FOREVER } from "./commands.js";
 import {
-  ADDRESS_BYTES_MAX,
   ATTEMPT_MAX,
-  KEY_BYTES_MAX,
+  GRACE_MS_MAX,
+  LIMIT_MAX,
   METADATA_BYTES_MAX,
-  NODE_ID_MAX,
-  QUERY_PAGE_MAX,
+  REASON_BYTES_MAX,
   RECALL_MAX,
+  SECRET_BYTES,
+  SEQUENCE_MAX,
   SESSION_NAME_BYTES_MAX,
+  SETTING_NAME_BYTES_MAX,
   TTL_MS_MAX,
   TTL_MS_MIN,
   WAIT_MS_MAX,
 } from "./limits.js";
+import type { Request } from "./questions.js";
+import { readQuestion } from "./read-question.js";
 import type { RequestReader } from "./request-reader.js";
 import {
-  isValidAddress,
   isValidMetadata,
-  isValidPrefix,
+  isValidReason,
   isValidSessionName,
+  isValidSettingName,
 } from "./text-rules.js";
 
-/** By their numbers on the wire. */
-const MEMBER_ACTIONS = Object.keys(MEMBER_ACTION) as readonly MemberAction[];
+/** How many values each request has, its operation included. */
+const ARITY: Readonly<Record<(typeof OP)[keyof typeof OP], number>> = {
+  [OP.open]: 6,
+  [OP.resume]: 4,
+  [OP.keepalive]: 4,
+  [OP.acquire]: 8,
+  [OP.release]: 5,
+  [OP.cancel]: 5,
+  [OP.recall]: 6,
+  [OP.close]: 4,
+  [OP.downgrade]: 6,
+  [OP.upgrade]: 8,
+  [OP.update]: 6,
+  [OP.revoke]: 9,
+  [OP.endSession]: 8,
+  [OP.setLimit]: 6,
+  [OP.detach]: 7,
+  [OP.claim]: 7,
+  [OP.changeSetting]: 6,
+  [OP.takeOver]: 4,
+  [OP.inspect]: 3,
+  [OP.query]: 5,
+  [OP.explain]: 5,
+  [OP.waitGraph]: 3,
+  [OP.verify]: 4,
+  [OP.settings]: 2,
+  [OP.members]: 2,
+  [OP.changeMember]: 5,
+  [OP.transfer]: 3,
+  [OP.history]: 4,
+  [OP.sessions]: 4,
+  [OP.watch]: 6,
+  [OP.unwatch]: 3,
+};
+/** The same by number, 0 where there is no such operation. */
+const ARITY_BY_OP = new Uint8Array(Math.max(...Object.values(OP)) + 1);
+for (const [op, arity] of Object.entries(ARITY)) ARITY_BY_OP[Number(op)] = arity;
 
 export function readRequest(reader: RequestReader): Request {
   const start = reader.at;
   const arity = reader.arrayHeader();
   if (arity === 0) reader.fail("an empty request", start);
   const op = reader.uint();
-  const expected = arityOf(op);
+  const expected = op < ARITY_BY_OP.length ? (ARITY_BY_OP[op] as number) : 0;
   if (expected === 0) reader.fail(`unknown operation ${op}`, start);
   if (arity !== expected) reader.fail(`operation ${op} with ${arity} values`, start);
   switch (op) {
     case OP.open:
       return readOpen(reader);
     case OP.resume:
-      return readResume(reader);
+      return readResume(reader, OP.resume);
+    case OP.takeOver:
+      return readResume(reader, OP.takeOver);
     case OP.keepalive:
       return readKeepalive(reader);
     case OP.recall:
       return readRecall(reader);
-    case OP.inspect:
-      return readInspect(reader);
-    case OP.query:
-      return readQuery(reader);
-    case OP.members:
-      return { op: OP.members, id: reader.uint() };
-    case OP.changeMember:
-      return readChangeMember(reader);
-    case OP.transfer:
-      return readTransfer(reader);
     default:
-      return readSequenced(reader, op);
-  }
-}
-
-/** How many values a request has, its operation included; 0 when there is no such operation. */
-function arityOf(op: number): number {
-  switch (op) {
-    case OP.acquire:
-      return 8;
-    case OP.open:
-    case OP.recall:
-      return 6;
-    case OP.release:
-    case OP.cancel:
-    case OP.query:
-    case OP.changeMember:
-      return 5;
-    case OP.resume:
-    case OP.keepalive:
-    case OP.close:
-      return 4;
-    case OP.inspect:
-    case OP.transfer:
-      return 3;
-    case OP.members:
-      return 2;
-    default:
-      return 0;
+      return isCommandOp(op) ? readSequenced(reader, op) : readQuestion(reader, op);
   }
 }
 
 // Every literal below names its fields in one order, so that each operation has one shape.
 
 function readSequenced(reader: RequestReader, op: number): Request {
-  const sequence = reader.uint();
-  if (sequence === 0) reader.refuse("sequence 0");
+  const sequence = reader.uintWithin(1, SEQUENCE_MAX, "sequence");
   const mark = reader.uint();
   if (mark > sequence) reader.refuse(`mark ${mark} above sequence ${sequence}`);
   const acknowledged = reader.acknowledged();
@@ -103,9 +106,10 @@ function readSequenced(reader: RequestReader, op: number): Request {
     case OP.acquire: {
       const owner = reader.uint();
       const items = reader.items();
-      const waitMs = reader.takeNil() ? WAIT_FOREVER : reader.uintWithin(0, WAIT_MS_MAX, "waitMs");
-      reader.options();
-      return { op: OP.acquire, sequence, mark, acknowledged, owner, items, waitMs };
+      const waitMs = readWait(reader);
+      const options = reader.options();
+      if (options !== undefined) checkOptions(reader, options, items);
+      return { op: OP.acquire, sequence, mark, acknowledged, owner, items, waitMs, options };
     }
     case OP.release:
       return { op: OP.release, sequence, mark, acknowledged, token: reader.uint() };
@@ -114,10 +118,95 @@ function readSequenced(reader: RequestReader, op: number): Request {
       if (target === 0 || target >= sequence) reader.refuse(`target ${target} not below sequence`);
       return { op: OP.cancel, sequence, mark, acknowledged, target };
     }
-    default:
-      assert(op === OP.close, () => `operation ${op} has an arity and no reading`);
+    case OP.close:
       return { op: OP.close, sequence, mark, acknowledged };
+    case OP.upgrade: {
+      const token = reader.uint();
+      const key = reader.key();
+      const waitMs = readWait(reader);
+      const detect = reader.bool();
+      return { op: OP.upgrade, sequence, mark, acknowledged, token, key, waitMs, detect };
+    }
+    case OP.downgrade: {
+      const token = reader.uint();
+      const key = reader.takeNil() ? undefined : reader.key();
+      return { op: OP.downgrade, sequence, mark, acknowledged, token, key };
+    }
+    case OP.update: {
+      const token = reader.uint();
+      return { op: OP.update, sequence, mark, acknowledged, token, value: reader.value() };
+    }
+    default:
+      return readRare(reader, op, { sequence, mark, acknowledged });
   }
+}
+
+/** What operators say, and hand-overs. */
+function readRare(
+  reader: RequestReader,
+  op: number,
+  head: { sequence: number; mark: number; acknowledged: readonly number[] },
+): Request {
+  switch (op) {
+    case OP.revoke: {
+      const key = reader.takeNil() ? undefined : reader.key();
+      const token = reader.uint();
+      if ((key === undefined) !== token > 0) reader.refuse("either a key or a token");
+      return { op: OP.revoke, ...head, key, token, ...readForce(reader) };
+    }
+    case OP.endSession: {
+      const session = reader.uint();
+      if (session === 0) reader.refuse("session 0");
+      return { op: OP.endSession, ...head, session, ...readForce(reader) };
+    }
+    case OP.setLimit: {
+      const key = reader.key();
+      const limit = reader.optionalUintWithin(1, LIMIT_MAX, "limit");
+      return { op: OP.setLimit, ...head, key, limit };
+    }
+    case OP.detach: {
+      const token = reader.uint();
+      const secret = reader.digits(SECRET_BYTES, "secret");
+      const ticketTtlMs = reader.uintWithin(TTL_MS_MIN, TTL_MS_MAX, "ticketTtlMs");
+      return { op: OP.detach, ...head, token, secret, ticketTtlMs };
+    }
+    case OP.claim: {
+      const token = reader.uint();
+      const secret = reader.digits(SECRET_BYTES, "secret");
+      return { op: OP.claim, ...head, token, secret, owner: reader.uint() };
+    }
+    default: {
+      assert(op === OP.changeSetting, () => `operation ${op} has an arity and no reading`);
+      const name = reader.textUnder(SETTING_NAME_BYTES_MAX, isValidSettingName, "name");
+      const value = reader.takeNil() ? undefined : reader.uint();
+      return { op: OP.changeSetting, ...head, name, value };
+    }
+  }
+}
+
+function readForce(reader: RequestReader): { graceMs: number; now: boolean; reason: string } {
+  const graceMs = reader.uintWithin(0, GRACE_MS_MAX, "graceMs");
+  const now = reader.bool();
+  const reason = reader.textUnder(REASON_BYTES_MAX, isValidReason, "reason");
+  return { graceMs, now, reason };
+}
+
+function readWait(reader: RequestReader): number {
+  return reader.takeNil() ? WAIT_FOREVER : reader.uintWithin(0, WAIT_MS_MAX, "waitMs");
+}
+
+/** What is wrong only together. */
+function checkOptions(
+  reader: RequestReader,
+  options: AcquireOptions,
+  items: readonly Item[],
+): void {
+  const { steal, reentrant, maxHoldMs, minHoldMs } = options;
+  if (steal && items.some(({ mode }) => mode !== "exclusive")) {
+    reader.refuse("only exclusive items can be stolen");
+  }
+  if (steal && reentrant) reader.refuse("steal of what is held already");
+  if (maxHoldMs > 0 && minHoldMs > maxHoldMs) reader.refuse("minHoldMs above maxHoldMs");
 }
 
 function readOpen(reader: RequestReader): Request {
@@ -129,12 +218,12 @@ function readOpen(reader: RequestReader): Request {
   return { op: OP.open, nonce, attempt, ttlMs, name, metadata };
 }
 
-function readResume(reader: RequestReader): Request {
+function readResume(reader: RequestReader, op: typeof OP.resume | typeof OP.takeOver): Request {
   const session = reader.uint();
   if (session === 0) reader.refuse("session 0");
   const nonce = reader.nonce();
   const attempt = reader.uintWithin(1, ATTEMPT_MAX, "attempt");
-  return { op: OP.resume, session, nonce, attempt };
+  return { op, session, nonce, attempt };
 }
 
 function readKeepalive(reader: RequestReader): Request {
@@ -151,38 +240,4 @@ function readRecall(reader: RequestReader): Request {
   const sequences = reader.numbers(RECALL_MAX, "recalled");
   const tokens = reader.numbers(RECALL_MAX - sequences.length, "recalled");
   return { op: OP.recall, number, mark, acknowledged, sequences, tokens };
-}
-
-function readInspect(reader: RequestReader): Request {
-  const id = reader.uint();
-  const key = reader.key();
-  return { op: OP.inspect, id, key };
-}
-
-function readQuery(reader: RequestReader): Request {
-  const id = reader.uint();
-  const prefix = reader.textUnder(KEY_BYTES_MAX, isValidPrefix, "prefix");
-  const after = reader.takeNil()
-    ? undefined
-    : reader.textUnder(KEY_BYTES_MAX, isValidPrefix, "after");
-  const limit = reader.uintWithin(1, QUERY_PAGE_MAX, "limit");
-  return { op: OP.query, id, prefix, after, limit };
-}
-
-function readChangeMember(reader: RequestReader): Request {
-  const id = reader.uint();
-  const number = reader.uintWithin(0, MEMBER_ACTIONS.length - 1, "action");
-  const action = MEMBER_ACTIONS[number] ?? "remove";
-  const node = reader.uintWithin(1, NODE_ID_MAX, "node");
-  const address = reader.takeNil()
-    ? undefined
-    : reader.textUnder(ADDRESS_BYTES_MAX, isValidAddress, "address");
-  if (action === "add" && address === undefined) reader.refuse("add without an address");
-  if (action !== "add" && address !== undefined) reader.refuse(`${action} with an address`);
-  return { op: OP.changeMember, id, action, node, address };
-}
-
-function readTransfer(reader: RequestReader): Request {
-  const id = reader.uint();
-  return { op: OP.transfer, id, node: reader.uintWithin(0, NODE_ID_MAX, "node") };
 }

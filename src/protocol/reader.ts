@@ -55,6 +55,13 @@ export class Reader {
     return true;
   }
 
+  bool(): boolean {
+    const type = this.#peek();
+    if (type !== 0xc2 && type !== 0xc3) this.fail("expected a boolean");
+    this.at += 1;
+    return type === 0xc3;
+  }
+
   /** Reads an array's header; the count is not trusted further than the bytes that follow. */
   arrayHeader(): number {
     const type = this.#peek();

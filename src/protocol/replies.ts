@@ -4,7 +4,7 @@
  * the replicated table.
  */
 import type { ErrorNumber } from "../errors.js";
-import type { LockMode } from "./commands.js";
+import type { ClaimMode } from "./commands.js";
 
 export const MESSAGE = {
   hello: 1,
@@ -17,10 +17,23 @@ export const MESSAGE = {
   answer: 8,
   leader: 9,
   move: 10,
+  contended: 11,
+  revoking: 12,
+  lost: 13,
+  changes: 14,
 } as const;
 
 /** Status of a reply or outcome; numbers from 16 on are `ERROR_NUMBERS`. */
-export const STATUS = { ok: 0, granted: 1, queued: 2, released: 3, notReleased: 4 } as const;
+export const STATUS = {
+  ok: 0,
+  granted: 1,
+  queued: 2,
+  released: 3,
+  notReleased: 4,
+  upgraded: 5,
+  revoked: 6,
+  claimed: 7,
+} as const;
 
 /** Why something is not held (any more). On the wire the number. */
 export const END_REASON = {
@@ -42,9 +55,30 @@ export type BlockedBy = (typeof BLOCKED_BY)[keyof typeof BLOCKED_BY];
 export interface Blocker {
   readonly sessionName: string;
   readonly key: string;
-  readonly mode: LockMode;
-  /** 0 when it waits itself. */
+  readonly mode: ClaimMode;
+  /** 0 when it waits itself, and of a closing. */
   readonly token: number;
+}
+
+/**
+ * One of those that wait for each other in a circle, each for the next and the last for the first.
+ */
+export interface CycleMember {
+  readonly session: number;
+  readonly sessionName: string;
+  readonly owner: number;
+  /** In which it waits for the next, and as what. */
+  readonly key: string;
+  readonly mode: ClaimMode;
+}
+
+/** What a ticket was exchanged for. On the wire `[key, mode, permits, slots]`. */
+export interface ClaimedItem {
+  readonly key: string;
+  readonly mode: ClaimMode;
+  /** 0 of locks. */
+  readonly permits: number;
+  readonly slots: readonly number[];
 }
 
 /**
@@ -54,14 +88,39 @@ export interface Blocker {
  */
 export type Result =
   | { readonly status: typeof STATUS.ok }
-  | { readonly status: typeof STATUS.granted; readonly token: number }
+  | {
+      readonly status: typeof STATUS.granted;
+      readonly token: number;
+      /** How often it is held now; absent: once, and of locks alone. */
+      readonly count?: number;
+      /** Of each of its items that is of a semaphore, in order; absent where there are none. */
+      readonly slots?: readonly (readonly number[])[];
+    }
+  | { readonly status: typeof STATUS.upgraded; readonly token: number; readonly key: string }
+  | {
+      readonly status: typeof STATUS.claimed;
+      readonly token: number;
+      readonly items: readonly ClaimedItem[];
+      readonly value: string;
+      readonly grantedAt: number;
+      /** When it ends by itself, in cluster time; 0: with the session. */
+      readonly endsAt: number;
+    }
   | { readonly status: typeof STATUS.queued }
-  | { readonly status: typeof STATUS.released }
+  /** `remaining`: how often it is still held; absent: not any more. */
+  | { readonly status: typeof STATUS.released; readonly remaining?: number }
+  /** So many holds; `remaining` of the key were too many for one command: say it again. */
+  | { readonly status: typeof STATUS.revoked; readonly count: number; readonly remaining: number }
   | { readonly status: typeof STATUS.notReleased; readonly reason: EndReason }
   | {
       readonly status: ErrorNumber;
+      /** `LOCK_HELD` */
       readonly blockedBy?: BlockedBy;
       readonly blockers?: readonly Blocker[];
+      /** `DEADLOCK`: who is refused comes first; of a long circle `CYCLE_MEMBERS_MAX` are named. */
+      readonly cycle?: readonly CycleMember[];
+      /** `LIMIT_MISMATCH`: the limit that the key has. */
+      readonly limit?: number;
     };
 
 /** `[3, sequence, stamp, status, …]`: answer of the entry that executed the sequence. */
@@ -100,13 +159,24 @@ export type RecalledSequence =
       readonly result: Result;
     };
 
-/** On the wire `[token, held, reason]`. */
-export interface RecalledToken {
-  readonly token: number;
-  readonly held: boolean;
-  /** Meaningless while held. */
-  readonly reason: EndReason;
-}
+/**
+ * On the wire `[token, true, current, count, endsAt, isRevoked, isContended]` or `[token, false,
+ * reason]`.
+ */
+export type RecalledToken =
+  | {
+      readonly token: number;
+      readonly held: true;
+      /** The newest token of the hold; larger after an upgrade or a takeover. */
+      readonly current: number;
+      readonly count: number;
+      /** When it ends by itself, in cluster time; 0: with the session. */
+      readonly endsAt: number;
+      /** That end is a revoke. */
+      readonly isRevoked: boolean;
+      readonly isContended: boolean;
+    }
+  | { readonly token: number; readonly held: false; readonly reason: EndReason };
 
 /** `[6, number, stamp, sequences, tokens]` */
 export interface Recalled {
@@ -124,8 +194,40 @@ export interface SessionEnded {
   readonly reason: EndReason;
 }
 
+/** `[11, token]`: somebody began to wait behind the hold. Once for each hold. */
+export interface Contended {
+  readonly kind: typeof MESSAGE.contended;
+  readonly token: number;
+}
+
+/** `[12, token, stamp, endsAt, reason]`: the hold will be ended. Token 0: the whole session. */
+export interface Revoking {
+  readonly kind: typeof MESSAGE.revoking;
+  readonly token: number;
+  readonly stamp: number;
+  /** Cluster time; not before the lease that was known when this was decided has ended. */
+  readonly endsAt: number;
+  readonly reason: string;
+}
+
+/** `[13, token, stamp, reason]`: the hold ended otherwise than by its session's release. */
+export interface Lost {
+  readonly kind: typeof MESSAGE.lost;
+  readonly token: number;
+  readonly stamp: number;
+  readonly reason: EndReason;
+}
+
 /** Everything the table addresses to a session. */
-export type SessionMessage = Reply | Outcome | Pulse | Recalled | SessionEnded;
+export type SessionMessage =
+  | Reply
+  | Outcome
+  | Pulse
+  | Recalled
+  | SessionEnded
+  | Contended
+  | Revoking
+  | Lost;
 
 /**
  * `[2, attempt, 0, session, epoch, highestSequence, stamp, ttlMs]`, or `[2, attempt, error]`.
@@ -188,42 +290,24 @@ export interface MoveNotice {
   readonly kind: typeof MESSAGE.move;
 }
 
-export type ServerMessage = Hello | Attached | SessionMessage | Answer | LeaderNotice | MoveNotice;
+/** `[14, id, status, payload]`: what a watch saw, or with an error that it is over. */
+export interface Changes {
+  readonly kind: typeof MESSAGE.changes;
+  /** Of the watch. */
+  readonly id: number;
+  readonly status: typeof STATUS.ok | ErrorNumber;
+  /** `ChangesView`, packed with msgpackr; null beside an error. */
+  readonly payload: unknown;
+}
 
-/**
- * Payload of `inspect`. Ages are in cluster time as of the last applied entry, which lies at most a
- * second back while a lease runs: reads write nothing, and only entries carry time.
- */
-export interface KeyView {
-  readonly key: string;
-  readonly holds: readonly HoldView[];
-  readonly waiters: readonly WaiterView[];
-  /** How many there really are; present only where the lists above were cut short. */
-  readonly truncated?: { readonly holds: number; readonly waiters: number };
-}
-export interface HoldView {
-  readonly token: number;
-  readonly mode: LockMode;
-  readonly session: number;
-  readonly sessionName: string;
-  readonly owner: number;
-  readonly heldMs: number;
-  /** Cluster milliseconds until the lease of its session ends. */
-  readonly leaseMs: number;
-}
-export interface WaiterView {
-  readonly mode: LockMode;
-  readonly session: number;
-  readonly sessionName: string;
-  readonly owner: number;
-  readonly sequence: number;
-  readonly waitingMs: number;
-}
-/** Payload of `query`. `next`: give it as `after` to get the next page; null at the end. */
-export interface KeysView {
-  readonly keys: readonly KeyView[];
-  readonly next: string | null;
-}
+export type ServerMessage =
+  | Hello
+  | Attached
+  | SessionMessage
+  | Answer
+  | LeaderNotice
+  | MoveNotice
+  | Changes;
 
 /** Payload beside the error of an operation. */
 export interface OperationFailure {

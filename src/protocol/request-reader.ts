@@ -6,22 +6,41 @@
  *
  * Which values are allowed is replicated behaviour: see `text-rules.ts`.
  */
-import type { LockItem, LockMode } from "./commands.js";
+import {
+  ACQUIRE_DEFAULTS,
+  ACQUIRE_OPTION,
+  type AcquireOptions,
+  CLAIM_MODES,
+  type Item,
+  type LockItem,
+  type PermitItem,
+} from "./commands.js";
 import { hexOf } from "./hex.js";
 import {
   ACKNOWLEDGED_MAX,
   ITEMS_MAX,
   KEY_BYTES_MAX,
+  LIMIT_MAX,
+  LOCK_DELAY_MS_MAX,
+  MAX_HOLD_MS_MIN,
   NONCE_BYTES,
+  PERMITS_MAX,
+  PRIORITY_MAX,
   RESERVED_KEY_PREFIX,
+  VALUE_BYTES_MAX,
+  WAIT_MS_MAX,
 } from "./limits.js";
 import { Reader } from "./reader.js";
-import { isValidKey } from "./text-rules.js";
+import { isValidKey, isValidValue } from "./text-rules.js";
+
+type Changing<T> = { -readonly [Name in keyof T]: T[Name] };
 
 /** Shared by all commands that acknowledge nothing, which are most. */
 const NO_NUMBERS: readonly number[] = Object.freeze([]);
 /** Around a value inside a list or map of a request: that, and the request's own array. */
 const DEPTH_IN_REQUEST = 2;
+/** The mode of an item that has permits. */
+const PERMITS = CLAIM_MODES.indexOf("permits");
 
 export class RequestReader extends Reader {
   /** The first reason why the request being read is not allowed. */
@@ -58,11 +77,24 @@ export class RequestReader extends Reader {
 
   /** 16 bytes, as 32 hex digits. */
   nonce(): string {
+    return this.digits(NONCE_BYTES, "nonce");
+  }
+
+  /** So many bytes, as twice as many hex digits. */
+  digits(bytes: number, what: string): string {
     const length = this.binaryHeader();
-    if (length !== NONCE_BYTES) this.refuse(`nonce of ${length} bytes`);
+    if (length !== bytes) this.refuse(`${what} of ${length} bytes`);
     const start = this.at;
     this.at = start + length;
-    return length === NONCE_BYTES ? hexOf(this.bytes, start, start + length) : "";
+    return length === bytes ? hexOf(this.bytes, start, start + length) : "";
+  }
+
+  optionalUintWithin(least: number, most: number, what: string): number | undefined {
+    return this.takeNil() ? undefined : this.uintWithin(least, most, what);
+  }
+
+  value(): string {
+    return this.textUnder(VALUE_BYTES_MAX, isValidValue, "value");
   }
 
   acknowledged(): readonly number[] {
@@ -82,42 +114,97 @@ export class RequestReader extends Reader {
     return numbers;
   }
 
-  items(): readonly LockItem[] {
+  items(): readonly Item[] {
     const count = this.arrayHeader();
     if (count === 1) return [this.#item()];
     if (count === 0) this.refuse("no items");
     if (count > ITEMS_MAX) this.refuse(`${count} items, at most ${ITEMS_MAX}`);
-    const items: LockItem[] = [];
+    const items: Item[] = [];
+    let permits = 0;
     for (let i = 0; i < count; i++) {
       const item = this.#item();
       if (i >= ITEMS_MAX) continue;
       for (const other of items) if (other.key === item.key) this.refuse("a key stands twice");
+      if (item.mode === "permits") permits += item.permits;
       items.push(item);
     }
+    if (permits > PERMITS_MAX) this.refuse(`${permits} permits, at most ${PERMITS_MAX}`);
     return items;
   }
 
-  /** The options of an acquire: none exist yet, so each one is refused by its number. */
-  options(): void {
-    let previous = -1;
-    for (let left = this.mapHeader(); left > 0; left--) {
-      previous = this.ascendingKey(previous);
-      this.skip(DEPTH_IN_REQUEST);
-      this.refuse(`unknown option ${previous}`);
+  /**
+   * The options of an acquire; `undefined` where all have their defaults. A default that is said
+   * all the same is refused: nothing has two encodings.
+   */
+  options(): AcquireOptions | undefined {
+    let left = this.mapHeader();
+    if (left === 0) return undefined;
+    const options: Changing<AcquireOptions> = { ...ACQUIRE_DEFAULTS };
+    let number = -1;
+    for (; left > 0; left--) {
+      number = this.ascendingKey(number);
+      const name = this.#option(number, options);
+      if (name !== undefined && options[name] === ACQUIRE_DEFAULTS[name]) {
+        this.refuse(`${name} is said to have its default`);
+      }
+    }
+    return options;
+  }
+
+  #option(number: number, options: Changing<AcquireOptions>): keyof AcquireOptions | undefined {
+    switch (number) {
+      case ACQUIRE_OPTION.priority:
+        options.priority = this.uintWithin(0, PRIORITY_MAX, "priority");
+        return "priority";
+      case ACQUIRE_OPTION.reentrant:
+        options.reentrant = this.bool();
+        return "reentrant";
+      case ACQUIRE_OPTION.maxHoldMs:
+        options.maxHoldMs = this.uintWithin(MAX_HOLD_MS_MIN, WAIT_MS_MAX, "maxHoldMs");
+        return "maxHoldMs";
+      case ACQUIRE_OPTION.minHoldMs:
+        options.minHoldMs = this.uintWithin(0, WAIT_MS_MAX, "minHoldMs");
+        return "minHoldMs";
+      case ACQUIRE_OPTION.lockDelayMs:
+        options.lockDelayMs = this.uintWithin(0, LOCK_DELAY_MS_MAX, "lockDelayMs");
+        return "lockDelayMs";
+      case ACQUIRE_OPTION.value:
+        options.value = this.value();
+        return "value";
+      case ACQUIRE_OPTION.steal:
+        options.steal = this.bool();
+        return "steal";
+      case ACQUIRE_OPTION.detect:
+        options.detect = this.bool();
+        return "detect";
+      default:
+        this.skip(DEPTH_IN_REQUEST);
+        this.refuse(`unknown option ${number}`);
+        return undefined;
     }
   }
 
-  #item(): LockItem {
+  #item(): Item {
     const start = this.at;
-    if (this.arrayHeader() !== 2) this.fail("an item has two values", start);
+    const arity = this.arrayHeader();
+    if (arity === 4) return this.#permitItem();
+    if (arity !== 2) this.fail("an item has two or four values", start);
     const key = this.key();
-    return { key, mode: this.#mode() };
+    const number = this.uint();
+    if (number > 1) this.refuse(number === PERMITS ? "no permits" : `unknown mode ${number}`);
+    const item: LockItem = { key, mode: number === 1 ? "shared" : "exclusive" };
+    return item;
   }
 
-  #mode(): LockMode {
+  #permitItem(): PermitItem {
+    const key = this.key();
     const number = this.uint();
-    if (number > 1) this.refuse(`unknown mode ${number}`);
-    return number === 1 ? "shared" : "exclusive";
+    if (number < PERMITS) this.refuse("permits of a lock");
+    else if (number > PERMITS) this.refuse(`unknown mode ${number}`);
+    const permits = this.uintWithin(1, PERMITS_MAX, "permits");
+    const limit = this.optionalUintWithin(1, LIMIT_MAX, "limit");
+    if (limit !== undefined && permits > limit) this.refuse(`${permits} permits of ${limit}`);
+    return { key, mode: "permits", permits, limit };
   }
 
   #overlong(length: number, reason: string): string {

@@ -9,14 +9,18 @@ import {
   ADDRESS_BYTES_MAX,
   KEY_BYTES_MAX,
   METADATA_BYTES_MAX,
+  REASON_BYTES_MAX,
   RESERVED_KEY_PREFIX,
   SESSION_NAME_BYTES_MAX,
+  SETTING_NAME_BYTES_MAX,
+  VALUE_BYTES_MAX,
 } from "./limits.js";
 import { utf8Length } from "./utf8.js";
 
 /** What names and IPv4 addresses are made of; nothing here means anything inside a URL. */
 const HOST = /^[A-Za-z0-9._-]+$/;
 const BRACKETED_IPV6 = /^\[[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]$/;
+const LETTERS = /^[A-Za-z]+$/;
 const PORT = /^[1-9][0-9]{0,4}$/;
 const PORT_MAX = 65_535;
 
@@ -40,6 +44,22 @@ export function isValidSessionName(name: string): string | undefined {
 /** A session's metadata: at most 1,024 bytes of UTF-8, any characters. */
 export function isValidMetadata(metadata: string): string | undefined {
   return lengthProblem(metadata, METADATA_BYTES_MAX, "metadata");
+}
+
+/** What stands beside a hold: at most 1,024 bytes of UTF-8, any characters. */
+export function isValidValue(value: string): string | undefined {
+  return lengthProblem(value, VALUE_BYTES_MAX, "value");
+}
+
+/** Why something is revoked: at most 256 bytes of UTF-8, no control characters. */
+export function isValidReason(reason: string): string | undefined {
+  return lengthProblem(reason, REASON_BYTES_MAX, "reason") ?? controlProblem(reason, "reason");
+}
+
+/** A setting's name, known or not: letters only, at most 64. */
+export function isValidSettingName(name: string): string | undefined {
+  if (name.length > SETTING_NAME_BYTES_MAX) return `name exceeds ${SETTING_NAME_BYTES_MAX} bytes`;
+  return LETTERS.test(name) ? undefined : "a setting's name is made of letters";
 }
 
 /**

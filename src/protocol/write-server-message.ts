@@ -4,17 +4,30 @@
  */
 import { unreachable } from "../assert.js";
 import { ERROR_NUMBERS } from "../errors.js";
+import { CLAIM_MODES } from "./commands.js";
 import {
   type Blocker,
+  type ClaimedItem,
+  type Contended,
+  type CycleMember,
+  type Hello,
+  type LeaderNotice,
+  type Lost,
   MESSAGE,
+  type MoveNotice,
   type NodeEndpoint,
   RECALL_STATE,
   type Recalled,
+  type RecalledToken,
   type Result,
+  type Revoking,
   type ServerMessage,
+  type SessionEnded,
   STATUS,
 } from "./replies.js";
 import type { Writer } from "./writer.js";
+
+type Notice = Hello | LeaderNotice | MoveNotice | SessionEnded | Contended | Revoking | Lost;
 
 /**
  * Appends `message` to `writer`.
@@ -55,13 +68,8 @@ export function writeServerMessage(
     case MESSAGE.recalled:
       writeRecalled(writer, message);
       return;
-    case MESSAGE.ended:
-      writer.arrayHeader(3);
-      writer.uint(message.kind);
-      writer.uint(message.session);
-      writer.uint(message.reason);
-      return;
     case MESSAGE.answer:
+    case MESSAGE.changes:
       writer.arrayHeader(4);
       writer.uint(message.kind);
       writer.uint(message.id);
@@ -69,6 +77,14 @@ export function writeServerMessage(
       if (message.payload === undefined || message.payload === null) writer.nil();
       else writer.raw(packPayload(message.payload));
       return;
+    default:
+      writeNotice(writer, message);
+  }
+}
+
+/** What is said of itself, without having been asked. */
+function writeNotice(writer: Writer, message: Notice): void {
+  switch (message.kind) {
     case MESSAGE.hello:
       writer.arrayHeader(7);
       writer.uint(message.kind);
@@ -89,6 +105,32 @@ export function writeServerMessage(
       writer.arrayHeader(1);
       writer.uint(message.kind);
       return;
+    case MESSAGE.ended:
+      writer.arrayHeader(3);
+      writer.uint(message.kind);
+      writer.uint(message.session);
+      writer.uint(message.reason);
+      return;
+    case MESSAGE.contended:
+      writer.arrayHeader(2);
+      writer.uint(message.kind);
+      writer.uint(message.token);
+      return;
+    case MESSAGE.revoking:
+      writer.arrayHeader(5);
+      writer.uint(message.kind);
+      writer.uint(message.token);
+      writer.uint(message.stamp);
+      writer.uint(message.endsAt);
+      writer.string(message.reason);
+      return;
+    case MESSAGE.lost:
+      writer.arrayHeader(4);
+      writer.uint(message.kind);
+      writer.uint(message.token);
+      writer.uint(message.stamp);
+      writer.uint(message.reason);
+      return;
     default:
       unreachable(message);
   }
@@ -98,10 +140,22 @@ export function writeServerMessage(
 function resultArity(result: Result): number {
   switch (result.status) {
     case STATUS.granted:
+      return result.count === undefined && result.slots === undefined ? 2 : 4;
     case STATUS.notReleased:
       return 2;
+    case STATUS.released:
+      return result.remaining === undefined ? 1 : 2;
+    case STATUS.upgraded:
+    case STATUS.revoked:
+      return 3;
+    case STATUS.claimed:
+      return 6;
     case ERROR_NUMBERS.LOCK_HELD:
       return result.blockedBy !== undefined ? 3 : 1;
+    case ERROR_NUMBERS.DEADLOCK:
+      return result.cycle !== undefined ? 2 : 1;
+    case ERROR_NUMBERS.LIMIT_MISMATCH:
+      return result.limit !== undefined ? 2 : 1;
     default:
       return 1;
   }
@@ -112,22 +166,81 @@ function writeResult(writer: Writer, result: Result): void {
   switch (result.status) {
     case STATUS.ok:
     case STATUS.queued:
+      return;
     case STATUS.released:
+      if (result.remaining !== undefined) writer.uint(result.remaining);
       return;
     case STATUS.granted:
       writer.uint(result.token);
+      if (result.count === undefined && result.slots === undefined) return;
+      writer.uint(result.count ?? 1);
+      writeSlots(writer, result.slots ?? []);
+      return;
+    case STATUS.upgraded:
+      writer.uint(result.token);
+      writer.string(result.key);
       return;
     case STATUS.notReleased:
       writer.uint(result.reason);
+      return;
+    case STATUS.revoked:
+      writer.uint(result.count);
+      writer.uint(result.remaining);
+      return;
+    case STATUS.claimed:
+      writer.uint(result.token);
+      writeClaimed(writer, result.items);
+      writer.string(result.value);
+      writer.uint(result.grantedAt);
+      writer.uint(result.endsAt);
       return;
     case ERROR_NUMBERS.LOCK_HELD:
       if (result.blockedBy === undefined) return;
       writer.uint(result.blockedBy);
       writeBlockers(writer, result.blockers ?? []);
       return;
+    case ERROR_NUMBERS.DEADLOCK:
+      if (result.cycle !== undefined) writeCycle(writer, result.cycle);
+      return;
+    case ERROR_NUMBERS.LIMIT_MISMATCH:
+      if (result.limit !== undefined) writer.uint(result.limit);
+      return;
     default:
       return;
   }
+}
+
+function writeSlots(writer: Writer, slots: readonly (readonly number[])[]): void {
+  writer.arrayHeader(slots.length);
+  for (const ofItem of slots) writeNumbers(writer, ofItem);
+}
+
+function writeClaimed(writer: Writer, items: readonly ClaimedItem[]): void {
+  writer.arrayHeader(items.length);
+  for (const { key, mode, permits, slots } of items) {
+    writer.arrayHeader(4);
+    writer.string(key);
+    writer.uint(CLAIM_MODES.indexOf(mode));
+    writer.uint(permits);
+    writeNumbers(writer, slots);
+  }
+}
+
+function writeCycle(writer: Writer, cycle: readonly CycleMember[]): void {
+  writer.arrayHeader(cycle.length);
+  for (const { session, sessionName, owner, key, mode } of cycle) {
+    writer.arrayHeader(5);
+    writer.uint(session);
+    writer.string(sessionName);
+    writer.uint(owner);
+    writer.string(key);
+    writer.uint(CLAIM_MODES.indexOf(mode));
+  }
+}
+
+function writeNumbers(writer: Writer, numbers: readonly number[]): void {
+  writer.arrayHeader(numbers.length);
+  for (const number of numbers) writer.uint(number);
 }
 
 function writeBlockers(writer: Writer, blockers: readonly Blocker[]): void {
@@ -136,7 +249,7 @@ function writeBlockers(writer: Writer, blockers: readonly Blocker[]): void {
     writer.arrayHeader(4);
     writer.string(blocker.sessionName);
     writer.string(blocker.key);
-    writer.uint(blocker.mode === "shared" ? 1 : 0);
+    writer.uint(CLAIM_MODES.indexOf(blocker.mode));
     writer.uint(blocker.token);
   }
 }
@@ -158,11 +271,23 @@ function writeRecalled(writer: Writer, message: Recalled): void {
   }
   writer.arrayHeader(message.tokens.length);
   for (const recalled of message.tokens) {
-    writer.arrayHeader(3);
-    writer.uint(recalled.token);
-    writer.bool(recalled.held);
-    writer.uint(recalled.reason);
+    writeRecalledToken(writer, recalled);
   }
+}
+
+function writeRecalledToken(writer: Writer, recalled: RecalledToken): void {
+  writer.arrayHeader(recalled.held ? 7 : 3);
+  writer.uint(recalled.token);
+  writer.bool(recalled.held);
+  if (!recalled.held) {
+    writer.uint(recalled.reason);
+    return;
+  }
+  writer.uint(recalled.current);
+  writer.uint(recalled.count);
+  writer.uint(recalled.endsAt);
+  writer.bool(recalled.isRevoked);
+  writer.bool(recalled.isContended);
 }
 
 function writeEndpoints(writer: Writer, endpoints: readonly NodeEndpoint[]): void {

@@ -10,7 +10,7 @@ import {
   type AttachCommand,
   BATCH_HEADER_BYTES,
   decodeBatchHeader,
-  OP,
+  isAttachCommand,
 } from "../protocol/index.js";
 import { type Configuration, decodeConfiguration, type Raft } from "../raft/index.js";
 import { type Attachments, CLOSE_REASON_ATTACHED_ELSEWHERE } from "./attachments.js";
@@ -18,6 +18,7 @@ import { decodeCommands } from "./decode-commands.js";
 import type { EntryCache } from "./entry-cache.js";
 import { KeptCommand } from "./kept-command.js";
 import type { KeptCommands } from "./kept-commands.js";
+import type { TransitionLog } from "./transition-log.js";
 
 /** An entry, and who belonged to the cluster there. */
 export interface AppliedPosition {
@@ -31,6 +32,8 @@ export interface ApplierRooms {
   readonly attachments: Attachments;
   readonly kept: KeptCommands;
   readonly cache: EntryCache;
+  /** Takes down what the table tells of each entry. */
+  readonly transitions: TransitionLog;
 }
 
 export class Applier {
@@ -101,11 +104,12 @@ export class Applier {
   }
 
   #apply(index: number, data: Uint8Array): void {
-    const { table, attachments, cache } = this.#rooms;
+    const { table, attachments, cache, transitions } = this.#rooms;
     const { stamp, wallMs } = decodeBatchHeader(data);
     assert(stamp > 0, () => `entry ${index} is stamped ${stamp}`);
     const commands = cache.take(index, data) ?? decodeCommands(data, BATCH_HEADER_BYTES);
     const attaches = this.#settle(commands);
+    transitions.begin(index, stamp, wallMs);
     table.apply({ index, stamp, wallMs, commands }, attachments);
     this.#commandCount += commands.length;
     if (attaches === undefined) return;
@@ -125,7 +129,7 @@ export class Applier {
     for (const item of commands) {
       const { command } = item;
       if (command === undefined) continue;
-      const attaching = command.op === OP.open || command.op === OP.resume ? command : undefined;
+      const attaching = isAttachCommand(command) ? command : undefined;
       if (attaching !== undefined) {
         attaches ??= [];
         attaches.push(attaching);

@@ -12,6 +12,7 @@ import type { Operations, OperationsHost } from "./operations.js";
 import type { Logger } from "./ports.js";
 import type { Proposing } from "./proposing.js";
 import type { Snapshots } from "./snapshots.js";
+import type { TransitionLog } from "./transition-log.js";
 
 const CLOSE_REASON = "this node takes over a snapshot";
 
@@ -23,6 +24,7 @@ export interface ApplyingRooms {
   readonly operations: Operations;
   readonly proposing: Proposing;
   readonly snapshots: Snapshots;
+  readonly transitions: TransitionLog;
   readonly logger: Logger;
 }
 
@@ -66,13 +68,14 @@ export class Applying {
 
   /** Whether the table holds the snapshot by now. */
   #endRestore(snapshot: InstalledSnapshot): boolean {
-    const { snapshots, applier, logger } = this.#rooms;
+    const { snapshots, applier, transitions, logger } = this.#rooms;
     const { index } = snapshot;
     if (snapshots.takeRestored() !== index) return false;
     this.#restoring = undefined;
     logger("info", "snapshot taken over", { index });
     const before = applier.configuration;
     applier.jumpTo(snapshot);
+    transitions.restart(index);
     this.#host.step({ type: "applied", index });
     this.#tell(before);
     return true;

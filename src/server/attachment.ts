@@ -6,6 +6,7 @@ import type { ClientConnection } from "../net/index.js";
 import type { Command } from "../protocol/index.js";
 import { Fifo } from "./fifo.js";
 import { isSameCommand, type KeptCommand } from "./kept-command.js";
+import type { Watch } from "./watch.js";
 
 export class Attachment {
   readonly connection: ClientConnection;
@@ -19,6 +20,8 @@ export class Attachment {
   refusedInTurn = -1;
   /** Reads without an answer yet. */
   readCount = 0;
+  /** By the number that the client gave them; also those whose beginning still waits. */
+  readonly watches = new Map<number, Watch>();
   /** The last time of trouble in which the client was told to go elsewhere. */
   toldInTrouble = 0;
   isClosed = false;

@@ -7,9 +7,9 @@ import { assert } from "../assert.js";
 import { HoldfastError } from "../errors.js";
 import { LockTable } from "../lockfsm/index.js";
 import { type Configuration, decodeConfiguration } from "../raft/index.js";
-import type { DataDirectory, SnapshotManifest } from "../storage/index.js";
+import { AuditStore, type DataDirectory, type SnapshotManifest } from "../storage/index.js";
 import { type AssembledDriver, assembleDriver, type DriverWorld } from "./assemble-driver.js";
-import type { DriverOptions } from "./driver-ports.js";
+import type { DriverOptions, DriverPorts } from "./driver-ports.js";
 import { restoreAtBoot } from "./snapshot-restoring.js";
 
 export interface BootOptions
@@ -19,9 +19,11 @@ export interface BootOptions
   > {
   /** The members that founded the cluster; `undefined` when they are not known. */
   readonly founders: Configuration | undefined;
+  /** How long the history of locks is kept in the directory; `undefined`: it is not written. */
+  readonly auditKeepMs?: number | undefined;
 }
 
-export type BootWorld = Omit<DriverWorld, "log" | "snapshots" | "named" | "table">;
+export type BootWorld = Omit<DriverWorld, "log" | "snapshots" | "named" | "table" | "audit">;
 
 /** Waits to be told by a leader. */
 const NOBODY: Configuration = Object.freeze({
@@ -47,12 +49,22 @@ export async function bootDriver(
   if (manifest !== undefined) await restoreAtBoot(snapshots, manifest, table, pause);
   const configuration =
     manifest === undefined ? firstConfiguration(options, directory) : configurationOf(manifest);
-  const { founders: _, ...rest } = options;
+  const { founders: _, auditKeepMs, ...rest } = options;
   const knownPeers = await directory.readKnownPeers();
+  const audit = await openAudit(directory, auditKeepMs);
   return assembleDriver(
     { ...rest, ...identity, knownPeers, configuration },
-    { ...world, log, snapshots, named: manifest, table },
+    { ...world, log, snapshots, named: manifest, table, audit },
   );
+}
+
+async function openAudit(
+  { store: ordered }: DataDirectory,
+  keepMs: number | undefined,
+): Promise<DriverPorts["audit"]> {
+  if (keepMs === undefined) return undefined;
+  const store = new AuditStore(ordered);
+  return { store, keepMs, mark: await store.readMark() };
 }
 
 async function namedSnapshot({

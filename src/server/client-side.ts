@@ -1,7 +1,7 @@
 /**
  * What clients of this node do, taken in between two turns of the loop: connections are noted,
- * commands kept and put in line, reads noted. Nothing is proposed, sent to peers or answered from
- * the table here.
+ * commands kept and put in line, reads and watches noted. Nothing is proposed, sent to peers or
+ * answered from the table here.
  */
 import type { ErrorNumber } from "../errors.js";
 import type { ClientConnection, GatewayEvents } from "../net/index.js";
@@ -11,6 +11,7 @@ import {
   type Command,
   MESSAGE,
   type NodeEndpoint,
+  OP,
   type Operation,
   PROTOCOL_VERSION,
   type Query,
@@ -24,6 +25,7 @@ import type { Operations } from "./operations.js";
 import type { Clock } from "./ports.js";
 import type { Reads } from "./reads.js";
 import type { WaitingLine } from "./waiting-line.js";
+import type { Watches } from "./watches.js";
 
 /** What the loop tells about itself, and the way to wake it. */
 export interface ClientSideHost {
@@ -45,6 +47,7 @@ export interface ClientSideRooms {
   readonly line: WaitingLine;
   readonly reads: Reads;
   readonly operations: Operations;
+  readonly watches: Watches;
 }
 
 export class ClientSide implements GatewayEvents {
@@ -89,10 +92,13 @@ export class ClientSide implements GatewayEvents {
   }
 
   onQuery(connection: ClientConnection, query: Query): void {
-    const { attachments, reads, clock } = this.#rooms;
+    const { attachments, reads, watches, clock } = this.#rooms;
     const attachment = attachments.of(connection);
     if (attachment === undefined) return;
-    reads.add(attachment, query, clock.nowMs());
+    if (query.op === OP.unwatch) watches.unwatch(attachment, query);
+    else if (query.op !== OP.watch || watches.admit(attachment, query)) {
+      reads.add(attachment, query, clock.nowMs());
+    }
     this.#host.wake();
   }
 

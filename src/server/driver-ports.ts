@@ -3,8 +3,16 @@
  */
 import type { LockTable } from "../lockfsm/index.js";
 import type { ClientGateway, PeerLinks } from "../net/index.js";
+import type { ChangeType } from "../protocol/index.js";
 import type { Configuration, MemberAddress, NodeId, Raft } from "../raft/index.js";
-import type { KnownPeer, LogStore, SnapshotManifest, SnapshotStore } from "../storage/index.js";
+import type {
+  AuditStore,
+  KnownPeer,
+  LogStore,
+  SnapshotManifest,
+  SnapshotStore,
+} from "../storage/index.js";
+import type { AuditOptions, AuditStatus } from "./audit.js";
 import type { NodeTuning } from "./options.js";
 import type { Clock, Logger, Scheduler } from "./ports.js";
 import type { SnapshotStatus } from "./snapshot-ports.js";
@@ -14,6 +22,8 @@ export interface DriverPorts {
   readonly snapshots: SnapshotStore;
   /** The snapshot that the log stands on and the table was restored from. */
   readonly named: SnapshotManifest | undefined;
+  /** Where the history of locks is written; `undefined`: it is kept in memory alone. */
+  readonly audit?: (AuditOptions & { readonly store: AuditStore }) | undefined;
   readonly peers: Pick<PeerLinks, "send" | "flush" | "bufferedBytes">;
   readonly gateway: Pick<ClientGateway, "flush">;
   readonly clock: Clock;
@@ -44,6 +54,25 @@ export interface DriverOptions {
   readonly tuning: NodeTuning;
 }
 
+/** What watches and the history live on. */
+export interface SeeingStatus {
+  /** Of clients of this node. */
+  readonly watches: number;
+  /** Ended because what came next was forgotten. */
+  readonly watchesCompactedTotal: number;
+  /** Changes that are kept in memory, and what they take. */
+  readonly changes: number;
+  readonly changeBytes: number;
+  /** Whatever came behind this entry is kept. */
+  readonly changesAfter: number;
+  /** Applied here since the start, by type. */
+  readonly changesByType: Readonly<Record<ChangeType, number>>;
+  /** Ends of holds, key by key, by the number of their reason; likewise. */
+  readonly endsByReason: readonly number[];
+  /** `undefined`: it is off. */
+  readonly audit: AuditStatus | undefined;
+}
+
 /** Numbers of one driver, for `/status` and `/metrics`. */
 export interface DriverStatus {
   readonly role: Raft["role"];
@@ -72,4 +101,5 @@ export interface DriverStatus {
   readonly commandsRefusedTotal: number;
   /** Bytes of commands kept until they are applied here. */
   readonly keptBytes: number;
+  readonly seeing: SeeingStatus;
 }

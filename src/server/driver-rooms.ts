@@ -24,6 +24,7 @@ import { PeerSide } from "./peer-side.js";
 import { Proposing } from "./proposing.js";
 import { Reads } from "./reads.js";
 import { Regime } from "./regime.js";
+import { Seeing } from "./seeing.js";
 import { Snapshots } from "./snapshots.js";
 import { WaitingLine } from "./waiting-line.js";
 
@@ -61,7 +62,10 @@ export function furnish(options: DriverOptions, ports: DriverPorts, host: Driver
   const line = new WaitingLine();
   const cache = new EntryCache();
   // The two know each other: what is cut off is not kept, what is kept belongs to an attachment.
-  const attachments: Attachments = new Attachments((attachment) => kept.drop(attachment));
+  const attachments: Attachments = new Attachments((attachment) => {
+    kept.drop(attachment);
+    if (attachment.isClosed) watches.drop(attachment);
+  });
   const kept: KeptCommands = new KeptCommands(tuning.uncommittedBytesMax, attachments);
   const numbers = new Numbering(options.incarnation);
   const retry = {
@@ -75,12 +79,18 @@ export function furnish(options: DriverOptions, ports: DriverPorts, host: Driver
     askAgainAfterMs: electionTimeoutMs,
   };
   const reads = new Reads(readTiming, send, numbers);
+  const seeing = new Seeing(
+    { table, reads, audit: ports.audit, clock, logger, wake },
+    tuning,
+    raft.appliedIndex,
+  );
+  const { transitions, watches } = seeing;
   const operationWaitMs = OPERATION_WAIT_TIMEOUTS * electionTimeoutMs;
   const operations = new Operations(operationWaitMs, send, numbers);
   const moving = new Moving(nodeId, electionTimeoutMs);
   const members = new Members(nodeId, electionTimeoutMs, ports.onPeers, send);
   const applier = new Applier(
-    { raft, table, attachments, kept, cache },
+    { raft, table, attachments, kept, cache, transitions },
     { index: raft.appliedIndex, configuration },
     { sliceEntriesMax: tuning.applySliceEntriesMax, sliceBytesMax: APPLY_SLICE_BYTES_MAX },
   );
@@ -96,7 +106,7 @@ export function furnish(options: DriverOptions, ports: DriverPorts, host: Driver
   );
   const deferred = new DeferredMessages(() => ports.log.syncMark(), wake, fail);
   const clientSide = new ClientSide(
-    { nodeId, clusterId, clock, attachments, kept, line, reads, operations },
+    { nodeId, clusterId, clock, attachments, kept, line, reads, operations, watches },
     host,
   );
   const peerRequests = new PeerRequests(
@@ -109,7 +119,7 @@ export function furnish(options: DriverOptions, ports: DriverPorts, host: Driver
     tuning,
   );
   const applying = new Applying(
-    { applier, attachments, cache, members, operations, proposing, snapshots, logger },
+    { applier, attachments, cache, members, operations, proposing, snapshots, transitions, logger },
     host,
   );
   return {
@@ -119,6 +129,7 @@ export function furnish(options: DriverOptions, ports: DriverPorts, host: Driver
     kept,
     forwarding,
     reads,
+    seeing,
     operations,
     moving,
     members,

@@ -7,7 +7,7 @@ import type { DriverRooms } from "./driver-rooms.js";
 
 export function driverStatus(
   raft: Raft,
-  { applier, attachments, proposing, kept, handOver, snapshots }: DriverRooms,
+  { applier, attachments, proposing, kept, handOver, snapshots, seeing }: DriverRooms,
   leaderChangesTotal: number,
 ): DriverStatus {
   return {
@@ -30,5 +30,6 @@ export function driverStatus(
     commandsAppliedTotal: applier.commandCount,
     commandsRefusedTotal: kept.refusedCount,
     keptBytes: kept.bytes,
+    seeing: seeing.status,
   };
 }

@@ -22,9 +22,6 @@ import { type DriverHost, type DriverRooms, furnish } from "./driver-rooms.js";
 import { driverStatus } from "./driver-status.js";
 import { HAND_OVER_ID } from "./hand-over.js";
 
-/** What one turn spends on answering reads; the others wait for the next one. */
-const READ_COST_PER_TURN_MAX = 1_024;
-
 export class Driver implements DriverHost {
   /** For the gateway and for the links to peers. */
   readonly clientEvents: GatewayEvents;
@@ -148,7 +145,8 @@ export class Driver implements DriverHost {
     this.#isStopped = true;
     this.#ports.scheduler.disarm();
     this.#rooms.handOver.onTurn(false);
-    return this.#rooms.snapshots.stop();
+    const { snapshots, seeing } = this.#rooms;
+    return Promise.all([snapshots.stop(), seeing.stop()]).then(() => {});
   }
 
   /** Something came in: a turn is to follow. */
@@ -188,8 +186,9 @@ export class Driver implements DriverHost {
   }
 
   #runTurn(): void {
-    const { raft, clock, gateway, table } = this.#ports;
-    const { regime, peerRequests, peerSide, forwarding, applier, reads, operations } = this.#rooms;
+    const { raft, clock, gateway } = this.#ports;
+    const { regime, peerRequests, peerSide, forwarding, operations } = this.#rooms;
+    const { applier, snapshots, seeing } = this.#rooms;
     const nowMs = clock.nowMs();
     this.#turn += 1;
     this.#stepInputs(nowMs);
@@ -202,10 +201,8 @@ export class Driver implements DriverHost {
     this.#perform(raft.take(), nowMs);
     this.#flushPeers();
     this.#rooms.applying.apply(raft.commitIndex);
-    this.#rooms.snapshots.work(this.#durableSeq);
-    reads.expire(nowMs);
-    reads.onApplied(applier.index);
-    reads.answer(table, READ_COST_PER_TURN_MAX);
+    snapshots.work(this.#durableSeq);
+    seeing.work(applier.index, snapshots.isTaking, nowMs);
     operations.expire(nowMs);
     this.#rooms.members.bidFarewell(nowMs);
     this.#tellToMove(nowMs);
@@ -271,13 +268,13 @@ export class Driver implements DriverHost {
 
   #lead(nowMs: number): void {
     const { reads, operations, proposing, handOver } = this.#rooms;
-    operations.begin(this);
-    if (handOver.isDue(this.#ports.raft, nowMs)) {
-      this.step({ type: "transferLeadership", id: HAND_OVER_ID, target: 0 });
-    }
+    const isGivenAway = handOver.isDue(this.#ports.raft, nowMs);
+    if (isGivenAway || operations.wantsTransfer) proposing.stampNow();
     const question = reads.askCore(nowMs);
     if (question !== 0) this.step({ type: "readIndex", id: question });
     proposing.propose(nowMs);
+    if (isGivenAway) this.step({ type: "transferLeadership", id: HAND_OVER_ID, target: 0 });
+    operations.begin(this);
   }
 
   #askLeader(nowMs: number): void {
@@ -351,14 +348,14 @@ export class Driver implements DriverHost {
 
   #planNextTurn(nowMs: number): void {
     const { raft, scheduler } = this.#ports;
-    const { reads, moving, forwarding, operations, snapshots, regime, handOver } = this.#rooms;
+    const { seeing, moving, forwarding, operations, snapshots, regime, handOver } = this.#rooms;
     if (this.#hasWork(nowMs)) {
       this.wake();
       return;
     }
     let deadlineMs = Math.min(
       this.#raftDeadlineMs,
-      reads.nextDeadlineMs,
+      seeing.nextDeadlineMs,
       moving.nextDeadlineMs,
       forwarding.nextDeadlineMs,
       operations.nextDeadlineMs,
@@ -378,8 +375,8 @@ export class Driver implements DriverHost {
   /** Whether there is something to do that no input will announce. */
   #hasWork(nowMs: number): boolean {
     const { raft } = this.#ports;
-    const { applying, reads, snapshots, regime, line, operations, proposing } = this.#rooms;
-    if (applying.isBehind(raft.commitIndex) || snapshots.hasWork || reads.hasReady) return true;
+    const { applying, reads, seeing, snapshots, regime, line, operations, proposing } = this.#rooms;
+    if (applying.isBehind(raft.commitIndex) || snapshots.hasWork || seeing.hasWork) return true;
     if (!regime.isCurrent(raft)) return true;
     const hasQuestions = reads.needIndex || operations.hasWaiting;
     if (regime.isLeading) return hasQuestions || proposing.isDue(nowMs);

@@ -8,12 +8,21 @@ import type { HttpAnswer } from "../net/index.js";
 import type { NodeEndpoint } from "../protocol/index.js";
 import { isVoter } from "../raft/index.js";
 import type { DriverStatus } from "./driver-ports.js";
+import { metricsText } from "./metrics.js";
 import { VERSION } from "./version.js";
 
 /** Entries that a ready node may be behind in applying what is committed. */
 const READY_LAG_ENTRIES_MAX = 1_024;
 const TEXT = "text/plain; charset=utf-8";
-const NO_COUNTS: TableCounts = Object.freeze({ sessions: 0, keys: 0, holds: 0, waiters: 0 });
+const NO_COUNTS: TableCounts = Object.freeze({
+  sessions: 0,
+  keys: 0,
+  holds: 0,
+  waiters: 0,
+  closings: 0,
+  searchesCut: 0,
+  deadlocks: 0,
+});
 /** What a node that still starts can say. */
 const NOT_YET = Object.freeze({
   role: "starting",
@@ -118,6 +127,7 @@ function driverStatusOf({ status, endpoints }: PagedDriver, self: number): Recor
     snapshots: status.snapshots,
     isDiskFull: status.isDiskFull,
     connections: status.connections,
+    seeing: status.seeing,
     peers: endpoints.filter(({ id }) => id !== self),
     members: configuration.addresses.map(({ id, address }) => {
       return { id, role: isVoter(configuration, id) ? "voter" : "learner", address };
@@ -125,53 +135,10 @@ function driverStatusOf({ status, endpoints }: PagedDriver, self: number): Recor
   };
 }
 
-/** Prometheus text format 0.0.4: `[name, type, help, value]`. */
 function metricsOf(source: PageSource): string {
   const status = source.driver()?.status;
   if (status === undefined) return "";
-  const { snapshots } = status;
-  const { sessions, keys, holds, waiters } = source.counts() ?? NO_COUNTS;
-  const rows: readonly (readonly [string, "gauge" | "counter", string, number])[] = [
-    ["has_leader", "gauge", "Whether a leader is known.", status.leader === 0 ? 0 : 1],
-    ["is_leader", "gauge", "Whether this node leads.", status.role === "leader" ? 1 : 0],
-    ["term", "gauge", "Raft term.", status.term],
-    ["commit_index", "gauge", "Last committed log index.", status.commitIndex],
-    ["applied_index", "gauge", "Last applied log index.", status.appliedIndex],
-    ["first_index", "gauge", "First log index that is kept.", status.firstIndex],
-    ["snapshot_index", "gauge", "Log index of the newest snapshot.", status.snapshotIndex],
-    ["snapshots_taken_total", "counter", "Snapshots taken here.", snapshots.takenTotal],
-    ["snapshots_installed_total", "counter", "Taken over.", snapshots.installedTotal],
-    ["snapshot_bytes", "gauge", "Size of the newest snapshot.", snapshots.bytes],
-    [
-      "snapshot_duration_seconds",
-      "gauge",
-      "How long the last snapshot took.",
-      snapshots.durationMs / 1_000,
-    ],
-    ["disk_full", "gauge", "Whether the log lacks room to grow.", status.isDiskFull ? 1 : 0],
-    ["leader_changes_total", "counter", "New leaders seen.", status.leaderChangesTotal],
-    ["proposals_total", "counter", "Entries proposed here.", status.entriesProposedTotal],
-    ["commands_applied_total", "counter", "Commands applied.", status.commandsAppliedTotal],
-    ["commands_busy_total", "counter", "Commands answered BUSY.", status.commandsRefusedTotal],
-    ["kept_bytes", "gauge", "Bytes of commands not applied here yet.", status.keptBytes],
-    [
-      "event_loop_delay_max_seconds",
-      "gauge",
-      "Longest stall of the event loop in ten seconds.",
-      source.loopDelayMaxMs() / 1_000,
-    ],
-    ["client_connections", "gauge", "Open client connections.", status.connections],
-    ["sessions", "gauge", "Sessions in the table.", sessions],
-    ["keys", "gauge", "Keys in use.", keys],
-    ["holds", "gauge", "Holds in the table.", holds],
-    ["waiters", "gauge", "Requests that wait.", waiters],
-  ];
-  let body = "";
-  for (const [name, type, help, value] of rows) {
-    const full = `holdfast_${name}`;
-    body += `# HELP ${full} ${help}\n# TYPE ${full} ${type}\n${full} ${value}\n`;
-  }
-  return body;
+  return metricsText(status, source.counts() ?? NO_COUNTS, source.loopDelayMaxMs());
 }
 
 function text(status: number, body: string): HttpAnswer {

@@ -4,7 +4,7 @@
  * this node proposed the command itself, so that it is decoded once.
  */
 import type { TableCommand } from "../lockfsm/index.js";
-import { type Command, OP, RECORD_HEADER_BYTES } from "../protocol/index.js";
+import { type Command, isAttachCommand, RECORD_HEADER_BYTES } from "../protocol/index.js";
 import type { Attachment } from "./attachment.js";
 
 export class KeptCommand implements TableCommand {
@@ -33,7 +33,7 @@ export class KeptCommand implements TableCommand {
     isRepeated: boolean,
   ) {
     this.attachment = attachment;
-    this.attaches = command.op === OP.open || command.op === OP.resume;
+    this.attaches = isAttachCommand(command);
     this.session = this.attaches ? 0 : attachment.connection.session;
     this.epoch = this.attaches ? 0 : attachment.connection.attachEpoch;
     this.command = command;
@@ -54,14 +54,9 @@ export class KeptCommand implements TableCommand {
 
 /** Whether two commands of one session (or two attaches) are the same one, sent twice or read back. */
 export function isSameCommand(a: Command, b: Command): boolean {
-  switch (a.op) {
-    case OP.open:
-    case OP.resume:
-      return a.op === b.op && a.nonce === b.nonce && a.attempt === b.attempt;
-    case OP.keepalive:
-    case OP.recall:
-      return a.op === b.op && a.number === b.number;
-    default:
-      return a.op === b.op && a.sequence === b.sequence;
-  }
+  if (a.op !== b.op) return false;
+  if (isAttachCommand(a))
+    return isAttachCommand(b) && a.nonce === b.nonce && a.attempt === b.attempt;
+  if ("sequence" in a) return "sequence" in b && a.sequence === b.sequence;
+  return "number" in b && a.number === b.number;
 }

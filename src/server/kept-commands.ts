@@ -130,7 +130,8 @@ export class KeptCommands {
     this.#refusedCount += 1;
     switch (command.op) {
       case OP.open:
-      case OP.resume: {
+      case OP.resume:
+      case OP.takeOver: {
         const { nonce, attempt } = command;
         const none = { session: 0, epoch: 0, highestSequence: 0, stamp: 0, ttlMs: 0 };
         this.#attachments.attached({ kind: MESSAGE.attached, nonce, attempt, status, ...none });

@@ -20,7 +20,7 @@ const GATHER_SHARE_OF_TTL = 20;
 export class Leadership {
   readonly #clock: ClusterClock;
   readonly #turnMsMax: number;
-  /** A new leader stamps an entry right behind its no-op, whatever waits. */
+  /** An entry is due whatever waits: right behind the no-op of a new leader, and before a transfer. */
   #mustStamp = false;
   /** Of the last stamped entry this leader proposed or found in its log. */
   #lastStamp = 0;
@@ -55,6 +55,11 @@ export class Leadership {
   end(): void {
     this.#clock.stop();
     this.#mustStamp = false;
+  }
+
+  /** The next entry is due, whatever waits. */
+  stampNow(): void {
+    this.#mustStamp = true;
   }
 
   /** Once a turn, after the inputs of the turn were read. */

@@ -153,6 +153,11 @@ export class Operations {
     }
   }
 
+  /** Leader: `begin` will ask the core to give leadership away. */
+  get wantsTransfer(): boolean {
+    return this.#waiting.some(({ operation }) => operation.op === OP.transfer);
+  }
+
   /** Leader: the core took the change `id`. False for what is no operation. */
   onAccepted(id: number): boolean {
     const request = this.#stepped.get(id);

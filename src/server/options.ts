@@ -40,6 +40,10 @@ export interface NodeOptions {
   readonly clusterName?: string;
   /** Listening beyond loopback without TLS and authentication. Default false. */
   readonly insecure?: boolean;
+  /** Whether the history of locks is written into the data directory. Default false. */
+  readonly audit?: boolean;
+  /** How long it is kept there. 1 minute – 100 years. Default 30 days. */
+  readonly auditKeepMs?: number;
   /** Takes a line of JSON for every transition of the core; `-` is standard error. */
   readonly traceFile?: string;
   /** Gives up a start that waits for others. */
@@ -67,6 +71,10 @@ export interface NodeTuning {
   readonly snapshotLogBytes: number;
   /** So much of the log before a snapshot is kept, for followers that are only slow. */
   readonly trailingLogBytes: number;
+  /** Changes of locks that are kept in memory, for watches and the history. */
+  readonly changesMax: number;
+  /** What these may take in memory, in bytes. */
+  readonly changeBytesMax: number;
 }
 
 export const NODE_TUNING_DEFAULTS: NodeTuning = Object.freeze({
@@ -83,6 +91,9 @@ export const NODE_TUNING_DEFAULTS: NodeTuning = Object.freeze({
   segmentBytes: 16 << 20,
   snapshotLogBytes: 64 << 20,
   trailingLogBytes: 16 << 20,
+  // Some seconds at the highest rates, so that a watch goes on elsewhere after a change of leader.
+  changesMax: 128 << 10,
+  changeBytesMax: 32 << 20,
 });
 
 /** A node that runs in this process. */

@@ -62,6 +62,11 @@ export class Proposing {
     this.#leadership.end();
   }
 
+  /** Before leadership is given away: time that was counted and is in no entry would be lost. */
+  stampNow(): void {
+    this.#leadership.stampNow();
+  }
+
   /** Once a turn while leading, after everything of the turn was read. */
   propose(nowMs: number): void {
     const { line, clock, step } = this.#rooms;

@@ -5,10 +5,10 @@
  * arrive while a question is under way share the next one.
  */
 import { ERROR_NUMBERS } from "../errors.js";
-import type { LockTable } from "../lockfsm/index.js";
 import type { PeerMessage } from "../net/index.js";
-import { MESSAGE, OP, type Query, STATUS } from "../protocol/index.js";
+import type { Query } from "../protocol/index.js";
 import type { NodeId } from "../raft/index.js";
+import { type Answering, refuse } from "./answering.js";
 import type { Attachment } from "./attachment.js";
 import { Fifo } from "./fifo.js";
 import { Numbering } from "./numbering.js";
@@ -17,8 +17,6 @@ import { Numbering } from "./numbering.js";
 const READS_WAITING_MAX = 16_384;
 /** Of one connection; beyond it, `BUSY` too, so that one client leaves room for others. */
 const READS_PER_CONNECTION_MAX = 256;
-/** What an `inspect` costs besides the lines it shows, in lines. */
-const INSPECT_COST = 16;
 
 interface Read {
   readonly attachment: Attachment;
@@ -177,12 +175,8 @@ export class Reads {
     this.#placed = still;
   }
 
-  /**
-   * Answers reads whose index is applied until they cost `costMax`, in lines of holds and waiters.
-   * A page of keys costs everything there is, since it sorts thousands of names: 64 of them in one
-   * turn were seen to stop the loop for longer than an election timeout.
-   */
-  answer(table: LockTable, costMax: number): void {
+  /** Answers reads whose index is applied until they cost `costMax`, in lines of holds and waiters. */
+  answer(answering: Answering, costMax: number): void {
     let cost = 0;
     while (cost < costMax) {
       const read = this.#ready.shift();
@@ -190,7 +184,7 @@ export class Reads {
       this.#unansweredCount -= 1;
       read.attachment.readCount -= 1;
       if (read.attachment.isClosed) continue;
-      cost += answerFrom(table, read, costMax);
+      cost += answering.answer(read.attachment, read.query, costMax);
     }
   }
 
@@ -229,29 +223,4 @@ export class Reads {
     }
     return rest;
   }
-}
-
-/** Returns what it cost. */
-function answerFrom(table: LockTable, { attachment, query }: Read, costMax: number): number {
-  const { id } = query;
-  const reply = (payload: unknown): void =>
-    attachment.connection.send({ kind: MESSAGE.answer, id, status: STATUS.ok, payload });
-  if (query.op === OP.query) {
-    reply(table.query(query.prefix, query.after, query.limit));
-    return costMax;
-  }
-  const view = table.inspect(query.key);
-  reply(view);
-  return INSPECT_COST + view.holds.length + view.waiters.length;
-}
-
-/** A read has no effect, so a refused one is never indeterminate. */
-function refuse(
-  attachment: Attachment,
-  query: Query,
-  status: typeof ERROR_NUMBERS.BUSY | typeof ERROR_NUMBERS.UNAVAILABLE,
-): void {
-  if (attachment.isClosed) return;
-  const payload = { indeterminate: false };
-  attachment.connection.send({ kind: MESSAGE.answer, id: query.id, status, payload });
 }

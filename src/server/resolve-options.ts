@@ -17,6 +17,9 @@ import type { Logger } from "./ports.js";
 const NODE_ID_MAX = 2 ** 32 - 1;
 const PORT_MAX = 65_535;
 const CLUSTER_NAME_LENGTH_MAX = 128;
+const AUDIT_KEEP_MS_MIN = 60_000;
+const AUDIT_KEEP_MS_MAX = 100 * 365 * 86_400_000;
+const AUDIT_KEEP_MS_DEFAULT = 30 * 86_400_000;
 const ADVERTISE_LENGTH_MAX = 1_024;
 /** What a frame holds besides the bytes of its entries. */
 const FRAME_OVERHEAD_BYTES = 64 << 10;
@@ -42,6 +45,8 @@ export interface ResolvedOptions {
   readonly join: readonly string[];
   /** Where this node dials a peer instead of the address that everybody knows. */
   readonly peerAddresses: ReadonlyMap<number, HostPort>;
+  /** How long the audit is kept; `undefined`: there is none. */
+  readonly auditKeepMs: number | undefined;
   readonly tuning: NodeTuning;
   readonly log: Logger;
   readonly traceFile: string | undefined;
@@ -78,11 +83,22 @@ export function resolveOptions(options: NodeOptions): ResolvedOptions {
       initialCluster === undefined ? undefined : computeClusterId(clusterName, initialCluster),
     join,
     peerAddresses: options.peerAddresses ?? new Map(),
+    auditKeepMs: resolveAudit(options),
     tuning: resolveTuning(options.tuning ?? {}),
     log: options.log ?? (() => {}),
     traceFile: options.traceFile,
     signal: options.signal,
   };
+}
+
+function resolveAudit({ audit = false, auditKeepMs }: NodeOptions): number | undefined {
+  check(audit || auditKeepMs === undefined, () => "auditKeepMs without audit");
+  const keepMs = auditKeepMs ?? AUDIT_KEEP_MS_DEFAULT;
+  check(
+    Number.isInteger(keepMs) && keepMs >= AUDIT_KEEP_MS_MIN && keepMs <= AUDIT_KEEP_MS_MAX,
+    () => `auditKeepMs ${keepMs} is not from ${AUDIT_KEEP_MS_MIN} to ${AUDIT_KEEP_MS_MAX}`,
+  );
+  return audit ? keepMs : undefined;
 }
 
 /** Completes `tuning` with the defaults. Throws `INVALID_ARGUMENT`. */

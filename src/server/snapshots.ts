@@ -81,6 +81,10 @@ export class Snapshots {
   }
 
   /** The table is to be replaced: nothing may be applied until `takeRestored` told the index. */
+  get isTaking(): boolean {
+    return this.#taking.isTaking;
+  }
+
   get isRestoring(): boolean {
     return this.#accepted !== undefined || this.#restoredIndex !== undefined;
   }

@@ -189,12 +189,13 @@ class Node implements RunningNode {
   }
 
   #boot(links: Links): Promise<AssembledDriver> {
-    const { founders, tuning, log } = this.#options;
+    const { founders, tuning, auditKeepMs, log } = this.#options;
     return bootDriver(
       {
         group: GROUP,
         founders: founders === undefined ? undefined : foundingConfiguration(founders),
         advertise: this.#endpoint,
+        auditKeepMs,
         tuning,
       },
       {

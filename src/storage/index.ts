@@ -1,3 +1,4 @@
+export { type AuditMark, type AuditRecord, AuditStore } from "./audit-store.js";
 export { type DamageReport, damageOf } from "./corruption.js";
 export {
   type DataDirectory,

@@ -9,6 +9,7 @@
 import {
   type Answer,
   type Attached,
+  type Changes,
   type Hello,
   MESSAGE,
   ProtocolError,
@@ -70,13 +71,39 @@ function readMessage(reader: MessageReader): ServerMessage | undefined {
       return readAttached(reader, count);
     case MESSAGE.recalled:
       return readRecalled(reader, count);
+    case MESSAGE.answer:
+    case MESSAGE.changes:
+      return readAnswer(reader, count, kind);
+    default:
+      return readNotice(reader, kind, count);
+  }
+}
+
+/** What a node says of itself, without having been asked. */
+function readNotice(reader: MessageReader, kind: number, count: number): ServerMessage | undefined {
+  switch (kind) {
     case MESSAGE.ended: {
       reader.need(count, 3);
       const session = reader.uint();
       return { kind, session, reason: reader.last(reader.endReason(), count - 3) };
     }
-    case MESSAGE.answer:
-      return readAnswer(reader, count);
+    case MESSAGE.contended: {
+      reader.need(count, 2);
+      return { kind, token: reader.last(reader.uint(), count - 2) };
+    }
+    case MESSAGE.revoking: {
+      reader.need(count, 5);
+      const token = reader.uint();
+      const stamp = reader.uint();
+      const endsAt = reader.uint();
+      return { kind, token, stamp, endsAt, reason: reader.last(reader.string(), count - 5) };
+    }
+    case MESSAGE.lost: {
+      reader.need(count, 4);
+      const token = reader.uint();
+      const stamp = reader.uint();
+      return { kind, token, stamp, reason: reader.last(reader.endReason(), count - 4) };
+    }
     case MESSAGE.hello:
       return readHello(reader, count);
     case MESSAGE.leader: {
@@ -118,14 +145,18 @@ function readRecalled(reader: MessageReader, count: number): Recalled {
   return { kind: MESSAGE.recalled, number, stamp, sequences, tokens };
 }
 
-function readAnswer(reader: MessageReader, count: number): Answer {
+function readAnswer(
+  reader: MessageReader,
+  count: number,
+  kind: typeof MESSAGE.answer | typeof MESSAGE.changes,
+): Answer | Changes {
   reader.need(count, 4);
   const id = reader.uint();
   const status = reader.okOrError();
   const start = reader.at;
   reader.passOver(1);
   const payload = unpackPayload(reader.bytes.subarray(start, reader.at));
-  return reader.last({ kind: MESSAGE.answer, id, status, payload }, count - 4);
+  return reader.last({ kind, id, status, payload }, count - 4);
 }
 
 function readHello(reader: MessageReader, count: number): Hello {

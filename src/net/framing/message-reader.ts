@@ -7,9 +7,12 @@ import {
   BLOCKED_BY,
   type BlockedBy,
   type Blocker,
+  CLAIM_MODES,
+  type ClaimedItem,
+  type ClaimMode,
+  type CycleMember,
   END_REASON,
   type EndReason,
-  type LockMode,
   type NodeEndpoint,
   RECALL_STATE,
   Reader,
@@ -51,13 +54,6 @@ export class MessageReader extends Reader {
     return value;
   }
 
-  bool(): boolean {
-    const byte = this.bytes[this.at];
-    if (byte !== 0xc2 && byte !== 0xc3) this.fail("expected a boolean");
-    this.at += 1;
-    return byte === 0xc3;
-  }
-
   string(): string {
     const length = this.stringHeader();
     return this.printableText(length) ?? this.text(length) ?? this.fail("not UTF-8");
@@ -83,11 +79,25 @@ export class MessageReader extends Reader {
     switch (status) {
       case STATUS.granted:
         this.need(count, 2);
-        return { status, token: this.last(this.uint(), count - 2) };
+        return this.#granted(count);
+      case STATUS.upgraded: {
+        this.need(count, 3);
+        const token = this.uint();
+        return { status, token, key: this.last(this.string(), count - 3) };
+      }
+      case STATUS.claimed:
+        this.need(count, 6);
+        return this.#claimed(count);
+      case STATUS.revoked: {
+        this.need(count, 3);
+        const revoked = this.uint();
+        return { status, count: revoked, remaining: this.last(this.uint(), count - 3) };
+      }
       case STATUS.queued:
         return this.last(QUEUED, count - 1);
       case STATUS.released:
-        return this.last(RELEASED, count - 1);
+        if (count < 2) return RELEASED;
+        return { status, remaining: this.last(this.uint(), count - 2) };
       case STATUS.ok:
         return this.last(OK, count - 1);
       case STATUS.notReleased:
@@ -95,37 +105,95 @@ export class MessageReader extends Reader {
         return { status, reason: this.last(this.endReason(), count - 2) };
       case ERROR_NUMBERS.LOCK_HELD:
         return count < 3 ? this.last({ status }, count - 1) : this.#held(count);
+      case ERROR_NUMBERS.DEADLOCK:
+        return count < 2 ? { status } : this.#deadlock(count);
+      case ERROR_NUMBERS.LIMIT_MISMATCH:
+        return count < 2 ? { status } : { status, limit: this.last(this.uint(), count - 2) };
       default:
         if (status < FIRST_ERROR) this.fail(`unknown status ${status}`, start);
         return this.last({ status: status as ErrorNumber }, count - 1);
     }
   }
 
+  /** An array of whatever `read` reads. */
+  list<T>(read: () => T): T[] {
+    const values: T[] = [];
+    for (let left = this.arrayHeader(); left > 0; left--) values.push(read());
+    return values;
+  }
+
+  numbers(): number[] {
+    return this.list(() => this.uint());
+  }
+
   endpoints(): NodeEndpoint[] {
-    const endpoints: NodeEndpoint[] = [];
-    for (let left = this.arrayHeader(); left > 0; left--) {
+    return this.list(() => {
       const count = this.positions(2);
       const id = this.uint();
-      endpoints.push({ id, endpoint: this.last(this.string(), count - 2) });
-    }
-    return endpoints;
+      return { id, endpoint: this.last(this.string(), count - 2) };
+    });
   }
 
   recalledSequences(): RecalledSequence[] {
-    const sequences: RecalledSequence[] = [];
-    for (let left = this.arrayHeader(); left > 0; left--) sequences.push(this.#recalledSequence());
-    return sequences;
+    return this.list(() => this.#recalledSequence());
   }
 
   recalledTokens(): RecalledToken[] {
-    const tokens: RecalledToken[] = [];
-    for (let left = this.arrayHeader(); left > 0; left--) {
-      const count = this.positions(3);
-      const token = this.uint();
-      const held = this.bool();
-      tokens.push({ token, held, reason: this.last(this.endReason(), count - 3) });
-    }
-    return tokens;
+    return this.list(() => this.#recalledToken());
+  }
+
+  #granted(count: number): Result {
+    const token = this.uint();
+    if (count < 4) return this.last({ status: STATUS.granted, token }, count - 2);
+    const held = this.uint();
+    const ofItems = this.list(() => this.numbers());
+    const slots = this.last(ofItems, count - 4);
+    if (slots.length === 0) return { status: STATUS.granted, token, count: held };
+    return { status: STATUS.granted, token, count: held, slots };
+  }
+
+  #claimed(count: number): Result {
+    const token = this.uint();
+    const items = this.list(() => this.#claimedItem());
+    const value = this.string();
+    const grantedAt = this.uint();
+    const endsAt = this.last(this.uint(), count - 6);
+    return { status: STATUS.claimed, token, items, value, grantedAt, endsAt };
+  }
+
+  #claimedItem(): ClaimedItem {
+    const count = this.positions(4);
+    const key = this.string();
+    const mode = this.#mode();
+    const permits = this.uint();
+    return { key, mode, permits, slots: this.last(this.numbers(), count - 4) };
+  }
+
+  #deadlock(count: number): Result {
+    const cycle = this.list(() => this.#cycleMember());
+    return { status: ERROR_NUMBERS.DEADLOCK, cycle: this.last(cycle, count - 2) };
+  }
+
+  #cycleMember(): CycleMember {
+    const count = this.positions(5);
+    const session = this.uint();
+    const sessionName = this.string();
+    const owner = this.uint();
+    const key = this.string();
+    return { session, sessionName, owner, key, mode: this.last(this.#mode(), count - 5) };
+  }
+
+  #recalledToken(): RecalledToken {
+    const count = this.positions(3);
+    const token = this.uint();
+    if (!this.bool()) return { token, held: false, reason: this.last(this.endReason(), count - 3) };
+    this.need(count, 7);
+    const current = this.uint();
+    const held = this.uint();
+    const endsAt = this.uint();
+    const isRevoked = this.bool();
+    const isContended = this.last(this.bool(), count - 7);
+    return { token, held: true, current, count: held, endsAt, isRevoked, isContended };
   }
 
   #recalledSequence(): RecalledSequence {
@@ -151,9 +219,10 @@ export class MessageReader extends Reader {
   #held(count: number): Result {
     const blockedBy = this.uint();
     if (blockedBy > BLOCKED_BY.closing) this.fail(`blocked by ${blockedBy}`);
-    const blockers: Blocker[] = [];
-    for (let left = this.arrayHeader(); left > 0; left--) blockers.push(this.#blocker());
-    this.passOver(count - 3);
+    const blockers = this.last(
+      this.list(() => this.#blocker()),
+      count - 3,
+    );
     return { status: ERROR_NUMBERS.LOCK_HELD, blockedBy: blockedBy as BlockedBy, blockers };
   }
 
@@ -165,9 +234,8 @@ export class MessageReader extends Reader {
     return { sessionName, key, mode, token: this.last(this.uint(), count - 4) };
   }
 
-  #mode(): LockMode {
+  #mode(): ClaimMode {
     const mode = this.uint();
-    if (mode > 1) this.fail(`unknown mode ${mode}`);
-    return mode === 1 ? "shared" : "exclusive";
+    return CLAIM_MODES[mode] ?? this.fail(`unknown mode ${mode}`);
   }
 }

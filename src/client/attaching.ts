@@ -1,0 +1,129 @@
+/**
+ * From a connection to a session that may be used over it: opens, resumes or takes over, and asks
+ * for everything that the connections before may have swallowed. Which session it is stands in
+ * `attachment.ts`; what happens to locks when it is lost, in `locks.ts`.
+ */
+import { errorCodeOf, HoldfastError } from "../errors.js";
+import { type Attached, type Hello, STATUS } from "../protocol/index.js";
+import type { Answers } from "./answers.js";
+import type { Attachment } from "./attachment.js";
+import type { Connection } from "./connection.js";
+import { takeOverFailure } from "./failures.js";
+import type { Lease } from "./lease.js";
+import type { LossReason } from "./lock-types.js";
+import type { Locks } from "./locks.js";
+import type { Outgoing } from "./outgoing.js";
+
+/** The parts of a session that attaching touches. */
+export interface AttachingParts {
+  readonly connection: Connection;
+  readonly attachment: Attachment;
+  readonly outgoing: Outgoing;
+  readonly answers: Answers;
+  readonly lease: Lease;
+  readonly locks: Locks;
+}
+
+export interface AttachingHost {
+  /** Lease of the next session. */
+  readonly ttlMs: number;
+  clock(): number;
+  /** The cluster will not have this client. */
+  end(reason: unknown): void;
+}
+
+export class Attaching {
+  readonly #of: AttachingParts;
+  readonly #host: AttachingHost;
+  #phase: "detached" | "attaching" | "attached" = "detached";
+  /** Of the node behind the connection, or of the last one; "" before the first. */
+  clusterId = "";
+
+  constructor(parts: AttachingParts, host: AttachingHost) {
+    this.#of = parts;
+    this.#host = host;
+  }
+
+  get isAttached(): boolean {
+    return this.#phase === "attached";
+  }
+
+  /** Why this node must not be used, or `undefined`. */
+  objection(hello: Hello): string | undefined {
+    const { attachment, lease } = this.#of;
+    if (attachment.session === 0 || this.clusterId === hello.clusterId) return undefined;
+    if (!attachment.isTakeOver && this.#host.clock() >= lease.deadlineMs) return undefined;
+    return `belongs to another cluster (${hello.clusterId}, not ${this.clusterId})`;
+  }
+
+  onReady(hello: Hello): void {
+    const { outgoing, connection, attachment } = this.#of;
+    outgoing.frame.begin(connection.frameBytesMax);
+    // A session exists in its own cluster only, and this one is to know nothing of its secret.
+    const isStranger = attachment.session !== 0 && this.clusterId !== hello.clusterId;
+    this.clusterId = hello.clusterId;
+    if (isStranger) this.loseSession("expired");
+    else this.attach();
+  }
+
+  /** The connection is gone. */
+  disconnect(): void {
+    const { attachment, outgoing, answers } = this.#of;
+    this.#phase = "detached";
+    attachment.disconnect();
+    outgoing.disconnect();
+    answers.disconnect();
+  }
+
+  /** Asks for the session, on a connection that is ready. */
+  attach(): void {
+    this.#phase = "attaching";
+    const { attachment, outgoing } = this.#of;
+    attachment.send(outgoing.frame, this.#host.clock());
+  }
+
+  onAttached(attached: Attached, nowMs: number): void {
+    const { attachment, connection, outgoing, answers, lease, locks } = this.#of;
+    const { attempt, status, session, stamp, ttlMs, highestSequence } = attached;
+    if (!attachment.isAnswer(attempt)) return;
+    if (status !== STATUS.ok) {
+      this.#onRefused(status, nowMs);
+      return;
+    }
+    const { provenMs } = attachment;
+    if (attachment.session === 0 || attachment.isTakeOver) lease.reset(ttlMs);
+    attachment.attached(session);
+    this.#phase = "attached";
+    connection.served();
+    const { calls, holds } = locks;
+    outgoing.repeat(nowMs, highestSequence, calls.queuedSequences(), holds.tokensToRecall());
+    // After the questions for what was missed: before their answers it counts for nothing.
+    answers.renew(provenMs, stamp);
+  }
+
+  /** The session is no more. Another one is opened, unless a listener of what was lost closes. */
+  loseSession(reason: LossReason): void {
+    const { attachment, outgoing, answers, lease, locks, connection } = this.#of;
+    attachment.reset();
+    lease.reset(this.#host.ttlMs);
+    outgoing.pulses.clear();
+    answers.disconnect();
+    locks.onSessionLost(reason);
+    if (connection.isReady) this.attach();
+  }
+
+  #onRefused(status: number, nowMs: number): void {
+    const { attachment, outgoing } = this.#of;
+    const code = errorCodeOf(status) ?? "PROTOCOL";
+    const isExpired = code === "SESSION_EXPIRED";
+    if (code === "BUSY" || code === "UNAVAILABLE" || (isExpired && attachment.session === 0)) {
+      attachment.refused(nowMs + outgoing.nextPauseMs());
+    } else if (attachment.isTakeOver) {
+      this.#host.end(takeOverFailure(code));
+    } else if (attachment.session !== 0 && (isExpired || code === "FORBIDDEN")) {
+      this.loseSession("expired");
+    } else {
+      this.#host.end(new HoldfastError(code, `the cluster refused the session: ${code}`));
+    }
+  }
+}

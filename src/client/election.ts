@@ -1,0 +1,163 @@
+/**
+ * Elections: who leads is who holds the exclusive lock of the election's name, and the value beside
+ * the hold says who that is. Those who follow are told by a watch when to look; what is so is then
+ * read, so that nobody is shown a leader of the past as the present one.
+ */
+import { HoldfastError } from "../errors.js";
+import { type KeyView, OP } from "../protocol/index.js";
+import { HeldLock } from "./held-lock.js";
+import { resolveAcquire } from "./lock-options.js";
+import type { AcquireOptions, CallOptions, Lock, ReleaseResult } from "./lock-types.js";
+import { requireKey, requireKnown, requireObject, signalOf } from "./options.js";
+import type { Session } from "./session.js";
+import type { Change, Leader } from "./view-types.js";
+import type { WatchStream } from "./watch-stream.js";
+
+export type CampaignOptions = Pick<
+  AcquireOptions,
+  "waitMs" | "signal" | "priority" | "maxHoldMs" | "minHoldMs" | "lockDelayMs" | "owner"
+>;
+
+/** A term: the lock of the election, held. Its `token` is the term's fencing token. */
+export interface Leadership extends Lock {
+  /** Changes the value by which others know this leader. Rejects like `update`. */
+  proclaim(value: string, options?: CallOptions): Promise<void>;
+  /** Ends the term; the next candidate leads. Resolves like `release`. */
+  resign(): Promise<ReleaseResult>;
+}
+
+/** Candidates lead one after the other, in the order in which they campaigned. */
+export interface Election {
+  readonly name: string;
+  /**
+   * Waits for leadership, and leads with `value` (at most 1 KiB) until it resigns or is lost.
+   * Rejects like `acquire`.
+   */
+  campaign(value: string, options?: CampaignOptions): Promise<Leadership>;
+  /**
+   * Who leads: at once, and again whenever that is another one or has another value; `undefined`
+   * while nobody does. A term that ended before it could be looked at is passed over. Goes on over
+   * reconnects until the loop is left, `signal` is aborted or the client is closed.
+   */
+  observe(options?: CallOptions): AsyncGenerator<Leader | undefined, void, undefined>;
+  /** Who leads now; linearizable. `UNAVAILABLE` without an answer in `connectTimeoutMs`. */
+  leader(options?: CallOptions): Promise<Leader | undefined>;
+}
+
+const CAMPAIGN_OPTIONS: ReadonlySet<string> = new Set<keyof CampaignOptions>([
+  "waitMs",
+  "signal",
+  "priority",
+  "maxHoldMs",
+  "minHoldMs",
+  "lockDelayMs",
+  "owner",
+]);
+
+/** What may mean another leader, or another value. */
+const TELLING: ReadonlySet<Change["type"]> = new Set<Change["type"]>([
+  "granted",
+  "converted",
+  "updated",
+  "detached",
+  "ended",
+]);
+
+class Term extends HeldLock implements Leadership {
+  proclaim(value: string, options?: CallOptions): Promise<void> {
+    return this.update(value, options);
+  }
+
+  resign(): Promise<ReleaseResult> {
+    return this.release();
+  }
+}
+
+export class NamedElection implements Election {
+  readonly name: string;
+  readonly #session: Session;
+
+  constructor(session: Session, name: string) {
+    requireKey(name);
+    this.#session = session;
+    this.name = name;
+  }
+
+  async campaign(value: string, options: CampaignOptions = {}): Promise<Leadership> {
+    requireObject(options, "options");
+    requireKnown(options, CAMPAIGN_OPTIONS);
+    const { locks } = this.#session;
+    const owner = locks.resolveOwner(options.owner);
+    const wish = resolveAcquire(this.name, { ...options, value }, owner, "acquire");
+    const term = await locks.request({ ...wish, makeLock: (host, hold) => new Term(host, hold) });
+    return term as Term;
+  }
+
+  async *observe(options?: CallOptions): AsyncGenerator<Leader | undefined, void, undefined> {
+    const signal = signalOf(options);
+    let told: Leader | undefined | null = null;
+    for (;;) {
+      const wish = { key: this.name, isPrefix: false, after: undefined, signal };
+      const watch = this.#session.watch(wish);
+      try {
+        await watch.begun;
+        do {
+          // Whatever was told by now is part of what is read.
+          watch.discard();
+          const leader = await this.#look(signal);
+          if (told === null || !isSame(told, leader)) {
+            told = leader;
+            yield leader;
+          }
+        } while (await hasNews(watch));
+        return;
+      } catch (error) {
+        // Too far behind: what is so now is all that matters.
+        if (!isOfCode(error, "COMPACTED")) throw error;
+      } finally {
+        await watch.return();
+      }
+    }
+  }
+
+  async leader(options?: CallOptions): Promise<Leader | undefined> {
+    const question = { op: OP.inspect, key: this.name } as const;
+    return leaderOf((await this.#session.ask(question, signalOf(options))) as KeyView);
+  }
+
+  /** However long no node serves. */
+  async #look(signal: AbortSignal | undefined): Promise<Leader | undefined> {
+    for (;;) {
+      try {
+        return await this.leader(signal === undefined ? undefined : { signal });
+      } catch (error) {
+        if (!isOfCode(error, "UNAVAILABLE")) throw error;
+      }
+    }
+  }
+}
+
+/** Resolves to false when the watch is over. */
+async function hasNews(watch: WatchStream): Promise<boolean> {
+  for (;;) {
+    const { done, value } = await watch.next();
+    if (done === true) return false;
+    if (TELLING.has(value.type)) return true;
+  }
+}
+
+function leaderOf({ holds }: KeyView): Leader | undefined {
+  // A ticket leads nothing until somebody claims it.
+  const hold = holds.find(({ mode, isTicket }) => mode === "exclusive" && !isTicket);
+  if (hold === undefined) return undefined;
+  const { value, token, session, sessionName } = hold;
+  return { value, token, session, sessionName };
+}
+
+function isSame(one: Leader | undefined, other: Leader | undefined): boolean {
+  return one?.token === other?.token && one?.value === other?.value;
+}
+
+function isOfCode(error: unknown, code: HoldfastError["code"]): boolean {
+  return error instanceof HoldfastError && error.code === code;
+}

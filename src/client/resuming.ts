@@ -1,0 +1,224 @@
+/**
+ * Goes on with the session of another process. What it held is handed out once the table said that
+ * it is still held, under new tokens; what it waited for keeps its place and its sequence; what it
+ * had sent without an answer is sent again under its sequence, so that the table does it once.
+ */
+import { assert } from "../assert.js";
+import { OP, type SequencedCommand } from "../protocol/index.js";
+import { AcquireCall, ClaimCall } from "./acquire-call.js";
+import type { Caller } from "./awaited-call.js";
+import { Call } from "./call.js";
+import type { ExportedCall, ExportedHold, ExportedSession } from "./exported-session.js";
+import { CancelCall, GrantCall } from "./grant-call.js";
+import type { HeldLock } from "./held-lock.js";
+import type { GrantTaker } from "./hold.js";
+import { ReleaseCall } from "./hold-calls.js";
+import type { Lock } from "./lock-types.js";
+import type { Locks } from "./locks.js";
+import type { Outgoing } from "./outgoing.js";
+import type { Owner } from "./owner.js";
+
+/** What a client got that took over a session. */
+export interface Resumed {
+  /**
+   * What the session held, each with a new token and one handle; what ended on the way is there
+   * too, with an aborted signal.
+   */
+  readonly locks: readonly Lock[];
+  /** What it waits for, in its old places. */
+  readonly waits: readonly ResumedWait[];
+}
+
+export interface ResumedWait {
+  /** None of a ticket that was being claimed. */
+  readonly keys: readonly string[];
+  readonly owner: Owner;
+  /** Rejects like an acquire. */
+  readonly lock: Promise<Lock>;
+}
+
+/** A lock of the process before, until it is handed out. */
+class ResumedHold implements GrantTaker {
+  readonly owner: Owner;
+  readonly isSettled = false;
+  readonly makeLock = undefined;
+  lock: HeldLock | undefined;
+  readonly #locks: Locks;
+
+  constructor(locks: Locks, { owner }: ExportedHold) {
+    this.#locks = locks;
+    this.owner = locks.ownerOf(owner);
+  }
+
+  /** Whoever counted it up is gone: one handle is all there is. */
+  onCounted(count: number): void {
+    const token = this.lock?.token ?? 0;
+    for (let n = count; n > 1; n--) this.#locks.releaseToken(token);
+  }
+
+  handOut(lock: HeldLock): void {
+    this.lock = lock;
+  }
+
+  putAside(): void {}
+
+  onSessionLost(): void {}
+
+  fail(): void {}
+}
+
+/** A command of the process before whose answer means nothing here. */
+class LeftCall extends Call {
+  readonly #command: SequencedCommand;
+
+  constructor(command: SequencedCommand) {
+    super();
+    this.#command = command;
+  }
+
+  command(mark: number): SequencedCommand {
+    return { ...this.#command, mark };
+  }
+
+  onResult(): void {}
+
+  onSessionLost(): void {}
+}
+
+/** A request of the process before that nobody wants: whatever it is granted is given back. */
+class LeftRequest extends GrantCall<void> {
+  readonly #command: SequencedCommand;
+
+  constructor(locks: Locks, command: SequencedCommand) {
+    super(locks, Number.POSITIVE_INFINITY, undefined, NOBODY);
+    this.#command = command;
+    this.isSettled = true;
+  }
+
+  command(mark: number): SequencedCommand {
+    return { ...this.#command, mark };
+  }
+
+  onResult(): void {}
+
+  onDeadline(): void {}
+
+  onSessionLost(): void {}
+}
+
+const NOBODY: Caller<void> = { resolve: () => undefined, reject: () => undefined };
+
+export class Resumption implements Resumed {
+  readonly waits: ResumedWait[] = [];
+  readonly #locks: Locks;
+  readonly #nowMs: number;
+  readonly #holds: readonly ResumedHold[];
+  /** Unwanted requests, by sequence, of which no cancel is known. */
+  readonly #uncancelled = new Map<number, LeftRequest>();
+
+  /** Before the client said anything. */
+  constructor(exported: ExportedSession, locks: Locks, outgoing: Outgoing, nowMs: number) {
+    const { window } = outgoing;
+    this.#locks = locks;
+    this.#nowMs = nowMs;
+    this.#holds = exported.holds.map((hold) => {
+      const { token, items, value } = hold;
+      const taker = new ResumedHold(locks, hold);
+      const endsAt = Number.POSITIVE_INFINITY;
+      locks.holds.putAside(taker, { token, items, value, endsAt, isCertain: false });
+      return taker;
+    });
+    for (const each of exported.waiting) {
+      const call = this.#callOf(each);
+      if (call instanceof GrantCall) locks.calls.onQueued(call);
+    }
+    const sent = exported.sent.map((each) => this.#callOf(each));
+    window.restore(exported.nextSequence, sent, exported.acknowledgements);
+    for (const command of exported.unsent) {
+      const call = this.#callOf({ command, isWanted: false });
+      call.sequence = 0;
+      window.enqueue(call);
+    }
+    for (const [sequence, request] of this.#uncancelled) {
+      window.enqueue(new CancelCall(locks, sequence, request));
+    }
+  }
+
+  get locks(): readonly Lock[] {
+    const locks: Lock[] = [];
+    for (const { lock } of this.#holds) if (lock !== undefined) locks.push(lock);
+    return locks;
+  }
+
+  #callOf(exported: ExportedCall): Call {
+    const { sequence, acknowledged } = exported.command;
+    const call = this.#makeCall(exported);
+    call.sequence = sequence;
+    call.acknowledged = acknowledged;
+    call.copies = 1;
+    // When it was first sent is the time of another clock: its answer proves nothing here.
+    call.firstSentMs = Number.NEGATIVE_INFINITY;
+    call.sentMs = this.#nowMs;
+    return call;
+  }
+
+  #makeCall({ command, isWanted }: ExportedCall): Call {
+    const locks = this.#locks;
+    switch (command.op) {
+      case OP.acquire: {
+        if (!isWanted) return this.#leftRequest(command);
+        const owner = locks.ownerOf(command.owner);
+        const { items, waitMs, options } = command;
+        const wish = { items, owner, waitMs, isTry: false, signal: undefined, options };
+        const keys = items.map(({ key }) => key);
+        return this.#wait<HeldLock | undefined>(keys, owner, (caller) => {
+          return new AcquireCall(locks, wish, this.#nowMs, Number.POSITIVE_INFINITY, caller);
+        });
+      }
+      case OP.claim: {
+        if (!isWanted) return this.#leftRequest(command);
+        const owner = locks.ownerOf(command.owner);
+        const { token, secret } = command;
+        const wish = { ticket: { token, secret }, owner, signal: undefined };
+        return this.#wait<HeldLock>([], owner, (caller) => {
+          return new ClaimCall(locks, wish, Number.POSITIVE_INFINITY, caller);
+        });
+      }
+      case OP.upgrade:
+        return this.#leftRequest(command);
+      case OP.cancel: {
+        const request = this.#uncancelled.get(command.target);
+        this.#uncancelled.delete(command.target);
+        return new CancelCall(locks, command.target, request);
+      }
+      case OP.release:
+        return new ReleaseCall(locks, { token: command.token }, undefined);
+      default:
+        return new LeftCall(command);
+    }
+  }
+
+  #leftRequest(command: SequencedCommand): LeftRequest {
+    const request = new LeftRequest(this.#locks, command);
+    this.#uncancelled.set(command.sequence, request);
+    return request;
+  }
+
+  #wait<Given extends HeldLock | undefined>(
+    keys: readonly string[],
+    owner: Owner,
+    make: (caller: Caller<Given>) => GrantCall<Given>,
+  ): Call {
+    let call: GrantCall<Given> | undefined;
+    const lock = new Promise<Lock>((resolve, reject) => {
+      const given = (held: Given): void => resolve(held as HeldLock);
+      call = make({ resolve: given, reject });
+    });
+    assert(call !== undefined, () => "no call was made");
+    // Nobody may look at it before it fails, and that alone is no reason to end the process.
+    lock.catch(() => undefined);
+    this.#locks.calls.begin(call);
+    this.waits.push({ keys, owner, lock });
+    return call;
+  }
+}

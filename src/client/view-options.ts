@@ -1,0 +1,99 @@
+/** Turns what callers of reads and watches pass into complete, checked questions. */
+import {
+  HISTORY_PAGE_MAX,
+  OP,
+  REVISION_NUMBER_MAX,
+  SECRET_BYTES,
+  TOKEN_MIN,
+  WAIT_GRAPH_EDGES_MAX,
+} from "../protocol/index.js";
+import type { CallOptions, Ticket } from "./lock-types.js";
+import {
+  requireInteger,
+  requireKey,
+  requireKnown,
+  requireObject,
+  requirePrefix,
+  signalOf,
+} from "./options.js";
+import type { Question } from "./reads.js";
+import type { Revision, WatchOptions } from "./view-types.js";
+import type { WatchWish } from "./watches.js";
+
+const HISTORY_DEFAULT = 100;
+const NUMBER_MAX = Number.MAX_SAFE_INTEGER;
+
+/** One key, or all that begin with something. */
+export type WatchTarget = string | { readonly prefix: string };
+
+export interface ExplainOptions extends CallOptions {
+  /** A request, as `inspect` shows it among the waiters; default: what a newcomer would meet. */
+  request?: { readonly session: number; readonly sequence: number };
+}
+
+export function resolveInspect(key: string): Question {
+  requireKey(key);
+  return { op: OP.inspect, key };
+}
+
+export function resolveQuery(prefix: string): void {
+  requirePrefix(prefix);
+}
+
+export function resolveExplain(key: string, options: ExplainOptions | undefined): Question {
+  requireKey(key);
+  const { session, sequence } = options?.request ?? { session: 0, sequence: 0 };
+  requireInteger(session, "session", 0, NUMBER_MAX);
+  requireInteger(sequence, "sequence", 0, NUMBER_MAX);
+  return { op: OP.explain, key, session, sequence };
+}
+
+export function resolveWaitGraph(limit: number = WAIT_GRAPH_EDGES_MAX): Question {
+  requireInteger(limit, "limit", 1, WAIT_GRAPH_EDGES_MAX);
+  return { op: OP.waitGraph, limit };
+}
+
+export function resolveVerify(key: string, token: number): Question {
+  requireKey(key);
+  requireInteger(token, "token", 0, NUMBER_MAX);
+  return { op: OP.verify, key, token };
+}
+
+export function resolveHistory(key: string, limit: number = HISTORY_DEFAULT): Question {
+  requireKey(key);
+  requireInteger(limit, "limit", 1, HISTORY_PAGE_MAX);
+  return { op: OP.history, key, limit };
+}
+
+export function resolveWatch(target: WatchTarget, options: WatchOptions | undefined): WatchWish {
+  const isPrefix = typeof target === "object" && target !== null;
+  if (isPrefix) requirePrefix(target.prefix);
+  else requireKey(target);
+  if (options !== undefined) {
+    requireObject(options, "options");
+    requireKnown(options, new Set(["after", "signal"]));
+  }
+  const key = isPrefix ? target.prefix : target;
+  return { key, isPrefix, after: resolveAfter(options?.after), signal: signalOf(options) };
+}
+
+export function resolveClaim(ticket: Ticket): Ticket {
+  requireObject(ticket, "ticket");
+  const { token, secret } = ticket;
+  requireInteger(token, "ticket.token", TOKEN_MIN, NUMBER_MAX);
+  const isSecret = typeof secret === "string" && /^[0-9a-f]+$/.test(secret);
+  if (!isSecret || secret.length !== 2 * SECRET_BYTES) {
+    throw new TypeError("ticket must be what detach gave");
+  }
+  return { token, secret };
+}
+
+function resolveAfter(after: Revision | undefined): Revision | undefined {
+  if (after === undefined) return undefined;
+  requireObject(after, "after");
+  const { index, number } = after;
+  // Index 0 would mean: from now on.
+  requireInteger(index, "after.index", 1, NUMBER_MAX);
+  requireInteger(number, "after.number", 0, REVISION_NUMBER_MAX);
+  return { index, number };
+}

@@ -1,0 +1,73 @@
+/** What is set for good: the limit of a semaphore, and the settings of the whole table. */
+import { type ChangeSettingCommand, LIMIT_MAX, type SetLimitCommand } from "../protocol/index.js";
+import { evictOversized } from "./evicting.js";
+import { store } from "./giving-up.js";
+import { advance } from "./granting.js";
+import type { Key } from "./key.js";
+import { dropKey, makeSemaphore } from "./keys.js";
+import { INVALID_ARGUMENT, OK, WRONG_KIND } from "./results.js";
+import type { Semaphore } from "./semaphore.js";
+import type { Session } from "./session.js";
+import { isSettingName, isSettingValue, withSetting } from "./settings.js";
+import type { TableState } from "./state.js";
+import { orderOf } from "./waiting-queue.js";
+
+export function setLimit(state: TableState, session: Session, command: SetLimitCommand): void {
+  const { sequence, key: name, limit } = command;
+  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0 && limit <= LIMIT_MAX)) {
+    store(state, session, sequence, INVALID_ARGUMENT);
+    return;
+  }
+  const known = state.keys.find(name);
+  if (known !== undefined && known.semaphore === undefined) {
+    store(state, session, sequence, WRONG_KIND);
+    return;
+  }
+  store(state, session, sequence, OK);
+  if (limit === undefined) forgetLimit(state, known);
+  else changeLimit(state, state.keys.obtain(name), limit);
+}
+
+/** Whoever uses the key goes on under the limit that it has. */
+function forgetLimit(state: TableState, key: Key | undefined): void {
+  if (key?.semaphore === undefined) return;
+  state.saving.keepSemaphore(key.semaphore);
+  key.semaphore.isSet = false;
+  if (key.isIdle) dropKey(state, key);
+}
+
+function changeLimit(state: TableState, key: Key, limit: number): void {
+  const { semaphore } = key;
+  if (semaphore === undefined) {
+    makeSemaphore(state, key, limit, true);
+    return;
+  }
+  state.saving.keepSemaphore(semaphore);
+  const before = semaphore.limit;
+  semaphore.limit = limit;
+  semaphore.isSet = true;
+  if (limit < before) lower(state, key, semaphore);
+  else if (limit > before) advance(state, key);
+}
+
+function lower(state: TableState, key: Key, semaphore: Semaphore): void {
+  key.retreat();
+  const first = key.queue?.first;
+  if (first === undefined) return;
+  const { rank, number } = orderOf(first);
+  semaphore.evictFrom = { rank, number };
+  evictOversized(state, key);
+}
+
+export function changeSetting(
+  state: TableState,
+  session: Session,
+  { sequence, name, value }: ChangeSettingCommand,
+): void {
+  if (!isSettingName(name) || (value !== undefined && !isSettingValue(name, value))) {
+    store(state, session, sequence, INVALID_ARGUMENT);
+    return;
+  }
+  state.settings = withSetting(state.settings, name, value);
+  store(state, session, sequence, OK);
+}

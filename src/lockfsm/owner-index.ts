@@ -1,0 +1,73 @@
+/**
+ * What each owner, a task inside a session, holds and waits for. Most owners have one claim, which
+ * then stands here itself; a second one makes a record of both. Tickets have no owner.
+ */
+import { ChainedIndex, mixNumber } from "./chained-index.js";
+import { Hold } from "./hold.js";
+import type { Request } from "./request.js";
+import type { Session } from "./session.js";
+
+/** Claims of one owner, while there are several. */
+export class OwnerRecord {
+  readonly session: Session;
+  readonly owner: number;
+  /** In the order of tokens. */
+  readonly holds: Set<Hold> = new Set();
+  /** In the order of arrival. */
+  readonly requests: Set<Request> = new Set();
+  nextByOwner: OwnerEntry | undefined = undefined;
+
+  constructor(session: Session, owner: number) {
+    this.session = session;
+    this.owner = owner;
+  }
+
+  get size(): number {
+    return this.holds.size + this.requests.size;
+  }
+
+  add(claim: Hold | Request): void {
+    if (claim instanceof Hold) this.holds.add(claim);
+    else this.requests.add(claim);
+  }
+
+  delete(claim: Hold | Request): void {
+    if (claim instanceof Hold) this.holds.delete(claim);
+    else this.requests.delete(claim);
+  }
+
+  /** The only claim that is left. */
+  get last(): Hold | Request | undefined {
+    for (const hold of this.holds) return hold;
+    for (const request of this.requests) return request;
+    return undefined;
+  }
+}
+
+export type OwnerEntry = Hold | Request | OwnerRecord;
+
+export class OwnerIndex extends ChainedIndex<OwnerEntry> {
+  find(session: Session, owner: number): OwnerEntry | undefined {
+    let entry = this.firstOf(hashOfOwner(session, owner));
+    while (entry !== undefined && (entry.owner !== owner || entry.session !== session)) {
+      entry = entry.nextByOwner;
+    }
+    return entry;
+  }
+
+  protected override hashOf(entry: OwnerEntry): number {
+    return hashOfOwner(entry.session, entry.owner);
+  }
+
+  protected override nextOf(entry: OwnerEntry): OwnerEntry | undefined {
+    return entry.nextByOwner;
+  }
+
+  protected override setNext(entry: OwnerEntry, next: OwnerEntry | undefined): void {
+    entry.nextByOwner = next;
+  }
+}
+
+function hashOfOwner({ id }: Session, owner: number): number {
+  return (mixNumber(id) ^ Math.imul(mixNumber(owner), 0x85eb_ca6b)) >>> 0;
+}

@@ -1,0 +1,81 @@
+/**
+ * Keeps track of what each owner has. A request whose owner has anything else, or that has several
+ * keys, can be part of a circle of waits, and is listed in its queues; the long tail of a queue,
+ * requests of owners who want that one thing, is not, and costs the search for circles nothing.
+ */
+import { assert } from "../assert.js";
+import type { Hold } from "./hold.js";
+import { OwnerRecord } from "./owner-index.js";
+import { Request } from "./request.js";
+import type { TableState } from "./state.js";
+
+/** A claim that stands in its keys already. Returns whether its owner has others. */
+export function join(state: TableState, claim: Hold | Request): boolean {
+  const { session, owner } = claim;
+  const entry = state.owners.find(session, owner);
+  if (entry === undefined) {
+    state.owners.add(claim);
+    if (claim instanceof Request && claim.firstPlace?.sibling !== undefined) list(claim);
+    return false;
+  }
+  if (claim instanceof Request) list(claim);
+  if (entry instanceof OwnerRecord) {
+    entry.add(claim);
+    return true;
+  }
+  state.owners.remove(entry);
+  const record = new OwnerRecord(session, owner);
+  record.add(entry);
+  record.add(claim);
+  state.owners.add(record);
+  if (entry instanceof Request) list(entry);
+  return true;
+}
+
+/** A claim that still stands in its keys. */
+export function leave(state: TableState, claim: Hold | Request): void {
+  if (claim instanceof Request) unlist(claim);
+  const entry = state.owners.find(claim.session, claim.owner);
+  if (entry === claim) {
+    state.owners.remove(claim);
+    return;
+  }
+  assert(entry instanceof OwnerRecord, () => `owner ${claim.owner} has no claims`);
+  entry.delete(claim);
+  const { last } = entry;
+  if (entry.size > 1 || last === undefined) return;
+  state.owners.remove(entry);
+  state.owners.add(last);
+  if (last instanceof Request && last.firstPlace?.sibling === undefined) unlist(last);
+}
+
+/** The holds and requests of an owner, each in order. */
+export function claimsOf(
+  state: TableState,
+  of: Pick<Request, "session" | "owner">,
+): { readonly holds: Iterable<Hold>; readonly requests: Iterable<Request> } {
+  const entry = state.owners.find(of.session, of.owner);
+  if (entry === undefined) return { holds: [], requests: [] };
+  if (entry instanceof OwnerRecord) return entry;
+  return entry instanceof Request
+    ? { holds: [], requests: [entry] }
+    : { holds: [entry], requests: [] };
+}
+
+/** Returns whether it was not listed before. */
+export function list(request: Request): boolean {
+  if (request.isListed) return false;
+  request.isListed = true;
+  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
+    place.key.queue?.list(place);
+  }
+  return true;
+}
+
+export function unlist(request: Request): void {
+  if (!request.isListed) return;
+  request.isListed = false;
+  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
+    place.key.queue?.unlist(place);
+  }
+}

@@ -1,0 +1,43 @@
+/** Records in the order in which they came, through which a snapshot walks while others come and go. */
+import { type Linked, unlink } from "./chain.js";
+
+export class RecordList<T extends Linked<T>> {
+  #first: T | undefined = undefined;
+  #last: T | undefined = undefined;
+  #size = 0;
+  /** Where the walk goes on. */
+  #cursor: T | undefined = undefined;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  add(record: T): void {
+    record.previous = this.#last;
+    if (this.#last === undefined) this.#first = record;
+    else this.#last.next = record;
+    this.#last = record;
+    this.#size += 1;
+  }
+
+  remove(record: T): void {
+    if (this.#cursor === record) this.#cursor = record.next;
+    if (this.#first === record) this.#first = record.next;
+    if (this.#last === record) this.#last = record.previous;
+    unlink(record);
+    this.#size -= 1;
+  }
+
+  forEach(visit: (record: T) => void): void {
+    for (let record = this.#first; record !== undefined; record = record.next) visit(record);
+  }
+
+  /** Every record that stays, and some of those that come or go meanwhile. One walk at a time. */
+  *walk(): Generator<T, void, void> {
+    this.#cursor = this.#first;
+    for (let record = this.#cursor; record !== undefined; record = this.#cursor) {
+      this.#cursor = record.next;
+      yield record;
+    }
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * Hand-over between processes: a hold becomes a ticket, which conflicts like any hold and belongs to
+ * nobody, and whoever knows its secret makes it a hold of its own, with a new token. Nobody gets in
+ * between.
+ */
+import {
+  type ClaimCommand,
+  type ClaimedItem,
+  type DetachCommand,
+  STATUS,
+  TTL_MS_MAX,
+  TTL_MS_MIN,
+} from "../protocol/index.js";
+import { advanceKeys, withdraw } from "./ending.js";
+import { holdOf, store } from "./giving-up.js";
+import { tellHolders } from "./granting.js";
+import type { Hold } from "./hold.js";
+import { endOf, scheduleEnd } from "./hold-ends.js";
+import { join, leave } from "./owning.js";
+import { FORBIDDEN, INVALID_ARGUMENT, NOT_HELD, OK, QUOTA } from "./results.js";
+import { tellRevoked } from "./revoking.js";
+import type { Session } from "./session.js";
+import type { TableState } from "./state.js";
+import { dropAllAliases, moveHold } from "./tokens.js";
+
+export function detach(state: TableState, session: Session, command: DetachCommand): void {
+  const { sequence, token, secret, ticketTtlMs } = command;
+  const hold = holdOf(state, session, token);
+  if (hold === undefined) {
+    store(state, session, sequence, NOT_HELD);
+    return;
+  }
+  if (ticketTtlMs < TTL_MS_MIN || ticketTtlMs > TTL_MS_MAX) {
+    store(state, session, sequence, INVALID_ARGUMENT);
+    return;
+  }
+  store(state, session, sequence, OK);
+  state.saving.keepHold(hold);
+  const extras = hold.obtainExtras();
+  const upgrades = [...extras.upgrades];
+  for (const upgrade of upgrades) withdraw(state, upgrade, NOT_HELD);
+  dropAllAliases(state, hold);
+  // While it still says who gives it away.
+  state.note("detached", hold);
+  leave(state, hold);
+  session.removeHold(hold);
+  hold.session = state.detached;
+  hold.owner = 0;
+  state.detached.addHold(hold);
+  extras.count = 1;
+  extras.ticket = { secret, endsAt: state.stamp + ticketTtlMs };
+  scheduleEnd(state, hold);
+  // Those who waited behind its upgrades.
+  if (upgrades.length > 0) advanceKeys(state, hold);
+}
+
+/** A token that is no ticket, any more or yet, is `NOT_HELD`; a wrong secret is `FORBIDDEN`. */
+export function claim(state: TableState, session: Session, command: ClaimCommand): void {
+  const { sequence, token, secret, owner } = command;
+  const hold = state.holds.find(token);
+  const ticket = hold?.extras?.ticket;
+  if (hold === undefined || ticket === undefined || isDue(state, hold)) {
+    store(state, session, sequence, NOT_HELD);
+  } else if (ticket.secret !== secret) store(state, session, sequence, FORBIDDEN);
+  else if (session.holdCount >= state.settings.holdsPerSessionMax) {
+    store(state, session, sequence, QUOTA);
+  } else {
+    take(state, session, hold, sequence, owner);
+    const result = claimedResult(hold);
+    session.replies.add(sequence, state.stamp, "outcome", result);
+    state.reply(session, sequence, state.stamp, result);
+    tellRevoked(state, hold);
+    for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
+      tellHolders(state, place.key);
+    }
+  }
+}
+
+/** It has ended, and only stands in the table until it is swept. */
+function isDue({ stamp }: TableState, hold: Hold): boolean {
+  const endsAt = endOf(hold);
+  return endsAt !== undefined && endsAt <= stamp;
+}
+
+function take(
+  state: TableState,
+  session: Session,
+  hold: Hold,
+  sequence: number,
+  owner: number,
+): void {
+  state.saving.keepHold(hold);
+  const extras = hold.obtainExtras();
+  extras.ticket = undefined;
+  moveHold(state, hold, session);
+  hold.owner = owner;
+  hold.sequence = sequence;
+  hold.isContended = false;
+  if (join(state, hold)) state.suspects.push({ session, owner });
+  scheduleEnd(state, hold);
+  state.note("converted", hold);
+}
+
+function claimedResult(hold: Hold) {
+  const items: ClaimedItem[] = [];
+  for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
+    const { key, mode, permits } = place;
+    const slots = permits?.slots ?? [];
+    items.push({ key: key.name, mode, permits: place.wanted, slots });
+  }
+  return {
+    status: STATUS.claimed,
+    token: hold.token,
+    items,
+    value: hold.value,
+    grantedAt: hold.grantedAt,
+    endsAt: endOf(hold) ?? 0,
+  };
+}

@@ -1,0 +1,77 @@
+/**
+ * New tokens for holds that change hands or mode. The old one finds the hold until its client may
+ * be taken to know the new one; for the guarded resource it is stale at once.
+ */
+import { Alias, type Hold } from "./hold.js";
+import { OwnerRecord } from "./owner-index.js";
+import type { Session } from "./session.js";
+import type { TableState } from "./state.js";
+
+/** `sequence`: of the upgrade whose acknowledgement makes the old token unknown; 0: a takeover. */
+export function renewToken(state: TableState, hold: Hold, sequence: number): void {
+  const { session, token } = hold;
+  state.saving.keepHold(hold);
+  // They name the hold by its token.
+  for (const upgrade of hold.extras?.upgrades ?? []) state.saving.keepRequest(upgrade);
+  if (sequence === 0) dropTakenOver(state, hold);
+  state.holds.remove(hold);
+  session.removeHold(hold);
+  hold.token = state.tokens.take();
+  const alias = new Alias(token, hold, sequence);
+  hold.obtainExtras().aliases.push(alias);
+  state.holds.addAlias(alias);
+  state.holds.add(hold);
+  session.addHold(hold);
+  // What an owner holds stands in the order of tokens.
+  const entry = state.owners.find(session, hold.owner);
+  if (entry instanceof OwnerRecord) {
+    entry.delete(hold);
+    entry.add(hold);
+  }
+  for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
+    place.key.moveHoldLast(place);
+  }
+}
+
+/** Of takeovers only the last one's old token is known, however many there were. */
+function dropTakenOver(state: TableState, hold: Hold): void {
+  const aliases = hold.extras?.aliases ?? [];
+  const at = aliases.findIndex(({ sequence }) => sequence === 0);
+  if (at >= 0) for (const alias of aliases.splice(at, 1)) state.holds.removeAlias(alias);
+}
+
+/**
+ * Forgets the token that an upgrade of this sequence replaced, and those before it: who knows the
+ * newer one has no use for them, in whatever order it says so.
+ */
+export function dropAliases(state: TableState, hold: Hold, sequence: number): void {
+  const aliases = hold.extras?.aliases ?? [];
+  const count = aliases.findIndex((alias) => alias.sequence === sequence) + 1;
+  if (count === 0) return;
+  state.saving.keepHold(hold);
+  for (const alias of aliases.splice(0, count)) state.holds.removeAlias(alias);
+}
+
+/** The hold is no more. */
+export function forgetTokens(state: TableState, hold: Hold): boolean {
+  for (const alias of hold.extras?.aliases ?? []) state.holds.removeAlias(alias);
+  return state.holds.remove(hold);
+}
+
+/** The hold goes on in another session, under a new token and without the old one. */
+export function moveHold(state: TableState, hold: Hold, session: Session): void {
+  state.holds.remove(hold);
+  hold.session.removeHold(hold);
+  hold.token = state.tokens.take();
+  hold.session = session;
+  state.holds.add(hold);
+  session.addHold(hold);
+  for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
+    place.key.moveHoldLast(place);
+  }
+}
+
+export function dropAllAliases(state: TableState, hold: Hold): void {
+  const { aliases } = hold.obtainExtras();
+  for (const alias of aliases.splice(0)) state.holds.removeAlias(alias);
+}

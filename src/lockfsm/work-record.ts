@@ -1,0 +1,40 @@
+/** What a snapshot says of the work queue: as it was at the moment of the snapshot. */
+import { Key } from "./key.js";
+import { type Order, Request } from "./request.js";
+import { KIND } from "./snapshot-format.js";
+import type { TableState } from "./state.js";
+import { orderOf } from "./waiting-queue.js";
+
+export type WorkRecord =
+  | {
+      readonly kind: typeof KIND.workKey;
+      readonly name: string;
+      /** The number of the first request that was not reached; 0: all were. */
+      readonly frontier: number;
+      readonly evictFrom: Order | undefined;
+    }
+  | { readonly kind: typeof KIND.workSession; readonly session: number }
+  | {
+      readonly kind: typeof KIND.workRequest;
+      readonly session: number;
+      readonly sequence: number;
+    };
+
+/** In order, without requests that have ended, which the table will skip as well. */
+export function recordWork(state: TableState): WorkRecord[] {
+  const records: WorkRecord[] = [];
+  state.work.forEach((item) => {
+    if (item instanceof Key) {
+      const { name, frontier: place, semaphore } = item;
+      const frontier = place === undefined ? 0 : orderOf(place).number;
+      const evictFrom = semaphore?.evictFrom;
+      records.push({ kind: KIND.workKey, name, frontier, evictFrom });
+    } else if (!(item instanceof Request)) {
+      records.push({ kind: KIND.workSession, session: item.id });
+    } else if (!item.hasEnded) {
+      const { session, slot } = item;
+      records.push({ kind: KIND.workRequest, session: session.id, sequence: slot.sequence });
+    }
+  });
+  return records;
+}

@@ -1,0 +1,159 @@
+/**
+ * What clients ask without changing the table, and what operators ask of the leader. The numbers of
+ * these requests stand in `OP`; an `id` is chosen by the client and repeated by the answer.
+ */
+import { type Command, isCommandOp, isOperationOp, isQueryOp, type OP } from "./commands.js";
+
+/** `[64, id, key]` */
+export interface InspectQuery {
+  readonly op: typeof OP.inspect;
+  /** Chosen by the client, repeated by the answer. */
+  readonly id: number;
+  readonly key: string;
+}
+
+/** `[65, id, prefix, after | nil, limit]`: keys in byte order behind `after`. */
+export interface KeysQuery {
+  readonly op: typeof OP.query;
+  readonly id: number;
+  readonly prefix: string;
+  readonly after: string | undefined;
+  readonly limit: number;
+}
+
+/**
+ * `[66, id, key, session, sequence]`: why a request waits, or with 0, 0 what a newcomer would meet.
+ */
+export interface ExplainQuery {
+  readonly op: typeof OP.explain;
+  readonly id: number;
+  readonly key: string;
+  readonly session: number;
+  readonly sequence: number;
+}
+
+/** `[67, id, limit]`: who waits for whom, at most so many edges. */
+export interface WaitGraphQuery {
+  readonly op: typeof OP.waitGraph;
+  readonly id: number;
+  /** 1 … `WAIT_GRAPH_EDGES_MAX`. */
+  readonly limit: number;
+}
+
+/** `[68, id, key, token]`: whether the token is current. */
+export interface VerifyQuery {
+  readonly op: typeof OP.verify;
+  readonly id: number;
+  readonly key: string;
+  readonly token: number;
+}
+
+/** `[69, id]`: the replicated settings. */
+export interface SettingsQuery {
+  readonly op: typeof OP.settings;
+  readonly id: number;
+}
+
+/** `[80, id, key, limit]`: who held it, newest first. */
+export interface HistoryQuery {
+  readonly op: typeof OP.history;
+  readonly id: number;
+  readonly key: string;
+  /** 1 … `HISTORY_PAGE_MAX`. */
+  readonly limit: number;
+}
+
+/** `[81, id, after, limit]`: live sessions in the order of their numbers, behind `after`. */
+export interface SessionsQuery {
+  readonly op: typeof OP.sessions;
+  readonly id: number;
+  readonly after: number;
+  /** 1 … `QUERY_PAGE_MAX`. */
+  readonly limit: number;
+}
+
+/**
+ * A place in the row of all transitions: the entry, and the number within it from 0. As a place up
+ * to which everything was told, `REVISION_NUMBER_MAX` stands for all that the entry changed.
+ */
+export interface Revision {
+  readonly index: number;
+  readonly number: number;
+}
+
+/**
+ * `[82, id, key, isPrefix, index, number]`: transitions behind that revision, as they come; index
+ * 0: from now on. Answered with a `WatchView`, then by `changes` messages of the same id until it
+ * ends.
+ */
+export interface WatchQuery {
+  readonly op: typeof OP.watch;
+  readonly id: number;
+  readonly key: string;
+  readonly isPrefix: boolean;
+  readonly after: Revision | undefined;
+}
+
+/** `[83, id, watch]`: no more of the watch that was asked for with that id. */
+export interface UnwatchQuery {
+  readonly op: typeof OP.unwatch;
+  readonly id: number;
+  readonly watch: number;
+}
+
+export type Query =
+  | InspectQuery
+  | KeysQuery
+  | ExplainQuery
+  | WaitGraphQuery
+  | VerifyQuery
+  | SettingsQuery
+  | HistoryQuery
+  | SessionsQuery
+  | WatchQuery
+  | UnwatchQuery;
+
+/** `[70, id]`: who belongs to the cluster, as the leader knows it. */
+export interface MembersOperation {
+  readonly op: typeof OP.members;
+  readonly id: number;
+}
+
+/**
+ * `add`: a learner, or a new address of a member. `promote`: a learner that has caught up becomes a
+ * voter. `demote`: a voter becomes a learner. On the wire the number.
+ */
+export const MEMBER_ACTION = { add: 0, promote: 1, demote: 2, remove: 3 } as const;
+export type MemberAction = keyof typeof MEMBER_ACTION;
+
+/** `[71, id, action, node, address | nil]`. Answered when the change is committed. */
+export interface ChangeMemberOperation {
+  readonly op: typeof OP.changeMember;
+  readonly id: number;
+  readonly action: MemberAction;
+  readonly node: number;
+  /** `host:port` where the peers dial it; of `add` only. */
+  readonly address: string | undefined;
+}
+
+/** `[72, id, node]`; 0: whoever is most up to date. Answered when another node leads. */
+export interface TransferOperation {
+  readonly op: typeof OP.transfer;
+  readonly id: number;
+  readonly node: number;
+}
+
+export type Operation = MembersOperation | ChangeMemberOperation | TransferOperation;
+export type Request = Command | Query | Operation;
+
+export function isCommand(request: Request): request is Command {
+  return isCommandOp(request.op);
+}
+
+export function isQuery(request: Request): request is Query {
+  return isQueryOp(request.op);
+}
+
+export function isOperation(request: Request): request is Operation {
+  return isOperationOp(request.op);
+}

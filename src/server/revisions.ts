@@ -1,0 +1,18 @@
+/**
+ * The order of revisions: places in the row of everything that happened to locks, the same on every
+ * node. A number that no change of an entry reaches stands for the whole entry.
+ */
+import { REVISION_NUMBER_MAX, type Revision } from "../protocol/index.js";
+
+/** Whether `revision` comes after `other`. */
+export function isAfter(revision: Revision, other: Revision): boolean {
+  return (
+    revision.index > other.index ||
+    (revision.index === other.index && revision.number > other.number)
+  );
+}
+
+/** Behind everything that the entry changed. */
+export function endOfEntry(index: number): Revision {
+  return { index, number: REVISION_NUMBER_MAX };
+}
