@@ -4,11 +4,16 @@
  */
 import { LockTable, type TableSettings } from "../../src/lockfsm/index.js";
 import {
+  ACQUIRE_DEFAULTS,
+  type AcquireOptions,
   type Attached,
   type Command,
+  type Item,
   type LockMode,
   OP,
+  type PermitItem,
   type Result,
+  type RevokeCommand,
   type SessionMessage,
   WAIT_FOREVER,
 } from "../../src/protocol/index.js";
@@ -19,10 +24,23 @@ export interface Read {
   readonly acknowledged?: readonly number[];
 }
 
+/** What an acquire says beside its items and its wait. The owner is 1, the options the defaults. */
+export interface Asking extends Read {
+  readonly owner?: number;
+  readonly options?: Partial<AcquireOptions>;
+}
+
+/** How an operator takes something away: by default without a grace, yet not before the lease ends. */
+export type Force = Partial<Pick<RevokeCommand, "graceMs" | "now" | "reason">>;
+
 export const exclusive = (...keys: string[]) =>
   keys.map((key) => ({ key, mode: "exclusive" as LockMode }));
 export const shared = (...keys: string[]) =>
   keys.map((key) => ({ key, mode: "shared" as LockMode }));
+/** One item of a semaphore. */
+export const permits = (key: string, count: number, limit?: number): PermitItem[] => [
+  { key, mode: "permits", permits: count, limit },
+];
 
 export class ClusterLog {
   readonly table: LockTable;
@@ -112,17 +130,27 @@ export class Client {
     return this.#log.apply(this.make(command));
   }
 
-  acquiring(items = exclusive("k"), waitMs = WAIT_FOREVER, read: Read = {}) {
-    return this.make({ op: OP.acquire, ...this.#head(read), owner: 1, items, waitMs });
+  acquiring(
+    items: readonly Item[] = exclusive("k"),
+    waitMs = WAIT_FOREVER,
+    { owner = 1, options, ...read }: Asking = {},
+  ) {
+    const all = options === undefined ? undefined : { ...ACQUIRE_DEFAULTS, ...options };
+    const head = this.#head(read);
+    return this.make({ op: OP.acquire, ...head, owner, items, waitMs, options: all });
   }
 
-  acquire(items = exclusive("k"), waitMs = WAIT_FOREVER, read: Read = {}): Result | undefined {
-    return resultOf(this.#log.apply(this.acquiring(items, waitMs, read)));
+  acquire(
+    items: readonly Item[] = exclusive("k"),
+    waitMs = WAIT_FOREVER,
+    asking: Asking = {},
+  ): Result | undefined {
+    return resultOf(this.#log.apply(this.acquiring(items, waitMs, asking)));
   }
 
   /** Acquires and returns the token that it must have got. */
-  take(items = exclusive("k"), read: Read = {}): number {
-    const result = this.acquire(items, 0, read);
+  take(items: readonly Item[] = exclusive("k"), asking: Asking = {}): number {
+    const result = this.acquire(items, 0, asking);
     if (result === undefined || !("token" in result)) throw new Error(JSON.stringify(result));
     return result.token;
   }
@@ -137,6 +165,57 @@ export class Client {
 
   close(): SessionMessage[] {
     return this.send({ op: OP.close, ...this.#head({}) });
+  }
+
+  upgrade(
+    token: number,
+    key = "k",
+    waitMs = WAIT_FOREVER,
+    { detect = true, ...read }: Read & { readonly detect?: boolean } = {},
+  ): Result | undefined {
+    const head = this.#head(read);
+    return resultOf(this.send({ op: OP.upgrade, ...head, token, key, waitMs, detect }));
+  }
+
+  /** Of one of its keys, or of all. */
+  downgrade(token: number, key?: string, read: Read = {}): SessionMessage[] {
+    return this.send({ op: OP.downgrade, ...this.#head(read), token, key });
+  }
+
+  update(token: number, value: string, read: Read = {}): SessionMessage[] {
+    return this.send({ op: OP.update, ...this.#head(read), token, value });
+  }
+
+  /** Everybody who holds the key. */
+  revokeKey(key: string, force: Force = {}): SessionMessage[] {
+    return this.send({ op: OP.revoke, ...this.#head({}), key, token: 0, ...forceOf(force) });
+  }
+
+  revokeToken(token: number, force: Force = {}): SessionMessage[] {
+    const head = this.#head({});
+    return this.send({ op: OP.revoke, ...head, key: undefined, token, ...forceOf(force) });
+  }
+
+  endSession(session: number, force: Force = {}): SessionMessage[] {
+    return this.send({ op: OP.endSession, ...this.#head({}), session, ...forceOf(force) });
+  }
+
+  /** `undefined`: the key remembers none. */
+  setLimit(key: string, limit: number | undefined): SessionMessage[] {
+    return this.send({ op: OP.setLimit, ...this.#head({}), key, limit });
+  }
+
+  detach(token: number, secret: string, ticketTtlMs = 15_000): SessionMessage[] {
+    return this.send({ op: OP.detach, ...this.#head({}), token, secret, ticketTtlMs });
+  }
+
+  claim(token: number, secret: string, owner = 1): Result | undefined {
+    return resultOf(this.send({ op: OP.claim, ...this.#head({}), token, secret, owner }));
+  }
+
+  /** `undefined`: its default. */
+  changeSetting(name: string, value: number | undefined): SessionMessage[] {
+    return this.send({ op: OP.changeSetting, ...this.#head({}), name, value });
   }
 
   keepalive(read: Read = {}): SessionMessage[] {
@@ -155,10 +234,24 @@ export class Client {
     return this.#log.attached[before];
   }
 
+  /** A resume by another process; what this client sends from now on is that one's. */
+  takeOver(attempt: number, nonce = this.nonce): Attached | undefined {
+    const before = this.#log.attached.length;
+    const command = { op: OP.takeOver, session: this.session, nonce, attempt } as const;
+    this.#log.apply({ session: 0, epoch: 0, command });
+    const answer = this.#log.attached[before];
+    if (answer !== undefined && answer.epoch > 0) this.epoch = answer.epoch;
+    return answer;
+  }
+
   #head({ mark = 1, acknowledged = [] }: Read) {
     this.sequence += 1;
     return { sequence: this.sequence, mark, acknowledged };
   }
+}
+
+function forceOf({ graceMs = 0, now = false, reason = "" }: Force) {
+  return { graceMs, now, reason };
 }
 
 /** The result of the first message that has one. */

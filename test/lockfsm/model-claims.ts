@@ -1,173 +1,271 @@
 /**
- * The queues of the naive model: one list of all requests in the order of arrival, one of all holds
- * in the order of tokens, and a scan of everything for every question. See `model.ts`.
+ * Who conflicts with whom in the naive model, and how a request becomes a hold ("Grant rule"). Every
+ * question is a scan of everything.
  */
-import { ERROR_NUMBERS } from "../../src/errors.js";
-import type { TableSettings } from "../../src/lockfsm/index.js";
+import { type AcquireOptions, MESSAGE, type Result, STATUS } from "../../src/protocol/index.js";
 import {
-  BLOCKED_BY,
-  type Blocker,
-  type KeyView,
-  type LockItem,
-  type LockMode,
-  type Result,
-  STATUS,
-} from "../../src/protocol/index.js";
-import {
-  conflict,
+  isBefore,
+  itemIn,
+  keysOf,
+  type ModelClosing,
   type ModelHold,
+  type ModelItem,
   type ModelRequest,
   type ModelSession,
-  modeIn,
 } from "./model-records.js";
+import { settle } from "./model-replies.js";
+import type { Model } from "./model-state.js";
 
-/** Places of a list that a refusal looks at for somebody to name. */
-const LOOKS_MAX = 16;
+/** Who waits for a key, in order. */
+export function queueOf(model: Model, key: string): ModelRequest[] {
+  return model.requests.filter((request) => itemIn(request, key));
+}
 
-export abstract class NaiveClaims {
-  protected stamp = 0;
-  protected nextToken = 0;
-  protected requests: ModelRequest[] = [];
-  protected holds: ModelHold[] = [];
-  protected work: (string | ModelSession)[] = [];
-  protected budget = 0;
-  protected readonly settings: TableSettings;
+/** What is held in a key or keeps it closed, in the order of tokens. */
+export function heldIn(model: Model, key: string): (ModelHold | ModelClosing)[] {
+  return [...model.holds, ...model.closings]
+    .filter((claim) => itemIn(claim, key))
+    .sort((left, right) => left.token - right.token);
+}
 
-  constructor(settings: TableSettings) {
-    this.settings = settings;
+export function holdsIn(model: Model, key: string): ModelHold[] {
+  return model.holds.filter((hold) => itemIn(hold, key));
+}
+
+/** Whether an item conflicts with no hold and no closing. One's own hold is not in one's way. */
+export function isAdmitted(model: Model, item: ModelItem, own?: ModelHold): boolean {
+  const others = heldIn(model, item.key)
+    .filter((claim) => claim !== own)
+    .map((claim) => itemIn(claim, item.key) as ModelItem);
+  if (item.mode === "permits") {
+    const held = others.reduce((sum, { permits }) => sum + permits, 0);
+    // A semaphore that is not in use yet gets the limit that the item names, which is enough.
+    const limit = model.semaphoreOf(item.key)?.limit ?? Number.POSITIVE_INFINITY;
+    return held + item.permits <= limit;
   }
+  return !others.some((other) => conflicts(item, other));
+}
 
-  /** A wait ended with this result. */
-  protected abstract settle(session: ModelSession, sequence: number, result: Result): void;
+/** Of two requests, or of a request and a hold of a lock. Permits wait behind each other. */
+export function conflicts(left: ModelItem, right: ModelItem): boolean {
+  return left.mode !== "shared" || right.mode !== "shared";
+}
 
-  inspect(key: string): KeyView {
-    return {
-      key,
-      holds: this.holds.flatMap((hold) => {
-        const mode = modeIn(hold.items, key);
-        if (mode === undefined) return [];
-        const { token, session, owner } = hold;
-        const leaseMs = session.ended ? 0 : Math.max(0, session.expiresAt - this.stamp);
-        const heldMs = this.stamp - hold.since;
-        const sessionName = session.name;
-        return [{ token, mode, session: session.id, sessionName, owner, heldMs, leaseMs }];
-      }),
-      waiters: this.requests.flatMap((request) => {
-        const mode = modeIn(request.items, key);
-        if (mode === undefined) return [];
-        const { session, owner, sequence } = request;
-        const waitingMs = this.stamp - request.since;
-        const sessionName = session.name;
-        return [{ mode, session: session.id, sessionName, owner, sequence, waitingMs }];
-      }),
-    };
+export function requestsAhead(model: Model, request: ModelRequest, key: string): ModelRequest[] {
+  return queueOf(model, key).filter((other) => isBefore(other, request));
+}
+
+/** The rule itself: no conflict with a hold, a closing, or a request ahead. */
+export function isEligible(model: Model, request: ModelRequest, key: string): boolean {
+  const item = itemIn(request, key) as ModelItem;
+  const ahead = requestsAhead(model, request, key).map((other) => itemIn(other, key) as ModelItem);
+  return (
+    isAdmitted(model, item, request.upgrades) && !ahead.some((other) => conflicts(item, other))
+  );
+}
+
+/** The same of somebody who would come behind everybody. */
+export function isFree(model: Model, item: ModelItem): boolean {
+  const queue = queueOf(model, item.key);
+  return (
+    isAdmitted(model, item) &&
+    queue.every((other) => hasReached(other, item.key)) &&
+    !queue.some((other) => conflicts(item, itemIn(other, item.key) as ModelItem))
+  );
+}
+
+export function hasReached(request: ModelRequest, key: string): boolean {
+  return request.reached.includes(key);
+}
+
+export function hasReachedAll(request: ModelRequest): boolean {
+  return keysOf(request).every((key) => hasReached(request, key));
+}
+
+/** A request takes its place; those behind it may have to wait again. */
+export function enqueue(model: Model, request: ModelRequest): void {
+  model.requests.push(request);
+  model.requests.sort((left, right) => (isBefore(left, right) ? -1 : 1));
+  for (const key of keysOf(request)) {
+    const ahead = requestsAhead(model, request, key);
+    const isNext = ahead.every((other) => hasReached(other, key));
+    if (isNext && isEligible(model, request, key)) request.reached.push(key);
+    retreat(model, key);
   }
+}
 
-  protected isOver(request: ModelRequest): boolean {
-    return request.deadline <= this.stamp || !this.isAlive(request.session);
+export function dequeue(model: Model, request: ModelRequest): void {
+  model.requests = model.requests.filter((other) => other !== request);
+  request.reached = [];
+}
+
+/** From the first request that is not eligible on, nobody has reached anything in the key. */
+export function retreat(model: Model, key: string): void {
+  const queue = queueOf(model, key);
+  const at = queue.findIndex((request) => !isEligible(model, request, key));
+  if (at === -1) return;
+  for (const request of queue.slice(at)) {
+    request.reached = request.reached.filter((other) => other !== key);
   }
+}
 
-  protected isAlive(session: ModelSession): boolean {
-    return !session.ended && session.expiresAt > this.stamp;
-  }
+/**
+ * After anything changed in a key: whoever became eligible there has reached it, one after the
+ * other, and is granted when that was the last of its keys. Then holders hear of those who wait.
+ *
+ * Who is granted waits no more in its other keys: in a lock that helps nobody who could not go before,
+ * in a semaphore the next one may go together with it.
+ */
+export function look(model: Model, key: string): void {
+  const keys = [key];
+  for (const at of keys) keys.push(...lookAt(model, at));
+}
 
-  /** Whether something that stands behind `ahead` conflicts with a hold or with any of them. */
-  protected isBlocked(mode: string | undefined, key: string, ahead: readonly ModelRequest[]) {
-    const others = [...this.holds, ...ahead];
-    return others.some(({ items }) => conflict(modeIn(items, key), mode));
-  }
-
-  protected isFree({ key, mode }: LockItem): boolean {
-    const ahead = this.requests.filter(({ items }) => modeIn(items, key) !== undefined);
-    return ahead.every(({ reached }) => reached.includes(key)) && !this.isBlocked(mode, key, ahead);
-  }
-
-  protected look(key: string): void {
-    for (;;) {
-      const queue = this.requests.filter(({ items }) => modeIn(items, key) !== undefined);
-      const at = queue.findIndex(({ reached }) => !reached.includes(key));
-      const request = queue[at];
-      if (request === undefined) return;
-      if (this.isBlocked(modeIn(request.items, key), key, queue.slice(0, at))) return;
-      if (this.budget === 0) {
-        if (!this.work.includes(key)) this.work.push(key);
-        return;
-      }
-      this.budget -= 1;
-      request.reached.push(key);
-      if (request.reached.length < request.items.length || this.isOver(request)) continue;
-      this.requests = this.requests.filter((other) => other !== request);
-      const result = this.hold(request);
-      this.settle(request.session, request.sequence, result);
+/** Returns the other semaphores of those that were granted. */
+function lookAt(model: Model, key: string): string[] {
+  const others: string[] = [];
+  for (;;) {
+    const request = queueOf(model, key).find((other) => !hasReached(other, key));
+    if (request === undefined || !isEligible(model, request, key)) break;
+    if (model.budget === 0) {
+      model.addWork(key);
+      return others;
+    }
+    model.budget -= 1;
+    request.reached.push(key);
+    if (!hasReachedAll(request) || model.isOver(request)) continue;
+    const result = grant(model, request);
+    settle(model, request.session, request.sequence, result, "push");
+    for (const item of request.items) {
+      if (item.key === key) continue;
+      if (item.mode === "permits") others.push(item.key);
+      else tellHolders(model, item.key);
     }
   }
+  tellHolders(model, key);
+  return others;
+}
 
-  protected hold(
-    from: Pick<ModelHold, "session" | "sequence" | "owner"> & { items: readonly LockItem[] },
-  ): Result {
-    const { session, sequence, owner } = from;
-    const token = this.nextToken++;
-    this.holds.push({ session, sequence, owner, token, items: [...from.items], since: this.stamp });
-    return { status: STATUS.granted, token };
-  }
+export function lookAll(model: Model, keys: readonly string[]): void {
+  for (const key of keys) look(model, key);
+}
 
-  protected endRequest(request: ModelRequest, result: Result | undefined): void {
-    if (result !== undefined) this.settle(request.session, request.sequence, result);
-    const left = [...request.items];
-    // Its places go one after the other; what is left of it still stands in the other queues.
-    const rest: ModelRequest = { ...request, items: left };
-    this.requests[this.requests.indexOf(request)] = rest;
-    for (const { key } of request.items) {
-      left.shift();
-      if (left.length === 0) this.requests = this.requests.filter((other) => other !== rest);
-      this.look(key);
+/** Each holder hears once that somebody waits behind it, other than its own upgrade. */
+export function tellHolders(model: Model, key: string): void {
+  const queue = queueOf(model, key);
+  if (queue.every((request) => hasReached(request, key))) return;
+  for (const hold of holdsIn(model, key)) {
+    if (hold.isContended || (queue.length === 1 && queue[0]?.upgrades === hold)) continue;
+    if (model.budget === 0) {
+      model.addWork(key);
+      return;
     }
+    model.budget -= 1;
+    hold.isContended = true;
+    model.say(hold.session, { kind: MESSAGE.contended, token: hold.token });
   }
+}
 
-  protected endHold(hold: ModelHold): void {
-    for (const { key } of [...hold.items]) {
-      hold.items.shift();
-      if (hold.items.length === 0) this.holds = this.holds.filter((other) => other !== hold);
-      this.look(key);
-    }
-  }
+/** The request becomes a hold, or makes the hold that it upgrades exclusive. */
+export function grant(model: Model, request: ModelRequest): Result {
+  const { session, owner, sequence, items, options, upgrades } = request;
+  dequeue(model, request);
+  if (upgrades === undefined) return makeHold(model, session, owner, sequence, items, options);
+  renewToken(model, upgrades, sequence);
+  const key = items[0]?.key ?? "";
+  (itemIn(upgrades, key) as ModelItem).mode = "exclusive";
+  model.suspects.push({ session, owner });
+  return { status: STATUS.upgraded, token: upgrades.token, key };
+}
 
-  protected endClaims(session: ModelSession): void {
-    for (;;) {
-      const request = this.requests.find((other) => other.session === session);
-      const hold = this.holds.find((other) => other.session === session);
-      if (request === undefined && hold === undefined) return;
-      if (this.budget === 0) {
-        this.work.push(session);
-        return;
-      }
-      this.budget -= 1;
-      if (request !== undefined) this.endRequest(request, undefined);
-      else if (hold !== undefined) this.endHold(hold);
-    }
-  }
+export function makeHold(
+  model: Model,
+  session: ModelSession,
+  owner: number,
+  sequence: number,
+  items: readonly ModelItem[],
+  options: AcquireOptions,
+): Result {
+  for (const item of items) item.slots = lowestFreeSlots(model, item);
+  const hold: ModelHold = {
+    token: model.takeToken(),
+    session,
+    owner,
+    sequence,
+    items,
+    since: model.stamp,
+    options,
+    count: 1,
+    value: options.value,
+    revoked: undefined,
+    ticket: undefined,
+    aliases: [],
+    end: undefined,
+    isContended: false,
+  };
+  if (hasClaims(model, session, owner)) model.suspects.push({ session, owner });
+  model.holds.push(hold);
+  scheduleEnd(model, hold);
+  return grantedResult(hold);
+}
 
-  protected lockHeld(items: readonly LockItem[]): Result {
-    const blockers: Blocker[] = [];
-    let byHolds = false;
-    for (const item of items.filter((wanted) => !this.isFree(wanted))) {
-      const { holds, waiters } = this.inspect(item.key);
-      byHolds ||= holds.some(({ mode }) => conflict(mode, item.mode));
-      const isInWay = ({ mode }: { readonly mode: LockMode }) => conflict(mode, item.mode);
-      // Behind shared places that wait for nobody, those in a shared one's way begin later.
-      const first = waiters[0]?.mode === "shared" ? waiters.findIndex(isInWay) : 0;
-      const queue = waiters.map((waiter) => ({ ...waiter, token: 0 }));
-      const behind = queue.slice(Math.max(0, first));
-      for (const other of [...holds.slice(0, LOOKS_MAX), ...behind.slice(0, LOOKS_MAX)]) {
-        if (!isInWay(other)) continue;
-        const { sessionName, mode, token } = other;
-        blockers.push({ sessionName, key: item.key, mode, token });
-      }
-    }
-    return {
-      status: ERROR_NUMBERS.LOCK_HELD,
-      blockedBy: byHolds ? BLOCKED_BY.holds : BLOCKED_BY.waiters,
-      blockers: blockers.slice(0, 4),
-    };
-  }
+export function hasClaims(model: Model, session: ModelSession, owner: number): boolean {
+  return [...model.holds, ...model.requests].some(
+    (claim) => claim.session === session && claim.owner === owner,
+  );
+}
+
+function lowestFreeSlots(model: Model, { key, permits }: ModelItem): number[] {
+  const taken = heldIn(model, key).flatMap((claim) => itemIn(claim, key)?.slots ?? []);
+  const slots: number[] = [];
+  for (let slot = 0; slots.length < permits; slot += 1) if (!taken.includes(slot)) slots.push(slot);
+  return slots;
+}
+
+export function grantedResult({ token, count, items }: ModelHold): Result {
+  const slots = items.filter(({ mode }) => mode === "permits").map((item) => item.slots);
+  return {
+    status: STATUS.granted,
+    token,
+    ...(count > 1 ? { count } : {}),
+    ...(slots.length > 0 ? { slots } : {}),
+  };
+}
+
+/** The old token finds the hold until the upgrade is acknowledged, or (0) the next takeover. */
+export function renewToken(model: Model, hold: ModelHold, sequence: number): void {
+  if (sequence === 0) hold.aliases = hold.aliases.filter((alias) => alias.sequence !== 0);
+  hold.aliases.push({ token: hold.token, sequence });
+  takeNewToken(model, hold);
+}
+
+export function takeNewToken(model: Model, hold: ModelHold): void {
+  hold.token = model.takeToken();
+  model.holds = [...model.holds.filter((other) => other !== hold), hold];
+}
+
+/** When a hold ends by itself while its session lives, for each reason, the weightiest first. */
+export function endsOf({ since, options, revoked, ticket }: ModelHold) {
+  const { maxHoldMs } = options;
+  return [
+    { reason: "revoked" as const, at: revoked?.at },
+    { reason: "maxHold" as const, at: maxHoldMs > 0 ? since + maxHoldMs : undefined },
+    { reason: "expired" as const, at: ticket?.endsAt },
+  ].flatMap(({ reason, at }) => (at === undefined ? [] : [{ reason, at }]));
+}
+
+/** After anything of that changed. */
+export function scheduleEnd(model: Model, hold: ModelHold): void {
+  const at = Math.min(...endsOf(hold).map((end) => end.at));
+  if (hold.end?.at === at) return;
+  hold.end = at === Number.POSITIVE_INFINITY ? undefined : { at, number: model.takeNumber() };
+}
+
+/** The hold of a token, new or old, if it is this session's. */
+export function holdOf(model: Model, session: ModelSession, token: number): ModelHold | undefined {
+  return model.holds.find((hold) => hold.session === session && answersTo(hold, token));
+}
+
+export function answersTo(hold: ModelHold, token: number): boolean {
+  return hold.token === token || hold.aliases.some((alias) => alias.token === token);
 }

@@ -1,19 +1,33 @@
-/** What the naive model remembers. Plain data; see `model.ts`. */
+/**
+ * What the naive model remembers: plain data in arrays, nothing that could be computed from the rest
+ * but what is told to clients. See `model.ts`.
+ */
 import { ERROR_NUMBERS } from "../../src/errors.js";
-import type { EndReason, LockItem, Result } from "../../src/protocol/index.js";
+import type {
+  AcquireOptions,
+  ClaimMode,
+  CycleMember,
+  EndReason,
+  Item,
+  Result,
+} from "../../src/protocol/index.js";
 
 export interface ModelReply {
   readonly sequence: number;
   readonly stamp: number;
   kind: "waiting" | "reply" | "outcome" | "tombstone";
   result: Result;
-  ended?: EndReason;
+  /** Why what it granted is not held any more, when its client gave it up. */
+  endReason?: EndReason;
+  /** A cancel has given back what it granted, though the hold may live on. */
+  isGivenUp?: boolean;
 }
 
 export interface ModelSession {
   readonly id: number;
   readonly nonce: string;
   readonly name: string;
+  readonly metadata: string;
   readonly ttlMs: number;
   expiresAt: number;
   epoch: number;
@@ -22,7 +36,20 @@ export interface ModelSession {
   highest: number;
   mark: number;
   replies: ModelReply[];
-  ended: boolean;
+  /** Holds that ended against its will, until it has read it. */
+  losses: { readonly token: number; readonly reason: EndReason }[];
+  /** An operator wants it to end. */
+  forced: { readonly at: number; readonly number: number; readonly reason: string } | undefined;
+  endedBy: EndReason | undefined;
+}
+
+/** One key of a request, a hold or a closing. */
+export interface ModelItem {
+  readonly key: string;
+  mode: ClaimMode;
+  /** 0 of locks. */
+  readonly permits: number;
+  slots: readonly number[];
 }
 
 export interface ModelRequest {
@@ -30,26 +57,85 @@ export interface ModelRequest {
   readonly sequence: number;
   readonly owner: number;
   readonly number: number;
-  readonly items: readonly LockItem[];
+  /** Arrival less head start. */
+  rank: number;
+  readonly items: readonly ModelItem[];
   readonly since: number;
+  /** Infinite when there is none. */
   readonly deadline: number;
-  /** Keys in which nothing before it conflicts with it any more. */
-  readonly reached: string[];
+  readonly options: AcquireOptions;
+  readonly detects: boolean;
+  readonly upgrades: ModelHold | undefined;
+  /** Keys in which it was found that nothing before it conflicts with it. */
+  reached: string[];
 }
 
 export interface ModelHold {
-  readonly session: ModelSession;
-  readonly token: number;
-  readonly sequence: number;
-  readonly owner: number;
-  readonly items: LockItem[];
+  token: number;
+  /** `undefined`: of a ticket. */
+  session: ModelSession | undefined;
+  owner: number;
+  /** Of the acquire or claim that it answers. */
+  sequence: number;
+  readonly items: readonly ModelItem[];
   readonly since: number;
+  readonly options: AcquireOptions;
+  count: number;
+  value: string;
+  revoked: { readonly at: number; readonly reason: string } | undefined;
+  ticket: { readonly secret: string; readonly endsAt: number } | undefined;
+  /** Older tokens that still find it; `sequence`: of the upgrade that replaced it, or 0. */
+  aliases: { readonly token: number; readonly sequence: number }[];
+  /** When it ends by itself, with its number among due times. */
+  end: { readonly at: number; readonly number: number } | undefined;
+  isContended: boolean;
 }
 
-export const modeIn = (items: readonly LockItem[], key: string) =>
-  items.find((item) => item.key === key)?.mode;
-export const conflict = (left: string | undefined, right: string | undefined) =>
-  left !== undefined && right !== undefined && (left === "exclusive" || right === "exclusive");
-export const error = (code: keyof typeof ERROR_NUMBERS): Result => ({
-  status: ERROR_NUMBERS[code],
-});
+export interface ModelClosing {
+  readonly token: number;
+  items: readonly ModelItem[];
+  readonly at: number;
+  readonly number: number;
+}
+
+export interface ModelSemaphore {
+  readonly key: string;
+  limit: number;
+  /** It was set for good. */
+  isSet: boolean;
+  /** Who waits from here on may want more than there is since the limit was lowered. */
+  evictFrom: Order | undefined;
+}
+
+interface Order {
+  readonly rank: number;
+  readonly number: number;
+}
+
+export interface ModelOwner {
+  readonly session: ModelSession;
+  readonly owner: number;
+}
+
+export const isBefore = (left: Order, right: Order) =>
+  left.rank < right.rank || (left.rank === right.rank && left.number < right.number);
+
+export const isSameOwner = (left: ModelOwner, right: ModelOwner) =>
+  left.session === right.session && left.owner === right.owner;
+
+export const itemIn = ({ items }: { readonly items: readonly ModelItem[] }, key: string) =>
+  items.find((item) => item.key === key);
+
+export const keysOf = ({ items }: { readonly items: readonly { readonly key: string }[] }) =>
+  items.map(({ key }) => key);
+
+export const itemsOf = (items: readonly Item[]): ModelItem[] =>
+  items.map((item) => {
+    const permits = item.mode === "permits" ? item.permits : 0;
+    return { key: item.key, mode: item.mode, permits, slots: [] };
+  });
+
+export const error = (
+  code: keyof typeof ERROR_NUMBERS,
+  details: { readonly limit?: number; readonly cycle?: readonly CycleMember[] } = {},
+): Result => ({ status: ERROR_NUMBERS[code], ...details });

@@ -1,60 +1,104 @@
 /**
  * Random histories for the table. A plan is data with small numbers in it; what they mean is
- * decided while it runs, from what the clients were told so far, so that a shrunk plan still makes
- * sense and hits what matters: tokens that exist, sequences that were used, connections that lost.
+ * decided while it runs (`plans-clients.ts`), from what the clients were told so far, so that a
+ * shrunk plan still makes sense and hits what matters: tokens that exist, old ones and new ones,
+ * sequences that were used, connections that lost, tasks that want what they hold already.
  */
 import fc from "fast-check";
-import { ERROR_NUMBERS } from "../../src/errors.js";
-import type { Outbox, TableCommand, TableEntry } from "../../src/lockfsm/index.js";
+import type { TableSettings } from "../../src/lockfsm/index.js";
 import {
-  type Attached,
-  type Command,
-  END_REASON,
-  type LockItem,
-  MESSAGE,
-  OP,
-  type SessionMessage,
-  STATUS,
+  ACQUIRE_DEFAULTS,
+  type AcquireOptions,
+  type Item,
   WAIT_FOREVER,
 } from "../../src/protocol/index.js";
 
-const CLIENTS = 4;
-export const KEYS = ["a", "b", "c"] as const;
-const TTLS_MS = [1_000, 2_000, 6_000, 60_000];
+export const CLIENTS = 4;
+/** The first three are locks, the others semaphores, as a rule. */
+export const KEYS = ["a", "b", "c", "s", "t"] as const;
+type KeyName = (typeof KEYS)[number];
+export const USUAL_LIMIT = 3;
 
 /** How far a command deviates from what a well-behaved client would send. */
-interface Manners {
+export interface Manners {
   /** Added to the epoch; 0 for the one the client was told. */
   readonly epochShift: number;
   /** Sequences left out before this one. */
   readonly sequenceGap: number;
   /** How far the mark lags behind what was answered; large values keep it at 1. */
   readonly markLag: number;
-  readonly acknowledges: boolean;
+  /** Which of the outcomes and losses that it was told it says to have read. */
+  readonly acknowledges: "none" | "oldest" | "newest" | "all";
 }
 
 interface From {
   readonly client: number;
   readonly manners: Manners;
 }
-interface Attaching extends From {
-  readonly kind: "open" | "resume";
+export interface Attaching extends From {
+  readonly kind: "open" | "resume" | "takeOver";
   readonly attemptShift: number;
   readonly isStranger: boolean;
 }
 interface Acquiring extends From {
   readonly kind: "acquire";
-  readonly items: readonly LockItem[];
+  readonly owner: number;
+  readonly items: readonly Item[];
+  readonly waitMs: number;
+  readonly options: AcquireOptions | undefined;
+}
+/** Asks once more for what one of its holds has, as the same owner. */
+interface Reentering extends From {
+  readonly kind: "reenter";
+  readonly pick: number;
   readonly waitMs: number;
 }
-interface Releasing extends From {
-  readonly kind: "release";
+/** `pick` counts from the newest hold that the client believes to have; without any it gets one. */
+export interface Holding extends From {
+  readonly kind: "release" | "downgrade" | "upgrade" | "update" | "detach";
   readonly pick: number;
+  /** Of any token that it ever had instead. */
+  readonly isStale: boolean;
+  /** Of another client's instead. */
   readonly isForeign: boolean;
+  /** Which of its keys; of a downgrade 0 means all. */
+  readonly part: number;
+  readonly waitMs: number;
+  readonly detect: boolean;
+  readonly ticketTtlMs: number;
 }
+/** Of a ticket that is open; where there is none the client leaves one. */
+interface Claiming extends From {
+  readonly kind: "claim";
+  readonly pick: number;
+  /** One that was claimed already instead. */
+  readonly isSpent: boolean;
+  readonly owner: number;
+  readonly isStranger: boolean;
+}
+/** `revoke` of a key, or with `pick` of the token of another client; `endSession` of that client. */
+export interface Forcing extends From {
+  readonly kind: "revoke" | "endSession";
+  readonly key: KeyName;
+  readonly pick: number | undefined;
+  readonly graceMs: number;
+  readonly now: boolean;
+}
+interface Limiting extends From {
+  readonly kind: "setLimit";
+  readonly key: KeyName;
+  readonly limit: number | undefined;
+}
+interface Setting extends From {
+  readonly kind: "changeSetting";
+  readonly name: string;
+  readonly value: number | undefined;
+}
+/** Of a request that waits, as far as the client knows, or with `back` of any sequence. */
 interface Cancelling extends From {
   readonly kind: "cancel";
-  readonly back: number;
+  readonly pick: number;
+  readonly back: number | undefined;
 }
 interface Recalling extends From {
   readonly kind: "recall";
@@ -68,7 +112,18 @@ interface Resubmitting extends From {
   readonly kind: "resubmit";
   readonly back: number;
 }
-type Sending = Attaching | Acquiring | Releasing | Cancelling | Recalling | Simple;
+export type Sending =
+  | Attaching
+  | Acquiring
+  | Reentering
+  | Holding
+  | Claiming
+  | Forcing
+  | Limiting
+  | Setting
+  | Cancelling
+  | Recalling
+  | Simple;
 export type Action = Sending | Resubmitting;
 
 export interface Turn {
@@ -76,248 +131,261 @@ export interface Turn {
   readonly actions: readonly Action[];
 }
 
-const rarely = (value: number): fc.Arbitrary<number> =>
-  fc.oneof({ weight: 12, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.constant(value) });
+const rarely = <Value>(usual: Value, value: Value, weight = 12): fc.Arbitrary<Value> =>
+  fc.oneof({ weight, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: fc.constant(value) });
 
 const manners: fc.Arbitrary<Manners> = fc.record({
-  epochShift: rarely(-1),
-  sequenceGap: rarely(1),
+  epochShift: rarely(0, -1),
+  sequenceGap: rarely(0, 1),
   markLag: fc.constantFrom(0, 0, 0, 2, 1_000),
-  acknowledges: fc.boolean(),
+  acknowledges: fc.constantFrom("none", "all", "oldest", "newest"),
 });
 
 const base = { client: fc.nat(CLIENTS - 1), manners };
 const kind = <K extends string>(name: K) => fc.constant(name);
-const item: fc.Arbitrary<LockItem> = fc.record({
-  key: fc.constantFrom(...KEYS),
-  mode: fc.constantFrom("exclusive" as const, "shared" as const),
+/** Most tasks of a client are the same one. */
+const owner = fc.constantFrom(1, 1, 1, 2, 2, 3);
+const waitMs = fc.constantFrom(WAIT_FOREVER, WAIT_FOREVER, WAIT_FOREVER, 0, 5, 500);
+const graceMs = fc.constantFrom(0, 300, 2_500);
+const pick = fc.nat(5);
+
+const lockItem: fc.Arbitrary<Item> = fc.record({
+  key: fc.constantFrom("a", "b", "c"),
+  mode: fc.constantFrom("exclusive" as const, "shared" as const, "shared" as const),
 });
-const itemCount = { minLength: 1, maxLength: 3 };
-const attaching = {
-  attemptShift: fc.constantFrom(1, 1, 1, 0, -1),
-  isStranger: rarely(1).map(Boolean),
-};
+/** `USUAL_LIMIT` becomes the limit that the client has heard of. */
+const permitItem: fc.Arbitrary<Item> = fc.record({
+  key: fc.constantFrom("s", "t"),
+  mode: kind("permits"),
+  permits: fc.constantFrom(1, 1, 1, 2, 2, 3),
+  limit: fc.constantFrom(USUAL_LIMIT, USUAL_LIMIT, USUAL_LIMIT, USUAL_LIMIT, undefined, 2),
+});
+const anyItem: fc.Arbitrary<Item> = fc.oneof(
+  { weight: 90, arbitrary: lockItem },
+  { weight: 60, arbitrary: permitItem },
+  { weight: 1, arbitrary: lockItem.map((item) => ({ ...item, key: "s" })) },
+  { weight: 1, arbitrary: permitItem.map((item) => ({ ...item, key: "c" })) },
+);
+const items = fc.oneof(
+  {
+    weight: 30,
+    arbitrary: fc.uniqueArray(anyItem, {
+      minLength: 1,
+      maxLength: 3,
+      selector: ({ key }) => key,
+    }),
+  },
+  { weight: 1, arbitrary: fc.array(anyItem, { maxLength: 3 }) },
+);
+
+const options: fc.Arbitrary<AcquireOptions> = fc.record({
+  priority: fc.constantFrom(0, 0, 1, 2, 60),
+  reentrant: fc.boolean(),
+  maxHoldMs: fc.constantFrom(0, 0, 1_000, 2_000),
+  minHoldMs: fc.constantFrom(0, 0, 300, 900),
+  lockDelayMs: fc.constantFrom(0, 0, 400),
+  value: fc.constantFrom("", "v"),
+  steal: kind("no").map(() => false),
+  detect: rarely(true, false),
+});
+
+const acquiring: fc.Arbitrary<Acquiring> = fc.record({
+  ...base,
+  kind: kind("acquire"),
+  owner,
+  items,
+  waitMs,
+  options: fc.oneof(
+    { weight: 1, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary: options },
+  ),
+});
+
+const stealing: fc.Arbitrary<Acquiring> = acquiring.map((wanted) => ({
+  ...wanted,
+  items: wanted.items.map(({ key }) => ({ key, mode: "exclusive" as const })),
+  options: { ...ACQUIRE_DEFAULTS, ...wanted.options, steal: true, reentrant: false },
+}));
+
+const attaching = <K extends Attaching["kind"]>(name: K): fc.Arbitrary<Attaching> =>
+  fc.record({
+    ...base,
+    kind: kind(name),
+    attemptShift: fc.constantFrom(1, 1, 1, 0, -1),
+    isStranger: rarely(false, true),
+  });
+
+const holding = <K extends Holding["kind"]>(name: K): fc.Arbitrary<Holding> =>
+  fc.record({
+    ...base,
+    kind: kind(name),
+    pick,
+    isStale: rarely(false, true, 5),
+    isForeign: rarely(false, true),
+    part: fc.nat(3),
+    waitMs,
+    detect: rarely(true, false),
+    ticketTtlMs: fc.constantFrom(1_000, 5_000, 5_000, 999),
+  });
+
+const forcing = <K extends Forcing["kind"]>(name: K): fc.Arbitrary<Forcing> =>
+  fc.record({
+    ...base,
+    kind: kind(name),
+    key: fc.constantFrom(...KEYS),
+    pick: fc.option(pick, { nil: undefined }),
+    graceMs,
+    now: fc.boolean(),
+  });
+
+const setting: fc.Arbitrary<Setting> = fc
+  .tuple(
+    fc.record(base),
+    fc.constantFrom(
+      ["waitersMax", 3],
+      ["waitersMax", undefined],
+      ["inFlightMax", 20],
+      ["grantsPerStepMax", 1],
+      ["priorityStepMs", 10],
+      ["holdsPerSessionMax", 2],
+      ["holdsPerSessionMax", undefined],
+      ["waitsPerSessionMax", 1],
+      ["sessionsMax", 0],
+      ["noSuchSetting", 1],
+    ) as fc.Arbitrary<[string, number | undefined]>,
+  )
+  .map(([from, [name, value]]) => ({ ...from, kind: "changeSetting", name, value }));
 
 const action: fc.Arbitrary<Action> = fc.oneof(
-  { weight: 1, arbitrary: fc.record({ ...base, kind: kind("open"), ...attaching }) },
-  { weight: 1, arbitrary: fc.record({ ...base, kind: kind("resume"), ...attaching }) },
+  { weight: 24, arbitrary: acquiring },
   {
-    weight: 16,
+    weight: 2,
+    arbitrary: fc.record({ ...base, kind: kind("reenter"), pick: fc.nat(2), waitMs }),
+  },
+  { weight: 8, arbitrary: holding("release") },
+  { weight: 2, arbitrary: holding("downgrade") },
+  { weight: 5, arbitrary: holding("upgrade") },
+  { weight: 1, arbitrary: holding("update") },
+  { weight: 2, arbitrary: holding("detach") },
+  {
+    weight: 3,
     arbitrary: fc.record({
       ...base,
-      kind: kind("acquire"),
-      items: fc.oneof(
-        {
-          weight: 30,
-          arbitrary: fc.uniqueArray(item, { ...itemCount, selector: ({ key }) => key }),
-        },
-        { weight: 1, arbitrary: fc.array(item, { maxLength: 3 }) },
-      ),
-      waitMs: fc.constantFrom(WAIT_FOREVER, WAIT_FOREVER, WAIT_FOREVER, 0, 5, 500),
+      kind: kind("claim"),
+      pick: fc.nat(2),
+      isSpent: rarely(false, true),
+      owner,
+      isStranger: rarely(false, true),
     }),
   },
+  { weight: 1, arbitrary: stealing },
+  { weight: 2, arbitrary: forcing("revoke") },
+  { weight: 1, arbitrary: rarelyEnding() },
   {
-    weight: 9,
+    weight: 2,
     arbitrary: fc.record({
       ...base,
-      kind: kind("release"),
-      pick: fc.nat(9),
-      isForeign: fc.boolean(),
+      kind: kind("setLimit"),
+      key: fc.boolean().chain((isFirst) => rarely<KeyName>(isFirst ? "s" : "t", "c", 120)),
+      limit: fc.constantFrom(1, 2, 3, 4, undefined, 0),
     }),
   },
+  { weight: 1, arbitrary: setting },
   {
     weight: 4,
-    arbitrary: fc.record({ ...base, kind: kind("cancel"), back: fc.integer({ min: -2, max: 5 }) }),
+    arbitrary: fc.record({
+      ...base,
+      kind: kind("cancel"),
+      pick: fc.nat(2),
+      back: fc.constantFrom(undefined, undefined, undefined, 0, 1, 2, 5, -1, -2),
+    }),
   },
   {
     weight: 1,
-    arbitrary: fc.record({ ...base, kind: kind("recall"), back: fc.nat(5), pick: fc.nat(9) }),
+    arbitrary: fc.record({ ...base, kind: kind("recall"), back: fc.nat(5), pick }),
   },
   { weight: 4, arbitrary: fc.record({ ...base, kind: kind("keepalive") }) },
   { weight: 1, arbitrary: fc.record({ ...base, kind: kind("close") }) },
+  { weight: 1, arbitrary: attaching("open") },
+  { weight: 1, arbitrary: attaching("resume") },
+  { weight: 1, arbitrary: attaching("takeOver") },
   { weight: 3, arbitrary: fc.record({ ...base, kind: kind("resubmit"), back: fc.nat(4) }) },
 );
 
+/** With a grace as a rule: a session that is over is of no more use to a plan. */
+function rarelyEnding(): fc.Arbitrary<Forcing> {
+  return forcing("endSession").chain((wanted) =>
+    rarely({ ...wanted, now: false }, { ...wanted, now: true }),
+  );
+}
+
 export const plan: fc.Arbitrary<readonly Turn[]> = fc.array(
   fc.record({
-    elapsedMs: fc.constantFrom(0, 0, 0, 0, 1, 1, 5, 5, 100, 400, 1_500),
+    elapsedMs: fc.constantFrom(0, 0, 0, 0, 0, 1, 1, 1, 5, 5, 50, 50, 100, 100, 400, 1_500),
     actions: fc.array(action, { maxLength: 6, size: "max" }),
   }),
   { minLength: 1, maxLength: 40, size: "max" },
 );
 
-export const settings = fc.record({
-  waitersMax: fc.constantFrom(2, 50, 50),
-  inFlightMax: fc.constantFrom(4, 50, 50),
-  unacknowledgedMax: fc.constantFrom(3, 50, 50),
-  unitsPerEntryMax: fc.constantFrom(1, 3, 100),
-  grantsPerStepMax: fc.constantFrom(1, 2, 64),
+const opening: Turn = {
+  elapsedMs: 0,
+  actions: Array.from({ length: CLIENTS }, (_, client) => ({
+    client,
+    manners: { epochShift: 0, sequenceGap: 0, markLag: 0, acknowledges: "none" },
+    kind: "open",
+    attemptShift: 1,
+    isStranger: false,
+  })),
+};
+
+/** All are there from the start; then few commands, among which several things become due at once. */
+export const shortPlan: fc.Arbitrary<readonly Turn[]> = fc
+  .array(
+    fc.record({
+      elapsedMs: fc.constantFrom(0, 0, 0, 5, 300, 1_000, 2_000),
+      actions: fc.array(action, { maxLength: 4, size: "max" }),
+    }),
+    { minLength: 1, maxLength: 14, size: "max" },
+  )
+  .map((turns) => [opening, ...turns]);
+
+const common = {
+  waitersMax: fc.constantFrom(50, 50, 2),
+  inFlightMax: fc.constantFrom(50, 50, 4),
+  unacknowledgedMax: fc.constantFrom(50, 50, 3),
+  grantsPerStepMax: fc.constantFrom(64, 2, 1),
+  holdsPerStepMax: fc.constantFrom(100, 100, 2, 1),
+  priorityStepMs: fc.constantFrom(1_000, 100, 0),
+  sessionsMax: rarely(100, 3),
+  holdsPerSessionMax: fc.constantFrom(50, 50, 3),
+  waitsPerSessionMax: fc.constantFrom(50, 50, 2),
+};
+
+/**
+ * Searches for circles are never cut short. How many units of an entry they use up is no rule that
+ * can be written down naively: where they are made, an entry has units enough.
+ */
+export const settings: fc.Arbitrary<TableSettings> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      ...common,
+      unitsPerEntryMax: fc.constant(1_000_000),
+      detectionVisitsMax: fc.constant(1_000_000),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      ...common,
+      unitsPerEntryMax: fc.constantFrom(100, 3, 1),
+      detectionVisitsMax: fc.constant(0),
+    }),
+  },
+);
+
+export const fewUnits: fc.Arbitrary<TableSettings> = fc.record({
+  ...common,
+  unitsPerEntryMax: fc.constantFrom(3, 2, 1),
+  detectionVisitsMax: fc.constant(1_000_000),
 });
-
-interface ClientState {
-  /** Of the nonce. */
-  generation: number;
-  session: number;
-  hasEnded: boolean;
-  epoch: number;
-  attempt: number;
-  nextSequence: number;
-  answered: Set<number>;
-  unacknowledged: Set<number>;
-  tokens: number[];
-  sent: TableCommand[];
-}
-
-/** The clients of a run: turn a plan's turns into entries, and listen to what is said. */
-export class Clients implements Outbox {
-  readonly #clients: ClientState[] = Array.from({ length: CLIENTS }, () => freshClient(0));
-  #index = 0;
-  #stamp = 1_000;
-
-  /** Of the last entry. */
-  get index(): number {
-    return this.#index;
-  }
-
-  entryOf(turn: Turn): TableEntry {
-    this.#index += 1;
-    this.#stamp += turn.elapsedMs;
-    const commands = turn.actions.map((wanted) => this.#resolve(wanted));
-    return { index: this.#index, stamp: this.#stamp, wallMs: 5_000, commands };
-  }
-
-  toSession(session: number, epoch: number, message: SessionMessage): void {
-    const client = this.#clients.find((other) => other.session === session);
-    if (client === undefined || client.epoch !== epoch) return;
-    if (message.kind === MESSAGE.ended) {
-      const at = this.#clients.indexOf(client);
-      const { generation, epoch } = client;
-      this.#clients[at] = { ...freshClient(generation + 1), session, epoch, hasEnded: true };
-      return;
-    }
-    if (message.kind !== MESSAGE.reply && message.kind !== MESSAGE.outcome) return;
-    if (message.result.status === ERROR_NUMBERS.SESSION_EXPIRED) return;
-    client.answered.add(message.sequence);
-    if (message.result.status === STATUS.queued) return;
-    client.unacknowledged.add(message.sequence);
-    if ("token" in message.result) client.tokens.push(message.result.token);
-  }
-
-  attached(message: Attached): void {
-    const at = this.#clients.findIndex((_, index) => this.#nonceOf(index) === message.nonce);
-    const client = this.#clients[at];
-    if (client === undefined || message.status !== STATUS.ok) return;
-    client.session = message.session;
-    client.epoch = message.epoch;
-    client.hasEnded = false;
-  }
-
-  #nonceOf(at: number): string {
-    const generation = this.#clients[at]?.generation ?? 0;
-    return `${at}${generation.toString(16)}`.padStart(32, "0");
-  }
-
-  #resolve(wanted: Action): TableCommand {
-    const client = this.#clients[wanted.client] as ClientState;
-    if (wanted.kind === "resubmit") {
-      const sent = client.sent[client.sent.length - 1 - wanted.back];
-      return sent === undefined
-        ? { session: 0, epoch: 0, command: undefined }
-        : { ...sent, epoch: client.epoch };
-    }
-    const command = this.#commandOf(wanted, client);
-    if (command.op === OP.open || command.op === OP.resume) {
-      return { session: 0, epoch: 0, command };
-    }
-    const epoch = Math.max(0, client.epoch + wanted.manners.epochShift);
-    const sent = { session: client.session, epoch, command };
-    if ("sequence" in command) client.sent.push(sent);
-    return sent;
-  }
-
-  #commandOf(wanted: Sending, client: ClientState): Command {
-    const nonce = this.#nonceOf(wanted.client);
-    if (wanted.kind === "open" || wanted.kind === "resume" || this.#mustOpen(client)) {
-      const { attemptShift, isStranger } =
-        "attemptShift" in wanted ? wanted : { attemptShift: 1, isStranger: false };
-      client.attempt = Math.max(1, client.attempt + attemptShift);
-      const { attempt } = client;
-      const ttlMs = TTLS_MS[wanted.client] as number;
-      if (wanted.kind !== "resume") {
-        return {
-          op: OP.open,
-          nonce,
-          attempt,
-          ttlMs,
-          name: `client ${wanted.client}`,
-          metadata: "",
-        };
-      }
-      const stranger = isStranger ? "f".repeat(32) : nonce;
-      return { op: OP.resume, session: client.session, nonce: stranger, attempt };
-    }
-    const { mark, acknowledged } = this.#readBy(client, wanted.manners);
-    if (wanted.kind === "keepalive") {
-      return { op: OP.keepalive, number: client.nextSequence, mark, acknowledged };
-    }
-    if (wanted.kind === "recall") {
-      const sequences = Array.from(
-        { length: wanted.back + 1 },
-        (_, back) => client.nextSequence - back,
-      );
-      const tokens = this.#tokenOf(client, wanted.pick);
-      return { op: OP.recall, number: 7, mark, acknowledged, sequences, tokens: [tokens] };
-    }
-    client.nextSequence += 1 + wanted.manners.sequenceGap;
-    const sequence = client.nextSequence;
-    const head = { sequence, mark, acknowledged };
-    if (wanted.kind === "close") return { op: OP.close, ...head };
-    if (wanted.kind === "cancel")
-      return { op: OP.cancel, ...head, target: sequence - 1 - wanted.back };
-    if (wanted.kind === "release") {
-      const other = this.#clients[(wanted.client + 1) % CLIENTS] as ClientState;
-      const isForeign = wanted.isForeign && wanted.pick > 6;
-      return {
-        op: OP.release,
-        ...head,
-        token: this.#tokenOf(isForeign ? other : client, wanted.pick),
-      };
-    }
-    const { items, waitMs } = wanted as Acquiring;
-    return { op: OP.acquire, ...head, owner: 1, items, waitMs };
-  }
-
-  #readBy(client: ClientState, { acknowledges, markLag }: Manners) {
-    let mark = 1;
-    while (client.answered.has(mark) || mark < client.nextSequence - 20) mark += 1;
-    const acknowledged = acknowledges ? [...client.unacknowledged] : [];
-    if (acknowledges) client.unacknowledged.clear();
-    return { mark: Math.max(1, mark - markLag), acknowledged };
-  }
-
-  /** A client whose session ended tries it once more, then opens another one. */
-  #mustOpen(client: ClientState): boolean {
-    if (client.epoch === 0) return true;
-    if (client.hasEnded) client.epoch = 0;
-    return false;
-  }
-
-  #tokenOf({ tokens }: ClientState, pick: number): number {
-    return tokens[Math.max(0, tokens.length - 1 - (pick % 3))] ?? END_REASON.unknown;
-  }
-}
-
-function freshClient(generation: number): ClientState {
-  return {
-    generation,
-    session: 0,
-    hasEnded: false,
-    epoch: 0,
-    attempt: 0,
-    nextSequence: 0,
-    answered: new Set(),
-    unacknowledged: new Set(),
-    tokens: [],
-    sent: [],
-  };
-}

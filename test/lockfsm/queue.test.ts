@@ -1,13 +1,20 @@
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../src/errors.js";
-import { BLOCKED_BY, END_REASON, MESSAGE, STATUS } from "../../src/protocol/index.js";
-import { ClusterLog, exclusive, resultOf, shared } from "./cluster-log.js";
+import {
+  BLOCKED_BY,
+  END_REASON,
+  MESSAGE,
+  STATUS,
+  TOKEN_MIN,
+  WAIT_FOREVER,
+} from "../../src/protocol/index.js";
+import { ClusterLog, exclusive, permits, resultOf, shared } from "./cluster-log.js";
 
 describe("an acquire", () => {
   test("of a free key is granted in its own entry", () => {
     const log = new ClusterLog();
     const a = log.open("a");
-    expect(a.acquire()).toEqual({ status: STATUS.granted, token: 5 * 2 ** 21 });
+    expect(a.acquire()).toEqual({ status: STATUS.granted, token: TOKEN_MIN });
     expect(log.line("k")).toEqual(["a", "|"]);
   });
 
@@ -131,11 +138,51 @@ describe("an acquire", () => {
     expect(a.acquire(exclusive(...names.slice(1)))).toMatchObject({ status: STATUS.granted });
   });
 
-  test("by the owner that holds the key already waits like anyone's", () => {
+  test("of what its owner's own hold excludes would wait for itself, and is told so", () => {
     const log = new ClusterLog();
     const a = log.open("a");
     a.take();
-    expect(a.acquire()).toEqual({ status: STATUS.queued });
+    const self = { session: a.session, sessionName: "a", owner: 1, key: "k", mode: "exclusive" };
+    const status = ERROR_NUMBERS.DEADLOCK;
+    expect(a.acquire()).toEqual({ status, cycle: [self] });
+    expect(log.line("k")).toEqual(["a", "|"]);
+  });
+
+  test("of another owner of the same session waits like anyone's", () => {
+    const log = new ClusterLog();
+    const a = log.open("a");
+    const token = a.take();
+    expect(a.acquire(exclusive("k"), WAIT_FOREVER, { owner: 2 })).toEqual({
+      status: STATUS.queued,
+    });
+    a.release(token);
+    expect(log.table.inspect("k").holds).toMatchObject([{ owner: 2, session: a.session }]);
+  });
+
+  test("that nobody may look for circles through waits for itself for ever", () => {
+    const log = new ClusterLog();
+    const a = log.open("a");
+    a.take();
+    const options = { detect: false };
+    expect(a.acquire(exclusive("k"), 500, { options })).toEqual({ status: STATUS.queued });
+    log.pass(499);
+    expect(log.line("k")).toEqual(["a", "|", "a"]);
+    expect(resultOf(log.pass(1))).toEqual({ status: ERROR_NUMBERS.LOCK_TIMEOUT });
+  });
+
+  test("of a lock and permits lets those behind it in as soon as it is granted", () => {
+    const log = new ClusterLog();
+    const [a, b, c, d] = [log.open("a"), log.open("b"), log.open("c"), log.open("d")];
+    a.take(permits("s", 1, 4));
+    const token = a.take(exclusive("k"), { owner: 2 });
+    b.acquire([...exclusive("k"), ...permits("s", 1)]);
+    // Behind a waiting request for permits everybody queues, though there are some left.
+    c.acquire(permits("s", 1));
+    d.acquire(permits("s", 2));
+    expect(log.line("s")).toEqual(["a", "|", "b", "c", "d"]);
+    a.release(token);
+    expect(log.line("s")).toEqual(["a", "b", "c", "|", "d"]);
+    expect(log.table.hasQueuedWork).toBe(false);
   });
 
   test("times out at its deadline, not before, and lets those behind it in", () => {
@@ -251,5 +298,5 @@ test("a key that nobody holds or waits for takes no memory", () => {
     expect(log.table.counts()).toMatchObject({ keys: 2, holds: 1 });
     a.release(token);
   }
-  expect(log.table.counts()).toEqual({ sessions: 1, keys: 0, holds: 0, waiters: 0 });
+  expect(log.table.counts()).toMatchObject({ sessions: 1, keys: 0, holds: 0, waiters: 0 });
 });

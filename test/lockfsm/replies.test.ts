@@ -1,6 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../src/errors.js";
-import { END_REASON, RECALL_STATE, STATUS } from "../../src/protocol/index.js";
+import {
+  END_REASON,
+  RECALL_STATE,
+  STATUS,
+  TOKEN_MIN,
+  WAIT_FOREVER,
+} from "../../src/protocol/index.js";
 import { ClusterLog, exclusive, resultOf } from "./cluster-log.js";
 
 const { notReleased, granted, queued } = STATUS;
@@ -21,9 +27,9 @@ describe("a command that comes again", () => {
     const [a, b] = [log.open("a"), log.open("b")];
     const token = a.take();
     const command = b.acquiring();
-    const first = log.apply(command);
-    expect(resultOf(first)).toEqual({ status: queued });
-    expect(log.apply(command)).toEqual(first);
+    const [first] = log.apply(command);
+    expect(first).toMatchObject({ sequence: 1, result: { status: queued } });
+    expect(log.apply(command)).toEqual([first]);
     log.stamp += 100;
     a.release(token);
     const [again] = log.apply(command);
@@ -45,7 +51,7 @@ describe("a command that comes again", () => {
     const a = log.open("a");
     const command = a.acquiring();
     log.apply(command);
-    a.release(5 * 2 ** 21, { acknowledged: [1] });
+    a.release(TOKEN_MIN, { acknowledged: [1] });
     expect(log.apply(command)).toEqual([]);
     a.keepalive({ mark: 3 });
     expect(log.apply(command)).toEqual([]);
@@ -108,7 +114,9 @@ describe("too many unanswered commands", () => {
     const log = new ClusterLog({ inFlightMax: 3 });
     const [a, b] = [log.open("a"), log.open("b")];
     a.take();
-    for (let at = 0; at < 50; at += 1) expect(b.acquire()).toEqual({ status: queued });
+    for (let owner = 1; owner <= 50; owner += 1) {
+      expect(b.acquire(exclusive("k"), WAIT_FOREVER, { owner })).toEqual({ status: queued });
+    }
   });
 
   test("are dropped without answer where even refusals would pile up", () => {

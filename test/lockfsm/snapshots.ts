@@ -1,5 +1,5 @@
 /** Taking snapshots and restoring them, in one go or piece by piece, for tests. */
-import { type LockTable, TableRestore, type TableSettings } from "../../src/lockfsm/index.js";
+import { type LockTable, TableRestore } from "../../src/lockfsm/index.js";
 import { BLOCK_HEAD_BYTES, checksumOf } from "../../src/lockfsm/snapshot-format.js";
 
 export type Drawn = Generator<Uint8Array, void, void>;
@@ -22,18 +22,12 @@ export function draw(drawn: Drawn, count: number): Uint8Array[] {
   return chunks;
 }
 
-export function restored(
-  chunks: Iterable<Uint8Array>,
-  settings?: Partial<TableSettings>,
-): LockTable {
-  return finished(added(chunks, settings)).table;
+export function restored(chunks: Iterable<Uint8Array>): LockTable {
+  return finished(added(chunks)).table;
 }
 
-export function added(
-  chunks: Iterable<Uint8Array>,
-  settings?: Partial<TableSettings>,
-): TableRestore {
-  const restore = new TableRestore(settings);
+export function added(chunks: Iterable<Uint8Array>): TableRestore {
+  const restore = new TableRestore();
   for (const chunk of chunks) restore.add(chunk);
   return restore;
 }

@@ -10,6 +10,7 @@ import { Saving } from "../../src/lockfsm/saving.js";
 import { Session } from "../../src/lockfsm/session.js";
 import { hashNumber, ShardedMap } from "../../src/lockfsm/sharded-map.js";
 import { sortByNumber } from "../../src/lockfsm/sorting.js";
+import { WAIT_FOREVER } from "../../src/protocol/index.js";
 import { ClusterLog, exclusive } from "./cluster-log.js";
 
 const wellFormed = fc.string({ unit: "binary" });
@@ -194,12 +195,14 @@ describe("seeing", () => {
   test("ages and leases are in cluster time", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a", 4_000), log.open("b")];
-    const token = a.take();
+    const token = a.take(exclusive("k"), { options: { maxHoldMs: 10_000, value: "here" } });
     log.stamp += 500;
-    b.acquire();
+    b.acquire(exclusive("k"), 1_200, { options: { priority: 3 } });
     log.pass(500);
     expect(log.table.inspect("k")).toEqual({
       key: "k",
+      kind: "lock",
+      limit: 0,
       holds: [
         {
           token,
@@ -209,6 +212,13 @@ describe("seeing", () => {
           owner: 1,
           heldMs: 1_000,
           leaseMs: 3_000,
+          endsInMs: 9_000,
+          isRevoked: false,
+          isTicket: false,
+          count: 1,
+          permits: 0,
+          slots: [],
+          value: "here",
         },
       ],
       waiters: [
@@ -219,8 +229,14 @@ describe("seeing", () => {
           owner: 1,
           sequence: 1,
           waitingMs: 500,
+          endsInMs: 700,
+          priority: 3,
+          permits: 0,
+          isUpgrade: false,
+          isEligible: false,
         },
       ],
+      closings: [],
     });
   });
 
@@ -228,9 +244,13 @@ describe("seeing", () => {
     const log = new ClusterLog({ inFlightMax: 5_000 });
     const [a, b] = [log.open("a"), log.open("b")];
     a.take();
-    log.apply(...Array.from({ length: 1_500 }, () => b.acquiring()));
+    log.apply(
+      ...Array.from({ length: 1_500 }, (_, owner) => {
+        return b.acquiring(exclusive("k"), WAIT_FOREVER, { owner });
+      }),
+    );
     const view = log.table.inspect("k");
     expect([view.holds.length, view.waiters.length]).toEqual([1, 1_000]);
-    expect(view.truncated).toEqual({ holds: 1, waiters: 1_500 });
+    expect(view.truncated).toEqual({ holds: 1, waiters: 1_500, closings: 0 });
   });
 });

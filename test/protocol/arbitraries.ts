@@ -4,21 +4,35 @@
  */
 import fc from "fast-check";
 import {
+  ACQUIRE_DEFAULTS,
+  type AcquireOptions,
   ATTEMPT_MAX,
   type Command,
+  GRACE_MS_MAX,
+  HISTORY_PAGE_MAX,
+  type Item,
   isValidKey,
   isValidMetadata,
   isValidPrefix,
+  isValidReason,
   isValidSessionName,
-  type LockItem,
+  isValidValue,
+  LIMIT_MAX,
+  LOCK_DELAY_MS_MAX,
+  MAX_HOLD_MS_MIN,
   NODE_ID_MAX,
   OP,
   type Operation,
+  PERMITS_MAX,
+  PRIORITY_MAX,
   QUERY_PAGE_MAX,
   type Query,
+  REVISION_NUMBER_MAX,
+  SEQUENCE_MAX,
   TTL_MS_MAX,
   TTL_MS_MIN,
   WAIT_FOREVER,
+  WAIT_GRAPH_EDGES_MAX,
   WAIT_MS_MAX,
 } from "../../src/protocol/index.js";
 
@@ -55,17 +69,56 @@ const text = (maxLength: number, rule: (text: string) => string | undefined) =>
 
 export const anyKey = text(40, isValidKey);
 export const anyName = text(40, isValidSessionName);
-const anyItem: fc.Arbitrary<LockItem> = fc.record({
-  key: anyKey,
-  mode: fc.constantFrom("exclusive", "shared"),
-});
+const anyLock = fc.record({ key: anyKey, mode: fc.constantFrom("exclusive", "shared") });
+const anyPermits = fc
+  .record({
+    key: anyKey,
+    permits: anyNumber(1, PERMITS_MAX / 16),
+    limit: fc.option(anyNumber(PERMITS_MAX / 16, LIMIT_MAX), { nil: undefined }),
+  })
+  .map((item) => ({ ...item, mode: "permits" as const }));
+const anyItem: fc.Arbitrary<Item> = fc.oneof({ weight: 2, arbitrary: anyLock }, anyPermits);
+const anyItems = fc.oneof(
+  fc.uniqueArray(anyItem, { minLength: 1, maxLength: 16, selector: ({ key }) => key }),
+  anyPermits.map((item) => [{ ...item, permits: PERMITS_MAX, limit: LIMIT_MAX }]),
+);
+
+/** Those that no acquire of these items would be refused for; never all the defaults. */
+const optionsFor = (items: readonly Item[]): fc.Arbitrary<AcquireOptions> =>
+  fc
+    .record(
+      {
+        priority: anyNumber(0, PRIORITY_MAX),
+        reentrant: fc.boolean(),
+        maxHoldMs: fc.oneof(fc.constant(0), anyNumber(MAX_HOLD_MS_MIN, WAIT_MS_MAX)),
+        minHoldMs: anyNumber(0, WAIT_MS_MAX),
+        lockDelayMs: anyNumber(0, LOCK_DELAY_MS_MAX),
+        value: text(300, isValidValue),
+        steal: fc.boolean(),
+        detect: fc.boolean(),
+      },
+      { requiredKeys: [] },
+    )
+    .map((some) => {
+      const all = { ...ACQUIRE_DEFAULTS, ...some };
+      const canSteal = !all.reentrant && items.every(({ mode }) => mode === "exclusive");
+      const minHoldMs = all.maxHoldMs > 0 ? Math.min(all.minHoldMs, all.maxHoldMs) : all.minHoldMs;
+      return { ...all, steal: all.steal && canSteal, minHoldMs };
+    })
+    .filter((options) =>
+      Object.entries(ACQUIRE_DEFAULTS).some(([name, value]) => {
+        return options[name as keyof AcquireOptions] !== value;
+      }),
+    );
+
 const numbers = (maxLength: number) => fc.array(anyNumber(), { maxLength });
 const nonce = fc
   .uint8Array({ minLength: 16, maxLength: 16 })
   .map((bytes) => Buffer.from(bytes).toString("hex"));
+const anyWait = fc.oneof(fc.constant(WAIT_FOREVER), anyNumber(0, WAIT_MS_MAX));
 
 /** A sequence with a mark not above it. */
-const numbered = anyNumber(1).chain((sequence) =>
+const numbered = anyNumber(1, SEQUENCE_MAX).chain((sequence) =>
   fc.record({
     sequence: fc.constant(sequence),
     mark: anyNumber(0, sequence),
@@ -73,6 +126,28 @@ const numbered = anyNumber(1).chain((sequence) =>
   }),
 );
 const unnumbered = fc.record({ number: anyNumber(), mark: anyNumber(), acknowledged: numbers(20) });
+
+/** Commands with a sequence whose other values do not depend on it. */
+const sequenced = <O extends number, T extends object>(op: O, rest: fc.Arbitrary<T>) =>
+  fc.tuple(numbered, rest).map(([head, values]) => ({ op, ...head, ...values }));
+const force = {
+  graceMs: anyNumber(0, GRACE_MS_MAX),
+  now: fc.boolean(),
+  reason: text(40, isValidReason),
+};
+const resumed = { session: anyNumber(1), nonce, attempt: anyNumber(1, ATTEMPT_MAX) };
+
+const anyAcquire: fc.Arbitrary<Command> = anyItems.chain((items) =>
+  sequenced(
+    OP.acquire,
+    fc.record({
+      owner: anyNumber(),
+      items: fc.constant(items),
+      waitMs: anyWait,
+      options: fc.option(optionsFor(items), { nil: undefined }),
+    }),
+  ),
+);
 
 export const anyCommand: fc.Arbitrary<Command> = fc.oneof(
   fc.record({
@@ -83,22 +158,10 @@ export const anyCommand: fc.Arbitrary<Command> = fc.oneof(
     name: anyName,
     metadata: text(300, isValidMetadata),
   }),
-  fc.record({
-    op: fc.constant(OP.resume),
-    session: anyNumber(1),
-    nonce,
-    attempt: anyNumber(1, ATTEMPT_MAX),
-  }),
+  fc.record({ op: fc.constantFrom(OP.resume, OP.takeOver), ...resumed }),
   unnumbered.map((head) => ({ op: OP.keepalive, ...head })),
-  fc
-    .record({
-      head: numbered,
-      owner: anyNumber(),
-      items: fc.uniqueArray(anyItem, { minLength: 1, maxLength: 16, selector: (item) => item.key }),
-      waitMs: fc.oneof(fc.constant(WAIT_FOREVER), anyNumber(0, WAIT_MS_MAX)),
-    })
-    .map(({ head, ...rest }) => ({ op: OP.acquire, ...head, ...rest })),
-  fc.tuple(numbered, anyNumber()).map(([head, token]) => ({ op: OP.release, ...head, token })),
+  { weight: 4, arbitrary: anyAcquire },
+  sequenced(OP.release, fc.record({ token: anyNumber() })),
   numbered
     .filter(({ sequence }) => sequence > 1)
     .chain((head) =>
@@ -108,17 +171,90 @@ export const anyCommand: fc.Arbitrary<Command> = fc.oneof(
     .tuple(unnumbered, numbers(40), numbers(40))
     .map(([head, sequences, tokens]) => ({ op: OP.recall, ...head, sequences, tokens })),
   numbered.map((head) => ({ op: OP.close, ...head })),
+  sequenced(
+    OP.downgrade,
+    fc.record({ token: anyNumber(), key: fc.option(anyKey, { nil: undefined }) }),
+  ),
+  sequenced(
+    OP.upgrade,
+    fc.record({ token: anyNumber(), key: anyKey, waitMs: anyWait, detect: fc.boolean() }),
+  ),
+  sequenced(OP.update, fc.record({ token: anyNumber(), value: text(300, isValidValue) })),
+  sequenced(
+    OP.revoke,
+    fc.oneof(
+      fc.record({ key: anyKey, token: fc.constant(0), ...force }),
+      fc.record({ key: fc.constant(undefined), token: anyNumber(1), ...force }),
+    ),
+  ),
+  sequenced(OP.endSession, fc.record({ session: anyNumber(1), ...force })),
+  sequenced(
+    OP.setLimit,
+    fc.record({ key: anyKey, limit: fc.option(anyNumber(1, LIMIT_MAX), { nil: undefined }) }),
+  ),
+  sequenced(
+    OP.detach,
+    fc.record({
+      token: anyNumber(),
+      secret: nonce,
+      ticketTtlMs: anyNumber(TTL_MS_MIN, TTL_MS_MAX),
+    }),
+  ),
+  sequenced(OP.claim, fc.record({ token: anyNumber(), secret: nonce, owner: anyNumber() })),
+  sequenced(
+    OP.changeSetting,
+    fc.record({
+      name: fc.stringMatching(/^[A-Za-z]{1,64}$/),
+      value: fc.option(anyNumber(), { nil: undefined }),
+    }),
+  ),
 );
 
+const id = anyNumber();
 export const anyQuery: fc.Arbitrary<Query> = fc.oneof(
-  fc.record({ op: fc.constant(OP.inspect), id: anyNumber(), key: anyKey }),
+  fc.record({ op: fc.constant(OP.inspect), id, key: anyKey }),
   fc.record({
     op: fc.constant(OP.query),
-    id: anyNumber(),
+    id,
     prefix: text(40, isValidPrefix),
     after: fc.option(text(40, isValidPrefix), { nil: undefined }),
     limit: anyNumber(1, QUERY_PAGE_MAX),
   }),
+  fc
+    .tuple(id, anyKey, fc.oneof(fc.constant([0, 0]), fc.tuple(anyNumber(1), anyNumber(1))))
+    .map(([of, key, [session = 0, sequence = 0]]) => {
+      return { op: OP.explain, id: of, key, session, sequence };
+    }),
+  fc.record({ op: fc.constant(OP.waitGraph), id, limit: anyNumber(1, WAIT_GRAPH_EDGES_MAX) }),
+  fc.record({ op: fc.constant(OP.verify), id, key: anyKey, token: anyNumber() }),
+  fc.record({ op: fc.constant(OP.settings), id }),
+  fc.record({
+    op: fc.constant(OP.history),
+    id,
+    key: anyKey,
+    limit: anyNumber(1, HISTORY_PAGE_MAX),
+  }),
+  fc.record({
+    op: fc.constant(OP.sessions),
+    id,
+    after: anyNumber(),
+    limit: anyNumber(1, QUERY_PAGE_MAX),
+  }),
+  fc
+    .record({
+      id,
+      prefix: text(40, isValidPrefix),
+      key: anyKey,
+      isPrefix: fc.boolean(),
+      after: fc.option(
+        fc.record({ index: anyNumber(1), number: anyNumber(0, REVISION_NUMBER_MAX) }),
+        { nil: undefined },
+      ),
+    })
+    .map(({ prefix, key, ...rest }) => {
+      return { op: OP.watch, ...rest, key: rest.isPrefix ? prefix : key };
+    }),
+  fc.record({ op: fc.constant(OP.unwatch), id, watch: anyNumber() }),
 );
 
 /** Addresses of members that are allowed, of every form. */

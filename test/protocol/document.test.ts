@@ -1,10 +1,14 @@
 /** `docs/protocol.md` against the code: its worked example, its numbers, its limits. */
 import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import { unpack } from "msgpackr";
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../src/errors.js";
+import { LockTable } from "../../src/lockfsm/index.js";
 import { decodeServerFrame, packPayload } from "../../src/net/framing/index.js";
 import * as protocol from "../../src/protocol/index.js";
-import { bytes, frameOf, hex, read } from "./frames.js";
+import { anyCommand, anyOperation, anyQuery } from "./arbitraries.js";
+import { bytes, encodeRequest, frameOf, hex, read } from "./frames.js";
 
 const text = readFileSync(new URL("../../docs/protocol.md", import.meta.url), "utf8");
 const { MESSAGE, OP, STATUS } = protocol;
@@ -13,6 +17,7 @@ const { MESSAGE, OP, STATUS } = protocol;
 const frames = [...text.matchAll(/```hex\n(.*?)```/gs)].map(([, block]) =>
   bytes((block as string).replaceAll(/#.*$/gm, "")),
 );
+const grouped = (number: number): string => number.toLocaleString("en-US");
 const nonce = "000102030405060708090a0b0c0d0e0f";
 const token = 3_665_513_368_518_657;
 
@@ -37,6 +42,18 @@ const release = { op: OP.release, sequence: 2, mark: 2, acknowledged: [], token 
 const pulse = { kind: MESSAGE.pulse, number: 1, stamp: 122_072 };
 const released = { ...reply, sequence: 2, stamp: 122_072, result: { status: STATUS.released } };
 
+const poolAcquire: protocol.Request = {
+  ...{ op: OP.acquire, sequence: 3, mark: 3, acknowledged: [], owner: 1 },
+  ...{ waitMs: protocol.WAIT_FOREVER },
+  items: [{ key: "pool", mode: "permits", permits: 2, limit: 5 }],
+  options: { ...protocol.ACQUIRE_DEFAULTS, priority: 30, value: "job 7" },
+};
+const poolGranted: protocol.ServerMessage = {
+  ...{ kind: MESSAGE.reply, sequence: 3, stamp: 122_112 },
+  result: { status: STATUS.granted, token: token + 1, count: 1, slots: [[0, 1]] },
+};
+const contended: protocol.ServerMessage = { kind: MESSAGE.contended, token: token + 1 };
+
 type Said =
   | { readonly client: readonly protocol.Request[] }
   | { readonly node: readonly protocol.ServerMessage[] };
@@ -48,6 +65,9 @@ const EXAMPLE: readonly Said[] = [
   { node: [granted] },
   { client: [keepalive, release] },
   { node: [pulse, released] },
+  { client: [poolAcquire] },
+  { node: [poolGranted] },
+  { node: [contended] },
 ];
 
 function nodeFrame(messages: readonly protocol.ServerMessage[]): Uint8Array {
@@ -91,23 +111,136 @@ test("every request and every message stands in its table under its number", () 
   expect(listed).toEqual([...Object.entries(OP), ...Object.entries(MESSAGE)]);
 });
 
+test("every request has as many values there as it has in bytes", () => {
+  const rows = [...text.matchAll(/^\| [a-zA-Z]+ \| `\[(\d+)(.*?)\]` \|$/gm)];
+  const listed = rows.map(([, op, rest = ""]) => [Number(op), rest.split(",").length] as const);
+  const requests = fc.sample(fc.oneof(anyCommand, anyQuery, anyOperation), 3_000);
+  const arities = new Map(
+    requests.map((request) => [
+      request.op as number,
+      (unpack(encodeRequest(request)) as []).length,
+    ]),
+  );
+  const inOrder = [...arities].sort(([a], [b]) => a - b);
+  expect(listed.slice(0, inOrder.length)).toEqual(inOrder);
+  expect(inOrder).toHaveLength(Object.keys(OP).length);
+});
+
 test("every action on a member stands under its number", () => {
   const [, listed = ""] = /- `action`: ([^.]*)\./.exec(text) ?? [];
   const actions = Object.entries(protocol.MEMBER_ACTION);
   expect(listed).toBe(actions.map(([name, number]) => `${number} ${name}`).join(", "));
 });
 
-test("every field of what `members` answers is named", () => {
-  const member: Required<protocol.MemberView> = {
-    ...{ id: 1, role: "voter", address: "", endpoint: "", isReachable: true },
-    ...{ lagEntries: 0, incarnation: 0 },
-  };
-  const view: Required<protocol.MembersView> = {
-    ...{ leaderId: 1, term: 1, commitIndex: 1, isJoint: false, members: [member] },
-  };
-  for (const fields of [view, member]) {
-    expect(text).toContain(`\`{${Object.keys(fields).join(", ")}}\``);
-  }
+/** The cells of the table whose first column is headed so. */
+function tableOf(heading: string): string[][] {
+  const [, rows = ""] = text.split(new RegExp(`^\\| ${heading} \\|.*\\n\\|[-|]+\\|\\n`, "m"));
+  const [table = ""] = rows.split("\n\n");
+  const lines = table.split("\n").map((line) => line.replaceAll("\\|", "or").split("|"));
+  return lines.map((cells) => cells.slice(1, -1).map((cell) => cell.replaceAll("`", "").trim()));
+}
+
+test("every option stands under its number, with its default", () => {
+  const listed = tableOf("option").map(([name, number, , value]) => [name, number, value]);
+  const shown = (name: keyof protocol.AcquireOptions): string =>
+    name === "maxHoldMs" ? "none" : JSON.stringify(protocol.ACQUIRE_DEFAULTS[name]);
+  const options = Object.entries(protocol.ACQUIRE_OPTION);
+  expect(listed).toEqual(
+    options.map(([name, number]) => {
+      return [name, `${number}`, shown(name as keyof protocol.AcquireOptions)];
+    }),
+  );
+});
+
+test("every status and what follows it stands in the table", () => {
+  const listed = tableOf("status").map(([status]) => status);
+  const { LOCK_HELD, DEADLOCK, LIMIT_MISMATCH } = ERROR_NUMBERS;
+  const statuses = [...Object.values(STATUS), LOCK_HELD, DEADLOCK, LIMIT_MISMATCH];
+  expect(listed).toEqual([...statuses.map(String), "other"]);
+});
+
+test("every reason of an end stands under its number", () => {
+  const [, listed = ""] = /- `reason`, why something is not held: ([^.]*)\./.exec(text) ?? [];
+  const numbers = [...listed.matchAll(/(\d+) /g)].map(([, number]) => Number(number));
+  expect(numbers).toEqual(Object.values(protocol.END_REASON));
+});
+
+test("every setting stands with its default and what it may be", () => {
+  const settings = new LockTable().settings().map(({ name, defaultValue, least, most }) => {
+    return [name, grouped(defaultValue), `${grouped(least)} – ${grouped(most)}`];
+  });
+  expect(tableOf("setting").map((cells) => cells.slice(0, 3))).toEqual(settings);
+});
+
+test("every type of change stands in the order of its definition", () => {
+  expect(tableOf("type").map(([type]) => type)).toEqual(protocol.CHANGE_TYPES);
+});
+
+const lock = { key: "", mode: "exclusive" } as const;
+const who = { session: 1, sessionName: "", owner: 1 } as const;
+const blocker: Required<protocol.Blocker> = { sessionName: "", ...lock, token: 1 };
+const revision: Required<protocol.Revision> = { index: 1, number: 0 };
+const hold: Required<protocol.HoldView> = {
+  ...{ token: 1, mode: "exclusive", ...who, heldMs: 0, leaseMs: 0, endsInMs: null },
+  ...{ isRevoked: false, isTicket: false, count: 1, permits: 0, slots: [], value: "" },
+};
+const waiter: Required<protocol.WaiterView> = {
+  ...{ mode: "exclusive", ...who, sequence: 1, waitingMs: 0, endsInMs: null },
+  ...{ priority: 0, permits: 0, isUpgrade: false, isEligible: false },
+};
+const closing: Required<protocol.ClosingView> = {
+  ...{ mode: "exclusive", token: 1, endsInMs: 0, permits: 0 },
+};
+const truncated = { holds: 1, waiters: 1, closings: 1 };
+const keyView: Required<protocol.KeyView> = {
+  ...{ key: "", kind: "lock", limit: 0, holds: [hold], waiters: [waiter], closings: [closing] },
+  truncated,
+};
+const explainedKey: Required<protocol.ExplainedKey> = {
+  ...{ ...lock, isEligible: false, aheadCount: 0, blockers: [blocker], closings: [closing] },
+  expectedWaitMs: null,
+};
+const graphOwner: Required<protocol.GraphOwner> = { id: 1, ...who };
+const graphEdge: Required<protocol.GraphEdge> = { from: 1, to: 1, ...lock, why: "holds" };
+const sessionView: Required<protocol.SessionView> = {
+  ...{ session: 1, name: "", metadata: "", ttlMs: 1_000, leaseMs: 0, holds: 0, waits: 0 },
+  isRevoked: false,
+};
+const tenure: Required<protocol.Tenure> = {
+  ...{ ...lock, token: 1, ...who, grantedWallMs: 0, heldMs: 0, reason: null },
+};
+const change: Required<protocol.ChangeView> = {
+  ...{ revision, type: "granted", ...lock, ...who, token: 1, sequence: 0, value: "" },
+  ...{ reason: 0, stamp: 1, wallMs: 1 },
+};
+const member: Required<protocol.MemberView> = {
+  ...{ id: 1, role: "voter", address: "", endpoint: "", isReachable: true },
+  ...{ lagEntries: 0, incarnation: 0 },
+};
+const members: Required<protocol.MembersView> = {
+  ...{ leaderId: 1, term: 1, commitIndex: 1, isJoint: false, members: [member] },
+};
+const keys: Required<protocol.KeysView> = { keys: [keyView], next: null };
+const explain: Required<protocol.ExplainView> = { key: "", request: waiter, keys: [explainedKey] };
+const graph: Required<protocol.WaitGraphView> = {
+  ...{ owners: [graphOwner], edges: [graphEdge], isTruncated: false },
+};
+const verify: Required<protocol.VerifyView> = { isCurrent: false, newestToken: 0 };
+const setting: Required<protocol.SettingView> = {
+  ...{ name: "", value: 1, defaultValue: 1, least: 1, most: 1 },
+};
+const sessions: Required<protocol.SessionsView> = { sessions: [sessionView], next: null };
+const history: Required<protocol.HistoryView> = { tenures: [tenure], isTruncated: false };
+const watch: Required<protocol.WatchView> = { revision };
+const changes: Required<protocol.ChangesView> = { changes: [change], revision };
+const failure: Required<protocol.OperationFailure> = { message: "" };
+
+test.each([
+  ...[hold, waiter, closing, truncated, keyView, keys, explainedKey, blocker, explain],
+  ...[graphOwner, graphEdge, graph, verify, setting, sessionView, sessions, tenure, history],
+  ...[revision, watch, change, changes, member, members, failure],
+])("every field of a payload is named, in its order: %o", (payload: object) => {
+  expect(text).toContain(`\`{${Object.keys(payload).join(", ")}}\``);
 });
 
 test.each([
@@ -122,7 +255,25 @@ test.each([
   ["`ttlMs`", protocol.TTL_MS_MIN, protocol.TTL_MS_MAX],
   ["`waitMs`", 0, protocol.WAIT_MS_MAX],
   ["`attempt`", 1, protocol.ATTEMPT_MAX],
-  ["keys of a page (`limit`)", 1, protocol.QUERY_PAGE_MAX],
+  ["bytes of a request", protocol.REQUEST_BYTES_MAX],
+  ["permits of an acquire", 1, protocol.PERMITS_MAX],
+  ["`limit` of a semaphore", 1, protocol.LIMIT_MAX],
+  ["`value` of a hold", protocol.VALUE_BYTES_MAX],
+  ["head start (`priority`)", 0, protocol.PRIORITY_MAX],
+  ["longest hold (`maxHoldMs`)", protocol.MAX_HOLD_MS_MIN, protocol.WAIT_MS_MAX],
+  ["shortest hold (`minHoldMs`)", 0, protocol.WAIT_MS_MAX],
+  ["lock delay (`lockDelayMs`)", 0, protocol.LOCK_DELAY_MS_MAX],
+  ["`graceMs`", 0, protocol.GRACE_MS_MAX],
+  ["`ticketTtlMs`", protocol.TTL_MS_MIN, protocol.TTL_MS_MAX],
+  ["`reason` of a revoke", protocol.REASON_BYTES_MAX],
+  ["name of a setting", protocol.SETTING_NAME_BYTES_MAX],
+  ["`sequence`", 1, protocol.SEQUENCE_MAX],
+  ["keys or sessions of a page (`limit`)", 1, protocol.QUERY_PAGE_MAX],
+  ["tenures of `history` (`limit`)", 1, protocol.HISTORY_PAGE_MAX],
+  ["edges of `waitGraph` (`limit`)", 1, protocol.WAIT_GRAPH_EDGES_MAX],
+  ["number of a revision", 0, protocol.REVISION_NUMBER_MAX],
+  ["watches of a connection", protocol.WATCHES_MAX],
+  ["members of a circle that are named", protocol.CYCLE_MEMBERS_MAX],
   ["acknowledged in one command", protocol.ACKNOWLEDGED_MAX],
   ["sequences and tokens of a recall", protocol.RECALL_MAX],
   ["unanswered commands of a session", protocol.IN_FLIGHT_MAX],
@@ -132,6 +283,6 @@ test.each([
   ["voters and learners", protocol.MEMBERS_MAX],
 ])("the limit on %s is the one that is enforced", (name, ...limits) => {
   const row = text.split("\n").find((line) => line.startsWith(`| ${name} |`)) ?? "";
-  const value = limits.map((limit) => limit.toLocaleString("en-US")).join(" – ");
+  const value = limits.map((limit) => grouped(Number(limit))).join(" – ");
   expect(row.split("|")[2]).toMatch(new RegExp(`^ ${value}\\b`));
 });

@@ -1,8 +1,13 @@
 /** Each request as the bytes it has for ever: they are in logs and in other languages' clients. */
 import { describe, expect, test } from "vitest";
 import {
+  ACQUIRE_DEFAULTS,
   decodeCommand,
   decodeOperation,
+  isAttachCommand,
+  isCommand,
+  isOperation,
+  isQuery,
   OP,
   type Request,
   WAIT_FOREVER,
@@ -48,6 +53,38 @@ const GOLDEN: readonly (readonly [string, Request, string])[] = [
     "98 04 05 05 90 00 92 92a16101 92a8d0bad0bbd18ed18700 cdea60 80",
   ],
   [
+    "acquire with every option but steal",
+    {
+      ...{ op: OP.acquire, ...head, owner: 1, waitMs: 0, items: [{ key: "a", mode: "exclusive" }] },
+      options: {
+        ...{ priority: 60, reentrant: true, maxHoldMs: 1_000, minHoldMs: 999 },
+        ...{ lockDelayMs: 60_000, value: "é", steal: false, detect: false },
+      },
+    },
+    `98 04 05 03 920204 01 91 92a16100 00
+     87 013c 02c3 03cd03e8 04cd03e7 05cdea60 06a2c3a9 08c2`,
+  ],
+  [
+    "acquire that steals",
+    {
+      ...{ op: OP.acquire, ...head, owner: 1, waitMs: 0, items: [{ key: "a", mode: "exclusive" }] },
+      options: { ...ACQUIRE_DEFAULTS, steal: true },
+    },
+    "98 04 05 03 920204 01 91 92a16100 00 81 07c3",
+  ],
+  [
+    "acquire of permits of two semaphores and a shared lock",
+    {
+      ...{ op: OP.acquire, ...head, owner: 1, waitMs: 0 },
+      items: [
+        { key: "s", mode: "permits", permits: 2, limit: 1_000_000 },
+        { key: "t", mode: "permits", permits: 1_000, limit: undefined },
+        { key: "a", mode: "shared" },
+      ],
+    },
+    "98 04 05 03 920204 01 93 94a1730202ce000f4240 94a17402cd03e8c0 92a16101 00 80",
+  ],
+  [
     "release",
     { op: OP.release, ...head, token: Number.MAX_SAFE_INTEGER },
     "95 05 05 03 920204 cf001fffffffffffff",
@@ -59,6 +96,65 @@ const GOLDEN: readonly (readonly [string, Request, string])[] = [
     "96 07 09 01 90 920102 91ce00010000",
   ],
   ["close", { op: OP.close, sequence: 6, mark: 6, acknowledged: [] }, "94 08 06 06 90"],
+  ["downgrade", { op: OP.downgrade, ...head, token: 7, key: "a" }, "96 09 05 03 920204 07 a161"],
+  [
+    "downgrade of all keys",
+    { op: OP.downgrade, ...head, token: 7, key: undefined },
+    "96 09 05 03 920204 07 c0",
+  ],
+  [
+    "upgrade that waits for ever",
+    { op: OP.upgrade, ...head, token: 7, key: "a", waitMs: WAIT_FOREVER, detect: true },
+    "98 0a 05 03 920204 07 a161 c0 c3",
+  ],
+  [
+    "upgrade that looks for no circle",
+    { op: OP.upgrade, ...head, token: 7, key: "a", waitMs: 0, detect: false },
+    "98 0a 05 03 920204 07 a161 00 c2",
+  ],
+  ["update", { op: OP.update, ...head, token: 7, value: "é" }, "96 0b 05 03 920204 07 a2c3a9"],
+  [
+    "revoke of a key",
+    { op: OP.revoke, ...head, key: "a", token: 0, graceMs: 60_000, now: false, reason: "bye" },
+    "99 0c 05 03 920204 a161 00 cdea60 c2 a3627965",
+  ],
+  [
+    "revoke of a token at once",
+    { op: OP.revoke, ...head, key: undefined, token: 2 ** 41, graceMs: 0, now: true, reason: "" },
+    "99 0c 05 03 920204 c0 cf0000020000000000 00 c3 a0",
+  ],
+  [
+    "the end of a session",
+    { op: OP.endSession, ...head, session: 9, graceMs: 3_600_000, now: false, reason: "x" },
+    "98 0d 05 03 920204 09 ce0036ee80 c2 a178",
+  ],
+  ["a limit", { op: OP.setLimit, ...head, key: "s", limit: 10 }, "96 0e 05 03 920204 a173 0a"],
+  [
+    "a limit to be forgotten",
+    { op: OP.setLimit, ...head, key: "s", limit: undefined },
+    "96 0e 05 03 920204 a173 c0",
+  ],
+  [
+    "detach",
+    { op: OP.detach, ...head, token: 7, secret: nonce, ticketTtlMs: 30_000 },
+    `97 0f 05 03 920204 07 c410${nonce} cd7530`,
+  ],
+  [
+    "claim",
+    { op: OP.claim, ...head, token: 7, secret: nonce, owner: 2 },
+    `97 10 05 03 920204 07 c410${nonce} 02`,
+  ],
+  [
+    "a setting",
+    { op: OP.changeSetting, ...head, name: "waitersMax", value: 1_000 },
+    "96 11 05 03 920204 aa776169746572734d6178 cd03e8",
+  ],
+  [
+    "a setting's default",
+    { op: OP.changeSetting, ...head, name: "waitersMax", value: undefined },
+    "96 11 05 03 920204 aa776169746572734d6178 c0",
+  ],
+  ["a takeover", { op: OP.takeOver, session: 9, nonce, attempt: 3 }, `94 12 09 c410${nonce} 03`],
   ["inspect", { op: OP.inspect, id: 7, key: "a" }, "93 40 07 a161"],
   [
     "query from the beginning",
@@ -70,6 +166,32 @@ const GOLDEN: readonly (readonly [string, Request, string])[] = [
     { op: OP.query, id: 8, prefix: "a", after: "a/9", limit: 1 },
     "95 41 08 a161 a3612f39 01",
   ],
+  [
+    "explain of a request",
+    { op: OP.explain, id: 7, key: "a", session: 9, sequence: 5 },
+    "95 42 07 a161 09 05",
+  ],
+  [
+    "explain to a newcomer",
+    { op: OP.explain, id: 7, key: "a", session: 0, sequence: 0 },
+    "95 42 07 a161 00 00",
+  ],
+  ["the graph of waits", { op: OP.waitGraph, id: 7, limit: 10_000 }, "93 43 07 cd2710"],
+  ["verify", { op: OP.verify, id: 7, key: "a", token: 9 }, "94 44 07 a161 09"],
+  ["settings", { op: OP.settings, id: 7 }, "92 45 07"],
+  ["history", { op: OP.history, id: 7, key: "a", limit: 1_000 }, "94 50 07 a161 cd03e8"],
+  ["sessions", { op: OP.sessions, id: 7, after: 9, limit: 100 }, "94 51 07 09 64"],
+  [
+    "watch from now on",
+    { op: OP.watch, id: 7, key: "a", isPrefix: false, after: undefined },
+    "96 52 07 a161 c2 00 00",
+  ],
+  [
+    "watch of everything behind a revision",
+    { op: OP.watch, id: 7, key: "", isPrefix: true, after: { index: 256, number: 2 } },
+    "96 52 07 a0 c3 cd0100 02",
+  ],
+  ["unwatch", { op: OP.unwatch, id: 8, watch: 7 }, "93 53 08 07"],
   ["members", { op: OP.members, id: 300 }, "92 46 cd012c"],
   [
     "adding a member",
@@ -95,8 +217,13 @@ const GOLDEN: readonly (readonly [string, Request, string])[] = [
   ["a transfer to a node", { op: OP.transfer, id: 1, node: 3 }, "93 48 01 03"],
 ];
 
+/** Operators' requests to the leader; everything below them enters the log, or is read. */
+const OPERATIONS: readonly number[] = [70, 71, 72];
+
 describe.each(GOLDEN)("%s", (_name, request, digits) => {
   const golden = bytes(digits);
+  const entersLog = request.op < 64;
+  const isForLeader = OPERATIONS.includes(request.op);
 
   test("is written as these bytes", () => {
     expect(hex(encodeRequest(request))).toBe(hex(golden));
@@ -106,11 +233,31 @@ describe.each(GOLDEN)("%s", (_name, request, digits) => {
     expect(read(wrap(golden))).toEqual([{ request, bytes: golden }]);
   });
 
-  test(`is ${request.op < 64 ? "" : "not "}a command that can be replicated`, () => {
-    expect(decodeCommand(golden)).toEqual(request.op < 64 ? request : undefined);
+  test(`is ${entersLog ? "" : "not "}a command that can be replicated`, () => {
+    expect(decodeCommand(golden)).toEqual(entersLog ? request : undefined);
   });
 
-  test(`is ${request.op < 70 ? "not " : ""}an operation that a node may pass on`, () => {
-    expect(decodeOperation(golden)).toEqual(request.op < 70 ? undefined : request);
+  test(`is ${isForLeader ? "" : "not "}an operation that a node may pass on`, () => {
+    expect(decodeOperation(golden)).toEqual(isForLeader ? request : undefined);
   });
+
+  test("is of one sort", () => {
+    const sorts = [isCommand(request), isQuery(request), isOperation(request)];
+    expect(sorts).toEqual([entersLog, !entersLog && !isForLeader, isForLeader]);
+    expect(isAttachCommand(request)).toBe([1, 2, 18].includes(request.op));
+  });
+});
+
+test("every operation has its bytes here", () => {
+  const ops = new Set<number>(GOLDEN.map(([, { op }]) => op));
+  expect([...ops].sort((a, b) => a - b)).toEqual(Object.values(OP).sort((a, b) => a - b));
+});
+
+test("an acquire whose options are the defaults, every one, says none", () => {
+  const items = [{ key: "a", mode: "exclusive" as const }];
+  const plain = { op: OP.acquire, ...head, owner: 1, waitMs: 0, items };
+  const spelled = encodeRequest({ ...plain, options: { ...ACQUIRE_DEFAULTS } });
+  expect(hex(spelled)).toBe(hex(encodeRequest(plain)));
+  const decoded = decodeCommand(spelled);
+  expect(decoded).toHaveProperty("options", undefined);
 });

@@ -22,10 +22,12 @@ const BROKEN: readonly (readonly [string, string, RegExp])[] = [
   ["a request that is no array", "91 03", /^expected an array at offset 1$/],
   ["an empty request", "91 90", /^an empty request at offset 1$/],
   ["operation 0", "91 91 00", /^unknown operation 0 at offset 1$/],
-  ["operation 9", "91 94 09 01 01 90", /^unknown operation 9 at offset 1$/],
-  ["operation 66", "91 92 42 01", /^unknown operation 66 at offset 1$/],
-  ["operation 69", "91 92 45 01", /^unknown operation 69 at offset 1$/],
+  ["operation 19", "91 94 13 01 01 90", /^unknown operation 19 at offset 1$/],
+  ["operation 63", "91 92 3f 01", /^unknown operation 63 at offset 1$/],
   ["operation 73", "91 92 49 01", /^unknown operation 73 at offset 1$/],
+  ["operation 79", "91 92 4f 01", /^unknown operation 79 at offset 1$/],
+  ["operation 84", "91 92 54 01", /^unknown operation 84 at offset 1$/],
+  ["operation 2^53 - 1", "91 92 cf001fffffffffffff 01", /^unknown operation 9007199254740991/],
   ["members with a value too many", "91 93 46 01 c0", /^operation 70 with 3 values at offset 1$/],
   ["a transfer without a node", "91 92 48 01", /^operation 72 with 2 values at offset 1$/],
   ["a change without an address or nil", "91 94 47 01 01 04", /^operation 71 with 4 values/],
@@ -66,24 +68,60 @@ const BROKEN: readonly (readonly [string, string, RegExp])[] = [
   ["a list longer than the frame", "91 94 03 01 01 ddffffffff 01", /^cut off/],
   ["a frame of 2^32 - 1 requests", "ddffffffff", /^4294967295 requests in a frame at offset 0$/],
   ["a record definition", "91 d4 72 40 91 a161", /^expected an array at offset 1$/],
-  ["a record definition as an option's value", acquireWith("81 01 d4 72 40"), /^type 0xd4/],
-  ["an extension as an option's value", acquireWith("81 01 c7 00 01"), /^type 0xc7/],
-  ["the unused type as an option's value", acquireWith("81 01 c1"), /^type 0xc1/],
-  ["a float as an option's value", acquireWith("81 01 cb3ff0000000000000"), /^type 0xcb/],
-  ["a long form in an option's value", acquireWith("81 01 91 cc01"), /^not in its shortest/],
-  ["invalid UTF-8 in an option's value", acquireWith("81 01 a1ff"), /^not UTF-8/],
-  ["options that descend", acquireWith("82 02 01 01 01"), /^map keys must ascend/],
-  ["an option twice", acquireWith("82 01 01 01 01"), /^map keys must ascend/],
+  ["a record definition as an option's value", acquireWith("81 09 d4 72 40"), /^type 0xd4/],
+  ["an extension as an option's value", acquireWith("81 09 c7 00 01"), /^type 0xc7/],
+  ["the unused type as an option's value", acquireWith("81 09 c1"), /^type 0xc1/],
+  ["a float as an option's value", acquireWith("81 09 cb3ff0000000000000"), /^type 0xcb/],
+  ["a long form in an option's value", acquireWith("81 09 91 cc01"), /^not in its shortest/],
+  ["invalid UTF-8 in an option's value", acquireWith("81 09 a1ff"), /^not UTF-8/],
+  ["a priority that is text", acquireWith("81 01 a161"), /^expected an unsigned integer/],
+  ["a priority in a uint8", acquireWith("81 01 cc01"), /^not in its shortest form/],
+  ["a number where a flag belongs", acquireWith("81 02 01"), /^expected a boolean/],
+  ["nil where a flag belongs", acquireWith("81 08 c0"), /^expected a boolean/],
+  ["nil where a time belongs", acquireWith("81 03 c0"), /^expected an unsigned integer/],
+  ["a value that is a number", acquireWith("81 06 01"), /^expected a string/],
+  ["a value that is a binary", acquireWith("81 06 c40161"), /^expected a string/],
+  ["a value longer than the frame", acquireWith("81 06 dbffffffff"), /^cut off/],
+  ["options that descend", acquireWith("82 02c3 0101"), /^map keys must ascend/],
+  ["an option twice", acquireWith("82 0101 0101"), /^map keys must ascend/],
   ["an option by name", acquireWith("81 a161 01"), /^expected an unsigned integer/],
+  ["an option that is missing", acquireWith("82 0101"), /^cut off/],
+  ["more options than bytes", acquireWith("dfffffffff 0101"), /^cut off/],
   ["options in a map16", acquireWith("de0001 01 01"), /^not in its shortest form/],
   ["options as a list", acquireWith("90"), /^expected a map/],
-  ["an item of one value", "91 98 04 01 01 90 00 91 91a161 c0 80", /^an item has two values/],
-  ["a mode that is text", "91 98 04 01 01 90 00 91 92a161a178 c0 80", /^expected an unsigned/],
+  ["an item of one value", acquireOf("91a161"), /^an item has two or four values at offset 8$/],
+  ["an item of three values", acquireOf("93a1610201"), /^an item has two or four values/],
+  ["an item of five values", acquireOf("95a161020101c0"), /^an item has two or four values/],
+  ["a mode that is text", acquireOf("92a161a178"), /^expected an unsigned/],
+  ["permits that are nil", acquireOf("94a16102c0c0"), /^expected an unsigned/],
+  ["a limit that is a flag", acquireOf("94a1610201c2"), /^expected an unsigned/],
+  ["an upgrade that waits by text", "91 98 0a 01 01 90 07 a161 a0 c3", /^expected an unsigned/],
+  ["an upgrade with a number as flag", "91 98 0a 01 01 90 07 a161 00 01", /^expected a boolean/],
+  ["an upgrade of nil", "91 98 0a 01 01 90 07 c0 00 c3", /^expected a string/],
+  ["a downgrade of a number", "91 96 09 01 01 90 07 00", /^expected a string/],
+  ["a revoke of a list", "91 99 0c 01 01 90 90 00 00 c2 a0", /^expected a string/],
+  ["a revoke of a nil token", "91 99 0c 01 01 90 c0 c0 00 c2 a0", /^expected an unsigned/],
+  ["a revoke without a reason", "91 98 0c 01 01 90 c0 07 00 c2", /^operation 12 with 8 values/],
+  ["the end of a session by name", "91 98 0d 01 01 90 a161 00 c2 a0", /^expected an unsigned/],
+  ["a limit that is a float", "91 96 0e 01 01 90 a161 ca3f800000", /^expected an unsigned/],
+  ["a secret as text", "91 97 0f 01 01 90 07 a161 01", /^expected a binary/],
+  ["a secret longer than the frame", "91 97 10 01 01 90 07 c6ffffffff", /^cut off/],
+  ["a setting without a value", "91 95 11 01 01 90 a161", /^operation 17 with 5 values/],
+  ["a takeover with a value too many", "91 95 12 01 c400 01 01", /^operation 18 with 5 values/],
+  ["a watch of nil", "91 96 52 01 c0 c2 00 00", /^expected a string/],
+  ["a watch with a number as flag", "91 96 52 01 a161 00 00 00", /^expected a boolean/],
+  ["a watch behind nil", "91 96 52 01 a161 c2 c0 00", /^expected an unsigned/],
+  ["explain without a sequence", "91 94 42 01 a161 01", /^operation 66 with 4 values/],
 ];
 
 /** A frame with one acquire that has these options. */
 function acquireWith(options: string): string {
   return `91 98 04 01 01 90 00 91 92a16100 c0 ${options}`;
+}
+
+/** A frame with one acquire of this item. */
+function acquireOf(item: string): string {
+  return `91 98 04 01 01 90 00 91 ${item} c0 80`;
 }
 
 describe("a frame breaks off", () => {
@@ -100,6 +138,16 @@ describe("a frame breaks off", () => {
       if (!isOneRequest) continue;
       expect(decodeCommand(frame.subarray(1)), digits).toBeUndefined();
       expect(decodeOperation(frame.subarray(1)), digits).toBeUndefined();
+    }
+  });
+
+  test("for every number that is no operation, and for each operation without its values", () => {
+    const known = new Set<number>(Object.values(OP));
+    for (let op = 0; op < 0x80; op += 1) {
+      const frame = Uint8Array.of(0x91, 0x91, op);
+      const reason = known.has(op) ? `operation ${op} with 1 values` : `unknown operation ${op}`;
+      expect(() => read(frame)).toThrowError(`${reason} at offset 1`);
+      expect(decodeCommand(frame.subarray(1))).toBeUndefined();
     }
   });
 
@@ -121,7 +169,7 @@ describe("a frame breaks off", () => {
   test("for a bomb of arrays or maps nested a million deep", () => {
     const arrays = new Uint8Array(1 << 20).fill(0x91);
     expect(() => read(arrays)).toThrowError(ProtocolError);
-    const nested = bytes(acquireWith("81 01"));
+    const nested = bytes(acquireWith("81 09"));
     for (const byte of [0x91, 0x81]) {
       const bomb = new Uint8Array(1 << 20).fill(byte);
       bomb.set(nested);
@@ -132,10 +180,10 @@ describe("a frame breaks off", () => {
 
   test("for a value nested one deeper than is allowed", () => {
     const writer = new Writer();
-    writer.raw(bytes(acquireWith("81 01")));
+    writer.raw(bytes(acquireWith("81 09")));
     for (let depth = 2; depth < 8; depth++) writer.arrayHeader(1);
     const deepest = Uint8Array.of(...writer.view(), 0x01);
-    expect(read(deepest)).toEqual([{ op: OP.acquire, id: 1, reason: "unknown option 1" }]);
+    expect(read(deepest)).toEqual([{ op: OP.acquire, id: 1, reason: "unknown option 9" }]);
     const deeper = Uint8Array.of(...writer.view(), 0x91, 0x01);
     expect(() => read(deeper)).toThrowError(/^nested too deeply/);
   });

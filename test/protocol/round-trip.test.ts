@@ -2,13 +2,36 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
+  ACKNOWLEDGED_MAX,
+  ACQUIRE_DEFAULTS,
+  ATTEMPT_MAX,
+  CLIENT_FRAME_BYTES_MAX,
   decodeCommand,
   decodeOperation,
   encodeCommand,
+  GRACE_MS_MAX,
+  ITEMS_MAX,
+  KEY_BYTES_MAX,
+  LIMIT_MAX,
+  LOCK_DELAY_MS_MAX,
+  METADATA_BYTES_MAX,
   OP,
   OPERATION_BYTES_MAX,
+  PERMITS_MAX,
+  PRIORITY_MAX,
   ProtocolError,
+  QUERY_PAGE_MAX,
+  REASON_BYTES_MAX,
+  RECALL_MAX,
+  REQUEST_BYTES_MAX,
   type Request,
+  SECRET_BYTES,
+  SEQUENCE_MAX,
+  SESSION_NAME_BYTES_MAX,
+  TTL_MS_MAX,
+  VALUE_BYTES_MAX,
+  WAIT_FOREVER,
+  WAIT_MS_MAX,
 } from "../../src/protocol/index.js";
 import { anyCommand, anyOperation, anyQuery, WIDTH_EDGES } from "./arbitraries.js";
 import { encodeRequest, frameOf, hex, read, type Told, wrap } from "./frames.js";
@@ -42,6 +65,69 @@ describe("a request", () => {
     for (const token of WIDTH_EDGES) {
       const command = { op: OP.release, sequence: 1, mark: 1, acknowledged: [token], token };
       expect(decodeCommand(encodeCommand(command))).toEqual(command);
+    }
+  });
+
+  test("with any bytes changed is refused or another request's only encoding", () => {
+    const change = fc.tuple(fc.nat(), fc.nat(255));
+    const changes = fc.array(change, { minLength: 1, maxLength: 3 });
+    fc.assert(
+      fc.property(anyRequest, changes, (request, all) => {
+        const changed = encodeRequest(request);
+        for (const [seed, value] of all) changed[seed % changed.length] = value;
+        const told = tell(changed);
+        if (told !== undefined && "request" in told) {
+          expect(hex(encodeRequest(told.request))).toBe(hex(changed));
+        }
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  test("with each byte changed to each value never has a second encoding", () => {
+    const items = [{ key: "kä", mode: "shared" as const }];
+    const owner = 2 ** 33;
+    const head = { sequence: 300, mark: 200, acknowledged: [9] };
+    const options = {
+      ...ACQUIRE_DEFAULTS,
+      priority: 9,
+      maxHoldMs: 2_000,
+      value: "é",
+      detect: false,
+    };
+    const force = { graceMs: 300, now: false, reason: "é" };
+    const requests: Request[] = [
+      { op: OP.acquire, ...head, owner, items, waitMs: 9, options },
+      {
+        ...{ op: OP.acquire, ...head, owner, waitMs: WAIT_FOREVER },
+        items: [
+          { key: "s", mode: "permits", permits: 2, limit: 300 },
+          { key: "t", mode: "permits", permits: 2, limit: undefined },
+        ],
+      },
+      { op: OP.upgrade, ...head, token: 300, key: "k", waitMs: 9, detect: true },
+      { op: OP.downgrade, ...head, token: 300, key: undefined },
+      { op: OP.revoke, ...head, key: "k", token: 0, ...force },
+      { op: OP.revoke, ...head, key: undefined, token: 2 ** 41, ...force },
+      { op: OP.endSession, ...head, session: 300, ...force },
+      { op: OP.setLimit, ...head, key: "s", limit: 300 },
+      { op: OP.claim, ...head, token: 300, secret: "a0".repeat(16), owner },
+      { op: OP.changeSetting, ...head, name: "waitersMax", value: 300 },
+      { op: OP.explain, id: 300, key: "k", session: 9, sequence: 300 },
+      { op: OP.watch, id: 300, key: "k", isPrefix: true, after: { index: 300, number: 2 } },
+      { op: OP.open, nonce: "a0".repeat(16), attempt: 1, ttlMs: 2_000, name: "n", metadata: "é" },
+    ];
+    for (const encoded of requests.map(encodeRequest)) {
+      for (let at = 0; at < encoded.length; at++) {
+        for (let value = 0; value < 256; value++) {
+          const changed = encoded.slice();
+          changed[at] = value;
+          const told = tell(changed);
+          if (told !== undefined && "request" in told) {
+            expect(hex(encodeRequest(told.request))).toBe(hex(changed));
+          }
+        }
+      }
     }
   });
 });
@@ -82,33 +168,6 @@ describe("a command", () => {
     );
   });
 
-  test("with each byte changed to each value never has a second encoding", () => {
-    const items = [{ key: "kä", mode: "shared" as const }];
-    const owner = 2 ** 33;
-    const commands: Request[] = [
-      {
-        op: OP.acquire,
-        sequence: 300,
-        mark: 200,
-        acknowledged: [9],
-        owner,
-        items,
-        waitMs: 9,
-      },
-      { op: OP.open, nonce: "a0".repeat(16), attempt: 1, ttlMs: 2_000, name: "n", metadata: "é" },
-    ];
-    for (const encoded of commands.map(encodeRequest)) {
-      for (let at = 0; at < encoded.length; at++) {
-        for (let value = 0; value < 256; value++) {
-          const changed = encoded.slice();
-          changed[at] = value;
-          const decoded = decodeCommand(changed);
-          if (decoded !== undefined) expect(hex(encodeCommand(decoded))).toBe(hex(changed));
-        }
-      }
-    }
-  });
-
   test("cut off anywhere, or with a byte behind it, is no command", () => {
     fc.assert(
       fc.property(anyCommand, fc.nat(255), (command, extra) => {
@@ -120,6 +179,75 @@ describe("a command", () => {
       }),
       { numRuns: 100 },
     );
+  });
+});
+
+describe("the largest requests", () => {
+  const most = Number.MAX_SAFE_INTEGER;
+  const head = {
+    ...{ sequence: SEQUENCE_MAX, mark: SEQUENCE_MAX },
+    acknowledged: new Array<number>(ACKNOWLEDGED_MAX).fill(most),
+  };
+  const keys = Array.from({ length: ITEMS_MAX }, (_, i) =>
+    String.fromCharCode(97 + i).repeat(KEY_BYTES_MAX),
+  );
+  const share = PERMITS_MAX / ITEMS_MAX;
+  const options = {
+    ...{ priority: PRIORITY_MAX, maxHoldMs: WAIT_MS_MAX, minHoldMs: WAIT_MS_MAX },
+    ...{ lockDelayMs: LOCK_DELAY_MS_MAX, value: "v".repeat(VALUE_BYTES_MAX), detect: false },
+  };
+  const acquire = { op: OP.acquire, ...head, owner: most, waitMs: WAIT_MS_MAX };
+  const secret = "f".repeat(2 * SECRET_BYTES);
+  const force = { graceMs: GRACE_MS_MAX, now: true, reason: "r".repeat(REASON_BYTES_MAX) };
+  const [key = ""] = keys;
+  const LARGEST: readonly Request[] = [
+    {
+      ...acquire,
+      items: keys.map((name) => {
+        return { key: name, mode: "permits", permits: share, limit: LIMIT_MAX };
+      }),
+      options: { ...ACQUIRE_DEFAULTS, ...options, reentrant: true },
+    },
+    {
+      ...acquire,
+      items: keys.map((name) => ({ key: name, mode: "exclusive" })),
+      options: { ...ACQUIRE_DEFAULTS, ...options, steal: true },
+    },
+    {
+      ...{ op: OP.recall, number: most, mark: most, acknowledged: head.acknowledged, tokens: [] },
+      sequences: new Array<number>(RECALL_MAX).fill(most),
+    },
+    { op: OP.keepalive, number: most, mark: most, acknowledged: head.acknowledged },
+    { op: OP.upgrade, ...head, token: most, key, waitMs: WAIT_MS_MAX, detect: false },
+    { op: OP.update, ...head, token: most, value: options.value },
+    { op: OP.revoke, ...head, key, token: 0, ...force },
+    { op: OP.detach, ...head, token: most, secret, ticketTtlMs: TTL_MS_MAX },
+    {
+      ...{ op: OP.open, nonce: secret, attempt: ATTEMPT_MAX, ttlMs: TTL_MS_MAX },
+      ...{ name: "n".repeat(SESSION_NAME_BYTES_MAX), metadata: "m".repeat(METADATA_BYTES_MAX) },
+    },
+    {
+      ...{ op: OP.query, id: most, prefix: key, after: key, limit: QUERY_PAGE_MAX },
+    },
+  ];
+
+  test.each(LARGEST)("$op passes, and is smaller than what clients leave room for", (request) => {
+    const encoded = encodeRequest(request);
+    expect(read(wrap(encoded))).toEqual([{ request, bytes: encoded }]);
+    expect(encoded.length).toBeLessThanOrEqual(REQUEST_BYTES_MAX);
+  });
+
+  test("leave little of that room unused", () => {
+    const sizes = LARGEST.map((request) => encodeRequest(request).length);
+    expect(Math.max(...sizes)).toBeGreaterThan(0.9 * REQUEST_BYTES_MAX);
+  });
+
+  test("fill a client's frame one behind the other", () => {
+    const [largest] = LARGEST as [Request];
+    const count = Math.floor(CLIENT_FRAME_BYTES_MAX / (encodeRequest(largest).length + 1));
+    const frame = frameOf(new Array<Request>(count).fill(largest));
+    expect(frame.length).toBeLessThanOrEqual(CLIENT_FRAME_BYTES_MAX);
+    expect(read(frame)).toHaveLength(count);
   });
 });
 
@@ -169,7 +297,8 @@ describe("bytes of any kind", () => {
   const likely = fc.constantFrom(
     ...[0x90, 0x91, 0x92, 0x94, 0x95, 0x96, 0x98, 0xa1, 0xc0, 0xc4, 0xcc, 0xcd, 0xce, 0xcf, 0xd9],
     ...[0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x40, 0x41, 0x80, 0xdc, 0xd4, 0x72],
-    ...[0x46, 0x47, 0x48],
+    ...[0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x12, 0x81, 0x82, 0xc2, 0xc3],
+    ...[0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48, 0x50, 0x51, 0x52, 0x53, 0x93, 0x97, 0x99],
   );
   const anyBytes = fc.oneof(
     fc.uint8Array({ maxLength: 60 }),
@@ -182,7 +311,7 @@ describe("bytes of any kind", () => {
         const told = tell(b);
         const request = told !== undefined && "request" in told ? told.request : undefined;
         const isCommand = request !== undefined && request.op < 64;
-        const isOperation = request !== undefined && request.op >= 70;
+        const isOperation = request !== undefined && request.op >= 70 && request.op < 80;
         expect(decodeCommand(b)).toEqual(isCommand ? request : undefined);
         expect(decodeOperation(b)).toEqual(isOperation ? request : undefined);
       }),

@@ -6,7 +6,10 @@ import {
   isValidKey,
   isValidMetadata,
   isValidPrefix,
+  isValidReason,
   isValidSessionName,
+  isValidSettingName,
+  isValidValue,
 } from "../../src/protocol/index.js";
 
 describe("a key", () => {
@@ -54,6 +57,31 @@ test("metadata may hold any characters, up to its length", () => {
   expect(isValidMetadata('{\n\t"pid": 1\u0000}')).toBeUndefined();
   expect(isValidMetadata("x".repeat(1_025))).toBe("metadata exceeds 1024 bytes");
   expect(isValidMetadata("\udfff")).toBe("metadata holds a lone surrogate");
+});
+
+test("a value may hold any characters, up to its length", () => {
+  expect(isValidValue("")).toBeUndefined();
+  expect(isValidValue('{\n\t"pid": 1\u0000}')).toBeUndefined();
+  expect(isValidValue("é".repeat(512))).toBeUndefined();
+  expect(isValidValue("é".repeat(513))).toBe("value exceeds 1024 bytes");
+  expect(isValidValue("\udfff")).toBe("value holds a lone surrogate");
+});
+
+test("a reason may be empty, and is fit for a terminal", () => {
+  expect(isValidReason("")).toBeUndefined();
+  expect(isValidReason("é".repeat(128))).toBeUndefined();
+  expect(isValidReason("é".repeat(129))).toBe("reason exceeds 256 bytes");
+  expect(isValidReason("\u001b[2J")).toBe("reason holds a control character");
+  expect(isValidReason("\ud800")).toBe("reason holds a lone surrogate");
+});
+
+test("a setting's name is made of ASCII letters", () => {
+  expect(isValidSettingName("waitersMax")).toBeUndefined();
+  expect(isValidSettingName("n".repeat(64))).toBeUndefined();
+  expect(isValidSettingName("n".repeat(65))).toBe("name exceeds 64 bytes");
+  for (const name of ["", "a.b", "a b", "größe", "a1", "a\n", "__proto__"]) {
+    expect(isValidSettingName(name)).toBe("a setting's name is made of letters");
+  }
 });
 
 describe("the address of a member", () => {

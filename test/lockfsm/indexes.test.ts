@@ -1,0 +1,185 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { ChainedIndex, mixNumber } from "../../src/lockfsm/chained-index.js";
+import { Alias, Hold } from "../../src/lockfsm/hold.js";
+import { OwnerIndex, OwnerRecord } from "../../src/lockfsm/owner-index.js";
+import { Saving } from "../../src/lockfsm/saving.js";
+import { Session } from "../../src/lockfsm/session.js";
+import { TokenIndex } from "../../src/lockfsm/token-index.js";
+
+interface Card {
+  readonly number: number;
+  next: Card | undefined;
+}
+
+/** With a hash so bad that chains are long, or as good as the table's. */
+class CardIndex extends ChainedIndex<Card> {
+  readonly #hash: (number: number) => number;
+
+  constructor(hash: (number: number) => number) {
+    super();
+    this.#hash = hash;
+  }
+
+  find(number: number): Card | undefined {
+    let card = this.firstOf(this.#hash(number));
+    while (card !== undefined && card.number !== number) card = card.next;
+    return card;
+  }
+
+  protected override hashOf({ number }: Card): number {
+    return this.#hash(number);
+  }
+
+  protected override nextOf({ next }: Card): Card | undefined {
+    return next;
+  }
+
+  protected override setNext(card: Card, next: Card | undefined): void {
+    card.next = next;
+  }
+}
+
+function sessionOf(id: number): Session {
+  return new Session(new Saving(), id, `${id}`, "", "", 1_000, 0, 1);
+}
+
+describe("a chained index", () => {
+  const hashes = fc.constantFrom(
+    mixNumber,
+    (number: number) => number % 5,
+    () => 7,
+  );
+  // Runs of adding and removing, so that it grows and shrinks by many buckets.
+  const runs = fc.array(fc.integer({ min: -120, max: 120 }), { maxLength: 12 });
+
+  test("finds what a Map finds while it grows and shrinks", () => {
+    fc.assert(
+      fc.property(hashes, runs, fc.integer({ min: 1, max: 1_000 }), (hash, lengths, step) => {
+        const index = new CardIndex(hash);
+        const expected = new Map<number, Card>();
+        let next = 0;
+        for (const length of lengths) {
+          for (let left = length; left > 0; left -= 1) {
+            next += step;
+            const card: Card = { number: next, next: undefined };
+            index.add(card);
+            expected.set(next, card);
+          }
+          // From both ends and the middle in turn.
+          for (let left = -length; left > 0 && expected.size > 0; left -= 1) {
+            const numbers = [...expected.keys()];
+            const number = numbers[(left * 7) % numbers.length] as number;
+            const card = expected.get(number) as Card;
+            expect(index.remove(card)).toBe(true);
+            expect(card.next).toBe(undefined);
+            expected.delete(number);
+          }
+          expect(index.size).toBe(expected.size);
+          for (const [number, card] of expected) expect(index.find(number)).toBe(card);
+          expect(index.find(next + 1)).toBe(undefined);
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test("says that what is not in it was not removed, even if it looks the same", () => {
+    const index = new CardIndex(mixNumber);
+    const card: Card = { number: 1, next: undefined };
+    index.add(card);
+    expect(index.remove({ number: 1, next: undefined })).toBe(false);
+    expect(index.size).toBe(1);
+    expect(index.remove(card)).toBe(true);
+    expect(index.remove(card)).toBe(false);
+    expect(index.size).toBe(0);
+  });
+
+  test("mixes neighbours, and numbers that differ only far up, into all of its buckets", () => {
+    for (const step of [1, 2 ** 21, 2 ** 32, 2 ** 40]) {
+      const buckets = new Set<number>();
+      for (let at = 0; at < 4_096; at += 1) buckets.add(mixNumber(2 ** 41 + at * step) & 1_023);
+      // Drawn at random 4,096 numbers would leave about 19 of 1,024 empty.
+      expect(buckets.size).toBeGreaterThan(900);
+    }
+  });
+});
+
+describe("holds by their tokens", () => {
+  test("are found by tokens that they had, as long as those stay, and counted once", () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(3), { maxLength: 60 }), (aliasCounts) => {
+        const index = new TokenIndex();
+        const session = sessionOf(1);
+        let token = 2 ** 41;
+        const holds = aliasCounts.map((count) => {
+          const aliases: Alias[] = [];
+          const hold = new Hold(token + count, session, 1, 1, 0);
+          for (let at = 0; at < count; at += 1) aliases.push(new Alias(token + at, hold, at));
+          index.add(hold);
+          for (const alias of aliases) index.addAlias(alias);
+          token += count + 1;
+          return { hold, aliases };
+        });
+        expect(index.holdCount).toBe(holds.length);
+        for (const { hold, aliases } of holds) {
+          for (const known of [hold.token, ...aliases.map((alias) => alias.token)]) {
+            expect(index.find(known)).toBe(hold);
+            expect(index.has(known)).toBe(true);
+          }
+        }
+        expect(index.find(token)).toBe(undefined);
+        for (const { hold, aliases } of holds) {
+          for (const alias of aliases) {
+            index.removeAlias(alias);
+            expect(index.has(alias.token)).toBe(false);
+          }
+          expect(index.find(hold.token)).toBe(hold);
+        }
+        expect(index.aliasCount).toBe(0);
+        expect(index.holdCount).toBe(holds.length);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test("do not forget an alias that they do not have", () => {
+    const index = new TokenIndex();
+    const hold = new Hold(2 ** 41, sessionOf(1), 1, 1, 0);
+    expect(() => index.removeAlias(new Alias(5, hold, 1))).toThrow("5 is no alias");
+  });
+});
+
+describe("claims by their owners", () => {
+  test("are told apart by session and task, whichever of them claims", () => {
+    const index = new OwnerIndex();
+    const sessions = Array.from({ length: 30 }, (_, at) => sessionOf(at + 1));
+    const claims = sessions.flatMap((session) => {
+      return Array.from({ length: 30 }, (_, owner) => {
+        const record = new OwnerRecord(session, owner);
+        index.add(record);
+        return record;
+      });
+    });
+    for (const record of claims) expect(index.find(record.session, record.owner)).toBe(record);
+    expect(index.find(sessionOf(1), 0), "another session of the same number").toBe(undefined);
+    for (const record of claims.filter(({ owner }) => owner % 2 === 0)) index.remove(record);
+    for (const record of claims) {
+      const found = index.find(record.session, record.owner);
+      expect(found).toBe(record.owner % 2 === 0 ? undefined : record);
+    }
+  });
+
+  test("of one owner are kept apart, holds in the order in which they came", () => {
+    const session = sessionOf(1);
+    const record = new OwnerRecord(session, 1);
+    const holds = [1, 2, 3].map((at) => new Hold(2 ** 41 + at, session, 1, at, 0));
+    for (const hold of holds) record.add(hold);
+    expect([record.size, [...record.holds]]).toEqual([3, holds]);
+    record.delete(holds[0] as Hold);
+    record.delete(holds[2] as Hold);
+    expect([record.size, record.last]).toEqual([1, holds[1]]);
+    record.delete(holds[1] as Hold);
+    expect([record.size, record.last]).toEqual([0, undefined]);
+  });
+});

@@ -1,0 +1,351 @@
+/** What can be done with a hold in the naive model, by its session and by operators ("While holding"). */
+import {
+  ACQUIRE_DEFAULTS,
+  type CancelCommand,
+  type ChangeSettingCommand,
+  type ClaimCommand,
+  type ClaimedItem,
+  type DetachCommand,
+  type DowngradeCommand,
+  END_REASON,
+  type EndReason,
+  type EndSessionCommand,
+  MESSAGE,
+  type ReleaseCommand,
+  type RevokeCommand,
+  type SetLimitCommand,
+  STATUS,
+  type UpdateCommand,
+  type UpgradeCommand,
+  WAIT_FOREVER,
+} from "../../src/protocol/index.js";
+import { isValidWait, lineUp, UPGRADE_RANK, waitsOfSession } from "./model-acquiring.js";
+import {
+  answersTo,
+  hasClaims,
+  holdOf,
+  holdsIn,
+  look,
+  lookAll,
+  scheduleEnd,
+  takeNewToken,
+  tellHolders,
+} from "./model-claims.js";
+import { endRequest, endSession, giveUp, lose, lower, withdrawUpgrades } from "./model-ending.js";
+import {
+  error,
+  itemIn,
+  keysOf,
+  type ModelHold,
+  type ModelReply,
+  type ModelSession,
+} from "./model-records.js";
+import { answer, endReasonOf, replyTo, storeWaiting, tokenIn } from "./model-replies.js";
+import { isSetting, withSetting } from "./model-settings.js";
+import type { Model } from "./model-state.js";
+
+const OK = { status: STATUS.ok } as const;
+const notReleased = (reason: EndReason) => ({ status: STATUS.notReleased, reason }) as const;
+
+export function release(
+  model: Model,
+  session: ModelSession,
+  { sequence, token }: ReleaseCommand,
+): void {
+  const hold = holdOf(model, session, token);
+  if (hold === undefined) {
+    answer(model, session, sequence, notReleased(endReasonOf(session, token)));
+  } else giveUpOne(model, session, sequence, hold, END_REASON.released);
+}
+
+/** Counts down, or ends the hold; answered before anybody else hears of it. */
+function giveUpOne(
+  model: Model,
+  session: ModelSession,
+  sequence: number,
+  hold: ModelHold,
+  reason: EndReason,
+): void {
+  if (hold.count > 1) {
+    hold.count -= 1;
+    answer(model, session, sequence, { status: STATUS.released, remaining: hold.count });
+    return;
+  }
+  answer(model, session, sequence, { status: STATUS.released });
+  giveUp(model, session, hold, reason);
+}
+
+export function cancel(
+  model: Model,
+  session: ModelSession,
+  { sequence, target }: CancelCommand,
+): void {
+  const { stamp } = model;
+  const known = replyTo(session, target);
+  if (!Number.isSafeInteger(target) || target < 1 || target === sequence) {
+    answer(model, session, sequence, error("INVALID_ARGUMENT"));
+  } else if (known === undefined && target >= session.mark) {
+    const result = error("CANCELLED");
+    session.replies.push({ sequence: target, stamp, kind: "reply", result });
+    answer(model, session, sequence, OK);
+  } else if (known === undefined || known.kind === "tombstone") {
+    answer(model, session, sequence, notReleased(END_REASON.unknown));
+  } else if (known.kind === "waiting") {
+    answer(model, session, sequence, OK);
+    const request = model.requests.find(
+      (other) => other.session === session && other.sequence === target,
+    );
+    if (request !== undefined) endRequest(model, request, error("CANCELLED"));
+  } else if (tokenIn(known) === 0) answer(model, session, sequence, OK);
+  else cancelGrant(model, session, sequence, known);
+}
+
+/** A release; of a reentrant grant one count less; of an upgrade a downgrade. Each once. */
+function cancelGrant(
+  model: Model,
+  session: ModelSession,
+  sequence: number,
+  reply: ModelReply,
+): void {
+  const hold = holdOf(model, session, tokenIn(reply));
+  if (hold === undefined || reply.isGivenUp) {
+    const reason = hold === undefined ? endReasonOf(session, tokenIn(reply)) : END_REASON.cancelled;
+    answer(model, session, sequence, notReleased(reason));
+    return;
+  }
+  const { result } = reply;
+  if (result.status === STATUS.upgraded && "key" in result) {
+    reply.isGivenUp = true;
+    answer(model, session, sequence, { status: STATUS.released });
+    weaken(model, hold, result.key);
+    return;
+  }
+  if (hold.count > 1) reply.isGivenUp = true;
+  giveUpOne(model, session, sequence, hold, END_REASON.cancelled);
+}
+
+// --- modes and values ------------------------------------------------------------------------
+
+function weaken(model: Model, hold: ModelHold, key: string): void {
+  const item = itemIn(hold, key);
+  if (item?.mode !== "exclusive") return;
+  item.mode = "shared";
+  look(model, key);
+}
+
+export function downgrade(model: Model, session: ModelSession, command: DowngradeCommand): void {
+  const { sequence, token, key: only } = command;
+  const hold = holdOf(model, session, token);
+  const items = (hold?.items ?? []).filter(({ key }) => only === undefined || key === only);
+  if (hold === undefined || items.length === 0) {
+    answer(model, session, sequence, error("NOT_HELD"));
+  } else if (items.every(({ mode }) => mode === "permits")) {
+    answer(model, session, sequence, error("WRONG_KIND"));
+  } else {
+    answer(model, session, sequence, OK);
+    for (const { key } of items) weaken(model, hold, key);
+  }
+}
+
+export function upgrade(model: Model, session: ModelSession, command: UpgradeCommand): void {
+  const { sequence, token, key, waitMs, detect } = command;
+  const hold = holdOf(model, session, token);
+  const item = hold && itemIn(hold, key);
+  const refuse = (code: "INVALID_ARGUMENT" | "NOT_HELD" | "WRONG_KIND" | "QUOTA") =>
+    answer(model, session, sequence, error(code));
+  if (!isValidWait(waitMs)) refuse("INVALID_ARGUMENT");
+  else if (hold === undefined || item === undefined) refuse("NOT_HELD");
+  else if (item.mode === "permits") refuse("WRONG_KIND");
+  else if (waitsOfSession(model, session) >= model.settings.waitsPerSessionMax) refuse("QUOTA");
+  else {
+    storeWaiting(model, session, sequence);
+    lineUp(model, waitMs, {
+      session,
+      sequence,
+      owner: hold.owner,
+      number: model.takeNumber(),
+      rank: UPGRADE_RANK,
+      items: [{ key, mode: "exclusive", permits: 0, slots: [] }],
+      since: model.stamp,
+      deadline: waitMs === WAIT_FOREVER ? Number.POSITIVE_INFINITY : model.stamp + waitMs,
+      options: ACQUIRE_DEFAULTS,
+      detects: detect,
+      upgrades: hold,
+      reached: [],
+    });
+  }
+}
+
+export function update(model: Model, session: ModelSession, command: UpdateCommand): void {
+  const { sequence, token, value } = command;
+  const hold = holdOf(model, session, token);
+  if (hold !== undefined) hold.value = value;
+  answer(model, session, sequence, hold === undefined ? error("NOT_HELD") : OK);
+}
+
+// --- hand-over -------------------------------------------------------------------------------
+
+export function detach(model: Model, session: ModelSession, command: DetachCommand): void {
+  const { sequence, token, secret, ticketTtlMs } = command;
+  const hold = holdOf(model, session, token);
+  if (hold === undefined) answer(model, session, sequence, error("NOT_HELD"));
+  else if (ticketTtlMs < 1_000 || ticketTtlMs > 600_000) {
+    answer(model, session, sequence, error("INVALID_ARGUMENT"));
+  } else {
+    answer(model, session, sequence, OK);
+    const withdrawn = withdrawUpgrades(model, hold);
+    hold.session = undefined;
+    hold.owner = 0;
+    hold.count = 1;
+    hold.aliases = [];
+    hold.ticket = { secret, endsAt: model.stamp + ticketTtlMs };
+    scheduleEnd(model, hold);
+    if (withdrawn > 0) lookAll(model, keysOf(hold));
+  }
+}
+
+export function claim(model: Model, session: ModelSession, command: ClaimCommand): void {
+  const { sequence, token, secret, owner } = command;
+  const hold = model.holds.find(
+    (other) => other.token === token && other.ticket !== undefined && !model.isOver(other),
+  );
+  const held = model.holds.filter((other) => other.session === session).length;
+  const isDue = hold?.end !== undefined && hold.end.at <= model.stamp;
+  if (hold === undefined || isDue) answer(model, session, sequence, error("NOT_HELD"));
+  else if (hold.ticket?.secret !== secret) answer(model, session, sequence, error("FORBIDDEN"));
+  else if (held >= model.settings.holdsPerSessionMax) {
+    answer(model, session, sequence, error("QUOTA"));
+  } else {
+    if (hasClaims(model, session, owner)) model.suspects.push({ session, owner });
+    takeNewToken(model, hold);
+    Object.assign(hold, { session, owner, sequence, ticket: undefined, isContended: false });
+    scheduleEnd(model, hold);
+    const { items, value, since: grantedAt } = hold;
+    const result = {
+      status: STATUS.claimed,
+      token: hold.token,
+      items: items.map(({ key, mode, permits, slots }): ClaimedItem => {
+        return { key, mode, permits, slots };
+      }),
+      value,
+      grantedAt,
+      endsAt: hold.end?.at ?? 0,
+    };
+    answer(model, session, sequence, result, "outcome");
+    tellRevoked(model, hold);
+    for (const { key } of items) tellHolders(model, key);
+  }
+}
+
+// --- operators -------------------------------------------------------------------------------
+
+type Force = Pick<RevokeCommand, "graceMs" | "now" | "reason">;
+
+export function revoke(model: Model, session: ModelSession, command: RevokeCommand): void {
+  const { sequence, key, token } = command;
+  if (key === undefined) {
+    const hold = model.holds.find((other) => answersTo(other, token));
+    if (hold === undefined) {
+      answer(model, session, sequence, error("NOT_HELD"));
+      return;
+    }
+    answer(model, session, sequence, { status: STATUS.revoked, count: 1, remaining: 0 });
+    force(model, hold, command);
+    return;
+  }
+  const all = holdsIn(model, key).filter((hold) => !isForcedBy(model, hold, command));
+  const holds = all.slice(0, model.settings.holdsPerStepMax);
+  const count = holds.length;
+  const remaining = all.length - count;
+  answer(model, session, sequence, { status: STATUS.revoked, count, remaining });
+  for (const hold of holds) force(model, hold, command);
+}
+
+/** Not before the lease ends that the holder had when this was decided; a ticket has none. */
+function forceAt(model: Model, { session }: ModelHold, { graceMs }: Force): number {
+  return Math.max(model.stamp + graceMs, session?.expiresAt ?? 0);
+}
+
+/** It ends by an earlier revoke, no later than this one would end it. */
+function isForcedBy(model: Model, hold: ModelHold, command: Force): boolean {
+  if (command.now || hold.revoked === undefined) return false;
+  return hold.revoked.at <= forceAt(model, hold, command);
+}
+
+function force(model: Model, hold: ModelHold, command: Force): void {
+  if (command.now) lose(model, hold, END_REASON.revoked);
+  else if (!isForcedBy(model, hold, command)) {
+    hold.revoked = { at: forceAt(model, hold, command), reason: command.reason };
+    scheduleEnd(model, hold);
+    tellRevoked(model, hold);
+  }
+}
+
+function tellRevoked(model: Model, { session, token, revoked }: ModelHold): void {
+  if (revoked === undefined) return;
+  const { at: endsAt, reason } = revoked;
+  model.say(session, { kind: MESSAGE.revoking, token, stamp: model.stamp, endsAt, reason });
+}
+
+export function endByOperator(
+  model: Model,
+  session: ModelSession,
+  command: EndSessionCommand,
+): void {
+  const { sequence, graceMs, now, reason } = command;
+  const target = model.sessions.find(({ id }) => id === command.session);
+  if (target === undefined || !model.isAlive(target)) {
+    answer(model, session, sequence, error("NOT_HELD"));
+    return;
+  }
+  answer(model, session, sequence, OK);
+  if (now) {
+    endSession(model, target, END_REASON.revoked);
+    return;
+  }
+  const at = Math.max(model.stamp + graceMs, target.expiresAt);
+  if (target.forced !== undefined && target.forced.at <= at) return;
+  target.forced = { at, number: model.takeNumber(), reason };
+  tellForced(model, target);
+}
+
+export function tellForced(model: Model, session: ModelSession): void {
+  if (session.forced === undefined) return;
+  const { at: endsAt, reason } = session.forced;
+  model.say(session, { kind: MESSAGE.revoking, token: 0, stamp: model.stamp, endsAt, reason });
+}
+
+export function setLimit(model: Model, session: ModelSession, command: SetLimitCommand): void {
+  const { sequence, key, limit } = command;
+  const semaphore = model.semaphoreOf(key);
+  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 1 && limit <= 1_000_000)) {
+    answer(model, session, sequence, error("INVALID_ARGUMENT"));
+  } else if (semaphore === undefined && model.isInUse(key)) {
+    answer(model, session, sequence, error("WRONG_KIND"));
+  } else {
+    answer(model, session, sequence, OK);
+    if (semaphore === undefined) {
+      if (limit === undefined) return;
+      model.semaphores.push({ key, limit, isSet: true, evictFrom: undefined });
+      return;
+    }
+    semaphore.isSet = limit !== undefined;
+    const before = semaphore.limit;
+    semaphore.limit = limit ?? before;
+    if (semaphore.limit < before) lower(model, semaphore);
+    else if (semaphore.limit > before) look(model, key);
+  }
+}
+
+export function changeSetting(
+  model: Model,
+  session: ModelSession,
+  { sequence, name, value }: ChangeSettingCommand,
+): void {
+  if (!isSetting(name, value)) {
+    answer(model, session, sequence, error("INVALID_ARGUMENT"));
+    return;
+  }
+  model.settings = withSetting(model.settings, name, value);
+  answer(model, session, sequence, OK);
+}

@@ -1,0 +1,271 @@
+/**
+ * Commands with a value that is not allowed: what is refused, why, and the very same just inside
+ * the limit.
+ */
+import {
+  ACKNOWLEDGED_MAX,
+  ACQUIRE_DEFAULTS,
+  type AcquireOptions,
+  ATTEMPT_MAX,
+  GRACE_MS_MAX,
+  ITEMS_MAX,
+  LIMIT_MAX,
+  LOCK_DELAY_MS_MAX,
+  MAX_HOLD_MS_MIN,
+  OP,
+  PERMITS_MAX,
+  PRIORITY_MAX,
+  REASON_BYTES_MAX,
+  type Request,
+  SETTING_NAME_BYTES_MAX,
+  TOKEN_MIN,
+  TTL_MS_MAX,
+  TTL_MS_MIN,
+  VALUE_BYTES_MAX,
+  WAIT_MS_MAX,
+} from "../../src/protocol/index.js";
+
+const nonce = "f0".repeat(16);
+const head = { sequence: 5, mark: 3, acknowledged: [] };
+const open = { op: OP.open, nonce, attempt: 7, ttlMs: 15_000, name: "n", metadata: "m" };
+const resume = { op: OP.resume, session: 1, nonce, attempt: 7 };
+const acquire = {
+  ...{ op: OP.acquire, ...head, owner: 1, waitMs: 0 },
+  items: [{ key: "k", mode: "exclusive" as const }],
+};
+const withKey = (key: string) => ({ ...acquire, items: [{ key, mode: "shared" as const }] });
+const keys = (count: number) =>
+  Array.from({ length: count }, (_, i) => ({ key: `k${i}`, mode: "shared" as const }));
+
+const withOptions = (options: Partial<AcquireOptions>) => ({
+  ...{ ...acquire, options: { ...ACQUIRE_DEFAULTS, ...options } },
+});
+const permits = (count: number, limit?: number, key = "s") => ({
+  ...acquire,
+  items: [{ key, mode: "permits" as const, permits: count, limit }],
+});
+const upgrade = { op: OP.upgrade, ...head, token: 1, key: "k", waitMs: 0, detect: true };
+const force = { graceMs: 0, now: false, reason: "" };
+const revoke = { op: OP.revoke, ...head, key: "k" as string | undefined, token: 0, ...force };
+const endSession = { op: OP.endSession, ...head, session: 1, ...force };
+const setLimit = { op: OP.setLimit, ...head, key: "s", limit: 1 as number | undefined };
+const detach = { op: OP.detach, ...head, token: 1, secret: nonce, ticketTtlMs: TTL_MS_MAX };
+const setting = { op: OP.changeSetting, ...head, name: "waitersMax", value: 1 };
+const takeOver = { op: OP.takeOver, session: 1, nonce, attempt: 7 };
+
+export const REFUSED_COMMANDS: readonly (readonly [Request, string, Request])[] = [
+  [{ ...open, attempt: 0 }, "attempt 0 not in 1..4294967295", { ...open, attempt: 1 }],
+  [
+    { ...open, attempt: ATTEMPT_MAX + 1 },
+    "attempt 4294967296 not in 1..4294967295",
+    { ...open, attempt: ATTEMPT_MAX },
+  ],
+  [{ ...open, ttlMs: 999 }, "ttlMs 999 not in 1000..600000", { ...open, ttlMs: 1_000 }],
+  [{ ...open, ttlMs: 600_001 }, "ttlMs 600001 not in 1000..600000", { ...open, ttlMs: 600_000 }],
+  [
+    { ...open, name: "é".repeat(129) },
+    "name exceeds 256 bytes",
+    { ...open, name: "é".repeat(128) },
+  ],
+  [
+    { ...open, name: "\u001b[31m" },
+    "name holds a control character",
+    { ...open, metadata: "\u001b[31m\n" },
+  ],
+  [
+    { ...open, metadata: "x".repeat(1_025) },
+    "metadata exceeds 1024 bytes",
+    { ...open, metadata: "x".repeat(1_024) },
+  ],
+  [{ ...resume, session: 0 }, "session 0", resume],
+  [{ ...resume, attempt: 0 }, "attempt 0 not in 1..4294967295", resume],
+  [
+    { ...acquire, sequence: 0, mark: 0 },
+    "sequence 0 not in 1..2199023255551",
+    { ...acquire, sequence: 1, mark: 0 },
+  ],
+  [
+    { ...acquire, sequence: TOKEN_MIN },
+    "sequence 2199023255552 not in 1..2199023255551",
+    { ...acquire, sequence: TOKEN_MIN - 1 },
+  ],
+  [{ ...acquire, mark: 6 }, "mark 6 above sequence 5", { ...acquire, mark: 5 }],
+  [
+    { ...acquire, acknowledged: new Array(ACKNOWLEDGED_MAX + 1).fill(1) },
+    "1025 acknowledged, at most 1024",
+    { ...acquire, acknowledged: new Array(ACKNOWLEDGED_MAX).fill(1) },
+  ],
+  [
+    { ...acquire, waitMs: WAIT_MS_MAX + 1 },
+    "waitMs 4294967296 not in 0..4294967295",
+    { ...acquire, waitMs: WAIT_MS_MAX },
+  ],
+  [{ ...acquire, items: [] }, "no items", acquire],
+  [
+    { ...acquire, items: keys(ITEMS_MAX + 1) },
+    "17 items, at most 16",
+    { ...acquire, items: keys(ITEMS_MAX) },
+  ],
+  [{ ...acquire, items: [...keys(3), ...keys(1)] }, "a key stands twice", acquire],
+  [permits(0, 10), "permits 0 not in 1..1024", permits(1, 10)],
+  [permits(PERMITS_MAX + 1), "permits 1025 not in 1..1024", permits(PERMITS_MAX)],
+  [permits(1, 0), "limit 0 not in 1..1000000", permits(1, 1)],
+  [permits(1, LIMIT_MAX + 1), "limit 1000001 not in 1..1000000", permits(1, LIMIT_MAX)],
+  [permits(3, 2), "3 permits of 2", permits(2, 2)],
+  [
+    { ...acquire, items: [...permits(PERMITS_MAX).items, ...permits(1, 9, "s2").items] },
+    "1025 permits, at most 1024",
+    { ...acquire, items: [...permits(PERMITS_MAX - 1).items, ...permits(1, 9, "s2").items] },
+  ],
+  [
+    { ...acquire, items: [...permits(1).items, { key: "s", mode: "shared" }] },
+    "a key stands twice",
+    { ...acquire, items: [...permits(1).items, { key: "t", mode: "shared" }] },
+  ],
+  [
+    withOptions({ priority: PRIORITY_MAX + 1 }),
+    "priority 61 not in 0..60",
+    withOptions({ priority: PRIORITY_MAX }),
+  ],
+  [
+    withOptions({ maxHoldMs: MAX_HOLD_MS_MIN - 1 }),
+    "maxHoldMs 999 not in 1000..4294967295",
+    withOptions({ maxHoldMs: MAX_HOLD_MS_MIN }),
+  ],
+  [
+    withOptions({ maxHoldMs: WAIT_MS_MAX + 1 }),
+    "maxHoldMs 4294967296 not in 1000..4294967295",
+    withOptions({ maxHoldMs: WAIT_MS_MAX }),
+  ],
+  [
+    withOptions({ minHoldMs: WAIT_MS_MAX + 1 }),
+    "minHoldMs 4294967296 not in 0..4294967295",
+    withOptions({ minHoldMs: WAIT_MS_MAX }),
+  ],
+  [
+    withOptions({ minHoldMs: 2_001, maxHoldMs: 2_000 }),
+    "minHoldMs above maxHoldMs",
+    withOptions({ minHoldMs: 2_000, maxHoldMs: 2_000 }),
+  ],
+  [
+    withOptions({ lockDelayMs: LOCK_DELAY_MS_MAX + 1 }),
+    "lockDelayMs 60001 not in 0..60000",
+    withOptions({ lockDelayMs: LOCK_DELAY_MS_MAX }),
+  ],
+  [
+    withOptions({ value: "é".repeat(VALUE_BYTES_MAX / 2 + 1) }),
+    "value exceeds 1024 bytes",
+    withOptions({ value: "é".repeat(VALUE_BYTES_MAX / 2) }),
+  ],
+  [
+    withOptions({ steal: true, reentrant: true }),
+    "steal of what is held already",
+    withOptions({ steal: true }),
+  ],
+  [
+    { ...withOptions({ steal: true }), items: keys(1) },
+    "only exclusive items can be stolen",
+    { ...withOptions({ steal: false, detect: false }), items: keys(1) },
+  ],
+  [
+    { ...withOptions({ steal: true }), items: permits(1).items },
+    "only exclusive items can be stolen",
+    { ...withOptions({ reentrant: true }), items: permits(1).items },
+  ],
+  [withKey(""), "key is empty", withKey(" ")],
+  [withKey("k".repeat(513)), "key exceeds 512 bytes", withKey("k".repeat(512))],
+  [withKey("Ж".repeat(257)), "key exceeds 512 bytes", withKey("Ж".repeat(256))],
+  [withKey("a\u0000b"), "key holds a control character", withKey("a b")],
+  [withKey("a\nb"), "key holds a control character", withKey("a/b")],
+  [withKey("\u007f"), "key holds a control character", withKey("\u00a0")],
+  [withKey("é\u0085"), "key holds a control character", withKey("é\u00ad")],
+  [withKey("~a"), "keys under ~ are reserved", withKey("a~")],
+  [withKey("~é"), "keys under ~ are reserved", withKey("é~")],
+  [
+    { op: OP.release, ...head, sequence: 0, mark: 0, token: 1 },
+    "sequence 0 not in 1..2199023255551",
+    { op: OP.release, ...head, token: 0 },
+  ],
+  [
+    { op: OP.cancel, ...head, target: 0 },
+    "target 0 not below sequence",
+    { op: OP.cancel, ...head, target: 1 },
+  ],
+  [
+    { op: OP.cancel, ...head, target: 5 },
+    "target 5 not below sequence",
+    { op: OP.cancel, ...head, target: 4 },
+  ],
+  [{ op: OP.close, ...head, mark: 6 }, "mark 6 above sequence 5", { op: OP.close, ...head }],
+  [{ ...upgrade, key: "" }, "key is empty", upgrade],
+  [
+    { ...upgrade, waitMs: WAIT_MS_MAX + 1 },
+    "waitMs 4294967296 not in 0..4294967295",
+    { ...upgrade, waitMs: WAIT_MS_MAX },
+  ],
+  [
+    { op: OP.downgrade, ...head, token: 1, key: "~k" },
+    "keys under ~ are reserved",
+    { op: OP.downgrade, ...head, token: 1, key: undefined },
+  ],
+  [
+    { op: OP.update, ...head, token: 1, value: "v".repeat(VALUE_BYTES_MAX + 1) },
+    "value exceeds 1024 bytes",
+    { op: OP.update, ...head, token: 1, value: "v".repeat(VALUE_BYTES_MAX) },
+  ],
+  [
+    { op: OP.update, ...head, mark: 6, token: 1, value: "" },
+    "mark 6 above sequence 5",
+    { op: OP.update, ...head, token: 1, value: "\u0000" },
+  ],
+  [{ ...revoke, token: 1 }, "either a key or a token", revoke],
+  [
+    { ...revoke, key: undefined },
+    "either a key or a token",
+    { ...revoke, key: undefined, token: 1 },
+  ],
+  [{ ...revoke, key: "\u0000" }, "key holds a control character", { ...revoke, key: " " }],
+  [
+    { ...revoke, graceMs: GRACE_MS_MAX + 1 },
+    "graceMs 3600001 not in 0..3600000",
+    { ...revoke, graceMs: GRACE_MS_MAX },
+  ],
+  [
+    { ...revoke, reason: "r".repeat(REASON_BYTES_MAX + 1) },
+    "reason exceeds 256 bytes",
+    { ...revoke, reason: "r".repeat(REASON_BYTES_MAX) },
+  ],
+  [{ ...revoke, reason: "a\nb" }, "reason holds a control character", { ...revoke, reason: "" }],
+  [{ ...endSession, session: 0 }, "session 0", endSession],
+  [
+    { ...endSession, graceMs: GRACE_MS_MAX + 1 },
+    "graceMs 3600001 not in 0..3600000",
+    { ...endSession, graceMs: GRACE_MS_MAX },
+  ],
+  [{ ...setLimit, limit: 0 }, "limit 0 not in 1..1000000", { ...setLimit, limit: 1 }],
+  [
+    { ...setLimit, limit: LIMIT_MAX + 1 },
+    "limit 1000001 not in 1..1000000",
+    { ...setLimit, limit: LIMIT_MAX },
+  ],
+  [{ ...setLimit, key: "" }, "key is empty", { ...setLimit, limit: undefined }],
+  [
+    { ...detach, ticketTtlMs: TTL_MS_MIN - 1 },
+    "ticketTtlMs 999 not in 1000..600000",
+    { ...detach, ticketTtlMs: TTL_MS_MIN },
+  ],
+  [
+    { ...detach, ticketTtlMs: TTL_MS_MAX + 1 },
+    "ticketTtlMs 600001 not in 1000..600000",
+    { ...detach, ticketTtlMs: TTL_MS_MAX },
+  ],
+  [{ ...setting, name: "" }, "a setting's name is made of letters", setting],
+  [{ ...setting, name: "waiters.max" }, "a setting's name is made of letters", setting],
+  [
+    { ...setting, name: "n".repeat(SETTING_NAME_BYTES_MAX + 1) },
+    "name exceeds 64 bytes",
+    { ...setting, name: "n".repeat(SETTING_NAME_BYTES_MAX) },
+  ],
+  [{ ...takeOver, session: 0 }, "session 0", takeOver],
+  [{ ...takeOver, attempt: 0 }, "attempt 0 not in 1..4294967295", takeOver],
+];

@@ -1,0 +1,122 @@
+/**
+ * Reads and operations with a value that is not allowed: what is refused, why, and the very same
+ * just inside the limit.
+ */
+import {
+  HISTORY_PAGE_MAX,
+  NODE_ID_MAX,
+  OP,
+  QUERY_PAGE_MAX,
+  REVISION_NUMBER_MAX,
+  type Request,
+  WAIT_GRAPH_EDGES_MAX,
+} from "../../src/protocol/index.js";
+
+const query = { op: OP.query, id: 5, prefix: "", after: undefined, limit: 1 };
+const add = {
+  ...{ op: OP.changeMember, id: 5, action: "add" as const, node: 4, address: "n4:7421" },
+};
+const remove = { ...add, action: "remove" as const, address: undefined };
+const addAt = (address: string) => ({ ...add, address });
+const NEEDS_HOST = "address needs a host name, an IPv4 address or an IPv6 address in brackets";
+const NEEDS_PORT = "address needs a port 1..65535";
+const explain = { op: OP.explain, id: 5, key: "k", session: 0, sequence: 0 };
+const graph = { op: OP.waitGraph, id: 5, limit: 1 };
+const history = { op: OP.history, id: 5, key: "k", limit: 1 };
+const sessions = { op: OP.sessions, id: 5, after: 0, limit: 1 };
+const watch = { op: OP.watch, id: 5, key: "k", isPrefix: false, after: undefined };
+
+export const REFUSED_QUESTIONS: readonly (readonly [Request, string, Request])[] = [
+  [{ op: OP.inspect, id: 5, key: "" }, "key is empty", { op: OP.inspect, id: 5, key: "k" }],
+  [{ ...query, limit: 0 }, "limit 0 not in 1..1000", query],
+  [{ ...query, limit: 1_001 }, "limit 1001 not in 1..1000", { ...query, limit: 1_000 }],
+  [{ ...query, prefix: "\t" }, "prefix holds a control character", { ...query, prefix: "~" }],
+  [
+    { ...query, after: "k".repeat(513) },
+    "after exceeds 512 bytes",
+    { ...query, after: "k".repeat(512) },
+  ],
+  [
+    { ...explain, session: 1 },
+    "a session and a sequence, or neither",
+    { ...explain, session: 1, sequence: 1 },
+  ],
+  [{ ...explain, sequence: 1 }, "a session and a sequence, or neither", explain],
+  [{ ...explain, key: "" }, "key is empty", explain],
+  [{ ...graph, limit: 0 }, "limit 0 not in 1..10000", { ...graph, limit: 1 }],
+  [
+    { ...graph, limit: WAIT_GRAPH_EDGES_MAX + 1 },
+    "limit 10001 not in 1..10000",
+    { ...graph, limit: WAIT_GRAPH_EDGES_MAX },
+  ],
+  [
+    { op: OP.verify, id: 5, key: "", token: 1 },
+    "key is empty",
+    { op: OP.verify, id: 5, key: "k", token: 0 },
+  ],
+  [{ ...history, limit: 0 }, "limit 0 not in 1..1000", { ...history, limit: 1 }],
+  [
+    { ...history, limit: HISTORY_PAGE_MAX + 1 },
+    "limit 1001 not in 1..1000",
+    { ...history, limit: HISTORY_PAGE_MAX },
+  ],
+  [{ ...sessions, limit: 0 }, "limit 0 not in 1..1000", { ...sessions, limit: 1 }],
+  [
+    { ...sessions, limit: QUERY_PAGE_MAX + 1 },
+    "limit 1001 not in 1..1000",
+    { ...sessions, limit: QUERY_PAGE_MAX },
+  ],
+  [{ ...watch, key: "" }, "key is empty", { ...watch, key: "", isPrefix: true }],
+  [
+    { ...watch, after: { index: 1, number: REVISION_NUMBER_MAX + 1 } },
+    "number 4294967296 not in 0..4294967295",
+    { ...watch, after: { index: 1, number: REVISION_NUMBER_MAX } },
+  ],
+  [{ ...watch, key: "~" }, "keys under ~ are reserved", { ...watch, key: "~", isPrefix: true }],
+  [
+    { ...watch, key: "k".repeat(513), isPrefix: true },
+    "key exceeds 512 bytes",
+    { ...watch, key: "k".repeat(512), isPrefix: true },
+  ],
+  [{ ...add, node: 0 }, "node 0 not in 1..4294967295", { ...add, node: 1 }],
+  [
+    { ...add, node: NODE_ID_MAX + 1 },
+    "node 4294967296 not in 1..4294967295",
+    { ...add, node: NODE_ID_MAX },
+  ],
+  [{ ...add, address: undefined }, "add without an address", add],
+  [{ ...remove, address: "n4:7421" }, "remove with an address", remove],
+  [
+    { ...remove, action: "promote", address: "n4:7421" },
+    "promote with an address",
+    { ...remove, action: "promote" },
+  ],
+  [
+    { ...remove, action: "demote", address: "n4:7421" },
+    "demote with an address",
+    { ...remove, action: "demote" },
+  ],
+  [addAt(""), "address is not host:port", addAt("a:1")],
+  [addAt("n4"), "address is not host:port", addAt("n4:1")],
+  [addAt(`${"h".repeat(251)}:7421`), "address exceeds 255 bytes", addAt(`${"h".repeat(250)}:7421`)],
+  [addAt(":7421"), NEEDS_HOST, addAt("0:7421")],
+  [addAt("n 4:7421"), NEEDS_HOST, addAt("n_4:7421")],
+  [addAt("n4/peer:7421"), NEEDS_HOST, addAt("n4.peer:7421")],
+  [addAt("a@n4:7421"), NEEDS_HOST, addAt("a-n4:7421")],
+  [addAt("n4\n:7421"), NEEDS_HOST, addAt("n4:7421")],
+  [addAt("büro:7421"), NEEDS_HOST, addAt("buero:7421")],
+  [addAt("::1:7421"), NEEDS_HOST, addAt("[::1]:7421")],
+  [addAt("[]:7421"), NEEDS_HOST, addAt("[::]:7421")],
+  [addAt("[10.0.0.4]:7421"), NEEDS_HOST, addAt("[::ffff:10.0.0.4]:7421")],
+  [addAt("[fe80::1%eth0]:7421"), NEEDS_HOST, addAt("[fe80::1]:7421")],
+  [addAt("n4:0"), NEEDS_PORT, addAt("n4:1")],
+  [addAt("n4:65536"), NEEDS_PORT, addAt("n4:65535")],
+  [addAt("n4:"), NEEDS_PORT, addAt("n4:9")],
+  [addAt("n4:080"), NEEDS_PORT, addAt("n4:80")],
+  [addAt("n4:1e3"), NEEDS_PORT, addAt("n4:1000")],
+  [
+    { op: OP.transfer, id: 5, node: NODE_ID_MAX + 1 },
+    "node 4294967296 not in 0..4294967295",
+    { op: OP.transfer, id: 5, node: 0 },
+  ],
+];
