@@ -12,6 +12,9 @@ const NAMES = [
   "segment-name-not-synced",
   "stamps-in-the-log-forgotten",
   "shared-barger",
+  "upgrade-keeps-its-token",
+  "slot-given-twice",
+  "theft-not-told",
   "time-begins-at-zero",
 ];
 const TIMEOUT_MS = 600_000;

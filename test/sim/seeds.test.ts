@@ -2,7 +2,8 @@
 import { availableParallelism } from "node:os";
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../src/errors.js";
-import { OP, STATUS } from "../../src/protocol/index.js";
+import { BLOCKED_BY, END_REASON, OP, STATUS } from "../../src/protocol/index.js";
+import { SEEN as SEEN_BY_CLIENTS } from "./clients/seen.js";
 import { MUTANTS } from "./mutants/catalogue.js";
 import { FAULT_MAKERS } from "./plan/fault-makers.js";
 import { planOf } from "./plan/plan-of.js";
@@ -19,14 +20,52 @@ const OUTCOMES = [
   [OP.acquire, STATUS.queued],
   [OP.acquire, ERROR_NUMBERS.LOCK_HELD],
   [OP.acquire, ERROR_NUMBERS.LOCK_TIMEOUT],
+  [OP.acquire, ERROR_NUMBERS.DEADLOCK],
+  [OP.acquire, ERROR_NUMBERS.QUEUE_FULL],
+  [OP.acquire, ERROR_NUMBERS.LIMIT_MISMATCH],
+  [OP.acquire, ERROR_NUMBERS.INVALID_ARGUMENT],
+  [OP.acquire, ERROR_NUMBERS.QUOTA],
+  [OP.acquire, ERROR_NUMBERS.CANCELLED],
   [OP.release, STATUS.released],
   [OP.release, STATUS.notReleased],
   [OP.cancel, STATUS.ok],
   [OP.cancel, STATUS.released],
   [OP.close, STATUS.ok],
+  [OP.downgrade, STATUS.ok],
+  [OP.upgrade, STATUS.upgraded],
+  [OP.upgrade, STATUS.queued],
+  [OP.upgrade, ERROR_NUMBERS.LOCK_TIMEOUT],
+  [OP.upgrade, ERROR_NUMBERS.DEADLOCK],
+  [OP.upgrade, ERROR_NUMBERS.NOT_HELD],
+  [OP.update, STATUS.ok],
+  [OP.revoke, STATUS.revoked],
+  [OP.endSession, STATUS.ok],
+  [OP.setLimit, STATUS.ok],
+  [OP.changeSetting, STATUS.ok],
+  [OP.detach, STATUS.ok],
+  [OP.claim, STATUS.claimed],
+  [OP.claim, ERROR_NUMBERS.NOT_HELD],
+  [OP.claim, ERROR_NUMBERS.FORBIDDEN],
   [OP.inspect, STATUS.ok],
   [OP.transfer, STATUS.ok],
   [OP.changeMember, STATUS.ok],
+] as const;
+
+/** The same of what is no answer to a command. */
+const SEEN = [
+  SEEN_BY_CLIENTS.slots,
+  SEEN_BY_CLIENTS.countedUp,
+  SEEN_BY_CLIENTS.contended,
+  SEEN_BY_CLIENTS.revoking,
+  SEEN_BY_CLIENTS.revokingSession,
+  SEEN_BY_CLIENTS.takenOver,
+  SEEN_BY_CLIENTS.blockedBy(BLOCKED_BY.holds),
+  SEEN_BY_CLIENTS.blockedBy(BLOCKED_BY.waiters),
+  SEEN_BY_CLIENTS.blockedBy(BLOCKED_BY.closing),
+  SEEN_BY_CLIENTS.lost(END_REASON.maxHold),
+  SEEN_BY_CLIENTS.lost(END_REASON.revoked),
+  SEEN_BY_CLIENTS.lost(END_REASON.stolen),
+  SEEN_BY_CLIENTS.ended(END_REASON.revoked),
 ] as const;
 
 function explained({ seed, failure }: SeedResult): string {
@@ -84,6 +123,7 @@ describe("whole clusters on lying disks, broken networks and drifting clocks", (
       for (const [op, status] of OUTCOMES) {
         expect(summary.outcomes[`${op}/${status}`], `op ${op} with ${status}`).toBeGreaterThan(0);
       }
+      for (const what of SEEN) expect(summary.outcomes[what], what).toBeGreaterThan(0);
       // A harness that never sees these proves nothing about them.
       expect(summary.quarantines).toBeGreaterThan(0);
     },
@@ -96,6 +136,17 @@ describe("whole clusters on lying disks, broken networks and drifting clocks", (
     "see that two hold at once who do not look at their deadline",
     async () => {
       expect((await firstSeeds()).overlapsWithoutDeadline).toBeGreaterThan(0);
+    },
+    TIMEOUT_MS,
+  );
+
+  // What is stolen, revoked at once or taken over is still counted on by whoever had it.
+  test(
+    "see what only fencing covers, and writes that it refuses",
+    async () => {
+      const { overlapsWithoutFence, refusedWrites } = await firstSeeds();
+      expect(overlapsWithoutFence).toBeGreaterThan(0);
+      expect(refusedWrites).toBeGreaterThan(0);
     },
     TIMEOUT_MS,
   );

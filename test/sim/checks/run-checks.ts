@@ -11,7 +11,8 @@ import { type OP, STATUS } from "../../../src/protocol/index.js";
 import type { Entry, Message, Raft } from "../../../src/raft/index.js";
 import type { LogLevel } from "../../../src/server/ports.js";
 import type { DataDirectory } from "../../../src/storage/index.js";
-import type { Belief } from "../clients/client-watch.js";
+import type { Belief } from "../clients/belief.js";
+import type { GuardedWrite } from "../clients/client-watch.js";
 import type { SimClient } from "../clients/sim-client.js";
 import type { Simulation } from "../engine/simulation.js";
 import type { SimPlan } from "../plan/plan.js";
@@ -23,6 +24,7 @@ import type { CoreWatch } from "../world/watched-core.js";
 import type { LogWatch } from "../world/watched-log.js";
 import { CoreChecks } from "./core-checks.js";
 import { Exclusion } from "./exclusion.js";
+import { FencedResource } from "./fenced-resource.js";
 import { RaftChecks } from "./raft-checks.js";
 import { ReadIndexes } from "./read-index.js";
 import type { Story } from "./story.js";
@@ -30,14 +32,15 @@ import { type Fail, Violation } from "./violation.js";
 import { Witness } from "./witness.js";
 import { wordsOf } from "./words.js";
 
-/** Tables are compared at every index so many apart, and wherever they were compared before. */
+/** Tables are compared at every index so many apart, with that of the witness. */
 const HASH_EVERY = 4;
 
 export class RunChecks implements WorldWatch {
   readonly raft: RaftChecks;
   readonly witness: Witness;
   readonly exclusion: Exclusion;
-  /** Commands that an entry executed, as `op/status`. */
+  readonly resource: FencedResource;
+  /** Commands that an entry executed, as `op/status`, and other things seen by name. */
   readonly outcomes = new Map<string, number>();
   readonly #readIndexes: ReadIndexes;
   readonly #simulation: Simulation;
@@ -56,10 +59,14 @@ export class RunChecks implements WorldWatch {
     this.#fail = (rule, message) => simulation.fail(new Violation(rule, message));
     const count = plan.nodeCount + plan.spareCount;
     const ids = Array.from({ length: count }, (_, at) => at + 1);
-    this.exclusion = new Exclusion(this.#fail);
+    this.exclusion = new Exclusion(this.#fail, (belief) => this.#isTorn(belief));
+    this.resource = new FencedResource(this.#fail);
     const hasReaders = plan.clients.some(({ mix }) => mix.inspect > 0);
-    const onExpired = (session: number): void => this.#onExpired(session);
-    this.witness = new Witness(plan.keys, hasReaders, { onExpired });
+    const keys = [...plan.keys, ...plan.semaphores.map(({ key }) => key)];
+    this.witness = new Witness(keys, hasReaders, {
+      onSessionEnded: (session) => this.#onSessionEnded(session),
+      onLost: (session, token) => this.#onLost(session, token),
+    });
     this.#readIndexes = new ReadIndexes(this.#fail, () => this.raft.committedIndex);
     this.raft = new RaftChecks(ids, foundersOf(plan.nodeCount), this.#fail, (entry) =>
       this.#onCommitted(entry),
@@ -123,10 +130,7 @@ export class RunChecks implements WorldWatch {
     if (index === node.comparedIndex) return;
     node.comparedIndex = index;
     const known = this.#hashes.get(index);
-    if (known === undefined && index % HASH_EVERY !== 0) return;
-    const hash = table.hash();
-    if (known === undefined) this.#hashes.set(index, hash);
-    else if (hash !== known) {
+    if (known !== undefined && table.hash() !== known) {
       this.#fail("state machine safety", `tables differ behind entry ${index}, node ${node.id}`);
     }
   }
@@ -174,16 +178,19 @@ export class RunChecks implements WorldWatch {
     this.#askedAt.set(`${session}/${sequence}`, this.#knownIndex);
   }
 
-  onAttached(message: Attached): void {
+  onAttached(client: SimClient, message: Attached): void {
+    this.#story.tell(() => `client ${client.host} hears ${wordsOf(message)}`);
     if (message.stamp === 0 || this.witness.hasAttached(message)) return;
     this.#fail("linearizable", `nobody said ${wordsOf(message)}`);
   }
 
-  onMessage(client: SimClient, session: number, message: SessionMessage): void {
+  onMessage(client: SimClient, session: number, epoch: number, message: SessionMessage): void {
     this.#story.tell(() => `client ${client.host} hears ${wordsOf(message)}`);
     if (!this.witness.hasSaid(session, message)) {
       this.#fail("linearizable", `nobody said ${wordsOf(message)} to session ${session}`);
     }
+    const complaint = this.witness.hear(session, epoch, message);
+    if (complaint !== undefined) this.#fail("nothing is left out", complaint);
     if (!("sequence" in message)) return;
     const at = this.witness.answeredAt(session, message.sequence);
     const asked = this.#askedAt.get(`${session}/${message.sequence}`);
@@ -201,12 +208,21 @@ export class RunChecks implements WorldWatch {
   }
 
   onExecuted(op: number, status: number): void {
-    const key = `${op}/${status}`;
-    this.outcomes.set(key, (this.outcomes.get(key) ?? 0) + 1);
+    this.onSeen(`${op}/${status}`);
+  }
+
+  onSeen(what: string): void {
+    this.outcomes.set(what, (this.outcomes.get(what) ?? 0) + 1);
   }
 
   onBelief(belief: Belief): void {
     this.exclusion.add(belief);
+  }
+
+  onWrite(write: GuardedWrite): void {
+    const { belief, token } = write;
+    const isRightful = belief.token === token && belief.isTrusted && !this.#isTorn(belief);
+    this.resource.write(write, isRightful);
   }
 
   onRead(reader: number, id: number): void {
@@ -226,10 +242,21 @@ export class RunChecks implements WorldWatch {
     this.#knownIndex = Math.max(this.#knownIndex, seenAt);
   }
 
-  #onExpired(session: number): void {
+  #onSessionEnded(session: number): void {
     const client = this.#world?.clients.find((candidate) => candidate.session === session);
     if (client?.trustsLease !== true) return;
     this.#fail("lease from below", `session ${session} ended before client ${client.host} let go`);
+  }
+
+  #onLost(session: number, token: number): void {
+    const client = this.#world?.clients.find((candidate) => candidate.session === session);
+    if (client?.trusts(token) !== true) return;
+    this.#fail("deadline from below", `${token} ended before client ${client.host} let go`);
+  }
+
+  /** Stolen, revoked at once, or of a session that another process has: only fencing covers that. */
+  #isTorn({ session, token }: Belief): boolean {
+    return this.witness.laws.isTorn(session, token);
   }
 
   #onCommitted(entry: Entry): void {
@@ -238,6 +265,8 @@ export class RunChecks implements WorldWatch {
     this.#simulation.hash.number(entry.data.length);
     const complaint = this.witness.apply(entry);
     if (complaint !== undefined) this.#fail("one order of everything", complaint);
+    if (entry.index % HASH_EVERY !== 0) return;
+    this.#hashes.set(entry.index, this.witness.table.hash());
   }
 }
 

@@ -1,16 +1,18 @@
 /**
- * The committed log as a witness: it is one order in which everything may have happened. A table of
- * its own, the naive model, executes it entry by entry as it becomes committed, and every word a
- * client hears must be one that this order has said already, at a place not before what the client,
- * or any other, had heard when it asked.
+ * The committed log as a witness: it is one order in which everything may have happened. Each entry
+ * is executed as it becomes committed, by a table that no node has and by the naive model, which must
+ * say and show the same; every word that a client hears must be one that this order has said already,
+ * at a place not before what the client, or any other, had heard when it asked; and all words must be
+ * within the laws of locks, which know nothing of how a table works (`lock-laws.ts`).
  */
-import type { Outbox } from "../../../src/lockfsm/index.js";
+import { LockTable, type Outbox, type TableEntry } from "../../../src/lockfsm/index.js";
 import { resolveTableSettings } from "../../../src/lockfsm/settings.js";
 import {
   type Attached,
   BATCH_HEADER_BYTES,
   decodeBatchHeader,
   END_REASON,
+  type EndReason,
   type KeyView,
   MESSAGE,
   type SessionMessage,
@@ -18,11 +20,17 @@ import {
 import type { Entry } from "../../../src/raft/index.js";
 import { decodeCommands } from "../../../src/server/decode-commands.js";
 import { NaiveTable } from "../../lockfsm/model.js";
+import type { NamedCircle } from "../../lockfsm/model-circles.js";
+import { SpokenWords } from "./heard-in-order.js";
+import { summaryOf, UNUSED } from "./key-summary.js";
+import { LockLaws } from "./lock-laws.js";
 import { wordsOf } from "./words.js";
 
 export interface WitnessEvents {
-  /** The lease of `session` ended in the log. */
-  onExpired(session: number): void;
+  /** `session` ended in the log: by its lease, or by an operator who had given it time. */
+  onSessionEnded(session: number, reason: EndReason): void;
+  /** A hold ended in the log, at a time that its holder could know. */
+  onLost(session: number, token: number, reason: EndReason): void;
 }
 
 interface Version {
@@ -31,10 +39,13 @@ interface Version {
 }
 
 export class Witness implements Outbox {
-  readonly table = new NaiveTable(resolveTableSettings(undefined));
+  readonly table = new LockTable();
+  readonly model = new NaiveTable(resolveTableSettings());
+  readonly laws = new LockLaws();
   readonly #keys: readonly string[];
   readonly #hasReaders: boolean;
   readonly #events: WitnessEvents;
+  readonly #words = new SpokenWords();
   /** What was said to a session. */
   readonly #said = new Map<number, Set<string>>();
   readonly #attached = new Set<string>();
@@ -43,9 +54,10 @@ export class Witness implements Outbox {
   readonly #refused = new Set<string>();
   readonly #versions = new Map<string, Version[]>();
   #index = 0;
-  readonly #grants = new Map<number, string>();
-  /** The highest token that was granted. */
-  #lastToken = 0;
+  /** What the table said of this entry. */
+  #spoken: string[] = [];
+  /** Circles that it named: of several the model takes any that is one. */
+  #named: NamedCircle[] = [];
   #complaint: string | undefined;
 
   constructor(keys: readonly string[], hasReaders: boolean, events: WitnessEvents) {
@@ -59,7 +71,7 @@ export class Witness implements Outbox {
   }
 
   get grantCount(): number {
-    return this.#grants.size;
+    return this.laws.grantCount;
   }
 
   /** Executes the next committed entry. Returns what is wrong with the order itself. */
@@ -68,34 +80,51 @@ export class Witness implements Outbox {
     if (kind !== "command") return undefined;
     const { stamp, wallMs } = decodeBatchHeader(data);
     const commands = decodeCommands(data, BATCH_HEADER_BYTES);
-    this.table.apply({ index, stamp, wallMs, commands }, this);
+    const entry = { index, stamp, wallMs, commands };
+    this.laws.begin(stamp, commands);
+    this.#spoken = [];
+    this.#named = [];
+    this.table.apply(entry, this);
+    this.laws.finish();
+    this.#complaint ??= this.#differenceOf(entry) ?? this.laws.complaint;
     if (this.#hasReaders) for (const key of this.#keys) this.#note(key);
     return this.#complaint;
   }
 
-  toSession(session: number, _epoch: number, message: SessionMessage): void {
+  toSession(session: number, epoch: number, message: SessionMessage): void {
+    const words = wordsOf(message);
     let said = this.#said.get(session);
     if (said === undefined) {
       said = new Set();
       this.#said.set(session, said);
     }
-    said.add(wordsOf(message));
-    if (message.kind === MESSAGE.ended && message.reason === END_REASON.expired) {
-      this.#events.onExpired(session);
-    }
+    said.add(words);
+    const at = this.#spoken.push(`${session}/${epoch} ${words}`) - 1;
+    this.#words.say(session, epoch, words);
+    this.#tell(session, message);
+    this.laws.hear(session, message);
     if (message.kind !== MESSAGE.reply && message.kind !== MESSAGE.outcome) return;
-    const key = `${session}/${message.sequence}`;
+    const { sequence, result } = message;
+    if ("cycle" in result) this.#named.push({ at, session, sequence, cycle: result.cycle ?? [] });
+    const key = `${session}/${sequence}`;
     if (!this.#answeredAt.has(key)) this.#answeredAt.set(key, this.#index);
     if (this.#refused.has(key)) this.#complaint ??= `${key} was refused and is executed`;
-    if ("token" in message.result) this.#onToken(key, message.result.token);
   }
 
   attached(message: Attached): void {
-    this.#attached.add(wordsOf(message));
+    const words = wordsOf(message);
+    this.#spoken.push(words);
+    this.#attached.add(words);
+    this.laws.attached(message);
   }
 
   hasSaid(session: number, message: SessionMessage): boolean {
     return this.#said.get(session)?.has(wordsOf(message)) === true;
+  }
+
+  /** What is left out or out of order on a connection. */
+  hear(session: number, epoch: number, message: SessionMessage): string | undefined {
+    return this.#words.hear(session, epoch, message);
   }
 
   hasAttached(message: Attached): boolean {
@@ -128,16 +157,45 @@ export class Witness implements Outbox {
       if (end > from && seen === text) return Math.max(index, from);
     }
     const first = versions[0]?.index ?? Number.POSITIVE_INFINITY;
-    return first > from && text === EMPTY ? from : undefined;
+    return first > from && text === UNUSED ? from : undefined;
   }
 
-  #onToken(call: string, token: number): void {
-    const known = this.#grants.get(token);
-    if (known === call) return;
-    if (known !== undefined) this.#complaint ??= `token ${token} for ${known} and for ${call}`;
-    if (token <= this.#lastToken) this.#complaint ??= `token ${token} after ${this.#lastToken}`;
-    this.#grants.set(token, call);
-    this.#lastToken = token;
+  /** Between what the table and the model say and show of an entry. */
+  #differenceOf(entry: TableEntry): string | undefined {
+    const said: string[] = [];
+    const outbox = {
+      said,
+      toSession: (session: number, epoch: number, message: SessionMessage): void => {
+        said.push(`${session}/${epoch} ${wordsOf(message)}`);
+      },
+      attached: (message: Attached): void => {
+        said.push(wordsOf(message));
+      },
+    };
+    this.model.apply(entry, outbox, this.#named);
+    const spoken = this.#spoken;
+    for (let at = 0; at < Math.max(said.length, spoken.length); at += 1) {
+      if (said[at] === spoken[at]) continue;
+      return `the table says ${spoken[at]}, the model ${said[at]}`;
+    }
+    for (const key of this.#keys) {
+      const [shown, right] = [this.table, this.model].map((one) => wordsOf(one.inspect(key)));
+      if (shown !== right) return `the table shows ${shown}, the model ${right}`;
+    }
+    return undefined;
+  }
+
+  /** Before the laws forget what ended. */
+  #tell(session: number, message: SessionMessage): void {
+    const events = this.#events;
+    if (message.kind === MESSAGE.ended) {
+      const isExpected = message.reason === END_REASON.expired || this.laws.isWarned(session, 0);
+      if (isExpected) events.onSessionEnded(session, message.reason);
+    }
+    if (message.kind !== MESSAGE.lost) return;
+    const { token, reason } = message;
+    const isExpected = reason === END_REASON.maxHold || this.laws.isWarned(session, token);
+    if (isExpected) events.onLost(session, token, reason);
   }
 
   #note(key: string): void {
@@ -149,14 +207,4 @@ export class Witness implements Outbox {
     }
     if (versions.at(-1)?.view !== view) versions.push({ index: this.#index, view });
   }
-}
-
-/** A key that nobody holds or waits for. */
-const EMPTY = " | ";
-
-/** Without the ages, which are those of the moment. */
-function summaryOf({ holds, waiters }: KeyView): string {
-  const held = holds.map(({ token, mode, session }) => `${token} ${mode} ${session}`);
-  const waiting = waiters.map(({ session, sequence }) => `${session}/${sequence}`);
-  return `${held.join(", ")} | ${waiting.join(", ")}`;
 }

@@ -1,5 +1,5 @@
 /** What a client believes to hold: from the grant it heard to what it gave up or lost. */
-import type { Belief } from "./client-watch.js";
+import type { Belief } from "./belief.js";
 import type { SimClient } from "./sim-client.js";
 
 export class ClientHolds {
@@ -20,42 +20,63 @@ export class ClientHolds {
     });
   }
 
+  /** By whichever of its tokens. */
   of(token: number): Belief | undefined {
-    return this.#beliefs.find((belief) => belief.token === token);
+    return this.#beliefs.find((belief) => belief.hasToken(token));
   }
 
-  /** Grants what was heard to be granted, unless it was told before; returns what is new. */
-  grant(items: Belief["items"], token: number, isCancelled: boolean): Belief | undefined {
-    if (this.of(token) !== undefined) return undefined;
-    const client = this.#client;
-    const { session, trustsLease } = client;
-    const isLapsed = isCancelled || this.isClosing || !trustsLease;
-    const givenUp = isLapsed ? "lapsed" : undefined;
-    const belief: Belief = { client, session, token, items, givenUp };
-    this.#beliefs = this.#beliefs.filter((other) => other.session === session);
+  /** A hold that was not known before. `isDoubtful`: it is only there to be given back. */
+  add(belief: Belief, isDoubtful: boolean): void {
+    if (isDoubtful || this.isClosing || !this.#client.trustsLease) belief.lapse();
+    this.#beliefs = this.#beliefs.filter((other) => other.session === belief.session);
     this.#beliefs.push(belief);
-    return belief;
   }
 
   /** The client does not count on it any more, released or not. */
   lapse(token: number): void {
-    const belief = this.of(token);
-    if (belief !== undefined) belief.givenUp ??= "lapsed";
+    this.of(token)?.lapse();
   }
 
   lapseAll(): void {
-    for (const belief of this.#beliefs) belief.givenUp ??= "lapsed";
+    for (const belief of this.#beliefs) belief.lapse();
   }
 
-  /** A release of it was refused: it is to be released again. */
-  keep(token: number): void {
-    const belief = this.of(token);
-    if (belief !== undefined) belief.givenUp = "lapsed";
+  lapseOf(owner: number): void {
+    for (const belief of this.#beliefs) if (belief.owner === owner) belief.lapse();
+  }
+
+  /** What may have been taken back is used as shared. */
+  weaken(token: number, key: string): void {
+    const claim = this.of(token)?.claimOf(key);
+    if (claim?.mode === "exclusive") claim.mode = "shared";
+  }
+
+  /** Those whose time is over by the client's clock. */
+  lapseOverdue(nowMs: number): void {
+    for (const belief of this.#beliefs) if (nowMs >= belief.deadlineMs) belief.lapse();
+  }
+
+  /** What has a release or cancel on its way from before: whether that counted is not known. */
+  lapseUncertain(): void {
+    for (const belief of this.#beliefs) if (belief.givingBack > 0) belief.lapse();
+  }
+
+  /** A release of it was refused, or did not end it: it is to be released again. */
+  keep(belief: Belief): void {
+    belief.givenUp = "lapsed";
   }
 
   /** It is not held, by what the cluster says. */
   forget(token: number): void {
-    this.#beliefs = this.#beliefs.filter((belief) => belief.token !== token);
+    this.lapse(token);
+    this.#beliefs = this.#beliefs.filter((belief) => !belief.hasToken(token));
+  }
+
+  /** What is present, and belongs to nobody here any more. */
+  export(): Belief[] {
+    const { present } = this;
+    this.#beliefs = this.#beliefs.filter((belief) => !present.includes(belief));
+    return present;
   }
 
   /** The session is no more. */

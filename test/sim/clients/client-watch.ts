@@ -2,32 +2,39 @@
 import type {
   Answer,
   Attached,
-  LockItem,
+  ClaimMode,
   OP,
   Result,
   SessionMessage,
 } from "../../../src/protocol/index.js";
+import type { Belief } from "./belief.js";
 import type { SimClient } from "./sim-client.js";
 
-/** A hold that a client believes in. */
-export interface Belief {
-  readonly client: SimClient;
-  readonly session: number;
+/** A use of what one key guards, with the token of a hold that may be over. */
+export interface GuardedWrite {
+  readonly key: string;
+  readonly mode: ClaimMode;
+  /** Of a semaphore; 0 of locks. */
+  readonly slot: number;
   readonly token: number;
-  readonly items: readonly LockItem[];
-  /** Why the client itself does not count on it any more. */
-  givenUp: "released" | "lapsed" | undefined;
+  /** The process that writes: what was handed over is another's. */
+  readonly belief: Belief;
 }
 
 export interface ClientWatch {
   onInvoke(session: number, sequence: number): void;
-  onAttached(message: Attached): void;
-  /** The client is attached to `session`. */
-  onMessage(client: SimClient, session: number, message: SessionMessage): void;
+  /** Attached, on a new connection. */
+  onAttached(client: SimClient, message: Attached): void;
+  /** The client is attached to `session`, as the `epoch`th attempt. */
+  onMessage(client: SimClient, session: number, epoch: number, message: SessionMessage): void;
   /** A node refused a command by itself. */
   onRefused(session: number, sequence: number, result: Result): void;
   onExecuted(op: number, status: number): void;
+  /** Of a hold that was lost, or of something else that is worth being seen. */
+  onSeen(what: string): void;
+  /** It begins to be counted on, or is stronger than before. */
   onBelief(belief: Belief): void;
+  onWrite(write: GuardedWrite): void;
   onRead(reader: number, id: number): void;
   onAnswer(reader: number, op: typeof OP.inspect, answer: Answer): void;
   onOperatorNote(text: string): void;

@@ -6,11 +6,10 @@
  */
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import {
-  type Answer,
   type AttachCommand,
   type Attached,
+  decodeCommand,
   encodeCommand,
-  type KeyView,
   MESSAGE,
   OP,
   type SequencedCommand,
@@ -18,16 +17,22 @@ import {
   type SessionCommand,
   STATUS,
 } from "../../../src/protocol/index.js";
+import { wordsOf } from "../checks/words.js";
 import type { RandomStream, RandomStreams } from "../engine/random-stream.js";
 import type { Simulation } from "../engine/simulation.js";
-import type { ClientPlan } from "../plan/plan.js";
+import type { ClientPlan, SemaphorePlan } from "../plan/plan.js";
 import type { ClientNetwork } from "../world/client-network.js";
 import { ProcessClock } from "../world/process-clock.js";
 import { ProcessLife } from "../world/process-life.js";
+import type { Belief } from "./belief.js";
 import { type Action, chooseAction } from "./choose-action.js";
 import { ClientConnection } from "./client-connection.js";
+import { ClientReads } from "./client-reads.js";
 import { ClientSession } from "./client-session.js";
 import type { ClientWatch } from "./client-watch.js";
+import { GuardedWrites } from "./guarded-writes.js";
+import { LockActions } from "./lock-actions.js";
+import type { TicketBoard } from "./ticket-board.js";
 
 /** Without any answer for so long a client tries another node. */
 const PATIENCE_MS = 600;
@@ -40,6 +45,8 @@ export interface ClientSurroundings {
   readonly watch: ClientWatch;
   readonly nodes: readonly number[];
   readonly keys: readonly string[];
+  readonly semaphores: readonly SemaphorePlan[];
+  readonly board: TicketBoard;
 }
 
 export class SimClient {
@@ -51,12 +58,12 @@ export class SimClient {
   readonly #life: ProcessLife;
   readonly #connection: ClientConnection;
   readonly #session: ClientSession;
+  readonly #lockActions: LockActions;
+  readonly #writes: GuardedWrites;
+  readonly #reads: ClientReads;
   #isAttached = false;
   /** The last time anything was heard, or asked with nothing else open. */
   #heardMs = 0;
-  #lastRead = 0;
-  /** Tokens that the last read showed in the hands of others. */
-  #seenTokens: readonly number[] = [];
   #actionsLeft: number;
   #onGrant: () => void = () => {};
   /** Gives everything back and asks for nothing more. */
@@ -71,9 +78,15 @@ export class SimClient {
     this.#life = new ProcessLife(world.simulation);
     this.#session = new ClientSession(this, this.#clock, world.watch);
     this.#actionsLeft = plan.actions;
-    const { network, nodes } = world;
-    const around = { network, nodes, random: this.#random };
-    this.#connection = new ClientConnection(this.host, this.#life, around, {
+    const { network, nodes, keys, semaphores, board } = world;
+    const random = world.streams.of(`locks ${plan.host}`);
+    const around = { random, mix: plan.locks, keys, semaphores, board, host: plan.host };
+    this.#lockActions = new LockActions(around, this.#session);
+    this.#reads = new ClientReads(plan.host, world.watch);
+    const forWrites = world.streams.of(`writes ${plan.host}`);
+    this.#writes = new GuardedWrites(forWrites, plan.locks.write, world.watch);
+    const ways = { network, nodes, random: this.#random };
+    this.#connection = new ClientConnection(this.host, this.#life, ways, {
       onOpen: () => this.#attach(),
       onMessage: (message) => this.#take(message),
       onLeft: () => {
@@ -96,14 +109,22 @@ export class SimClient {
   /** Nothing asked, nothing waited for, nothing held. */
   get isIdle(): boolean {
     if (this.session === 0) return true;
-    const { calls, holds } = this.#session;
-    if (!this.#isAttached || calls.open.length > 0) return false;
-    return calls.queued.length === 0 && holds.present.length === 0;
+    return this.#isAttached && this.#session.isIdle;
   }
 
   /** For people: what keeps it from being idle. */
   get business(): string {
     return this.#session.business;
+  }
+
+  /** By its own clock. */
+  get nowMs(): number {
+    return this.#clock.nowMs();
+  }
+
+  /** Whether it counts on a hold of this token at this moment. */
+  trusts(token: number): boolean {
+    return this.#session.holds.of(token)?.isTrusted === true;
   }
 
   /** Whether the client counts on its lease at this moment. */
@@ -169,11 +190,14 @@ export class SimClient {
 
   #attach(): void {
     const attempt = this.#session.nextAttempt();
-    const { id: session, nonce } = this.#session;
+    const { id: session, nonce, wantsTakeOver } = this.#session;
+    // Asked once: whether it came to pass is seen by what becomes of the tokens.
+    this.#session.wantsTakeOver = false;
+    const { ttlMs } = this.plan;
     const command: AttachCommand =
       session === 0
-        ? { op: OP.open, nonce, attempt, ttlMs: this.plan.ttlMs, name: "", metadata: "" }
-        : { op: OP.resume, session, nonce, attempt };
+        ? { op: OP.open, nonce, attempt, ttlMs, name: `client ${this.host}`, metadata: "" }
+        : { op: wantsTakeOver ? OP.takeOver : OP.resume, session, nonce, attempt };
     const bytes = encodeCommand(command);
     this.#connection.say((events, connection) => events.onAttach(connection, command, bytes));
   }
@@ -184,25 +208,22 @@ export class SimClient {
       this.#connection.leave("busy");
       return;
     }
-    this.#world.watch.onAttached(message);
+    this.#world.watch.onAttached(this, message);
     if (message.status !== STATUS.ok) {
       this.#startAnew();
       return;
     }
-    this.#session.onAttached(message.session);
+    this.#session.onAttached(message);
     this.#isAttached = true;
     this.#recall();
   }
 
   /** Says again what was not answered, and asks what became of the rest. */
   #recall(): void {
-    const { calls, holds } = this.#session;
+    const { calls } = this.#session;
     for (const { command } of calls.open) this.#say(command);
-    const sequences = calls.queued.map(({ command }) => command.sequence);
-    const tokens = holds.present.map(({ token }) => token);
-    if (sequences.length + tokens.length === 0) return;
-    const number = this.#session.nextNumber();
-    this.#say({ op: OP.recall, number, ...calls.read, sequences, tokens });
+    const questions = this.#session.questions();
+    if (questions !== undefined) this.#say({ op: OP.recall, ...calls.read, ...questions });
   }
 
   /** The session is no more. */
@@ -215,44 +236,69 @@ export class SimClient {
   // Saying.
 
   #act(): void {
+    const session = this.#session;
+    if (!this.isDraining) this.#writes.write();
     if (!this.#isAttached) return;
-    const { holds, waits } = this.#session;
     if (this.isDraining) {
-      for (const { token } of holds.present) this.#release(token);
+      this.#giveEverythingBack();
       return;
     }
     if (this.#actionsLeft <= 0) return;
     this.#actionsLeft -= 1;
+    if (this.#lockActions.takesOver()) {
+      session.handOver();
+      this.#connection.leave("for another process");
+      return;
+    }
+    const abandoned = this.#lockActions.abandons();
+    if (abandoned !== undefined) {
+      this.#release(abandoned);
+      return;
+    }
+    const wish = this.#lockActions.choose(this.#reads);
+    if (wish !== undefined) {
+      this.#call(wish.command, wish.gives);
+      return;
+    }
+    const present = session.holds.present.filter((belief) => !this.#lockActions.keeps(belief));
     const possessions = {
-      holds: holds.present.map(({ token }) => token),
-      waits,
-      seen: this.#seenTokens,
+      holds: present.map(({ token }) => token),
+      waits: session.waits,
+      seen: this.#reads.tokens,
     };
     this.#do(chooseAction(this.#random, this.plan.mix, this.#world.keys, possessions));
+  }
+
+  /** But not what a task holds that stands still: those who wait for each other must be told. */
+  #giveEverythingBack(): void {
+    const { holds } = this.#session;
+    for (const belief of holds.present) {
+      if (this.#session.isBlocked(belief.owner) || belief.givingBack > 0) continue;
+      this.#release(belief.token);
+    }
   }
 
   #do(action: Action): void {
     const session = this.#session;
     switch (action.kind) {
-      case "acquire": {
-        const { items, waitMs } = action;
-        this.#call({ op: OP.acquire, ...session.head(), owner: 1, items, waitMs });
+      case "acquire":
+        this.#call(this.#lockActions.acquire(action));
         break;
-      }
       case "release":
         this.#release(action.token);
         break;
-      case "cancel":
-        session.giveUpGrantOf(action.target);
-        this.#call({ op: OP.cancel, ...session.head(), target: action.target });
+      case "cancel": {
+        const gives = session.giveUpGrantOf(action.target);
+        this.#call({ op: OP.cancel, ...session.head(), target: action.target }, gives);
         break;
+      }
       case "close":
         session.holds.lapseAll();
         session.holds.isClosing = true;
         this.#call({ op: OP.close, ...session.head() });
         break;
       case "inspect":
-        this.#inspect(action.key);
+        this.#reads.inspect(action.key, this.#connection);
         break;
       case "reconnect":
         this.#connection.leave("on a whim");
@@ -265,26 +311,23 @@ export class SimClient {
   /** Of a hold of its own, or of somebody else's, which must not be possible. */
   #release(token: number): void {
     const belief = this.#session.holds.of(token);
-    if (belief !== undefined) belief.givenUp = "released";
-    this.#call({ op: OP.release, ...this.#session.head(), token });
+    const isLast = belief !== undefined && belief.count - belief.givingBack <= 1;
+    if (belief !== undefined && isLast) belief.givenUp = "released";
+    this.#call({ op: OP.release, ...this.#session.head(), token }, belief);
   }
 
-  #inspect(key: string): void {
-    this.#lastRead += 1;
-    const id = this.#lastRead;
-    this.#world.watch.onRead(this.host, id);
-    const query = { op: OP.inspect, id, key } as const;
-    this.#connection.say((events, connection) => events.onQuery(connection, query));
-  }
-
-  #call(command: SequencedCommand): void {
-    this.#session.add(command);
+  #call(command: SequencedCommand, gives?: Belief): void {
+    this.#session.add(command, gives);
     this.#say(command);
   }
 
+  /** The node gets what its gateway reads, not what was written. */
   #say(command: SessionCommand): void {
     const bytes = encodeCommand(command);
-    this.#connection.say((events, connection) => events.onCommand(connection, command, bytes));
+    const read = decodeCommand(bytes);
+    if (read?.op !== command.op) throw new Error(`cannot be said: ${wordsOf(command)}`);
+    const heard = read as SessionCommand;
+    this.#connection.say((events, connection) => events.onCommand(connection, heard, bytes));
   }
 
   #keepalive(): void {
@@ -315,10 +358,11 @@ export class SimClient {
         this.#connection.leave("told to move");
         return;
       case MESSAGE.answer:
-        this.#onAnswer(message);
+        this.#reads.onAnswer(message, this.session);
         return;
       case MESSAGE.hello:
       case MESSAGE.leader:
+      case MESSAGE.changes:
         return;
       case MESSAGE.reply:
         if (message.stamp === 0) {
@@ -328,23 +372,18 @@ export class SimClient {
         break;
       default:
     }
-    const { grantCount } = this.#session;
-    if (this.#session.hear(message)) this.#startAnew();
-    if (this.#session.grantCount > grantCount) this.#tellGrant();
+    const session = this.#session;
+    const { grantCount } = session;
+    if (session.hear(message)) this.#startAnew();
+    const doubts = session.doubts();
+    if (doubts !== undefined) this.#say({ op: OP.recall, ...session.calls.read, ...doubts });
+    for (const belief of session.holds.present) this.#writes.learn(belief);
+    if (session.grantCount > grantCount) this.#tellGrant();
   }
 
   #tellGrant(): void {
     const task = this.#onGrant;
     this.#onGrant = () => {};
     task();
-  }
-
-  #onAnswer(answer: Answer): void {
-    this.#world.watch.onAnswer(this.host, OP.inspect, answer);
-    if (answer.status !== STATUS.ok) return;
-    const { holds } = answer.payload as KeyView;
-    this.#seenTokens = holds.flatMap(({ token, session }) => {
-      return session === this.session ? [] : [token];
-    });
   }
 }

@@ -1,10 +1,14 @@
 /** Every seeded bug, by name. */
+import { CLIENT_MUTANTS } from "./client-mutants.js";
 import { CONSENSUS_MUTANTS } from "./consensus-mutants.js";
 import { CURED_MUTANTS } from "./cured-mutants.js";
 import { ELECTION_MUTANTS } from "./election-mutants.js";
+import { HOLD_MUTANTS } from "./hold-mutants.js";
 import { MEMBER_MUTANTS } from "./member-mutants.js";
 import type { Mutant } from "./mutant.js";
+import { QUEUE_MUTANTS } from "./queue-mutants.js";
 import { SERVER_MUTANTS } from "./server-mutants.js";
+import { SNAPSHOT_MUTANTS } from "./snapshot-mutants.js";
 import { STORAGE_MUTANTS } from "./storage-mutants.js";
 import { TABLE_MUTANTS } from "./table-mutants.js";
 
@@ -15,5 +19,9 @@ export const MUTANTS: readonly Mutant[] = [
   ...STORAGE_MUTANTS,
   ...SERVER_MUTANTS,
   ...TABLE_MUTANTS,
+  ...QUEUE_MUTANTS,
+  ...HOLD_MUTANTS,
+  ...SNAPSHOT_MUTANTS,
+  ...CLIENT_MUTANTS,
   ...CURED_MUTANTS,
 ];

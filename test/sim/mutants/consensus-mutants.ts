@@ -72,7 +72,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/follower.ts",
     find: "return Math.max(end, log.lastIndex + 1);",
     replace: "return end;",
-    seeds: [4],
+    seeds: [8],
   },
   {
     name: "vote-for-shorter-log",
@@ -96,7 +96,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/read-rounds.ts",
     find: "return leadership.reads.hasWaiting && state.commitIndex >= leadership.firstIndex;",
     replace: "return leadership.reads.hasWaiting;",
-    seeds: [1],
+    seeds: [13],
   },
   {
     name: "read-by-any-answer",
@@ -128,7 +128,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/replication.ts",
     find: "    peer.answeredRound = message.round;",
     replace: "    peer.answeredRound = leadership.round;",
-    seeds: [46],
+    seeds: [148],
   },
   {
     name: "install-over-newer",
@@ -137,7 +137,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     find: "  if (index > commitIndex) {\n    if (log.matches(index, snapshot.term)) {",
     replace:
       "  if (index > 0) {\n    if (log.matches(index, snapshot.term) && index > commitIndex) {",
-    seeds: [71],
+    seeds: [28],
   },
   {
     name: "match-goes-back",
@@ -145,6 +145,6 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/progress.ts",
     find: "if (rose) this.match = matchIndex;",
     replace: "this.match = matchIndex;",
-    seeds: [28],
+    seeds: [60],
   },
 ];

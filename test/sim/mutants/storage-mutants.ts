@@ -8,7 +8,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     file: "src/storage/segment-scan.ts",
     find: '  if (crc32(segment.subarray(bodyFrom, bodyTo)) !== header.bodyCrc) return "the body is damaged";\n',
     replace: "",
-    seeds: [15],
+    seeds: [24],
   },
   {
     name: "damage-cut-as-torn-tail",
@@ -16,7 +16,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     file: "src/storage/log-reader.ts",
     find: "      if (refutation !== undefined) {",
     replace: '      if (refutation === "never") {',
-    seeds: [15],
+    seeds: [20],
   },
   {
     name: "mark-ignored",
@@ -57,6 +57,6 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     file: "src/storage/file-log.ts",
     find: "        await this.#writeRecord(group, last.write.seq, bodyBytes);\n      } catch (error) {\n        this.#fail(error as Error);\n        break;\n      }",
     replace: "        await this.#writeRecord(group, last.write.seq, bodyBytes);\n      } catch {}",
-    seeds: [3],
+    seeds: [7],
   },
 ];

@@ -6,11 +6,14 @@ import type { NodeTuning } from "../../../src/server/index.js";
 import { type RandomStream, RandomStreams } from "../engine/random-stream.js";
 import type { Fault } from "./fault.js";
 import { FAULT_MAKERS, type FaultScene } from "./fault-makers.js";
+import { lockMixOf, operatorMixOf, semaphoresOf } from "./lock-mix.js";
 import type { ClientPlan, SimPlan } from "./plan.js";
 
 /** Of clients: they hardly do anything but look. */
 const READER_SHARE = 0.25;
 const READER_INSPECT = 0.8;
+/** Of clients: they take away from others and change limits. */
+const OPERATOR_SHARE = 0.2;
 /** Of plans: the members change. */
 const SPARES_SHARE = 0.35;
 const MEMBER_CHANGES_MAX = 12;
@@ -33,7 +36,7 @@ export function planOf(seed: number): SimPlan {
   const nodeCount = spareCount > 0 ? streams.of("founders").pick([1, 2, 3, 3, 4, 5]) : usualCount;
   const ids = Array.from({ length: nodeCount }, (_, at) => at + 1);
   const spares = Array.from({ length: spareCount }, (_, at) => nodeCount + 1 + at);
-  const clients = clientsOf(streams.of("clients"), nodeCount + spareCount, stormMs);
+  const clients = clientsOf(streams, nodeCount + spareCount, stormMs);
   const order = random.shuffled(ids);
   // Where members change, it is not known beforehand who will be a majority.
   const healthyCount = spareCount > 0 ? nodeCount : Math.floor(nodeCount / 2) + 1;
@@ -48,6 +51,7 @@ export function planOf(seed: number): SimPlan {
     pathTimes: { latencyMs: random.pick([0.1, 0.5, 2]), jitterMs: random.pick([0.1, 1, 4]) },
     diskTimes: { writeMs: random.pick([0.1, 0.5, 3]), jitterMs: random.pick([0.1, 1, 5]) },
     keys: KEYS.slice(0, random.integer(1, KEYS.length)),
+    semaphores: semaphoresOf(streams.of("semaphores")),
     clients,
     faults: faultsOf(streams, scene),
     healthy,
@@ -89,7 +93,10 @@ function snapshotsOf(random: RandomStream): Partial<NodeTuning> {
   return { snapshotLogBytes, trailingLogBytes };
 }
 
-function clientsOf(random: RandomStream, hostsBefore: number, stormMs: number): ClientPlan[] {
+function clientsOf(streams: RandomStreams, hostsBefore: number, stormMs: number): ClientPlan[] {
+  const random = streams.of("clients");
+  const forLocks = streams.of("lock mix");
+  const locks = lockMixOf(forLocks);
   const thinkMs = random.pick([10, 30, 80]);
   const share = (max: number): number => (random.chance(0.5) ? random.next() * max : 0);
   const mix = {
@@ -109,6 +116,7 @@ function clientsOf(random: RandomStream, hostsBefore: number, stormMs: number): 
     thinkMs,
     ttlMs: random.integer(1_000, 3_000),
     mix: random.chance(READER_SHARE) ? { ...mix, inspect: READER_INSPECT } : mix,
+    locks: forLocks.chance(OPERATOR_SHARE) ? operatorMixOf(forLocks, locks) : locks,
   }));
 }
 

@@ -21,6 +21,43 @@ export interface ClientMix {
   readonly shared: number;
 }
 
+/** Shares of what a client does with locks beyond acquiring and releasing them, each 0 … 1. */
+export interface LockMix {
+  /** Of acquires: what they ask for and how. */
+  readonly permits: number;
+  readonly priority: number;
+  /** By a task that has other claims, instead of one of its own. */
+  readonly nested: number;
+  readonly reentrant: number;
+  readonly maxHold: number;
+  readonly minHold: number;
+  readonly lockDelay: number;
+  readonly value: number;
+  readonly steal: number;
+  /** Without a search for circles of waits. */
+  readonly undetected: number;
+  /** Of moments to act. */
+  readonly upgrade: number;
+  readonly downgrade: number;
+  readonly update: number;
+  /** Cancels what it was granted. */
+  readonly takeBack: number;
+  readonly revoke: number;
+  readonly endSession: number;
+  readonly setLimit: number;
+  readonly detach: number;
+  readonly claim: number;
+  readonly takeOver: number;
+  readonly changeSetting: number;
+  /** Uses what a hold guards, or did: nobody keeps who lost it from trying. */
+  readonly write: number;
+}
+
+export interface SemaphorePlan {
+  readonly key: string;
+  readonly limit: number;
+}
+
 export interface ClientPlan {
   /** Behind the nodes; also the number in its nonces. */
   readonly host: number;
@@ -29,6 +66,7 @@ export interface ClientPlan {
   readonly thinkMs: number;
   readonly ttlMs: number;
   readonly mix: ClientMix;
+  readonly locks: LockMix;
 }
 
 export interface SimPlan {
@@ -42,7 +80,9 @@ export interface SimPlan {
   readonly tuning: Partial<NodeTuning>;
   readonly pathTimes: PathTimes;
   readonly diskTimes: DiskTimes;
+  /** Of locks. */
   readonly keys: readonly string[];
+  readonly semaphores: readonly SemaphorePlan[];
   readonly clients: readonly ClientPlan[];
   readonly faults: readonly Fault[];
   /** Nodes that must work when half the trouble is over; a majority. */

@@ -131,8 +131,8 @@ export class Healing {
       "every waiter is served",
       () => {
         if (!clients.every(({ isIdle }) => isIdle) || !this.#isAgreed) return false;
-        const { holds, waiters } = this.#checks.witness.table.summary().counts;
-        return holds + waiters + this.#keptBytes === 0;
+        const { holds, waiters, closings } = this.#checks.witness.table.counts();
+        return holds + waiters + closings + this.#keptBytes === 0;
       },
       REST_MS_MAX,
     );

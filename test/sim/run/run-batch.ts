@@ -19,6 +19,8 @@ export interface BatchSummary {
   readonly elections: number;
   readonly quarantines: number;
   readonly overlapsWithoutDeadline: number;
+  readonly overlapsWithoutFence: number;
+  readonly refusedWrites: number;
   readonly outcomes: Readonly<Record<string, number>>;
   readonly failures: readonly SeedResult[];
 }
@@ -59,6 +61,8 @@ function emptySummary(): BatchSummary {
     elections: 0,
     quarantines: 0,
     overlapsWithoutDeadline: 0,
+    overlapsWithoutFence: 0,
+    refusedWrites: 0,
     outcomes: {},
     failures: [],
   };
@@ -79,6 +83,8 @@ function withResult(sum: BatchSummary, result: SeedResult, wallSeconds: number):
     elections: sum.elections + result.elections,
     quarantines: sum.quarantines + result.quarantines,
     overlapsWithoutDeadline: sum.overlapsWithoutDeadline + result.overlapsWithoutDeadline,
+    overlapsWithoutFence: sum.overlapsWithoutFence + result.overlapsWithoutFence,
+    refusedWrites: sum.refusedWrites + result.refusedWrites,
     outcomes,
     failures: result.failure === undefined ? sum.failures : [...sum.failures, result],
   };

@@ -50,6 +50,8 @@ export async function runPlan(plan: SimPlan, options: RunOptions = {}): Promise<
     elections: checks.raft.leaderCount,
     quarantines: world.nodes.filter(({ state }) => state === "quarantined").length,
     overlapsWithoutDeadline: checks.exclusion.overlapsWithoutDeadline,
+    overlapsWithoutFence: checks.exclusion.overlapsWithoutFence,
+    refusedWrites: checks.resource.refused,
     outcomes: Object.fromEntries(checks.outcomes),
     failure,
   };

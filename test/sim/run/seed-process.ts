@@ -88,6 +88,8 @@ function brokenRun({ seed }: WorkerTask, message: string): SeedResult {
     elections: 0,
     quarantines: 0,
     overlapsWithoutDeadline: 0,
+    overlapsWithoutFence: 0,
+    refusedWrites: 0,
     outcomes: {},
     failure: { rule: "the run ends", message, story: [] },
   };

@@ -18,7 +18,11 @@ export interface SeedResult {
   readonly quarantines: number;
   /** Of clients that did not look at the deadline of their lease. */
   readonly overlapsWithoutDeadline: number;
-  /** Commands and reads by `op/status`. */
+  /** Of clients from whom a hold was taken before they could hear of it. */
+  readonly overlapsWithoutFence: number;
+  /** Of clients that used what a hold guards, or had guarded, with a token that was too old. */
+  readonly refusedWrites: number;
+  /** Commands and reads by `op/status`, and other things seen, by name. */
   readonly outcomes: Readonly<Record<string, number>>;
   readonly failure: SeedFailure | undefined;
 }

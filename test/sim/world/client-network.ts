@@ -189,6 +189,8 @@ export class ServedConnection implements ClientConnection {
   readonly id: number;
   session = 0;
   attachEpoch = 0;
+  /** What leaves is taken at once. */
+  readonly bufferedBytes = 0;
   isOpen = true;
   readonly #gateway: SimulatedGateway;
   readonly #wire: Wire<readonly ServerMessage[] | "end">;

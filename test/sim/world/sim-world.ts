@@ -8,6 +8,7 @@ import { NODE_TUNING_DEFAULTS, type NodeTuning, resolveTuning } from "../../../s
 import type { ClientWatch } from "../clients/client-watch.js";
 import { Operator } from "../clients/operator.js";
 import { SimClient } from "../clients/sim-client.js";
+import { TicketBoard } from "../clients/ticket-board.js";
 import { RandomStreams } from "../engine/random-stream.js";
 import type { Simulation } from "../engine/simulation.js";
 import type { SimPlan } from "../plan/plan.js";
@@ -66,10 +67,10 @@ export class SimWorld {
       onAnswered: (op, status) => watch.onExecuted(op, status),
       onNote: (text) => watch.onOperatorNote(text),
     });
-    this.clients = plan.clients.map(
-      (client) =>
-        new SimClient(client, { simulation, streams, network, watch, nodes: ids, keys: plan.keys }),
-    );
+    const { keys, semaphores } = plan;
+    const board = new TicketBoard();
+    const around = { simulation, streams, network, watch, nodes: ids, keys, semaphores, board };
+    this.clients = plan.clients.map((client) => new SimClient(client, around));
   }
 
   /** As the node that has come furthest knows them, or knew them in the life before. */

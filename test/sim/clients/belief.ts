@@ -1,0 +1,78 @@
+/**
+ * A hold that a client counts on, from the grant it heard to what it gave up or lost. What it
+ * knows of the hold is what a client of the SDK would know; when it trusts it is a matter of its clock.
+ */
+import type { ClaimMode } from "../../../src/protocol/index.js";
+import type { SimClient } from "./sim-client.js";
+
+export interface BeliefClaim {
+  readonly key: string;
+  /** What the client acts by: weaker at the latest when it asks for that, stronger when it hears of it. */
+  mode: ClaimMode;
+  /** Of semaphores. */
+  readonly slots: readonly number[];
+}
+
+export class Belief {
+  readonly client: SimClient;
+  readonly session: number;
+  readonly owner: number;
+  readonly claims: readonly BeliefClaim[];
+  token: number;
+  /** Tokens that it had before. */
+  readonly former: number[] = [];
+  /** How often it is held, as of the last word about it. */
+  count: number;
+  /** Releases and cancels on their way, each of which makes that one less. */
+  givingBack = 0;
+  /** By the client's clock, when it ends by a cap or a revoke, if nothing ends it before. */
+  deadlineMs = Number.POSITIVE_INFINITY;
+  /** Why the client itself does not count on it any more. */
+  givenUp: "released" | "lapsed" | undefined = undefined;
+
+  constructor(
+    client: SimClient,
+    session: number,
+    owner: number,
+    token: number,
+    claims: readonly BeliefClaim[],
+    count: number,
+  ) {
+    this.client = client;
+    this.session = session;
+    this.owner = owner;
+    this.token = token;
+    this.claims = claims;
+    this.count = count;
+  }
+
+  /** Whether the client, looking at its clock now, counts on it. */
+  get isTrusted(): boolean {
+    if (this.givenUp !== undefined) return false;
+    return this.client.trustsLease && this.client.nowMs < this.deadlineMs;
+  }
+
+  hasToken(token: number): boolean {
+    return this.token === token || this.former.includes(token);
+  }
+
+  claimOf(key: string): BeliefClaim | undefined {
+    return this.claims.find((claim) => claim.key === key);
+  }
+
+  /** The cluster knows it by a newer one. */
+  rename(token: number): void {
+    if (token === this.token) return;
+    this.former.push(this.token);
+    this.token = token;
+  }
+
+  /** It ends no later than this. */
+  endBy(deadlineMs: number): void {
+    this.deadlineMs = Math.min(this.deadlineMs, deadlineMs);
+  }
+
+  lapse(): void {
+    this.givenUp ??= "lapsed";
+  }
+}

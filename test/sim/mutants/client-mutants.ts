@@ -1,0 +1,29 @@
+/** Bugs of the arithmetic by which clients trust what they hold: only true time shows them. */
+import type { Mutant } from "./mutant.js";
+
+export const CLIENT_MUTANTS: readonly Mutant[] = [
+  {
+    name: "lease-trusted-too-long",
+    rule: "a client gives up before the cluster can act on the end of a lease or a cap",
+    file: "src/client/lease.ts",
+    find: "return this.#newestMs + spanMs - marginMs(spanMs);",
+    replace: "return this.#newestMs + spanMs + marginMs(spanMs);",
+    seeds: [5],
+  },
+  {
+    name: "announced-end-ignored",
+    rule: "a client gives up before an announced end of its session",
+    file: "src/client/lease.ts",
+    find: "    this.#forcedEndAt = Math.min(this.#forcedEndAt, endsAt);\n",
+    replace: "",
+    seeds: [5],
+  },
+  {
+    name: "stamp-of-another-answer",
+    rule: "a deadline is counted from the stamp and the time of one and the same command",
+    file: "src/client/lease.ts",
+    find: "    this.#stamp = stamp;\n",
+    replace: "",
+    seeds: [5],
+  },
+];

@@ -1,0 +1,54 @@
+/**
+ * What clients do with locks, by the seed: each thing is in a plan with probability one half, as the
+ * kinds of trouble are. Drawn from streams of their own.
+ */
+import type { RandomStream } from "../engine/random-stream.js";
+import type { LockMix, SemaphorePlan } from "./plan.js";
+
+const SEMAPHORE_KEYS = ["s", "t"] as const;
+const LIMIT_MOST = 4;
+
+export function semaphoresOf(random: RandomStream): SemaphorePlan[] {
+  const keys = SEMAPHORE_KEYS.slice(0, random.integer(1, SEMAPHORE_KEYS.length));
+  return keys.map((key) => ({ key, limit: random.integer(1, LIMIT_MOST) }));
+}
+
+export function lockMixOf(random: RandomStream): LockMix {
+  const share = (most: number): number => (random.chance(0.5) ? random.next() * most : 0);
+  return {
+    permits: share(0.6),
+    priority: share(0.4),
+    nested: share(0.8),
+    reentrant: share(0.6),
+    maxHold: share(0.3),
+    minHold: share(0.3),
+    lockDelay: share(0.4),
+    value: share(0.5),
+    steal: share(0.04),
+    undetected: share(0.2),
+    upgrade: share(0.35),
+    downgrade: share(0.15),
+    update: share(0.1),
+    revoke: share(0.05),
+    endSession: share(0.008),
+    setLimit: share(0.03),
+    detach: share(0.1),
+    claim: share(0.2),
+    takeOver: share(0.02),
+    changeSetting: share(0.02),
+    write: random.between(0.1, 0.4),
+    takeBack: share(0.1),
+  };
+}
+
+export function operatorMixOf(random: RandomStream, mix: LockMix): LockMix {
+  const share = (most: number): number => random.next() * most;
+  return {
+    ...mix,
+    revoke: share(0.3),
+    endSession: share(0.04),
+    setLimit: share(0.15),
+    changeSetting: share(0.1),
+    steal: share(0.15),
+  };
+}
