@@ -7,6 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "../src/index.js";
 import { drained } from "./bench-clients.js";
 import { ClosedLoop } from "./closed-loop.js";
+import { ownKeys } from "./load-shapes.js";
 
 const HEATING_WORKERS = 256;
 
@@ -17,8 +18,7 @@ export async function heat(
   signal: AbortSignal,
 ): Promise<void> {
   if (seconds === 0) return;
-  const keyOf = (worker: number) => `${prefix}/${worker}`;
-  const loop = new ClosedLoop({ clients, workers: HEATING_WORKERS, keyOf });
+  const loop = new ClosedLoop({ clients, workers: HEATING_WORKERS, shape: ownKeys(prefix) });
   try {
     await delay(seconds * 1_000, undefined, { signal });
   } finally {

@@ -5,13 +5,9 @@
  */
 import { setMaxListeners } from "node:events";
 import { constants } from "node:os";
-import { type BenchOptions, parseBenchOptions, USAGE, UsageError } from "./bench-options.js";
-import { runFailover } from "./failover.js";
-import { failoverLines } from "./failover-report.js";
-import { runSnapshot } from "./snapshot.js";
-import { snapshotLines } from "./snapshot-report.js";
-import { runThroughput } from "./throughput.js";
-import { throughputLines } from "./throughput-report.js";
+import { type BenchOptions, parseBenchOptions, UsageError } from "./bench-options.js";
+import { USAGE } from "./bench-usage.js";
+import { measure } from "./workloads.js";
 
 const EXIT = { done: 0, failed: 1, usage: 2, signalBase: 128 } as const;
 
@@ -39,37 +35,15 @@ async function main(argv: readonly string[]): Promise<number> {
     });
   }
   try {
-    const { result, lines } = await measure(options, interruption.signal);
+    const { result, lines, violations } = await measure(options, interruption.signal);
     const text = options.isJson ? JSON.stringify(result) : lines.join("\n");
     process.stdout.write(`${text}\n`);
-    return result.fencingViolations === 0 ? EXIT.done : EXIT.failed;
+    return violations === 0 ? EXIT.done : EXIT.failed;
   } catch (error) {
     if (received !== undefined) return EXIT.signalBase + constants.signals[received];
     complain(error instanceof Error ? error.message : String(error));
     if (process.env["HOLDFAST_DEBUG"]) console.error(error);
     return EXIT.failed;
-  }
-}
-
-interface Outcome {
-  readonly result: { readonly fencingViolations: number };
-  readonly lines: readonly string[];
-}
-
-async function measure(options: BenchOptions, signal: AbortSignal): Promise<Outcome> {
-  switch (options.workload) {
-    case "failover": {
-      const result = await runFailover(options, signal);
-      return { result, lines: failoverLines(result) };
-    }
-    case "snapshot": {
-      const result = await runSnapshot(options, signal);
-      return { result, lines: snapshotLines(result) };
-    }
-    default: {
-      const result = await runThroughput(options, signal);
-      return { result, lines: throughputLines(result) };
-    }
   }
 }
 

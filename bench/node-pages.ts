@@ -13,6 +13,8 @@ const NUMBERS = [
   "snapshotIndex",
   "loopDelayMaxMs",
   "holds",
+  "sessions",
+  "waiters",
 ] as const;
 
 export type NodeFigures = Readonly<Record<(typeof NUMBERS)[number], number>> & {
@@ -31,6 +33,27 @@ export async function fetchFigures(endpoint: string): Promise<NodeFigures | unde
     if (typeof body[name] !== "number") throw new Error(`${endpoint}/status tells no ${name}`);
   }
   return body as NodeFigures;
+}
+
+/**
+ * Figures of `/metrics` without labels, by name; `undefined` when the node does not answer.
+ *
+ * @throws Error when it has no metric of one of these names
+ */
+export async function fetchMetrics<Name extends string>(
+  endpoint: string,
+  names: readonly Name[],
+): Promise<Record<Name, number> | undefined> {
+  const response = await get(endpoint, "/metrics");
+  if (response?.ok !== true) return undefined;
+  const lines = (await response.text().catch(() => "")).split("\n");
+  const values = {} as Record<Name, number>;
+  for (const name of names) {
+    const line = lines.find((each) => each.startsWith(`${name} `));
+    if (line === undefined) throw new Error(`${endpoint}/metrics tells no ${name}`);
+    values[name] = Number(line.slice(name.length + 1));
+  }
+  return values;
 }
 
 /** Whether the node says that clients should come to it. */

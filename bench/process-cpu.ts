@@ -1,8 +1,9 @@
 /**
  * CPU time of processes, from /proc where there is one. User and system time of all threads of a
- * process, in hundredths of a second (the unit of /proc on every Linux that Node.js runs on).
+ * process, in hundredths of a second (the unit of /proc on every Linux that Node.js runs on), or what
+ * the scheduler counts for each thread, in nanoseconds, for stretches that are shorter.
  */
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 
 const TICKS_PER_SECOND = 100;
 
@@ -19,6 +20,26 @@ export function cpuSeconds(processes: readonly MeasuredProcess[]): Map<string, n
     if (ticks !== undefined) seconds.set(name, ticks / TICKS_PER_SECOND);
   }
   return seconds;
+}
+
+/**
+ * CPU microseconds so far of all of them together, as exact as the scheduler counts; `undefined` where
+ * one cannot be read. Threads that ended meanwhile are not in it: a server's do not.
+ */
+export function cpuMicros(pids: readonly number[]): number | undefined {
+  let nanoseconds = 0;
+  try {
+    for (const pid of pids) {
+      for (const thread of readdirSync(`/proc/${pid}/task`)) {
+        const text = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8");
+        nanoseconds += Number.parseInt(text, 10);
+      }
+    }
+  } catch {
+    // No /proc, a kernel without schedstat, a process that ended: missing, not wrong.
+    return undefined;
+  }
+  return nanoseconds / 1_000;
 }
 
 /** `utime + stime` of `/proc/PID/stat`; the name in it may contain spaces and parentheses. */

@@ -2,10 +2,9 @@
  * What `snapshot` measured, for people.
  */
 import { machineText } from "./machine.js";
-import { errorsText, grouped, tableLines, violationsText } from "./report-table.js";
+import { errorsText, grouped, memoryText, tableLines, violationsText } from "./report-table.js";
+import { MIB } from "./resident-memory.js";
 import type { SnapshotResult } from "./snapshot-result.js";
-
-const MIB = 1 << 20;
 
 export function snapshotLines(result: SnapshotResult): string[] {
   const { stallMs, cyclesPerSecond, snapshotMs, residentMiB } = result;
@@ -47,9 +46,4 @@ function restartText({ restartMs, restartCpuMs }: SnapshotResult): string {
 
 function ratesText({ before, during }: SnapshotResult["cyclesPerSecond"]): string {
   return `${grouped(during)} during a snapshot, ${grouped(before)} otherwise`;
-}
-
-function memoryText(byNode: Readonly<Record<string, number>>): string {
-  const parts = Object.entries(byNode).map(([node, mib]) => `${node} ${grouped(mib)} MiB`);
-  return parts.length === 0 ? "not known on this system" : parts.join(", ");
 }

@@ -5,12 +5,10 @@ import type { SnapshotOptions } from "./bench-options.js";
 import type { ClosedLoop } from "./closed-loop.js";
 import type { Machine } from "./machine.js";
 import type { OwnCluster } from "./own-cluster.js";
-import { residentBytes } from "./resident-memory.js";
+import { residentBytesPerHold } from "./resident-memory.js";
 import type { SnapshotWatch, TakenSnapshot } from "./snapshot-watch.js";
 import { type Compared, comparedRates, comparedStalls } from "./stall-windows.js";
 import { type Summary, summaryOf } from "./statistics.js";
-
-const MIB = 1 << 20;
 
 /** The shape of `--json`; a contract. */
 export interface SnapshotResult {
@@ -77,7 +75,11 @@ export function snapshotResult(
     snapshotBytes: taken.reduce(newer, undefined)?.bytes ?? 0,
     cyclesPerSecond: { before: rate.without, during: rate.with },
     loadSeconds: rates.length,
-    residentBytesPerHold: bytesPerHold(measured.residentMiB, options.holds),
+    residentBytesPerHold: residentBytesPerHold(
+      measured.residentMiB.empty,
+      measured.residentMiB.filled,
+      options.holds,
+    ),
     errors: Object.fromEntries(load.errors),
     fencingViolations: load.fencingViolations,
   };
@@ -85,19 +87,4 @@ export function snapshotResult(
 
 function newer(one: TakenSnapshot | undefined, other: TakenSnapshot): TakenSnapshot {
   return one === undefined || other.toMs > one.toMs ? other : one;
-}
-
-/** By node; one that cannot be read is left out. */
-export function residentMiB({ nodes }: OwnCluster): Record<string, number> {
-  const result: Record<string, number> = {};
-  for (const { id, pid } of nodes) {
-    const bytes = residentBytes(pid);
-    if (bytes !== undefined) result[`n${id}`] = Math.round(bytes / MIB);
-  }
-  return result;
-}
-
-function bytesPerHold({ empty, filled }: SnapshotResult["residentMiB"], holds: number): number {
-  const grown = Object.entries(filled).map(([node, mib]) => mib - (empty[node] ?? mib));
-  return Math.round((Math.max(0, ...grown) * MIB) / holds);
 }

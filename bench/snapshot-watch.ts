@@ -5,18 +5,10 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { ClosedLoop } from "./closed-loop.js";
-import { fetchFigures } from "./node-pages.js";
 import type { NodeProcess } from "./node-process.js";
-import {
-  isTouched,
-  type RateSample,
-  type SnapshotSpan,
-  type StallBound,
-  type StallSample,
-  stallBounds,
-} from "./stall-windows.js";
+import { INTERVAL_MS, StallWatch } from "./stall-watch.js";
+import { isTouched, type RateSample, type SnapshotSpan, type StallBound } from "./stall-windows.js";
 
-const INTERVAL_MS = 1_000;
 /** Intervals of each node without a snapshot of anybody: to compare with. */
 const CLEAN_INTERVALS_MIN = 20;
 const WATCHED_MS_MAX = 600_000;
@@ -29,13 +21,12 @@ export interface TakenSnapshot extends SnapshotSpan {
 export class SnapshotWatch {
   readonly rates: RateSample[] = [];
   readonly #nodes: readonly NodeProcess[];
-  /** By node. */
-  readonly #stalls = new Map<number, StallSample[]>();
+  readonly #stalls: StallWatch;
   #sinceMs = Number.POSITIVE_INFINITY;
 
   constructor(nodes: readonly NodeProcess[]) {
     this.#nodes = nodes;
-    for (const { id } of nodes) this.#stalls.set(id, []);
+    this.#stalls = new StallWatch(nodes);
   }
 
   /** Snapshots that began since `observe` was called and are complete. */
@@ -49,7 +40,7 @@ export class SnapshotWatch {
   }
 
   boundsOf(node: number): StallBound[] {
-    return stallBounds(this.#stalls.get(node) ?? []);
+    return this.#stalls.boundsOf(node);
   }
 
   /**
@@ -75,19 +66,9 @@ export class SnapshotWatch {
       this.rates.push({ fromMs, toMs, cycles: loop.cycles - cyclesBefore });
       fromMs = toMs;
       cyclesBefore = loop.cycles;
-      await this.#sampleStalls();
+      await this.#stalls.sample();
       const seconds = Math.round((toMs - this.#sinceMs) / 1_000);
       onProgress(`load for ${seconds} s, ${this.taken.length} snapshots taken`);
-    }
-  }
-
-  async #sampleStalls(): Promise<void> {
-    const figures = await Promise.all(this.#nodes.map(({ endpoint }) => fetchFigures(endpoint)));
-    const atMs = Date.now();
-    for (const each of figures) {
-      // One that does not answer in time stands still: the next answer will tell for how long.
-      if (each === undefined) continue;
-      this.#stalls.get(each.id)?.push({ node: each.id, atMs, stallMs: each.loopDelayMaxMs });
     }
   }
 

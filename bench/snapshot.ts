@@ -11,28 +11,22 @@ import type { SnapshotOptions } from "./bench-options.js";
 import { ClosedLoop } from "./closed-loop.js";
 import { heat } from "./heat.js";
 import { fillTable } from "./hold-filler.js";
+import { ownKeys } from "./load-shapes.js";
 import { describeMachine } from "./machine.js";
-import { fetchFigures, isReady } from "./node-pages.js";
-import type { NodeProcess } from "./node-process.js";
+import { isReady } from "./node-pages.js";
 import { type OwnCluster, withOwnCluster } from "./own-cluster.js";
+import { until } from "./polling.js";
 import { cpuSeconds } from "./process-cpu.js";
 import { Progress } from "./progress.js";
-import {
-  type Restarted,
-  residentMiB,
-  type SnapshotResult,
-  snapshotResult,
-} from "./snapshot-result.js";
+import { residentMiB } from "./resident-memory.js";
+import { type Restarted, type SnapshotResult, snapshotResult } from "./snapshot-result.js";
 import { SnapshotWatch } from "./snapshot-watch.js";
-import { tenths } from "./statistics.js";
 
 /** Whoever holds is silent while the table is filled and for minutes after. */
 const HOLDER_TTL_MS = 600_000;
 /** After the table was filled, before the load begins. */
 const SETTLING_MS = 2_000;
-const WAIT_MS_MAX = 120_000;
 const EXIT_MS_MAX = 30_000;
-const POLL_INTERVAL_MS = 10;
 
 /** `signal` ends it early, by rejecting. */
 export async function runSnapshot(
@@ -60,13 +54,14 @@ async function runOn(
     const holderOptions = () => ({ ttlMs: HOLDER_TTL_MS });
     const holders = await connectAll(connections, endpoints, signal, holderOptions);
     clients.push(...holders);
-    const fillSeconds = await fill(cluster, holders, prefix, holds, progress, signal);
+    const held = `${prefix}/held`;
+    const fillSeconds = await fillTable(cluster, holders, held, holds, progress, signal);
     const filled = residentMiB(cluster);
     progress.show(`${holds} locks are held; settling`);
     await delay(SETTLING_MS, undefined, { signal });
     const watch = new SnapshotWatch(cluster.nodes);
-    const keyOf = (worker: number) => `${prefix}/load/${worker}`;
-    const load = new ClosedLoop({ clients: clients.slice(0, connections), workers, keyOf });
+    const shape = ownKeys(`${prefix}/load`);
+    const load = new ClosedLoop({ clients: clients.slice(0, connections), workers, shape });
     try {
       await watch.observe(load, signal, (text) => progress.show(text));
     } finally {
@@ -87,28 +82,6 @@ async function runOn(
   }
 }
 
-/** Resolves with the seconds until every node had every hold. */
-async function fill(
-  cluster: OwnCluster,
-  holders: readonly Client[],
-  prefix: string,
-  holds: number,
-  progress: Progress,
-  signal: AbortSignal,
-): Promise<number> {
-  const step = Math.max(1, Math.floor(holds / 200));
-  const startMs = performance.now();
-  await fillTable(holders, `${prefix}/held`, holds, signal, (held) => {
-    if (held % step === 0) progress.show(`${held} of ${holds} locks are held`);
-  });
-  const hasAll = async ({ endpoint }: NodeProcess) =>
-    ((await fetchFigures(endpoint))?.holds ?? 0) >= holds;
-  for (const node of cluster.nodes) {
-    await until(`node ${node.id} to have every hold`, () => hasAll(node), signal);
-  }
-  return tenths((performance.now() - startMs) / 1_000);
-}
-
 /** A follower is stopped and started: from the start of the process until ready. */
 async function restart(cluster: OwnCluster, signal: AbortSignal): Promise<Restarted> {
   const leader = await cluster.healthy();
@@ -125,16 +98,4 @@ async function restart(cluster: OwnCluster, signal: AbortSignal): Promise<Restar
   const restartMs = Math.round(performance.now() - startMs);
   const cpu = cpuSeconds([{ name: "node", pid: follower.pid }]).get("node");
   return { restartMs, restartCpuMs: cpu === undefined ? null : Math.round(cpu * 1_000) };
-}
-
-async function until(
-  what: string,
-  isSo: () => Promise<boolean>,
-  signal: AbortSignal,
-): Promise<void> {
-  const deadlineMs = performance.now() + WAIT_MS_MAX;
-  while (!(await isSo())) {
-    if (performance.now() > deadlineMs) throw new Error(`waited in vain for ${what}`);
-    await delay(POLL_INTERVAL_MS, undefined, { signal });
-  }
 }

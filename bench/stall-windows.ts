@@ -6,7 +6,7 @@
  */
 
 /** A sample looks back so far at least, and a second further at most. */
-const REMEMBERED_MS = 10_000;
+export const REMEMBERED_MS = 10_000;
 /** The bound of an interval may be that of the second before it, and work ends a moment late. */
 const AFTERMATH_MS = 1_500;
 

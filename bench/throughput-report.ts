@@ -1,37 +1,54 @@
 /**
- * What `uncontended` and `contended` measured, for people.
+ * What the workloads of closed loops measured, for people.
  */
-import { errorsText, grouped, tableLines, violationsText } from "./report-table.js";
+import type { LoadWindow } from "./load-window.js";
+import { errorsText, grouped, latenciesText, type Row, tableLines } from "./report-table.js";
 import type { ThroughputResult } from "./throughput.js";
 
+const KIND_NAMES: Readonly<Partial<Record<ThroughputResult["workload"], string>>> = {
+  multi: "locks at once",
+};
+
 export function throughputLines(result: ThroughputResult): string[] {
-  const isContended = result.workload === "contended";
-  const { p50, p99, p999, max } = result.acquireMs;
+  const { workload, acquireMs, acquireMsByKind, leader } = result;
+  const kinds = Object.entries(acquireMsByKind).map(
+    ([kind, latencies]): Row => [
+      `  ${[kind, KIND_NAMES[workload]].filter(Boolean).join(" ")}`,
+      latenciesText(latencies),
+    ],
+  );
   return tableLines([
-    ["workload", result.workload],
+    ["workload", workload + scopeText(result)],
     ["workers", `${result.workers} over ${result.connections} connections`],
     ["measured", `${result.seconds} s`],
-    [isContended ? "hand-overs/s" : "cycles/s", grouped(result.cyclesPerSecond)],
-    ["acquire", `p50 ${p50} ms, p99 ${p99} ms, p99.9 ${p999} ms, max ${max} ms`],
-    ["CPU", cpuText(result)],
+    [workload === "contended" ? "hand-overs/s" : "cycles/s", grouped(result.cyclesPerSecond)],
+    ["acquire", latenciesText(acquireMs)],
+    ...kinds,
+    ["CPU", cpuText(result, leader)],
     ["errors", errorsText(result.errors)],
-    ["fencing", violationsText(result.fencingViolations)],
+    ["exclusion", exclusionText(result)],
   ]);
 }
 
-function cpuText({
-  cpuSecondsPerProcess,
-  leader,
-  cyclesPerSecond,
-  seconds,
-}: ThroughputResult): string {
-  const entries = Object.entries(cpuSecondsPerProcess);
+function scopeText({ workload, keys, limit }: ThroughputResult): string {
+  if (workload === "semaphore") return `, ${limit} permits`;
+  return keys > 0 ? `, ${keys} locks` : "";
+}
+
+function exclusionText({ violations, fencingViolations }: ThroughputResult): string {
+  if (fencingViolations === 0) return "every token, slot and limit as it must be";
+  const parts = Object.entries(violations).filter(([, count]) => count > 0);
+  return `VIOLATIONS: ${parts.map(([rule, count]) => `${rule} ${count}`).join(", ")}`;
+}
+
+function cpuText(window: LoadWindow, leader: string | null): string {
+  const entries = Object.entries(window.cpuSecondsPerProcess);
   if (entries.length === 0) return "not known on this system";
   const parts = entries.map(
     ([name, value]) => `${name}${name === leader ? " (leader)" : ""} ${value.toFixed(2)} s`,
   );
-  const total = entries.reduce((sum, [, value]) => sum + value, 0);
-  const cycles = cyclesPerSecond * seconds;
-  const perCycle = cycles > 0 ? `; ${((total / cycles) * 1e6).toFixed(1)} µs a cycle` : "";
-  return parts.join(", ") + perCycle;
+  const perCycle = Object.values(window.cpuMicrosPerCycle).reduce((sum, micros) => sum + micros, 0);
+  return perCycle === 0
+    ? parts.join(", ")
+    : `${parts.join(", ")}; ${perCycle.toFixed(1)} µs a cycle`;
 }

@@ -1,45 +1,44 @@
 /**
- * `uncontended` and `contended`: closed loops for a fixed time. Clients, warm-up, measured time,
- * result; bounded in time whatever the cluster does.
+ * `uncontended`, `contended`, `rw`, `semaphore`, `multi`: closed loops for a fixed time. Clients,
+ * warm-up, measured time, result; bounded in time whatever the cluster does.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { clusterStatus } from "../src/index.js";
 import { closeAll, connectAll, drained, runPrefix } from "./bench-clients.js";
-import type { ThroughputOptions, ThroughputWorkload } from "./bench-options.js";
+import type { LoadWorkload } from "./bench-numbers.js";
+import type { LoadOptions } from "./bench-options.js";
 import { ClosedLoop } from "./closed-loop.js";
+import type { Rule } from "./grant-witness.js";
 import { heat } from "./heat.js";
+import { loadShape } from "./load-shapes.js";
+import { type LoadWindow, measureLoad } from "./load-window.js";
 import { withOwnCluster } from "./own-cluster.js";
-import { cpuSeconds, type MeasuredProcess } from "./process-cpu.js";
+import type { MeasuredProcess } from "./process-cpu.js";
 
 /** The measured workers then run so long without being counted. */
 const SETTLING_SECONDS = 1;
 
 /** The shape of `--json`; a contract. */
-export interface ThroughputResult {
-  readonly workload: ThroughputWorkload;
+export interface ThroughputResult extends LoadWindow {
+  readonly workload: LoadWorkload;
   readonly workers: number;
   readonly connections: number;
-  /** As measured. */
-  readonly seconds: number;
-  /** Acquire and release, both durable on a majority. Of `contended`: hand-overs. */
-  readonly cyclesPerSecond: number;
-  readonly acquireMs: {
-    readonly p50: number;
-    readonly p99: number;
-    readonly p999: number;
-    readonly max: number;
-  };
-  /** `load` is this process, `n1` … the nodes; only those of this machine. */
-  readonly cpuSecondsPerProcess: Readonly<Record<string, number>>;
+  /** Of `rw` and `multi`: how many locks; else 0. */
+  readonly keys: number;
+  /** Of `semaphore`: its permits; else 0. */
+  readonly limit: number;
   /** Name of the node that led when the run ended, if one did. */
   readonly leader: string | null;
   readonly errors: Readonly<Record<string, number>>;
+  /** What must not happen, by what it breaks; see `grant-witness.ts`. */
+  readonly violations: Readonly<Record<Rule, number>>;
+  /** All of these. */
   readonly fencingViolations: number;
 }
 
 /** `signal` ends the run early, by rejecting. */
 export async function runThroughput(
-  options: ThroughputOptions,
+  options: LoadOptions,
   signal: AbortSignal,
 ): Promise<ThroughputResult> {
   const { endpoints } = options;
@@ -49,62 +48,40 @@ export async function runThroughput(
 
 async function runAgainst(
   endpoints: readonly string[],
-  options: ThroughputOptions,
+  options: LoadOptions,
   signal: AbortSignal,
 ): Promise<ThroughputResult> {
-  const clients = await connectAll(options.connections, endpoints, signal);
+  const { workload, connections, workers, keys, limit } = options;
+  const clients = await connectAll(connections, endpoints, signal);
   const prefix = runPrefix();
-  const isContended = options.workload === "contended";
-  const keyOf = (worker: number) => (isContended ? prefix : `${prefix}/${worker}`);
   try {
     await heat(clients, options.warmupSeconds, `${prefix}/heat`, signal);
-    const loop = new ClosedLoop({ clients, workers: options.workers, keyOf });
+    const loop = new ClosedLoop({ clients, workers, shape: loadShape(options, prefix) });
     try {
       await delay(SETTLING_SECONDS * 1_000, undefined, { signal });
       const { processes } = await findProcesses(endpoints);
-      return await measure(options, loop, processes, endpoints, signal);
+      const window = await measureLoad(loop, processes, options.seconds * 1_000, signal);
+      const errors = Object.fromEntries(loop.errors);
+      const { leader } = await findProcesses(endpoints);
+      const { violations, fencingViolations } = loop;
+      return {
+        workload,
+        workers,
+        connections,
+        keys,
+        limit,
+        ...window,
+        leader,
+        errors,
+        violations: { ...violations },
+        fencingViolations,
+      };
     } finally {
       await drained(loop.stop());
     }
   } finally {
     await closeAll(clients);
   }
-}
-
-async function measure(
-  options: ThroughputOptions,
-  loop: ClosedLoop,
-  processes: readonly MeasuredProcess[],
-  endpoints: readonly string[],
-  signal: AbortSignal,
-): Promise<ThroughputResult> {
-  loop.reset();
-  const cpuBefore = cpuSeconds(processes);
-  const startMs = performance.now();
-  await delay(options.seconds * 1_000, undefined, { signal });
-  const seconds = (performance.now() - startMs) / 1_000;
-  const { cycles, acquireTimes } = loop;
-  const acquireMs = {
-    p50: rounded(acquireTimes.quantileMs(0.5)),
-    p99: rounded(acquireTimes.quantileMs(0.99)),
-    p999: rounded(acquireTimes.quantileMs(0.999)),
-    max: rounded(acquireTimes.maxMs),
-  };
-  const cpuAfter = cpuSeconds(processes);
-  const errors = Object.fromEntries(loop.errors);
-  const { leader } = await findProcesses(endpoints);
-  return {
-    workload: options.workload,
-    workers: options.workers,
-    connections: options.connections,
-    seconds: rounded(seconds),
-    cyclesPerSecond: Math.round((cycles / seconds) * 10) / 10,
-    acquireMs,
-    cpuSecondsPerProcess: difference(cpuBefore, cpuAfter),
-    leader,
-    errors,
-    fencingViolations: loop.fencingViolations,
-  };
 }
 
 /** This process, the nodes that run on this machine, and who leads. */
@@ -125,20 +102,4 @@ async function findProcesses(
 function isLoopback(endpoint: string): boolean {
   const { hostname } = new URL(endpoint);
   return hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");
-}
-
-function difference(
-  before: ReadonlyMap<string, number>,
-  after: ReadonlyMap<string, number>,
-): Record<string, number> {
-  const seconds: Record<string, number> = {};
-  for (const [name, value] of after) {
-    const start = before.get(name);
-    if (start !== undefined) seconds[name] = Math.round((value - start) * 100) / 100;
-  }
-  return seconds;
-}
-
-function rounded(value: number): number {
-  return Math.round(value * 1_000) / 1_000;
 }

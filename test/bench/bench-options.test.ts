@@ -1,14 +1,23 @@
 import { expect, test } from "vitest";
-import { parseBenchOptions, UsageError, WORKLOADS } from "../../bench/bench-options.js";
+import { NUMBER_NAMES, WORKLOADS } from "../../bench/bench-numbers.js";
+import { parseBenchOptions, UsageError } from "../../bench/bench-options.js";
+import { USAGE } from "../../bench/bench-usage.js";
 
 test("every workload has defaults for all that it takes", () => {
-  const every = { connections: 8, warmupSeconds: 3, isJson: false };
-  const endpoints = undefined;
+  const every = { warmupSeconds: 3, isJson: false };
+  const spread = { ...every, connections: 8 };
+  const load = { ...spread, workers: 64, seconds: 10, keys: 0, limit: 0, endpoints: undefined };
   expect(WORKLOADS.map((workload) => parseBenchOptions([workload]))).toEqual([
-    { workload: "uncontended", ...every, workers: 1_024, seconds: 10, endpoints },
-    { workload: "contended", ...every, workers: 64, seconds: 10, endpoints },
-    { workload: "failover", ...every, runs: 20 },
-    { workload: "snapshot", ...every, workers: 64, holds: 1_000_000 },
+    { workload: "uncontended", ...load, workers: 1_024 },
+    { workload: "contended", ...load },
+    { workload: "rw", ...load, keys: 4 },
+    { workload: "semaphore", ...load, limit: 8 },
+    { workload: "multi", ...load, keys: 64 },
+    { workload: "queue", ...spread, waiters: 100_000, rounds: 5 },
+    { workload: "table", ...spread, workers: 1_024, seconds: 5, rounds: 5, holds: 1_000_000 },
+    { workload: "sessions", ...every, count: 10_000, holds: 100_000, seconds: 30 },
+    { workload: "failover", ...spread, runs: 20 },
+    { workload: "snapshot", ...spread, workers: 64, holds: 1_000_000 },
   ]);
 });
 
@@ -25,6 +34,16 @@ test("what is given counts, and connections without a worker are not opened", ()
     holds: 5,
     warmupSeconds: 0,
   });
+  expect(parseBenchOptions(["rw", "--keys", "2"])).toMatchObject({ keys: 2 });
+  expect(parseBenchOptions(["semaphore", "--limit", "3"])).toMatchObject({ limit: 3 });
+  expect(parseBenchOptions(["queue", "--waiters", "500", "--rounds", "2"])).toMatchObject({
+    waiters: 500,
+    rounds: 2,
+  });
+  expect(parseBenchOptions(["sessions", "--count", "20", "--holds", "7"])).toMatchObject({
+    count: 20,
+    holds: 7,
+  });
 });
 
 test("an option that the workload has no use for is refused, and so is nonsense", () => {
@@ -34,6 +53,22 @@ test("an option that the workload has no use for is refused, and so is nonsense"
     ["failover", "--endpoints", "ws://a:1"],
     ["contended", "--runs", "3"],
     ["uncontended", "--holds", "3"],
+    ["uncontended", "--keys", "3"],
+    ["rw", "--limit", "3"],
+    ["semaphore", "--keys", "3"],
+    ["semaphore", "--limit", "0"],
+    // Up to four different ones are wanted at once.
+    ["multi", "--keys", "3"],
+    // A long queue is longer than the short ones.
+    ["queue", "--waiters", "100"],
+    ["queue", "--seconds", "3"],
+    ["queue", "--endpoints", "ws://a:1"],
+    ["table", "--count", "3"],
+    // What is held would expire.
+    ["table", "--seconds", "41"],
+    ["table", "--seconds", "5", "--rounds", "41"],
+    ["sessions", "--connections", "3"],
+    ["sessions", "--count", "0"],
     ["snapshot", "--runs", "3"],
     ["failover", "--runs", "0"],
     ["snapshot", "--holds", "many"],
@@ -45,6 +80,18 @@ test("an option that the workload has no use for is refused, and so is nonsense"
   for (const argv of refused) {
     expect(() => parseBenchOptions(argv), argv.join(" ")).toThrow(UsageError);
   }
+});
+
+test("help names every workload", () => {
+  for (const workload of WORKLOADS) expect(USAGE).toMatch(new RegExp(`^  ${workload} {3,}`, "m"));
+});
+
+test("help tells every option, with the defaults that it has", () => {
+  const options = USAGE.slice(USAGE.indexOf("\nOptions:"));
+  for (const name of NUMBER_NAMES) expect(options).toContain(`\n  --${name} <n> `);
+  expect(options).toContain("(default of uncontended, table: 1024; contended, rw, semaphore,");
+  expect(options).toContain("(default of all: 3)");
+  for (const line of USAGE.split("\n")) expect(line.length).toBeLessThanOrEqual(100);
 });
 
 test("help is asked for with or without a workload", () => {

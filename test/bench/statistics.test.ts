@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { summaryOf, tenths } from "../../bench/statistics.js";
+import { hundredths, medianOf, summaryOf, tenths } from "../../bench/statistics.js";
 
 test("the median is the middle one, or lies between the two in the middle", () => {
   expect(summaryOf([3, 100, 1])).toEqual({ median: 3, max: 100 });
@@ -13,8 +13,10 @@ test("numbers are compared as numbers", () => {
 
 test("nothing measured is 0", () => {
   expect(summaryOf([])).toEqual({ median: 0, max: 0 });
+  expect(medianOf([])).toBe(0);
 });
 
-test("figures have one decimal", () => {
+test("figures have one decimal, ratios two", () => {
+  expect(hundredths(1.4961)).toBe(1.5);
   expect([tenths(0.04), tenths(0.05), tenths(12.349)]).toEqual([0, 0.1, 12.3]);
 });

@@ -1,0 +1,111 @@
+/**
+ * The workloads, and the numbers that each of them takes, with defaults and limits. The command line
+ * is read by it, and help is written from it.
+ */
+
+/** Closed loops for a fixed time: they differ in what a worker asks for. */
+export const LOAD_WORKLOADS = ["uncontended", "contended", "rw", "semaphore", "multi"] as const;
+export const WORKLOADS = [
+  ...LOAD_WORKLOADS,
+  "queue",
+  "table",
+  "sessions",
+  "failover",
+  "snapshot",
+] as const;
+export type LoadWorkload = (typeof LOAD_WORKLOADS)[number];
+export type Workload = (typeof WORKLOADS)[number];
+
+export interface NumberRule {
+  readonly about: string;
+  /** By each workload that takes it. */
+  readonly defaults: Readonly<Partial<Record<Workload, number>>>;
+  readonly min: number;
+  readonly max: number;
+}
+
+/** On few locks, or beside a full table that is saved, more would only wait for each other. */
+const FEW_WORKERS = { contended: 64, rw: 64, semaphore: 64, multi: 64, snapshot: 64 };
+
+export const NUMBERS = {
+  workers: {
+    about: "closed loops of acquire and release",
+    defaults: { uncontended: 1_024, table: 1_024, ...FEW_WORKERS },
+    min: 1,
+    max: 100_000,
+  },
+  connections: {
+    about: "clients, over which the load is spread",
+    defaults: everywhereBut(["sessions"], 8),
+    min: 1,
+    max: 10_000,
+  },
+  seconds: {
+    about: "measured time; of table: in a round, of either table",
+    defaults: { ...ofEach(LOAD_WORKLOADS, 10), table: 5, sessions: 30 },
+    min: 1,
+    max: 86_400,
+  },
+  keys: {
+    about: "locks that the workers share",
+    defaults: { rw: 4, multi: 64 },
+    min: 1,
+    max: 1_000_000,
+  },
+  limit: {
+    about: "permits of the semaphore",
+    defaults: { semaphore: 8 },
+    min: 1,
+    max: 1_000_000,
+  },
+  // More than the short queue, which has 100.
+  waiters: {
+    about: "those of the long queue",
+    defaults: { queue: 100_000 },
+    min: 101,
+    max: 1_000_000,
+  },
+  rounds: {
+    about: "how often both of what is compared are measured",
+    defaults: { queue: 5, table: 5 },
+    min: 1,
+    max: 1_000,
+  },
+  runs: {
+    about: "how often each fault happens",
+    defaults: { failover: 20 },
+    min: 1,
+    max: 10_000,
+  },
+  holds: {
+    about: "locks held all the time; of sessions: by the one that expires",
+    defaults: { table: 1_000_000, snapshot: 1_000_000, sessions: 100_000 },
+    min: 1,
+    max: 10_000_000,
+  },
+  count: {
+    about: "connected sessions",
+    defaults: { sessions: 10_000 },
+    min: 1,
+    max: 15_000,
+  },
+  warmup: {
+    about: "seconds in which 256 workers warm the processes up before",
+    defaults: ofEach(WORKLOADS, 3),
+    min: 0,
+    max: 3_600,
+  },
+} as const satisfies Record<string, NumberRule>;
+export type NumberName = keyof typeof NUMBERS;
+export const NUMBER_NAMES = Object.keys(NUMBERS) as readonly NumberName[];
+
+function ofEach<Name extends Workload>(names: readonly Name[], value: number) {
+  return Object.fromEntries(names.map((name) => [name, value])) as Record<Name, number>;
+}
+
+function everywhereBut(left: readonly Workload[], value: number) {
+  return ofEach(
+    WORKLOADS.filter((name) => !left.includes(name)),
+    value,
+  );
+}
