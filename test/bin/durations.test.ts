@@ -7,13 +7,14 @@ test("a duration is a number with a unit", () => {
   expect(parseDuration("5s")).toBe(5_000);
   expect(parseDuration("1.5m")).toBe(90_000);
   expect(parseDuration("2h")).toBe(7_200_000);
+  expect(parseDuration("30d")).toBe(2_592_000_000);
   expect(parseDuration("0s")).toBe(0);
   expect(parseDuration("0.1s")).toBe(100);
   expect(parseDuration(" 5s ")).toBe(5_000);
 });
 
 test("a bare number, an unknown unit, a sign, a fraction of a millisecond are no durations", () => {
-  for (const text of ["", "5", "5 s", "5d", "-5s", "+5s", "s", "1e3s", "0.5ms", ".5s", "5s1"]) {
+  for (const text of ["", "5", "5 s", "5w", "-5s", "+5s", "s", "1e3s", "0.5ms", ".5s", "5s1"]) {
     expect(parseDuration(text), text).toBeUndefined();
   }
 });
@@ -21,6 +22,8 @@ test("a bare number, an unknown unit, a sign, a fraction of a millisecond are no
 test("a duration beyond the limit is refused, the limit itself is not", () => {
   expect(parseDuration(`${DURATION_MS_MAX}ms`)).toBe(DURATION_MS_MAX);
   expect(parseDuration(`${DURATION_MS_MAX + 1}ms`)).toBeUndefined();
+  expect(parseDuration("365d")).toBeUndefined();
+  expect(parseDuration("365d", 40_000_000_000)).toBe(31_536_000_000);
 });
 
 test("every whole number of milliseconds is read back in each unit that divides it", () => {

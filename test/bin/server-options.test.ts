@@ -36,6 +36,14 @@ test("a founder listens for peers where the others expect it", () => {
   );
 });
 
+test("an audit is kept where that is asked for, and only there", () => {
+  const founding = { initialCluster: [{ id: 4, address: ADDRESS }] };
+  expect(nodeOptions({ ...FLAGS, ...founding })).not.toHaveProperty("audit");
+  const options = nodeOptions({ ...FLAGS, ...founding, audit: true, auditKeep: 90_000 });
+  expect(options).toMatchObject({ audit: true, auditKeepMs: 90_000 });
+  expect(refusal({ ...founding, auditKeep: 90_000 })).toContain("--audit-keep without --audit");
+});
+
 test("a node that was added joins instead, at the address it was added with", () => {
   const options = nodeOptions({ ...FLAGS, join: JOIN, peerListen: ADDRESS });
   expect(options).toMatchObject({ id: 4, join: JOIN, peerListen: ADDRESS });

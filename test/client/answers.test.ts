@@ -1,8 +1,8 @@
 /** What counts as evidence of the lease, told answer by answer. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { Answers } from "../../src/client/answers.js";
-import { ReleaseCall } from "../../src/client/call.js";
 import type { HeldLock } from "../../src/client/held-lock.js";
+import { ReleaseCall } from "../../src/client/hold-calls.js";
 import { Lease } from "../../src/client/lease.js";
 import { Locks } from "../../src/client/locks.js";
 import { Outgoing } from "../../src/client/outgoing.js";
@@ -42,6 +42,7 @@ beforeEach(() => {
       now: () => nowMs,
       turnMs: () => nowMs,
       submit: (call) => outgoing.window.enqueue(call),
+      freshSecret: () => "0".repeat(32),
       onIdle: () => undefined,
     },
     lease,
@@ -60,7 +61,7 @@ function reply(sequence: number, stamp: number, result: Result): SessionMessage 
 
 /** Sends a release at `nowMs` as the next sequence. */
 function send(nowMs: number): void {
-  outgoing.window.enqueue(new ReleaseCall(1, undefined));
+  outgoing.window.enqueue(new ReleaseCall(locks, { token: 1 }, undefined));
   outgoing.write(nowMs);
 }
 
@@ -130,7 +131,9 @@ describe("evidence", () => {
 function sendAcquire(nowMs: number): Promise<HeldLock | undefined> {
   const waitMs = WAIT_FOREVER;
   const signal = undefined;
-  const wish = { key: "k", mode: "exclusive", owner: 1, waitMs, isTry: false, signal } as const;
+  const items = [{ key: "k", mode: "exclusive" }] as const;
+  const owner = locks.newOwner();
+  const wish = { items, owner, waitMs, isTry: false, signal, options: undefined } as const;
   const lock = locks.request(wish);
   outgoing.write(nowMs);
   return lock;
@@ -150,7 +153,7 @@ describe("a grant", () => {
       { kind: MESSAGE.recalled, number: 1, stamp: 80, sequences: [done], tokens: [ended] },
       nowMs,
     );
-    answers.renew(49_000, nowMs);
+    answers.renew(49_000, 90);
     const lock = await waiting;
     expect(lock?.isHeld).toBe(false);
     expect(lock?.signal.reason).toMatchObject({ details: { reason: "revoked" } });
@@ -168,12 +171,81 @@ describe("a grant", () => {
   });
 });
 
+describe("a token", () => {
+  it("that an upgrade replaced still names the hold, and nothing once that was released", async () => {
+    const waiting = sendAcquire(100);
+    tell(reply(1, 60, { status: STATUS.granted, token: 41 }), 150);
+    const lock = await waiting;
+    if (lock === undefined) throw new Error("it was granted");
+    const hold = locks.holds.find(41);
+    if (hold === undefined) throw new Error("it is held");
+    locks.onToken(hold, 42);
+    expect(lock.token).toBe(42);
+    tell({ kind: MESSAGE.contended, token: 41 }, 250);
+    expect(lock.isContended).toBe(true);
+    void lock.release();
+    outgoing.write(300);
+    tell(reply(2, 70, RELEASED), 350);
+    expect([locks.holds.find(41), locks.holds.find(42), locks.holds.size]).toEqual([
+      undefined,
+      undefined,
+      0,
+    ]);
+  });
+});
+
+describe("a grant that is counted up", () => {
+  it("while the lease is not proven is recalled by the newest token of its hold", async () => {
+    const first = sendAcquire(100);
+    tell(reply(1, 60, { status: STATUS.granted, token: 41 }), 150);
+    const lock = await first;
+    if (lock === undefined) throw new Error("it was granted");
+    let isHandedOut = false;
+    const second = sendAcquire(200);
+    void second.then(() => {
+      isHandedOut = true;
+    });
+    // Nobody looked at the clock yet when the answer is read.
+    nowMs = 50_000;
+    tell(
+      {
+        kind: MESSAGE.reply,
+        sequence: 2,
+        stamp: 0,
+        result: { status: STATUS.granted, token: 41, count: 2 },
+      },
+      50_000,
+    );
+    const hold = locks.holds.find(41);
+    if (hold === undefined) throw new Error("it is held");
+    locks.onToken(hold, 42);
+    expect(locks.holds.asideTokens).toEqual([42]);
+    outgoing.recallTokens(50_000, locks.holds.asideTokens);
+    const held = {
+      token: 42,
+      held: true,
+      current: 42,
+      count: 2,
+      endsAt: 0,
+      isRevoked: false,
+      isContended: false,
+    } as const;
+    tell(
+      { kind: MESSAGE.recalled, number: 1, stamp: 40_000, sequences: [], tokens: [held] },
+      50_010,
+    );
+    expect((await second)?.token).toBe(42);
+    expect(isHandedOut).toBe(true);
+    expect(lock.token).toBe(42);
+  });
+});
+
 describe("an acknowledgement", () => {
   it("that a command carried goes with another one when that command is given up", () => {
     const wish = {
-      key: "k",
-      mode: "exclusive",
-      owner: 1,
+      items: [{ key: "k", mode: "exclusive" }],
+      owner: locks.newOwner(),
+      options: undefined,
       waitMs: 0,
       isTry: true,
       signal: undefined,

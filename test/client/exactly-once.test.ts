@@ -1,14 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { ReleaseCall } from "../../src/client/call.js";
 import { CommandWindow } from "../../src/client/command-window.js";
+import { ReleaseCall } from "../../src/client/hold-calls.js";
 import type { Lock } from "../../src/client/index.js";
 import { OP } from "../../src/protocol/index.js";
 import { failure, setUp } from "./set-up.js";
 import { connectTo } from "./simulated-client.js";
 
+const HOST = { submit: () => undefined, acknowledge: () => undefined };
+
 class UnwantedCall extends ReleaseCall {
   constructor() {
-    super(0, undefined);
+    super(HOST, { token: 0 }, undefined);
   }
 
   override get isUnwanted(): boolean {
@@ -134,7 +136,7 @@ describe("a command", () => {
 
   it("that nobody wants any more is not kept until the cluster is back", () => {
     const window = new CommandWindow();
-    const wanted = new ReleaseCall(1, undefined);
+    const wanted = new ReleaseCall(HOST, { token: 1 }, undefined);
     window.enqueue(wanted);
     for (let i = 0; i < 50_000; i++) window.enqueue(new UnwantedCall());
     expect([...window.queued()].length).toBeLessThan(3_000);

@@ -4,15 +4,19 @@
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { Lock } from "../../src/client/index.js";
+import type { Lock, Owner } from "../../src/client/index.js";
 import { HoldfastError } from "../../src/errors.js";
+import { EMPTY } from "./set-up.js";
 import { connectTo, type SimulatedClient } from "./simulated-client.js";
 import { SimulatedWorld } from "./simulated-world.js";
 import { TableServer } from "./table-server.js";
 
 const CLIENTS = 3;
 const PLAN_MS = 8_000;
-const CODES = ["LOCK_TIMEOUT", "SESSION_EXPIRED", "CANCELLED", "BUSY", "UNAVAILABLE"];
+const OWNERS = 2;
+const CODES = ["LOCK_TIMEOUT", "SESSION_EXPIRED", "CANCELLED", "BUSY", "UNAVAILABLE", "DEADLOCK"];
+/** What changing a lock that is held may end with, beside these. */
+const CHANGE_CODES = [...CODES, "LOCK_LOST", "NOT_HELD"];
 
 const key = fc.constantFrom("a", "b");
 const client = fc.integer({ min: 0, max: CLIENTS - 1 });
@@ -29,6 +33,18 @@ const step = fc.oneof(
       waitMs: fc.option(fc.integer({ min: 0, max: 3_000 }), { nil: undefined }),
       abortMs: fc.option(fc.integer({ min: 0, max: 1_500 }), { nil: undefined }),
       holdMs: fc.integer({ min: 0, max: 2_500 }),
+      maxHoldMs: fc.option(fc.integer({ min: 1_000, max: 2_500 }), { nil: undefined }),
+      owner: fc.option(fc.integer({ min: 0, max: OWNERS - 1 }), { nil: undefined, freq: 2 }),
+      change: fc.constantFrom("none" as const, "upgrade" as const, "downgrade" as const),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: fc.constant("revoke" as const),
+      client,
+      key,
+      graceMs: fc.integer({ min: 0, max: 1_500 }),
     }),
   },
   { weight: 3, arbitrary: fc.record({ type: fc.constant("cut" as const), client }) },
@@ -74,8 +90,10 @@ class Trial {
   readonly world: SimulatedWorld;
   readonly server: TableServer;
   readonly clients: SimulatedClient[] = [];
+  /** By client: those that are named by several requests, which count up what they hold. */
+  readonly owners: Owner[][] = [];
   /** Locks that were handed out and not released by their caller yet. */
-  readonly live = new Map<number, { readonly lock: Lock; readonly by: SimulatedClient }>();
+  readonly live = new Map<Lock, SimulatedClient>();
   readonly tokens = new Set<number>();
   readonly endings: Promise<void>[] = [];
   readonly #plan: Plan;
@@ -89,7 +107,11 @@ class Trial {
 
   async run(): Promise<void> {
     const { ttlMs, rates, steps, duplicates, refusals } = this.#plan;
-    for (const rate of rates) this.clients.push(await connectTo(this.server, { ttlMs }, rate));
+    for (const rate of rates) {
+      const one = await connectTo(this.server, { ttlMs }, rate);
+      this.clients.push(one);
+      this.owners.push(Array.from({ length: OWNERS }, () => one.client.owner()));
+    }
     this.server.faults.duplicates = duplicates;
     this.server.faults.refusals = refusals;
     for (const { atMs, step } of steps) this.world.after(atMs, () => this.take(step));
@@ -105,17 +127,19 @@ class Trial {
     await this.world.until(Promise.all(this.clients.map((each) => each.client.close())));
     // What is left are sessions that a client opened without hearing of it.
     await this.world.run(ttlMs + 1_000);
-    expect(this.server.table.counts()).toEqual({ sessions: 0, keys: 0, holds: 0, waiters: 0 });
+    expect(this.server.table.counts()).toMatchObject(EMPTY);
   }
 
   checkExclusion(): void {
-    for (const { lock, by } of this.live.values()) {
+    for (const [lock, by] of this.live) {
       if (by.platform.isStopped || lock.signal.aborted) continue;
-      if (!this.server.isHeld(lock.key, lock.token)) {
-        throw new Error(
-          `${lock.key} ${lock.token} is believed in but gone: ${this.world.nowMs} ms`,
-        );
-      }
+      // The table may have a newer token that is on its way, but not another mode.
+      const isThere = this.server.table.inspect(lock.key).holds.some(({ session, owner, mode }) => {
+        const isStrong = mode === "exclusive" || lock.mode === "shared";
+        return session === by.client.session && owner === lock.owner.id && isStrong;
+      });
+      if (isThere) continue;
+      throw new Error(`${lock.key} ${lock.token} is believed in but gone: ${this.world.nowMs} ms`);
     }
   }
 
@@ -125,6 +149,11 @@ class Trial {
       case "acquire":
         this.endings.push(this.hold(step));
         return;
+      case "revoke": {
+        const { client: by, key: revoked, graceMs } = step;
+        this.clients[by]?.client.revoke({ key: revoked }, { graceMs }).catch(expectCode(CODES));
+        return;
+      }
       case "cut":
         this.clients[step.client]?.platform.connection?.cut();
         return;
@@ -177,13 +206,17 @@ class Trial {
     if (abortMs !== undefined) {
       this.world.after(abortMs, () => by.platform.call(() => controller.abort()));
     }
-    const options = { mode: step.mode, signal: controller.signal };
+    const { waitMs, maxHoldMs, mode } = step;
+    const owner = step.owner === undefined ? undefined : this.owners[step.client]?.[step.owner];
     let lock: Lock;
     try {
-      lock = await by.client.acquire(
-        step.key,
-        step.waitMs === undefined ? options : { ...options, waitMs: step.waitMs },
-      );
+      lock = await by.client.acquire(step.key, {
+        mode,
+        signal: controller.signal,
+        ...(waitMs === undefined ? {} : { waitMs }),
+        ...(maxHoldMs === undefined ? {} : { maxHoldMs }),
+        ...(owner === undefined ? {} : { owner, reentrant: true }),
+      });
     } catch (error) {
       if (error === controller.signal.reason) return;
       expect(error).toBeInstanceOf(HoldfastError);
@@ -191,9 +224,13 @@ class Trial {
       expect(expected).toContain((error as HoldfastError).code);
       return;
     }
-    expect(this.tokens.has(lock.token)).toBe(false);
+    if (owner === undefined) expect(this.tokens.has(lock.token)).toBe(false);
     this.tokens.add(lock.token);
-    this.live.set(lock.token, { lock, by });
+    this.live.set(lock, by);
+    this.checkExclusion();
+    if (step.change === "upgrade")
+      await lock.upgrade({ waitMs: 500 }).catch(expectCode(CHANGE_CODES));
+    if (step.change === "downgrade") await lock.downgrade().catch(expectCode(CHANGE_CODES));
     this.checkExclusion();
     await new Promise<void>((resolve) => {
       this.world.after(step.holdMs, () => by.platform.call(resolve));
@@ -201,7 +238,7 @@ class Trial {
     const wasHeld = lock.isHeld;
     const result = await lock.release();
     if (result.released) expect(wasHeld).toBe(true);
-    this.live.delete(lock.token);
+    this.live.delete(lock);
   }
 
   heal(): void {
@@ -213,6 +250,13 @@ class Trial {
     faults.latencyMs = [0.2, 2];
     for (const { platform } of this.clients) platform.goOn();
   }
+}
+
+function expectCode(codes: readonly string[]): (error: unknown) => void {
+  return (error) => {
+    expect(error).toBeInstanceOf(HoldfastError);
+    expect(codes).toContain((error as HoldfastError).code);
+  };
 }
 
 it("believes in no lock that the table could have given to another, and leaks none", async () => {

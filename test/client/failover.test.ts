@@ -1,6 +1,7 @@
 /**
  * How long a client is without service when its node goes away. The network takes 1 ms each way and
- * the cluster commits in 1 ms, so whatever takes longer here is a pause that the client made itself.
+ * the cluster commits in 1 ms, so whatever takes longer here is a pause that the client made
+ * itself.
  */
 import { describe, expect, it } from "vitest";
 import { CLIENT_DEFAULTS, type Client, connectOn } from "../../src/client/index.js";

@@ -1,4 +1,6 @@
-/** What the package's door pulls in, followed through the sources: a browser must be able to run it. */
+/**
+ * What the package's door pulls in, followed through the sources: a browser must be able to run it.
+ */
 import { readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";

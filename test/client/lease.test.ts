@@ -11,8 +11,8 @@ describe("the evidence of a lease", () => {
   it("counts from the newest transmission, less a tenth or a quarter of a second", () => {
     const lease = new Lease(15_000);
     expect(lease.deadlineMs).toBe(Number.NEGATIVE_INFINITY);
-    lease.renew(1_000);
-    lease.renew(400);
+    lease.renew(1_000, 51_000);
+    lease.renew(400, 50_400);
     expect(lease.deadlineMs).toBe(1_000 + 15_000 - 1_500);
     expect(marginMs(1_000)).toBe(250);
   });

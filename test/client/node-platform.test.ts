@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, it } from "vitest";
 import { connect } from "../../src/index.js";
+import { EMPTY } from "./set-up.js";
 import { SocketTable } from "./socket-table.js";
 
 const APPLICATION = join(dirname(fileURLToPath(import.meta.url)), "application.ts");
@@ -64,7 +65,7 @@ it("keeps a process alive that holds a lock, and releases it on SIGTERM", async 
   child.kill("SIGTERM");
   const [code, signal] = await once(child, "exit");
   expect({ code, signal }).toEqual({ code: null, signal: "SIGTERM" });
-  expect(table.table.counts()).toEqual({ sessions: 0, keys: 0, holds: 0, waiters: 0 });
+  expect(table.table.counts()).toMatchObject(EMPTY);
 });
 
 it("lets a process end only when the last of its clients has said goodbye", async () => {
@@ -76,8 +77,7 @@ it("lets a process end only when the last of its clients has said goodbye", asyn
   child.kill("SIGTERM");
   const [code, signal] = await once(child, "exit");
   expect({ code, signal }).toEqual({ code: null, signal: "SIGTERM" });
-  const empty = { sessions: 0, keys: 0, holds: 0, waiters: 0 };
-  expect([one.table.counts(), two.table.counts()]).toEqual([empty, empty]);
+  expect([one.table.counts(), two.table.counts()]).toMatchObject([EMPTY, EMPTY]);
 });
 
 it("listens for the end of the process once, however many clients want to hear of it", async () => {

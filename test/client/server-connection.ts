@@ -7,15 +7,20 @@ import { ERROR_NUMBERS } from "../../src/errors.js";
 import { packPayload } from "../../src/net/framing/index.js";
 import {
   decodeFrame,
+  isAttachCommand,
+  isOperation,
+  isQuery,
   MESSAGE,
   OP,
   ProtocolError,
+  type Query,
   type Request,
   type ServerMessage,
   STATUS,
   Writer,
   writeServerMessage,
 } from "../../src/protocol/index.js";
+import type { TableWatch } from "./table-reads.js";
 import type { TableServer } from "./table-server.js";
 
 export class ServerConnection {
@@ -23,6 +28,8 @@ export class ServerConnection {
   readonly nodeId: number;
   readonly #events: TransportEvents;
   readonly #writer = new Writer();
+  /** By the number that the client gave them. */
+  readonly #watches = new Map<number, TableWatch>();
   #messages: ServerMessage[] = [];
   #clientSees: "opening" | "open" | "closed" = "opening";
   #serverSees: "open" | "closed" = "closed";
@@ -122,27 +129,49 @@ export class ServerConnection {
   }
 
   #handle(request: Request): void {
-    if (request.op === OP.inspect || request.op === OP.query) {
-      this.push({
-        kind: MESSAGE.answer,
-        id: request.id,
-        status: this.#server.faults.busy === "everything" ? ERROR_NUMBERS.BUSY : STATUS.ok,
-        payload:
-          request.op === OP.inspect
-            ? this.#server.table.inspect(request.key)
-            : this.#server.table.query(request.prefix, request.after, request.limit),
-      });
-      this.flush();
+    if (isQuery(request)) {
+      this.#answer(request);
       return;
     }
-    if (request.op === OP.members || request.op === OP.changeMember || request.op === OP.transfer) {
+    if (isOperation(request)) {
       this.#server.operate(this, request);
       return;
     }
-    if (request.op === OP.open || request.op === OP.resume) {
+    if (isAttachCommand(request)) {
       this.awaited = `${request.nonce}/${request.attempt}`;
     }
     this.#server.propose(this, request);
+  }
+
+  /** Behind each entry. */
+  tellWatches(): void {
+    for (const [id, watch] of this.#watches) {
+      const news = this.#server.reads.next(watch);
+      if (news === undefined) continue;
+      if (news.status !== STATUS.ok) this.#watches.delete(id);
+      this.push({ kind: MESSAGE.changes, id, ...news });
+    }
+  }
+
+  get watchCount(): number {
+    return this.#watches.size;
+  }
+
+  #answer(query: Query): void {
+    const { id } = query;
+    const { faults, reads } = this.#server;
+    const isBusy = faults.busy === "everything";
+    let payload: unknown = null;
+    if (query.op === OP.unwatch) this.#watches.delete(query.watch);
+    else if (query.op === OP.watch && !isBusy) {
+      const watch = reads.begin(query);
+      this.#watches.set(id, watch);
+      payload = { revision: watch.told };
+    } else if (query.op !== OP.watch) ({ payload } = reads.answer(query));
+    const status = isBusy ? ERROR_NUMBERS.BUSY : STATUS.ok;
+    this.push({ kind: MESSAGE.answer, id, status, payload });
+    this.tellWatches();
+    this.flush();
   }
 
   #closeAtServer(): void {

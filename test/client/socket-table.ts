@@ -9,9 +9,10 @@ import { packPayload } from "../../src/net/framing/index.js";
 import {
   type Attached,
   decodeFrame,
+  isAttachCommand,
+  isOperation,
+  isQuery,
   MESSAGE,
-  OP,
-  type Operation,
   PROTOCOL_VERSION,
   type Request,
   type ServerMessage,
@@ -122,15 +123,15 @@ export class SocketTable implements Outbox {
       this.#flush(peer);
       return;
     }
-    if (command.op === OP.inspect || command.op === OP.query) return;
-    if (command.op === OP.open || command.op === OP.resume) peer.nonce = command.nonce;
+    if (isQuery(command)) return;
+    if (isAttachCommand(command)) peer.nonce = command.nonce;
     this.#pending.push({ peer, command });
     if (this.#pending.length === 1) setTimeout(() => this.#apply(), this.applyDelayMs);
   }
 
   #apply(): void {
     const commands = this.#pending.map(({ peer, command }) => {
-      const isAttach = command?.op === OP.open || command?.op === OP.resume;
+      const isAttach = command !== undefined && isAttachCommand(command);
       return {
         session: isAttach ? 0 : peer.session,
         epoch: isAttach ? 0 : peer.epoch,
@@ -152,8 +153,4 @@ export class SocketTable implements Outbox {
     peer.messages.length = 0;
     peer.socket.send(this.#writer.take());
   }
-}
-
-function isOperation(request: Request): request is Operation {
-  return request.op >= OP.members;
 }

@@ -11,6 +11,7 @@ import {
   type Attached,
   type Command,
   type Hello,
+  isAttachCommand,
   MESSAGE,
   OP,
   type Operation,
@@ -21,6 +22,7 @@ import {
 import { ServerConnection } from "./server-connection.js";
 import type { SimulatedWorld } from "./simulated-world.js";
 import { TableMembers } from "./table-members.js";
+import { TableReads } from "./table-reads.js";
 
 const CLUSTER_ID = "c0ffee00c0ffee00c0ffee00c0ffee00";
 const FRAME_BYTES_MAX = 1 << 20;
@@ -35,7 +37,9 @@ export interface Faults {
   duplicates: number;
   /** Probability that a node has no room for a command, though it has for the next one. */
   refusals: number;
-  /** What the node refuses that it reaches: commands with a sequence, or attaching and reads too. */
+  /**
+   * What the node refuses that it reaches: commands with a sequence, or attaching and reads too.
+   */
   busy: "nothing" | "commands" | "everything";
   /** Nobody leads: time stands still and nothing is applied. */
   isLeaderless: boolean;
@@ -50,6 +54,9 @@ export interface Faults {
 /** How long a node looks for a leader before it answers an operation with `UNAVAILABLE`. */
 const OPERATION_MS_MAX = 1_000;
 
+/** Answers that the table keeps until they were read. */
+const GRANTS: ReadonlySet<number> = new Set([STATUS.granted, STATUS.upgraded, STATUS.claimed]);
+
 interface Pending extends TableCommand {
   readonly connection: ServerConnection;
 }
@@ -57,6 +64,7 @@ interface Pending extends TableCommand {
 export class TableServer implements Outbox {
   readonly world: SimulatedWorld;
   readonly table = new LockTable();
+  readonly reads = new TableReads(this.table);
   readonly nodes: readonly { readonly id: number; readonly endpoint: string }[];
   readonly members: TableMembers;
   readonly faults: Faults = {
@@ -74,7 +82,9 @@ export class TableServer implements Outbox {
   readonly connections = new Set<ServerConnection>();
   /** Every command as it was applied, in order. */
   readonly applied: Command[] = [];
-  /** By session: sequences whose end the table keeps until it hears that it was read. */
+  /**
+   * By session: outcomes, and tokens that were lost, which the table keeps until they were read.
+   */
   readonly #owed = new Map<number, Set<number>>();
   readonly #epochs = new Map<number, number>();
   clusterId = CLUSTER_ID;
@@ -131,7 +141,7 @@ export class TableServer implements Outbox {
 
   /** A command reached a node. */
   propose(connection: ServerConnection, command: Command): void {
-    const isAttach = command.op === OP.open || command.op === OP.resume;
+    const isAttach = isAttachCommand(command);
     if (!isAttach && connection.session === 0) {
       if (!connection.wasAttached) connection.close(1008, "not attached");
       return;
@@ -185,16 +195,21 @@ export class TableServer implements Outbox {
   }
 
   #noteOwed(session: number, message: SessionMessage): void {
+    if (message.kind === MESSAGE.ended) this.#owed.delete(session);
+    if (message.kind === MESSAGE.lost) this.#owe(session, message.token);
     const isEnd =
       message.kind === MESSAGE.outcome ||
-      (message.kind === MESSAGE.reply && message.result.status === STATUS.granted);
-    if (!isEnd) return;
+      (message.kind === MESSAGE.reply && GRANTS.has(message.result.status));
+    if (isEnd) this.#owe(session, message.sequence);
+  }
+
+  #owe(session: number, number: number): void {
     let owed = this.#owed.get(session);
     if (owed === undefined) {
       owed = new Set();
       this.#owed.set(session, owed);
     }
-    owed.add(message.sequence);
+    owed.add(number);
   }
 
   /** What a client acknowledges came with earlier entries, so this may follow the whole entry. */
@@ -221,7 +236,7 @@ export class TableServer implements Outbox {
   }
 
   #refuse(connection: ServerConnection, command: Command): void {
-    if (command.op === OP.open || command.op === OP.resume) {
+    if (isAttachCommand(command)) {
       connection.push({
         kind: MESSAGE.attached,
         nonce: command.nonce,
@@ -260,9 +275,13 @@ export class TableServer implements Outbox {
     this.#index += 1;
     const stamp = Math.floor(this.#clusterMs);
     const wallMs = 1_700_000_000_000 + Math.floor(this.world.nowMs);
+    this.reads.beginEntry(this.#index, stamp, wallMs);
     this.table.apply({ index: this.#index, stamp, wallMs, commands }, this);
     for (const pending of commands) this.#noteRead(pending, epochs);
-    for (const connection of this.connections) connection.flush();
+    for (const connection of this.connections) {
+      connection.tellWatches();
+      connection.flush();
+    }
   }
 
   /** Cluster time runs only while somebody leads. */

@@ -113,6 +113,9 @@ describe("inspect and ls", () => {
     const number = expect.any(Number);
     expect(await askJson("inspect", "orders/1")).toEqual({
       key: "orders/1",
+      kind: "lock",
+      limit: 0,
+      closings: [],
       holds: [
         {
           token: lock.token,
@@ -122,6 +125,13 @@ describe("inspect and ls", () => {
           owner: number,
           heldMs: number,
           leaseMs: number,
+          endsInMs: null,
+          isRevoked: false,
+          isTicket: false,
+          count: 1,
+          permits: 0,
+          slots: [],
+          value: "",
         },
       ],
       waiters: [
@@ -132,11 +142,17 @@ describe("inspect and ls", () => {
           owner: number,
           sequence: number,
           waitingMs: number,
+          endsInMs: null,
+          priority: 0,
+          permits: 0,
+          isUpgrade: false,
+          isEligible: false,
         },
       ],
     });
-    const free = { key: "nobody/uses/it", holds: [], waiters: [] };
-    expect(await askJson("inspect", "nobody/uses/it")).toEqual(free);
+    const free = { kind: null, limit: 0, holds: [], waiters: [], closings: [] };
+    const found = await askJson("inspect", "nobody/uses/it");
+    expect(found).toEqual({ key: "nobody/uses/it", ...free });
   });
 
   test("inspect for people names holder and waiter, and lets no name write to the terminal", async () => {

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { ERROR_NUMBERS } from "../../src/errors.js";
 import {
+  CLAIM_MODES,
   type EndReason,
   MESSAGE,
   RECALL_STATE,
@@ -13,23 +14,49 @@ import { anyKey, anyName, anyNumber } from "../protocol/arbitraries.js";
 
 const number = anyNumber();
 const reason = fc.constantFrom<EndReason>(0, 1, 2, 3, 4, 5, 6, 7);
-const mode = fc.constantFrom("exclusive" as const, "shared" as const);
-const { LOCK_HELD, ...OTHER_ERRORS } = ERROR_NUMBERS;
-const error = fc.constantFrom(...Object.values(OTHER_ERRORS));
+const mode = fc.constantFrom(...CLAIM_MODES);
+const { LOCK_HELD, DEADLOCK, LIMIT_MISMATCH } = ERROR_NUMBERS;
+const error = fc.constantFrom(...Object.values(ERROR_NUMBERS));
+const numbers = (maxLength: number) => fc.array(number, { maxLength });
 const blocker = fc.record({ sessionName: anyName, key: anyKey, mode, token: number });
+const cycleMember = fc.record({
+  ...{ session: number, sessionName: anyName, owner: number, key: anyKey, mode },
+});
+const claimedItem = fc.record({ key: anyKey, mode, permits: number, slots: numbers(20) });
 
 const result: fc.Arbitrary<Result> = fc.oneof(
-  fc
-    .constantFrom(STATUS.ok, STATUS.queued, STATUS.released, LOCK_HELD)
-    .map((status) => ({ status })),
+  fc.constantFrom(STATUS.ok, STATUS.queued, STATUS.released).map((status) => ({ status })),
   error.map((status) => ({ status })),
   fc.record({ status: fc.constant(STATUS.granted), token: number }),
+  fc.record({ status: fc.constant(STATUS.granted), token: number, count: number }),
+  fc.record({
+    status: fc.constant(STATUS.granted),
+    token: number,
+    count: number,
+    slots: fc.array(numbers(20), { minLength: 1, maxLength: 16 }),
+  }),
+  fc.record({ status: fc.constant(STATUS.upgraded), token: number, key: anyKey }),
+  fc.record({
+    status: fc.constant(STATUS.claimed),
+    token: number,
+    items: fc.array(claimedItem, { maxLength: 16 }),
+    value: fc.string({ unit: "binary", maxLength: 40 }),
+    grantedAt: number,
+    endsAt: number,
+  }),
+  fc.record({ status: fc.constant(STATUS.released), remaining: number }),
+  fc.record({ status: fc.constant(STATUS.revoked), count: number, remaining: number }),
   fc.record({ status: fc.constant(STATUS.notReleased), reason }),
   fc.record({
     status: fc.constant(LOCK_HELD),
     blockedBy: fc.constantFrom(0, 1, 2),
     blockers: fc.array(blocker, { maxLength: 4 }),
   }),
+  fc.record({
+    status: fc.constant(DEADLOCK),
+    cycle: fc.array(cycleMember, { maxLength: 20 }),
+  }),
+  fc.record({ status: fc.constant(LIMIT_MISMATCH), limit: number }),
 );
 
 const endpoints = fc.array(fc.record({ id: number, endpoint: anyName }), { maxLength: 5 });
@@ -40,6 +67,19 @@ const recalledSequence = fc.oneof(
     state: fc.constantFrom(RECALL_STATE.unseen, RECALL_STATE.queued, RECALL_STATE.dropped),
   }),
   fc.record({ sequence: number, state: fc.constant(RECALL_STATE.done), stamp: number, result }),
+);
+
+const recalledToken = fc.oneof(
+  fc.record({
+    token: number,
+    held: fc.constant(true as const),
+    current: number,
+    count: number,
+    endsAt: number,
+    isRevoked: fc.boolean(),
+    isContended: fc.boolean(),
+  }),
+  fc.record({ token: number, held: fc.constant(false as const), reason }),
 );
 
 /** Plain data without negative zero, which is no value of JSON either. */
@@ -80,21 +120,30 @@ export const anyMessage: fc.Arbitrary<ServerMessage> = fc.oneof(
     number,
     stamp: number,
     sequences: fc.array(recalledSequence, { maxLength: 10 }),
-    tokens: fc.array(fc.record({ token: number, held: fc.boolean(), reason }), { maxLength: 10 }),
+    tokens: fc.array(recalledToken, { maxLength: 10 }),
   }),
   fc.record({ kind: fc.constant(MESSAGE.ended), session: number, reason }),
   fc.record({
-    kind: fc.constant(MESSAGE.answer),
+    kind: fc.constantFrom(MESSAGE.answer, MESSAGE.changes),
     id: number,
     status: fc.constant(STATUS.ok),
     payload,
   }),
   fc.record({
-    kind: fc.constant(MESSAGE.answer),
+    kind: fc.constantFrom(MESSAGE.answer, MESSAGE.changes),
     id: number,
     status: error,
     payload: fc.constantFrom(null, { indeterminate: false }),
   }),
   fc.record({ kind: fc.constant(MESSAGE.leader), leaderId: number, endpoints }),
   fc.constant({ kind: MESSAGE.move }),
+  fc.record({ kind: fc.constant(MESSAGE.contended), token: number }),
+  fc.record({
+    kind: fc.constant(MESSAGE.revoking),
+    token: number,
+    stamp: number,
+    endsAt: number,
+    reason: anyName,
+  }),
+  fc.record({ kind: fc.constant(MESSAGE.lost), token: number, stamp: number, reason }),
 );

@@ -15,11 +15,28 @@ const BROKEN: readonly (readonly [string, string, RegExp])[] = [
   ["a kind that is text", "91 91 a161", /^expected an unsigned integer/],
   ["a pulse without a stamp", "91 92 05 01", /^2 values where 3 belong/],
   ["a grant without a token", "91 94 03 01 01 01", /^1 values where 2 belong/],
-  ["a status that is neither error nor known", "91 94 03 01 01 05", /^unknown status 5/],
+  ["an upgrade without a key", "91 95 03 01 01 05 07", /^2 values where 3 belong/],
+  ["a revoke that does not say how many", "91 94 03 01 01 06", /^1 values where 3 belong/],
+  ["a claim cut short", "91 95 03 01 01 07 07", /^2 values where 6 belong/],
+  ["a claimed item cut short", "91 99 03 01 01 07 07 91 93a16b0000 a0 00 00", /^3 values where 4/],
+  ["a status that is neither error nor known", "91 94 03 01 01 08", /^unknown status 8/],
+  ["the last status that is no error", "91 94 03 01 01 0f", /^unknown status 15/],
   ["a refusal to attach by no error", "91 93 02 01 01", /^unknown status 1/],
   ["an attachment cut short", "91 94 02 01 00 01", /^4 values where 8 belong/],
   ["an unknown cause of blocking", "91 96 03 01 01 10 03 90", /^blocked by 3/],
-  ["an unknown mode", "91 96 03 01 01 10 00 91 94a0a00200", /^unknown mode 2/],
+  ["an unknown mode", "91 96 03 01 01 10 00 91 94a0a00300", /^unknown mode 3/],
+  ["a circle of nobody in particular", "91 95 03 01 01 13 91 9409a000a0", /^4 values where 5/],
+  ["a circle that is a number", "91 95 03 01 01 13 07", /^expected an array/],
+  ["a limit that is text", "91 95 03 01 01 16 a0", /^expected an unsigned/],
+  ["slots that are no lists", "91 97 03 01 01 01 07 01 9100", /^expected an array/],
+  ["slots longer than the frame", "91 97 03 01 01 01 07 01 91ddffffffff", /^cut off/],
+  ["a contended nothing", "91 91 0b", /^1 values where 2 belong/],
+  ["a revoke without a reason", "91 94 0c 07 01 01", /^4 values where 5 belong/],
+  ["a loss without a reason", "91 93 0d 07 01", /^3 values where 4 belong/],
+  ["changes without a payload", "91 93 0e 07 00", /^3 values where 4 belong/],
+  ["changes of a status that is no error", "91 94 0e 07 01 c0", /^unknown status 1/],
+  ["an extension in changes", "91 94 0e 07 00 c70001", /^type 0xc7 is not in use/],
+  ["a token that is held and no more", "91 95 06 01 01 90 91 9301c300", /^3 values where 7/],
   ["an unknown state", "91 95 06 01 01 91 920104 90", /^unknown state 4/],
   ["a done sequence without a result", "91 95 06 01 01 91 93010201 90", /^3 values where 4/],
   ["a token neither held nor not", "91 95 06 01 01 90 91 93010100", /^expected a boolean/],
@@ -48,7 +65,8 @@ describe("a client refuses", () => {
   test("every extension type, wherever a value may be of any kind", () => {
     for (const type of [0xc7, 0xc8, 0xc9, 0xd4, 0xd5, 0xd6, 0xd7, 0xd8]) {
       const value = Uint8Array.of(type, ...new Uint8Array(32));
-      for (const around of ["91 94 08 01 00", "91 94 08 01 1d", "91 92 0a", "91 92 1f"]) {
+      const places = ["91 94 08 01 00", "91 94 08 01 1d", "91 94 0e 01 00", "91 92 0a", "91 92 1f"];
+      for (const around of places) {
         const frame = Uint8Array.of(...bytes(around), ...value);
         expect(() => decodeServerFrame(frame)).toThrowError(/is not in use/);
       }
@@ -73,6 +91,7 @@ describe("a client refuses", () => {
     const likely = fc.constantFrom(
       ...[0x91, 0x92, 0x93, 0x94, 0x95, 0x96, 0x98, 0x81, 0xa1, 0xc0, 0xc2, 0xcc, 0xcf, 0xd4, 0xd9],
       ...[0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x10, 0x72, 0xca, 0xdc],
+      ...[0x0b, 0x0c, 0x0d, 0x0e, 0x13, 0x16, 0x97, 0x99, 0xc3],
     );
     const anyBytes = fc
       .array(fc.oneof(likely, fc.nat(255)), { maxLength: 40 })

@@ -62,6 +62,77 @@ const GOLDEN: readonly (readonly [string, ServerMessage, string])[] = [
     { ...reply, result: { status: STATUS.granted, token: 2 ** 52 + 1 } },
     "95 03 05 cd03e8 01 cf0010000000000001",
   ],
+  [
+    "granted once more",
+    { ...reply, result: { status: STATUS.granted, token: 2 ** 41, count: 2 } },
+    "97 03 05 cd03e8 01 cf0000020000000000 02 90",
+  ],
+  [
+    "granted with slots in two semaphores",
+    {
+      ...reply,
+      result: { status: STATUS.granted, token: 7, count: 1, slots: [[0, 300], [2]] },
+    },
+    "97 03 05 cd03e8 01 07 01 92 9200cd012c 9102",
+  ],
+  [
+    "upgraded",
+    { ...reply, kind: MESSAGE.outcome, result: { status: STATUS.upgraded, token: 7, key: "a" } },
+    "96 04 05 cd03e8 05 07 a161",
+  ],
+  [
+    "revoked, and some are left",
+    { ...reply, result: { status: STATUS.revoked, count: 4_096, remaining: 3 } },
+    "96 03 05 cd03e8 06 cd1000 03",
+  ],
+  [
+    "claimed",
+    {
+      ...reply,
+      result: {
+        ...{ status: STATUS.claimed, token: 7, value: "v", grantedAt: 900, endsAt: 0 },
+        items: [
+          { key: "a", mode: "shared", permits: 0, slots: [] },
+          { key: "s", mode: "permits", permits: 2, slots: [0, 4] },
+        ],
+      },
+    },
+    "99 03 05 cd03e8 07 07 92 94a161010090 94a1730202920004 a176 cd0384 00",
+  ],
+  [
+    "released, and held still",
+    { ...reply, result: { status: STATUS.released, remaining: 2 } },
+    "95 03 05 cd03e8 03 02",
+  ],
+  [
+    "a circle of two",
+    {
+      ...reply,
+      result: {
+        status: ERROR_NUMBERS.DEADLOCK,
+        cycle: [
+          { session: 9, sessionName: "ci", owner: 1, key: "a", mode: "exclusive" },
+          { session: 300, sessionName: "", owner: 0, key: "s", mode: "permits" },
+        ],
+      },
+    },
+    "95 03 05 cd03e8 13 92 9509a2636901a16100 95cd012ca000a17302",
+  ],
+  [
+    "a circle that is not told",
+    { ...reply, result: { status: ERROR_NUMBERS.DEADLOCK } },
+    "94 03 05 cd03e8 13",
+  ],
+  [
+    "another limit",
+    { ...reply, result: { status: ERROR_NUMBERS.LIMIT_MISMATCH, limit: 10 } },
+    "95 03 05 cd03e8 16 0a",
+  ],
+  [
+    "another limit, which is not told",
+    { ...reply, result: { status: ERROR_NUMBERS.LIMIT_MISMATCH } },
+    "94 03 05 cd03e8 16",
+  ],
   ["queued", { ...reply, result: { status: STATUS.queued } }, "94 03 05 cd03e8 02"],
   ["released", { ...reply, result: { status: STATUS.released } }, "94 03 05 cd03e8 03"],
   [
@@ -96,11 +167,14 @@ const GOLDEN: readonly (readonly [string, ServerMessage, string])[] = [
         { sequence: 8, state: 3 },
       ],
       tokens: [
-        { token: 7, held: true, reason: 0 },
+        {
+          ...{ token: 7, held: true, current: 9, count: 2, endsAt: 300 },
+          ...{ isRevoked: true, isContended: false },
+        },
         { token: 8, held: false, reason: 2 },
       ],
     },
-    "95 06 01 02 94 920300 920401 9505020601 07 920803 92 9307c300 9308c202",
+    "95 06 01 02 94 920300 920401 9505020601 07 920803 92 9707c30902cd012cc3c2 9308c202",
   ],
   ["the end of a session", { kind: MESSAGE.ended, session: 9, reason: 2 }, "93 07 09 02"],
   [
@@ -120,6 +194,32 @@ const GOLDEN: readonly (readonly [string, ServerMessage, string])[] = [
   ],
   ["a new leader", { kind: MESSAGE.leader, leaderId: 2, endpoints: [] }, "93 09 02 90"],
   ["the request to move", { kind: MESSAGE.move }, "91 0a"],
+  ["that somebody waits", { kind: MESSAGE.contended, token: 2 ** 41 }, "92 0b cf0000020000000000"],
+  [
+    "that a hold will be ended",
+    { kind: MESSAGE.revoking, token: 7, stamp: 300, endsAt: 60_000, reason: "drain" },
+    "95 0c 07 cd012c cdea60 a5647261696e",
+  ],
+  [
+    "that the session will be ended",
+    { kind: MESSAGE.revoking, token: 0, stamp: 300, endsAt: 60_000, reason: "" },
+    "95 0c 00 cd012c cdea60 a0",
+  ],
+  [
+    "that a hold was lost",
+    { kind: MESSAGE.lost, token: 7, stamp: 300, reason: 7 },
+    "94 0d 07 cd012c 07",
+  ],
+  [
+    "what a watch saw",
+    { kind: MESSAGE.changes, id: 7, status: STATUS.ok, payload: { changes: [] } },
+    "94 0e 07 00 81a76368616e67657390",
+  ],
+  [
+    "that a watch is over",
+    { kind: MESSAGE.changes, id: 7, status: ERROR_NUMBERS.COMPACTED, payload: null },
+    "94 0e 07 23 c0",
+  ],
 ];
 
 describe.each(GOLDEN)("%s", (_name, message, digits) => {
@@ -141,8 +241,21 @@ describe.each(GOLDEN)("%s", (_name, message, digits) => {
   });
 });
 
-/** The positions behind a bare `LOCK_HELD` are not free: they are its details. */
-const EXTENSIBLE = GOLDEN.filter(([name]) => name !== "held, without more");
+/** Behind these the next positions are not free: they are what may be told beside it. */
+const CUT_SHORT: readonly string[] = [
+  ...["granted", "released", "held, without more"],
+  ...["a circle that is not told", "another limit, which is not told"],
+];
+const EXTENSIBLE = GOLDEN.filter(([name]) => !CUT_SHORT.includes(name));
+
+test("every kind of message and every status has its bytes here", () => {
+  const messages = GOLDEN.map(([, message]) => message);
+  const kinds = new Set(messages.map(({ kind }) => kind));
+  expect([...kinds].sort((a, b) => a - b)).toEqual(Object.values(MESSAGE));
+  const results = messages.flatMap((message) => ("result" in message ? [message.result] : []));
+  const statuses = new Set<number>(results.map(({ status }) => status));
+  for (const status of Object.values(STATUS)) expect(statuses).toContain(status);
+});
 
 describe("a frame of a node", () => {
   test("may hold names of any length and script", () => {
@@ -188,9 +301,31 @@ describe("a frame of a node", () => {
     ]);
   });
 
+  test("may have positions behind what stands inside a message, which a newer node added", () => {
+    const extra = "c3 82a16bcb3ff8000000000000a0d0ff";
+    const holds = `99 07c30902cd012cc3c2 ${extra}`;
+    const frame = bytes(
+      `94 95060102 91 9403 00 ${extra} 92 ${holds} 95 08c202 ${extra}
+       99030502 0707 91 96a1730202920004 ${extra} a176 0900
+       95030502 13 91 97 09a2636901a16100 ${extra}
+       930902 91 94 01a161 ${extra}`.replaceAll("\n", ""),
+    );
+    const item = { key: "s", mode: "permits", permits: 2, slots: [0, 4] };
+    const member = { session: 9, sessionName: "ci", owner: 1, key: "a", mode: "exclusive" };
+    expect(decodeServerFrame(frame)).toMatchObject([
+      { sequences: [{ sequence: 3, state: 0 }], tokens: [{ current: 9 }, { reason: 2 }] },
+      { result: { items: [item], value: "v", grantedAt: 9, endsAt: 0 } },
+      { result: { cycle: [member] } },
+      { endpoints: [{ id: 1, endpoint: "a" }] },
+    ]);
+  });
+
   test("may give reasons and errors of a newer node", () => {
-    expect(decodeServerFrame(bytes("93 930709 63 940305 02 cc c8 930201 cd 0400"))).toEqual([
+    const told = "95 930709 63 940d0702 63 940e07 ccc8 c0 940305 02 ccc8 930201 cd0400";
+    expect(decodeServerFrame(bytes(told))).toEqual([
       { kind: MESSAGE.ended, session: 9, reason: 0 },
+      { kind: MESSAGE.lost, token: 7, stamp: 2, reason: 0 },
+      { kind: MESSAGE.changes, id: 7, status: 200, payload: null },
       { kind: MESSAGE.reply, sequence: 5, stamp: 2, result: { status: 200 } },
       {
         ...{ kind: MESSAGE.attached, nonce: "", attempt: 1, status: 1_024, session: 0, epoch: 0 },

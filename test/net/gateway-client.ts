@@ -108,7 +108,7 @@ export class TestGateway implements GatewayEvents {
     connection.send({
       kind: MESSAGE.attached,
       nonce: NONCE,
-      attempt: command.op === OP.open || command.op === OP.resume ? command.attempt : 0,
+      attempt: "attempt" in command ? command.attempt : 0,
       status: STATUS.ok,
       session: 77,
       epoch: 1,

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../src/errors.js";
 import { MESSAGE, OP, type Request, STATUS, WAIT_FOREVER } from "../../src/protocol/index.js";
-import { BareClient, frameOf, OPEN, release, TestGateway } from "./gateway-client.js";
+import { BareClient, frameOf, NONCE, OPEN, release, TestGateway } from "./gateway-client.js";
 
 const { INVALID_ARGUMENT } = ERROR_NUMBERS;
 
@@ -45,6 +45,10 @@ const acquire = (key: string): Request => ({
   items: [{ key, mode: "exclusive" }],
   waitMs: WAIT_FOREVER,
 });
+const takeOver: Request = { op: OP.takeOver, session: 9, nonce: NONCE, attempt: 3 };
+const graph: Request = { op: OP.waitGraph, id: 6, limit: 10 };
+const watch: Request = { op: OP.watch, id: 6, key: "k", isPrefix: false, after: undefined };
+const explain: Request = { op: OP.explain, id: 6, key: "k", session: 9, sequence: 5 };
 /** A string of 16-bit length, as msgpack. */
 const str16 = (value: string): string =>
   `da${Buffer.byteLength(value).toString(16).padStart(4, "0")}${text(value)}`;
@@ -56,6 +60,9 @@ describe("a frame that breaks the protocol ends its connection with a reason:", 
     ["not msgpack's array", bytes("c1"), 1002, /^expected an array at offset 0$/],
     ["JSON in a binary frame", Buffer.from('{"op":1}'), 1002, /^expected an array/],
     ["an unknown operation", bytes("91 92 63 01"), 1002, /^unknown operation 99/],
+    ["a command of a newer client", bytes("91 92 13 01"), 1002, /^unknown operation 19/],
+    ["a read of a newer client", bytes("91 92 54 01"), 1002, /^unknown operation 84/],
+    ["an operation of a newer client", bytes("91 92 49 01"), 1002, /^unknown operation 73/],
     ["a type that is wrong", bytes("91 93 40 a161 a161"), 1002, /^expected an unsigned integer/],
     ["a number that is a float", bytes("91 93 40 cb3ff0000000000000 a161"), 1002, /^expected/],
     ["a record definition of msgpackr", bytes("91 d4 72 40 91 a161"), 1002, /^expected an array/],
@@ -107,6 +114,14 @@ describe("a value that is not allowed is answered with a code and the connection
     ["a name too long", patched(OPEN, "a0a0", `${str16("n".repeat(300))}a0`), attached],
     ["a key with a control character", patched(inspect("abc"), text("abc"), "610062"), answer],
     ["an empty key", patched(inspect("a"), "a161", "a0"), answer],
+    [
+      "a takeover by a nonce too short",
+      patched(takeOver, `c410${NONCE}`, "c40100"),
+      { ...attached, attempt: 3 },
+    ],
+    ["a limit of nothing", patched(graph, "9343060a", "93430600"), answer],
+    ["a watch of no key", patched(watch, "a16b", "a0"), answer],
+    ["a session without a sequence", patched(explain, "a16b0905", "a16b0900"), answer],
     ["a key too long", patched(inspect("a"), "a161", str16("k".repeat(600))), answer],
     [
       "an address without a port",
@@ -127,6 +142,29 @@ describe("a value that is not allowed is answered with a code and the connection
     await client.messages.find(
       (message) => message.kind === MESSAGE.attached && message.status === STATUS.ok,
     );
+    client.socket.close();
+  });
+
+  const head = { sequence: 3, mark: 1, acknowledged: [] };
+  const commands: readonly (readonly [string, Request, string, string])[] = [
+    ["permits of a lock", acquire("k"), "92a16b00", "94a16b0001c0"],
+    ["an option nobody knows", acquire("k"), "00c080", "00c08109c3"],
+    ["a revoke of everything", revokeOf(), "a16b00", "c000"],
+    ["a limit of 0", { op: OP.setLimit, ...head, key: "k", limit: 7 }, "a16b07", "a16b00"],
+    [
+      "a secret too short",
+      { op: OP.claim, ...head, token: 1, secret: NONCE, owner: 1 },
+      `c410${NONCE}`,
+      "c40100",
+    ],
+  ];
+  function revokeOf(): Request {
+    return { op: OP.revoke, ...head, key: "k", token: 0, graceMs: 0, now: false, reason: "" };
+  }
+  test.each(commands)("%s", async (_, request, from, to) => {
+    const client = await BareClient.attached(gateway);
+    client.socket.send(patched(request, from, to));
+    expect(await client.reply(3)).toMatchObject({ stamp: 0, result: { status: INVALID_ARGUMENT } });
     client.socket.close();
   });
 

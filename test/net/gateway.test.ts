@@ -4,12 +4,22 @@ import { afterEach, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { ERROR_NUMBERS } from "../../src/errors.js";
 import {
+  ACKNOWLEDGED_MAX,
+  ACQUIRE_DEFAULTS,
+  decodeCommand,
   decodeOperation,
+  ITEMS_MAX,
+  KEY_BYTES_MAX,
+  LIMIT_MAX,
   MESSAGE,
   OP,
   type Operation,
+  type Request,
   STATUS,
   SUBPROTOCOL,
+  TOKEN_MIN,
+  VALUE_BYTES_MAX,
+  WAIT_FOREVER,
 } from "../../src/protocol/index.js";
 import { BareClient, frameOf, NONCE, OPEN, release, TestGateway } from "./gateway-client.js";
 
@@ -45,6 +55,64 @@ describe("a client's connection", () => {
     );
     const frameBytes = frameOf([release(1), release(2), release(300)]).length;
     for (const { bytes } of commands) expect(bytes.buffer.byteLength).toBe(frameBytes);
+  });
+
+  test("hands the driver every request by what it is", async () => {
+    const gateway = await start();
+    const client = await BareClient.connect(gateway);
+    const head = { sequence: 1, mark: 1, acknowledged: [] };
+    const force = { graceMs: 0, now: false, reason: "" };
+    client.say({ op: OP.takeOver, session: 77, nonce: NONCE, attempt: 2 });
+    await client.messages.find((message) => message.kind === MESSAGE.attached);
+    const commands: Request[] = [
+      { op: OP.downgrade, ...head, token: 5, key: undefined },
+      { op: OP.upgrade, ...head, token: 5, key: "k", waitMs: 0, detect: true },
+      { op: OP.update, ...head, token: 5, value: "v" },
+      { op: OP.revoke, ...head, key: "k", token: 0, ...force },
+      { op: OP.endSession, ...head, session: 9, ...force },
+      { op: OP.setLimit, ...head, key: "s", limit: 5 },
+      { op: OP.detach, ...head, token: 5, secret: NONCE, ticketTtlMs: 1_000 },
+      { op: OP.claim, ...head, token: 5, secret: NONCE, owner: 1 },
+      { op: OP.changeSetting, ...head, name: "waitersMax", value: undefined },
+    ];
+    const queries: Request[] = [
+      { op: OP.explain, id: 2, key: "k", session: 0, sequence: 0 },
+      { op: OP.waitGraph, id: 3, limit: 10 },
+      { op: OP.verify, id: 4, key: "k", token: 5 },
+      { op: OP.settings, id: 5 },
+      { op: OP.history, id: 6, key: "k", limit: 10 },
+      { op: OP.sessions, id: 7, after: 0, limit: 10 },
+      { op: OP.watch, id: 8, key: "k", isPrefix: false, after: undefined },
+      { op: OP.unwatch, id: 9, watch: 8 },
+    ];
+    client.say(...commands, ...queries, { op: OP.members, id: 10 });
+    await client.messages.find((message) => message.kind === MESSAGE.answer && message.id === 10);
+    const { all } = gateway.record;
+    expect(all.filter(({ on }) => on === "attach")).toHaveLength(1);
+    const heard = all.flatMap((one) => (one.on === "command" ? [one.command] : []));
+    expect(heard).toEqual(commands);
+    expect(all.flatMap((one) => (one.on === "query" ? [one.query] : []))).toEqual(queries);
+    expect(all.filter(({ on }) => on === "operation")).toHaveLength(1);
+  });
+
+  test("may ask for as much at once as is allowed, a frame full of it", async () => {
+    const gateway = await start();
+    const client = await BareClient.attached(gateway);
+    const items = Array.from({ length: ITEMS_MAX }, (_, i) => {
+      const key = String.fromCharCode(97 + i).repeat(KEY_BYTES_MAX);
+      return { key, mode: "permits" as const, permits: 64, limit: LIMIT_MAX };
+    });
+    const options = { ...ACQUIRE_DEFAULTS, priority: 60, value: "v".repeat(VALUE_BYTES_MAX) };
+    const acknowledged = new Array<number>(ACKNOWLEDGED_MAX).fill(TOKEN_MIN);
+    const acquires = Array.from({ length: 50 }, (_, i): Request => {
+      const head = { sequence: i + 1, mark: 1, acknowledged, owner: 1, waitMs: WAIT_FOREVER };
+      return { op: OP.acquire, ...head, items, options };
+    });
+    client.say(...acquires);
+    await client.reply(50);
+    const heard = gateway.record.all.filter((one) => one.on === "command");
+    expect(heard.map(({ command }) => command)).toEqual(acquires);
+    expect(heard.map(({ bytes }) => decodeCommand(bytes))).toEqual(acquires);
   });
 
   test("gets everything said in one turn in one frame", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { NodeStatus } from "../../src/client/types.js";
+import { OP } from "../../src/protocol/index.js";
 import { createPages, type PageSource } from "../../src/server/http-pages.js";
 import { startCluster } from "./cluster.js";
 import { World, type WorldNode } from "./world.js";
@@ -71,9 +72,44 @@ describe("the HTTP pages", () => {
     const { leader } = await startCluster();
     const { body } = pagesOf(leader)("/metrics");
     const samples = body.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
-    for (const line of samples) expect(line).toMatch(/^holdfast_[a-z_]+ \d+(\.\d+)?$/);
+    for (const line of samples)
+      expect(line).toMatch(/^holdfast_[a-z_]+(\{[a-z]+="[A-Za-z]+"\})? \d+(\.\d+)?$/);
     expect(samples).toContain("holdfast_is_leader 1");
     expect(samples).toContain("holdfast_leader_changes_total 1");
+  });
+
+  test("count what happened to locks, and name none of them", async () => {
+    const { world, leader } = await startCluster({ auditKeepMs: 3_600_000 });
+    const client = world.client();
+    await client.start(leader);
+    const sequence = client.acquire("secret/lock", 0);
+    await client.untilReply(sequence);
+    await client.untilReply(client.release(client.token(sequence)));
+    client.query({ op: OP.watch, id: 1, key: "", isPrefix: true, after: undefined });
+    await world.until("the watch begins", () => client.answer(1) !== undefined);
+    await world.run(50);
+    const { body } = pagesOf(leader)("/metrics");
+    for (const sample of [
+      'changes_total{type="granted"} 1',
+      'changes_total{type="ended"} 1',
+      'hold_ends_total{reason="released"} 1',
+      'hold_ends_total{reason="expired"} 0',
+      "watches 1",
+      "history_changes 2",
+      "audit_records_total 1",
+      "audit_lag 0",
+      "audit_failing 0",
+      "closings 0",
+      "deadlocks_total 0",
+    ]) {
+      expect(body.split("\n")).toContain(`holdfast_${sample}`);
+    }
+    const status = pagesOf(leader)("/status").body;
+    expect(JSON.parse(status)).toMatchObject({
+      closings: 0,
+      seeing: { watches: 1, changes: 2, audit: { state: "writing", writtenTotal: 1 } },
+    });
+    expect(body + status).not.toContain("secret");
   });
 
   test("say of a node that reads its log that it starts", async () => {

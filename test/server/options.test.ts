@@ -90,6 +90,15 @@ describe("the options of a node", () => {
     expect(refusal(changed)).toContain(message);
   });
 
+  test("keep an audit when that is said, for 30 days unless something else is", () => {
+    expect(resolveOptions(GOOD).auditKeepMs).toBeUndefined();
+    expect(resolveOptions({ ...GOOD, audit: true }).auditKeepMs).toBe(30 * 86_400_000);
+    const auditKeepMs = 60_000;
+    expect(resolveOptions({ ...GOOD, audit: true, auditKeepMs }).auditKeepMs).toBe(auditKeepMs);
+    expect(refusal({ audit: true, auditKeepMs: 59_999 })).toContain("auditKeepMs 59999");
+    expect(refusal({ auditKeepMs })).toBe("auditKeepMs without audit");
+  });
+
   test("may be open to other machines when that is said aloud", () => {
     const listen = { host: "0.0.0.0", port: 7_411 };
     const advertise = "ws://lock-1.example:7411";

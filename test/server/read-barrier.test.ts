@@ -6,6 +6,7 @@ import { MESSAGE, OP, STATUS } from "../../src/protocol/index.js";
 import { Attachment } from "../../src/server/attachment.js";
 import { Numbering } from "../../src/server/numbering.js";
 import { Reads } from "../../src/server/reads.js";
+import { answeringFrom } from "./answering.js";
 import { RecordingConnection } from "./recording-connection.js";
 
 const WAIT_MS = 1_000;
@@ -26,7 +27,7 @@ class Reader {
 
   /** The statuses of all answers so far. */
   get answers(): number[] {
-    this.reads.answer(this.table, 100);
+    this.reads.answer(answeringFrom(this.table), 100);
     return this.connection.sent.flatMap((message) =>
       message.kind === MESSAGE.answer ? [message.status] : [],
     );
@@ -164,7 +165,7 @@ describe("a read", () => {
     reads.onApplied(10);
     const answered: number[] = [];
     for (let turn = 1; turn <= 4; turn += 1) {
-      reads.answer(table, 1_024);
+      reads.answer(answeringFrom(table), 1_024);
       answered.push(connection.sent.length);
     }
     expect(answered).toEqual([1, 2, 4, 4]);
@@ -184,7 +185,7 @@ describe("a read", () => {
         sequence: i + 1,
         mark: 1,
         acknowledged: [],
-        owner: 1,
+        owner: i + 1,
         items: [{ key: "a", mode: "exclusive" }],
         waitMs: -1,
       } as const,
@@ -194,7 +195,7 @@ describe("a read", () => {
     for (let id = 1; id <= 10; id += 1) reads.add(attachment, { op: OP.inspect, id, key: "a" }, 0);
     reads.onIndex(reads.askCore(0), 10);
     reads.onApplied(10);
-    reads.answer(table, 1_024);
+    reads.answer(answeringFrom(table), 1_024);
     expect(connection.sent).toHaveLength(2);
   });
 
@@ -209,7 +210,7 @@ describe("a read", () => {
     expect(refused).toBeGreaterThan(19_000);
     reads.onIndex(reads.askCore(0), 10);
     reads.onApplied(10);
-    while (reads.hasReady) reads.answer(table, 1_024);
+    while (reads.hasReady) reads.answer(answeringFrom(table), 1_024);
     expect(other.sent).toMatchObject([{ kind: MESSAGE.answer, status: STATUS.ok }]);
     // What was answered makes room again.
     reads.add(attachment, { ...inspect, id: 1 }, 0);

@@ -76,6 +76,15 @@ export class TestClient {
     this.#say((events, connection) => events.onAttach(connection, command, bytes));
   }
 
+  /** Resumes as another process would that was given the session. */
+  takeOver(): void {
+    this.attempt += 1;
+    const { nonce, attempt, session } = this;
+    const command = { op: OP.takeOver, session, nonce, attempt } as const;
+    const bytes = encodeCommand(command);
+    this.#say((events, connection) => events.onAttach(connection, command, bytes));
+  }
+
   /** Connects, attaches and waits until it is attached. */
   async start(node: WorldNode, ttlMs = 15_000): Promise<void> {
     this.connect(node);
@@ -118,6 +127,11 @@ export class TestClient {
   send(command: Exclude<Command, { readonly nonce: string }>): void {
     const bytes = encodeCommand(command);
     this.#say((events, connection) => events.onCommand(connection, command, bytes));
+  }
+
+  /** As if so much waited that the client does not read. */
+  set bufferedBytes(bytes: number) {
+    if (this.#connection !== undefined) this.#connection.bufferedBytes = bytes;
   }
 
   get hello(): Hello | undefined {

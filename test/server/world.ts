@@ -14,9 +14,13 @@ import {
 } from "../../src/server/index.js";
 import { restoreAtBoot } from "../../src/server/snapshot-restoring.js";
 import {
+  type AuditMark,
+  AuditStore,
   MemoryStoreDisk,
+  type OrderedStore,
   openSnapshotStore,
   type SnapshotManifest,
+  type SnapshotStore,
 } from "../../src/storage/index.js";
 import { seededRandom } from "../seeded-random.js";
 import { EventHeap } from "./event-heap.js";
@@ -37,6 +41,8 @@ export interface WorldOptions {
   /** One synced write. */
   readonly diskMs: number;
   readonly tuning: Partial<NodeTuning>;
+  /** How long every node keeps its audit; `undefined`: none does. */
+  readonly auditKeepMs: number | undefined;
   /** Takes a line of the trace of every node. */
   readonly trace: ((line: string) => void) | undefined;
 }
@@ -48,6 +54,7 @@ const DEFAULTS: WorldOptions = {
   latencyMs: 1,
   diskMs: 1,
   tuning: {},
+  auditKeepMs: undefined,
   trace: undefined,
 };
 const NOBODY: Configuration = { voters: [], outgoing: [], learners: [], addresses: [] };
@@ -66,14 +73,16 @@ export class World {
   readonly #events = new EventHeap();
   #lastNumber = 0;
   #hasMicrotasks = false;
-  /** What the stores of snapshots are asked for runs on in promises at any time. */
-  readonly #hasSnapshots: boolean;
+  /** What the ordered stores are asked for runs on in promises at any time. */
+  readonly #usesStores: boolean;
 
   constructor(options: Partial<WorldOptions> = {}) {
     this.options = { ...DEFAULTS, ...options };
     this.tuning = resolveTuning({ ...NODE_TUNING_DEFAULTS, ...this.options.tuning });
     this.random = seededRandom(this.options.seed);
-    this.#hasSnapshots = this.tuning.snapshotLogBytes < NODE_TUNING_DEFAULTS.snapshotLogBytes;
+    this.#usesStores =
+      this.tuning.snapshotLogBytes < NODE_TUNING_DEFAULTS.snapshotLogBytes ||
+      this.options.auditKeepMs !== undefined;
     const { nodeCount, joinerCount } = this.options;
     const ids = Array.from({ length: nodeCount + joinerCount }, (_, i) => i + 1);
     const founding = foundingOf(ids.slice(0, nodeCount));
@@ -159,7 +168,7 @@ export class World {
       if (steps > STEPS_AT_ONE_TIME_MAX) throw new Error(`something spins at ${this.nowMs} ms`);
       this.nowMs = next.atMs;
       next.run();
-      if (this.#hasMicrotasks || this.#hasSnapshots) {
+      if (this.#hasMicrotasks || this.#usesStores) {
         this.#hasMicrotasks = false;
         await settled();
       }
@@ -179,8 +188,8 @@ function foundingOf(ids: readonly number[]): Configuration {
 
 /** What the log of a node stands on, and the table as of there. */
 interface Standing {
-  readonly manifest: SnapshotManifest;
-  readonly table: LockTable;
+  readonly snapshot: { readonly manifest: SnapshotManifest; readonly table: LockTable } | undefined;
+  readonly auditMark: AuditMark | undefined;
 }
 
 /** One node: its disk outlives its process. */
@@ -238,26 +247,29 @@ export class WorldNode {
 
   /** Restores the table from the snapshot that the log stands on, if it does, and starts. */
   async restart(): Promise<void> {
-    const named = this.disk.boot().snapshot;
-    if (named === undefined) {
-      this.start();
-      return;
-    }
     this.#isBooting = true;
-    const snapshots = openSnapshotStore(this.store.open());
+    const store = this.store.open();
+    const auditMark = await new AuditStore(store).readMark();
+    const snapshot = await this.#restore(openSnapshotStore(store));
+    this.store.crash();
+    this.#isBooting = false;
+    this.start({ snapshot, auditMark });
+  }
+
+  async #restore(snapshots: SnapshotStore): Promise<Standing["snapshot"]> {
+    const named = this.disk.boot().snapshot;
+    if (named === undefined) return undefined;
     const stored = await snapshots.list();
     const manifest = stored.find(({ checksum }) => checksum === named.checksum);
     if (manifest === undefined) throw new Error(`node ${this.id}: no snapshot ${named.index}`);
     const table = new LockTable();
     await restoreAtBoot(snapshots, manifest, table);
-    this.store.crash();
-    this.#isBooting = false;
-    this.start({ manifest, table });
+    return { manifest, table };
   }
 
   start(standing?: Standing): void {
     if (this.#life !== undefined) throw new Error(`node ${this.id} runs already`);
-    if (standing === undefined && this.disk.boot().snapshot !== undefined) {
+    if (standing?.snapshot === undefined && this.disk.boot().snapshot !== undefined) {
       throw new Error(`node ${this.id} stands on a snapshot: it must be restarted`);
     }
     this.#startCount += 1;
@@ -332,6 +344,8 @@ function startLife(
   const gateway = new MemoryGateway(world, node);
   const scheduler = new WorldScheduler(world, node, life);
   const offsetMs = world.nowMs;
+  const snapshot = standing?.snapshot;
+  const store = node.store.open();
   const assembled = assembleDriver(
     {
       nodeId: node.id,
@@ -339,15 +353,16 @@ function startLife(
       group: 0,
       incarnation: life,
       knownPeers: new Map(),
-      configuration: standing === undefined ? founding : configurationOf(standing.manifest),
+      configuration: snapshot === undefined ? founding : configurationOf(snapshot.manifest),
       advertise: `ws://node-${node.id}`,
       tuning: world.tuning,
     },
     {
       log,
-      snapshots: openSnapshotStore(node.store.open()),
-      named: standing?.manifest,
-      ...(standing === undefined ? {} : { table: standing.table }),
+      snapshots: openSnapshotStore(store),
+      named: snapshot?.manifest,
+      audit: auditOf(world, store, standing?.auditMark),
+      ...(snapshot === undefined ? {} : { table: snapshot.table }),
       trace: world.options.trace,
       onPeers: () => {},
       peers: world.network.linksOf(node.id),
@@ -369,6 +384,11 @@ function startLife(
   scheduler.toWorldMs = (nowMs) => nowMs + offsetMs - node.id * 1_000;
   gateway.events = assembled.driver.clientEvents;
   return { assembled, gateway, log, end: () => assembled.driver.stop() };
+}
+
+function auditOf(world: World, store: OrderedStore, mark: AuditMark | undefined) {
+  const { auditKeepMs: keepMs } = world.options;
+  return keepMs === undefined ? undefined : { store: new AuditStore(store), keepMs, mark };
 }
 
 function configurationOf({ index, configuration }: SnapshotManifest): Configuration {

@@ -1,0 +1,198 @@
+/** A session on its way from one process to another. */
+import { describe, expect, it } from "vitest";
+import type { ExportedSession } from "../../src/client/index.js";
+import { OP } from "../../src/protocol/index.js";
+import { failure, setUp } from "./set-up.js";
+import { connectTo, type SimulatedClient } from "./simulated-client.js";
+import type { SimulatedWorld } from "./simulated-world.js";
+import type { TableServer } from "./table-server.js";
+
+/** As it arrives in another process. */
+async function exportOf(
+  world: SimulatedWorld,
+  { client }: SimulatedClient,
+): Promise<ExportedSession> {
+  return JSON.parse(JSON.stringify(await world.until(client.export()))) as ExportedSession;
+}
+
+function takeOver(server: TableServer, resume: ExportedSession): Promise<SimulatedClient> {
+  return connectTo(server, { resume });
+}
+
+describe("an exported session", () => {
+  it("keeps its holds under new tokens, and its waits in their places", async () => {
+    const { world, server } = setUp();
+    const other = await connectTo(server, { ttlMs: 60_000 });
+    const one = await connectTo(server, { ttlMs: 10_000, name: "mover" });
+    const { session } = one.client;
+    const lock = await world.until(one.client.acquire("a", { value: "v", maxHoldMs: 60_000 }));
+    const slots = await world.until(
+      one.client.semaphore("s", { limit: 3 }).acquire({ permits: 2 }),
+    );
+    const blocker = await world.until(other.client.acquire("b"));
+    const waiting = failure(world, one.client.acquire("b"));
+    await world.run(20);
+    const behind = other.client.acquire("b");
+    await world.run(20);
+
+    const seen: unknown[] = [];
+    lock.signal.addEventListener("abort", () => seen.push(one.client.session));
+    const exported = await exportOf(world, one);
+    expect(seen).toHaveLength(1);
+    expect(lock.signal.reason).toMatchObject({
+      code: "LOCK_LOST",
+      details: { reason: "exported" },
+    });
+    expect((await waiting).code).toBe("CANCELLED");
+    expect(one.client.closed.aborted).toBe(true);
+    expect(await lock.release()).toEqual({ released: false, reason: "exported" });
+    await world.until(one.client.close());
+
+    const two = await takeOver(server, exported);
+    expect(two.client.session).toBe(session);
+    const locks = two.client.resumed?.locks ?? [];
+    expect(locks.map(({ key, value }) => [key, value])).toEqual([
+      ["a", "v"],
+      ["s", ""],
+    ]);
+    expect(locks[1]?.slots).toEqual(slots.slots);
+    for (const [i, old] of [lock, slots].entries()) {
+      expect(locks[i]?.isHeld).toBe(true);
+      expect(locks[i]?.token).toBeGreaterThan(old.token);
+      expect(server.isHeld(old.key, locks[i]?.token ?? 0)).toBe(true);
+    }
+    const waits = two.client.resumed?.waits ?? [];
+    expect(waits.map(({ keys }) => keys)).toEqual([["b"]]);
+    await world.until(blocker.release());
+    const granted = await world.until(waits[0]?.lock ?? Promise.reject(new Error("none")));
+    expect(granted.isHeld).toBe(true);
+    await world.until(granted.release());
+    await world.until(behind);
+    for (const each of locks) expect(await world.until(each.release())).toEqual({ released: true });
+    // A task of the other process is none of this one's new ones.
+    expect(two.client.owner().id).toBeGreaterThan(granted.owner.id);
+    await world.run(3_000);
+    expect(server.owedTo(session)).toEqual([]);
+  });
+
+  it("is taken over once, however often that has to be said", async () => {
+    for (let cutMs = 0; cutMs < 14; cutMs += 0.5) {
+      const { world, server } = setUp(1 + cutMs * 2);
+      const one = await connectTo(server, { ttlMs: 10_000 });
+      const lock = await world.until(one.client.acquire("a"));
+      const exported = await exportOf(world, one);
+      const connecting = takeOver(server, exported);
+      const cut = () => {
+        for (const connection of server.connections) connection.cut();
+      };
+      world.after(cutMs, cut);
+      const two = await connecting;
+      const resumed = two.client.resumed?.locks[0];
+      expect(resumed?.isHeld).toBe(true);
+      expect(resumed?.token).toBe(lock.token + 1);
+      expect(await world.until(resumed?.release() ?? Promise.reject())).toEqual({ released: true });
+      expect(server.table.counts().holds).toBe(0);
+    }
+  });
+
+  it("takes along what was sent without an answer, and nothing happens twice", async () => {
+    for (let exportMs = 0; exportMs < 8; exportMs += 0.5) {
+      const { world, server } = setUp(1 + exportMs * 2);
+      server.faults.duplicates = 0.5;
+      const one = await connectTo(server, { ttlMs: 10_000 });
+      const owner = one.client.owner();
+      const options = { owner, reentrant: true } as const;
+      const kept = await world.until(one.client.acquire("a", options));
+      const counted = await world.until(one.client.acquire("a", options));
+      const controller = new AbortController();
+      void one.client.acquire("b").catch(() => undefined);
+      let wasGranted = false;
+      const left = one.client.acquire("c", { signal: controller.signal });
+      const granted = (): void => {
+        wasGranted = true;
+      };
+      void left.then(granted, () => undefined);
+      void counted.release();
+      await world.run(exportMs);
+      controller.abort();
+      const exported = await exportOf(world, one);
+      const two = await takeOver(server, exported);
+      await world.run(1_000);
+      const { locks = [], waits = [] } = two.client.resumed ?? {};
+      const others = await world.until(Promise.all(waits.map(({ lock }) => lock)));
+      const keys = [...locks, ...others].map(({ key }) => key);
+      expect(keys.sort()).toEqual(wasGranted ? ["a", "b", "c"] : ["a", "b"]);
+      expect(server.table.inspect("a").holds).toMatchObject([{ count: 1 }]);
+      expect(server.table.inspect("c").holds).toHaveLength(wasGranted ? 1 : 0);
+      expect(locks[0]?.token).toBeGreaterThan(kept.token);
+      for (const lock of [...locks, ...others]) {
+        expect(await world.until(lock.release())).toEqual({ released: true });
+      }
+      expect(server.table.counts().holds).toBe(0);
+      await world.run(3_000);
+      expect(server.owedTo(two.client.session)).toEqual([]);
+    }
+  });
+
+  it("counts what was counted once, and leaves upgrades undone", async () => {
+    const { world, server } = setUp();
+    const other = await connectTo(server, { ttlMs: 60_000 });
+    const one = await connectTo(server, { ttlMs: 10_000 });
+    const outer = await world.until(one.client.acquire("a"));
+    await world.until(outer.acquire("a", { reentrant: true }));
+    const shared = await world.until(one.client.acquire("r", { mode: "shared" }));
+    const reader = await world.until(other.client.acquire("r", { mode: "shared" }));
+    void shared.upgrade().catch(() => undefined);
+    await world.run(20);
+    const two = await takeOver(server, await exportOf(world, one));
+    await world.run(100);
+    expect(server.table.inspect("a").holds).toMatchObject([{ count: 1 }]);
+    expect(server.table.inspect("r").waiters).toEqual([]);
+    await world.until(reader.release());
+    expect(two.client.resumed?.locks.map(({ mode }) => mode)).toEqual(["exclusive", "shared"]);
+    await world.until(Promise.all((two.client.resumed?.locks ?? []).map((lock) => lock.release())));
+    expect(server.table.counts().holds).toBe(0);
+  });
+
+  it("that ended meanwhile, or is another's, is refused with what that means", async () => {
+    const { world, server } = setUp();
+    const one = await connectTo(server, { ttlMs: 2_000 });
+    await world.until(one.client.acquire("a"));
+    const exported = await exportOf(world, one);
+    const forged = { ...exported, nonce: "0".repeat(32) };
+    expect((await failure(world, takeOver(server, forged))).code).toBe("FORBIDDEN");
+    await world.run(3_000);
+    const late = await failure(world, takeOver(server, exported));
+    expect(late.code).toBe("SESSION_EXPIRED");
+    expect(late.message).toContain("ended");
+    expect(server.applied.filter(({ op }) => op === OP.open)).toHaveLength(1);
+  });
+
+  it("tells of holds that were lost on the way, with their signals aborted", async () => {
+    const { world, server } = setUp();
+    const other = await connectTo(server);
+    const one = await connectTo(server, { ttlMs: 10_000 });
+    await world.until(one.client.acquire("a"));
+    const exported = await exportOf(world, one);
+    await world.until(other.client.acquire("a", { steal: true }));
+    const two = await takeOver(server, exported);
+    const [lock] = two.client.resumed?.locks ?? [];
+    expect(lock?.isHeld).toBe(false);
+    expect(lock?.signal.reason).toMatchObject({ details: { reason: "stolen" } });
+  });
+
+  it("must be what export gave", async () => {
+    const { world, server } = setUp();
+    const one = await connectTo(server);
+    const exported = await exportOf(world, one);
+    const { resolveConnectOptions } = await import("../../src/client/options.js");
+    expect(() => resolveConnectOptions({ resume: {} as ExportedSession })).toThrow(TypeError);
+    const newer = { ...exported, version: 2 };
+    expect(() => resolveConnectOptions({ resume: newer })).toThrow(RangeError);
+    expect(resolveConnectOptions({ resume: exported })).toMatchObject({
+      endpoints: exported.endpoints,
+      ttlMs: 2_000,
+    });
+    expect((await failure(world, one.client.export())).code).toBe("CANCELLED");
+  });
+});
