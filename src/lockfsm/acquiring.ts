@@ -14,7 +14,7 @@ import {
 import { blockersOf } from "./blockers.js";
 import { advance, forgetRequest, grant, grantAtOnce, tellHolders } from "./granting.js";
 import type { Hold } from "./hold.js";
-import { kindProblem, placeOf } from "./keys.js";
+import { kindProblem, lookAtKey, placeOf, waitersOf } from "./keys.js";
 import { join } from "./owning.js";
 import type { Place } from "./place.js";
 import { reenter } from "./reentering.js";
@@ -95,7 +95,8 @@ function answerSteal(state: TableState, session: Session, command: AcquireComman
 /** Whether the items conflict with nothing in any of their keys, behind everybody. */
 function isAdmitted(state: TableState, items: readonly Item[]): boolean {
   for (const item of items) {
-    const key = state.keys.find(item.key);
+    const key = state.keys.get(item.key);
+    if (typeof key === "number") return false;
     if (key === undefined || (item.mode === "permits" && key.semaphore === undefined)) continue;
     if (!key.admits(item.mode, item.mode === "permits" ? item.permits : 0)) return false;
   }
@@ -104,8 +105,7 @@ function isAdmitted(state: TableState, items: readonly Item[]): boolean {
 
 function isAnyFull(state: TableState, items: readonly Item[]): boolean {
   for (const item of items) {
-    const key = state.keys.find(item.key);
-    if (key !== undefined && key.waiterCount >= state.settings.waitersMax) return true;
+    if (waitersOf(state, item.key) >= state.settings.waitersMax) return true;
   }
   return false;
 }
@@ -113,7 +113,7 @@ function isAnyFull(state: TableState, items: readonly Item[]): boolean {
 /** Whether it may come before others that wait: only its place in the queues can tell. */
 function hasHeadStart(state: TableState, { items, options }: AcquireCommand): boolean {
   if (options === undefined || options.priority === 0) return false;
-  return items.some(({ key }) => (state.keys.find(key)?.waiterCount ?? 0) > 0);
+  return items.some(({ key }) => waitersOf(state, key) > 0);
 }
 
 function enqueue(state: TableState, session: Session, command: AcquireCommand): void {
@@ -226,7 +226,7 @@ function hasSomebodyBehind(request: Request): boolean {
 function lockHeld(state: TableState, items: readonly Item[]): Result {
   const found = blockersOf(
     items.map((item) => {
-      const key = state.keys.find(item.key);
+      const key = lookAtKey(state, item.key);
       return { key, mode: item.mode, wanted: item.mode === "permits" ? item.permits : 0 };
     }),
   );

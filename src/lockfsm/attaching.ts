@@ -17,6 +17,7 @@ import {
 } from "../protocol/index.js";
 import type { Hold } from "./hold.js";
 import { renewLease } from "./leases.js";
+import { holdAt } from "./lone-holds.js";
 import { tellForcedEnd } from "./revoking.js";
 import { Session } from "./session.js";
 import type { TableState } from "./state.js";
@@ -77,7 +78,9 @@ export function resume(state: TableState, command: ResumeCommand | TakeOverComma
 /** The process before must not be believed by what it guards any more. */
 function renewTokens(state: TableState, session: Session): void {
   const holds: Hold[] = [];
-  for (let hold = session.firstHold; hold !== undefined; hold = hold.next) holds.push(hold);
+  for (let row = session.firstHold; row !== 0; row = state.rows.nextOf(row)) {
+    holds.push(holdAt(state, row));
+  }
   for (const hold of holds) {
     renewToken(state, hold, 0);
     state.note("converted", hold);

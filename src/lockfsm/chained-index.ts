@@ -1,13 +1,13 @@
 /**
- * A hash index whose chains run through the records themselves, in memory a third of a Map's, and one
- * that never stalls by growing: with every record that is added at most one bucket is split in two
+ * A hash index whose chains run through the records themselves (objects, or rows of numbers), in
+ * memory a third of a Map's, and one that never stalls by growing: with every record that is added at most one bucket is split in two
  * (linear hashing; Litwin, "Linear Hashing: A New Tool for File and Table Addressing", 1980). It is
  * never iterated where the order could decide an outcome.
  */
 
 const BUCKETS_MIN = 8;
 
-export abstract class ChainedIndex<T extends object> {
+export abstract class ChainedIndex<T extends object | number> {
   readonly #buckets: (T | undefined)[] = new Array<T | undefined>(BUCKETS_MIN).fill(undefined);
   /** A power of two; buckets below `#split` have been split into those from `#level` on. */
   #level = BUCKETS_MIN;

@@ -9,6 +9,7 @@ import { isValidWait, lineUp } from "./acquiring.js";
 import { holdOf, store } from "./giving-up.js";
 import { advance, placeIn } from "./granting.js";
 import type { Hold } from "./hold.js";
+import { findKey, obtainKey } from "./keys.js";
 import { Place } from "./place.js";
 import { NO_DEADLINE, Request, UPGRADE_RANK } from "./request.js";
 import { INVALID_ARGUMENT, NOT_HELD, OK, QUOTA, WRONG_KIND } from "./results.js";
@@ -45,7 +46,7 @@ export function weaken(state: TableState, hold: Hold, place: Place): void {
 export function upgrade(state: TableState, session: Session, command: UpgradeCommand): void {
   const { sequence, token, waitMs, key: name } = command;
   const hold = holdOf(state, session, token);
-  const held = hold === undefined ? undefined : placeIn(hold, state.keys.find(name));
+  const held = hold === undefined ? undefined : placeIn(hold, findKey(state, name));
   if (!isValidWait(waitMs)) store(state, session, sequence, INVALID_ARGUMENT);
   else if (hold === undefined || held === undefined) store(state, session, sequence, NOT_HELD);
   else if (held.permits !== undefined) store(state, session, sequence, WRONG_KIND);
@@ -68,7 +69,7 @@ function lineUpUpgrade(
   slot.request = request;
   request.upgrades = hold;
   request.detects = detect;
-  request.firstPlace = new Place(state.keys.obtain(name), "exclusive", request, undefined);
+  request.firstPlace = new Place(obtainKey(state, name), "exclusive", request, undefined);
   lineUp(state, request, waitMs === 0);
 }
 
@@ -88,7 +89,7 @@ export function update(state: TableState, session: Session, command: UpdateComma
 
 function placesOf(state: TableState, hold: Hold, name: string | undefined): Place[] {
   if (name !== undefined) {
-    const place = placeIn(hold, state.keys.find(name));
+    const place = placeIn(hold, findKey(state, name));
     return place === undefined ? [] : [place];
   }
   const places: Place[] = [];

@@ -9,7 +9,7 @@ import { Closing } from "./closing.js";
 import { advance, forgetRequest } from "./granting.js";
 import type { Hold } from "./hold.js";
 import { cancelEnd } from "./hold-ends.js";
-
+import { endAlone } from "./lone-holds.js";
 import { leave } from "./owning.js";
 import type { Request } from "./request.js";
 import { NOT_HELD } from "./results.js";
@@ -71,15 +71,15 @@ export function endClaims(state: TableState, session: Session): void {
   assert(reason !== undefined, () => `claims of session ${session.id} ended while it lives`);
   for (;;) {
     const request = session.firstRequest;
-    const hold = session.firstHold;
-    if (request === undefined && hold === undefined) return;
+    const row = session.firstHold;
+    if (request === undefined && row === 0) return;
     if (state.stepUnits === 0) {
       state.work.addSession(session);
       return;
     }
     state.stepUnits -= 1;
     if (request !== undefined) endRequest(state, request);
-    else if (hold !== undefined) endHold(state, hold, reason);
+    else endRow(state, row, reason);
   }
 }
 
@@ -131,12 +131,18 @@ function endRequest(state: TableState, request: Request): void {
   }
 }
 
-export function leaveQueues(state: TableState, request: Request): void {
+function leaveQueues(state: TableState, request: Request): void {
   forgetRequest(state, request);
   state.note("left", request);
   for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
     place.key.dequeue(place);
   }
+}
+
+function endRow(state: TableState, row: number, reason: EndReason): void {
+  const content = state.rows.contentOf(row);
+  if (typeof content === "string") endAlone(state, row, reason);
+  else endHold(state, content, reason);
 }
 
 function endHold(state: TableState, hold: Hold, reason: EndReason): void {
@@ -157,7 +163,8 @@ function takeOut(state: TableState, hold: Hold, reason: EndReason): void {
   const known = forgetTokens(state, hold);
   assert(known, () => `token ${hold.token} is not held`);
   if (hold.session !== state.detached) leave(state, hold);
-  hold.session.removeHold(hold);
+  state.rows.remove(hold.row);
+  hold.row = 0;
   cancelEnd(state, hold);
   state.note("ended", hold, undefined, reason);
   const closedMs = closedMsAfter(state, hold, reason);

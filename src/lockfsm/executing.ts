@@ -28,7 +28,7 @@ import type { Session } from "./session.js";
 import type { TableState } from "./state.js";
 import { resolveSuspects } from "./suspecting.js";
 import { claim, detach } from "./tickets.js";
-import { dropAliases } from "./tokens.js";
+import { dropAliases, findHold } from "./tokens.js";
 import type { TableCommand } from "./types.js";
 
 /**
@@ -193,7 +193,7 @@ function noteRead(
 /** The client knows the token that an upgrade brought. */
 function forgetOldToken(state: TableState, session: Session, sequence: number): void {
   const token = session.replies.find(sequence)?.token ?? 0;
-  const hold = token === 0 ? undefined : state.holds.find(token);
+  const hold = token === 0 ? undefined : findHold(state, token);
   if (hold !== undefined) dropAliases(state, hold, sequence);
 }
 

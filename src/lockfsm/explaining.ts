@@ -13,6 +13,7 @@ import type {
 import { blockersOf } from "./blockers.js";
 import { Closing } from "./closing.js";
 import type { Key } from "./key.js";
+import { lookAtKey } from "./keys.js";
 import type { Place } from "./place.js";
 import type { Request } from "./request.js";
 import type { Session } from "./session.js";
@@ -35,7 +36,7 @@ export function explain(
   of: { readonly session: number; readonly sequence: number } | undefined,
   holdTimes: HoldTimes,
 ): ExplainView {
-  const key = state.keys.find(name);
+  const key = lookAtKey(state, name);
   const slot = of === undefined ? undefined : state.sessions.find(of.session)?.replies;
   const request = of === undefined ? undefined : slot?.find(of.sequence)?.request;
   const place = request === undefined ? undefined : placeOf(request, key);

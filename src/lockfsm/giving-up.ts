@@ -13,18 +13,38 @@ import { weaken } from "./converting.js";
 import { endWait, giveUpHold } from "./ending.js";
 import { placeIn } from "./granting.js";
 import type { Hold } from "./hold.js";
+import { findKey } from "./keys.js";
+import { endAlone } from "./lone-holds.js";
 import { countDown } from "./reentering.js";
 import { CANCELLED, INVALID_ARGUMENT, notReleased, OK, RELEASED } from "./results.js";
 import type { Session } from "./session.js";
 import type { Slot } from "./slot-list.js";
 import type { TableState } from "./state.js";
+import { findHold } from "./tokens.js";
 
 /** A token that is another session's is as unknown as one that never was. */
 export function release(state: TableState, session: Session, command: ReleaseCommand): void {
   const { sequence, token } = command;
+  if (releaseAlone(state, session, sequence, token)) return;
   const hold = holdOf(state, session, token);
   if (hold === undefined) store(state, session, sequence, notReleased(session.endReasonOf(token)));
   else giveUpOne(state, session, sequence, hold, END_REASON.released);
+}
+
+function releaseAlone(
+  state: TableState,
+  session: Session,
+  sequence: number,
+  token: number,
+): boolean {
+  const { rows } = state;
+  const row = state.holds.rowOf(token);
+  if (row === 0 || typeof rows.contentOf(row) !== "string") return false;
+  if (rows.sessionOf(row) !== session) return false;
+  store(state, session, sequence, RELEASED);
+  session.replies.recordEnd(rows.sequenceOf(row), END_REASON.released);
+  endAlone(state, row, END_REASON.released);
+  return true;
 }
 
 /**
@@ -88,7 +108,7 @@ function cancelUpgrade(
   store(state, session, sequence, RELEASED);
   const { result } = slot;
   const name = "key" in result ? result.key : "";
-  const place = placeIn(hold, state.keys.find(name));
+  const place = placeIn(hold, findKey(state, name));
   if (place !== undefined) weaken(state, hold, place);
 }
 
@@ -110,7 +130,7 @@ function giveUpOne(
 
 /** The hold of a token, if it is this session's. */
 export function holdOf(state: TableState, session: Session, token: number): Hold | undefined {
-  const hold = state.holds.find(token);
+  const hold = findHold(state, token);
   return hold?.session === session ? hold : undefined;
 }
 

@@ -1,13 +1,13 @@
 /**
  * A granted request: all its keys under one token ("Records"). Its places stand in the keys' lists
- * of holds. What few holds have is kept apart, because a table may hold a million.
+ * of holds. A hold that is one of many, of a lock that nobody else wants, is only a row
+ * ("lone-holds.ts"); what few of the others have is kept apart.
  */
 import { type DueItem, NOT_IN_HEAP } from "./due-heap.js";
 import type { OwnerEntry } from "./owner-index.js";
 import type { Place } from "./place.js";
 import type { Request } from "./request.js";
 import type { Session } from "./session.js";
-import type { TokenEntry } from "./token-index.js";
 
 /** The time at which a hold ends by itself, for whichever of its reasons comes first. */
 export class HoldEnd implements DueItem {
@@ -36,7 +36,6 @@ export class Alias {
   readonly hold: Hold;
   /** Of the upgrade whose acknowledgement ends it; 0: the next takeover does. */
   readonly sequence: number;
-  nextByToken: TokenEntry | undefined = undefined;
 
   constructor(token: number, hold: Hold, sequence: number) {
     this.token = token;
@@ -75,12 +74,9 @@ export class Hold {
   isContended = false;
   extras: HoldExtras | undefined = undefined;
   firstPlace: Place | undefined = undefined;
-  previous: Hold | undefined = undefined;
-  next: Hold | undefined = undefined;
-  nextByToken: TokenEntry | undefined = undefined;
+  /** While it stands in the table: where its session and its token find it. */
+  row = 0;
   nextByOwner: OwnerEntry | undefined = undefined;
-  /** It is in this snapshot, or is not to be in it. */
-  savedIn: number;
 
   constructor(token: number, session: Session, owner: number, sequence: number, grantedAt: number) {
     this.token = token;
@@ -88,7 +84,6 @@ export class Hold {
     this.owner = owner;
     this.sequence = sequence;
     this.grantedAt = grantedAt;
-    this.savedIn = session.saving.epoch;
   }
 
   get count(): number {

@@ -7,6 +7,14 @@ import { assert } from "../assert.js";
 import { compareByteOrder } from "./byte-order.js";
 import { Key } from "./key.js";
 
+/** A key, or the row of the lone hold that is all there is to be known of one. */
+export type KeyEntry = Key | number;
+
+export interface NamedKey {
+  readonly name: string;
+  readonly entry: KeyEntry;
+}
+
 /** A block of more names is split; sorting that many must not be felt by the loop. */
 const BLOCK_NAMES_MAX = 8_192;
 /** Names of which the middle one parts a block: near enough to its middle, and soon found. */
@@ -15,7 +23,7 @@ const SPLIT_SAMPLE_NAMES = 128;
 export class KeyBlock {
   /** No name in it is smaller. The first block begins with the empty name. */
   lowest: string;
-  readonly keys: Map<string, Key> = new Map();
+  readonly keys: Map<string, KeyEntry> = new Map();
 
   constructor(lowest: string) {
     this.lowest = lowest;
@@ -30,53 +38,71 @@ export class KeyIndex {
     return this.#size;
   }
 
-  find(name: string): Key | undefined {
+  get(name: string): KeyEntry | undefined {
     return this.#blockOf(name).keys.get(name);
   }
 
-  /** The key of that name, made when it is not in use. */
-  obtain(name: string): Key {
+  /** A new key of that name, in the place of a row if there is one. */
+  add(name: string): Key {
     const block = this.#blockOf(name);
-    const known = block.keys.get(name);
-    if (known !== undefined) return known;
     const key = new Key(name, block);
-    block.keys.set(name, key);
-    this.#size += 1;
-    if (block.keys.size > BLOCK_NAMES_MAX) this.#split(block);
+    this.#set(block, name, key);
     return key;
+  }
+
+  /** A lone hold's, of a key that was not in use. */
+  addRow(name: string, row: number): void {
+    this.#set(this.#blockOf(name), name, row);
   }
 
   /** Forgets a key that became idle. */
   drop(key: Key): void {
     assert(key.isIdle, () => `${key.name}: ${key.holdCount} holds, ${key.waiterCount} waiters`);
     const { block } = key;
-    const dropped = block?.keys.delete(key.name);
-    assert(block !== undefined && dropped === true, () => `${key.name} is not in its block`);
+    assert(block !== undefined, () => `${key.name} was forgotten`);
     key.block = undefined;
-    this.#size -= 1;
-    if (block.keys.size === 0 && this.#blocks.length > 1) this.#removeBlock(block);
+    this.#delete(block, key.name);
+  }
+
+  dropRow(name: string): void {
+    this.#delete(this.#blockOf(name), name);
   }
 
   /** At most `limit` keys with the prefix, in byte order, behind `after`. */
-  page(prefix: string, after: string | undefined, limit: number): Key[] {
+  page(prefix: string, after: string | undefined, limit: number): NamedKey[] {
     const start = after !== undefined && compareByteOrder(after, prefix) > 0 ? after : prefix;
-    const found: Key[] = [];
+    const found: NamedKey[] = [];
     for (let at = this.#positionOf(start); at < this.#blocks.length; at += 1) {
       const block = this.#blocks[at] as KeyBlock;
       if (found.length >= limit || isBehind(block.lowest, prefix)) break;
-      const keys = [...block.keys.values()].filter(
-        ({ name }) =>
+      const names = [...block.keys.keys()].filter(
+        (name) =>
           name.startsWith(prefix) && (after === undefined || compareByteOrder(name, after) > 0),
       );
-      keys.sort((left, right) => compareByteOrder(left.name, right.name));
-      for (const key of keys.slice(0, limit - found.length)) found.push(key);
+      for (const name of names.sort(compareByteOrder).slice(0, limit - found.length)) {
+        found.push({ name, entry: block.keys.get(name) as KeyEntry });
+      }
     }
     return found;
   }
 
   /** In no order that means anything. */
-  forEach(visit: (key: Key) => void): void {
-    for (const block of this.#blocks) for (const key of block.keys.values()) visit(key);
+  forEach(visit: (entry: KeyEntry) => void): void {
+    for (const block of this.#blocks) for (const entry of block.keys.values()) visit(entry);
+  }
+
+  #set(block: KeyBlock, name: string, entry: KeyEntry): void {
+    const { size } = block.keys;
+    block.keys.set(name, entry);
+    this.#size += block.keys.size - size;
+    if (block.keys.size > BLOCK_NAMES_MAX) this.#split(block);
+  }
+
+  #delete(block: KeyBlock, name: string): void {
+    const deleted = block.keys.delete(name);
+    assert(deleted, () => `${name} is not in its block`);
+    this.#size -= 1;
+    if (block.keys.size === 0 && this.#blocks.length > 1) this.#removeBlock(block);
   }
 
   #blockOf(name: string): KeyBlock {
@@ -99,11 +125,11 @@ export class KeyIndex {
 
   #split(block: KeyBlock): void {
     const upper = new KeyBlock(roughMedian([...block.keys.keys()]));
-    for (const [name, key] of block.keys) {
+    for (const [name, entry] of block.keys) {
       if (compareByteOrder(name, upper.lowest) < 0) continue;
       block.keys.delete(name);
-      upper.keys.set(name, key);
-      key.block = upper;
+      upper.keys.set(name, entry);
+      if (typeof entry !== "number") entry.block = upper;
     }
     this.#blocks.splice(this.#positionOf(block.lowest) + 1, 0, upper);
   }

@@ -29,7 +29,7 @@ export class Key {
   /** Whether the work queue holds this key: something is left that could be done. */
   isQueuedForWork = false;
 
-  constructor(name: string, block: KeyBlock) {
+  constructor(name: string, block: KeyBlock | undefined) {
     this.name = name;
     this.block = block;
   }

@@ -2,17 +2,54 @@
  * Keys as commands name them: what a key is, lock or semaphore, while it is in use, and how a place
  * in it is made. A key comes into being with its first use and goes with its last.
  */
+import { assert } from "../assert.js";
 import { ERROR_NUMBERS } from "../errors.js";
 import type { Item, Result } from "../protocol/index.js";
+import type { Hold } from "./hold.js";
 import type { Key } from "./key.js";
+import type { KeyEntry } from "./key-index.js";
+import { holdAt, lookAt } from "./lone-holds.js";
 import { type Claim, Permits, Place } from "./place.js";
 import { INVALID_ARGUMENT, WRONG_KIND } from "./results.js";
 import { Semaphore } from "./semaphore.js";
 import type { TableState } from "./state.js";
 
+/** The key of that name, for whoever may change something of it; `undefined`: not in use. */
+export function findKey(state: TableState, name: string): Key | undefined {
+  const entry = state.keys.get(name);
+  return typeof entry === "number" ? keyOf(holdAt(state, entry)) : entry;
+}
+
+/** The same, made when it is not in use. */
+export function obtainKey(state: TableState, name: string): Key {
+  return findKey(state, name) ?? state.keys.add(name);
+}
+
+/** The same, to be read only. */
+export function lookAtKey(state: TableState, name: string): Key | undefined {
+  const entry = state.keys.get(name);
+  return entry === undefined ? undefined : lookAtEntry(state, entry);
+}
+
+export function lookAtEntry(state: TableState, entry: KeyEntry): Key {
+  return typeof entry === "number" ? keyOf(lookAt(state, entry)) : entry;
+}
+
+export function waitersOf(state: TableState, name: string): number {
+  const entry = state.keys.get(name);
+  return entry === undefined || typeof entry === "number" ? 0 : entry.waiterCount;
+}
+
+/** Of a hold that has one. */
+function keyOf({ firstPlace }: Hold): Key {
+  assert(firstPlace !== undefined, () => "a hold of no key");
+  return firstPlace.key;
+}
+
 /** Why the key of an item cannot be used as the item says, or `undefined`. */
 export function kindProblem(state: TableState, item: Item): Result | undefined {
-  const key = state.keys.find(item.key);
+  const key = state.keys.get(item.key);
+  if (typeof key === "number") return item.mode === "permits" ? WRONG_KIND : undefined;
   const semaphore = key?.semaphore;
   if (item.mode !== "permits") return semaphore === undefined ? undefined : WRONG_KIND;
   if (semaphore === undefined) {
@@ -28,7 +65,7 @@ export function kindProblem(state: TableState, item: Item): Result | undefined {
 
 /** A place of a claim in the key of an item that has no `kindProblem`; it stands in no list yet. */
 export function placeOf(state: TableState, item: Item, claimant: Claim): Place {
-  const key = state.keys.obtain(item.key);
+  const key = obtainKey(state, item.key);
   if (item.mode !== "permits") return new Place(key, item.mode, claimant, undefined);
   if (key.semaphore === undefined) makeSemaphore(state, key, item.limit ?? 0, false);
   return new Place(key, item.mode, claimant, new Permits(item.permits));

@@ -4,7 +4,7 @@ import { evictOversized } from "./evicting.js";
 import { store } from "./giving-up.js";
 import { advance } from "./granting.js";
 import type { Key } from "./key.js";
-import { dropKey, makeSemaphore } from "./keys.js";
+import { dropKey, findKey, makeSemaphore, obtainKey } from "./keys.js";
 import { INVALID_ARGUMENT, OK, WRONG_KIND } from "./results.js";
 import type { Semaphore } from "./semaphore.js";
 import type { Session } from "./session.js";
@@ -18,14 +18,14 @@ export function setLimit(state: TableState, session: Session, command: SetLimitC
     store(state, session, sequence, INVALID_ARGUMENT);
     return;
   }
-  const known = state.keys.find(name);
+  const known = findKey(state, name);
   if (known !== undefined && known.semaphore === undefined) {
     store(state, session, sequence, WRONG_KIND);
     return;
   }
   store(state, session, sequence, OK);
   if (limit === undefined) forgetLimit(state, known);
-  else changeLimit(state, state.keys.obtain(name), limit);
+  else changeLimit(state, obtainKey(state, name), limit);
 }
 
 /** Whoever uses the key goes on under the limit that it has. */

@@ -4,17 +4,20 @@
  * by entries is refused, so that no rule is found broken later.
  */
 import { placeIn } from "./granting.js";
-import { type Hold, HoldEnd } from "./hold.js";
+import { Hold, HoldEnd } from "./hold.js";
 import { endOf } from "./hold-ends.js";
 import type { Key } from "./key.js";
+import { obtainKey } from "./keys.js";
+import { enterAlone, isNew, type LoneHold } from "./lone-holds.js";
 import { join } from "./owning.js";
-import type { Place } from "./place.js";
+import { Place } from "./place.js";
 import { NO_DEADLINE, type Request } from "./request.js";
 import type { Session } from "./session.js";
 import { corruptSnapshot } from "./snapshot-format.js";
 import type { SessionParts, SnapshotParts, WorkPart } from "./snapshot-parts.js";
 import { sortByNumber } from "./sorting.js";
 import type { TableState } from "./state.js";
+import { findHold } from "./tokens.js";
 import { orderOf } from "./waiting-queue.js";
 
 /** Records of one turn. */
@@ -82,25 +85,39 @@ function* linkSlots({ session, slots }: SessionParts, turn: Turn): Generator<voi
 /** Holds of one session are next to each other in memory: this order is many times faster. */
 function* linkHolds(
   parts: SnapshotParts,
-  { holds }: SessionParts,
+  { session, holds }: SessionParts,
   turn: Turn,
 ): Generator<void, void, void> {
   for (const hold of yield* sortByNumber(holds, ({ token }) => token)) {
-    linkHold(parts, hold);
+    if (hold instanceof Hold) linkHold(parts, hold);
+    else linkLoneHold(parts, session, hold);
     if (turn.isOver()) yield;
   }
+}
+
+function linkLoneHold(parts: SnapshotParts, session: Session, part: LoneHold): void {
+  const { state } = parts;
+  const { token, owner, sequence, grantedAt, name } = part;
+  if (isNew(state, session, owner, name)) {
+    if (state.holds.has(token)) refuse(session, `token ${token} twice`);
+    enterAlone(state, session, { token, owner, sequence, grantedAt, name });
+    return;
+  }
+  const hold = new Hold(token, session, owner, sequence, grantedAt);
+  hold.firstPlace = new Place(obtainKey(state, name), "exclusive", hold, undefined);
+  linkHold(parts, hold);
 }
 
 function linkHold(parts: SnapshotParts, hold: Hold): void {
   const { state, sharedHeld } = parts;
   const { session, token, extras } = hold;
   if (state.holds.has(token)) refuse(session, `token ${token} twice`);
-  state.holds.add(hold);
+  hold.row = state.rows.add(session, token, hold);
+  state.holds.add(hold.row);
   for (const alias of extras?.aliases ?? []) {
     if (state.holds.has(alias.token)) refuse(session, `token ${alias.token} twice`);
     state.holds.addAlias(alias);
   }
-  session.addHold(hold);
   if (!hold.isTicket) join(state, hold);
   if (extras !== undefined) linkEnd(parts, hold);
   for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
@@ -173,7 +190,7 @@ function linkRequest({ state, upgraded }: SnapshotParts, request: Request): void
   const { session, number } = request;
   const token = upgraded.get(request);
   if (token !== undefined) {
-    const hold = state.holds.find(token);
+    const hold = findHold(state, token);
     if (hold?.session !== session) refuse(session, `${number} upgrades a hold of others`);
     const { firstPlace } = request;
     if (firstPlace?.sibling !== undefined || placeIn(hold, firstPlace?.key) === undefined) {
@@ -226,7 +243,7 @@ function linkWorkPart(parts: SnapshotParts, part: WorkPart, ended: Set<Session>)
 }
 
 function linkWorkKey(state: TableState, part: Extract<WorkPart, { kind: "key" }>): void {
-  const key = state.keys.obtain(part.name);
+  const key = obtainKey(state, part.name);
   if (key.isQueuedForWork) throw corruptSnapshot(`the key ${part.name} twice queued for work`);
   if (part.evictFrom !== undefined) {
     if (key.semaphore === undefined) throw corruptSnapshot(`${part.name} is no semaphore`);

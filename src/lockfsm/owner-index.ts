@@ -1,9 +1,11 @@
 /**
  * What each owner, a task inside a session, holds and waits for. Most owners have one claim, which
- * then stands here itself; a second one makes a record of both. Tickets have no owner.
+ * then stands here itself, as a row if it is a lone hold; a second one makes a record of both. Tickets
+ * have no owner.
  */
 import { ChainedIndex, mixNumber } from "./chained-index.js";
 import { Hold } from "./hold.js";
+import type { HoldRows } from "./hold-rows.js";
 import type { Request } from "./request.js";
 import type { Session } from "./session.js";
 
@@ -65,6 +67,39 @@ export class OwnerIndex extends ChainedIndex<OwnerEntry> {
 
   protected override setNext(entry: OwnerEntry, next: OwnerEntry | undefined): void {
     entry.nextByOwner = next;
+  }
+}
+
+/** Rows of lone holds. An owner is here or in the other index. */
+export class LoneOwnerIndex extends ChainedIndex<number> {
+  readonly #rows: HoldRows;
+
+  constructor(rows: HoldRows) {
+    super();
+    this.#rows = rows;
+  }
+
+  /** 0: none. */
+  find(session: Session, owner: number): number {
+    const rows = this.#rows;
+    let row = this.firstOf(hashOfOwner(session, owner)) ?? 0;
+    while (row !== 0 && (rows.ownerOf(row) !== owner || rows.sessionOf(row) !== session)) {
+      row = rows.nextByOwner(row);
+    }
+    return row;
+  }
+
+  protected override hashOf(row: number): number {
+    return hashOfOwner(this.#rows.sessionOf(row), this.#rows.ownerOf(row));
+  }
+
+  protected override nextOf(row: number): number | undefined {
+    const next = this.#rows.nextByOwner(row);
+    return next === 0 ? undefined : next;
+  }
+
+  protected override setNext(row: number, next: number | undefined): void {
+    this.#rows.setNextByOwner(row, next ?? 0);
   }
 }
 

@@ -4,7 +4,8 @@
  * requests of owners who want that one thing, is not, and costs the search for circles nothing.
  */
 import { assert } from "../assert.js";
-import type { Hold } from "./hold.js";
+import { Hold } from "./hold.js";
+import { holdAt } from "./lone-holds.js";
 import { OwnerRecord } from "./owner-index.js";
 import { Request } from "./request.js";
 import type { TableState } from "./state.js";
@@ -12,7 +13,8 @@ import type { TableState } from "./state.js";
 /** A claim that stands in its keys already. Returns whether its owner has others. */
 export function join(state: TableState, claim: Hold | Request): boolean {
   const { session, owner } = claim;
-  const entry = state.owners.find(session, owner);
+  const row = state.loneOwners.find(session, owner);
+  const entry = row === 0 ? state.owners.find(session, owner) : holdAt(state, row);
   if (entry === undefined) {
     state.owners.add(claim);
     if (claim instanceof Request && claim.firstPlace?.sibling !== undefined) list(claim);
@@ -49,17 +51,22 @@ export function leave(state: TableState, claim: Hold | Request): void {
   if (last instanceof Request && last.firstPlace?.sibling === undefined) unlist(last);
 }
 
-/** The holds and requests of an owner, each in order. */
-export function claimsOf(
-  state: TableState,
-  of: Pick<Request, "session" | "owner">,
-): { readonly holds: Iterable<Hold>; readonly requests: Iterable<Request> } {
-  const entry = state.owners.find(of.session, of.owner);
-  if (entry === undefined) return { holds: [], requests: [] };
-  if (entry instanceof OwnerRecord) return entry;
-  return entry instanceof Request
-    ? { holds: [], requests: [entry] }
-    : { holds: [entry], requests: [] };
+type OwnedBy = Pick<Request, "session" | "owner">;
+
+/** What an owner waits for, in order. */
+export function requestsOf(state: TableState, { session, owner }: OwnedBy): Iterable<Request> {
+  const entry = state.owners.find(session, owner);
+  if (entry instanceof OwnerRecord) return entry.requests;
+  return entry instanceof Request ? [entry] : [];
+}
+
+/** What an owner holds, in order. */
+export function holdsOf(state: TableState, { session, owner }: OwnedBy): ReadonlySet<Hold> {
+  const entry = state.owners.find(session, owner);
+  if (entry instanceof OwnerRecord) return entry.holds;
+  if (entry instanceof Hold) return new Set([entry]);
+  const row = state.loneOwners.find(session, owner);
+  return new Set(row === 0 ? [] : [holdAt(state, row)]);
 }
 
 /** Returns whether it was not listed before. */

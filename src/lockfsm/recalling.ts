@@ -10,10 +10,11 @@ import {
   type RecalledSequence,
   type RecalledToken,
 } from "../protocol/index.js";
-import { holdOf } from "./giving-up.js";
+import type { Hold } from "./hold.js";
 import { endOf, reasonAtEnd } from "./hold-ends.js";
 import type { Session } from "./session.js";
 import type { TableState } from "./state.js";
+import { lookAtHold } from "./tokens.js";
 
 export function recall(state: TableState, session: Session, command: RecallCommand): void {
   const sequences: RecalledSequence[] = [];
@@ -24,7 +25,7 @@ export function recall(state: TableState, session: Session, command: RecallComma
     sequences.push(recalled);
     if (recalled.state !== RECALL_STATE.done || !("token" in recalled.result)) continue;
     const { token } = recalled.result;
-    if (asked.has(token) || holdOf(state, session, token) !== undefined) continue;
+    if (asked.has(token) || lookAtHoldOf(state, session, token) !== undefined) continue;
     asked.add(token);
     tokens.push(tokenOf(state, session, token));
   }
@@ -43,8 +44,13 @@ function sequenceOf(session: Session, sequence: number): RecalledSequence {
   return { sequence, state: RECALL_STATE.done, stamp: slot.stamp, result: slot.result };
 }
 
+function lookAtHoldOf(state: TableState, session: Session, token: number): Hold | undefined {
+  const hold = lookAtHold(state, token);
+  return hold?.session === session ? hold : undefined;
+}
+
 function tokenOf(state: TableState, session: Session, token: number): RecalledToken {
-  const hold = holdOf(state, session, token);
+  const hold = lookAtHoldOf(state, session, token);
   if (hold === undefined) return { token, held: false, reason: session.endReasonOf(token) };
   const { count, isContended } = hold;
   const endsAt = endOf(hold) ?? 0;

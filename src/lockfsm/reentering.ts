@@ -2,7 +2,8 @@
 import type { AcquireCommand, Item, Result } from "../protocol/index.js";
 import { grantedResult, placeIn } from "./granting.js";
 import { Hold } from "./hold.js";
-import { claimsOf } from "./owning.js";
+import { findKey } from "./keys.js";
+import { holdsOf } from "./owning.js";
 import type { Session } from "./session.js";
 import type { TableState } from "./state.js";
 
@@ -34,11 +35,15 @@ function findHold(
   owner: number,
   items: readonly Item[],
 ): Hold | undefined {
-  const key = items[0] === undefined ? undefined : state.keys.find(items[0].key);
+  const [item] = items;
+  const entry = item === undefined ? undefined : state.keys.get(item.key);
+  if (item === undefined || entry === undefined) return undefined;
+  if (typeof entry === "number" && entry !== state.loneOwners.find(session, owner))
+    return undefined;
+  const key = typeof entry === "number" ? findKey(state, item.key) : entry;
   if (key === undefined || key.holdCount === 0) return undefined;
-  const { holds } = claimsOf(state, { session, owner });
-  const count = holds instanceof Set ? holds.size : 1;
-  if (count <= key.holdCount) {
+  const holds = holdsOf(state, { session, owner });
+  if (holds.size <= key.holdCount) {
     for (const hold of holds) if (covers(state, hold, items)) return hold;
     return undefined;
   }
@@ -56,7 +61,7 @@ function covers(state: TableState, hold: Hold, items: readonly Item[]): boolean 
   for (let place = hold.firstPlace; place !== undefined; place = place.sibling) places += 1;
   if (places !== items.length) return false;
   return items.every((item) => {
-    const place = placeIn(hold, state.keys.find(item.key));
+    const place = placeIn(hold, findKey(state, item.key));
     if (place === undefined) return false;
     if (item.mode === "permits") return place.wanted >= item.permits;
     return place.mode === "exclusive" || place.mode === item.mode;

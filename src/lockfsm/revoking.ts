@@ -14,16 +14,18 @@ import { endSession, loseHold } from "./ending.js";
 import { store } from "./giving-up.js";
 import { Hold } from "./hold.js";
 import { scheduleEnd } from "./hold-ends.js";
+import { findKey } from "./keys.js";
 import { NOT_HELD, OK } from "./results.js";
 import { type Session, SessionEnd } from "./session.js";
 import type { TableState } from "./state.js";
+import { findHold } from "./tokens.js";
 
 type Force = Pick<RevokeCommand, "graceMs" | "now" | "reason">;
 
 export function revoke(state: TableState, session: Session, command: RevokeCommand): void {
   const { sequence, key: name, token } = command;
   if (name === undefined) {
-    const hold = state.holds.find(token);
+    const hold = findHold(state, token);
     if (hold === undefined) {
       store(state, session, sequence, NOT_HELD);
       return;
@@ -90,7 +92,7 @@ function affected(
 ): { readonly holds: readonly Hold[]; readonly remaining: number } {
   const holds: Hold[] = [];
   let remaining = 0;
-  let place = state.keys.find(name)?.firstHold;
+  let place = findKey(state, name)?.firstHold;
   for (; place !== undefined; place = place.next) {
     const hold = place.claimant;
     if (!(hold instanceof Hold) || isRevokedBy(state, hold, force)) continue;

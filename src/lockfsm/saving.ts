@@ -8,6 +8,7 @@
 import { assert } from "../assert.js";
 import type { Closing } from "./closing.js";
 import type { Hold } from "./hold.js";
+import type { HoldRows } from "./hold-rows.js";
 import type { Request } from "./request.js";
 import type { Semaphore } from "./semaphore.js";
 import type { Session } from "./session.js";
@@ -15,14 +16,19 @@ import type { Slot } from "./slot-list.js";
 import type { SnapshotWriter } from "./snapshot-writer.js";
 
 export class Saving {
+  readonly #rows: HoldRows;
   /** The number of the snapshot that was begun last. */
   epoch = 0;
   #writer: SnapshotWriter | undefined = undefined;
   /** The claims to be walked to next: they move on when one of them goes. */
-  nextHold: Hold | undefined = undefined;
+  nextHold = 0;
   nextRequest: Request | undefined = undefined;
   /** Sessions that ended before the walk came to them. */
   #ending: Session[] = [];
+
+  constructor(rows: HoldRows) {
+    this.#rows = rows;
+  }
 
   begin(writer: SnapshotWriter): void {
     assert(this.#writer === undefined, () => `snapshot ${this.epoch} is under way`);
@@ -34,7 +40,7 @@ export class Saving {
   end(writer: SnapshotWriter): void {
     if (this.#writer !== writer) return;
     this.#writer = undefined;
-    this.nextHold = undefined;
+    this.nextHold = 0;
     this.nextRequest = undefined;
     this.#ending = [];
   }
@@ -70,14 +76,22 @@ export class Saving {
   }
 
   /** Before it changes, moves to another session, or is removed. */
-  keepHold(hold: Hold): void {
+  keepHold({ row }: Hold): void {
+    this.keepRow(row);
+  }
+
+  /** The same of a hold as its row, a lone one perhaps. */
+  keepRow(row: number): void {
     const writer = this.#writer;
     if (writer === undefined) return;
-    if (this.nextHold === hold) this.nextHold = hold.next;
-    if (hold.savedIn === this.epoch) return;
-    hold.savedIn = this.epoch;
-    this.keepSession(hold.session);
-    writer.hold(hold);
+    const rows = this.#rows;
+    if (this.nextHold === row) this.nextHold = rows.nextOf(row);
+    if (rows.savedIn(row) === this.epoch) return;
+    rows.setSavedIn(row, this.epoch);
+    this.keepSession(rows.sessionOf(row));
+    const content = rows.contentOf(row);
+    if (typeof content === "string") writer.loneHold(rows, row, content);
+    else writer.hold(content);
   }
 
   /** Before it changes or is removed; not for being reached, which the rest says. */

@@ -3,11 +3,9 @@
  * It is alive while its lease is not due and it was not ended; standing in the table is no proof.
  */
 
-import { assert } from "../assert.js";
 import { END_REASON, type EndReason } from "../protocol/index.js";
 import { unlink } from "./chain.js";
 import { type DueItem, NOT_IN_HEAP } from "./due-heap.js";
-import type { Hold } from "./hold.js";
 import { ReplyWindow } from "./reply-window.js";
 import type { Request } from "./request.js";
 import type { Saving } from "./saving.js";
@@ -61,9 +59,11 @@ export class Session implements DueItem {
   losses: Map<number, EndReason> | undefined = undefined;
   holdCount = 0;
   requestCount = 0;
-  /** In the order of tokens. */
-  firstHold: Hold | undefined = undefined;
-  lastHold: Hold | undefined = undefined;
+  /** Rows, in the order of tokens; 0: none ("hold-rows.ts", which links them). */
+  firstHold = 0;
+  lastHold = 0;
+  /** While it holds something: what stands for it in its rows. */
+  rowNumber = 0;
   /** In the order of arrival. */
   firstRequest: Request | undefined = undefined;
   lastRequest: Request | undefined = undefined;
@@ -138,27 +138,6 @@ export class Session implements DueItem {
 
   acknowledgeLoss(token: number): void {
     if (this.losses?.delete(token) === true && this.losses.size === 0) this.losses = undefined;
-  }
-
-  addHold(hold: Hold): void {
-    const last = this.lastHold;
-    // Tickets come in whatever order they were left.
-    assert(
-      last === undefined || last.token < hold.token || this.id === 0,
-      () => `session ${this.id}: token ${hold.token} behind ${last?.token}`,
-    );
-    this.holdCount += 1;
-    hold.previous = last;
-    if (last === undefined) this.firstHold = hold;
-    else last.next = hold;
-    this.lastHold = hold;
-  }
-
-  removeHold(hold: Hold): void {
-    this.holdCount -= 1;
-    if (this.firstHold === hold) this.firstHold = hold.next;
-    if (this.lastHold === hold) this.lastHold = hold.previous;
-    unlink(hold);
   }
 
   addRequest(request: Request): void {

@@ -24,7 +24,7 @@
  *     3 slot        sequence, stamp ago, state, endReason + 1 or 0, 1 if it was given up, result
  *                   unless a tombstone's
  *     4 hold        back, owner, sequence, grantedAt ago, flags (1 contended, 2 extras), extras if
- *                   there are, items
+ *                   there are, items; or flag 4 and the name of the one lock held exclusively
  *     5 request     number, kind, (rank below enqueuedAt, options) of an acquire or the hold's token
  *                   back of an upgrade, owner, sequence, enqueuedAt ago, waitMs + 1 or 0 without end,
  *                   1 if it may be refused, looks, items; the slot of its sequence, which waits, is
@@ -82,6 +82,8 @@ export const REFUSALS_FROM = 16;
 
 export const HOLD_CONTENDED = 1;
 export const HOLD_EXTRAS = 2;
+/** Instead of its items it has the name of the one lock that it holds exclusively. */
+export const HOLD_LONE = 4;
 
 export const REQUEST_ACQUIRE = 0;
 export const REQUEST_UPGRADE = 1;

@@ -5,6 +5,7 @@
 
 import type { Closing } from "./closing.js";
 import type { Hold } from "./hold.js";
+import type { LoneHold } from "./lone-holds.js";
 import type { Place } from "./place.js";
 import type { Order, Request } from "./request.js";
 import type { Session } from "./session.js";
@@ -26,7 +27,7 @@ export interface SessionParts {
   readonly session: Session;
   /** Those of waiting acquires included. */
   readonly slots: Slot[];
-  readonly holds: Hold[];
+  readonly holds: (Hold | LoneHold)[];
 }
 
 /** Names what it means; that may come later. */

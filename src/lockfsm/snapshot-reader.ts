@@ -18,7 +18,7 @@ import { Closing } from "./closing.js";
 import { FieldReader } from "./field-reader.js";
 import { Alias, Hold } from "./hold.js";
 import { endOf } from "./hold-ends.js";
-import { makeSemaphore } from "./keys.js";
+import { makeSemaphore, obtainKey } from "./keys.js";
 import { type Claim, Permits, Place } from "./place.js";
 import { NO_DEADLINE, Request, UPGRADE_RANK } from "./request.js";
 import { QUEUED } from "./results.js";
@@ -29,6 +29,7 @@ import {
   FORMAT_VERSION,
   HOLD_CONTENDED,
   HOLD_EXTRAS,
+  HOLD_LONE,
   KIND,
   MAGIC,
   RANK_LOWEST,
@@ -200,14 +201,20 @@ function readHold(parts: SnapshotParts, of: SessionParts, fields: FieldReader): 
   const token = fields.token(state.tokens.next);
   const owner = fields.uint();
   const sequence = fields.within(1, SAFE_MAX, "sequence");
-  const hold = new Hold(token, of.session, owner, sequence, readStamp(state, fields));
-  const flags = fields.within(0, HOLD_CONTENDED | HOLD_EXTRAS, "flags");
+  const grantedAt = readStamp(state, fields);
+  const flags = fields.within(0, HOLD_LONE, "flags");
+  parts.holdCount += 1;
+  if (flags === HOLD_LONE) {
+    if (of.session === state.detached) fields.fail("a hold of nobody");
+    of.holds.push({ token, owner, sequence, grantedAt, name: fields.text() });
+    return;
+  }
+  const hold = new Hold(token, of.session, owner, sequence, grantedAt);
   hold.isContended = (flags & HOLD_CONTENDED) !== 0;
   if ((flags & HOLD_EXTRAS) !== 0) readExtras(parts, hold, fields);
   hold.firstPlace = readItems(state, hold, true, fields);
   if (hold.isTicket !== (of.session === state.detached)) fields.fail("a ticket of a session");
   of.holds.push(hold);
-  parts.holdCount += 1;
 }
 
 function readExtras(parts: SnapshotParts, hold: Hold, fields: FieldReader): void {
@@ -268,7 +275,7 @@ function readClosing(parts: SnapshotParts, fields: FieldReader): void {
 
 function readSemaphore(parts: SnapshotParts, fields: FieldReader): void {
   const { state } = parts;
-  const key = state.keys.obtain(fields.text());
+  const key = obtainKey(state, fields.text());
   const limit = fields.within(1, LIMIT_MAX, "limit");
   if (key.semaphore !== undefined) fields.fail(`the semaphore ${key.name} twice`);
   makeSemaphore(state, key, limit, fields.flag("set"));
@@ -295,7 +302,7 @@ function readItems(
   let [first, last]: [Place | undefined, Place | undefined] = [undefined, undefined];
   for (let left = count; left > 0; left -= 1) {
     const mode = fields.mode();
-    const key = state.keys.obtain(fields.text());
+    const key = obtainKey(state, fields.text());
     for (let other = first; other !== undefined; other = other.sibling) {
       if (other.key === key) fields.fail("a key twice in one claim");
     }

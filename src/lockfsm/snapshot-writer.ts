@@ -6,6 +6,7 @@ import { assert } from "../assert.js";
 import { CLAIM_MODES, Writer } from "../protocol/index.js";
 import type { Closing } from "./closing.js";
 import type { Hold, HoldExtras } from "./hold.js";
+import type { HoldRows } from "./hold-rows.js";
 import type { Place } from "./place.js";
 import { NO_DEADLINE, type Request } from "./request.js";
 import type { Semaphore } from "./semaphore.js";
@@ -19,6 +20,7 @@ import {
   FORMAT_VERSION,
   HOLD_CONTENDED,
   HOLD_EXTRAS,
+  HOLD_LONE,
   KIND,
   MAGIC,
   RANK_LOWEST,
@@ -139,6 +141,19 @@ export class SnapshotWriter {
     body.uint(flags);
     if (extras !== undefined) this.#extras(extras);
     this.#items(hold.firstPlace, true);
+    this.#endRecord();
+  }
+
+  loneHold(rows: HoldRows, row: number, name: string): void {
+    this.#of(rows.sessionOf(row));
+    const body = this.#body;
+    body.uint(KIND.hold);
+    body.uint(this.#nextToken - rows.tokenOf(row));
+    body.uint(rows.ownerOf(row));
+    body.uint(rows.sequenceOf(row));
+    body.uint(this.#stamp - rows.grantedAtOf(row));
+    body.uint(HOLD_LONE);
+    body.string(name);
     this.#endRecord();
   }
 

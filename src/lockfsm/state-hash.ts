@@ -7,6 +7,7 @@
 import { Closing } from "./closing.js";
 import { type Hold, HoldExtras } from "./hold.js";
 import { Key } from "./key.js";
+import { lookAtEntry } from "./keys.js";
 import type { Place } from "./place.js";
 import { type Order, Request } from "./request.js";
 import type { Session } from "./session.js";
@@ -69,8 +70,8 @@ export function hashState(state: TableState): string {
   state.sessions.forEach((session) => {
     sums.sum(digestSession(session));
   });
-  state.keys.forEach((key) => {
-    sums.sum(digestKey(key));
+  state.keys.forEach((entry) => {
+    sums.sum(digestKey(lookAtEntry(state, entry)));
   });
   const whole = new Digest();
   whole.number(state.index);

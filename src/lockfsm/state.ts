@@ -13,8 +13,9 @@ import {
 import { Closing } from "./closing.js";
 import { DueHeap } from "./due-heap.js";
 import { Hold, type HoldEnd } from "./hold.js";
+import { HoldRows } from "./hold-rows.js";
 import { KeyIndex } from "./key-index.js";
-import { OwnerIndex } from "./owner-index.js";
+import { LoneOwnerIndex, OwnerIndex } from "./owner-index.js";
 import type { Place } from "./place.js";
 import { RecordList } from "./record-list.js";
 import { Request } from "./request.js";
@@ -41,8 +42,10 @@ export class TableState {
   index = 0;
   readonly sessions = new SessionIndex();
   readonly keys = new KeyIndex();
-  readonly holds = new TokenIndex();
+  readonly rows = new HoldRows();
+  readonly holds = new TokenIndex(this.rows);
   readonly owners = new OwnerIndex();
+  readonly loneOwners = new LoneOwnerIndex(this.rows);
   /** In the order of their numbers. */
   readonly closings = new RecordList<Closing>();
   /** Of all keys that are semaphores now. */
@@ -50,7 +53,7 @@ export class TableState {
   readonly due = new DueHeap<Due>();
   readonly work = new WorkQueue();
   readonly tokens: TokenCounter;
-  readonly saving = new Saving();
+  readonly saving = new Saving(this.rows);
   /** Has the tickets: holds that belong to no session until they are claimed. */
   readonly detached: Session;
   /** The number of the next session, request or end. */

@@ -5,6 +5,7 @@ import { openKey, takeAway } from "./ending.js";
 import { grantAtOnce } from "./granting.js";
 import { Hold } from "./hold.js";
 import type { Key } from "./key.js";
+import { findKey, lookAtKey } from "./keys.js";
 import type { Claim } from "./place.js";
 import type { Session } from "./session.js";
 import type { TableState } from "./state.js";
@@ -24,7 +25,7 @@ export function steal(
   const keys = new Set<Key>();
   const claims = new Set<Claim>();
   for (const { key: name } of command.items) {
-    const key = state.keys.find(name);
+    const key = findKey(state, name);
     if (key === undefined) continue;
     keys.add(key);
     for (let place = key.firstHold; place !== undefined; place = place.next) {
@@ -40,7 +41,7 @@ export function steal(
     takeAway(state, hold, END_REASON.stolen);
   }
   for (const { key: name } of command.items) {
-    const closing = state.keys.find(name)?.firstHold?.claimant;
+    const closing = lookAtKey(state, name)?.firstHold?.claimant;
     if (closing instanceof Closing) openAll(state, name);
   }
   return { result: grantAtOnce(state, session, command), keys };
@@ -48,7 +49,7 @@ export function steal(
 
 function openAll(state: TableState, name: string): void {
   for (;;) {
-    const closing = state.keys.find(name)?.firstHold?.claimant;
+    const closing = lookAtKey(state, name)?.firstHold?.claimant;
     if (!(closing instanceof Closing)) return;
     openKey(state, closing, name);
   }

@@ -6,7 +6,7 @@ import { ERROR_NUMBERS } from "../errors.js";
 import { CYCLE_MEMBERS_MAX, type CycleMember, type Result } from "../protocol/index.js";
 import { endWait } from "./ending.js";
 import type { Key } from "./key.js";
-import { claimsOf, list, unlist } from "./owning.js";
+import { list, requestsOf, unlist } from "./owning.js";
 import { comesBefore, type Request } from "./request.js";
 import type { Session } from "./session.js";
 import type { TableState } from "./state.js";
@@ -77,7 +77,7 @@ function breakCircles(state: TableState, owner: Suspect, asked: Request | undefi
 }
 
 function firstWaitOf(state: TableState, owner: Suspect): Request | undefined {
-  for (const request of claimsOf(state, owner).requests) return request;
+  for (const request of requestsOf(state, owner)) return request;
   return undefined;
 }
 

@@ -114,16 +114,16 @@ class Walk {
   }
 
   *#session(session: Session): Generator<void, void, void> {
-    const { saving } = this.#state;
+    const { saving, rows } = this.#state;
     if (session.walkedIn === saving.epoch) return;
     session.walkedIn = saving.epoch;
     saving.keepSession(session);
     yield* this.#slots(session);
     saving.nextHold = session.firstHold;
-    for (let hold = saving.nextHold; hold !== undefined; hold = saving.nextHold) {
+    for (let row = saving.nextHold; row !== 0; row = saving.nextHold) {
       // What was granted since comes last, but among tickets, which come as they were left.
-      if (hold.token >= this.#nextToken && session !== this.#state.detached) break;
-      saving.keepHold(hold);
+      if (rows.tokenOf(row) >= this.#nextToken && session !== this.#state.detached) break;
+      saving.keepRow(row);
       if (this.#isTurnOver()) yield;
     }
     saving.nextRequest = session.firstRequest;

@@ -21,7 +21,7 @@ import { FORBIDDEN, INVALID_ARGUMENT, NOT_HELD, OK, QUOTA } from "./results.js";
 import { tellRevoked } from "./revoking.js";
 import type { Session } from "./session.js";
 import type { TableState } from "./state.js";
-import { dropAllAliases, moveHold } from "./tokens.js";
+import { dropAllAliases, findHold, moveHold } from "./tokens.js";
 
 export function detach(state: TableState, session: Session, command: DetachCommand): void {
   const { sequence, token, secret, ticketTtlMs } = command;
@@ -43,10 +43,9 @@ export function detach(state: TableState, session: Session, command: DetachComma
   // While it still says who gives it away.
   state.note("detached", hold);
   leave(state, hold);
-  session.removeHold(hold);
   hold.session = state.detached;
   hold.owner = 0;
-  state.detached.addHold(hold);
+  state.rows.move(hold.row, state.detached, hold.token);
   extras.count = 1;
   extras.ticket = { secret, endsAt: state.stamp + ticketTtlMs };
   scheduleEnd(state, hold);
@@ -57,7 +56,7 @@ export function detach(state: TableState, session: Session, command: DetachComma
 /** A token that is no ticket, any more or yet, is `NOT_HELD`; a wrong secret is `FORBIDDEN`. */
 export function claim(state: TableState, session: Session, command: ClaimCommand): void {
   const { sequence, token, secret, owner } = command;
-  const hold = state.holds.find(token);
+  const hold = findHold(state, token);
   const ticket = hold?.extras?.ticket;
   if (hold === undefined || ticket === undefined || isDue(state, hold)) {
     store(state, session, sequence, NOT_HELD);

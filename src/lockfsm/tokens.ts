@@ -3,9 +3,22 @@
  * be taken to know the new one; for the guarded resource it is stale at once.
  */
 import { Alias, type Hold } from "./hold.js";
+import { holdAt, lookAt } from "./lone-holds.js";
 import { OwnerRecord } from "./owner-index.js";
 import type { Session } from "./session.js";
 import type { TableState } from "./state.js";
+
+/** The hold that has the token, or had it until its client may have heard of a newer one. */
+export function findHold(state: TableState, token: number): Hold | undefined {
+  const row = state.holds.rowOf(token);
+  return row === 0 ? state.holds.formerly(token) : holdAt(state, row);
+}
+
+/** The same, to be read only. */
+export function lookAtHold(state: TableState, token: number): Hold | undefined {
+  const row = state.holds.rowOf(token);
+  return row === 0 ? state.holds.formerly(token) : lookAt(state, row);
+}
 
 /** `sequence`: of the upgrade whose acknowledgement makes the old token unknown; 0: a takeover. */
 export function renewToken(state: TableState, hold: Hold, sequence: number): void {
@@ -14,14 +27,10 @@ export function renewToken(state: TableState, hold: Hold, sequence: number): voi
   // They name the hold by its token.
   for (const upgrade of hold.extras?.upgrades ?? []) state.saving.keepRequest(upgrade);
   if (sequence === 0) dropTakenOver(state, hold);
-  state.holds.remove(hold);
-  session.removeHold(hold);
-  hold.token = state.tokens.take();
+  takeToken(state, hold);
   const alias = new Alias(token, hold, sequence);
   hold.obtainExtras().aliases.push(alias);
   state.holds.addAlias(alias);
-  state.holds.add(hold);
-  session.addHold(hold);
   // What an owner holds stands in the order of tokens.
   const entry = state.owners.find(session, hold.owner);
   if (entry instanceof OwnerRecord) {
@@ -55,20 +64,25 @@ export function dropAliases(state: TableState, hold: Hold, sequence: number): vo
 /** The hold is no more. */
 export function forgetTokens(state: TableState, hold: Hold): boolean {
   for (const alias of hold.extras?.aliases ?? []) state.holds.removeAlias(alias);
-  return state.holds.remove(hold);
+  return state.holds.remove(hold.row);
 }
 
 /** The hold goes on in another session, under a new token and without the old one. */
 export function moveHold(state: TableState, hold: Hold, session: Session): void {
-  state.holds.remove(hold);
-  hold.session.removeHold(hold);
-  hold.token = state.tokens.take();
   hold.session = session;
-  state.holds.add(hold);
-  session.addHold(hold);
+  takeToken(state, hold);
   for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
     place.key.moveHoldLast(place);
   }
+}
+
+/** Makes it the newest of its session. */
+function takeToken(state: TableState, hold: Hold): void {
+  const { row, session } = hold;
+  state.holds.remove(row);
+  hold.token = state.tokens.take();
+  state.rows.move(row, session, hold.token);
+  state.holds.add(row);
 }
 
 export function dropAllAliases(state: TableState, hold: Hold): void {

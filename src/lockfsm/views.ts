@@ -17,10 +17,12 @@ import { Closing } from "./closing.js";
 import { Hold } from "./hold.js";
 import { endOf, reasonAtEnd } from "./hold-ends.js";
 import type { Key } from "./key.js";
+import { lookAtEntry, lookAtKey } from "./keys.js";
 import type { Place } from "./place.js";
 import { NO_DEADLINE } from "./request.js";
 import type { Session } from "./session.js";
 import type { TableState } from "./state.js";
+import { lookAtHold } from "./tokens.js";
 import { orderOf } from "./waiting-queue.js";
 
 /** Holds, and likewise waiters, that are listed of one key. */
@@ -29,7 +31,7 @@ const LINES_PER_KEY_MAX = 1_000;
 const LINES_PER_PAGE_MAX = 10_000;
 
 export function inspect(state: TableState, name: string): KeyView {
-  const key = state.keys.find(name);
+  const key = lookAtKey(state, name);
   if (key !== undefined) return viewOf(state, key);
   return { key: name, kind: null, limit: 0, holds: [], waiters: [], closings: [] };
 }
@@ -46,9 +48,9 @@ export function query(
   const found = state.keys.page(prefix, after, pageKeys + 1);
   const keys: KeyView[] = [];
   let lines = 0;
-  for (const key of found) {
+  for (const { entry } of found) {
     if (keys.length === pageKeys || lines >= LINES_PER_PAGE_MAX) break;
-    const view = viewOf(state, key);
+    const view = viewOf(state, lookAtEntry(state, entry));
     keys.push(view);
     lines += view.holds.length + view.waiters.length;
   }
@@ -79,13 +81,13 @@ export function listSessions(state: TableState, after: number, limit: number): S
 
 /** Whether a token is that of a hold of the key, and the newest token of the key. */
 export function verify(state: TableState, name: string, token: number): VerifyView {
-  const key = state.keys.find(name);
+  const key = lookAtKey(state, name);
   let newestToken = 0;
   let isCurrent = false;
-  const hold = state.holds.find(token);
+  const hold = lookAtHold(state, token);
   if (hold !== undefined && hold.token === token) {
     for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
-      isCurrent ||= place.key === key;
+      isCurrent ||= place.key.name === name;
     }
   }
   const last = key?.lastHold?.claimant;

@@ -11,7 +11,7 @@
 import { Hold } from "./hold.js";
 import { endOf } from "./hold-ends.js";
 import type { Key } from "./key.js";
-import { claimsOf } from "./owning.js";
+import { requestsOf } from "./owning.js";
 import type { Place } from "./place.js";
 import type { Request } from "./request.js";
 import type { Session } from "./session.js";
@@ -132,7 +132,7 @@ export class WaitForGraph {
 
   #waitsOf(node: OwnerNode): Wait[] {
     const waits: Wait[] = [];
-    for (const request of claimsOf(this.#state, node).requests) {
+    for (const request of requestsOf(this.#state, node)) {
       if (this.#isOver(request)) continue;
       for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
         this.#visit();

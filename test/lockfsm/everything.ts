@@ -67,6 +67,8 @@ function holdAndWait({ log, a, b, c, tokens }: Building): void {
   tokens["up"] = a.take(shared("up"), { owner: 4 });
   b.take(shared("up"), { owner: 4 });
   a.upgrade(tokens["up"], "up", 30_000);
+  // What most holds of a large table are: a row, and no more.
+  tokens["alone"] = c.take(exclusive("alone"), { owner: 9 });
   tokens["solo"] = c.take(shared("solo"), { owner: 3 });
   c.upgrade(tokens["solo"], "solo");
 }

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ChainedIndex, mixNumber } from "../../src/lockfsm/chained-index.js";
 import { Alias, Hold } from "../../src/lockfsm/hold.js";
+import { HoldRows } from "../../src/lockfsm/hold-rows.js";
 import { OwnerIndex, OwnerRecord } from "../../src/lockfsm/owner-index.js";
 import { Saving } from "../../src/lockfsm/saving.js";
 import { Session } from "../../src/lockfsm/session.js";
@@ -41,7 +42,7 @@ class CardIndex extends ChainedIndex<Card> {
 }
 
 function sessionOf(id: number): Session {
-  return new Session(new Saving(), id, `${id}`, "", "", 1_000, 0, 1);
+  return new Session(new Saving(new HoldRows()), id, `${id}`, "", "", 1_000, 0, 1);
 }
 
 describe("a chained index", () => {
@@ -109,32 +110,35 @@ describe("holds by their tokens", () => {
   test("are found by tokens that they had, as long as those stay, and counted once", () => {
     fc.assert(
       fc.property(fc.array(fc.nat(3), { maxLength: 60 }), (aliasCounts) => {
-        const index = new TokenIndex();
+        const rows = new HoldRows();
+        const index = new TokenIndex(rows);
         const session = sessionOf(1);
         let token = 2 ** 41;
         const holds = aliasCounts.map((count) => {
           const aliases: Alias[] = [];
           const hold = new Hold(token + count, session, 1, 1, 0);
           for (let at = 0; at < count; at += 1) aliases.push(new Alias(token + at, hold, at));
-          index.add(hold);
+          index.add(rows.add(session, hold.token, hold));
           for (const alias of aliases) index.addAlias(alias);
           token += count + 1;
           return { hold, aliases };
         });
         expect(index.holdCount).toBe(holds.length);
         for (const { hold, aliases } of holds) {
-          for (const known of [hold.token, ...aliases.map((alias) => alias.token)]) {
-            expect(index.find(known)).toBe(hold);
+          expect(rows.contentOf(index.rowOf(hold.token))).toBe(hold);
+          for (const { token: known } of aliases) {
+            expect(index.rowOf(known)).toBe(0);
+            expect(index.formerly(known)).toBe(hold);
             expect(index.has(known)).toBe(true);
           }
         }
-        expect(index.find(token)).toBe(undefined);
+        expect(index.has(token)).toBe(false);
         for (const { hold, aliases } of holds) {
           for (const alias of aliases) {
             index.removeAlias(alias);
             expect(index.has(alias.token)).toBe(false);
           }
-          expect(index.find(hold.token)).toBe(hold);
+          expect(rows.contentOf(index.rowOf(hold.token))).toBe(hold);
         }
         expect(index.aliasCount).toBe(0);
         expect(index.holdCount).toBe(holds.length);
@@ -144,7 +148,7 @@ describe("holds by their tokens", () => {
   });
 
   test("do not forget an alias that they do not have", () => {
-    const index = new TokenIndex();
+    const index = new TokenIndex(new HoldRows());
     const hold = new Hold(2 ** 41, sessionOf(1), 1, 1, 0);
     expect(() => index.removeAlias(new Alias(5, hold, 1))).toThrow("5 is no alias");
   });

@@ -6,6 +6,7 @@
 import { describe, expect, test } from "vitest";
 import { BlockReader } from "../../src/lockfsm/block-reader.js";
 import type { Hold } from "../../src/lockfsm/hold.js";
+import type { HoldRows } from "../../src/lockfsm/hold-rows.js";
 import { link } from "../../src/lockfsm/linking.js";
 import type { Place } from "../../src/lockfsm/place.js";
 import { Session } from "../../src/lockfsm/session.js";
@@ -24,15 +25,20 @@ type Seen = readonly [name: string, record: Fields];
 const DERIVED: Readonly<Record<string, readonly string[]>> = {
   // Sums, units of the step under way, counts for people.
   state: ["requestCount", "stepUnits", "stepVisits", "searchesCut", "deadlocks"],
-  session: ["heapIndex", "savedIn", "walkedIn", "holdCount", "requestCount"],
+  session: [
+    ...["heapIndex", "savedIn", "walkedIn", "holdCount", "requestCount"],
+    ...["firstHold", "lastHold", "rowNumber"],
+  ],
   // What it had is listed where it stands; nobody can ask for the rest any more.
   endedSession: [
     ...["heapIndex", "savedIn", "walkedIn", "holdCount", "requestCount", "dueAt", "ttlMs"],
     ...["nonce", "metadata", "attachEpoch", "attachedAt", "attachedSequence", "highestSequence"],
+    ...["firstHold", "lastHold", "rowNumber"],
   ],
   forcedEnd: ["heapIndex"],
   slot: ["savedIn"],
-  hold: ["savedIn"],
+  hold: ["row"],
+  loneHold: [],
   extras: [],
   ticket: [],
   alias: [],
@@ -87,11 +93,9 @@ function recordsOf(state: TableState): Seen[] {
   for (const session of sessionsOf(state)) {
     add(session.isEnded ? "endedSession" : "session", session);
     if (!session.isEnded) add("forcedEnd", session.forcedEnd);
-    addClaims(session, add, addPlaces);
+    addClaims(state, session, add, addPlaces);
   }
-  for (let hold = state.detached.firstHold; hold !== undefined; hold = hold.next) {
-    addHold(hold, add, addPlaces);
-  }
+  addHolds(state, state.detached, add, addPlaces);
   state.closings.forEach((closing) => {
     add("closing", closing);
     addPlaces(closing.firstPlace);
@@ -100,8 +104,8 @@ function recordsOf(state: TableState): Seen[] {
     add("semaphore", semaphore);
     add("evictFrom", semaphore.evictFrom);
   });
-  state.keys.forEach((key) => {
-    add("key", key);
+  state.keys.forEach((entry) => {
+    if (typeof entry !== "number") add("key", entry);
   });
   return seen;
 }
@@ -120,20 +124,59 @@ function sessionsOf(state: TableState): Session[] {
 type Add = (name: string, record: object | undefined) => void;
 type AddPlaces = (first: Place | undefined) => void;
 
-function addClaims(session: Session, add: Add, addPlaces: AddPlaces): void {
+function addClaims(state: TableState, session: Session, add: Add, addPlaces: AddPlaces): void {
   if (!session.isEnded) {
     session.replies.forEach((slot) => {
       add("slot", slot);
     });
   }
-  for (let hold = session.firstHold; hold !== undefined; hold = hold.next) {
-    addHold(hold, add, addPlaces);
-  }
+  addHolds(state, session, add, addPlaces);
   for (let request = session.firstRequest; request !== undefined; request = request.next) {
     add("request", request);
     add("options", request.options);
     addPlaces(request.firstPlace);
   }
+}
+
+function addHolds({ rows }: TableState, of: Session, add: Add, addPlaces: AddPlaces): void {
+  for (let row = of.firstHold; row !== 0; row = rows.nextOf(row)) {
+    const content = rows.contentOf(row);
+    if (typeof content === "string") add("loneHold", fieldsOf(rows, row));
+    else addHold(content, add, addPlaces);
+  }
+}
+
+/** A row's numbers as fields. */
+function fieldsOf(rows: HoldRows, row: number): object {
+  const describe = (of: { owner?: number; sequence?: number; grantedAt?: number }) => {
+    const { owner, sequence, grantedAt } = of;
+    rows.describe(
+      row,
+      owner ?? rows.ownerOf(row),
+      sequence ?? rows.sequenceOf(row),
+      grantedAt ?? rows.grantedAtOf(row),
+    );
+  };
+  return {
+    get owner() {
+      return rows.ownerOf(row);
+    },
+    set owner(owner: number) {
+      describe({ owner });
+    },
+    get sequence() {
+      return rows.sequenceOf(row);
+    },
+    set sequence(sequence: number) {
+      describe({ sequence });
+    },
+    get grantedAt() {
+      return rows.grantedAtOf(row);
+    },
+    set grantedAt(grantedAt: number) {
+      describe({ grantedAt });
+    },
+  };
 }
 
 function addHold(hold: Hold, add: Add, addPlaces: AddPlaces): void {
@@ -256,8 +299,12 @@ describe("the hash of a table", () => {
 
 function holdsOf(state: TableState): Hold[] {
   const holds: Hold[] = [];
+  const { rows } = state;
   for (const { firstHold } of sessionsOf(state)) {
-    for (let hold = firstHold; hold !== undefined; hold = hold.next) holds.push(hold);
+    for (let row = firstHold; row !== 0; row = rows.nextOf(row)) {
+      const content = rows.contentOf(row);
+      if (typeof content !== "string") holds.push(content);
+    }
   }
   return holds;
 }

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { compareByteOrder } from "../../src/lockfsm/byte-order.js";
 import { DueHeap, NOT_IN_HEAP } from "../../src/lockfsm/due-heap.js";
-import type { Key } from "../../src/lockfsm/key.js";
-import { KeyIndex } from "../../src/lockfsm/key-index.js";
+import { HoldRows } from "../../src/lockfsm/hold-rows.js";
+import { type KeyEntry, KeyIndex } from "../../src/lockfsm/key-index.js";
 import { ReplyWindow } from "../../src/lockfsm/reply-window.js";
 import { CANCELLED } from "../../src/lockfsm/results.js";
 import { Saving } from "../../src/lockfsm/saving.js";
@@ -69,7 +69,16 @@ test("stored replies are the same however many of them were put aside for coming
   fc.assert(
     fc.property(fc.array(change, { maxLength: 150, size: "max" }), (changes) => {
       const views = [0, 1, 4, 1_024].map((lateMax) => {
-        const session = new Session(new Saving(), 1, "nonce", "name", "", 1_000, 0, 1);
+        const session = new Session(
+          new Saving(new HoldRows()),
+          1,
+          "nonce",
+          "name",
+          "",
+          1_000,
+          0,
+          1,
+        );
         const window = new ReplyWindow(session, lateMax);
         const view: unknown[] = [];
         for (const [stamp, { kind, sequence }] of changes.entries()) {
@@ -148,8 +157,16 @@ describe("the index of keys", () => {
   test("gives pages in byte order while it splits into blocks and shrinks again", () => {
     const index = new KeyIndex();
     const names = Array.from({ length: 20_000 }, (_, at) => `k/${(at * 7_919) % 20_000}`);
-    for (const name of names) expect(index.obtain(name).name).toBe(name);
-    for (const name of names) expect(index.obtain(name)).toBe(index.find(name));
+    for (const [at, name] of names.entries()) {
+      if (at % 2 === 0) index.addRow(name, at + 1);
+      else expect(index.add(name).name).toBe(name);
+    }
+    expect(index.size).toBe(names.length);
+    const [first, second] = names as [string, string];
+    expect(index.get(first)).toBe(1);
+    expect(index.add(first), "instead of the row").toBe(index.get(first));
+    expect(index.get(second)).toMatchObject({ name: second });
+    expect(index.size).toBe(names.length);
     const sorted = [...names].sort(compareByteOrder);
     const paged: string[] = [];
     for (;;) {
@@ -158,18 +175,22 @@ describe("the index of keys", () => {
       for (const { name } of page) paged.push(name);
     }
     expect(paged).toEqual(sorted);
-    for (const name of sorted.slice(0, 19_990)) index.drop(index.find(name) as Key);
+    const drop = (name: string) => {
+      const entry = index.get(name) as KeyEntry;
+      if (typeof entry === "number") index.dropRow(name);
+      else index.drop(entry);
+    };
+    for (const name of sorted.slice(0, 19_990)) drop(name);
     expect(index.size).toBe(10);
     expect(index.page("", undefined, 100).map(({ name }) => name)).toEqual(sorted.slice(19_990));
-    for (const name of sorted.slice(19_990)) index.drop(index.find(name) as Key);
-    expect(index.obtain("a").name).toBe("a");
+    for (const name of sorted.slice(19_990)) drop(name);
+    expect(index.add("a").name).toBe("a");
     expect(index.page("", undefined, 100)).toHaveLength(1);
   });
 
   test("tells prefixes apart", () => {
     const index = new KeyIndex();
-    for (const name of ["a", "a/", "a/b", "a0", "b", "a/\u{1f512}", "a/\u{ffff}"])
-      index.obtain(name);
+    for (const name of ["a", "a/", "a/b", "a0", "b", "a/\u{1f512}", "a/\u{ffff}"]) index.add(name);
     const names = (prefix: string, after?: string) =>
       index.page(prefix, after, 10).map(({ name }) => name);
     expect(names("a/")).toEqual(["a/", "a/b", "a/\u{ffff}", "a/\u{1f512}"]);

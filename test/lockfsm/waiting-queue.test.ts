@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { HoldRows } from "../../src/lockfsm/hold-rows.js";
 import type { Key } from "../../src/lockfsm/key.js";
 import { Place } from "../../src/lockfsm/place.js";
 import { comesBefore, NO_DEADLINE, Request } from "../../src/lockfsm/request.js";
@@ -10,7 +11,7 @@ import { Slot } from "../../src/lockfsm/slot-list.js";
 import { orderOf, WaitingQueue } from "../../src/lockfsm/waiting-queue.js";
 
 const KEY = { name: "k" } as Key;
-const session = new Session(new Saving(), 1, "nonce", "a", "", 1_000, 0, 1);
+const session = new Session(new Saving(new HoldRows()), 1, "nonce", "a", "", 1_000, 0, 1);
 
 function placeOf(rank: number, number: number): Place {
   const slot = new Slot(number, 0, "waiting", QUEUED, 0);

@@ -134,9 +134,9 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     name: "owner-ignored",
     rule: "two tasks of one session are two owners, who exclude each other",
     file: "src/lockfsm/reentering.ts",
-    find: "  const { holds } = claimsOf(state, { session, owner });\n  const count = holds instanceof Set ? holds.size : 1;\n  if (count <= key.holdCount) {\n    for (const hold of holds) if (covers(state, hold, items)) return hold;\n    return undefined;\n  }\n  for (let place = key.firstHold; place !== undefined; place = place.next) {\n    const { claimant } = place;\n    if (!(claimant instanceof Hold)) continue;\n    if (claimant.session !== session || claimant.owner !== owner) continue;",
+    find: '  if (typeof entry === "number" && entry !== state.loneOwners.find(session, owner))\n    return undefined;\n  const key = typeof entry === "number" ? findKey(state, item.key) : entry;\n  if (key === undefined || key.holdCount === 0) return undefined;\n  const holds = holdsOf(state, { session, owner });\n  if (holds.size <= key.holdCount) {\n    for (const hold of holds) if (covers(state, hold, items)) return hold;\n    return undefined;\n  }\n  for (let place = key.firstHold; place !== undefined; place = place.next) {\n    const { claimant } = place;\n    if (!(claimant instanceof Hold)) continue;\n    if (claimant.session !== session || claimant.owner !== owner) continue;',
     replace:
-      "  for (let place = key.firstHold; place !== undefined; place = place.next) {\n    const { claimant } = place;\n    if (!(claimant instanceof Hold)) continue;\n    if (claimant.session !== session) continue;",
+      "  const key = findKey(state, item.key);\n  if (key === undefined || key.holdCount === 0) return undefined;\n  for (let place = key.firstHold; place !== undefined; place = place.next) {\n    const { claimant } = place;\n    if (!(claimant instanceof Hold)) continue;\n    if (claimant.session !== session) continue;",
     seeds: [6],
   },
 ];

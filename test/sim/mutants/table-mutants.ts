@@ -71,8 +71,8 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     name: "snapshot-changed-while-written",
     rule: "a snapshot is the table of one moment",
     file: "src/lockfsm/saving.ts",
-    find: "    hold.savedIn = this.epoch;\n    this.keepSession(hold.session);\n    writer.hold(hold);",
-    replace: "    hold.savedIn = this.epoch;",
+    find: '    if (typeof content === "string") writer.loneHold(rows, row, content);\n    else writer.hold(content);\n',
+    replace: '    assert(content !== undefined, () => "");\n',
     seeds: [3],
   },
   {
