@@ -27,14 +27,16 @@ import { circleThrough } from "./suspecting.js";
 
 export function acquire(state: TableState, session: Session, command: AcquireCommand): void {
   const { sequence, items, options } = command;
-  const problem = problemOf(state, session, command);
+  const problem = problemOf(state, command);
   if (problem !== undefined) {
     answer(state, session, sequence, "reply", problem);
     return;
   }
   const counted = options?.reentrant === true ? reenter(state, session, command) : undefined;
   if (counted !== undefined) answer(state, session, sequence, "outcome", counted);
-  else if (options?.steal === true) answerSteal(state, session, command);
+  else if (session.holdCount >= state.settings.holdsPerSessionMax) {
+    answer(state, session, sequence, "reply", QUOTA);
+  } else if (options?.steal === true) answerSteal(state, session, command);
   else if (isAdmitted(state, items)) {
     answer(state, session, sequence, "outcome", grantAtOnce(state, session, command));
   } else if (command.waitMs === 0 && !hasHeadStart(state, command)) {
@@ -48,7 +50,6 @@ export function acquire(state: TableState, session: Session, command: AcquireCom
 
 function problemOf(
   state: TableState,
-  session: Session,
   { items, waitMs, owner }: AcquireCommand,
 ): Result | undefined {
   if (!isValidWait(waitMs) || !Number.isSafeInteger(owner) || owner < 0) return INVALID_ARGUMENT;
@@ -63,7 +64,7 @@ function problemOf(
     const problem = kindProblem(state, item);
     if (problem !== undefined) return problem;
   }
-  return session.holdCount >= state.settings.holdsPerSessionMax ? QUOTA : undefined;
+  return undefined;
 }
 
 export function isValidWait(waitMs: number): boolean {

@@ -50,7 +50,10 @@ export function upgrade(state: TableState, session: Session, command: UpgradeCom
   if (!isValidWait(waitMs)) store(state, session, sequence, INVALID_ARGUMENT);
   else if (hold === undefined || held === undefined) store(state, session, sequence, NOT_HELD);
   else if (held.permits !== undefined) store(state, session, sequence, WRONG_KIND);
-  else if (session.requestCount >= state.settings.waitsPerSessionMax) {
+  else if (
+    session.requestCount >= state.settings.waitsPerSessionMax &&
+    !held.key.admitsHold("exclusive", 0, hold)
+  ) {
     store(state, session, sequence, QUOTA);
   } else lineUpUpgrade(state, session, command, hold);
 }

@@ -8,6 +8,9 @@ import { OwnerRecord } from "./owner-index.js";
 import type { Session } from "./session.js";
 import type { TableState } from "./state.js";
 
+/** Of takeovers so many old tokens find their hold; older ones are forgotten. */
+const TAKEN_OVER_MAX = 4;
+
 /** The hold that has the token, or had it until its client may have heard of a newer one. */
 export function findHold(state: TableState, token: number): Hold | undefined {
   const row = state.holds.rowOf(token);
@@ -42,11 +45,13 @@ export function renewToken(state: TableState, hold: Hold, sequence: number): voi
   }
 }
 
-/** Of takeovers only the last one's old token is known, however many there were. */
+/** A takeover may be told to the table several times before its client hears of the new tokens. */
 function dropTakenOver(state: TableState, hold: Hold): void {
   const aliases = hold.extras?.aliases ?? [];
-  const at = aliases.findIndex(({ sequence }) => sequence === 0);
-  if (at >= 0) for (const alias of aliases.splice(at, 1)) state.holds.removeAlias(alias);
+  const count = aliases.filter(({ sequence }) => sequence === 0).length;
+  if (count < TAKEN_OVER_MAX) return;
+  const oldest = aliases.findIndex(({ sequence }) => sequence === 0);
+  for (const alias of aliases.splice(oldest, 1)) state.holds.removeAlias(alias);
 }
 
 /**

@@ -58,7 +58,7 @@ export function acquire(model: Model, session: ModelSession, command: AcquireCom
   const { sequence, owner, waitMs } = command;
   const options = command.options ?? ACQUIRE_DEFAULTS;
   const refuse = (result: Result) => answer(model, session, sequence, result);
-  const problem = problemOf(model, session, command);
+  const problem = problemOf(model, command);
   if (problem !== undefined) {
     refuse(problem);
     return;
@@ -68,6 +68,8 @@ export function acquire(model: Model, session: ModelSession, command: AcquireCom
   if (held !== undefined) {
     held.count += 1;
     answer(model, session, sequence, grantedResult(held), "outcome");
+  } else if (holdsOfSession(model, session) >= model.settings.holdsPerSessionMax) {
+    refuse(error("QUOTA"));
   } else if (options.steal) steal(model, session, command, items, options);
   else if (items.every((item) => isFree(model, item))) {
     beginUse(model, command.items);
@@ -103,11 +105,7 @@ export function acquire(model: Model, session: ModelSession, command: AcquireCom
   }
 }
 
-function problemOf(
-  model: Model,
-  session: ModelSession,
-  { items, waitMs, owner }: AcquireCommand,
-): Result | undefined {
+function problemOf(model: Model, { items, waitMs, owner }: AcquireCommand): Result | undefined {
   const keys = keysOf({ items });
   const isSound = isValidWait(waitMs) && Number.isSafeInteger(owner) && owner >= 0;
   if (!isSound || items.length < 1 || items.length > ITEMS_MAX) return error("INVALID_ARGUMENT");
@@ -116,8 +114,11 @@ function problemOf(
     const problem = kindProblem(model, item);
     if (problem !== undefined) return problem;
   }
-  const held = model.holds.filter((hold) => hold.session === session).length;
-  return held >= model.settings.holdsPerSessionMax ? error("QUOTA") : undefined;
+  return undefined;
+}
+
+function holdsOfSession(model: Model, session: ModelSession): number {
+  return model.holds.filter((hold) => hold.session === session).length;
 }
 
 export function isValidWait(waitMs: number): boolean {

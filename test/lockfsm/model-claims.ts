@@ -232,10 +232,11 @@ export function grantedResult({ token, count, items }: ModelHold): Result {
   };
 }
 
-/** The old token finds the hold until the upgrade is acknowledged, or (0) the next takeover. */
+/** The old token finds the hold until the upgrade is acknowledged, or (0) four more takeovers. */
 export function renewToken(model: Model, hold: ModelHold, sequence: number): void {
-  if (sequence === 0) hold.aliases = hold.aliases.filter((alias) => alias.sequence !== 0);
   hold.aliases.push({ token: hold.token, sequence });
+  const takenOver = hold.aliases.filter((alias) => alias.sequence === 0);
+  if (takenOver.length > 4) hold.aliases = hold.aliases.filter((alias) => alias !== takenOver[0]);
   takeNewToken(model, hold);
 }
 

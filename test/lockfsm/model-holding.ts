@@ -156,8 +156,12 @@ export function upgrade(model: Model, session: ModelSession, command: UpgradeCom
   if (!isValidWait(waitMs)) refuse("INVALID_ARGUMENT");
   else if (hold === undefined || item === undefined) refuse("NOT_HELD");
   else if (item.mode === "permits") refuse("WRONG_KIND");
-  else if (waitsOfSession(model, session) >= model.settings.waitsPerSessionMax) refuse("QUOTA");
-  else {
+  else if (
+    waitsOfSession(model, session) >= model.settings.waitsPerSessionMax &&
+    !isHeldAlone(model, hold, key)
+  ) {
+    refuse("QUOTA");
+  } else {
     storeWaiting(model, session, sequence);
     lineUp(model, waitMs, {
       session,
@@ -174,6 +178,11 @@ export function upgrade(model: Model, session: ModelSession, command: UpgradeCom
       reached: [],
     });
   }
+}
+
+function isHeldAlone(model: Model, hold: ModelHold, key: string): boolean {
+  const others = [...model.holds, ...model.closings].filter((other) => other !== hold);
+  return !others.some(({ items }) => items.some((item) => item.key === key));
 }
 
 export function update(model: Model, session: ModelSession, command: UpdateCommand): void {

@@ -97,6 +97,9 @@ describe("a quota", () => {
     a.take(shared("y"), { owner: 2 });
     expect(a.acquire(exclusive("z"), WAIT_FOREVER, { owner: 3 })).toEqual(quota);
     expect(b.acquire(exclusive("z"))).toMatchObject({ status: STATUS.granted });
+    const again = a.acquire(exclusive("x"), 0, { options: { reentrant: true } });
+    expect(again, "no hold more").toMatchObject({ status: STATUS.granted, token, count: 2 });
+    a.release(token);
     a.release(token);
     expect(a.acquire(exclusive("x"))).toMatchObject({ status: STATUS.granted });
   });
@@ -110,6 +113,8 @@ describe("a quota", () => {
     expect(a.acquire()).toEqual(queued);
     expect(a.acquire(exclusive("k"), 900, { owner: 3 })).toEqual(quota);
     expect(a.upgrade(token, "up")).toEqual(quota);
+    const alone = a.take(shared("alone"), { owner: 4 });
+    expect(a.upgrade(alone, "alone")).toMatchObject({ status: STATUS.upgraded });
     expect(a.acquire(exclusive("free"), 900, { owner: 3 })).toMatchObject({
       status: STATUS.granted,
     });

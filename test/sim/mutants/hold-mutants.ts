@@ -57,7 +57,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     find: "  const hold = findHold(state, token);\n  return",
     replace:
       "  const last = session.lastHold;\n  const newest = last === 0 ? 0 : state.rows.tokenOf(last);\n  const hold = findHold(state, token) ?? findHold(state, newest);\n  return",
-    seeds: [3],
+    seeds: [1],
   },
   {
     name: "release-of-a-strangers-lone-hold",
@@ -65,7 +65,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/giving-up.ts",
     find: "  if (rows.sessionOf(row) !== session) return false;\n",
     replace: "",
-    seeds: [1],
+    seeds: [213],
   },
   {
     name: "lone-hold-without-its-cap",
@@ -73,7 +73,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/lone-holds.ts",
     find: 'return value === "" && maxHoldMs === 0 && minHoldMs === 0 && lockDelayMs === 0;',
     replace: 'return value === "" && minHoldMs === 0 && lockDelayMs === 0;',
-    seeds: [1],
+    seeds: [8],
   },
   {
     name: "lone-hold-of-an-owner-with-more",
@@ -81,7 +81,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/lone-holds.ts",
     find: " &&\n    state.owners.find(session, owner) === undefined",
     replace: "",
-    seeds: [1],
+    seeds: [29],
   },
   {
     name: "reentrant-release-ends-at-once",

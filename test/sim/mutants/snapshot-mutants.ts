@@ -81,7 +81,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/linking.ts",
     find: "    hold.obtainExtras().upgrades.push(request);\n",
     replace: "",
-    seeds: [],
+    seeds: [430],
   },
   {
     name: "snapshot-without-announced-ends",
