@@ -40,6 +40,6 @@ export const CURED_MUTANTS: readonly Mutant[] = [
     file: "src/server/members.ts",
     find: '    for (const peer of peers) this.#send(peer, { type: "members", index, configuration: encoded });\n',
     replace: "",
-    seeds: [762],
+    seeds: [1059],
   },
 ];
