@@ -7,7 +7,6 @@
 import {
   type AcquireCommand,
   type AcquireOptions,
-  type ChangeType,
   END_REASON,
   type EndReason,
   type Result,
@@ -42,7 +41,7 @@ export function holdAlone(
   const token = state.tokens.take();
   const { stamp: grantedAt } = state;
   const row = enterAlone(state, session, { token, owner, sequence, grantedAt, name: item.key });
-  noteAlone(state, "granted", row, END_REASON.unknown);
+  state.noteAlone("granted", row, END_REASON.unknown);
   return { status: STATUS.granted, token };
 }
 
@@ -73,7 +72,7 @@ export function enterAlone(
 export function endAlone(state: TableState, row: number, reason: EndReason): void {
   const { rows } = state;
   state.saving.keepRow(row);
-  noteAlone(state, "ended", row, reason);
+  state.noteAlone("ended", row, reason);
   state.loneOwners.remove(row);
   state.holds.remove(row);
   state.keys.dropRow(rows.contentOf(row) as string);
@@ -118,23 +117,4 @@ function lonely({ rows }: TableState, row: number, key: Key): Hold {
 /** None of these makes a hold anything else than held. */
 function isPlain({ value, maxHoldMs, minHoldMs, lockDelayMs }: AcquireOptions): boolean {
   return value === "" && maxHoldMs === 0 && minHoldMs === 0 && lockDelayMs === 0;
-}
-
-function noteAlone(state: TableState, type: ChangeType, row: number, reason: EndReason): void {
-  if (state.listener === undefined) return;
-  const { rows } = state;
-  const session = rows.sessionOf(row);
-  state.listener({
-    type,
-    key: rows.contentOf(row) as string,
-    mode: "exclusive",
-    session: session.id,
-    sessionName: session.name,
-    owner: rows.ownerOf(row),
-    token: rows.tokenOf(row),
-    sequence: 0,
-    grantedAt: rows.grantedAtOf(row),
-    value: "",
-    reason,
-  });
 }

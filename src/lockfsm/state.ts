@@ -25,7 +25,7 @@ import { Session, type SessionEnd } from "./session.js";
 import { SessionIndex } from "./session-index.js";
 import { TokenCounter } from "./token-counter.js";
 import { TokenIndex } from "./token-index.js";
-import type { ChangeListener, Outbox, TableSettings } from "./types.js";
+import type { ChangeListener, Outbox, TableChange, TableSettings } from "./types.js";
 import { WorkQueue } from "./work-queue.js";
 
 /** Listens to nothing; stands in between two entries. */
@@ -66,6 +66,20 @@ export class TableState {
   stepVisits = 0;
   outbox: Outbox = CLOSED_OUTBOX;
   listener: ChangeListener | undefined = undefined;
+  /** One for all that is told: nothing is allocated for a change. */
+  readonly #change: { -readonly [Field in keyof TableChange]: TableChange[Field] } = {
+    type: "granted",
+    key: "",
+    mode: "exclusive",
+    session: 0,
+    sessionName: "",
+    owner: 0,
+    token: 0,
+    sequence: 0,
+    grantedAt: 0,
+    value: "",
+    reason: END_REASON.unknown,
+  };
   /** Owners that got something and may still wait: each is looked at when the step is over. */
   readonly suspects: { readonly session: Session; readonly owner: number }[] = [];
   /** Counted for people, not replicated. */
@@ -118,6 +132,26 @@ export class TableState {
     this.outbox.toSession(id, attachEpoch, { kind: MESSAGE.ended, session: id, reason });
   }
 
+  /** The same of a lone hold, that of `row`. */
+  noteAlone(type: ChangeType, row: number, reason: EndReason): void {
+    if (this.listener === undefined) return;
+    const { rows } = this;
+    const session = rows.sessionOf(row);
+    const change = this.#change;
+    change.type = type;
+    change.key = rows.contentOf(row) as string;
+    change.mode = "exclusive";
+    change.session = session.id;
+    change.sessionName = session.name;
+    change.owner = rows.ownerOf(row);
+    change.token = rows.tokenOf(row);
+    change.sequence = 0;
+    change.grantedAt = rows.grantedAtOf(row);
+    change.value = "";
+    change.reason = reason;
+    this.listener(change);
+  }
+
   #noteOne(
     listener: ChangeListener,
     type: ChangeType,
@@ -126,18 +160,18 @@ export class TableState {
     reason: EndReason,
   ): void {
     const session = claim instanceof Closing ? this.detached : claim.session;
-    listener({
-      type,
-      key: key.name,
-      mode,
-      session: session.id,
-      sessionName: session.name,
-      owner: claim instanceof Closing ? 0 : claim.owner,
-      token: claim instanceof Request ? 0 : claim.token,
-      sequence: claim instanceof Request ? claim.slot.sequence : 0,
-      grantedAt: claim instanceof Hold ? claim.grantedAt : 0,
-      value: claim instanceof Hold ? claim.value : "",
-      reason,
-    });
+    const change = this.#change;
+    change.type = type;
+    change.key = key.name;
+    change.mode = mode;
+    change.session = session.id;
+    change.sessionName = session.name;
+    change.owner = claim instanceof Closing ? 0 : claim.owner;
+    change.token = claim instanceof Request ? 0 : claim.token;
+    change.sequence = claim instanceof Request ? claim.slot.sequence : 0;
+    change.grantedAt = claim instanceof Hold ? claim.grantedAt : 0;
+    change.value = claim instanceof Hold ? claim.value : "";
+    change.reason = reason;
+    listener(change);
   }
 }

@@ -60,7 +60,7 @@ export interface TableChange {
 
 /**
  * Hears every change in log order. Called synchronously inside `apply`; must not call back into the
- * table.
+ * table, and must not keep the object, which the next change is told with.
  */
 export type ChangeListener = (change: TableChange) => void;
 
