@@ -180,7 +180,9 @@ function noteRead(
   session: Session,
   { acknowledged, mark }: SessionCommand,
 ): void {
-  for (const number of acknowledged) {
+  // Every command comes here: no iterator is made for what is one number mostly.
+  for (let at = 0; at < acknowledged.length; at += 1) {
+    const number = acknowledged[at] as number;
     if (number >= TOKEN_MIN) session.acknowledgeLoss(number);
     else {
       if (state.holds.aliasCount > 0) forgetOldToken(state, session, number);

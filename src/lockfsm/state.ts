@@ -25,11 +25,14 @@ import { Session, type SessionEnd } from "./session.js";
 import { SessionIndex } from "./session-index.js";
 import { TokenCounter } from "./token-counter.js";
 import { TokenIndex } from "./token-index.js";
-import type { ChangeListener, Outbox, TableChange, TableSettings } from "./types.js";
+import {
+  type ChangeListener,
+  NOBODY,
+  type Outbox,
+  type TableChange,
+  type TableSettings,
+} from "./types.js";
 import { WorkQueue } from "./work-queue.js";
-
-/** Listens to nothing; stands in between two entries. */
-const CLOSED_OUTBOX: Outbox = Object.freeze({ toSession: () => {}, attached: () => {} });
 
 /** Whatever ends at a time of its own. */
 export type Due = Session | SessionEnd | Request | HoldEnd | Closing;
@@ -64,7 +67,8 @@ export class TableState {
   stepUnits = 0;
   /** What the searches for circles looked at since the step under way began. */
   stepVisits = 0;
-  outbox: Outbox = CLOSED_OUTBOX;
+  /** Of the entry under way. */
+  outbox: Outbox = NOBODY;
   listener: ChangeListener | undefined = undefined;
   /** One for all that is told: nothing is allocated for a change. */
   readonly #change: { -readonly [Field in keyof TableChange]: TableChange[Field] } = {
@@ -93,7 +97,7 @@ export class TableState {
   }
 
   closeOutbox(): void {
-    this.outbox = CLOSED_OUTBOX;
+    this.outbox = NOBODY;
   }
 
   takeNumber(): number {
@@ -110,6 +114,7 @@ export class TableState {
 
   /** The answer to a sequence; `stamp` is that of the entry that executed it. */
   reply(session: Session, sequence: number, stamp: number, result: Result): void {
+    if (this.outbox === NOBODY) return;
     this.say(session, { kind: MESSAGE.reply, sequence, stamp, result });
   }
 

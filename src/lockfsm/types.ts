@@ -1,6 +1,4 @@
-/**
- * The contract of the lock table: what an entry is to it, and where its answers go. Types only.
- */
+/** The contract of the lock table: what an entry is to it, and where its answers go. */
 import type {
   Attached,
   ChangeType,
@@ -38,6 +36,9 @@ export interface Outbox {
   /** To the connection that sent this open or resume. */
   attached(message: Attached): void;
 }
+
+/** For a node to which nobody is connected: what is said to it need not be put into words. */
+export const NOBODY: Outbox = Object.freeze({ toSession: () => {}, attached: () => {} });
 
 /** What happened to one key of a claim, for watches and the history. Numbers are cluster time. */
 export interface TableChange {

@@ -99,8 +99,20 @@ export function decodeBatchHeader(bytes: Uint8Array): BatchHeader {
 
 /** The records from `offset` to the end of `bytes`; for an entry pass `BATCH_HEADER_BYTES`. */
 export function decodeRecords(bytes: Uint8Array, offset: number): CommandRecord[] {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const records: CommandRecord[] = [];
+  forEachRecord(bytes, offset, (session, epoch, start, end) => {
+    records.push({ session, epoch, bytes: bytes.subarray(start, end) });
+  });
+  return records;
+}
+
+/** The same without a view of each; its command lies from `start` to `end`. */
+export function forEachRecord(
+  bytes: Uint8Array,
+  offset: number,
+  visit: (session: number, epoch: number, start: number, end: number) => void,
+): void {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let at = offset;
   while (at < bytes.length) {
     assert(at + RECORD_HEADER_BYTES <= bytes.length, () => `record header cut at ${at}`);
@@ -109,10 +121,9 @@ export function decodeRecords(bytes: Uint8Array, offset: number): CommandRecord[
     const length = view.getUint32(at + 12);
     const start = at + RECORD_HEADER_BYTES;
     assert(start + length <= bytes.length, () => `record of ${length} bytes cut at ${start}`);
-    records.push({ session, epoch, bytes: bytes.subarray(start, start + length) });
+    visit(session, epoch, start, start + length);
     at = start + length;
   }
-  return records;
 }
 
 function writeUint64(view: DataView, offset: number, value: number): void {

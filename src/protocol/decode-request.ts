@@ -4,6 +4,7 @@
  * so that the table can never meet a command that a gateway would have refused, and what a gateway
  * accepted encodes to exactly the same bytes again.
  */
+import { forEachRecord } from "./batch.js";
 import { type Command, type KeepaliveCommand, OP, type RecallCommand } from "./commands.js";
 import { CLIENT_FRAME_REQUESTS_MAX } from "./limits.js";
 import { ProtocolError } from "./protocol-error.js";
@@ -70,12 +71,37 @@ export function decodeOperation(bytes: Uint8Array): Operation | undefined {
   return request !== undefined && isOperation(request) ? request : undefined;
 }
 
+/** A command with what its record says of it. `undefined`: bytes no node could decode. */
+export interface RecordedCommand {
+  readonly session: number;
+  readonly epoch: number;
+  readonly command: Command | undefined;
+}
+
+/** Decodes every record from `offset` to the end of `bytes`, each as `decodeCommand` would. */
+export function decodeCommands(bytes: Uint8Array, offset: number): RecordedCommand[] {
+  const reader = new RequestReader(bytes);
+  const commands: RecordedCommand[] = [];
+  forEachRecord(bytes, offset, (session, epoch, start, end) => {
+    const request = readBetween(reader, start, end);
+    const command = request !== undefined && isCommand(request) ? request : undefined;
+    commands.push({ session, epoch, command });
+  });
+  return commands;
+}
+
 /** The allowed request that fills `bytes`. */
 function decodeAlone(bytes: Uint8Array): Request | undefined {
-  const reader = new RequestReader(bytes);
+  return readBetween(new RequestReader(bytes), 0, bytes.length);
+}
+
+/** The allowed request from `start` to `end`; one that would need what stands behind is none. */
+function readBetween(reader: RequestReader, start: number, end: number): Request | undefined {
+  reader.at = start;
+  reader.problem = undefined;
   try {
     const request = readRequest(reader);
-    return reader.problem === undefined && reader.isAtEnd ? request : undefined;
+    return reader.problem === undefined && reader.at === end ? request : undefined;
   } catch (error) {
     if (error instanceof ProtocolError) return undefined;
     throw error;

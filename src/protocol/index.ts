@@ -2,6 +2,7 @@ export * from "./batch.js";
 export * from "./commands.js";
 export {
   decodeCommand,
+  decodeCommands,
   decodeFrame,
   decodeOperation,
   type RequestSink,

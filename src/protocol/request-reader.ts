@@ -105,6 +105,7 @@ export class RequestReader extends Reader {
   numbers(countMax: number, what: string): readonly number[] {
     const count = this.arrayHeader();
     if (count === 0) return NO_NUMBERS;
+    if (count === 1) return [this.uint()];
     if (count > countMax) this.refuse(`${count} ${what}, at most ${countMax}`);
     const numbers: number[] = [];
     for (let i = 0; i < count; i++) {

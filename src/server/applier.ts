@@ -5,16 +5,16 @@
  */
 
 import { assert } from "../assert.js";
-import type { LockTable, TableCommand } from "../lockfsm/index.js";
+import { type LockTable, NOBODY, type TableCommand } from "../lockfsm/index.js";
 import {
   type AttachCommand,
   BATCH_HEADER_BYTES,
   decodeBatchHeader,
+  decodeCommands,
   isAttachCommand,
 } from "../protocol/index.js";
 import { type Configuration, decodeConfiguration, type Raft } from "../raft/index.js";
 import { type Attachments, CLOSE_REASON_ATTACHED_ELSEWHERE } from "./attachments.js";
-import { decodeCommands } from "./decode-commands.js";
 import type { EntryCache } from "./entry-cache.js";
 import { KeptCommand } from "./kept-command.js";
 import type { KeptCommands } from "./kept-commands.js";
@@ -108,9 +108,10 @@ export class Applier {
     const { stamp, wallMs } = decodeBatchHeader(data);
     assert(stamp > 0, () => `entry ${index} is stamped ${stamp}`);
     const commands = cache.take(index, data) ?? decodeCommands(data, BATCH_HEADER_BYTES);
-    const attaches = this.#settle(commands);
+    const isHeard = attachments.count > 0;
+    const attaches = isHeard ? this.#settle(commands) : undefined;
     transitions.begin(index, stamp, wallMs);
-    table.apply({ index, stamp, wallMs, commands }, attachments);
+    table.apply({ index, stamp, wallMs, commands }, isHeard ? attachments : NOBODY);
     this.#commandCount += commands.length;
     if (attaches === undefined) return;
     for (const command of attaches) {

@@ -4,9 +4,8 @@
  * relays.
  */
 import type { PeerMessage } from "../net/index.js";
-import { areWholeRecords } from "../protocol/index.js";
+import { areWholeRecords, decodeCommands } from "../protocol/index.js";
 import { decodeConfiguration, type NodeId } from "../raft/index.js";
-import { decodeCommands } from "./decode-commands.js";
 import type { Forwarding, ForwardRefusal } from "./forwarding.js";
 import type { Members } from "./members.js";
 import type { Operations } from "./operations.js";

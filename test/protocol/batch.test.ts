@@ -7,13 +7,16 @@ import {
   BATCH_HEADER_BYTES,
   type CommandRecord,
   decodeBatchHeader,
+  decodeCommand,
+  decodeCommands,
   decodeRecords,
   encodeBatch,
+  encodeCommand,
   RECORD_HEADER_BYTES,
   writeBatchHeader,
   writeRecord,
 } from "../../src/protocol/index.js";
-import { anyNumber } from "./arbitraries.js";
+import { anyCommand, anyNumber } from "./arbitraries.js";
 import { bytes, hex } from "./frames.js";
 
 const anyRecord = fc.record({
@@ -99,4 +102,33 @@ test("records from another node are whole, or are seen not to be", () => {
     { numRuns: 100 },
   );
   expect(areWholeRecords(new Uint8Array(0))).toBe(true);
+});
+
+describe("the commands of a batch", () => {
+  /** Encoded, and now and then cut, lengthened or with one byte changed: what no node made. */
+  const anyBytes = fc
+    .tuple(anyCommand, fc.constantFrom("whole", "whole", "cut", "longer", "changed"), fc.nat(255))
+    .map(([command, kind, number]) => {
+      const whole = encodeCommand(command);
+      if (kind === "cut") return whole.slice(0, number % whole.length);
+      if (kind === "longer") return Uint8Array.of(...whole, number);
+      if (kind === "changed") return whole.with(number % whole.length, number);
+      return whole;
+    });
+  const anyRecords = fc.array(
+    fc.record({ session: anyNumber(), epoch: anyNumber(0, 2 ** 32 - 1), bytes: anyBytes }),
+    { maxLength: 6 },
+  );
+
+  test("are read as each would be alone, whatever stands before and behind it", () => {
+    fc.assert(
+      fc.property(anyRecords, (records) => {
+        const expected = records.map(({ session, epoch, bytes: one }) => {
+          return { session, epoch, command: decodeCommand(one) };
+        });
+        expect(decodeCommands(chunkOf(records), 0)).toEqual(expected);
+      }),
+      { numRuns: 500 },
+    );
+  });
 });

@@ -11,6 +11,7 @@ import {
   type Attached,
   BATCH_HEADER_BYTES,
   decodeBatchHeader,
+  decodeCommands,
   END_REASON,
   type EndReason,
   type KeyView,
@@ -18,7 +19,6 @@ import {
   type SessionMessage,
 } from "../../../src/protocol/index.js";
 import type { Entry } from "../../../src/raft/index.js";
-import { decodeCommands } from "../../../src/server/decode-commands.js";
 import { NaiveTable } from "../../lockfsm/model.js";
 import type { NamedCircle } from "../../lockfsm/model-circles.js";
 import { SpokenWords } from "./heard-in-order.js";
