@@ -4,7 +4,14 @@
  */
 
 /** Closed loops for a fixed time: they differ in what a worker asks for. */
-export const LOAD_WORKLOADS = ["uncontended", "contended", "rw", "semaphore", "multi"] as const;
+export const LOAD_WORKLOADS = [
+  "uncontended",
+  "contended",
+  "hot-set",
+  "rw",
+  "semaphore",
+  "multi",
+] as const;
 export const WORKLOADS = [
   ...LOAD_WORKLOADS,
   "queue",
@@ -13,6 +20,8 @@ export const WORKLOADS = [
   "failover",
   "snapshot",
 ] as const;
+/** Those that every system with locks can do: an exclusive lock, and the next one in line. */
+export const COMPARED_WORKLOADS = ["uncontended", "contended"] as const;
 export type LoadWorkload = (typeof LOAD_WORKLOADS)[number];
 export type Workload = (typeof WORKLOADS)[number];
 
@@ -25,7 +34,14 @@ export interface NumberRule {
 }
 
 /** On few locks, or beside a full table that is saved, more would only wait for each other. */
-const FEW_WORKERS = { contended: 64, rw: 64, semaphore: 64, multi: 64, snapshot: 64 };
+const FEW_WORKERS = {
+  contended: 64,
+  "hot-set": 256,
+  rw: 64,
+  semaphore: 64,
+  multi: 64,
+  snapshot: 64,
+};
 
 export const NUMBERS = {
   workers: {
@@ -48,7 +64,7 @@ export const NUMBERS = {
   },
   keys: {
     about: "locks that the workers share",
-    defaults: { rw: 4, multi: 64 },
+    defaults: { "hot-set": 1_024, rw: 4, multi: 64 },
     min: 1,
     max: 1_000_000,
   },
@@ -56,6 +72,12 @@ export const NUMBERS = {
     about: "permits of the semaphore",
     defaults: { semaphore: 8 },
     min: 1,
+    max: 1_000_000,
+  },
+  rate: {
+    about: "cycles a second that begin, however slow the service is; 0: closed loops",
+    defaults: ofEach(LOAD_WORKLOADS, 0),
+    min: 0,
     max: 1_000_000,
   },
   // More than the short queue, which has 100.

@@ -4,6 +4,7 @@
  */
 import { parseArgs } from "node:util";
 import {
+  COMPARED_WORKLOADS,
   LOAD_WORKLOADS,
   type LoadWorkload,
   NUMBER_NAMES,
@@ -13,6 +14,13 @@ import {
   WORKLOADS,
   type Workload,
 } from "./bench-numbers.js";
+import {
+  ATTACHMENTS,
+  type Attachment,
+  OWN_SYSTEM,
+  SYSTEM_NAMES,
+  type SystemName,
+} from "./system-names.js";
 
 interface EveryOptions {
   /** Time in which the processes are warmed up; 0 for none. */
@@ -22,13 +30,17 @@ interface EveryOptions {
 
 export interface LoadOptions extends EveryOptions {
   readonly workload: LoadWorkload;
+  readonly system: SystemName;
+  readonly attach: Attachment;
   /** SDK clients. */
   readonly connections: number;
-  /** Closed loops that acquire and release. */
+  /** Closed loops that acquire and release, or the cycles that may be under way at once. */
   readonly workers: number;
+  /** Cycles a second that begin; 0: closed loops. */
+  readonly rate: number;
   /** Measured time, after the warm-up. */
   readonly seconds: number;
-  /** Locks of `rw` and `multi`. */
+  /** Locks of `hot-set`, `rw` and `multi`. */
   readonly keys: number;
   /** Permits of `semaphore`. */
   readonly limit: number;
@@ -100,6 +112,27 @@ const MULTI_KEYS_MIN = 4;
 /** The locks that fill the table are renewed by nobody, and leases last ten minutes at most. */
 const TABLE_SECONDS_MAX = 400;
 
+/** Of one measurement. */
+export const OPTION_TYPES = {
+  workers: { type: "string" },
+  connections: { type: "string" },
+  seconds: { type: "string" },
+  keys: { type: "string" },
+  limit: { type: "string" },
+  waiters: { type: "string" },
+  rounds: { type: "string" },
+  runs: { type: "string" },
+  holds: { type: "string" },
+  count: { type: "string" },
+  warmup: { type: "string" },
+  rate: { type: "string" },
+  system: { type: "string" },
+  attach: { type: "string" },
+  endpoints: { type: "string" },
+  json: { type: "boolean" },
+  help: { type: "boolean", short: "h" },
+} as const;
+
 /** `undefined` when help was asked for; throws `UsageError`. */
 export function parseBenchOptions(argv: readonly string[]): BenchOptions | undefined {
   const { values, positionals } = parse(argv);
@@ -113,18 +146,25 @@ export function parseBenchOptions(argv: readonly string[]): BenchOptions | undef
   if (values.endpoints !== undefined && !isLoad) {
     throw new UsageError(`--endpoints: ${workload} starts a cluster of its own`);
   }
+  const system = choiceOf("system", values.system, SYSTEM_NAMES, OWN_SYSTEM);
+  const attach = choiceOf("attach", values.attach, ATTACHMENTS, "leader");
+  if (attach !== "leader" && !isLoad) {
+    throw new UsageError(`--attach: clients of ${workload} go to the leader`);
+  }
+  if (system !== OWN_SYSTEM) demandComparable(workload, system, attach, values.endpoints);
   const numbers = numbersOf(workload, values);
   const every = { warmupSeconds: numbers.warmup, isJson: values.json === true };
   const { connections, workers, seconds, holds, rounds } = numbers;
   if (isLoad) {
-    const { keys, limit } = numbers;
+    const { keys, limit, rate } = numbers;
     if (workload === "multi" && keys < MULTI_KEYS_MIN) {
       throw new UsageError(`--keys ${keys}: multi needs ${MULTI_KEYS_MIN} at least`);
     }
     const endpoints = values.endpoints?.split(",").filter((endpoint) => endpoint !== "");
     // A connection without a worker would have nothing to do.
     const used = Math.min(connections, workers);
-    return { workload, ...every, connections: used, workers, seconds, keys, limit, endpoints };
+    const load = { workers, rate, seconds, keys, limit, connections: used };
+    return { workload, ...every, system, attach, ...load, endpoints };
   }
   switch (workload) {
     case "queue":
@@ -149,27 +189,43 @@ function isLoadWorkload(workload: Workload): workload is LoadWorkload {
   return (LOAD_WORKLOADS as readonly Workload[]).includes(workload);
 }
 
+/** A peer has exclusive locks and servers of its own, and nothing else. */
+function demandComparable(
+  workload: Workload,
+  system: SystemName,
+  attach: Attachment,
+  endpoints: string | undefined,
+): void {
+  if (!(COMPARED_WORKLOADS as readonly Workload[]).includes(workload)) {
+    const names = COMPARED_WORKLOADS.join(" and ");
+    throw new UsageError(`--system ${system}: peers are measured by ${names} alone`);
+  }
+  if (endpoints !== undefined) {
+    throw new UsageError(`--endpoints: ${system} is started by the bench`);
+  }
+  if (attach !== "leader") {
+    throw new UsageError(`--attach ${attach}: clients of ${system} go to its leader`);
+  }
+}
+
+function choiceOf<Choice extends string>(
+  option: string,
+  text: string | undefined,
+  choices: readonly Choice[],
+  standard: Choice,
+): Choice {
+  if (text === undefined) return standard;
+  const choice = choices.find((each) => each === text);
+  if (choice !== undefined) return choice;
+  throw new UsageError(`--${option} ${text}: one of ${choices.join(", ")} is needed`);
+}
+
 function parse(argv: readonly string[]) {
   try {
     return parseArgs({
       args: [...argv],
       allowPositionals: true,
-      options: {
-        workers: { type: "string" },
-        connections: { type: "string" },
-        seconds: { type: "string" },
-        keys: { type: "string" },
-        limit: { type: "string" },
-        waiters: { type: "string" },
-        rounds: { type: "string" },
-        runs: { type: "string" },
-        holds: { type: "string" },
-        count: { type: "string" },
-        warmup: { type: "string" },
-        endpoints: { type: "string" },
-        json: { type: "boolean" },
-        help: { type: "boolean", short: "h" },
-      },
+      options: OPTION_TYPES,
     });
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;

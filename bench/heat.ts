@@ -7,9 +7,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "../src/index.js";
 import { drained } from "./bench-clients.js";
 import { ClosedLoop } from "./closed-loop.js";
-import { ownKeys } from "./load-shapes.js";
+import { type LoadShape, ownKeys } from "./load-shapes.js";
 
-const HEATING_WORKERS = 256;
+export const HEATING_WORKERS = 256;
 
 export async function heat(
   clients: readonly Client[],
@@ -17,8 +17,18 @@ export async function heat(
   prefix: string,
   signal: AbortSignal,
 ): Promise<void> {
+  await heatBy(clients, seconds, ownKeys(prefix), signal);
+}
+
+/** The same for whatever service. Its workers are to have locks of their own. */
+export async function heatBy<Service>(
+  clients: readonly Service[],
+  seconds: number,
+  shape: LoadShape<Service>,
+  signal: AbortSignal,
+): Promise<void> {
   if (seconds === 0) return;
-  const loop = new ClosedLoop({ clients, workers: HEATING_WORKERS, shape: ownKeys(prefix) });
+  const loop = new ClosedLoop({ clients, workers: HEATING_WORKERS, shape });
   try {
     await delay(seconds * 1_000, undefined, { signal });
   } finally {

@@ -5,6 +5,7 @@ import type { Client, Lock, WantedItem } from "../src/index.js";
 import type { LoadOptions } from "./bench-options.js";
 import type { WitnessedLock } from "./grant-witness.js";
 import { SeededRandom } from "./seeded-random.js";
+import { Zipf } from "./zipf.js";
 
 /** What a worker needs of a lock. */
 export type LoadedLock = WitnessedLock & Pick<Lock, "mode" | "release">;
@@ -19,6 +20,8 @@ export interface LoadShape<Service = Client> {
   ) => Promise<LoadedLock>;
   /** Under which name the times of such a lock are told beside those of all; none: not apart. */
   readonly kindOf?: (lock: LoadedLock) => string;
+  /** Under which code an error of the service is counted; `undefined`: it is none of its. */
+  readonly codeOf?: (error: unknown) => string | undefined;
   /** Of every semaphore. */
   readonly limit?: number;
   /**
@@ -42,6 +45,14 @@ export function loadShape(options: LoadOptions, prefix: string): LoadShape {
       return ownKeys(prefix);
     case "contended":
       return { ask: (client, _worker, { signal }) => client.acquire(prefix, { signal }) };
+    case "hot-set": {
+      const zipf = new Zipf(options.keys, random);
+      return {
+        ask: (client, _worker, { signal }) => {
+          return client.acquire(`${prefix}/${zipf.draw()}`, { signal });
+        },
+      };
+    }
     case "rw":
       return {
         ask: (client, _worker, { signal }) => {

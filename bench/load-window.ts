@@ -3,9 +3,10 @@
  * of what was before it is counted.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { ClosedLoop } from "./closed-loop.js";
 import type { Histogram } from "./histogram.js";
-import { cpuSeconds, type MeasuredProcess } from "./process-cpu.js";
+import type { LoadLoop } from "./load-loop.js";
+import type { MeasuredProcess } from "./process-cpu.js";
+import { type ProcessUsage, UsageMeter } from "./process-usage.js";
 import { tenths } from "./statistics.js";
 
 export interface Latencies {
@@ -15,7 +16,8 @@ export interface Latencies {
   readonly max: number;
 }
 
-export interface LoadWindow {
+/** Of each process: `load` is this one, `n1` … the nodes; only those of this machine. */
+export interface LoadWindow extends ProcessUsage {
   /** As measured. */
   readonly seconds: number;
   /** Acquire and release, both durable on a majority. Of `contended`: hand-overs. */
@@ -23,56 +25,42 @@ export interface LoadWindow {
   readonly acquireMs: Latencies;
   /** The same by kind: of `rw` by mode, of `multi` by the number of locks, else none. */
   readonly acquireMsByKind: Readonly<Record<string, Latencies>>;
-  /** `load` is this process, `n1` … the nodes; only those of this machine. */
-  readonly cpuSecondsPerProcess: Readonly<Record<string, number>>;
-  /** The same for each cycle, in microseconds. */
+  /** CPU for each cycle, in microseconds. */
   readonly cpuMicrosPerCycle: Readonly<Record<string, number>>;
 }
 
 /** `signal` ends it early, by rejecting. */
 export async function measureLoad(
-  loop: Pick<ClosedLoop, "reset" | "cycles" | "acquireTimes" | "acquireTimesByKind">,
+  loop: Pick<LoadLoop<unknown>, "reset" | "cycles" | "acquireTimes" | "acquireTimesByKind">,
   processes: readonly MeasuredProcess[],
   milliseconds: number,
   signal: AbortSignal,
 ): Promise<LoadWindow> {
   loop.reset();
-  const cpuBefore = cpuSeconds(processes);
+  const meter = new UsageMeter(processes);
   const startMs = performance.now();
   await delay(milliseconds, undefined, { signal });
   const seconds = (performance.now() - startMs) / 1_000;
   const { cycles } = loop;
-  const cpu = difference(cpuBefore, cpuSeconds(processes));
+  const usage = meter.usage();
   const kinds = [...loop.acquireTimesByKind].sort(([a], [b]) => (a < b ? -1 : 1));
   return {
     seconds: thousandths(seconds),
     cyclesPerSecond: tenths(cycles / seconds),
     acquireMs: latenciesOf(loop.acquireTimes),
     acquireMsByKind: Object.fromEntries(kinds.map(([kind, times]) => [kind, latenciesOf(times)])),
-    cpuSecondsPerProcess: cpu,
-    cpuMicrosPerCycle: perCycle(cpu, cycles),
+    ...usage,
+    cpuMicrosPerCycle: perCycle(usage.cpuSecondsPerProcess, cycles),
   };
 }
 
-function latenciesOf(times: Histogram): Latencies {
+export function latenciesOf(times: Histogram): Latencies {
   return {
     p50: thousandths(times.quantileMs(0.5)),
     p99: thousandths(times.quantileMs(0.99)),
     p999: thousandths(times.quantileMs(0.999)),
     max: thousandths(times.maxMs),
   };
-}
-
-function difference(
-  before: ReadonlyMap<string, number>,
-  after: ReadonlyMap<string, number>,
-): Record<string, number> {
-  const seconds: Record<string, number> = {};
-  for (const [name, value] of after) {
-    const start = before.get(name);
-    if (start !== undefined) seconds[name] = Math.round((value - start) * 100) / 100;
-  }
-  return seconds;
 }
 
 /** None when nothing was done: then it cost nothing that could be divided. */

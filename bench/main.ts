@@ -1,26 +1,29 @@
 /**
- * `npm run bench`: runs one workload against a cluster of its own or a running one and prints one
- * table or one JSON object. Exit code 0 when it was measured without a violation, 1 when not, 2 for
- * wrong usage, 128 + n when interrupted; its cluster is stopped in each case.
+ * `npm run bench`: measures one workload, or several of them and other systems beside, on servers
+ * that it starts or on a running cluster, and prints tables or one JSON object. Exit code 0 when all
+ * was measured without a violation, 1 when not, 2 for wrong usage, 128 + n when interrupted; whatever
+ * it started is stopped in each case.
  */
 import { setMaxListeners } from "node:events";
 import { constants } from "node:os";
-import { type BenchOptions, parseBenchOptions, UsageError } from "./bench-options.js";
+import { UsageError } from "./bench-options.js";
 import { USAGE } from "./bench-usage.js";
-import { measure } from "./workloads.js";
+import { type Invocation, type One, parseInvocation } from "./invocation.js";
+import { runSeveral } from "./several.js";
+import { linesOf, measure, violationsOf } from "./workloads.js";
 
 const EXIT = { done: 0, failed: 1, usage: 2, signalBase: 128 } as const;
 
 async function main(argv: readonly string[]): Promise<number> {
-  let options: BenchOptions | undefined;
+  let invocation: Invocation;
   try {
-    options = parseBenchOptions(argv);
+    invocation = parseInvocation(argv);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     complain(`${error.message} (--help shows how)`);
     return EXIT.usage;
   }
-  if (options === undefined) {
+  if (invocation.kind === "help") {
     process.stdout.write(`${USAGE}\n`);
     return EXIT.done;
   }
@@ -34,17 +37,34 @@ async function main(argv: readonly string[]): Promise<number> {
       interruption.abort();
     });
   }
+  const isSupervised = invocation.kind === "one" && invocation.isSupervised;
+  if (isSupervised) process.stdin.on("close", () => interruption.abort()).resume();
   try {
-    const { result, lines, violations } = await measure(options, interruption.signal);
-    const text = options.isJson ? JSON.stringify(result) : lines.join("\n");
+    const { signal } = interruption;
+    const { text, isFailed } =
+      invocation.kind === "one"
+        ? await runOne(invocation, signal)
+        : await runSeveral(invocation, argv, signal);
     process.stdout.write(`${text}\n`);
-    return violations === 0 ? EXIT.done : EXIT.failed;
+    return isFailed ? EXIT.failed : EXIT.done;
   } catch (error) {
     if (received !== undefined) return EXIT.signalBase + constants.signals[received];
-    complain(error instanceof Error ? error.message : String(error));
+    const message = error instanceof Error ? error.message : String(error);
+    // Whoever supervises tells people about it.
+    if (isSupervised) process.stdout.write(`${JSON.stringify({ failure: message })}\n`);
+    else complain(message);
     if (process.env["HOLDFAST_DEBUG"]) console.error(error);
     return EXIT.failed;
   }
+}
+
+async function runOne(
+  { options }: One,
+  signal: AbortSignal,
+): Promise<{ text: string; isFailed: boolean }> {
+  const result = await measure(options, signal);
+  const text = options.isJson ? JSON.stringify(result) : linesOf(result).join("\n");
+  return { text, isFailed: violationsOf(result) > 0 };
 }
 
 function complain(message: string): void {

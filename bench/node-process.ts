@@ -24,6 +24,14 @@ export interface NodeEvent {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
+/** How Node.js itself runs the node, where that is not as usual. */
+export interface NodeRuntime {
+  /** Of Node.js. */
+  readonly flags?: readonly string[];
+  /** Takes what Node.js writes to standard output; a node itself writes nothing there. */
+  readonly onOutput?: (node: number, line: string) => void;
+}
+
 export class NodeProcess {
   readonly id: number;
   readonly endpoint: string;
@@ -31,23 +39,26 @@ export class NodeProcess {
   readonly events: NodeEvent[] = [];
   readonly #arguments: readonly string[];
   readonly #onDeath: (error: Error) => void;
+  readonly #runtime: NodeRuntime;
   /** What it wrote beside events: why it could not start, for one. */
   readonly #texts: string[] = [];
   #child: ChildProcess | undefined;
   #exited: Promise<unknown> = Promise.resolve();
   #isEnding = false;
 
-  /** `onDeath`: it ended although nobody here had wanted it to. */
+  /** `onDeath`: it ended although nobody here had wanted it to. `runtime`: see there. */
   constructor(
     id: number,
     endpoint: string,
     serverArguments: readonly string[],
     onDeath: (error: Error) => void,
+    runtime: NodeRuntime = {},
   ) {
     this.id = id;
     this.endpoint = endpoint;
     this.#arguments = serverArguments;
     this.#onDeath = onDeath;
+    this.#runtime = runtime;
   }
 
   /** 0 while it does not run. */
@@ -58,16 +69,21 @@ export class NodeProcess {
   /** Starts the process. It does not answer yet. */
   spawn(): void {
     if (this.#isRunning) throw new Error(`node ${this.id} runs already`);
-    const child = spawn(
-      process.execPath,
-      [findCommand(), "server", "--log-format=json", "--stop-on-stdin-end", ...this.#arguments],
+    const { flags = [], onOutput } = this.#runtime;
+    const server = [findCommand(), "server", "--log-format=json", "--stop-on-stdin-end"];
+    const child = spawn(process.execPath, [...flags, ...server, ...this.#arguments], {
       // In a session of its own: Ctrl-C is for this process, which then ends its nodes.
-      { detached: true, stdio: ["pipe", "ignore", "pipe"] },
-    );
+      detached: true,
+      stdio: ["pipe", onOutput === undefined ? "ignore" : "pipe", "pipe"],
+    });
     this.#child = child;
     this.#isEnding = false;
-    child.stdin.on("error", () => undefined);
-    createInterface({ input: child.stderr }).on("line", (line) => this.#keep(line));
+    const { stdin, stdout, stderr } = child;
+    stdin?.on("error", () => undefined);
+    if (stderr !== null) createInterface(stderr).on("line", (line) => this.#keep(line));
+    if (stdout !== null && onOutput !== undefined) {
+      createInterface(stdout).on("line", (line) => onOutput(this.id, line));
+    }
     this.#exited = once(child, "close").then(() => {
       if (this.#isEnding) return;
       this.#onDeath(new Error(`node ${this.id} ended by itself\n${this.#texts.join("\n")}`));

@@ -10,7 +10,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { freePorts } from "./free-ports.js";
 import { PeerLinks } from "./link-proxy.js";
 import { fetchFigures, isReady } from "./node-pages.js";
-import { NodeProcess } from "./node-process.js";
+import { NodeProcess, type NodeRuntime } from "./node-process.js";
 
 const NODES = 3;
 const HEALTHY_MS_MAX = 60_000;
@@ -22,6 +22,7 @@ const LAG_ENTRIES_MAX = 1_024;
 export interface OwnClusterOptions {
   /** Nodes reach each other through proxies that can be cut. */
   readonly isProxied?: boolean;
+  readonly runtime?: NodeRuntime;
   readonly signal: AbortSignal;
 }
 
@@ -97,7 +98,7 @@ export async function withOwnCluster<T>(
     const death = new Promise<never>((_resolve, reject) => {
       onDeath = reject;
     });
-    nodes = nodesOf(directory, ports, links, onDeath);
+    nodes = nodesOf(directory, ports, links, onDeath, options.runtime);
     const cluster = new OwnCluster(nodes, links, options);
     for (const node of nodes) node.spawn();
     const run = cluster.healthy().then(() => work(cluster));
@@ -116,6 +117,7 @@ function nodesOf(
   ports: readonly number[],
   links: PeerLinks | undefined,
   onDeath: (error: Error) => void,
+  runtime: NodeRuntime | undefined,
 ): NodeProcess[] {
   const members = ports
     .slice(NODES)
@@ -130,6 +132,6 @@ function nodesOf(
       `--initial-cluster=${members}`,
       ...(links?.argumentsOf(id) ?? []),
     ];
-    return new NodeProcess(id, `ws://127.0.0.1:${port}`, flags, onDeath);
+    return new NodeProcess(id, `ws://127.0.0.1:${port}`, flags, onDeath, runtime);
   });
 }

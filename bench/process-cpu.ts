@@ -5,7 +5,7 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 
-const TICKS_PER_SECOND = 100;
+export const TICKS_PER_SECOND = 100;
 
 export interface MeasuredProcess {
   readonly name: string;
@@ -16,7 +16,7 @@ export interface MeasuredProcess {
 export function cpuSeconds(processes: readonly MeasuredProcess[]): Map<string, number> {
   const seconds = new Map<string, number>();
   for (const { name, pid } of processes) {
-    const ticks = readTicks(pid);
+    const ticks = cpuTicks(pid);
     if (ticks !== undefined) seconds.set(name, ticks / TICKS_PER_SECOND);
   }
   return seconds;
@@ -49,7 +49,8 @@ function ticksOf(stat: string): number | undefined {
   return Number.isFinite(ticks) ? ticks : undefined;
 }
 
-function readTicks(pid: number): number | undefined {
+/** User and system time so far, in hundredths of a second. */
+export function cpuTicks(pid: number): number | undefined {
   try {
     return ticksOf(readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch {

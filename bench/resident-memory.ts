@@ -7,7 +7,7 @@ const KIB = 1_024;
 export const MIB = 1 << 20;
 
 /** `undefined` where it cannot be read. */
-function residentBytes(pid: number): number | undefined {
+export function residentBytes(pid: number): number | undefined {
   try {
     const match = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
     return match === null ? undefined : Number(match[1]) * KIB;

@@ -2,7 +2,16 @@
  * What the workloads of closed loops measured, for people.
  */
 import type { LoadWindow } from "./load-window.js";
-import { errorsText, grouped, latenciesText, type Row, tableLines } from "./report-table.js";
+import { machineText } from "./machine.js";
+import {
+  errorsText,
+  grouped,
+  latenciesText,
+  memoryText,
+  type Row,
+  tableLines,
+} from "./report-table.js";
+import { OWN_SYSTEM } from "./system-names.js";
 import type { ThroughputResult } from "./throughput.js";
 
 const KIND_NAMES: Readonly<Partial<Record<ThroughputResult["workload"], string>>> = {
@@ -10,7 +19,7 @@ const KIND_NAMES: Readonly<Partial<Record<ThroughputResult["workload"], string>>
 };
 
 export function throughputLines(result: ThroughputResult): string[] {
-  const { workload, acquireMs, acquireMsByKind, leader } = result;
+  const { workload, acquireMs, acquireMsByKind, leader, residentMiB } = result;
   const kinds = Object.entries(acquireMsByKind).map(
     ([kind, latencies]): Row => [
       `  ${[kind, KIND_NAMES[workload]].filter(Boolean).join(" ")}`,
@@ -19,20 +28,52 @@ export function throughputLines(result: ThroughputResult): string[] {
   );
   return tableLines([
     ["workload", workload + scopeText(result)],
-    ["workers", `${result.workers} over ${result.connections} connections`],
+    ["machine", machineText(result.machine)],
+    ["workers", workersText(result)],
     ["measured", `${result.seconds} s`],
     [workload === "contended" ? "hand-overs/s" : "cycles/s", grouped(result.cyclesPerSecond)],
     ["acquire", latenciesText(acquireMs)],
     ...kinds,
+    ...openRows(result),
     ["CPU", cpuText(result, leader)],
+    ["resident, before", memoryText(residentMiB.start)],
+    ["resident, after", memoryText(residentMiB.end)],
+    ["disk", diskText(result)],
     ["errors", errorsText(result.errors)],
     ["exclusion", exclusionText(result)],
   ]);
 }
 
-function scopeText({ workload, keys, limit }: ThroughputResult): string {
-  if (workload === "semaphore") return `, ${limit} permits`;
-  return keys > 0 ? `, ${keys} locks` : "";
+function scopeText({ workload, system, keys, limit }: ThroughputResult): string {
+  const of = system === OWN_SYSTEM ? "" : ` of ${system}`;
+  if (workload === "semaphore") return `${of}, ${limit} permits`;
+  return keys > 0 ? `${of}, ${keys} locks` : of;
+}
+
+function workersText({ workers, connections, attach }: ThroughputResult): string {
+  const where = attach === "follower" ? ", at a follower" : "";
+  return `${workers} over ${connections} connections${where}`;
+}
+
+function openRows({ open }: ThroughputResult): Row[] {
+  if (open === null) return [];
+  const { rate, startDelayMs, backlog } = open;
+  const isBehind = backlog > 0 ? `; ${grouped(backlog)} could NOT begin in time` : "";
+  return [
+    ["rate", `${grouped(rate)} a second, each measured from when it was to begin${isBehind}`],
+    ["  begun late by", `p50 ${startDelayMs.p50} ms, p99 ${startDelayMs.p99} ms of these`],
+  ];
+}
+
+function diskText(result: ThroughputResult): string {
+  const { seconds, cyclesPerSecond, diskBytesPerProcess, syncsPerCycle } = result;
+  const servers = Object.entries(diskBytesPerProcess).filter(([name]) => name !== "load");
+  const cycles = seconds * cyclesPerSecond;
+  if (servers.length === 0 || cycles === 0) return "not known on this system";
+  const bytes = servers.reduce((sum, [, each]) => sum + each, 0);
+  const perCycle = `${grouped(Math.round(bytes / cycles))} bytes a cycle on all nodes together`;
+  const syncs = syncsPerCycle === null ? "not told" : `${syncsPerCycle} a cycle`;
+  return `${perCycle}; syncs: ${syncs}`;
 }
 
 function exclusionText({ violations, fencingViolations }: ThroughputResult): string {

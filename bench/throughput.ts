@@ -1,34 +1,58 @@
 /**
- * `uncontended`, `contended`, `rw`, `semaphore`, `multi`: closed loops for a fixed time. Clients,
- * warm-up, measured time, result; bounded in time whatever the cluster does.
+ * `uncontended`, `contended`, `hot-set`, `rw`, `semaphore`, `multi`: closed loops, or cycles at a
+ * fixed rate, for a fixed time. Clients, warm-up, measured time, result; bounded in time whatever the
+ * servers do.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { clusterStatus } from "../src/index.js";
-import { closeAll, connectAll, drained, runPrefix } from "./bench-clients.js";
+import { drained } from "./bench-clients.js";
 import type { LoadWorkload } from "./bench-numbers.js";
 import type { LoadOptions } from "./bench-options.js";
 import { ClosedLoop } from "./closed-loop.js";
 import type { Rule } from "./grant-witness.js";
-import { heat } from "./heat.js";
-import { loadShape } from "./load-shapes.js";
-import { type LoadWindow, measureLoad } from "./load-window.js";
-import { withOwnCluster } from "./own-cluster.js";
-import type { MeasuredProcess } from "./process-cpu.js";
+import { heatBy } from "./heat.js";
+import type { LoadLoop } from "./load-loop.js";
+import type { LoadSubject } from "./load-subject.js";
+import { type Latencies, type LoadWindow, latenciesOf, measureLoad } from "./load-window.js";
+import { describeMachine, type Machine } from "./machine.js";
+import { OpenLoop } from "./open-loop.js";
+import { withOwnSubject } from "./own-subject.js";
+import { withPeerSubject } from "./peer-subject.js";
+import { hundredths } from "./statistics.js";
+import type { Attachment, SystemName } from "./system-names.js";
 
 /** The measured workers then run so long without being counted. */
 const SETTLING_SECONDS = 1;
 
+/** Of an open loop. */
+interface OpenLoad {
+  /** Cycles a second that were to begin. */
+  readonly rate: number;
+  /** By how much they began later; part of `acquireMs`, which counts from when they were to. */
+  readonly startDelayMs: Latencies;
+  /** Cycles that had not begun at the end although it was time: the rate is too high. */
+  readonly backlog: number;
+}
+
 /** The shape of `--json`; a contract. */
 export interface ThroughputResult extends LoadWindow {
   readonly workload: LoadWorkload;
+  /** `holdfast`, or the peer that was loaded instead. */
+  readonly system: SystemName;
+  readonly machine: Machine;
   readonly workers: number;
   readonly connections: number;
-  /** Of `rw` and `multi`: how many locks; else 0. */
+  /** To which node clients were attached. */
+  readonly attach: Attachment;
+  /** Of `hot-set`, `rw` and `multi`: how many locks; else 0. */
   readonly keys: number;
   /** Of `semaphore`: its permits; else 0. */
   readonly limit: number;
+  /** `null`: closed loops. */
+  readonly open: OpenLoad | null;
   /** Name of the node that led when the run ended, if one did. */
   readonly leader: string | null;
+  /** Synced writes of all servers' logs for each cycle; null where they do not tell. */
+  readonly syncsPerCycle: number | null;
   readonly errors: Readonly<Record<string, number>>;
   /** What must not happen, by what it breaks; see `grant-witness.ts`. */
   readonly violations: Readonly<Record<Rule, number>>;
@@ -41,65 +65,75 @@ export async function runThroughput(
   options: LoadOptions,
   signal: AbortSignal,
 ): Promise<ThroughputResult> {
-  const { endpoints } = options;
-  if (endpoints !== undefined) return runAgainst(endpoints, options, signal);
-  return withOwnCluster({ signal }, (own) => runAgainst(own.endpoints, options, signal));
+  const { system } = options;
+  const machine = describeMachine();
+  const run = <Client>(subject: LoadSubject<Client>) =>
+    measureSubject(subject, options, machine, signal);
+  return system === "holdfast"
+    ? withOwnSubject(options, signal, run)
+    : withPeerSubject(system, options, signal, run);
 }
 
-async function runAgainst(
-  endpoints: readonly string[],
+async function measureSubject<Client>(
+  subject: LoadSubject<Client>,
   options: LoadOptions,
+  machine: Machine,
   signal: AbortSignal,
 ): Promise<ThroughputResult> {
-  const { workload, connections, workers, keys, limit } = options;
-  const clients = await connectAll(connections, endpoints, signal);
-  const prefix = runPrefix();
+  const { workload, system, attach, workers, keys, limit, rate, seconds } = options;
+  const { clients, shape } = subject;
+  await heatBy(clients, options.warmupSeconds, subject.heatShape, signal);
+  const open = rate > 0 ? new OpenLoop({ clients, workers, shape, rate }) : undefined;
+  const loop: LoadLoop<Client> = open ?? new ClosedLoop({ clients, workers, shape });
   try {
-    await heat(clients, options.warmupSeconds, `${prefix}/heat`, signal);
-    const loop = new ClosedLoop({ clients, workers, shape: loadShape(options, prefix) });
-    try {
-      await delay(SETTLING_SECONDS * 1_000, undefined, { signal });
-      const { processes } = await findProcesses(endpoints);
-      const window = await measureLoad(loop, processes, options.seconds * 1_000, signal);
-      const errors = Object.fromEntries(loop.errors);
-      const { leader } = await findProcesses(endpoints);
-      const { violations, fencingViolations } = loop;
-      return {
-        workload,
-        workers,
-        connections,
-        keys,
-        limit,
-        ...window,
-        leader,
-        errors,
-        violations: { ...violations },
-        fencingViolations,
-      };
-    } finally {
-      await drained(loop.stop());
+    await delay(SETTLING_SECONDS * 1_000, undefined, { signal });
+    const processes = await subject.processes();
+    const syncsBefore = await subject.syncs();
+    const window = await measureLoad(loop, processes, seconds * 1_000, signal);
+    if (window.cyclesPerSecond === 0) {
+      throw new Error(`not one cycle was completed in ${seconds} s: ${errorsText(loop.errors)}`);
     }
+    const openLoad = open === undefined ? null : openLoadOf(open, rate);
+    const errors = Object.fromEntries(loop.errors);
+    const syncsAfter = await subject.syncs();
+    const { violations, fencingViolations } = loop;
+    return {
+      workload,
+      system,
+      machine,
+      workers,
+      connections: clients.length,
+      attach,
+      keys,
+      limit,
+      open: openLoad,
+      ...window,
+      leader: await subject.leader(),
+      syncsPerCycle: perCycle(syncsBefore, syncsAfter, window),
+      errors,
+      violations: { ...violations },
+      fencingViolations,
+    };
   } finally {
-    await closeAll(clients);
+    await drained(loop.stop());
   }
 }
 
-/** This process, the nodes that run on this machine, and who leads. */
-async function findProcesses(
-  endpoints: readonly string[],
-): Promise<{ processes: MeasuredProcess[]; leader: string | null }> {
-  const processes: MeasuredProcess[] = [{ name: "load", pid: process.pid }];
-  let leader: string | null = null;
-  for (const report of await clusterStatus(endpoints)) {
-    if (!report.isReachable) continue;
-    const name = `n${report.id}`;
-    if (report.role === "leader") leader = name;
-    if (isLoopback(report.endpoint)) processes.push({ name, pid: report.pid });
-  }
-  return { processes, leader };
+function errorsText(errors: ReadonlyMap<string, number>): string {
+  const parts = [...errors].map(([code, count]) => `${code} ${count}`);
+  return parts.length === 0 ? "and no error" : parts.join(", ");
 }
 
-function isLoopback(endpoint: string): boolean {
-  const { hostname } = new URL(endpoint);
-  return hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");
+function openLoadOf<Client>(loop: OpenLoop<Client>, rate: number): OpenLoad {
+  return { rate, startDelayMs: latenciesOf(loop.startDelays), backlog: loop.backlog };
+}
+
+function perCycle(
+  before: number | undefined,
+  after: number | undefined,
+  { cyclesPerSecond, seconds }: LoadWindow,
+): number | null {
+  const cycles = cyclesPerSecond * seconds;
+  if (before === undefined || after === undefined || cycles === 0) return null;
+  return hundredths((after - before) / cycles);
 }

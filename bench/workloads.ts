@@ -2,55 +2,72 @@
  * Which workload does what: how it is run, and how people are told.
  */
 import type { BenchOptions } from "./bench-options.js";
-import { runFailover } from "./failover.js";
+import { type FailoverResult, runFailover } from "./failover.js";
 import { failoverLines } from "./failover-report.js";
 import { runQueue } from "./queue.js";
 import { queueLines } from "./queue-report.js";
+import type { QueueResult } from "./queue-result.js";
 import { runSessions } from "./sessions.js";
 import { sessionsLines } from "./sessions-report.js";
 import type { SessionsResult } from "./sessions-result.js";
 import { runSnapshot } from "./snapshot.js";
 import { snapshotLines } from "./snapshot-report.js";
+import type { SnapshotResult } from "./snapshot-result.js";
 import { runTable } from "./table.js";
 import { tableWorkloadLines } from "./table-report.js";
-import { runThroughput } from "./throughput.js";
+import type { TableResult } from "./table-result.js";
+import { runThroughput, type ThroughputResult } from "./throughput.js";
 import { throughputLines } from "./throughput-report.js";
 
-export interface Outcome {
-  /** One JSON object; each workload documents its own. */
-  readonly result: object;
-  /** The same for people. */
-  readonly lines: readonly string[];
-  /** What must not happen, whatever the machine: such a run has failed. */
-  readonly violations: number;
-}
+/** Each workload documents its own. */
+export type Result =
+  | FailoverResult
+  | SnapshotResult
+  | QueueResult
+  | TableResult
+  | SessionsResult
+  | ThroughputResult;
 
 /** `signal` ends it early, by rejecting. */
-export async function measure(options: BenchOptions, signal: AbortSignal): Promise<Outcome> {
+export async function measure(options: BenchOptions, signal: AbortSignal): Promise<Result> {
   switch (options.workload) {
     case "failover":
-      return outcome(await runFailover(options, signal), failoverLines);
+      return runFailover(options, signal);
     case "snapshot":
-      return outcome(await runSnapshot(options, signal), snapshotLines);
+      return runSnapshot(options, signal);
     case "queue":
-      return outcome(await runQueue(options, signal), queueLines);
+      return runQueue(options, signal);
     case "table":
-      return outcome(await runTable(options, signal), tableWorkloadLines);
+      return runTable(options, signal);
     case "sessions":
-      return sessionsOutcome(await runSessions(options, signal));
+      return runSessions(options, signal);
     default:
-      return outcome(await runThroughput(options, signal), throughputLines);
+      return runThroughput(options, signal);
   }
 }
 
-function outcome<Result extends { readonly fencingViolations: number }>(
-  result: Result,
-  linesOf: (result: Result) => string[],
-): Outcome {
-  return { result, lines: linesOf(result), violations: result.fencingViolations };
+/** For people. */
+export function linesOf(result: Result): string[] {
+  switch (result.workload) {
+    case "failover":
+      return failoverLines(result);
+    case "snapshot":
+      return snapshotLines(result);
+    case "queue":
+      return queueLines(result);
+    case "table":
+      return tableWorkloadLines(result);
+    case "sessions":
+      return sessionsLines(result);
+    default:
+      return throughputLines(result);
+  }
 }
 
-/** Every lock is granted once: there is nothing to compare. */
-function sessionsOutcome(result: SessionsResult): Outcome {
-  return { result, lines: sessionsLines(result), violations: 0 };
+/**
+ * What must not happen, whatever the machine: such a run has failed. Of `sessions` every lock is
+ * granted once, so that there is nothing to compare.
+ */
+export function violationsOf(result: Result): number {
+  return "fencingViolations" in result ? result.fencingViolations : 0;
 }

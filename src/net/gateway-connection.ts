@@ -7,6 +7,7 @@ import { closeSocket, limitClosing } from "./close-socket.js";
 import { packPayload } from "./framing/index.js";
 import type { GatewayTuning } from "./gateway-options.js";
 import type { GatewaySocket } from "./gateway-socket.js";
+import { TrafficMeter } from "./traffic-meter.js";
 import type { ClientConnection } from "./types.js";
 
 /** A frame that reached this size leaves before its turn ends; the next one follows it. */
@@ -31,6 +32,7 @@ class FrameSlot {
 /** What the connections of one gateway share. */
 export class Outbound {
   readonly tuning: GatewayTuning;
+  readonly meter = new TrafficMeter();
   readonly #free: FrameSlot[] = [];
   readonly #release = (slot: FrameSlot): void => {
     this.#waitingBytes -= slot.shippedBytes;
@@ -57,6 +59,7 @@ export class Outbound {
   ships(slot: FrameSlot, bytes: number): void {
     slot.shippedBytes = bytes;
     this.#waitingBytes += bytes;
+    this.meter.sent(bytes);
   }
 
   /** Too much waits for all clients together. */

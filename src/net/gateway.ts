@@ -16,17 +16,23 @@ import { GatewayRequests } from "./gateway-requests.js";
 import { GatewaySocket } from "./gateway-socket.js";
 import { closeServer, type ListenAddress, listenOn, refuseUpgrade } from "./listen.js";
 import { startTicker, type Ticker } from "./ticker.js";
-import type { ClientGateway, GatewayEvents, HttpAnswer } from "./types.js";
+import type { ClientGateway, GatewayEvents, HttpAnswer, Traffic } from "./types.js";
 
 /** Sockets beyond `connectionsMax`, so that HTTP and the 503 of an upgrade still get through. */
 const SPARE_SOCKETS = 256;
 
-/** Creates the gateway; `start` listens. `port` is the bound one, 0 before. */
-export function createGateway(options: GatewayOptions): ClientGateway & { readonly port: number } {
+/** `port` is the bound one, 0 before; `traffic` counts from the start on. */
+export type StartableGateway = ClientGateway & {
+  readonly port: number;
+  readonly traffic: Traffic;
+};
+
+/** Creates the gateway; `start` listens. */
+export function createGateway(options: GatewayOptions): StartableGateway {
   return new Gateway(options.listen, { ...GATEWAY_DEFAULTS, ...options });
 }
 
-class Gateway implements ClientGateway {
+class Gateway implements StartableGateway {
   port = 0;
   readonly #listen: ListenAddress;
   readonly #tuning: GatewayTuning;
@@ -44,6 +50,10 @@ class Gateway implements ClientGateway {
     this.#listen = listen;
     this.#tuning = tuning;
     this.#outbound = new Outbound(tuning);
+  }
+
+  get traffic(): Traffic {
+    return this.#outbound.meter;
   }
 
   async start(events: GatewayEvents, http: (path: string) => HttpAnswer): Promise<void> {
@@ -136,6 +146,7 @@ class Gateway implements ClientGateway {
     liveness.add(connection);
     socket.on("message", (data, isBinary) => {
       connection.isHeard = true;
+      this.#outbound.meter.received((data as Buffer).length);
       if (connection.isOpen) requests.read(connection, data as Buffer, isBinary);
     });
     socket.on("ping", (data) => {

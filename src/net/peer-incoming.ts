@@ -120,7 +120,10 @@ export class IncomingLinks {
       if (!link.isOpen) return;
       if (!isBinary) this.#refuse(link, PEER_CLOSE.badFrame, "text in place of a binary frame");
       else if (link.peer === 0) this.#greet(link, data as Buffer);
-      else this.#read(link, data as Buffer);
+      else {
+        this.#context.meter.received((data as Buffer).length);
+        this.#read(link, data as Buffer);
+      }
     });
     socket.on("ping", () => {
       link.silentTicks = 0;

@@ -15,18 +15,23 @@ import { IncomingLinks } from "./peer-incoming.js";
 import { PEER_LINKS_DEFAULTS, type PeerLinksOptions, SILENT_TICKS_MAX } from "./peer-options.js";
 import { type LinkContext, OutgoingLink } from "./peer-outgoing.js";
 import { startTicker, type Ticker } from "./ticker.js";
-import type { PeerAddress, PeerEvents, PeerLinks, PeerMessage } from "./types.js";
+import { TrafficMeter } from "./traffic-meter.js";
+import type { PeerAddress, PeerEvents, PeerLinks, PeerMessage, Traffic } from "./types.js";
 
 /** Connections that one life of a node can number before the next life's numbers begin. */
 const EPOCHS_PER_INCARNATION = 2 ** 20;
 
-/** Creates the links; `start` listens and dials. `port` is the bound one, 0 before. */
-export function createPeerLinks(options: PeerLinksOptions): PeerLinks & { readonly port: number } {
+/** `port` is the bound one, 0 before; `traffic`, greetings aside, counts from the start on. */
+export type StartablePeerLinks = PeerLinks & { readonly port: number; readonly traffic: Traffic };
+
+/** Creates the links; `start` listens and dials. */
+export function createPeerLinks(options: PeerLinksOptions): StartablePeerLinks {
   return new PeerNetwork(options);
 }
 
-class PeerNetwork implements PeerLinks {
+class PeerNetwork implements StartablePeerLinks {
   port = 0;
+  readonly traffic = new TrafficMeter();
   readonly #options: PeerLinksOptions;
   #peers: ReadonlyMap<NodeId, PeerAddress> = new Map();
   /** Set by `start`. */
@@ -58,6 +63,7 @@ class PeerNetwork implements PeerLinks {
       events,
       tuning: { ...PEER_LINKS_DEFAULTS, ...this.#options },
       pool: new PeerFramePool(),
+      meter: this.traffic,
       nextEpoch: () => {
         this.#lastEpoch += 1;
         return this.#lastEpoch;

@@ -7,19 +7,22 @@ import { assert } from "../assert.js";
 import { PEER_FRAME_BYTES_MAX } from "../protocol/index.js";
 import { encodePeerMessage, peerMessageBytes } from "./peer-encoder.js";
 import type { PeerFrame, PeerFramePool } from "./peer-frame.js";
+import type { TrafficMeter } from "./traffic-meter.js";
 import type { PeerMessage } from "./types.js";
 
 export const SEND_OPTIONS = { binary: true, compress: false, mask: true, fin: true } as const;
 
 export class PeerOutbox {
   readonly #pool: PeerFramePool;
+  readonly #meter: TrafficMeter;
   #frame: PeerFrame | undefined;
   /** Full ones, in order. */
   #sealed: PeerFrame[] = [];
   #sealedBytes = 0;
 
-  constructor(pool: PeerFramePool) {
+  constructor(pool: PeerFramePool, meter: TrafficMeter) {
     this.#pool = pool;
+    this.#meter = meter;
   }
 
   /** Bytes that wait for `flush`. */
@@ -48,11 +51,11 @@ export class PeerOutbox {
     if (frame === undefined) return false;
     this.#frame = undefined;
     if (this.#sealed.length > 0) {
-      for (const full of this.#sealed) socket.send(full.written(), SEND_OPTIONS, full.sent);
+      for (const full of this.#sealed) this.#send(socket, full);
       this.#sealed = [];
       this.#sealedBytes = 0;
     }
-    socket.send(frame.written(), SEND_OPTIONS, frame.sent);
+    this.#send(socket, frame);
     return true;
   }
 
@@ -63,6 +66,11 @@ export class PeerOutbox {
     this.#frame = undefined;
     this.#sealed = [];
     this.#sealedBytes = 0;
+  }
+
+  #send(socket: WebSocket, frame: PeerFrame): void {
+    this.#meter.sent(frame.length);
+    socket.send(frame.written(), SEND_OPTIONS, frame.sent);
   }
 
   #seal(frame: PeerFrame): void {

@@ -14,6 +14,7 @@ import type { PeerFramePool } from "./peer-frame.js";
 import { encodeHello, HELLO_BYTES_MAX, PEER_CLOSE, type PeerCloseCode } from "./peer-hello.js";
 import { type PeerLinksTuning, SILENT_TICKS_MAX } from "./peer-options.js";
 import { PeerOutbox, SEND_OPTIONS } from "./peer-outbox.js";
+import type { TrafficMeter } from "./traffic-meter.js";
 import type { PeerAddress, PeerEvents, PeerMessage } from "./types.js";
 
 type State = "waiting" | "connecting" | "greeting" | "up" | "closed";
@@ -24,6 +25,7 @@ export interface LinkContext {
   readonly events: PeerEvents;
   readonly tuning: PeerLinksTuning;
   readonly pool: PeerFramePool;
+  readonly meter: TrafficMeter;
   nextEpoch(): number;
 }
 
@@ -55,7 +57,7 @@ export class OutgoingLink {
     this.#peer = peer;
     this.address = address;
     this.#context = context;
-    this.#outbox = new PeerOutbox(context.pool);
+    this.#outbox = new PeerOutbox(context.pool, context.meter);
   }
 
   /**

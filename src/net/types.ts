@@ -183,6 +183,14 @@ export interface GatewayEvents {
   onRefused?(reason: string): void;
 }
 
+/** WebSocket messages, and their bytes without what WebSocket adds, since the node was started. */
+export interface Traffic {
+  readonly framesSent: number;
+  readonly bytesSent: number;
+  readonly framesReceived: number;
+  readonly bytesReceived: number;
+}
+
 /** One answer of the HTTP pages that share the client port. */
 export interface HttpAnswer {
   readonly status: number;

@@ -8,7 +8,7 @@ import type { HttpAnswer } from "../net/index.js";
 import type { NodeEndpoint } from "../protocol/index.js";
 import { isVoter } from "../raft/index.js";
 import type { DriverStatus } from "./driver-ports.js";
-import { metricsText } from "./metrics.js";
+import { metricsText, type NodeTraffic } from "./metrics.js";
 import { VERSION } from "./version.js";
 
 /** Entries that a ready node may be behind in applying what is committed. */
@@ -55,6 +55,7 @@ export interface PageSource {
   /** `undefined` while the node starts: its log is read, its table restored. */
   readonly driver: () => PagedDriver | undefined;
   readonly counts: () => TableCounts | undefined;
+  readonly traffic: () => NodeTraffic;
   readonly isDraining: () => boolean;
 }
 
@@ -138,7 +139,8 @@ function driverStatusOf({ status, endpoints }: PagedDriver, self: number): Recor
 function metricsOf(source: PageSource): string {
   const status = source.driver()?.status;
   if (status === undefined) return "";
-  return metricsText(status, source.counts() ?? NO_COUNTS, source.loopDelayMaxMs());
+  const counts = source.counts() ?? NO_COUNTS;
+  return metricsText(status, counts, source.traffic(), source.loopDelayMaxMs());
 }
 
 function text(status: number, body: string): HttpAnswer {

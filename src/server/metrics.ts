@@ -3,7 +3,9 @@
  * locks, sessions and clients are never among the labels: there may be a million of them.
  */
 import type { TableCounts } from "../lockfsm/index.js";
+import type { Traffic } from "../net/index.js";
 import { CHANGE_TYPES, END_REASON } from "../protocol/index.js";
+import type { LogWrites } from "../storage/index.js";
 import type { DriverStatus, SeeingStatus } from "./driver-ports.js";
 
 interface Metric {
@@ -14,15 +16,24 @@ interface Metric {
   readonly samples: number | readonly (readonly [label: string, value: number])[];
 }
 
+/** What went to the disk and over the sockets since the node was started. */
+export interface NodeTraffic {
+  readonly log: LogWrites;
+  readonly clients: Traffic;
+  readonly peers: Traffic;
+}
+
 export function metricsText(
   status: DriverStatus,
   counts: TableCounts,
+  traffic: NodeTraffic,
   loopDelayMaxMs: number,
 ): string {
   const metrics = [
     ...raftMetrics(status),
     ...snapshotMetrics(status),
     ...loopMetrics(status, loopDelayMaxMs),
+    ...trafficMetrics(traffic),
     ...tableMetrics(counts),
     ...seeingMetrics(status.seeing),
   ];
@@ -66,6 +77,35 @@ function loopMetrics(status: DriverStatus, loopDelayMaxMs: number): Metric[] {
       stallSeconds,
     ),
     gauge("client_connections", "Open client connections.", status.connections),
+  ];
+}
+
+function trafficMetrics({ log, clients, peers }: NodeTraffic): Metric[] {
+  const byDirection = (sent: number, received: number) =>
+    [
+      ['direction="sent"', sent],
+      ['direction="received"', received],
+    ] as const;
+  const metricsOf = (side: string, whom: string, traffic: Traffic): Metric[] => {
+    const { framesSent, framesReceived, bytesSent, bytesReceived } = traffic;
+    return [
+      counter(
+        `${side}_frames_total`,
+        `Messages to and from ${whom}.`,
+        byDirection(framesSent, framesReceived),
+      ),
+      counter(
+        `${side}_bytes_total`,
+        `Their bytes, without what WebSocket adds.`,
+        byDirection(bytesSent, bytesReceived),
+      ),
+    ];
+  };
+  return [
+    counter("log_syncs_total", "Records of the log, each one synced write.", log.records),
+    counter("log_bytes_total", "Their bytes.", log.bytes),
+    ...metricsOf("client", "clients", clients),
+    ...metricsOf("peer", "the other nodes", peers),
   ];
 }
 

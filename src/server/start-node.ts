@@ -6,7 +6,7 @@
 import { performance } from "node:perf_hooks";
 import { assert } from "../assert.js";
 import { HoldfastError } from "../errors.js";
-import type { GatewayEvents, HttpAnswer, PeerAddress, PeerEvents } from "../net/index.js";
+import type { GatewayEvents, HttpAnswer, PeerAddress, PeerEvents, Traffic } from "../net/index.js";
 import { createGateway, createPeerLinks } from "../net/index.js";
 import { type Configuration, type MemberAddress, membersOf, type NodeId } from "../raft/index.js";
 import { damageOf, isFreshDirectory, openDataDirectory, readIdentity } from "../storage/index.js";
@@ -33,6 +33,8 @@ const LINK_SILENCE_TIMEOUTS = 5;
 const CLOSE_TRY_AGAIN = 1013;
 /** Election timeouts that a stop waits for somebody else to lead. */
 const LEAVE_TIMEOUTS = 2;
+
+const NO_TRAFFIC: Traffic = { framesSent: 0, bytesSent: 0, framesReceived: 0, bytesReceived: 0 };
 
 const CLOCK: Clock = { nowMs: () => performance.now(), wallMs: () => Date.now() };
 
@@ -342,6 +344,11 @@ class Node implements RunningNode {
       endpoint: () => this.#endpoint,
       driver: () => this.#assembled?.driver,
       counts: () => this.#assembled?.table.counts(),
+      traffic: () => ({
+        log: this.#directory.logWrites(),
+        clients: this.#gateway.traffic,
+        peers: this.#links?.traffic ?? NO_TRAFFIC,
+      }),
       isDraining: () => this.#isDraining || this.#closing !== undefined,
     });
   }

@@ -19,7 +19,7 @@ import { type FileSystem, makeDirectories } from "./file-system.js";
 import { type KnownPeer, KnownPeers, type NotedPeer } from "./known-peers.js";
 import { openLevelStore } from "./level-store.js";
 import { type LogContents, readLog } from "./log-reader.js";
-import type { LogStore, NodeIdentity, NodeOrigin } from "./log-store.js";
+import type { LogStore, LogWrites, NodeIdentity, NodeOrigin } from "./log-store.js";
 import { drawBirth, identityIn, MARK_FILE_NAME, MarkFile, newMark } from "./mark-file.js";
 import { nodeFileSystem } from "./node-file-system.js";
 import { openFileLog } from "./open-file-log.js";
@@ -50,6 +50,8 @@ export interface DataDirectoryOptions {
 export interface DataDirectory {
   readonly identity: NodeIdentity;
   readonly log: LogStore;
+  /** What `log` has written so far. */
+  logWrites(): LogWrites;
   /** Has the snapshot that the log stands on, and at first no other. */
   readonly snapshots: SnapshotStore;
   readonly store: OrderedStore;
@@ -167,7 +169,8 @@ async function openMarked(
   await mark.write({ ...found, ...identity });
   await snapshots.settle(named);
   const log = await openFileLog({ fileSystem, directory, segmentBytes, ports, mark, contents });
-  return assembled({ identity, log, snapshots, store, notices });
+  const logWrites = (): LogWrites => log.writes;
+  return assembled({ identity, log, logWrites, snapshots, store, notices });
 }
 
 function noticesOf(path: string, mark: MarkFile, { last, boot }: LogContents): string[] {
@@ -182,7 +185,7 @@ function noticesOf(path: string, mark: MarkFile, { last, boot }: LogContents): s
   return notices;
 }
 
-type Parts = Pick<DataDirectory, "identity" | "log" | "store" | "notices"> & {
+type Parts = Pick<DataDirectory, "identity" | "log" | "logWrites" | "store" | "notices"> & {
   readonly snapshots: StoredSnapshots;
 };
 

@@ -13,7 +13,7 @@ import type { Write, WrittenSnapshot } from "../raft/index.js";
 import { type FileSystem, isNoSpace } from "./file-system.js";
 import { type DurablePoint, LogMark } from "./log-mark.js";
 import type { LogOutline } from "./log-outline.js";
-import type { LogBoot, LogEvents, LogStore } from "./log-store.js";
+import type { LogBoot, LogEvents, LogStore, LogWrites } from "./log-store.js";
 import type { MarkFile } from "./mark-file.js";
 import { bodyBytesOf, type RecordEncoder } from "./record-encoder.js";
 import { recordBytesOf } from "./record-format.js";
@@ -74,6 +74,8 @@ export class FileLog implements LogStore {
   #lastHardTerm: number;
   #lastSnapshotIndex: number;
   #pendingBytes = 0;
+  #recordsWritten = 0;
+  #bytesWritten = 0;
   /** The loop that writes, while there is something to write; settles without failing on I/O. */
   #writing: Promise<void> | undefined;
   /** The removal of segments, while there are some to remove; settles without failing. */
@@ -131,6 +133,10 @@ export class FileLog implements LogStore {
 
   get pendingBytes(): number {
     return this.#pendingBytes;
+  }
+
+  get writes(): LogWrites {
+    return { records: this.#recordsWritten, bytes: this.#bytesWritten };
   }
 
   start(events: LogEvents): void {
@@ -261,6 +267,8 @@ export class FileLog implements LogStore {
     const writes = group.map(({ write }) => write);
     const place = { salt, seq, previousCrc: link.crc, position };
     await segment.append(this.#parts.encoder.encodeWrites(writes, place), seq);
+    this.#recordsWritten += 1;
+    this.#bytesWritten += recordBytes;
     this.#parts.preparer.follow(segment.position);
   }
 

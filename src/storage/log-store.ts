@@ -55,6 +55,12 @@ export interface LogStore {
   close(): Promise<void>;
 }
 
+/** What the log has written since it was opened. Each record is one write and one sync. */
+export interface LogWrites {
+  readonly records: number;
+  readonly bytes: number;
+}
+
 /**
  * How a node came to its cluster: as one of its founders, whose first members are known to it, or
  * later, so that it waits until a leader tells it who the members are.

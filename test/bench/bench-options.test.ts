@@ -6,10 +6,13 @@ import { USAGE } from "../../bench/bench-usage.js";
 test("every workload has defaults for all that it takes", () => {
   const every = { warmupSeconds: 3, isJson: false };
   const spread = { ...every, connections: 8 };
-  const load = { ...spread, workers: 64, seconds: 10, keys: 0, limit: 0, endpoints: undefined };
+  const numbers = { workers: 64, seconds: 10, keys: 0, limit: 0, rate: 0 };
+  const own = { system: "holdfast", attach: "leader", endpoints: undefined };
+  const load = { ...spread, ...numbers, ...own };
   expect(WORKLOADS.map((workload) => parseBenchOptions([workload]))).toEqual([
     { workload: "uncontended", ...load, workers: 1_024 },
     { workload: "contended", ...load },
+    { workload: "hot-set", ...load, workers: 256, keys: 1_024 },
     { workload: "rw", ...load, keys: 4 },
     { workload: "semaphore", ...load, limit: 8 },
     { workload: "multi", ...load, keys: 64 },
@@ -34,6 +37,9 @@ test("what is given counts, and connections without a worker are not opened", ()
     holds: 5,
     warmupSeconds: 0,
   });
+  expect(parseBenchOptions(["rw", "--rate", "500"])).toMatchObject({ rate: 500 });
+  expect(parseBenchOptions(["contended", "--system", "etcd"])).toMatchObject({ system: "etcd" });
+  expect(parseBenchOptions(["rw", "--attach", "follower"])).toMatchObject({ attach: "follower" });
   expect(parseBenchOptions(["rw", "--keys", "2"])).toMatchObject({ keys: 2 });
   expect(parseBenchOptions(["semaphore", "--limit", "3"])).toMatchObject({ limit: 3 });
   expect(parseBenchOptions(["queue", "--waiters", "500", "--rounds", "2"])).toMatchObject({
@@ -74,6 +80,15 @@ test("an option that the workload has no use for is refused, and so is nonsense"
     ["snapshot", "--holds", "many"],
     ["snapshot", "--unheard-of"],
     ["failover", "snapshot"],
+    ["queue", "--rate", "3"],
+    ["uncontended", "--rate", "fast"],
+    ["queue", "--attach", "follower"],
+    ["uncontended", "--attach", "n1"],
+    ["uncontended", "--system", "consul"],
+    // Peers have exclusive locks, on servers of the bench's own.
+    ["rw", "--system", "redis"],
+    ["uncontended", "--system", "redis", "--endpoints", "ws://a:1"],
+    ["uncontended", "--system", "redis", "--attach", "follower"],
     ["throughput"],
     [],
   ];

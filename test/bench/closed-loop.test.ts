@@ -99,6 +99,8 @@ test("a measured stretch has the documented fields, and counts nothing that was 
     acquireMs: nothing,
     acquireMsByKind: {},
     cpuSecondsPerProcess: {},
+    diskBytesPerProcess: {},
+    residentMiB: { start: {}, end: {} },
     cpuMicrosPerCycle: {},
   });
 });

@@ -25,6 +25,8 @@ function load(
     acquireMs: LATENCIES,
     acquireMsByKind: {},
     cpuSecondsPerProcess: {},
+    diskBytesPerProcess: {},
+    residentMiB: { start: {}, end: {} },
     cpuMicrosPerCycle,
   };
   const rest = { rates: [], spans: [], errors: { BUSY: 1 }, fencingViolations: 1 };

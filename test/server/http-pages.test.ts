@@ -5,6 +5,12 @@ import { createPages, type PageSource } from "../../src/server/http-pages.js";
 import { startCluster } from "./cluster.js";
 import { World, type WorldNode } from "./world.js";
 
+const TRAFFIC = {
+  log: { records: 11, bytes: 12 },
+  clients: { framesSent: 21, bytesSent: 22, framesReceived: 23, bytesReceived: 24 },
+  peers: { framesSent: 31, bytesSent: 32, framesReceived: 33, bytesReceived: 34 },
+};
+
 function pagesOf(node: WorldNode, changed: Partial<PageSource> = {}) {
   return createPages({
     id: node.id,
@@ -16,6 +22,7 @@ function pagesOf(node: WorldNode, changed: Partial<PageSource> = {}) {
     endpoint: () => `ws://node-${node.id}`,
     driver: () => node.driver,
     counts: () => node.table.counts(),
+    traffic: () => TRAFFIC,
     isDraining: () => false,
     ...changed,
   });
@@ -76,6 +83,25 @@ describe("the HTTP pages", () => {
       expect(line).toMatch(/^holdfast_[a-z_]+(\{[a-z]+="[A-Za-z]+"\})? \d+(\.\d+)?$/);
     expect(samples).toContain("holdfast_is_leader 1");
     expect(samples).toContain("holdfast_leader_changes_total 1");
+  });
+
+  test("count what went to the disk and over the sockets, by direction", async () => {
+    const { leader } = await startCluster();
+    const lines = pagesOf(leader)("/metrics").body.split("\n");
+    for (const sample of [
+      "log_syncs_total 11",
+      "log_bytes_total 12",
+      'client_frames_total{direction="sent"} 21',
+      'client_bytes_total{direction="sent"} 22',
+      'client_frames_total{direction="received"} 23',
+      'client_bytes_total{direction="received"} 24',
+      'peer_frames_total{direction="sent"} 31',
+      'peer_bytes_total{direction="sent"} 32',
+      'peer_frames_total{direction="received"} 33',
+      'peer_bytes_total{direction="received"} 34',
+    ]) {
+      expect(lines).toContain(`holdfast_${sample}`);
+    }
   });
 
   test("count what happened to locks, and name none of them", async () => {

@@ -1,0 +1,116 @@
+/**
+ * What the gate counts, how it follows from the counters of the nodes, and by how much each may rise
+ * before it is a regression. Counts do not depend on how fast a machine is, or only by what happens
+ * by the clock: heartbeats, keepalives, what arrives together.
+ */
+export const PHASES = ["alone", "batches", "spread"] as const;
+export type Phase = (typeof PHASES)[number];
+
+export const COUNTS = {
+  entriesPer1000: "log entries per 1,000 commands",
+  syncsPer1000: "synced writes of all logs per 1,000 commands",
+  logBytes: "bytes written to all logs per command",
+  clientFramesPer1000: "messages to and from clients per 1,000 commands",
+  clientBytes: "bytes to and from clients per command",
+  peerFramesPer1000: "messages between nodes per 1,000 commands",
+  peerBytes: "bytes between nodes per command",
+  heapBytes: "heap bytes allocated by all nodes per command",
+} as const;
+export type CountName = keyof typeof COUNTS;
+const COUNT_NAMES = Object.keys(COUNTS) as readonly CountName[];
+
+export type Counts = Readonly<Record<CountName, number>>;
+export type CountsByPhase = Readonly<Record<Phase, Counts>>;
+
+/** Of all nodes together, from their start on. */
+export interface Counters {
+  readonly commands: number;
+  readonly entries: number;
+  readonly syncs: number;
+  readonly logBytes: number;
+  readonly clientFrames: number;
+  readonly clientBytes: number;
+  readonly peerFrames: number;
+  readonly peerBytes: number;
+  readonly heapBytes: number;
+}
+
+/**
+ * By how much a count may rise, as a share of its baseline. One command at a time, and batches of a
+ * fixed size, are the same on every machine; what many clients send arrives as it likes.
+ */
+const RISES: Readonly<Record<Phase, number>> = { alone: 0.1, batches: 0.05, spread: 0.4 };
+/** Which functions are compiled when is not for us to say. */
+const HEAP_RISE = 0.2;
+/** While one command waits for the disk, heartbeats go on: the slower the disk, the more of them. */
+const CLOCK_RISE = 0.25;
+const BY_THE_CLOCK: readonly CountName[] = ["peerFramesPer1000", "peerBytes"];
+
+export interface Comparison {
+  readonly phase: Phase;
+  readonly count: CountName;
+  readonly baseline: number;
+  readonly now: number;
+  /** Share of the baseline. */
+  readonly rise: number;
+  readonly riseMax: number;
+  readonly isTooHigh: boolean;
+  /** So much less that the baseline should follow. */
+  readonly isMuchLower: boolean;
+}
+
+/** One command at a time waits for the disk, and what happens by the clock outweighs it on the heap. */
+function isStable(phase: Phase, count: CountName): boolean {
+  return phase !== "alone" || count !== "heapBytes";
+}
+
+/** Between two looks. */
+export function countsOf(before: Counters, after: Counters): Counts {
+  const commands = after.commands - before.commands;
+  if (commands <= 0) throw new Error(`${commands} commands were counted`);
+  const perCommand = (name: keyof Counters) => (after[name] - before[name]) / commands;
+  return {
+    entriesPer1000: tenth(1_000 * perCommand("entries")),
+    syncsPer1000: tenth(1_000 * perCommand("syncs")),
+    logBytes: tenth(perCommand("logBytes")),
+    clientFramesPer1000: tenth(1_000 * perCommand("clientFrames")),
+    clientBytes: tenth(perCommand("clientBytes")),
+    peerFramesPer1000: tenth(1_000 * perCommand("peerFrames")),
+    peerBytes: tenth(perCommand("peerBytes")),
+    heapBytes: Math.round(perCommand("heapBytes")),
+  };
+}
+
+export function compareCounts(baseline: CountsByPhase, now: CountsByPhase): Comparison[] {
+  return PHASES.flatMap((phase) =>
+    COUNT_NAMES.filter((count) => isStable(phase, count)).map((count) => {
+      const [was, is] = [baseline[phase][count], now[phase][count]];
+      const rise = is / was - 1;
+      const riseMax = riseMaxOf(phase, count);
+      const isTooHigh = !(rise <= riseMax);
+      const isMuchLower = rise < -riseMax / (1 + riseMax);
+      return { phase, count, baseline: was, now: is, rise, riseMax, isTooHigh, isMuchLower };
+    }),
+  );
+}
+
+function riseMaxOf(phase: Phase, count: CountName): number {
+  if (phase === "alone" && BY_THE_CLOCK.includes(count)) return CLOCK_RISE;
+  return Math.max(RISES[phase], count === "heapBytes" ? HEAP_RISE : 0);
+}
+
+/** For people: a line each, and what is wrong with it. */
+export function comparisonText(comparisons: readonly Comparison[]): string[] {
+  return comparisons.map(({ phase, count, baseline, now, rise, riseMax, ...verdict }) => {
+    const change = `${rise >= 0 ? "+" : ""}${(100 * rise).toFixed(1)} %`;
+    const limit = `at most +${Math.round(100 * riseMax)} %`;
+    const name = `${phase}: ${COUNTS[count]}`;
+    const mark = verdict.isTooHigh ? "TOO HIGH" : verdict.isMuchLower ? "much lower" : "";
+    const figures = [`${baseline}`.padStart(10), `${now}`.padStart(10), change.padStart(9)];
+    return [name.padEnd(60), ...figures, limit.padStart(14), mark].join("  ").trimEnd();
+  });
+}
+
+function tenth(value: number): number {
+  return Math.round(value * 10) / 10;
+}

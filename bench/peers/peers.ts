@@ -1,0 +1,16 @@
+/** All peers, by the names that the command line and the results have for them. */
+import { etcd } from "./etcd-peer.js";
+import type { PeerKind, PeerName } from "./peer.js";
+import { postgresAdvisory, postgresTable } from "./postgres-peer.js";
+import { redis, redisAof, redlock } from "./redis-peer.js";
+import { zookeeper } from "./zookeeper-peer.js";
+
+export const PEERS: Readonly<Record<PeerName, PeerKind>> = {
+  redis,
+  "redis-aof": redisAof,
+  redlock,
+  etcd,
+  zookeeper,
+  "postgres-advisory": postgresAdvisory,
+  "postgres-table": postgresTable,
+};

@@ -1,0 +1,61 @@
+/**
+ * Waiting for a lock of a server that keeps no queue. Of the workers of one client only the first
+ * in line asks the server; it asks again when a release was announced, and after a while in case
+ * that was missed. So a client makes one attempt for each release, not one for each worker.
+ */
+
+/** An announcement that got lost costs no more than this. */
+const MISSED_MS_MAX = 100;
+
+/** First come, first served, by key. */
+export class LocalTurns {
+  /** Who waits; a key that is there is taken. */
+  readonly #lines = new Map<string, (() => void)[]>();
+
+  /** Resolves when it is the caller's turn, which lasts until `pass`. */
+  take(key: string): Promise<void> {
+    const line = this.#lines.get(key);
+    if (line !== undefined) return new Promise((resolve) => line.push(resolve));
+    this.#lines.set(key, []);
+    return Promise.resolve();
+  }
+
+  pass(key: string): void {
+    const next = this.#lines.get(key)?.shift();
+    if (next === undefined) this.#lines.delete(key);
+    else next();
+  }
+}
+
+/** Announced releases of one client's connection. */
+export class Wakeups {
+  readonly #counts = new Map<string, number>();
+  readonly #sleepers = new Map<string, () => void>();
+
+  announce(key: string): void {
+    this.#counts.set(key, this.countOf(key) + 1);
+    this.#sleepers.get(key)?.();
+  }
+
+  /** To be read before an attempt, so that a release right behind it is not slept through. */
+  countOf(key: string): number {
+    return this.#counts.get(key) ?? 0;
+  }
+
+  /**
+   * Resolves at the next announcement after `count`, or, with false, when there was none for a while.
+   * One sleeper a key.
+   */
+  async after(key: string, count: number): Promise<boolean> {
+    if (this.countOf(key) !== count) return true;
+    const isAnnounced = await new Promise<boolean>((resolve) => {
+      const timer = setTimeout(() => resolve(false), MISSED_MS_MAX);
+      this.#sleepers.set(key, () => {
+        clearTimeout(timer);
+        resolve(true);
+      });
+    });
+    this.#sleepers.delete(key);
+    return isAnnounced;
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * Draws whole numbers from 0 on, of which each is the rarer the higher it is: the n-th most wanted
+ * key is wanted 1/n as often as the first (Zipf's law with exponent 1), as keys of real systems are.
+ */
+import type { SeededRandom } from "./seeded-random.js";
+
+/** Steps of the generator; finer than any share among a million keys. */
+const RESOLUTION = 2 ** 31;
+
+export class Zipf {
+  readonly #random: SeededRandom;
+  /** How likely a number up to this one is. */
+  readonly #cumulated: Float64Array;
+
+  /** Numbers below `count`. */
+  constructor(count: number, random: SeededRandom) {
+    this.#random = random;
+    this.#cumulated = new Float64Array(count);
+    let sum = 0;
+    for (let index = 0; index < count; index += 1) {
+      sum += 1 / (index + 1);
+      this.#cumulated[index] = sum;
+    }
+    for (let index = 0; index < count; index += 1) {
+      this.#cumulated[index] = (this.#cumulated[index] ?? 0) / sum;
+    }
+  }
+
+  draw(): number {
+    const wanted = this.#random.below(RESOLUTION) / RESOLUTION;
+    let low = 0;
+    let high = this.#cumulated.length - 1;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#cumulated[middle] ?? 1) > wanted) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+}
