@@ -20,13 +20,14 @@ import {
   acquireFailure,
   claimFailure,
   lockTimeout,
+  nameOf,
   sessionExpired,
   unavailable,
 } from "./failures.js";
 import { GrantCall, type GrantHost } from "./grant-call.js";
 import type { HeldLock } from "./held-lock.js";
 import type { Granted, GrantTaker, MakeLock } from "./hold.js";
-import type { Ticket } from "./lock-types.js";
+import type { HeldItem, Ticket } from "./lock-types.js";
 import type { Owner } from "./owner.js";
 
 /** What an acquire needs of its session. */
@@ -35,6 +36,8 @@ export interface AcquireHost extends GrantHost {
   onGranted(taker: GrantTaker, granted: Granted): void;
   /** Gives one grant of `token` back. */
   releaseToken(token: number): void;
+  /** A refusal with what is known of the circle behind it. */
+  traced(refusal: Result, askedAt: string | undefined): Result;
 }
 
 export interface AcquireWish {
@@ -50,6 +53,8 @@ export interface AcquireWish {
   /** What the caller is given for its hold; `undefined`: a plain lock. */
   readonly makeLock?: MakeLock;
 }
+
+const NO_SLOTS: readonly number[] = Object.freeze([]);
 
 /** Time for the table's own answer before the client enforces a deadline by itself. */
 const DEADLINE_GRACE_MS = 500;
@@ -69,6 +74,8 @@ export function remainingWaitMs(waitMs: number, startedMs: number, nowMs: number
 
 /** A call that is granted a hold. */
 abstract class HoldCall<T> extends GrantCall<T> implements GrantTaker {
+  /** Stack of the call, where stacks are captured. */
+  askedAt: string | undefined = undefined;
   readonly #host: AcquireHost;
   /** Granted but not handed out, since it was not certain; else 0. */
   #asideToken = 0;
@@ -126,6 +133,7 @@ abstract class HoldCall<T> extends GrantCall<T> implements GrantTaker {
 
 export class AcquireCall extends HoldCall<HeldLock | undefined> {
   readonly wish: AcquireWish;
+  readonly #host: AcquireHost;
   readonly #startedMs: number;
 
   constructor(
@@ -137,6 +145,7 @@ export class AcquireCall extends HoldCall<HeldLock | undefined> {
   ) {
     super(host, waitDeadlineMs(wish.waitMs, nowMs, tryTimeoutMs), wish.signal, caller);
     this.wish = wish;
+    this.#host = host;
     this.#startedMs = nowMs;
   }
 
@@ -163,9 +172,12 @@ export class AcquireCall extends HoldCall<HeldLock | undefined> {
       this.take(this.#granted(result, stamp));
       return;
     }
-    assert(result.status !== STATUS.queued, () => `acquire ${this.sequence} ended as queued`);
-    if (this.wish.isTry && result.status === ERROR_NUMBERS.LOCK_HELD) this.fulfil(undefined);
-    else this.fail(acquireFailure(this.wish.items, result));
+    const { status } = result;
+    assert(status !== STATUS.queued, () => `acquire ${this.sequence} ended as queued`);
+    const { items, waitMs, isTry } = this.wish;
+    if (isTry && status === ERROR_NUMBERS.LOCK_HELD) this.fulfil(undefined);
+    else if (status === ERROR_NUMBERS.LOCK_TIMEOUT) this.fail(lockTimeout(items, waitMs));
+    else this.fail(acquireFailure(items, this.#host.traced(result, this.askedAt)));
   }
 
   override get makeLock(): MakeLock | undefined {
@@ -184,7 +196,7 @@ export class AcquireCall extends HoldCall<HeldLock | undefined> {
   onDeadline(lastFailure: string): void {
     const { items, waitMs } = this.wish;
     if (waitMs !== 0) this.abandon(lockTimeout(items, waitMs));
-    else this.abandon(unavailable("the lock", lastFailure));
+    else this.abandon(unavailable(nameOf(items), lastFailure));
   }
 
   protected onLost(): void {
@@ -194,22 +206,34 @@ export class AcquireCall extends HoldCall<HeldLock | undefined> {
   #granted(result: Extract<Result, { status: typeof STATUS.granted }>, stamp: number): Granted {
     const { items, options } = this.wish;
     const maxHoldMs = options?.maxHoldMs ?? 0;
-    let semaphores = 0;
     return {
       token: result.token,
       // The cap of a hold that was counted up began with its first grant.
       isCertain: stamp > 0 && (result.count ?? 1) === 1,
       endsAt: maxHoldMs === 0 ? Number.POSITIVE_INFINITY : stamp + maxHoldMs,
       value: options?.value ?? "",
-      items: items.map((item) => {
-        if (item.mode !== "permits")
-          return { key: item.key, mode: item.mode, permits: 0, slots: [] };
-        const slots = result.slots?.[semaphores] ?? [];
-        semaphores += 1;
-        return { key: item.key, mode: item.mode, permits: item.permits, slots };
-      }),
+      items: heldItems(items, result.slots),
     };
   }
+}
+
+/** `slots`: of each semaphore among the items, in their order. */
+function heldItems(
+  items: readonly Item[],
+  slots: readonly (readonly number[])[] | undefined,
+): HeldItem[] {
+  const held: HeldItem[] = [];
+  let semaphores = 0;
+  for (const item of items) {
+    if (item.mode !== "permits") {
+      held.push({ key: item.key, mode: item.mode, permits: 0, slots: NO_SLOTS });
+      continue;
+    }
+    const { key, mode, permits } = item;
+    held.push({ key, mode, permits, slots: slots?.[semaphores] ?? NO_SLOTS });
+    semaphores += 1;
+  }
+  return held;
 }
 
 export interface ClaimWish {

@@ -7,6 +7,7 @@ import { type MemberAction, type MembersView, OP } from "../protocol/index.js";
 import type { AdminConnection } from "./admin-connection.js";
 import { requireAddress, requireNodeId, signalOf } from "./options.js";
 
+/** What every call of an `Admin` takes. */
 export interface AdminCallOptions {
   /** Aborting rejects with the signal's reason; a change that was asked for may still happen. */
   signal?: AbortSignal;

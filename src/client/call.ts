@@ -8,6 +8,8 @@ import { OP, type Result, type SequencedCommand } from "../protocol/index.js";
 export const NOTHING_ACKNOWLEDGED: readonly number[] = Object.freeze([]);
 
 export abstract class Call {
+  /** Its number among all calls of the client, by which `command-window.ts` orders reads too. */
+  enqueuedAs = 0;
   /** 0 until the first transmission. */
   sequence = 0;
   /** Lease time before the first transmission: what its answer proves (`lease.ts`). */

@@ -14,6 +14,7 @@ import {
   type VerifyView,
   type WaitGraphView,
 } from "../protocol/index.js";
+import { type Deadlock, explainDeadlock } from "./deadlocks.js";
 import { type Election, NamedElection } from "./election.js";
 import type { ExportedSession } from "./exported-session.js";
 import type { HeldLock } from "./held-lock.js";
@@ -38,6 +39,7 @@ import {
   revoke,
 } from "./orders.js";
 import type { Owner } from "./owner.js";
+import type { Question } from "./reads.js";
 import type { Resumed } from "./resuming.js";
 import { SemaphoreKey, setLimit } from "./semaphore.js";
 import type { Session } from "./session.js";
@@ -57,14 +59,19 @@ import {
 } from "./view-options.js";
 import { type History, tenureOf, type Watch, type WatchOptions } from "./view-types.js";
 
+import { WebLocks } from "./web-locks.js";
+import type { LockManager } from "./web-locks-types.js";
+
 /** Keys, or sessions, of one page; views are large when many wait. */
 const PAGE_LENGTH = 200;
 
 export class HoldfastClient implements Client {
+  readonly locks: LockManager;
   readonly #session: Session;
 
   constructor(session: Session) {
     this.#session = session;
+    this.locks = new WebLocks(session);
   }
 
   get session(): number {
@@ -111,7 +118,8 @@ export class HoldfastClient implements Client {
     optionsOrCallback: AcquireOptions | LockCallback<T>,
     callback?: LockCallback<T>,
   ): Promise<T> {
-    return holdWhile((options) => this.#acquire(key, options), optionsOrCallback, callback);
+    const acquire = (options?: AcquireOptions) => this.#acquire(key, options);
+    return holdWhile(this.#session.locks, acquire, optionsOrCallback, callback);
   }
 
   semaphore(key: string, options: { limit?: number } = {}): Semaphore {
@@ -142,6 +150,17 @@ export class HoldfastClient implements Client {
   async explain(key: string, options?: ExplainOptions): Promise<ExplainView> {
     const question = resolveExplain(key, options);
     return (await this.#session.ask(question, signalOf(options))) as ExplainView;
+  }
+
+  async explainDeadlock(error: unknown, options?: CallOptions): Promise<Deadlock> {
+    const signal = signalOf(options);
+    const ask = (question: Question): Promise<unknown> => this.#session.ask(question, signal);
+    return explainDeadlock(error, {
+      inspect: (key) => ask({ op: OP.inspect, key }) as Promise<KeyView>,
+      sessionsFrom: (number) => {
+        return ask({ op: OP.sessions, after: number - 1, limit: 1 }) as Promise<SessionsView>;
+      },
+    });
   }
 
   async waitGraph(options?: CallOptions & { limit?: number }): Promise<WaitGraphView> {

@@ -9,15 +9,18 @@ import type { NodeStatus } from "./types.js";
 const TIMEOUT_MS_DEFAULT = 2_000;
 const TIMEOUT_MS_MAX = 600_000;
 
+/** What `clusterStatus` takes. */
 export interface ClusterStatusOptions {
   /** How long each node has to answer. 1 – 600,000. Default 2,000. */
   timeoutMs?: number;
+  /** Gives up all of them when aborted. */
   signal?: AbortSignal;
 }
 
 /** A node that answered, or why it did not. */
 export type NodeReport = (NodeStatus & { readonly isReachable: true }) | UnreachableNode;
 
+/** A node that did not answer, or with something else than a status. */
 export interface UnreachableNode {
   readonly isReachable: false;
   readonly role: "unreachable";

@@ -28,6 +28,7 @@ export class CommandWindow {
   #mark = 1;
   #nextSequence = 1;
   #unanswered = 0;
+  #lastEnqueued = 0;
   /** Acquires and losses that were read and that no command on its way names yet. */
   #acknowledgements: number[] = [];
 
@@ -53,7 +54,21 @@ export class CommandWindow {
   enqueue(call: Call): void {
     // While there is no connection nothing is taken out, and callers may come and go for hours.
     if (this.#queue.length >= this.#compactAtLength) this.#compact();
+    this.#lastEnqueued += 1;
+    call.enqueuedAs = this.#lastEnqueued;
     this.#queue.push(call);
+  }
+
+  /** The number of the newest call. */
+  get lastEnqueued(): number {
+    return this.#lastEnqueued;
+  }
+
+  /** All calls up to this number were answered, or given up before they were sent. */
+  get answeredUpTo(): number {
+    const first =
+      this.#unanswered > 0 ? this.#slots[this.#mark & SLOT_MASK] : this.#queue[this.#queueHead];
+    return first === undefined ? this.#lastEnqueued : first.enqueuedAs - 1;
   }
 
   /**

@@ -4,13 +4,41 @@
 import { HoldfastClient } from "./client.js";
 import { loadPlatform } from "./load-platform.js";
 import { type ClientSettings, resolveConnectOptions } from "./options.js";
+import type { Owner } from "./owner.js";
 import type { Platform } from "./platform.js";
 import { Session } from "./session.js";
+import type { TaskContext } from "./task-context.js";
 import type { Client, ConnectOptions } from "./types.js";
 
 /**
  * Connects to a cluster and opens a session. An idle client does not keep the process running; one
  * that holds or waits for a lock does.
+ *
+ * From then on the client finds its way by itself. While no node can be reached, or the cluster has
+ * no leader, calls wait and are sent as soon as somebody serves: in rounds over all nodes, with
+ * pauses between them that grow from 20 to 1,000 ms, each of a length at random between half and all
+ * of that. Commands are sent again without harm, since the cluster carries out each of them once;
+ * reads are asked again. Nothing is tried longer than its caller waits:
+ *
+ * - an acquire until `waitMs` (`LOCK_TIMEOUT`), and without one until there is a cluster again; what
+ *   waits in the cluster keeps its place as long as the session lives, else `SESSION_EXPIRED`;
+ * - a try, a read or any other command for `connectTimeoutMs`, then `UNAVAILABLE`. Its
+ *   `details.indeterminate` says whether the command may have been carried out all the same: true
+ *   once it was sent and not refused. A try is never held in secret: what it is granted after that
+ *   is given back;
+ * - a command that a node has no room for is sent again after pauses that grow from 20 to 1,000 ms,
+ *   give or take a half, for a TTL, then `BUSY`: it was certainly not carried out;
+ * - a release until the lease is over, `close` for a third of the TTL and at most 3,000 ms.
+ *
+ * Held locks are given up by the client's own count before the cluster can grant them to others:
+ * `lock.signal` is aborted a tenth of the TTL, at least 250 ms, before the lease that the cluster
+ * last confirmed could end; with no leader too, though the table's clock stands still then. The
+ * count is the larger of the monotonic and the forward wall clock, so that a suspended machine, or a
+ * clock that stands still, ends leases and does not stretch them; both at once standing still, or
+ * running more than a tenth slow, is covered by fencing only. A process that was stopped for longer
+ * finds its locks lost as soon as any of its code looks: the signal is aborted before anything else
+ * happens, and what it gave up stays given up, whatever the table still has. The session goes on if
+ * it lives, else the next call opens another.
  *
  * @throws {HoldfastError} `UNAVAILABLE` when no node served within `connectTimeoutMs`;
  *   `INVALID_ARGUMENT` for a name or metadata the cluster would not take; `PROTOCOL`,
@@ -25,7 +53,12 @@ export async function connect(options: ConnectOptions = {}): Promise<Client> {
 /** The same on a given platform: what a simulator calls. */
 export async function connectOn(platform: Platform, settings: ClientSettings): Promise<Client> {
   settings.signal?.throwIfAborted();
-  const session = new Session(platform, settings);
+  let context: TaskContext<Owner> | undefined;
+  if (settings.ownerFromContext) {
+    context = await platform.loadTaskContext?.();
+    if (context === undefined) throw new TypeError("ownerFromContext needs Node");
+  }
+  const session = new Session(platform, settings, context);
   await session.open(settings.signal);
   if (settings.releaseOnExit && platform.onExit !== undefined) {
     const undo = platform.onExit(() => session.close());

@@ -13,6 +13,7 @@ import type { Session } from "./session.js";
 import type { Change, Leader } from "./view-types.js";
 import type { WatchStream } from "./watch-stream.js";
 
+/** What `campaign` takes, as of an acquire; the value is an argument of its own. */
 export type CampaignOptions = Pick<
   AcquireOptions,
   "waitMs" | "signal" | "priority" | "maxHoldMs" | "minHoldMs" | "lockDelayMs" | "owner"

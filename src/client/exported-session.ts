@@ -36,6 +36,7 @@ export interface ExportedSession {
   readonly unsent: readonly SequencedCommand[];
 }
 
+/** One hold of an exported session. */
 export interface ExportedHold {
   readonly token: number;
   readonly owner: number;
@@ -43,6 +44,7 @@ export interface ExportedHold {
   readonly value: string;
 }
 
+/** One unanswered command of an exported session. */
 export interface ExportedCall {
   readonly command: SequencedCommand;
   /** Somebody waits for what it brings. */

@@ -51,7 +51,6 @@ const BLOCKED_BY_NAMES: ReadonlyMap<number, string> = new Map(
 
 const TEXTS: Readonly<Partial<Record<ErrorCode, string>>> = {
   LOCK_HELD: "held or waited for by another",
-  LOCK_TIMEOUT: "not granted in time",
   QUEUE_FULL: "as many wait for it as the setting waitersMax allows; try again later",
   WRONG_KIND: "the key is in use as the other kind: locks and semaphores need different keys",
   NOT_HELD: "it is not held any more",
@@ -179,6 +178,14 @@ export function clientExported(): HoldfastError {
 /** The platform's shape of an abort that nobody has to worry about. */
 export function releasedAbort(items: Named, reason: LossReason): Error {
   return new DOMException(`${nameOf(items)} ${LOSS_TEXTS[reason]}`, "AbortError");
+}
+
+/** What the Web Locks API rejects with when a lock was stolen. */
+export function stolenAbort(loss: HoldfastError): DOMException {
+  const error = new DOMException(loss.message, "AbortError");
+  // Browsers take no options there.
+  Object.defineProperty(error, "cause", { value: loss, configurable: true, writable: true });
+  return error;
 }
 
 export function nameOf(items: Named): string {

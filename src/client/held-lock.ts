@@ -20,10 +20,10 @@ import type {
   UpgradeOptions,
 } from "./lock-types.js";
 import type { Owner } from "./owner.js";
-import { holdWhile, type LockCallback } from "./using.js";
+import { holdWhile, type LockCallback, type TaskRunner } from "./using.js";
 
 /** What a lock needs of its session. */
-export interface LockHost {
+export interface LockHost extends TaskRunner {
   /** How long the hold is still held by what is known, 0 when it is over; ends what is over. */
   remainingMs(hold: Hold): number;
   /** Sends the release; `lock.onReleased` tells how it went. */
@@ -171,7 +171,8 @@ export class HeldLock implements Lock, ReleaseWaiter {
     optionsOrCallback: NestedOptions | LockCallback<T>,
     callback?: LockCallback<T>,
   ): Promise<T> {
-    return holdWhile((options) => this.acquire(key, options), optionsOrCallback, callback);
+    const acquire = (options?: NestedOptions) => this.acquire(key, options);
+    return holdWhile(this.#host, acquire, optionsOrCallback, callback);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

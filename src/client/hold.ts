@@ -27,6 +27,8 @@ export interface GrantTaker {
   readonly owner: Owner;
   /** It wants nothing any more. */
   readonly isSettled: boolean;
+  /** Stack of the call, where stacks are captured. */
+  readonly askedAt: string | undefined;
   /** `undefined`: a plain lock. */
   readonly makeLock: MakeLock | undefined;
   /** The grant waits until it is certain. */
@@ -66,11 +68,17 @@ export class Hold implements TokenBearer {
   isLeaving = false;
   /** Why it is no more. */
   lostBy: LossReason | undefined = undefined;
-  /** Those that upgrades replaced. */
-  #oldTokens: readonly number[] = NONE;
+  /** Stack of the call that brought it, where stacks are captured. */
+  readonly askedAt: string | undefined;
+  /** Those that newer ones replaced. */
+  oldTokens: readonly number[] = NONE;
   #upgrades: Set<PendingUpgrade> | undefined;
 
-  constructor(owner: Owner, { token, items, value, endsAt }: Granted) {
+  constructor(
+    { owner, askedAt }: Pick<GrantTaker, "owner" | "askedAt">,
+    { token, items, value, endsAt }: Granted,
+  ) {
+    this.askedAt = askedAt;
     this.token = token;
     this.owner = owner;
     this.items = items;
@@ -78,22 +86,20 @@ export class Hold implements TokenBearer {
     this.endsAt = endsAt;
   }
 
-  /** Every token that it has or had. */
-  get tokens(): readonly number[] {
-    return [this.token, ...this.#oldTokens];
-  }
-
   rename(token: number): void {
-    this.#oldTokens = this.tokens;
+    this.oldTokens = [this.token, ...this.oldTokens];
     this.token = token;
   }
 
   addHandle(lock: HeldLock): void {
-    this.handles = [...this.handles, lock];
+    // Nearly every hold has one.
+    this.handles = this.handles.length === 0 ? [lock] : [...this.handles, lock];
   }
 
   removeHandle(lock: HeldLock): void {
-    this.handles = this.handles.filter((each) => each !== lock);
+    const { handles } = this;
+    const isOnly = handles.length === 1 && handles[0] === lock;
+    this.handles = isOnly ? NO_HANDLES : handles.filter((each) => each !== lock);
   }
 
   /** Handles that nobody has given back yet: so often the table counts it at least. */

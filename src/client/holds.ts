@@ -142,7 +142,8 @@ export class Holds {
   /** Nobody here has anything to do with the hold any more. */
   remove(hold: Hold): void {
     if (this.#byToken.get(hold.token) !== hold) return;
-    for (const token of hold.tokens) this.#byToken.delete(token);
+    this.#byToken.delete(hold.token);
+    for (const token of hold.oldTokens) this.#byToken.delete(token);
     this.#ends.remove(hold);
     this.#size -= 1;
   }
@@ -221,7 +222,8 @@ export class Holds {
   }
 
   #takeAside(token: number): AsideGrant[] {
-    const tokens = this.#byToken.get(token)?.tokens ?? [token];
+    const hold = this.#byToken.get(token);
+    const tokens = hold === undefined ? [token] : [hold.token, ...hold.oldTokens];
     const taken = this.#aside.filter(({ granted }) => tokens.includes(granted.token));
     if (taken.length > 0) this.#aside = this.#aside.filter((each) => !taken.includes(each));
     return taken;
@@ -230,7 +232,7 @@ export class Holds {
   #handOut(taker: GrantTaker, granted: Granted): Hold {
     let hold = this.#byToken.get(granted.token);
     if (hold === undefined) {
-      hold = new Hold(taker.owner, granted);
+      hold = new Hold(taker, granted);
       this.#byToken.set(granted.token, hold);
       this.#size += 1;
       this.#ends.place(hold);

@@ -1,4 +1,5 @@
 export type { Admin, AdminCallOptions } from "./admin.js";
+export type { DeadlockedTask } from "./call-sites.js";
 export {
   type ClusterStatusOptions,
   clusterStatus,
@@ -7,6 +8,7 @@ export {
 } from "./cluster-status.js";
 export { connect, connectOn } from "./connect.js";
 export { connectAdmin, connectAdminOn } from "./connect-admin.js";
+export type { Deadlock, DeadlockBlocker, DeadlockMember } from "./deadlocks.js";
 export type { CampaignOptions, Election, Leadership } from "./election.js";
 export type { ExportedCall, ExportedHold, ExportedSession } from "./exported-session.js";
 export * from "./lock-types.js";
@@ -33,3 +35,11 @@ export type {
   WatchOptions,
 } from "./view-types.js";
 export { toDot } from "./wait-graph.js";
+export type {
+  LockGrantedCallback,
+  LockInfo,
+  LockManager,
+  LockManagerSnapshot,
+  LockRequestOptions,
+  RequestedLock,
+} from "./web-locks-types.js";

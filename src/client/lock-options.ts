@@ -74,6 +74,7 @@ const SEMAPHORE_OPTIONS: Readonly<Record<AcquireKind, ReadonlySet<string>>> = Ob
   try: new Set(["permits", ...PERMIT_OPTIONS.filter((name) => name !== "waitMs")]),
   nested: new Set<string>(),
 });
+const WIRE_NAMES = Object.keys(ACQUIRE_DEFAULTS) as readonly (keyof WireOptions)[];
 const ALL_OPTIONS: ReadonlySet<string> = new Set(ALL);
 const UPGRADE_OPTIONS: ReadonlySet<string> = new Set(["key", "waitMs", "signal", "detect"]);
 
@@ -206,7 +207,7 @@ function resolveOptions(
   items: readonly Item[],
   options: AcquireAllOptions | undefined,
 ): WireOptions | undefined {
-  if (options === undefined) return undefined;
+  if (options === undefined || !saysAny(options)) return undefined;
   const wish: WireOptions = {
     priority: options.priority ?? ACQUIRE_DEFAULTS.priority,
     reentrant: options.reentrant ?? ACQUIRE_DEFAULTS.reentrant,
@@ -227,8 +228,12 @@ function resolveOptions(
   }
   if (wish.steal && wish.reentrant)
     throw invalid("what one holds is counted up, or stolen: not both");
-  const names = Object.keys(ACQUIRE_DEFAULTS) as (keyof WireOptions)[];
-  return names.every((name) => wish[name] === ACQUIRE_DEFAULTS[name]) ? undefined : wish;
+  return WIRE_NAMES.every((name) => wish[name] === ACQUIRE_DEFAULTS[name]) ? undefined : wish;
+}
+
+/** Whether anything is said that travels: most acquires have a signal and a wait at most. */
+function saysAny(options: AcquireAllOptions): boolean {
+  return WIRE_NAMES.some((name) => options[name] !== undefined);
 }
 
 function resolveCap(maxHoldMs: number | undefined): number {

@@ -42,6 +42,7 @@ export interface HoldOptions {
   owner?: Owner;
 }
 
+/** What `acquireAll` takes beside its keys. */
 export interface AcquireAllOptions extends HoldOptions {
   /**
    * Ends whatever holds one of the keys, and goes ahead of all who wait. Exclusive locks only, and
@@ -51,26 +52,43 @@ export interface AcquireAllOptions extends HoldOptions {
   steal?: boolean;
 }
 
+/** What `acquire` and `using` take: everything of `acquireAll`, and the mode of the one key. */
 export interface AcquireOptions extends AcquireAllOptions {
   /** Default "exclusive". */
   mode?: LockMode;
 }
 
+/** A try does not wait, so it takes no `waitMs`. */
 export type TryAcquireOptions = Omit<AcquireOptions, "waitMs">;
 /** Inside a lock the owner is the lock's. */
 export type NestedOptions = Omit<AcquireOptions, "owner">;
 
+/** What a semaphore takes: permits cannot be stolen, and have no mode. */
 export interface PermitOptions extends HoldOptions {
   /** How many of the semaphore's permits. 1 – 1,024. Default 1. */
   permits?: number;
 }
 
+/** A try does not wait, so it takes no `waitMs`. */
 export type TryPermitOptions = Omit<PermitOptions, "waitMs">;
 
 /** One key of `acquireAll`: a lock, or permits of a semaphore. */
 export type WantedItem =
-  | { readonly key: string; readonly mode?: LockMode }
-  | { readonly key: string; readonly permits: number; readonly limit?: number };
+  | {
+      readonly key: string;
+      /** Default "exclusive". */
+      readonly mode?: LockMode;
+      readonly permits?: never;
+      readonly limit?: never;
+    }
+  | {
+      readonly key: string;
+      /** 1 – 1,024, of all items of a request together. */
+      readonly permits: number;
+      /** 1 – 1,000,000; needed while nobody uses the key. */
+      readonly limit?: number;
+      readonly mode?: never;
+    };
 
 /** One key of what is held. */
 export interface HeldItem {
@@ -100,6 +118,7 @@ export type LossReason =
   | "exported"
   | "unknown";
 
+/** What `lock.upgrade` takes. */
 export interface UpgradeOptions {
   /** Needed when several keys are held. */
   key?: string;
@@ -111,6 +130,7 @@ export interface UpgradeOptions {
   detect?: boolean;
 }
 
+/** What every call takes that is answered at once. */
 export interface CallOptions {
   /** Aborting rejects with the signal's reason; what was sent may still happen. */
   signal?: AbortSignal;

@@ -13,6 +13,7 @@ import {
 } from "./acquire-call.js";
 import { type AwaitedCall, type Caller, CommandCall, type CommandWish } from "./awaited-call.js";
 import type { Call } from "./call.js";
+import { CallSites } from "./call-sites.js";
 import type { CommandWindow } from "./command-window.js";
 import { lockLost, nameOf } from "./failures.js";
 import type { HeldLock, LockHost } from "./held-lock.js";
@@ -31,11 +32,17 @@ import type {
 import { OpenCalls } from "./open-calls.js";
 import { requireKey, signalOf } from "./options.js";
 import { Owner } from "./owner.js";
+import type { TaskContext } from "./task-context.js";
 import { UpgradeCall, type UpgradeHost } from "./upgrade-call.js";
 
 /** What this part of a session needs of the others. */
 export interface LocksHost {
+  /** 0 while there is none. */
+  readonly sessionId: number;
   readonly isEnding: boolean;
+  /** `undefined`: tasks are named, or nested in locks. */
+  readonly context: TaskContext<Owner> | undefined;
+  readonly capturesStacks: boolean;
   /** Why nothing can be asked for any more. */
   readonly endError: () => Error;
   /** How long a try, or a command that is answered at once, may look for the cluster. */
@@ -54,6 +61,7 @@ export interface LocksHost {
 export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
   readonly holds: Holds;
   readonly calls = new OpenCalls();
+  readonly #sites: CallSites;
   readonly #host: LocksHost;
   readonly #lease: Lease;
   readonly #window: CommandWindow;
@@ -66,6 +74,7 @@ export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
     this.#lease = lease;
     this.#window = window;
     this.holds = new Holds(this, lease);
+    this.#sites = new CallSites(host.capturesStacks, this.holds, this.calls);
   }
 
   /** Whether somebody waits for an answer, or holds something. */
@@ -79,9 +88,9 @@ export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
     return new Owner(this.#lastOwner, this);
   }
 
-  /** Whoever is named, else a task of its own. */
+  /** Whoever is named, else the task whose callback runs, else a task of its own. */
   resolveOwner(named: Owner | undefined): Owner {
-    if (named === undefined) return this.newOwner();
+    if (named === undefined) return this.#host.context?.current() ?? this.newOwner();
     if (!(named instanceof Owner) || !named.isOf(this)) {
       throw new TypeError("owner must be one of this client: client.owner() or lock.owner");
     }
@@ -94,11 +103,20 @@ export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
     return new Owner(id, this);
   }
 
+  /** The callback of a `using`: what it asks for belongs to the task, if there is a context. */
+  runAs<T>(owner: Owner, work: () => T): T {
+    const { context } = this.#host;
+    return context === undefined ? work() : context.run(owner, work);
+  }
+
   // What the application asks for.
 
   request(wish: AcquireWish): Promise<HeldLock | undefined> {
+    const askedAt = this.#sites.capture(this.request);
     return this.#begin(wish.signal, (nowMs, caller: Caller<HeldLock | undefined>) => {
-      return new AcquireCall(this, wish, nowMs, this.#host.tryTimeoutMs, caller);
+      const call = new AcquireCall(this, wish, nowMs, this.#host.tryTimeoutMs, caller);
+      call.askedAt = askedAt;
+      return call;
     });
   }
 
@@ -146,8 +164,11 @@ export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
   async upgrade(hold: Hold, options: UpgradeOptions | undefined): Promise<void> {
     const wish = resolveUpgrade(hold, options);
     if (wish === undefined) return undefined;
+    const askedAt = this.#sites.capture(this.upgrade);
     return this.#begin(wish.signal, (nowMs, caller: Caller<void>) => {
-      return new UpgradeCall(this, wish, nowMs, this.#host.tryTimeoutMs, caller);
+      const call = new UpgradeCall(this, wish, nowMs, this.#host.tryTimeoutMs, caller);
+      call.askedAt = askedAt;
+      return call;
     });
   }
 
@@ -197,6 +218,10 @@ export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
 
   onGranted(taker: GrantTaker, granted: Granted): void {
     this.holds.onGranted(taker, granted, this.#host.turnMs());
+  }
+
+  traced(refusal: Result, askedAt: string | undefined): Result {
+    return this.#sites.addTo(refusal, this.#host.sessionId, askedAt);
   }
 
   onToken(hold: Hold, token: number): void {

@@ -5,6 +5,7 @@
 import { WebSocket } from "ws";
 import { SERVER_FRAME_BYTES_MAX, SUBPROTOCOL } from "../protocol/index.js";
 import type { Platform, Timer, Transport, TransportEvents } from "./platform.js";
+import type { TaskContext } from "./task-context.js";
 
 /** The kernel gives up a connect only after minutes; the session machine moves on long before. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
@@ -123,6 +124,11 @@ function onExit(task: () => Promise<void>): () => void {
   };
 }
 
+async function loadTaskContext<Task>(): Promise<TaskContext<Task>> {
+  const { createTaskContext } = await import("./node-task-context.js");
+  return createTaskContext<Task>();
+}
+
 export const platform: Platform = Object.freeze({
   monotonicMs: () => performance.now(),
   wallMs: () => Date.now(),
@@ -135,5 +141,6 @@ export const platform: Platform = Object.freeze({
   },
   setTimer: (delayMs: number, task: () => void) => new NodeTimer(delayMs, task),
   open: (url: string, events: TransportEvents) => new NodeTransport(url, events),
+  loadTaskContext,
   onExit,
 });

@@ -10,6 +10,7 @@ import {
   isValidMetadata,
   isValidPrefix,
   isValidSessionName,
+  isValidTableKey,
   NODE_ID_MAX,
   TTL_MS_DEFAULT,
   TTL_MS_MAX,
@@ -37,6 +38,8 @@ export interface ClientSettings {
   readonly followLeader: boolean;
   readonly connectTimeoutMs: number;
   readonly releaseOnExit: boolean;
+  readonly ownerFromContext: boolean;
+  readonly captureStacks: boolean;
   readonly signal: AbortSignal | undefined;
   /** The session of another process that is taken over instead of opening one. */
   readonly resume: ExportedSession | undefined;
@@ -50,10 +53,13 @@ export const CLIENT_DEFAULTS: ClientSettings = Object.freeze({
   followLeader: true,
   connectTimeoutMs: 10_000,
   releaseOnExit: false,
+  ownerFromContext: false,
+  captureStacks: false,
   signal: undefined,
   resume: undefined,
 });
 
+/** What `connectAdmin` takes. */
 export interface ConnectAdminOptions {
   /** As of `connect`. Default: the local cluster's. */
   endpoints?: readonly string[];
@@ -93,6 +99,8 @@ export function resolveConnectOptions(options: ConnectOptions): ClientSettings {
     followLeader: options.followLeader ?? CLIENT_DEFAULTS.followLeader,
     connectTimeoutMs: options.connectTimeoutMs ?? CLIENT_DEFAULTS.connectTimeoutMs,
     releaseOnExit: options.releaseOnExit ?? CLIENT_DEFAULTS.releaseOnExit,
+    ownerFromContext: options.ownerFromContext ?? CLIENT_DEFAULTS.ownerFromContext,
+    captureStacks: options.captureStacks ?? CLIENT_DEFAULTS.captureStacks,
     signal: options.signal,
     resume,
   };
@@ -100,6 +108,8 @@ export function resolveConnectOptions(options: ConnectOptions): ClientSettings {
   requireInteger(settings.connectTimeoutMs, "connectTimeoutMs", 1, TIMEOUT_MS_MAX);
   requireBoolean(settings.followLeader, "followLeader");
   requireBoolean(settings.releaseOnExit, "releaseOnExit");
+  requireBoolean(settings.ownerFromContext, "ownerFromContext");
+  requireBoolean(settings.captureStacks, "captureStacks");
   requireText(settings.name, "name", isValidSessionName);
   requireText(settings.metadata, "metadata", isValidMetadata);
   requireSignal(settings.signal);
@@ -125,8 +135,14 @@ export function requireEndpoints(endpoints: unknown): string[] {
   });
 }
 
+/** A key to be asked for. */
 export function requireKey(key: string): void {
   requireText(key, "key", isValidKey);
+}
+
+/** A key to be looked at, or taken from its holder: also that of a Web Lock. */
+export function requireTableKey(key: string): void {
+  requireText(key, "key", isValidTableKey);
 }
 
 export function requirePrefix(prefix: string): void {

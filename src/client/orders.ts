@@ -9,10 +9,10 @@ import type { Locks } from "./locks.js";
 import {
   requireBoolean,
   requireInteger,
-  requireKey,
   requireKnown,
   requireNumber,
   requireObject,
+  requireTableKey,
   requireText,
   signalOf,
 } from "./options.js";
@@ -20,6 +20,7 @@ import {
 /** Everybody who holds the key, or the hold of that token, whosever it is. */
 export type RevokeTarget = { readonly key: string } | { readonly token: number };
 
+/** What `revoke` takes. */
 export interface RevokeOptions extends CallOptions {
   /**
    * How long the holder may take to release in peace. Force comes no earlier than the end of the
@@ -36,6 +37,7 @@ export interface RevokeOptions extends CallOptions {
   reason?: string;
 }
 
+/** What `endSession` takes: an end is a revoke of everything. */
 export type EndSessionOptions = RevokeOptions;
 
 interface Force {
@@ -59,7 +61,7 @@ export async function revoke(
   const key = "key" in target ? target.key : undefined;
   const token = "token" in target ? target.token : 0;
   if (key === undefined) requireInteger(token, "token", 1, NUMBER_MAX);
-  else requireKey(key);
+  else requireTableKey(key);
   const force = resolveForce(options);
   const what = key === undefined ? `the revoke of token ${token}` : `the revoke of ${quote(key)}`;
   let total = 0;

@@ -78,7 +78,7 @@ export class Outgoing {
       // Commands of an older attachment have no effect any more: this one was never executed.
       if (call.sequence > highestSequence) call.copies = 0;
       else call.isRepeated = true;
-      this.#transmit(call, nowMs);
+      if (!this.#isDropped(call)) this.#transmit(call, nowMs);
     }
     this.#recall(nowMs, waiting, tokens, true);
   }
@@ -95,17 +95,11 @@ export class Outgoing {
 
   /** A call was refused by a node; it is sent again later, unless it was for too long. */
   onRefused(call: Call, nowMs: number, patienceMs: number): void {
-    const isDefinite = call.copies === 1;
-    if (isDefinite) call.copies = 0;
+    if (call.copies === 1) call.copies = 0;
     call.isRefused = true;
     call.refusedSinceMs = Math.min(call.refusedSinceMs, nowMs);
-    const isEnough = call.isUnwanted || nowMs - call.refusedSinceMs >= patienceMs;
-    if (isDefinite && isEnough && call.giveUp()) {
-      this.window.remove(call);
-      this.window.returnAcknowledgements(call.acknowledged);
-    } else {
-      this.#hasRefused = true;
-    }
+    const isEnough = nowMs - call.refusedSinceMs >= patienceMs;
+    if (!this.#isDropped(call, isEnough)) this.#hasRefused = true;
     // A refused batch refuses many calls: one pause for all of them.
     if (nowMs >= this.#pausedUntilMs) this.#pausedUntilMs = nowMs + this.nextPauseMs();
   }
@@ -146,6 +140,19 @@ export class Outgoing {
 
   #writeRefused(nowMs: number): void {
     this.#hasRefused = false;
-    for (const call of this.window.sent()) if (call.isRefused) this.#transmit(call, nowMs);
+    for (const call of this.window.sent()) {
+      if (call.isRefused && !this.#isDropped(call)) this.#transmit(call, nowMs);
+    }
+  }
+
+  /**
+   * Forgets a call that was certainly not executed and that nobody wants any more: its caller may
+   * have been told that it did not happen. Some have to be done all the same.
+   */
+  #isDropped(call: Call, isEnough = call.isUnwanted): boolean {
+    if (call.copies > 0 || !(call.isUnwanted || isEnough) || !call.giveUp()) return false;
+    this.window.remove(call);
+    this.window.returnAcknowledgements(call.acknowledged);
+    return true;
   }
 }

@@ -5,6 +5,7 @@
  * Nothing else in this room may touch `Date`, `performance`, timers, `Math.random`, `process`,
  * `Buffer` or a socket.
  */
+import type { TaskContext } from "./task-context.js";
 
 /** One WebSocket connection, seen from the client. */
 export interface Transport {
@@ -44,6 +45,8 @@ export interface Platform {
   setTimer(delayMs: number, task: () => void): Timer;
   /** Never throws for what the network does; that is `onClose`. */
   open(url: string, events: TransportEvents): Transport;
+  /** Carries a task through what is awaited; resolves to a fresh one. Absent where none can. */
+  loadTaskContext?<Task>(): Promise<TaskContext<Task>>;
   /** Runs `task` before the process ends by SIGTERM or SIGINT. Returns how to undo it. */
   onExit?(task: () => Promise<void>): () => void;
 }

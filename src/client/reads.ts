@@ -24,20 +24,27 @@ interface Read {
   readonly deadlineMs: number;
   readonly resolve: (payload: unknown) => void;
   readonly reject: (reason: unknown) => void;
+  /** Asked once all commands up to this one were answered. */
+  readonly behind: number;
   /** When it may be asked (again); `Infinity` while it is on its way. */
   askAtMs: number;
 }
 
-/** Pause before a refused question is asked again. */
+/** Of a question that does not care which commands were answered. */
+export const BEHIND_NOTHING = Number.NEGATIVE_INFINITY;
+
+/** Pause before a refused question is asked again, give or take a half. */
 const RETRY_MS = 100;
 
 export class Reads {
   readonly #open = new Map<number, Read>();
+  readonly #random: () => number;
   readonly #onEmpty: () => void;
   #lastId = 0;
 
   /** `onEmpty` runs when the last open question was given up by who asked it. */
-  constructor(onEmpty: () => void) {
+  constructor(random: () => number, onEmpty: () => void) {
+    this.#random = random;
     this.#onEmpty = onEmpty;
   }
 
@@ -56,6 +63,7 @@ export class Reads {
     nowMs: number,
     timeoutMs: number,
     signal: AbortSignal | undefined,
+    behind: number,
   ): Promise<unknown> {
     const id = this.nextId();
     const query = { ...question, id } as SingleQuery;
@@ -70,6 +78,7 @@ export class Reads {
       this.#open.set(id, {
         query,
         deadlineMs: nowMs + timeoutMs,
+        behind,
         askAtMs: nowMs,
         resolve: (payload) => {
           end();
@@ -83,10 +92,10 @@ export class Reads {
     });
   }
 
-  /** Writes what may be asked now. */
-  write(frame: FrameWriter, nowMs: number): void {
+  /** Writes what may be asked now, with all commands up to `answeredUpTo` answered. */
+  write(frame: FrameWriter, nowMs: number, answeredUpTo: number): void {
     for (const read of this.#open.values()) {
-      if (read.askAtMs > nowMs) continue;
+      if (read.askAtMs > nowMs || read.behind > answeredUpTo) continue;
       read.askAtMs = Number.POSITIVE_INFINITY;
       frame.add(read.query);
     }
@@ -107,7 +116,7 @@ export class Reads {
       answer.status === ERROR_NUMBERS.BUSY ||
       answer.status === ERROR_NUMBERS.UNAVAILABLE
     ) {
-      read.askAtMs = nowMs + RETRY_MS;
+      read.askAtMs = nowMs + RETRY_MS * (0.5 + this.#random());
     } else {
       this.#open.delete(answer.id);
       const code = errorCodeOf(answer.status) ?? "PROTOCOL";
@@ -124,10 +133,11 @@ export class Reads {
   }
 
   /** When `onAlarm`, or `write` on a connection that serves, has something to do. */
-  dueMs(canAsk: boolean): number {
+  dueMs(canAsk: boolean, answeredUpTo: number): number {
     let dueMs = Number.POSITIVE_INFINITY;
-    for (const read of this.#open.values()) {
-      dueMs = Math.min(dueMs, read.deadlineMs, canAsk ? read.askAtMs : dueMs);
+    for (const { deadlineMs, askAtMs, behind } of this.#open.values()) {
+      dueMs = Math.min(dueMs, deadlineMs);
+      if (canAsk && behind <= answeredUpTo) dueMs = Math.min(dueMs, askAtMs);
     }
     return dueMs;
   }

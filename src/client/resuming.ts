@@ -29,6 +29,7 @@ export interface Resumed {
   readonly waits: readonly ResumedWait[];
 }
 
+/** One request of a session that was taken over. */
 export interface ResumedWait {
   /** None of a ticket that was being claimed. */
   readonly keys: readonly string[];
@@ -41,6 +42,7 @@ export interface ResumedWait {
 class ResumedHold implements GrantTaker {
   readonly owner: Owner;
   readonly isSettled = false;
+  readonly askedAt = undefined;
   readonly makeLock = undefined;
   lock: HeldLock | undefined;
   readonly #locks: Locks;

@@ -66,7 +66,9 @@ export class Schedule {
       this.moveMs(isAttached),
       this.keepaliveMs(isAttached),
     );
-    if (reads.size > 0) dueMs = Math.min(dueMs, reads.dueMs(isAttached));
+    if (reads.size > 0) {
+      dueMs = Math.min(dueMs, reads.dueMs(isAttached, outgoing.window.answeredUpTo));
+    }
     const { holds } = locks;
     if (holds.size > 0) {
       dueMs = Math.min(dueMs, lease.deadlineMs, holds.nextEndMs, nowMs + LEASE_CHECK_MS);

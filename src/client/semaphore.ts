@@ -39,7 +39,8 @@ export class SemaphoreKey implements Semaphore {
     optionsOrCallback: PermitOptions | LockCallback<T>,
     callback?: LockCallback<T>,
   ): Promise<T> {
-    return holdWhile((options) => this.acquire(options), optionsOrCallback, callback);
+    const acquire = (options?: PermitOptions) => this.acquire(options);
+    return holdWhile(this.#locks, acquire, optionsOrCallback, callback);
   }
 
   async setLimit(limit: number | undefined, options?: CallOptions): Promise<void> {

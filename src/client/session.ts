@@ -29,10 +29,12 @@ import { Locks, type LocksHost } from "./locks.js";
 import { Opening } from "./opening.js";
 import type { ClientSettings } from "./options.js";
 import { Outgoing } from "./outgoing.js";
+import type { Owner } from "./owner.js";
 import type { Platform } from "./platform.js";
-import { type Question, Reads } from "./reads.js";
+import { BEHIND_NOTHING, type Question, Reads } from "./reads.js";
 import { type Resumed, Resumption } from "./resuming.js";
 import { MOVE_PER_TTL, Schedule } from "./schedule.js";
+import type { TaskContext } from "./task-context.js";
 import type { WatchStream } from "./watch-stream.js";
 import { Watches, type WatchWish } from "./watches.js";
 
@@ -49,7 +51,7 @@ export class Session {
   readonly #endpoints: Endpoints;
   readonly #connection: Connection;
   readonly #outgoing: Outgoing;
-  readonly #reads = new Reads(() => this.#settleTurn());
+  readonly #reads: Reads;
   readonly #watches: Watches;
   readonly #attachment: Attachment;
   readonly #attaching: Attaching;
@@ -63,7 +65,7 @@ export class Session {
   /** Of a session that was another process's. */
   resumed: Resumed | undefined;
 
-  constructor(platform: Platform, settings: ClientSettings) {
+  constructor(platform: Platform, settings: ClientSettings, context?: TaskContext<Owner>) {
     this.#platform = platform;
     this.#settings = settings;
     this.#clock = new LeaseClock(platform);
@@ -88,9 +90,11 @@ export class Session {
       },
     );
     this.#outgoing = new Outgoing((frame) => this.#connection.send(frame), platform.random);
-    this.locks = new Locks(this.#locksHost(), this.#lease, this.#outgoing.window);
+    this.locks = new Locks(this.#locksHost(context), this.#lease, this.#outgoing.window);
     this.#answers = new Answers(this.#outgoing, this.locks, this.#lease);
+    this.#reads = new Reads(platform.random, () => this.#settleTurn());
     this.#watches = new Watches({
+      random: platform.random,
       now: () => this.#nowMs,
       nextId: () => this.#reads.nextId(),
       onChange: () => {
@@ -145,12 +149,15 @@ export class Session {
     return done;
   }
 
-  ask(question: Question, signal: AbortSignal | undefined): Promise<unknown> {
+  /** `isBehind`: not before the cluster answered every command that was begun earlier. */
+  ask(question: Question, signal: AbortSignal | undefined, isBehind = false): Promise<unknown> {
     // First of all, since it may run listeners that close the client or abort the signal.
     const nowMs = this.#readClock();
     if (this.#isEnding) return Promise.reject(clientClosed());
     if (signal?.aborted) return Promise.reject(signal.reason);
-    const answer = this.#reads.ask(question, nowMs, this.#settings.connectTimeoutMs, signal);
+    const { connectTimeoutMs } = this.#settings;
+    const behind = isBehind ? this.#outgoing.window.lastEnqueued : BEHIND_NOTHING;
+    const answer = this.#reads.ask(question, nowMs, connectTimeoutMs, signal, behind);
     this.#scheduleFlush();
     this.#settleTurn();
     return answer;
@@ -192,13 +199,18 @@ export class Session {
     return exported;
   }
 
-  #locksHost(): LocksHost {
+  #locksHost(context: TaskContext<Owner> | undefined): LocksHost {
     const session = this;
     return {
+      get sessionId() {
+        return session.id;
+      },
       get isEnding() {
         return session.#isEnding;
       },
       endError: clientClosed,
+      context,
+      capturesStacks: this.#settings.captureStacks,
       tryTimeoutMs: this.#settings.connectTimeoutMs,
       now: () => this.#readClock(),
       turnMs: () => this.#nowMs,
@@ -246,7 +258,8 @@ export class Session {
   #write(): void {
     if (!this.#isAttached) return;
     this.#outgoing.write(this.#nowMs);
-    this.#reads.write(this.#outgoing.frame, this.#nowMs);
+    const { answeredUpTo } = this.#outgoing.window;
+    this.#reads.write(this.#outgoing.frame, this.#nowMs, answeredUpTo);
     this.#watches.write(this.#outgoing.frame, this.#nowMs);
     this.#outgoing.frame.end();
   }
@@ -262,7 +275,13 @@ export class Session {
 
   #onMessages(messages: readonly ServerMessage[], from: number): void {
     for (let i = from; i < messages.length; i++) this.#onMessage(messages[i] as ServerMessage);
-    if (this.#outgoing.canWrite(this.#nowMs)) this.#scheduleFlush();
+    if (this.#outgoing.canWrite(this.#nowMs) || this.#canAsk) this.#scheduleFlush();
+  }
+
+  /** A question that waited for the answers of commands waits no more. */
+  get #canAsk(): boolean {
+    if (this.#reads.size === 0) return false;
+    return this.#reads.dueMs(true, this.#outgoing.window.answeredUpTo) <= this.#nowMs;
   }
 
   #onMessage(message: ServerMessage): void {

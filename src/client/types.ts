@@ -2,9 +2,16 @@
  * The public types of the SDK.
  */
 import type {
+  Blocker,
   ClaimMode,
+  ClosingView,
+  CycleMember,
   EndReason,
+  ExplainedKey,
   ExplainView,
+  GraphEdge,
+  GraphOwner,
+  HoldView,
   KeyView,
   LockMode,
   MembersView,
@@ -12,8 +19,10 @@ import type {
   SessionView,
   SettingView,
   VerifyView,
+  WaiterView,
   WaitGraphView,
 } from "../protocol/index.js";
+import type { Deadlock } from "./deadlocks.js";
 import type { Election } from "./election.js";
 import type { ExportedSession } from "./exported-session.js";
 import type {
@@ -31,7 +40,9 @@ import type { Owner } from "./owner.js";
 import type { Resumed } from "./resuming.js";
 import type { ExplainOptions, WatchTarget } from "./view-options.js";
 import type { History, Watch, WatchOptions } from "./view-types.js";
+import type { LockManager } from "./web-locks-types.js";
 
+/** What `connect` takes. An option that it does not know is a `TypeError`. */
 export interface ConnectOptions {
   /**
    * WebSocket URLs (`ws://host:port`, `wss://…`) of any nodes of one cluster; the client learns the
@@ -61,6 +72,25 @@ export interface ConnectOptions {
   /** Release everything and end the session on SIGTERM and SIGINT (Node only). Default false. */
   releaseOnExit?: boolean;
   /**
+   * Whether an acquire that names no owner, made anywhere inside the callback of a `using`, belongs
+   * to the task of that lock, as if it were `lock.acquire`: however deep, and without the lock being
+   * handed down. Node only; elsewhere `connect` rejects with a `TypeError`. Default false, for two
+   * reasons. It is carried by `AsyncLocalStorage`, whose first use makes promise-heavy code of the
+   * whole process two to three times slower on Node 20 (hardly on Node 24). And what runs side by
+   * side in one callback (`Promise.all`), or goes on behind its end, counts as the same task: two
+   * siblings that want the same key are a deadlock of one, or with `reentrant` share the hold.
+   *
+   * A lock from `acquire` alone has no callback, so it begins no task that others could belong to;
+   * nor do Web Locks (`client.locks`), where each request is a task of its own.
+   */
+  ownerFromContext?: boolean;
+  /**
+   * Remembers the stack of every acquire, so that a `DEADLOCK` says in `details.cycle` where this
+   * client asked for the locks of the circle (`waitsAt`, `blocksAt`). For debugging: a stack costs
+   * some ten microseconds, and memory for as long as the lock is held. Default false.
+   */
+  captureStacks?: boolean;
+  /**
    * Takes over the session that another process exported (`client.export()`), once. Its locks,
    * under new tokens, and its waits are in `client.resumed`; what the other process still believes
    * to hold is covered by fencing only. `connect` rejects with `SESSION_EXPIRED` when the session
@@ -80,10 +110,13 @@ export interface Client extends AsyncDisposable {
   readonly closed: AbortSignal;
   /** What came with a session that was taken over (`connect({ resume })`); else `undefined`. */
   readonly resumed: Resumed | undefined;
+  /** The Web Locks API: what is written for `navigator.locks` runs on the cluster. */
+  readonly locks: LockManager;
   /**
    * A task of its own, to be named by several acquires. Without one, every acquire is a task, and
-   * what is acquired inside a lock (`lock.acquire`) belongs to the lock's. Tasks of one process
-   * exclude each other; what one task waits for and holds is what deadlocks are found by.
+   * what is acquired inside a lock (`lock.acquire`) belongs to the lock's; `ownerFromContext` finds
+   * that out by itself. Tasks of one process exclude each other; what one task waits for and holds
+   * is what deadlocks are found by.
    */
   owner(): Owner;
   /**
@@ -92,11 +125,11 @@ export interface Client extends AsyncDisposable {
    *
    * Rejects with the reason of `signal`, or with a `HoldfastError`: `LOCK_HELD`, `LOCK_TIMEOUT`,
    * `QUEUE_FULL`, `QUOTA`, `INVALID_ARGUMENT`; `DEADLOCK` when waiting would never end
-   * (`details.cycle` says who waits for whom); `WRONG_KIND` when the key is a semaphore's; `BUSY`
-   * when the cluster refused it for a whole TTL; `UNAVAILABLE` when `waitMs` is 0 and no node
-   * answered within `connectTimeoutMs`; `SESSION_EXPIRED` when the session ended while it waited,
-   * and its place in the queue with it (nothing is held; the next call uses a new session);
-   * `CANCELLED` when the client is closed.
+   * (`details.cycle` says who waits for whom, `explainDeadlock` more); `WRONG_KIND` when the key is
+   * a semaphore's; `BUSY` when the cluster refused it for a whole TTL; `UNAVAILABLE` when `waitMs`
+   * is 0 and no node answered within `connectTimeoutMs`; `SESSION_EXPIRED` when the session ended
+   * while it waited, and its place in the queue with it (nothing is held; the next call uses a new
+   * session); `CANCELLED` when the client is closed.
    */
   acquire(key: string, options?: AcquireOptions): Promise<Lock>;
   /**
@@ -147,6 +180,14 @@ export interface Client extends AsyncDisposable {
    * Why a request waits, or what a newcomer who wants the key would meet. Answered like `inspect`.
    */
   explain(key: string, options?: ExplainOptions): Promise<ExplainView>;
+  /**
+   * What was in the way of an acquire that was refused with `DEADLOCK`: for each task of the circle
+   * its session's name and metadata, what it holds, since when and under which value, and where in
+   * this program it was asked for (`connect({ captureStacks: true })`). It looks at the present, so
+   * ask before the locks of the circle are released. Rejects with a `TypeError` for any other error,
+   * `UNAVAILABLE` as with `inspect`.
+   */
+  explainDeadlock(error: unknown, options?: CallOptions): Promise<Deadlock>;
   /** Who waits for whom. `limit`: edges, 1 – 10,000 (default). `toDot` draws it. */
   waitGraph(options?: CallOptions & { limit?: number }): Promise<WaitGraphView>;
   /**
@@ -159,7 +200,7 @@ export interface Client extends AsyncDisposable {
   /** Every live session, in the order of their numbers; fetched page by page. */
   sessions(options?: CallOptions): AsyncIterable<SessionView>;
   /**
-   * What happens to a key, or to all that begin with a prefix, in the order of the log. Begins with
+   * What happens to a key, or to all that begin with a prefix ("orders/"), in the order of the log. Begins with
    * the call, also before the first `next`. While the application does not take them, up to about a
    * thousand changes are kept and then the watch pauses. The iteration fails with `COMPACTED` when
    * what comes next is no longer kept by the cluster, with the reason of `signal`, or with
@@ -233,9 +274,16 @@ export interface NodeDamage {
 }
 
 export type {
+  Blocker,
   ClaimMode,
+  ClosingView,
+  CycleMember,
   EndReason,
+  ExplainedKey,
   ExplainView,
+  GraphEdge,
+  GraphOwner,
+  HoldView,
   KeyView,
   LockMode,
   MembersView,
@@ -243,5 +291,6 @@ export type {
   SessionView,
   SettingView,
   VerifyView,
+  WaiterView,
   WaitGraphView,
 };

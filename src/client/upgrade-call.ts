@@ -21,10 +21,14 @@ export interface UpgradeWish {
 export interface UpgradeHost extends GrantHost {
   /** The hold has another token. */
   onToken(hold: Hold, token: number): void;
+  /** A refusal with what is known of the circle behind it. */
+  traced(refusal: Result, askedAt: string | undefined): Result;
 }
 
 export class UpgradeCall extends GrantCall<void> {
   readonly wish: UpgradeWish;
+  /** Stack of the call, where stacks are captured. */
+  askedAt: string | undefined = undefined;
   readonly #host: UpgradeHost;
   readonly #startedMs: number;
 
@@ -59,10 +63,14 @@ export class UpgradeCall extends GrantCall<void> {
   }
 
   onResult(result: Result): void {
-    const { hold, key } = this.wish;
+    const { hold, key, waitMs } = this.wish;
     hold.removeUpgrade(this);
+    if (result.status === ERROR_NUMBERS.LOCK_TIMEOUT) {
+      this.fail(lockTimeout([{ key }], waitMs));
+      return;
+    }
     if (result.status !== STATUS.upgraded) {
-      this.fail(upgradeFailure(key, result));
+      this.fail(upgradeFailure(key, this.#host.traced(result, this.askedAt)));
       return;
     }
     this.#host.onToken(hold, result.token);

@@ -4,10 +4,17 @@
  */
 import type { HeldLock } from "./held-lock.js";
 import type { Lock } from "./lock-types.js";
+import type { Owner } from "./owner.js";
 
 export type LockCallback<T> = (lock: Lock) => Promise<T> | T;
 
+/** Runs what belongs to a task. */
+export interface TaskRunner {
+  runAs<T>(owner: Owner, work: () => T): T;
+}
+
 export async function holdWhile<T, Options>(
+  tasks: TaskRunner,
   acquire: (options: Options | undefined) => Promise<HeldLock>,
   optionsOrCallback: Options | LockCallback<T>,
   callback: LockCallback<T> | undefined,
@@ -18,7 +25,7 @@ export async function holdWhile<T, Options>(
   const lock = await acquire(isShort ? undefined : (optionsOrCallback as Options));
   let value: T;
   try {
-    value = await run(lock);
+    value = await tasks.runAs(lock.owner, () => run(lock));
   } catch (error) {
     await lock.release();
     throw error;

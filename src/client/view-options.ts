@@ -10,10 +10,10 @@ import {
 import type { CallOptions, Ticket } from "./lock-types.js";
 import {
   requireInteger,
-  requireKey,
   requireKnown,
   requireObject,
   requirePrefix,
+  requireTableKey,
   signalOf,
 } from "./options.js";
 import type { Question } from "./reads.js";
@@ -23,16 +23,20 @@ import type { WatchWish } from "./watches.js";
 const HISTORY_DEFAULT = 100;
 const NUMBER_MAX = Number.MAX_SAFE_INTEGER;
 
-/** One key, or all that begin with something. */
+/**
+ * One key, or all that begin with something: a text that ends with "/" means all below it, as
+ * `{ prefix }` does, which may end anywhere.
+ */
 export type WatchTarget = string | { readonly prefix: string };
 
+/** What `explain` takes. */
 export interface ExplainOptions extends CallOptions {
   /** A request, as `inspect` shows it among the waiters; default: what a newcomer would meet. */
   request?: { readonly session: number; readonly sequence: number };
 }
 
 export function resolveInspect(key: string): Question {
-  requireKey(key);
+  requireTableKey(key);
   return { op: OP.inspect, key };
 }
 
@@ -41,7 +45,7 @@ export function resolveQuery(prefix: string): void {
 }
 
 export function resolveExplain(key: string, options: ExplainOptions | undefined): Question {
-  requireKey(key);
+  requireTableKey(key);
   const { session, sequence } = options?.request ?? { session: 0, sequence: 0 };
   requireInteger(session, "session", 0, NUMBER_MAX);
   requireInteger(sequence, "sequence", 0, NUMBER_MAX);
@@ -54,27 +58,36 @@ export function resolveWaitGraph(limit: number = WAIT_GRAPH_EDGES_MAX): Question
 }
 
 export function resolveVerify(key: string, token: number): Question {
-  requireKey(key);
+  requireTableKey(key);
   requireInteger(token, "token", 0, NUMBER_MAX);
   return { op: OP.verify, key, token };
 }
 
 export function resolveHistory(key: string, limit: number = HISTORY_DEFAULT): Question {
-  requireKey(key);
+  requireTableKey(key);
   requireInteger(limit, "limit", 1, HISTORY_PAGE_MAX);
   return { op: OP.history, key, limit };
 }
 
 export function resolveWatch(target: WatchTarget, options: WatchOptions | undefined): WatchWish {
-  const isPrefix = typeof target === "object" && target !== null;
-  if (isPrefix) requirePrefix(target.prefix);
-  else requireKey(target);
+  const prefix = prefixOf(target);
+  if (prefix === undefined) requireTableKey(target as string);
+  else requirePrefix(prefix);
   if (options !== undefined) {
     requireObject(options, "options");
     requireKnown(options, new Set(["after", "signal"]));
   }
-  const key = isPrefix ? target.prefix : target;
-  return { key, isPrefix, after: resolveAfter(options?.after), signal: signalOf(options) };
+  return {
+    key: prefix ?? (target as string),
+    isPrefix: prefix !== undefined,
+    after: resolveAfter(options?.after),
+    signal: signalOf(options),
+  };
+}
+
+function prefixOf(target: WatchTarget): string | undefined {
+  if (typeof target === "object" && target !== null) return target.prefix;
+  return typeof target === "string" && target.endsWith("/") ? target : undefined;
 }
 
 export function resolveClaim(ticket: Ticket): Ticket {

@@ -20,6 +20,7 @@ export interface Tenure extends Omit<TenureView, "reason"> {
   readonly reason: LossReason | undefined;
 }
 
+/** Who held a key. */
 export interface History {
   /** Newest first. */
   readonly tenures: readonly Tenure[];
@@ -27,6 +28,7 @@ export interface History {
   readonly isTruncated: boolean;
 }
 
+/** What `watch` takes. */
 export interface WatchOptions extends CallOptions {
   /** Begins behind this revision, of an earlier watch; default: with the call. */
   after?: Revision;
@@ -39,6 +41,8 @@ export interface WatchOptions extends CallOptions {
 export interface Watch extends AsyncIterableIterator<Change>, AsyncDisposable {
   /** Everything up to here was told: where another watch can go on. `undefined` until it began. */
   readonly revision: Revision | undefined;
+  /** Resolves when everything behind `revision` will be told, or when it is over. Never rejects. */
+  readonly begun: Promise<void>;
 }
 
 /** Who leads. */

@@ -46,6 +46,8 @@ export class WatchStream implements AsyncIterableIterator<Change> {
   #end: { readonly isError: boolean; readonly reason: unknown } | undefined;
   readonly #begun: Promise<void>;
   #onBegun: () => void = () => undefined;
+  #hasBegun = false;
+  #isBeginningAwaited = false;
 
   constructor(
     host: WatchHost,
@@ -61,7 +63,10 @@ export class WatchStream implements AsyncIterableIterator<Change> {
     this.#taken = after;
     this.#signal = signal;
     this.#begun = new Promise((resolve) => {
-      this.#onBegun = resolve;
+      this.#onBegun = () => {
+        this.#hasBegun = true;
+        resolve();
+      };
     });
     signal?.addEventListener("abort", this.#onAbort, { once: true });
   }
@@ -71,8 +76,12 @@ export class WatchStream implements AsyncIterableIterator<Change> {
     return this.#head < this.#buffer.length ? this.#taken : this.after;
   }
 
-  /** Resolves when changes are told from now on, or it is over. */
+  /** Resolves when changes are told from now on, or it is over. Who reads it waits for that. */
   get begun(): Promise<void> {
+    if (!this.#hasBegun && !this.#isBeginningAwaited) {
+      this.#isBeginningAwaited = true;
+      this.#host.onWaiting();
+    }
     return this.#begun;
   }
 
@@ -85,7 +94,7 @@ export class WatchStream implements AsyncIterableIterator<Change> {
   }
 
   get isAwaited(): boolean {
-    return this.#waiters.length > 0;
+    return this.#waiters.length > 0 || (this.#isBeginningAwaited && !this.#hasBegun);
   }
 
   next(): Promise<IteratorResult<Change>> {
@@ -131,6 +140,7 @@ export class WatchStream implements AsyncIterableIterator<Change> {
     this.after ??= revision;
     this.#taken ??= revision;
     this.#onBegun();
+    this.#host.onWaiting();
   }
 
   onChanges(changes: readonly Change[], revision: Revision): void {

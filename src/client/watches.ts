@@ -16,12 +16,13 @@ import type { FrameWriter } from "./frame-writer.js";
 import { changeOf, type Revision } from "./view-types.js";
 import { type WatchHost, WatchStream } from "./watch-stream.js";
 
-/** Pause before a refused watch is asked for again. */
+/** Pause before a refused watch is asked for again, give or take a half. */
 const RETRY_MS = 100;
 const NEVER = Number.POSITIVE_INFINITY;
 
 /** What watches need of their session. */
 export interface WatchesHost {
+  readonly random: () => number;
   now(): number;
   nextId(): number;
   /** There is something to write, or somebody to wait for. */
@@ -137,7 +138,7 @@ export class Watches implements WatchHost {
     this.#byId.delete(stream.id);
     stream.id = 0;
     if (status === ERROR_NUMBERS.BUSY || status === ERROR_NUMBERS.UNAVAILABLE) {
-      stream.askAtMs = nowMs + RETRY_MS;
+      stream.askAtMs = nowMs + RETRY_MS * (0.5 + this.#host.random());
       return;
     }
     stream.end(refusal(stream, status), true);

@@ -161,13 +161,14 @@ export function closingViewOf(
 
 export function waiterViewOf({ stamp }: TableState, place: Place): WaiterView {
   const request = orderOf(place);
-  const { session, slot, owner, options, dueAt, upgrades } = request;
+  const { session, slot, owner, number, options, dueAt, upgrades } = request;
   return {
     mode: place.mode,
     session: session.id,
     sessionName: session.name,
     owner,
     sequence: slot.sequence,
+    arrival: number,
     waitingMs: stamp - request.enqueuedAt,
     endsInMs: dueAt === NO_DEADLINE ? null : restMs(stamp, dueAt),
     priority: options?.priority ?? 0,

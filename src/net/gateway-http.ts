@@ -4,10 +4,12 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { SUBPROTOCOL } from "../protocol/index.js";
+import { cutText } from "./cut-text.js";
 import { pathOf } from "./listen.js";
 import type { HttpAnswer } from "./types.js";
 
 const CLIENT_PATH = "/v1";
+const ORIGIN_BYTES_SHOWN = 200;
 
 /** Limits on requests; a page of status is small and quick, or it is an attack. */
 export const HTTP_LIMITS = {
@@ -21,6 +23,8 @@ export const HTTP_LIMITS = {
 interface UpgradeRefusal {
   readonly status: number;
   readonly text: string;
+  /** Of the web page that was refused for it. */
+  readonly origin?: string;
 }
 
 /** Answers GET and HEAD by path. `pages` is the node's; an exception of it is not caught. */
@@ -52,13 +56,19 @@ export function judgeUpgrade(
   }
   // Every page a browser shows can connect to loopback; only the listed ones may take locks.
   if (origin !== undefined && !allowedOrigins.includes(origin)) {
-    return { status: 403, text: "this origin is not in allowedOrigins" };
+    const text = `pages of ${shownOrigin(origin)} may not connect: --allow-origin lets them in`;
+    return { status: 403, text, origin };
   }
   const offered = request.headers["sec-websocket-protocol"] ?? "";
   if (!offered.split(",").some((name) => name.trim() === SUBPROTOCOL)) {
     return { status: 400, text: `the subprotocol ${SUBPROTOCOL} is required` };
   }
   return undefined;
+}
+
+/** It is the browser's word, or anybody's: short and on one line. */
+function shownOrigin(origin: string): string {
+  return JSON.stringify(cutText(origin, ORIGIN_BYTES_SHOWN));
 }
 
 function text(status: number, line: string): HttpAnswer {

@@ -15,6 +15,7 @@ import { GATEWAY_DEFAULTS, type GatewayOptions, type GatewayTuning } from "./gat
 import { GatewayRequests } from "./gateway-requests.js";
 import { GatewaySocket } from "./gateway-socket.js";
 import { closeServer, type ListenAddress, listenOn, refuseUpgrade } from "./listen.js";
+import { RefusedOrigins } from "./refused-origins.js";
 import { startTicker, type Ticker } from "./ticker.js";
 import type { ClientGateway, GatewayEvents, HttpAnswer, Traffic } from "./types.js";
 
@@ -38,6 +39,7 @@ class Gateway implements StartableGateway {
   readonly #tuning: GatewayTuning;
   readonly #outbound: Outbound;
   readonly #connections = new Set<GatewayConnection>();
+  readonly #refusedOrigins = new RefusedOrigins();
   #http: Server | undefined;
   #ticker: Ticker | undefined;
   #lastId = 0;
@@ -87,7 +89,7 @@ class Gateway implements StartableGateway {
     // For readers of pages that stop reading; `ws` lifts it from the sockets it takes over.
     server.setTimeout(this.#tuning.handshakeTimeoutMs);
     server.on("upgrade", (request, socket, head) => {
-      if (!this.#mayUpgrade(request, socket)) return;
+      if (!this.#mayUpgrade(request, socket, events)) return;
       webSockets.handleUpgrade(request, socket, head, (webSocket) => {
         this.#accept(webSocket, events, requests, liveness);
       });
@@ -117,10 +119,13 @@ class Gateway implements StartableGateway {
     for (const connection of this.#connections) this.#onGone(connection);
   }
 
-  #mayUpgrade(request: IncomingMessage, socket: Duplex): boolean {
+  #mayUpgrade(request: IncomingMessage, socket: Duplex, events: GatewayEvents): boolean {
     const refusal = judgeUpgrade(request, this.#tuning.allowedOrigins);
-    if (refusal !== undefined) refuseUpgrade(socket, refusal.status, refusal.text);
-    else if (this.#isClosed || this.#isDraining) {
+    if (refusal !== undefined) {
+      refuseUpgrade(socket, refusal.status, refusal.text);
+      const { origin, text } = refusal;
+      if (origin !== undefined && this.#refusedOrigins.isNew(origin)) events.onRefused?.(text);
+    } else if (this.#isClosed || this.#isDraining) {
       refuseUpgrade(socket, 503, "this node is stopping");
     } else if (this.#connections.size >= this.#tuning.connectionsMax) {
       refuseUpgrade(socket, 503, `connectionsMax (${this.#tuning.connectionsMax}) is reached`);

@@ -71,9 +71,11 @@ export function isAttachCommand(request: { readonly op: number }): request is At
   return op === OP.open || op === OP.resume || op === OP.takeOver;
 }
 
+/** How a lock is held: by one alone, or together with others of this mode. */
 export type LockMode = "exclusive" | "shared";
 /** How a claim stands in a key; the last of semaphores only. On the wire 0, 1, 2. */
 export const CLAIM_MODES = ["exclusive", "shared", "permits"] as const;
+/** The mode of a lock, or "permits" of a semaphore. */
 export type ClaimMode = (typeof CLAIM_MODES)[number];
 
 /** On the wire `[key, 0]` or `[key, 1]`. */

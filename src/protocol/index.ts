@@ -9,6 +9,7 @@ export {
 } from "./decode-request.js";
 export { encodeCommand, writeRequest } from "./encode-request.js";
 export * from "./limits.js";
+export { keyOfLockName, LOCK_NAME_BYTES_MAX, lockNameOf } from "./lock-names.js";
 export { ProtocolError } from "./protocol-error.js";
 export * from "./questions.js";
 export { NESTING_MAX, Reader } from "./reader.js";
@@ -21,6 +22,7 @@ export {
   isValidReason,
   isValidSessionName,
   isValidSettingName,
+  isValidTableKey,
   isValidValue,
 } from "./text-rules.js";
 export * from "./views.js";

@@ -7,6 +7,8 @@ export const SUBPROTOCOL = "holdfast.v1";
 export const KEY_BYTES_MAX = 512;
 /** Keys that begin with this are reserved for escaped names. */
 export const RESERVED_KEY_PREFIX = "~";
+/** Under it are names that may be any string (`lock-names.ts`); nothing else is under `~` so far. */
+export const LOCK_NAME_PREFIX = "~locks/";
 export const ITEMS_MAX = 16;
 export const SESSION_NAME_BYTES_MAX = 256;
 export const METADATA_BYTES_MAX = 1_024;

@@ -16,7 +16,7 @@ import {
 } from "./limits.js";
 import { MEMBER_ACTION, type MemberAction, type Request } from "./questions.js";
 import type { RequestReader } from "./request-reader.js";
-import { isValidAddress, isValidKey, isValidPrefix } from "./text-rules.js";
+import { isValidAddress, isValidPrefix, isValidTableKey } from "./text-rules.js";
 
 /** By their numbers on the wire. */
 const MEMBER_ACTIONS = Object.keys(MEMBER_ACTION) as readonly MemberAction[];
@@ -80,7 +80,7 @@ function readQuery(reader: RequestReader, id: number): Request {
 function readWatch(reader: RequestReader, id: number): Request {
   const key = reader.textUnder(KEY_BYTES_MAX, isValidPrefix, "key");
   const isPrefix = reader.bool();
-  const reason = isPrefix ? undefined : isValidKey(key);
+  const reason = isPrefix ? undefined : isValidTableKey(key);
   if (reason !== undefined) reader.refuse(reason);
   const index = reader.uint();
   const number = reader.uintWithin(0, REVISION_NUMBER_MAX, "number");

@@ -46,6 +46,7 @@ export const END_REASON = {
   revoked: 6,
   stolen: 7,
 } as const;
+/** The number of a reason; views of the SDK have its name, `LossReason`. */
 export type EndReason = (typeof END_REASON)[keyof typeof END_REASON];
 
 export const BLOCKED_BY = { holds: 0, waiters: 1, closing: 2 } as const;
@@ -324,6 +325,7 @@ export interface MembersView {
   readonly isJoint: boolean;
   readonly members: readonly MemberView[];
 }
+/** One member of the cluster, as its leader sees it. */
 export interface MemberView {
   readonly id: number;
   readonly role: "voter" | "learner";

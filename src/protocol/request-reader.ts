@@ -31,7 +31,7 @@ import {
   WAIT_MS_MAX,
 } from "./limits.js";
 import { Reader } from "./reader.js";
-import { isValidKey, isValidValue } from "./text-rules.js";
+import { isValidTableKey, isValidValue } from "./text-rules.js";
 
 type Changing<T> = { -readonly [Name in keyof T]: T[Name] };
 
@@ -65,7 +65,7 @@ export class RequestReader extends Reader {
     if (printable !== undefined && length > 0 && !printable.startsWith(RESERVED_KEY_PREFIX)) {
       return printable;
     }
-    return this.#checked(printable ?? this.text(length), isValidKey, "key");
+    return this.#checked(printable ?? this.text(length), isValidTableKey, "key");
   }
 
   /** Any other text; `rule` says whether it is allowed. */

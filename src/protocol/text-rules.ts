@@ -15,6 +15,7 @@ import {
   SETTING_NAME_BYTES_MAX,
   VALUE_BYTES_MAX,
 } from "./limits.js";
+import { lockNameOf } from "./lock-names.js";
 import { utf8Length } from "./utf8.js";
 
 /** What names and IPv4 addresses are made of; nothing here means anything inside a URL. */
@@ -24,11 +25,19 @@ const LETTERS = /^[A-Za-z]+$/;
 const PORT = /^[1-9][0-9]{0,4}$/;
 const PORT_MAX = 65_535;
 
-/** A key: 1 – 512 bytes of UTF-8, no control characters, not under the reserved prefix. */
+/**
+ * A key that applications may choose: 1 – 512 bytes of UTF-8, no control characters, not under the
+ * reserved prefix.
+ */
 export function isValidKey(key: string): string | undefined {
   if (key.length === 0) return "key is empty";
   if (key.startsWith(RESERVED_KEY_PREFIX)) return `keys under ${RESERVED_KEY_PREFIX} are reserved`;
   return lengthProblem(key, KEY_BYTES_MAX, "key") ?? controlProblem(key, "key");
+}
+
+/** A key that the table may have: such a one, or an escaped name. */
+export function isValidTableKey(key: string): string | undefined {
+  return lockNameOf(key) === undefined ? isValidKey(key) : undefined;
 }
 
 /** What keys of a listing begin with, or the key it goes on behind: any part of a key, or "". */

@@ -25,6 +25,7 @@ export interface KeyView {
   };
 }
 
+/** One holder of a key. Times are milliseconds. */
 export interface HoldView {
   readonly token: number;
   readonly mode: ClaimMode;
@@ -45,12 +46,15 @@ export interface HoldView {
   readonly value: string;
 }
 
+/** One request that waits in a key, in the order of its queue. */
 export interface WaiterView {
   readonly mode: ClaimMode;
   readonly session: number;
   readonly sessionName: string;
   readonly owner: number;
   readonly sequence: number;
+  /** Its number among all requests of the table: smaller ones came before. */
+  readonly arrival: number;
   readonly waitingMs: number;
   /** Until it gives up; `null`: never. */
   readonly endsInMs: number | null;
@@ -85,6 +89,7 @@ export interface ExplainView {
   readonly keys: readonly ExplainedKey[];
 }
 
+/** What stands in the way of a request in one of its keys. */
 export interface ExplainedKey {
   readonly key: string;
   readonly mode: ClaimMode;
@@ -105,6 +110,7 @@ export interface WaitGraphView {
   /** There are more edges than were asked for. */
   readonly isTruncated: boolean;
 }
+/** One task of the wait-for graph. */
 export interface GraphOwner {
   /** Referred to by the edges. */
   readonly id: number;
@@ -112,6 +118,7 @@ export interface GraphOwner {
   readonly sessionName: string;
   readonly owner: number;
 }
+/** One task waits for another. */
 export interface GraphEdge {
   /** Who waits, */
   readonly from: number;
@@ -146,6 +153,7 @@ export interface SessionsView {
   /** Give it as `after` to get the next page; null at the end. */
   readonly next: number | null;
 }
+/** One live session. */
 export interface SessionView {
   readonly session: number;
   readonly name: string;

@@ -34,8 +34,16 @@ export class Answering {
     this.#rooms = rooms;
   }
 
-  /** Answers, or sees to it that a later turn does. Returns what it cost; `costMax`: everything. */
-  answer(attachment: Attachment, query: Query, costMax: number): number {
+  /**
+   * Answers, or sees to it that a later turn does. `arrivalIndex`: the last entry that was committed
+   * when the question arrived, if that is known. Returns what it cost; `costMax`: everything.
+   */
+  answer(
+    attachment: Attachment,
+    query: Query,
+    arrivalIndex: number | undefined,
+    costMax: number,
+  ): number {
     const { table, watches } = this.#rooms;
     const reply = (payload: unknown): void => send(attachment, query, STATUS.ok, payload);
     switch (query.op) {
@@ -69,7 +77,7 @@ export class Answering {
         });
         return costMax;
       case OP.watch:
-        watches.begin(attachment, query);
+        watches.begin(attachment, query, arrivalIndex);
         return ANSWER_COST;
       case OP.unwatch:
         watches.unwatch(attachment, query);

@@ -40,6 +40,11 @@ export interface NodeOptions {
   readonly clusterName?: string;
   /** Listening beyond loopback without TLS and authentication. Default false. */
   readonly insecure?: boolean;
+  /**
+   * Web pages that may connect, by origin as browsers send it: `https://ops.example`,
+   * `http://localhost:3000`. Clients that are no web pages send none and need none. Default: none.
+   */
+  readonly allowedOrigins?: readonly string[];
   /** Whether the history of locks is written into the data directory. Default false. */
   readonly audit?: boolean;
   /** How long it is kept there. 1 minute – 100 years. Default 30 days. */

@@ -22,6 +22,14 @@ interface Read {
   readonly attachment: Attachment;
   readonly query: Query;
   readonly deadlineMs: number;
+  /** Its question had to be asked again: the index is of a time behind its arrival. */
+  isLate: boolean;
+}
+
+/** May be answered: everything up to `index` is applied. */
+interface ReadyRead {
+  readonly read: Read;
+  readonly index: number;
 }
 
 interface RemoteBarrier {
@@ -60,7 +68,7 @@ export class Reads {
   /** With an index that is not applied yet. */
   #placed: PlacedReads[] = [];
   /** May be answered from the table as it is now. */
-  readonly #ready = new Fifo<Read>();
+  readonly #ready = new Fifo<ReadyRead>();
   #unansweredCount = 0;
   #nextDeadlineMs = Number.POSITIVE_INFINITY;
   readonly #numbers: Numbering;
@@ -99,7 +107,7 @@ export class Reads {
     this.#unansweredCount += 1;
     attachment.readCount += 1;
     this.#nextDeadlineMs = Math.min(this.#nextDeadlineMs, deadlineMs);
-    this.#waiting.push({ attachment, query, deadlineMs });
+    this.#waiting.push({ attachment, query, deadlineMs, isLate: false });
   }
 
   /** Leader: another node asks for an index. */
@@ -149,7 +157,10 @@ export class Reads {
     const question = this.#asked.get(id);
     if (question === undefined) return;
     this.#asked.delete(id);
-    this.#waiting.push(...question.reads);
+    for (const read of question.reads) {
+      read.isLate = true;
+      this.#waiting.push(read);
+    }
     for (const barrier of question.remote) this.#answerRemote(barrier, 0);
   }
 
@@ -170,7 +181,7 @@ export class Reads {
     const still: PlacedReads[] = [];
     for (const placed of this.#placed) {
       if (placed.index > index) still.push(placed);
-      else for (const read of placed.reads) this.#ready.push(read);
+      else for (const read of placed.reads) this.#ready.push({ read, index: placed.index });
     }
     this.#placed = still;
   }
@@ -179,12 +190,14 @@ export class Reads {
   answer(answering: Answering, costMax: number): void {
     let cost = 0;
     while (cost < costMax) {
-      const read = this.#ready.shift();
-      if (read === undefined) return;
+      const ready = this.#ready.shift();
+      if (ready === undefined) return;
+      const { attachment, query, isLate } = ready.read;
       this.#unansweredCount -= 1;
-      read.attachment.readCount -= 1;
-      if (read.attachment.isClosed) continue;
-      cost += answering.answer(read.attachment, read.query, costMax);
+      attachment.readCount -= 1;
+      if (attachment.isClosed) continue;
+      const arrivalIndex = isLate ? undefined : ready.index;
+      cost += answering.answer(attachment, query, arrivalIndex, costMax);
     }
   }
 

@@ -21,6 +21,9 @@ const AUDIT_KEEP_MS_MIN = 60_000;
 const AUDIT_KEEP_MS_MAX = 100 * 365 * 86_400_000;
 const AUDIT_KEEP_MS_DEFAULT = 30 * 86_400_000;
 const ADVERTISE_LENGTH_MAX = 1_024;
+const ORIGIN_LENGTH_MAX = 1_024;
+/** A scheme, also one of a browser's extensions, a host and perhaps a port; no path, no wildcard. */
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@*]+$/;
 /** What a frame holds besides the bytes of its entries. */
 const FRAME_OVERHEAD_BYTES = 64 << 10;
 const UNSPECIFIED_HOSTS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
@@ -45,6 +48,8 @@ export interface ResolvedOptions {
   readonly join: readonly string[];
   /** Where this node dials a peer instead of the address that everybody knows. */
   readonly peerAddresses: ReadonlyMap<number, HostPort>;
+  /** Web pages that may connect. */
+  readonly allowedOrigins: readonly string[];
   /** How long the audit is kept; `undefined`: there is none. */
   readonly auditKeepMs: number | undefined;
   readonly tuning: NodeTuning;
@@ -83,12 +88,38 @@ export function resolveOptions(options: NodeOptions): ResolvedOptions {
       initialCluster === undefined ? undefined : computeClusterId(clusterName, initialCluster),
     join,
     peerAddresses: options.peerAddresses ?? new Map(),
+    allowedOrigins: resolveOrigins(options.allowedOrigins ?? []),
     auditKeepMs: resolveAudit(options),
     tuning: resolveTuning(options.tuning ?? {}),
     log: options.log ?? (() => {}),
     traceFile: options.traceFile,
     signal: options.signal,
   };
+}
+
+/**
+ * Browsers send an origin in one form only, and it is compared letter by letter: one that could
+ * never match is refused rather than kept.
+ */
+function resolveOrigins(origins: readonly string[]): readonly string[] {
+  for (const origin of origins) {
+    const shown = JSON.stringify(origin);
+    check(
+      origin !== "*" && origin !== "null",
+      () => `allowedOrigins ${shown} would let pages of anybody in: name each origin`,
+    );
+    check(
+      ORIGIN.test(origin) && origin.length <= ORIGIN_LENGTH_MAX,
+      () =>
+        `allowedOrigins ${shown} is no origin like https://ops.example or http://localhost:3000`,
+    );
+    const sent = /^https?:/.test(origin) && URL.canParse(origin) ? new URL(origin).origin : origin;
+    check(
+      sent === origin,
+      () => `allowedOrigins ${shown} would never match: browsers send ${sent}`,
+    );
+  }
+  return [...new Set(origins)];
 }
 
 function resolveAudit({ audit = false, auditKeepMs }: NodeOptions): number | undefined {

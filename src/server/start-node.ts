@@ -136,7 +136,8 @@ class Node implements RunningNode {
     this.#options = options;
     this.#directory = directory;
     this.#found = found;
-    this.#gateway = createGateway({ listen: options.listen });
+    const { listen, allowedOrigins } = options;
+    this.#gateway = createGateway({ listen, allowedOrigins });
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });

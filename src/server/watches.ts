@@ -96,7 +96,7 @@ export class Watches {
       return false;
     }
     const { after } = query;
-    const watch = new Watch(attachment, query, after ?? endOfEntry(0));
+    const watch = new Watch(attachment, query, after ?? endOfEntry(this.#index));
     watches.set(query.id, watch);
     if (after === undefined) return true;
     this.#tellBeginning(watch);
@@ -104,8 +104,12 @@ export class Watches {
     return false;
   }
 
-  /** Everything that the client could have seen is applied: changes from here on are told. */
-  begin(attachment: Attachment, query: WatchQuery): void {
+  /**
+   * Everything that the client could have seen is applied. Told are the changes behind what was
+   * committed when it asked, so that nothing is missed that it did meanwhile. Where `arrivalIndex`
+   * is not known those behind what was applied here then, which may be a few that it has seen.
+   */
+  begin(attachment: Attachment, query: WatchQuery, arrivalIndex: number | undefined): void {
     const watch = watchOf(attachment, query);
     if (watch === undefined) {
       answer(attachment, query.id, ERROR_NUMBERS.CANCELLED, null);
@@ -113,9 +117,10 @@ export class Watches {
     }
     assert(watch.state === "asked", () => `a watch begins when it is ${watch.state}`);
     assert(this.#servedEnd === this.#log.end, () => "a watch begins before others are told");
-    watch.told = endOfEntry(this.#index);
+    if (arrivalIndex !== undefined) watch.told = endOfEntry(arrivalIndex);
     this.#tellBeginning(watch);
-    this.#goLive(watch);
+    if (watch.told.index === this.#index) this.#goLive(watch);
+    else this.#fallBehind(watch);
   }
 
   /** The client wants no more of one; one that it does not have is as good as ended. */

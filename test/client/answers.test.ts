@@ -36,8 +36,11 @@ beforeEach(() => {
   outgoing.frame.begin(1 << 20);
   locks = new Locks(
     {
+      sessionId: SESSION,
       isEnding: false,
       endError: () => new Error("ended"),
+      context: undefined,
+      capturesStacks: false,
       tryTimeoutMs: 1_000,
       now: () => nowMs,
       turnMs: () => nowMs,

@@ -2,14 +2,16 @@
  * What the package's door pulls in, followed through the sources: a browser must be able to run it.
  */
 import { readFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const DOOR = join(ROOT, "src/index.ts");
-/** The one file that only Node loads. */
+/** The one file that only Node loads, and what that one loads when it is asked to. */
 const NODE_FILE = join(ROOT, "src/client/node-platform.ts");
+const NODE_CONTEXT_FILE = join(ROOT, "src/client/node-task-context.ts");
+const LOADER = "src/client/load-platform.ts";
 
 const IMPORT = /(?:^|[\s;])(?:import|export)\s*(?:[^"';]*?\sfrom\s*)?\(?\s*"([^"]+)"/g;
 const TYPE_ONLY = /(?:^|[\s;])(?:import|export) type [^;]*?;/g;
@@ -34,21 +36,35 @@ function graph(): { files: Set<string>; packages: Map<string, string[]> } {
   return { files, packages };
 }
 
-it("imports ws in the one file for Node, msgpackr in framing, and nothing else", () => {
+it("imports ws and async_hooks in files for Node, msgpackr in framing, nothing else", () => {
   const { files, packages } = graph();
   expect(files.size).toBeGreaterThan(30);
   expect(files.has(NODE_FILE)).toBe(true);
   expect(packages.get("ws")).toEqual([relative(ROOT, NODE_FILE)]);
-  expect([...packages.keys()].sort()).toEqual(["msgpackr", "ws"]);
+  expect(packages.get("node:async_hooks")).toEqual([relative(ROOT, NODE_CONTEXT_FILE)]);
+  expect([...packages.keys()].sort()).toEqual(["msgpackr", "node:async_hooks", "ws"]);
 });
 
-it("names nothing of Node outside that file", () => {
+it("names nothing of Node outside those files", () => {
   const nodeOnly = /\b(?:Buffer|process\.|setImmediate|require\(|__dirname|NodeJS\.)/;
   const { files } = graph();
   files.delete(NODE_FILE);
+  files.delete(NODE_CONTEXT_FILE);
   const offenders = [...files].filter((file) => nodeOnly.test(sourceOf(file)));
   // One line asks whether this is Node, through globalThis.
   expect(offenders.map((file) => relative(ROOT, file))).toEqual([]);
+});
+
+it("reaches what only Node has through the file for Node alone, and never at its beginning", () => {
+  const { files } = graph();
+  for (const target of [NODE_FILE, NODE_CONTEXT_FILE]) {
+    const name = `./${basename(target, ".ts")}.js`;
+    const importers = [...files].filter((file) => sourceOf(file).includes(`"${name}"`));
+    const [importer = ""] = importers;
+    expect(importers).toHaveLength(1);
+    expect(importer).toBe(target === NODE_FILE ? join(ROOT, LOADER) : NODE_FILE);
+    expect(sourceOf(importer)).toContain(`await import("${name}")`);
+  }
 });
 
 it("stays within the rooms a client may enter", () => {

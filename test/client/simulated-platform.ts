@@ -4,6 +4,8 @@
  * implementation of the SDK's platform port.
  */
 import type { Platform, Timer, Transport, TransportEvents } from "../../src/client/index.js";
+import { createTaskContext } from "../../src/client/node-task-context.js";
+import type { TaskContext } from "../../src/client/task-context.js";
 import type { ServerConnection } from "./server-connection.js";
 import type { SimulatedWorld } from "./simulated-world.js";
 import type { TableServer } from "./table-server.js";
@@ -59,6 +61,11 @@ export class SimulatedPlatform implements Platform {
     this.#whenRunning(task);
   }
 
+  /** The monotonic clock stands still from now on, and timers with it; the process runs. */
+  stallMonotonicClock(): void {
+    this.#sleepsSinceMs ??= this.#world.nowMs;
+  }
+
   jumpWallClock(byMs: number): void {
     this.#wallOffsetMs += byMs;
   }
@@ -107,6 +114,10 @@ export class SimulatedPlatform implements Platform {
         this.keepsProcess = keeps;
       },
     };
+  }
+
+  async loadTaskContext<Task>(): Promise<TaskContext<Task>> {
+    return createTaskContext<Task>();
   }
 
   open(url: string, events: TransportEvents): Transport {

@@ -36,6 +36,8 @@ describe("waiting for a lock", () => {
     const beganMs = world.nowMs;
     const timeout = await failure(world, two.client.acquire("k", { waitMs: 700 }));
     expect(timeout.code).toBe("LOCK_TIMEOUT");
+    expect(timeout.message).toContain("not granted in 700 ms");
+    expect(timeout.details).toEqual({ key: "k", waitMs: 700 });
     expect(world.nowMs - beganMs).toBeGreaterThanOrEqual(700);
     expect(world.nowMs - beganMs).toBeLessThan(800);
     const held = await failure(world, two.client.acquire("k", { waitMs: 0 }));

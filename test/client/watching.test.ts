@@ -29,7 +29,8 @@ describe("a watch", () => {
     const { world, server } = setUp();
     const { client } = await connectTo(server, { name: "watcher" });
     const ofKey = client.watch("orders/1");
-    const ofPrefix = client.watch({ prefix: "orders/" });
+    const ofPrefix = client.watch({ prefix: "ord" });
+    const below = client.watch("orders/");
     await world.run(20);
     const one = await world.until(client.acquire("orders/1", { value: "v" }));
     const waiting = client.acquire("orders/1");
@@ -50,7 +51,9 @@ describe("a watch", () => {
     ]);
     expect(seen[0]).toMatchObject({ token: one.token, sessionName: "watcher", value: "v" });
     expect(seen[3]).toMatchObject({ reason: "released" });
-    expect(namesOf(await take(world, ofPrefix, 7))).not.toContain("granted others/3");
+    const all = namesOf(await take(world, ofPrefix, 7));
+    expect(all).not.toContain("granted others/3");
+    expect(namesOf(await take(world, below, 7)), "a text that ends with a slash").toEqual(all);
     expect(ofKey.revision).toBeDefined();
   });
 

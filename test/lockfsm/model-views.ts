@@ -68,6 +68,7 @@ export function inspect(model: Model, key: string): KeyView {
         sessionName: session.name,
         owner,
         sequence,
+        arrival: request.number,
         waitingMs: stamp - since,
         endsInMs: deadline === Number.POSITIVE_INFINITY ? null : restMs(deadline),
         priority: options.priority,

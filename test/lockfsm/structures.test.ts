@@ -249,6 +249,7 @@ describe("seeing", () => {
           sessionName: "b",
           owner: 1,
           sequence: 1,
+          arrival: expect.any(Number),
           waitingMs: 500,
           endsInMs: 700,
           priority: 3,

@@ -294,6 +294,32 @@ describe("the client port", () => {
     expect(listed.socket.protocol).toBe(SUBPROTOCOL);
   });
 
+  test("tells of pages that it refuses, once of each origin and of so many", async () => {
+    const gateway = await start({ allowedOrigins: ["http://localhost:3000"] });
+    const refusedAs = async (origin: string) => {
+      const { status, text } = await refusal(gateway, "/v1", [SUBPROTOCOL], { origin });
+      return `${status} ${text}`;
+    };
+    const told = () =>
+      gateway.record.all.flatMap((heard) => (heard.on === "refused" ? [heard.reason] : []));
+    const near = ["http://localhost:3001", "https://localhost:3000", "http://localhost", "null"];
+    for (const origin of [...near, ...near]) {
+      expect(await refusedAs(origin)).toBe(
+        `403 pages of "${origin}" may not connect: --allow-origin lets them in\n`,
+      );
+    }
+    expect(told().length).toBe(near.length);
+    expect(told()[0]).toBe(
+      'pages of "http://localhost:3001" may not connect: --allow-origin lets them in',
+    );
+    const long = await refusedAs(`http://${"a".repeat(5_000)}`);
+    expect(long.length).toBeLessThan(400);
+    for (let number = 0; number < 100; number += 1) await refusedAs(`http://host-${number}`);
+    expect(told().length).toBe(64);
+    await BareClient.connect(gateway);
+    await BareClient.connect(gateway, { origin: "http://localhost:3000" });
+  });
+
   test("chooses its subprotocol among several", async () => {
     const gateway = await start();
     const socket = new WebSocket(`ws://${gateway.url}/v1`, ["other", SUBPROTOCOL]);

@@ -17,6 +17,7 @@ import {
   isValidReason,
   isValidSessionName,
   isValidValue,
+  keyOfLockName,
   LIMIT_MAX,
   LOCK_DELAY_MS_MAX,
   MAX_HOLD_MS_MIN,
@@ -67,7 +68,12 @@ const text = (maxLength: number, rule: (text: string) => string | undefined) =>
     )
     .filter((candidate) => rule(candidate) === undefined);
 
-export const anyKey = text(40, isValidKey);
+const anyLockName = fc.string({ unit: "binary", maxLength: 20 });
+/** Mostly such as applications choose, now and then an escaped name. */
+export const anyKey = fc.oneof(
+  { weight: 4, arbitrary: text(40, isValidKey) },
+  { weight: 1, arbitrary: anyLockName.map((name) => keyOfLockName(name) ?? "k") },
+);
 export const anyName = text(40, isValidSessionName);
 const anyLock = fc.record({ key: anyKey, mode: fc.constantFrom("exclusive", "shared") });
 const anyPermits = fc

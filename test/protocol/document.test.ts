@@ -185,7 +185,7 @@ const hold: Required<protocol.HoldView> = {
   ...{ isRevoked: false, isTicket: false, count: 1, permits: 0, slots: [], value: "" },
 };
 const waiter: Required<protocol.WaiterView> = {
-  ...{ mode: "exclusive", ...who, sequence: 1, waitingMs: 0, endsInMs: null },
+  ...{ mode: "exclusive", ...who, sequence: 1, arrival: 1, waitingMs: 0, endsInMs: null },
   ...{ priority: 0, permits: 0, isUpgrade: false, isEligible: false },
 };
 const closing: Required<protocol.ClosingView> = {

@@ -9,6 +9,7 @@ import {
   isValidReason,
   isValidSessionName,
   isValidSettingName,
+  isValidTableKey,
   isValidValue,
 } from "../../src/protocol/index.js";
 
@@ -43,6 +44,32 @@ describe("a key", () => {
       }),
       { numRuns: 60 },
     );
+  });
+});
+
+describe("a key of the table", () => {
+  test.each(["a", "~locks/", "~locks/orders/1", "~locks/🔒", "~locks/~0000~d800~007e"])(
+    "may be %j",
+    (key) => expect(isValidTableKey(key)).toBeUndefined(),
+  );
+
+  test.each([
+    ["~", "an unknown reserved name"],
+    ["~locks", "the prefix without its end"],
+    ["~locks/~0041", "what need not be escaped"],
+    ["~locks/~D800", "digits in capitals"],
+    ["~locks/~d83d~dd12", "a pair, which can stand for itself"],
+    ["~locks/~00", "an escape cut short"],
+    ["~locks/~", "an escape without digits"],
+    [`~locks/${"k".repeat(506)}`, "more bytes than a key has"],
+  ])("may not be %j: %s", (key) => {
+    expect(isValidTableKey(key)).toBe("keys under ~ are reserved");
+  });
+
+  test("may not hold raw what has to be escaped", () => {
+    for (const raw of ["\u0000", "\u007f", "\u009f", "\ud800"]) {
+      expect(isValidTableKey(`~locks/${raw}`)).toBeDefined();
+    }
   });
 });
 

@@ -90,6 +90,34 @@ describe("the options of a node", () => {
     expect(refusal(changed)).toContain(message);
   });
 
+  test("let in no web page but those whose origin is named as browsers send it", () => {
+    expect(resolveOptions(GOOD).allowedOrigins).toEqual([]);
+    const origins = [
+      "https://ops.example",
+      "http://localhost:3000",
+      "http://[::1]:8080",
+      "chrome-extension://abcdefghijklmnop",
+    ];
+    const allowedOrigins = [...origins, ...origins];
+    expect(resolveOptions({ ...GOOD, allowedOrigins }).allowedOrigins).toEqual(origins);
+    const wrong: [string, string][] = [
+      ["*", "pages of anybody"],
+      ["null", "pages of anybody"],
+      ["", "is no origin like"],
+      ["ops.example", "is no origin like"],
+      ["https://*.ops.example", "is no origin like"],
+      ["https://ops.example/", "is no origin like"],
+      ["https://ops.example/page", "is no origin like"],
+      ["https://me@ops.example", "is no origin like"],
+      ["https://ops.example:443", "browsers send https://ops.example"],
+      ["HTTPS://Ops.Example", "is no origin like"],
+      [`https://${"a".repeat(2_000)}`, "is no origin like"],
+    ];
+    for (const [origin, problem] of wrong) {
+      expect(refusal({ allowedOrigins: [origin] }), origin).toContain(problem);
+    }
+  });
+
   test("keep an audit when that is said, for 30 days unless something else is", () => {
     expect(resolveOptions(GOOD).auditKeepMs).toBeUndefined();
     expect(resolveOptions({ ...GOOD, audit: true }).auditKeepMs).toBe(30 * 86_400_000);

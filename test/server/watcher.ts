@@ -35,16 +35,11 @@ export class Watcher {
   }
 
   get told(): readonly ChangesView[] {
-    const told: ChangesView[] = [];
-    for (const message of this.client.received) {
-      if (message.kind !== MESSAGE.changes || message.status !== STATUS.ok) continue;
-      told.push(message.payload as ChangesView);
-    }
-    return told;
+    return toldTo(this.client);
   }
 
   get changes(): readonly ChangeView[] {
-    return this.told.flatMap(({ changes }) => changes);
+    return changesOf(this.client);
   }
 
   /** The code with which it ended. */
@@ -59,4 +54,18 @@ export class Watcher {
     await this.#world.until("the watch begins", () => this.begun !== undefined);
     return this.begun as Revision;
   }
+}
+
+/** What the watches of a client were told. */
+export function changesOf(client: TestClient): readonly ChangeView[] {
+  return toldTo(client).flatMap(({ changes }) => changes);
+}
+
+function toldTo({ received }: TestClient): readonly ChangesView[] {
+  const told: ChangesView[] = [];
+  for (const message of received) {
+    if (message.kind !== MESSAGE.changes || message.status !== STATUS.ok) continue;
+    told.push(message.payload as ChangesView);
+  }
+  return told;
 }

@@ -6,7 +6,7 @@ import { isAfter } from "../../src/server/revisions.js";
 import { BUSY_KEYS, keepBusy } from "./busy-clients.js";
 import { startCluster } from "./cluster.js";
 import type { TestClient } from "./test-client.js";
-import { BEGINNING, Watcher } from "./watcher.js";
+import { BEGINNING, changesOf, Watcher } from "./watcher.js";
 import type { World, WorldNode } from "./world.js";
 
 /** One page of changes is kept. */
@@ -128,6 +128,22 @@ describe("a watch", () => {
       watcher.client.disconnect();
     }
   });
+
+  test.each([0, 0.1, 1])(
+    "without a revision misses nothing that its client does behind it: a disk of %d ms",
+    async (diskMs) => {
+      const { world, leader, followers } = await startCluster({ diskMs });
+      for (const node of [leader, ...followers]) {
+        const client = world.client();
+        await client.start(node);
+        const key = `after/${node.id}`;
+        client.query({ op: OP.watch, id: 1, key, isPrefix: false, after: undefined });
+        await client.untilReply(client.acquire(key, 0));
+        await world.run(20);
+        expect(changesOf(client).map(({ type }) => type)).toEqual(["granted"]);
+      }
+    },
+  );
 
   test("from a revision that is still to come is told nothing before it", async () => {
     const { world, leader } = await startCluster();

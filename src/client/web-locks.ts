@@ -1,0 +1,168 @@
+/**
+ * The Web Locks API on a cluster. A name is an escaped key, a request an acquire of a task of its
+ * own with detection off; what the specification calls the lock task queue is the order of the log.
+ * Nothing is decided here about who is granted what. (W3C, "Web Locks API", section 4.)
+ */
+import type { HoldfastError } from "../errors.js";
+import {
+  ACQUIRE_DEFAULTS,
+  type HoldView,
+  type KeysView,
+  type KeyView,
+  LOCK_NAME_PREFIX,
+  type LockMode,
+  lockNameOf,
+  OP,
+  QUERY_PAGE_MAX,
+  WAIT_FOREVER,
+  type WaiterView,
+} from "../protocol/index.js";
+import type { AcquireWish } from "./acquire-call.js";
+import { stolenAbort } from "./failures.js";
+import type { HeldLock } from "./held-lock.js";
+import type { Owner } from "./owner.js";
+import type { Session } from "./session.js";
+import { type LockRequest, resolveRequest } from "./web-locks-arguments.js";
+import type {
+  LockGrantedCallback,
+  LockInfo,
+  LockManager,
+  LockManagerSnapshot,
+  LockRequestOptions,
+  RequestedLock,
+} from "./web-locks-types.js";
+
+class GrantedLock implements RequestedLock {
+  readonly name: string;
+  readonly mode: LockMode;
+  readonly #lock: HeldLock;
+
+  constructor(name: string, mode: LockMode, lock: HeldLock) {
+    this.name = name;
+    this.mode = mode;
+    this.#lock = lock;
+  }
+
+  get token(): number {
+    return this.#lock.token;
+  }
+
+  get signal(): AbortSignal {
+    return this.#lock.signal;
+  }
+}
+
+export class WebLocks implements LockManager {
+  readonly #session: Session;
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  request<T>(name: string, callback: LockGrantedCallback<T>): Promise<Awaited<T>>;
+  request<T>(
+    name: string,
+    options: LockRequestOptions,
+    callback: LockGrantedCallback<T>,
+  ): Promise<Awaited<T>>;
+  async request<T>(
+    name: unknown,
+    optionsOrCallback: unknown,
+    ...more: readonly unknown[]
+  ): Promise<Awaited<T>> {
+    const request = resolveRequest<T>(name, optionsOrCallback, more);
+    const { locks } = this.#session;
+    const lock = await locks.request(wishOf(request, locks.newOwner()));
+    if (lock === undefined) return await request.callback(null);
+    return await holdWhileRunning(lock, request);
+  }
+
+  async query(): Promise<LockManagerSnapshot> {
+    const keys: KeyView[] = [];
+    let after: string | undefined;
+    do {
+      const question = {
+        op: OP.query,
+        prefix: LOCK_NAME_PREFIX,
+        after,
+        limit: QUERY_PAGE_MAX,
+      } as const;
+      // Behind what was asked for before, or the snapshot would not show it.
+      const page = (await this.#session.ask(question, undefined, true)) as KeysView;
+      keys.push(...page.keys);
+      after = page.next ?? undefined;
+    } while (after !== undefined);
+    return snapshotOf(keys);
+  }
+}
+
+function wishOf<T>(request: LockRequest<T>, owner: Owner): AcquireWish {
+  const { key, mode, ifAvailable, steal, signal } = request;
+  return {
+    items: [{ key, mode }],
+    owner,
+    waitMs: ifAvailable ? 0 : WAIT_FOREVER,
+    isTry: ifAvailable,
+    signal,
+    options: { ...ACQUIRE_DEFAULTS, steal, detect: false },
+  };
+}
+
+/** Settles as the callback does, or rejects as soon as the lock is lost, whichever comes first. */
+async function holdWhileRunning<T>(
+  lock: HeldLock,
+  { name, mode, callback }: LockRequest<T>,
+): Promise<Awaited<T>> {
+  const { loss } = lock;
+  // Who was granted the lock and robbed at once has held it: the specification calls the callback.
+  if (loss !== undefined && loss.details["reason"] !== "stolen") throw loss;
+  const lost = new Promise<never>((_resolve, reject) => {
+    const { signal } = lock;
+    const onAbort = (): void => {
+      // By its release there is none.
+      if (lock.loss !== undefined) reject(rejectionBy(lock.loss));
+    };
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+  });
+  return Promise.race([lost, run(lock, new GrantedLock(name, mode, lock), callback)]);
+}
+
+async function run<T>(
+  lock: HeldLock,
+  granted: RequestedLock,
+  callback: LockGrantedCallback<T>,
+): Promise<Awaited<T>> {
+  try {
+    return await callback(granted);
+  } finally {
+    await lock.release();
+  }
+}
+
+function rejectionBy(loss: HoldfastError): Error {
+  return loss.details["reason"] === "stolen" ? stolenAbort(loss) : loss;
+}
+
+function snapshotOf(keys: readonly KeyView[]): LockManagerSnapshot {
+  const holds: { readonly name: string; readonly hold: HoldView }[] = [];
+  const waiters: { readonly name: string; readonly waiter: WaiterView }[] = [];
+  for (const key of keys) {
+    const name = lockNameOf(key.key);
+    if (name === undefined) continue;
+    for (const hold of key.holds) holds.push({ name, hold });
+    for (const waiter of key.waiters) waiters.push({ name, waiter });
+  }
+  // Tokens rise with every grant, arrivals with every request.
+  holds.sort((left, right) => left.hold.token - right.hold.token);
+  waiters.sort((left, right) => left.waiter.arrival - right.waiter.arrival);
+  return {
+    held: holds.flatMap(({ name, hold }) => infoOf(name, hold)),
+    pending: waiters.flatMap(({ name, waiter }) => infoOf(name, waiter)),
+  };
+}
+
+/** None of a semaphore's, which a client of another kind may have made of the key. */
+function infoOf(name: string, { mode, session }: HoldView | WaiterView): LockInfo[] {
+  return mode === "permits" ? [] : [{ name, mode, clientId: String(session) }];
+}
