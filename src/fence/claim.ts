@@ -1,0 +1,69 @@
+/**
+ * What a holder shows to the resource it writes to: the token of its lock, and how it holds the
+ * key. A `Lock` of the client is such a claim as it is; over a wire travel these three fields.
+ * Must never import the client: a resource guards itself without being one.
+ */
+
+export type ClaimMode = "exclusive" | "shared" | "permits";
+
+/** `lock` itself where it has one key; else `claimOf(lock, key)`. */
+export interface Claim {
+  /** `lock.token`, read anew for each write: an upgrade replaces it. 1 – 2^53 − 1. */
+  readonly token: number;
+  readonly mode: ClaimMode;
+  /** Of permits: the numbers held among the semaphore's slots. Without meaning for locks. */
+  readonly slots?: readonly number[];
+}
+
+/** The part of the client's `Lock` that `claimOf` reads. */
+export interface HeldKeys {
+  readonly token: number;
+  readonly items: readonly {
+    readonly key: string;
+    readonly mode: ClaimMode;
+    readonly slots: readonly number[];
+  }[];
+}
+
+const MODES: ReadonlySet<string> = new Set<ClaimMode>(["exclusive", "shared", "permits"]);
+/** As many permits as one acquire can have. */
+const SLOTS_MAX = 1_024;
+const SLOT_MAX = 999_999;
+
+/**
+ * What `lock` claims in one of its keys, for locks of several keys: each key has its own mode and
+ * slots. Throws `RangeError` for a key that it does not hold.
+ */
+export function claimOf(lock: HeldKeys, key: string): Claim {
+  const item = lock.items.find((candidate) => candidate.key === key);
+  if (item === undefined) {
+    const held = lock.items.map((candidate) => JSON.stringify(candidate.key)).join(", ");
+    throw new RangeError(`the lock is not of ${JSON.stringify(key)} but of ${held}`);
+  }
+  return { token: lock.token, mode: item.mode, slots: item.slots };
+}
+
+/**
+ * A copy whose fields are what they should be, slots ascending. Throws `TypeError` or `RangeError`:
+ * a claim that is not one must never pass a gate, nor count as merely late.
+ */
+export function checkedClaim({ token, mode, slots = [] }: Claim): Claim {
+  if (typeof token !== "number") throw new TypeError(`token ${String(token)} is not a number`);
+  if (!Number.isSafeInteger(token) || token < 1) {
+    throw new RangeError(`token ${token} is not a whole number from 1 to 2^53 - 1`);
+  }
+  if (!MODES.has(mode)) {
+    throw new TypeError(`mode ${JSON.stringify(mode)} is not exclusive, shared or permits`);
+  }
+  if (mode !== "permits") return { token, mode };
+  if (!Array.isArray(slots) || slots.length === 0 || slots.length > SLOTS_MAX) {
+    throw new RangeError(`permits need 1 to ${SLOTS_MAX} slots`);
+  }
+  for (const slot of slots) {
+    if (!Number.isInteger(slot) || slot < 0 || slot > SLOT_MAX) {
+      throw new RangeError(`slot ${String(slot)} is not a whole number from 0 to ${SLOT_MAX}`);
+    }
+  }
+  const ascending = [...new Set(slots)].sort((one, other) => one - other);
+  return { token, mode, slots: ascending };
+}

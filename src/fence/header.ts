@@ -1,0 +1,49 @@
+/**
+ * A claim as one line of text, for HTTP headers, message headers and environment variables:
+ *
+ *   exclusive 3710851743744001
+ *   shared 3710851743744002
+ *   permits 3710851743744003 slots=0,2
+ *
+ * The mode is always said: a token without it could only be treated as exclusive, which would
+ * refuse the other shared holders.
+ */
+import { HoldfastError } from "../errors.js";
+import { type Claim, type ClaimMode, checkedClaim } from "./claim.js";
+
+/** The header that carries a claim. Lower case, as Node and HTTP/2 have it. */
+export const FENCE_HEADER = "holdfast-fence";
+
+const LINE = /^(exclusive|shared|permits) ([1-9]\d{0,15})(?: slots=(\d{1,6}(?:,\d{1,6})*))?$/;
+/** Room for all slots that one claim can have. */
+const LINE_LENGTH_MAX = 8_192;
+
+/** Throws `TypeError` or `RangeError` for what is no claim. */
+export function formatClaim(claim: Claim): string {
+  const { token, mode, slots = [] } = checkedClaim(claim);
+  return mode === "permits" ? `${mode} ${token} slots=${slots.join(",")}` : `${mode} ${token}`;
+}
+
+/** The claim in a line that `formatClaim` wrote. Throws `INVALID_ARGUMENT`. */
+export function parseClaim(line: string): Claim {
+  const match = line.length > LINE_LENGTH_MAX ? null : LINE.exec(line);
+  const [, mode, token, slots] = match ?? [];
+  if (mode === undefined || (mode === "permits") !== (slots !== undefined)) throw malformed(line);
+  try {
+    return checkedClaim({
+      token: Number(token),
+      mode: mode as ClaimMode,
+      ...(slots === undefined ? {} : { slots: slots.split(",").map(Number) }),
+    });
+  } catch (error) {
+    throw malformed(line, error);
+  }
+}
+
+function malformed(line: string, cause?: unknown): HoldfastError {
+  return new HoldfastError(
+    "INVALID_ARGUMENT",
+    `${JSON.stringify(line.slice(0, 80))} is no claim like "exclusive 42" or "permits 42 slots=0"`,
+    { cause },
+  );
+}

@@ -1,0 +1,70 @@
+/**
+ * Objects of S3, and of stores that speak its protocol, over `fetch`. Signing is the caller's: a
+ * `fetch` that signs (the client of `aws4fetch`, for one), or a bucket that needs none.
+ */
+import { HoldfastError } from "../errors.js";
+import type { ObjectStore, StoredObject, WriteCondition } from "./fenced-object.js";
+
+export interface ObjectRequest {
+  readonly method: "GET" | "PUT";
+  readonly headers: Record<string, string>;
+  readonly body?: Uint8Array<ArrayBuffer>;
+}
+
+export interface ObjectResponse {
+  readonly status: number;
+  readonly headers: { get(name: string): string | null };
+  arrayBuffer(): Promise<ArrayBuffer>;
+}
+
+export type ObjectFetch = (url: string, request: ObjectRequest) => Promise<ObjectResponse>;
+
+export interface S3ObjectsOptions {
+  /** `https://BUCKET.s3.REGION.amazonaws.com`, `http://127.0.0.1:9000/BUCKET`. */
+  readonly bucketUrl: string;
+  /** Default: the global `fetch`, which does not sign. */
+  readonly fetch?: ObjectFetch;
+}
+
+/** What a write on condition is answered with when the condition does not hold. */
+function isConditionFailure(status: number, condition: WriteCondition): boolean {
+  // 409: another write was under way. 404: it is gone; without an ETag the bucket is missing.
+  return status === 412 || status === 409 || (status === 404 && "ifMatch" in condition);
+}
+
+/** Calls reject with `FORBIDDEN`, or with `UNAVAILABLE` and `details.status`. */
+export function s3Objects({ bucketUrl, fetch }: S3ObjectsOptions): ObjectStore {
+  const send: ObjectFetch = fetch ?? ((url, request) => globalThis.fetch(url, request));
+  const base = bucketUrl.replace(/\/+$/, "");
+  const urlOf = (key: string): string =>
+    `${base}/${key.split("/").map(encodeURIComponent).join("/")}`;
+  return {
+    async read(key: string): Promise<StoredObject | undefined> {
+      const headers = { "cache-control": "no-cache" };
+      const response = await send(urlOf(key), { method: "GET", headers });
+      const body = new Uint8Array(await response.arrayBuffer());
+      if (response.status === 404) return undefined;
+      const etag = response.headers.get("etag");
+      if (response.status !== 200 || etag === null) throw failed("GET", key, response.status);
+      return { body, etag };
+    },
+    async write(key: string, body: Uint8Array, condition: WriteCondition): Promise<boolean> {
+      const headers: Record<string, string> =
+        "ifMatch" in condition
+          ? { "if-match": condition.ifMatch }
+          : { "if-none-match": condition.ifNoneMatch };
+      const bytes = new Uint8Array(body);
+      const response = await send(urlOf(key), { method: "PUT", headers, body: bytes });
+      await response.arrayBuffer();
+      if (isConditionFailure(response.status, condition)) return false;
+      if (response.status !== 200) throw failed("PUT", key, response.status);
+      return true;
+    },
+  };
+}
+
+function failed(method: string, key: string, status: number): HoldfastError {
+  const code = status === 401 || status === 403 ? "FORBIDDEN" : "UNAVAILABLE";
+  const what = `${method} of object ${JSON.stringify(key)} was answered with HTTP ${status}`;
+  return new HoldfastError(code, what, { details: { status } });
+}

@@ -1,0 +1,124 @@
+/**
+ * The package as it is installed: packed, unpacked into an empty project with nothing beside it but
+ * its dependencies, and used from there. Needs no network.
+ */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { transformSync } from "esbuild";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const MANIFEST: { readonly version: string; readonly dependencies: Record<string, string> } =
+  JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+const project = mkdtempSync(join(tmpdir(), "holdfast-project-"));
+const packed: string[] = [];
+
+/** Everything of both doors that a first program uses, with the types it relies on. */
+const CONSUMER = `
+import { connect, HoldfastError, type Client, type Lock } from "holdfast";
+import { Gate, type Claim, claimOf, fenceRequests, SqlFence } from "holdfast/fence";
+
+const gate: Gate = new Gate({ name: "orders" });
+const claim: Claim = { token: 7, mode: "exclusive" };
+gate.admit(claim);
+let code: string | undefined;
+try {
+  gate.admit({ token: 6, mode: "exclusive" });
+} catch (error) {
+  if (error instanceof HoldfastError) code = error.code;
+}
+if (code !== "STALE_TOKEN") throw new Error("the doors have two different errors");
+
+export async function work(client: Client): Promise<void> {
+  await using lock: Lock = await client.acquire("orders/1001", { waitMs: 5_000 });
+  gate.admit(lock);
+  gate.admit(claimOf(lock, "orders/1001"));
+}
+if (![connect, fenceRequests, SqlFence].every((door) => typeof door === "function")) {
+  throw new Error("a door is missing");
+}
+`;
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(join(project, path)), { recursive: true });
+  writeFileSync(join(project, path), text);
+}
+
+function run(program: string, ...args: readonly string[]): string {
+  try {
+    return execFileSync(program, args, { cwd: project, encoding: "utf8", stdio: "pipe" });
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout: string; stderr: string };
+    throw new Error(`${program} ${args.join(" ")}\n${stdout}${stderr}`);
+  }
+}
+
+beforeAll(() => {
+  const options = ["--ignore-scripts", "--json", "--offline", "--pack-destination", project];
+  const output = execFileSync("npm", ["pack", ...options], { cwd: ROOT, encoding: "utf8" });
+  const [{ filename, files }] = JSON.parse(output.slice(output.indexOf("[")));
+  packed.push(...files.map(({ path }: { path: string }) => path));
+  mkdirSync(join(project, "node_modules/holdfast"), { recursive: true });
+  const tarball = join(project, filename);
+  execFileSync("tar", ["-xzf", tarball, "-C", join(project, "node_modules/holdfast"), "--strip=1"]);
+
+  mkdirSync(join(project, "node_modules/@types"));
+  for (const name of [...Object.keys(MANIFEST.dependencies), "@types/node"]) {
+    symlinkSync(join(ROOT, "node_modules", name), join(project, "node_modules", name));
+  }
+  write("package.json", JSON.stringify({ name: "consumer", type: "module", private: true }));
+  write("consumer.ts", CONSUMER);
+});
+
+afterAll(() => rmSync(project, { recursive: true, force: true }));
+
+test("what is packed is what is used: no tests, no sources, no traces of building", () => {
+  const expected =
+    /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|ARCHITECTURE\.md|docs\/.+\.(md|json|svg|png)|dist\/(src|bin|dashboard)\/.+)$/;
+  expect(packed.filter((path) => !expected.test(path))).toEqual([]);
+  expect(packed).toContain("dist/src/fence/index.d.ts");
+  expect(packed).toContain("dist/bin/holdfast.js");
+});
+
+const COMPILERS: readonly [string, object][] = [
+  ["Node", { module: "nodenext", moduleResolution: "nodenext", types: ["node"] }],
+  [
+    "a bundler, for browsers, without the types of Node",
+    {
+      module: "esnext",
+      moduleResolution: "bundler",
+      types: [],
+      lib: ["ES2022", "DOM", "ESNext.Disposable"],
+    },
+  ],
+];
+
+test.each(COMPILERS)("its types are whole for %s", (_, options) => {
+  const strict = {
+    target: "ES2022",
+    lib: ["ES2022", "ESNext.Disposable"],
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    skipLibCheck: false,
+    noEmit: true,
+  };
+  const config = { compilerOptions: { ...strict, ...options }, files: ["consumer.ts"] };
+  write("tsconfig.json", JSON.stringify(config));
+  expect(run(join(ROOT, "node_modules/.bin/tsc"), "-p", "tsconfig.json")).toBe("");
+});
+
+test("its doors open in Node, and a door that is none stays shut", () => {
+  const { code } = transformSync(CONSUMER, { loader: "ts", target: "node20" });
+  write("consumer.mjs", code);
+  run(process.execPath, "consumer.mjs");
+  write("intruder.mjs", 'import "holdfast/dist/src/server/index.js";');
+  expect(() => run(process.execPath, "intruder.mjs")).toThrow("ERR_PACKAGE_PATH_NOT_EXPORTED");
+});
+
+test("its command runs", () => {
+  const command = join(project, "node_modules/holdfast/dist/bin/holdfast.js");
+  expect(run(command, "--version").trim()).toBe(MANIFEST.version);
+});
