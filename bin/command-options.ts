@@ -1,32 +1,35 @@
 /**
  * Options that several commands share, and the parsers that turn what was typed into values.
- * Parsers throw commander's `InvalidArgumentError`, which becomes one line and exit code 2. An
- * environment variable that is set but empty counts as not set.
+ * Parsers throw commander's `InvalidArgumentError`, which becomes one line and exit code 2. What is
+ * not typed may come from the environment or a file: see `config/configuration.ts`.
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { AddressError, DEFAULT_ENDPOINTS, parseEndpoints } from "./addresses.js";
+import { AddressError } from "./addresses.js";
+import { Configuration } from "./config/configuration.js";
+import { flagOption } from "./config/flags.js";
+import { CONNECTION_OPTIONS, FILE_OPTIONS } from "./config/option-table.js";
 import { parseDuration } from "./durations.js";
-import { EXIT } from "./exit-codes.js";
-import { Failure } from "./failure.js";
-
-const CONNECT_TIMEOUT_MS_DEFAULT = 10_000;
-const CONNECT_TIMEOUT_MS_MAX = 3_600_000;
-const ENDPOINTS_VARIABLE = "HOLDFAST_ENDPOINTS";
 
 /** `--endpoints`, before or after the name of the command. */
 export function endpointsOption(): Option {
-  return new Option(
-    "--endpoints <urls>",
-    `nodes to connect to, separated by commas (env: ${ENDPOINTS_VARIABLE}, ` +
-      "default: ws://127.0.0.1:7411 to :7413)",
-  ).argParser(explained(parseEndpoints));
+  return flagOption("endpoints", CONNECTION_OPTIONS.endpoints);
 }
 
 /** `--connect-timeout`, of the commands that need a cluster which serves. */
 export function connectTimeoutOption(): Option {
-  return new Option("--connect-timeout <duration>", "how long to look for a node that serves")
-    .argParser(connectTimeoutArgument)
-    .default(CONNECT_TIMEOUT_MS_DEFAULT, "10s");
+  return flagOption("connectTimeout", CONNECTION_OPTIONS.connectTimeout);
+}
+
+/** `--config`, before or after the name of the command. */
+export function configOption(): Option {
+  return flagOption("config", FILE_OPTIONS.config);
+}
+
+/** Gives a command and all below it `--config`, unless they have it. */
+export function addConfigOption(command: Command): void {
+  const isThere = command.options.some((option) => option.attributeName() === "config");
+  if (!isThere) command.addOption(configOption());
+  for (const below of command.commands) addConfigOption(below);
 }
 
 /** Where a command connects to, and how long it tries: `connect` takes it as it is. */
@@ -36,28 +39,18 @@ export interface ClusterAccess {
 }
 
 export function clusterAccessFor(command: Command): ClusterAccess {
-  const { connectTimeout } = command.opts<{ connectTimeout: number }>();
-  return { endpoints: endpointsFor(command), connectTimeoutMs: connectTimeout };
+  const { endpoints, connectTimeout } = Configuration.of(command).settle(CONNECTION_OPTIONS);
+  return { endpoints, connectTimeoutMs: connectTimeout };
 }
 
 export function jsonOption(description: string): Option {
   return new Option("--json", description);
 }
 
-/** What was given nearest: after the command, before it, in the environment, the default. */
+/** What was given nearest: after the command, before it, in the environment, a file, the default. */
 export function endpointsFor(command: Command): readonly string[] {
-  for (let at: Command | null = command; at !== null; at = at.parent) {
-    const given: unknown = at.opts()["endpoints"];
-    if (Array.isArray(given)) return given.map(String);
-  }
-  const fromEnvironment = process.env[ENDPOINTS_VARIABLE];
-  if (fromEnvironment === undefined || fromEnvironment === "") return DEFAULT_ENDPOINTS;
-  try {
-    return parseEndpoints(fromEnvironment);
-  } catch (error) {
-    if (!(error instanceof AddressError)) throw error;
-    throw new Failure(EXIT.usage, `${ENDPOINTS_VARIABLE}: ${error.message}`, { cause: error });
-  }
+  const { endpoints } = CONNECTION_OPTIONS;
+  return Configuration.of(command).settle({ endpoints }).endpoints;
 }
 
 /** Turns the address parsers' errors into usage errors. */
@@ -81,19 +74,11 @@ export function durationArgument(text: string): number {
   return milliseconds;
 }
 
-function connectTimeoutArgument(text: string): number {
-  const milliseconds = Math.ceil(durationArgument(text));
-  if (milliseconds < 1 || milliseconds > CONNECT_TIMEOUT_MS_MAX) {
-    throw new InvalidArgumentError("A duration from 1ms to 1h is needed.");
-  }
-  return milliseconds;
-}
-
 /** A whole number between two bounds, both included. */
 export function wholeNumberArgument(smallest: number, largest: number): (text: string) => number {
   return (text) => {
-    const value = /^\d{1,15}$/.test(text) ? Number(text) : -1;
-    if (value < smallest || value > largest) {
+    const value = /^\d{1,16}$/.test(text) ? Number(text) : -1;
+    if (value < smallest || value > largest || !Number.isSafeInteger(value)) {
       throw new InvalidArgumentError(`A whole number from ${smallest} to ${largest} is needed.`);
     }
     return value;

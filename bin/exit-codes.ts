@@ -25,26 +25,27 @@ export const EXIT = Object.freeze({
 /** Added to the number of the signal that ended something. */
 const SIGNAL_BASE = 128;
 
-const DESCRIPTIONS: readonly (readonly [string, string])[] = [
+/** Each code with its meaning, as help and documents show it. */
+export const EXIT_CODES: readonly (readonly [string, string])[] = [
   [`${EXIT.done}`, "done"],
   [`${EXIT.failed}`, "failed, for the reason on standard error"],
   [`${EXIT.usage}`, "wrong usage: an option or argument makes no sense"],
-  [`${EXIT.held}`, "run: the lock is held by another (--conflict-exit-code changes it)"],
+  [`${EXIT.held}`, "run, elect: the lock is held by another (--conflict-exit-code changes it)"],
   [`${EXIT.noCluster}`, "no cluster could be reached, or it has no leader"],
   [`${EXIT.refused}`, "the cluster refused the request"],
-  [`${EXIT.lost}`, "run: the lock was lost while held; the command was stopped"],
+  [`${EXIT.lost}`, "run, elect: the lock was lost while held; the command was stopped"],
   [`${EXIT.internal}`, "internal error (HOLDFAST_DEBUG=1 shows where)"],
-  [`${EXIT.timedOut}`, "run, member: not done within --wait"],
-  [`${EXIT.notStarted}`, "run: the lock was granted, but the command could not be started"],
-  [`${EXIT.notExecutable}`, "run: the command was found but cannot be executed"],
-  [`${EXIT.notFound}`, "run: the command was not found"],
+  [`${EXIT.timedOut}`, "run, elect, member: not done within --wait"],
+  [`${EXIT.notStarted}`, "run, elect: the lock was granted, but the command could not be started"],
+  [`${EXIT.notExecutable}`, "run, elect: the command was found but cannot be executed"],
+  [`${EXIT.notFound}`, "run, elect: the command was not found"],
   [`${SIGNAL_BASE}+n`, "ended by signal n (130: interrupted, 143: terminated)"],
-  ["other", "run: the exit code of the command"],
+  ["other", "run, elect: the exit code of the command"],
 ];
 
 /** The table as text, for `holdfast help exit-codes`. */
 export function exitCodesText(): string {
-  const lines = DESCRIPTIONS.map(([code, meaning]) => `  ${code.padEnd(7)} ${meaning}`);
+  const lines = EXIT_CODES.map(([code, meaning]) => `  ${code.padEnd(7)} ${meaning}`);
   return ["Exit codes:", ...lines].join("\n");
 }
 

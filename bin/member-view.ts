@@ -6,7 +6,7 @@ import type { MembersView, MemberView } from "../src/index.js";
 import type { HostPort } from "../src/server/index.js";
 import { formatHostPort } from "./addresses.js";
 import { majorityText } from "./operating.js";
-import { printable } from "./reading.js";
+import { printable } from "./printable.js";
 import { styled } from "./terminal.js";
 import { type Column, tableLines } from "./text-table.js";
 

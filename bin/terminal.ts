@@ -5,6 +5,7 @@
  */
 import { EXIT } from "./exit-codes.js";
 import { Failure, failureOf, isDebugging, systemCodeOf } from "./failure.js";
+import { jsonLine, printable } from "./printable.js";
 
 export type Style = "bold" | "dim" | "red" | "green" | "yellow";
 
@@ -49,9 +50,14 @@ export function print(line: string): void {
   if (!outputClosed) process.stdout.write(`${line}\n`);
 }
 
-/** One line for a person. */
+/** One document, on a line of its own. */
+export function printJson(document: unknown): void {
+  print(jsonLine(document));
+}
+
+/** One line for a person, whatever it quotes. */
 export function note(line: string): void {
-  process.stderr.write(`holdfast: ${line}\n`);
+  process.stderr.write(`holdfast: ${printable(line)}\n`);
 }
 
 /** One line for an error; its stack if HOLDFAST_DEBUG asks for it. Returns the exit code. */

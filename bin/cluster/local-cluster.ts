@@ -21,11 +21,14 @@ const STEADY_MS = 30_000;
 export interface LocalClusterOptions {
   /** Whether a node that dies is started again. */
   readonly restart: boolean;
+  /** Further arguments of every `holdfast server`. */
+  readonly serverArguments?: readonly string[];
 }
 
 export class LocalCluster {
   readonly #plan: ClusterPlan;
   readonly #restart: boolean;
+  readonly #serverArguments: readonly string[];
   readonly #processes = new Map<number, NodeProcess>();
   readonly #deathsInARow = new Map<number, number>();
   readonly #stopping = new AbortController();
@@ -36,6 +39,7 @@ export class LocalCluster {
   constructor(plan: ClusterPlan, options: LocalClusterOptions) {
     this.#plan = plan;
     this.#restart = options.restart;
+    this.#serverArguments = options.serverArguments ?? [];
     this.empty = new Promise((resolve) => {
       this.#onEmpty = resolve;
     });
@@ -86,7 +90,7 @@ export class LocalCluster {
   }
 
   #spawn(plan: NodePlan): NodeProcess {
-    const process = new NodeProcess(plan, this.#plan);
+    const process = new NodeProcess(plan, this.#plan, this.#serverArguments);
     this.#processes.set(plan.id, process);
     return process;
   }

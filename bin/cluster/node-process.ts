@@ -31,16 +31,20 @@ export class NodeProcess {
   #spawnError: Error | undefined;
   #isGone = false;
 
-  constructor(plan: NodePlan, cluster: ClusterPlan) {
+  constructor(plan: NodePlan, cluster: ClusterPlan, furtherArguments: readonly string[]) {
     this.plan = plan;
     const log = openSync(plan.logFile, "a");
     try {
       this.#logStart = fstatSync(log).size;
-      this.#child = spawn(process.execPath, serverArguments(plan, cluster), {
-        detached: true,
-        stdio: ["pipe", "ignore", log],
-        env: childEnvironment(),
-      });
+      this.#child = spawn(
+        process.execPath,
+        [...serverArguments(plan, cluster), ...furtherArguments],
+        {
+          detached: true,
+          stdio: ["pipe", "ignore", log],
+          env: childEnvironment(),
+        },
+      );
     } finally {
       closeSync(log);
     }

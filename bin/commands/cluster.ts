@@ -3,14 +3,18 @@
  * reached once a leader is there, reports nodes that die, and leaves nothing running behind,
  * whichever way it ends: stopped, interrupted while starting, or killed (see `node-process.ts`).
  */
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { DEFAULT_ENDPOINTS } from "../addresses.js";
 import { peerPortsOf, prepareDirectory } from "../cluster/cluster-directory.js";
 import type { ClusterPlan } from "../cluster/cluster-plan.js";
-import { consecutivePorts, HOST, NODES_MAX, planCluster } from "../cluster/cluster-plan.js";
+import { consecutivePorts, HOST, planCluster } from "../cluster/cluster-plan.js";
 import { LocalCluster } from "../cluster/local-cluster.js";
 import { findFreePorts, isPortFree } from "../cluster/ports.js";
-import { examplesText, jsonOption, wholeNumberArgument } from "../command-options.js";
+import { examplesText } from "../command-options.js";
+import { Configuration } from "../config/configuration.js";
+import { addOptions } from "../config/flags.js";
+import type { SettledOptions } from "../config/option-definition.js";
+import { CLUSTER_OPTIONS } from "../config/option-table.js";
 import { EXIT } from "../exit-codes.js";
 import { Failure } from "../failure.js";
 import { onUnplannedExit } from "../last-resort.js";
@@ -21,15 +25,7 @@ import { note, print, styled } from "../terminal.js";
 const NODES_DEFAULT = 3;
 const PEER_PORT_DEFAULT = 7511;
 
-interface ClusterFlags {
-  readonly nodes?: number;
-  readonly data: string;
-  readonly port: number;
-  readonly peerPort?: number;
-  readonly restart?: boolean;
-  readonly json?: boolean;
-  readonly stopOnStdinEnd?: boolean;
-}
+type ClusterFlags = SettledOptions<typeof CLUSTER_OPTIONS>;
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast cluster", "three nodes, data in .holdfast, ports from 7411 on"],
@@ -48,33 +44,13 @@ With --json one line tells when the cluster is ready:
   {"endpoints":["ws://…"],"leader":1,"nodes":[{"id":1,"pid":4711,"endpoint":"ws://…","log":"…"}]}`;
 
 export function defineCluster(command: Command, finish: (exitCode: number) => void): void {
-  const port = wholeNumberArgument(0, 65_535);
+  command.addHelpText("before", examplesText(EXAMPLES));
+  addOptions(command, CLUSTER_OPTIONS);
   command
-    .addHelpText("before", examplesText(EXAMPLES))
-    .addOption(
-      new Option(
-        "--nodes <n>",
-        `how many (default: those of the data, or ${NODES_DEFAULT})`,
-      ).argParser(wholeNumberArgument(1, NODES_MAX)),
-    )
-    .option("--data <directory>", "where the nodes keep their data", ".holdfast")
-    .addOption(
-      new Option("--port <n>", "client port of the first node; 0: any free ones")
-        .argParser(port)
-        .default(7411),
-    )
-    .addOption(
-      new Option(
-        "--peer-port <n>",
-        "peer port of the first node; 0: any free ones " +
-          `(default: those of the data, or ${PEER_PORT_DEFAULT})`,
-      ).argParser(port),
-    )
-    .option("--restart", "start a node again when it dies")
-    .addOption(jsonOption("print one line of JSON when the cluster is ready"))
-    .option("--stop-on-stdin-end", "stop when standard input ends")
     .addHelpText("after", NOTES)
-    .action(async () => finish(await runCluster(command.opts<ClusterFlags>())));
+    .action(async () =>
+      finish(await runCluster(Configuration.of(command).settle(CLUSTER_OPTIONS))),
+    );
 }
 
 async function runCluster(flags: ClusterFlags): Promise<number> {
@@ -83,7 +59,10 @@ async function runCluster(flags: ClusterFlags): Promise<number> {
   await requireFreePorts(plan);
   if (stop.signal.aborted) return stop.exitCode;
   prepareDirectory(plan);
-  const cluster = new LocalCluster(plan, { restart: flags.restart === true });
+  const cluster = new LocalCluster(plan, {
+    restart: flags.restart === true,
+    serverArguments: (flags.allowOrigin ?? []).map((origin) => `--allow-origin=${origin}`),
+  });
   // Also when a second signal says "at once".
   onUnplannedExit(() => cluster.kill());
   try {

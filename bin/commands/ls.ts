@@ -3,7 +3,7 @@
  * `--json` the keys are written as they come, one object a line, so that a large table needs no
  * memory here.
  */
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { KeyView } from "../../src/index.js";
 import {
   clusterAccessFor,
@@ -14,13 +14,17 @@ import {
 } from "../command-options.js";
 import { formatDuration } from "../durations.js";
 import { EXIT } from "../exit-codes.js";
-import { printable, withClient } from "../reading.js";
+import { modeText } from "../key-view.js";
+import { sessionText } from "../names.js";
+import { jsonLine, printable } from "../printable.js";
+import { withClient } from "../reading.js";
 import { isOutputClosed, note, print } from "../terminal.js";
 import { type Column, tableLines } from "../text-table.js";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast ls", "every lock in use"],
   ["holdfast ls orders/", "those whose names begin with orders/"],
+  ["holdfast ls --names | wc -l", "how many"],
   ["holdfast ls --json", "one JSON object a line, as of inspect"],
 ];
 
@@ -36,24 +40,34 @@ export function defineLs(command: Command, finish: (exitCode: number) => void): 
   command
     .addHelpText("before", examplesText(EXAMPLES))
     .argument("[prefix]", "only names that begin with this", "")
+    .addOption(new Option("--names", "print only the names, one a line").conflicts("json"))
     .addOption(jsonOption("print one JSON object a line"))
     .addOption(endpointsOption())
     .addOption(connectTimeoutOption())
     .action(async (prefix: string) => {
-      const { json } = command.opts<{ json?: boolean }>();
+      const { json, names } = command.opts<{ json?: boolean; names?: boolean }>();
       await withClient(clusterAccessFor(command), async (client) => {
-        if (json === true) await printObjects(client.query(prefix));
+        if (json === true) await printEach(client.query(prefix), jsonLine);
+        else if (names === true) await printEach(client.query(prefix), nameLine);
         else await printTable(client.query(prefix));
       });
       finish(EXIT.done);
     });
 }
 
-async function printObjects(views: AsyncIterable<KeyView>): Promise<void> {
+async function printEach(
+  views: AsyncIterable<KeyView>,
+  lineOf: (view: KeyView) => string,
+): Promise<void> {
   for await (const view of views) {
-    print(JSON.stringify(view));
+    print(lineOf(view));
     if (isOutputClosed()) return;
   }
+}
+
+/** As it is for programs, which could not use it otherwise. */
+function nameLine({ key }: KeyView): string {
+  return process.stdout.isTTY ? printable(key) : key;
 }
 
 async function printTable(views: AsyncIterable<KeyView>): Promise<void> {
@@ -71,13 +85,13 @@ function row(view: KeyView): string[] {
   const others = view.holds.length - 1;
   return [
     printable(view.key),
-    first?.mode ?? "-",
+    first === undefined ? "-" : modeText(first),
     first === undefined ? "-" : holder(first) + (others > 0 ? ` and ${others} more` : ""),
     first === undefined ? "-" : formatDuration(first.heldMs),
     String(view.waiters.length),
   ];
 }
 
-function holder(hold: KeyView["holds"][number]): string {
-  return hold.sessionName === "" ? `session ${hold.session}` : printable(hold.sessionName);
+function holder({ sessionName, session, isTicket }: KeyView["holds"][number]): string {
+  return isTicket ? "(a ticket)" : sessionText(sessionName, session);
 }

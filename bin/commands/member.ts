@@ -21,7 +21,7 @@ import { memberLines, startCommand } from "../member-view.js";
 import { majorityText, withAdmin } from "../operating.js";
 import { Progress } from "../progress.js";
 import { promoteWhenCaughtUp } from "../promotion.js";
-import { note, print } from "../terminal.js";
+import { note, print, printJson } from "../terminal.js";
 
 type Finish = (exitCode: number) => void;
 
@@ -87,7 +87,7 @@ function defineLs(parent: Command, finish: Finish): void {
   ]);
   command.addHelpText("after", LS_NOTES).action(async () => {
     const view = await withAdmin(clusterAccessFor(command), (admin) => admin.members());
-    if (isJson(command)) print(JSON.stringify(view));
+    if (isJson(command)) printJson(view);
     else for (const line of memberLines(view)) print(line);
     finish(EXIT.done);
   });
@@ -177,7 +177,7 @@ async function add(
     else if (promoteWaitMs !== undefined) note(`start it: ${start.join(" ")}`);
     if (promoteWaitMs !== undefined) await promote(admin, id, promoteWaitMs);
     const role = isVoter || promoteWaitMs !== undefined ? "voter" : "learner";
-    if (json) print(JSON.stringify({ id, role, address: formatHostPort(address), start }));
+    if (json) printJson({ id, role, address: formatHostPort(address), start });
     else if (promoteWaitMs !== undefined) print(`node ${id} is a voter`);
   });
 }
@@ -204,7 +204,7 @@ async function promote(admin: Admin, id: number, waitMs: number): Promise<void> 
 async function tell(admin: Admin, id: number, text: string, json: boolean): Promise<void> {
   const view = await admin.members();
   if (json) {
-    print(JSON.stringify({ id, role: roleIn(view, id) ?? null }));
+    printJson({ id, role: roleIn(view, id) ?? null });
     return;
   }
   print(text);

@@ -16,7 +16,7 @@ import { EXIT } from "../exit-codes.js";
 import { withAdmin } from "../operating.js";
 import { type Recovery, type RecoveryPlan, recoverFromCluster } from "../recovery.js";
 import { directoryFailure } from "../start-failure.js";
-import { note, print } from "../terminal.js";
+import { note, print, printJson } from "../terminal.js";
 
 interface RecoverFlags {
   readonly id: number;
@@ -60,7 +60,7 @@ export function defineRecover(command: Command, finish: (exitCode: number) => vo
       const recovery = await withAdmin(clusterAccessFor(command), (admin) =>
         recoverFromCluster(admin, steps, plan, tell),
       );
-      if (json === true) print(JSON.stringify(document(plan, recovery)));
+      if (json === true) printJson(document(plan, recovery));
       else printNextSteps(plan, recovery);
       finish(EXIT.done);
     });

@@ -1,34 +1,30 @@
 /**
- * `holdfast run KEY -- COMMAND`: runs a command while holding a lock. The lock is never released
- * before the command is gone, and the command is gone before another can hold the lock. The exit
- * code is the command's, unless `run` has something to say itself (see `exit-codes.ts`).
+ * `holdfast run KEY… -- COMMAND`: runs a command while holding one lock or several. A lock is never
+ * released before the command is gone, and the command is gone before another can hold the lock.
+ * The exit code is the command's, unless `run` has something to say itself (see `exit-codes.ts`).
  */
 import { hostname } from "node:os";
-import { type Command, Option } from "commander";
-import type { Client, Lock } from "../../src/index.js";
-import {
-  type ClusterAccess,
-  clusterAccessFor,
-  connectTimeoutOption,
-  durationArgument,
-  endpointsOption,
-  examplesText,
-  wholeNumberArgument,
-} from "../command-options.js";
+import type { Command } from "commander";
+import type { Client, HeldItem, Lock } from "../../src/index.js";
+import { type ClusterAccess, clusterAccessFor, examplesText } from "../command-options.js";
+import { Configuration } from "../config/configuration.js";
+import { addOptions } from "../config/flags.js";
+import { CONNECTION_OPTIONS, RUN_OPTIONS } from "../config/option-table.js";
 import { formatDuration } from "../durations.js";
 import { EXIT, exitCodeOfSignal } from "../exit-codes.js";
 import { Failure } from "../failure.js";
 import { onUnplannedExit } from "../last-resort.js";
 import { CommandProcess } from "../run/command-process.js";
 import { findExecutable } from "../run/find-executable.js";
+import { endsByCap } from "../run/kill-schedule.js";
 import { LockGuard } from "../run/lock-guard.js";
 import { parentDeathPrefix } from "../run/parent-death.js";
-import { planRun, type RunFlags, type RunPlan } from "../run/run-plan.js";
+import { maxHoldText, planRun, type RunPlan } from "../run/run-plan.js";
 import { SignalRelay } from "../run/signal-relay.js";
 import { waitForLock } from "../run/wait-for-lock.js";
 import { note } from "../terminal.js";
 
-/** How long the end may take when the cluster does not answer; the lease ends the lock anyway. */
+/** How long the end of the session may take; the lease ends it anyway. */
 const FAREWELL_MS_MAX = 3_000;
 /** After a release that was not confirmed. */
 const LAST_TRY_MS_MAX = 250;
@@ -38,19 +34,25 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast run -n nightly -- ./job", "do not wait: exit code 3 if another holds it"],
   ["holdfast run -w 30s reports -- ./job", "wait 30 seconds: exit code 124 after that"],
   ["holdfast run -s config -- cat app.conf", "shared: several readers at once"],
+  ["holdfast run a b -- ./move a b", "both or neither, whatever order others take them in"],
+  ["holdfast run --limit 4 gpu -- ./train", "one of four; HOLDFAST_SLOT says which"],
+  ["holdfast run -n --min-hold 1m hourly -- ./job", "once, though many machines start it"],
   ["holdfast run db -c 'pg_dump app | gzip > app.gz'", "a line for the shell"],
 ];
 
 const NOTES = `
-The command finds HOLDFAST_KEY, HOLDFAST_TOKEN (the fencing token: send it with every write to what
-the lock protects), HOLDFAST_SESSION and HOLDFAST_ENDPOINTS in its environment.
+The command finds in its environment: HOLDFAST_KEY, HOLDFAST_TOKEN (the fencing token: send it with
+every write to what the lock protects), HOLDFAST_SLOT (of a semaphore: its numbers, separated by
+commas; of a lock: empty), HOLDFAST_SESSION and HOLDFAST_ENDPOINTS. Of several keys each has a line
+of its own in HOLDFAST_KEY and HOLDFAST_SLOT; they share one token.
 
 Signals are passed on to the command. If standard input is a terminal, the command stays in the
 terminal's foreground job and gets Ctrl-C from the terminal; else it runs in a process group of its
 own, which gets every signal as a whole.
 
 When the lock is being lost, the command gets SIGTERM while --kill-grace is still left and SIGKILL
-before another can hold the lock; exit code 6. If run itself is killed by SIGKILL, the command is
+before another can hold the lock; exit code 6. The same happens when an operator revokes the lock,
+and when --max-hold is over. If run itself is killed by SIGKILL, the command is
 killed too where the system can do it (Linux with setpriv of util-linux; not for set-user-id
 programs, and not what the command started itself). Elsewhere it goes on without a lock: let the
 resource check the fencing token.
@@ -60,48 +62,19 @@ Exit code: that of the command, or 128+n if signal n ended it; 3, 4, 6, 124 to 1
 
 export function defineRun(command: Command, finish: (exitCode: number) => void): void {
   command
-    .usage("[options] <key> -- <command> [argument...]")
+    .usage("[options] <key...> -- <command> [argument...]")
     .addHelpText("before", examplesText(EXAMPLES))
-    .argument("[operands...]")
-    // In this order: the negation of an option that is there already gets no default of its own.
-    .addOption(
-      new Option(
-        "-w, --wait <duration>",
-        "give up after this time (default: wait for ever)",
-      ).argParser(durationArgument),
-    )
-    .addOption(new Option("-n, --no-wait", "give up at once if another holds the lock"))
-    .option("-s, --shared", "share the lock with other shared holders")
-    .addOption(
-      new Option("--ttl <duration>", "how long the lock outlives a run that stopped answering")
-        .argParser(durationArgument)
-        .default(15_000, "15s"),
-    )
-    .addOption(
-      new Option(
-        "--kill-grace <duration>",
-        "time between SIGTERM and SIGKILL when the lock is lost",
-      )
-        .argParser(durationArgument)
-        .default(5_000, "5s"),
-    )
-    .addOption(
-      new Option("-E, --conflict-exit-code <n>", "exit code if another holds the lock (with -n)")
-        .argParser(wholeNumberArgument(0, 255))
-        .default(EXIT.held),
-    )
-    .option("-q, --quiet", "say nothing that the exit code says as well")
-    .option("-c, --command [line]", "run a line with /bin/sh")
-    .addOption(endpointsOption())
-    .addOption(connectTimeoutOption())
-    .addHelpText("after", NOTES)
-    .action(async (operands: readonly string[]) => {
-      const plan = planRun(operands, command.opts<RunFlags>(), process.argv.slice(2));
-      finish(await run(plan, clusterAccessFor(command)));
-    });
+    .argument("[operands...]");
+  addOptions(command, RUN_OPTIONS);
+  addOptions(command, CONNECTION_OPTIONS);
+  command.addHelpText("after", NOTES).action(async (operands: readonly string[]) => {
+    const flags = Configuration.of(command).settle(RUN_OPTIONS);
+    const plan = planRun(operands, flags, process.argv.slice(2));
+    finish(await run(plan, clusterAccessFor(command)));
+  });
 }
 
-async function run(plan: RunPlan, access: ClusterAccess): Promise<number> {
+export async function run(plan: RunPlan, access: ClusterAccess): Promise<number> {
   const sharesTerminal = process.stdin.isTTY === true;
   const signals = new SignalRelay(sharesTerminal);
   try {
@@ -120,7 +93,7 @@ async function run(plan: RunPlan, access: ClusterAccess): Promise<number> {
       lock = await waitForLock(client, plan, signals.waiting);
       return await runUnderLock({ client, lock, plan, prefix, signals, sharesTerminal });
     } finally {
-      await leave(client, lock, plan);
+      await leave({ client, lock, plan, signals, withinMs: access.connectTimeoutMs });
     }
   } catch (error) {
     if (signals.ending !== undefined) return exitCodeOfSignal(signals.ending);
@@ -146,14 +119,19 @@ interface Holding {
 
 async function runUnderLock(holding: Holding): Promise<number> {
   const { client, lock, plan, prefix, signals, sharesTerminal } = holding;
+  // From here to the `attach` of the command no turn of the event loop passes: a signal ends the
+  // wait or is the command's, and none falls in between.
   if (signals.ending !== undefined) return exitCodeOfSignal(signals.ending);
   findExecutable(plan.argv[0] ?? "");
+  // This process may have been stopped since the grant: then nothing is begun.
+  lock.assertHeld();
   const command = await CommandProcess.start({
     prefix,
     argv: plan.argv,
     environment: {
-      HOLDFAST_KEY: lock.key,
+      HOLDFAST_KEY: lock.keys.join("\n"),
       HOLDFAST_TOKEN: String(lock.token),
+      HOLDFAST_SLOT: lock.items.map(slotsText).join("\n"),
       HOLDFAST_SESSION: String(client.session),
       HOLDFAST_ENDPOINTS: client.endpoints.join(","),
     },
@@ -162,15 +140,22 @@ async function runUnderLock(holding: Holding): Promise<number> {
   return guardCommand(holding, command);
 }
 
+/** Empty for a lock: a nested run must not show the slot of the outer one. */
+function slotsText({ slots }: HeldItem): string {
+  return slots.join(",");
+}
+
 async function guardCommand(holding: Holding, command: CommandProcess): Promise<number> {
   const { lock, plan, signals } = holding;
+  const sinceMs = performance.now();
+  const why = lossTeller(lock, plan, sinceMs);
   const forget = onUnplannedExit(() => command.kill());
   const guard = new LockGuard({
     lock,
     command,
     killGraceMs: plan.killGraceMs,
-    onLoss: () => {
-      if (!plan.isQuiet) note(`the lock ${plan.key} is being lost: ending the command`);
+    onLoss: (remainingMs) => {
+      if (!plan.isQuiet) note(`the lock ${plan.name} ${why(remainingMs)}: ending the command`);
     },
   });
   signals.attach(command, () => guard.check());
@@ -180,30 +165,57 @@ async function guardCommand(holding: Holding, command: CommandProcess): Promise<
   const wasHeld = lock.isHeld;
   guard.stop();
   if (guard.hasTerminated || !wasHeld) {
-    throw new Failure(EXIT.lost, `the lock ${plan.key} was lost before the command had ended`);
+    throw new Failure(EXIT.lost, `the lock ${plan.name} was lost before the command had ended`);
   }
   return exitCode;
 }
 
-/** Only called when there is no command, or no command any more. */
-async function leave(client: Client, lock: Lock | undefined, plan: RunPlan): Promise<void> {
-  const isConfirmed = lock === undefined || (await settles(lock.release(), FAREWELL_MS_MAX));
+/** What is said of a lock whose end has come near. */
+function lossTeller(lock: Lock, plan: RunPlan, sinceMs: number): (remainingMs: number) => string {
+  let revoked: string | undefined;
+  lock.on("revoking", ({ reason, remainingMs }) => {
+    revoked = reason === "" ? "is being revoked" : `is being revoked (${reason})`;
+    const leftMs = remainingMs - plan.killGraceMs;
+    if (leftMs <= 0 || plan.isQuiet) return;
+    note(`the lock ${plan.name} ${revoked}: the command has ${formatDuration(leftMs)} to end`);
+  });
+  return (remainingMs) => {
+    const heldMs = performance.now() - sinceMs;
+    const isCapped = endsByCap(plan.maxHoldMs, plan.ttlMs, heldMs, remainingMs);
+    return revoked ?? (isCapped ? `has reached ${maxHoldText(plan)}` : "is being lost");
+  };
+}
+
+interface Leaving {
+  readonly client: Client;
+  readonly lock: Lock | undefined;
+  readonly plan: RunPlan;
+  readonly signals: SignalRelay;
+  /** How long a node is looked for that confirms the release. */
+  readonly withinMs: number;
+}
+
+/** Only called when there is no command, or no command any more. A signal cuts it short. */
+async function leave({ client, lock, plan, signals, withinMs }: Leaving): Promise<void> {
+  const { leaving } = signals;
+  const isConfirmed = lock === undefined || (await settles(lock.release(), withinMs, leaving));
   if (!isConfirmed && !plan.isQuiet) {
     const lease = formatDuration(plan.ttlMs);
-    note(`the cluster did not confirm the release of ${plan.key}: it ends within ${lease}`);
+    note(`the cluster did not confirm the release of ${plan.name}: it ends within ${lease}`);
   }
-  await settles(client.close(), isConfirmed ? FAREWELL_MS_MAX : LAST_TRY_MS_MAX);
+  await settles(client.close(), isConfirmed ? FAREWELL_MS_MAX : LAST_TRY_MS_MAX, leaving);
 }
 
 /** Whether `promise` resolves in time. The cluster may be away for long; the lease ends anyway. */
-async function settles(promise: Promise<unknown>, withinMs: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
+async function settles(
+  promise: Promise<unknown>,
+  withinMs: number,
+  leaving: AbortSignal,
+): Promise<boolean> {
+  const over = AbortSignal.any([leaving, AbortSignal.timeout(withinMs)]);
   const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), withinMs);
+    if (over.aborted) resolve(false);
+    over.addEventListener("abort", () => resolve(false), { once: true });
   });
-  try {
-    return await Promise.race([promise.then(() => true), late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return Promise.race([promise.then(() => true), late]);
 }

@@ -3,53 +3,53 @@
  * goes to standard error as log lines; its last line, when it cannot start or go on, begins with
  * `holdfast: ` like every other command's. Flags win over their environment variables.
  */
-import { type Command, InvalidArgumentError, Option } from "commander";
+import type { Command } from "commander";
 import { HoldfastError } from "../../src/errors.js";
-import type { HostPort, NodeOptions, RunningNode } from "../../src/server/index.js";
-import {
-  formatHostPort,
-  type NodeAddress,
-  parseEndpoint,
-  parseEndpoints,
-  parseHostPort,
-  parseNodeAddresses,
-  parseNodeId,
-} from "../addresses.js";
-import { examplesText, explained } from "../command-options.js";
-import { parseDuration } from "../durations.js";
+import type { HostPort, NodeOptions, NodeTuning, RunningNode } from "../../src/server/index.js";
+import { formatHostPort, type NodeAddress } from "../addresses.js";
+import { examplesText } from "../command-options.js";
+import { Configuration } from "../config/configuration.js";
+import { addOptions } from "../config/flags.js";
+import { durationText } from "../config/option-kinds.js";
+import { SERVER_OPTIONS } from "../config/option-table.js";
 import { EXIT } from "../exit-codes.js";
 import { Failure } from "../failure.js";
 import { exitNow } from "../last-resort.js";
 import { createLogger, type LogFormat } from "../node-log.js";
+import { formatSize } from "../sizes.js";
 import { startFailure } from "../start-failure.js";
 import { StopRequest } from "../stop-request.js";
 import { note } from "../terminal.js";
 
 /** How long a stop that nobody supervises may take (see `--stop-on-stdin-end`). */
 const UNATTENDED_STOP_MS_MAX = 10_000;
-const AUDIT_KEEP_MS_MIN = 60_000;
-const AUDIT_KEEP_MS_MAX = 100 * 365 * 86_400_000;
 
+/** The options of the table, settled; those of tuning have their defaults. */
 export interface ServerFlags {
   readonly id: number;
   readonly data: string;
   readonly listen: HostPort;
-  readonly advertise?: string;
-  readonly peerListen?: HostPort;
-  readonly initialCluster?: readonly NodeAddress[];
-  readonly join?: readonly string[];
-  readonly peerAddress?: readonly NodeAddress[];
-  readonly clusterName?: string;
-  readonly insecure?: boolean;
-  readonly audit?: boolean;
-  readonly auditKeep?: number;
+  readonly advertise?: string | undefined;
+  readonly peerListen?: HostPort | undefined;
+  readonly initialCluster?: readonly NodeAddress[] | undefined;
+  readonly join?: readonly string[] | undefined;
+  readonly peerAddress?: readonly NodeAddress[] | undefined;
+  readonly clusterName?: string | undefined;
+  readonly insecure?: boolean | undefined;
+  readonly allowOrigin?: readonly string[] | undefined;
+  readonly audit?: boolean | undefined;
+  readonly auditKeep?: number | undefined;
   readonly logFormat: LogFormat;
-  readonly trace?: string;
-  readonly stopOnStdinEnd?: boolean;
+  readonly trace?: string | undefined;
+  readonly stopOnStdinEnd?: boolean | undefined;
+  readonly electionTimeout?: number | undefined;
+  readonly heartbeatInterval?: number | undefined;
+  readonly snapshotLogSize?: number | undefined;
+  readonly trailingLogSize?: number | undefined;
+  readonly changesMax?: number | undefined;
+  readonly changesSize?: number | undefined;
 }
 
-/** Switches: their variables may also say no. */
-const SWITCH_VARIABLES = ["HOLDFAST_INSECURE", "HOLDFAST_AUDIT"] as const;
 const MEMBERS = "1=a:7511,2=b:7511,3=c:7511";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
@@ -58,6 +58,7 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
   ["    --listen a:7411 --insecure", "on host a"],
   ["holdfast server --id 4 --data n4 --join ws://a:7411,ws://b:7411 \\", "a node that was added"],
   ["    --peer-listen d:7511 --listen d:7411 --insecure", "(holdfast member add 4 d:7511)"],
+  ["holdfast server --config /etc/holdfast.json", "all of it from a file"],
 ];
 
 const NOTES = `
@@ -67,158 +68,15 @@ by themselves to which cluster they belong.
 Stopping: SIGTERM, SIGINT or SIGHUP stop the node in good order (exit code 0): a leader hands over
 to another node first. A second one ends it at once.
 
-Every option may also come from the environment: HOLDFAST_ID, HOLDFAST_DATA and so on.`;
+Options may also come from the environment or a JSON file, whose keys are their names:
+initialCluster for --initial-cluster. "holdfast config print server" shows what would be used, and from where.`;
 
 export function defineServer(command: Command, finish: (exitCode: number) => void): void {
-  tidyEnvironment();
   command.addHelpText("before", examplesText(EXAMPLES));
-  addIdentityOptions(command);
-  addAddressOptions(command);
-  addAuditOptions(command);
-  addProcessOptions(command);
+  addOptions(command, SERVER_OPTIONS);
   command
     .addHelpText("after", NOTES)
-    .action(async () => finish(await serve(command.opts<ServerFlags>())));
-}
-
-function addIdentityOptions(command: Command): void {
-  command
-    .addOption(
-      variableOption("--id <n>", "number of this node, for ever", "ID")
-        .argParser(explained(parseNodeId))
-        .makeOptionMandatory(),
-    )
-    .addOption(
-      variableOption(
-        "--data <directory>",
-        "where this node keeps its log",
-        "DATA",
-      ).makeOptionMandatory(),
-    )
-    .addOption(
-      variableOption(
-        "--initial-cluster <members>",
-        "all founding nodes with their peer addresses, the same on each: 1=host:port,2=host:port,…",
-        "INITIAL_CLUSTER",
-      ).argParser(explained(parseNodeAddresses)),
-    )
-    .addOption(
-      variableOption(
-        "--join <endpoints>",
-        "instead, for a node that was added: any nodes of the cluster, separated by commas",
-        "JOIN",
-      ).argParser(explained(parseEndpoints)),
-    )
-    .addOption(
-      variableOption(
-        "--cluster-name <name>",
-        "makes clusters with equal members different ones (default: holdfast)",
-        "CLUSTER_NAME",
-      ),
-    );
-}
-
-function addAddressOptions(command: Command): void {
-  command
-    .addOption(
-      variableOption("--listen <host:port>", "where clients connect", "LISTEN")
-        .argParser(explained(parseHostPort))
-        .default({ host: "127.0.0.1", port: 7411 }, "127.0.0.1:7411"),
-    )
-    .addOption(
-      variableOption(
-        "--advertise <url>",
-        "what clients are told to connect to (default: ws:// and --listen)",
-        "ADVERTISE",
-      ).argParser(explained(parseEndpoint)),
-    )
-    .addOption(
-      variableOption(
-        "--peer-listen <host:port>",
-        "where the other nodes connect (default: this node's address in --initial-cluster)",
-        "PEER_LISTEN",
-      ).argParser(explained(parseHostPort)),
-    )
-    .addOption(
-      variableOption(
-        "--peer-address <id=host:port>",
-        "where this node dials that peer instead (proxies, NAT); may be repeated",
-        "PEER_ADDRESS",
-      ).argParser((text, before: readonly NodeAddress[] | undefined) => [
-        ...(before ?? []),
-        ...explained(parseNodeAddresses)(text),
-      ]),
-    )
-    .addOption(
-      variableOption(
-        "--insecure",
-        "allow listening beyond this machine without encryption and authentication",
-        "INSECURE",
-      ),
-    );
-}
-
-function addAuditOptions(command: Command): void {
-  command
-    .addOption(
-      variableOption("--audit", "keep the history of locks in the data directory", "AUDIT"),
-    )
-    .addOption(
-      variableOption(
-        "--audit-keep <duration>",
-        "for how long, 1m to 36500d (default: 30d)",
-        "AUDIT_KEEP",
-      ).argParser(auditKeepArgument),
-    );
-}
-
-function auditKeepArgument(text: string): number {
-  const keepMs = parseDuration(text, AUDIT_KEEP_MS_MAX);
-  if (keepMs === undefined || keepMs < AUDIT_KEEP_MS_MIN) {
-    throw new InvalidArgumentError("A duration from 1m to 36500d is needed.");
-  }
-  return keepMs;
-}
-
-function addProcessOptions(command: Command): void {
-  command
-    .addOption(
-      variableOption("--log-format <format>", "how log lines look", "LOG_FORMAT")
-        .choices(["text", "json"])
-        .default("text"),
-    )
-    .addOption(
-      variableOption(
-        "--trace <file>",
-        "write a line of JSON for every transition of the protocol; -: standard error",
-        "TRACE",
-      ),
-    )
-    .addOption(
-      new Option(
-        "--stop-on-stdin-end",
-        "stop when standard input ends: ties the node to the process that started it",
-      ),
-    );
-}
-
-function variableOption(flags: string, description: string, variable: string): Option {
-  return new Option(flags, description).env(`HOLDFAST_${variable}`);
-}
-
-/** Empty variables count as not set, and a switch may also be switched off. */
-function tidyEnvironment(): void {
-  for (const [name, value] of Object.entries(process.env)) {
-    if (name.startsWith("HOLDFAST_") && value === "") delete process.env[name];
-  }
-  for (const name of SWITCH_VARIABLES) {
-    const value = process.env[name]?.toLowerCase();
-    if (value === undefined || ["1", "true", "yes"].includes(value)) continue;
-    if (!["0", "false", "no"].includes(value)) {
-      throw new Failure(EXIT.usage, `${name}=${value}: true or false is needed`);
-    }
-    delete process.env[name];
-  }
+    .action(async () => finish(await serve(Configuration.of(command).settle(SERVER_OPTIONS))));
 }
 
 async function serve(flags: ServerFlags): Promise<number> {
@@ -250,7 +108,7 @@ async function serve(flags: ServerFlags): Promise<number> {
 
 /** Checks what only the command line can get wrong; the rest is the node's own to refuse. */
 export function nodeOptions(flags: ServerFlags): NodeOptions {
-  const { initialCluster, join, advertise, clusterName, peerAddress, trace } = flags;
+  const { initialCluster, join, advertise, clusterName, peerAddress, trace, allowOrigin } = flags;
   if (initialCluster !== undefined && join !== undefined) {
     throw new Failure(
       EXIT.usage,
@@ -259,10 +117,8 @@ export function nodeOptions(flags: ServerFlags): NodeOptions {
   }
   const peerListen = initialCluster === undefined ? joiningAddress(flags) : foundingAddress(flags);
   requireDistinctPorts(flags.listen, peerListen);
+  requireServerRelations(flags);
   const { audit, auditKeep } = flags;
-  if (auditKeep !== undefined && audit !== true) {
-    throw new Failure(EXIT.usage, "--audit-keep without --audit: there is nothing to keep");
-  }
   return {
     id: flags.id,
     dataDirectory: flags.data,
@@ -270,17 +126,65 @@ export function nodeOptions(flags: ServerFlags): NodeOptions {
     peerListen,
     insecure: flags.insecure === true,
     log: createLogger(flags.logFormat),
+    tuning: tuningOf(flags),
     ...(initialCluster === undefined ? {} : { initialCluster }),
     ...(join === undefined ? {} : { join }),
     ...(advertise === undefined ? {} : { advertise }),
     ...(clusterName === undefined ? {} : { clusterName }),
     ...(trace === undefined ? {} : { traceFile: trace }),
+    ...(allowOrigin === undefined ? {} : { allowedOrigins: allowOrigin }),
     ...(audit === undefined ? {} : { audit }),
     ...(auditKeep === undefined ? {} : { auditKeepMs: auditKeep }),
     ...(peerAddress === undefined
       ? {}
       : { peerAddresses: new Map(peerAddress.map(({ id, address }) => [id, address])) }),
   };
+}
+
+/** What contradicts each other in any node, with both values. */
+export function requireServerRelations(flags: Partial<ServerFlags>): void {
+  const { audit, auditKeep, electionTimeout, heartbeatInterval } = flags;
+  if (auditKeep !== undefined && audit !== true) {
+    throw new Failure(
+      EXIT.usage,
+      `--audit-keep ${durationText(auditKeep)} without --audit: there is nothing to keep`,
+    );
+  }
+  if (
+    electionTimeout !== undefined &&
+    heartbeatInterval !== undefined &&
+    heartbeatInterval > electionTimeout / 2
+  ) {
+    throw new Failure(
+      EXIT.usage,
+      `--heartbeat-interval ${durationText(heartbeatInterval)} is more than half of ` +
+        `--election-timeout ${durationText(electionTimeout)}: followers would not wait for it`,
+    );
+  }
+  const { snapshotLogSize, trailingLogSize } = flags;
+  if (
+    snapshotLogSize !== undefined &&
+    trailingLogSize !== undefined &&
+    trailingLogSize > snapshotLogSize
+  ) {
+    throw new Failure(
+      EXIT.usage,
+      `--trailing-log-size ${formatSize(trailingLogSize)} is more than --snapshot-log-size ` +
+        `${formatSize(snapshotLogSize)}: a snapshot would free nothing`,
+    );
+  }
+}
+
+function tuningOf(flags: ServerFlags): Partial<NodeTuning> {
+  const given: { -readonly [Name in keyof NodeTuning]?: NodeTuning[Name] | undefined } = {
+    electionTimeoutMs: flags.electionTimeout,
+    heartbeatIntervalMs: flags.heartbeatInterval,
+    snapshotLogBytes: flags.snapshotLogSize,
+    trailingLogBytes: flags.trailingLogSize,
+    changesMax: flags.changesMax,
+    changeBytesMax: flags.changesSize,
+  };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
 /** Where peers connect: what this node is among the founders, if nothing else is said. */

@@ -15,7 +15,7 @@ import {
 import { EXIT } from "../exit-codes.js";
 import { withClient } from "../reading.js";
 import { settingNamed, settingsNamed, settingValue } from "../setting-change.js";
-import { print } from "../terminal.js";
+import { print, printJson } from "../terminal.js";
 import { type Column, tableLines } from "../text-table.js";
 
 type Finish = (exitCode: number) => void;
@@ -23,6 +23,16 @@ type Finish = (exitCode: number) => void;
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast settings get", "all of them"],
   ["holdfast settings get waitersMax", "one of them"],
+  ["holdfast settings set waitersMax 500000", "change it, on all nodes"],
+  ["holdfast settings set waitersMax default", "as if it had never been changed"],
+];
+
+const GET_EXAMPLES: readonly (readonly [string, string])[] = [
+  ["holdfast settings get", "all of them, with their bounds"],
+  ["holdfast settings get waitersMax --json", "one of them, as a document"],
+];
+
+const SET_EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast settings set waitersMax 500000", "change it, on all nodes"],
   ["holdfast settings set waitersMax default", "as if it had never been changed"],
 ];
@@ -55,12 +65,13 @@ export function defineSettings(command: Command, finish: Finish): void {
 function defineGet(parent: Command, finish: Finish): void {
   const command = subcommand(parent, "get", "show the settings of the cluster");
   command
+    .addHelpText("before", examplesText(GET_EXAMPLES))
     .argument("[name]", "only this one")
     .addHelpText("after", GET_NOTES)
     .action(async (name: string | undefined) => {
       const all = await withClient(clusterAccessFor(command), (client) => client.settings());
       const settings = settingsNamed(all, name);
-      if (isJson(command)) print(JSON.stringify(settings));
+      if (isJson(command)) printJson(settings);
       else for (const line of tableLines(COLUMNS, settings.map(row))) print(line);
       finish(EXIT.done);
     });
@@ -69,6 +80,7 @@ function defineGet(parent: Command, finish: Finish): void {
 function defineSet(parent: Command, finish: Finish): void {
   const command = subcommand(parent, "set", "change a setting of the cluster");
   command
+    .addHelpText("before", examplesText(SET_EXAMPLES))
     .argument("<name>", "which")
     .argument("<value>", "a whole number, or default")
     .addHelpText("after", SET_NOTES)
@@ -79,7 +91,7 @@ function defineSet(parent: Command, finish: Finish): void {
         await client.changeSetting(name, wanted);
         return { before: setting.value, value: wanted ?? setting.defaultValue };
       });
-      if (isJson(command)) print(JSON.stringify({ name, before, value }));
+      if (isJson(command)) printJson({ name, before, value });
       else print(`${name} is ${value}${value === before ? " already" : `, was ${before}`}`);
       finish(EXIT.done);
     });

@@ -6,9 +6,9 @@ import type { Command } from "commander";
 import { endpointsFor, endpointsOption, examplesText, jsonOption } from "../command-options.js";
 import { EXIT } from "../exit-codes.js";
 import { Failure } from "../failure.js";
-import { type ClusterMember, clusterMembers, leaderOf } from "../node-report.js";
-import { printable } from "../reading.js";
-import { print, styled } from "../terminal.js";
+import { type ClusterMember, clusterMembers, leaderOf, type NodeReport } from "../node-report.js";
+import { printable } from "../printable.js";
+import { print, printJson, type Style, styled } from "../terminal.js";
 import { type Column, tableLines } from "../text-table.js";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
@@ -24,14 +24,18 @@ JSON document:
 role: leader, follower, learner, preCandidate, candidate, starting, quarantined, or unreachable; then
 what is not known is null. A quarantined node has "damage":{"file":"…","reason":"…"} as well.`;
 
+/** Entries that a node may be behind in applying without that being worth a word. */
+const LAG_MAX = 1_000;
+
 const COLUMNS: readonly Column[] = [
   { heading: "NODE", alignment: "right" },
-  { heading: "ROLE" },
+  { heading: "ROLE", style: styleOf },
   { heading: "PID", alignment: "right" },
   { heading: "TERM", alignment: "right" },
   { heading: "COMMIT", alignment: "right" },
   { heading: "APPLIED", alignment: "right" },
   { heading: "ENDPOINT" },
+  { heading: "" },
 ];
 
 export function defineStatus(command: Command, finish: (exitCode: number) => void): void {
@@ -48,7 +52,7 @@ export function defineStatus(command: Command, finish: (exitCode: number) => voi
 
 async function showStatus(endpoints: readonly string[], isJson: boolean): Promise<number> {
   const members = await clusterMembers(endpoints);
-  if (isJson) print(JSON.stringify({ nodes: members.map(document) }));
+  if (isJson) printJson({ nodes: members.map(document) });
   else for (const line of viewLines(members)) print(line);
   const reports = members.map(({ report }) => report);
   if (!reports.some(({ isReachable }) => isReachable)) {
@@ -86,8 +90,34 @@ function viewLines(members: readonly ClusterMember[]): string[] {
 
 function row({ id, report }: ClusterMember): string[] {
   const number = id === undefined ? "-" : String(id);
-  const { role, endpoint } = report;
-  if (!report.isReachable) return [number, role, "-", "-", "-", "-", endpoint];
+  const { role } = report;
+  const endpoint = printable(report.endpoint);
+  if (!report.isReachable) {
+    return [
+      number,
+      role,
+      "-",
+      "-",
+      "-",
+      "-",
+      endpoint,
+      whyUnreachable(report.error.message, report),
+    ];
+  }
   const { pid, term, commitIndex, appliedIndex } = report;
-  return [number, role, ...[pid, term, commitIndex, appliedIndex].map(String), endpoint];
+  const numbers = [pid, term, commitIndex, appliedIndex].map(String);
+  const lag = commitIndex - appliedIndex;
+  return [number, role, ...numbers, endpoint, lag > LAG_MAX ? `applies ${lag} behind` : ""];
+}
+
+/** What the report says beyond the endpoint, which stands beside it already. */
+function whyUnreachable(message: string, { endpoint }: NodeReport): string {
+  const start = `${endpoint}: `;
+  return `(${printable(message.startsWith(start) ? message.slice(start.length) : message)})`;
+}
+
+function styleOf(role: string): Style | undefined {
+  if (role === "leader") return "green";
+  if (role === "unreachable" || role === "quarantined") return "red";
+  return role === "follower" || role === "learner" ? undefined : "yellow";
 }

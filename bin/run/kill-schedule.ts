@@ -31,9 +31,14 @@ export interface LeaseRoom {
   readonly neededMs: number;
 }
 
+/** What is taken off a span of time before it is trusted here. */
+function marginOf(spanMs: number): number {
+  return Math.max(spanMs / 10, 250);
+}
+
 /** How a TTL is used up. */
 export function leaseRoom(ttlMs: number, killGraceMs: number): LeaseRoom {
-  const marginMs = Math.max(ttlMs / 10, 250);
+  const marginMs = marginOf(ttlMs);
   const keepaliveMs = ttlMs / 4;
   return {
     ttlMs,
@@ -47,4 +52,30 @@ export function leaseRoom(ttlMs: number, killGraceMs: number): LeaseRoom {
 /** Whether a command has its grace even right before a renewal. */
 export function hasRoomForGrace(room: LeaseRoom): boolean {
   return room.ttlMs > room.neededMs;
+}
+
+export interface CapRoom {
+  readonly marginMs: number;
+  /** The cap must be larger than this, or a command would be ended as soon as it begins. */
+  readonly neededMs: number;
+}
+
+/** How the time that a hold may last is used up. */
+export function capRoom(maxHoldMs: number, killGraceMs: number): CapRoom {
+  const marginMs = marginOf(maxHoldMs);
+  return { marginMs, neededMs: killGraceMs + marginMs };
+}
+
+/**
+ * Whether a hold that ends in `remainingMs` and has lasted for `heldMs` ends by its cap, which no
+ * renewal of the lease moves. What is known of it may be as old as a keepalive interval.
+ */
+export function endsByCap(
+  maxHoldMs: number | undefined,
+  ttlMs: number,
+  heldMs: number,
+  remainingMs: number,
+): boolean {
+  if (maxHoldMs === undefined) return false;
+  return heldMs + remainingMs >= maxHoldMs - marginOf(maxHoldMs + ttlMs);
 }

@@ -1,32 +1,35 @@
 /**
  * Watches the lock while the command runs, and ends the command in time when the lock is being
- * lost: SIGTERM while there is still a whole grace to go, SIGKILL before anybody else can hold the lock.
- * Once it has decided, a late renewal changes nothing: the command has been told to end.
+ * lost: SIGTERM while there is still a whole grace to go, SIGKILL before anybody else can hold the
+ * lock. Once it has decided, a late renewal changes nothing: the command has been told to end.
  */
 import type { Lock } from "../../src/index.js";
 import type { CommandProcess } from "./command-process.js";
 import { killStep } from "./kill-schedule.js";
 
 /** What is watched of a lock. */
-export type GuardedLock = Pick<Lock, "signal" | "isHeld" | "remainingMs">;
+export type GuardedLock = Pick<Lock, "signal" | "isHeld" | "remainingMs" | "on">;
 
 export interface LockGuardOptions {
   readonly lock: GuardedLock;
   readonly command: CommandProcess;
   readonly killGraceMs: number;
-  /** Called once, when the command is told to end. */
-  onLoss(): void;
+  /** Called once, when the command is told to end; the lock is held for `remainingMs` more. */
+  onLoss(remainingMs: number): void;
 }
 
 export class LockGuard {
   readonly #options: LockGuardOptions;
   readonly #onAbort = (): void => this.#look();
+  readonly #forgetRevoke: () => void;
   #timer: NodeJS.Timeout | undefined;
   #hasTerminated = false;
 
   constructor(options: LockGuardOptions) {
     this.#options = options;
     options.lock.signal.addEventListener("abort", this.#onAbort, { once: true });
+    // An operator's word moves the end to earlier than the next look.
+    this.#forgetRevoke = options.lock.on("revoking", () => this.#look());
     this.#look();
   }
 
@@ -44,6 +47,7 @@ export class LockGuard {
   stop(): void {
     clearTimeout(this.#timer);
     this.#options.lock.signal.removeEventListener("abort", this.#onAbort);
+    this.#forgetRevoke();
     if (this.#hasTerminated) this.#options.command.kill();
   }
 
@@ -62,7 +66,7 @@ export class LockGuard {
       return;
     }
     this.#hasTerminated = true;
-    this.#options.onLoss();
+    this.#options.onLoss(remainingMs);
     if (step.killAfterMs <= 0) {
       this.#kill();
       return;

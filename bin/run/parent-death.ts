@@ -4,7 +4,8 @@
  * then becomes the command, with the same process id. Where it is missing the command goes on
  * without its lock once the lease has ended; only the fencing token protects the resource then. The
  * kernel drops the request for set-user-id programs, and what the command itself starts does not
- * inherit it.
+ * inherit it. A `run` that is killed between the start of `setpriv` and its request, a matter of a
+ * millisecond, leaves the command behind as well.
  */
 import { execFile } from "node:child_process";
 import { findTool } from "./find-executable.js";

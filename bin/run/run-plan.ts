@@ -1,41 +1,55 @@
 /**
  * What `holdfast run` was asked to do, checked before anything happens. Pure: looks at nothing but
- * what was typed.
+ * what was typed and configured.
  */
-import { formatDuration } from "../durations.js";
+import type { AcquireAllOptions, WantedItem } from "../../src/index.js";
+import { durationText } from "../config/option-kinds.js";
 import { EXIT } from "../exit-codes.js";
 import { Failure } from "../failure.js";
-import { hasRoomForGrace, leaseRoom } from "./kill-schedule.js";
+import { requireRunRelations } from "./run-relations.js";
 
+/** The options of the table, settled. */
 export interface RunFlags {
-  /** Milliseconds of `-w`, `false` for `-n`, whichever came last. */
-  readonly wait?: number | false;
-  readonly shared?: boolean;
+  /** Milliseconds of `-w`, `false` for `-n`; `undefined` or `Infinity`: for ever. */
+  readonly wait?: number | false | undefined;
+  readonly shared?: boolean | undefined;
+  readonly permits?: number | undefined;
+  readonly limit?: number | undefined;
+  readonly priority?: number | undefined;
+  readonly value?: string | undefined;
   readonly ttl: number;
+  readonly maxHold?: number | undefined;
+  readonly minHold?: number | undefined;
+  readonly lockDelay?: number | undefined;
   readonly conflictExitCode: number;
   readonly killGrace: number;
-  readonly quiet?: boolean;
+  readonly quiet?: boolean | undefined;
   /** `true` for `-c` with the line behind `--`. */
-  readonly command?: string | true;
+  readonly command?: string | true | undefined;
 }
 
 export interface RunPlan {
-  readonly key: string;
+  /** For people: the key, or all of them. */
+  readonly name: string;
+  /** All in one request. */
+  readonly items: readonly WantedItem[];
+  readonly options: Omit<AcquireAllOptions, "waitMs" | "signal" | "owner">;
   readonly argv: readonly string[];
-  readonly mode: "exclusive" | "shared";
   /** Undefined: for ever. */
   readonly waitMs: number | undefined;
   readonly ttlMs: number;
   readonly killGraceMs: number;
+  /** Undefined: as long as the command runs. */
+  readonly maxHoldMs: number | undefined;
   readonly conflictExitCode: number;
   readonly isQuiet: boolean;
 }
 
-/** What the cluster grants as a lease. */
-const TTL_MS_MIN = 1_000;
-const TTL_MS_MAX = 600_000;
+/** What one request may ask for. */
+const KEYS_MAX = 16;
+const PERMITS_MAX = 1_024;
 const SHELL = "/bin/sh";
-const USAGE = "holdfast run KEY -- COMMAND [ARGUMENT…]";
+const USAGE = "holdfast run KEY… -- COMMAND [ARGUMENT…]";
 
 /**
  * `operands`: everything that is no option, the command included; `typed`: the whole command line,
@@ -56,26 +70,68 @@ export function planRun(
     keys.push(line);
     line = true;
   }
-  const key = onlyKey(keys, separator >= 0 || line !== undefined);
-  requireRoomForGrace(flags);
+  requireKeys(keys, separator >= 0 || line !== undefined);
+  requireRunRelations(flags);
   return {
-    key,
+    name: keys.join(", "),
+    items: itemsOf(keys, flags),
+    options: holdOptions(flags),
     argv: commandOf(words, line),
-    mode: flags.shared === true ? "shared" : "exclusive",
-    waitMs: flags.wait === false ? 0 : flags.wait,
+    waitMs: waitOf(flags.wait),
     ttlMs: flags.ttl,
     killGraceMs: flags.killGrace,
+    maxHoldMs: flags.maxHold,
     conflictExitCode: flags.conflictExitCode,
     isQuiet: flags.quiet === true,
   };
 }
 
-function onlyKey(keys: readonly string[], hasCommand: boolean): string {
-  const [key, second] = keys;
-  if (key === undefined) throw usage(`no key is given: ${USAGE}`);
-  if (!hasCommand) throw usage(`-- must stand between the key and the command: ${USAGE}`);
-  if (second !== undefined) throw usage(`more than one key: "${key}", "${second}"`);
-  return key;
+function requireKeys(keys: readonly string[], hasCommand: boolean): void {
+  if (keys.length === 0) throw usage(`no key is given: ${USAGE}`);
+  if (!hasCommand) throw usage(`-- must stand between the keys and the command: ${USAGE}`);
+  if (keys.length > KEYS_MAX)
+    throw usage(`${keys.length} keys: ${KEYS_MAX} at most in one request`);
+  const twice = keys.find((key, index) => keys.indexOf(key) < index);
+  if (twice !== undefined) throw usage(`the key ${JSON.stringify(twice)} is given twice`);
+}
+
+function itemsOf(keys: readonly string[], flags: RunFlags): WantedItem[] {
+  const { shared, limit } = flags;
+  if (flags.permits === undefined && limit === undefined) {
+    return keys.map((key) => ({ key, mode: shared === true ? "shared" : "exclusive" }));
+  }
+  const permits = flags.permits ?? 1;
+  if (shared === true) {
+    const given = limit === undefined ? `--permits ${permits}` : `--limit ${limit}`;
+    throw usage(`--shared and ${given} exclude each other: a key is a lock or a semaphore`);
+  }
+  if (limit !== undefined && permits > limit) {
+    throw usage(`--permits ${permits} is more than --limit ${limit}`);
+  }
+  const all = permits * keys.length;
+  if (all > PERMITS_MAX) {
+    throw usage(
+      `--permits ${permits} of ${keys.length} keys are ${all}: ` +
+        `${PERMITS_MAX} at most in one request`,
+    );
+  }
+  return keys.map((key) => ({ key, permits, ...(limit === undefined ? {} : { limit }) }));
+}
+
+function holdOptions(flags: RunFlags): RunPlan["options"] {
+  const { priority, value, maxHold, minHold, lockDelay } = flags;
+  return {
+    ...(priority === undefined ? {} : { priority }),
+    ...(value === undefined ? {} : { value }),
+    ...(maxHold === undefined ? {} : { maxHoldMs: maxHold }),
+    ...(minHold === undefined ? {} : { minHoldMs: minHold }),
+    ...(lockDelay === undefined ? {} : { lockDelayMs: lockDelay }),
+  };
+}
+
+function waitOf(wait: number | false | undefined): number | undefined {
+  if (wait === false) return 0;
+  return wait === Number.POSITIVE_INFINITY ? undefined : wait;
 }
 
 function commandOf(words: readonly string[], line: string | true | undefined): readonly string[] {
@@ -87,24 +143,9 @@ function commandOf(words: readonly string[], line: string | true | undefined): r
   return line === true ? [SHELL, "-c", words.join(" ")] : words;
 }
 
-function requireRoomForGrace(flags: RunFlags): void {
-  if (flags.ttl < TTL_MS_MIN || flags.ttl > TTL_MS_MAX) {
-    const [given, least, most] = [flags.ttl, TTL_MS_MIN, TTL_MS_MAX].map(formatDuration);
-    throw usage(`--ttl ${given} is not between ${least} and ${most}`);
-  }
-  const room = leaseRoom(flags.ttl, flags.killGrace);
-  if (hasRoomForGrace(room)) return;
-  const [ttl, grace, margin, keepalive, needed] = [
-    room.ttlMs,
-    room.killGraceMs,
-    room.marginMs,
-    room.keepaliveMs,
-    room.neededMs,
-  ].map(formatDuration);
-  throw usage(
-    `--ttl ${ttl} is too short for --kill-grace ${grace}: it must be larger than the grace + ` +
-      `safety margin ${margin} + keepalive interval ${keepalive} = ${needed}`,
-  );
+/** How long a lock may be held, in a message. */
+export function maxHoldText(plan: RunPlan): string {
+  return plan.maxHoldMs === undefined ? "" : `--max-hold ${durationText(plan.maxHoldMs)}`;
 }
 
 function usage(message: string): Failure {

@@ -16,6 +16,7 @@ const SAME_SIGNAL_MS = 100;
 
 export class SignalRelay {
   readonly #waiting = new AbortController();
+  readonly #leaving = new AbortController();
   readonly #lastMs = new Map<NodeJS.Signals, number>();
   readonly #sharesTerminal: boolean;
   readonly #onSignal = (signal: NodeJS.Signals): void => this.#receive(signal);
@@ -33,6 +34,11 @@ export class SignalRelay {
   /** Aborted by a signal that comes before there is a command. */
   get waiting(): AbortSignal {
     return this.#waiting.signal;
+  }
+
+  /** Aborted by a signal that comes when the wait was ended already, or the command has ended. */
+  get leaving(): AbortSignal {
+    return this.#leaving.signal;
   }
 
   /** The signal that ended the wait. */
@@ -55,10 +61,12 @@ export class SignalRelay {
   #receive(signal: NodeJS.Signals): void {
     const nowMs = performance.now();
     const lastMs = this.#lastMs.get(signal) ?? Number.NEGATIVE_INFINITY;
-    this.#lastMs.set(signal, nowMs);
     if (nowMs - lastMs < SAME_SIGNAL_MS) return;
-    if (this.#command === undefined) {
-      this.#ending ??= signal;
+    this.#lastMs.set(signal, nowMs);
+    if (this.#command === undefined ? this.#ending !== undefined : this.#command.isGone) {
+      this.#leaving.abort();
+    } else if (this.#command === undefined) {
+      this.#ending = signal;
       this.#waiting.abort();
     } else if (!(this.#sharesTerminal && SENT_BY_TERMINAL.has(signal))) {
       this.#command.forward(signal);

@@ -8,7 +8,7 @@ import type { Client, KeyView, Lock } from "../../src/index.js";
 import { formatDuration } from "../durations.js";
 import { EXIT } from "../exit-codes.js";
 import { Failure } from "../failure.js";
-import { printable } from "../reading.js";
+import { printable } from "../printable.js";
 import { note } from "../terminal.js";
 import type { RunPlan } from "./run-plan.js";
 
@@ -25,14 +25,16 @@ export async function waitForLock(
   signal: AbortSignal,
 ): Promise<Lock> {
   const over = new AbortController();
-  if (!plan.isQuiet && process.stderr.isTTY) void announce(client, plan.key, over.signal);
+  const around = Number(process.env["HOLDFAST_SESSION"] ?? 0);
+  const isWorthATurn = process.stderr.isTTY || around > 0;
+  if (!plan.isQuiet && isWorthATurn) void announce(client, plan, around, over.signal);
   // The cluster counts the wait. If it does not answer at all, this process does.
   const deadline = new AbortController();
   const latestMs = (plan.waitMs ?? Number.POSITIVE_INFINITY) + ANSWER_MS_MAX;
   const timer = latestMs > TIMER_MS_MAX ? undefined : setTimeout(() => deadline.abort(), latestMs);
   try {
-    return await client.acquire(plan.key, {
-      mode: plan.mode,
+    return await client.acquireAll(plan.items, {
+      ...plan.options,
       signal: AbortSignal.any([signal, deadline.signal]),
       ...(plan.waitMs === undefined ? {} : { waitMs: plan.waitMs }),
     });
@@ -47,42 +49,59 @@ export async function waitForLock(
 function ownFailure(error: unknown, plan: RunPlan): Failure | undefined {
   if (!(error instanceof HoldfastError)) return undefined;
   if (error.code === "LOCK_HELD") {
-    const text = `${plan.key} is ${whoBlocks(error)}`;
+    const text = whoBlocks(error, plan);
     return new Failure(plan.conflictExitCode, text, { cause: error });
   }
   return error.code === "LOCK_TIMEOUT" ? timedOut(plan) : undefined;
 }
 
-/** With the names that the cluster told, where sessions have names. */
-function whoBlocks({ details }: HoldfastError): string {
-  const { blockedBy, blockers } = details as {
+/** With the key and the names that the cluster told, where sessions have names. */
+function whoBlocks({ details }: HoldfastError, plan: RunPlan): string {
+  const { blockedBy, blockers = [] } = details as {
     readonly blockedBy?: string;
-    readonly blockers?: readonly { readonly sessionName: string }[];
+    readonly blockers?: readonly { readonly sessionName: string; readonly key: string }[];
   };
-  const names = (blockers ?? [])
-    .map(({ sessionName }) => sessionName)
-    .filter((name) => name !== "");
+  const names = blockers.map(({ sessionName }) => sessionName).filter((name) => name !== "");
+  const keys = new Set(blockers.map(({ key }) => key));
+  const key = keys.size === 0 ? plan.name : [...keys].join(", ");
   const who = names.length === 0 ? "another" : printable([...new Set(names)].join(", "));
-  return blockedBy === "waiters" ? `waited for by ${who}` : `held by ${who}`;
+  return `${key} is ${blockedBy === "waiters" ? "waited for" : "held"} by ${who}`;
 }
 
 function timedOut(plan: RunPlan): Failure {
   const waited = formatDuration(plan.waitMs ?? 0);
-  return new Failure(EXIT.timedOut, `${plan.key} was not granted within ${waited}`);
+  return new Failure(EXIT.timedOut, `${plan.name} was not granted within ${waited}`);
 }
 
-async function announce(client: Client, key: string, over: AbortSignal): Promise<void> {
+/**
+ * Says what is waited for, on a terminal; and anywhere that it is held by the run around this one,
+ * whose session is `around`: its command will mostly wait for this one, and that would never end.
+ */
+async function announce(
+  client: Client,
+  plan: RunPlan,
+  around: number,
+  over: AbortSignal,
+): Promise<void> {
   try {
     await delay(NOTICE_AFTER_MS, undefined, { signal: over });
-    const view = await client.inspect(key, { signal: over });
-    note(`waiting for ${key}${holdersOf(view)}`);
+    const views = await Promise.all(
+      plan.items.map(({ key }) => client.inspect(key, { signal: over })),
+    );
+    const own = views.find(({ holds }) => holds.some(({ session }) => session === around));
+    if (own !== undefined) {
+      note(`waiting for ${own.key}, which the run around this one holds until its command ends`);
+    } else if (process.stderr.isTTY) {
+      note(`waiting for ${plan.name}${holdersOf(views)}`);
+    }
   } catch (error) {
     // Granted meanwhile, or no answer: then there is nothing to say, and the wait itself goes on.
     if (!over.aborted && !(error instanceof HoldfastError)) throw error;
   }
 }
 
-function holdersOf(view: KeyView): string {
-  const names = view.holds.map(({ sessionName, session }) => sessionName || `session ${session}`);
-  return names.length === 0 ? "" : `, held by ${printable(names.join(", "))}`;
+function holdersOf(views: readonly KeyView[]): string {
+  const holds = views.flatMap((view) => view.holds);
+  const names = holds.map(({ sessionName, session }) => sessionName || `session ${session}`);
+  return names.length === 0 ? "" : `, held by ${printable([...new Set(names)].join(", "))}`;
 }

@@ -10,7 +10,8 @@ import { descendantsOf, isAlive } from "../../bin/run/process-tree.js";
 class HandLock implements GuardedLock {
   readonly #lost = new AbortController();
   readonly signal = this.#lost.signal;
-  readonly #remaining: () => number;
+  #remaining: () => number;
+  #onRevoke: (() => void) | undefined;
   isHeld = true;
   looks = 0;
 
@@ -21,6 +22,23 @@ class HandLock implements GuardedLock {
   get remainingMs(): number {
     this.looks += 1;
     return this.#remaining();
+  }
+
+  on(_event: string, listener: (detail: never) => void): () => void {
+    this.#onRevoke = listener as () => void;
+    return () => {
+      this.#onRevoke = undefined;
+    };
+  }
+
+  /** An operator says that it ends then. */
+  revoke(remaining: () => number): void {
+    this.#remaining = remaining;
+    this.#onRevoke?.();
+  }
+
+  get isWatched(): boolean {
+    return this.#onRevoke !== undefined;
   }
 
   lose(): void {
@@ -96,6 +114,17 @@ test("a command that ignores SIGTERM is killed when the lock ends", async () => 
   expect(await command.ended).toBe(137);
   guarding.stop();
   expect(guarding.hasTerminated).toBe(true);
+});
+
+test("a revoke ends the command while the grace before it is still left, whenever the next look was due", async () => {
+  const lock = new HandLock(() => 3_600_000);
+  const command = await start("trap 'exit 9' TERM; ready; while :; do sleep 0.01; done");
+  const { guarding, losses } = guard(command, lock, 60_000);
+  expect(guarding.hasTerminated).toBe(false);
+  lock.revoke(EXPIRES(performance.now() + 60_000));
+  expect(await command.ended).toBe(9);
+  guarding.stop();
+  expect([guarding.hasTerminated, losses, lock.isWatched]).toEqual([true, ["lost"], false]);
 });
 
 test("a lock that is lost at once leaves no grace", async () => {

@@ -41,7 +41,9 @@ test("an audit is kept where that is asked for, and only there", () => {
   expect(nodeOptions({ ...FLAGS, ...founding })).not.toHaveProperty("audit");
   const options = nodeOptions({ ...FLAGS, ...founding, audit: true, auditKeep: 90_000 });
   expect(options).toMatchObject({ audit: true, auditKeepMs: 90_000 });
-  expect(refusal({ ...founding, auditKeep: 90_000 })).toContain("--audit-keep without --audit");
+  expect(refusal({ ...founding, auditKeep: 90_000 })).toContain(
+    "--audit-keep 1.5m without --audit",
+  );
 });
 
 test("a node that was added joins instead, at the address it was added with", () => {
@@ -57,6 +59,22 @@ test("founding and joining exclude each other, and one of them is needed at firs
   expect(refusal({})).toMatch(/^--initial-cluster, .* or --join, .* is needed$/);
   // Data that are there say the rest.
   expect(nodeOptions({ ...FLAGS, peerListen: ADDRESS }).peerListen).toEqual(ADDRESS);
+});
+
+test("tuning that contradicts itself is refused with both values", () => {
+  const flags = { peerListen: ADDRESS };
+  expect(refusal({ ...flags, electionTimeout: 600, heartbeatInterval: 301 })).toBe(
+    "--heartbeat-interval 301ms is more than half of --election-timeout 600ms: " +
+      "followers would not wait for it",
+  );
+  const [snapshotLogSize, trailingLogSize] = [64 << 20, 65 << 20];
+  expect(refusal({ ...flags, snapshotLogSize, trailingLogSize })).toBe(
+    "--trailing-log-size 65MiB is more than --snapshot-log-size 64MiB: " +
+      "a snapshot would free nothing",
+  );
+  expect(nodeOptions({ ...FLAGS, ...flags, electionTimeout: 2_000 }).tuning).toEqual({
+    electionTimeoutMs: 2_000,
+  });
 });
 
 test("a trace goes where it is told to", () => {

@@ -12,6 +12,8 @@ export const COMMAND =
   fileURLToPath(new URL("../../dist/bin/holdfast.js", import.meta.url));
 
 export interface CliOptions {
+  /** Another file to run. Default: the build's. */
+  readonly command?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** Standard input; without it the standard input is empty. */
   readonly input?: string | Uint8Array;
@@ -47,7 +49,7 @@ export interface RunningCli {
 
 /** Starts the command without waiting for it. */
 export function startCli(args: readonly string[], options: CliOptions = {}): RunningCli {
-  const child = spawn(process.execPath, [COMMAND, ...args], {
+  const child = spawn(process.execPath, [options.command ?? COMMAND, ...args], {
     stdio: ["pipe", "pipe", "pipe"],
     env: { ...bareEnvironment(), ...options.env },
     detached: options.ownGroup === true,
@@ -102,7 +104,7 @@ export function runCli(args: readonly string[], options: CliOptions = {}): Promi
 }
 
 /** Nothing that the shell of whoever runs the tests has set for Holdfast. */
-function bareEnvironment(): NodeJS.ProcessEnv {
+export function bareEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !name.startsWith("HOLDFAST_")),
   );

@@ -99,6 +99,58 @@ test.concurrent("a command that obeys ends by the SIGTERM, with the grace still 
   expect(code).toBe(6);
 });
 
+test.concurrent("when every node dies, the command is ended while its lock is still its own", async () => {
+  await using cluster = await startCluster();
+  const endpoints = cluster.endpoints.join(",");
+  const { run, command } = await startHolding(cluster, endpoints, "dead", STUBBORN);
+  const waiting = startCli(["run", `--endpoints=${endpoints}`, "-w", "2s", "dead", "--", "true"]);
+  await using observer = await connect({ endpoints: cluster.endpoints });
+  await until("the waiter", async () => (await observer.inspect("dead")).waiters.length === 1);
+  for (const node of cluster.nodes) node.kill("SIGKILL");
+  const { code, stdout, stderr } = await run.result;
+  expect([code, isRunning(command), stdout]).toEqual([6, false, `in ${command}\n`]);
+  expect(stderr).toContain("holdfast: the lock dead is being lost: ending the command\n");
+  // Nobody counts its wait any more but itself.
+  expect(await waiting.result).toMatchObject({ code: 124, stdout: "" });
+});
+
+test.concurrent("a command that ends after the cluster has died passes its code on; the release is reported as open", async () => {
+  await using cluster = await startCluster({ nodes: 1 });
+  const flags = [`--endpoints=${cluster.endpoints}`, "--connect-timeout=1s"];
+  const line = "echo in; read answer; exit 9";
+  const run = startCli(["run", ...flags, "ended", "-c", line], { keepInputOpen: true });
+  await run.printed("in\n");
+  for (const node of cluster.nodes) node.kill("SIGKILL");
+  run.child.stdin?.write("go\n");
+  const { code, stderr } = await run.result;
+  expect(code).toBe(9);
+  expect(stderr).toBe(
+    "holdfast: the cluster did not confirm the release of ended: it ends within 15s\n",
+  );
+});
+
+test.concurrent("a signal ends the wait for the release to be confirmed", async () => {
+  await using cluster = await startCluster({ nodes: 1 });
+  const flags = [`--endpoints=${cluster.endpoints}`, "--connect-timeout=1h", "--ttl=10m"];
+  const run = startCli(["run", ...flags, "left", "-c", "echo in $$; read answer; exit 9"], {
+    keepInputOpen: true,
+  });
+  await run.printed("\n");
+  const command = Number(run.stdout.slice(3));
+  for (const node of cluster.nodes) await node.kill("SIGKILL");
+  run.child.stdin?.write("go\n");
+  await gone([command]);
+  // Again, until the run knows as well that its command has ended.
+  await until("the run to end", () => {
+    run.child.kill("SIGTERM");
+    return run.child.exitCode !== null;
+  });
+  expect(await run.result).toMatchObject({
+    code: 9,
+    stderr: "holdfast: the cluster did not confirm the release of left: it ends within 10m 00s\n",
+  });
+});
+
 test.concurrent("a run that is killed takes its command along", async (context) => {
   if ((await parentDeathPrefix()).length === 0) {
     context.skip("no setpriv of util-linux here: the command of a killed run would go on");

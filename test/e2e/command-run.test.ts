@@ -106,10 +106,18 @@ describe("the exit code", () => {
       ["key"],
       ["key", "--"],
       ["key", "true"],
-      ["one", "two", "--", "true"],
+      ["one", "two", "one", "--", "true"],
+      [..."abcdefghijklmnopq", "--", "true"],
       ["-w", "5", "key", "--", "true"],
       ["--ttl", "1ms", "key", "--", "true"],
       ["--ttl", "10s", "--kill-grace", "10s", "key", "--", "true"],
+      ["--max-hold", "5s", "key", "--", "true"],
+      ["--permits", "2", "--limit", "1", "key", "--", "true"],
+      ["--limit", "1", "--shared", "key", "--", "true"],
+      ["--priority", "61", "key", "--", "true"],
+      ["--lock-delay", "2m", "key", "--", "true"],
+      ["--value", "v".repeat(1_025), "key", "--", "true"],
+      ["--config", "no-such-file", "key", "--", "true"],
       ["-E", "256", "key", "--", "true"],
       ["--no-such-option", "key", "--", "true"],
       ["--endpoints", "http://127.0.0.1:1", "key", "--", "true"],
@@ -124,7 +132,9 @@ describe("the exit code", () => {
     );
     for (const { stderr, stdout } of results) expect(oneLine(stderr) && stdout).toBe("");
     // With the numbers, so that it can be put right.
-    expect(results[7]?.stderr).toMatch(/10s.*grace 10s.*1s.*2\.5s.*13\.5s/);
+    const refusals = results.map(({ stderr }) => stderr).join("");
+    expect(refusals).toMatch(/--ttl 10s .*grace 10s.*1s.*2\.5s.*13\.5s\n/);
+    expect(refusals).toMatch(/--max-hold 5s .*grace 5s.*500ms.*5\.5s\n/);
   });
 });
 
@@ -208,6 +218,16 @@ describe("the command", () => {
     expect([code, within?.[0], after?.[0]]).toEqual([0, "nested/b", "nested/a"]);
     expect(Number(within?.[1])).toBeGreaterThan(Number(after?.[1]));
     expect(within?.[2]).not.toBe(after?.[2]);
+  });
+
+  test("of a nested run that waits for the lock of the outer one is told so", async () => {
+    const inner = `"${process.execPath}" "${COMMAND}" run -w 3s nested/same -- true; echo $?`;
+    const { code, stdout, stderr } = await run(["nested/same", "-c", inner]);
+    expect([code, stdout]).toEqual([0, "124\n"]);
+    expect(stderr).toBe(
+      "holdfast: waiting for nested/same, which the run around this one holds until its command " +
+        "ends\nholdfast: nested/same was not granted within 3s\n",
+    );
   });
 
   test("gets its arguments as they were given, no shell in between", async () => {

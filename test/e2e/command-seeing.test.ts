@@ -141,6 +141,7 @@ describe("inspect and ls", () => {
           sessionName: "",
           owner: number,
           sequence: number,
+          arrival: number,
           waitingMs: number,
           endsInMs: null,
           priority: 0,

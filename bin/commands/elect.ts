@@ -1,0 +1,159 @@
+/**
+ * `holdfast elect NAME VALUE`: campaigns in an election and leads until it is stopped, or while a
+ * command runs, which then is `run` of the election's lock; and with `--observe` follows who leads.
+ * Whoever stops leading has resigned before the process ends.
+ */
+import { type Command, Option } from "commander";
+import type { Client, Leader, Lock } from "../../src/index.js";
+import {
+  type ClusterAccess,
+  clusterAccessFor,
+  examplesText,
+  jsonOption,
+  wholeNumberArgument,
+} from "../command-options.js";
+import { Configuration } from "../config/configuration.js";
+import { addOptions } from "../config/flags.js";
+import { CONNECTION_OPTIONS, ELECT_OPTIONS } from "../config/option-table.js";
+import { type ElectFlags, type ElectPlan, planElect } from "../elect-plan.js";
+import { EXIT } from "../exit-codes.js";
+import { Failure } from "../failure.js";
+import { sessionText } from "../names.js";
+import { printable } from "../printable.js";
+import { withClient } from "../reading.js";
+import { waitForLock } from "../run/wait-for-lock.js";
+import { isOutputClosed, note, print, printJson } from "../terminal.js";
+import { untilStopped } from "../until-stopped.js";
+import { formatTimeOfDay } from "../wall-time.js";
+import { run } from "./run.js";
+
+const COUNT_MAX = 1_000_000_000;
+
+const EXAMPLES: readonly (readonly [string, string])[] = [
+  ["holdfast elect scheduler host-7", "lead until Ctrl-C, once it is this one's turn"],
+  ["holdfast elect scheduler host-7 -- ./scheduler", "lead while a command runs"],
+  ["holdfast elect -n scheduler host-7 -- ./once", "only if nobody leads: else exit code 3"],
+  ["holdfast elect scheduler --observe", "who leads, and whenever that changes"],
+  ["holdfast elect scheduler --observe --count 1", "who leads now"],
+];
+
+const NOTES = `
+Candidates lead one after the other, in the order in which they campaigned. VALUE, up to 1 KiB, is
+what others are told of the leader: a name or an address. A command gets the environment and the
+signals, and is ended in time when leadership is being lost, as by "holdfast run"; HOLDFAST_TOKEN is
+the fencing token of the term.
+
+With --json one object when leadership begins, or with --observe one a line:
+  {"name":"scheduler","value":"host-7","token":1,"session":1}
+  {"name":"scheduler","leader":{"value":"host-7","token":1,"session":1,"sessionName":"…"}}
+leader: null while nobody leads.
+
+Exit code: of a command, its own; 6 if leadership was lost; 3 and 124 if another leads; 130 after
+Ctrl-C.`;
+
+export function defineElect(command: Command, finish: (exitCode: number) => void): void {
+  command
+    .usage("[options] <name> <value> [-- <command> [argument...]]")
+    .addHelpText("before", examplesText(EXAMPLES))
+    .argument("[operands...]")
+    .option("--observe", "follow who leads instead of campaigning")
+    .addOption(
+      new Option("--count <n>", "with --observe: end after so many lines").argParser(
+        wholeNumberArgument(1, COUNT_MAX),
+      ),
+    );
+  addOptions(command, ELECT_OPTIONS);
+  addOptions(command, CONNECTION_OPTIONS);
+  command
+    .addOption(jsonOption("print JSON objects"))
+    .addHelpText("after", NOTES)
+    .action(async (operands: readonly string[]) => {
+      const { observe, count, json } = command.opts<ElectFlags>();
+      const flags: ElectFlags = {
+        ...Configuration.of(command).settle(ELECT_OPTIONS),
+        ...(observe === undefined ? {} : { observe }),
+        ...(count === undefined ? {} : { count }),
+        ...(json === undefined ? {} : { json }),
+      };
+      const plan = planElect(operands, flags, process.argv.slice(2));
+      finish(await elect(plan, clusterAccessFor(command), json === true));
+    });
+}
+
+function elect(plan: ElectPlan, access: ClusterAccess, isJson: boolean): Promise<number> {
+  switch (plan.kind) {
+    case "run":
+      return run(plan.run, access);
+    case "lead":
+      return untilStopped((signal) =>
+        withClient(access, (client) => lead(client, plan, isJson, signal), {
+          signal,
+          ttlMs: plan.run.ttlMs,
+        }),
+      );
+    case "observe":
+      return untilStopped((signal) =>
+        withClient(access, (client) => observe(client, plan, isJson, signal), { signal }),
+      );
+  }
+}
+
+/** Resolves when it is stopped; whoever called closes the client, and with it the term. */
+async function lead(
+  client: Client,
+  { run: plan, value }: Extract<ElectPlan, { kind: "lead" }>,
+  isJson: boolean,
+  stop: AbortSignal,
+): Promise<number> {
+  const { name } = plan;
+  const term = await waitForLock(client, plan, stop);
+  const { token } = term;
+  if (isJson) printJson({ name, value, token, session: client.session });
+  else print(`leading ${printable(name)} as ${printable(value)}, token ${token}`);
+  const loss = await lossOf(term, stop);
+  if (loss === undefined) return EXIT.done;
+  throw new Failure(EXIT.lost, `the leadership of ${name} was lost: ${loss}`);
+}
+
+/** Why leadership is over, or `undefined` when it was to be given up. */
+function lossOf(term: Lock, stop: AbortSignal): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const { signal } = term;
+    const onLoss = (): void => {
+      const { reason } = signal;
+      resolve(reason instanceof Error ? reason.message : String(reason));
+    };
+    stop.addEventListener("abort", () => resolve(undefined), { once: true });
+    // There is no command to be ended first: what is to be given up in peace is given up now.
+    term.on("revoking", ({ reason }) => {
+      resolve(reason === "" ? "it was revoked" : `it was revoked (${reason})`);
+    });
+    signal.addEventListener("abort", onLoss, { once: true });
+    if (stop.aborted) resolve(undefined);
+    else if (signal.aborted) onLoss();
+  });
+}
+
+async function observe(
+  client: Client,
+  { name, count }: Extract<ElectPlan, { kind: "observe" }>,
+  isJson: boolean,
+  signal: AbortSignal,
+): Promise<number> {
+  let left = count ?? Number.POSITIVE_INFINITY;
+  if (left > 1 && process.stderr.isTTY) note(`following ${name}; Ctrl-C ends it`);
+  for await (const leader of client.election(name).observe({ signal })) {
+    if (isJson) printJson({ name, leader: leader ?? null });
+    else print(`${formatTimeOfDay(Date.now())}  ${leaderText(leader)}`);
+    left -= 1;
+    if (left === 0 || isOutputClosed()) break;
+  }
+  return EXIT.done;
+}
+
+function leaderText(leader: Leader | undefined): string {
+  if (leader === undefined) return "nobody leads";
+  const { value, token, session, sessionName } = leader;
+  const who = value === "" ? sessionText(sessionName, session) : printable(value);
+  return `${who} leads  token ${token}  ${sessionText(sessionName, session)}`;
+}

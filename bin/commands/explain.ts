@@ -1,0 +1,115 @@
+/**
+ * `holdfast explain KEY`: what stands between a request and its grant: holders, requests ahead, and
+ * what keeps the key closed although nobody holds it. Without `--request` it answers for somebody
+ * who would ask now.
+ */
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { ExplainView } from "../../src/index.js";
+import {
+  clusterAccessFor,
+  connectTimeoutOption,
+  endpointsOption,
+  examplesText,
+  jsonOption,
+} from "../command-options.js";
+import { formatDuration } from "../durations.js";
+import { EXIT } from "../exit-codes.js";
+import { Failure } from "../failure.js";
+import { parseNumberPair, sessionText } from "../names.js";
+import { printable } from "../printable.js";
+import { withClient } from "../reading.js";
+import { print, printJson, styled } from "../terminal.js";
+
+interface ExplainFlags {
+  readonly request?: readonly [number, number];
+  readonly json?: boolean;
+}
+
+type ExplainedKey = ExplainView["keys"][number];
+
+const EXAMPLES: readonly (readonly [string, string])[] = [
+  ["holdfast explain orders/1001", "what somebody who asks now would meet"],
+  ["holdfast explain orders/1001 --request 17/4", "why that request waits (see holdfast inspect)"],
+];
+
+const NOTES = `
+Somebody who asks now is taken to want the lock for itself, or one permit of a semaphore. The time is
+a guess: as if everybody ahead held the lock for as long as was usual of late, one after the other.
+Exit code 5 if no such request waits for the lock.`;
+
+export function defineExplain(command: Command, finish: (exitCode: number) => void): void {
+  command
+    .addHelpText("before", examplesText(EXAMPLES))
+    .argument("<key>", "name of the lock")
+    .addOption(
+      new Option(
+        "--request <session/number>",
+        "a request that waits, as inspect shows it",
+      ).argParser(requestArgument),
+    )
+    .addOption(jsonOption("print one JSON document"))
+    .addOption(endpointsOption())
+    .addOption(connectTimeoutOption())
+    .addHelpText("after", NOTES)
+    .action(async (key: string) => {
+      const { request, json } = command.opts<ExplainFlags>();
+      const view = await withClient(clusterAccessFor(command), (client) =>
+        client.explain(key, request && { request: { session: request[0], sequence: request[1] } }),
+      );
+      if (request !== undefined && view.request === null) {
+        throw new Failure(EXIT.refused, `no request ${request.join("/")} waits for ${key}`);
+      }
+      if (json === true) printJson(view);
+      else for (const line of viewLines(view)) print(line);
+      finish(EXIT.done);
+    });
+}
+
+function requestArgument(text: string): readonly [number, number] {
+  const request = parseNumberPair(text);
+  if (request !== undefined) return request;
+  throw new InvalidArgumentError("A request is SESSION/NUMBER, as holdfast inspect shows it.");
+}
+
+function viewLines({ request, keys }: ExplainView): string[] {
+  const lines: string[] = [];
+  if (request !== null) {
+    const who = sessionText(request.sessionName, request.session);
+    const ends = request.endsInMs === null ? "" : `, for ${formatDuration(request.endsInMs)} more`;
+    lines.push(`${who} has waited for ${formatDuration(request.waitingMs)}${ends}`);
+  }
+  for (const key of keys) lines.push(...keyLines(key, request !== null));
+  return lines;
+}
+
+function keyLines(explained: ExplainedKey, isOfRequest: boolean): string[] {
+  const { key, mode, isEligible, aheadCount, blockers, closings } = explained;
+  const title = `${styled("bold", printable(key), process.stdout)} (${mode})`;
+  if (isEligible) {
+    const what = isOfRequest ? "nothing in the way here; it waits for its other keys" : "free";
+    return [`${title}: ${what}`];
+  }
+  const holders = blockers.filter(({ token }) => token !== 0);
+  const waiters = blockers.filter(({ token }) => token === 0);
+  return [
+    `${title}: ${aheadText(aheadCount)}${expectationText(explained)}`,
+    ...holders.map(({ sessionName, mode: held, token }) => {
+      return `  held by ${sessionText(sessionName, 0)} (${held}, token ${token})`;
+    }),
+    ...waiters.map(({ sessionName, mode: wanted }) => {
+      return `  ahead: ${sessionText(sessionName, 0)} (${wanted})`;
+    }),
+    ...closings.map(({ endsInMs, mode: was, token }) => {
+      return `  closed for ${formatDuration(endsInMs)} more after token ${token} (${was})`;
+    }),
+  ];
+}
+
+function aheadText(count: number): string {
+  if (count === 0) return "no request ahead";
+  return count === 1 ? "1 request ahead" : `${count} requests ahead`;
+}
+
+function expectationText({ expectedWaitMs }: ExplainedKey): string {
+  return expectedWaitMs === null ? "" : `, about ${formatDuration(expectedWaitMs)} to wait`;
+}

@@ -1,0 +1,98 @@
+/**
+ * `holdfast graph`: who waits for whom, all keys together. A circle in it would be a deadlock; the
+ * cluster refuses the request that would close one, unless it was asked not to look.
+ */
+import { type Command, Option } from "commander";
+import type { WaitGraphView } from "../../src/index.js";
+import {
+  clusterAccessFor,
+  connectTimeoutOption,
+  endpointsOption,
+  examplesText,
+  jsonOption,
+  wholeNumberArgument,
+} from "../command-options.js";
+import { EXIT } from "../exit-codes.js";
+import { sessionText } from "../names.js";
+import { dotText, printable } from "../printable.js";
+import { withClient } from "../reading.js";
+import { note, print, printJson } from "../terminal.js";
+import { type Column, tableLines } from "../text-table.js";
+
+interface GraphFlags {
+  readonly limit: number;
+  readonly json?: boolean;
+  readonly dot?: boolean;
+}
+
+const EDGES_MAX = 10_000;
+
+const EXAMPLES: readonly (readonly [string, string])[] = [
+  ["holdfast graph", "a table: who waits, for what, behind whom"],
+  ["holdfast graph --dot | dot -Tsvg > waits.svg", "a drawing, by Graphviz"],
+  ["holdfast graph --json", "one JSON document"],
+];
+
+const NOTES = `
+A task is what one acquire of a client belongs to: those who name the same owner are one task.`;
+
+const COLUMNS: readonly Column[] = [
+  { heading: "WHO WAITS" },
+  { heading: "TASK", alignment: "right" },
+  { heading: "KEY" },
+  { heading: "MODE" },
+  { heading: "BEHIND" },
+  { heading: "TASK", alignment: "right" },
+  { heading: "WHICH" },
+];
+
+export function defineGraph(command: Command, finish: (exitCode: number) => void): void {
+  command
+    .addHelpText("before", examplesText(EXAMPLES))
+    .addOption(
+      new Option("-l, --limit <n>", "at most so many pairs of who waits for whom")
+        .argParser(wholeNumberArgument(1, EDGES_MAX))
+        .default(EDGES_MAX),
+    )
+    .addOption(new Option("--dot", "print a graph in the DOT language").conflicts("json"))
+    .addOption(jsonOption("print one JSON document"))
+    .addOption(endpointsOption())
+    .addOption(connectTimeoutOption())
+    .addHelpText("after", NOTES)
+    .action(async () => {
+      const { limit, json, dot } = command.opts<GraphFlags>();
+      const view = await withClient(clusterAccessFor(command), (client) =>
+        client.waitGraph({ limit }),
+      );
+      if (json === true) printJson(view);
+      else if (dot === true) print((await dotOf(view)).trimEnd());
+      else printTable(view);
+      finish(EXIT.done);
+    });
+}
+
+async function dotOf(view: WaitGraphView): Promise<string> {
+  const { toDot } = await import("../../src/index.js");
+  return dotText(toDot(view));
+}
+
+function printTable({ owners, edges, isTruncated }: WaitGraphView): void {
+  if (edges.length === 0) {
+    note("nobody waits for anybody");
+    return;
+  }
+  const byId = new Map(owners.map((owner) => [owner.id, owner]));
+  const nameOf = (id: number): [string, string] => {
+    const { sessionName = "", session = 0, owner } = byId.get(id) ?? {};
+    return [sessionText(sessionName, session), owner === undefined ? "-" : String(owner)];
+  };
+  const rows = edges.map(({ from, to, key, mode, why }) => [
+    ...nameOf(from),
+    printable(key),
+    mode,
+    ...nameOf(to),
+    why === "holds" ? "holds it" : "waits before",
+  ]);
+  for (const line of tableLines(COLUMNS, rows)) print(line);
+  if (isTruncated) note("there are more than these");
+}

@@ -1,0 +1,92 @@
+/**
+ * `holdfast revoke KEY` or `holdfast revoke --token N`: takes a lock away from whoever holds it, in
+ * peace if there is time. Asks nothing back: what was typed is what is meant.
+ */
+import { type Command, Option } from "commander";
+import { HoldfastError } from "../../src/errors.js";
+import type { RevokeTarget } from "../../src/index.js";
+import {
+  clusterAccessFor,
+  connectTimeoutOption,
+  endpointsOption,
+  examplesText,
+  jsonOption,
+  wholeNumberArgument,
+} from "../command-options.js";
+import { EXIT } from "../exit-codes.js";
+import { Failure } from "../failure.js";
+import { addForceOptions, FORCE_NOTES, type ForceFlags, forceOf } from "../force-options.js";
+import { printable } from "../printable.js";
+import { withClient } from "../reading.js";
+import { print, printJson } from "../terminal.js";
+
+interface RevokeFlags extends ForceFlags {
+  readonly token?: number;
+  readonly json?: boolean;
+}
+
+const EXAMPLES: readonly (readonly [string, string])[] = [
+  ["holdfast revoke deploy --grace 30s --reason 'hotfix'", "everybody who holds deploy"],
+  ["holdfast revoke --token 3715182592000001", "the one hold of that token"],
+  ["holdfast revoke deploy --now", "not even waiting for the holder to hear of it"],
+];
+
+const NOTES = `${FORCE_NOTES}
+
+Prints how many holds were told, or with --now ended: 0 if nobody holds the lock, which is no error.
+Exit code 5 if nothing is held under that token, or it is not allowed. The JSON document:
+  {"key":"deploy","token":null,"revoked":1}`;
+
+export function defineRevoke(command: Command, finish: (exitCode: number) => void): void {
+  command
+    .addHelpText("before", examplesText(EXAMPLES))
+    .argument("[key]", "name of the lock")
+    .addOption(
+      new Option(
+        "--token <n>",
+        "the hold of that fencing token, instead of all of a key",
+      ).argParser(wholeNumberArgument(1, Number.MAX_SAFE_INTEGER)),
+    );
+  addForceOptions(command)
+    .addOption(jsonOption("print one JSON document"))
+    .addOption(endpointsOption())
+    .addOption(connectTimeoutOption())
+    .addHelpText("after", NOTES)
+    .action(async (key: string | undefined) => {
+      const flags = command.opts<RevokeFlags>();
+      const target = targetOf(key, flags.token);
+      const force = forceOf(flags);
+      const revoked = await withClient(clusterAccessFor(command), (client) =>
+        client.revoke(target, force).catch((error: unknown) => {
+          throw explained(error, target);
+        }),
+      );
+      if (flags.json === true) printJson({ key: key ?? null, token: flags.token ?? null, revoked });
+      else print(resultText(target, revoked, force.now));
+      finish(EXIT.done);
+    });
+}
+
+function targetOf(key: string | undefined, token: number | undefined): RevokeTarget {
+  if (key !== undefined && token === undefined) return { key };
+  if (key === undefined && token !== undefined) return { token };
+  throw new Failure(
+    EXIT.usage,
+    key === undefined
+      ? "a key or --token is needed: what is to be revoked"
+      : "a key and --token exclude each other",
+  );
+}
+
+function explained(error: unknown, target: RevokeTarget): unknown {
+  if (!(error instanceof HoldfastError) || error.code !== "NOT_HELD") return error;
+  if (!("token" in target)) return error;
+  return new Failure(EXIT.refused, `nothing is held under token ${target.token}`, { cause: error });
+}
+
+function resultText(target: RevokeTarget, revoked: number, isEnded: boolean): string {
+  const what = "key" in target ? printable(target.key) : `token ${target.token}`;
+  if (revoked === 0) return `${what}: nobody holds it`;
+  const holds = revoked === 1 ? "1 hold" : `${revoked} holds`;
+  return `${what}: ${holds} ${isEnded ? "ended" : "told to end"}`;
+}

@@ -1,0 +1,148 @@
+/**
+ * `holdfast session ls` and `holdfast session end ID`: which clients there are, and ending one with
+ * all it holds and waits for.
+ */
+import type { Command } from "commander";
+import { HoldfastError } from "../../src/errors.js";
+import type { Client, SessionView } from "../../src/index.js";
+import {
+  clusterAccessFor,
+  connectTimeoutOption,
+  endpointsOption,
+  examplesText,
+  jsonOption,
+  wholeNumberArgument,
+} from "../command-options.js";
+import { formatDuration } from "../durations.js";
+import { EXIT } from "../exit-codes.js";
+import { Failure } from "../failure.js";
+import { addForceOptions, FORCE_NOTES, type ForceFlags, forceOf } from "../force-options.js";
+import { printable } from "../printable.js";
+import { withClient } from "../reading.js";
+import { isOutputClosed, note, print, printJson } from "../terminal.js";
+import { type Column, tableLines } from "../text-table.js";
+
+type Finish = (exitCode: number) => void;
+
+const EXAMPLES: readonly (readonly [string, string])[] = [
+  ["holdfast session ls", "every client, with what it holds and waits for"],
+  ["holdfast session end 17 --grace 10s", "take everything from session 17"],
+];
+
+const LS_EXAMPLES: readonly (readonly [string, string])[] = [
+  ["holdfast session ls", "a table"],
+  ["holdfast session ls --json", "one JSON object a line"],
+];
+
+const END_EXAMPLES: readonly (readonly [string, string])[] = [
+  ["holdfast session end 17 --grace 10s", "it has ten seconds to release what it holds"],
+  ["holdfast session end 17 --now --reason 'host is gone'", "at once"],
+];
+
+const LS_NOTES = `
+Without the session of the command itself. LEASE LEFT is how long a session lives without a word from
+its client.`;
+
+const END_NOTES = `${FORCE_NOTES}
+
+Exit code 5 if there is no such session. The JSON document: {"session":17}`;
+
+const COLUMNS: readonly Column[] = [
+  { heading: "SESSION", alignment: "right" },
+  { heading: "NAME" },
+  { heading: "HOLDS", alignment: "right" },
+  { heading: "WAITS", alignment: "right" },
+  { heading: "TTL", alignment: "right" },
+  { heading: "LEASE LEFT", alignment: "right" },
+  { heading: "" },
+];
+
+export function defineSession(command: Command, finish: Finish): void {
+  command
+    .helpCommand(false)
+    .usage("<command> [options]")
+    .addHelpText("before", examplesText(EXAMPLES));
+  defineLs(command, finish);
+  defineEnd(command, finish);
+}
+
+function defineLs(parent: Command, finish: Finish): void {
+  const command = parent
+    .command("ls")
+    .description("list the sessions, in the order of their numbers")
+    .addHelpText("before", examplesText(LS_EXAMPLES))
+    .addOption(jsonOption("print one JSON object a line"))
+    .addOption(endpointsOption())
+    .addOption(connectTimeoutOption())
+    .addHelpText("after", LS_NOTES)
+    .action(async () => {
+      const { json } = command.opts<{ json?: boolean }>();
+      await withClient(clusterAccessFor(command), async (client) => {
+        if (json === true) await printObjects(client);
+        else await printTable(client);
+      });
+      finish(EXIT.done);
+    });
+}
+
+function defineEnd(parent: Command, finish: Finish): void {
+  const command = parent
+    .command("end")
+    .description("end a session with all it holds and waits for")
+    .addHelpText("before", examplesText(END_EXAMPLES))
+    .argument("<id>", "number of the session", wholeNumberArgument(1, Number.MAX_SAFE_INTEGER));
+  addForceOptions(command)
+    .addOption(jsonOption("print one JSON document"))
+    .addOption(endpointsOption())
+    .addOption(connectTimeoutOption())
+    .addHelpText("after", END_NOTES)
+    .action(async (session: number) => {
+      const flags = command.opts<ForceFlags & { json?: boolean }>();
+      const force = forceOf(flags);
+      await withClient(clusterAccessFor(command), (client) =>
+        client.endSession(session, force).catch((error: unknown) => {
+          throw explained(error, session);
+        }),
+      );
+      if (flags.json === true) printJson({ session });
+      else print(`session ${session} ${force.now ? "is ended" : "was told to end"}`);
+      finish(EXIT.done);
+    });
+}
+
+function explained(error: unknown, session: number): unknown {
+  if (!(error instanceof HoldfastError) || error.code !== "NOT_HELD") return error;
+  return new Failure(EXIT.refused, `there is no session ${session}`, { cause: error });
+}
+
+async function* others(client: Client): AsyncGenerator<SessionView> {
+  for await (const view of client.sessions()) {
+    if (view.session !== client.session) yield view;
+  }
+}
+
+async function printObjects(client: Client): Promise<void> {
+  for await (const view of others(client)) {
+    printJson(view);
+    if (isOutputClosed()) return;
+  }
+}
+
+async function printTable(client: Client): Promise<void> {
+  const rows: string[][] = [];
+  for await (const view of others(client)) rows.push(row(view));
+  if (rows.length === 0) note("no client is connected");
+  else for (const line of tableLines(COLUMNS, rows)) print(line);
+}
+
+function row(view: SessionView): string[] {
+  return [
+    String(view.session),
+    view.name === "" ? "-" : printable(view.name),
+    String(view.holds),
+    String(view.waits),
+    formatDuration(view.ttlMs),
+    formatDuration(view.leaseMs),
+    view.isRevoked ? "being ended" : "",
+  ];
+}

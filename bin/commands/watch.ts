@@ -1,0 +1,141 @@
+/**
+ * `holdfast watch [KEY]`: what happens to a lock as it happens, in the order of the log, without a
+ * gap over reconnects to any node. Runs until it is stopped, or has shown as much as was asked for.
+ */
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { Change, Client, Revision, WatchTarget } from "../../src/index.js";
+import {
+  type ClusterAccess,
+  clusterAccessFor,
+  connectTimeoutOption,
+  endpointsOption,
+  examplesText,
+  jsonOption,
+  wholeNumberArgument,
+} from "../command-options.js";
+import { EXIT } from "../exit-codes.js";
+import { Failure } from "../failure.js";
+import { parseNumberPair, sessionText } from "../names.js";
+import { printable } from "../printable.js";
+import { withClient } from "../reading.js";
+import { isOutputClosed, note, print, printJson } from "../terminal.js";
+import { untilStopped } from "../until-stopped.js";
+import { formatTimeOfDay } from "../wall-time.js";
+
+interface WatchFlags {
+  readonly prefix?: string;
+  readonly after?: Revision;
+  readonly count?: number;
+  readonly json?: boolean;
+  readonly quiet?: boolean;
+}
+
+const COUNT_MAX = 1_000_000_000;
+/** The longest name of a change. */
+const TYPE_WIDTH = "converted".length;
+
+const EXAMPLES: readonly (readonly [string, string])[] = [
+  ["holdfast watch orders/1001", "until Ctrl-C"],
+  ["holdfast watch --prefix orders/", "all whose names begin with orders/"],
+  ["holdfast watch", "everything"],
+  ["holdfast watch deploy --count 1 --json", "the next change, as an object"],
+];
+
+const NOTES = `
+What happens: queued (a request began to wait), left (it ended without a grant), granted, converted
+(an upgrade or downgrade), updated (its value), detached (it is a ticket), ended, opened (nothing
+keeps it closed any more). With --json one object a line; its "revision" {"index":42,"number":0} is
+given as --after 42/0 to go on behind it.
+
+Standard error says from where on changes are told (not with -q). Behind "| head" it ends with the first
+change that nobody reads; --count ends at once. Exit code 130 after Ctrl-C, 5 if what follows --after is
+no longer kept.`;
+
+export function defineWatch(command: Command, finish: (exitCode: number) => void): void {
+  command
+    .addHelpText("before", examplesText(EXAMPLES))
+    .argument("[key]", "name of the lock (default: all)")
+    .option("--prefix <text>", "all names that begin with this")
+    .addOption(
+      new Option("--after <index/number>", "begin behind that revision (default: now)").argParser(
+        revisionArgument,
+      ),
+    )
+    .addOption(
+      new Option("--count <n>", "end after so many changes").argParser(
+        wholeNumberArgument(1, COUNT_MAX),
+      ),
+    )
+    .option("-q, --quiet", "say nothing on standard error")
+    .addOption(jsonOption("print one JSON object a line"))
+    .addOption(endpointsOption())
+    .addOption(connectTimeoutOption())
+    .addHelpText("after", NOTES)
+    .action(async (key: string | undefined) => {
+      const flags = command.opts<WatchFlags>();
+      const target = targetOf(key, flags.prefix);
+      finish(
+        await untilStopped((signal) => watch(clusterAccessFor(command), target, flags, signal)),
+      );
+    });
+}
+
+function targetOf(key: string | undefined, prefix: string | undefined): WatchTarget {
+  if (key === undefined) return { prefix: prefix ?? "" };
+  if (prefix === undefined) return key;
+  throw new Failure(EXIT.usage, "a key and --prefix exclude each other");
+}
+
+function revisionArgument(text: string): Revision {
+  const pair = parseNumberPair(text);
+  if (pair === undefined || pair[0] === 0) {
+    throw new InvalidArgumentError("A revision is INDEX/NUMBER, as of an object of --json.");
+  }
+  return { index: pair[0], number: pair[1] };
+}
+
+function watch(
+  access: ClusterAccess,
+  target: WatchTarget,
+  flags: WatchFlags,
+  signal: AbortSignal,
+): Promise<number> {
+  return withClient(access, (client) => show(client, target, flags, signal), { signal });
+}
+
+async function show(
+  client: Client,
+  target: WatchTarget,
+  { after, count, json, quiet }: WatchFlags,
+  signal: AbortSignal,
+): Promise<number> {
+  const changes = client.watch(target, { signal, ...(after === undefined ? {} : { after }) });
+  if (quiet !== true) {
+    await changes.begun;
+    const { revision } = changes;
+    if (revision !== undefined) note(`watching from ${revision.index}/${revision.number} on`);
+  }
+  let left = count ?? Number.POSITIVE_INFINITY;
+  for await (const change of changes) {
+    if (json === true) printJson(change);
+    else print(changeLine(change));
+    left -= 1;
+    if (left === 0 || isOutputClosed()) break;
+  }
+  return EXIT.done;
+}
+
+function changeLine(change: Change): string {
+  const { type, key, mode, token, reason, value } = change;
+  const words = [
+    formatTimeOfDay(change.wallMs),
+    type.padEnd(TYPE_WIDTH),
+    printable(key),
+    mode,
+    sessionText(change.sessionName, change.session),
+  ];
+  if (token !== 0) words.push(`token ${token}`);
+  if (type === "ended") words.push(`(${reason})`);
+  if (value !== "") words.push(`value ${JSON.stringify(printable(value))}`);
+  return words.join("  ");
+}

@@ -1,0 +1,94 @@
+/**
+ * Options from a file: one JSON object, whose keys are names of the table. A key that no command
+ * knows is an error, one that belongs to another command is not: one file may serve them all.
+ */
+import { readFileSync } from "node:fs";
+import { EXIT } from "../exit-codes.js";
+import { Failure, systemCodeOf } from "../failure.js";
+import type { OptionDefinition } from "./option-definition.js";
+import { OPTION_TABLE } from "./option-table.js";
+import { similarName } from "./similar-name.js";
+
+export interface ConfigFile {
+  readonly path: string;
+  readonly values: ReadonlyMap<string, unknown>;
+}
+
+const READ_REASONS: Readonly<Record<string, string>> = Object.freeze({
+  ENOENT: "there is no such file",
+  EACCES: "permission denied",
+  EISDIR: "it is a directory",
+});
+
+/** A pipe can be read only once, and several parts of a command ask. */
+const read = new Map<string, ConfigFile>();
+
+/** Fails with exit code 2 for a file that cannot be read or has a key that nobody knows. */
+export function readConfigFile(path: string): ConfigFile {
+  const known = read.get(path);
+  if (known !== undefined) return known;
+  const file = parseConfigFile(path, textOf(path));
+  read.set(path, file);
+  return file;
+}
+
+export function parseConfigFile(path: string, text: string): ConfigFile {
+  let json: unknown;
+  try {
+    json = JSON.parse(text.replace(/^\uFEFF/, ""));
+  } catch (error) {
+    throw invalid(path, `it is no JSON: ${error instanceof Error ? error.message : ""}`, error);
+  }
+  if (typeof json !== "object" || json === null || Array.isArray(json)) {
+    throw invalid(path, 'it must be one object: {"endpoints":["ws://127.0.0.1:7411"]}');
+  }
+  const values = new Map<string, unknown>(Object.entries(json));
+  const names = namesInFiles();
+  for (const name of values.keys()) {
+    const reach = names.get(name)?.reach;
+    if (reach === undefined) throw invalid(path, unknownKey(name, names.keys()));
+    if (reach === "everywhere" || reach === "secret") continue;
+    throw invalid(path, `${name} cannot be set by a file: it is said where a command is called`);
+  }
+  return { path, values };
+}
+
+function unknownKey(name: string, names: Iterable<string>): string {
+  const all = [...names];
+  // A flag as it is typed is the commonest slip.
+  const spelled = name
+    .replace(/^--/, "")
+    .replace(/[-_]([a-z])/g, (_, letter) => letter.toUpperCase());
+  const meant = all.includes(spelled) ? spelled : similarName(spelled, all);
+  const suggestion = meant === undefined ? "" : `; did you mean ${JSON.stringify(meant)}?`;
+  return `unknown key ${JSON.stringify(name)}${suggestion}`;
+}
+
+function namesInFiles(): Map<string, OptionDefinition<unknown>> {
+  const names = new Map<string, OptionDefinition<unknown>>();
+  for (const { options } of OPTION_TABLE) {
+    for (const [name, definition] of Object.entries(options)) {
+      // Of two with the same name, the one that may stand in a file decides.
+      if (names.get(name)?.reach !== "everywhere") names.set(name, definition);
+    }
+  }
+  return names;
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    const code = systemCodeOf(error);
+    if (code === "") throw error;
+    throw new Failure(
+      EXIT.usage,
+      `the configuration file ${path} cannot be read: ${READ_REASONS[code] ?? code}`,
+      { cause: error },
+    );
+  }
+}
+
+function invalid(path: string, problem: string, cause?: unknown): Failure {
+  return new Failure(EXIT.usage, `${path}: ${problem}`, { cause });
+}

@@ -1,0 +1,146 @@
+/**
+ * Where each option's value comes from: a flag, else the environment, else the file, else its
+ * default. Every value is checked by its kind wherever it came from, and a refusal names the place.
+ */
+import type { Command } from "commander";
+import { EXIT } from "../exit-codes.js";
+import { Failure } from "../failure.js";
+import { type ConfigFile, readConfigFile } from "./config-file.js";
+import { type Environment, requireKnownVariables, variableText } from "./environment.js";
+import { flagText } from "./flags.js";
+import {
+  flagOf,
+  type OptionDefinition,
+  type OptionDefinitions,
+  type SettledOptions,
+  variableOf,
+} from "./option-definition.js";
+import { jsonTypesText, textOfJson, ValueProblem } from "./option-kind.js";
+
+export type OptionSource = "flag" | "environment" | "file" | "default";
+
+/** One option with its value, `undefined` if it has none. */
+export interface Setting {
+  readonly name: string;
+  readonly definition: OptionDefinition<unknown>;
+  readonly value: unknown;
+  readonly source: OptionSource;
+  /** Flag, variable or file; `undefined` for a default. */
+  readonly origin: string | undefined;
+}
+
+/** What was typed for an option; `undefined` if it was not. */
+export type TypedFlags = (name: string) => unknown;
+
+export class Configuration {
+  readonly #typed: TypedFlags;
+  readonly #environment: Environment;
+  readonly #file: ConfigFile | undefined;
+
+  constructor(typed: TypedFlags, environment: Environment, file: ConfigFile | undefined) {
+    this.#typed = typed;
+    this.#environment = environment;
+    this.#file = file;
+  }
+
+  /** Of a command that was parsed: what stands nearest to it counts. */
+  static of(...commands: readonly Command[]): Configuration {
+    return Configuration.from(typedIn(commands), process.env);
+  }
+
+  /** Fails with exit code 2 for an unknown variable or a file that is not right. */
+  static from(typed: TypedFlags, environment: Environment): Configuration {
+    requireKnownVariables(environment);
+    const path = typed("config") ?? variableText(environment, "config");
+    const file = path === undefined ? undefined : readConfigFile(String(path));
+    return new Configuration(typed, environment, file);
+  }
+
+  get filePath(): string | undefined {
+    return this.#file?.path;
+  }
+
+  /** The values of a section. Fails with exit code 2 for a wrong or missing one. */
+  settle<Options extends OptionDefinitions>(options: Options): SettledOptions<Options> {
+    const values: Record<string, unknown> = {};
+    for (const { name, definition, value } of this.settings(options)) {
+      if (value === undefined && definition.isRequired) throw missing(name, definition);
+      values[name] = value;
+    }
+    // One value for each name, of that option's kind.
+    return values as SettledOptions<Options>;
+  }
+
+  /** Each option with its origin. Fails with exit code 2 for a wrong value. */
+  settings(options: OptionDefinitions): Setting[] {
+    return Object.entries(options).map(([name, definition]) => this.#setting(name, definition));
+  }
+
+  #setting(name: string, definition: OptionDefinition<unknown>): Setting {
+    const typed = definition.reach === "secret" ? undefined : this.#typed(name);
+    if (typed !== undefined) {
+      return { name, definition, value: typed, source: "flag", origin: flagOf(name) };
+    }
+    const text = definition.reach === "flag" ? undefined : variableText(this.#environment, name);
+    if (text !== undefined) {
+      const origin = variableOf(name);
+      const value = parsed(definition, text, origin);
+      return { name, definition, value, source: "environment", origin };
+    }
+    const file = this.#file;
+    const json = file?.values.get(name);
+    if (file !== undefined && json !== undefined && json !== null) {
+      const value = parsedJson(name, definition, json, file);
+      return { name, definition, value, source: "file", origin: file.path };
+    }
+    const value = definition.defaultValue;
+    return { name, definition, value, source: "default", origin: undefined };
+  }
+}
+
+/** What was given nearest: after the name of the command, before it. */
+function typedIn(commands: readonly Command[]): TypedFlags {
+  return (name) => {
+    for (const command of commands) {
+      for (let at: Command | null = command; at !== null; at = at.parent) {
+        if (at.getOptionValueSource(name) === "cli") return at.getOptionValue(name);
+      }
+    }
+    return undefined;
+  };
+}
+
+function parsed(definition: OptionDefinition<unknown>, text: string, origin: string): unknown {
+  try {
+    return definition.kind.parse(text);
+  } catch (error) {
+    if (!(error instanceof ValueProblem)) throw error;
+    if (definition.reach === "secret") {
+      // Neither the text nor a message or cause that quotes it.
+      throw new Failure(EXIT.usage, `${origin}: what stands there cannot be one`);
+    }
+    throw new Failure(EXIT.usage, `${origin}=${text}: ${error.message}`, { cause: error });
+  }
+}
+
+function parsedJson(
+  name: string,
+  definition: OptionDefinition<unknown>,
+  json: unknown,
+  { path }: ConfigFile,
+): unknown {
+  const place = `${path}: ${name}`;
+  const text = textOfJson(definition.kind, json);
+  if (text === undefined) {
+    throw new Failure(EXIT.usage, `${place}: ${jsonTypesText(definition.kind)} is needed`);
+  }
+  return parsed(definition, text, place);
+}
+
+function missing(name: string, definition: OptionDefinition<unknown>): Failure {
+  return new Failure(
+    EXIT.usage,
+    `required option '${flagText(name, definition)}' not specified ` +
+      `(nor ${variableOf(name)}, nor ${name} in a file)`,
+  );
+}

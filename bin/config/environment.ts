@@ -1,0 +1,60 @@
+/**
+ * Options from the environment. A variable that is set but empty counts as not set. Other programs
+ * put variables with our prefix there too: what Kubernetes sets for a service that is called
+ * holdfast is left alone, and of the rest only what looks like a slip of the hand is an error.
+ */
+import { EXIT } from "../exit-codes.js";
+import { Failure } from "../failure.js";
+import { variableOf } from "./option-definition.js";
+import { OPTION_TABLE } from "./option-table.js";
+import { similarName } from "./similar-name.js";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+const PREFIX = variableOf("");
+/** Which are no options: what a command under a lock finds, and how errors are shown. */
+const OTHER_VARIABLES: readonly string[] = ["key", "token", "slot", "session", "debug"].map(
+  variableOf,
+);
+const SERVICE_LINK =
+  /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/;
+const SERVICE_ADDRESS = /^(tcp|udp|sctp):\/\//;
+
+/** The text of an option's variable; `undefined` when it is not set. */
+export function variableText(environment: Environment, name: string): string | undefined {
+  const text = environment[variableOf(name)];
+  return text === undefined || text === "" || isServiceLink(variableOf(name), text)
+    ? undefined
+    : text;
+}
+
+/** Fails with exit code 2 for a variable that must have been meant as an option. */
+export function requireKnownVariables(environment: Environment): void {
+  const known = knownVariables();
+  for (const [variable, text = ""] of Object.entries(environment)) {
+    if (!variable.startsWith(PREFIX) || text === "" || known.has(variable)) continue;
+    if (isServiceLink(variable, text)) continue;
+    const meant = similarName(variable.slice(PREFIX.length), shortNames(known));
+    if (meant === undefined) continue;
+    throw new Failure(
+      EXIT.usage,
+      `unknown variable ${variable} in the environment; did you mean ${PREFIX}${meant}?`,
+    );
+  }
+}
+
+function isServiceLink(variable: string, text: string): boolean {
+  return SERVICE_LINK.test(variable) || SERVICE_ADDRESS.test(text);
+}
+
+function knownVariables(): Set<string> {
+  const known = new Set(OTHER_VARIABLES);
+  for (const { options } of OPTION_TABLE) {
+    for (const name of Object.keys(options)) known.add(variableOf(name));
+  }
+  return known;
+}
+
+function* shortNames(variables: Iterable<string>): Generator<string> {
+  for (const variable of variables) yield variable.slice(PREFIX.length);
+}

@@ -1,0 +1,76 @@
+/** Makes the flags of a command from the table of options. */
+import { type Command, InvalidArgumentError, Option } from "commander";
+import {
+  flagOf,
+  type OptionDefinition,
+  type OptionDefinitions,
+  variableOf,
+} from "./option-definition.js";
+import { formatValue, ValueProblem } from "./option-kind.js";
+
+/**
+ * Adds a section of the table. Values are not given defaults here: what was not typed may still
+ * come from elsewhere. A switch that something else may have switched on can be switched off.
+ */
+export function addOptions(command: Command, options: OptionDefinitions): void {
+  for (const [name, definition] of Object.entries(options)) {
+    if (definition.reach === "secret") continue;
+    command.addOption(flagOption(name, definition));
+    const { negation } = definition;
+    if (negation !== undefined) {
+      command.addOption(new Option(negation.flags, negation.description));
+    } else if (definition.kind.placeholder === "" && definition.reach === "everywhere") {
+      // Behind the flag itself: alone it would make "on" the default.
+      command.addOption(new Option(flagOf(name).replace("--", "--no-"), "").hideHelp());
+    }
+  }
+}
+
+export function flagOption(name: string, definition: OptionDefinition<unknown>): Option {
+  const { kind, short } = definition;
+  const prefix = short === undefined ? "" : `-${short}, `;
+  const made = new Option(`${prefix}${flagText(name, definition)}`, helpText(name, definition));
+  if (kind.placeholder === "") return made;
+  return made.argParser((typed: string, before: unknown) => {
+    const value = readTyped(definition, typed);
+    if (kind.merge === undefined || before === undefined || before === null) return value;
+    return kind.merge(before, value);
+  });
+}
+
+/** `--ttl <duration>` */
+export function flagText(name: string, { kind }: OptionDefinition<unknown>): string {
+  return `${flagOf(name)} ${kind.placeholder}`.trimEnd();
+}
+
+/** "" when there is none. */
+export function defaultText({
+  kind,
+  defaultText,
+  defaultValue,
+}: OptionDefinition<unknown>): string {
+  return defaultText ?? (defaultValue === undefined ? "" : formatValue(kind, defaultValue));
+}
+
+function helpText(name: string, definition: OptionDefinition<unknown>): string {
+  const shown = defaultText(definition);
+  const notes = [
+    ...(shown === "" ? [] : [`default: ${shown}`]),
+    ...(definition.reach === "flag" ? [] : [`env: ${variableOf(name)}`]),
+  ];
+  const { description } = definition;
+  return notes.length === 0 ? description : `${description} (${notes.join(", ")})`;
+}
+
+function readTyped({ kind }: OptionDefinition<unknown>, typed: string): NonNullable<unknown> {
+  try {
+    return kind.parse(typed);
+  } catch (error) {
+    if (!(error instanceof ValueProblem)) throw error;
+    throw new InvalidArgumentError(`${capitalized(error.message)}.`);
+  }
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

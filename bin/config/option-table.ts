@@ -1,0 +1,103 @@
+/**
+ * The table of all options that may be configured. Flags, environment variables, keys of a file,
+ * `holdfast config print` and the reference page are made from it and from nothing else.
+ */
+import { DEFAULT_ENDPOINTS } from "../addresses.js";
+import {
+  type OptionDefinitions,
+  option,
+  optionWithDefault,
+  switchOption,
+} from "./option-definition.js";
+import { durationKind, endpointsKind, textKind, wholeNumberKind } from "./option-kinds.js";
+import { RUN_OPTIONS } from "./run-options.js";
+import { ALLOW_ORIGIN, SERVER_OPTIONS } from "./server-options.js";
+
+export { RUN_OPTIONS, SERVER_OPTIONS };
+
+const HOUR_MS = 3_600_000;
+const PORT_MAX = 65_535;
+const LOCAL_NODES_MAX = 7;
+
+export const FILE_OPTIONS = {
+  config: option(textKind("file"), "a JSON file with options", { reach: "outsideFiles" }),
+};
+
+export const CONNECTION_OPTIONS = {
+  endpoints: optionWithDefault(
+    endpointsKind,
+    "nodes to connect to, separated by commas",
+    DEFAULT_ENDPOINTS,
+    { defaultText: "ws://127.0.0.1:7411 to :7413" },
+  ),
+  connectTimeout: optionWithDefault(
+    durationKind(1, HOUR_MS),
+    "how long to look for a node that serves",
+    10_000,
+  ),
+};
+
+export const CLUSTER_OPTIONS = {
+  nodes: option(wholeNumberKind(1, LOCAL_NODES_MAX), "how many", {
+    defaultText: "those of the data, or 3",
+  }),
+  data: optionWithDefault(textKind("directory"), "where the nodes keep their data", ".holdfast"),
+  port: optionWithDefault(
+    wholeNumberKind(0, PORT_MAX),
+    "client port of the first node; 0: any free ones",
+    7411,
+  ),
+  peerPort: option(wholeNumberKind(0, PORT_MAX), "peer port of the first node; 0: any free ones", {
+    defaultText: "those of the data, or 7511",
+  }),
+  allowOrigin: ALLOW_ORIGIN,
+  restart: switchOption("start a node again when it dies"),
+  json: switchOption("print one line of JSON when the cluster is ready", { reach: "flag" }),
+  stopOnStdinEnd: switchOption("stop when standard input ends", { reach: "flag" }),
+};
+
+const { wait, priority, ttl, maxHold, killGrace, conflictExitCode, quiet } = RUN_OPTIONS;
+
+/** A campaign is a run of the election's lock. */
+export const ELECT_OPTIONS = {
+  wait,
+  priority,
+  ttl,
+  maxHold,
+  killGrace,
+  conflictExitCode,
+  quiet,
+};
+
+export interface OptionSection {
+  readonly title: string;
+  /** The command that has these options; `undefined`: all others than those in `without`. */
+  readonly command: string | undefined;
+  readonly without?: readonly string[];
+  readonly options: OptionDefinitions;
+}
+
+export const OPTION_TABLE: readonly OptionSection[] = [
+  {
+    title: "Every command",
+    command: undefined,
+    options: FILE_OPTIONS,
+  },
+  {
+    title: "Commands that connect to a cluster",
+    command: undefined,
+    without: ["server", "cluster"],
+    options: CONNECTION_OPTIONS,
+  },
+  { title: "holdfast run", command: "run", options: RUN_OPTIONS },
+  { title: "holdfast elect", command: "elect", options: ELECT_OPTIONS },
+  { title: "holdfast server", command: "server", options: SERVER_OPTIONS },
+  { title: "holdfast cluster", command: "cluster", options: CLUSTER_OPTIONS },
+];
+
+/** Those of a command, with what it shares with others. */
+export function sectionsFor(name: string): readonly OptionSection[] {
+  return OPTION_TABLE.filter(({ command, without }) =>
+    command === undefined ? without?.includes(name) !== true : command === name,
+  );
+}

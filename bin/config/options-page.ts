@@ -1,0 +1,85 @@
+/**
+ * The reference page of the options, from the table: `holdfast config reference` prints it and
+ * `docs/reference/options.md` is that, word for word.
+ */
+import { defaultText, flagText } from "./flags.js";
+import { type OptionDefinition, variableOf } from "./option-definition.js";
+import { OPTION_TABLE, type OptionSection } from "./option-table.js";
+
+const INTRODUCTION = `# Options
+
+Made from the table of options by \`holdfast config reference\`; changes belong into
+\`bin/config/option-table.ts\`.
+
+Every option has one name in three spellings: \`--kill-grace\` is \`HOLDFAST_KILL_GRACE\` in the
+environment and \`killGrace\` in a file. The first of these that says something counts:
+
+1. the flag (\`--endpoints\` and \`--config\` also before the name of the command),
+2. the variable, unless it is empty,
+3. the file that \`--config\` or \`HOLDFAST_CONFIG\` names,
+4. the default.
+
+The file is one JSON object, and one file may serve all commands: each takes what it knows. A key
+that no command knows is an error. A variable that begins with \`HOLDFAST_\` and looks like a slip of
+one of those below is an error too; others are left alone, because deployment tools and Kubernetes
+make variables with the same beginning.
+
+\`\`\`json
+{
+  "endpoints": ["ws://10.0.0.1:7411", "ws://10.0.0.2:7411"],
+  "id": 1,
+  "data": "/var/lib/holdfast",
+  "listen": "10.0.0.1:7411",
+  "initialCluster": { "1": "10.0.0.1:7511", "2": "10.0.0.2:7511", "3": "10.0.0.3:7511" },
+  "insecure": true,
+  "killGrace": "10s"
+}
+\`\`\`
+
+Durations and sizes have a unit: \`250ms\`, \`5s\`, \`1.5m\`, \`1h\`, \`30d\`; \`512KiB\`, \`64MiB\`, \`1GiB\`
+(and \`kB\`, \`MB\`, \`GB\`, powers of 1,000). A switch is \`true\` or \`false\` outside a command line;
+on it \`--no-insecure\` switches off what \`--insecure\` switches on. Lists are separated by commas,
+or are lists in the file. An option without a variable describes one call and is only a flag: a
+command that \`run\` starts inherits the environment, and must not inherit that.
+
+\`holdfast config print\` shows every value and where it came from; with the name of a command and
+its options, what that command line would use.
+`;
+
+/** The whole page, with a line break at its end. */
+export function optionsPage(): string {
+  return [INTRODUCTION, ...OPTION_TABLE.map(sectionText)].join("\n");
+}
+
+function sectionText({ title, options }: OptionSection): string {
+  const rows = Object.entries(options).map(([name, definition]) => row(name, definition));
+  return [
+    `## ${title}`,
+    "",
+    "| flag | variable | in a file | value | default | |",
+    "|---|---|---|---|---|---|",
+    ...rows,
+    "",
+  ].join("\n");
+}
+
+function row(name: string, definition: OptionDefinition<unknown>): string {
+  const { reach, kind, description, isRequired } = definition;
+  const shown = defaultText(definition);
+  const cells = [
+    reach === "secret" ? "–" : flagsCell(name, definition),
+    reach === "flag" ? "–" : `\`${variableOf(name)}\``,
+    reach === "everywhere" || reach === "secret" ? `\`${name}\`` : "–",
+    kind.type,
+    isRequired ? "required" : shown,
+    description,
+  ];
+  return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+}
+
+function flagsCell(name: string, definition: OptionDefinition<unknown>): string {
+  const { short, negation } = definition;
+  const flag = `${short === undefined ? "" : `-${short}, `}${flagText(name, definition)}`;
+  const flags = negation === undefined ? [flag] : [flag, negation.flags];
+  return flags.map((text) => `\`${text}\``).join("<br>");
+}

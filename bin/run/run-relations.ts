@@ -1,0 +1,36 @@
+/**
+ * Which times of `holdfast run` fit together: a command must have its grace before its lock can be
+ * another's, also right before a renewal of the lease and before a cap ends the hold.
+ */
+import { durationText } from "../config/option-kinds.js";
+import { EXIT } from "../exit-codes.js";
+import { Failure } from "../failure.js";
+import { capRoom, hasRoomForGrace, leaseRoom } from "./kill-schedule.js";
+
+export interface RunTimes {
+  readonly ttl: number;
+  readonly killGrace: number;
+  readonly maxHold?: number | undefined;
+}
+
+/** Fails with exit code 2 and all the numbers. */
+export function requireRunRelations({ ttl, killGrace, maxHold }: RunTimes): void {
+  const lease = leaseRoom(ttl, killGrace);
+  if (!hasRoomForGrace(lease)) {
+    throw new Failure(
+      EXIT.usage,
+      `--ttl ${durationText(ttl)} is too short for --kill-grace ${durationText(killGrace)}: it ` +
+        `must be larger than the grace + safety margin ${durationText(lease.marginMs)} + ` +
+        `keepalive interval ${durationText(lease.keepaliveMs)} = ${durationText(lease.neededMs)}`,
+    );
+  }
+  if (maxHold === undefined) return;
+  const cap = capRoom(maxHold, killGrace);
+  if (maxHold > cap.neededMs) return;
+  throw new Failure(
+    EXIT.usage,
+    `--max-hold ${durationText(maxHold)} is too short for --kill-grace ` +
+      `${durationText(killGrace)}: it must be larger than the grace + safety margin ` +
+      `${durationText(cap.marginMs)} = ${durationText(cap.neededMs)}`,
+  );
+}

@@ -1,0 +1,54 @@
+/**
+ * What a start costs is what it loads. `holdfast --help` must load no command, nothing of the SDK or
+ * the server, and no package but commander; how long that takes is measured, not asserted.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { expect, test } from "vitest";
+import { COMMAND } from "../e2e/command-line.js";
+import { endWithTest } from "../e2e/end-with-test.js";
+
+const MARK = "loaded ";
+const HOOK = `export async function load(url, context, next) {
+  process._rawDebug(${JSON.stringify(MARK)} + url);
+  return next(url, context);
+}`;
+const data = (code: string): string => `data:text/javascript,${encodeURIComponent(code)}`;
+const IMPORT = data(
+  `import { register } from "node:module"; register(${JSON.stringify(data(HOOK))});`,
+);
+
+async function loadedBy(...args: readonly string[]): Promise<string[]> {
+  const child = spawn(process.execPath, [`--import=${IMPORT}`, COMMAND, ...args], {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  endWithTest(child);
+  let text = "";
+  child.stderr.on("data", (chunk: Buffer) => {
+    text += chunk.toString();
+  });
+  const [code] = await once(child, "close");
+  expect([args, code]).toEqual([args, 0]);
+  const urls = text.split("\n").filter((line) => line.startsWith(MARK));
+  return urls.map((line) => line.slice(MARK.length));
+}
+
+test("help and version load no command, no SDK, no server and no package but commander", async () => {
+  for (const args of [["--help"], ["--version"], ["help", "exit-codes"]]) {
+    const urls = (await loadedBy(...args)).filter((url) => url.startsWith("file:"));
+    expect(urls.length).toBeGreaterThan(5);
+    expect(urls.filter((url) => /\/bin\/commands\//.test(url))).toEqual([]);
+    expect(urls.filter((url) => /\/src\/(?!errors\.js$)/.test(url))).toEqual([]);
+    const packages = urls.flatMap(
+      (url) => /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? [],
+    );
+    expect(new Set(packages)).toEqual(new Set(["commander"]));
+  }
+});
+
+test("the help of a command loads that command, and the SDK only where it is used", async () => {
+  const urls = await loadedBy("inspect", "--help");
+  const commands = urls.flatMap((url) => /\/bin\/commands\/(\w+)\.js$/.exec(url)?.[1] ?? []);
+  expect(commands).toEqual(["inspect"]);
+  expect(urls.filter((url) => /\/src\/(?!errors\.js$)/.test(url))).toEqual([]);
+});

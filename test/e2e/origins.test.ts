@@ -1,0 +1,73 @@
+/** Which web pages a cluster lets in, as it is told on the command line or by the environment. */
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { WebSocket } from "ws";
+import { runCli, startCli } from "./command-line.js";
+
+const ALLOWED = ["http://localhost:3000", "https://ops.example"] as const;
+let directory = "";
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "holdfast-origins-"));
+});
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+/** The status of the upgrade: 101 where it was let in. */
+async function knock(endpoint: string, origin?: string): Promise<number> {
+  const options = origin === undefined ? {} : { origin };
+  const socket = new WebSocket(`${endpoint}/v1`, "holdfast.v1", options);
+  socket.on("error", () => undefined);
+  const refused = once(socket, "unexpected-response").then(([, response]) => {
+    response.resume();
+    return Number(response.statusCode);
+  });
+  const status = await Promise.race([once(socket, "open").then(() => 101), refused]);
+  socket.terminate();
+  return status;
+}
+
+test.each([
+  ["flags", ALLOWED.map((origin) => `--allow-origin=${origin}`), {}],
+  ["the environment", [], { HOLDFAST_ALLOW_ORIGIN: ALLOWED.join(", ") }],
+] as const)(
+  "a cluster that is told by %s lets these pages in, and every node says whom not",
+  async (name, flags, env) => {
+    const data = join(directory, name);
+    const ports = ["--nodes=1", "--port=0", "--peer-port=0"];
+    const cluster = startCli(["cluster", `--data=${data}`, ...ports, "--json", ...flags], {
+      ownGroup: true,
+      env,
+    });
+    await cluster.printed("\n");
+    const { nodes } = JSON.parse(cluster.stdout);
+    const [{ endpoint, log }] = nodes;
+    for (const origin of ALLOWED) expect(await knock(endpoint, origin)).toBe(101);
+    expect(await knock(endpoint)).toBe(101);
+    for (const origin of [
+      "http://localhost:3001",
+      "http://localhost:3001",
+      "https://evil.example",
+    ]) {
+      expect(await knock(endpoint, origin)).toBe(403);
+    }
+    process.kill(-cluster.pid, "SIGINT");
+    expect(await cluster.result).toMatchObject({ code: 0 });
+    const lines = (await readFile(log, "utf8")).split("\n").filter((line) => /may not/.test(line));
+    expect(lines).toEqual([
+      expect.stringContaining("http://localhost:3001"),
+      expect.stringContaining("https://evil.example"),
+    ]);
+  },
+);
+
+test("what is no origin is refused at the start, with the flag's own name", async () => {
+  const server = ["server", "--id=1", "--initial-cluster=1=127.0.0.1:1", "--data"];
+  const { code, stderr } = await runCli([...server, directory, "--allow-origin=*"]);
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: expect.stringContaining('--allow-origin "*" would let pages of anybody in'),
+  });
+});
