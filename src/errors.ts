@@ -32,6 +32,7 @@ export const ERROR_NUMBERS = {
   CANCELLED: 37,
 } as const;
 
+/** `error.code`: each has a heading in the documents, and never changes its meaning. */
 export type ErrorCode = keyof typeof ERROR_NUMBERS;
 export type ErrorNumber = (typeof ERROR_NUMBERS)[ErrorCode];
 
