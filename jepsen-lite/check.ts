@@ -1,0 +1,169 @@
+/**
+ * `npm run check -- --model MODEL [--init JSON] [--json] FILE`: says whether a recorded history is what
+ * the model promises. Exit code 0 valid, 1 invalid, 3 unknown (the budget ran out), 2 when the command
+ * line or the file cannot be read. The verdict goes to stdout, everything else to stderr.
+ */
+import { realpathSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import {
+  BadHistoryError,
+  type Budget,
+  type CheckResult,
+  checkHistory,
+  DEFAULT_BUDGET,
+  type FailedCas,
+  MODEL_NAMES,
+  readHistoryFile,
+  verdictText,
+} from "./checker/index.js";
+
+export const CHECK_EXIT = { valid: 0, invalid: 1, usage: 2, unknown: 3 } as const;
+
+export interface CheckStreams {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  /** Progress is shown on a terminal only. */
+  readonly isTerminal: boolean;
+}
+
+interface CheckFlags {
+  readonly model: string;
+  readonly init?: { readonly value: unknown };
+  readonly json?: boolean;
+  readonly steps: number;
+  readonly memoryMb: number;
+  readonly timeLimit?: number;
+  readonly failedCas?: FailedCas;
+}
+
+const EXAMPLES = `
+Examples:
+  npm run check -- --model lock history.jsonl
+  npm run check -- --model cas-register --init 0 --json history.edn
+  npm run check -- --model kv - < history.jsonl
+
+Exit codes: 0 valid, 1 invalid, 3 unknown (out of budget), 2 usage or unreadable history.
+docs/internals/checker.md describes the formats and the models.`;
+
+/** @param argv the arguments alone. Resolves nothing, prints, and gives the exit code. */
+export function runCheck(argv: readonly string[], streams: CheckStreams): number {
+  const program = newProgram(streams);
+  try {
+    program.parse(argv, { from: "user" });
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : CHECK_EXIT.usage;
+    throw error;
+  }
+  const [file = ""] = program.args;
+  const flags = program.opts<CheckFlags>();
+  try {
+    const result = check(file, flags, streams);
+    streams.out(flags.json ? JSON.stringify(result) : verdictText(result));
+    if (result.valid === "unknown") return CHECK_EXIT.unknown;
+    return result.valid ? CHECK_EXIT.valid : CHECK_EXIT.invalid;
+  } catch (error) {
+    if (!isReadable(error)) throw error;
+    streams.err(`check: ${file}: ${error.message}`);
+    return CHECK_EXIT.usage;
+  }
+}
+
+function newProgram(streams: CheckStreams): Command {
+  const numberOf = (text: string) => {
+    const number = Number(text);
+    if (!(number > 0)) throw new InvalidArgumentError("expected a number above 0");
+    return number;
+  };
+  const write = (text: string) => streams.err(text.trimEnd());
+  return new Command("check")
+    .description("Check a recorded history against a model.")
+    .argument("<file>", 'the history: JSON lines, a JSON array, EDN or a Jepsen log; "-" for stdin')
+    .addOption(
+      new Option("--model <model>", "what the history is held against")
+        .choices(MODEL_NAMES)
+        .makeOptionMandatory(),
+    )
+    .addOption(
+      new Option("--init <json>", "first value of a register, a key or a mutex").argParser(
+        jsonValue,
+      ),
+    )
+    .option("--json", "print the verdict as one JSON object")
+    .option("--steps <n>", "steps of search before giving up", numberOf, DEFAULT_BUDGET.steps)
+    .option("--memory-mb <n>", "memory for the tables of the search", numberOf, 768)
+    .option("--time-limit <seconds>", "wall time of the search (no limit by default)", numberOf)
+    .addOption(
+      new Option(
+        "--failed-cas <meaning>",
+        "a failed cas did not happen (absent) or found another value (mismatch); " +
+          "mismatch by default in Jepsen logs only",
+      ).choices(["absent", "mismatch"]),
+    )
+    .addHelpText("after", EXAMPLES)
+    .showSuggestionAfterError()
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => streams.out(text.trimEnd()),
+      writeErr: write,
+      outputError: (text, print) => print(`check: ${text.replace(/^error: /, "")}`),
+    });
+}
+
+function jsonValue(text: string): { value: unknown } {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    throw new InvalidArgumentError('expected JSON, such as 0, null or "\\"text\\""');
+  }
+}
+
+function check(file: string, flags: CheckFlags, streams: CheckStreams): CheckResult {
+  const history = readHistoryFile(file === "-" ? "/dev/stdin" : file);
+  const budget: Budget = {
+    steps: flags.steps,
+    bytes: flags.memoryMb * 1024 * 1024,
+    timeMs: flags.timeLimit === undefined ? Number.POSITIVE_INFINITY : flags.timeLimit * 1000,
+  };
+  const failedCas = flags.failedCas ?? (history.notation === "jepsen-log" ? "mismatch" : "absent");
+  return checkHistory(history.events, {
+    model: flags.model,
+    ...(flags.init === undefined ? {} : { init: flags.init.value }),
+    failedCas,
+    budget,
+    ...(streams.isTerminal ? { onProgress: progress(streams) } : {}),
+  });
+}
+
+const PROGRESS_EVERY_MS = 1000;
+
+function progress(streams: CheckStreams): (decided: number, parts: number) => void {
+  let shownMs = performance.now();
+  return (decided, parts) => {
+    if (performance.now() - shownMs < PROGRESS_EVERY_MS) return;
+    shownMs = performance.now();
+    streams.err(`check: ${decided} of ${parts} parts decided`);
+  };
+}
+
+/** Errors that concern the file rather than the checker. */
+function isReadable(error: unknown): error is Error {
+  if (error instanceof BadHistoryError) return true;
+  return error instanceof Error && "syscall" in error;
+}
+
+/** The command as `npm run jepsen -- check` calls it, on this process's own streams. */
+export async function checkCommand(argv: readonly string[]): Promise<number> {
+  return runCheck(argv, {
+    out: (text) => process.stdout.write(`${text}\n`),
+    err: (text) => process.stderr.write(`${text}\n`),
+    isTerminal: process.stderr.isTTY === true,
+  });
+}
+
+function isMain(): boolean {
+  const script = process.argv[1];
+  return script !== undefined && realpathSync(script) === fileURLToPath(import.meta.url);
+}
+
+if (isMain()) process.exitCode = await checkCommand(process.argv.slice(2));

@@ -1,0 +1,150 @@
+/**
+ * The one entry of the checker: a history and the name of a model in, a verdict with its reasons out.
+ * It is pure but for the clock that a limit of time needs.
+ */
+import { BadHistoryError, type HistoryEvent } from "./input/history-event.js";
+import { checkParts, type Linearization, type PartsVerdict } from "./linearizable/check-parts.js";
+import type { Counterexample } from "./linearizable/counterexample.js";
+import { checkExactlyOnce } from "./lock/check-exactly-once.js";
+import { checkExclusion } from "./lock/check-exclusion.js";
+import { checkLeases } from "./lock/check-leases.js";
+import { checkOrder } from "./lock/check-order.js";
+import { checkTokens } from "./lock/check-tokens.js";
+import { checkWakeUps } from "./lock/check-wake-ups.js";
+import { checkWatches } from "./lock/check-watches.js";
+import type { Finding } from "./lock/finding.js";
+import { readLockHistory } from "./lock/lock-history.js";
+import { lockParts } from "./lock/lock-model.js";
+import type { FailedCas } from "./models/model.js";
+import { modelNamed } from "./models/models.js";
+import { type PairedHistory, pairOperations } from "./operations.js";
+import { type Budget, DEFAULT_BUDGET, type Verdict, worstOf } from "./verdict.js";
+
+export interface CheckOptions {
+  /** `lock`, `register`, `cas-register`, `mutex` or `kv`. */
+  readonly model: string;
+  /** The first value of a register, of every key of `kv`, or whether a mutex begins held. */
+  readonly init?: unknown;
+  /** What a failed `cas` tells; "absent" by default, as for every other operation. */
+  readonly failedCas?: FailedCas;
+  /** What is not given stays as in `DEFAULT_BUDGET`. */
+  readonly budget?: Partial<Budget>;
+  /** Also give the order of operations that explains each part. */
+  readonly withLinearizations?: boolean;
+  readonly onProgress?: (decided: number, parts: number) => void;
+}
+
+export interface HistoryCounts {
+  readonly events: number;
+  readonly operations: number;
+  readonly ok: number;
+  readonly fail: number;
+  /** Of unknown outcome, those still open at the end included. */
+  readonly info: number;
+  /** Independent parts: keys, or keys that were taken together. */
+  readonly parts: number;
+}
+
+export interface CheckResult {
+  readonly valid: Verdict;
+  readonly model: string;
+  readonly counts: HistoryCounts;
+  /** The search for a linearization, and for the lock model every other check. */
+  readonly checks: readonly Finding[];
+  /** The earliest violation of linearizability. */
+  readonly counterexample?: Counterexample;
+  /** Further keys without a linearization, as far as they were searched. */
+  readonly furtherCounterexamples?: readonly Counterexample[];
+  /** Why a part is undecided, one text for each, at most 20. */
+  readonly undecided?: readonly string[];
+  readonly linearizations?: readonly Linearization[];
+  /** How many candidates the search looked at. */
+  readonly steps: number;
+}
+
+const LISTED_MAX = 20;
+
+/**
+ * @throws BadHistoryError when the lines are no history of the model, with the line's number.
+ * @throws RangeError when there is no such model.
+ */
+export function checkHistory(events: readonly HistoryEvent[], options: CheckOptions): CheckResult {
+  const model = modelNamed(options.model);
+  const history = pairOperations(events, model.functions);
+  const findings: Finding[] = [];
+  const parts = (() => {
+    if (model.name !== "lock") {
+      const { init, failedCas = "absent" } = options;
+      return model.parts(history, { init, failedCas });
+    }
+    if (options.init !== undefined) {
+      throw new BadHistoryError("--init: the lock model always begins with an empty table");
+    }
+    const locks = readLockHistory(history);
+    findings.push(
+      checkTokens(locks),
+      checkExclusion(locks),
+      checkOrder(locks),
+      checkLeases(locks),
+      checkExactlyOnce(locks),
+      checkWakeUps(locks),
+      checkWatches(locks),
+    );
+    return lockParts(locks);
+  })();
+  const { onProgress } = options;
+  const searched = checkParts(parts, {
+    budget: { ...DEFAULT_BUDGET, ...options.budget },
+    withLinearizations: options.withLinearizations ?? false,
+    ...(onProgress === undefined ? {} : { onProgress }),
+  });
+  return resultOf(model.name, countsOf(history, searched.parts), searched, findings, options);
+}
+
+function resultOf(
+  model: string,
+  counts: HistoryCounts,
+  searched: PartsVerdict,
+  findings: readonly Finding[],
+  options: CheckOptions,
+): CheckResult {
+  const [counterexample, ...further] = searched.counterexamples;
+  const checks = [linearizableFinding(searched), ...findings];
+  const undecided = searched.undecided
+    .slice(0, LISTED_MAX)
+    .map(({ keys, reason }) => `${keys.length === 0 ? "the history" : keys.join(", ")}: ${reason}`);
+  return {
+    valid: worstOf(checks.map((check) => check.valid)),
+    model,
+    counts,
+    checks,
+    ...(counterexample === undefined ? {} : { counterexample }),
+    ...(further.length === 0 ? {} : { furtherCounterexamples: further.slice(0, LISTED_MAX) }),
+    ...(undecided.length === 0 ? {} : { undecided }),
+    ...(options.withLinearizations ? { linearizations: searched.linearizations } : {}),
+    steps: searched.steps,
+  };
+}
+
+function linearizableFinding(searched: PartsVerdict): Finding {
+  const violations = searched.counterexamples.slice(0, LISTED_MAX).map((counterexample) => ({
+    text:
+      `${counterexample.operation.text} of process ${counterexample.operation.process} ` +
+      "cannot be explained",
+    lines: [counterexample.operation.invokeLine, counterexample.line],
+  }));
+  return {
+    check: "linearizable",
+    valid: searched.valid,
+    compared: searched.parts,
+    violations,
+    more: Math.max(0, searched.counterexamples.length - LISTED_MAX),
+  };
+}
+
+function countsOf(history: PairedHistory, parts: number): HistoryCounts {
+  const counts = { ok: 0, fail: 0, info: 0 };
+  for (const { outcome } of history.operations) counts[outcome] += 1;
+  const { length: events } = history.events;
+  return { events, operations: history.operations.length, ...counts, parts };
+}

@@ -1,0 +1,28 @@
+/**
+ * The checker's only door.
+ */
+export {
+  type CheckOptions,
+  type CheckResult,
+  checkHistory,
+  type HistoryCounts,
+} from "./check-history.js";
+export {
+  BadHistoryError,
+  type EventType,
+  type HistoryEvent,
+  toEvent,
+} from "./input/history-event.js";
+export {
+  type HistoryNotation,
+  type ReadHistory,
+  readHistory,
+  readHistoryFile,
+} from "./input/read-history.js";
+export type { Linearization, UndecidedPart } from "./linearizable/check-parts.js";
+export type { Counterexample, LastState, OperationView } from "./linearizable/counterexample.js";
+export type { Finding, Violation } from "./lock/finding.js";
+export type { FailedCas } from "./models/model.js";
+export { MODEL_NAMES } from "./models/models.js";
+export { type Budget, DEFAULT_BUDGET, type Verdict } from "./verdict.js";
+export { verdictText } from "./verdict-text.js";

@@ -1,0 +1,47 @@
+/**
+ * Histories as Jepsen's own tools leave them: EDN maps (`history.edn`, Knossos' and Porcupine's test
+ * data), and the operation lines of its console log and of `history.txt`.
+ */
+import { type EdnForm, plainValue, readEdn } from "./edn.js";
+import { BadHistoryError, type HistoryEvent, toEvent } from "./history-event.js";
+
+/** Maps, one after the other or in one vector or list. */
+export function readEdnHistory(text: string): HistoryEvent[] {
+  const forms = readEdn(text);
+  const outer = forms.length === 1 ? forms[0]?.value : undefined;
+  const records = Array.isArray(outer) ? (outer as EdnForm[]) : forms;
+  return records.map((form, position) => {
+    if (Array.isArray(form.value)) {
+      throw new BadHistoryError("expected a map, found a vector or list", form.line);
+    }
+    return toEvent(form.value, form.line, position);
+  });
+}
+
+const OPERATION_LINE =
+  /^(?:.*\bjepsen\.util\s*[-:]\s+)?(\S+)\s+:(invoke|ok|fail|info)\s+:(\S+)(.*)$/;
+
+export function isJepsenLogLine(line: string): boolean {
+  return OPERATION_LINE.test(line);
+}
+
+/** Lines of the log that are no operations are left out: it is a log of everything. */
+export function readJepsenLog(text: string): HistoryEvent[] {
+  const events: HistoryEvent[] = [];
+  for (const [position, line] of text.split(/\r?\n/).entries()) {
+    const match = OPERATION_LINE.exec(line);
+    if (match === null) continue;
+    const [, process, type, f, rest] = match;
+    const forms = readEdn(rest ?? "", position + 1);
+    if (forms.length === 0) throw new BadHistoryError("the line has no value", position + 1);
+    const record = {
+      process: process?.replace(/^:/, ""),
+      type,
+      f,
+      value: plainValue(forms[0]?.value),
+      error: plainValue(forms[1]?.value),
+    };
+    events.push(toEvent(record, position + 1, events.length));
+  }
+  return events;
+}

@@ -1,0 +1,104 @@
+/**
+ * One line of a history as the rest of the checker sees it, whatever file format it came from, and
+ * the one error that a reader of histories throws. docs/internals/checker.md describes the fields.
+ */
+
+export type EventType = "invoke" | "ok" | "fail" | "info";
+
+export interface HistoryEvent {
+  /** Line in the file, from 1; in a history that was never a file, the position plus 1. */
+  readonly line: number;
+  /** What reports call it: the `index` field, or else the position from 0. */
+  readonly index: number;
+  readonly process: string;
+  readonly type: EventType;
+  readonly f: string;
+  readonly key: string | undefined;
+  /** `undefined` when the line has no value, which is not the value `null`. */
+  readonly value: unknown;
+  /** Nanoseconds of the history's one monotonic clock. */
+  readonly timeNs: number | undefined;
+  readonly error: string | undefined;
+  readonly session: string | undefined;
+  readonly owner: string | undefined;
+}
+
+/** A history that cannot be checked because it is no history. Exit code 2. */
+export class BadHistoryError extends Error {
+  override readonly name = "BadHistoryError";
+  readonly line: number | undefined;
+
+  constructor(message: string, line?: number) {
+    super(line === undefined ? message : `line ${line}: ${message}`);
+    this.line = line;
+  }
+}
+
+const EVENT_TYPES: ReadonlySet<unknown> = new Set(["invoke", "ok", "fail", "info"]);
+
+/** Checks the fields of one decoded line. @throws BadHistoryError with the line's number. */
+export function toEvent(record: unknown, line: number, position: number): HistoryEvent {
+  if (typeof record !== "object" || record === null || Array.isArray(record)) {
+    throw new BadHistoryError(`expected an object, found ${kindOf(record)}`, line);
+  }
+  const fields = record as Readonly<Record<string, unknown>>;
+  const type = fields["type"];
+  if (!EVENT_TYPES.has(type)) {
+    const found = type === undefined ? "is missing" : `is ${JSON.stringify(type)}`;
+    throw new BadHistoryError(`"type" ${found}, expected invoke, ok, fail or info`, line);
+  }
+  return {
+    line,
+    index: optionalNumber(fields, "index", line) ?? position,
+    process: name(fields, "process", line),
+    type: type as EventType,
+    f: name(fields, "f", line),
+    key: optionalName(fields, "key", line),
+    value: fields["value"],
+    timeNs: optionalNumber(fields, "time", line) ?? optionalNumber(fields, "timeNs", line),
+    error: errorText(fields["error"]),
+    session: optionalName(fields, "session", line),
+    owner: optionalName(fields, "owner", line),
+  };
+}
+
+function name(fields: Readonly<Record<string, unknown>>, field: string, line: number): string {
+  const found = optionalName(fields, field, line);
+  if (found === undefined) throw new BadHistoryError(`"${field}" is missing`, line);
+  return found;
+}
+
+function optionalName(
+  fields: Readonly<Record<string, unknown>>,
+  field: string,
+  line: number,
+): string | undefined {
+  const value = fields[field];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === "string") return value;
+  if (typeof value === "number") return String(value);
+  throw new BadHistoryError(`"${field}" is ${kindOf(value)}, expected a string or number`, line);
+}
+
+function optionalNumber(
+  fields: Readonly<Record<string, unknown>>,
+  field: string,
+  line: number,
+): number | undefined {
+  const value = fields[field];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === "number" && Number.isFinite(value)) return value;
+  throw new BadHistoryError(`"${field}" is ${kindOf(value)}, expected a number`, line);
+}
+
+function errorText(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "object") return "an object";
+  return typeof value === "string" ? JSON.stringify(value) : String(value);
+}

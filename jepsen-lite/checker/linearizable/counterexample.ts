@@ -1,0 +1,145 @@
+/**
+ * Says why a part has no linearization: the shortest prefix of the history without one ends with a
+ * certain line; up to the line before there are explanations, and these are the states in which the
+ * best of them ended, with what was still open.
+ */
+import type { Operation } from "../operations.js";
+import type { Step } from "./problem.js";
+import type { PathStep, Search } from "./search.js";
+import { ILLEGAL } from "./states.js";
+
+export interface OperationView {
+  readonly process: string;
+  readonly f: string;
+  readonly key?: string;
+  /** The operation and what it was told, as one phrase. */
+  readonly text: string;
+  readonly outcome: "ok" | "fail" | "info";
+  /** `index` and line of its `invoke` and of its completion. */
+  readonly invokeIndex: number;
+  readonly invokeLine: number;
+  readonly completeIndex?: number;
+  readonly completeLine?: number;
+}
+
+export interface LastState {
+  readonly state: string;
+  /** The last steps of that explanation, oldest first. */
+  readonly after: readonly string[];
+  /** Steps that may have happened there, and why none of them leads on. */
+  readonly refused: readonly string[];
+}
+
+export interface Counterexample {
+  readonly keys: readonly string[];
+  /** Events of the whole history up to and including the line that cannot be explained. */
+  readonly prefixEvents: number;
+  readonly line: number;
+  readonly index: number;
+  /** The operation whose answer cannot be explained. */
+  readonly operation: OperationView;
+  /** What else was open then, certain or not. */
+  readonly concurrent: readonly OperationView[];
+  readonly lastStates: readonly LastState[];
+  /** The last operation that was explained before it, if any. */
+  readonly previous?: OperationView;
+}
+
+const AFTER_MAX = 8;
+const CONCURRENT_MAX = 24;
+
+function viewOf(operation: Operation, text: string): OperationView {
+  const { invocation, completion } = operation;
+  return {
+    process: operation.process,
+    f: operation.f,
+    ...(operation.key === undefined ? {} : { key: operation.key }),
+    text,
+    outcome: operation.outcome,
+    invokeIndex: invocation.index,
+    invokeLine: invocation.line,
+    ...(completion === undefined
+      ? {}
+      : { completeIndex: completion.index, completeLine: completion.line }),
+  };
+}
+
+/** For a search that ended without a linearization. */
+export function explain<State>(search: Search<State>): Counterexample {
+  const { timeline, deepestLayer } = search;
+  const refused = timeline.certain[deepestLayer] as Step<State>;
+  const operation = refused.operation as Operation;
+  const before = timeline.certain[deepestLayer - 1]?.operation;
+  const beforeText = timeline.certain[deepestLayer - 1]?.action.text;
+  return {
+    keys: timeline.part.keys,
+    prefixEvents: refused.returnedAt + 1,
+    line: operation.completion?.line ?? operation.invocation.line,
+    index: operation.completion?.index ?? operation.invocation.index,
+    operation: viewOf(operation, refused.action.text),
+    concurrent: concurrentWith(search, refused),
+    lastStates: search.deepest.map((row) => lastState(search, row)),
+    ...(before === undefined ? {} : { previous: viewOf(before, beforeText ?? "") }),
+  };
+}
+
+function concurrentWith<State>(search: Search<State>, refused: Step<State>): OperationView[] {
+  const { timeline, deepestLayer } = search;
+  const from = timeline.pendingFrom[deepestLayer] as number;
+  const end = timeline.pendingFrom[deepestLayer + 1] as number;
+  const steps: Step<State>[] = [];
+  for (let at = from; at < end; at += 1) {
+    steps.push(timeline.certain[timeline.pending[at] as number] as Step<State>);
+  }
+  for (const step of timeline.openSteps) {
+    if (step.invokedAt < refused.returnedAt) steps.push(step);
+  }
+  const views: OperationView[] = [];
+  for (const step of steps) {
+    if (step === refused || step.operation === undefined) continue;
+    views.push(viewOf(step.operation, step.action.text));
+    if (views.length === CONCURRENT_MAX) break;
+  }
+  return views;
+}
+
+function lastState<State>(search: Search<State>, row: number): LastState {
+  const { timeline, states } = search;
+  const path = search.path(row);
+  const state = path.at(-1)?.state ?? states.numberOf(timeline.part.initial);
+  const done = new Set(path.map((step) => step.certain));
+  const from = timeline.pendingFrom[search.deepestLayer] as number;
+  const end = timeline.pendingFrom[search.deepestLayer + 1] as number;
+  const refused: string[] = [];
+  for (let at = from; at < end; at += 1) {
+    const step = timeline.pending[at] as number;
+    if (done.has(step)) continue;
+    const next = states.next(state, timeline.actionClass[step] as number);
+    const text = labelOf(timeline.certain[step] as Step<State>);
+    if (next === ILLEGAL) refused.push(`${text}: impossible here`);
+    else refused.push(`${text}: then ${timeline.part.describe(states.state(next))}, a dead end`);
+  }
+  return {
+    state: timeline.part.describe(states.state(state)),
+    after: path.slice(-AFTER_MAX).map((step) => pathText(search, step)),
+    refused,
+  };
+}
+
+function pathText<State>(search: Search<State>, step: PathStep): string {
+  const { timeline, states } = search;
+  const openClass = timeline.openClasses[step.openClass];
+  const taken =
+    openClass === undefined
+      ? (timeline.certain[step.certain] as Step<State>)
+      : (timeline.openSteps[openClass.steps[0] as number] as Step<State>);
+  const after = timeline.part.describe(states.state(step.state));
+  return `${labelOf(taken)} ⇒ ${after}`;
+}
+
+/** The step with its process and the line that asked for it. */
+function labelOf<State>(step: Step<State>): string {
+  const { operation } = step;
+  if (operation === undefined) return step.action.text;
+  return `process ${operation.process} ${step.action.text} (line ${operation.invocation.line})`;
+}

@@ -1,0 +1,58 @@
+/**
+ * Numbers the states of a part as the search meets them, and remembers every transition that was
+ * computed: equal states are one number, and a step is applied to a state once.
+ */
+import type { Action } from "./problem.js";
+
+/** A Map of the language ends at 2^24 entries; the search stops well before. */
+const TRANSITIONS_MAX = 16_000_000;
+
+/** What `next` gives where the action cannot happen. */
+export const ILLEGAL = -1;
+
+export class States<State> {
+  readonly #actions: readonly Action<State>[];
+  readonly #encode: (state: State) => string;
+  readonly #states: State[] = [];
+  readonly #numbers = new Map<string, number>();
+  readonly #transitions = new Map<number, number>();
+  #bytes = 0;
+
+  /** @param actions one of each class; the position is the class. */
+  constructor(actions: readonly Action<State>[], encode: (state: State) => string) {
+    this.#actions = actions;
+    this.#encode = encode;
+  }
+
+  /** Roughly what the tables occupy; `Infinity` once they cannot grow any more. */
+  get bytes(): number {
+    return this.#transitions.size > TRANSITIONS_MAX ? Number.POSITIVE_INFINITY : this.#bytes;
+  }
+
+  numberOf(state: State): number {
+    const text = this.#encode(state);
+    const known = this.#numbers.get(text);
+    if (known !== undefined) return known;
+    const number = this.#states.length;
+    this.#states.push(state);
+    this.#numbers.set(text, number);
+    this.#bytes += 96 + 4 * text.length;
+    return number;
+  }
+
+  state(number: number): State {
+    return this.#states[number] as State;
+  }
+
+  /** The state's number after the action, or `ILLEGAL`. */
+  next(number: number, actionClass: number): number {
+    const transition = number * this.#actions.length + actionClass;
+    const known = this.#transitions.get(transition);
+    if (known !== undefined) return known;
+    const after = (this.#actions[actionClass] as Action<State>).apply(this.state(number));
+    const next = after === undefined ? ILLEGAL : this.numberOf(after);
+    this.#transitions.set(transition, next);
+    this.#bytes += 40;
+    return next;
+  }
+}

@@ -1,0 +1,163 @@
+/**
+ * Real-time exclusion, in one pass for each key: from the moment a client knows that it holds until it
+ * gives the hold up, is told of its loss, or its own deadline passes, nobody else may hold in conflict.
+ * The same count without the deadline shows what the deadline is good for; those overlaps are no
+ * violation, and a run with pauses in which there are none has not tested anything.
+ */
+import { answerOf, type Finding, FindingBuilder, quote } from "./finding.js";
+import type { Item, LockCall } from "./lock-calls.js";
+import type { Grant, LockHistory } from "./lock-history.js";
+
+interface CertainHold {
+  readonly grant: Grant;
+  readonly item: Item;
+  readonly from: number;
+  readonly to: number;
+}
+
+export function checkExclusion(history: LockHistory): Finding {
+  const builder = new FindingBuilder("exclusion");
+  const givenUpAt = readGivenUp(history);
+  const exchangedAt = readExchanged(history);
+  const certain = new Map<string, CertainHold[]>();
+  const believed = new Map<string, CertainHold[]>();
+  for (const grant of history.grants.values()) {
+    const from = grant.call.operation.returnedAt;
+    const to = Math.min(
+      givenUpAt.get(grant.token) ?? Number.POSITIVE_INFINITY,
+      exchangedAt.get(grant.token) ?? Number.POSITIVE_INFINITY,
+    );
+    const end = Math.min(to, history.lapsedAt.get(grant.token) ?? to);
+    for (const item of grant.items) {
+      if (end > from) append(certain, { grant, item, from, to: end });
+      if (to > from) append(believed, { grant, item, from, to });
+    }
+  }
+  for (const holds of certain.values()) {
+    builder.compared += holds.length;
+    sweep(holds, (earlier, later) => report(builder, earlier, later));
+  }
+  let overlaps = 0;
+  for (const holds of believed.values()) {
+    sweep(holds, () => {
+      overlaps += 1;
+    });
+  }
+  return builder.finding({ overlapsWithoutDeadline: overlaps });
+}
+
+/** From an upgrade on, the new token speaks for the hold. */
+function readExchanged(history: LockHistory): Map<number, number> {
+  const exchangedAt = new Map<number, number>();
+  for (const { f, token, operation } of history.calls) {
+    if (f !== "upgrade" || token === undefined || operation.outcome === "fail") continue;
+    if (!exchangedAt.has(token)) exchangedAt.set(token, operation.invokedAt);
+  }
+  return exchangedAt;
+}
+
+/** When each hold stopped being certain for reasons other than its deadline. */
+function readGivenUp(history: LockHistory): Map<number, number> {
+  const givenUpAt = new Map<number, number>();
+  const upgradedTo = new Map<number, number>();
+  for (const { token, call } of history.grants.values()) {
+    if (call.f === "upgrade" && call.token !== undefined) upgradedTo.set(call.token, token);
+  }
+  const giveUp = (first: number | undefined, at: number) => {
+    // The older tokens of a hold name it as well.
+    for (let token = first; token !== undefined; token = upgradedTo.get(token)) {
+      const known = givenUpAt.get(token);
+      if (known === undefined || at < known) givenUpAt.set(token, at);
+    }
+  };
+  for (const [token, at] of history.mayEndAt) {
+    // A deadline that passed is counted apart.
+    if (at !== history.lapsedAt.get(token)) giveUp(token, at);
+  }
+  const bySession = new Map<string, Grant[]>();
+  for (const grant of history.grants.values()) {
+    const grants = bySession.get(grant.session);
+    if (grants === undefined) bySession.set(grant.session, [grant]);
+    else grants.push(grant);
+  }
+  for (const call of history.calls) {
+    const { invokedAt, outcome } = call.operation;
+    if (outcome === "fail" && call.f !== "release") continue;
+    const isEnd = call.f === "release" || call.f === "downgrade" || call.f === "claim";
+    if (isEnd) giveUp(call.token, invokedAt);
+    if (call.f === "close") {
+      for (const grant of bySession.get(call.session) ?? []) giveUp(grant.token, invokedAt);
+    }
+  }
+  giveUpStolen(history, giveUp);
+  return givenUpAt;
+}
+
+/** Stealing is not covered by the promise: only fencing protects against it. */
+function giveUpStolen(history: LockHistory, giveUp: (token: number, at: number) => void): void {
+  const steals = new Map<string, LockCall[]>();
+  for (const call of history.calls) {
+    if (!call.isSteal || call.operation.outcome === "fail") continue;
+    for (const { key } of call.items) steals.set(key, [...(steals.get(key) ?? []), call]);
+  }
+  if (steals.size === 0) return;
+  for (const grant of history.grants.values()) {
+    const { invokedAt } = grant.call.operation;
+    for (const { key } of grant.items) {
+      const isLater = (steal: LockCall) =>
+        steal !== grant.call && steal.operation.returnedAt > invokedAt;
+      const first = steals.get(key)?.find(isLater);
+      if (first !== undefined) giveUp(grant.token, first.operation.invokedAt);
+    }
+  }
+}
+
+function append(lists: Map<string, CertainHold[]>, hold: CertainHold): void {
+  const list = lists.get(hold.item.key);
+  if (list === undefined) lists.set(hold.item.key, [hold]);
+  else list.push(hold);
+}
+
+/** Calls `onConflict` once for each hold that begins while another in conflict is certain. */
+function sweep(
+  holds: CertainHold[],
+  onConflict: (earlier: CertainHold, later: CertainHold) => void,
+): void {
+  holds.sort((a, b) => a.from - b.from);
+  let active: CertainHold[] = [];
+  for (const hold of holds) {
+    active = active.filter((other) => other.to > hold.from);
+    const conflicting = conflictWith(active, hold);
+    if (conflicting !== undefined) onConflict(conflicting, hold);
+    active.push(hold);
+  }
+}
+
+function conflictWith(active: readonly CertainHold[], hold: CertainHold): CertainHold | undefined {
+  let taken = hold.item.permits;
+  let limit = hold.item.limit ?? Number.POSITIVE_INFINITY;
+  const slots = hold.grant.call.slots.get(hold.item.key);
+  for (const other of active) {
+    if (other.grant.token === hold.grant.token) continue;
+    const { mode } = other.item;
+    if (mode === "exclusive" || hold.item.mode === "exclusive" || mode !== hold.item.mode) {
+      return other;
+    }
+    const theirs = other.grant.call.slots.get(hold.item.key);
+    if (slots?.some((slot) => theirs?.includes(slot))) return other;
+    taken += other.item.permits;
+    limit = Math.min(limit, other.item.limit ?? Number.POSITIVE_INFINITY);
+    if (taken > limit) return other;
+  }
+  return undefined;
+}
+
+function report(builder: FindingBuilder, earlier: CertainHold, later: CertainHold): void {
+  builder.violation(
+    `${quote(later.item.key)}: token ${later.grant.token} (${later.grant.session}) was granted ` +
+      `${later.item.mode} while token ${earlier.grant.token} (${earlier.grant.session}) ` +
+      `held it ${earlier.item.mode} for certain`,
+    answerOf(earlier.grant.call),
+    answerOf(later.grant.call),
+  );
+}

@@ -1,0 +1,150 @@
+/**
+ * Fencing tokens, in one pass: no token is granted twice (but to the same owner again, when it asked
+ * reentrantly), a grant that can only have come after another was known has the larger token,
+ * whatever the keys, and nobody is told that a token which was never granted is good.
+ */
+import { answerOf, type Finding, FindingBuilder } from "./finding.js";
+import type { LockCall } from "./lock-calls.js";
+import type { Grant, LockHistory } from "./lock-history.js";
+
+export function checkTokens(history: LockHistory): Finding {
+  const builder = new FindingBuilder("tokens");
+  const granting = history.calls.filter((call) => call.granted !== undefined);
+  checkUnique(history, granting, builder);
+  checkRising(history, granting, builder);
+  checkKnown(history, builder);
+  return builder.finding();
+}
+
+function checkUnique(
+  history: LockHistory,
+  granting: readonly LockCall[],
+  builder: FindingBuilder,
+): void {
+  for (const call of granting) {
+    builder.compared += 1;
+    const first = history.grants.get(call.granted as number)?.call;
+    if (first === undefined || first === call) continue;
+    const isAgain = call.isReentrant && call.hasNamedOwner && call.owner === first.owner;
+    if (isAgain) continue;
+    builder.violation(
+      `token ${call.granted} was granted twice: to ${first.owner} and to ${call.owner}`,
+      answerOf(first),
+      answerOf(call),
+    );
+  }
+}
+
+/**
+ * Sweeps the earliest and latest possible positions of all grants: what was granted for certain
+ * before another one can have been must have the smaller token.
+ */
+function checkRising(
+  history: LockHistory,
+  granting: readonly LockCall[],
+  builder: FindingBuilder,
+): void {
+  const fresh = granting.filter((call) => !call.isReentrant);
+  const earliest = earliestGrants(history);
+  const used = firstSuccessfulUses(history);
+  const latestOf = (call: LockCall) =>
+    Math.min(call.operation.returnedAt, used.get(call.granted as number) ?? Number.MAX_VALUE);
+  // Where a grant comes before it can have come, exclusion is broken, which others report.
+  const earliestOf = (call: LockCall) =>
+    Math.max(
+      call.operation.invokedAt,
+      Math.min(earliest.get(call.granted as number) ?? 0, latestOf(call)),
+    );
+  const byAnswer = [...fresh].sort((a, b) => latestOf(a) - latestOf(b));
+  let answered = 0;
+  let largest: LockCall | undefined;
+  for (const call of [...fresh].sort((a, b) => earliestOf(a) - earliestOf(b))) {
+    for (;;) {
+      const before = byAnswer[answered];
+      if (before === undefined || latestOf(before) >= earliestOf(call)) break;
+      if ((before.granted as number) > (largest?.granted ?? -1)) largest = before;
+      answered += 1;
+    }
+    if (largest === undefined || (call.granted as number) > (largest.granted as number)) continue;
+    builder.violation(
+      `token ${call.granted} was granted after token ${largest.granted} was known: ` +
+        "tokens must rise, over all keys",
+      answerOf(largest),
+      call.operation.invocation,
+      history.paired.events[earliestOf(call)],
+      answerOf(call),
+    );
+  }
+}
+
+/** By token: where it was first said to be good, which it can only be once it was granted. */
+function firstSuccessfulUses(history: LockHistory): Map<number, number> {
+  const used = new Map<number, number>();
+  for (const call of history.calls) {
+    if (call.token === undefined || call.operation.outcome !== "ok") continue;
+    const isDenied = (call.f === "release" || call.f === "verify") && !call.answer;
+    const known = used.get(call.token) ?? Number.MAX_VALUE;
+    if (!isDenied) used.set(call.token, Math.min(known, call.operation.returnedAt));
+  }
+  return used;
+}
+
+/** By token: where the holds that it had to wait for can have ended at the earliest. */
+function earliestGrants(history: LockHistory): Map<number, number> {
+  const earliest = new Map<number, number>();
+  for (const grants of plainGrantsByKey(history).values()) {
+    grants.sort((a, b) => a.token - b.token);
+    let endOfAll = 0;
+    let endOfExclusive = 0;
+    for (const grant of grants) {
+      const isExclusive = grant.items[0]?.mode === "exclusive";
+      const from = isExclusive ? endOfAll : endOfExclusive;
+      earliest.set(grant.token, Math.max(from, earliest.get(grant.token) ?? 0));
+      const end = history.endsFrom(grant);
+      // A hold without an end forbids every later one; the search says so better.
+      if (!Number.isFinite(end)) continue;
+      endOfAll = Math.max(endOfAll, end);
+      if (isExclusive) endOfExclusive = Math.max(endOfExclusive, end);
+    }
+  }
+  return earliest;
+}
+
+/** Keys that are only acquired and released: no permits, exchanges of tokens, or thefts. */
+function plainGrantsByKey(history: LockHistory): Map<string, Grant[]> {
+  const byKey = new Map<string, Grant[]>();
+  const others = new Set<string>();
+  for (const grant of history.grants.values()) {
+    for (const { key, mode } of grant.items) {
+      if (mode === "permits" || grant.call.f !== "acquire" || grant.items.length > 1) {
+        others.add(key);
+      }
+      const grants = byKey.get(key);
+      if (grants === undefined) byKey.set(key, [grant]);
+      else grants.push(grant);
+    }
+  }
+  for (const call of history.calls) {
+    const isOther = call.isSteal || call.f === "downgrade" || call.f === "detach";
+    const items = history.grants.get(call.token ?? -1)?.items ?? call.items;
+    if (isOther) for (const { key } of items) others.add(key);
+  }
+  for (const key of others) byKey.delete(key);
+  return byKey;
+}
+
+function checkKnown(history: LockHistory, builder: FindingBuilder): void {
+  const isAnyUnknown =
+    history.unknownAcquireAt.size > 0 || Number.isFinite(history.unknownExchangeAt);
+  for (const call of history.calls) {
+    if (call.token === undefined || call.operation.outcome !== "ok") continue;
+    const saysGood = call.f === "release" || call.f === "verify" ? call.answer : true;
+    if (!saysGood || history.grants.has(call.token)) continue;
+    // Somebody may have got it without being told; then nothing follows.
+    if (isAnyUnknown) continue;
+    builder.violation(
+      `${call.f} of token ${call.token} succeeded, which was granted to nobody`,
+      answerOf(call),
+    );
+  }
+}

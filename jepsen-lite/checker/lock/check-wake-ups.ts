@@ -1,0 +1,101 @@
+/**
+ * No lost wake-up: once the faults are over and every lease of a dead client has run out (the note
+ * `settled` says so), whoever still waits for a lock that nobody can hold was forgotten.
+ */
+import { NEMESIS } from "../operations.js";
+import { type Finding, FindingBuilder, quote } from "./finding.js";
+import type { Item, LockCall } from "./lock-calls.js";
+import type { LockHistory } from "./lock-history.js";
+
+export function checkWakeUps(history: LockHistory): Finding {
+  const builder = new FindingBuilder("wake-ups");
+  const settled = history.paired.notes.findLast(
+    ({ event }) => event.process === NEMESIS && event.f === "settled",
+  );
+  if (settled === undefined) return builder.finding();
+  const healed = history.paired.notes.find(
+    ({ event }) => event.process === NEMESIS && event.f === "healed",
+  );
+  const ended = endedTokens(history);
+  const crashed = new Set(
+    history.paired.notes
+      .filter(({ event }) => event.f === "crash")
+      .map(({ event }) => event.session ?? event.process),
+  );
+  const possible = possibleHolders(history, ended, crashed);
+  for (const call of history.calls) {
+    const isWaiting = call.f === "acquire" && call.operation.completion === undefined;
+    if (!isWaiting || crashed.has(call.session)) continue;
+    if (call.operation.invokedAt > (healed?.at ?? settled.at)) continue;
+    builder.compared += 1;
+    const isBlocked = call.items.some((item) =>
+      (possible.get(item.key) ?? []).some((holder) => blocks(holder, item, call)),
+    );
+    if (isBlocked) continue;
+    builder.violation(
+      `${call.items.map((item) => quote(item.key)).join(", ")}: process ` +
+        `${call.operation.process} still waits, and nobody can hold what it waits for`,
+      call.operation.invocation,
+      settled.event,
+    );
+  }
+  return builder.finding();
+}
+
+interface PossibleHolder {
+  readonly call: LockCall;
+  readonly item: Item;
+}
+
+function blocks(holder: PossibleHolder, item: Item, call: LockCall): boolean {
+  if (holder.call === call) return false;
+  return holder.item.mode !== "shared" || item.mode !== "shared";
+}
+
+/** Released, lost, or held by a session that was closed. */
+function endedTokens(history: LockHistory): ReadonlySet<number> {
+  const gone = new Set(history.lostAt.keys());
+  const exchanged = new Set<number>();
+  const closed = new Set<string>();
+  for (const call of history.calls) {
+    if (call.operation.outcome !== "ok") continue;
+    if (call.f === "close") closed.add(call.session);
+    if (call.token === undefined) continue;
+    if (call.f === "release") gone.add(call.token);
+    if (call.f === "upgrade" || call.f === "claim") exchanged.add(call.token);
+  }
+  for (const grant of history.grants.values()) {
+    if (closed.has(grant.session)) gone.add(grant.token);
+    // The hold ends under any of the tokens it had; after a claim the old one names nothing.
+    const isUpgrade = grant.call.f === "upgrade" && grant.replaces !== undefined;
+    if (isUpgrade && gone.has(grant.replaces.token)) gone.add(grant.token);
+  }
+  return new Set([...gone, ...exchanged]);
+}
+
+/** Holds that may still stand, and requests that may have been granted without an answer. */
+function possibleHolders(
+  history: LockHistory,
+  ended: ReadonlySet<number>,
+  crashed: ReadonlySet<string>,
+): Map<string, PossibleHolder[]> {
+  const possible = new Map<string, PossibleHolder[]>();
+  const add = (call: LockCall, items: readonly Item[]) => {
+    for (const item of items) {
+      const holders = possible.get(item.key) ?? [];
+      possible.set(item.key, holders);
+      holders.push({ call, item });
+    }
+  };
+  for (const grant of history.grants.values()) {
+    if (ended.has(grant.token) || crashed.has(grant.session)) continue;
+    add(grant.call, grant.items);
+  }
+  for (const call of history.calls) {
+    const isAnswerLost = call.f === "acquire" && call.operation.outcome === "info";
+    // Whoever is still waiting holds nothing.
+    if (!isAnswerLost || call.operation.completion === undefined) continue;
+    if (!crashed.has(call.session)) add(call, call.items);
+  }
+  return possible;
+}

@@ -1,0 +1,185 @@
+/**
+ * What each call of a lock history did to the table, given the answer it got. Calls whose effect
+ * nobody can see from outside, such as an acquire without an answer, are left out: they could only
+ * forbid what happened, never explain it.
+ */
+import type { Action } from "../linearizable/problem.js";
+import type { LockCall } from "./lock-calls.js";
+import type { LockHistory } from "./lock-history.js";
+import {
+  findHold,
+  grant,
+  itemText,
+  type LockState,
+  replaceHold,
+  upgrade,
+  withoutHold,
+} from "./lock-state.js";
+
+type LockAction = Action<LockState>;
+
+/** The hold of that token ends without its client having asked. */
+export function endAction(token: number): LockAction {
+  return {
+    id: `end ${token}`,
+    isPure: false,
+    apply: (state) =>
+      findHold(state, token) === undefined ? undefined : withoutHold(state, token),
+    text: `the hold of token ${token} ends by itself`,
+  };
+}
+
+/** `undefined` for a call that says nothing about the table. */
+export function actionOf(call: LockCall, history: LockHistory): LockAction | undefined {
+  if (call.operation.outcome === "fail") return undefined;
+  if (call.operation.outcome === "info") return actionOfUnknown(call);
+  switch (call.f) {
+    case "acquire":
+      return acquireAction(call);
+    case "release":
+      return call.answer ? releaseAction(call) : goneAction(call, "release, had ended");
+    case "upgrade":
+      return toChange(call, `→ token ${call.granted}`, (state) => upgrade(state, call));
+    case "downgrade":
+      return toChange(call, "", (state) => downgraded(state, call));
+    case "claim":
+      return toChange(call, `→ token ${call.granted}`, (state) => claimed(state, call));
+    case "update":
+    case "detach":
+      return presentAction(call, call.f);
+    case "verify":
+      return call.answer
+        ? presentAction(call, "verify, current")
+        : goneAction(call, "verify, stale");
+    case "close":
+      return closeAction(call);
+    case "inspect":
+      return inspectAction(call, history);
+    case "revoke":
+      return undefined;
+  }
+}
+
+function actionOfUnknown(call: LockCall): LockAction | undefined {
+  if (call.f === "downgrade") return toChange(call, "", (state) => downgraded(state, call));
+  // Releases and ends of sessions without an answer are ends that may happen from then on.
+  return undefined;
+}
+
+function acquireAction(call: LockCall): LockAction {
+  const items = call.items.map((item) => itemText(item, call.slots)).join(" and ");
+  const how = call.isSteal ? "steal" : "acquire";
+  return {
+    id: `line ${call.operation.invocation.line}`,
+    isPure: false,
+    apply: (state) => grant(state, call),
+    text: `${how} ${items} → token ${call.granted}`,
+  };
+}
+
+function toChange(
+  call: LockCall,
+  result: string,
+  apply: (state: LockState) => LockState | undefined,
+): LockAction {
+  const text = `${call.f} token ${call.token} ${result}`.trimEnd();
+  return { id: `line ${call.operation.invocation.line}`, isPure: false, apply, text };
+}
+
+function releaseAction(call: LockCall): LockAction {
+  const token = call.token as number;
+  return {
+    id: `release ${token}`,
+    isPure: false,
+    apply: (state) => {
+      const hold = findHold(state, token);
+      if (hold === undefined) return undefined;
+      if (hold.count === 1) return withoutHold(state, token);
+      return replaceHold(state, hold, { ...hold, count: hold.count - 1 });
+    },
+    text: `release token ${token}`,
+  };
+}
+
+function goneAction(call: LockCall, text: string): LockAction {
+  const token = call.token as number;
+  return {
+    id: `gone ${token}`,
+    isPure: true,
+    apply: (state) => (findHold(state, token) === undefined ? state : undefined),
+    text: `${text}, token ${token}`,
+  };
+}
+
+function presentAction(call: LockCall, text: string): LockAction {
+  const token = call.token as number;
+  return {
+    id: `present ${token}`,
+    isPure: true,
+    apply: (state) => (findHold(state, token) === undefined ? undefined : state),
+    text: `${text}, token ${token}`,
+  };
+}
+
+function downgraded(state: LockState, call: LockCall): LockState | undefined {
+  const hold = findHold(state, call.token as number);
+  if (hold === undefined) return undefined;
+  const key = call.operation.key;
+  const items = hold.items.map((item) => {
+    const isMeant = item.mode === "exclusive" && (key === undefined || key === item.key);
+    return isMeant ? { ...item, mode: "shared" as const } : item;
+  });
+  return replaceHold(state, hold, { ...hold, items });
+}
+
+function claimed(state: LockState, call: LockCall): LockState | undefined {
+  const hold = findHold(state, call.token as number);
+  const token = call.granted as number;
+  if (hold === undefined || token <= state.newestToken) return undefined;
+  const { session, owner } = call;
+  return replaceHold(state, hold, { ...hold, token, aliases: [], session, owner, count: 1 });
+}
+
+function closeAction(call: LockCall): LockAction {
+  return {
+    id: `line ${call.operation.invocation.line}`,
+    isPure: false,
+    apply: (state) => {
+      const holds = state.holds.filter((hold) => hold.session !== call.session);
+      return { ...state, holds };
+    },
+    text: `close session ${call.session}`,
+  };
+}
+
+/**
+ * A linearizable read of a key's holds. Tokens that nobody was told of are accepted if a request
+ * without an answer can have got them; if a token may have been exchanged unseen it says nothing.
+ */
+function inspectAction(call: LockCall, history: LockHistory): LockAction | undefined {
+  const key = call.operation.key ?? "";
+  const { returnedAt } = call.operation;
+  if (history.unknownExchangeAt < returnedAt) return undefined;
+  const canHaveUnknown = (history.unknownAcquireAt.get(key) ?? returnedAt) < returnedAt;
+  const isKnown = (token: number) => history.grants.has(token);
+  const isImpossible = !canHaveUnknown && !call.holds.every(isKnown);
+  const expected = call.holds.filter(isKnown).sort((a, b) => a - b);
+  const text = `inspect ${JSON.stringify(key)} → ${describeTokens(call.holds)}`;
+  return {
+    id: `line ${call.operation.invocation.line}`,
+    isPure: true,
+    apply: (state) => {
+      if (isImpossible) return undefined;
+      const held = state.holds.filter((hold) => hold.items.some((item) => item.key === key));
+      const isEqual =
+        held.length === expected.length &&
+        held.every((hold, position) => hold.token === expected[position]);
+      return isEqual ? state : undefined;
+    },
+    text,
+  };
+}
+
+function describeTokens(tokens: readonly number[]): string {
+  return tokens.length === 0 ? "no holds" : `tokens ${tokens.join(", ")}`;
+}

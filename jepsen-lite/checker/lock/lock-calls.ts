@@ -1,0 +1,184 @@
+/**
+ * Reads the operations of a lock history into calls with typed arguments and results. Every check
+ * of locks starts from here; docs/internals/checker.md lists what may stand in `value`.
+ */
+import { badArgument, badResult } from "../models/model.js";
+import type { Operation, PairedHistory } from "../operations.js";
+
+export type ItemMode = "exclusive" | "shared" | "permits";
+
+export interface Item {
+  readonly key: string;
+  readonly mode: ItemMode;
+  /** 0 unless the mode is "permits". */
+  readonly permits: number;
+  readonly limit: number | undefined;
+}
+
+export const LOCK_FUNCTIONS = [
+  "acquire",
+  "release",
+  "upgrade",
+  "downgrade",
+  "update",
+  "verify",
+  "detach",
+  "claim",
+  "revoke",
+  "close",
+  "inspect",
+] as const;
+
+export type LockFunction = (typeof LOCK_FUNCTIONS)[number];
+
+export interface LockCall {
+  readonly operation: Operation;
+  readonly f: LockFunction;
+  readonly session: string;
+  /** Unnamed owners are all different. */
+  readonly owner: string;
+  readonly hasNamedOwner: boolean;
+  /** Of an acquire: what it asks for. */
+  readonly items: readonly Item[];
+  /** The token it was called with. */
+  readonly token: number | undefined;
+  /** The token it was granted, if its outcome is `ok` and it grants one. */
+  readonly granted: number | undefined;
+  readonly slots: ReadonlyMap<string, readonly number[]>;
+  readonly untilNs: number | undefined;
+  readonly isReentrant: boolean;
+  readonly isSteal: boolean;
+  readonly priority: number;
+  /** Lease, lock delay and least hold, if the history says so: how long the key may stay closed. */
+  readonly ttlMs: number | undefined;
+  readonly closingMs: number;
+  /** Of a release: whether it ended something. Of a verify: whether the token is current. */
+  readonly answer: boolean;
+  /** Of an inspect: the tokens of the holds. */
+  readonly holds: readonly number[];
+}
+
+const GRANTING: ReadonlySet<LockFunction> = new Set(["acquire", "upgrade", "claim"]);
+const NEEDS_TOKEN: ReadonlySet<LockFunction> = new Set([
+  "release",
+  "upgrade",
+  "downgrade",
+  "update",
+  "verify",
+  "detach",
+  "claim",
+]);
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** @throws BadHistoryError for a value that is none of the documented ones. */
+export function readLockCalls(history: PairedHistory): LockCall[] {
+  return history.operations.map(readCall);
+}
+
+function readCall(operation: Operation): LockCall {
+  const f = operation.f as LockFunction;
+  const { invocation, completion } = operation;
+  const argument = fieldsOf(operation.argument);
+  const isOk = operation.outcome === "ok";
+  const result = isOk ? fieldsOf(completion?.value) : {};
+  const token = numberIn(argument, "token");
+  if (NEEDS_TOKEN.has(f) && token === undefined) throw badArgument(operation, 'it has no "token"');
+  const granted = isOk && GRANTING.has(f) ? numberIn(result, "token") : undefined;
+  if (isOk && GRANTING.has(f) && granted === undefined) {
+    throw badResult(operation, "an ok without a token");
+  }
+  const items = f === "acquire" ? readItems(operation, argument) : [];
+  const session = completion?.session ?? invocation.session ?? operation.process;
+  const owner = invocation.owner;
+  return {
+    operation,
+    f,
+    session,
+    owner: owner === undefined ? `line ${invocation.line}` : `${session}/${owner}`,
+    hasNamedOwner: owner !== undefined,
+    items,
+    token,
+    granted,
+    slots: readSlots(operation, result["slots"], items),
+    untilNs: numberIn(result, "untilNs"),
+    isReentrant: argument["reentrant"] === true,
+    isSteal: argument["steal"] === true,
+    priority: numberIn(argument, "priority") ?? 0,
+    ttlMs: numberIn(argument, "ttlMs"),
+    closingMs: Math.max(
+      numberIn(argument, "lockDelayMs") ?? 0,
+      numberIn(argument, "minHoldMs") ?? 0,
+    ),
+    answer: (f === "verify" ? result["current"] : result["released"]) !== false,
+    holds: f === "inspect" && isOk ? readHolds(operation, result["holds"]) : [],
+  };
+}
+
+export function fieldsOf(value: unknown): Fields {
+  const isRecord = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isRecord ? (value as Fields) : {};
+}
+
+export function numberIn(fields: Fields, field: string): number | undefined {
+  const value = fields[field];
+  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}
+
+function readItems(operation: Operation, argument: Fields): Item[] {
+  const listed = argument["items"];
+  if (listed === undefined) {
+    if (operation.key === undefined) throw badArgument(operation, 'neither "key" nor "items"');
+    return [readItem(operation, argument, operation.key)];
+  }
+  if (!Array.isArray(listed) || listed.length === 0) {
+    throw badArgument(operation, '"items" is no list of items');
+  }
+  return listed.map((item) => {
+    const fields = fieldsOf(item);
+    const key = fields["key"];
+    if (typeof key !== "string" && typeof key !== "number") {
+      throw badArgument(operation, 'an item has no "key"');
+    }
+    return readItem(operation, fields, String(key));
+  });
+}
+
+function readItem(operation: Operation, fields: Fields, key: string): Item {
+  const permits = numberIn(fields, "permits");
+  if (permits !== undefined) {
+    return { key, mode: "permits", permits, limit: numberIn(fields, "limit") };
+  }
+  const mode = fields["mode"] ?? "exclusive";
+  if (mode !== "exclusive" && mode !== "shared") {
+    throw badArgument(operation, `mode ${JSON.stringify(mode)}, expected exclusive or shared`);
+  }
+  return { key, mode, permits: 0, limit: undefined };
+}
+
+function readSlots(
+  operation: Operation,
+  slots: unknown,
+  items: readonly Item[],
+): ReadonlyMap<string, readonly number[]> {
+  const found = new Map<string, readonly number[]>();
+  if (slots === undefined || slots === null) return found;
+  const only = items.find((item) => item.mode === "permits");
+  const listed = Array.isArray(slots) && only !== undefined ? { [only.key]: slots } : slots;
+  for (const [key, numbers] of Object.entries(fieldsOf(listed))) {
+    if (!Array.isArray(numbers) || !numbers.every((slot) => Number.isInteger(slot))) {
+      throw badResult(operation, '"slots" holds something other than slot numbers');
+    }
+    found.set(key, numbers as number[]);
+  }
+  return found;
+}
+
+function readHolds(operation: Operation, holds: unknown): number[] {
+  if (!Array.isArray(holds)) throw badResult(operation, 'an ok without "holds"');
+  return holds.map((hold) => {
+    const token = typeof hold === "number" ? hold : numberIn(fieldsOf(hold), "token");
+    if (token === undefined) throw badResult(operation, "a hold without a token");
+    return token;
+  });
+}

@@ -1,0 +1,209 @@
+/**
+ * A lock history with what follows from it: which call granted which token, on which keys a token
+ * lies, and from when on a hold may have ended without a release. A hold that nobody reported as
+ * lost, whose client lives and whose deadline has not passed, may not end: that is the promise.
+ */
+import type { Note, PairedHistory } from "../operations.js";
+import { lapses } from "./lapses.js";
+import { type Item, type LockCall, numberIn, readLockCalls } from "./lock-calls.js";
+
+/** One token: what it stands for and when its hold is certain. */
+export interface Grant {
+  readonly token: number;
+  readonly call: LockCall;
+  /** What it holds, whether the call was an acquire, an upgrade or a claim. */
+  readonly items: readonly Item[];
+  readonly session: string;
+  /** The token that this one took the place of. */
+  readonly replaces: Grant | undefined;
+}
+
+export interface LockHistory {
+  readonly paired: PairedHistory;
+  readonly calls: readonly LockCall[];
+  /** By token; of a token granted twice, the first in order of invocation. */
+  readonly grants: ReadonlyMap<number, Grant>;
+  /** Position from which the hold of a token may have ended by itself, or been ended by others. */
+  readonly mayEndAt: ReadonlyMap<number, number>;
+  /** The first position at which the client's own deadline had passed. */
+  readonly lapsedAt: ReadonlyMap<number, number>;
+  /** The first position at which the hold can have ended, whoever ended it. */
+  readonly endsFrom: (grant: Grant) => number;
+  /** `lost` notes by token: position of the first. */
+  readonly lostAt: ReadonlyMap<number, number>;
+  /** `queued` notes by call. */
+  readonly queuedAt: ReadonlyMap<LockCall, Note>;
+  /** By key: when the first acquire was invoked whose answer never came. */
+  readonly unknownAcquireAt: ReadonlyMap<string, number>;
+  /** When the first upgrade or claim was invoked whose answer never came. */
+  readonly unknownExchangeAt: number;
+}
+
+export function readLockHistory(paired: PairedHistory): LockHistory {
+  return new LockHistoryReader(paired).read();
+}
+
+class LockHistoryReader {
+  readonly #paired: PairedHistory;
+  readonly #calls: readonly LockCall[];
+  readonly #grants = new Map<number, Grant>();
+  readonly #mayEndAt = new Map<number, number>();
+  readonly #lapsedAt = new Map<number, number>();
+  readonly #lostAt = new Map<number, number>();
+  readonly #queuedAt = new Map<LockCall, Note>();
+  readonly #releasedAt = new Map<number, number>();
+  readonly #closedAt = new Map<string, number[]>();
+  readonly #unknownAcquireAt = new Map<string, number>();
+  #unknownExchangeAt = Number.POSITIVE_INFINITY;
+  readonly #bySession = new Map<string, Grant[]>();
+  readonly #byKey = new Map<string, Grant[]>();
+
+  constructor(paired: PairedHistory) {
+    this.#paired = paired;
+    this.#calls = readLockCalls(paired);
+  }
+
+  read(): LockHistory {
+    for (const call of this.#calls) this.#readGrant(call);
+    this.#readNotes();
+    this.#readLapses();
+    for (const call of this.#calls) {
+      this.#readEnds(call);
+      this.#readUnknown(call);
+    }
+    return {
+      paired: this.#paired,
+      calls: this.#calls,
+      grants: this.#grants,
+      mayEndAt: this.#mayEndAt,
+      lapsedAt: this.#lapsedAt,
+      endsFrom: (grant) => this.#endsFrom(grant),
+      lostAt: this.#lostAt,
+      queuedAt: this.#queuedAt,
+      unknownAcquireAt: this.#unknownAcquireAt,
+      unknownExchangeAt: this.#unknownExchangeAt,
+    };
+  }
+
+  #readGrant(call: LockCall): void {
+    if (call.granted === undefined || this.#grants.has(call.granted)) return;
+    const replaces =
+      call.f === "acquire" || call.token === undefined ? undefined : this.#grants.get(call.token);
+    const items = call.f === "acquire" ? call.items : upgraded(call, replaces?.items ?? []);
+    const grant = { token: call.granted, call, items, session: call.session, replaces };
+    this.#grants.set(call.granted, grant);
+    append(this.#bySession, call.session, grant);
+    for (const item of items) append(this.#byKey, item.key, grant);
+  }
+
+  #readNotes(): void {
+    const callOf = new Map(this.#calls.map((call) => [call.operation, call]));
+    for (const note of this.#paired.notes) {
+      const { event, at } = note;
+      const value = (event.value ?? {}) as Readonly<Record<string, unknown>>;
+      if (event.f === "lost") {
+        const token = numberIn(value, "token");
+        if (token === undefined) continue;
+        if (!this.#lostAt.has(token)) this.#lostAt.set(token, at);
+        this.#mayEnd(token, at);
+      } else if (event.f === "crash") {
+        for (const grant of this.#bySession.get(event.session ?? event.process) ?? []) {
+          // A lease outlives its client; where the deadline is known, that is when it may end.
+          if (grant.call.untilNs === undefined) this.#mayEnd(grant.token, at);
+        }
+      } else if (event.f === "queued") {
+        const call = note.during === undefined ? undefined : callOf.get(note.during);
+        if (call !== undefined && !this.#queuedAt.has(call)) this.#queuedAt.set(call, note);
+      }
+    }
+  }
+
+  /** Where the client's own deadline is known and nothing renewed it, the hold may end then. */
+  #readLapses(): void {
+    for (const [token, at] of lapses(this.#paired, this.#calls, this.#grants)) {
+      this.#lapsedAt.set(token, at);
+      this.#mayEnd(token, at);
+    }
+  }
+
+  /** What a call may end even if its own outcome does not say so. */
+  #readEnds(call: LockCall): void {
+    const { operation } = call;
+    const { invokedAt, outcome, returnedAt } = operation;
+    if (call.f === "release" && call.token !== undefined && !this.#releasedAt.has(call.token)) {
+      this.#releasedAt.set(call.token, invokedAt);
+    }
+    if (call.f === "close") append(this.#closedAt, call.session, invokedAt);
+    // The client gave the hold up before it asked, and asks again until it is told.
+    if (call.f === "release" && outcome !== "ok" && call.token !== undefined) {
+      this.#mayEnd(call.token, invokedAt);
+    }
+    if (call.f === "close" && outcome !== "ok") {
+      for (const grant of this.#bySession.get(call.session) ?? []) {
+        this.#mayEnd(grant.token, invokedAt);
+      }
+    }
+    if (call.f === "revoke" && outcome !== "fail") {
+      const touched = call.token === undefined ? this.#onKey(operation.key) : [call.token];
+      for (const token of touched) {
+        const grantedAt = this.#grants.get(token)?.call.operation.invokedAt ?? 0;
+        if (grantedAt < returnedAt) this.#mayEnd(token, invokedAt);
+      }
+    }
+    if (call.isSteal && outcome === "info") {
+      for (const item of call.items) {
+        for (const token of this.#onKey(item.key)) this.#mayEnd(token, invokedAt);
+      }
+    }
+  }
+
+  /** Holds whose token may have been exchanged unseen, or that wait as tickets to be claimed. */
+  #readUnknown(call: LockCall): void {
+    const { invokedAt, outcome } = call.operation;
+    if (outcome === "fail") return;
+    if (call.f === "detach" && call.token !== undefined) this.#mayEnd(call.token, invokedAt);
+    if (outcome === "ok") return;
+    if ((call.f === "upgrade" || call.f === "claim") && call.token !== undefined) {
+      this.#mayEnd(call.token, invokedAt);
+      this.#unknownExchangeAt = Math.min(this.#unknownExchangeAt, invokedAt);
+    }
+    for (const { key } of call.items) {
+      if (!this.#unknownAcquireAt.has(key)) this.#unknownAcquireAt.set(key, invokedAt);
+    }
+  }
+
+  #endsFrom({ token, session, call }: Grant): number {
+    const closed = this.#closedAt.get(session)?.find((at) => at > call.operation.invokedAt);
+    return Math.min(
+      this.#releasedAt.get(token) ?? Number.POSITIVE_INFINITY,
+      this.#mayEndAt.get(token) ?? Number.POSITIVE_INFINITY,
+      closed ?? Number.POSITIVE_INFINITY,
+    );
+  }
+
+  #onKey(key: string | undefined): number[] {
+    return (this.#byKey.get(key ?? "") ?? []).map((grant) => grant.token);
+  }
+
+  #mayEnd(token: number, at: number): void {
+    const known = this.#mayEndAt.get(token);
+    const grantedAt = this.#grants.get(token)?.call.operation.invokedAt ?? at;
+    const from = Math.max(at, grantedAt);
+    if (known === undefined || from < known) this.#mayEndAt.set(token, from);
+  }
+}
+
+function upgraded(call: LockCall, items: readonly Item[]): readonly Item[] {
+  if (call.f !== "upgrade") return items;
+  const key = call.operation.key;
+  return items.map((item) => {
+    const isMeant = item.mode === "shared" && (key === undefined || key === item.key);
+    return isMeant ? { ...item, mode: "exclusive" } : item;
+  });
+}
+
+function append<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
+}

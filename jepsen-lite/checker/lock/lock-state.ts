@@ -1,0 +1,139 @@
+/**
+ * The table of locks as its promises describe it, small enough to be tried in every order: who holds
+ * what, and the newest token. It has no queue and no clock. A hold ends by release, by what others do
+ * to it, or by an action of its own that is possible only from the moment it may have ended.
+ */
+import type { Item, LockCall } from "./lock-calls.js";
+
+export interface Hold {
+  readonly token: number;
+  /** Older tokens of the same hold that still name it. */
+  readonly aliases: readonly number[];
+  readonly session: string;
+  readonly owner: string;
+  readonly items: readonly Item[];
+  readonly slots: ReadonlyMap<string, readonly number[]>;
+  readonly count: number;
+}
+
+export interface LockState {
+  readonly newestToken: number;
+  /** By token, ascending. */
+  readonly holds: readonly Hold[];
+}
+
+export const EMPTY_TABLE: LockState = { newestToken: 0, holds: [] };
+
+export function encodeTable(state: LockState): string {
+  let text = `${state.newestToken}`;
+  for (const hold of state.holds) {
+    const items = hold.items.map((item) => `${item.mode[0]}${JSON.stringify(item.key)}`).join();
+    text += `|${hold.token}×${hold.count} ${hold.aliases.join()} ${hold.session} ${items}`;
+  }
+  return text;
+}
+
+export function describeTable(state: LockState): string {
+  if (state.holds.length === 0) return `nothing held, newest token ${state.newestToken}`;
+  const holds = state.holds.map((hold) => {
+    const items = hold.items.map((item) => itemText(item, hold.slots)).join(" and ");
+    const times = hold.count === 1 ? "" : ` ${hold.count} times`;
+    return `${items}${times} under token ${hold.token} by ${hold.session}`;
+  });
+  return `${holds.join("; ")}; newest token ${state.newestToken}`;
+}
+
+export function itemText(item: Item, slots: ReadonlyMap<string, readonly number[]>): string {
+  const name = JSON.stringify(item.key);
+  if (item.mode !== "permits") return `${name} ${item.mode}`;
+  const numbers = slots.get(item.key);
+  const which = numbers === undefined ? "" : ` in slots ${numbers.join()}`;
+  return `${item.permits} of ${item.limit ?? "?"} permits of ${name}${which}`;
+}
+
+export function findHold(state: LockState, token: number): Hold | undefined {
+  return state.holds.find((hold) => hold.token === token || hold.aliases.includes(token));
+}
+
+export function withoutHold(state: LockState, token: number): LockState {
+  return { ...state, holds: state.holds.filter((hold) => hold !== findHold(state, token)) };
+}
+
+export function replaceHold(state: LockState, old: Hold, next: Hold): LockState {
+  const holds = state.holds.map((hold) => (hold === old ? next : hold));
+  holds.sort((a, b) => a.token - b.token);
+  return { newestToken: Math.max(state.newestToken, next.token), holds };
+}
+
+/** Grants what an acquire was granted, or `undefined` where that grant would break a promise. */
+export function grant(state: LockState, call: LockCall): LockState | undefined {
+  const token = call.granted as number;
+  const again = findHold(state, token);
+  if (again !== undefined) {
+    const isSame = again.owner === call.owner && coversAll(again.items, call.items);
+    if (!call.isReentrant || !isSame) return undefined;
+    return replaceHold(state, again, { ...again, count: again.count + 1 });
+  }
+  if (token <= state.newestToken) return undefined;
+  const others = call.isSteal ? state.holds.filter((hold) => !touches(hold, call)) : state.holds;
+  for (const item of call.items) {
+    if (!isFree(others, item, call.slots.get(item.key))) return undefined;
+  }
+  const { items, slots, session, owner } = call;
+  const hold: Hold = { token, aliases: [], session, owner, items, slots, count: 1 };
+  // Its token is the largest, so the order stays.
+  return { newestToken: token, holds: [...others, hold] };
+}
+
+/** Two upgraders exclude each other; one's own hold is no obstacle. */
+export function upgrade(state: LockState, call: LockCall): LockState | undefined {
+  const old = findHold(state, call.token as number);
+  const token = call.granted as number;
+  if (old === undefined || token <= state.newestToken) return undefined;
+  const others = state.holds.filter((hold) => hold !== old);
+  const key = call.operation.key;
+  const items = old.items.map((item): Item => {
+    const isMeant = item.mode === "shared" && (key === undefined || key === item.key);
+    return isMeant ? { ...item, mode: "exclusive" } : item;
+  });
+  for (const item of items) {
+    if (item.mode === "exclusive" && !isFree(others, item, undefined)) return undefined;
+  }
+  const aliases = [...old.aliases, old.token];
+  return replaceHold(state, old, { ...old, token, aliases, items });
+}
+
+function coversAll(held: readonly Item[], wanted: readonly Item[]): boolean {
+  if (held.length !== wanted.length) return false;
+  return wanted.every((item) => {
+    const own = held.find((candidate) => candidate.key === item.key);
+    if (own === undefined) return false;
+    return own.mode === item.mode || (own.mode === "exclusive" && item.mode === "shared");
+  });
+}
+
+function touches(hold: Hold, call: LockCall): boolean {
+  return hold.items.some((held) => call.items.some((item) => item.key === held.key));
+}
+
+function isFree(
+  holds: readonly Hold[],
+  wanted: Item,
+  slots: readonly number[] | undefined,
+): boolean {
+  let taken = wanted.permits;
+  let limit = wanted.limit ?? Number.POSITIVE_INFINITY;
+  for (const hold of holds) {
+    for (const held of hold.items) {
+      if (held.key !== wanted.key) continue;
+      if (held.mode !== "shared" || wanted.mode !== "shared") {
+        if (held.mode !== "permits" || wanted.mode !== "permits") return false;
+      }
+      taken += held.permits;
+      limit = Math.min(limit, held.limit ?? Number.POSITIVE_INFINITY);
+      const theirs = hold.slots.get(wanted.key);
+      if (theirs !== undefined && slots?.some((slot) => theirs.includes(slot))) return false;
+    }
+  }
+  return taken <= limit && !slots?.some((slot) => slot < 0 || slot >= limit);
+}

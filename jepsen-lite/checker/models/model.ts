@@ -1,0 +1,82 @@
+/**
+ * What a model is: the operations it knows, and how it turns a history into parts to be searched.
+ * Models of one object only say what one operation does; `partsByKey` does the rest.
+ */
+import { BadHistoryError } from "../input/history-event.js";
+import type { Action, Part, Step } from "../linearizable/problem.js";
+import type { Operation, PairedHistory } from "../operations.js";
+
+/** What the `fail` of a `cas` says: it did not happen, or: it found another value. */
+export type FailedCas = "absent" | "mismatch";
+
+export interface ModelOptions {
+  /** The first value, as `--init` gives it; `undefined` for the model's own. */
+  readonly init: unknown;
+  readonly failedCas: FailedCas;
+}
+
+export interface Model {
+  readonly name: string;
+  /** What may stand in `f`. */
+  readonly functions: readonly string[];
+  /** @throws BadHistoryError for values the model cannot read, with the line. */
+  readonly parts: (history: PairedHistory, options: ModelOptions) => readonly Part<unknown>[];
+}
+
+export interface ObjectSpecification<State> {
+  readonly initial: State;
+  readonly encode: (state: State) => string;
+  readonly describe: (state: State) => string;
+  /** `undefined` for an operation that says nothing about the object. */
+  readonly actionOf: (operation: Operation) => Action<State> | undefined;
+}
+
+/** One part for each key; operations without a key share one. */
+export function partsByKey<State>(
+  history: PairedHistory,
+  specification: ObjectSpecification<State>,
+): Part<unknown>[] {
+  const byKey = new Map<string, Step<State>[]>();
+  for (const operation of history.operations) {
+    const action = specification.actionOf(operation);
+    if (action === undefined) continue;
+    const key = operation.key ?? "";
+    const steps = byKey.get(key) ?? [];
+    byKey.set(key, steps);
+    const { invokedAt, returnedAt } = operation;
+    steps.push({ action, operation, invokedAt, returnedAt });
+  }
+  return [...byKey].map(([key, steps]) =>
+    anyState<State>({
+      keys: key === "" ? [] : [key],
+      initial: specification.initial,
+      encode: specification.encode,
+      describe: specification.describe,
+      steps,
+    }),
+  );
+}
+
+/** A part hides its state from everybody but its own functions. */
+export function anyState<State>(part: Part<State>): Part<unknown> {
+  return part as unknown as Part<unknown>;
+}
+
+/** Equal JSON values, whatever the order of their fields, as equal texts. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_, inner: unknown) => {
+    if (typeof inner !== "object" || inner === null || Array.isArray(inner)) return inner;
+    return Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}
+
+/** The line to blame for an argument. */
+export function badArgument(operation: Operation, message: string): BadHistoryError {
+  return new BadHistoryError(`${operation.f}: ${message}`, operation.invocation.line);
+}
+
+/** The line to blame for a result. */
+export function badResult(operation: Operation, message: string): BadHistoryError {
+  const line = operation.completion?.line ?? operation.invocation.line;
+  return new BadHistoryError(`${operation.f}: ${message}`, line);
+}

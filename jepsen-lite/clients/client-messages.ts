@@ -1,0 +1,43 @@
+/**
+ * What the harness and a client process say to each other: lines of JSON, over the client's
+ * standard input and output. A client writes the line of an invocation before it acts and the line
+ * of a completion after it, synchronously, so that a kill loses completions and never invocations.
+ */
+import type { HistoryEvent } from "../history/history-event.js";
+
+/** How a client process is to behave; its only argument, as JSON. */
+export interface ClientPlan {
+  readonly client: number;
+  /** Starts of this client so far; a killed client is started again as another one. */
+  readonly life: number;
+  readonly seed: number;
+  readonly endpoints: readonly string[];
+  readonly followLeader: boolean;
+  readonly workloads: readonly string[];
+  /** Modules of workloads that are not built in. */
+  readonly modules: readonly string[];
+  readonly keys: number;
+  readonly tasks: number;
+  readonly ttlMs: number;
+  readonly isFenced: boolean;
+  /** Port of the store, 0 when no workload needs it, and how long to think between its calls. */
+  readonly storePort: number;
+  readonly storeHost: string;
+  /** `process.hrtime` at which the run began, in nanoseconds. */
+  readonly originNs: string;
+}
+
+export type ClientOrder =
+  /** Stop beginning operations, finish what was begun, read for the last time, end. */
+  | { readonly order: "finish" }
+  /** The client's own wall clock jumps by so much. */
+  | { readonly order: "clock"; readonly offsetMs: number };
+
+export type ClientLine =
+  | HistoryEvent
+  /** Everything up to this time was told. */
+  | { readonly mark: number }
+  /** It has its session and begins to work. */
+  | { readonly ready: number }
+  /** It could not go on: a defect of a workload or of the SDK, which fails the run. */
+  | { readonly failed: string };

@@ -1,0 +1,80 @@
+/**
+ * What a fault may do to the roads between processes, whatever carries them. A place is a node
+ * (`n1`) or a client (`c3`). A block has a direction: nothing that `from` says reaches `to`, while
+ * the other way may be open.
+ */
+export type Place = string;
+
+export interface SlowRoad {
+  /** 0, with no limit either: as fast as it goes. */
+  readonly delayMs: number;
+  /** 0: only the delay. */
+  readonly bytesPerSecondMax: number;
+}
+
+export const FAST_ROAD: SlowRoad = Object.freeze({ delayMs: 0, bytesPerSecondMax: 0 });
+
+export interface NetworkOptions {
+  /** Where each node listens for clients and for peers, by id from 1 on. */
+  readonly nodes: readonly NodeAddresses[];
+  readonly clients: number;
+}
+
+export interface NodeAddresses {
+  readonly id: number;
+  readonly host: string;
+  readonly clientPort: number;
+  readonly peerPort: number;
+}
+
+export interface Network {
+  readonly kind: "proxies" | "namespaces";
+  /** Where clients are, as far as they can be told apart. */
+  readonly clientPlaces: readonly Place[];
+  readonly nodes: readonly NodeAddresses[];
+  /** Where the harness itself can be reached by clients. */
+  readonly harnessHost: string;
+  /** Further arguments of `holdfast server` for this node. */
+  serverArguments(id: number): readonly string[];
+  /** How a process at this place is started: the words before the command. */
+  prefixOf(place: Place): readonly string[];
+  /** What the client is given to connect to, and whether it may learn other endpoints. */
+  endpointsOf(client: number): { readonly endpoints: string[]; readonly followLeader: boolean };
+  /** Blocks of several faults add up. */
+  block(from: Place, to: Place): Promise<void>;
+  /** Takes one block back; with `reset`, what waited is lost. */
+  unblock(from: Place, to: Place, reset: boolean): Promise<void>;
+  /** Rejects where this network cannot do that. The last word counts. */
+  slow(from: Place, to: Place, road: SlowRoad): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function nodePlace(id: number): Place {
+  return `n${id}`;
+}
+
+export function clientPlace(client: number): Place {
+  return `c${client}`;
+}
+
+/** How many faults block each ordered pair of places. */
+export class BlockCounts {
+  readonly #counts = new Map<string, number>();
+
+  /** True: it was open before. */
+  add(from: Place, to: Place): boolean {
+    return this.#change(`${from}>${to}`, 1) === 1;
+  }
+
+  /** True: it is open again. */
+  remove(from: Place, to: Place): boolean {
+    return this.#change(`${from}>${to}`, -1) === 0;
+  }
+
+  #change(name: string, by: number): number {
+    const count = (this.#counts.get(name) ?? 0) + by;
+    if (count < 0) throw new RangeError(`${name} is not blocked`);
+    this.#counts.set(name, count);
+    return count;
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * What the locks of the guarded workloads guard: a small real store, one SQLite file behind a TCP
+ * port, in a process of its own. A write with a token is one conditional update that refuses a
+ * token smaller than the largest it has seen; a write without one is taken as it comes. It knows
+ * nothing of locks.
+ */
+import { once } from "node:events";
+import { createRequire } from "node:module";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { createInterface } from "node:readline";
+import type { StoreAnswer, StoreRequest } from "./store-messages.js";
+
+type Sqlite = typeof import("node-sqlite3-wasm");
+
+// A CommonJS package whose named exports Node does not find.
+const { Database } = createRequire(import.meta.url)("node-sqlite3-wasm") as Sqlite;
+
+const [file = "", host = "127.0.0.1"] = process.argv.slice(2);
+
+const database = new Database(file);
+// It outlives no power cut: what is tested is who writes, not what survives.
+database.exec("pragma synchronous = off");
+database.exec(
+  "create table if not exists cell (key text primary key, value integer, fence integer)",
+);
+
+const reading = database.prepare("select value from cell where key = ?");
+const writing = database.prepare(
+  `insert into cell (key, value, fence) values (:key, :value, :fence)
+   on conflict (key) do update set value = :value, fence = max(fence, :fence)
+   where :fence = 0 or :fence >= fence`,
+);
+
+function answer(request: StoreRequest): StoreAnswer {
+  const [id, op, key] = request;
+  if (op === "read") return [id, Number(reading.get([key])?.["value"] ?? 0)];
+  const [, , , value, token] = request;
+  const { changes } = writing.run({ ":key": key, ":value": value, ":fence": token });
+  return [id, changes > 0];
+}
+
+function serve(socket: Socket): void {
+  socket.setNoDelay(true);
+  socket.on("error", () => undefined);
+  createInterface({ input: socket }).on("line", (line) => {
+    const result = answer(JSON.parse(line) as StoreRequest);
+    if (!socket.destroyed) socket.write(`${JSON.stringify(result)}\n`);
+  });
+}
+
+const server = createServer(serve).listen(0, host);
+await once(server, "listening");
+process.stdout.write(`${(server.address() as AddressInfo).port}\n`);
+// The harness is gone, or done.
+process.stdin.resume().on("end", () => {
+  reading.finalize();
+  writing.finalize();
+  database.close();
+  process.exit(0);
+});

@@ -1,0 +1,43 @@
+/**
+ * One line of a history, as `docs/internals/checker.md` describes it, with two fields beyond the
+ * format: the workload (or part of one) it
+ * belongs to, which decides the file it is written to, and the client that
+ * it came from. Checkers ignore both.
+ */
+export type EventType = "invoke" | "ok" | "fail" | "info";
+
+export interface HistoryEvent {
+  /** A task of a client, counted over all clients; `nemesis` for notes of the harness. */
+  readonly process: number | "nemesis";
+  readonly type: EventType;
+  readonly f: string;
+  readonly key?: string;
+  readonly value?: unknown;
+  readonly error?: string;
+  readonly session?: number;
+  readonly owner?: number;
+  /** Nanoseconds of the machine's monotonic clock since the run began. */
+  readonly time: number;
+  readonly workload: string;
+  readonly client?: number;
+}
+
+/**
+ * Tasks of one life of one client have neighbouring numbers, and no number comes twice in a run.
+ * Lives take the lower part, so that numbers stay readable: client 2, first life, task 3 is 2003.
+ */
+const TASKS_MAX = 1_000;
+const LIVES_STEP = 100_000;
+
+export function processNumber(client: number, life: number, task: number): number {
+  return life * LIVES_STEP + client * TASKS_MAX + task;
+}
+
+export function clientOfProcess(process: number): number {
+  return Math.floor((process % LIVES_STEP) / TASKS_MAX);
+}
+
+/** What a history is called: the workload, or the part of it that is judged by itself. */
+export function historyName(workload: string, part?: string): string {
+  return part === undefined ? workload : `${workload}-${part}`;
+}

@@ -1,0 +1,71 @@
+/** Trouble with the clients: holders that are stopped past their lease, that die, that see jumps. */
+import { setTimeout as delay } from "node:timers/promises";
+import type { ClientProcess } from "../clients/client-process.js";
+import type { Nemesis } from "./nemesis.js";
+
+/** In leases: long enough for the table to end one and for somebody else to work. */
+const LAPSE = 2.2;
+/** How long to wait for somebody to be granted something. */
+const HOLDER_MS_MAX = 1_000;
+const JUMPS_MS = [-86_400_000, -5_000, 2_000, 60_000, 86_400_000] as const;
+
+export const pauseClients: Nemesis = {
+  name: "pause-clients",
+  about: "SIGSTOP of clients, holders among them, mostly for longer than their leases",
+  async begin(target, random) {
+    // One goes on, so that there is somebody whose work those who wake up could destroy.
+    const count = random.between(1, Math.max(1, target.clients.length - 1));
+    const chosen = random.sample(target.clients, count);
+    const leastMs = target.ttlMs * (random.chance(0.75) ? LAPSE : 0);
+    const paused: ClientProcess[] = [];
+    if (random.chance(0.75)) {
+      // In the middle of what it holds the lock for.
+      const holder = await target.nextHolder(HOLDER_MS_MAX);
+      if (holder !== undefined) pauseNow(holder, paused);
+    }
+    for (const client of chosen) if (paused.length < count) pauseNow(client, paused);
+    const beganMs = performance.now();
+    return {
+      what: `SIGSTOP of client ${paused.map(({ plan }) => plan.client).join(", ") || "nobody"}`,
+      async end() {
+        const restMs = beganMs + leastMs - performance.now();
+        if (restMs > 0) await delay(restMs, undefined, { signal: target.signal }).catch(() => null);
+        for (const client of paused) client.resume();
+      },
+    };
+  },
+};
+
+function pauseNow(client: ClientProcess, paused: ClientProcess[]): void {
+  if (client.isPaused) return;
+  client.pause();
+  paused.push(client);
+}
+
+export const killClients: Nemesis = {
+  name: "kill-clients",
+  about: "kill -9 of a client with all that it holds; another one comes in its place",
+  async begin(target, random) {
+    const [client] = random.sample(target.clients, 1);
+    if (client === undefined) throw new Error("there is no client to kill");
+    await target.replaceClient(client);
+    return { what: `kill -9 of client ${client.plan.client}`, end: async () => undefined };
+  },
+};
+
+export const clock: Nemesis = {
+  name: "clock",
+  about: "the wall clocks of clients jump, seconds to a day, forwards and backwards",
+  async begin(target, random) {
+    const clients = random.sample(target.clients, random.between(1, target.clients.length));
+    const offsetMs = random.pick(JUMPS_MS);
+    for (const client of clients) client.order({ order: "clock", offsetMs });
+    const names = clients.map(({ plan }) => plan.client).join(", ");
+    return {
+      what: `wall clock of client ${names} by ${offsetMs / 1_000} s`,
+      async end() {
+        for (const client of clients) client.order({ order: "clock", offsetMs: 0 });
+      },
+    };
+  },
+};

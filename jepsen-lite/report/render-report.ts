@@ -1,0 +1,105 @@
+/**
+ * One page that needs nothing but itself: styles, script and drawings are in it, and it asks the
+ * network for nothing. What it draws is laid out in percentages, so that a window of any width and
+ * any magnification shows it without drawing it again.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { latencyRow, rateRow } from "./curves.js";
+import { html, Markup } from "./html.js";
+import {
+  drawnNote,
+  faultBands,
+  faultRows,
+  nodeRows,
+  operationRows,
+  ownershipRows,
+  row,
+} from "./lanes.js";
+import type { ReportData } from "./report-data.js";
+import { duration, marksOf, TimeScale } from "./scale.js";
+import {
+  checksPart,
+  configurationPart,
+  countsPart,
+  coveragePart,
+  figuresPart,
+  storyPart,
+  verdictPart,
+} from "./tables.js";
+
+/** Marks of the time axis: of every width, and those that need a magnified one. */
+const MARKS = 8;
+const FINE_MARKS = 64;
+/** So much of what was before the load is shown. */
+const LEAD_MS = 500;
+/** Nothing may be loaded, whatever a value in the page contains. */
+const POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
+
+export function renderReport(data: ReportData): string {
+  const page = html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="${POLICY}">
+<title>jepsen-lite: ${data.valid === true ? "valid" : data.valid === false ? "not valid" : "unknown"}</title>
+<style>${new Markup(pageFile("report.css"))}</style></head>
+<body><button type="button" id="theme" aria-label="light or dark">◐</button><main>
+${verdictPart(data)}${figuresPart(data)}${storyPart(data)}${timelinePart(data)}${checksPart(data)}${countsPart(data)}${coveragePart(data)}${configurationPart(data)}
+</main><div id="tip" role="tooltip" hidden></div>
+<script>${new Markup(pageFile("report.js"))}</script></body></html>
+`;
+  return page.text;
+}
+
+function timelinePart(data: ReportData): Markup {
+  const scale = new TimeScale(Math.max(0, data.loadStartMs - LEAD_MS), data.endMs);
+  const parts: (readonly [string, Markup[]])[] = [
+    ["Faults", faultRows(data, scale)],
+    ["Nodes: role and term", nodeRows(data, scale)],
+    ["Rate and latency", [rateRow(data, scale), latencyRow(data, scale)]],
+    ["Who held what", ownershipRows(data, scale)],
+    ["Operations", operationRows(data, scale)],
+  ];
+  const rows = parts
+    .filter(([, content]) => content.length > 0)
+    .map(([title, content]) => html`<h3>${title}</h3>${content}`);
+  return html`<section class="timeline"><h2>What went on</h2>
+<div class="tools"><button type="button" data-zoom="0.5" aria-label="smaller">−</button><button type="button" data-zoom="2" aria-label="larger">+</button><button type="button" data-zoom="0">fit</button>${legend()}</div>
+<div class="scroller" tabindex="0"><div class="canvas">${faultBands(data, scale)}${axis(scale)}${rows}</div></div>
+<p class="note">${drawnNote(data)} Shaded: a fault was there. Right of the last: healed, after ${duration(data.loadEndMs - data.loadStartMs)} of load.</p></section>`;
+}
+
+function axis(scale: TimeScale): Markup {
+  const coarse = new Set(marksOf(scale, MARKS));
+  const marks = marksOf(scale, FINE_MARKS).map((timeMs) => {
+    const kind = coarse.has(timeMs) ? "" : "fine";
+    const anchor = scale.percent(timeMs) < 2 ? "start" : "middle";
+    return html`<g class="${kind}"><line class="tick" x1="${scale.at(timeMs)}" x2="${scale.at(timeMs)}" y1="14" y2="20"/><text class="mark" x="${scale.at(timeMs)}" y="11" text-anchor="${anchor}">${timeMs / 1_000} s</text></g>`;
+  });
+  return row(html`time`, 20, html`${marks}`, "slim axis");
+}
+
+function legend(): Markup {
+  const words = [
+    ["op ok", "succeeded"],
+    ["op fail", "refused"],
+    ["op info", "unknown"],
+    ["node leader", "leads"],
+    ["node down", "down"],
+    ["node paused", "stopped"],
+    ["stale", "believed, not certain"],
+    ["lost", "lost"],
+  ] as const;
+  const entries = words.map(([kind, word]) => {
+    return html`<span><svg width="14" height="10"><rect class="${kind}" width="14" height="10" rx="2"/></svg>${word}</span>`;
+  });
+  return html`<span class="legend">${entries}</span>`;
+}
+
+/** Beside this file, or beside the source of it. */
+function pageFile(name: string): string {
+  for (const place of ["./page/", "../../../jepsen-lite/report/page/"]) {
+    const file = fileURLToPath(new URL(place + name, import.meta.url));
+    if (existsSync(file)) return readFileSync(file, "utf8");
+  }
+  throw new Error(`jepsen-lite/report/page/${name} is missing`);
+}

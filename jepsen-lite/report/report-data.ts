@@ -1,0 +1,60 @@
+/** Everything that a report shows: plain data, already in milliseconds since the run began. */
+
+import type { DrawnHold } from "../run/hold-chart.js";
+import type { SliceView } from "../run/latency-series.js";
+import type { DrawnFault, DrawnOperation, LaneChange, OperationCounts } from "../run/observer.js";
+import type { CheckResult, Validity } from "../run/verdict.js";
+
+export interface Figures {
+  readonly operations: number;
+  readonly ok: number;
+  readonly fail: number;
+  readonly info: number;
+  readonly faults: number;
+  readonly elections: number;
+  readonly termMax: number;
+  readonly sessionsLost: number;
+  readonly holdsLost: number;
+  readonly clientKills: number;
+  readonly longestGapMs: number;
+}
+
+/** Of one workload: its operations by name. */
+export interface WorkloadCounts {
+  readonly workload: string;
+  readonly operations: Readonly<Record<string, OperationCounts>>;
+}
+
+/** How long each fault was there while each workload ran, in seconds. */
+export interface Coverage {
+  readonly nemesis: string;
+  readonly times: number;
+  readonly seconds: number;
+}
+
+export interface ReportData {
+  readonly valid: Validity;
+  readonly wasInterrupted: boolean;
+  /** Repeats the run. */
+  readonly command: string;
+  readonly startedAt: string;
+  readonly endMs: number;
+  readonly loadStartMs: number;
+  readonly loadEndMs: number;
+  readonly figures: Figures;
+  readonly configuration: readonly (readonly [string, string])[];
+  readonly checks: readonly CheckResult[];
+  readonly counts: readonly WorkloadCounts[];
+  readonly coverage: readonly Coverage[];
+  readonly errors: readonly (readonly [string, number])[];
+  readonly sliceMs: number;
+  readonly slices: readonly SliceView[];
+  readonly lanes: readonly LaneChange[];
+  readonly nodes: readonly number[];
+  readonly faults: readonly DrawnFault[];
+  readonly keys: readonly string[];
+  readonly holds: readonly DrawnHold[];
+  readonly holdsOffered: number;
+  readonly operations: readonly DrawnOperation[];
+  readonly operationsOffered: number;
+}

@@ -1,0 +1,102 @@
+/** The parts of a report that are words and numbers: verdict, figures, checks, story, tables. */
+import type { Validity } from "../run/verdict.js";
+import { html, type Markup } from "./html.js";
+import type { ReportData } from "./report-data.js";
+import { count, duration, moment } from "./scale.js";
+
+const HEADLINES: Readonly<Record<string, readonly [string, string]>> = {
+  true: ["Valid", "Everything that the clients were told can be true."],
+  false: ["Not valid", "The clients were told something that cannot be true."],
+  unknown: ["Unknown", "No violation was found, and not everything could be decided."],
+};
+
+export function verdictPart(data: ReportData): Markup {
+  const [headline, sentence] = HEADLINES[String(data.valid)] ?? ["", ""];
+  const interrupted = data.wasInterrupted ? html`<p>The run was interrupted.</p>` : undefined;
+  return html`<header class="verdict ${className(data.valid)}">
+<div><p class="kicker">jepsen-lite · ${data.startedAt}</p><h1>${headline}</h1><p>${sentence}</p>${interrupted}</div>
+<div class="command"><span>repeats the run</span><code id="command">${data.command}</code><button type="button" data-copy="command">copy</button></div>
+</header>`;
+}
+
+export function figuresPart({ figures }: ReportData): Markup {
+  const cards: readonly (readonly [string, string, string])[] = [
+    ["operations", count(figures.operations), `${count(figures.ok)} succeeded`],
+    ["unknown outcome", count(figures.info), `${count(figures.fail)} refused`],
+    ["faults", count(figures.faults), `${count(figures.clientKills)} clients killed`],
+    ["elections", count(figures.elections), `up to term ${count(figures.termMax)}`],
+    ["sessions lost", count(figures.sessionsLost), `${count(figures.holdsLost)} holds lost`],
+    ["longest without success", duration(figures.longestGapMs), "over all workloads"],
+  ];
+  const items = cards.map(([name, value, more]) => {
+    return html`<div class="card"><dt>${name}</dt><dd>${value}<small>${more}</small></dd></div>`;
+  });
+  return html`<dl class="cards">${items}</dl>`;
+}
+
+/** Only where something has a story: what is wrong, step by step. */
+export function storyPart(data: ReportData): Markup | undefined {
+  const told = data.checks.filter(({ story }) => story.length > 0);
+  if (told.length === 0) return undefined;
+  const stories = told.map((check) => {
+    const steps = check.story.map(({ text, timeMs }) => {
+      const when = timeMs === undefined ? undefined : html`<time>${moment(timeMs)}</time> `;
+      return html`<li>${when}${text}</li>`;
+    });
+    return html`<h3><i class="sign ${className(check.valid)}"></i>${check.subject}: ${check.name}</h3><p>${check.summary}</p><ol class="story">${steps}</ol>`;
+  });
+  return html`<section><h2>What happened</h2>${stories}<p class="again">See it again: <code>${data.command}</code></p></section>`;
+}
+
+export function checksPart({ checks }: ReportData): Markup {
+  const names = [...new Set(checks.flatMap(({ parts = [] }) => parts.map(({ name }) => name)))];
+  const rows = checks.map((check) => {
+    const cells = names.map((name) => {
+      const part = check.parts?.find((each) => each.name === name);
+      if (part === undefined || part.compared === 0) return html`<td class="n none">–</td>`;
+      const tip = `${name}: ${wordOf(part.valid)}, ${count(part.compared)} compared`;
+      return html`<td class="n word" data-t="${tip}"><i class="sign ${className(part.valid)}"></i>${count(part.compared)}</td>`;
+    });
+    return html`<tr><td class="word"><i class="sign ${className(check.valid)}"></i><span class="word">${wordOf(check.valid)}</span></td><td>${check.subject}</td><td>${check.name}</td><td>${check.summary}</td>${cells}</tr>`;
+  });
+  const heads = names.map((name) => html`<th class="n">${name}</th>`);
+  return html`<section><h2>Checks</h2><div class="wide"><table><thead><tr><th>verdict</th><th>of</th><th>check</th><th>result</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div><p class="note">Numbers: how many things were compared. A dash: there was nothing to compare.</p></section>`;
+}
+
+export function countsPart({ counts, errors }: ReportData): Markup {
+  const rows = counts.flatMap(({ workload, operations }) =>
+    Object.entries(operations).map(([f, each]) => {
+      return html`<tr><td>${workload}</td><td>${f}</td><td class="n">${count(each.ok)}</td><td class="n">${count(each.fail)}</td><td class="n">${count(each.info)}</td></tr>`;
+    }),
+  );
+  const codes = errors.map(([code, times]) => html`<li><code>${code}</code> ${count(times)}</li>`);
+  return html`<section><h2>Operations</h2><div class="wide"><table><thead><tr><th>history</th><th>operation</th><th class="n">succeeded</th><th class="n">refused</th><th class="n">unknown</th></tr></thead><tbody>${rows}</tbody></table></div><ul class="codes">${codes}</ul></section>`;
+}
+
+/** Which fault met which workload, and for how long. */
+export function coveragePart({ coverage, counts, faults }: ReportData): Markup | undefined {
+  if (coverage.length === 0) return undefined;
+  const workloads = counts.map(({ workload }) => workload);
+  const rows = coverage.map(({ nemesis, times, seconds }) => {
+    const cells = workloads.map(() => html`<td class="n">${seconds.toFixed(1)} s</td>`);
+    return html`<tr><td>${nemesis}</td><td class="n">${count(times)}</td>${cells}</tr>`;
+  });
+  const heads = workloads.map((workload) => html`<th class="n">${workload}</th>`);
+  const list = faults.map(({ nemesis, what, startMs, endMs }) => {
+    return html`<tr><td><time>${moment(startMs)}</time></td><td class="n">${duration(endMs - startMs)}</td><td>${nemesis}</td><td>${what}</td></tr>`;
+  });
+  return html`<section><h2>Faults and workloads</h2><p>All workloads run side by side, so each fault meets all of them.</p><div class="wide"><table><thead><tr><th>fault</th><th class="n">times</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div><details><summary>every fault</summary><div class="wide"><table><thead><tr><th>at</th><th class="n">for</th><th>nemesis</th><th>what</th></tr></thead><tbody>${list}</tbody></table></div></details></section>`;
+}
+
+export function configurationPart({ configuration }: ReportData): Markup {
+  const rows = configuration.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`);
+  return html`<section><h2>Configuration</h2><dl class="pairs">${rows}</dl></section>`;
+}
+
+function className(valid: Validity): string {
+  return { true: "valid", false: "invalid", unknown: "unknown" }[String(valid)] ?? "unknown";
+}
+
+function wordOf(valid: Validity): string {
+  return { true: "valid", false: "not valid", unknown: "unknown" }[String(valid)] ?? "unknown";
+}

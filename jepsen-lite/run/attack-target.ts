@@ -1,0 +1,88 @@
+/**
+ * The system under attack: the nodes, the network between them, the clients. It is what nemeses
+ * act on; it decides nothing itself.
+ */
+import type { ClientProcess } from "../clients/client-process.js";
+import type { Network } from "../cluster/network.js";
+import type { NodeProcess } from "../cluster/node-process.js";
+import type { Target, Volume } from "../nemeses/nemesis.js";
+import { type Admin, connectAdmin, HoldfastError } from "../sdk.js";
+
+const ADMIN_MS_MAX = 3_000;
+
+export interface TargetRooms {
+  readonly nodes: readonly NodeProcess[];
+  readonly network: Network;
+  readonly volumes: readonly Volume[];
+  readonly ttlMs: number;
+  readonly signal: AbortSignal;
+  readonly clients: () => readonly ClientProcess[];
+  readonly nextHolder: (milliseconds: number) => Promise<ClientProcess | undefined>;
+  readonly replaceClient: (client: ClientProcess) => Promise<void>;
+}
+
+export class AttackTarget implements Target {
+  readonly #rooms: TargetRooms;
+  readonly #reserved = new Set<number>();
+  /** By the logs of the nodes. */
+  leaderId: number | undefined;
+
+  constructor(rooms: TargetRooms) {
+    this.#rooms = rooms;
+  }
+
+  get nodes(): readonly NodeProcess[] {
+    return this.#rooms.nodes;
+  }
+
+  get clients(): readonly ClientProcess[] {
+    return this.#rooms.clients();
+  }
+
+  get network(): Network {
+    return this.#rooms.network;
+  }
+
+  get volumes(): readonly Volume[] {
+    return this.#rooms.volumes;
+  }
+
+  get ttlMs(): number {
+    return this.#rooms.ttlMs;
+  }
+
+  get signal(): AbortSignal {
+    return this.#rooms.signal;
+  }
+
+  get minority(): number {
+    return Math.floor((this.nodes.length - 1) / 2);
+  }
+
+  nextHolder(milliseconds: number): Promise<ClientProcess | undefined> {
+    return this.#rooms.nextHolder(milliseconds);
+  }
+
+  replaceClient(client: ClientProcess): Promise<void> {
+    return this.#rooms.replaceClient(client);
+  }
+
+  reserve(id: number): (() => void) | undefined {
+    if (this.#reserved.has(id) || this.#reserved.size >= this.minority) return undefined;
+    this.#reserved.add(id);
+    return () => this.#reserved.delete(id);
+  }
+
+  async admin<T>(work: (admin: Admin) => Promise<T>): Promise<T | undefined> {
+    const endpoints = this.nodes.map(({ plan }) => plan.endpoint);
+    try {
+      const { signal } = this;
+      await using admin = await connectAdmin({ endpoints, timeoutMs: ADMIN_MS_MAX, signal });
+      return await work(admin);
+    } catch (error) {
+      // Under faults nobody may lead, or a change may be refused: that is no failure of the run.
+      if (error instanceof HoldfastError || this.signal.aborted) return undefined;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,325 @@
+/**
+ * One run from beginning to end: a cluster of its own, clients, faults by plan, healing, final
+ * reads. It leaves histories, logs and what was observed; it judges nothing. Whatever happens,
+ * nothing of it runs on: processes are ended, mounts and namespaces removed, also half-way.
+ */
+import { setMaxListeners } from "node:events";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { ClientPlan } from "../clients/client-messages.js";
+import { clientPlace, type Network } from "../cluster/network.js";
+import type { NodeEvents, NodeProcess } from "../cluster/node-process.js";
+import { parentDeathPrefix } from "../cluster/parent-death.js";
+import { StoreProcess } from "../guarded/store-process.js";
+import { type HistoryEvent, historyName } from "../history/history-event.js";
+import { HistoryFiles } from "../history/history-files.js";
+import type { Nemesis, Volume } from "../nemeses/nemesis.js";
+import { type PlannedFault, planFaults } from "../nemeses/schedule.js";
+import type { Workload } from "../workloads/workload.js";
+import { AttackTarget } from "./attack-target.js";
+import { ClientCrew } from "./client-crew.js";
+import { FaultRunner } from "./fault-runner.js";
+import { Observer } from "./observer.js";
+import type { RunOptions } from "./run-options.js";
+import { mountVolumes, openNetwork, startNodes, type Undo } from "./start-cluster.js";
+
+const HEALTHY_MS_MAX = 60_000;
+const POLL_INTERVAL_MS = 50;
+const TICK_MS = 100;
+/** After every lease of a dead client ran out, and what was closed is open again. */
+const SETTLE_MS = 2_000;
+/** How long to wait for somebody to be granted something. */
+const HOLDER_MS_MAX = 2_000;
+const NANOSECONDS = 1_000_000;
+
+export type Phase = "starting" | "attacking" | "healing" | "settling" | "reading" | "done";
+
+export interface Progress {
+  readonly seconds: number;
+  readonly operations: number;
+  /** Names of the faults that are there. */
+  readonly faults: readonly string[];
+}
+
+export interface AttackPlan {
+  readonly options: RunOptions;
+  readonly workloads: readonly Workload[];
+  readonly nemeses: readonly Nemesis[];
+  /** Exists, and is empty. */
+  readonly directory: string;
+  /** Aborted when the run is to end early: it heals, and leaves what there is. */
+  readonly signal: AbortSignal;
+  readonly onPhase: (phase: Phase, note: string) => void;
+}
+
+export interface AttackResult {
+  readonly observer: Observer;
+  readonly plan: readonly PlannedFault[];
+  readonly histories: HistoryFiles;
+  readonly wallStartMs: number;
+  readonly loadStartMs: number;
+  readonly loadEndMs: number;
+  readonly endMs: number;
+  /** Whether a leader was there again in time after everything was healed. */
+  readonly hasRecovered: boolean;
+  readonly clientKills: number;
+  /** Nodes that ended although nobody had wanted it, with their last words. */
+  readonly deaths: readonly string[];
+  readonly wasInterrupted: boolean;
+}
+
+export class Attack {
+  readonly #plan: AttackPlan;
+  readonly #originNs = process.hrtime.bigint();
+  readonly #observer: Observer;
+  readonly #histories: HistoryFiles;
+  readonly #deaths: string[] = [];
+  /** What has to be undone, newest last. */
+  readonly #undo: Undo = [];
+  readonly #failure = new AbortController();
+  readonly #signal: AbortSignal;
+  #target: AttackTarget | undefined;
+  #faults: FaultRunner | undefined;
+  #volumes: readonly Volume[] = [];
+  /** As the logs of the nodes say, also before there is a target. */
+  #leaderId: number | undefined;
+
+  constructor(plan: AttackPlan) {
+    const { options, workloads, directory } = plan;
+    this.#plan = plan;
+    this.#observer = new Observer(options.seconds * 1_000 + options.ttlMs + SETTLE_MS);
+    const names = workloads.flatMap(({ name, parts = {} }) => [
+      historyName(name),
+      ...Object.keys(parts).map((part) => historyName(name, part)),
+    ]);
+    this.#histories = new HistoryFiles(directory, names);
+    this.#signal = AbortSignal.any([plan.signal, this.#failure.signal]);
+    // Every wait listens, which is no leak.
+    setMaxListeners(0, this.#signal);
+  }
+
+  get progress(): Progress {
+    return {
+      seconds: Math.floor(this.#nowMs() / 1_000),
+      operations: this.#observer.operations.offered,
+      faults: this.#faults?.active ?? [],
+    };
+  }
+
+  /** Rejects when the run could not be carried out: nothing is said about the cluster then. */
+  async run(): Promise<AttackResult> {
+    try {
+      return await this.#run();
+    } finally {
+      for (const undo of this.#undo.reverse()) await undo();
+    }
+  }
+
+  async #run(): Promise<AttackResult> {
+    const { options, onPhase } = this.#plan;
+    const wallStartMs = Date.now();
+    onPhase("starting", `${options.nodes} nodes, ${options.clients} clients`);
+    const network = await openNetwork(options, this.#undo);
+    const nodes = await this.#startNodes(network);
+    const crew = await this.#startCrew(network, nodes);
+    const loadStartMs = this.#nowMs();
+    this.#observer.begin(loadStartMs);
+    const durationMs = options.seconds * 1_000;
+    const names = this.#plan.nemeses.map(({ name }) => name);
+    const faultPlan = planFaults(options.schedule, names, durationMs, options.seed);
+    onPhase("attacking", `${faultPlan.length} faults in ${options.seconds} s`);
+    const faults = this.#faultRunner(crew);
+    faults.start(faultPlan, loadStartMs);
+    await this.#pause(durationMs);
+    onPhase("healing", "every fault ends, every process runs");
+    await faults.stop();
+    for (const node of nodes) {
+      node.resume();
+      node.start();
+    }
+    for (const client of crew.clients) client.resume();
+    const loadEndMs = this.#nowMs();
+    const hasRecovered = await this.#recovered(nodes);
+    crew.note("healed", { recovered: hasRecovered });
+    onPhase("settling", "a holder dies, and its lease runs out");
+    await this.#killHolder(crew);
+    await this.#pause(options.ttlMs + SETTLE_MS);
+    crew.note("settled", {});
+    onPhase("reading", "clients finish and read for the last time");
+    await crew.finish();
+    this.#failure.signal.throwIfAborted();
+    const endMs = this.#nowMs();
+    this.#observer.end(endMs);
+    await this.#histories.close();
+    onPhase("done", `${this.#observer.operations.offered} operations`);
+    return {
+      observer: this.#observer,
+      plan: faultPlan,
+      histories: this.#histories,
+      wallStartMs,
+      loadStartMs,
+      loadEndMs,
+      endMs,
+      hasRecovered,
+      clientKills: crew.kills,
+      deaths: this.#deaths,
+      wasInterrupted: this.#plan.signal.aborted,
+    };
+  }
+
+  async #startNodes(network: Network): Promise<NodeProcess[]> {
+    const { directory, nemeses } = this.#plan;
+    const usesVolumes = nemeses.some(({ name }) => name === "disk-full");
+    if (usesVolumes) this.#volumes = await mountVolumes(network, directory, this.#undo);
+    const volumes = this.#volumes;
+    const setting = {
+      network,
+      volumes,
+      directory,
+      events: this.#nodeEvents(),
+      signal: this.#signal,
+    };
+    const nodes = await startNodes(setting, this.#undo);
+    if (!(await this.#recovered(nodes))) throw new Error("the cluster did not elect a leader");
+    return nodes;
+  }
+
+  async #startCrew(network: Network, nodes: readonly NodeProcess[]): Promise<ClientCrew> {
+    const { options, workloads, directory } = this.#plan;
+    const death = await parentDeathPrefix();
+    const usesStore = workloads.some(({ needsStore }) => needsStore === true);
+    const store = usesStore ? await this.#startStore(network, death, directory) : undefined;
+    const planOf = (client: number, life: number): ClientPlan => ({
+      client,
+      life,
+      seed: options.seed,
+      ...network.endpointsOf(client),
+      workloads: workloads.map(({ name }) => name),
+      modules: options.workloadModules,
+      keys: options.keys,
+      tasks: options.tasks,
+      ttlMs: options.ttlMs,
+      isFenced: options.isFenced,
+      storePort: store?.port ?? 0,
+      storeHost: store?.host ?? "",
+      originNs: String(this.#originNs),
+    });
+    const prefixOf = (client: number) => [...death, ...network.prefixOf(clientPlace(client))];
+    const crew = new ClientCrew(planOf, prefixOf, {
+      now: () => this.#now(),
+      onEvent: (event) => this.#event(event),
+      onGone: (client, timeNs) => this.#observer.clientGone(client, timeNs / NANOSECONDS),
+      onFailure: (error) => this.#failure.abort(error),
+    });
+    this.#undo.push(() => crew.kill());
+    const ticks = setInterval(() => crew.tick(), TICK_MS);
+    this.#undo.push(async () => clearInterval(ticks));
+    this.#target = new AttackTarget({
+      nodes,
+      network,
+      volumes: this.#volumes,
+      ttlMs: options.ttlMs,
+      signal: this.#signal,
+      clients: () => crew.clients,
+      nextHolder: (milliseconds) => crew.nextHolder(milliseconds),
+      replaceClient: (client) => crew.replace(client),
+    });
+    this.#target.leaderId = this.#leaderId;
+    await crew.start(options.clients);
+    this.#signal.throwIfAborted();
+    return crew;
+  }
+
+  async #startStore(
+    network: Network,
+    death: readonly string[],
+    directory: string,
+  ): Promise<StoreProcess> {
+    const file = join(directory, "store.sqlite");
+    const store = await StoreProcess.start(file, network.harnessHost, death);
+    this.#undo.push(() => store.stop());
+    return store;
+  }
+
+  #faultRunner(crew: ClientCrew): FaultRunner {
+    const { nemeses, options } = this.#plan;
+    const target = this.#target as AttackTarget;
+    const faults = new FaultRunner(target, nemeses, options.seed, {
+      nowMs: () => this.#nowMs(),
+      onBegin: (nemesis, what) => crew.note("begin", { nemesis, what }),
+      onEnd: (fault) => {
+        crew.note("end", { nemesis: fault.nemesis });
+        this.#observer.faults.push(fault);
+      },
+      onFailure: (error) => this.#failure.abort(error),
+    });
+    this.#faults = faults;
+    return faults;
+  }
+
+  #nodeEvents(): NodeEvents {
+    return {
+      onLog: (id, event, fields) => {
+        if (event !== "role") return;
+        const role = String(fields["role"]);
+        this.#observer.nodeRole(id, this.#nowMs(), role, Number(fields["term"] ?? 0));
+        if (role !== "leader") return;
+        this.#leaderId = id;
+        if (this.#target !== undefined) this.#target.leaderId = id;
+      },
+      onState: (id, state) => this.#observer.nodeState(id, this.#nowMs(), state),
+      onDeath: (id, words) => {
+        // Where there is no room left, stopping is a right answer.
+        if (this.#faults?.active.includes("disk-full") === true) return;
+        if (!this.#failure.signal.aborted) this.#deaths.push(`node ${id}: ${words}`);
+      },
+    };
+  }
+
+  #event(event: HistoryEvent): void {
+    try {
+      this.#histories.write(event);
+    } catch (error) {
+      this.#failure.abort(error);
+    }
+    this.#observer.event(event);
+  }
+
+  /** The bound of a lease can be judged only where nothing else is wrong. */
+  async #killHolder(crew: ClientCrew): Promise<void> {
+    if (crew.clients.length < 2 || this.#signal.aborted) return;
+    const holder = await crew.nextHolder(HOLDER_MS_MAX);
+    if (holder !== undefined) await crew.replace(holder);
+  }
+
+  /** Whether a leader is there, known to a majority, and every node that runs follows it. */
+  async #recovered(nodes: readonly NodeProcess[]): Promise<boolean> {
+    const deadlineMs = this.#nowMs() + HEALTHY_MS_MAX;
+    while (this.#nowMs() < deadlineMs) {
+      this.#failure.signal.throwIfAborted();
+      const reports = await Promise.all(nodes.map((node) => node.status()));
+      const leader = reports.find((report) => report?.role === "leader");
+      const isFollowed = reports.every(
+        (report) => report?.leader === leader?.id && report?.term === leader?.term,
+      );
+      if (leader !== undefined && isFollowed) return true;
+      await delay(POLL_INTERVAL_MS);
+    }
+    return false;
+  }
+
+  /** Resolves after so long, or early when the run is to end; rejects when it failed. */
+  async #pause(milliseconds: number): Promise<void> {
+    const signal = this.#signal;
+    if (!signal.aborted) await delay(milliseconds, undefined, { signal }).catch(() => undefined);
+    this.#failure.signal.throwIfAborted();
+  }
+
+  #now(): number {
+    return Number(process.hrtime.bigint() - this.#originNs);
+  }
+
+  #nowMs(): number {
+    return this.#now() / NANOSECONDS;
+  }
+}

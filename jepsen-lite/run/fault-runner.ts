@@ -1,0 +1,87 @@
+/**
+ * Carries out the plan of faults: begins and ends each at its time, notes both in the histories, and
+ * ends whatever is still there when the load is over. A fault that cannot be ended is a failure of
+ * the run, not of the system under attack.
+ */
+import { setMaxListeners } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Fault, Nemesis, Target } from "../nemeses/nemesis.js";
+import type { PlannedFault } from "../nemeses/schedule.js";
+import { SeededRandom } from "../seeded-random.js";
+import type { DrawnFault } from "./observer.js";
+
+export interface FaultEvents {
+  nowMs(): number;
+  onBegin(nemesis: string, what: string): void;
+  onEnd(fault: DrawnFault): void;
+  /** Something could not be begun or ended: the run cannot go on. */
+  onFailure(error: unknown): void;
+}
+
+interface ActiveFault {
+  readonly planned: PlannedFault;
+  readonly fault: Fault;
+  readonly startMs: number;
+}
+
+export class FaultRunner {
+  readonly #target: Target;
+  readonly #nemeses: ReadonlyMap<string, Nemesis>;
+  readonly #seed: number;
+  readonly #events: FaultEvents;
+  readonly #active = new Set<ActiveFault>();
+  readonly #stop = new AbortController();
+  #running: Promise<unknown> = Promise.resolve();
+
+  constructor(target: Target, nemeses: readonly Nemesis[], seed: number, events: FaultEvents) {
+    this.#target = target;
+    this.#nemeses = new Map(nemeses.map((nemesis) => [nemesis.name, nemesis]));
+    this.#seed = seed;
+    this.#events = events;
+    // Every planned fault listens, which is no leak.
+    setMaxListeners(0, this.#stop.signal);
+  }
+
+  /** Names of the faults that are there now. */
+  get active(): string[] {
+    return [...this.#active].map(({ planned }) => planned.nemesis);
+  }
+
+  /** Begins to carry out the plan. `originMs`: where its times begin. Rejects in `stop`. */
+  start(plan: readonly PlannedFault[], originMs: number): void {
+    const runs = plan.map((planned) => this.#carryOut(planned, originMs));
+    this.#running = Promise.all(runs);
+    this.#running.catch((error: unknown) => this.#events.onFailure(error));
+  }
+
+  /** Begins nothing any more and ends what is there. Rejects when something could not be done. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async #carryOut(planned: PlannedFault, originMs: number): Promise<void> {
+    await this.#until(originMs + planned.startMs);
+    if (this.#stop.signal.aborted) return;
+    const nemesis = this.#nemeses.get(planned.nemesis);
+    if (nemesis === undefined) throw new RangeError(`there is no nemesis ${planned.nemesis}`);
+    const startMs = this.#events.nowMs();
+    const random = new SeededRandom(this.#seed, `fault ${planned.index} ${planned.nemesis}`);
+    const fault = await nemesis.begin(this.#target, random);
+    const active = { planned, fault, startMs };
+    this.#active.add(active);
+    this.#events.onBegin(planned.nemesis, fault.what);
+    await this.#until(originMs + planned.endMs);
+    await fault.end();
+    this.#active.delete(active);
+    const { what } = fault;
+    const endMs = this.#events.nowMs();
+    this.#events.onEnd({ nemesis: planned.nemesis, what, startMs, endMs });
+  }
+
+  async #until(timeMs: number): Promise<void> {
+    const waitMs = timeMs - this.#events.nowMs();
+    if (waitMs <= 0 || this.#stop.signal.aborted) return;
+    await delay(waitMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
+  }
+}

@@ -1,0 +1,159 @@
+/** What a run leaves for machines (`results.json`) and for the report, made of what it observed. */
+import { availableParallelism } from "node:os";
+import type { Nemesis } from "../nemeses/nemesis.js";
+import type { Coverage, Figures, ReportData, WorkloadCounts } from "../report/report-data.js";
+import type { Workload } from "../workloads/workload.js";
+import type { AttackResult } from "./attack.js";
+import type { Observer } from "./observer.js";
+import type { RunOptions } from "./run-options.js";
+import type { CheckResult, Validity, Verdict } from "./verdict.js";
+
+export interface Results {
+  readonly valid: Validity;
+  readonly wasInterrupted: boolean;
+  readonly command: string;
+  readonly startedAt: string;
+  readonly seconds: number;
+  readonly options: RunOptions;
+  readonly figures: Figures;
+  readonly checks: readonly CheckResult[];
+  readonly counts: readonly WorkloadCounts[];
+  readonly coverage: readonly Coverage[];
+  readonly errors: Readonly<Record<string, number>>;
+}
+
+export interface Outcome {
+  readonly results: Results;
+  readonly report: ReportData;
+}
+
+export interface OutcomeParts {
+  readonly argv: readonly string[];
+  readonly options: RunOptions;
+  readonly workloads: readonly Workload[];
+  readonly nemeses: readonly Nemesis[];
+  readonly result: AttackResult;
+  readonly verdict: Verdict;
+}
+
+export function outcomeOf(parts: OutcomeParts): Outcome {
+  const { options, result, verdict } = parts;
+  const { observer } = result;
+  const shared = {
+    valid: verdict.valid,
+    wasInterrupted: result.wasInterrupted,
+    command: commandOf(parts),
+    startedAt: new Date(result.wallStartMs).toISOString(),
+    figures: figuresOf(result),
+    checks: verdict.checks,
+    counts: countsOf(observer),
+    coverage: coverageOf(observer),
+  };
+  const seconds = Math.round(result.endMs / 100) / 10;
+  const errors = Object.fromEntries(observer.errors);
+  return {
+    results: { ...shared, seconds, options, errors },
+    report: {
+      ...shared,
+      errors: [...observer.errors].sort(([, one], [, other]) => other - one),
+      endMs: result.endMs,
+      loadStartMs: result.loadStartMs,
+      loadEndMs: result.loadEndMs,
+      configuration: configurationOf(parts),
+      sliceMs: observer.series.sliceMs,
+      slices: observer.series.view(),
+      lanes: observer.lanes,
+      nodes: Array.from({ length: options.nodes }, (_, index) => index + 1),
+      faults: observer.faults.toSorted((one, other) => one.startMs - other.startMs),
+      keys: observer.holds.keys,
+      holds: observer.holds.view(result.endMs),
+      holdsOffered: observer.holds.offered,
+      operations: observer.operations.items,
+      operationsOffered: observer.operations.offered,
+    },
+  };
+}
+
+/** Says everything that decides the run, defaults included, so that a later version repeats it. */
+function commandOf({ options, workloads, nemeses }: OutcomeParts): string {
+  const words = [
+    "npm run jepsen --",
+    `--workload ${namesOf(workloads, options.workloadModules)}`,
+    `--nemesis ${namesOf(nemeses, options.nemesisModules) || "none"}`,
+    `--schedule ${options.schedule}`,
+    `--time ${options.seconds}`,
+    `--seed ${options.seed}`,
+    `--nodes ${options.nodes}`,
+    `--clients ${options.clients}`,
+    `--tasks ${options.tasks}`,
+    `--keys ${options.keys}`,
+    `--ttl ${options.ttlMs}`,
+    ...(options.isFenced ? [] : ["--unfenced"]),
+    ...(options.usesNamespaces ? ["--netns"] : []),
+  ];
+  return words.join(" ");
+}
+
+/** Those that came from files are last, in the order of the files. */
+function namesOf(all: readonly { readonly name: string }[], files: readonly string[]): string {
+  const builtIn = all.slice(0, all.length - files.length).map(({ name }) => name);
+  return [...builtIn, ...files].join(",");
+}
+
+function figuresOf(result: AttackResult): Figures {
+  const { observer } = result;
+  const total = { ok: 0, fail: 0, info: 0 };
+  for (const byOperation of observer.counts.values()) {
+    for (const { ok, fail, info } of byOperation.values()) {
+      total.ok += ok;
+      total.fail += fail;
+      total.info += info;
+    }
+  }
+  return {
+    operations: total.ok + total.fail + total.info,
+    ...total,
+    faults: observer.faults.length,
+    elections: observer.elections,
+    termMax: observer.termMax,
+    sessionsLost: observer.sessionsLost,
+    holdsLost: observer.holdsLost,
+    clientKills: result.clientKills,
+    longestGapMs: Math.round(observer.longestGapMs),
+  };
+}
+
+function countsOf(observer: Observer): WorkloadCounts[] {
+  return [...observer.counts]
+    .map(([workload, operations]) => ({ workload, operations: Object.fromEntries(operations) }))
+    .sort((one, other) => one.workload.localeCompare(other.workload));
+}
+
+function coverageOf({ faults }: Observer): Coverage[] {
+  const nemeses = new Set(faults.map(({ nemesis }) => nemesis));
+  return [...nemeses].sort().map((nemesis) => {
+    const own = faults.filter((fault) => fault.nemesis === nemesis);
+    const milliseconds = own.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0);
+    return { nemesis, times: own.length, seconds: Math.round(milliseconds / 100) / 10 };
+  });
+}
+
+function configurationOf({ options, workloads, nemeses, result }: OutcomeParts) {
+  const list = (all: readonly { readonly name: string }[]) =>
+    all.map(({ name }) => name).join(", ") || "none";
+  return [
+    ["workloads", list(workloads)],
+    ["nemeses", list(nemeses)],
+    ["schedule", options.schedule],
+    ["load and faults", `${options.seconds} s`],
+    ["seed", String(options.seed)],
+    ["nodes", `${options.nodes}, ${options.usesNamespaces ? "network namespaces" : "proxies"}`],
+    ["clients", `${options.clients} processes, ${options.tasks} tasks for each workload`],
+    ["keys", `${options.keys} of each workload`],
+    ["lease", `${options.ttlMs} ms`],
+    ["guarded store", options.isFenced ? "compares tokens" : "compares no tokens"],
+    ["planned faults", String(result.plan.length)],
+    ["machine", `${process.platform} ${process.arch}, ${availableParallelism()} cores`],
+    ["Node.js", process.version],
+  ] as const;
+}

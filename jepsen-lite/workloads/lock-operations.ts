@@ -1,0 +1,106 @@
+/**
+ * The operations of locks as workloads use them, recorded as the lock model names them. What the
+ * client itself notices about a hold (that it was lost, that its lease was renewed) is noted beside
+ * them, since the checks of time and exclusion need it.
+ */
+import { HoldfastError, type Lock, type LockMode, type ReleaseResult } from "../sdk.js";
+import type { Task } from "./workload.js";
+
+const NANOSECONDS = 1_000_000;
+/** A lease is looked at so often while a lock is held. */
+const LOOK_MS = 100;
+/** How much more there must be left for a renewal to be worth a line. */
+const RENEWED_MS_MIN = 150;
+
+export interface Wish {
+  readonly mode?: LockMode;
+  readonly permits?: number;
+  readonly limit?: number;
+  readonly items?: readonly unknown[];
+  readonly waitMs?: number;
+  readonly priority?: number;
+  readonly reentrant?: boolean;
+  readonly steal?: boolean;
+}
+
+/** `act` asks the SDK for what `wish` describes. `undefined`: not granted, or unknown. */
+export async function acquire(
+  task: Task,
+  key: string | undefined,
+  wish: Wish,
+  act: () => Promise<Lock>,
+  owner?: number,
+): Promise<Lock | undefined> {
+  const operation = {
+    f: "acquire",
+    value: { ...wish, ttlMs: task.ttlMs },
+    ...(key === undefined ? {} : { key }),
+    ...(owner === undefined ? {} : { owner }),
+  };
+  const lock = await task.record(operation, act, (granted) => grantOf(task, granted));
+  if (lock !== undefined) noteLoss(task, lock, key);
+  return lock;
+}
+
+/** What a grant looks like in the history. */
+export function grantOf(task: Task, lock: Lock): unknown {
+  const slots = lock.items.filter((item) => item.slots.length > 0);
+  return {
+    token: lock.token,
+    untilNs: untilNs(task, lock),
+    ...(slots.length === 0
+      ? {}
+      : { slots: Object.fromEntries(slots.map((item) => [item.key, item.slots])) }),
+  };
+}
+
+export async function release(task: Task, lock: Lock, key?: string): Promise<void> {
+  const operation = { f: "release", value: { token: lock.token }, ...keyed(key) };
+  await task.record(operation, async () => definite(await lock.release()));
+}
+
+/** Holds for so long, or until it is lost; notes renewals of the lease on the way. */
+export async function hold(task: Task, lock: Lock, milliseconds: number): Promise<void> {
+  const endMs = performance.now() + milliseconds;
+  let seenUntilNs = untilNs(task, lock);
+  for (;;) {
+    const restMs = endMs - performance.now();
+    if (restMs <= 0 || task.signal.aborted || !lock.isHeld) return;
+    await task.sleep(Math.min(restMs, LOOK_MS));
+    const until = untilNs(task, lock);
+    if (!lock.isHeld || until < seenUntilNs + RENEWED_MS_MIN * NANOSECONDS) continue;
+    seenUntilNs = until;
+    task.note({ f: "renewed", value: { token: lock.token, untilNs: until } });
+  }
+}
+
+/** The client's own deadline: up to then it takes the hold for certain. */
+function untilNs(task: Task, lock: Lock): number {
+  // The clock is read first: a pause in between makes this earlier than the deadline, never later.
+  const nowNs = task.now();
+  return nowNs + Math.floor(lock.remainingMs * NANOSECONDS);
+}
+
+function noteLoss(task: Task, lock: Lock, key: string | undefined): void {
+  const { signal, token } = lock;
+  signal.addEventListener("abort", () => {
+    const error: unknown = signal.reason;
+    // A release aborts the signal too, and is recorded as such.
+    if (!(error instanceof HoldfastError) || error.code !== "LOCK_LOST") return;
+    task.note({ f: "lost", value: { token, reason: error.details["reason"] }, ...keyed(key) });
+  });
+}
+
+/** What a release says when nobody could be told is no answer of the cluster. */
+function definite(result: ReleaseResult): ReleaseResult {
+  if (!result.released && (result.reason === "unknown" || result.reason === "expired")) {
+    throw new HoldfastError("UNAVAILABLE", `not released: ${result.reason}`, {
+      details: { indeterminate: true },
+    });
+  }
+  return result;
+}
+
+function keyed(key: string | undefined): { key?: string } {
+  return key === undefined ? {} : { key };
+}

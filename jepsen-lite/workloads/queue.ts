@@ -1,0 +1,49 @@
+/**
+ * The order of a queue: everybody waits for the same few locks and is granted them in the order in
+ * which the requests arrived. When a request has its place is asked for with `inspect` beside the
+ * wait, and noted.
+ */
+import type { Owner } from "../sdk.js";
+import { acquire, hold, release } from "./lock-operations.js";
+import type { Task, Workload } from "./workload.js";
+
+const KEYS_MAX = 2;
+
+export const queue: Workload = {
+  name: "queue",
+  about: "long queues: grants in the order in which requests arrived",
+  model: "lock",
+  async step(task) {
+    const { client, random } = task;
+    const key = random.pick(task.keys.slice(0, KEYS_MAX));
+    const owner = client.owner();
+    const waitMs = random.pick([3_000, 10_000]);
+    const place = new AbortController();
+    const wait = async () => {
+      const granted = client.acquire(key, { waitMs, owner });
+      void notePlace(task, key, owner, AbortSignal.any([task.signal, place.signal]));
+      return granted.finally(() => place.abort());
+    };
+    const lock = await acquire(task, key, { waitMs }, wait, owner.id);
+    if (lock === undefined) return;
+    await hold(task, lock, random.between(0, 15));
+    await release(task, lock, key);
+    await task.sleep(random.between(0, 60));
+  },
+};
+
+async function notePlace(
+  task: Task,
+  key: string,
+  owner: Owner,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    const { waiters } = await task.client.inspect(key, { signal });
+    const { session } = task.client;
+    const isQueued = waiters.some((each) => each.session === session && each.owner === owner.id);
+    if (isQueued && !signal.aborted) task.note({ f: "queued", key, owner: owner.id });
+  } catch {
+    // Granted meanwhile, or nobody answered: then nothing is known about its place.
+  }
+}

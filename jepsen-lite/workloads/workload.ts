@@ -1,0 +1,90 @@
+/**
+ * What a workload is: the operations that the tasks of all clients do again and again, and the
+ * model by which their history is judged. A workload of one's own is a module that exports one of
+ * these as `workload`; `docs/jepsen-lite.md` shows how.
+ */
+import type { EventFields } from "../clients/recorder.js";
+import type { Client, ConnectOptions } from "../sdk.js";
+import type { SeededRandom } from "../seeded-random.js";
+
+/** Models that a history can be held against (`docs/internals/checker.md`). */
+export type WorkloadModel = "lock" | "register" | "kv" | "mutex" | "cas-register" | "updates";
+
+export interface Workload {
+  /** Lower-case words with hyphens; names its keys, its history and its row in the report. */
+  readonly name: string;
+  /** One line for `--help` and the report. */
+  readonly about: string;
+  readonly model: WorkloadModel;
+  /** Histories of its own beside that of `model`, by name: what else is judged, and how. */
+  readonly parts?: Readonly<Record<string, WorkloadModel>>;
+  /** Tasks in each client, fewer than `--tasks` says; default: as many. */
+  readonly tasksMax?: number;
+  /** Whether it uses the guarded store, a process of its own. */
+  readonly needsStore?: boolean;
+  /** One round of one task. Called again as soon as it resolves, until the load ends. */
+  step(task: Task): Promise<void>;
+  /** Beside the rounds, once in each client, until `task.signal`. */
+  background?(task: Task): Promise<void>;
+  /** After everything was healed, once for each key, by a task of the first client. */
+  finalRead?(task: Task, key: string): Promise<void>;
+}
+
+/** What an operation is called in the history. */
+export interface Operation {
+  readonly f: string;
+  readonly key?: string;
+  readonly value?: unknown;
+  readonly owner?: number;
+  /** Default: that of the task's client. */
+  readonly session?: number;
+  /** One of the workload's `parts`, where it is not judged by `model`. */
+  readonly part?: string;
+}
+
+/** One line of control within a client: does one operation at a time. */
+export interface Task {
+  /** Its number in the history. */
+  readonly process: number;
+  /** 0 in each client for the first of its tasks. */
+  readonly index: number;
+  /** Connected; its session is this workload's own in this client process. */
+  readonly client: Client;
+  readonly random: SeededRandom;
+  /** Aborted when the load ends. */
+  readonly signal: AbortSignal;
+  /** The keys of this workload. */
+  readonly keys: readonly string[];
+  readonly ttlMs: number;
+  /** Whether what guards a resource compares tokens. */
+  readonly isFenced: boolean;
+  /** The guarded store, of workloads with `needsStore`. */
+  readonly store: StoreCalls;
+  /** Nanoseconds since the run began. */
+  now(): number;
+  /** A further client, with a session of its own; whoever opens it closes it. */
+  connect(options?: ConnectOptions): Promise<Client>;
+  /**
+   * Does an operation and records its invocation and its end. Resolves to what `act` resolves to,
+   * or to `undefined` when it failed or its outcome is unknown. `resultOf` makes the recorded value.
+   */
+  record<T>(
+    operation: Operation,
+    act: () => Promise<T>,
+    resultOf?: (result: T) => unknown,
+  ): Promise<T | undefined>;
+  /** A note about something that happened (`queued`, `lost`, `renewed`, `change`). */
+  note(fields: Omit<EventFields, "process">): void;
+  /** Resolves after so long, or at once when the load ended. */
+  sleep(milliseconds: number): Promise<void>;
+  /** A value that no other task of the run makes. */
+  unique(): number;
+}
+
+/** What the guarded store can be asked; see `guarded/store-main.ts`. */
+export interface StoreCalls {
+  /** The value that was written last, 0 in the beginning. */
+  read(key: string): Promise<number>;
+  /** Resolves to false when the store refused the token. `token` 0: it is not compared. */
+  write(key: string, value: number, token: number): Promise<boolean>;
+}

@@ -1,0 +1,121 @@
+/** What cannot be done is refused at once, in one line that names it. */
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { NEMESES } from "../../jepsen-lite/nemeses/catalogue.js";
+import { runCommand } from "../../jepsen-lite/run/run-command.js";
+import { parseRunOptions } from "../../jepsen-lite/run/run-options.js";
+import { freePorts } from "../e2e/free-ports.js";
+import { startJepsen } from "./run-jepsen.js";
+
+let directory = "";
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "holdfast-jepsen-bad-"));
+});
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+const KNOWN = { workloads: ["mutex"], nemeses: ["kill"], usualNemeses: ["kill"] };
+
+test.each([
+  [["--minutes", "soon"], "--minutes soon: a number from 0.05 to 10080 is needed"],
+  [["--time", "1"], "--time 1: a number from 3 to 604800 is needed"],
+  [["--time", "5", "--minutes", "1"], "--time and --minutes exclude each other: both say how long"],
+  [["--nodes", "4"], "--nodes 4: 1, 3, 5 or 7 is needed"],
+  [["--nodes", "2.5"], "--nodes 2.5: a whole number is needed"],
+  [["--schedule", "random"], "--schedule random: each, pairs, all, none are there"],
+  [["--ttl", "10"], "--ttl 10: a number from 1000 to 600000 is needed"],
+  [["--out", "a", "--keep", "b"], "--out and --keep are the same: where everything is written"],
+  [["--workloads", "mutex"], "Unknown option '--workloads'"],
+])("%j is refused", (argv, message) => {
+  expect(() => parseRunOptions(argv, KNOWN)).toThrow(
+    expect.objectContaining({ name: "RefusedError", message }),
+  );
+});
+
+test("an unknown workload is refused with the name that was probably meant", async () => {
+  await expect(runCommand(["--workload", "mutx"])).rejects.toThrow(
+    'unknown workload "mutx" (did you mean "mutex"?): there are mutex, rw, ',
+  );
+});
+
+test("an unknown nemesis is refused with the name that was probably meant", async () => {
+  await expect(runCommand(["--nemesis", "kill,partitoin"])).rejects.toThrow(
+    'unknown nemesis "partitoin" (did you mean "partition"?): there are kill, ',
+  );
+});
+
+test("a module that is missing, does not load or exports nothing is refused by its name", async () => {
+  const refused = async (file: string) =>
+    runCommand(["--workload", file]).then(
+      () => "",
+      (error: Error) => `${error.name}: ${error.message}`,
+    );
+  const empty = join(directory, "empty.mjs");
+  await writeFile(empty, "export const other = 1;\n");
+  const broken = join(directory, "broken.mjs");
+  await writeFile(broken, "export const = 1;\n");
+  expect(await refused("./not-there.ts")).toMatch(
+    /^RefusedError: there is no file .*not-there\.ts$/,
+  );
+  expect(await refused(empty)).toBe(
+    `RefusedError: ${empty} does not export a workload with a name`,
+  );
+  expect(await refused(broken)).toMatch(/^RefusedError: .*broken\.mjs cannot be loaded: /);
+});
+
+test("a port in use is refused by its number", async () => {
+  const [port = 0] = await freePorts(1);
+  const server = createServer().listen(port, "127.0.0.1");
+  try {
+    const words = ["--workload=mutex", "--nemesis=none", "--time=3", `--port=${port}`, "--quiet"];
+    const { code, stderr } = await startJepsen(words).ended;
+    expect(code).toBe(2);
+    expect(stderr).toBe(
+      `jepsen: port ${port} is in use: --port ${port} needs 6 free ports from there on ` +
+        "(--help shows how)\n",
+    );
+  } finally {
+    server.close();
+  }
+});
+
+test("a directory with results of another run is refused", async () => {
+  const used = join(directory, "used");
+  await mkdir(used);
+  await writeFile(join(used, "history.jsonl"), "");
+  await expect(runCommand(["--out", used])).rejects.toThrow(
+    `${used} is not empty: results of two runs would be mixed`,
+  );
+});
+
+test("slow links are refused with namespaces, which cannot make them", async () => {
+  await expect(runCommand(["--nemesis", "slow", "--netns"])).rejects.toThrow(
+    "nemesis slow: slow links need the proxies: leave --netns out",
+  );
+});
+
+test("a nemesis either can be done here or says in one line why not", async () => {
+  for (const nemesis of NEMESES) {
+    const why = await nemesis.refusal?.({ nodes: 3, network: "proxies" });
+    if (why === undefined) continue;
+    console.warn(`NOT POSSIBLE HERE: ${nemesis.name}: ${why}`);
+    expect(why).not.toContain("\n");
+    expect(why.length).toBeGreaterThan(20);
+  }
+});
+
+test.each([
+  ["is cut short", '{"process":1,"type":"invoke","f":"read","time":1}\n{"process":1,"ty'],
+  ["is no JSON", "process 1 reads\n"],
+  ["is not there", undefined],
+])("a history that %s is refused in one line", async (_why, text) => {
+  const file = join(directory, `history-${text?.length ?? "missing"}.jsonl`);
+  if (text !== undefined) await writeFile(file, text);
+  const { code, stdout, stderr } = await startJepsen(["check", "--model=register", file]).ended;
+  expect(code).toBe(2);
+  expect(stdout).toBe("");
+  expect(stderr.trimEnd().split("\n")).toHaveLength(1);
+  expect(stderr).toContain(file);
+});

@@ -1,0 +1,118 @@
+/** The report in a real browser: complete in itself, without errors, readable in any window. */
+import { existsSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { renderReport } from "../../jepsen-lite/report/render-report.js";
+import { sampleReport } from "./report-sample.js";
+
+const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(
+  (file) => existsSync(file),
+);
+if (CHROMIUM === undefined) {
+  console.warn("NOT TESTED: the report was opened in no browser, since there is no Chromium here");
+}
+
+test("nothing that a run brings along becomes markup", () => {
+  const page = renderReport(sampleReport());
+  expect(page).not.toContain("<script>alert");
+  expect(page).toContain("&lt;script&gt;alert");
+  expect(page).toContain("mutex &amp; &lt;others&gt;");
+  expect(page.match(/<script>/g)).toHaveLength(1);
+});
+
+test("the page names no address but its own", () => {
+  const page = renderReport(sampleReport());
+  expect(page).not.toMatch(/(?:src|href)\s*=|url\(|@import|https?:/);
+});
+
+describe.skipIf(CHROMIUM === undefined)("in Chromium", () => {
+  let browser: Browser;
+  let directory = "";
+  let url = "";
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), "holdfast-report-"));
+    const file = join(directory, "report.html");
+    await writeFile(file, renderReport(sampleReport()));
+    url = pathToFileURL(file).href;
+    browser = await chromium.launch({ executablePath: CHROMIUM ?? "", args: ["--no-sandbox"] });
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  /** Opens the page; `complaints` gets every error and every request beyond the page itself. */
+  async function open(width: number, colorScheme: "light" | "dark") {
+    const page = await browser.newPage({ viewport: { width, height: 800 }, colorScheme });
+    const complaints: string[] = [];
+    page.on("pageerror", (error) => complaints.push(error.message));
+    page.on("console", (message) => complaints.push(message.text()));
+    page.on("request", (request) => {
+      if (request.url() !== url) complaints.push(`asks for ${request.url()}`);
+    });
+    await page.goto(url);
+    return { page, complaints };
+  }
+
+  const widthOf = (page: Page) => page.evaluate("document.documentElement.scrollWidth");
+  const textOf = (page: Page, selector: string) => page.locator(selector).first().innerText();
+
+  test("it shows the verdict, the story and every lane, with no error and no request", async () => {
+    const { page, complaints } = await open(1_300, "light");
+    expect(await textOf(page, "h1")).toBe("Not valid");
+    expect(await page.locator(".story li").count()).toBe(3);
+    expect(await textOf(page, ".story li >> nth=0")).toContain("acquire <b>mutex/0</b>");
+    expect(await textOf(page, ".again code")).toContain("--seed 7");
+    const labels = await page.locator(".label").allInnerTexts();
+    for (const label of ["kill", "node 1", "node 3", "mutex/2", "client 0", "client 3"]) {
+      expect(labels).toContain(label);
+    }
+    expect(await page.locator("rect.op").count()).toBe(400 + 3);
+    expect(await page.locator("rect.hold").count()).toBe(60);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test("what is under the pointer is explained, and the chart can be magnified", async () => {
+    const { page, complaints } = await open(1_300, "light");
+    await page.locator("rect.fault").first().hover();
+    expect(await textOf(page, "#tip")).toContain("kill -9 of node 1 (leader)");
+    const before = await page.evaluate("document.querySelector('.canvas').scrollWidth");
+    await page.locator("[data-zoom='2']").click();
+    await page.locator("[data-zoom='2']").click();
+    const after = await page.evaluate("document.querySelector('.canvas').scrollWidth");
+    expect(Number(after)).toBeGreaterThan(3 * Number(before));
+    await page.locator("[data-zoom='0']").click();
+    expect(await page.evaluate("document.querySelector('.canvas').scrollWidth")).toBe(before);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test.each(["light", "dark"] as const)(
+    "a small window, %s, needs no sideways reading",
+    async (scheme) => {
+      const { page, complaints } = await open(390, scheme);
+      expect(await widthOf(page)).toBe(390);
+      const paper = await page.evaluate("getComputedStyle(document.body).backgroundColor");
+      const [red = 0] = /\d+/.exec(String(paper)) ?? [];
+      expect(Number(red) > 127).toBe(scheme === "light");
+      expect(complaints).toEqual([]);
+      await page.close();
+    },
+  );
+
+  test("light and dark can be switched by hand", async () => {
+    const { page } = await open(900, "light");
+    const paper = () => page.evaluate("getComputedStyle(document.body).backgroundColor");
+    const before = await paper();
+    await page.locator("#theme").click();
+    expect(await paper()).not.toBe(before);
+    await page.locator("#theme").click();
+    expect(await paper()).toBe(before);
+    await page.close();
+  });
+});
