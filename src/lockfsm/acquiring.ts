@@ -15,6 +15,7 @@ import { blockersOf } from "./blockers.js";
 import { advance, forgetRequest, grant, grantAtOnce, tellHolders } from "./granting.js";
 import type { Hold } from "./hold.js";
 import { kindProblem, lookAtKey, placeOf, waitersOf } from "./keys.js";
+import { holdAlone } from "./lone-holds.js";
 import { join } from "./owning.js";
 import type { Place } from "./place.js";
 import { reenter } from "./reentering.js";
@@ -27,14 +28,22 @@ import { circleThrough } from "./suspecting.js";
 
 export function acquire(state: TableState, session: Session, command: AcquireCommand): void {
   const { sequence, items, options } = command;
-  const problem = problemOf(state, command);
+  const isSound = isWellFormed(command);
+  const isFull = session.holdCount >= state.settings.holdsPerSessionMax;
+  // Most acquires: one look at the key and one at the owner say all.
+  const alone = isSound && !isFull ? holdAlone(state, session, command) : undefined;
+  if (alone !== undefined) {
+    answer(state, session, sequence, "outcome", alone);
+    return;
+  }
+  const problem = isSound ? kindProblemOf(state, items) : INVALID_ARGUMENT;
   if (problem !== undefined) {
     answer(state, session, sequence, "reply", problem);
     return;
   }
   const counted = options?.reentrant === true ? reenter(state, session, command) : undefined;
   if (counted !== undefined) answer(state, session, sequence, "outcome", counted);
-  else if (session.holdCount >= state.settings.holdsPerSessionMax) {
+  else if (isFull) {
     answer(state, session, sequence, "reply", QUOTA);
   } else if (options?.steal === true) answerSteal(state, session, command);
   else if (isAdmitted(state, items)) {
@@ -48,18 +57,19 @@ export function acquire(state: TableState, session: Session, command: AcquireCom
   } else enqueue(state, session, command);
 }
 
-function problemOf(
-  state: TableState,
-  { items, waitMs, owner }: AcquireCommand,
-): Result | undefined {
-  if (!isValidWait(waitMs) || !Number.isSafeInteger(owner) || owner < 0) return INVALID_ARGUMENT;
-  if (items.length === 0 || items.length > ITEMS_MAX) return INVALID_ARGUMENT;
+function isWellFormed({ items, waitMs, owner }: AcquireCommand): boolean {
+  if (!isValidWait(waitMs) || !Number.isSafeInteger(owner) || owner < 0) return false;
+  if (items.length === 0 || items.length > ITEMS_MAX) return false;
   for (let at = 1; at < items.length; at += 1) {
     const key = items[at]?.key;
     for (let before = 0; before < at; before += 1) {
-      if (items[before]?.key === key) return INVALID_ARGUMENT;
+      if (items[before]?.key === key) return false;
     }
   }
+  return true;
+}
+
+function kindProblemOf(state: TableState, items: readonly Item[]): Result | undefined {
   for (const item of items) {
     const problem = kindProblem(state, item);
     if (problem !== undefined) return problem;

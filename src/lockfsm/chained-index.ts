@@ -1,17 +1,13 @@
 /**
- * A hash index whose chains run through the records themselves (objects, or rows of numbers), in
- * memory a third of a Map's, and one that never stalls by growing: with every record that is added at most one bucket is split in two
- * (linear hashing; Litwin, "Linear Hashing: A New Tool for File and Table Addressing", 1980). It is
- * never iterated where the order could decide an outcome.
+ * A hash index whose chains run through the records themselves: in memory a third of a Map's, and
+ * one that never stalls by growing ("linear-hashing.ts"). It is never iterated where the order could
+ * decide an outcome.
  */
+import { BUCKETS_MIN, LinearHashing } from "./linear-hashing.js";
 
-const BUCKETS_MIN = 8;
-
-export abstract class ChainedIndex<T extends object | number> {
+export abstract class ChainedIndex<T extends object> {
   readonly #buckets: (T | undefined)[] = new Array<T | undefined>(BUCKETS_MIN).fill(undefined);
-  /** A power of two; buckets below `#split` have been split into those from `#level` on. */
-  #level = BUCKETS_MIN;
-  #split = 0;
+  readonly #hashing = new LinearHashing();
   #size = 0;
 
   get size(): number {
@@ -24,14 +20,14 @@ export abstract class ChainedIndex<T extends object | number> {
   protected abstract setNext(record: T, next: T | undefined): void;
 
   add(record: T): void {
-    this.#push(this.#bucketOf(this.hashOf(record)), record);
+    this.#push(this.#hashing.bucketOf(this.hashOf(record)), record);
     this.#size += 1;
     if (this.#size > this.#buckets.length) this.#grow();
   }
 
   /** Returns whether it was there. */
   remove(record: T): boolean {
-    const bucket = this.#bucketOf(this.hashOf(record));
+    const bucket = this.#hashing.bucketOf(this.hashOf(record));
     let before: T | undefined;
     let at = this.#buckets[bucket];
     while (at !== record) {
@@ -50,12 +46,7 @@ export abstract class ChainedIndex<T extends object | number> {
 
   /** The first of the records among which those of this hash are. */
   protected firstOf(hash: number): T | undefined {
-    return this.#buckets[this.#bucketOf(hash)];
-  }
-
-  #bucketOf(hash: number): number {
-    const bucket = hash & (this.#level - 1);
-    return bucket < this.#split ? hash & (2 * this.#level - 1) : bucket;
+    return this.#buckets[this.#hashing.bucketOf(hash)];
   }
 
   #push(bucket: number, record: T): void {
@@ -64,32 +55,23 @@ export abstract class ChainedIndex<T extends object | number> {
   }
 
   #grow(): void {
-    const from = this.#split;
+    const from = this.#hashing.grow();
     let record = this.#buckets[from];
     this.#buckets[from] = undefined;
     this.#buckets.push(undefined);
-    this.#split += 1;
-    if (this.#split === this.#level) {
-      this.#level *= 2;
-      this.#split = 0;
-    }
     while (record !== undefined) {
       const next = this.nextOf(record);
-      this.#push(this.#bucketOf(this.hashOf(record)), record);
+      this.#push(this.#hashing.bucketOf(this.hashOf(record)), record);
       record = next;
     }
   }
 
   #shrink(): void {
-    if (this.#split === 0) {
-      this.#level /= 2;
-      this.#split = this.#level;
-    }
-    this.#split -= 1;
+    const into = this.#hashing.shrink();
     let record = this.#buckets.pop();
     while (record !== undefined) {
       const next = this.nextOf(record);
-      this.#push(this.#split, record);
+      this.#push(into, record);
       record = next;
     }
   }

@@ -33,6 +33,9 @@ export class KeyBlock {
 export class KeyIndex {
   readonly #blocks: KeyBlock[] = [new KeyBlock("")];
   #size = 0;
+  /** The name that was looked for last, and its block: it is looked for more than once. */
+  #recentName = "";
+  #recentBlock: KeyBlock | undefined = undefined;
 
   get size(): number {
     return this.#size;
@@ -107,7 +110,12 @@ export class KeyIndex {
 
   #blockOf(name: string): KeyBlock {
     const blocks = this.#blocks;
-    return (blocks.length === 1 ? blocks[0] : blocks[this.#positionOf(name)]) as KeyBlock;
+    if (blocks.length === 1) return blocks[0] as KeyBlock;
+    if (this.#recentBlock === undefined || name !== this.#recentName) {
+      this.#recentName = name;
+      this.#recentBlock = blocks[this.#positionOf(name)] as KeyBlock;
+    }
+    return this.#recentBlock;
   }
 
   /** The last block that begins at or before `name`. */
@@ -132,12 +140,14 @@ export class KeyIndex {
       if (typeof entry !== "number") entry.block = upper;
     }
     this.#blocks.splice(this.#positionOf(block.lowest) + 1, 0, upper);
+    this.#recentBlock = undefined;
   }
 
   #removeBlock(block: KeyBlock): void {
     const position = this.#positionOf(block.lowest);
     assert(this.#blocks[position] === block, () => `block at ${position} is not its own`);
     this.#blocks.splice(position, 1);
+    this.#recentBlock = undefined;
     (this.#blocks[0] as KeyBlock).lowest = "";
   }
 }

@@ -7,6 +7,7 @@ import { ChainedIndex, mixNumber } from "./chained-index.js";
 import { Hold } from "./hold.js";
 import type { HoldRows } from "./hold-rows.js";
 import type { Request } from "./request.js";
+import { RowIndex } from "./row-index.js";
 import type { Session } from "./session.js";
 
 /** Claims of one owner, while there are several. */
@@ -71,7 +72,7 @@ export class OwnerIndex extends ChainedIndex<OwnerEntry> {
 }
 
 /** Rows of lone holds. An owner is here or in the other index. */
-export class LoneOwnerIndex extends ChainedIndex<number> {
+export class LoneOwnerIndex extends RowIndex {
   readonly #rows: HoldRows;
 
   constructor(rows: HoldRows) {
@@ -82,9 +83,10 @@ export class LoneOwnerIndex extends ChainedIndex<number> {
   /** 0: none. */
   find(session: Session, owner: number): number {
     const rows = this.#rows;
-    let row = this.firstOf(hashOfOwner(session, owner)) ?? 0;
+    const hash = hashOfOwner(session, owner);
+    let row = this.firstOf(hash);
     while (row !== 0 && (rows.ownerOf(row) !== owner || rows.sessionOf(row) !== session)) {
-      row = rows.nextByOwner(row);
+      row = this.nextWith(hash, row);
     }
     return row;
   }
@@ -93,13 +95,12 @@ export class LoneOwnerIndex extends ChainedIndex<number> {
     return hashOfOwner(this.#rows.sessionOf(row), this.#rows.ownerOf(row));
   }
 
-  protected override nextOf(row: number): number | undefined {
-    const next = this.#rows.nextByOwner(row);
-    return next === 0 ? undefined : next;
+  protected override nextOf(row: number): number {
+    return this.#rows.nextByOwner(row);
   }
 
-  protected override setNext(row: number, next: number | undefined): void {
-    this.#rows.setNextByOwner(row, next ?? 0);
+  protected override setNext(row: number, pointer: number): void {
+    this.#rows.setNextByOwner(row, pointer);
   }
 }
 

@@ -1,8 +1,9 @@
 /** Holds, as rows, by their tokens; and by those tokens that a newer one replaced a while ago. */
 import { assert } from "../assert.js";
-import { ChainedIndex, mixNumber } from "./chained-index.js";
+import { mixNumber } from "./chained-index.js";
 import type { Alias, Hold } from "./hold.js";
 import type { HoldRows } from "./hold-rows.js";
+import { RowIndex } from "./row-index.js";
 
 export class TokenIndex {
   readonly #rows: RowsByToken;
@@ -54,7 +55,7 @@ export class TokenIndex {
   }
 }
 
-class RowsByToken extends ChainedIndex<number> {
+class RowsByToken extends RowIndex {
   readonly #rows: HoldRows;
 
   constructor(rows: HoldRows) {
@@ -63,9 +64,9 @@ class RowsByToken extends ChainedIndex<number> {
   }
 
   find(token: number): number {
-    const rows = this.#rows;
-    let row = this.firstOf(mixNumber(token)) ?? 0;
-    while (row !== 0 && rows.tokenOf(row) !== token) row = rows.nextByToken(row);
+    const hash = mixNumber(token);
+    let row = this.firstOf(hash);
+    while (row !== 0 && this.#rows.tokenOf(row) !== token) row = this.nextWith(hash, row);
     return row;
   }
 
@@ -73,12 +74,11 @@ class RowsByToken extends ChainedIndex<number> {
     return mixNumber(this.#rows.tokenOf(row));
   }
 
-  protected override nextOf(row: number): number | undefined {
-    const next = this.#rows.nextByToken(row);
-    return next === 0 ? undefined : next;
+  protected override nextOf(row: number): number {
+    return this.#rows.nextByToken(row);
   }
 
-  protected override setNext(row: number, next: number | undefined): void {
-    this.#rows.setNextByToken(row, next ?? 0);
+  protected override setNext(row: number, pointer: number): void {
+    this.#rows.setNextByToken(row, pointer);
   }
 }

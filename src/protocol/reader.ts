@@ -17,6 +17,15 @@ const HIGH_WORD_MAX = 0x1fffff;
 /** The longest text that `printableText` takes on; it joins all units in one call. */
 const PRINTABLE_BYTES_MAX = 4_096;
 
+/**
+ * Texts that were read lately, by a hash of their bytes. The same few names come again and again: a
+ * name that is found here is the very object of the last time, whose hash the engine knows already.
+ */
+const RECENT_TEXTS: string[] = new Array<string>(4_096).fill("");
+const RECENT_MASK = RECENT_TEXTS.length - 1;
+/** Longer texts are not remembered. */
+const RECENT_BYTES_MAX = 64;
+
 export class Reader {
   readonly bytes: Uint8Array;
   /** Offset of the next byte to read. */
@@ -123,14 +132,16 @@ export class Reader {
     if (length > PRINTABLE_BYTES_MAX) return undefined;
     const bytes = this.bytes;
     const start = this.at;
-    const units = new Array<number>(length);
-    for (let i = 0; i < length; i++) {
-      const byte = bytes[start + i] as number;
+    let hash = length;
+    for (let at = start; at < start + length; at++) {
+      const byte = bytes[at] as number;
       if (byte < 0x20 || byte >= 0x7f) return undefined;
-      units[i] = byte;
+      hash = Math.imul(hash ^ byte, 0x0100_0193);
     }
     this.at = start + length;
-    return String.fromCharCode.apply(String, units);
+    return length > RECENT_BYTES_MAX
+      ? joined(bytes, start, length)
+      : recentText(bytes, start, length, (hash ^ (hash >>> 15)) & RECENT_MASK);
   }
 
   /** The next `length` bytes as text; `undefined` when they are not UTF-8. Consumes them anyhow. */
@@ -239,4 +250,23 @@ export class Reader {
     this.at = at + count;
     return at;
   }
+}
+
+function recentText(bytes: Uint8Array, start: number, length: number, slot: number): string {
+  const recent = RECENT_TEXTS[slot] as string;
+  if (recent.length === length) {
+    let at = 0;
+    while (at < length && recent.charCodeAt(at) === bytes[start + at]) at += 1;
+    if (at === length) return recent;
+  }
+  const text = joined(bytes, start, length);
+  RECENT_TEXTS[slot] = text;
+  return text;
+}
+
+/** Bytes that are characters. */
+function joined(bytes: Uint8Array, start: number, length: number): string {
+  const units = new Array<number>(length);
+  for (let i = 0; i < length; i++) units[i] = bytes[start + i] as number;
+  return String.fromCharCode.apply(String, units);
 }

@@ -4,6 +4,7 @@ import { ChainedIndex, mixNumber } from "../../src/lockfsm/chained-index.js";
 import { Alias, Hold } from "../../src/lockfsm/hold.js";
 import { HoldRows } from "../../src/lockfsm/hold-rows.js";
 import { OwnerIndex, OwnerRecord } from "../../src/lockfsm/owner-index.js";
+import { RowIndex } from "../../src/lockfsm/row-index.js";
 import { Saving } from "../../src/lockfsm/saving.js";
 import { Session } from "../../src/lockfsm/session.js";
 import { TokenIndex } from "../../src/lockfsm/token-index.js";
@@ -38,6 +39,40 @@ class CardIndex extends ChainedIndex<Card> {
 
   protected override setNext(card: Card, next: Card | undefined): void {
     card.next = next;
+  }
+}
+
+/** Rows that are their own numbers, with a column of pointers. */
+class PlainRowIndex extends RowIndex {
+  readonly pointers = new Map<number, number>();
+  readonly #hash: (row: number) => number;
+
+  constructor(hash: (row: number) => number) {
+    super();
+    this.#hash = hash;
+  }
+
+  /** Whether the row is among those that may have its hash, each of them once. */
+  has(row: number): boolean {
+    const hash = this.#hash(row) >>> 0;
+    const seen = new Set<number>();
+    for (let at = this.firstOf(hash); at !== 0; at = this.nextWith(hash, at)) {
+      if (seen.has(at)) throw new Error(`row ${at} twice in its chain`);
+      seen.add(at);
+    }
+    return seen.has(row);
+  }
+
+  protected override hashOf(row: number): number {
+    return this.#hash(row) >>> 0;
+  }
+
+  protected override nextOf(row: number): number {
+    return this.pointers.get(row) ?? 0;
+  }
+
+  protected override setNext(row: number, pointer: number): void {
+    this.pointers.set(row, pointer | 0);
   }
 }
 
@@ -103,6 +138,62 @@ describe("a chained index", () => {
       // Drawn at random 4,096 numbers would leave about 19 of 1,024 empty.
       expect(buckets.size).toBeGreaterThan(900);
     }
+  });
+});
+
+describe("an index of rows", () => {
+  // Good ones, few buckets, one bucket, and equal but for the upper bits that a pointer tells.
+  const hashes = fc.constantFrom<(row: number) => number>(
+    mixNumber,
+    (row) => row % 5,
+    () => 7,
+    (row) => (row % 32) * 2 ** 27,
+  );
+  const runs = fc.array(fc.integer({ min: -200, max: 200 }), { maxLength: 12 });
+
+  test("finds what a Set has while it grows and shrinks, whatever the hashes", () => {
+    fc.assert(
+      fc.property(hashes, runs, (hash, lengths) => {
+        const index = new PlainRowIndex(hash);
+        const expected = new Set<number>();
+        let next = 0;
+        for (const length of lengths) {
+          for (let left = length; left > 0; left -= 1) {
+            next += 1;
+            index.add(next);
+            expected.add(next);
+          }
+          for (let left = -length; left > 0 && expected.size > 0; left -= 1) {
+            const rows = [...expected];
+            const row = rows[(left * 7) % rows.length] as number;
+            expect(index.remove(row)).toBe(true);
+            expect(index.remove(row)).toBe(false);
+            expect(index.pointers.get(row)).toBe(0);
+            expected.delete(row);
+          }
+          expect(index.size).toBe(expected.size);
+          for (const row of expected) expect(index.has(row)).toBe(true);
+          expect(index.has(next + 1)).toBe(false);
+        }
+      }),
+      { numRuns: 120 },
+    );
+  });
+
+  test("goes on over the pages of its buckets, up and down", () => {
+    const index = new PlainRowIndex(mixNumber);
+    const count = 40_000;
+    for (let row = 1; row <= count; row += 1) index.add(row);
+    for (let row = 1; row <= count; row += 97) expect(index.has(row)).toBe(true);
+    for (let row = 1; row <= count; row += 1) expect(index.remove(row)).toBe(true);
+    expect([index.size, index.has(1)]).toEqual([0, false]);
+    index.add(count);
+    expect(index.has(count)).toBe(true);
+  });
+
+  test("refuses a row that no pointer could name", () => {
+    const index = new PlainRowIndex(mixNumber);
+    expect(() => index.add(2 ** 26)).toThrow("row 67108864 is beyond");
   });
 });
 
