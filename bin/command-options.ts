@@ -6,9 +6,9 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { AddressError } from "./addresses.js";
 import { Configuration } from "./config/configuration.js";
-import { flagOption } from "./config/flags.js";
+import { flagOption, sentence } from "./config/flags.js";
 import { CONNECTION_OPTIONS, FILE_OPTIONS } from "./config/option-table.js";
-import { parseDuration } from "./durations.js";
+import { DURATION_MS_MAX, DURATION_PROBLEM, formatDuration, parseDuration } from "./durations.js";
 
 /** `--endpoints`, before or after the name of the command. */
 export function endpointsOption(): Option {
@@ -67,11 +67,10 @@ export function explained<T>(parse: (text: string) => T): (text: string) => T {
 
 /** A duration with a unit. */
 export function durationArgument(text: string): number {
-  const milliseconds = parseDuration(text);
-  if (milliseconds === undefined) {
-    throw new InvalidArgumentError("A duration needs a unit: 250ms, 5s, 1.5m, 1h.");
-  }
-  return milliseconds;
+  const milliseconds = parseDuration(text, Number.MAX_SAFE_INTEGER);
+  if (milliseconds === undefined) throw new InvalidArgumentError(sentence(DURATION_PROBLEM));
+  if (milliseconds <= DURATION_MS_MAX) return milliseconds;
+  throw new InvalidArgumentError(`It is longer than ${formatDuration(DURATION_MS_MAX)}.`);
 }
 
 /** A whole number between two bounds, both included. */

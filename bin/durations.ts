@@ -13,6 +13,10 @@ const UNITS_MS: Readonly<Record<string, number>> = Object.freeze({
 /** The longest duration an option takes that is sent to the cluster: some 49 days. */
 export const DURATION_MS_MAX = 2 ** 32 - 1;
 
+/** What is said of a text that is none: people also write 5, 1h30m and -1s. */
+export const DURATION_PROBLEM =
+  "a duration needs a unit, and is one number with one unit: 250ms, 5s, 1.5m, 1h";
+
 /** Whole milliseconds, or `undefined` if `text` is no duration with a unit within the limit. */
 export function parseDuration(text: string, limitMs = DURATION_MS_MAX): number | undefined {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim());

@@ -36,9 +36,13 @@ const FLAGS: ReadonlyMap<string, string> = new Map([
   ["traceFile", "--trace"],
 ]);
 
+/** An option of the node too, where it is not the verb: `cannot listen on a:1 (listen): …`. */
+const LISTEN_OPTION = /(?<=^|\()listen\b/g;
+
 /** People who typed flags are told of flags. */
 function inFlags(message: string): string {
-  return message.replace(/\b[a-zA-Z]+\b/g, (word) => FLAGS.get(word) ?? word);
+  const told = message.replace(LISTEN_OPTION, "--listen");
+  return told.replace(/\b[a-zA-Z]+\b/g, (word) => FLAGS.get(word) ?? word);
 }
 
 type NodeAddresses = Pick<NodeOptions, "listen" | "peerListen" | "dataDirectory">;

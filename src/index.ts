@@ -24,6 +24,7 @@ export {
   type DeadlockBlocker,
   type DeadlockedTask,
   type DeadlockMember,
+  type DetachOptions,
   type Election,
   type EndReason,
   type EndSessionOptions,

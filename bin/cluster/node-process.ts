@@ -6,7 +6,7 @@
  * a node are kept even when nobody is left to read them.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, openSync, readSync } from "node:fs";
 import { formatHostPort } from "../addresses.js";
 import type { ClusterPlan, NodePlan } from "./cluster-plan.js";
 
@@ -80,9 +80,11 @@ export class NodeProcess {
     if (!this.#isGone) this.#child.kill("SIGKILL");
   }
 
-  /** The failure the node itself wrote down before it ended, if it did. */
+  /** The failure the node itself wrote down before it ended, if it did and that is still there. */
   lastWords(): string | undefined {
     if (this.#spawnError !== undefined) return this.#spawnError.message;
+    // Somebody may have removed the directory, which is no reason to leave the other nodes alone.
+    if (!existsSync(this.plan.logFile)) return undefined;
     const lines = readTail(this.plan.logFile, this.#logStart).split("\n");
     const last = lines.findLast((line) => line.startsWith(FAILURE_PREFIX));
     return last?.slice(FAILURE_PREFIX.length);

@@ -16,7 +16,7 @@ import { addOptions } from "../config/flags.js";
 import type { SettledOptions } from "../config/option-definition.js";
 import { CLUSTER_OPTIONS } from "../config/option-table.js";
 import { EXIT } from "../exit-codes.js";
-import { Failure } from "../failure.js";
+import { Failure, systemCodeOf } from "../failure.js";
 import { onUnplannedExit } from "../last-resort.js";
 import { leaderOf, type NodeReport, nodeReports } from "../node-report.js";
 import { StopRequest } from "../stop-request.js";
@@ -111,13 +111,24 @@ async function makePlan(flags: ClusterFlags): Promise<ClusterPlan> {
 async function requireFreePorts(plan: ClusterPlan): Promise<void> {
   for (const { id, listen, peerListen, endpoint } of plan.nodes) {
     for (const { host, port } of [listen, peerListen]) {
-      if (await isPortFree(host, port)) continue;
+      if (await isFree(host, port, id)) continue;
       const [report] = port === listen.port ? await nodeReports([endpoint]) : [];
       const owner = report?.isReachable
         ? `a Holdfast node runs there (pid ${report.pid}): is this cluster already started?`
         : "another process listens there, perhaps this cluster itself";
       throw new Failure(EXIT.failed, `port ${port} of node ${id} is taken: ${owner}`);
     }
+  }
+}
+
+/** Fails for a port that nobody else has, and this user may not have either. */
+async function isFree(host: string, port: number, id: number): Promise<boolean> {
+  try {
+    return await isPortFree(host, port);
+  } catch (error) {
+    if (systemCodeOf(error) !== "EACCES") throw error;
+    const message = `port ${port} of node ${id} needs permissions that this user does not have`;
+    throw new Failure(EXIT.failed, message, { cause: error });
   }
 }
 

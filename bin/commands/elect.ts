@@ -25,7 +25,7 @@ import { waitForLock } from "../run/wait-for-lock.js";
 import { isOutputClosed, note, print, printJson } from "../terminal.js";
 import { untilStopped } from "../until-stopped.js";
 import { formatTimeOfDay } from "../wall-time.js";
-import { run } from "./run.js";
+import { quietExitCode, run } from "./run.js";
 
 const COUNT_MAX = 1_000_000_000;
 
@@ -90,7 +90,7 @@ function elect(plan: ElectPlan, access: ClusterAccess, isJson: boolean): Promise
           signal,
           ttlMs: plan.run.ttlMs,
         }),
-      );
+      ).catch((error: unknown) => quietExitCode(error, plan.run));
     case "observe":
       return untilStopped((signal) =>
         withClient(access, (client) => observe(client, plan, isJson, signal), { signal }),

@@ -48,14 +48,15 @@ of its own in HOLDFAST_KEY and HOLDFAST_SLOT; they share one token.
 
 Signals are passed on to the command. If standard input is a terminal, the command stays in the
 terminal's foreground job and gets Ctrl-C from the terminal; else it runs in a process group of its
-own, which gets every signal as a whole.
+own, which gets every signal as a whole. Node.js undoes nohup: for a run that is to outlive its
+terminal use setsid.
 
 When the lock is being lost, the command gets SIGTERM while --kill-grace is still left and SIGKILL
 before another can hold the lock; exit code 6. The same happens when an operator revokes the lock,
 and when --max-hold is over. If run itself is killed by SIGKILL, the command is
 killed too where the system can do it (Linux with setpriv of util-linux; not for set-user-id
-programs, and not what the command started itself). Elsewhere it goes on without a lock: let the
-resource check the fencing token.
+programs, and not what the command started itself). Elsewhere, and while run alone is stopped by
+SIGSTOP for longer than --ttl, it goes on without a lock: let the resource check the fencing token.
 
 Exit code: that of the command, or 128+n if signal n ended it; 3, 4, 6, 124 to 127 as shown by
 "holdfast help exit-codes".`;
@@ -97,15 +98,16 @@ export async function run(plan: RunPlan, access: ClusterAccess): Promise<number>
     }
   } catch (error) {
     if (signals.ending !== undefined) return exitCodeOfSignal(signals.ending);
-    if (plan.isQuiet && saysItByExitCode(error, plan)) return error.exitCode;
-    throw error;
+    return quietExitCode(error, plan);
   }
 }
 
-/** What `--quiet` leaves to the exit code: the outcomes a script asks for. */
-function saysItByExitCode(error: unknown, plan: RunPlan): error is Failure {
-  if (!(error instanceof Failure)) return false;
-  return [plan.conflictExitCode, EXIT.timedOut, EXIT.lost].includes(error.exitCode);
+/** What `--quiet` leaves to the exit code: the outcomes a script asks for. Rethrows the rest. */
+export function quietExitCode(error: unknown, plan: RunPlan): number {
+  const said = [plan.conflictExitCode, EXIT.timedOut, EXIT.lost];
+  const isSaid = error instanceof Failure && said.includes(error.exitCode);
+  if (plan.isQuiet && isSaid) return error.exitCode;
+  throw error;
 }
 
 interface Holding {

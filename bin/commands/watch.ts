@@ -31,6 +31,8 @@ interface WatchFlags {
 }
 
 const COUNT_MAX = 1_000_000_000;
+/** Changes of one entry are numbered in 32 bits. */
+const NUMBER_MAX = 2 ** 32 - 1;
 /** The longest name of a change. */
 const TYPE_WIDTH = "converted".length;
 
@@ -88,7 +90,7 @@ function targetOf(key: string | undefined, prefix: string | undefined): WatchTar
 
 function revisionArgument(text: string): Revision {
   const pair = parseNumberPair(text);
-  if (pair === undefined || pair[0] === 0) {
+  if (pair === undefined || pair[0] === 0 || pair[1] > NUMBER_MAX) {
     throw new InvalidArgumentError("A revision is INDEX/NUMBER, as of an object of --json.");
   }
   return { index: pair[0], number: pair[1] };

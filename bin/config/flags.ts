@@ -67,10 +67,11 @@ function readTyped({ kind }: OptionDefinition<unknown>, typed: string): NonNulla
     return kind.parse(typed);
   } catch (error) {
     if (!(error instanceof ValueProblem)) throw error;
-    throw new InvalidArgumentError(`${capitalized(error.message)}.`);
+    throw new InvalidArgumentError(sentence(error.message));
   }
 }
 
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+/** As commander's own messages end: with a capital and a full stop. */
+export function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }

@@ -9,7 +9,7 @@ import {
   parseNodeAddresses,
   parseNodeId,
 } from "../addresses.js";
-import { parseDuration } from "../durations.js";
+import { DURATION_PROBLEM, parseDuration } from "../durations.js";
 import { formatSize, parseSize } from "../sizes.js";
 import { type OptionKind, ValueProblem } from "./option-kind.js";
 
@@ -54,7 +54,7 @@ export function durationKind(leastMs: number, mostMs: number): OptionKind<number
     parse: (text) => {
       const milliseconds = parseDuration(text, Number.MAX_SAFE_INTEGER);
       if (milliseconds === undefined) {
-        throw new ValueProblem("a duration needs a unit: 250ms, 5s, 1.5m, 1h");
+        throw new ValueProblem(DURATION_PROBLEM);
       }
       if (milliseconds >= leastMs && milliseconds <= mostMs) return milliseconds;
       throw new ValueProblem(`a duration from ${range} is needed`);

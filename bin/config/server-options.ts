@@ -111,7 +111,7 @@ const PROCESS = {
   ),
   logFormat: optionWithDefault<LogFormat>(
     choiceKind("format", ["text", "json"]),
-    "how log lines look",
+    "how log lines look: text or json",
     "text",
   ),
   trace: option(

@@ -1,7 +1,7 @@
 /**
  * The signals that reach `run`: while it waits for the lock they end the wait; once the command
  * runs they are passed on to it, and it decides. `npm` passes on what its children get from the
- * terminal as well, so the same signal twice within a moment is one.
+ * terminal as well, so the same ending signal twice within a moment is one.
  *
  * When this process is stopped (Ctrl-Z) while the command has its own process group, the command is
  * stopped with it: it must not go on working while nobody renews its lease.
@@ -28,7 +28,9 @@ export class SignalRelay {
 
   constructor(sharesTerminal: boolean) {
     this.#sharesTerminal = sharesTerminal;
-    for (const signal of ENDING) process.on(signal, this.#onSignal);
+    // All from the start: left to themselves they would end this process with its place in a queue
+    // still taken, and SIGUSR1 would open the port of a debugger.
+    for (const signal of PASSED_ON) process.on(signal, this.#onSignal);
   }
 
   /** Aborted by a signal that comes before there is a command. */
@@ -50,19 +52,13 @@ export class SignalRelay {
   attach(command: CommandProcess, beforeContinue: () => void): void {
     this.#command = command;
     this.#beforeContinue = beforeContinue;
-    for (const signal of PASSED_ON) {
-      if (!ENDING.includes(signal)) process.on(signal, this.#onSignal);
-    }
     if (this.#sharesTerminal) return;
     process.on("SIGTSTP", this.#onStop);
     process.on("SIGCONT", this.#onContinue);
   }
 
   #receive(signal: NodeJS.Signals): void {
-    const nowMs = performance.now();
-    const lastMs = this.#lastMs.get(signal) ?? Number.NEGATIVE_INFINITY;
-    if (nowMs - lastMs < SAME_SIGNAL_MS) return;
-    this.#lastMs.set(signal, nowMs);
+    if (ENDING.includes(signal) && this.#isSameAgain(signal)) return;
     if (this.#command === undefined ? this.#ending !== undefined : this.#command.isGone) {
       this.#leaving.abort();
     } else if (this.#command === undefined) {
@@ -71,6 +67,14 @@ export class SignalRelay {
     } else if (!(this.#sharesTerminal && SENT_BY_TERMINAL.has(signal))) {
       this.#command.forward(signal);
     }
+  }
+
+  #isSameAgain(signal: NodeJS.Signals): boolean {
+    const nowMs = performance.now();
+    const lastMs = this.#lastMs.get(signal) ?? Number.NEGATIVE_INFINITY;
+    const isSame = nowMs - lastMs < SAME_SIGNAL_MS;
+    if (!isSame) this.#lastMs.set(signal, nowMs);
+    return isSame;
   }
 
   #stopBoth(): void {

@@ -63,6 +63,22 @@ function taskQueue(): (task: () => void) => void {
   };
 }
 
+/**
+ * A page may not open every URL that nodes tell (`ws:` from a page that came by `https:`), and is
+ * told so at once: for the client that is a node which cannot be reached.
+ */
+function openSocket(url: string, events: TransportEvents): Transport {
+  try {
+    return new NativeTransport(url, events);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    setTimeout(() => events.onClose(1006, reason), 0);
+    return { send: nothing, close: nothing, setKeepsProcess: nothing };
+  }
+}
+
+function nothing(): void {}
+
 function startTimer(delayMs: number, task: () => void): Timer {
   const id = setTimeout(task, delayMs);
   return { cancel: () => clearTimeout(id), setKeepsProcess: () => undefined };
@@ -79,6 +95,6 @@ export function browserPlatform(): Platform {
     },
     soon: taskQueue(),
     setTimer: startTimer,
-    open: (url, events) => new NativeTransport(url, events),
+    open: openSocket,
   };
 }

@@ -29,7 +29,7 @@ import type {
   TryAcquireOptions,
   WantedItem,
 } from "./lock-types.js";
-import { signalOf } from "./options.js";
+import { requireKnown, requireObject, signalOf } from "./options.js";
 import {
   changeSetting,
   type EndSessionOptions,
@@ -46,7 +46,10 @@ import type { Session } from "./session.js";
 import type { Client } from "./types.js";
 import { holdWhile, type LockCallback } from "./using.js";
 import {
+  CLAIM_OPTIONS,
+  EXPLAIN_OPTIONS,
   type ExplainOptions,
+  LIMIT_OPTIONS,
   resolveClaim,
   resolveExplain,
   resolveHistory,
@@ -64,6 +67,8 @@ import type { LockManager } from "./web-locks-types.js";
 
 /** Keys, or sessions, of one page; views are large when many wait. */
 const PAGE_LENGTH = 200;
+
+const SEMAPHORE_OPTIONS: ReadonlySet<string> = new Set(["limit"]);
 
 export class HoldfastClient implements Client {
   readonly locks: LockManager;
@@ -123,13 +128,16 @@ export class HoldfastClient implements Client {
   }
 
   semaphore(key: string, options: { limit?: number } = {}): Semaphore {
+    requireObject(options, "options");
+    requireKnown(options, SEMAPHORE_OPTIONS);
     return new SemaphoreKey(this.#session.locks, key, options.limit);
   }
 
   async claim(ticket: Ticket, options?: CallOptions & { owner?: Owner }): Promise<Lock> {
     const { locks } = this.#session;
+    const signal = signalOf(options, CLAIM_OPTIONS);
     const owner = locks.resolveOwner(options?.owner);
-    return locks.claim({ ticket: resolveClaim(ticket), owner, signal: signalOf(options) });
+    return locks.claim({ ticket: resolveClaim(ticket), owner, signal });
   }
 
   election(name: string): Election {
@@ -148,8 +156,9 @@ export class HoldfastClient implements Client {
   }
 
   async explain(key: string, options?: ExplainOptions): Promise<ExplainView> {
+    const signal = signalOf(options, EXPLAIN_OPTIONS);
     const question = resolveExplain(key, options);
-    return (await this.#session.ask(question, signalOf(options))) as ExplainView;
+    return (await this.#session.ask(question, signal)) as ExplainView;
   }
 
   async explainDeadlock(error: unknown, options?: CallOptions): Promise<Deadlock> {
@@ -164,8 +173,9 @@ export class HoldfastClient implements Client {
   }
 
   async waitGraph(options?: CallOptions & { limit?: number }): Promise<WaitGraphView> {
+    const signal = signalOf(options, LIMIT_OPTIONS);
     const question = resolveWaitGraph(options?.limit);
-    return (await this.#session.ask(question, signalOf(options))) as WaitGraphView;
+    return (await this.#session.ask(question, signal)) as WaitGraphView;
   }
 
   async verify(key: string, token: number, options?: CallOptions): Promise<VerifyView> {
@@ -174,8 +184,9 @@ export class HoldfastClient implements Client {
   }
 
   async history(key: string, options?: CallOptions & { limit?: number }): Promise<History> {
+    const signal = signalOf(options, LIMIT_OPTIONS);
     const question = resolveHistory(key, options?.limit);
-    const view = (await this.#session.ask(question, signalOf(options))) as HistoryView;
+    const view = (await this.#session.ask(question, signal)) as HistoryView;
     return { tenures: view.tenures.map(tenureOf), isTruncated: view.isTruncated };
   }
 

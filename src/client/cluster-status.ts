@@ -3,11 +3,19 @@
  * answers when nothing else does.
  */
 import { HoldfastError } from "../errors.js";
-import { CLIENT_DEFAULTS, requireEndpoints, requireInteger, requireSignal } from "./options.js";
+import {
+  CLIENT_DEFAULTS,
+  requireEndpoints,
+  requireInteger,
+  requireKnown,
+  requireObject,
+  requireSignal,
+} from "./options.js";
 import type { NodeStatus } from "./types.js";
 
 const TIMEOUT_MS_DEFAULT = 2_000;
 const TIMEOUT_MS_MAX = 600_000;
+const STATUS_OPTIONS: ReadonlySet<string> = new Set(["timeoutMs", "signal"]);
 
 /** What `clusterStatus` takes. */
 export interface ClusterStatusOptions {
@@ -40,6 +48,8 @@ export async function clusterStatus(
   options: ClusterStatusOptions = {},
 ): Promise<NodeReport[]> {
   const urls = requireEndpoints(endpoints);
+  requireObject(options, "options");
+  requireKnown(options, STATUS_OPTIONS);
   const { timeoutMs = TIMEOUT_MS_DEFAULT, signal } = options;
   requireInteger(timeoutMs, "timeoutMs", 1, TIMEOUT_MS_MAX);
   requireSignal(signal);

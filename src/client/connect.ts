@@ -52,17 +52,36 @@ export async function connect(options: ConnectOptions = {}): Promise<Client> {
 
 /** The same on a given platform: what a simulator calls. */
 export async function connectOn(platform: Platform, settings: ClientSettings): Promise<Client> {
-  settings.signal?.throwIfAborted();
   let context: TaskContext<Owner> | undefined;
   if (settings.ownerFromContext) {
     context = await platform.loadTaskContext?.();
     if (context === undefined) throw new TypeError("ownerFromContext needs Node");
   }
-  const session = new Session(platform, settings, context);
+  // Behind all that was awaited: nobody is told by a signal that was aborted before.
+  settings.signal?.throwIfAborted();
+  const ports = context === undefined ? platform : outsideOfTasks(platform, context);
+  const session = new Session(ports, settings, context);
   await session.open(settings.signal);
   if (settings.releaseOnExit && platform.onExit !== undefined) {
     const undo = platform.onExit(() => session.close());
     session.closed.addEventListener("abort", undo, { once: true });
   }
   return new HoldfastClient(session);
+}
+
+/**
+ * Timers and sockets of a client serve all of its tasks, whichever of them was running when they
+ * were made: what they call, listeners of signals above all, belongs to none.
+ */
+function outsideOfTasks(platform: Platform, context: TaskContext<Owner>): Platform {
+  const outside = <Result>(work: () => Result): Result => context.run(undefined, work);
+  return {
+    monotonicMs: () => platform.monotonicMs(),
+    wallMs: () => platform.wallMs(),
+    random: () => platform.random(),
+    randomBytes: (target) => platform.randomBytes(target),
+    soon: (task) => outside(() => platform.soon(task)),
+    setTimer: (delayMs, task) => outside(() => platform.setTimer(delayMs, task)),
+    open: (url, events) => outside(() => platform.open(url, events)),
+  };
 }

@@ -79,7 +79,8 @@ export function acquireFailure(items: Named, result: Result): HoldfastError {
 }
 
 export function upgradeFailure(key: string, result: Result): HoldfastError {
-  return failure(`the upgrade of lock ${quote(key)}`, { key }, result);
+  const way = "release it, and ask for it exclusively from the start";
+  return failure(`the upgrade of lock ${quote(key)}`, { key }, result, way);
 }
 
 export function claimFailure(result: Result): HoldfastError {
@@ -103,6 +104,7 @@ function failure(
   name: string,
   about: Readonly<Record<string, unknown>>,
   result: Result,
+  wayOut = "take the locks in one acquireAll, or always in the same order",
 ): HoldfastError {
   const code = errorCodeOf(result.status);
   if (code === undefined) {
@@ -116,7 +118,9 @@ function failure(
   if ("blockers" in result && result.blockers !== undefined) details["blockers"] = result.blockers;
   if ("cycle" in result && result.cycle !== undefined) details["cycle"] = result.cycle;
   if ("limit" in result && result.limit !== undefined) details["limit"] = result.limit;
-  if (code === "DEADLOCK") text = circleText("cycle" in result ? (result.cycle ?? []) : []);
+  if (code === "DEADLOCK") {
+    text = circleText("cycle" in result ? (result.cycle ?? []) : [], wayOut);
+  }
   if (code === "LIMIT_MISMATCH") {
     const limit = "limit" in result ? result.limit : undefined;
     text = `its limit is ${limit ?? "another one"}; name that or none, or change it by setLimit`;
@@ -125,10 +129,12 @@ function failure(
 }
 
 /** Who waits for whom, beginning with who asked. */
-function circleText(cycle: readonly CycleMember[]): string {
-  const way = "take the locks in one acquireAll, or always in the same order";
+function circleText(cycle: readonly CycleMember[], wayOut: string): string {
   if (cycle.length <= 1) {
-    return `its own task holds it or waits for it already, and would wait for itself; ${way}`;
+    return (
+      "its own task holds it or waits for it already, and would wait for itself; count up what it " +
+      "holds with reentrant, upgrade what it shares, or ask as another owner"
+    );
   }
   const names = cycle.map(({ sessionName, session, owner }) => {
     return `${sessionName === "" ? `session ${session}` : quote(sessionName)} task ${owner}`;
@@ -136,7 +142,7 @@ function circleText(cycle: readonly CycleMember[]): string {
   const waits = cycle.map(({ key }, at) => {
     return `${names[at]} waits in ${quote(key)} for ${names[(at + 1) % names.length]}`;
   });
-  return `waiting for it would never end: ${waits.join(", ")}; ${way}`;
+  return `waiting for it would never end: ${waits.join(", ")}; ${wayOut}`;
 }
 
 export function lockTimeout(items: Named, waitMs: number): HoldfastError {

@@ -10,6 +10,7 @@ import type { Hold } from "./hold.js";
 import type { ReleaseWaiter } from "./hold-calls.js";
 import type {
   CallOptions,
+  DetachOptions,
   HeldItem,
   Lock,
   LockEvents,
@@ -34,7 +35,7 @@ export interface LockHost extends TaskRunner {
   upgrade(hold: Hold, options: UpgradeOptions | undefined): Promise<void>;
   downgrade(hold: Hold, key: string | undefined): Promise<void>;
   update(hold: Hold, value: string, options: CallOptions | undefined): Promise<void>;
-  detach(hold: Hold, ticketTtlMs: number | undefined): Promise<Ticket>;
+  detach(hold: Hold, options: DetachOptions): Promise<Ticket>;
 }
 
 export class HeldLock implements Lock, ReleaseWaiter {
@@ -140,15 +141,19 @@ export class HeldLock implements Lock, ReleaseWaiter {
     return this.#host.update(this.#hold, value, options);
   }
 
-  async detach(options: { ticketTtlMs?: number } = {}): Promise<Ticket> {
+  async detach(options: DetachOptions = {}): Promise<Ticket> {
     this.assertHeld();
-    return this.#host.detach(this.#hold, options.ticketTtlMs);
+    return this.#host.detach(this.#hold, options);
   }
 
   on<Name extends keyof LockEvents>(
     event: Name,
     listener: (detail: LockEvents[Name]) => void,
   ): () => void {
+    if (event !== "contended" && event !== "revoking") {
+      throw new TypeError(`a lock has no event ${JSON.stringify(event)}: contended, revoking`);
+    }
+    if (typeof listener !== "function") throw new TypeError("listener must be a function");
     const hold = this.#hold;
     const tell = (): void => {
       const detail = event === "revoking" ? hold.revocation : undefined;

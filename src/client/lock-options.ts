@@ -28,6 +28,7 @@ import type { Hold } from "./hold.js";
 import type {
   AcquireAllOptions,
   AcquireOptions,
+  DetachOptions,
   HoldOptions,
   PermitOptions,
   UpgradeOptions,
@@ -76,6 +77,7 @@ const SEMAPHORE_OPTIONS: Readonly<Record<AcquireKind, ReadonlySet<string>>> = Ob
 });
 const WIRE_NAMES = Object.keys(ACQUIRE_DEFAULTS) as readonly (keyof WireOptions)[];
 const ALL_OPTIONS: ReadonlySet<string> = new Set(ALL);
+const DETACH_OPTIONS: ReadonlySet<string> = new Set(["ticketTtlMs"]);
 const UPGRADE_OPTIONS: ReadonlySet<string> = new Set(["key", "waitMs", "signal", "detect"]);
 
 export function resolveAcquire(
@@ -145,7 +147,10 @@ export function resolveUpgrade(
   return { hold, key, waitMs, detect, signal };
 }
 
-export function resolveTicketTtl(ticketTtlMs: number | undefined): number {
+export function resolveTicketTtl(options: DetachOptions): number {
+  requireObject(options, "options");
+  requireKnown(options, DETACH_OPTIONS);
+  const { ticketTtlMs } = options;
   if (ticketTtlMs === undefined) return TTL_MS_DEFAULT;
   requireInteger(ticketTtlMs, "ticketTtlMs", TTL_MS_MIN, TTL_MS_MAX);
   return ticketTtlMs;

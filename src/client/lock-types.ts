@@ -130,6 +130,12 @@ export interface UpgradeOptions {
   detect?: boolean;
 }
 
+/** What `lock.detach` takes. */
+export interface DetachOptions {
+  /** How long the ticket waits to be claimed. 1,000 – 600,000. Default 15,000. */
+  ticketTtlMs?: number;
+}
+
 /** What every call takes that is answered at once. */
 export interface CallOptions {
   /** Aborting rejects with the signal's reason; what was sent may still happen. */
@@ -230,10 +236,7 @@ export interface Lock extends AsyncDisposable {
    * then on. An unclaimed ticket ends like an expired lease. Rejects with `LOCK_LOST` or
    * `NOT_HELD`.
    */
-  detach(options?: {
-    /** How long the ticket waits to be claimed. 1,000 – 600,000. Default 15,000. */
-    ticketTtlMs?: number;
-  }): Promise<Ticket>;
+  detach(options?: DetachOptions): Promise<Ticket>;
   /**
    * Calls `listener` when it happens, once for `contended`; at once if it happened before. Returns
    * how to stop.

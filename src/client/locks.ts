@@ -24,6 +24,7 @@ import type { Lease } from "./lease.js";
 import { resolveAcquire, resolveTicketTtl, resolveUpgrade, resolveValue } from "./lock-options.js";
 import type {
   CallOptions,
+  DetachOptions,
   LossReason,
   NestedOptions,
   Ticket,
@@ -193,8 +194,8 @@ export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
     hold.value = value;
   }
 
-  async detach(hold: Hold, ticketTtlMs: number | undefined): Promise<Ticket> {
-    const ttlMs = resolveTicketTtl(ticketTtlMs);
+  async detach(hold: Hold, options: DetachOptions): Promise<Ticket> {
+    const ttlMs = resolveTicketTtl(options);
     if (this.#host.isEnding) throw this.#host.endError();
     const ticket = new Promise<Ticket>((resolve, reject) => {
       this.#detaching.set(hold, { resolve, reject });

@@ -104,14 +104,18 @@ function onExitSignal(name: NodeJS.Signals): void {
   const tasks = [...exitTasks];
   exitTasks.clear();
   listenForExit(false);
+  // Looked for now: a listener that is to be called once is gone when it has been called, and the
+  // application it belongs to is about to end in its own time.
+  const isObeyedByOthers = process.listenerCount(name) > 0;
   void Promise.allSettled(tasks.map((task) => task())).then(() => {
-    if (process.listenerCount(name) === 0) process.kill(process.pid, name);
+    if (!isObeyedByOthers) process.kill(process.pid, name);
   });
 }
 
 function listenForExit(listens: boolean): void {
   for (const name of EXIT_SIGNALS) {
-    if (listens) process.on(name, onExitSignal);
+    // The first of all listeners, which so sees all others.
+    if (listens) process.prependListener(name, onExitSignal);
     else process.off(name, onExitSignal);
   }
 }

@@ -6,7 +6,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { TaskContext } from "./task-context.js";
 
 export function createTaskContext<Task>(): TaskContext<Task> {
-  const storage = new AsyncLocalStorage<Task>();
+  const storage = new AsyncLocalStorage<Task | undefined>();
   return {
     current: () => storage.getStore(),
     run: (task, work) => storage.run(task, work),

@@ -83,6 +83,7 @@ export const ADMIN_DEFAULTS: AdminSettings = Object.freeze({
 
 const ADMIN_OPTIONS: ReadonlySet<string> = new Set(Object.keys(ADMIN_DEFAULTS));
 const CONNECT_OPTIONS: ReadonlySet<string> = new Set(Object.keys(CLIENT_DEFAULTS));
+const CALL_OPTIONS: ReadonlySet<string> = new Set(["signal"]);
 
 export function resolveConnectOptions(options: ConnectOptions): ClientSettings {
   requireObject(options, "options");
@@ -164,10 +165,14 @@ export function requireSignal(signal: unknown): void {
   }
 }
 
-/** The signal of a call that takes nothing else. */
-export function signalOf(options: CallOptions | undefined): AbortSignal | undefined {
+/** The signal of a call that takes nothing else, or only `known`, the signal among them. */
+export function signalOf(
+  options: CallOptions | undefined,
+  known: ReadonlySet<string> = CALL_OPTIONS,
+): AbortSignal | undefined {
   if (options === undefined) return undefined;
   requireObject(options, "options");
+  requireKnown(options, known);
   requireSignal(options.signal);
   return options.signal;
 }

@@ -69,7 +69,7 @@ export async function revoke(
     const result = await locks.command({
       command: (head) => ({ op: OP.revoke, ...head, key, token, ...force }),
       what,
-      signal: signalOf(options),
+      signal: signalOf(options, FORCE_OPTIONS),
     });
     if (result.status !== STATUS.revoked) throw unexpected(what);
     total += result.count;
@@ -87,7 +87,7 @@ export async function endSession(
   await locks.command({
     command: (head) => ({ op: OP.endSession, ...head, session, ...force }),
     what: `the end of session ${session}`,
-    signal: signalOf(options),
+    signal: signalOf(options, FORCE_OPTIONS),
   });
 }
 

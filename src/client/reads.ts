@@ -10,6 +10,7 @@ import {
   type UnwatchQuery,
   type WatchQuery,
 } from "../protocol/index.js";
+import { type Abortable, unwatchAbort, watchAbort } from "./abort-watch.js";
 import { unavailable } from "./failures.js";
 import type { FrameWriter } from "./frame-writer.js";
 
@@ -68,13 +69,17 @@ export class Reads {
     const id = this.nextId();
     const query = { ...question, id } as SingleQuery;
     return new Promise<unknown>((resolve, reject) => {
-      const onAbort = () => {
-        this.#open.delete(id);
-        reject(signal?.reason);
-        if (this.#open.size === 0) this.#onEmpty();
+      const waiter: Abortable = {
+        onAbort: (reason) => {
+          this.#open.delete(id);
+          reject(reason);
+          if (this.#open.size === 0) this.#onEmpty();
+        },
       };
-      const end = () => signal?.removeEventListener("abort", onAbort);
-      signal?.addEventListener("abort", onAbort, { once: true });
+      const end = (): void => {
+        if (signal !== undefined) unwatchAbort(signal, waiter);
+      };
+      if (signal !== undefined) watchAbort(signal, waiter);
       this.#open.set(id, {
         query,
         deadlineMs: nowMs + timeoutMs,
@@ -128,7 +133,7 @@ export class Reads {
     for (const [id, read] of this.#open) {
       if (nowMs < read.deadlineMs) continue;
       this.#open.delete(id);
-      read.reject(unavailable("no answer in time", lastFailure));
+      read.reject(unavailable("the read had no answer", lastFailure));
     }
   }
 

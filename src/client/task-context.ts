@@ -6,6 +6,6 @@
 export interface TaskContext<Task> {
   /** `undefined` outside of every `run`. */
   current(): Task | undefined;
-  /** Runs `work`, and everything that begins in it, as of this task. */
-  run<Result>(task: Task, work: () => Result): Result;
+  /** Runs `work`, and everything that begins in it, as of this task; `undefined`: of none. */
+  run<Result>(task: Task | undefined, work: () => Result): Result;
 }

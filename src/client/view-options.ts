@@ -10,7 +10,6 @@ import {
 import type { CallOptions, Ticket } from "./lock-types.js";
 import {
   requireInteger,
-  requireKnown,
   requireObject,
   requirePrefix,
   requireTableKey,
@@ -22,6 +21,13 @@ import type { WatchWish } from "./watches.js";
 
 const HISTORY_DEFAULT = 100;
 const NUMBER_MAX = Number.MAX_SAFE_INTEGER;
+
+/** What the calls of those names take. */
+export const CLAIM_OPTIONS: ReadonlySet<string> = new Set(["owner", "signal"]);
+export const EXPLAIN_OPTIONS: ReadonlySet<string> = new Set(["request", "signal"]);
+/** Of views that have no end by themselves. */
+export const LIMIT_OPTIONS: ReadonlySet<string> = new Set(["limit", "signal"]);
+const WATCH_OPTIONS: ReadonlySet<string> = new Set(["after", "signal"]);
 
 /**
  * One key, or all that begin with something: a text that ends with "/" means all below it, as
@@ -73,15 +79,12 @@ export function resolveWatch(target: WatchTarget, options: WatchOptions | undefi
   const prefix = prefixOf(target);
   if (prefix === undefined) requireTableKey(target as string);
   else requirePrefix(prefix);
-  if (options !== undefined) {
-    requireObject(options, "options");
-    requireKnown(options, new Set(["after", "signal"]));
-  }
+  const signal = signalOf(options, WATCH_OPTIONS);
   return {
     key: prefix ?? (target as string),
     isPrefix: prefix !== undefined,
     after: resolveAfter(options?.after),
-    signal: signalOf(options),
+    signal,
   };
 }
 

@@ -3,6 +3,7 @@
  * on, without a gap over reconnects. What is not taken is kept up to a bound; beyond it the node is
  * told to stop, and asked to go on from there when there is room again.
  */
+import { type Abortable, unwatchAbort, watchAbort } from "./abort-watch.js";
 import type { Change, Revision } from "./view-types.js";
 
 /** Changes that wait for the application before the watch pauses. */
@@ -25,12 +26,11 @@ interface Waiter {
 
 const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined };
 
-export class WatchStream implements AsyncIterableIterator<Change> {
+export class WatchStream implements AsyncIterableIterator<Change>, Abortable {
   readonly key: string;
   readonly isPrefix: boolean;
   readonly #host: WatchHost;
   readonly #signal: AbortSignal | undefined;
-  readonly #onAbort = (): void => this.end(this.#signal?.reason, true);
   /** Everything up to here was told, `undefined`: nothing yet, and nothing before now is wanted. */
   after: Revision | undefined;
   /** Of the watch at the node; 0 while there is none. */
@@ -68,7 +68,7 @@ export class WatchStream implements AsyncIterableIterator<Change> {
         resolve();
       };
     });
-    signal?.addEventListener("abort", this.#onAbort, { once: true });
+    if (signal !== undefined) watchAbort(signal, this);
   }
 
   /** Up to what the application took, which may lie before what was told. */
@@ -159,10 +159,14 @@ export class WatchStream implements AsyncIterableIterator<Change> {
     this.#host.stop(this);
   }
 
+  onAbort(reason: unknown): void {
+    this.end(reason, true);
+  }
+
   /** Told once, behind whatever is still in the buffer. */
   end(reason: unknown, isError: boolean): void {
     if (this.#end !== undefined) return;
-    this.#signal?.removeEventListener("abort", this.#onAbort);
+    if (this.#signal !== undefined) unwatchAbort(this.#signal, this);
     this.#onBegun();
     const [first, ...others] = this.#waiters;
     this.#waiters = [];

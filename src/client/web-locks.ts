@@ -73,7 +73,9 @@ export class WebLocks implements LockManager {
     const request = resolveRequest<T>(name, optionsOrCallback, more);
     const { locks } = this.#session;
     const lock = await locks.request(wishOf(request, locks.newOwner()));
-    if (lock === undefined) return await request.callback(null);
+    // Web IDL calls it with no `this`.
+    const { callback } = request;
+    if (lock === undefined) return await callback(null);
     return await holdWhileRunning(lock, request);
   }
 

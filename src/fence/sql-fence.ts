@@ -77,7 +77,8 @@ export class SqlFence {
    * Updates a row that carries its own fence, in one statement and without a transaction. Resolves
    * to the number of rows changed: 0 if there is no such row. Rejects with `STALE_TOKEN` if the row
    * has seen a newer token. MySQL must count the rows that were found, as `mysql2` and `mariadb` do
-   * unless told otherwise (FOUND_ROWS).
+   * unless told otherwise (FOUND_ROWS). Of permits the row must be one slot's: two holders of
+   * different slots would refuse each other's writes in one row, which need `admit`.
    */
   async write(run: SqlRun, change: FencedChange, claim: Claim): Promise<number> {
     const { update, probe } = this.update(change, claim);

@@ -16,3 +16,15 @@ test("an option that the node refuses is told by the name of its flag", () => {
   );
   expect(failure.exitCode).toBe(2);
 });
+
+test("the option that is a verb as well is told by its flag where it is the option", () => {
+  const told = (text: string): string => {
+    return startFailure(new HoldfastError("UNAVAILABLE", text), OPTIONS).message;
+  };
+  expect(told("cannot listen on a:1 (listen): the port is taken")).toBe(
+    "cannot listen on a:1 (--listen): the port is taken",
+  );
+  expect(told("listen a:1 is open to other machines: listen on 127.0.0.1")).toBe(
+    "--listen a:1 is open to other machines: listen on 127.0.0.1",
+  );
+});

@@ -1,5 +1,10 @@
+import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
 import { type Abortable, unwatchAbort, watchAbort } from "../../src/client/abort-watch.js";
+import { CLIENT_DEFAULTS, type Client, connectOn } from "../../src/client/index.js";
+import { setUp } from "./set-up.js";
+import { connectTo } from "./simulated-client.js";
+import { SimulatedPlatform } from "./simulated-platform.js";
 
 class Waiter implements Abortable {
   readonly reasons: unknown[] = [];
@@ -68,4 +73,38 @@ test("a wait that another one ended is not told", () => {
   controller.abort("over");
   expect(ending.reasons).toEqual(["over"]);
   expect(ended.reasons).toEqual([]);
+});
+
+test("whatever a client is asked for with one signal, the platform has no leak to warn of", async () => {
+  const { world, server } = setUp();
+  const { signal } = new AbortController();
+  const settings = { ...CLIENT_DEFAULTS, endpoints: server.endpoints, signal };
+  const connecting = Array.from({ length: 12 }, () => {
+    return connectOn(new SimulatedPlatform(world, server), settings);
+  });
+  expect(getEventListeners(signal, "abort")).toHaveLength(1);
+  const [client] = (await world.until(Promise.all(connecting))) as [Client];
+  expect(getEventListeners(signal, "abort")).toEqual([]);
+  const keys = Array.from({ length: 12 }, (_, n) => `k${n}`);
+  const reads = keys.map((key) => client.inspect(key, { signal }));
+  const watches = keys.map((key) => client.watch(key, { signal }));
+  const locks = keys.map((key) => client.acquire(key, { signal }));
+  expect(getEventListeners(signal, "abort")).toHaveLength(1);
+  await world.until(Promise.all([...reads, ...locks]));
+  for (const watch of watches) await watch.return?.();
+  expect(getEventListeners(signal, "abort")).toEqual([]);
+});
+
+test("a signal that is aborted while one is awaited ends a read and a watch with its reason", async () => {
+  const { world, server } = setUp();
+  const { client } = await connectTo(server);
+  const controller = new AbortController();
+  const { signal } = controller;
+  server.faults.isLeaderless = true;
+  const ends = [client.inspect("k", { signal }), client.watch("k", { signal }).next()];
+  const reason = new Error("enough");
+  controller.abort(reason);
+  expect(await world.until(Promise.allSettled(ends))).toEqual(
+    ends.map(() => ({ status: "rejected", reason })),
+  );
 });

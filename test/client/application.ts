@@ -1,12 +1,22 @@
 /**
- * A small application in a process of its own: `application.ts idle|hold ENDPOINT…`. It connects to
- * each endpoint, says so, and then has nothing more to do.
+ * A small application in a process of its own: `application.ts idle|hold|finish ENDPOINT…`. It
+ * connects to each endpoint, says so, and then has nothing more to do; with `finish` it ends in its
+ * own time once it was told to.
  */
+import { once } from "node:events";
 import { connect } from "../../src/index.js";
 
 const [what, ...endpoints] = process.argv.slice(2);
 for (const endpoint of endpoints) {
+  if (what === "finish") {
+    process.once("SIGTERM", async () => {
+      await once(client.closed, "abort");
+      await using last = await connect({ endpoints: [endpoint] });
+      await last.using("last words", () => undefined);
+      process.exitCode = 7;
+    });
+  }
   const client = await connect({ endpoints: [endpoint], releaseOnExit: true });
-  if (what === "hold") await client.acquire("held");
+  if (what !== "idle") await client.acquire("held");
 }
 process.stdout.write("ready\n");

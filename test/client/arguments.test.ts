@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { type AcquireOptions, type ConnectOptions, connect } from "../../src/index.js";
-import { setUp } from "./set-up.js";
+import {
+  type AcquireOptions,
+  type ConnectOptions,
+  clusterStatus,
+  connect,
+} from "../../src/index.js";
+import { rejection, setUp } from "./set-up.js";
 import { connectTo } from "./simulated-client.js";
 
 describe("wrong arguments", () => {
@@ -74,6 +79,54 @@ describe("wrong arguments", () => {
     await expect(noCallback).rejects.toThrow("using needs a callback");
     await world.run(50);
     expect(server.applied.length).toBe(before);
+  });
+
+  it("that are options which a call does not know are a TypeError, whichever call it is", async () => {
+    const { world, server } = setUp();
+    const { client } = await connectTo(server);
+    const lock = await world.until(client.acquire("k"));
+    const ticket = { token: lock.token, secret: "0".repeat(32) };
+    const misspelt: object = { timeoutMs: 5 };
+    const before = server.applied.length;
+    const calls: Readonly<Record<string, () => unknown>> = {
+      inspect: () => client.inspect("k", misspelt),
+      query: () => client.query("", misspelt),
+      explain: () => client.explain("k", misspelt),
+      waitGraph: () => client.waitGraph(misspelt),
+      verify: () => client.verify("k", 1, misspelt),
+      history: () => client.history("k", misspelt),
+      sessions: () => client.sessions(misspelt),
+      settings: () => client.settings(misspelt),
+      watch: () => client.watch("k", misspelt),
+      claim: () => client.claim(ticket, misspelt),
+      revoke: () => client.revoke({ key: "k" }, misspelt),
+      endSession: () => client.endSession(7, misspelt),
+      setLimit: () => client.setLimit("s", 3, misspelt),
+      changeSetting: () => client.changeSetting("waitersMax", 3, misspelt),
+      semaphore: () => client.semaphore("s", misspelt),
+      leader: () => client.election("e").leader(misspelt),
+      observe: () => client.election("e").observe(misspelt).next(),
+      update: () => lock.update("v", misspelt),
+      upgrade: () => lock.upgrade(misspelt),
+      detach: () => lock.detach(misspelt),
+      clusterStatus: () => clusterStatus(["ws://127.0.0.1:9"], { timeout: 5 } as object),
+    };
+    for (const [name, call] of Object.entries(calls)) {
+      const told = await rejection(world, (async () => call())());
+      expect(told, name).toBeInstanceOf(TypeError);
+      expect((told as Error).message, name).toMatch(/^unknown option timeout/);
+    }
+    expect(lock.isHeld).toBe(true);
+    await world.run(50);
+    expect(server.applied.length).toBe(before);
+  });
+
+  it("that name an event which locks do not have are a TypeError", async () => {
+    const { world, server } = setUp();
+    const { client } = await connectTo(server);
+    const lock = await world.until(client.acquire("k"));
+    expect(() => lock.on("lost" as "contended", () => undefined)).toThrow(TypeError);
+    expect(() => lock.on("contended", undefined as unknown as () => void)).toThrow(TypeError);
   });
 
   it("that stand for waiting without an end are taken as that", async () => {

@@ -29,3 +29,21 @@ it("speaks through the WebSocket of the page, and says goodbye in a way pages ma
   await client.close();
   expect(table.table.counts().sessions).toBe(0);
 });
+
+it("takes a URL that the page may not open for a node that cannot be reached", async () => {
+  host.WebSocket = class extends WebSocket {
+    constructor(url: string, protocol: string) {
+      if (!url.startsWith(table.endpoint)) throw new DOMException("insecure", "SecurityError");
+      super(url, protocol);
+    }
+  };
+  const settings = { ...CLIENT_DEFAULTS, connectTimeoutMs: 200 };
+  const nowhere = connectOn(browserPlatform(), { ...settings, endpoints: ["ws://node-1:7411"] });
+  await expect(nowhere).rejects.toMatchObject({
+    code: "UNAVAILABLE",
+    message: expect.stringContaining("ws://node-1:7411: insecure"),
+  });
+  const endpoints = ["ws://node-1:7411", "ws://node-2:7411", table.endpoint];
+  await using client = await connectOn(browserPlatform(), { ...settings, endpoints });
+  expect(client.session).toBeGreaterThan(0);
+});

@@ -42,6 +42,7 @@ describe("an upgrade", () => {
     await world.run(20);
     const error = await failure(world, second.upgrade());
     expect(error.code).toBe("DEADLOCK");
+    expect(error.message).toMatch(/; release it, and ask for it exclusively from the start$/);
     expect(second.isHeld).toBe(true);
     expect(second.mode).toBe("shared");
     await world.until(second.release());

@@ -22,7 +22,10 @@ async function listen(): Promise<SocketTable> {
   return table;
 }
 
-async function start(what: "idle" | "hold", ...endpoints: string[]): Promise<ChildProcess> {
+async function start(
+  what: "idle" | "hold" | "finish",
+  ...endpoints: string[]
+): Promise<ChildProcess> {
   const child = spawn(process.execPath, ["--import", "tsx", APPLICATION, what, ...endpoints], {
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -65,6 +68,15 @@ it("keeps a process alive that holds a lock, and releases it on SIGTERM", async 
   child.kill("SIGTERM");
   const [code, signal] = await once(child, "exit");
   expect({ code, signal }).toEqual({ code: null, signal: "SIGTERM" });
+  expect(table.table.counts()).toMatchObject(EMPTY);
+});
+
+it("leaves the end of a process to a listener that the application has, called once or not", async () => {
+  const table = await listen();
+  const child = await start("finish", table.endpoint);
+  child.kill("SIGTERM");
+  const [code, signal] = await once(child, "exit");
+  expect({ code, signal }).toEqual({ code: 7, signal: null });
   expect(table.table.counts()).toMatchObject(EMPTY);
 });
 

@@ -65,6 +65,7 @@ describe("several keys", () => {
     expect(lock.owner).toBe(owner);
     const own = await failure(world, client.acquire("a", { owner }));
     expect(own.code).toBe("DEADLOCK");
+    expect(own.message).toMatch(/; count up what it holds with reentrant, upgrade what it shares/);
     expect(own.message).toContain("its own task");
     const timeout = await failure(world, client.acquire("a", { waitMs: 100 }));
     expect(timeout.code).toBe("LOCK_TIMEOUT");

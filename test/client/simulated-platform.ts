@@ -3,6 +3,7 @@
  * machine that can be put to sleep, and sockets that lead to a `TableServer`. A second
  * implementation of the SDK's platform port.
  */
+import { AsyncResource } from "node:async_hooks";
 import type { Platform, Timer, Transport, TransportEvents } from "../../src/client/index.js";
 import { createTaskContext } from "../../src/client/node-task-context.js";
 import type { TaskContext } from "../../src/client/task-context.js";
@@ -23,6 +24,8 @@ export class SimulatedPlatform implements Platform {
   /** Monotonic time lost by sleeping. */
   #sleptMs = 0;
   #sleepsSinceMs: number | undefined;
+  #carry: <Given extends unknown[]>(task: (...given: Given) => void) => typeof task = (task) =>
+    task;
   /** Of the one connection that counts. */
   connection: ServerConnection | undefined;
   keepsProcess = false;
@@ -92,10 +95,12 @@ export class SimulatedPlatform implements Platform {
   }
 
   soon(task: () => void): void {
-    this.#world.after(0, () => this.#whenRunning(task));
+    const carried = this.#carry(task);
+    this.#world.after(0, () => this.#whenRunning(carried));
   }
 
   setTimer(delayMs: number, task: () => void): Timer {
+    const carried = this.#carry(task);
     const dueMs = this.#monotonicMs() + delayMs;
     let isCancelled = false;
     // Timers run on the monotonic clock, so sleep delays them.
@@ -103,7 +108,7 @@ export class SimulatedPlatform implements Platform {
       if (isCancelled) return;
       const leftMs = dueMs - this.#monotonicMs();
       if (leftMs > 0.001) this.#world.after(leftMs / this.#rate, () => this.#whenRunning(look));
-      else task();
+      else carried();
     };
     this.#world.after(delayMs / this.#rate, () => this.#whenRunning(look));
     return {
@@ -117,14 +122,17 @@ export class SimulatedPlatform implements Platform {
   }
 
   async loadTaskContext<Task>(): Promise<TaskContext<Task>> {
+    // As timers and sockets of Node do: what they call belongs to whoever made them.
+    this.#carry = (task) => AsyncResource.bind(task);
     return createTaskContext<Task>();
   }
 
   open(url: string, events: TransportEvents): Transport {
+    const call = this.#carry((task: () => void) => this.#whenRunning(task));
     const connection = this.#server.connect(url, {
-      onOpen: () => this.#whenRunning(() => events.onOpen()),
-      onFrame: (frame) => this.#whenRunning(() => events.onFrame(frame)),
-      onClose: (code, reason) => this.#whenRunning(() => events.onClose(code, reason)),
+      onOpen: () => call(() => events.onOpen()),
+      onFrame: (frame) => call(() => events.onFrame(frame)),
+      onClose: (code, reason) => call(() => events.onClose(code, reason)),
     });
     this.connection = connection;
     return {

@@ -1,7 +1,7 @@
 /** Tasks that are found out by themselves: whoever asks inside the callback of a lock is its task. */
 import { describe, expect, it } from "vitest";
-import { CLIENT_DEFAULTS, type Client, connectOn } from "../../src/client/index.js";
-import { failure, setUp } from "./set-up.js";
+import { CLIENT_DEFAULTS, type Client, connectOn, type Lock } from "../../src/client/index.js";
+import { failure, rejection, setUp } from "./set-up.js";
 import { connectTo } from "./simulated-client.js";
 import { SimulatedPlatform } from "./simulated-platform.js";
 import type { SimulatedWorld } from "./simulated-world.js";
@@ -165,12 +165,54 @@ describe("with ownerFromContext, nothing leaks", () => {
     expect(new Set([...found.flat(), ...ownersOf("d")]).size).toBe(4);
   });
 
+  it("into listeners, whichever task made the timer or the connection that calls them", async () => {
+    const { world, server, client } = await scene();
+    const owners: number[] = [];
+    const listen = (lock: Lock): void => {
+      lock.signal.addEventListener("abort", async () => {
+        const next = await client.acquire(`${lock.key}/again`);
+        owners.push(next.owner.id);
+      });
+    };
+    // The one is lost by a timer, the other by a word over a connection made anew.
+    listen(await world.until(client.acquire("capped", { maxHoldMs: 5_000 })));
+    listen(await world.until(client.acquire("robbed")));
+    const robber = await connectTo(server, { ttlMs: 60_000 });
+    const task = client.using("a", async (lock) => {
+      // A read arms the timer at once, and the timer reconnects.
+      await client.inspect("a");
+      for (const connection of server.connections) connection.cut();
+      await client.inspect("a");
+      await robber.client.acquireAll([{ key: "robbed" }], { steal: true });
+      while (owners.length < 2) await pause(world);
+      return lock.owner.id;
+    });
+    const own = await world.until(task, 20_000);
+    expect(new Set([own, ...owners]).size).toBe(3);
+  });
+
   it("from one client into another", async () => {
     const { world, server, client } = await scene();
     const other = await connectTo(server, { ownerFromContext: true, ttlMs: 60_000 });
     const nested = client.using("a", () => other.client.using("b", (lock) => lock.owner.id));
     expect(await world.until(nested)).toBe(1);
   });
+});
+
+it("a signal that is aborted while the context is loaded gives the connection up", async () => {
+  const { world, server } = setUp();
+  const controller = new AbortController();
+  const { signal } = controller;
+  const asked = connectOn(new SimulatedPlatform(world, server), {
+    ...CLIENT_DEFAULTS,
+    endpoints: server.endpoints,
+    ownerFromContext: true,
+    signal,
+  });
+  const reason = new Error("enough");
+  controller.abort(reason);
+  expect(await rejection(world, asked)).toBe(reason);
+  expect(server.opened).toEqual([]);
 });
 
 describe("without ownerFromContext", () => {

@@ -60,6 +60,17 @@ describe("the arguments of request", () => {
     }
   });
 
+  it("have a callback that is called without a this", async () => {
+    const page = await openPage();
+    function receiver(this: unknown): unknown {
+      return this;
+    }
+    expect(await page.world.until(requestWith(page, "a", receiver))).toBeUndefined();
+    await hold(page, "a");
+    const asked = requestWith(page, "a", { ifAvailable: true }, receiver);
+    expect(await page.world.until(asked)).toBeUndefined();
+  });
+
   it("have a signal that is an AbortSignal", async () => {
     const page = await openPage();
     for (const signal of ["s", 12.34, false, {}, Symbol("s"), () => {}, globalThis, null]) {

@@ -102,6 +102,8 @@ describe("revoke", () => {
     expectFailure(await ask("revoke", "a", "--now", "--grace", "1s"), 2, /exclude each other/);
     expectFailure(await ask("revoke", "a", "--grace", "2h"), 2, /longer than 1h/);
     expectFailure(await ask("revoke", "a", "--grace", "5"), 2, /needs a unit/);
+    expectFailure(await ask("revoke", "a", "--grace", "1h30m"), 2, /one number with one unit/);
+    expectFailure(await ask("revoke", "a", "--grace", "90d"), 2, /longer than 49d/);
     expectFailure(await ask("revoke", "--token", "9007199254740993"), 2, /whole number/);
   });
 });
@@ -208,6 +210,15 @@ describe("elect", () => {
     waiting.child.kill("SIGTERM");
     expect(await waiting.result).toMatchObject({ code: 143, stdout: "" });
     expect((await client.inspect("lead/3")).waiters).toEqual([]);
+    await term.resign();
+  });
+
+  test("says nothing with -q that the exit code says as well", async () => {
+    const term = await client.election("lead/5").campaign("host-1");
+    const told = { stdout: "", stderr: "" };
+    expect(await ask("elect", "-q", "-n", "lead/5", "host-7")).toMatchObject({ code: 3, ...told });
+    const late = await ask("elect", "-q", "-w", "50ms", "lead/5", "host-7");
+    expect(late).toMatchObject({ code: 124, ...told });
     await term.resign();
   });
 

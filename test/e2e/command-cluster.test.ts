@@ -192,11 +192,40 @@ test("a directory that cannot be used is said in one line, and no node is left r
   await interrupt(started);
 });
 
+test("a port that this user may not have is told as that, and is no internal error", async (context) => {
+  const lowest = await readFile("/proc/sys/net/ipv4/ip_unprivileged_port_start", "utf8").catch(
+    () => "1024",
+  );
+  const user = process.getuid?.() === 0 ? { uid: 65_534 } : {};
+  const canRun = (await runCli(["--version"], user)).code === 0;
+  if (!canRun || Number(lowest) <= 1) context.skip("there is no such port, or no other user here");
+  // Where anybody may make one, though it does not come to that.
+  const data = `--data=${join(tmpdir(), `holdfast-low-${process.pid}`)}`;
+  const [free] = await freePorts(1);
+  const args = ["cluster", data, "--nodes=1", "--port=1", `--peer-port=${free}`];
+  expect(await runCli(args, user)).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: "holdfast: port 1 of node 1 needs permissions that this user does not have\n",
+  });
+});
+
 test("the nodes end with the process that started them, also when that is killed", async () => {
   const started = await startReady(join(directory, "orphans"));
   started.cluster.child.kill("SIGKILL");
   expect(await started.cluster.result).toMatchObject({ signal: "SIGKILL" });
   await gone(started.pids);
+});
+
+test("a node that dies is reported as well when somebody has removed its directory", async () => {
+  const data = join(directory, "removed");
+  const { cluster, pids } = await startReady(data, "--nodes=1");
+  await rm(data, { recursive: true });
+  process.kill(pids[0] ?? 0, "SIGKILL");
+  const { code, stderr } = await cluster.result;
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^holdfast: node 1 \(pid \d+\) ended by SIGKILL \(see /);
+  expect(stderr).toMatch(/\nholdfast: no node is left\n$/);
 });
 
 test("a node that dies is reported, and with --restart started again", async () => {

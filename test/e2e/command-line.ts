@@ -18,6 +18,8 @@ export interface CliOptions {
   /** Standard input; without it the standard input is empty. */
   readonly input?: string | Uint8Array;
   readonly cwd?: string;
+  /** Another user to run as, which only root can choose. */
+  readonly uid?: number;
   /** Leads a process group of its own, so that a test can signal it as a terminal would. */
   readonly ownGroup?: boolean;
   /** Keeps standard input open until the test closes `child.stdin`. */
@@ -54,6 +56,7 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Run
     env: { ...bareEnvironment(), ...options.env },
     detached: options.ownGroup === true,
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
   });
   const chunks: Record<"stdout" | "stderr", Buffer[]> = { stdout: [], stderr: [] };
   const written = (name: "stdout" | "stderr"): string => Buffer.concat(chunks[name]).toString();

@@ -4,6 +4,7 @@
  */
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
+import { constants } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Client, connect } from "../../src/index.js";
 import { type ClusterProcess, type RunningCli, startCli, startCluster } from "./cluster-process.js";
@@ -38,6 +39,8 @@ test.each([
   ["SIGTERM", 143],
   ["SIGINT", 130],
   ["SIGHUP", 129],
+  ["SIGUSR1", 128 + constants.signals.SIGUSR1],
+  ["SIGUSR2", 128 + constants.signals.SIGUSR2],
 ] as const)(
   "%s while waiting ends the wait: %i, and the place in the queue is given up",
   async (signal, code) => {
@@ -86,6 +89,24 @@ test.each([
     await expectFree(key);
   },
 );
+
+test("a signal that ends nothing reaches the command as often as it is sent", async () => {
+  const counting = `let count = 0;
+    process.on("SIGUSR2", () => process.stdout.write("got " + ++count + "\\n"));
+    process.stdin.on("end", () => process.exit()).resume();
+    process.stdout.write("in\\n");`;
+  const holding = startCli(["run", "often", "--", process.execPath, "-e", counting], {
+    env: { HOLDFAST_ENDPOINTS: cluster.endpoints.join(",") },
+    keepInputOpen: true,
+  });
+  await holding.printed("in\n");
+  for (const count of [1, 2, 3]) {
+    holding.child.kill("SIGUSR2");
+    await holding.printed(`got ${count}\n`);
+  }
+  holding.child.stdin?.end();
+  expect(await holding.result).toMatchObject({ code: 0, stderr: "" });
+});
 
 test("a signal reaches everything the command has started", async () => {
   const holding = startRun("group", "sh -c 'echo in $$; exec sleep 600' & wait");

@@ -219,6 +219,7 @@ describe("watch", () => {
       ["watch", "a", "--prefix", "b"],
       ["watch", "a", "--after", "7"],
       ["watch", "a", "--after", "0/0"],
+      ["watch", "a", "--after", "1/4294967296"],
       ["watch", "a", "--count", "0"],
     ]) {
       const { code, stdout, stderr } = await ask(...args);

@@ -7,13 +7,7 @@ import type { Model } from "./model.js";
 import { mutexModel } from "./mutex.js";
 import { casRegisterModel, registerModel } from "./register.js";
 
-const MODELS: readonly Model[] = [
-  lockModel,
-  registerModel,
-  casRegisterModel,
-  mutexModel,
-  kvModel,
-];
+const MODELS: readonly Model[] = [lockModel, registerModel, casRegisterModel, mutexModel, kvModel];
 
 export const MODEL_NAMES: readonly string[] = MODELS.map((model) => model.name);
 
