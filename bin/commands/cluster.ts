@@ -31,7 +31,7 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast cluster", "three nodes, data in .holdfast, ports from 7411 on"],
   ["holdfast cluster --restart", "a node that dies is started again"],
   [
-    "holdfast cluster --data /tmp/hf --port 0 --peer-port 0 --json",
+    "holdfast cluster --data /tmp/locks --port 0 --peer-port 0 --json",
     "on any free ports, for scripts",
   ],
 ];
