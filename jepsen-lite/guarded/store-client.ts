@@ -53,7 +53,10 @@ export class StoreClient implements StoreCalls {
       }
       this.#waiting.clear();
     });
-    createInterface({ input: socket }).on("line", (line) => {
+    const lines = createInterface({ input: socket });
+    // It repeats the socket's errors; what they mean for those who wait is told by its end.
+    lines.on("error", () => undefined);
+    lines.on("line", (line) => {
       const [id, result] = JSON.parse(line) as StoreAnswer;
       this.#waiting.get(id)?.resolve(result);
       this.#waiting.delete(id);

@@ -39,11 +39,26 @@ function answer(request: StoreRequest): StoreAnswer {
   return [id, changes > 0];
 }
 
+/** `undefined`: the beginning of a line whose client was killed over it. */
+function requestOf(line: string): StoreRequest | undefined {
+  try {
+    return JSON.parse(line) as StoreRequest;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
 function serve(socket: Socket): void {
   socket.setNoDelay(true);
   socket.on("error", () => undefined);
-  createInterface({ input: socket }).on("line", (line) => {
-    const result = answer(JSON.parse(line) as StoreRequest);
+  const lines = createInterface({ input: socket });
+  // It repeats what the socket says of a client that was killed; unheard, that would end the store.
+  lines.on("error", () => undefined);
+  lines.on("line", (line) => {
+    const request = requestOf(line);
+    if (request === undefined) return;
+    const result = answer(request);
     if (!socket.destroyed) socket.write(`${JSON.stringify(result)}\n`);
   });
 }
