@@ -29,6 +29,10 @@ export abstract class RowIndex {
     return this.#size;
   }
 
+  get bucketCount(): number {
+    return this.#hashing.bucketCount;
+  }
+
   /** 32 bits, well mixed. */
   protected abstract hashOf(row: number): number;
   /** The pointer that stands in the column of this index. */
@@ -40,6 +44,8 @@ export abstract class RowIndex {
     const hash = this.hashOf(row);
     this.#push(this.#hashing.bucketOf(hash), row, hash >>> TAG_SHIFT);
     this.#size += 1;
+    // Two buckets for a row, so that growing keeps pace and is over when the rows are.
+    if (this.#size * 2 > this.#hashing.bucketCount) this.#grow();
     if (this.#size * 2 > this.#hashing.bucketCount) this.#grow();
   }
 
