@@ -15,7 +15,6 @@ import { Hold } from "./hold.js";
 import { scheduleEnd } from "./hold-ends.js";
 import type { Key } from "./key.js";
 import { dropKey, placeOf } from "./keys.js";
-import { holdAlone } from "./lone-holds.js";
 import { join, leave } from "./owning.js";
 import type { Place } from "./place.js";
 import { NO_DEADLINE, type Request } from "./request.js";
@@ -57,11 +56,6 @@ function advanceOne(state: TableState, key: Key, others: Key[] | undefined): Key
 
 /** Grants an acquire at once: none of its items conflicts with anything. */
 export function grantAtOnce(state: TableState, session: Session, command: AcquireCommand): Result {
-  assert(session.isAliveAt(state.stamp), () => `grant to session ${session.id} after its end`);
-  return holdAlone(state, session, command) ?? holdOrdinarily(state, session, command);
-}
-
-function holdOrdinarily(state: TableState, session: Session, command: AcquireCommand): Result {
   const hold = makeHold(state, session, command.owner, command.sequence, command.options);
   let last: Place | undefined;
   for (const item of command.items) {

@@ -4,6 +4,7 @@
  * is about to change more of it than to end it makes it an ordinary hold first, which it stays; who
  * only looks gets objects that nobody else knows. From outside the two sorts cannot be told apart.
  */
+import { assert } from "../assert.js";
 import {
   type AcquireCommand,
   type AcquireOptions,
@@ -38,6 +39,7 @@ export function holdAlone(
   if (item === undefined || items.length > 1 || item.mode !== "exclusive") return undefined;
   if (options !== undefined && !isPlain(options)) return undefined;
   if (!isNew(state, session, owner, item.key)) return undefined;
+  assert(session.isAliveAt(state.stamp), () => `grant to session ${session.id} after its end`);
   const token = state.tokens.take();
   const { stamp: grantedAt } = state;
   const row = enterAlone(state, session, { token, owner, sequence, grantedAt, name: item.key });

@@ -20,14 +20,6 @@ export interface BatchHeader {
   readonly count: number;
 }
 
-/** One command as it lies in a batch. `session` and `epoch` are 0 for open and resume. */
-export interface CommandRecord {
-  readonly session: number;
-  readonly epoch: number;
-  /** A view into the batch. */
-  readonly bytes: Uint8Array;
-}
-
 const TWO_32 = 2 ** 32;
 
 /** Writes one record at `offset`; the caller made room for it. Returns its end. */
@@ -97,16 +89,10 @@ export function decodeBatchHeader(bytes: Uint8Array): BatchHeader {
   return { stamp: readUint64(view, 1), wallMs: readUint64(view, 9), count: view.getUint32(17) };
 }
 
-/** The records from `offset` to the end of `bytes`; for an entry pass `BATCH_HEADER_BYTES`. */
-export function decodeRecords(bytes: Uint8Array, offset: number): CommandRecord[] {
-  const records: CommandRecord[] = [];
-  forEachRecord(bytes, offset, (session, epoch, start, end) => {
-    records.push({ session, epoch, bytes: bytes.subarray(start, end) });
-  });
-  return records;
-}
-
-/** The same without a view of each; its command lies from `start` to `end`. */
+/**
+ * The records from `offset` to the end of `bytes`; for an entry pass `BATCH_HEADER_BYTES`. `session` and
+ * `epoch` are 0 for open and resume; the command's bytes lie from `start` to `end`.
+ */
 export function forEachRecord(
   bytes: Uint8Array,
   offset: number,

@@ -5,11 +5,9 @@ import { InvariantError } from "../../src/assert.js";
 import {
   areWholeRecords,
   BATCH_HEADER_BYTES,
-  type CommandRecord,
   decodeBatchHeader,
   decodeCommand,
   decodeCommands,
-  decodeRecords,
   encodeBatch,
   encodeCommand,
   RECORD_HEADER_BYTES,
@@ -17,7 +15,7 @@ import {
   writeRecord,
 } from "../../src/protocol/index.js";
 import { anyCommand, anyNumber } from "./arbitraries.js";
-import { bytes, hex } from "./frames.js";
+import { bytes, type CommandRecord, hex, recordsOf } from "./frames.js";
 
 const anyRecord = fc.record({
   session: anyNumber(),
@@ -57,7 +55,7 @@ describe("a batch", () => {
         around.set(entry, offset);
         const view = around.subarray(offset);
         expect(decodeBatchHeader(view)).toEqual({ stamp, wallMs, count: records.length });
-        expect(decodeRecords(view, BATCH_HEADER_BYTES)).toEqual(records);
+        expect(recordsOf(view, BATCH_HEADER_BYTES)).toEqual(records);
       }),
       { numRuns: 200 },
     );
@@ -66,7 +64,7 @@ describe("a batch", () => {
   test("without records carries the time alone", () => {
     const entry = encodeBatch(1, 2, 0, []);
     expect(entry).toHaveLength(BATCH_HEADER_BYTES);
-    expect(decodeRecords(entry, BATCH_HEADER_BYTES)).toEqual([]);
+    expect(recordsOf(entry, BATCH_HEADER_BYTES)).toEqual([]);
   });
 
   test("may be laid out in place with the same bytes", () => {
@@ -82,7 +80,7 @@ describe("a batch", () => {
     }
     for (let length = BATCH_HEADER_BYTES + 1; length < entry.length; length++) {
       const cut = entry.subarray(0, length);
-      expect(() => decodeRecords(cut, BATCH_HEADER_BYTES)).toThrowError(InvariantError);
+      expect(() => recordsOf(cut, BATCH_HEADER_BYTES)).toThrowError(InvariantError);
     }
     entry[0] = 2;
     expect(() => decodeBatchHeader(entry)).toThrowError("batch version 2");

@@ -1,4 +1,5 @@
 /** What the tests of this room do with frames and bytes. */
+import { forEachRecord } from "../../src/protocol/batch.js";
 import {
   decodeFrame,
   encodeCommand,
@@ -45,3 +46,19 @@ export const encodeRequest = (request: Request): Uint8Array => {
   if (request.op < 64) return encodeCommand(request as Parameters<typeof encodeCommand>[0]);
   return frameOf([request]).slice(1);
 };
+
+/** One command as it lies in a batch. */
+export interface CommandRecord {
+  readonly session: number;
+  readonly epoch: number;
+  readonly bytes: Uint8Array;
+}
+
+/** All records of a batch behind `offset`. */
+export function recordsOf(batch: Uint8Array, offset: number): CommandRecord[] {
+  const records: CommandRecord[] = [];
+  forEachRecord(batch, offset, (session, epoch, start, end) => {
+    records.push({ session, epoch, bytes: batch.subarray(start, end) });
+  });
+  return records;
+}

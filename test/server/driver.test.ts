@@ -1,12 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../src/errors.js";
-import {
-  BATCH_HEADER_BYTES,
-  decodeCommand,
-  decodeRecords,
-  OP,
-  STATUS,
-} from "../../src/protocol/index.js";
+import { BATCH_HEADER_BYTES, decodeCommand, OP, STATUS } from "../../src/protocol/index.js";
+import { recordsOf } from "../protocol/frames.js";
 import { expectAgreement, startCluster } from "./cluster.js";
 import { World } from "./world.js";
 
@@ -121,7 +116,7 @@ describe("batching", () => {
       .entries(before + 1, leader.raft.lastIndex)
       .filter(({ data }) => data.length > BATCH_HEADER_BYTES);
     expect(entries).toHaveLength(1);
-    const records = decodeRecords(entries[0]?.data ?? new Uint8Array(0), BATCH_HEADER_BYTES);
+    const records = recordsOf(entries[0]?.data ?? new Uint8Array(0), BATCH_HEADER_BYTES);
     expect(records.map(({ bytes }) => decodeCommand(bytes))).toMatchObject(
       sequences.map((sequence) => ({ op: OP.acquire, sequence })),
     );
