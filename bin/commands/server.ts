@@ -12,6 +12,7 @@ import { Configuration } from "../config/configuration.js";
 import { addOptions } from "../config/flags.js";
 import { durationText } from "../config/option-kinds.js";
 import { SERVER_OPTIONS } from "../config/option-table.js";
+import { SNAPSHOT_LOG_BYTES } from "../config/server-options.js";
 import { EXIT } from "../exit-codes.js";
 import { Failure } from "../failure.js";
 import { exitNow } from "../last-resort.js";
@@ -161,12 +162,8 @@ export function requireServerRelations(flags: Partial<ServerFlags>): void {
         `--election-timeout ${durationText(electionTimeout)}: followers would not wait for it`,
     );
   }
-  const { snapshotLogSize, trailingLogSize } = flags;
-  if (
-    snapshotLogSize !== undefined &&
-    trailingLogSize !== undefined &&
-    trailingLogSize > snapshotLogSize
-  ) {
+  const { snapshotLogSize = SNAPSHOT_LOG_BYTES, trailingLogSize } = flags;
+  if (trailingLogSize !== undefined && trailingLogSize > snapshotLogSize) {
     throw new Failure(
       EXIT.usage,
       `--trailing-log-size ${formatSize(trailingLogSize)} is more than --snapshot-log-size ` +

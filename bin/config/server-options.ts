@@ -3,6 +3,7 @@
  * which is not loaded for a reference page; a test holds them against each other.
  */
 import type { LogFormat } from "../node-log.js";
+import { formatSize } from "../sizes.js";
 import { option, optionWithDefault, requiredOption, switchOption } from "./option-definition.js";
 import {
   choiceKind,
@@ -23,6 +24,9 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 const MIB = 2 ** 20;
 const TIB = 2 ** 40;
+
+/** What `--snapshot-log-size` is at least when it is not given. */
+export const SNAPSHOT_LOG_BYTES = 64 * MIB;
 
 const IDENTITY = {
   id: requiredOption(nodeIdKind, "number of this node, for ever"),
@@ -86,10 +90,10 @@ const KEEPING = {
     "what these may take in memory",
     32 * MIB,
   ),
-  snapshotLogSize: optionWithDefault(
+  snapshotLogSize: option(
     sizeKind(MIB, TIB),
     "take a snapshot when so much log was applied since the last one",
-    64 * MIB,
+    { defaultText: `${formatSize(SNAPSHOT_LOG_BYTES)}, or twice the last one if that is more` },
   ),
   trailingLogSize: optionWithDefault(
     sizeKind(64 * 1_024, TIB),

@@ -84,3 +84,12 @@ export function mixNumber(value: number): number {
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2_ae35);
   return (mixed ^ (mixed >>> 16)) >>> 0;
 }
+
+/**
+ * The same, such that numbers given in a row have hashes in a row: what is counted up then lies side
+ * by side in an index, instead of each in a place that is in no cache. Every 2^16 numbers begin
+ * somewhere else, so that no step between them fills a few buckets only.
+ */
+export function hashInRows(value: number, seed: number): number {
+  return ((mixNumber(Math.floor(value / 0x1_0000)) ^ seed) + (value & 0xffff)) >>> 0;
+}

@@ -3,7 +3,7 @@
  * then stands here itself, as a row if it is a lone hold; a second one makes a record of both. Tickets
  * have no owner.
  */
-import { ChainedIndex, mixNumber } from "./chained-index.js";
+import { ChainedIndex, hashInRows, mixNumber } from "./chained-index.js";
 import { Hold } from "./hold.js";
 import type { HoldRows } from "./hold-rows.js";
 import type { Request } from "./request.js";
@@ -105,5 +105,5 @@ export class LoneOwnerIndex extends RowIndex {
 }
 
 function hashOfOwner({ id }: Session, owner: number): number {
-  return (mixNumber(id) ^ Math.imul(mixNumber(owner), 0x85eb_ca6b)) >>> 0;
+  return hashInRows(owner, Math.imul(mixNumber(id), 0x85eb_ca6b));
 }

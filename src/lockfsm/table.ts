@@ -148,7 +148,7 @@ export class LockTable {
 
   /**
    * Begins a snapshot of the table as it is now, and gives it in chunks of about `chunkBytes` bytes
-   * (1 … 2^23; default 64 KiB); the last ones, and those of a table that changes fast, may be
+   * (1 … 2^23; default 256 KiB); the last ones, and those of a table that changes fast, may be
    * shorter. Entries may be applied between two chunks: they do not change what it says. Each
    * `next()` is a bounded piece of work. One at a time; `return()` gives it up, and must be called
    * on one that is not drawn to its end.

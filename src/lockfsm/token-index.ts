@@ -1,6 +1,6 @@
 /** Holds, as rows, by their tokens; and by those tokens that a newer one replaced a while ago. */
 import { assert } from "../assert.js";
-import { mixNumber } from "./chained-index.js";
+import { hashInRows } from "./chained-index.js";
 import type { Alias, Hold } from "./hold.js";
 import type { HoldRows } from "./hold-rows.js";
 import { RowIndex } from "./row-index.js";
@@ -64,14 +64,14 @@ class RowsByToken extends RowIndex {
   }
 
   find(token: number): number {
-    const hash = mixNumber(token);
+    const hash = hashInRows(token, 0);
     let row = this.firstOf(hash);
     while (row !== 0 && this.#rows.tokenOf(row) !== token) row = this.nextWith(hash, row);
     return row;
   }
 
   protected override hashOf(row: number): number {
-    return mixNumber(this.#rows.tokenOf(row));
+    return hashInRows(this.#rows.tokenOf(row), 0);
   }
 
   protected override nextOf(row: number): number {

@@ -98,6 +98,7 @@ export function furnish(options: DriverOptions, ports: DriverPorts, host: Driver
     { store: ports.snapshots, table, raft, peers: ports.peers, send, wake, logger },
     {
       snapshotLogBytes: tuning.snapshotLogBytes,
+      snapshotSizeFactor: tuning.snapshotSizeFactor,
       trailingLogBytes: tuning.trailingLogBytes,
       electionTimeoutMs,
       heartbeatIntervalMs: tuning.heartbeatIntervalMs,

@@ -74,6 +74,11 @@ export interface NodeTuning {
   readonly segmentBytes: number;
   /** A snapshot is taken when so many bytes of entries were applied since the last one. */
   readonly snapshotLogBytes: number;
+  /**
+   * … and so many times the bytes of that one, so that large tables do not spend their time on
+   * snapshots. Counts for nothing where only `snapshotLogBytes` is given.
+   */
+  readonly snapshotSizeFactor: number;
   /** So much of the log before a snapshot is kept, for followers that are only slow. */
   readonly trailingLogBytes: number;
   /** Changes of locks that are kept in memory, for watches and the history. */
@@ -95,6 +100,7 @@ export const NODE_TUNING_DEFAULTS: NodeTuning = Object.freeze({
   applySliceEntriesMax: 256,
   segmentBytes: 16 << 20,
   snapshotLogBytes: 64 << 20,
+  snapshotSizeFactor: 2,
   trailingLogBytes: 16 << 20,
   // Some seconds at the highest rates, so that a watch goes on elsewhere after a change of leader.
   changesMax: 128 << 10,

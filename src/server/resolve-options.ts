@@ -27,11 +27,12 @@ const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@*]+$/;
 /** What a frame holds besides the bytes of its entries. */
 const FRAME_OVERHEAD_BYTES = 64 << 10;
 const UNSPECIFIED_HOSTS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
-/** Milliseconds may have fractions; what counts bytes, entries or messages is whole. */
+/** Milliseconds and factors may have fractions; what counts bytes, entries or messages is whole. */
 const FRACTIONAL: ReadonlySet<string> = new Set([
   "electionTimeoutMs",
   "heartbeatIntervalMs",
   "closedPeerDelayMs",
+  "snapshotSizeFactor",
 ]);
 
 export interface ResolvedOptions {
@@ -141,7 +142,9 @@ export function resolveTuning(tuning: Partial<NodeTuning>): NodeTuning {
       () => `${name} ${value} is not a ${FRACTIONAL.has(name) ? "" : "whole "}number above 0`,
     );
   }
-  const all: NodeTuning = Object.freeze({ ...NODE_TUNING_DEFAULTS, ...tuning });
+  // Who says how long the log may become gets that.
+  const exact = tuning.snapshotLogBytes === undefined ? {} : { snapshotSizeFactor: 0 };
+  const all: NodeTuning = Object.freeze({ ...NODE_TUNING_DEFAULTS, ...exact, ...tuning });
   const atMost = (name: keyof NodeTuning, limit: number, what: string): void =>
     check(all[name] <= limit, () => `${name} ${all[name]} is more than ${what} ${limit}`);
   atMost("heartbeatIntervalMs", all.electionTimeoutMs / 2, "half of electionTimeoutMs, which is");

@@ -28,6 +28,8 @@ export interface SnapshotRooms {
 export interface SnapshotOptions {
   /** Bytes of entries applied since the last snapshot, beyond which the next one is taken. */
   readonly snapshotLogBytes: number;
+  /** … and so many times the bytes of that one. */
+  readonly snapshotSizeFactor: number;
   /** Bytes of entries that a compaction leaves to followers that are only slow. */
   readonly trailingLogBytes: number;
   /** Bytes of one chunk, which is the work of one turn. Default: the table's own. */

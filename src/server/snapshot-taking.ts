@@ -30,6 +30,7 @@ export class SnapshotTaking {
   readonly #rooms: SnapshotRooms;
   readonly #options: SnapshotOptions;
   readonly #calls: StoreCalls;
+  readonly #newestBytes: () => number;
   readonly #onTaken: (manifest: SnapshotManifest) => void;
   readonly #onGarbage: () => void;
   #attempt: Attempt | undefined;
@@ -46,17 +47,22 @@ export class SnapshotTaking {
   #abandonedTotal = 0;
   #durationMs = 0;
 
-  /** `onGarbage`: something was left in the store that is of no use. */
+  /**
+   * `newestBytes`: of the last snapshot; 0: there is none. `onGarbage`: something was left in the
+   * store that is of no use.
+   */
   constructor(
     rooms: SnapshotRooms,
     options: SnapshotOptions,
     calls: StoreCalls,
+    newestBytes: () => number,
     onTaken: (manifest: SnapshotManifest) => void,
     onGarbage: () => void,
   ) {
     this.#rooms = rooms;
     this.#options = options;
     this.#calls = calls;
+    this.#newestBytes = newestBytes;
     this.#onTaken = onTaken;
     this.#onGarbage = onGarbage;
   }
@@ -174,7 +180,9 @@ export class SnapshotTaking {
   }
 
   get #isWanted(): boolean {
-    return this.#appliedBytes - this.#coveredBytes > this.#options.snapshotLogBytes;
+    const { snapshotLogBytes, snapshotSizeFactor } = this.#options;
+    const bytes = this.#appliedBytes - this.#coveredBytes;
+    return bytes > snapshotLogBytes && bytes > snapshotSizeFactor * this.#newestBytes();
   }
 
   #complete(manifest: SnapshotManifest, nowMs: number): void {

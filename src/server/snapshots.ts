@@ -66,6 +66,7 @@ export class Snapshots {
       rooms,
       options,
       this.#calls,
+      () => this.#shelf.newest?.byteLength ?? 0,
       (manifest) => this.#onTaken(manifest),
       onGarbage,
     );

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { formatValue, textOfJson } from "../../bin/config/option-kind.js";
 import { durationText } from "../../bin/config/option-kinds.js";
 import { OPTION_TABLE, RUN_OPTIONS, SERVER_OPTIONS } from "../../bin/config/option-table.js";
+import { SNAPSHOT_LOG_BYTES } from "../../bin/config/server-options.js";
 import { editDistance, similarName } from "../../bin/config/similar-name.js";
 import { parseDuration } from "../../bin/durations.js";
 import { formatSize, parseSize } from "../../bin/sizes.js";
@@ -30,13 +31,13 @@ test("every default of the table is one that its own kind takes back", () => {
 
 test("the defaults of tuning are those of the node", () => {
   const { electionTimeout, heartbeatInterval, changesMax, changesSize } = SERVER_OPTIONS;
-  const { snapshotLogSize, trailingLogSize } = SERVER_OPTIONS;
+  const { trailingLogSize } = SERVER_OPTIONS;
   expect({
     electionTimeoutMs: electionTimeout.defaultValue,
     heartbeatIntervalMs: heartbeatInterval.defaultValue,
     changesMax: changesMax.defaultValue,
     changeBytesMax: changesSize.defaultValue,
-    snapshotLogBytes: snapshotLogSize.defaultValue,
+    snapshotLogBytes: SNAPSHOT_LOG_BYTES,
     trailingLogBytes: trailingLogSize.defaultValue,
   }).toEqual({
     electionTimeoutMs: NODE_TUNING_DEFAULTS.electionTimeoutMs,

@@ -151,6 +151,13 @@ describe("tuning", () => {
   ])("%o is refused with both numbers", (tuning, message) => {
     expect(() => resolveTuning(tuning)).toThrow(message);
   });
+
+  test("lets the log grow with the table, unless it is said how long it may become", () => {
+    expect(resolveTuning({ electionTimeoutMs: 700 }).snapshotSizeFactor).toBe(2);
+    expect(resolveTuning({ snapshotLogBytes: 64 << 20 }).snapshotSizeFactor).toBe(0);
+    const both = { snapshotLogBytes: 64 << 20, snapshotSizeFactor: 0.5 };
+    expect(resolveTuning(both).snapshotSizeFactor).toBe(0.5);
+  });
 });
 
 describe("the cluster id", () => {

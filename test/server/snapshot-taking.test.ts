@@ -51,6 +51,23 @@ describe("taking snapshots", () => {
     expect(node.turnCount - taken).toBeLessThan(5);
   });
 
+  test("does not take the next one before the log is a multiple of the last one", async () => {
+    const world = new SnapshotWorld();
+    const node = await world.add({ snapshotSizeFactor: 5 });
+    world.acquire(400);
+    node.commitTo(41);
+    await world.until("first snapshot", () => node.named?.index === 41);
+    const { bytes } = node.snapshots.status;
+    const entries = Math.floor((5 * bytes) / ENTRY_BYTES);
+    expect(entries).toBeGreaterThan(41);
+    node.commitTo(41 + entries);
+    await world.run(50);
+    expect(node.appliedIndex).toBe(41 + entries);
+    expect(node.snapshots.status).toMatchObject({ takenTotal: 1, isTaking: false });
+    node.commitTo(42 + entries);
+    await world.until("second snapshot", () => node.named?.index === 42 + entries);
+  });
+
   test("names the configuration that was in force at its index", async () => {
     const world = new SnapshotWorld();
     const node = await world.add();

@@ -27,6 +27,7 @@ const TERM = 3;
 
 export const OPTIONS: SnapshotOptions = {
   snapshotLogBytes: 40 * ENTRY_BYTES,
+  snapshotSizeFactor: 0,
   trailingLogBytes: 16 * ENTRY_BYTES,
   chunkBytes: 64,
   electionTimeoutMs: 100,
