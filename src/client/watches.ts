@@ -48,6 +48,10 @@ export class Watches implements WatchHost {
     this.#host = host;
   }
 
+  get size(): number {
+    return this.#streams.size;
+  }
+
   /** Whether somebody waits for a change. */
   get isBusy(): boolean {
     for (const stream of this.#streams) if (stream.isAwaited) return true;

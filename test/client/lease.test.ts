@@ -37,14 +37,41 @@ describe("the evidence of a lease", () => {
     const { world, server } = setUp();
     const { client } = await connectTo(server, { ttlMs: 4_000 });
     const keepalives = () => server.applied.filter(({ op }) => op === OP.keepalive).length;
+    const held = await world.until(client.acquire("held"));
     await world.run(10_050);
     expect(keepalives()).toBe(10);
+    await world.until(held.release());
     for (let i = 0; i < 20; i++) {
       const lock = await world.until(client.acquire("a"));
       await world.run(500);
       await world.until(lock.release());
     }
     expect(keepalives()).toBeLessThanOrEqual(11);
+  });
+
+  it("is asked for half as often by who holds nothing and waits for nothing", async () => {
+    const { world, server } = setUp();
+    const { client } = await connectTo(server, { ttlMs: 4_000 });
+    const other = await connectTo(server, { ttlMs: 60_000 });
+    const { session } = client;
+    const keepalives = () => server.applied.filter(({ op }) => op === OP.keepalive).length;
+    const during = async (ms: number) => {
+      const before = keepalives();
+      await world.run(ms);
+      return keepalives() - before;
+    };
+    expect(await during(10_050)).toBe(5);
+    const held = await world.until(other.client.acquire("a"));
+    const waiting = client.acquire("a");
+    expect(await during(10_050)).toBeGreaterThanOrEqual(10);
+    await world.until(held.release());
+    await world.until((await world.until(waiting)).release());
+    const stream = client.watch("a")[Symbol.asyncIterator]();
+    const change = stream.next();
+    expect(await during(10_050)).toBeGreaterThanOrEqual(10);
+    await world.until(client.acquire("a"));
+    await world.until(change);
+    expect(client.session).toBe(session);
   });
 });
 
