@@ -53,11 +53,21 @@ test("what rose within its limit passes, what rose beyond is named with the figu
     " 60 ",
     " 70 ",
     "+16.7 %",
-    "at most +5 %",
+    "at most +10 %",
     "TOO HIGH",
   ]) {
     expect(line).toContain(part);
   }
+});
+
+test("how commands of many clients share entries may differ, what they cost may not", () => {
+  const shared = { ...COUNTS, entriesPer1000: 1.9 * COUNTS.entriesPer1000 };
+  const dearer = { ...COUNTS, logBytes: 1.2 * COUNTS.logBytes };
+  const tooHigh = (spread: Counts) =>
+    compareCounts(BASELINE, { ...BASELINE, spread }).filter((each) => each.isTooHigh);
+  expect(tooHigh(shared)).toEqual([]);
+  expect(tooHigh({ ...shared, entriesPer1000: 2.1 * COUNTS.entriesPer1000 })).toHaveLength(1);
+  expect(tooHigh(dearer).map(({ count }) => count)).toEqual(["logBytes"]);
 });
 
 test("a count that is new, or no number, does not pass unseen", () => {
