@@ -54,9 +54,12 @@ it("makes nothing where nothing is", async () => {
   expect(await examine()).toEqual({ problem: "it does not exist", clusterId: undefined });
   await mkdir(dataDirectory);
   expect(await examine()).toEqual({ problem: "it is empty", clusterId: undefined });
+  // What a first start or a recovery that was cut short leaves behind.
+  const traces = ["VERSION.tmp", "mark.tmp", "recovering.tmp"];
+  for (const name of traces) await writeFile(join(dataDirectory, name), "");
   await mkdir(join(dataDirectory, "store"));
   expect(await examine()).toMatchObject({ problem: "it is empty" });
-  expect(await readdir(dataDirectory)).toEqual(["store"]);
+  expect((await readdir(dataDirectory)).sort()).toEqual([...traces, "store"].sort());
 });
 
 it("takes a directory without a mark for a damaged one", async () => {
