@@ -1,7 +1,9 @@
 /**
- * Durations as people write and read them: `250ms`, `5s`, `1.5m`, `1h`, `30d`. A unit is required, because
- * a bare number has been read as seconds by one tool and as milliseconds by the next.
+ * Durations as people write and read them: `250ms`, `5s`, `1.5m`, `1h`, `30d`, and sums of them as
+ * this program prints: `1h30m`, `2m 05s`. A unit is required, because a bare number has been read as
+ * seconds by one tool and as milliseconds by the next.
  */
+
 const UNITS_MS: Readonly<Record<string, number>> = Object.freeze({
   ms: 1,
   s: 1_000,
@@ -13,18 +15,31 @@ const UNITS_MS: Readonly<Record<string, number>> = Object.freeze({
 /** The longest duration an option takes that is sent to the cluster: some 49 days. */
 export const DURATION_MS_MAX = 2 ** 32 - 1;
 
-/** What is said of a text that is none: people also write 5, 1h30m and -1s. */
+/** What is said of a text that is none: people also write 5, 30m1h, 5 s and -1s. */
 export const DURATION_PROBLEM =
-  "a duration needs a unit, and is one number with one unit: 250ms, 5s, 1.5m, 1h";
+  "a duration needs a unit, and of several the largest comes first: 250ms, 5s, 1.5m, 1h30m";
 
-/** Whole milliseconds, or `undefined` if `text` is no duration with a unit within the limit. */
+/** One number with its unit, and the blank before the next one. */
+const PART = /^(\d+)(\.\d+)?(ms|s|m|h|d)(?: (?=\d))?/;
+
+/**
+ * Whole milliseconds, or `undefined` if `text` is no duration within the limit. In a sum each unit is
+ * smaller than the one before it, and only the last number may have a fraction.
+ */
 export function parseDuration(text: string, limitMs = DURATION_MS_MAX): number | undefined {
-  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim());
-  const amount = match?.[1];
-  const unitMs = UNITS_MS[match?.[2] ?? ""];
-  if (amount === undefined || unitMs === undefined) return undefined;
+  let rest = text.trim();
+  let exactMs = 0;
+  let lastUnitMs = Number.POSITIVE_INFINITY;
+  do {
+    const [part = "", whole = "", fraction = "", unit = ""] = PART.exec(rest) ?? [];
+    const unitMs = UNITS_MS[unit];
+    if (unitMs === undefined || unitMs >= lastUnitMs) return undefined;
+    rest = rest.slice(part.length);
+    if (fraction !== "" && rest !== "") return undefined;
+    exactMs += Number(whole + fraction) * unitMs;
+    lastUnitMs = unitMs;
+  } while (rest !== "");
   // 0.1 s is 100.00000000000001 ms in binary; only a real fraction of a millisecond is refused.
-  const exactMs = Number(amount) * unitMs;
   const wholeMs = Math.round(exactMs);
   if (Math.abs(exactMs - wholeMs) > 1e-6 || wholeMs > limitMs) return undefined;
   return wholeMs;

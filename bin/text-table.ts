@@ -2,6 +2,7 @@
  * Columns for people: padded to the widest cell, two spaces apart, headings dimmed on a terminal.
  * Machines use `--json`; the layout here is no contract.
  */
+import { displayWidth } from "./display-width.js";
 import { type Style, styled } from "./terminal.js";
 
 export type Alignment = "left" | "right";
@@ -20,7 +21,10 @@ export function tableLines(
   stream: NodeJS.WriteStream = process.stdout,
 ): string[] {
   const widths = columns.map(({ heading }, index) =>
-    rows.reduce((widest, row) => Math.max(widest, (row[index] ?? "").length), heading.length),
+    rows.reduce(
+      (widest, row) => Math.max(widest, displayWidth(row[index] ?? "")),
+      displayWidth(heading),
+    ),
   );
   const padded = (cells: readonly string[]): string[] =>
     cells.map((cell, index) => pad(cell, widths[index] ?? 0, columns[index]?.alignment ?? "left"));
@@ -38,5 +42,6 @@ export function tableLines(
 }
 
 function pad(cell: string, width: number, alignment: Alignment): string {
-  return alignment === "right" ? cell.padStart(width) : cell.padEnd(width);
+  const blanks = " ".repeat(width - displayWidth(cell));
+  return alignment === "right" ? blanks + cell : cell + blanks;
 }

@@ -46,10 +46,21 @@ every write to what the lock protects), HOLDFAST_SLOT (of a semaphore: its numbe
 commas; of a lock: empty), HOLDFAST_SESSION and HOLDFAST_ENDPOINTS. Of several keys each has a line
 of its own in HOLDFAST_KEY and HOLDFAST_SLOT; they share one token.
 
-Signals are passed on to the command. If standard input is a terminal, the command stays in the
-terminal's foreground job and gets Ctrl-C from the terminal; else it runs in a process group of its
-own, which gets every signal as a whole. Node.js undoes nohup: for a run that is to outlive its
-terminal use setsid.
+A run that waits goes on waiting while the cluster is away. If the cluster hears nothing from it for
+longer than --ttl, because the network was cut or the machine slept, its place in the queue is lost:
+it says so and waits on at the end, as long as --wait allows. A wait that an operator ends ("holdfast
+session end") is over: exit code 5.
+
+Signals (HUP, INT, QUIT, TERM, USR1, USR2) are passed on to the command and what it has started. If
+standard input is no terminal, they run in a session and process group of their own, which gets every
+signal as a whole. If it is one, they stay in the terminal's job, to be able to read from it, and get
+Ctrl-C from the terminal itself: while the job is in the foreground, INT and QUIT are taken to be the
+terminal's and are not passed on; to end such a run from elsewhere use TERM. Other signals reach the
+command and what it has started, but nobody else of the job (Linux; elsewhere the command alone).
+Stopped by Ctrl-Z, or for reading from the terminal in the background, run and command stand still
+together: after --ttl the lock is lost, and the command is ended as soon as they go on. In the
+background give it < /dev/null. Node.js undoes nohup: for a run that is to outlive its terminal use
+setsid.
 
 When the lock is being lost, the command gets SIGTERM while --kill-grace is still left and SIGKILL
 before another can hold the lock; exit code 6. The same happens when an operator revokes the lock,

@@ -8,6 +8,16 @@ import {
 } from "./option-definition.js";
 import { formatValue, ValueProblem } from "./option-kind.js";
 
+/** A flag of the table, which knows all values it takes where they are few words. */
+export class TableOption extends Option {
+  readonly words: readonly string[] | undefined;
+
+  constructor(flags: string, description: string, words: readonly string[] | undefined) {
+    super(flags, description);
+    this.words = words;
+  }
+}
+
 /**
  * Adds a section of the table. Values are not given defaults here: what was not typed may still
  * come from elsewhere. A switch that something else may have switched on can be switched off.
@@ -29,7 +39,8 @@ export function addOptions(command: Command, options: OptionDefinitions): void {
 export function flagOption(name: string, definition: OptionDefinition<unknown>): Option {
   const { kind, short } = definition;
   const prefix = short === undefined ? "" : `-${short}, `;
-  const made = new Option(`${prefix}${flagText(name, definition)}`, helpText(name, definition));
+  const flags = `${prefix}${flagText(name, definition)}`;
+  const made = new TableOption(flags, helpText(name, definition), kind.words);
   if (kind.placeholder === "") return made;
   return made.argParser((typed: string, before: unknown) => {
     const value = readTyped(definition, typed);

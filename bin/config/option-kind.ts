@@ -24,6 +24,8 @@ export interface OptionKind<Value> {
   readonly type: string;
   /** As in `--ttl <duration>`; "" for a switch, which takes no value. */
   readonly placeholder: string;
+  /** All there are, where they are words of which there are few: a shell offers them. */
+  readonly words?: readonly string[];
   /** What may stand for it in a file. */
   readonly jsonTypes: readonly JsonType[];
   /** Throws `ValueProblem`. */

@@ -161,6 +161,7 @@ export function choiceKind<const Choice extends string>(
   return {
     type: choices.map((choice) => `\`${choice}\``).join(" or "),
     placeholder: `<${placeholder}>`,
+    words: choices,
     jsonTypes: ["string"],
     parse: (text) => {
       const choice = choices.find((candidate) => candidate === text);

@@ -36,7 +36,7 @@ make variables with the same beginning.
 }
 \`\`\`
 
-Durations and sizes have a unit: \`250ms\`, \`5s\`, \`1.5m\`, \`1h\`, \`30d\`; \`512KiB\`, \`64MiB\`, \`1GiB\`
+Durations and sizes have a unit: \`250ms\`, \`5s\`, \`1.5m\`, \`1h30m\`, \`30d\`; \`512KiB\`, \`64MiB\`, \`1GiB\`
 (and \`kB\`, \`MB\`, \`GB\`, powers of 1,000). A switch is \`true\` or \`false\` outside a command line;
 on it \`--no-insecure\` switches off what \`--insecure\` switches on. Lists are separated by commas,
 or are lists in the file. An option without a variable describes one call and is only a flag: a

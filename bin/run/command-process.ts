@@ -2,15 +2,18 @@
  * The command that runs under the lock, and the signals it gets. Its standard streams are those of
  * `run`.
  *
- * With a terminal as standard input the command stays in the terminal's foreground job: it can read
- * from it and gets Ctrl-C and Ctrl-Z from the terminal itself, so these are not passed on a second
- * time; ending it means ending it and its descendants one by one. Otherwise it leads a session and
- * process group of its own, which gets every signal as a whole.
+ * With a terminal as standard input the command stays in the terminal's foreground job: a group of
+ * its own would be stopped (SIGTTIN) as soon as it reads, and only a process of the terminal could
+ * bring it to the foreground. It gets Ctrl-C and Ctrl-Z from the terminal itself, so these are not
+ * passed on a second time. What is passed on reaches it and those of its descendants that are in its
+ * group, one by one, since others of the job are in that group as well; ending it means ending all
+ * of its descendants. Otherwise it leads a session and process group of its own, which gets every
+ * signal as a whole.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { EXIT, exitCodeOfSignal } from "../exit-codes.js";
 import { Failure, systemCodeOf } from "../failure.js";
-import { descendantsOf, isAlive, type ProcessMark } from "./process-tree.js";
+import { descendantsOf, groupBelow, isAlive, type ProcessMark } from "./process-tree.js";
 
 export interface CommandOptions {
   /** What is put in front of the command: see `parent-death.ts`. Default: nothing. */
@@ -66,9 +69,17 @@ export class CommandProcess {
     return this.#isGone;
   }
 
-  /** Passes a signal on as it came. */
+  /** Passes a signal on as it came, to all that a group of the command's own would have in it. */
   forward(signal: NodeJS.Signals): void {
-    if (!this.#isGone) send(this.#target(), signal);
+    if (this.#isGone) return;
+    if (!this.#sharesTerminal) {
+      send(-this.#pid, signal);
+      return;
+    }
+    // Looked for first: once the command has ended, they are no longer found by their parent.
+    const others = groupBelow(this.#pid);
+    send(this.#pid, signal);
+    for (const mark of others) if (isAlive(mark)) send(mark.pid, signal);
   }
 
   /** Asks the command and all it started to end. */
@@ -96,10 +107,6 @@ export class CommandProcess {
     for (const mark of this.#marked.values()) {
       if (isAlive(mark)) send(mark.pid, signal);
     }
-  }
-
-  #target(): number {
-    return this.#sharesTerminal ? this.#pid : -this.#pid;
   }
 }
 

@@ -1,8 +1,9 @@
 /**
- * The descendants of a process, from /proc. Needed where the command shares the process group of
- * the terminal's job: there the group cannot be signalled without hitting bystanders, and killing a
- * shell script alone would leave the program it was running at work without a lock. A process is
- * remembered by its number and start time, so that a number used again is never hit.
+ * Processes and how they belong together, from /proc: the descendants of one, and whether this one
+ * is in the foreground of its terminal. Needed where the command shares the process group of
+ * the terminal's job: there the group cannot be signalled without hitting bystanders, and a signal
+ * to a shell script alone would leave the program it was running at work without a lock. A process
+ * is remembered by its number and start time, so that a number used again is never hit.
  */
 import { readdirSync, readFileSync } from "node:fs";
 
@@ -10,6 +11,8 @@ export interface ProcessMark {
   readonly pid: number;
   /** In clock ticks since boot. */
   readonly startTime: string;
+  /** The number of its process group when it was looked at. */
+  readonly group: number;
 }
 
 interface ProcessEntry extends ProcessMark {
@@ -29,12 +32,33 @@ export function descendantsOf(root: number): ProcessMark[] {
   const found: ProcessMark[] = [];
   const pending = [root];
   for (let parent = pending.pop(); parent !== undefined; parent = pending.pop()) {
-    for (const { pid, startTime } of children.get(parent) ?? []) {
-      found.push({ pid, startTime });
+    for (const { pid, startTime, group } of children.get(parent) ?? []) {
+      found.push({ pid, startTime, group });
       pending.push(pid);
     }
   }
   return found;
+}
+
+/** Those of them that are in the process group of `root`: whom a signal to the group would reach. */
+export function groupBelow(root: number): ProcessMark[] {
+  const group = readEntry(root)?.group;
+  return descendantsOf(root).filter((mark) => mark.group === group);
+}
+
+/**
+ * Whether this process is in the foreground job of its terminal, whose processes all get what the
+ * terminal sends. Where there is no /proc it is taken to be.
+ */
+export function isInForeground(): boolean {
+  const stat = readStat(process.pid);
+  return stat === undefined || isForeground(stat);
+}
+
+/** Of a line of `/proc/PID/stat`: whether the group is that which the terminal has in front. */
+export function isForeground(stat: string): boolean {
+  const [, , group, , , terminalGroup] = fieldsOf(stat);
+  return group === terminalGroup;
 }
 
 /** Whether that very process still lives. */
@@ -44,12 +68,13 @@ export function isAlive(mark: ProcessMark): boolean {
 
 /** Parses `/proc/PID/stat`; the name in it may contain anything, parentheses included. */
 export function parseStat(pid: number, stat: string): ProcessEntry | undefined {
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  const [state, parent] = fields;
+  const fields = fieldsOf(stat);
+  const [state, parent, group] = fields;
   const startTime = fields[19];
-  if (state === undefined || parent === undefined || startTime === undefined) return undefined;
+  if (parent === undefined || group === undefined || startTime === undefined) return undefined;
   // A zombie has ended already.
-  return state === "Z" || state === "X" ? undefined : { pid, parent: Number(parent), startTime };
+  if (state === "Z" || state === "X") return undefined;
+  return { pid, parent: Number(parent), group: Number(group), startTime };
 }
 
 function processNumbers(): number[] {
@@ -64,10 +89,20 @@ function processNumbers(): number[] {
 }
 
 function readEntry(pid: number): ProcessEntry | undefined {
+  const stat = readStat(pid);
+  return stat === undefined ? undefined : parseStat(pid, stat);
+}
+
+function readStat(pid: number): string | undefined {
   try {
-    return parseStat(pid, readFileSync(`/proc/${pid}/stat`, "utf8"));
+    return readFileSync(`/proc/${pid}/stat`, "utf8");
   } catch {
-    // Ended since it was listed.
+    // Ended since it was listed, or no /proc on this system.
     return undefined;
   }
+}
+
+/** Those behind the name: the state, the parent, the group, the session, the terminal, … */
+function fieldsOf(stat: string): string[] {
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }

@@ -7,6 +7,7 @@
  * stopped with it: it must not go on working while nobody renews its lease.
  */
 import type { CommandProcess } from "./command-process.js";
+import { isInForeground } from "./process-tree.js";
 
 const ENDING: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"];
 const PASSED_ON: readonly NodeJS.Signals[] = [...ENDING, "SIGUSR1", "SIGUSR2"];
@@ -64,9 +65,14 @@ export class SignalRelay {
     } else if (this.#command === undefined) {
       this.#ending = signal;
       this.#waiting.abort();
-    } else if (!(this.#sharesTerminal && SENT_BY_TERMINAL.has(signal))) {
+    } else if (!this.#isTheTerminals(signal)) {
       this.#command.forward(signal);
     }
+  }
+
+  /** Who sent a signal is not told: one that the terminal may have sent has reached the command. */
+  #isTheTerminals(signal: NodeJS.Signals): boolean {
+    return this.#sharesTerminal && SENT_BY_TERMINAL.has(signal) && isInForeground();
   }
 
   #isSameAgain(signal: NodeJS.Signals): boolean {

@@ -18,12 +18,17 @@ const ANSWER_MS_MAX = 2_000;
 /** The longest time a timer of the platform can take. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
-/** Fails with the conflict code, 124 or what the SDK's error stands for. */
+/**
+ * Fails with the conflict code, 124 or what the SDK's error stands for. A place in the queue that is
+ * lost because the cluster did not hear of this process for longer than the lease is taken anew at
+ * the end: nothing was held, and who waits wants to go on waiting. One that an operator took is not.
+ */
 export async function waitForLock(
   client: Client,
   plan: RunPlan,
   signal: AbortSignal,
 ): Promise<Lock> {
+  const sinceMs = performance.now();
   const over = new AbortController();
   const around = Number(process.env["HOLDFAST_SESSION"] ?? 0);
   const isWorthATurn = process.stderr.isTTY || around > 0;
@@ -32,18 +37,46 @@ export async function waitForLock(
   const deadline = new AbortController();
   const latestMs = (plan.waitMs ?? Number.POSITIVE_INFINITY) + ANSWER_MS_MAX;
   const timer = latestMs > TIMER_MS_MAX ? undefined : setTimeout(() => deadline.abort(), latestMs);
+  const ended = AbortSignal.any([signal, deadline.signal]);
   try {
-    return await client.acquireAll(plan.items, {
-      ...plan.options,
-      signal: AbortSignal.any([signal, deadline.signal]),
-      ...(plan.waitMs === undefined ? {} : { waitMs: plan.waitMs }),
-    });
-  } catch (error) {
-    throw deadline.signal.aborted ? timedOut(plan) : (ownFailure(error, plan) ?? error);
+    for (;;) {
+      const waitMs = remainingWaitMs(plan, performance.now() - sinceMs);
+      try {
+        return await client.acquireAll(plan.items, {
+          ...plan.options,
+          signal: ended,
+          ...(waitMs === undefined ? {} : { waitMs }),
+        });
+      } catch (error) {
+        if (deadline.signal.aborted) throw timedOut(plan);
+        if (!hasLostItsPlace(error)) throw ownFailure(error, plan) ?? error;
+      }
+      if (!plan.isQuiet) note(lostPlaceText(plan));
+    }
   } finally {
     clearTimeout(timer);
     over.abort();
   }
+}
+
+/** What is left of `--wait` after `waitedMs`, at least a moment; `undefined`: for ever. */
+function remainingWaitMs({ waitMs }: RunPlan, waitedMs: number): number | undefined {
+  if (waitMs === undefined || waitMs === 0) return waitMs;
+  return Math.max(1, Math.ceil(waitMs - waitedMs));
+}
+
+/** And not because somebody wanted it to. */
+function hasLostItsPlace(error: unknown): boolean {
+  if (!(error instanceof HoldfastError) || error.code !== "SESSION_EXPIRED") return false;
+  return error.details["reason"] !== "revoked";
+}
+
+function lostPlaceText({ name, ttlMs }: RunPlan): string {
+  const lease = formatDuration(ttlMs);
+  return (
+    `the cluster heard nothing from here for longer than --ttl ${lease}: ` +
+    `the place in the queue of ${name} is lost, waiting at its end`
+  );
 }
 
 function ownFailure(error: unknown, plan: RunPlan): Failure | undefined {
@@ -52,7 +85,10 @@ function ownFailure(error: unknown, plan: RunPlan): Failure | undefined {
     const text = whoBlocks(error, plan);
     return new Failure(plan.conflictExitCode, text, { cause: error });
   }
-  return error.code === "LOCK_TIMEOUT" ? timedOut(plan) : undefined;
+  if (error.code === "LOCK_TIMEOUT") return timedOut(plan);
+  if (error.code !== "SESSION_EXPIRED") return undefined;
+  const text = `an operator ended the wait for ${plan.name}`;
+  return new Failure(EXIT.refused, text, { cause: error });
 }
 
 /** With the key and the names that the cluster told, where sessions have names. */

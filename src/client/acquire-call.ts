@@ -27,7 +27,7 @@ import {
 import { GrantCall, type GrantHost } from "./grant-call.js";
 import type { HeldLock } from "./held-lock.js";
 import type { Granted, GrantTaker, MakeLock } from "./hold.js";
-import type { HeldItem, Ticket } from "./lock-types.js";
+import type { HeldItem, LossReason, Ticket } from "./lock-types.js";
 import type { Owner } from "./owner.js";
 
 /** What an acquire needs of its session. */
@@ -108,9 +108,9 @@ abstract class HoldCall<T> extends GrantCall<T> implements GrantTaker {
   /** Of others that are counted with this one their own calls take care. */
   onCounted(): void {}
 
-  onSessionLost(): void {
+  override onSessionLost(reason: LossReason): void {
     this.#asideToken = 0;
-    this.onLost();
+    this.onLost(reason);
   }
 
   override abandon(reason: unknown): void {
@@ -123,7 +123,7 @@ abstract class HoldCall<T> extends GrantCall<T> implements GrantTaker {
     this.#asideToken = 0;
   }
 
-  protected abstract onLost(): void;
+  protected abstract onLost(reason: LossReason): void;
 
   protected take(granted: Granted): void {
     if (!this.isSettled) this.#host.onGranted(this, granted);
@@ -199,8 +199,8 @@ export class AcquireCall extends HoldCall<HeldLock | undefined> {
     else this.abandon(unavailable(nameOf(items), lastFailure));
   }
 
-  protected onLost(): void {
-    this.fail(sessionExpired(this.wish.items));
+  protected onLost(reason: LossReason): void {
+    this.fail(sessionExpired(this.wish.items, reason));
   }
 
   #granted(result: Extract<Result, { status: typeof STATUS.granted }>, stamp: number): Granted {

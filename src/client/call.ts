@@ -4,6 +4,7 @@
  * it is sent. Subclasses say what is sent and what the answer means.
  */
 import { OP, type Result, type SequencedCommand } from "../protocol/index.js";
+import type { LossReason } from "./lock-types.js";
 
 export const NOTHING_ACKNOWLEDGED: readonly number[] = Object.freeze([]);
 
@@ -48,8 +49,8 @@ export abstract class Call {
     return false;
   }
 
-  /** Its session is no more, so it will never be answered. */
-  abstract onSessionLost(): void;
+  /** Its session is no more, for that reason, so it will never be answered. */
+  abstract onSessionLost(reason: LossReason): void;
 }
 
 /** Ends the session. */

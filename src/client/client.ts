@@ -62,6 +62,7 @@ import {
 } from "./view-options.js";
 import { type History, tenureOf, type Watch, type WatchOptions } from "./view-types.js";
 
+import { MADE_HERE } from "./web-interface.js";
 import { WebLocks } from "./web-locks.js";
 import type { LockManager } from "./web-locks-types.js";
 
@@ -76,7 +77,7 @@ export class HoldfastClient implements Client {
 
   constructor(session: Session) {
     this.#session = session;
-    this.locks = new WebLocks(session);
+    this.locks = new WebLocks(MADE_HERE, session);
   }
 
   get session(): number {

@@ -8,6 +8,7 @@ import {
   type CycleMember,
   END_REASON,
   type EndReason,
+  lockNameOf,
   type Result,
 } from "../protocol/index.js";
 import type { LossReason } from "./lock-types.js";
@@ -157,9 +158,10 @@ export function unavailable(what: string, why: string, indeterminate = false): H
 }
 
 /** The session in which something waited is gone, and with it its place in the queue. */
-export function sessionExpired(items: Named): HoldfastError {
-  const text = `${nameOf(items)}: the session expired while waiting; nothing is held`;
-  return new HoldfastError("SESSION_EXPIRED", text, { details: keysOf(items) });
+export function sessionExpired(items: Named, reason: LossReason): HoldfastError {
+  const how = reason === "revoked" ? "was ended by an operator" : "expired";
+  const text = `${nameOf(items)}: the session ${how} while waiting; nothing is held`;
+  return new HoldfastError("SESSION_EXPIRED", text, { details: { ...keysOf(items), reason } });
 }
 
 /** Why the session of another process could not be taken over. */
@@ -197,12 +199,22 @@ export function stolenAbort(loss: HoldfastError): DOMException {
 export function nameOf(items: Named): string {
   const names = items.map(({ key }) => quote(key)).join(", ");
   if (items.length > 1) return `locks ${names}`;
+  const webName = webNameOf(items);
+  if (webName !== undefined) return `web lock ${quote(webName)}`;
   return `${items[0]?.mode === "permits" ? "semaphore" : "lock"} ${names}`;
 }
 
+/** `key` is what tools show and take; of a Web Lock also `name`, as it was asked for. */
 function keysOf(items: Named): Record<string, unknown> {
   const key = items[0]?.key;
-  return items.length > 1 ? { key, keys: items.map((item) => item.key) } : { key };
+  if (items.length > 1) return { key, keys: items.map((item) => item.key) };
+  const name = webNameOf(items);
+  return name === undefined ? { key } : { key, name };
+}
+
+/** The name by which `client.locks` was asked; `undefined` for whatever was asked for by its key. */
+function webNameOf([first]: Named): string | undefined {
+  return first === undefined ? undefined : lockNameOf(first.key);
 }
 
 function quote(key: string): string {

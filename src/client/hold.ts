@@ -36,7 +36,7 @@ export interface GrantTaker {
   /** How often the table counts the hold that it was given. */
   onCounted(count: number): void;
   handOut(lock: HeldLock): void;
-  onSessionLost(): void;
+  onSessionLost(reason: LossReason): void;
   fail(reason: unknown): void;
 }
 

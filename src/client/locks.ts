@@ -287,8 +287,8 @@ export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
     calls.push(...this.calls.takeAll());
     const takers = this.holds.takeAside();
     this.holds.loseAll(reason);
-    for (const call of calls) call.onSessionLost();
-    for (const taker of takers) taker.onSessionLost();
+    for (const call of calls) call.onSessionLost(reason);
+    for (const taker of takers) taker.onSessionLost(reason);
   }
 
   /** The client is closing: the end of its session will do what a release or cancel would. */

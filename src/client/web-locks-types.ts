@@ -64,7 +64,9 @@ export interface LockManagerSnapshot {
 /**
  * The `LockManager` of the Web Locks API, for all clients of the cluster instead of those of one
  * origin: what is written for `navigator.locks` runs with `client.locks`. It has names of its own,
- * apart from the keys of `client.acquire`; tools show them under `~locks/`.
+ * apart from the keys of `client.acquire`; tools show them under `~locks/`. Its class and that of
+ * its locks have the shape that Web IDL gives the interfaces `LockManager` and `Lock`: nobody makes
+ * one of them.
  */
 export interface LockManager {
   /**
@@ -79,7 +81,8 @@ export interface LockManager {
    * Rejects without calling `callback`, checked in this order: with a `TypeError` for arguments of a
    * wrong type; with a `DOMException` `NotSupportedError` for a name that begins with "-" or is too
    * long, for `steal` with `ifAvailable` or with a mode that is not exclusive, and for `signal` with
-   * either; with the reason of `signal`. What only a cluster can tell is a `HoldfastError`:
+   * either; with the reason of `signal`. What only a cluster can tell is a `HoldfastError`, whose
+   * `details` have the `name`, and the `key` under which tools know it:
    * `QUEUE_FULL` and `QUOTA` as of `client.acquire`; `BUSY`; `UNAVAILABLE` when no node answered an
    * `ifAvailable` in `connectTimeoutMs`, while every other request waits on until the cluster is
    * back; `SESSION_EXPIRED` when the session ended while it waited, and its place in the queue with

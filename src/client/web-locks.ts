@@ -22,6 +22,7 @@ import { stolenAbort } from "./failures.js";
 import type { HeldLock } from "./held-lock.js";
 import type { Owner } from "./owner.js";
 import type { Session } from "./session.js";
+import { MADE_HERE, requireMadeHere, shapeAsInterface } from "./web-interface.js";
 import { type LockRequest, resolveRequest } from "./web-locks-arguments.js";
 import type {
   LockGrantedCallback,
@@ -32,15 +33,30 @@ import type {
   RequestedLock,
 } from "./web-locks-types.js";
 
+/** The interface `Lock`. */
 class GrantedLock implements RequestedLock {
-  readonly name: string;
-  readonly mode: LockMode;
+  static {
+    shapeAsInterface(GrantedLock, "Lock");
+  }
+
+  readonly #name: string;
+  readonly #mode: LockMode;
   readonly #lock: HeldLock;
 
-  constructor(name: string, mode: LockMode, lock: HeldLock) {
-    this.name = name;
-    this.mode = mode;
+  constructor(...made: readonly [typeof MADE_HERE, Pick<LockInfo, "name" | "mode">, HeldLock]) {
+    const [key, info, lock] = made;
+    requireMadeHere(key);
+    this.#name = info.name;
+    this.#mode = info.mode;
     this.#lock = lock;
+  }
+
+  get name(): string {
+    return this.#name;
+  }
+
+  get mode(): LockMode {
+    return this.#mode;
   }
 
   get token(): number {
@@ -52,10 +68,16 @@ class GrantedLock implements RequestedLock {
   }
 }
 
+/** The interface `LockManager`. */
 export class WebLocks implements LockManager {
+  static {
+    shapeAsInterface(WebLocks, "LockManager");
+  }
+
   readonly #session: Session;
 
-  constructor(session: Session) {
+  constructor(...[key, session]: readonly [typeof MADE_HERE, Session]) {
+    requireMadeHere(key);
     this.#session = session;
   }
 
@@ -70,8 +92,9 @@ export class WebLocks implements LockManager {
     optionsOrCallback: unknown,
     ...more: readonly unknown[]
   ): Promise<Awaited<T>> {
-    const request = resolveRequest<T>(name, optionsOrCallback, more);
+    // First of all: on anything but a manager it is a TypeError, whatever the arguments.
     const { locks } = this.#session;
+    const request = resolveRequest<T>(name, optionsOrCallback, more);
     const lock = await locks.request(wishOf(request, locks.newOwner()));
     // Web IDL calls it with no `this`.
     const { callback } = request;
@@ -111,10 +134,7 @@ function wishOf<T>(request: LockRequest<T>, owner: Owner): AcquireWish {
 }
 
 /** Settles as the callback does, or rejects as soon as the lock is lost, whichever comes first. */
-async function holdWhileRunning<T>(
-  lock: HeldLock,
-  { name, mode, callback }: LockRequest<T>,
-): Promise<Awaited<T>> {
+async function holdWhileRunning<T>(lock: HeldLock, request: LockRequest<T>): Promise<Awaited<T>> {
   const { loss } = lock;
   // Who was granted the lock and robbed at once has held it: the specification calls the callback.
   if (loss !== undefined && loss.details["reason"] !== "stolen") throw loss;
@@ -127,7 +147,10 @@ async function holdWhileRunning<T>(
     if (signal.aborted) onAbort();
     else signal.addEventListener("abort", onAbort, { once: true });
   });
-  return Promise.race([lost, run(lock, new GrantedLock(name, mode, lock), callback)]);
+  return Promise.race([
+    lost,
+    run(lock, new GrantedLock(MADE_HERE, request, lock), request.callback),
+  ]);
 }
 
 async function run<T>(

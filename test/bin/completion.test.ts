@@ -51,6 +51,18 @@ for (const shell of SHELLS) {
       expect(await offered("holdfast status --config data")).toEqual(["data-n1", "data.json"]);
     });
 
+    test("completes the words that an option takes where there are few", async () => {
+      expect(await offered("holdfast server --log-format ")).toEqual(["json", "text"]);
+      expect(await offered("holdfast config print server --log-format t")).toEqual(["text"]);
+    });
+
+    test("completes the command whose configuration is printed, and the flags of that", async () => {
+      expect(await offered("holdfast config print se")).toEqual(["server", "session", "settings"]);
+      expect(await offered("holdfast config print server --peer-l")).toEqual(["--peer-listen"]);
+      expect(await offered("holdfast config print server --js")).toEqual(["--json"]);
+      expect(await offered("holdfast config print run --peer-l")).toEqual([]);
+    });
+
     test("completes names of locks in use", async () => {
       expect(await offered("holdfast inspect orders/1")).toEqual(["orders/1"]);
       const both = (await offered("holdfast run -n orders/")).map((name) =>
@@ -73,6 +85,7 @@ test.runIf(installed("bash") !== undefined)(
     expect(await bench.offered("bash", "holdfast inspect stock:")).toEqual(["7"]);
     expect(await bench.offered("bash", "holdfast recover --data=dat")).toEqual(["data-n1"]);
     expect(await bench.offered("bash", "holdfast recover --data=")).toContain("data-n1");
+    expect(await bench.offered("bash", "holdfast server --log-format=j")).toEqual(["json"]);
   },
 );
 

@@ -19,6 +19,40 @@ test("a bare number, an unknown unit, a sign, a fraction of a millisecond are no
   }
 });
 
+test("a sum of durations goes from the largest unit down, with a blank between them or none", () => {
+  expect(parseDuration("1h30m")).toBe(5_400_000);
+  expect(parseDuration("2m05s")).toBe(125_000);
+  expect(parseDuration("2m 05s")).toBe(125_000);
+  expect(parseDuration(" 1d 2h 3m 4s 5ms ")).toBe(93_784_005);
+  expect(parseDuration("1d0.5s")).toBe(86_400_500);
+  expect(parseDuration("1m90s")).toBe(150_000);
+});
+
+test("a sum in another order, with a unit twice or a fraction in front is no duration", () => {
+  const texts = [
+    "30m1h",
+    "1h1h",
+    "5ms1s",
+    "1.5h30m",
+    "1h  30m",
+    "1h, 30m",
+    "1h30",
+    "1h-30m",
+    "1h 30",
+  ];
+  for (const text of texts) expect(parseDuration(text), text).toBeUndefined();
+});
+
+test("what is shown of a duration can be typed in again", () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: DURATION_MS_MAX }), (milliseconds) => {
+      const shown = formatDuration(milliseconds);
+      const read = parseDuration(shown, 2 * DURATION_MS_MAX) ?? Number.NaN;
+      expect(formatDuration(read)).toBe(shown);
+    }),
+  );
+});
+
 test("a duration beyond the limit is refused, the limit itself is not", () => {
   expect(parseDuration(`${DURATION_MS_MAX}ms`)).toBe(DURATION_MS_MAX);
   expect(parseDuration(`${DURATION_MS_MAX + 1}ms`)).toBeUndefined();

@@ -237,7 +237,7 @@ describe("a lapse", () => {
     await world.run(3_000);
     one.platform.goOn();
     const error = await failure(world, waiting);
-    expect(error.code).toBe("SESSION_EXPIRED");
+    expect(error).toMatchObject({ code: "SESSION_EXPIRED", details: { reason: "expired" } });
     expect(lock.signal.reason.details.reason).toBe("expired");
     expect((await world.until(one.client.acquire("b"))).isHeld).toBe(true);
     expect(one.client.session).not.toBe(session);

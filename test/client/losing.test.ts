@@ -127,6 +127,24 @@ describe("a holder", () => {
   });
 });
 
+describe("who waits", () => {
+  it("is told when an operator ends the session, other than when its lease does", async () => {
+    const { world, server } = setUp();
+    const one = await connectTo(server);
+    const two = await connectTo(server);
+    await world.until(two.client.acquire("k"));
+    const waiting = failure(world, one.client.acquire("k"));
+    await world.run(20);
+    await world.until(two.client.endSession(one.client.session, { now: true }));
+    expect(await waiting).toMatchObject({
+      code: "SESSION_EXPIRED",
+      message: 'lock "k": the session was ended by an operator while waiting; nothing is held',
+      details: { key: "k", reason: "revoked" },
+    });
+    expect(server.table.inspect("k").waiters).toEqual([]);
+  });
+});
+
 describe("a new connection", () => {
   it("is not believed before it told of a revoke that the old one missed", async () => {
     const { world, server } = setUp();

@@ -174,6 +174,23 @@ describe("on a cluster, a request", () => {
     expect(reason).toMatchObject({ code: "LOCK_LOST", details: { reason: "revoked" } });
   });
 
+  it("that fails is named as it was asked for, with the key that tools take beside it", async () => {
+    const page = await openPage();
+    const { world, client, locks, server } = page;
+    const name = "a~b\u0000";
+    const key = "~locks/a~007eb~0000";
+    const held = await hold(page, name);
+    await world.until(client.revoke({ key }, { now: true }));
+    const lost = await rejection(world, held.released);
+    expect(lost).toMatchObject({ code: "LOCK_LOST", details: { key, name } });
+    expect((lost as Error).message).toBe('web lock "a~b\\u0000" was revoked');
+    for (const { id } of server.nodes) server.faults.downNodes.add(id);
+    page.platform.connection?.cut();
+    const refused = await failure(world, locks.request(name, { ifAvailable: true }, uncalled));
+    expect(refused).toMatchObject({ code: "UNAVAILABLE" });
+    expect(refused.message).toMatch(/^web lock "a~b\\u0000": /);
+  });
+
   it("whose lease runs out rejects with LOCK_LOST at once, while its callback goes on", async () => {
     const page = await openPage(1_000);
     const { world, locks } = page;

@@ -102,7 +102,7 @@ describe("revoke", () => {
     expectFailure(await ask("revoke", "a", "--now", "--grace", "1s"), 2, /exclude each other/);
     expectFailure(await ask("revoke", "a", "--grace", "2h"), 2, /longer than 1h/);
     expectFailure(await ask("revoke", "a", "--grace", "5"), 2, /needs a unit/);
-    expectFailure(await ask("revoke", "a", "--grace", "1h30m"), 2, /one number with one unit/);
+    expectFailure(await ask("revoke", "a", "--grace", "30m1h"), 2, /the largest comes first/);
     expectFailure(await ask("revoke", "a", "--grace", "90d"), 2, /longer than 49d/);
     expectFailure(await ask("revoke", "--token", "9007199254740993"), 2, /whole number/);
   });
@@ -145,6 +145,19 @@ describe("session", () => {
       return again.code !== 0;
     });
     await other.close();
+  });
+
+  test("end is the end of a run that waits: it does not ask again", async () => {
+    const lock = await client.acquire("session/3");
+    const run = start("run", "session/3", "--", "true");
+    let session = 0;
+    await until("the run to wait", async () => {
+      session = (await client.inspect("session/3")).waiters[0]?.session ?? 0;
+      return session !== 0;
+    });
+    expect((await ask("session", "end", String(session), "--now")).code).toBe(0);
+    expectFailure(await run.result, 5, /an operator ended the wait for session\/3/);
+    await lock.release();
   });
 });
 

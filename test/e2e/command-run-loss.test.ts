@@ -168,3 +168,36 @@ test.concurrent("a run that is killed takes its command along", async (context) 
   // Nobody could release it: the lease had to end.
   expect((await waiting).isHeld).toBe(true);
 });
+
+test.concurrent("a wait that the cluster heard nothing of for too long goes on at the end of the queue", async () => {
+  const ports = await freePorts(2);
+  const proxy = await TcpProxy.to(ports[0] ?? 0);
+  const through = `ws://127.0.0.1:${proxy.address.port}`;
+  await using cluster = await startCluster({
+    nodes: 1,
+    ports,
+    serverArguments: [`--advertise=${through}`],
+  });
+  await using holder = await connect({ endpoints: cluster.endpoints, followLeader: false });
+  const lock = await holder.acquire("place");
+  const waiters = async (): Promise<number> => (await holder.inspect("place")).waiters.length;
+  const flags = [`--endpoints=${through}`, ...LEASE_FLAGS];
+  const patient = startCli(["run", ...flags, "place", "--", "echo", "ran"]);
+  const hasty = startCli(["run", ...flags, "-w", "6s", "-q", "place", "--", "echo", "ran"]);
+  await until("both to wait", async () => (await waiters()) === 2);
+
+  proxy.cut();
+  await until("both places to be lost", async () => (await waiters()) === 0);
+  proxy.heal();
+  await patient.noted("\n");
+  expect(patient.stderr).toBe(
+    "holdfast: the cluster heard nothing from here for longer than --ttl 2s: the place in the " +
+      "queue of place is lost, waiting at its end\n",
+  );
+  await until("both to wait again", async () => (await waiters()) === 2);
+  // The time of the first wait counts; and quiet is quiet.
+  expect(await hasty.result).toMatchObject({ code: 124, stdout: "", stderr: "" });
+  await lock.release();
+  expect(await patient.result).toMatchObject({ code: 0, stdout: "ran\n" });
+  await proxy.close();
+});

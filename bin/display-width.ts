@@ -1,0 +1,37 @@
+/**
+ * How many columns of a terminal a text takes: two for the characters of East Asian scripts and for
+ * emoji, none for accents that stand above another, one for the rest. Whoever pads by the number of
+ * code units gets crooked columns of such names. (Unicode Standard Annex 11, "East Asian Width", of
+ * version 14: the assigned characters that are W or F, with what lies unassigned between them.)
+ */
+
+const ASCII = /^[ -~]*$/;
+
+/** W and F, but for emoji, which are found by their own property. */
+const WIDE_RANGES = [
+  String.raw`\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\u3247\u3250-\u4dbf\u4e00-\ua4c6`,
+  String.raw`\ua960-\ua97c\uac00-\ud7a3\uf900-\ufad9\ufe10-\ufe19\ufe30-\ufe6b\uff01-\uff60`,
+  String.raw`\uffe0-\uffe6\u{16fe0}-\u{1b2fb}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}`,
+];
+const WIDE = new RegExp(String.raw`[${WIDE_RANGES.join("")}\p{Emoji_Presentation}]`, "u");
+
+/** Asks for a picture where the character alone would be text. */
+const AS_EMOJI = "\ufe0f";
+
+const WITHOUT_WIDTH = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
+
+let graphemes: Intl.Segmenter | undefined;
+
+export function displayWidth(text: string): number {
+  if (ASCII.test(text)) return text.length;
+  graphemes ??= new Intl.Segmenter("en", { granularity: "grapheme" });
+  let width = 0;
+  for (const { segment } of graphemes.segment(text)) width += graphemeWidth(segment);
+  return width;
+}
+
+/** Of what is read as one character, however many code points it has. */
+function graphemeWidth(grapheme: string): number {
+  if (WITHOUT_WIDTH.test(grapheme)) return 0;
+  return WIDE.test(grapheme) || grapheme.includes(AS_EMOJI) ? 2 : 1;
+}
