@@ -4,6 +4,7 @@
  * wrong and what would be right; they never look anything up.
  */
 import type { HostPort } from "../src/server/index.js";
+import { withoutCredentials } from "./printable.js";
 
 /** The endpoints of `holdfast cluster` with its defaults. */
 export const DEFAULT_ENDPOINTS: readonly string[] = Object.freeze([
@@ -28,16 +29,17 @@ export function parseEndpoints(text: string): string[] {
 /** One WebSocket URL, without path, user or query. */
 export function parseEndpoint(text: string): string {
   const candidate = text.includes("://") ? text : `ws://${text}`;
-  if (!URL.canParse(candidate)) throw new AddressError(`"${text}" is no URL like ws://host:7411`);
+  const shown = `"${withoutCredentials(text)}"`;
+  if (!URL.canParse(candidate)) throw new AddressError(`${shown} is no URL like ws://host:7411`);
   const url = new URL(candidate);
   if (url.protocol !== "ws:" && url.protocol !== "wss:") {
-    throw new AddressError(`"${text}" must begin with ws:// or wss://`);
+    throw new AddressError(`${shown} must begin with ws:// or wss://`);
   }
-  if (url.hostname === "") throw new AddressError(`"${text}" names no host`);
+  if (url.hostname === "") throw new AddressError(`${shown} names no host`);
   if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
-    throw new AddressError(`"${text}" may only have a scheme, a host and a port`);
+    throw new AddressError(`${shown} may only have a scheme, a host and a port`);
   }
-  if (url.pathname !== "/") throw new AddressError(`"${text}" must not have a path`);
+  if (url.pathname !== "/") throw new AddressError(`${shown} must not have a path`);
   return `${url.protocol}//${url.host}`;
 }
 

@@ -4,6 +4,7 @@
  */
 import type { KeyView } from "../src/index.js";
 import { formatDuration } from "./durations.js";
+import { sessionText } from "./names.js";
 import { printable } from "./printable.js";
 import { styled } from "./terminal.js";
 import { type Column, tableLines } from "./text-table.js";
@@ -49,8 +50,36 @@ export function keyLines(view: KeyView): string[] {
   return lines;
 }
 
+/** Of the table of many keys. */
+export const LIST_COLUMNS: readonly Column[] = [
+  { heading: "KEY" },
+  { heading: "MODE" },
+  { heading: "HELD BY" },
+  { heading: "FOR", alignment: "right" },
+  { heading: "WAITING", alignment: "right" },
+];
+
+/** One key in a line of that table. */
+export function listRow(view: KeyView): string[] {
+  const [first] = view.holds;
+  const [closing] = view.closings;
+  const holds = view.truncated?.holds ?? view.holds.length;
+  const waiting = String(view.truncated?.waiters ?? view.waiters.length);
+  const key = printable(view.key);
+  if (first === undefined) {
+    const closed = closing === undefined ? ["-", "-"] : [modeText(closing), "(closed)"];
+    return [key, ...closed, "-", waiting];
+  }
+  const others = holds > 1 ? ` and ${holds - 1} more` : "";
+  return [key, modeText(first), holderText(first) + others, formatDuration(first.heldMs), waiting];
+}
+
+function holderText({ sessionName, session, isTicket }: Hold): string {
+  return isTicket ? "(a ticket)" : sessionText(sessionName, session);
+}
+
 /** `exclusive`, `shared`, or how many permits. */
-export function modeText({ mode, permits }: { mode: string; permits: number }): string {
+function modeText({ mode, permits }: { mode: string; permits: number }): string {
   return mode === "permits" ? (permits === 1 ? "1 permit" : `${permits} permits`) : mode;
 }
 

@@ -4,6 +4,16 @@
  * direction of writing. Pure.
  */
 
+/** The user and password of a URL; of its query as much as may be a secret: all of it. */
+const CREDENTIALS = /(:\/\/)[^\s/"']*@|(:\/\/[^\s?"']*\?)[^\s"',]+/g;
+
+/** With what a URL should not have, and may be secret, as `…`. */
+export function withoutCredentials(text: string): string {
+  return text.replace(CREDENTIALS, (_, beforeUser?: string, beforeQuery?: string) => {
+    return beforeUser === undefined ? `${beforeQuery}…` : `${beforeUser}…@`;
+  });
+}
+
 /** Control characters, invisible format characters, and what else breaks a line. */
 const UNSEEN = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 

@@ -7,6 +7,7 @@ import { Command } from "commander";
 import { COMMANDS, type CommandEntry } from "./command-list.js";
 import { addConfigOption, configOption, endpointsOption, examplesText } from "./command-options.js";
 import { exitCodesText } from "./exit-codes.js";
+import { noteUsage } from "./terminal.js";
 
 export interface Program {
   readonly command: Command;
@@ -36,14 +37,7 @@ export function buildProgram(finish: (exitCode: number) => void): Program {
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({
-      // One line, suggestions included.
-      outputError: (text, write) =>
-        write(
-          `holdfast: ${text
-            .replace(/^error: /, "")
-            .trimEnd()
-            .replaceAll("\n", " ")}\n`,
-        ),
+      outputError: noteUsage,
     })
     .addHelpText("before", examplesText(EXAMPLES))
     .addHelpText("after", "\nExit codes: holdfast help exit-codes");

@@ -5,7 +5,7 @@
  */
 import { EXIT } from "./exit-codes.js";
 import { Failure, failureOf, isDebugging, systemCodeOf } from "./failure.js";
-import { jsonLine, printable } from "./printable.js";
+import { jsonLine, printable, withoutCredentials } from "./printable.js";
 
 export type Style = "bold" | "dim" | "red" | "green" | "yellow";
 
@@ -57,14 +57,24 @@ export function printJson(document: unknown): void {
 
 /** One line for a person, whatever it quotes. */
 export function note(line: string): void {
-  process.stderr.write(`holdfast: ${printable(line)}\n`);
+  process.stderr.write(`holdfast: ${printable(withoutCredentials(line))}\n`);
+}
+
+/** What commander says of a wrong command line: one line, suggestions included. */
+export function noteUsage(text: string): void {
+  note(
+    text
+      .replace(/^error: /, "")
+      .trimEnd()
+      .replaceAll("\n", " "),
+  );
 }
 
 /** One line for an error; its stack if HOLDFAST_DEBUG asks for it. Returns the exit code. */
 export function reportFailure(error: unknown): number {
   const failure = failureOf(error);
   note(failure.message);
-  if (isDebugging()) process.stderr.write(`${stackOf(failure)}\n`);
+  if (isDebugging()) process.stderr.write(`${withoutCredentials(stackOf(failure))}\n`);
   return failure.exitCode;
 }
 

@@ -1,6 +1,8 @@
 /**
  * The door of the package: the client SDK. What runs a node or a cluster is the binary, not this.
+ * `await using` is newer than the targets that most projects compile for, so its types come along.
  */
+/// <reference lib="esnext.disposable" preserve="true" />
 export {
   type AcquireAllOptions,
   type AcquireOptions,

@@ -135,7 +135,7 @@ export class LocalCluster {
     await delay(delayMs);
     if (this.#stopping.signal.aborted) return;
     const process = this.#spawn(plan);
-    note(`node ${plan.id} runs again as pid ${process.pid}`);
+    if (process.pid !== undefined) note(`node ${plan.id} runs again as pid ${process.pid}`);
     await this.#watch(process);
   }
 
@@ -143,7 +143,11 @@ export class LocalCluster {
     const { id, logFile } = process.plan;
     const words = process.lastWords();
     const because = words === undefined ? "" : `: ${words}`;
-    note(`node ${id} (pid ${process.pid}) ended by ${describeEnd(end)}${because} (see ${logFile})`);
+    const what =
+      process.pid === undefined
+        ? `node ${id} could not be started`
+        : `node ${id} (pid ${process.pid}) ended by ${describeEnd(end)}`;
+    note(`${what}${because} (see ${logFile})`);
     const nodes = this.#plan.nodes.length;
     if (this.#running() <= nodes / 2) {
       note(`${this.#running()} of ${nodes} nodes run: no majority, no locks are granted`);

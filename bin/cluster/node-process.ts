@@ -6,7 +6,7 @@
  * a node are kept even when nobody is left to read them.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, existsSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync, statfsSync } from "node:fs";
 import { formatHostPort } from "../addresses.js";
 import type { ClusterPlan, NodePlan } from "./cluster-plan.js";
 
@@ -25,40 +25,46 @@ export class NodeProcess {
   readonly pid: number | undefined;
   /** Resolves when the process is gone. */
   readonly ended: Promise<NodeEnd>;
-  readonly #child: ChildProcess;
+  readonly #child: ChildProcess | undefined;
   /** Where this process's own lines begin in the log file. */
-  readonly #logStart: number;
+  readonly #logStart: number = 0;
   #spawnError: Error | undefined;
   #isGone = false;
 
   constructor(plan: NodePlan, cluster: ClusterPlan, furtherArguments: readonly string[]) {
     this.plan = plan;
-    const log = openSync(plan.logFile, "a");
+    let log: number;
+    try {
+      log = openSync(plan.logFile, "a");
+    } catch (error) {
+      // A full disk, or a directory that somebody removed: this node alone cannot be started.
+      this.#spawnError = error instanceof Error ? error : new Error(String(error));
+      this.#isGone = true;
+      this.ended = Promise.resolve({ code: null, signal: null });
+      return;
+    }
+    let child: ChildProcess;
     try {
       this.#logStart = fstatSync(log).size;
-      this.#child = spawn(
-        process.execPath,
-        [...serverArguments(plan, cluster), ...furtherArguments],
-        {
-          detached: true,
-          stdio: ["pipe", "ignore", log],
-          env: childEnvironment(),
-        },
-      );
+      const given = [...serverArguments(plan, cluster), ...furtherArguments];
+      const stdio = ["pipe", "ignore", log] as const;
+      const env = childEnvironment();
+      child = spawn(process.execPath, given, { detached: true, stdio: [...stdio], env });
     } finally {
       closeSync(log);
     }
-    this.pid = this.#child.pid;
-    this.#child.stdin?.on("error", () => undefined);
+    this.#child = child;
+    this.pid = child.pid;
+    child.stdin?.on("error", () => undefined);
     this.ended = new Promise((resolve) => {
-      this.#child.once("error", (error) => {
+      child.once("error", (error) => {
         // Also emitted for a signal that could not be sent; then the process still lives.
-        if (this.#child.pid !== undefined) return;
+        if (child.pid !== undefined) return;
         this.#spawnError = error;
         this.#isGone = true;
         resolve({ code: null, signal: null });
       });
-      this.#child.once("exit", (code, signal) => {
+      child.once("exit", (code, signal) => {
         this.#isGone = true;
         resolve({ code, signal });
       });
@@ -72,22 +78,27 @@ export class NodeProcess {
   /** Asks for an orderly stop, also of a node that somebody has paused. */
   terminate(): void {
     if (this.#isGone) return;
-    this.#child.kill("SIGTERM");
-    this.#child.kill("SIGCONT");
+    this.#child?.kill("SIGTERM");
+    this.#child?.kill("SIGCONT");
   }
 
   kill(): void {
-    if (!this.#isGone) this.#child.kill("SIGKILL");
+    if (!this.#isGone) this.#child?.kill("SIGKILL");
   }
 
   /** The failure the node itself wrote down before it ended, if it did and that is still there. */
   lastWords(): string | undefined {
     if (this.#spawnError !== undefined) return this.#spawnError.message;
-    // Somebody may have removed the directory, which is no reason to leave the other nodes alone.
-    if (!existsSync(this.plan.logFile)) return undefined;
-    const lines = readTail(this.plan.logFile, this.#logStart).split("\n");
-    const last = lines.findLast((line) => line.startsWith(FAILURE_PREFIX));
-    return last?.slice(FAILURE_PREFIX.length);
+    const { logFile } = this.plan;
+    try {
+      const lines = readTail(logFile, this.#logStart).split("\n");
+      const last = lines.findLast((line) => line.startsWith(FAILURE_PREFIX));
+      if (last !== undefined) return last.slice(FAILURE_PREFIX.length);
+      return hasRoom(logFile) ? undefined : "the disk is full, also for what it had to say";
+    } catch {
+      // Whatever somebody did to the file or its directory, the other nodes are not left alone.
+      return undefined;
+    }
   }
 }
 
@@ -118,6 +129,12 @@ function childEnvironment(): NodeJS.ProcessEnv {
     ([name]) => !name.startsWith("HOLDFAST_") || name === "HOLDFAST_DEBUG",
   );
   return Object.fromEntries(kept);
+}
+
+/** Whether a line could be written there. */
+function hasRoom(file: string): boolean {
+  const { bavail, bsize } = statfsSync(file);
+  return bavail * bsize > LAST_WORDS_BYTES_MAX;
 }
 
 function readTail(file: string, from: number): string {

@@ -20,7 +20,7 @@ import { Failure, systemCodeOf } from "../failure.js";
 import { onUnplannedExit } from "../last-resort.js";
 import { leaderOf, type NodeReport, nodeReports } from "../node-report.js";
 import { StopRequest } from "../stop-request.js";
-import { note, print, styled } from "../terminal.js";
+import { note, print, printJson, styled } from "../terminal.js";
 
 const NODES_DEFAULT = 3;
 const PEER_PORT_DEFAULT = 7511;
@@ -142,7 +142,7 @@ function announce(plan: ClusterPlan, reports: readonly NodeReport[], isJson: boo
       endpoint,
       log: logFile,
     }));
-    print(JSON.stringify({ endpoints: plan.endpoints, leader, nodes }));
+    printJson({ endpoints: plan.endpoints, leader, nodes });
     return;
   }
   const size = plan.nodes.length;

@@ -22,7 +22,7 @@ import { similarName } from "../config/similar-name.js";
 import { EXIT } from "../exit-codes.js";
 import { Failure } from "../failure.js";
 import { requireRunRelations } from "../run/run-relations.js";
-import { print, printJson, styled } from "../terminal.js";
+import { noteUsage, print, printJson, styled } from "../terminal.js";
 import { type Column, tableLines } from "../text-table.js";
 import { requireServerRelations } from "./server.js";
 
@@ -125,7 +125,7 @@ function typedCommand(
   const command = new Command(name ?? "")
     .exitOverride()
     .helpOption(false)
-    .configureOutput({ outputError: (text) => process.stderr.write(oneLine(text)) })
+    .configureOutput({ outputError: noteUsage })
     .argument("[operands...]");
   if (name === undefined) return command;
   for (const { options } of sections) addOptions(command, options);
@@ -133,13 +133,6 @@ function typedCommand(
   // Flags that are no configuration, of a command without options of its own.
   if (!sections.some((section) => section.command === name)) command.allowUnknownOption();
   return command.parse([...rest], { from: "user" });
-}
-
-function oneLine(text: string): string {
-  return `holdfast: ${text
-    .replace(/^error: /, "")
-    .trimEnd()
-    .replaceAll("\n", " ")}\n`;
 }
 
 function requireRelations(sections: readonly OptionSection[], configuration: Configuration): void {

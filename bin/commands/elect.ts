@@ -89,11 +89,15 @@ function elect(plan: ElectPlan, access: ClusterAccess, isJson: boolean): Promise
         withClient(access, (client) => lead(client, plan, isJson, signal), {
           signal,
           ttlMs: plan.run.ttlMs,
+          about: { key: plan.run.name },
         }),
       ).catch((error: unknown) => quietExitCode(error, plan.run));
     case "observe":
       return untilStopped((signal) =>
-        withClient(access, (client) => observe(client, plan, isJson, signal), { signal }),
+        withClient(access, (client) => observe(client, plan, isJson, signal), {
+          signal,
+          about: { key: plan.name },
+        }),
       );
   }
 }

@@ -53,8 +53,14 @@ export function defineExplain(command: Command, finish: (exitCode: number) => vo
     .addHelpText("after", NOTES)
     .action(async (key: string) => {
       const { request, json } = command.opts<ExplainFlags>();
-      const view = await withClient(clusterAccessFor(command), (client) =>
-        client.explain(key, request && { request: { session: request[0], sequence: request[1] } }),
+      const view = await withClient(
+        clusterAccessFor(command),
+        (client) =>
+          client.explain(
+            key,
+            request && { request: { session: request[0], sequence: request[1] } },
+          ),
+        { about: { key } },
       );
       if (request !== undefined && view.request === null) {
         throw new Failure(EXIT.refused, `no request ${request.join("/")} waits for ${key}`);
@@ -94,15 +100,20 @@ function keyLines(explained: ExplainedKey, isOfRequest: boolean): string[] {
   return [
     `${title}: ${aheadText(aheadCount)}${expectationText(explained)}`,
     ...holders.map(({ sessionName, mode: held, token }) => {
-      return `  held by ${sessionText(sessionName, 0)} (${held}, token ${token})`;
+      return `  held by ${whoText(sessionName)} (${held}, token ${token})`;
     }),
     ...waiters.map(({ sessionName, mode: wanted }) => {
-      return `  ahead: ${sessionText(sessionName, 0)} (${wanted})`;
+      return `  ahead: ${whoText(sessionName)} (${wanted})`;
     }),
     ...closings.map(({ endsInMs, mode: was, token }) => {
       return `  closed for ${formatDuration(endsInMs)} more after token ${token} (${was})`;
     }),
   ];
+}
+
+/** Of what is in the way only the name is told, and most clients have none. */
+function whoText(sessionName: string): string {
+  return sessionName === "" ? "somebody without a name" : printable(sessionName);
 }
 
 function aheadText(count: number): string {

@@ -57,8 +57,10 @@ export function defineHistory(command: Command, finish: (exitCode: number) => vo
     .addHelpText("after", NOTES)
     .action(async (key: string) => {
       const { limit, json } = command.opts<{ limit: number; json?: boolean }>();
-      const { tenures, isTruncated } = await withClient(clusterAccessFor(command), (client) =>
-        client.history(key, { limit }),
+      const { tenures, isTruncated } = await withClient(
+        clusterAccessFor(command),
+        (client) => client.history(key, { limit }),
+        { about: { key } },
       );
       if (json === true) {
         printJson({ key, tenures: tenures.map(document), isTruncated });

@@ -3,7 +3,7 @@
  * that nobody uses is no error: it has no holders and nobody waits.
  */
 import type { Command } from "commander";
-import type { KeyView } from "../../src/index.js";
+import type { Client, KeyView } from "../../src/index.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -35,9 +35,8 @@ export function defineInspect(command: Command, finish: (exitCode: number) => vo
     .addHelpText("after", NOTES)
     .action(async (key: string) => {
       const { json } = command.opts<{ json?: boolean }>();
-      const view: KeyView = await withClient(clusterAccessFor(command), (client) =>
-        client.inspect(key),
-      );
+      const ask = (client: Client): Promise<KeyView> => client.inspect(key);
+      const view = await withClient(clusterAccessFor(command), ask, { about: { key } });
       if (json === true) printJson(view);
       else for (const line of keyLines(view)) print(line);
       finish(EXIT.done);

@@ -3,6 +3,7 @@
  * nobody uses it.
  */
 import { type Command, InvalidArgumentError } from "commander";
+import type { Client } from "../../src/index.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -41,7 +42,8 @@ export function defineLimit(command: Command, finish: (exitCode: number) => void
     .action(async (key: string, limit: number | "none") => {
       const { json } = command.opts<{ json?: boolean }>();
       const permits = limit === "none" ? undefined : limit;
-      await withClient(clusterAccessFor(command), (client) => client.setLimit(key, permits));
+      const ask = (client: Client): Promise<void> => client.setLimit(key, permits);
+      await withClient(clusterAccessFor(command), ask, { about: { key } });
       if (json === true) printJson({ key, limit: permits ?? null });
       else
         print(`${printable(key)}: ${permits === undefined ? "no limit set" : permitText(permits)}`);

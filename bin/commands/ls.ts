@@ -4,7 +4,7 @@
  * memory here.
  */
 import { type Command, Option } from "commander";
-import type { KeyView } from "../../src/index.js";
+import type { Client, KeyView } from "../../src/index.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -12,28 +12,18 @@ import {
   examplesText,
   jsonOption,
 } from "../command-options.js";
-import { formatDuration } from "../durations.js";
 import { EXIT } from "../exit-codes.js";
-import { modeText } from "../key-view.js";
-import { sessionText } from "../names.js";
+import { LIST_COLUMNS, listRow } from "../key-view.js";
 import { jsonLine, printable } from "../printable.js";
 import { withClient } from "../reading.js";
 import { isOutputClosed, note, print } from "../terminal.js";
-import { type Column, tableLines } from "../text-table.js";
+import { tableLines } from "../text-table.js";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast ls", "every lock in use"],
   ["holdfast ls orders/", "those whose names begin with orders/"],
   ["holdfast ls --names | wc -l", "how many"],
   ["holdfast ls --json", "one JSON object a line, as of inspect"],
-];
-
-const COLUMNS: readonly Column[] = [
-  { heading: "KEY" },
-  { heading: "MODE" },
-  { heading: "HELD BY" },
-  { heading: "FOR", alignment: "right" },
-  { heading: "WAITING", alignment: "right" },
 ];
 
 export function defineLs(command: Command, finish: (exitCode: number) => void): void {
@@ -46,11 +36,12 @@ export function defineLs(command: Command, finish: (exitCode: number) => void): 
     .addOption(connectTimeoutOption())
     .action(async (prefix: string) => {
       const { json, names } = command.opts<{ json?: boolean; names?: boolean }>();
-      await withClient(clusterAccessFor(command), async (client) => {
+      const show = async (client: Client): Promise<void> => {
         if (json === true) await printEach(client.query(prefix), jsonLine);
         else if (names === true) await printEach(client.query(prefix), nameLine);
         else await printTable(client.query(prefix));
-      });
+      };
+      await withClient(clusterAccessFor(command), show, { about: { prefix } });
       finish(EXIT.done);
     });
 }
@@ -72,26 +63,10 @@ function nameLine({ key }: KeyView): string {
 
 async function printTable(views: AsyncIterable<KeyView>): Promise<void> {
   const rows: string[][] = [];
-  for await (const view of views) rows.push(row(view));
+  for await (const view of views) rows.push(listRow(view));
   if (rows.length === 0) {
     note("no locks are in use");
     return;
   }
-  for (const line of tableLines(COLUMNS, rows)) print(line);
-}
-
-function row(view: KeyView): string[] {
-  const [first] = view.holds;
-  const others = view.holds.length - 1;
-  return [
-    printable(view.key),
-    first === undefined ? "-" : modeText(first),
-    first === undefined ? "-" : holder(first) + (others > 0 ? ` and ${others} more` : ""),
-    first === undefined ? "-" : formatDuration(first.heldMs),
-    String(view.waiters.length),
-  ];
-}
-
-function holder({ sessionName, session, isTicket }: KeyView["holds"][number]): string {
-  return isTicket ? "(a ticket)" : sessionText(sessionName, session);
+  for (const line of tableLines(LIST_COLUMNS, rows)) print(line);
 }

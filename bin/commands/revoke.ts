@@ -4,7 +4,7 @@
  */
 import { type Command, Option } from "commander";
 import { HoldfastError } from "../../src/errors.js";
-import type { RevokeTarget } from "../../src/index.js";
+import type { Client, RevokeTarget } from "../../src/index.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -56,11 +56,12 @@ export function defineRevoke(command: Command, finish: (exitCode: number) => voi
       const flags = command.opts<RevokeFlags>();
       const target = targetOf(key, flags.token);
       const force = forceOf(flags);
-      const revoked = await withClient(clusterAccessFor(command), (client) =>
+      const ask = (client: Client): Promise<number> =>
         client.revoke(target, force).catch((error: unknown) => {
           throw explained(error, target);
-        }),
-      );
+        });
+      const about = "key" in target ? { about: target } : {};
+      const revoked = await withClient(clusterAccessFor(command), ask, about);
       if (flags.json === true) printJson({ key: key ?? null, token: flags.token ?? null, revoked });
       else print(resultText(target, revoked, force.now));
       finish(EXIT.done);

@@ -102,7 +102,8 @@ function watch(
   flags: WatchFlags,
   signal: AbortSignal,
 ): Promise<number> {
-  return withClient(access, (client) => show(client, target, flags, signal), { signal });
+  const about = typeof target === "string" ? { key: target } : target;
+  return withClient(access, (client) => show(client, target, flags, signal), { signal, about });
 }
 
 async function show(

@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 import { EXIT } from "../exit-codes.js";
 import { Failure, systemCodeOf } from "../failure.js";
+import { JsonProblem, keysIn, type PlacedKey } from "./json-places.js";
 import type { OptionDefinition } from "./option-definition.js";
 import { OPTION_TABLE } from "./option-table.js";
 import { similarName } from "./similar-name.js";
@@ -12,6 +13,8 @@ import { similarName } from "./similar-name.js";
 export interface ConfigFile {
   readonly path: string;
   readonly values: ReadonlyMap<string, unknown>;
+  /** On which line each of them stands, from 1. */
+  readonly lines: ReadonlyMap<string, number>;
 }
 
 const READ_REASONS: Readonly<Record<string, string>> = Object.freeze({
@@ -33,24 +36,34 @@ export function readConfigFile(path: string): ConfigFile {
 }
 
 export function parseConfigFile(path: string, text: string): ConfigFile {
-  let json: unknown;
-  try {
-    json = JSON.parse(text.replace(/^\uFEFF/, ""));
-  } catch (error) {
-    throw invalid(path, `it is no JSON: ${error instanceof Error ? error.message : ""}`, error);
-  }
+  const content = text.replace(/^\uFEFF/, "");
+  const keys = placedKeys(path, content);
+  const json: unknown = JSON.parse(content);
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
     throw invalid(path, 'it must be one object: {"endpoints":["ws://127.0.0.1:7411"]}');
   }
-  const values = new Map<string, unknown>(Object.entries(json));
+  const lines = new Map<string, number>();
   const names = namesInFiles();
-  for (const name of values.keys()) {
+  for (const { name, line } of keys) {
+    const place = `${path}:${line}`;
+    const before = lines.get(name);
+    if (before !== undefined) throw invalid(place, `${name} stands in line ${before} already`);
+    lines.set(name, line);
     const reach = names.get(name)?.reach;
-    if (reach === undefined) throw invalid(path, unknownKey(name, names.keys()));
+    if (reach === undefined) throw invalid(place, unknownKey(name, names.keys()));
     if (reach === "everywhere" || reach === "secret") continue;
-    throw invalid(path, `${name} cannot be set by a file: it is said where a command is called`);
+    throw invalid(place, `${name} cannot be set by a file: it is said where a command is called`);
   }
-  return { path, values };
+  return { path, values: new Map<string, unknown>(Object.entries(json)), lines };
+}
+
+function placedKeys(path: string, text: string): PlacedKey[] {
+  try {
+    return keysIn(text);
+  } catch (error) {
+    if (!(error instanceof JsonProblem)) throw error;
+    throw invalid(`${path}:${error.line}:${error.column}`, `no JSON: ${error.message}`, error);
+  }
 }
 
 function unknownKey(name: string, names: Iterable<string>): string {
@@ -89,6 +102,6 @@ function textOf(path: string): string {
   }
 }
 
-function invalid(path: string, problem: string, cause?: unknown): Failure {
-  return new Failure(EXIT.usage, `${path}: ${problem}`, { cause });
+function invalid(place: string, problem: string, cause?: unknown): Failure {
+  return new Failure(EXIT.usage, `${place}: ${problem}`, { cause });
 }

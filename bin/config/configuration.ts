@@ -127,9 +127,9 @@ function parsedJson(
   name: string,
   definition: OptionDefinition<unknown>,
   json: unknown,
-  { path }: ConfigFile,
+  { path, lines }: ConfigFile,
 ): unknown {
-  const place = `${path}: ${name}`;
+  const place = `${path}:${lines.get(name)}: ${name}`;
   const text = textOfJson(definition.kind, json);
   if (text === undefined) {
     throw new Failure(EXIT.usage, `${place}: ${jsonTypesText(definition.kind)} is needed`);

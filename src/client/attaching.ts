@@ -104,6 +104,8 @@ export class Attaching {
   /** The session is no more. Another one is opened, unless a listener of what was lost closes. */
   loseSession(reason: LossReason): void {
     const { attachment, outgoing, answers, lease, locks, connection } = this.#of;
+    // Told by this session's own connection, and not by a node that was asked for it in vain.
+    if (this.isAttached) outgoing.window.endedInOrder();
     attachment.reset();
     lease.reset(this.#host.ttlMs);
     outgoing.pulses.clear();

@@ -3,7 +3,7 @@
  * and what the table has. A caller leaves early by its signal or its deadline; what that means for
  * the table is the subclass's.
  */
-import { errorCodeOf, HoldfastError } from "../errors.js";
+import { type ErrorCode, errorCodeOf, HoldfastError } from "../errors.js";
 import type { Result, SequencedCommand } from "../protocol/index.js";
 import { type Abortable, unwatchAbort, watchAbort } from "./abort-watch.js";
 import { Call } from "./call.js";
@@ -88,6 +88,8 @@ export interface CommandWish {
   readonly command: (head: CommandHead) => SequencedCommand;
   /** For messages: "the limit of semaphore "gpu"". */
   readonly what: string;
+  /** What refusals mean here, where that is more than they mean anywhere. */
+  readonly texts?: Readonly<Partial<Record<ErrorCode, string>>>;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -111,7 +113,7 @@ export class CommandCall extends AwaitedCall<Result> {
 
   onResult(result: Result): void {
     if (errorCodeOf(result.status) === undefined) this.fulfil(result);
-    else this.fail(commandFailure(this.#wish.what, result));
+    else this.fail(commandFailure(this.#wish.what, result, this.#wish.texts));
   }
 
   override giveUp(): boolean {

@@ -33,9 +33,21 @@ export abstract class Call {
     return false;
   }
 
-  /** It means as much in the next session, as long as it was not sent in this one. */
+  /** It means as much in the next session, as long as it was not executed in this one. */
   get outlivesSession(): boolean {
     return false;
+  }
+
+  /** As if it had never been sent: for another session, when this one certainly did not do it. */
+  startAnew(): void {
+    this.sequence = 0;
+    this.firstSentMs = 0;
+    this.sentMs = 0;
+    this.copies = 0;
+    this.acknowledged = NOTHING_ACKNOWLEDGED;
+    this.isRefused = false;
+    this.refusedSinceMs = Number.POSITIVE_INFINITY;
+    this.isRepeated = false;
   }
 
   abstract command(mark: number, nowMs: number): SequencedCommand;

@@ -182,13 +182,26 @@ export class CommandWindow {
   }
 
   /**
+   * The session ended on the connection over which all of this was sent. Answers come in the order
+   * of the log: what has none by now was not executed before the end, and will not be behind it.
+   */
+  endedInOrder(): void {
+    for (const call of this.sent()) if (call.copies === 1) call.copies = 0;
+  }
+
+  /**
    * The session is gone: gives all calls that belonged to it, sent and queued, and starts again at
-   * sequence 1. Queued calls for which `survives` holds stay queued for the next session.
+   * sequence 1. Calls for which `survives` holds, and that were certainly not executed, are queued
+   * for the next session, in their order.
    */
   reset(survives: (call: Call) => boolean): Call[] {
-    const lost = [...this.sent()];
+    const lost: Call[] = [];
     const kept: Call[] = [];
-    for (const call of this.queued()) (survives(call) ? kept : lost).push(call);
+    for (const call of [...this.sent(), ...this.queued()]) {
+      const isKept = call.copies === 0 && survives(call);
+      (isKept ? kept : lost).push(call);
+      if (isKept) call.startAnew();
+    }
     this.#slots.fill(undefined);
     this.#queue = kept;
     this.#queueHead = 0;

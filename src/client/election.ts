@@ -4,11 +4,11 @@
  * read, so that nobody is shown a leader of the past as the present one.
  */
 import { HoldfastError } from "../errors.js";
-import { type KeyView, OP } from "../protocol/index.js";
+import { isValidKey, type KeyView, OP } from "../protocol/index.js";
 import { HeldLock } from "./held-lock.js";
-import { resolveAcquire } from "./lock-options.js";
+import { resolveAcquire, resolveValue } from "./lock-options.js";
 import type { AcquireOptions, CallOptions, Lock, ReleaseResult } from "./lock-types.js";
-import { requireKey, requireKnown, requireObject, signalOf } from "./options.js";
+import { requireKnown, requireObject, requireText, signalOf } from "./options.js";
 import type { Session } from "./session.js";
 import type { Change, Leader } from "./view-types.js";
 import type { WatchStream } from "./watch-stream.js";
@@ -79,7 +79,7 @@ export class NamedElection implements Election {
   readonly #session: Session;
 
   constructor(session: Session, name: string) {
-    requireKey(name);
+    requireText(name, "name", isValidKey);
     this.#session = session;
     this.name = name;
   }
@@ -87,6 +87,7 @@ export class NamedElection implements Election {
   async campaign(value: string, options: CampaignOptions = {}): Promise<Leadership> {
     requireObject(options, "options");
     requireKnown(options, CAMPAIGN_OPTIONS);
+    resolveValue(value);
     const { locks } = this.#session;
     const owner = locks.resolveOwner(options.owner);
     const wish = resolveAcquire(this.name, { ...options, value }, owner, "acquire");
@@ -94,8 +95,14 @@ export class NamedElection implements Election {
     return term as Term;
   }
 
-  async *observe(options?: CallOptions): AsyncGenerator<Leader | undefined, void, undefined> {
-    const signal = signalOf(options);
+  /** Options are looked at now, not when the loop begins. */
+  observe(options?: CallOptions): AsyncGenerator<Leader | undefined, void, undefined> {
+    return this.#observe(signalOf(options));
+  }
+
+  async *#observe(
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<Leader | undefined, void, undefined> {
     let told: Leader | undefined | null = null;
     for (;;) {
       const wish = { key: this.name, isPrefix: false, after: undefined, signal };

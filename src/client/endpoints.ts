@@ -8,6 +8,8 @@ import type { NodeEndpoint } from "../protocol/index.js";
 const PATH = "/v1";
 /** A node that failed within this time is tried when no other serves. */
 const FAILURE_MEMORY_MS = 5_000;
+/** Of a wrong endpoint, in a message. */
+const SHOWN_LENGTH_MAX = 200;
 
 export interface SearchOrder {
   readonly promising: string[];
@@ -33,17 +35,23 @@ export function normalizeEndpoint(endpoint: string): string {
   try {
     url = new URL(endpoint);
   } catch {
-    throw new TypeError(`endpoint ${JSON.stringify(endpoint)} is no URL like ws://host:7411`);
-  }
-  if (url.protocol !== "ws:" && url.protocol !== "wss:") {
-    throw new TypeError(`endpoint ${JSON.stringify(endpoint)} must begin with ws:// or wss://`);
+    throw new TypeError(`${quoted(endpoint)} is no URL like ws://host:7411`);
   }
   if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
     // Not repeated in the message: there may be a secret in it.
     throw new TypeError(`endpoint at ${url.host} must be nothing but ws://host:port and a path`);
   }
+  if (url.protocol !== "ws:" && url.protocol !== "wss:") {
+    throw new TypeError(`${quoted(endpoint)} must begin with ws:// or wss://`);
+  }
   const path = url.pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
   return `${url.protocol}//${url.host}${path}`;
+}
+
+/** Unless there may be a secret in it, or more than anybody reads. */
+function quoted(endpoint: string): string {
+  const isShown = endpoint.length <= SHOWN_LENGTH_MAX && !/[@?#]/.test(endpoint);
+  return isShown ? `endpoint ${JSON.stringify(endpoint)}` : "an endpoint";
 }
 
 /** Where to open the socket for an endpoint. */

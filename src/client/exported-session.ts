@@ -3,7 +3,16 @@
  * without an answer, as plain data. Whoever has it has the session; it is as secret as the
  * session's nonce.
  */
-import type { SequencedCommand } from "../protocol/index.js";
+import {
+  type AcquireCommand,
+  ATTEMPT_MAX,
+  CLAIM_MODES,
+  IN_FLIGHT_MAX,
+  type Item,
+  NONCE_BYTES,
+  OP,
+  type SequencedCommand,
+} from "../protocol/index.js";
 import { AwaitedCall } from "./awaited-call.js";
 import type { Call } from "./call.js";
 import { CancelCall } from "./grant-call.js";
@@ -13,6 +22,7 @@ import type { Locks } from "./locks.js";
 import type { Outgoing } from "./outgoing.js";
 
 const VERSION = 1;
+const NONCE = new RegExp(`^[0-9a-f]{${2 * NONCE_BYTES}}$`);
 
 /** Serialisable: JSON keeps all of it. Made by `client.export`, used once by `connect`. */
 export interface ExportedSession {
@@ -89,18 +99,78 @@ export function describeSession(
   };
 }
 
+/**
+ * What is not as `export` made it is refused here and now: later it would be met where it is sent,
+ * and there it is a broken invariant of the client.
+ */
 export function requireExportedSession(value: unknown): asserts value is ExportedSession {
   const given = value as Partial<ExportedSession> | null;
-  const isOne =
-    typeof given === "object" &&
-    given !== null &&
-    [given.holds, given.waiting, given.sent, given.unsent, given.endpoints].every(Array.isArray) &&
-    typeof given.nonce === "string" &&
-    Number.isSafeInteger(given.session) &&
-    Number.isSafeInteger(given.attempt) &&
-    Number.isSafeInteger(given.nextSequence);
-  if (!isOne) throw new TypeError("resume must be what client.export() gave");
+  if (typeof given !== "object" || given === null || !isNumber(given.version)) throw notExported();
   if (given.version !== VERSION) {
     throw new RangeError(`resume is of version ${given.version}; this SDK knows ${VERSION}`);
   }
+  if (!isSession(given) || !isHistory(given) || !isListOf(given.holds, isHold)) throw notExported();
+}
+
+function notExported(): TypeError {
+  return new TypeError("resume must be what client.export() gave");
+}
+
+function isSession({ clusterId, session, nonce, attempt }: Partial<ExportedSession>): boolean {
+  return (
+    typeof clusterId === "string" &&
+    isNumber(session, 1) &&
+    typeof nonce === "string" &&
+    NONCE.test(nonce) &&
+    isNumber(attempt) &&
+    attempt < ATTEMPT_MAX
+  );
+}
+
+/** Whether the window of commands can go on from there. */
+function isHistory(given: Partial<ExportedSession>): boolean {
+  const { nextSequence, acknowledgements, waiting, sent, unsent } = given;
+  if (!isNumber(nextSequence, 1) || !isListOf(acknowledgements, isNumber)) return false;
+  if (!isListOf(waiting, isCall) || !isListOf(sent, isCall)) return false;
+  if (!isListOf(unsent, isCommand)) return false;
+  const sequences = (sent as readonly ExportedCall[]).map(({ command }) => command.sequence);
+  const lowest = Math.max(nextSequence - IN_FLIGHT_MAX, 1);
+  return sequences.every((sequence, at) => {
+    return sequence >= lowest && sequence < nextSequence && sequence > (sequences[at - 1] ?? 0);
+  });
+}
+
+function isCall({ command }: Partial<ExportedCall>): boolean {
+  return isCommand(command) && isNumber(command?.sequence, 1);
+}
+
+function isCommand(command: Partial<SequencedCommand> | undefined): boolean {
+  if (!isNumber(command?.op) || !isListOf(command.acknowledged, isNumber)) return false;
+  if (command.op !== OP.acquire) return true;
+  const { owner, items } = command as Partial<AcquireCommand>;
+  return isNumber(owner) && isListOf(items, isWanted);
+}
+
+function isWanted({ key, mode }: Partial<Item>): boolean {
+  return typeof key === "string" && CLAIM_MODES.some((known) => known === mode);
+}
+
+function isHold({ token, owner, items, value }: Partial<ExportedHold>): boolean {
+  const isShaped = isNumber(token, 1) && isNumber(owner) && typeof value === "string";
+  return isShaped && isListOf(items, isItem) && items?.length !== 0;
+}
+
+function isItem({ key, mode, permits, slots }: Partial<HeldItem>): boolean {
+  const isKnown = CLAIM_MODES.some((known) => known === mode);
+  return typeof key === "string" && isKnown && isNumber(permits) && isListOf(slots, isNumber);
+}
+
+function isListOf(list: unknown, isOne: (each: never) => boolean): boolean {
+  const isOneOf = isOne as (each: unknown) => boolean;
+  if (!Array.isArray(list)) return false;
+  return list.every((each) => each !== null && each !== undefined && isOneOf(each));
+}
+
+function isNumber(value: unknown, least = 0): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= least;
 }

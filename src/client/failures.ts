@@ -50,7 +50,9 @@ const BLOCKED_BY_NAMES: ReadonlyMap<number, string> = new Map(
   (Object.keys(BLOCKED_BY) as (keyof typeof BLOCKED_BY)[]).map((name) => [BLOCKED_BY[name], name]),
 );
 
-const TEXTS: Readonly<Partial<Record<ErrorCode, string>>> = {
+type Texts = Readonly<Partial<Record<ErrorCode, string>>>;
+
+const TEXTS: Texts = {
   LOCK_HELD: "held or waited for by another",
   QUEUE_FULL: "as many wait for it as the setting waitersMax allows; try again later",
   WRONG_KIND: "the key is in use as the other kind: locks and semaphores need different keys",
@@ -96,9 +98,12 @@ export function claimFailure(result: Result): HoldfastError {
   return failure("the ticket", {}, result);
 }
 
-/** Why any other command failed. */
-export function commandFailure(what: string, result: Result): HoldfastError {
-  return failure(what, {}, result);
+/** Why any other command failed. `texts`: what some refusals mean for this one. */
+export function commandFailure(what: string, result: Result, texts: Texts = {}): HoldfastError {
+  const code = errorCodeOf(result.status);
+  const text = code === undefined ? undefined : texts[code];
+  if (code === undefined || text === undefined) return failure(what, {}, result);
+  return new HoldfastError(code, `${what}: ${text}`);
 }
 
 function failure(
@@ -166,7 +171,7 @@ export function sessionExpired(items: Named, reason: LossReason): HoldfastError 
 
 /** Why the session of another process could not be taken over. */
 export function takeOverFailure(code: ErrorCode): HoldfastError {
-  const texts: Readonly<Partial<Record<ErrorCode, string>>> = {
+  const texts: Texts = {
     SESSION_EXPIRED: "the exported session ended; what it held is free, or others have it",
     FORBIDDEN: "the exported session has another secret: it is not the one that was exported",
     QUOTA: "the exported session holds more than one step may renew (setting holdsPerStepMax)",

@@ -65,45 +65,58 @@ export class ReleaseCall extends Call {
 /** What a detach needs of its session. */
 export interface DetachHost {
   submit(call: Call): void;
-  onDetached(call: DetachCall): void;
+  onDetached(wish: DetachWish): void;
   /** It is no ticket, and nobody's any more. */
-  onNotDetached(call: DetachCall, reason: LossReason): void;
+  onNotDetached(wish: DetachWish, reason: LossReason): void;
+}
+
+/** A hold on its way to be a ticket. */
+export interface DetachWish {
+  readonly bearer: TokenBearer;
+  readonly secret: string;
+  readonly ticketTtlMs: number;
+  /** How often the hold was held here: so often it is released if no ticket comes of it. */
+  readonly heldCount: number;
+  /** Nobody waits for the ticket any more: what was not executed yet need not be. */
+  isGivenUp: boolean;
 }
 
 /** Must end as it was meant to: nobody holds what it is about. */
 export class DetachCall extends Call {
-  readonly bearer: TokenBearer;
-  readonly secret: string;
+  readonly wish: DetachWish;
   readonly #host: DetachHost;
-  readonly #ticketTtlMs: number;
 
-  constructor(host: DetachHost, bearer: TokenBearer, secret: string, ticketTtlMs: number) {
+  constructor(host: DetachHost, wish: DetachWish) {
     super();
     this.#host = host;
-    this.bearer = bearer;
-    this.secret = secret;
-    this.#ticketTtlMs = ticketTtlMs;
+    this.wish = wish;
+  }
+
+  override get isUnwanted(): boolean {
+    return this.wish.isGivenUp;
+  }
+
+  override giveUp(): boolean {
+    return this.wish.isGivenUp;
   }
 
   command(mark: number): SequencedCommand {
-    const { sequence, acknowledged, secret } = this;
-    const ticketTtlMs = this.#ticketTtlMs;
-    const { token } = this.bearer;
+    const { sequence, acknowledged } = this;
+    const { bearer, secret, ticketTtlMs } = this.wish;
+    const { token } = bearer;
     return { op: OP.detach, sequence, mark, acknowledged, token, secret, ticketTtlMs };
   }
 
   onResult(result: Result): void {
-    if (result.status === STATUS.ok) this.#host.onDetached(this);
+    if (result.status === STATUS.ok) this.#host.onDetached(this.wish);
     else if (result.status !== ERROR_NUMBERS.TOO_MANY_IN_FLIGHT) {
-      this.#host.onNotDetached(this, "unknown");
+      this.#host.onNotDetached(this.wish, "unknown");
     } else {
-      // Its waiters are the host's, by the bearer.
-      const { bearer, secret } = this;
-      this.#host.submit(new DetachCall(this.#host, bearer, secret, this.#ticketTtlMs));
+      this.#host.submit(new DetachCall(this.#host, this.wish));
     }
   }
 
   onSessionLost(): void {
-    this.#host.onNotDetached(this, "expired");
+    this.#host.onNotDetached(this.wish, "expired");
   }
 }

@@ -45,6 +45,8 @@ export interface PendingUpgrade {
   fail(reason: unknown): void;
 }
 
+/** Each was replaced by an upgrade, which takes a round trip. */
+const OLD_TOKENS_MAX = 16;
 const NO_HANDLES: readonly HeldLock[] = Object.freeze([]);
 const NONE: readonly number[] = Object.freeze([]);
 
@@ -70,7 +72,7 @@ export class Hold implements TokenBearer {
   lostBy: LossReason | undefined = undefined;
   /** Stack of the call that brought it, where stacks are captured. */
   readonly askedAt: string | undefined;
-  /** Those that newer ones replaced. */
+  /** Those that newer ones replaced lately, the newest first. */
   oldTokens: readonly number[] = NONE;
   #upgrades: Set<PendingUpgrade> | undefined;
 
@@ -89,6 +91,13 @@ export class Hold implements TokenBearer {
   rename(token: number): void {
     this.oldTokens = [this.token, ...this.oldTokens];
     this.token = token;
+  }
+
+  /** Those that were replaced so long ago that no message on its way names them. */
+  forgetOldTokens(): readonly number[] {
+    const forgotten = this.oldTokens.slice(OLD_TOKENS_MAX);
+    if (forgotten.length > 0) this.oldTokens = this.oldTokens.slice(0, OLD_TOKENS_MAX);
+    return forgotten;
   }
 
   addHandle(lock: HeldLock): void {

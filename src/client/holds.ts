@@ -130,7 +130,11 @@ export class Holds {
     if (hold.token === token) return;
     const isHere = this.#byToken.get(hold.token) === hold;
     hold.rename(token);
-    if (isHere) this.#byToken.set(token, hold);
+    if (!isHere) return;
+    this.#byToken.set(token, hold);
+    // A grant that is kept aside is found by the token with which it was told, however old.
+    if (this.#aside.length > 0) return;
+    for (const old of hold.forgetOldTokens()) this.#byToken.delete(old);
   }
 
   /** A handle was released. */

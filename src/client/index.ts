@@ -18,6 +18,8 @@ export {
   CLIENT_DEFAULTS,
   type ClientSettings,
   type ConnectAdminOptions,
+  requirePrefix,
+  requireTableKey,
 } from "./options.js";
 export type { EndSessionOptions, RevokeOptions, RevokeTarget } from "./orders.js";
 export type { Owner } from "./owner.js";

@@ -77,6 +77,7 @@ const SEMAPHORE_OPTIONS: Readonly<Record<AcquireKind, ReadonlySet<string>>> = Ob
 });
 const WIRE_NAMES = Object.keys(ACQUIRE_DEFAULTS) as readonly (keyof WireOptions)[];
 const ALL_OPTIONS: ReadonlySet<string> = new Set(ALL);
+const ITEM_OPTIONS: ReadonlySet<string> = new Set(["key", "mode", "permits", "limit"]);
 const DETACH_OPTIONS: ReadonlySet<string> = new Set(["ticketTtlMs"]);
 const UPGRADE_OPTIONS: ReadonlySet<string> = new Set(["key", "waitMs", "signal", "detect"]);
 
@@ -100,7 +101,8 @@ export function resolvePermits(
   kind: AcquireKind,
 ): AcquireWish {
   checkOptions(options, SEMAPHORE_OPTIONS[kind]);
-  const item = permitItem(key, options?.permits ?? 1, limit);
+  const { permits = 1 } = options ?? {};
+  const item = permitItem(key, permits, limit);
   return resolveWish([item], options, owner, kind === "try");
 }
 
@@ -135,16 +137,22 @@ export function resolveUpgrade(
     requireKnown(options, UPGRADE_OPTIONS);
   }
   const { items } = hold;
-  const key = options?.key ?? (items.length === 1 ? items[0]?.key : undefined);
+  const only = items.length === 1 ? items[0]?.key : undefined;
+  const { key = only, signal, detect = true } = options ?? {};
   if (key === undefined) throw new TypeError("upgrade needs a key where several are held");
   requireText(key, "key", isValidKey);
-  const signal = options?.signal;
   requireSignal(signal);
-  const detect = options?.detect ?? true;
   requireBoolean(detect, "detect");
   const waitMs = resolveWait(options?.waitMs);
+  requireKeyOf(hold, key);
   if (items.some((item) => item.key === key && item.mode === "exclusive")) return undefined;
   return { hold, key, waitMs, detect, signal };
+}
+
+/** A key that was never part of the lock is no more held than one that was lost. */
+export function requireKeyOf({ items }: Hold, key: string): void {
+  if (items.some((item) => item.key === key)) return;
+  throw new HoldfastError("NOT_HELD", `${JSON.stringify(key)} is no key of this lock`);
 }
 
 export function resolveTicketTtl(options: DetachOptions): number {
@@ -166,14 +174,15 @@ export function requireLimit(limit: number | undefined): void {
 
 function resolveItem(wanted: WantedItem): Item {
   requireObject(wanted, "an item");
-  const { key } = wanted;
-  if (!("permits" in wanted) || wanted.permits === undefined) {
-    requireKnown(wanted, new Set(["key", "mode", "permits"]));
-    requireText(key, "key", isValidKey);
-    return { key, mode: resolveMode("mode" in wanted ? wanted.mode : undefined) };
+  requireKnown(wanted, ITEM_OPTIONS);
+  const { key, mode, permits, limit } = wanted;
+  if (permits !== undefined) {
+    if (mode === undefined) return permitItem(key, permits, limit);
+    throw new TypeError("an item has a mode or permits: its key is a lock or a semaphore");
   }
-  requireKnown(wanted, new Set(["key", "permits", "limit"]));
-  return permitItem(key, wanted.permits, wanted.limit);
+  if (limit !== undefined) throw new TypeError("an item with a limit needs permits");
+  requireText(key, "key", isValidKey);
+  return { key, mode: resolveMode(mode) };
 }
 
 function permitItem(key: string, permits: number, limit: number | undefined): Item {
@@ -213,15 +222,22 @@ function resolveOptions(
   options: AcquireAllOptions | undefined,
 ): WireOptions | undefined {
   if (options === undefined || !saysAny(options)) return undefined;
+  const {
+    priority = ACQUIRE_DEFAULTS.priority,
+    reentrant = ACQUIRE_DEFAULTS.reentrant,
+    value = ACQUIRE_DEFAULTS.value,
+    steal = ACQUIRE_DEFAULTS.steal,
+    detect = ACQUIRE_DEFAULTS.detect,
+  } = options;
   const wish: WireOptions = {
-    priority: options.priority ?? ACQUIRE_DEFAULTS.priority,
-    reentrant: options.reentrant ?? ACQUIRE_DEFAULTS.reentrant,
+    priority,
+    reentrant,
     maxHoldMs: resolveCap(options.maxHoldMs),
     minHoldMs: resolveDelay(options.minHoldMs, "minHoldMs", WAIT_MS_MAX),
     lockDelayMs: resolveDelay(options.lockDelayMs, "lockDelayMs", LOCK_DELAY_MS_MAX),
-    value: options.value ?? ACQUIRE_DEFAULTS.value,
-    steal: options.steal ?? ACQUIRE_DEFAULTS.steal,
-    detect: options.detect ?? ACQUIRE_DEFAULTS.detect,
+    value,
+    steal,
+    detect,
   };
   requireInteger(wish.priority, "priority", 0, PRIORITY_MAX);
   requireBoolean(wish.reentrant, "reentrant");

@@ -233,8 +233,9 @@ export interface Lock extends AsyncDisposable {
   /**
    * Leaves the lock to whoever claims it, in this process or another, without anybody getting in
    * between. Aborts `signal` first: this handle, and others of the same hold, hold nothing from
-   * then on. An unclaimed ticket ends like an expired lease. Rejects with `LOCK_LOST` or
-   * `NOT_HELD`.
+   * then on. An unclaimed ticket ends like an expired lease. Rejects with `LOCK_LOST`, also when the
+   * cluster could not be told while the lease lasted; should it hear of it later all the same, that
+   * ticket is nobody's and ends.
    */
   detach(options?: DetachOptions): Promise<Ticket>;
   /**

@@ -18,10 +18,16 @@ import type { CommandWindow } from "./command-window.js";
 import { lockLost, nameOf } from "./failures.js";
 import type { HeldLock, LockHost } from "./held-lock.js";
 import type { Granted, GrantTaker, Hold } from "./hold.js";
-import { DetachCall, type DetachHost, ReleaseCall, type TokenBearer } from "./hold-calls.js";
+import { DetachCall, type DetachHost, type DetachWish, ReleaseCall } from "./hold-calls.js";
 import { Holds } from "./holds.js";
 import type { Lease } from "./lease.js";
-import { resolveAcquire, resolveTicketTtl, resolveUpgrade, resolveValue } from "./lock-options.js";
+import {
+  requireKeyOf,
+  resolveAcquire,
+  resolveTicketTtl,
+  resolveUpgrade,
+  resolveValue,
+} from "./lock-options.js";
 import type {
   CallOptions,
   DetachOptions,
@@ -67,7 +73,7 @@ export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
   readonly #lease: Lease;
   readonly #window: CommandWindow;
   /** Whoever waits for a hold to become a ticket. */
-  readonly #detaching = new Map<TokenBearer, Caller<Ticket>>();
+  readonly #detaching = new Map<DetachWish, Caller<Ticket>>();
   #lastOwner = 0;
 
   constructor(host: LocksHost, lease: Lease, window: CommandWindow) {
@@ -174,7 +180,10 @@ export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
   }
 
   async downgrade(hold: Hold, key: string | undefined): Promise<void> {
-    if (key !== undefined) requireKey(key);
+    if (key !== undefined) {
+      requireKey(key);
+      requireKeyOf(hold, key);
+    }
     // Before others can be let in. Should it fail, less is believed than there is.
     hold.setMode(key, "shared");
     await this.command({
@@ -195,15 +204,18 @@ export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
   }
 
   async detach(hold: Hold, options: DetachOptions): Promise<Ticket> {
-    const ttlMs = resolveTicketTtl(options);
+    const ticketTtlMs = resolveTicketTtl(options);
     if (this.#host.isEnding) throw this.#host.endError();
+    const { heldCount } = hold;
+    const secret = this.#host.freshSecret();
+    const wish = { bearer: hold, secret, ticketTtlMs, heldCount, isGivenUp: false };
     const ticket = new Promise<Ticket>((resolve, reject) => {
-      this.#detaching.set(hold, { resolve, reject });
+      this.#detaching.set(wish, { resolve, reject });
     });
     hold.isLeaving = true;
     hold.failUpgrades("detached");
     for (const handle of hold.handles) handle.leave();
-    this.#host.submit(new DetachCall(this, hold, this.#host.freshSecret(), ttlMs));
+    this.#host.submit(new DetachCall(this, wish));
     return ticket;
   }
 
@@ -234,18 +246,19 @@ export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
     if (this.calls.count === 0) this.#host.onIdle();
   }
 
-  onDetached({ bearer, secret }: DetachCall): void {
+  onDetached(wish: DetachWish): void {
+    const { secret, bearer } = wish;
     const { token } = bearer;
     const hold = this.holds.find(token);
     if (hold !== undefined) this.holds.remove(hold);
-    this.#endDetaching(bearer)?.resolve({ token, secret });
+    this.#endDetaching(wish)?.resolve({ token, secret });
   }
 
-  onNotDetached({ bearer }: DetachCall, reason: LossReason): void {
-    const hold = bearer as Hold;
+  onNotDetached(wish: DetachWish, reason: LossReason): void {
+    const hold = wish.bearer as Hold;
     this.holds.remove(hold);
     const error = lockLost(hold.items, hold.token, hold.lostBy ?? reason);
-    this.#endDetaching(bearer)?.reject(error);
+    this.#endDetaching(wish)?.reject(error);
   }
 
   // What the table says.
@@ -253,6 +266,7 @@ export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
   onLost(token: number, reason: LossReason): void {
     this.holds.loseOne(token, reason);
     this.acknowledge(token);
+    if (this.#detaching.size > 0) this.#failDetaching();
   }
 
   onContended(token: number): void {
@@ -279,6 +293,7 @@ export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
     if (holds.size === 0) return;
     if (nowMs >= this.#lease.deadlineMs) this.#releaseAll(holds.loseAll(this.#lease.endReason));
     else if (nowMs >= holds.nextEndMs) this.#releaseAll(holds.loseEnded(nowMs));
+    if (this.#detaching.size > 0) this.#failDetaching();
   }
 
   /** The session is no more: so are its holds and waits. What was never sent waits for the next. */
@@ -326,9 +341,22 @@ export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
     for (const hold of holds) this.#host.submit(new ReleaseCall(this, hold, undefined));
   }
 
-  #endDetaching(bearer: TokenBearer): Caller<Ticket> | undefined {
-    const caller = this.#detaching.get(bearer);
-    this.#detaching.delete(bearer);
+  /** Nobody waits for a ticket longer than for a release. One that is made later just ends. */
+  #failDetaching(): void {
+    const over = [...this.#detaching.keys()].filter(({ bearer }) => {
+      return (bearer as Hold).lostBy !== undefined;
+    });
+    for (const wish of over) {
+      const hold = wish.bearer as Hold;
+      wish.isGivenUp = true;
+      this.#endDetaching(wish)?.reject(lockLost(hold.items, hold.token, hold.lostBy ?? "unknown"));
+      this.#releaseAll(Array<Hold>(wish.heldCount).fill(hold));
+    }
+  }
+
+  #endDetaching(wish: DetachWish): Caller<Ticket> | undefined {
+    const caller = this.#detaching.get(wish);
+    this.#detaching.delete(wish);
     return caller;
   }
 

@@ -22,6 +22,8 @@ import type { CallOptions } from "./lock-types.js";
 import type { ConnectOptions } from "./types.js";
 
 const TIMEOUT_MS_MAX = 2 ** 31 - 1;
+/** Of a wrong value, in a message. */
+const SHOWN_LENGTH_MAX = 80;
 
 /** What `npm start` and `holdfast cluster` listen on. */
 const LOCAL_CLUSTER: readonly string[] = [
@@ -92,38 +94,37 @@ export function resolveConnectOptions(options: ConnectOptions): ClientSettings {
   if (resume !== undefined) requireExportedSession(resume);
   // Should the session that is taken over end, the next one is as it was.
   const before = { ...CLIENT_DEFAULTS, ...resume };
-  const settings: ClientSettings = {
-    endpoints: options.endpoints ?? before.endpoints,
-    ttlMs: options.ttlMs ?? before.ttlMs,
-    name: options.name ?? before.name,
-    metadata: options.metadata ?? before.metadata,
-    followLeader: options.followLeader ?? CLIENT_DEFAULTS.followLeader,
-    connectTimeoutMs: options.connectTimeoutMs ?? CLIENT_DEFAULTS.connectTimeoutMs,
-    releaseOnExit: options.releaseOnExit ?? CLIENT_DEFAULTS.releaseOnExit,
-    ownerFromContext: options.ownerFromContext ?? CLIENT_DEFAULTS.ownerFromContext,
-    captureStacks: options.captureStacks ?? CLIENT_DEFAULTS.captureStacks,
-    signal: options.signal,
-    resume,
-  };
-  requireInteger(settings.ttlMs, "ttlMs", TTL_MS_MIN, TTL_MS_MAX);
-  requireInteger(settings.connectTimeoutMs, "connectTimeoutMs", 1, TIMEOUT_MS_MAX);
-  requireBoolean(settings.followLeader, "followLeader");
-  requireBoolean(settings.releaseOnExit, "releaseOnExit");
-  requireBoolean(settings.ownerFromContext, "ownerFromContext");
-  requireBoolean(settings.captureStacks, "captureStacks");
-  requireText(settings.name, "name", isValidSessionName);
-  requireText(settings.metadata, "metadata", isValidMetadata);
-  requireSignal(settings.signal);
-  return { ...settings, endpoints: requireEndpoints(settings.endpoints) };
+  const {
+    endpoints = before.endpoints,
+    ttlMs = before.ttlMs,
+    name = before.name,
+    metadata = before.metadata,
+    followLeader = CLIENT_DEFAULTS.followLeader,
+    connectTimeoutMs = CLIENT_DEFAULTS.connectTimeoutMs,
+    releaseOnExit = CLIENT_DEFAULTS.releaseOnExit,
+    ownerFromContext = CLIENT_DEFAULTS.ownerFromContext,
+    captureStacks = CLIENT_DEFAULTS.captureStacks,
+    signal,
+  } = options;
+  requireInteger(ttlMs, "ttlMs", TTL_MS_MIN, TTL_MS_MAX);
+  requireInteger(connectTimeoutMs, "connectTimeoutMs", 1, TIMEOUT_MS_MAX);
+  const switches = { followLeader, releaseOnExit, ownerFromContext, captureStacks };
+  for (const [switchName, value] of Object.entries(switches)) requireBoolean(value, switchName);
+  requireText(name, "name", isValidSessionName);
+  requireText(metadata, "metadata", isValidMetadata);
+  requireSignal(signal);
+  const urls = requireEndpoints(endpoints);
+  return { endpoints: urls, ttlMs, name, metadata, ...switches, connectTimeoutMs, signal, resume };
 }
 
 export function resolveAdminOptions(options: ConnectAdminOptions): AdminSettings {
   requireObject(options, "options");
   requireKnown(options, ADMIN_OPTIONS);
-  const { endpoints, timeoutMs = ADMIN_DEFAULTS.timeoutMs, signal } = options;
+  const { endpoints = ADMIN_DEFAULTS.endpoints, signal } = options;
+  const { timeoutMs = ADMIN_DEFAULTS.timeoutMs } = options;
   requireInteger(timeoutMs, "timeoutMs", 1, TIMEOUT_MS_MAX);
   requireSignal(signal);
-  return { endpoints: requireEndpoints(endpoints ?? ADMIN_DEFAULTS.endpoints), timeoutMs, signal };
+  return { endpoints: requireEndpoints(endpoints), timeoutMs, signal };
 }
 
 export function requireEndpoints(endpoints: unknown): string[] {
@@ -227,5 +228,8 @@ export function requireObject(value: unknown, name: string): void {
 
 export function describe(value: unknown): string {
   if (value === null) return "null";
-  return typeof value === "string" ? JSON.stringify(value) : typeof value;
+  if (typeof value !== "string") return typeof value;
+  // Whoever passes a whole document by mistake is not shown all of it.
+  const isShort = value.length <= SHOWN_LENGTH_MAX;
+  return isShort ? JSON.stringify(value) : `${JSON.stringify(value.slice(0, SHOWN_LENGTH_MAX))}…`;
 }

@@ -47,6 +47,7 @@ interface Force {
 }
 
 const FORCE_OPTIONS: ReadonlySet<string> = new Set(["graceMs", "now", "reason", "signal"]);
+const TARGET_OPTIONS: ReadonlySet<string> = new Set(["key", "token"]);
 const NUMBER_MAX = Number.MAX_SAFE_INTEGER;
 
 /**
@@ -57,11 +58,7 @@ export async function revoke(
   target: RevokeTarget,
   options: RevokeOptions | undefined,
 ): Promise<number> {
-  requireObject(target, "target");
-  const key = "key" in target ? target.key : undefined;
-  const token = "token" in target ? target.token : 0;
-  if (key === undefined) requireInteger(token, "token", 1, NUMBER_MAX);
-  else requireTableKey(key);
+  const { key, token } = resolveTarget(target);
   const force = resolveForce(options);
   const what = key === undefined ? `the revoke of token ${token}` : `the revoke of ${quote(key)}`;
   let total = 0;
@@ -87,6 +84,7 @@ export async function endSession(
   await locks.command({
     command: (head) => ({ op: OP.endSession, ...head, session, ...force }),
     what: `the end of session ${session}`,
+    texts: { NOT_HELD: "there is no such session" },
     signal: signalOf(options, FORCE_OPTIONS),
   });
 }
@@ -102,8 +100,27 @@ export async function changeSetting(
   await locks.command({
     command: (head) => ({ op: OP.changeSetting, ...head, name, value }),
     what: `setting ${name}`,
+    texts: {
+      INVALID_ARGUMENT: "no such setting, or a value beyond its bounds (client.settings())",
+    },
     signal: signalOf(options),
   });
+}
+
+/** As on the wire: without a key, or token 0. */
+function resolveTarget(target: RevokeTarget): { key: string | undefined; token: number } {
+  requireObject(target, "target");
+  requireKnown(target, TARGET_OPTIONS);
+  const { key, token } = target as { readonly key?: string; readonly token?: number };
+  if ((key === undefined) === (token === undefined)) {
+    throw new TypeError("target must have a key or a token: one of them");
+  }
+  if (token !== undefined) {
+    requireInteger(token, "token", 1, NUMBER_MAX);
+    return { key: undefined, token };
+  }
+  requireTableKey(key as string);
+  return { key, token: 0 };
 }
 
 function resolveForce(options: RevokeOptions | undefined): Force {

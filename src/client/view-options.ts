@@ -10,6 +10,7 @@ import {
 import type { CallOptions, Ticket } from "./lock-types.js";
 import {
   requireInteger,
+  requireKnown,
   requireObject,
   requirePrefix,
   requireTableKey,
@@ -20,6 +21,8 @@ import type { Revision, WatchOptions } from "./view-types.js";
 import type { WatchWish } from "./watches.js";
 
 const HISTORY_DEFAULT = 100;
+/** As the request of an explanation: nobody who waits already. */
+const NEWCOMER = Object.freeze({ session: 0, sequence: 0 });
 const NUMBER_MAX = Number.MAX_SAFE_INTEGER;
 
 /** What the calls of those names take. */
@@ -27,6 +30,7 @@ export const CLAIM_OPTIONS: ReadonlySet<string> = new Set(["owner", "signal"]);
 export const EXPLAIN_OPTIONS: ReadonlySet<string> = new Set(["request", "signal"]);
 /** Of views that have no end by themselves. */
 export const LIMIT_OPTIONS: ReadonlySet<string> = new Set(["limit", "signal"]);
+const TARGET_OPTIONS: ReadonlySet<string> = new Set(["prefix"]);
 const WATCH_OPTIONS: ReadonlySet<string> = new Set(["after", "signal"]);
 
 /**
@@ -52,9 +56,11 @@ export function resolveQuery(prefix: string): void {
 
 export function resolveExplain(key: string, options: ExplainOptions | undefined): Question {
   requireTableKey(key);
-  const { session, sequence } = options?.request ?? { session: 0, sequence: 0 };
-  requireInteger(session, "session", 0, NUMBER_MAX);
-  requireInteger(sequence, "sequence", 0, NUMBER_MAX);
+  const { request = NEWCOMER } = options ?? {};
+  requireObject(request, "request");
+  const { session, sequence } = request;
+  requireInteger(session, "request.session", 0, NUMBER_MAX);
+  requireInteger(sequence, "request.sequence", 0, NUMBER_MAX);
   return { op: OP.explain, key, session, sequence };
 }
 
@@ -89,7 +95,11 @@ export function resolveWatch(target: WatchTarget, options: WatchOptions | undefi
 }
 
 function prefixOf(target: WatchTarget): string | undefined {
-  if (typeof target === "object" && target !== null) return target.prefix;
+  if (typeof target === "object" && target !== null) {
+    requireKnown(target, TARGET_OPTIONS);
+    requirePrefix(target.prefix);
+    return target.prefix;
+  }
   return typeof target === "string" && target.endsWith("/") ? target : undefined;
 }
 

@@ -20,7 +20,8 @@ test("an endpoint that is something else is refused with what is wrong", () => {
   expect(() => parseEndpoints(" , ")).toThrow("no endpoint is given");
   expect(() => parseEndpoint("http://a:1")).toThrow("must begin with ws:// or wss://");
   expect(() => parseEndpoint("ws://a:1/v1")).toThrow("must not have a path");
-  expect(() => parseEndpoint("ws://user:secret@a:1")).toThrow("may only have");
+  expect(() => parseEndpoint("ws://user:geheim@a:1")).toThrow(/^"ws:\/\/…@a:1" may only have/);
+  expect(() => parseEndpoint("https://user:geheim@a:1")).toThrow(/^"https:\/\/…@a:1" must begin/);
   expect(() => parseEndpoint("ws://a:1?x=1")).toThrow("may only have");
   for (const text of ["ws://", "ws://a:99999", "a b", "::1"]) {
     expect(() => parseEndpoint(text), text).toThrow(AddressError);

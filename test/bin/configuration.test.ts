@@ -2,11 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
+import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseConfigFile } from "../../bin/config/config-file.js";
 import { Configuration } from "../../bin/config/configuration.js";
 import type { Environment } from "../../bin/config/environment.js";
 import { addOptions } from "../../bin/config/flags.js";
+import { JsonProblem, keysIn } from "../../bin/config/json-places.js";
 import { option } from "../../bin/config/option-definition.js";
 import { type OptionKind, ValueProblem } from "../../bin/config/option-kind.js";
 import { textKind } from "../../bin/config/option-kinds.js";
@@ -135,9 +137,9 @@ describe("a value", () => {
     const path = fileOf({ ttl: 15, endpoints: ["http://a"], nodes: 8 });
     const settle = (options: Parameters<typeof addOptions>[1], environment: Environment = {}) =>
       refusal(() => configured(options, ["--config", path], environment).settle(options));
-    expect(settle({ ttl: RUN_OPTIONS.ttl })).toBe(`${path}: ttl: a string is needed`);
+    expect(settle({ ttl: RUN_OPTIONS.ttl })).toBe(`${path}:1: ttl: a string is needed`);
     expect(settle({ nodes: CLUSTER_OPTIONS.nodes })).toBe(
-      `${path}: nodes=8: a whole number from 1 to 7 is needed`,
+      `${path}:1: nodes=8: a whole number from 1 to 7 is needed`,
     );
     expect(settle({ endpoints: CONNECTION_OPTIONS.endpoints })).toContain('"http://a" must begin');
     const { ttl } = RUN_OPTIONS;
@@ -195,7 +197,7 @@ describe("a name that nobody knows", () => {
     ] as const;
     for (const [name, problem] of cases) {
       expect(refusal(() => parseConfigFile("f", JSON.stringify({ [name]: 1 })))).toBe(
-        `f: ${problem}`,
+        `f:1: ${problem}`,
       );
     }
   });
@@ -227,6 +229,61 @@ test("a file that cannot be read or is no object is said in one line", () => {
   const from = (config: string) => () => Configuration.from(() => config, {});
   expect(refusal(from(join(directory, "none")))).toContain("none cannot be read: there is no such");
   expect(refusal(from(directory))).toContain("cannot be read: it is a directory");
-  expect(refusal(from(fileOf("{")))).toMatch(/it is no JSON: .+/);
   expect(refusal(from(fileOf("[]")))).toContain("it must be one object");
+});
+
+test("what is wrong in a file is told with its line, and without what else stands there", () => {
+  const told = (...lines: string[]) => refusal(() => parseConfigFile("f", lines.join("\n")));
+  expect(told("{", '  "ttl": "15s",', '  "colour": 1', "}")).toBe('f:3: unknown key "colour"');
+  expect(told("{", '  "permits": 3', "}")).toContain("f:2: permits cannot be set by a file");
+  expect(told("{", '  "ttl": "15s",', '  "wait": "5s",', '  "ttl": "20s"', "}")).toBe(
+    "f:4: ttl stands in line 2 already",
+  );
+  expect(told("{", '  "ttl": "15s"', '  "value": "geheim"', "}")).toBe(
+    'f:3:3: no JSON: "," or "}" is expected',
+  );
+  expect(told("{", '  "ttl": "15s",', "}")).toBe(
+    "f:3:1: no JSON: a key in double quotes is expected",
+  );
+  expect(told("")).toBe("f:1:1: no JSON: a value is expected, and the text ends");
+  expect(told('{"ttl": "15s')).toContain("f:1:9: no JSON: a text without its closing quote");
+  expect(told("geheim=1")).toBe("f:1:1: no JSON: a value is expected");
+  expect(told('{"ttl":'.repeat(300))).toContain("more than 200 levels");
+});
+
+test("a text is refused with a place exactly where it is no JSON", () => {
+  const isJson = (text: string): boolean => {
+    try {
+      JSON.parse(text);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const isScanned = (text: string): boolean => {
+    try {
+      keysIn(text);
+      return true;
+    } catch (error) {
+      if (!(error instanceof JsonProblem)) throw error;
+      return false;
+    }
+  };
+  const cut = fc
+    .tuple(fc.json({ maxDepth: 3 }), fc.nat(), fc.nat(3), fc.string({ maxLength: 2 }))
+    .map(([text, at, count, put]) => {
+      const from = at % (text.length + 1);
+      return text.slice(0, from) + put + text.slice(from + count);
+    });
+  fc.assert(
+    fc.property(fc.oneof(fc.json(), cut), (text) => {
+      expect(isScanned(text)).toBe(isJson(text));
+    }),
+    { numRuns: 2_000 },
+  );
+  const object = { a: 1, 'b"': [{ c: 2 }], "ü\n": { a: null } };
+  for (const indent of [0, 2]) {
+    const keys = keysIn(JSON.stringify(object, null, indent)).map(({ name }) => name);
+    expect(keys).toEqual(Object.keys(object));
+  }
 });

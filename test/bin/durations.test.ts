@@ -13,6 +13,21 @@ test("a duration is a number with a unit", () => {
   expect(parseDuration(" 5s ")).toBe(5_000);
 });
 
+test("a duration may have several parts, the largest unit first, as it is shown", () => {
+  expect(parseDuration("1h30m")).toBe(5_400_000);
+  expect(parseDuration("2m 05s")).toBe(125_000);
+  expect(parseDuration("2d 04h")).toBe(2 * 86_400_000 + 4 * 3_600_000);
+  expect(parseDuration("1m1.5s")).toBe(61_500);
+  for (const text of ["30m1h", "1h1h", "1.5h30m", "1h30", "1h, 30m", "1h-30m"]) {
+    expect(parseDuration(text), text).toBeUndefined();
+  }
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: DURATION_MS_MAX }), (milliseconds) => {
+      expect(parseDuration(formatDuration(milliseconds))).toBeDefined();
+    }),
+  );
+});
+
 test("a bare number, an unknown unit, a sign, a fraction of a millisecond are no durations", () => {
   for (const text of ["", "5", "5 s", "5w", "-5s", "+5s", "s", "1e3s", "0.5ms", ".5s", "5s1"]) {
     expect(parseDuration(text), text).toBeUndefined();

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { dotText, jsonLine, printable } from "../../bin/printable.js";
+import { dotText, jsonLine, printable, withoutCredentials } from "../../bin/printable.js";
 
 /** What a terminal may obey: C0, DEL, C1, marks of direction and other invisible characters. */
 const OBEYED = /[\p{Cc}\p{Cf}\u2028\u2029]/u;
@@ -21,6 +21,17 @@ test("a document says the same as JSON, with nothing in it that a terminal obeys
       expect(JSON.parse(line)).toEqual([text]);
     }),
   );
+});
+
+test("what a URL has of users, passwords and queries is not shown", () => {
+  expect(withoutCredentials('"ws://joe:geheim@a:1,wss://geheim@b/" must not')).toBe(
+    '"ws://…@a:1,wss://…@b/" must not',
+  );
+  expect(withoutCredentials("E=ws://a:1?key=geheim: no")).toBe("E=ws://a:1?… no");
+  expect(withoutCredentials("ws://a:geheim@b@c:1/x")).toBe("ws://…@c:1/x");
+  for (const text of ["ws://127.0.0.1:7411", "a@b: is it ws://h?", "file:///tmp/a@1/b.js:3:1"]) {
+    expect(withoutCredentials(text)).toBe(text);
+  }
 });
 
 test("a graph keeps its lines and names such characters as entities", () => {

@@ -197,6 +197,27 @@ describe("a token", () => {
   });
 });
 
+describe("the tokens of a lock that is upgraded again and again", () => {
+  it("are forgotten but for the last ones, and all at its end", async () => {
+    const waiting = sendAcquire(100);
+    tell(reply(1, 60, { status: STATUS.granted, token: 1_000 }), 150);
+    const lock = await waiting;
+    const hold = locks.holds.find(1_000);
+    if (hold === undefined) throw new Error("it is held");
+    for (let token = 1_001; token <= 2_000; token += 1) locks.onToken(hold, token);
+    const known = Array.from({ length: 1_001 }, (_, at) => 1_000 + at).filter((token) => {
+      return locks.holds.find(token) === hold;
+    });
+    expect(known[0]).toBeGreaterThan(1_900);
+    expect(known.at(-1)).toBe(2_000);
+    tell({ kind: MESSAGE.contended, token: 1_999 }, 250);
+    expect(lock?.isContended).toBe(true);
+    locks.onLost(1_999, "stolen");
+    expect([lock?.isHeld, locks.holds.size]).toEqual([false, 0]);
+    expect(known.filter((token) => locks.holds.find(token) !== undefined)).toEqual([]);
+  });
+});
+
 describe("a grant that is counted up", () => {
   it("while the lease is not proven is recalled by the newest token of its hold", async () => {
     const first = sendAcquire(100);

@@ -16,6 +16,8 @@ describe("wrong arguments", () => {
     [{ endpoints: ["localhost:7411"] }, /must begin with ws:/],
     [{ endpoints: ["nothing"] }, /is no URL like/],
     [{ endpoints: ["ws://joe:secret@host:7411"] }, /endpoint at host:7411 must be nothing but/],
+    [{ endpoints: ["http://joe:secret@host:7411"] }, /endpoint at host:7411 must be nothing but/],
+    [{ endpoints: ["ws://joe:secret@a b"] }, /^an endpoint is no URL like ws:/],
     [{ endpoints: ["ws://host:7411/?x=1"] }, /endpoint at host:7411 must be nothing but/],
     [{ ttlMs: "15s" }, /ttlMs must be a number, not "15s"/],
     [{ ttlMs: 999 }, /ttlMs must be between 1000 and 600000, not 999/],
@@ -27,6 +29,10 @@ describe("wrong arguments", () => {
     [{ name: 7 }, /name must be a string/],
     [{ signal: {} }, /signal must be an AbortSignal/],
     [{ endpoint: "ws://localhost:7411" }, /unknown option endpoint; there are endpoints/],
+    [{ endpoints: null }, /endpoints must be an array/],
+    [{ ttlMs: null }, /ttlMs must be a number, not null/],
+    [{ name: null }, /name must be a string, not null/],
+    [{ captureStacks: null }, /captureStacks must be a boolean, not null/],
     [null, /options must be an object, not null/],
   ];
   it.each(wrongConnects)(
@@ -64,6 +70,17 @@ describe("wrong arguments", () => {
       { waitMs: Number.NaN },
       { waitMs: 2 ** 32 },
       { signal: "no" },
+      { priority: null },
+      { priority: 1.5 },
+      { priority: 61 },
+      { reentrant: null },
+      { maxHoldMs: 999 },
+      { lockDelayMs: 60_001 },
+      { minHoldMs: Number.POSITIVE_INFINITY },
+      { value: null },
+      { steal: 1 },
+      { detect: null },
+      { owner: {} },
       "exclusive",
     ];
     for (const options of wrong) {
@@ -119,6 +136,61 @@ describe("wrong arguments", () => {
     expect(lock.isHeld).toBe(true);
     await world.run(50);
     expect(server.applied.length).toBe(before);
+  });
+
+  it("that say nothing, or two things at once, are told before anything is sent", async () => {
+    const { world, server } = setUp();
+    const { client } = await connectTo(server);
+    const lock = await world.until(client.acquire("k", { mode: "shared" }));
+    const before = server.applied.length;
+    const calls: [() => unknown, RegExp][] = [
+      [() => client.revoke({} as { key: string }), /must have a key or a token: one of them/],
+      [() => client.revoke({ key: "k", token: 7 }), /must have a key or a token: one of them/],
+      [() => client.revoke({ keys: ["k"] } as object as { key: string }), /unknown option keys/],
+      [() => client.revoke({ token: 0 }), /token must be between 1 and/],
+      [() => client.explain("k", { request: 7 as never }), /request must be an object/],
+      [() => client.explain("k", { request: {} as never }), /request.session must be a number/],
+      [() => client.watch({} as { prefix: string }), /prefix must be a string/],
+      [() => client.watch({ prefix: "k", key: "k" } as never), /unknown option key/],
+      [() => client.election(7 as never), /name must be a string/],
+      [() => client.election("e").campaign(undefined as never), /value must be a string/],
+      [() => client.election("e").observe({ wait: 1 } as never), /unknown option wait/],
+      [() => client.semaphore("s").acquire({ permits: null as never }), /permits must be a number/],
+      [() => client.acquireAll([{ key: "s", limit: 3 } as never]), /with a limit needs permits$/],
+      [() => client.acquireAll([{ key: "s", permits: 1, mode: "shared" } as never]), /a mode or/],
+      [() => client.acquireAll([{ key: "s", permits: 3, limit: 2 }]), /^3 permits of 2$/],
+      [() => client.acquireAll([{ key: "s" }, { key: "s", mode: "shared" }]), /stands twice/],
+      [() => client.acquireAll([]), /items must be 1 to 16, not 0/],
+      [() => client.acquireAll([{ key: "s", mode: "shared" }], { steal: true }), /only exclusive/],
+      [() => lock.upgrade({ key: "other" }), /^"other" is no key of this lock$/],
+      [() => lock.downgrade("other"), /^"other" is no key of this lock$/],
+    ];
+    for (const [call, text] of calls) {
+      const told = await rejection(world, (async () => call())());
+      expect((told as Error).message).toMatch(text);
+    }
+    expect(lock.isHeld).toBe(true);
+    await world.run(50);
+    expect(server.applied.length).toBe(before);
+  });
+
+  it("are shown in the message, cut to what a person reads", async () => {
+    const { server } = setUp();
+    const { client } = await connectTo(server);
+    const told = await client.acquire("k", { waitMs: "5s".repeat(1e6) as never }).catch((e) => e);
+    expect(told.message).toMatch(/^waitMs must be a number, not "5s5s/);
+    expect(told.message.length).toBeLessThan(200);
+  });
+
+  it("that the cluster refuses name what is wrong with them", async () => {
+    const { world, server } = setUp();
+    const { client } = await connectTo(server);
+    const setting = await rejection(world, client.changeSetting("nothing", 1));
+    expect(setting).toMatchObject({ code: "INVALID_ARGUMENT" });
+    expect((setting as Error).message).toMatch(/^setting nothing: no such setting, or a value/);
+    const session = await rejection(world, client.endSession(2 ** 40));
+    expect(session).toMatchObject({ code: "NOT_HELD" });
+    expect((session as Error).message).toMatch(/there is no such session$/);
   });
 
   it("that name an event which locks do not have are a TypeError", async () => {

@@ -181,11 +181,54 @@ describe("an exported session", () => {
     expect(lock?.signal.reason).toMatchObject({ details: { reason: "stolen" } });
   });
 
-  it("must be what export gave", async () => {
+  it("must be what export gave, to its last part", async () => {
     const { world, server } = setUp();
     const one = await connectTo(server);
+    const other = await connectTo(server);
+    await world.until(one.client.semaphore("s", { limit: 3 }).acquire({ permits: 2 }));
+    await world.until(other.client.acquire("b"));
+    void one.client.acquire("b").catch(() => undefined);
+    await world.run(20);
+    void one.client.acquire("c").catch(() => undefined);
+    await world.run(0.5);
     const exported = await exportOf(world, one);
+    const [hold] = exported.holds;
+    const [sent] = exported.sent;
+    expect([hold?.items.length, exported.waiting.length, sent?.isWanted]).toEqual([1, 1, true]);
+    const damaged: Record<string, unknown>[] = [
+      { clusterId: 7 },
+      { session: 0 },
+      { nonce: "zz".repeat(16) },
+      { nonce: "00" },
+      { attempt: -1 },
+      { attempt: 2 ** 32 - 1 },
+      { nextSequence: Number.NaN },
+      { nextSequence: sent?.command.sequence },
+      { nextSequence: 5_000 },
+      { acknowledgements: {} },
+      { acknowledgements: [1.5] },
+      { holds: [null] },
+      { holds: [{ ...hold, token: "1" }] },
+      { holds: [{ ...hold, owner: undefined }] },
+      { holds: [{ ...hold, items: [] }] },
+      { holds: [{ ...hold, items: [{ ...hold?.items[0], mode: "read" }] }] },
+      { holds: [{ ...hold, items: [{ ...hold?.items[0], slots: [-1] }] }] },
+      { waiting: [{ isWanted: true }] },
+      { sent: [sent, sent] },
+      { sent: [{ ...sent, command: { ...sent?.command, acknowledged: "1" } }] },
+      { sent: [{ ...sent, command: { ...sent?.command, items: {} } }] },
+      { waiting: [{ ...sent, command: { ...sent?.command, items: [null] } }] },
+      { waiting: [{ ...sent, command: { ...sent?.command, owner: "1" } }] },
+      { unsent: [7] },
+      { unsent: undefined },
+    ];
     const { resolveConnectOptions } = await import("../../src/client/options.js");
+    for (const damage of damaged) {
+      const resume = { ...exported, ...damage };
+      expect(() => resolveConnectOptions({ resume }), JSON.stringify(damage)).toThrow(
+        /^resume must be what client.export\(\) gave$/,
+      );
+    }
     expect(() => resolveConnectOptions({ resume: {} as ExportedSession })).toThrow(TypeError);
     const newer = { ...exported, version: 2 };
     expect(() => resolveConnectOptions({ resume: newer })).toThrow(RangeError);

@@ -242,4 +242,33 @@ describe("a lapse", () => {
     expect((await world.until(one.client.acquire("b"))).isHeld).toBe(true);
     expect(one.client.session).not.toBe(session);
   });
+
+  it("asks the next session for what the one that ended certainly did not do, and only that", async () => {
+    let askedAgain = 0;
+    for (let askMs = 0; askMs < 8; askMs += 0.25) {
+      const { world, server } = setUp(1 + askMs * 4);
+      const one = await connectTo(server, { ttlMs: 10_000 });
+      const operator = await connectTo(server, { ttlMs: 10_000 });
+      const { session } = one.client;
+      const ending = operator.client.endSession(session, { now: true });
+      await world.run(askMs);
+      const asked = one.client.acquireAll([{ key: "k" }, { key: "l", mode: "shared" }]);
+      const limit = one.client.setLimit("s", 3);
+      const lock = await world.until(asked);
+      await world.until(limit);
+      await world.until(ending);
+      await world.run(20);
+      // Granted by one session or the other, and by one only.
+      const { holds } = server.table.inspect("k");
+      const { isHeld } = lock;
+      expect(holds.map(({ token }) => token)).toEqual(isHeld ? [lock.token] : []);
+      if (!isHeld) expect(lock.signal.reason.details.reason).toBe("revoked");
+      const acquires = server.applied.filter(({ op }) => op === OP.acquire);
+      if (acquires.length > 1) askedAgain += 1;
+      expect(await world.until(lock.release())).toMatchObject({ released: isHeld });
+      await world.run(10_000);
+      expect(server.owedTo(one.client.session)).toEqual([]);
+    }
+    expect(askedAgain).toBeGreaterThan(3);
+  });
 });

@@ -93,6 +93,47 @@ describe("while no node can be reached", () => {
     expect(new Set(rounds).size).toBeGreaterThan(3);
   });
 
+  it("a detach fails when the lease is over, and leaves nothing closed behind it", async () => {
+    // Never sent, and sent over a connection that broke before it arrived.
+    for (const sentMs of [undefined, 0.1]) {
+      const each = await scene(6_000);
+      const { world, server, client } = each;
+      const lock = await world.until(client.acquire("k"));
+      await world.until(lock.acquire("k", { reentrant: true }));
+      if (sentMs === undefined) takeNodesAway(each);
+      const detaching = failureAfter(each, lock.detach({ ticketTtlMs: 600_000 }));
+      await world.run(sentMs ?? 0);
+      takeNodesAway(each);
+      const { error, tookMs } = await detaching;
+      expect(error).toMatchObject({ code: "LOCK_LOST", details: { reason: "expired" } });
+      expect(tookMs).toBeLessThan(6_000);
+      expect(client.closed.aborted).toBe(false);
+      giveNodesBack(each);
+      const next = await world.until(client.acquire("k"), 3_000);
+      expect(server.table.inspect("k").holds).toMatchObject([{ token: next.token }]);
+      expect(applied(each, OP.detach)).toBe(0);
+      await world.until(next.release());
+      await world.run(5_000);
+      expect(server.owedTo(client.session)).toEqual([]);
+    }
+  });
+
+  it("a detach whose answer was lost fails likewise, and its ticket ends by itself", async () => {
+    const each = await scene(6_000);
+    const { world, server, client } = each;
+    const lock = await world.until(client.acquire("k"));
+    const detaching = lock.detach({ ticketTtlMs: 8_000 });
+    while (applied(each, OP.detach) === 0) await world.run(0.1);
+    takeNodesAway(each);
+    const { error } = await failureAfter(each, detaching);
+    expect(error).toMatchObject({ code: "LOCK_LOST", details: { reason: "expired" } });
+    expect(server.table.inspect("k").holds).toMatchObject([{ isTicket: true }]);
+    giveNodesBack(each);
+    expect((await world.until(client.acquire("k"), 9_000)).isHeld).toBe(true);
+    await world.run(5_000);
+    expect(server.owedTo(client.session)).toEqual([]);
+  });
+
   it("a try and a read fail with UNAVAILABLE after connectTimeoutMs, having done nothing", async () => {
     const each = await scene();
     takeNodesAway(each);

@@ -2,12 +2,14 @@
  * `holdfast cluster` as people start and stop it: what it says, what it keeps, and that it leaves
  * nothing running, whichever way it ends.
  */
+import { type SpawnSyncReturns, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type RunningCli, runCli, startCli } from "./cluster-process.js";
+import { COMMAND } from "./command-line.js";
 import { endAllStarted } from "./end-with-test.js";
 import { freePorts } from "./free-ports.js";
 import { startHolder } from "./holder-process.js";
@@ -24,6 +26,9 @@ interface Started {
   readonly ready: Ready;
   readonly pids: readonly number[];
 }
+
+/** Of util-linux. */
+const TOOL = "unshare";
 
 let directory = "";
 beforeAll(async () => {
@@ -192,6 +197,22 @@ test("a directory that cannot be used is said in one line, and no node is left r
   await interrupt(started);
 });
 
+test("a node for which the disk has no room is told as that, though its log says nothing", async (context) => {
+  const disk = join(directory, "disk");
+  await mkdir(disk);
+  // In name spaces of its own: the mount is nobody else's, and ends with the command.
+  const mount = 'mount -t tmpfs -o size=3m tmpfs "$1" && shift && exec "$@"';
+  const isolated = ["--user", "--map-root-user", "--mount", "sh", "-c", mount, "sh", disk];
+  const run = (...args: readonly string[]): SpawnSyncReturns<string> =>
+    spawnSync(TOOL, [...isolated, ...args], { encoding: "utf8", timeout: 50_000 });
+  if (run("true").status !== 0) context.skip("no mount of one's own can be made here");
+  const data = `--data=${join(disk, "data")}`;
+  const flags = ["cluster", "--nodes=1", data, "--port=0", "--peer-port=0"];
+  const { status, stdout, stderr } = run(process.execPath, COMMAND, ...flags);
+  expect([status, stdout]).toEqual([1, ""]);
+  expect(stderr).toMatch(/^holdfast: node 1 did not start: .*the disk is full[^\n]*\n$/);
+});
+
 test("a port that this user may not have is told as that, and is no internal error", async (context) => {
   const lowest = await readFile("/proc/sys/net/ipv4/ip_unprivileged_port_start", "utf8").catch(
     () => "1024",
@@ -241,6 +262,21 @@ test("a node that dies is reported, and with --restart started again", async () 
     const { nodes } = JSON.parse(stdout) as { nodes: { id: number; pid: number | null }[] };
     return nodes.some(({ id, pid }) => id === 1 && pid === again);
   });
+  await interrupt({ cluster, pids: [...pids, again] });
+});
+
+test("with --restart a node that cannot be started leaves the others alone, and is tried again", async () => {
+  const data = join(directory, "moved");
+  const { cluster, pids } = await startReady(data, "--restart");
+  const log = join(data, "n1.log");
+  await rm(log);
+  await mkdir(log);
+  const [first = 0] = pids;
+  process.kill(first, "SIGKILL");
+  await cluster.noted("holdfast: node 1 could not be started: EISDIR");
+  await rm(log, { recursive: true });
+  await cluster.noted("holdfast: node 1 runs again as pid ");
+  const again = Number(/runs again as pid (\d+)/.exec(cluster.stderr)?.[1]);
   await interrupt({ cluster, pids: [...pids, again] });
 });
 

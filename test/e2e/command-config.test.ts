@@ -149,6 +149,9 @@ test("what nobody knows or nobody can read is refused before anything starts, in
     [["ls", "--config", join(directory, "none")], {}, "there is no such file"],
     [["ls"], { HOLDFAST_ENDPIONTS: "127.0.0.1:1" }, "did you mean HOLDFAST_ENDPOINTS?"],
     [["ls"], { HOLDFAST_ENDPOINTS: "http://127.0.0.1:1" }, "HOLDFAST_ENDPOINTS=http:"],
+    [["ls"], { HOLDFAST_ENDPOINTS: "ws://joe:geheim@h:1" }, "HOLDFAST_ENDPOINTS=ws://…@h:1: "],
+    [["ls", "--endpoints", "ws://h:1?key=geheim"], {}, "argument 'ws://h:1?…' is invalid"],
+    [["ls", "--\u001b[31m"], {}, "unknown option '--\\u{1b}[31m'"],
     [["run", "k", "--", "true"], { HOLDFAST_TTL: "15" }, "a duration needs a unit"],
     [["server"], {}, "required option '--id <n>' not specified"],
     [
@@ -161,5 +164,7 @@ test("what nobody knows or nobody can read is refused before anything starts, in
   for (const [index, { code, stdout, stderr }] of results.entries()) {
     expect([code, stdout]).toEqual([2, ""]);
     expect(oneLine(stderr)).toContain(cases[index]?.[2]);
+    expect(stderr).not.toContain("geheim");
+    expect(stderr).not.toContain("\u001b");
   }
 });

@@ -34,6 +34,24 @@ async function askJson(...args: readonly string[]): Promise<unknown> {
   return JSON.parse(stdout);
 }
 
+test("a name that cannot be one is told before a cluster is looked for", async () => {
+  const env = { HOLDFAST_ENDPOINTS: "127.0.0.1:9", HOLDFAST_CONNECT_TIMEOUT: "50s" };
+  const cases: readonly (readonly [readonly string[], string])[] = [
+    [["inspect", ""], "key is empty"],
+    [["explain", "a\tb"], "key holds a control character"],
+    [["history", "~locks"], "keys under ~ are reserved"],
+    [["ls", "a\nb"], "prefix holds a control character"],
+    [["watch", "--prefix", "x".repeat(513)], "prefix exceeds 512 bytes"],
+    [["revoke", "x".repeat(513)], "key exceeds 512 bytes"],
+    [["limit", "", "3"], "key is empty"],
+    [["elect", "", "host-7"], "key is empty"],
+    [["elect", "", "--observe"], "key is empty"],
+  ];
+  const results = await Promise.all(cases.map(([args]) => runCli(args, { env })));
+  const told = results.map(({ code, stdout, stderr }) => [code, stdout, stderr]);
+  expect(told).toEqual(cases.map(([, why]) => [2, "", `holdfast: ${why} (INVALID_ARGUMENT)\n`]));
+});
+
 describe("status", () => {
   test("--json is the documented document", async () => {
     const leader = await cluster.leader();

@@ -101,6 +101,14 @@ describe("while one holds and another waits", () => {
     );
   });
 
+  test("explain has words for a holder without a name", async () => {
+    await using unnamed = await connect({ endpoints: cluster.endpoints });
+    await using held = await unnamed.acquire("orders/2");
+    expect((await ask("explain", "orders/2")).stdout).toContain(
+      `\n  held by somebody without a name (exclusive, token ${held.token})\n`,
+    );
+  });
+
   test("explain is 5 for a request that does not wait there, and 2 for what is none", async () => {
     const unknown = await ask("explain", "orders/1", "--request", "999/1");
     expect([unknown.code, unknown.stdout, unknown.stderr]).toEqual([

@@ -110,10 +110,21 @@ test.each(COMPILERS)("its types are whole for %s", (_, options) => {
   expect(run(join(ROOT, "node_modules/.bin/tsc"), "-p", "tsconfig.json")).toBe("");
 });
 
+test("its types bring along what they need beyond the libraries of the target", () => {
+  // As a template for a web page has it: no `lib`, no types of Node.
+  const options = { target: "ES2022", module: "esnext", moduleResolution: "bundler", types: [] };
+  const compilerOptions = { ...options, strict: true, skipLibCheck: false, noEmit: true };
+  write("plain.ts", CONSUMER.replace("await using lock", "const lock"));
+  write("tsconfig.json", JSON.stringify({ compilerOptions, files: ["plain.ts"] }));
+  expect(run(join(ROOT, "node_modules/.bin/tsc"), "-p", "tsconfig.json")).toBe("");
+});
+
 test("its doors open in Node, and a door that is none stays shut", () => {
   const { code } = transformSync(CONSUMER, { loader: "ts", target: "node20" });
   write("consumer.mjs", code);
   run(process.execPath, "consumer.mjs");
+  write("required.cjs", 'if (typeof require("holdfast").connect !== "function") process.exit(1);');
+  run(process.execPath, "required.cjs");
   write("intruder.mjs", 'import "holdfast/dist/src/server/index.js";');
   expect(() => run(process.execPath, "intruder.mjs")).toThrow("ERR_PACKAGE_PATH_NOT_EXPORTED");
 });
