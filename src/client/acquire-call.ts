@@ -189,7 +189,7 @@ export class AcquireCall extends HoldCall<HeldLock | undefined> {
   }
 
   override giveUp(): boolean {
-    this.fail(acquireFailure(this.wish.items, { status: ERROR_NUMBERS.BUSY }));
+    this.fail(acquireFailure(this.wish.items, { status: this.refusal }));
     return true;
   }
 
@@ -282,7 +282,7 @@ export class ClaimCall extends HoldCall<HeldLock> {
   }
 
   override giveUp(): boolean {
-    this.fail(claimFailure({ status: ERROR_NUMBERS.BUSY }));
+    this.fail(claimFailure({ status: this.refusal }));
     return true;
   }
 

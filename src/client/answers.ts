@@ -19,7 +19,7 @@ import {
   type SessionMessage,
   STATUS,
 } from "../protocol/index.js";
-import type { Call } from "./call.js";
+import type { Call, Refusal } from "./call.js";
 import { lossReasonOf } from "./failures.js";
 import { GrantCall } from "./grant-call.js";
 import type { Lease } from "./lease.js";
@@ -93,8 +93,9 @@ export class Answers {
     const { result, stamp, sequence } = reply;
     const call = window.get(sequence);
     if (call === undefined) return;
-    if (stamp === 0 && isRefusal(result.status)) {
-      this.#outgoing.onRefused(call, nowMs, this.#lease.ttlMs);
+    const refusal = stamp === 0 ? refusalOf(result.status) : undefined;
+    if (refusal !== undefined) {
+      this.#outgoing.onRefused(call, refusal, nowMs, this.#lease.ttlMs);
       return;
     }
     if (stamp > 0) {
@@ -168,8 +169,11 @@ function isKeptUntilRead(call: Call, { status }: Result): boolean {
   return isGrant || call.copies > 1;
 }
 
-function isRefusal(status: number): boolean {
-  return status === ERROR_NUMBERS.BUSY || status === ERROR_NUMBERS.UNAVAILABLE;
+/** A node, or the leader behind it, has no room: the same may be sent again. */
+function refusalOf(status: number): Refusal | undefined {
+  if (status === ERROR_NUMBERS.DISK_FULL) return status;
+  const isBusy = status === ERROR_NUMBERS.BUSY || status === ERROR_NUMBERS.UNAVAILABLE;
+  return isBusy ? ERROR_NUMBERS.BUSY : undefined;
 }
 
 function forgotten(sequence: number): HoldfastError {

@@ -115,10 +115,12 @@ export class Attaching {
   }
 
   #onRefused(status: number, nowMs: number): void {
-    const { attachment, outgoing } = this.#of;
+    const { attachment, outgoing, connection } = this.#of;
     const code = errorCodeOf(status) ?? "PROTOCOL";
     const isExpired = code === "SESSION_EXPIRED";
-    if (code === "BUSY" || code === "UNAVAILABLE" || (isExpired && attachment.session === 0)) {
+    const isForNow = code === "BUSY" || code === "UNAVAILABLE" || code === "DISK_FULL";
+    if (isForNow || (isExpired && attachment.session === 0)) {
+      connection.refused(code);
       attachment.refused(nowMs + outgoing.nextPauseMs());
     } else if (attachment.isTakeOver) {
       this.#host.end(takeOverFailure(code));

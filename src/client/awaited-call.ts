@@ -3,7 +3,7 @@
  * and what the table has. A caller leaves early by its signal or its deadline; what that means for
  * the table is the subclass's.
  */
-import { type ErrorCode, errorCodeOf, HoldfastError } from "../errors.js";
+import { type ErrorCode, errorCodeOf } from "../errors.js";
 import type { Result, SequencedCommand } from "../protocol/index.js";
 import { type Abortable, unwatchAbort, watchAbort } from "./abort-watch.js";
 import { Call } from "./call.js";
@@ -117,9 +117,7 @@ export class CommandCall extends AwaitedCall<Result> {
   }
 
   override giveUp(): boolean {
-    this.fail(
-      new HoldfastError("BUSY", `${this.#wish.what}: the cluster is busy; try again later`),
-    );
+    this.fail(commandFailure(this.#wish.what, { status: this.refusal }));
     return true;
   }
 

@@ -3,10 +3,14 @@
  * first transmitted and keeps it for ever, so that the table applies it exactly once however often
  * it is sent. Subclasses say what is sent and what the answer means.
  */
+import { ERROR_NUMBERS } from "../errors.js";
 import { OP, type Result, type SequencedCommand } from "../protocol/index.js";
 import type { LossReason } from "./lock-types.js";
 
 export const NOTHING_ACKNOWLEDGED: readonly number[] = Object.freeze([]);
+
+/** What a node says that has no room for a command, or the leader behind it. */
+export type Refusal = typeof ERROR_NUMBERS.BUSY | typeof ERROR_NUMBERS.DISK_FULL;
 
 export abstract class Call {
   /** Its number among all calls of the client, by which `command-window.ts` orders reads too. */
@@ -23,6 +27,8 @@ export abstract class Call {
   acknowledged: readonly number[] = NOTHING_ACKNOWLEDGED;
   /** Refused, and to be sent again under the same sequence. */
   isRefused = false;
+  /** Why it was refused last. */
+  refusal: Refusal = ERROR_NUMBERS.BUSY;
   /** When it was refused first. */
   refusedSinceMs = Number.POSITIVE_INFINITY;
   /** Sent over an earlier connection too: its answer may tell of a time long past. */

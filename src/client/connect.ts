@@ -26,8 +26,9 @@ import type { Client, ConnectOptions } from "./types.js";
  *   `details.indeterminate` says whether the command may have been carried out all the same: true
  *   once it was sent and not refused. A try is never held in secret: what it is granted after that
  *   is given back;
- * - a command that a node has no room for is sent again after pauses that grow from 20 to 1,000 ms,
- *   give or take a half, for a TTL, then `BUSY`: it was certainly not carried out;
+ * - a command that a node has no room for, or the leader's disk, is sent again after pauses that grow
+ *   from 20 to 1,000 ms, give or take a half, for a TTL, then `BUSY` or `DISK_FULL`: it was certainly
+ *   not carried out;
  * - a release until the lease is over, `close` for a third of the TTL and at most 3,000 ms.
  *
  * Held locks are given up by the client's own count before the cluster can grant them to others:

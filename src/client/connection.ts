@@ -121,6 +121,11 @@ export class Connection {
     if (this.#link !== undefined) this.#note(this.#link, "does not answer");
   }
 
+  /** The node behind the connection does not attach the client for now, by this code. */
+  refused(code: string): void {
+    if (this.#link !== undefined) this.#note(this.#link, `refuses the session for now: ${code}`);
+  }
+
   /** Leaves this node for another one. */
   move(reason: string): void {
     const link = this.#link;

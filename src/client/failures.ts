@@ -66,6 +66,7 @@ const TEXTS: Texts = {
   TOO_MANY_IN_FLIGHT: "the session has too many unanswered commands; try again later",
   CANCELLED: "the request was cancelled",
   BUSY: "the cluster is busy; try again later",
+  DISK_FULL: "the leader's disk is full; make room there, and try again",
 };
 
 /** Why an acquire of `items` failed. */

@@ -4,7 +4,7 @@
  * frame. It decides nothing about leases, locks or connections.
  */
 import { OP } from "../protocol/index.js";
-import { type Call, NOTHING_ACKNOWLEDGED } from "./call.js";
+import { type Call, NOTHING_ACKNOWLEDGED, type Refusal } from "./call.js";
 import { CommandWindow } from "./command-window.js";
 import { FrameWriter } from "./frame-writer.js";
 import { Pulses } from "./pulses.js";
@@ -94,9 +94,10 @@ export class Outgoing {
   }
 
   /** A call was refused by a node; it is sent again later, unless it was for too long. */
-  onRefused(call: Call, nowMs: number, patienceMs: number): void {
+  onRefused(call: Call, refusal: Refusal, nowMs: number, patienceMs: number): void {
     if (call.copies === 1) call.copies = 0;
     call.isRefused = true;
+    call.refusal = refusal;
     call.refusedSinceMs = Math.min(call.refusedSinceMs, nowMs);
     const isEnough = nowMs - call.refusedSinceMs >= patienceMs;
     if (!this.#isDropped(call, isEnough)) this.#hasRefused = true;

@@ -85,7 +85,7 @@ export class UpgradeCall extends GrantCall<void> {
   }
 
   override giveUp(): boolean {
-    this.fail(upgradeFailure(this.wish.key, { status: ERROR_NUMBERS.BUSY }));
+    this.fail(upgradeFailure(this.wish.key, { status: this.refusal }));
     return true;
   }
 

@@ -41,6 +41,8 @@ export interface Faults {
    * What the node refuses that it reaches: commands with a sequence, or attaching and reads too.
    */
   busy: "nothing" | "commands" | "everything";
+  /** What it says then. */
+  refusal: typeof ERROR_NUMBERS.BUSY | typeof ERROR_NUMBERS.DISK_FULL;
   /** Nobody leads: time stands still and nothing is applied. */
   isLeaderless: boolean;
   /** Nodes that cannot be reached: new connections fail. */
@@ -73,6 +75,7 @@ export class TableServer implements Outbox {
     duplicates: 0,
     refusals: 0,
     busy: "nothing",
+    refusal: ERROR_NUMBERS.BUSY,
     isLeaderless: false,
     downNodes: new Set(),
     silentNodes: new Set(),
@@ -241,7 +244,7 @@ export class TableServer implements Outbox {
         kind: MESSAGE.attached,
         nonce: command.nonce,
         attempt: command.attempt,
-        status: ERROR_NUMBERS.BUSY,
+        status: this.faults.refusal,
         session: 0,
         epoch: 0,
         highestSequence: 0,
@@ -250,7 +253,7 @@ export class TableServer implements Outbox {
       });
     } else if ("sequence" in command) {
       const { sequence } = command;
-      const result = { status: ERROR_NUMBERS.BUSY };
+      const result = { status: this.faults.refusal };
       connection.push({ kind: MESSAGE.reply, sequence, stamp: 0, result });
     }
     connection.flush();

@@ -1,5 +1,6 @@
 /** The laws of locks complain about words that break them, and about no others. */
 import { beforeEach, describe, expect, test } from "vitest";
+import { ERROR_NUMBERS } from "../../src/errors.js";
 import {
   ACQUIRE_DEFAULTS,
   type AcquireOptions,
@@ -29,19 +30,28 @@ class Words {
 
   constructor(sessions: readonly number[]) {
     this.at(1);
-    for (const session of sessions) {
-      this.laws.attached({
-        kind: MESSAGE.attached,
-        nonce: "",
-        attempt: 1,
-        status: STATUS.ok,
-        session,
-        epoch: 1,
-        highestSequence: 0,
-        stamp: 1,
-        ttlMs: TTL_MS,
-      });
-    }
+    for (const session of sessions) this.#attach(session, 1);
+  }
+
+  /** By another process, which has not asked for the new tokens yet. */
+  takeOver(session: number): void {
+    const command = { op: OP.takeOver, session, nonce: "", attempt: 2 } as const;
+    this.laws.begin(this.#stamp, [{ session, epoch: 2, command }]);
+    this.#attach(session, 2);
+  }
+
+  #attach(session: number, epoch: number): void {
+    this.laws.attached({
+      kind: MESSAGE.attached,
+      nonce: "",
+      attempt: epoch,
+      status: STATUS.ok,
+      session,
+      epoch,
+      highestSequence: 0,
+      stamp: this.#stamp,
+      ttlMs: TTL_MS,
+    });
   }
 
   at(stamp: number): void {
@@ -98,6 +108,19 @@ beforeEach(() => {
 });
 
 describe("nothing is said against", () => {
+  test("the refusal of an upgrade that names a token from before its session was taken over", () => {
+    words.acquire(1, [shared("k")], granted(10));
+    words.acquire(2, [shared("k")], granted(11));
+    words.ask(2, { op: OP.upgrade, token: 11, key: "k", waitMs: -1, detect: true }, QUEUED);
+    words.takeOver(1);
+    const cycle = [1, 2].map((session) => {
+      return { session, sessionName: "", owner: session, key: "k", mode: "exclusive" } as const;
+    });
+    const refused: Result = { status: ERROR_NUMBERS.DEADLOCK, cycle };
+    words.ask(1, { op: OP.upgrade, token: 10, key: "k", waitMs: -1, detect: true }, refused);
+    expect(words.laws.complaint).toBeUndefined();
+  });
+
   test("a lock that passes from hand to hand, with its policies kept", () => {
     words.acquire(1, [exclusive("k")], granted(10), { minHoldMs: 500 });
     const waiting = words.acquire(2, [exclusive("k")], QUEUED);

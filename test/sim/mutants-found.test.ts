@@ -16,6 +16,10 @@ const NAMES = [
   "slot-given-twice",
   "theft-not-told",
   "time-begins-at-zero",
+  "queued-acknowledged-as-read",
+  "signal-not-aborted",
+  "watch-begins-anew",
+  "frame-used-again-too-early",
 ];
 const TIMEOUT_MS = 600_000;
 

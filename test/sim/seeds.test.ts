@@ -66,6 +66,11 @@ const SEEN = [
   SEEN_BY_CLIENTS.lost(END_REASON.revoked),
   SEEN_BY_CLIENTS.lost(END_REASON.stolen),
   SEEN_BY_CLIENTS.ended(END_REASON.revoked),
+  SEEN_BY_CLIENTS.watchBegun,
+  SEEN_BY_CLIENTS.watchTold,
+  ...["granted", "none", "aborted", "LOCK_HELD", "LOCK_TIMEOUT", "DEADLOCK", "SESSION_EXPIRED"].map(
+    SEEN_BY_CLIENTS.callEnded,
+  ),
 ] as const;
 
 function explained({ seed, failure }: SeedResult): string {
@@ -86,6 +91,9 @@ const REMEMBERED = [
   // Everybody waited for what a dead client held, and had no wish left when its lease ended.
   600_146,
   607_020,
+  // An upgrade named a token from before its session was taken over, and the laws of locks did not
+  // know whose its hold was.
+  722,
 ];
 
 async function withPool<T>(use: (pool: WorkerPool, jobs: number) => Promise<T>): Promise<T> {

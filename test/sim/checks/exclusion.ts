@@ -7,27 +7,27 @@
  * What was stolen, revoked at once or taken over ends without its holder's knowing. There exclusion is
  * not promised, and overlaps are counted apart as well: fencing covers them (`fenced-resource.ts`).
  */
-import type { Belief, BeliefClaim } from "../clients/belief.js";
+import type { BeliefClaim, HeldBelief } from "../clients/belief.js";
 import type { Fail } from "./violation.js";
 
 export class Exclusion {
   readonly #fail: Fail;
-  readonly #beliefs = new Map<string, Belief[]>();
+  readonly #beliefs = new Map<string, HeldBelief[]>();
   /** Tokens of holds that were taken from those who counted on them. */
-  readonly #torn: (belief: Belief) => boolean;
+  readonly #torn: (belief: HeldBelief) => boolean;
   /** Overlaps with somebody who did not look at the deadline. */
   overlapsWithoutDeadline = 0;
   /** Overlaps with somebody from whom a hold was taken untold. */
   overlapsWithoutFence = 0;
 
   /** `isTorn`: whether the hold was taken from who believes in it, as the log says by now. */
-  constructor(fail: Fail, isTorn: (belief: Belief) => boolean) {
+  constructor(fail: Fail, isTorn: (belief: HeldBelief) => boolean) {
     this.#fail = fail;
     this.#torn = isTorn;
   }
 
   /** A hold that begins to be counted on, or became stronger. */
-  add(belief: Belief): void {
+  add(belief: HeldBelief): void {
     for (const claim of belief.claims) {
       const others = (this.#beliefs.get(claim.key) ?? []).filter((other) => {
         return other.givenUp === undefined && other !== belief;
@@ -40,7 +40,7 @@ export class Exclusion {
     }
   }
 
-  #compare(claim: BeliefClaim, belief: Belief, other: Belief): void {
+  #compare(claim: BeliefClaim, belief: HeldBelief, other: HeldBelief): void {
     const theirs = other.claimOf(claim.key);
     if (theirs === undefined || !areInConflict(claim, theirs)) return;
     if (this.#torn(belief) || this.#torn(other)) {

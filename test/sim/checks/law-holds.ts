@@ -47,6 +47,11 @@ export class LawHolds {
     return this.#holds.get(this.#newestOf(token));
   }
 
+  /** Of a hold by any of its tokens, be the newest one told or not; `undefined`: it was never seen. */
+  ownerOf(token: number): number | undefined {
+    return (this.of(token) ?? this.#obscured.get(this.#newestOf(token)))?.owner;
+  }
+
   add(hold: LawHold): void {
     this.#holds.set(hold.token, hold);
   }
@@ -90,13 +95,15 @@ export class LawHolds {
   /** Somebody asked what became of an old token. */
   reveal(
     session: number,
-    { token, current, isContended }: Extract<RecalledToken, { held: true }>,
+    { token, current, isContended, isRevoked, endsAt }: Extract<RecalledToken, { held: true }>,
   ): void {
     const hold = this.#obscured.get(token);
     if (hold === undefined || hold.session !== session || this.#holds.has(current)) return;
     this.#obscured.delete(token);
     this.#rename(hold, current);
     hold.isContended = isContended;
+    // Revoked under the new token, before anybody knew it.
+    if (isRevoked && hold.revokedAt === 0) hold.revokedAt = endsAt;
   }
 
   problemOfToken(token: number): string | undefined {

@@ -27,8 +27,12 @@ export interface LawHold {
   mayBeGone: boolean;
 }
 
+/** Of an upgrade, in the place of its owner, when the laws never saw whose its hold is. */
+export const UNSEEN_OWNER = -1;
+
 export interface LawWait {
   readonly session: number;
+  /** Or `UNSEEN_OWNER`. */
   readonly owner: number;
   readonly items: readonly Item[];
   readonly enqueuedAt: number;
@@ -55,6 +59,11 @@ export function wantedOf(item: Item): number {
 
 export function areLocksInConflict(one: ClaimMode, other: ClaimMode): boolean {
   return one !== "shared" || other !== "shared";
+}
+
+/** Whether it may be a wait of that task. */
+export function mayBeOf(wait: LawWait, session: number, owner: number): boolean {
+  return wait.session === session && (wait.owner === owner || wait.owner === UNSEEN_OWNER);
 }
 
 /** Whether `wait` comes before a request, however the head start of `wait` turned out. */

@@ -6,6 +6,7 @@ import {
   isSurelyBefore,
   type LawHold,
   type LawWait,
+  mayBeOf,
   wantedOf,
 } from "./law-records.js";
 
@@ -90,12 +91,11 @@ export class LawWaits {
   problemOfCycle(refused: LawWait, result: Result): string | undefined {
     const cycle = "cycle" in result ? (result.cycle ?? []) : [];
     const [first, ...others] = cycle;
-    const isFirst = first?.session === refused.session && first.owner === refused.owner;
+    const isFirst = first !== undefined && mayBeOf(refused, first.session, first.owner);
     if (!isFirst) return "is no member of the circle for which it is refused";
     for (const { session, owner, key } of others) {
       const waits = [...this.#waits.values()].some((wait) => {
-        const isOwner = wait.session === session && wait.owner === owner;
-        return isOwner && wait.items.some((item) => item.key === key);
+        return mayBeOf(wait, session, owner) && wait.items.some((item) => item.key === key);
       });
       if (!waits) return `owner ${owner} of session ${session} does not wait for ${key}`;
     }

@@ -24,7 +24,7 @@ import {
   WAIT_FOREVER,
 } from "../../../src/protocol/index.js";
 import { LawHolds } from "./law-holds.js";
-import { type LawHold, type LawWait, wantedOf } from "./law-records.js";
+import { type LawHold, type LawWait, UNSEEN_OWNER, wantedOf } from "./law-records.js";
 import { LawSessions } from "./law-sessions.js";
 import { LawWaits } from "./law-waits.js";
 
@@ -121,6 +121,11 @@ export class LockLaws {
   /** Whether a hold was taken away without time for its holder to hear of it. */
   isTorn(session: number, token: number): boolean {
     return this.#sessions.isTorn(session) || this.#holds.isTorn(token);
+  }
+
+  /** Whether the session has a hold of that token. */
+  isHeldBy(session: number, token: number): boolean {
+    return this.#holds.of(token)?.session === session;
   }
 
   #complain(what: string): void {
@@ -370,7 +375,7 @@ export class LockLaws {
     command: Extract<SequencedCommand, { op: typeof OP.upgrade }>,
   ): LawWait {
     const { token, key, waitMs, detect } = command;
-    const owner = this.#holds.of(token)?.owner ?? 0;
+    const owner = this.#holds.ownerOf(token) ?? UNSEEN_OWNER;
     const items = [{ key, mode: "exclusive" } as const];
     const rest = { headStartMs: 0, detects: detect, upgrades: token };
     return { ...this.#arrival(waitMs), session, owner, items, ...rest };

@@ -1,19 +1,22 @@
 /** Everything that watches a run, behind the ears of nodes, network and clients. */
 import type { PeerMessage } from "../../../src/net/index.js";
-import type {
-  Answer,
-  Attached,
-  KeyView,
-  Result,
-  SessionMessage,
+import {
+  type Answer,
+  type Attached,
+  type KeyView,
+  type OP,
+  type Result,
+  type Revision,
+  type SessionMessage,
+  STATUS,
 } from "../../../src/protocol/index.js";
-import { type OP, STATUS } from "../../../src/protocol/index.js";
 import type { Entry, Message, Raft } from "../../../src/raft/index.js";
 import type { LogLevel } from "../../../src/server/ports.js";
 import type { DataDirectory } from "../../../src/storage/index.js";
-import type { Belief } from "../clients/belief.js";
-import type { GuardedWrite } from "../clients/client-watch.js";
-import type { SimClient } from "../clients/sim-client.js";
+import type { HeldBelief } from "../clients/belief.js";
+import type { CallEnding, GuardedWrite } from "../clients/client-watch.js";
+import { SEEN } from "../clients/seen.js";
+import type { WorldClient } from "../clients/world-client.js";
 import type { Simulation } from "../engine/simulation.js";
 import type { SimPlan } from "../plan/plan.js";
 import { foundersOf } from "../world/founders.js";
@@ -23,12 +26,14 @@ import type { SimWorld, WorldWatch } from "../world/sim-world.js";
 import type { CoreWatch } from "../world/watched-core.js";
 import type { LogWatch } from "../world/watched-log.js";
 import { CoreChecks } from "./core-checks.js";
+import { ExactlyOnce } from "./exactly-once.js";
 import { Exclusion } from "./exclusion.js";
 import { FencedResource } from "./fenced-resource.js";
 import { RaftChecks } from "./raft-checks.js";
 import { ReadIndexes } from "./read-index.js";
 import type { Story } from "./story.js";
 import { type Fail, Violation } from "./violation.js";
+import { type ToldChange, type WatchedKeys, WatchStreams } from "./watch-streams.js";
 import { Witness } from "./witness.js";
 import { wordsOf } from "./words.js";
 
@@ -40,6 +45,8 @@ export class RunChecks implements WorldWatch {
   readonly witness: Witness;
   readonly exclusion: Exclusion;
   readonly resource: FencedResource;
+  readonly once: ExactlyOnce;
+  readonly streams: WatchStreams;
   /** Commands that an entry executed, as `op/status`, and other things seen by name. */
   readonly outcomes = new Map<string, number>();
   readonly #readIndexes: ReadIndexes;
@@ -63,10 +70,14 @@ export class RunChecks implements WorldWatch {
     this.resource = new FencedResource(this.#fail);
     const hasReaders = plan.clients.some(({ mix }) => mix.inspect > 0);
     const keys = [...plan.keys, ...plan.semaphores.map(({ key }) => key)];
+    this.once = new ExactlyOnce(this.#fail);
     this.witness = new Witness(keys, hasReaders, {
+      onAnswered: (marker, call, result) => this.once.onAnswered(marker, call, result),
       onSessionEnded: (session) => this.#onSessionEnded(session),
       onLost: (session, token) => this.#onLost(session, token),
     });
+    this.streams = new WatchStreams(this.witness.table, this.#fail);
+    if (plan.clients.some(({ speaks }) => speaks === "sdk")) this.streams.listen();
     this.#readIndexes = new ReadIndexes(this.#fail, () => this.raft.committedIndex);
     this.raft = new RaftChecks(ids, foundersOf(plan.nodeCount), this.#fail, (entry) =>
       this.#onCommitted(entry),
@@ -166,7 +177,7 @@ export class RunChecks implements WorldWatch {
 
   // Clients.
 
-  onNote(client: SimClient, text: string): void {
+  onNote(client: WorldClient, text: string): void {
     this.#story.tell(() => `client ${client.host} ${text}`);
   }
 
@@ -178,19 +189,21 @@ export class RunChecks implements WorldWatch {
     this.#askedAt.set(`${session}/${sequence}`, this.#knownIndex);
   }
 
-  onAttached(client: SimClient, message: Attached): void {
+  onAttached(client: WorldClient, message: Attached): void {
     this.#story.tell(() => `client ${client.host} hears ${wordsOf(message)}`);
     if (message.stamp === 0 || this.witness.hasAttached(message)) return;
     this.#fail("linearizable", `nobody said ${wordsOf(message)}`);
   }
 
-  onMessage(client: SimClient, session: number, epoch: number, message: SessionMessage): void {
+  onMessage(client: WorldClient, session: number, epoch: number, message: SessionMessage): void {
     this.#story.tell(() => `client ${client.host} hears ${wordsOf(message)}`);
     if (!this.witness.hasSaid(session, message)) {
       this.#fail("linearizable", `nobody said ${wordsOf(message)} to session ${session}`);
     }
-    const complaint = this.witness.hear(session, epoch, message);
-    if (complaint !== undefined) this.#fail("nothing is left out", complaint);
+    if (epoch !== 0) {
+      const complaint = this.witness.hear(session, epoch, message);
+      if (complaint !== undefined) this.#fail("nothing is left out", complaint);
+    }
     if (!("sequence" in message)) return;
     const at = this.witness.answeredAt(session, message.sequence);
     const asked = this.#askedAt.get(`${session}/${message.sequence}`);
@@ -215,7 +228,7 @@ export class RunChecks implements WorldWatch {
     this.outcomes.set(what, (this.outcomes.get(what) ?? 0) + 1);
   }
 
-  onBelief(belief: Belief): void {
+  onBelief(belief: HeldBelief): void {
     this.exclusion.add(belief);
   }
 
@@ -225,11 +238,44 @@ export class RunChecks implements WorldWatch {
     this.resource.write(write, isRightful);
   }
 
-  onRead(reader: number, id: number): void {
+  onCallEnded(marker: string, ending: CallEnding): void {
+    this.onSeen(SEEN.callEnded(ending.kind === "failed" ? ending.code : ending.kind));
+    this.#story.tell(() => `"${marker}" ends: ${wordsOf(ending)}`);
+    this.once.onCallEnded(marker, ending);
+  }
+
+  onWatchAsked(watched: WatchedKeys): void {
+    this.#askedAt.set(`watch ${watched.name}`, this.#knownIndex);
+  }
+
+  onWatchBegun(watched: WatchedKeys, after: Revision): void {
+    this.onSeen(SEEN.watchBegun);
+    this.streams.onBegun(watched, after, this.#askedAt.get(`watch ${watched.name}`) ?? 0);
+  }
+
+  onWatchTold(watched: WatchedKeys, change: ToldChange): void {
+    this.onSeen(SEEN.watchTold);
+    this.streams.onTold(watched, change);
+  }
+
+  onWatchEnded(watched: WatchedKeys): void {
+    this.streams.onEnded(watched);
+  }
+
+  onGivenBack(client: WorldClient, session: number, token: number): void {
+    if (!this.witness.laws.isHeldBy(session, token)) return;
+    this.#fail("exactly once", `client ${client.host} is told ${token} is released, and has it`);
+  }
+
+  onBroken(client: WorldClient, rule: string, what: string): void {
+    this.#fail(rule, `client ${client.host}: ${what}`);
+  }
+
+  onRead(reader: number | string, id: number): void {
     this.#askedAt.set(`read ${reader}/${id}`, this.#knownIndex);
   }
 
-  onAnswer(reader: number, op: typeof OP.inspect, { id, status, payload }: Answer): void {
+  onAnswer(reader: number | string, op: typeof OP.inspect, { id, status, payload }: Answer): void {
     this.onExecuted(op, status);
     if (status !== STATUS.ok) return;
     const asked = this.#askedAt.get(`read ${reader}/${id}`) ?? 0;
@@ -255,7 +301,7 @@ export class RunChecks implements WorldWatch {
   }
 
   /** Stolen, revoked at once, or of a session that another process has: only fencing covers that. */
-  #isTorn({ session, token }: Belief): boolean {
+  #isTorn({ session, token }: HeldBelief): boolean {
     return this.witness.laws.isTorn(session, token);
   }
 
@@ -263,6 +309,7 @@ export class RunChecks implements WorldWatch {
     this.#simulation.hash.number(entry.index);
     this.#simulation.hash.number(entry.term);
     this.#simulation.hash.number(entry.data.length);
+    this.streams.beginEntry(entry.index);
     const complaint = this.witness.apply(entry);
     if (complaint !== undefined) this.#fail("one order of everything", complaint);
     if (entry.index % HASH_EVERY !== 0) return;

@@ -5,7 +5,12 @@
  * at a place not before what the client, or any other, had heard when it asked; and all words must be
  * within the laws of locks, which know nothing of how a table works (`lock-laws.ts`).
  */
-import { LockTable, type Outbox, type TableEntry } from "../../../src/lockfsm/index.js";
+import {
+  LockTable,
+  type Outbox,
+  type TableCommand,
+  type TableEntry,
+} from "../../../src/lockfsm/index.js";
 import { resolveTableSettings } from "../../../src/lockfsm/settings.js";
 import {
   type Attached,
@@ -16,17 +21,22 @@ import {
   type EndReason,
   type KeyView,
   MESSAGE,
+  OP,
+  type Result,
   type SessionMessage,
 } from "../../../src/protocol/index.js";
 import type { Entry } from "../../../src/raft/index.js";
 import { NaiveTable } from "../../lockfsm/model.js";
 import type { NamedCircle } from "../../lockfsm/model-circles.js";
+import { MARKER } from "./exactly-once.js";
 import { SpokenWords } from "./heard-in-order.js";
 import { summaryOf, UNUSED } from "./key-summary.js";
 import { LockLaws } from "./lock-laws.js";
 import { wordsOf } from "./words.js";
 
 export interface WitnessEvents {
+  /** An acquire whose hold is to have the value `marker` was answered for the first time, or ended. */
+  onAnswered(marker: string, call: string, result: Result): void;
   /** `session` ended in the log: by its lease, or by an operator who had given it time. */
   onSessionEnded(session: number, reason: EndReason): void;
   /** A hold ended in the log, at a time that its holder could know. */
@@ -52,6 +62,8 @@ export class Witness implements Outbox {
   /** The entry that first answered a sequence of a session. */
   readonly #answeredAt = new Map<string, number>();
   readonly #refused = new Set<string>();
+  /** Of acquires of applications, by session and sequence. */
+  readonly #markers = new Map<string, string>();
   readonly #versions = new Map<string, Version[]>();
   #index = 0;
   /** What the table said of this entry. */
@@ -82,6 +94,7 @@ export class Witness implements Outbox {
     const commands = decodeCommands(data, BATCH_HEADER_BYTES);
     const entry = { index, stamp, wallMs, commands };
     this.laws.begin(stamp, commands);
+    this.#noteMarkers(commands);
     this.#spoken = [];
     this.#named = [];
     this.table.apply(entry, this);
@@ -107,7 +120,12 @@ export class Witness implements Outbox {
     const { sequence, result } = message;
     if ("cycle" in result) this.#named.push({ at, session, sequence, cycle: result.cycle ?? [] });
     const key = `${session}/${sequence}`;
-    if (!this.#answeredAt.has(key)) this.#answeredAt.set(key, this.#index);
+    const isFirst = !this.#answeredAt.has(key);
+    if (isFirst) this.#answeredAt.set(key, this.#index);
+    const marker = this.#markers.get(key);
+    if (marker !== undefined && (isFirst || message.kind === MESSAGE.outcome)) {
+      this.#events.onAnswered(marker, key, result);
+    }
     if (this.#refused.has(key)) this.#complaint ??= `${key} was refused and is executed`;
   }
 
@@ -115,6 +133,8 @@ export class Witness implements Outbox {
     const words = wordsOf(message);
     this.#spoken.push(words);
     this.#attached.add(words);
+    // As it reads behind the wire, which does not carry the nonce.
+    this.#attached.add(wordsOf({ ...message, nonce: "" }));
     this.laws.attached(message);
   }
 
@@ -158,6 +178,14 @@ export class Witness implements Outbox {
     }
     const first = versions[0]?.index ?? Number.POSITIVE_INFINITY;
     return first > from && text === UNUSED ? from : undefined;
+  }
+
+  #noteMarkers(commands: readonly TableCommand[]): void {
+    for (const { session, command } of commands) {
+      if (command?.op !== OP.acquire) continue;
+      const marker = command.options?.value;
+      if (marker?.startsWith(MARKER)) this.#markers.set(`${session}/${command.sequence}`, marker);
+    }
   }
 
   /** Between what the table and the model say and show of an entry. */

@@ -13,7 +13,21 @@ export interface BeliefClaim {
   readonly slots: readonly number[];
 }
 
-export class Belief {
+/** A hold as whoever counts on it believes, for those who compare beliefs. */
+export interface HeldBelief {
+  readonly client: { readonly host: number };
+  readonly session: number;
+  /** The newest one. */
+  readonly token: number;
+  readonly claims: readonly BeliefClaim[];
+  /** Why it is not counted on any more, and never will be again. */
+  readonly givenUp: "released" | "lapsed" | undefined;
+  /** Whether the client, looking at its clock now, counts on it. */
+  readonly isTrusted: boolean;
+  claimOf(key: string): BeliefClaim | undefined;
+}
+
+export class Belief implements HeldBelief {
   readonly client: SimClient;
   readonly session: number;
   readonly owner: number;

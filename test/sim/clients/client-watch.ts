@@ -1,14 +1,17 @@
 /** What a client tells whoever watches it. Types only. */
+import type { ErrorCode } from "../../../src/errors.js";
 import type {
   Answer,
   Attached,
   ClaimMode,
   OP,
   Result,
+  Revision,
   SessionMessage,
 } from "../../../src/protocol/index.js";
-import type { Belief } from "./belief.js";
-import type { SimClient } from "./sim-client.js";
+import type { ToldChange, WatchedKeys } from "../checks/watch-streams.js";
+import type { HeldBelief } from "./belief.js";
+import type { WorldClient } from "./world-client.js";
 
 /** A use of what one key guards, with the token of a hold that may be over. */
 export interface GuardedWrite {
@@ -18,26 +21,52 @@ export interface GuardedWrite {
   readonly slot: number;
   readonly token: number;
   /** The process that writes: what was handed over is another's. */
-  readonly belief: Belief;
+  readonly belief: HeldBelief;
 }
+
+/** How a call of an application ended. */
+export type CallEnding =
+  | { readonly kind: "granted"; readonly token: number }
+  /** A try that found the lock held. */
+  | { readonly kind: "none" }
+  /** By its caller. */
+  | { readonly kind: "aborted" }
+  /** `isDefinite`: it says that it was never carried out. */
+  | { readonly kind: "failed"; readonly code: ErrorCode; readonly isDefinite: boolean };
 
 export interface ClientWatch {
   onInvoke(session: number, sequence: number): void;
   /** Attached, on a new connection. */
-  onAttached(client: SimClient, message: Attached): void;
-  /** The client is attached to `session`, as the `epoch`th attempt. */
-  onMessage(client: SimClient, session: number, epoch: number, message: SessionMessage): void;
+  onAttached(client: WorldClient, message: Attached): void;
+  /**
+   * The client is attached to `session`, as the `epoch`th attempt; 0: the answer to an attempt was
+   * given again, and what was said between is not known.
+   */
+  onMessage(client: WorldClient, session: number, epoch: number, message: SessionMessage): void;
   /** A node refused a command by itself. */
   onRefused(session: number, sequence: number, result: Result): void;
   onExecuted(op: number, status: number): void;
   /** Of a hold that was lost, or of something else that is worth being seen. */
   onSeen(what: string): void;
   /** It begins to be counted on, or is stronger than before. */
-  onBelief(belief: Belief): void;
+  onBelief(belief: HeldBelief): void;
   onWrite(write: GuardedWrite): void;
-  onRead(reader: number, id: number): void;
-  onAnswer(reader: number, op: typeof OP.inspect, answer: Answer): void;
+  /** `reader`: a client, or one process of it. */
+  onRead(reader: number | string, id: number): void;
+  /** Of an application that asked for a lock with this value. */
+  onCallEnded(marker: string, ending: CallEnding): void;
+  /** It begins to watch, from now on. */
+  onWatchAsked(watched: WatchedKeys): void;
+  /** It is told everything behind `after`. */
+  onWatchBegun(watched: WatchedKeys, after: Revision): void;
+  onWatchTold(watched: WatchedKeys, change: ToldChange): void;
+  onWatchEnded(watched: WatchedKeys): void;
+  /** It was told that nothing is left of a hold that it gave back. */
+  onGivenBack(client: WorldClient, session: number, token: number): void;
+  /** Something that no client may do or see. */
+  onBroken(client: WorldClient, rule: string, what: string): void;
+  onAnswer(reader: number | string, op: typeof OP.inspect, answer: Answer): void;
   onOperatorNote(text: string): void;
   /** One line for the story of the run. */
-  onNote(client: SimClient, text: string): void;
+  onNote(client: WorldClient, text: string): void;
 }

@@ -3,14 +3,14 @@
  * know, or do not look, that it is over. What becomes of them is the resource's business.
  */
 import type { RandomStream } from "../engine/random-stream.js";
-import type { Belief } from "./belief.js";
+import type { HeldBelief } from "./belief.js";
 import type { ClientWatch } from "./client-watch.js";
 
 /** So many holds are used on after they ended. */
 const REMEMBERED_MAX = 6;
 
 interface Remembered {
-  readonly belief: Belief;
+  readonly belief: HeldBelief;
   /** As the process knew it then. */
   readonly token: number;
 }
@@ -28,7 +28,7 @@ export class GuardedWrites {
   }
 
   /** It counts on this hold now, under this token. */
-  learn(belief: Belief): void {
+  learn(belief: HeldBelief): void {
     const { token, givenUp } = belief;
     if (givenUp !== undefined) return;
     if (this.#remembered.some((other) => other.belief === belief && other.token === token)) return;

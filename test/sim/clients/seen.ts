@@ -11,5 +11,9 @@ export const SEEN = {
   takenOver: "taken over",
   blockedBy: (what: BlockedBy) => `blocked by ${what}`,
   lost: (reason: EndReason) => `lost by ${reason}`,
+  watchBegun: "watch begun",
+  watchTold: "watch told",
+  /** Of an application that asked for a lock. */
+  callEnded: (how: string) => `call ended: ${how}`,
   ended: (reason: EndReason) => `session ended by ${reason}`,
 } as const;

@@ -33,10 +33,13 @@ import type { ClientWatch } from "./client-watch.js";
 import { GuardedWrites } from "./guarded-writes.js";
 import { LockActions } from "./lock-actions.js";
 import type { TicketBoard } from "./ticket-board.js";
+import type { WorldClient } from "./world-client.js";
 
 /** Without any answer for so long a client tries another node. */
 const PATIENCE_MS = 600;
 const LOOK_AT_TIME_EVERY_MS = 50;
+/** The node has no room for an attempt, or the leader behind it: another one may have. */
+const FOR_NOW: readonly number[] = [ERROR_NUMBERS.BUSY, ERROR_NUMBERS.DISK_FULL];
 
 export interface ClientSurroundings {
   readonly simulation: Simulation;
@@ -49,7 +52,7 @@ export interface ClientSurroundings {
   readonly board: TicketBoard;
 }
 
-export class SimClient {
+export class SimClient implements WorldClient {
   readonly host: number;
   readonly plan: ClientPlan;
   readonly #world: ClientSurroundings;
@@ -204,8 +207,8 @@ export class SimClient {
 
   #onAttached(message: Attached): void {
     if (!this.#session.isAnswerToLastAttempt(message)) return;
-    if (message.status === ERROR_NUMBERS.BUSY) {
-      this.#connection.leave("busy");
+    if (FOR_NOW.includes(message.status)) {
+      this.#connection.leave("no room");
       return;
     }
     this.#world.watch.onAttached(this, message);

@@ -7,6 +7,7 @@ import { HOLD_MUTANTS } from "./hold-mutants.js";
 import { MEMBER_MUTANTS } from "./member-mutants.js";
 import type { Mutant } from "./mutant.js";
 import { QUEUE_MUTANTS } from "./queue-mutants.js";
+import { SDK_MUTANTS } from "./sdk-mutants.js";
 import { SERVER_MUTANTS } from "./server-mutants.js";
 import { SNAPSHOT_MUTANTS } from "./snapshot-mutants.js";
 import { STORAGE_MUTANTS } from "./storage-mutants.js";
@@ -23,5 +24,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...HOLD_MUTANTS,
   ...SNAPSHOT_MUTANTS,
   ...CLIENT_MUTANTS,
+  ...SDK_MUTANTS,
   ...CURED_MUTANTS,
 ];

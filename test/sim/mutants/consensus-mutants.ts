@@ -88,7 +88,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/durability.ts",
     find: "for (const write of this.pending) write.lastIndex = Math.min(write.lastIndex, from - 1);",
     replace: "",
-    seeds: [102],
+    seeds: [160],
   },
   {
     name: "read-before-first-commit",
@@ -128,7 +128,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/replication.ts",
     find: "    peer.answeredRound = message.round;",
     replace: "    peer.answeredRound = leadership.round;",
-    seeds: [148],
+    seeds: [353],
   },
   {
     name: "install-over-newer",

@@ -24,7 +24,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
     file: "src/storage/ordered-store.ts",
     find: "if (!isForWantOfRoom(error)) this.#failure = error;",
     replace: "this.#failure = error;",
-    seeds: [84],
+    seeds: [488, 84],
   },
   {
     name: "own-vote-counted-early",
@@ -40,6 +40,6 @@ export const CURED_MUTANTS: readonly Mutant[] = [
     file: "src/server/members.ts",
     find: '    for (const peer of peers) this.#send(peer, { type: "members", index, configuration: encoded });\n',
     replace: "",
-    seeds: [1059],
+    seeds: [885, 1059],
   },
 ];

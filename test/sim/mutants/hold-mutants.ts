@@ -40,7 +40,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/giving-up.ts",
     find: "  if (slot.result.status === STATUS.upgraded) cancelUpgrade(",
     replace: "  if (slot.result.status > STATUS.upgraded) cancelUpgrade(",
-    seeds: [93],
+    seeds: [239],
   },
   {
     name: "upgrade-outlives-its-hold",
@@ -65,7 +65,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/giving-up.ts",
     find: "  if (rows.sessionOf(row) !== session) return false;\n",
     replace: "",
-    seeds: [213],
+    seeds: [2021],
   },
   {
     name: "lone-hold-without-its-cap",

@@ -16,7 +16,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/acquiring.ts",
     find: "  if (circle === undefined || request.rank >= request.enqueuedAt || isUpgrade(request)) {",
     replace: "  if (circle === undefined || circle.status > 0) {",
-    seeds: [108],
+    seeds: [222],
   },
   {
     name: "nobody-let-in-by-a-timeout",
@@ -56,7 +56,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/semaphore.ts",
     find: "    this.held -= slots.length;\n    if (this.held === 0) {",
     replace: "    this.held -= slots.length;\n    if (this.held <= 1) {",
-    seeds: [23],
+    seeds: [6],
   },
   {
     name: "highest-slot-first",
@@ -112,7 +112,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/granting.ts",
     find: "  if (hasMore) state.suspects.push({ session, owner });",
     replace: "  if (hasMore && owner < 0) state.suspects.push({ session, owner });",
-    seeds: [64],
+    seeds: [451],
   },
   {
     name: "bystander-refused",
@@ -128,7 +128,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/suspecting.ts",
     find: "    if (request.detects && (last",
     replace: "    if ((last",
-    seeds: [114],
+    seeds: [232],
   },
   {
     name: "owner-ignored",

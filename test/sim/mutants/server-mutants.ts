@@ -50,4 +50,18 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     replace: "table.stamp",
     seeds: [1],
   },
+  {
+    name: "leader-ends-leases-by-itself",
+    rule: "nothing ends but by an entry: who leads may be deposed and not know it",
+    file: "src/server/proposing.ts",
+    find: "    const stamp = this.#leadership.countTime(nowMs);\n",
+    replace:
+      "    const stamp = this.#leadership.countTime(nowMs);\n" +
+      "    const { raft, table } = this.#rooms;\n" +
+      "    const index = raft.appliedIndex + nowMs / 1e9;\n" +
+      "    const nobody = { toSession: () => {}, attached: () => {} };\n" +
+      "    const isDue = (table.nextDueAt ?? stamp + 1) <= stamp;\n" +
+      "    if (isDue) table.apply({ index, stamp, wallMs: 0, commands: [] }, nobody);\n",
+    seeds: [1],
+  },
 ];

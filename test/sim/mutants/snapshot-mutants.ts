@@ -9,7 +9,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
     find: "  for (const closing of yield* sortByNumber(parts.closings, ({ number }) => number)) {",
     replace:
       "  for (const closing of yield* sortByNumber(parts.closings.slice(1), ({ number }) => number)) {",
-    seeds: [10],
+    seeds: [23],
   },
   {
     name: "snapshot-without-values",
@@ -25,7 +25,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/snapshot-reader.ts",
     find: '  extras.count = fields.within(1, SAFE_MAX, "count");',
     replace: '  fields.within(1, SAFE_MAX, "count");',
-    seeds: [30],
+    seeds: [148, 30],
   },
   {
     name: "snapshot-without-due-times",
@@ -41,7 +41,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/snapshot-reader.ts",
     find: "    extras.aliases.push(new Alias(token, hold, fields.uint()));",
     replace: "    new Alias(token, hold, fields.uint());",
-    seeds: [55],
+    seeds: [334, 55],
   },
   {
     name: "snapshot-without-slots",
@@ -73,7 +73,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/snapshot-reader.ts",
     find: "    session.recordLoss(token, fields.endReason());",
     replace: "    fields.endReason();",
-    seeds: [23],
+    seeds: [84],
   },
   {
     name: "snapshot-without-upgrades",
@@ -81,7 +81,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/linking.ts",
     find: "    hold.obtainExtras().upgrades.push(request);\n",
     replace: "",
-    seeds: [430],
+    seeds: [484, 308],
   },
   {
     name: "snapshot-without-announced-ends",

@@ -24,7 +24,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/granting.ts",
     find: "if (request.isEligible && !request.isOverAt(state.stamp)) {",
     replace: "if (request.isEligible) {",
-    seeds: [8],
+    seeds: [165, 55],
   },
   {
     name: "waiter-not-woken",

@@ -64,6 +64,14 @@ export const FAULT_MAKERS: Readonly<Record<FaultKind, FaultMaker>> = {
     atMs,
     client: random.pick(clients).host,
   }),
+  restartClient: (random, atMs, { clients }) => {
+    const client = random.pickOrNone(clients.filter(({ speaks }) => speaks === "sdk"));
+    if (client === undefined) return undefined;
+    const how = random.pick(["kill", "export"] as const);
+    // Longer than a lease: the next process finds nothing of the session.
+    const downMs = random.integer(1, random.chance(0.2) ? client.ttlMs + 1_000 : 600);
+    return { kind: "restartClient", atMs, client: client.host, how, downMs };
+  },
   partition: (random, atMs, { ids, clients }) => {
     if (ids.length === 1) return undefined;
     const all = [...ids, ...clients.map(({ host }) => host)];

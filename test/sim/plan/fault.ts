@@ -2,6 +2,9 @@
 import type { MemberAction } from "../../../src/protocol/index.js";
 import type { CrashKind } from "../world/node-disk.js";
 
+/** How the process of an application ends. */
+export type ClientEnding = "kill" | "export";
+
 /** In place of a node's number: whoever leads at that time, or the first node. */
 export const LEADER = 0;
 
@@ -29,6 +32,14 @@ export type Fault = At &
         readonly whenGranted: boolean;
       }
     | { readonly kind: "reconnectClient"; readonly client: number }
+    | {
+        readonly kind: "restartClient";
+        /** An application of the SDK. */
+        readonly client: number;
+        /** Its process is killed, or leaves its session to the next one. */
+        readonly how: ClientEnding;
+        readonly downMs: number;
+      }
     | { readonly kind: "partition"; readonly side: readonly number[]; readonly forMs: number }
     | { readonly kind: "bridge"; readonly node: number; readonly forMs: number }
     | { readonly kind: "cut"; readonly from: number; readonly to: number; readonly forMs: number }

@@ -14,6 +14,8 @@ const READER_SHARE = 0.25;
 const READER_INSPECT = 0.8;
 /** Of clients: they take away from others and change limits. */
 const OPERATOR_SHARE = 0.2;
+/** Of plans: some clients are applications that use the SDK. */
+const SDK_SHARE = 0.35;
 /** Of plans: the members change. */
 const SPARES_SHARE = 0.35;
 const MEMBER_CHANGES_MAX = 12;
@@ -95,6 +97,8 @@ function snapshotsOf(random: RandomStream): Partial<NodeTuning> {
 
 function clientsOf(streams: RandomStreams, hostsBefore: number, stormMs: number): ClientPlan[] {
   const random = streams.of("clients");
+  const speakers = streams.of("clients of the sdk");
+  const hasSdk = speakers.chance(SDK_SHARE);
   const forLocks = streams.of("lock mix");
   const locks = lockMixOf(forLocks);
   const thinkMs = random.pick([10, 30, 80]);
@@ -111,6 +115,7 @@ function clientsOf(streams: RandomStreams, hostsBefore: number, stormMs: number)
   };
   return Array.from({ length: random.integer(1, 6) }, (_, at) => ({
     host: hostsBefore + 1 + at,
+    speaks: hasSdk && (at === 0 || speakers.chance(0.5)) ? "sdk" : "protocol",
     startMs: random.integer(0, 500),
     actions: Math.ceil(stormMs / thinkMs),
     thinkMs,

@@ -61,6 +61,8 @@ export interface SemaphorePlan {
 export interface ClientPlan {
   /** Behind the nodes; also the number in its nonces. */
   readonly host: number;
+  /** The protocol by itself, or by the SDK that applications use, over sockets of bytes. */
+  readonly speaks: "protocol" | "sdk";
   readonly startMs: number;
   readonly actions: number;
   readonly thinkMs: number;

@@ -131,6 +131,7 @@ export class Healing {
       "every waiter is served",
       () => {
         if (!clients.every(({ isIdle }) => isIdle) || !this.#isAgreed) return false;
+        if (!this.#checks.streams.isComplete) return false;
         const { holds, waiters, closings } = this.#checks.witness.table.counts();
         return holds + waiters + closings + this.#keptBytes === 0;
       },

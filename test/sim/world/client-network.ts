@@ -1,13 +1,15 @@
 /**
  * Connections of clients to nodes: a frame of messages in each direction, in order, with the times
- * and cuts of the ways between the two hosts.
+ * and cuts of the ways between the two hosts. Those of the SDK pass bytes (`socket-line.ts`). What is
+ * at the node's end is `simulated-gateway.ts`.
  */
-import type { ClientConnection, ClientGateway, GatewayEvents } from "../../../src/net/index.js";
+import type { ClientConnection, GatewayEvents } from "../../../src/net/index.js";
 import type { ServerMessage } from "../../../src/protocol/index.js";
 import type { Simulation } from "../engine/simulation.js";
 import type { CrashKind } from "./node-disk.js";
 import type { Paths } from "./paths.js";
-import type { ProcessLife } from "./process-life.js";
+import { ServedConnection, type SimulatedGateway } from "./simulated-gateway.js";
+import { type SocketEnd, SocketLine } from "./socket-line.js";
 import { Wire } from "./wire.js";
 
 /** What a client hears. Called only while it listens; `onClosed` at most once. */
@@ -26,52 +28,19 @@ export interface ClientLine {
   leave(): void;
 }
 
-/** The port for clients of one process of a node. */
-export class SimulatedGateway implements Pick<ClientGateway, "flush"> {
-  readonly #connections = new Set<ServedConnection>();
-  readonly life: ProcessLife;
-  events: GatewayEvents | undefined;
-  #lastId = 0;
-
-  constructor(life: ProcessLife) {
-    this.life = life;
-  }
-
-  get nextId(): number {
-    this.#lastId += 1;
-    return this.#lastId;
-  }
-
-  add(connection: ServedConnection): void {
-    this.#connections.add(connection);
-    this.life.deliver(() => this.events?.onConnection(connection));
-  }
-
-  remove(connection: ServedConnection): void {
-    if (!this.#connections.delete(connection)) return;
-    // Never inside a turn of the driver, which may have closed it itself.
-    this.life.simulation.after(0, () => {
-      this.life.deliver(() => this.events?.onClosed(connection));
-    });
-  }
-
-  flush(): void {
-    for (const connection of this.#connections) {
-      if (connection.hasFrame && this.life.mayAct()) connection.flush();
-    }
-  }
-
-  end(kind: CrashKind): void {
-    for (const connection of this.#connections) connection.abort(kind);
-    this.#connections.clear();
-  }
+/** Of either kind, as the network has it. */
+interface NetworkLine {
+  open(gateway: SimulatedGateway): void;
+  closed(): void;
+  /** The way opened again. */
+  resume(from: number, to: number): void;
 }
 
 export class ClientNetwork {
   readonly #simulation: Simulation;
   readonly #paths: Paths;
   readonly #gateways = new Map<number, SimulatedGateway>();
-  readonly #lines = new Set<Line>();
+  readonly #lines = new Set<NetworkLine>();
 
   constructor(simulation: Simulation, paths: Paths) {
     this.#simulation = simulation;
@@ -94,8 +63,20 @@ export class ClientNetwork {
     const line = new Line(this.#simulation, this.#paths, node, client, () => {
       this.#lines.delete(line);
     });
+    this.#dial(node, client.host, line);
+    return line;
+  }
+
+  connectSocket(node: number, client: SocketEnd): SocketLine {
+    const line = new SocketLine(this.#simulation, this.#paths, node, client, () => {
+      this.#lines.delete(line);
+    });
+    this.#dial(node, client.host, line);
+    return line;
+  }
+
+  #dial(node: number, host: number, line: NetworkLine): void {
     this.#lines.add(line);
-    const { host } = client;
     const latencyMs = this.#paths.latencyMs(host, node) + this.#paths.latencyMs(node, host);
     this.#simulation.after(latencyMs, () => {
       // Into a cut nobody answers, not even with a refusal.
@@ -104,11 +85,10 @@ export class ClientNetwork {
       if (gateway === undefined) line.closed();
       else line.open(gateway);
     });
-    return line;
   }
 }
 
-class Line implements ClientLine {
+class Line implements ClientLine, NetworkLine {
   readonly #up: Wire<Saying | "end">;
   readonly #down: Wire<readonly ServerMessage[] | "end">;
   readonly #client: ClientEnd;
@@ -181,54 +161,5 @@ class Line implements ClientLine {
     gateway.life.deliver(() => {
       if (served.isOpen && gateway.events !== undefined) what(gateway.events, served);
     });
-  }
-}
-
-/** A connection as the node has it. */
-export class ServedConnection implements ClientConnection {
-  readonly id: number;
-  session = 0;
-  attachEpoch = 0;
-  /** What leaves is taken at once. */
-  readonly bufferedBytes = 0;
-  isOpen = true;
-  readonly #gateway: SimulatedGateway;
-  readonly #wire: Wire<readonly ServerMessage[] | "end">;
-  #frame: ServerMessage[] = [];
-
-  constructor(gateway: SimulatedGateway, wire: Wire<readonly ServerMessage[] | "end">) {
-    this.id = gateway.nextId;
-    this.#gateway = gateway;
-    this.#wire = wire;
-  }
-
-  get hasFrame(): boolean {
-    return this.#frame.length > 0;
-  }
-
-  send(message: ServerMessage): void {
-    if (this.isOpen) this.#frame.push(message);
-  }
-
-  flush(): void {
-    const frame = this.#frame;
-    this.#frame = [];
-    if (frame.length > 0) this.#wire.send(frame);
-  }
-
-  close(): void {
-    if (!this.isOpen || !this.#gateway.life.mayAct()) return;
-    this.flush();
-    this.isOpen = false;
-    this.#wire.send("end");
-    this.#gateway.remove(this);
-  }
-
-  /** The process behind it ended: its system says so, unless the power is gone. */
-  abort(kind: CrashKind): void {
-    this.isOpen = false;
-    this.#frame = [];
-    if (kind === "power") this.#wire.break();
-    else this.#wire.send("end");
   }
 }

@@ -11,7 +11,7 @@ import type { Logger } from "../../../src/server/ports.js";
 import { type DataDirectory, openDataDirectory } from "../../../src/storage/index.js";
 import type { RandomStreams } from "../engine/random-stream.js";
 import type { Simulation } from "../engine/simulation.js";
-import { type ClientNetwork, SimulatedGateway } from "./client-network.js";
+import type { ClientNetwork } from "./client-network.js";
 import type { DiskTimes } from "./disk-weather.js";
 import { type CrashKind, NodeDisk } from "./node-disk.js";
 import { NodeScheduler } from "./node-scheduler.js";
@@ -19,6 +19,7 @@ import type { NodeWatch } from "./node-watch.js";
 import type { PeerNetwork } from "./peer-network.js";
 import { ProcessClock } from "./process-clock.js";
 import { ProcessLife } from "./process-life.js";
+import { SimulatedGateway } from "./simulated-gateway.js";
 import { watchCore } from "./watched-core.js";
 import { WatchedLog } from "./watched-log.js";
 

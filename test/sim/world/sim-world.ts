@@ -7,8 +7,10 @@ import type { Configuration, Raft } from "../../../src/raft/index.js";
 import { NODE_TUNING_DEFAULTS, type NodeTuning, resolveTuning } from "../../../src/server/index.js";
 import type { ClientWatch } from "../clients/client-watch.js";
 import { Operator } from "../clients/operator.js";
+import { SdkClient } from "../clients/sdk/sdk-client.js";
 import { SimClient } from "../clients/sim-client.js";
 import { TicketBoard } from "../clients/ticket-board.js";
+import type { WorldClient } from "../clients/world-client.js";
 import { RandomStreams } from "../engine/random-stream.js";
 import type { Simulation } from "../engine/simulation.js";
 import type { SimPlan } from "../plan/plan.js";
@@ -32,7 +34,7 @@ export class SimWorld {
   readonly paths: Paths;
   readonly peers: PeerNetwork;
   readonly nodes: readonly SimNode[];
-  readonly clients: readonly SimClient[];
+  readonly clients: readonly WorldClient[];
   readonly operator: Operator;
   readonly tuning: NodeTuning;
   readonly #founders: Configuration;
@@ -70,7 +72,11 @@ export class SimWorld {
     const { keys, semaphores } = plan;
     const board = new TicketBoard();
     const around = { simulation, streams, network, watch, nodes: ids, keys, semaphores, board };
-    this.clients = plan.clients.map((client) => new SimClient(client, around));
+    this.clients = plan.clients.map((client) => {
+      return client.speaks === "sdk"
+        ? new SdkClient(client, around)
+        : new SimClient(client, around);
+    });
   }
 
   /** As the node that has come furthest knows them, or knew them in the life before. */

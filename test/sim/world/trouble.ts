@@ -1,7 +1,8 @@
 /** Carries out faults, and takes back what they did: each at its time, or all of them at once. */
 import { unreachable } from "../../../src/assert.js";
 import { type MemberAction, OP } from "../../../src/protocol/index.js";
-import { type Fault, LEADER } from "../plan/fault.js";
+import { SdkClient } from "../clients/sdk/sdk-client.js";
+import { type ClientEnding, type Fault, LEADER } from "../plan/fault.js";
 import type { CrashKind } from "./node-disk.js";
 import type { SimNode } from "./sim-node.js";
 import type { SimWorld } from "./sim-world.js";
@@ -59,6 +60,9 @@ export class Trouble {
         return;
       case "reconnectClient":
         this.#client(fault.client)?.reconnect();
+        return;
+      case "restartClient":
+        this.#restartClient(fault.client, fault.how, fault.downMs);
         return;
       case "partition":
       case "bridge":
@@ -192,6 +196,13 @@ export class Trouble {
     };
     if (whenGranted) client.atNextGrant(pause);
     else pause();
+  }
+
+  #restartClient(host: number, how: ClientEnding, downMs: number): void {
+    const client = this.#client(host);
+    if (!(client instanceof SdkClient)) return;
+    client.end(how);
+    this.#undoAfter(downMs, () => client.begin());
   }
 
   #cut(from: number, to: number, forMs: number): void {

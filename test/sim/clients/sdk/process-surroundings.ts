@@ -1,0 +1,20 @@
+/** What one process of an application finds around it. Types only. */
+import type { RandomStream } from "../../engine/random-stream.js";
+import type { ClientPlan } from "../../plan/plan.js";
+import type { ProcessClock } from "../../world/process-clock.js";
+import type { ClientSurroundings } from "../sim-client.js";
+import type { WorldClient } from "../world-client.js";
+import type { SdkEars } from "./sdk-ear.js";
+
+export interface ProcessSurroundings extends ClientSurroundings {
+  readonly client: WorldClient;
+  readonly plan: ClientPlan;
+  readonly clock: ProcessClock;
+  readonly ears: SdkEars;
+  readonly random: RandomStream;
+  readonly platformRandom: RandomStream;
+  /** Of this process, among all of all clients. */
+  readonly name: string;
+  readonly mayAct: () => boolean;
+  readonly onGrant: () => void;
+}

@@ -1,0 +1,144 @@
+/**
+ * The calls of one process of an application: each is followed until it is answered, what it was told
+ * is compared with the log, and what it failed with, with what is documented.
+ */
+import type { Lock } from "../../../../src/client/index.js";
+import { type ErrorCode, HoldfastError } from "../../../../src/errors.js";
+import type { ProcessLife } from "../../world/process-life.js";
+import type { CallEnding, ClientWatch } from "../client-watch.js";
+import type { WorldClient } from "../world-client.js";
+
+/** What calls fail with that ask for no lock. */
+const KNOWN_CODES: readonly ErrorCode[] = [
+  "LOCK_HELD",
+  "LOCK_TIMEOUT",
+  "LOCK_LOST",
+  "DEADLOCK",
+  "WRONG_KIND",
+  "NOT_HELD",
+  "SESSION_EXPIRED",
+  "QUOTA",
+  "BUSY",
+  "DISK_FULL",
+  "UNAVAILABLE",
+  "FORBIDDEN",
+  "CANCELLED",
+];
+
+/** What the SDK tells only after it has tried again for a TTL. */
+const TRIED_CODES: readonly ErrorCode[] = ["BUSY", "DISK_FULL"];
+/** Less than any clock drifts. */
+const PATIENCE_RATIO = 0.99;
+
+/** A call that was not answered yet. */
+export interface OpenCall {
+  readonly what: string;
+  /** The task that stands still meanwhile; 0: none. */
+  readonly owner: number;
+  /** To give it up with. */
+  readonly controller?: AbortController;
+}
+
+export class SdkCalls {
+  readonly #client: WorldClient;
+  readonly #watch: ClientWatch;
+  readonly #life: ProcessLife;
+  readonly #ttlMs: number;
+  readonly #open = new Set<OpenCall>();
+
+  constructor(client: WorldClient, watch: ClientWatch, life: ProcessLife, ttlMs: number) {
+    this.#client = client;
+    this.#watch = watch;
+    this.#life = life;
+    this.#ttlMs = ttlMs;
+  }
+
+  get isEmpty(): boolean {
+    return this.#open.size === 0;
+  }
+
+  /** For people. */
+  get names(): string {
+    return [...this.#open].map(({ what }) => what).join(", ");
+  }
+
+  /** Those that can be given up. */
+  get waits(): readonly OpenCall[] {
+    return [...this.#open].filter(({ controller }) => controller !== undefined);
+  }
+
+  /** Whether a task stands still until something is answered. */
+  isBlocked(owner: number): boolean {
+    return [...this.#open].some((call) => call.owner === owner);
+  }
+
+  /** Follows a call that asks for a lock; `marker`: the value by which the log knows it. */
+  ask(
+    call: OpenCall,
+    marker: string,
+    lock: Promise<Lock | undefined>,
+    onLock: (lock: Lock) => void,
+  ): void {
+    const { simulation } = this.#life;
+    const askedMs = simulation.nowMs;
+    const end = (ending: CallEnding): void => this.#watch.onCallEnded(marker, ending);
+    const onAnswer = (given: Lock | undefined): void => {
+      if (given === undefined) end({ kind: "none" });
+      else {
+        end({ kind: "granted", token: given.token });
+        onLock(given);
+      }
+    };
+    this.track(call, lock, onAnswer, (error) => {
+      if (isGivenUp(call, error)) end({ kind: "aborted" });
+      else if (error instanceof HoldfastError) {
+        end({ kind: "failed", code: error.code, isDefinite: isDefinite(error) });
+        const wasQuick = simulation.nowMs - askedMs < this.#ttlMs * PATIENCE_RATIO;
+        if (TRIED_CODES.includes(error.code) && wasQuick) {
+          this.broken("every call is answered as documented", `${error.code} within a TTL`);
+        }
+      } else this.judge(call.what, error);
+    });
+  }
+
+  /** Follows any call until it is answered. */
+  track<T>(
+    call: OpenCall,
+    answer: Promise<T>,
+    onAnswer: (value: T) => void,
+    onError: (error: unknown) => void = (error) => {
+      if (!isGivenUp(call, error)) this.judge(call.what, error);
+    },
+  ): void {
+    this.#open.add(call);
+    this.#watch.onNote(this.#client, `calls: ${call.what}`);
+    const settled = (task: () => void): void => {
+      if (!this.#life.isAlive) return;
+      this.#open.delete(call);
+      task();
+    };
+    answer.then(
+      (value) => settled(() => onAnswer(value)),
+      (error) => settled(() => onError(error)),
+    );
+  }
+
+  /** Whether something may fail so. */
+  judge(what: string, error: unknown, known: readonly ErrorCode[] = KNOWN_CODES): void {
+    if (error instanceof HoldfastError && known.includes(error.code)) return;
+    this.broken("every call is answered as documented", `${what}: ${String(error)}`);
+  }
+
+  broken(rule: string, what: string): void {
+    this.#watch.onBroken(this.#client, rule, what);
+  }
+}
+
+function isGivenUp({ controller }: OpenCall, error: unknown): boolean {
+  return controller?.signal.aborted === true && error === controller.signal.reason;
+}
+
+/** Whether an error says that the lock was never asked for, and never will be. */
+function isDefinite({ code }: HoldfastError): boolean {
+  return code === "BUSY" || code === "DISK_FULL" || code === "LOCK_LOST";
+}

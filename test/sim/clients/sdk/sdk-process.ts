@@ -1,0 +1,235 @@
+/**
+ * One process of an application: it connects, acts now and then, and uses what its locks guard. What it
+ * asks for is `sdk-actions.ts`'s, what it has `sdk-holds.ts`'s, what it waits for `sdk-calls.ts`'s.
+ */
+import {
+  CLIENT_DEFAULTS,
+  type Client,
+  connectOn,
+  type ExportedSession,
+  type Lock,
+} from "../../../../src/client/index.js";
+import type { ErrorCode } from "../../../../src/errors.js";
+import { ProcessLife } from "../../world/process-life.js";
+import { endpointOf, SdkPlatform } from "../../world/sdk-platform.js";
+import { GuardedWrites } from "../guarded-writes.js";
+import type { ProcessSurroundings } from "./process-surroundings.js";
+import { SdkActions } from "./sdk-actions.js";
+import { SdkCalls } from "./sdk-calls.js";
+import { SdkHolds } from "./sdk-holds.js";
+import { SdkWatching } from "./sdk-watching.js";
+
+const CONNECT_TIMEOUT_MS = 2_000;
+const CONNECT_AGAIN_MS = 100;
+
+/** How a wait of the process before ends without a lock. */
+const WAIT_CODES: readonly ErrorCode[] = [
+  "LOCK_HELD",
+  "LOCK_TIMEOUT",
+  "DEADLOCK",
+  "QUEUE_FULL",
+  "WRONG_KIND",
+  "LIMIT_MISMATCH",
+  "NOT_HELD",
+  "FORBIDDEN",
+  "QUOTA",
+  "INVALID_ARGUMENT",
+  "SESSION_EXPIRED",
+  "UNAVAILABLE",
+  "BUSY",
+  "DISK_FULL",
+  "CANCELLED",
+];
+/** Why a session that was left cannot be gone on with. */
+const GONE_CODES: readonly ErrorCode[] = ["UNAVAILABLE", "SESSION_EXPIRED", "FORBIDDEN"];
+
+export class SdkProcess {
+  readonly calls: SdkCalls;
+  readonly holds: SdkHolds;
+  readonly #world: ProcessSurroundings;
+  readonly #life: ProcessLife;
+  readonly #platform: SdkPlatform;
+  readonly #actions: SdkActions;
+  readonly #watching: SdkWatching;
+  readonly #writes: GuardedWrites;
+  #client: Client | undefined;
+
+  constructor(world: ProcessSurroundings, exported: ExportedSession | undefined) {
+    const { plan, clock, ears, network, streams, watch } = world;
+    this.#world = world;
+    this.#life = new ProcessLife(world.simulation);
+    this.#platform = new SdkPlatform({
+      host: plan.host,
+      life: this.#life,
+      clock,
+      network,
+      random: world.platformRandom,
+      listen: () => ears.listen(),
+    });
+    const forWrites = streams.of(`writes ${world.name}`);
+    this.#writes = new GuardedWrites(forWrites, plan.locks.write, watch);
+    this.calls = new SdkCalls(world.client, watch, this.#life, plan.ttlMs);
+    this.holds = new SdkHolds(world, this.#life, this.calls, this.#writes);
+    this.#watching = new SdkWatching(world, this.#life, this.calls);
+    this.#actions = new SdkActions(world, this);
+    this.#connect(exported);
+    this.#actLater();
+  }
+
+  get session(): number {
+    return this.#client?.session ?? 0;
+  }
+
+  get isPaused(): boolean {
+    return this.#life.isPaused;
+  }
+
+  get isIdle(): boolean {
+    return this.calls.isEmpty && this.holds.held.length === 0;
+  }
+
+  get business(): string {
+    const holds = this.holds.held.map(({ token, owner }) => `${token} of ${owner}`).join(", ");
+    return `${this.#world.name}, session ${this.session}, asks [${this.calls.names}] holds [${holds}]`;
+  }
+
+  get trustsLease(): boolean {
+    return this.holds.trustsSession(this.session);
+  }
+
+  trusts(token: number): boolean {
+    return this.holds.trusts(token);
+  }
+
+  // Its life.
+
+  pause(): void {
+    if (this.#life.isPaused) return;
+    this.holds.freeze();
+    this.#life.pause();
+  }
+
+  /** Now and then the application looks first, now and then what waited for the process comes first. */
+  resume(): void {
+    if (!this.#life.isPaused) return;
+    const over = this.holds.thaw();
+    const looks = this.#world.random.chance(0.5);
+    for (const { lock, token } of looks ? over : []) {
+      if (lock.isHeld) this.calls.broken("lease from below", `${token} is held behind a pause`);
+    }
+    this.#life.resume();
+    for (const { count, token } of over) {
+      if (count > 0) this.calls.broken("lease from below", `${token} is counted on behind a pause`);
+    }
+  }
+
+  reconnect(): void {
+    this.#life.deliver(() => this.#platform.cut());
+  }
+
+  kill(): void {
+    this.#life.end();
+    this.#platform.end();
+    this.#watching.end();
+  }
+
+  /** Leaves the session to whoever is told. */
+  export(onExported: (exported: ExportedSession) => void): void {
+    const client = this.#client;
+    if (client === undefined || client.session === 0 || client.closed.aborted) return;
+    const take = (exported: ExportedSession): void => {
+      onExported(JSON.parse(JSON.stringify(exported)) as ExportedSession);
+    };
+    client.export().then(take, (error) => this.calls.judge("export", error));
+  }
+
+  /** Ends the session in peace, and begins another one. */
+  close(client: Client): void {
+    this.calls.track({ what: "close", owner: 0 }, client.close(), () => {});
+  }
+
+  /** A lock that it was given. */
+  take(lock: Lock, isCapped = false): void {
+    this.holds.take(lock, this.session, isCapped);
+  }
+
+  // Connecting.
+
+  #connect(resume: ExportedSession | undefined): void {
+    const { plan, nodes } = this.#world;
+    const settings = {
+      ...CLIENT_DEFAULTS,
+      endpoints: nodes.map(endpointOf),
+      ttlMs: plan.ttlMs,
+      name: `client ${plan.host}`,
+      connectTimeoutMs: CONNECT_TIMEOUT_MS,
+      resume,
+    };
+    connectOn(this.#platform, settings).then(
+      (client) => this.#onConnected(client),
+      (error) => {
+        this.calls.judge("connect", error, GONE_CODES);
+        this.#connectLater();
+      },
+    );
+  }
+
+  #connectLater(): void {
+    this.#client = undefined;
+    this.#world.simulation.after(CONNECT_AGAIN_MS, () => {
+      this.#life.deliver(() => this.#connect(undefined));
+    });
+  }
+
+  #onConnected(client: Client): void {
+    this.#client = client;
+    client.closed.addEventListener("abort", () => this.#connectLater(), { once: true });
+    const { locks = [], waits = [] } = client.resumed ?? {};
+    for (const lock of locks) this.take(lock);
+    this.#watching.begin(client);
+    for (const { owner, lock, keys } of waits) {
+      const what = `wait for ${keys.join(" ")}`;
+      const onError = (error: unknown): void => this.calls.judge(what, error, WAIT_CODES);
+      this.calls.track({ what, owner: owner.id }, lock, (given) => this.take(given), onError);
+    }
+  }
+
+  // Acting.
+
+  #actLater(): void {
+    const { plan, random, simulation } = this.#world;
+    simulation.after(plan.thinkMs * 2 * random.next(), () => {
+      this.#life.deliver(() => {
+        this.#act();
+        this.#actLater();
+      });
+    });
+  }
+
+  #act(): void {
+    for (const what of this.holds.contradictions) this.calls.broken("one answer", what);
+    this.#demandHeed();
+    const client = this.#client;
+    const { isDraining } = this.#world.client;
+    if (!isDraining) this.#writes.write();
+    if (client === undefined || client.closed.aborted) return;
+    if (isDraining) this.#giveEverythingBack();
+    else if (this.#world.mayAct()) this.#actions.perform(client);
+  }
+
+  /** Of what the process was told before this turn. */
+  #demandHeed(): void {
+    const { ears } = this.#world;
+    for (const { session, token } of this.holds.held) {
+      if (!ears.of(session).isToldLost(token)) continue;
+      this.calls.broken("losses are heeded", `${token} was told lost and is counted on`);
+    }
+  }
+
+  /** But not what a task holds that stands still: those who wait for each other must be told. */
+  #giveEverythingBack(): void {
+    for (const hold of this.holds.held) {
+      if (!this.calls.isBlocked(hold.owner)) this.holds.release(hold);
+    }
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * What one process of an application watches: a key or all of them, from the moment it is connected to
+ * the end of its client. What it is told goes to the checks (`checks/watch-streams.ts`).
+ */
+import type { Client, Watch } from "../../../../src/client/index.js";
+import type { ErrorCode } from "../../../../src/errors.js";
+import type { WatchedKeys } from "../../checks/watch-streams.js";
+import type { ProcessLife } from "../../world/process-life.js";
+import type { ProcessSurroundings } from "./process-surroundings.js";
+import type { SdkCalls } from "./sdk-calls.js";
+
+/** Of connected clients: they watch a key, or all. */
+const WATCH_SHARE = 0.5;
+const WATCH_ALL_SHARE = 0.4;
+
+/** How a watch ends that nobody ended: its client did, or a node had forgotten what came next. */
+const WATCH_CODES: readonly ErrorCode[] = ["CANCELLED", "COMPACTED"];
+
+export class SdkWatching {
+  readonly #world: ProcessSurroundings;
+  readonly #life: ProcessLife;
+  readonly #calls: SdkCalls;
+  #watched: WatchedKeys | undefined;
+
+  constructor(world: ProcessSurroundings, life: ProcessLife, calls: SdkCalls) {
+    this.#world = world;
+    this.#life = life;
+    this.#calls = calls;
+  }
+
+  /** Perhaps: not every client watches. */
+  begin(client: Client): void {
+    const { random, keys, name, watch } = this.#world;
+    if (!random.chance(WATCH_SHARE)) return;
+    const key = random.chance(WATCH_ALL_SHARE) ? undefined : random.pick(keys);
+    const watched = { name: `${name}, session ${client.session}`, key };
+    this.#watched = watched;
+    watch.onWatchAsked(watched);
+    const end = (): void => {
+      if (this.#life.isAlive) watch.onWatchEnded(watched);
+    };
+    this.#follow(watched, client.watch(key ?? { prefix: "" })).then(end, (error) => {
+      if (this.#life.isAlive) this.#calls.judge("watch", error, WATCH_CODES);
+      end();
+    });
+  }
+
+  /** The process is gone. */
+  end(): void {
+    if (this.#watched !== undefined) this.#world.watch.onWatchEnded(this.#watched);
+  }
+
+  async #follow(watched: WatchedKeys, stream: Watch): Promise<void> {
+    const { watch } = this.#world;
+    await stream.begun;
+    const { revision } = stream;
+    if (revision === undefined) return;
+    watch.onWatchBegun(watched, revision);
+    for await (const change of stream) {
+      if (!this.#life.isAlive) return;
+      watch.onWatchTold(watched, change);
+    }
+  }
+}
