@@ -159,6 +159,13 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./commands/settings.js")).defineSettings,
   },
   {
+    name: "snapshot",
+    summary: "save what the cluster knows, look into it, make a new cluster of it",
+    group: OPERATING,
+    exits: [failed, noCluster, refused],
+    load: async () => (await import("./commands/snapshot.js")).defineSnapshot,
+  },
+  {
     name: "recover",
     summary: "bring back a node whose data are damaged or lost",
     group: OPERATING,

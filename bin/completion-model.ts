@@ -100,6 +100,7 @@ function wantedValue(option: Option): Wanted {
 function operandOf(first: Argument | undefined): Wanted {
   if (first === undefined) return NOTHING;
   if (first.argChoices !== undefined) return { kind: "words", words: first.argChoices };
+  if (first.name() === "file") return { kind: "file" };
   return { kind: KEY_ARGUMENTS.has(first.name()) ? "key" : "anything" };
 }
 

@@ -61,16 +61,27 @@ export function startCommand(
   const known = view.members.flatMap((member) =>
     member.id === id || member.endpoint === "" ? [] : [member.endpoint],
   );
+  const join = `--join=${(known.length === 0 ? asked : known).map(printable).join(",")}`;
+  return serverCommand(id, `n${id}`, address, [join]);
+}
+
+/** The command that starts a node which knows, or is told by `more`, what it belongs to. */
+export function serverCommand(
+  id: number,
+  data: string,
+  address: HostPort,
+  more: readonly string[] = [],
+): string[] {
   const isLocal = /^(localhost|127\..*|::1)$/.test(address.host);
   const port = isLocal ? Math.max(address.port - LOCAL_PORT_DISTANCE, 1) : CLIENT_PORT;
   return [
     "holdfast",
     "server",
     `--id=${id}`,
-    `--data=n${id}`,
+    `--data=${data}`,
     `--listen=${formatHostPort({ host: address.host, port })}`,
     `--peer-listen=${formatHostPort(address)}`,
-    `--join=${(known.length === 0 ? asked : known).map(printable).join(",")}`,
+    ...more,
     ...(isLocal ? [] : ["--insecure"]),
   ];
 }

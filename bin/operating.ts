@@ -12,11 +12,15 @@ import { Failure, failureOf } from "./failure.js";
 export async function withAdmin<T>(
   access: ClusterAccess,
   work: (admin: Admin) => Promise<T>,
+  signal?: AbortSignal,
 ): Promise<T> {
   const { connectAdmin } = await import("../src/index.js");
   const { endpoints, connectTimeoutMs } = access;
   try {
-    const admin = await connectAdmin({ endpoints, timeoutMs: connectTimeoutMs });
+    const admin = await connectAdmin({
+      ...{ endpoints, timeoutMs: connectTimeoutMs },
+      ...(signal === undefined ? {} : { signal }),
+    });
     try {
       return await work(admin);
     } finally {

@@ -26,6 +26,15 @@ export function parseSize(text: string): number | undefined {
   return Number.isSafeInteger(bytes) ? bytes : undefined;
 }
 
+/** For people: `812 B`, `1.2 MiB`. */
+export function roughSize(bytes: number): string {
+  for (const unit of WRITTEN) {
+    const size = UNITS_BYTES[unit] ?? 1;
+    if (bytes >= size) return `${(bytes / size).toFixed(1)} ${unit}`;
+  }
+  return `${bytes} B`;
+}
+
 /** Exactly, in the largest binary unit that divides it: what `parseSize` reads back. */
 export function formatSize(bytes: number): string {
   for (const unit of WRITTEN) {

@@ -34,6 +34,8 @@ const FLAGS: ReadonlyMap<string, string> = new Map([
   ["allowedOrigins", "--allow-origin"],
   ["join", "--join"],
   ["traceFile", "--trace"],
+  ["quietTime", "--quiet-time"],
+  ["restoreId", "--restore-id"],
 ]);
 
 /** An option of the node too, where it is not the verb: `cannot listen on a:1 (listen): …`. */
@@ -77,7 +79,7 @@ export function directoryFailure(error: unknown, dataDirectory: string): Failure
   return failureOf(error);
 }
 
-/** What is wrong with a directory, for errors of the file system. */
+/** What is wrong with a file or directory, for errors of the file system. */
 export function directoryReason(error: unknown): string | undefined {
   return DIRECTORY_REASONS[systemCodeOf(error)];
 }

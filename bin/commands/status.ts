@@ -4,6 +4,7 @@
  */
 import type { Command } from "commander";
 import { endpointsFor, endpointsOption, examplesText, jsonOption } from "../command-options.js";
+import { formatDuration } from "../durations.js";
 import { EXIT } from "../exit-codes.js";
 import { Failure } from "../failure.js";
 import { type ClusterMember, clusterMembers, leaderOf, type NodeReport } from "../node-report.js";
@@ -85,7 +86,19 @@ function viewLines(members: readonly ClusterMember[]): string[] {
     lines.push("", `${title}: ${printable(file)}: ${printable(reason)}`);
     lines.push(`stop it, then: holdfast recover --id ${id} --data DIRECTORY`);
   }
+  const quietMs = quietMsIn(members);
+  if (quietMs > 0) {
+    const text = `restored from a snapshot: no session is opened for ${formatDuration(quietMs)}`;
+    lines.push("", styled("yellow", text, process.stdout));
+  }
   return lines;
+}
+
+/** As the leader says, or who says most: another may be behind, or just starting. */
+function quietMsIn(members: readonly ClusterMember[]): number {
+  const reports = members.map(({ report }) => report);
+  const told = reports.flatMap((report) => (report.isReachable ? [report.quietMs ?? 0] : []));
+  return leaderOf(reports)?.quietMs ?? Math.max(0, ...told);
 }
 
 function row({ id, report }: ClusterMember): string[] {

@@ -107,7 +107,7 @@ export function wholeNumberKind(least: number, most: number): OptionKind<number>
     placeholder: "<n>",
     jsonTypes: ["number"],
     parse: (text) => {
-      const value = /^\d{1,15}$/.test(text) ? Number(text) : -1;
+      const value = /^\d{1,16}$/.test(text) ? Number(text) : -1;
       if (value >= least && value <= most) return value;
       throw new ValueProblem(`a whole number from ${range} is needed`);
     },

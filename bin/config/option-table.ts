@@ -10,10 +10,11 @@ import {
   switchOption,
 } from "./option-definition.js";
 import { durationKind, endpointsKind, textKind, wholeNumberKind } from "./option-kinds.js";
+import { RESTORE_OPTIONS } from "./restore-options.js";
 import { RUN_OPTIONS } from "./run-options.js";
 import { ALLOW_ORIGIN, SERVER_OPTIONS } from "./server-options.js";
 
-export { RUN_OPTIONS, SERVER_OPTIONS };
+export { RESTORE_OPTIONS, RUN_OPTIONS, SERVER_OPTIONS };
 
 const HOUR_MS = 3_600_000;
 const PORT_MAX = 65_535;
@@ -93,6 +94,7 @@ export const OPTION_TABLE: readonly OptionSection[] = [
   { title: "holdfast elect", command: "elect", options: ELECT_OPTIONS },
   { title: "holdfast server", command: "server", options: SERVER_OPTIONS },
   { title: "holdfast cluster", command: "cluster", options: CLUSTER_OPTIONS },
+  { title: "holdfast snapshot restore", command: "snapshot", options: RESTORE_OPTIONS },
 ];
 
 /** Those of a command, with what it shares with others. */

@@ -44,6 +44,8 @@ export class AdminConnection {
   #isActive = false;
   /** When an idle connection is ended. */
   #idleUntilMs = NEVER;
+  /** Those who need this very connection to the end of what they do. */
+  #keepers = 0;
 
   constructor(platform: Platform, settings: AdminSettings) {
     this.#platform = platform;
@@ -99,6 +101,21 @@ export class AdminConnection {
     return answer;
   }
 
+  /**
+   * The node behind the connection has something that no other has: it is not left while it answers,
+   * neither when it is idle nor when it sends its clients away. What is returned ends that, once.
+   */
+  keep(): () => void {
+    let isKept = true;
+    this.#keepers += 1;
+    return () => {
+      if (!isKept) return;
+      isKept = false;
+      this.#keepers -= 1;
+      this.#settleTurn();
+    };
+  }
+
   close(): void {
     this.#end(clientClosed());
   }
@@ -133,7 +150,7 @@ export class AdminConnection {
         this.#onAnswer(message);
       } else if (message.kind === MESSAGE.leader) {
         this.#endpoints.learn(message.endpoints, message.leaderId);
-      } else if (message.kind === MESSAGE.move) {
+      } else if (message.kind === MESSAGE.move && this.#keepers === 0) {
         this.#connection.move("the node asked its clients to move");
       }
     }
@@ -191,7 +208,8 @@ export class AdminConnection {
   #settleTurn(): void {
     if (this.#isClosed) return;
     const nowMs = this.#platform.monotonicMs();
-    const isBusy = this.#operations.size > 0 || this.#opening !== undefined;
+    const isAsked = this.#operations.size > 0 || this.#opening !== undefined;
+    const isBusy = isAsked || this.#keepers > 0;
     if (isBusy || !this.#isActive) this.#idleUntilMs = NEVER;
     else if (this.#idleUntilMs === NEVER) this.#idleUntilMs = nowMs + LINGER_MS;
     const dueMs = Math.min(

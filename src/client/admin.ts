@@ -5,12 +5,24 @@
 import { HoldfastError } from "../errors.js";
 import { type MemberAction, type MembersView, OP } from "../protocol/index.js";
 import type { AdminConnection } from "./admin-connection.js";
-import { requireAddress, requireNodeId, signalOf } from "./options.js";
+import { askForSnapshot, type ClusterSnapshot } from "./cluster-snapshot.js";
+import { requireAddress, requireBoolean, requireNodeId, signalOf } from "./options.js";
+
+const SNAPSHOT_OPTIONS: ReadonlySet<string> = new Set(["signal", "stale"]);
 
 /** What every call of an `Admin` takes. */
 export interface AdminCallOptions {
   /** Aborting rejects with the signal's reason; a change that was asked for may still happen. */
   signal?: AbortSignal;
+}
+
+/** What `Admin.snapshot` takes. */
+export interface SnapshotOptions extends AdminCallOptions {
+  /**
+   * What one node has applied, without asking the others: of a cluster that has lost its majority.
+   * It may be old. Default false.
+   */
+  stale?: boolean;
 }
 
 /**
@@ -56,6 +68,13 @@ export interface Admin extends AsyncDisposable {
    * the id of the node that leads then. Commands of clients wait meanwhile and none of them fails.
    */
   transferLeadership(id?: number, options?: AdminCallOptions): Promise<number>;
+  /**
+   * A snapshot of everything that was committed when this was called, read from the first node that
+   * can say so. What `holdfast snapshot save` writes to a file, and `holdfast snapshot restore` makes
+   * a new cluster of. Also rejects with `BUSY` when a node has too many of these under way, and with
+   * `DISK_FULL` when it has no room for one.
+   */
+  snapshot(options?: SnapshotOptions): Promise<ClusterSnapshot>;
   /** Ends the connection; what is under way rejects with `CANCELLED`. Safe to call twice. */
   close(): Promise<void>;
 }
@@ -103,6 +122,12 @@ export class ClusterAdmin implements Admin {
     await this.#connection.ask({ op: OP.transfer, node: id ?? 0 }, signalOf(options));
     const { leaderId } = await this.members(options);
     return leaderId;
+  }
+
+  async snapshot(options?: SnapshotOptions): Promise<ClusterSnapshot> {
+    const signal = signalOf(options, SNAPSHOT_OPTIONS);
+    if (options?.stale !== undefined) requireBoolean(options.stale, "stale");
+    return askForSnapshot(this.#connection, options?.stale === true, signal);
   }
 
   async close(): Promise<void> {

@@ -14,6 +14,9 @@ import type { LossReason } from "./lock-types.js";
 import type { Locks } from "./locks.js";
 import type { Outgoing } from "./outgoing.js";
 
+/** What `UNAVAILABLE` says of an attempt to attach: nobody but the table answers with it. */
+const NO_SESSION_YET = "opens no session yet, since the cluster was restored a short time ago";
+
 /** The parts of a session that attaching touches. */
 export interface AttachingParts {
   readonly connection: Connection;
@@ -120,7 +123,8 @@ export class Attaching {
     const isExpired = code === "SESSION_EXPIRED";
     const isForNow = code === "BUSY" || code === "UNAVAILABLE" || code === "DISK_FULL";
     if (isForNow || (isExpired && attachment.session === 0)) {
-      connection.refused(code);
+      const isQuiet = code === "UNAVAILABLE";
+      connection.servesNot(isQuiet ? NO_SESSION_YET : `refuses the session for now: ${code}`);
       attachment.refused(nowMs + outgoing.nextPauseMs());
     } else if (attachment.isTakeOver) {
       this.#host.end(takeOverFailure(code));

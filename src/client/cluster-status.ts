@@ -112,6 +112,7 @@ function isNodeStatus(body: unknown): body is NodeStatus {
   return (
     NUMBERS.every((name) => typeof fields[name] === "number") &&
     TEXTS.every((name) => typeof fields[name] === "string") &&
+    (fields["quietMs"] === undefined || typeof fields["quietMs"] === "number") &&
     (fields["damage"] === undefined || isDamage(fields["damage"]))
   );
 }

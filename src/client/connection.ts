@@ -121,9 +121,9 @@ export class Connection {
     if (this.#link !== undefined) this.#note(this.#link, "does not answer");
   }
 
-  /** The node behind the connection does not attach the client for now, by this code. */
-  refused(code: string): void {
-    if (this.#link !== undefined) this.#note(this.#link, `refuses the session for now: ${code}`);
+  /** The node behind the connection answers, and why that does not help. */
+  servesNot(why: string): void {
+    if (this.#link !== undefined) this.#note(this.#link, why);
   }
 
   /** Leaves this node for another one. */

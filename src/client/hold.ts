@@ -45,10 +45,17 @@ export interface PendingUpgrade {
   fail(reason: unknown): void;
 }
 
-/** Each was replaced by an upgrade, which takes a round trip. */
-const OLD_TOKENS_MAX = 16;
 const NO_HANDLES: readonly HeldLock[] = Object.freeze([]);
-const NONE: readonly number[] = Object.freeze([]);
+const NONE: readonly OldToken[] = Object.freeze([]);
+
+/** A token that a newer one replaced, and what may still be answered in its name. */
+export interface OldToken {
+  readonly token: number;
+  /** No command from this sequence on knew it. */
+  readonly sequenceEnd: number;
+  /** The last pulse that may have asked for it. */
+  readonly pulse: number;
+}
 
 export class Hold implements TokenBearer {
   /** The newest. */
@@ -72,8 +79,8 @@ export class Hold implements TokenBearer {
   lostBy: LossReason | undefined = undefined;
   /** Stack of the call that brought it, where stacks are captured. */
   readonly askedAt: string | undefined;
-  /** Those that newer ones replaced lately, the newest first. */
-  oldTokens: readonly number[] = NONE;
+  /** Those that newer ones replaced, the newest first, as long as an answer may name them. */
+  oldTokens: readonly OldToken[] = NONE;
   #upgrades: Set<PendingUpgrade> | undefined;
 
   constructor(
@@ -88,16 +95,9 @@ export class Hold implements TokenBearer {
     this.endsAt = endsAt;
   }
 
-  rename(token: number): void {
-    this.oldTokens = [this.token, ...this.oldTokens];
+  rename(token: number, old: Omit<OldToken, "token">): void {
+    this.oldTokens = [{ token: this.token, ...old }, ...this.oldTokens];
     this.token = token;
-  }
-
-  /** Those that were replaced so long ago that no message on its way names them. */
-  forgetOldTokens(): readonly number[] {
-    const forgotten = this.oldTokens.slice(OLD_TOKENS_MAX);
-    if (forgotten.length > 0) this.oldTokens = this.oldTokens.slice(0, OLD_TOKENS_MAX);
-    return forgotten;
   }
 
   addHandle(lock: HeldLock): void {

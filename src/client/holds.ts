@@ -10,9 +10,10 @@
 import type { RecalledToken } from "../protocol/index.js";
 import { EndsHeap } from "./ends-heap.js";
 import { HeldLock, type LockHost } from "./held-lock.js";
-import { type Granted, type GrantTaker, Hold } from "./hold.js";
+import { type Granted, type GrantTaker, Hold, type OldToken } from "./hold.js";
 import type { Lease } from "./lease.js";
 import type { LossReason } from "./lock-types.js";
+import type { Outgoing } from "./outgoing.js";
 
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -26,6 +27,7 @@ interface AsideGrant {
 export class Holds {
   readonly #host: LockHost;
   readonly #lease: Lease;
+  readonly #outgoing: Pick<Outgoing, "window" | "pulses">;
   /** By every token that a message may still name: the newest, and those an upgrade replaced. */
   readonly #byToken = new Map<number, Hold>();
   readonly #ends = new EndsHeap();
@@ -33,9 +35,10 @@ export class Holds {
   #size = 0;
   #aside: AsideGrant[] = [];
 
-  constructor(host: LockHost, lease: Lease) {
+  constructor(host: LockHost, lease: Lease, outgoing: Pick<Outgoing, "window" | "pulses">) {
     this.#host = host;
     this.#lease = lease;
+    this.#outgoing = outgoing;
   }
 
   get size(): number {
@@ -129,12 +132,26 @@ export class Holds {
   setToken(hold: Hold, token: number): void {
     if (hold.token === token) return;
     const isHere = this.#byToken.get(hold.token) === hold;
-    hold.rename(token);
-    if (!isHere) return;
-    this.#byToken.set(token, hold);
-    // A grant that is kept aside is found by the token with which it was told, however old.
-    if (this.#aside.length > 0) return;
-    for (const old of hold.forgetOldTokens()) this.#byToken.delete(old);
+    if (isHere) this.#forgetUnnamed(hold);
+    const { window, pulses } = this.#outgoing;
+    hold.rename(token, { sequenceEnd: window.nextSequence, pulse: pulses.lastNumber });
+    if (isHere) this.#byToken.set(token, hold);
+  }
+
+  /**
+   * What was sent before a token was replaced may be answered in its name, notices may not: they come
+   * in the order of the log. A hold that is upgraded over and over keeps no more than that.
+   */
+  #forgetUnnamed(hold: Hold): void {
+    const { window, pulses } = this.#outgoing;
+    const isNamed = ({ token, sequenceEnd, pulse }: OldToken): boolean =>
+      window.mark < sequenceEnd ||
+      pulses.oldestNumber <= pulse ||
+      this.#aside.some(({ granted }) => granted.token === token);
+    const named = hold.oldTokens.filter(isNamed);
+    if (named.length === hold.oldTokens.length) return;
+    for (const old of hold.oldTokens) if (!isNamed(old)) this.#byToken.delete(old.token);
+    hold.oldTokens = named;
   }
 
   /** A handle was released. */
@@ -147,7 +164,7 @@ export class Holds {
   remove(hold: Hold): void {
     if (this.#byToken.get(hold.token) !== hold) return;
     this.#byToken.delete(hold.token);
-    for (const token of hold.oldTokens) this.#byToken.delete(token);
+    for (const { token } of hold.oldTokens) this.#byToken.delete(token);
     this.#ends.remove(hold);
     this.#size -= 1;
   }
@@ -227,7 +244,7 @@ export class Holds {
 
   #takeAside(token: number): AsideGrant[] {
     const hold = this.#byToken.get(token);
-    const tokens = hold === undefined ? [token] : [hold.token, ...hold.oldTokens];
+    const tokens = hold === undefined ? [token] : [hold.token, ...oldTokensOf(hold)];
     const taken = this.#aside.filter(({ granted }) => tokens.includes(granted.token));
     if (taken.length > 0) this.#aside = this.#aside.filter((each) => !taken.includes(each));
     return taken;
@@ -246,4 +263,8 @@ export class Holds {
     taker.handOut(makeLock === undefined ? new HeldLock(host, hold) : makeLock(host, hold));
     return hold;
   }
+}
+
+function oldTokensOf({ oldTokens }: Hold): number[] {
+  return oldTokens.map(({ token }) => token);
 }

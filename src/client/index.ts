@@ -1,5 +1,6 @@
-export type { Admin, AdminCallOptions } from "./admin.js";
+export type { Admin, AdminCallOptions, SnapshotOptions } from "./admin.js";
 export type { DeadlockedTask } from "./call-sites.js";
+export type { ClusterSnapshot } from "./cluster-snapshot.js";
 export {
   type ClusterStatusOptions,
   clusterStatus,

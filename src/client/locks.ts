@@ -38,6 +38,7 @@ import type {
 } from "./lock-types.js";
 import { OpenCalls } from "./open-calls.js";
 import { requireKey, signalOf } from "./options.js";
+import type { Outgoing } from "./outgoing.js";
 import { Owner } from "./owner.js";
 import type { TaskContext } from "./task-context.js";
 import { UpgradeCall, type UpgradeHost } from "./upgrade-call.js";
@@ -76,11 +77,11 @@ export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
   readonly #detaching = new Map<DetachWish, Caller<Ticket>>();
   #lastOwner = 0;
 
-  constructor(host: LocksHost, lease: Lease, window: CommandWindow) {
+  constructor(host: LocksHost, lease: Lease, outgoing: Pick<Outgoing, "window" | "pulses">) {
     this.#host = host;
     this.#lease = lease;
-    this.#window = window;
-    this.holds = new Holds(this, lease);
+    this.#window = outgoing.window;
+    this.holds = new Holds(this, lease, outgoing);
     this.#sites = new CallSites(host.capturesStacks, this.holds, this.calls);
   }
 

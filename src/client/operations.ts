@@ -11,6 +11,8 @@ import {
   type MembersOperation,
   OP,
   type Operation,
+  type ReadSnapshotOperation,
+  type SaveSnapshotOperation,
   STATUS,
   type TransferOperation,
 } from "../protocol/index.js";
@@ -22,7 +24,9 @@ import type { FrameWriter } from "./frame-writer.js";
 export type Wish =
   | Omit<MembersOperation, "id">
   | Omit<ChangeMemberOperation, "id">
-  | Omit<TransferOperation, "id">;
+  | Omit<TransferOperation, "id">
+  | Omit<SaveSnapshotOperation, "id">
+  | Omit<ReadSnapshotOperation, "id">;
 
 /** What an answer says of the node that gave it: only the second kind is a reason to leave it. */
 export type Verdict =
@@ -36,7 +40,12 @@ const NAMES: Readonly<Record<Operation["op"], string>> = Object.freeze({
   [OP.members]: "the members of the cluster",
   [OP.changeMember]: "the change of members",
   [OP.transfer]: "the transfer of leadership",
+  [OP.saveSnapshot]: "a snapshot of the cluster",
+  [OP.readSnapshot]: "a part of the snapshot",
 });
+
+/** What may have happened although nobody said so. */
+const CHANGES: ReadonlySet<number> = new Set([OP.changeMember, OP.transfer]);
 
 class OpenOperation implements Abortable {
   readonly operation: Operation;
@@ -158,7 +167,7 @@ export class Operations {
       this.#open.delete(id);
       const { operation, lastRefusal, wasSent } = open;
       const why = lastRefusal === "" ? lastFailure : lastRefusal;
-      const isIndeterminate = wasSent && operation.op !== OP.members;
+      const isIndeterminate = wasSent && CHANGES.has(operation.op);
       open.reject(unavailable(NAMES[operation.op], why, isIndeterminate));
     }
   }

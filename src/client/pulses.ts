@@ -26,6 +26,17 @@ export class Pulses {
     return this.#pending.size;
   }
 
+  /** Of the last one that was begun; 0: none was. */
+  get lastNumber(): number {
+    return this.#lastNumber;
+  }
+
+  /** Of the oldest that has no answer; `Infinity` when there is none. */
+  get oldestNumber(): number {
+    for (const number of this.#pending.keys()) return number;
+    return Number.POSITIVE_INFINITY;
+  }
+
   /** Whether there may be news from before this connection. */
   get isCatchingUp(): boolean {
     return this.#catchingUp > 0;

@@ -90,7 +90,7 @@ export class Session {
       },
     );
     this.#outgoing = new Outgoing((frame) => this.#connection.send(frame), platform.random);
-    this.locks = new Locks(this.#locksHost(context), this.#lease, this.#outgoing.window);
+    this.locks = new Locks(this.#locksHost(context), this.#lease, this.#outgoing);
     this.#answers = new Answers(this.#outgoing, this.locks, this.#lease);
     this.#reads = new Reads(platform.random, () => this.#settleTurn());
     this.#watches = new Watches({

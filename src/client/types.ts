@@ -263,6 +263,8 @@ export interface NodeStatus {
   readonly commitIndex: number;
   readonly appliedIndex: number;
   readonly endpoint: string;
+  /** For how long the cluster opens no session yet, which was restored from a snapshot; else 0. */
+  readonly quietMs?: number;
   /** Of a quarantined node only. */
   readonly damage?: NodeDamage;
 }

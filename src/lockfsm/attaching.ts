@@ -33,6 +33,10 @@ export function open(state: TableState, command: OpenCommand): void {
     refuse(state, command, 0, ERROR_NUMBERS.INVALID_ARGUMENT);
     return;
   }
+  if (state.quietUntil > 0) {
+    refuse(state, command, 0, ERROR_NUMBERS.UNAVAILABLE);
+    return;
+  }
   const known = state.sessions.findByNonce(nonce);
   if (known?.isAliveAt(state.stamp)) {
     attach(state, known, attempt);

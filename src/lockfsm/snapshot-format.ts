@@ -1,5 +1,5 @@
 /**
- * The format of snapshots, version 2; version 1 was never released. A snapshot is a row of blocks; a
+ * The format of snapshots, version 3; version 1 was never released. A snapshot is a row of blocks; a
  * chunk that the table gives is one block, but who restores may be given the bytes in any slices.
  *
  *     block     length of the body, checksum; 4 bytes each, the higher byte first; body
@@ -9,8 +9,13 @@
  *
  * Bodies are values in the canonical subset of msgpack (`protocol`, `writer.ts`). The first begins:
  *
- *     "holdfast table", version, index, stamp, next token, next number, [settings, in their order],
+ *     "holdfast table", version, index, stamp, next token, next number, left at, quiet rest,
+ *     [settings, in their order],
  *     [sessions, holds, requests, items of the work queue, closings, semaphores]
+ *
+ * *Left at* is the wall clock at which the cluster of which this one was restored counted on from the
+ * next token, 0 once that is settled; *quiet rest* is how long no session is opened. Version 2 has
+ * neither.
  *
  * The rest are records, none of them parted between blocks, each a kind and its fields. *Ago* stands
  * for the stamp of the snapshot less that of the field, *back* for its next token less the token, and
@@ -57,7 +62,9 @@
 import { HoldfastError } from "../errors.js";
 
 export const MAGIC = "holdfast table";
-export const FORMAT_VERSION = 2;
+export const FORMAT_VERSION = 3;
+/** The oldest that is read. */
+export const FORMAT_VERSION_MIN = 2;
 
 export const KIND = {
   session: 1,

@@ -27,6 +27,7 @@ import { isSettingValue, resolveTableSettings, SETTING_NAMES } from "./settings.
 import { Slot } from "./slot-list.js";
 import {
   FORMAT_VERSION,
+  FORMAT_VERSION_MIN,
   HOLD_CONTENDED,
   HOLD_EXTRAS,
   HOLD_LONE,
@@ -40,6 +41,7 @@ import {
 } from "./snapshot-format.js";
 import { type SessionParts, SnapshotParts } from "./snapshot-parts.js";
 import { TableState } from "./state.js";
+import { TokenCounter } from "./token-counter.js";
 
 const SAFE_MAX = Number.MAX_SAFE_INTEGER;
 
@@ -107,7 +109,7 @@ export class SnapshotReader {
 function readBeginning(fields: FieldReader): SnapshotParts {
   if (fields.text() !== MAGIC) fields.fail("no snapshot of a lock table");
   const version = fields.uint();
-  if (version !== FORMAT_VERSION) {
+  if (version < FORMAT_VERSION_MIN || version > FORMAT_VERSION) {
     throw new HoldfastError("INTERNAL", `a snapshot in format ${version} cannot be read here`, {
       details: { formatVersion: version, knownVersion: FORMAT_VERSION },
     });
@@ -116,6 +118,8 @@ function readBeginning(fields: FieldReader): SnapshotParts {
   const stamp = fields.uint();
   const nextToken = fields.uint();
   const nextNumber = fields.within(1, SAFE_MAX, "next number");
+  const leftAtMs = version < 3 ? 0 : fields.uint();
+  const quietMs = version < 3 ? 0 : fields.within(0, SAFE_MAX - stamp, "quiet time");
   fields.array(SETTING_NAMES.length);
   const settings: Record<string, number> = {};
   for (const name of SETTING_NAMES) {
@@ -137,6 +141,8 @@ function readBeginning(fields: FieldReader): SnapshotParts {
   state.index = index;
   state.stamp = stamp;
   state.nextNumber = nextNumber;
+  if (leftAtMs > 0) state.tokens = new TokenCounter(nextToken, leftAtMs);
+  if (quietMs > 0) state.quietUntil = stamp + quietMs;
   const parts = new SnapshotParts(state, counts);
   parts.sessionsById.set(0, { session: state.detached, slots: [], holds: [] });
   return parts;

@@ -231,6 +231,8 @@ export class SnapshotWriter {
     body.uint(this.#stamp);
     body.uint(this.#nextToken);
     body.uint(state.nextNumber);
+    body.uint(state.tokens.leftAtMs);
+    body.uint(Math.max(0, state.quietUntil - this.#stamp));
     body.arrayHeader(SETTING_NAMES.length);
     for (const name of SETTING_NAMES) body.uint(settings[name]);
     body.arrayHeader(6);

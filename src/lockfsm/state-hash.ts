@@ -78,6 +78,8 @@ export function hashState(state: TableState): string {
   whole.number(state.stamp);
   whole.number(state.tokens.next);
   whole.number(state.nextNumber);
+  whole.number(state.tokens.leftAtMs);
+  whole.number(state.quietUntil);
   for (const name of SETTING_NAMES) whole.number(state.settings[name]);
   state.work.forEach((item) => {
     digestWork(whole, item);

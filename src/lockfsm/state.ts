@@ -55,7 +55,12 @@ export class TableState {
   readonly semaphores = new RecordList<Semaphore>();
   readonly due = new DueHeap<Due>();
   readonly work = new WorkQueue();
-  readonly tokens: TokenCounter;
+  tokens: TokenCounter;
+  /**
+   * Cluster time before which no session is opened: holders in the cluster of which this one was
+   * restored may still count on their leases. 0 once that is over.
+   */
+  quietUntil = 0;
   readonly saving = new Saving(this.rows);
   /** Has the tickets: holds that belong to no session until they are claimed. */
   readonly detached: Session;

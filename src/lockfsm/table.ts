@@ -16,6 +16,7 @@ import type {
 import { drain } from "./drain.js";
 import { execute } from "./executing.js";
 import { explain, type HoldTimes, waitGraph } from "./explaining.js";
+import { type RefoundOptions, refound } from "./refounding.js";
 import { resolveTableSettings, viewSettings } from "./settings.js";
 import { TableState } from "./state.js";
 import { hashState } from "./state-hash.js";
@@ -53,6 +54,7 @@ export class LockTable {
     state.stamp = stamp;
     state.outbox = outbox;
     state.tokens.begin(entry.wallMs);
+    if (stamp >= state.quietUntil) state.quietUntil = 0;
     drain(state);
     for (const command of entry.commands) execute(state, command);
     state.closeOutbox();
@@ -68,7 +70,25 @@ export class LockTable {
    * in the past: then an entry met its limit of units and another one is needed.
    */
   get nextDueAt(): number | undefined {
-    return this.#state.due.first?.dueAt;
+    const { due, quietUntil } = this.#state;
+    const dueAt = due.first?.dueAt;
+    if (quietUntil === 0) return dueAt;
+    return dueAt === undefined ? quietUntil : Math.min(dueAt, quietUntil);
+  }
+
+  /** For how long no session will be opened, in milliseconds of cluster time. */
+  get quietMs(): number {
+    return Math.max(0, this.#state.quietUntil - this.#state.stamp);
+  }
+
+  /** What the next grant gets at least; 0 before the first entry. */
+  get nextToken(): number {
+    return this.#state.tokens.next;
+  }
+
+  /** Index of the last entry that was applied. */
+  get index(): number {
+    return this.#state.index;
   }
 
   /** Whether the next entry has something to go on with, even one without commands. */
@@ -165,6 +185,14 @@ export class LockTable {
     this.#state = restored.#state;
     this.#state.listener = this.#listener;
     restored.#state = new TableState(this.#state.settings);
+  }
+
+  /**
+   * What a new cluster begins with that goes on from here: settings, limits that were set, and what
+   * keeps keys closed. This table stays as it is.
+   */
+  refounded(options: RefoundOptions): LockTable {
+    return LockTable.of(refound(this.#state, options));
   }
 
   /** 16 hex digits over all that is replicated; takes time proportional to it. */

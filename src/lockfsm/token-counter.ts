@@ -2,7 +2,8 @@
  * Fencing tokens: each larger than every one before, for ever. A new cluster begins at the UTC
  * seconds of its first stamped entry × 2^21, read from the entry itself, so that every node begins
  * at the same number. That stays below 2^53 until 2106 and above every token that a lost suffix of
- * an older log could have given at up to two million grants a second.
+ * an older log could have given at up to two million grants a second. A cluster that was restored
+ * begins again in the same way, and above what it counted before.
  */
 import { assert } from "../assert.js";
 import { TOKEN_MIN } from "../protocol/index.js";
@@ -10,24 +11,42 @@ import { TOKEN_MIN } from "../protocol/index.js";
 const TOKENS_PER_SECOND = 2 ** 21;
 const SECONDS_MAX = 2 ** 32 - 1;
 
+/** No counter begins behind it: what is left up to 2^53 is never used up. */
+export const TOKEN_FLOOR_MAX = SECONDS_MAX * TOKENS_PER_SECOND;
+/** As many as a day has room for: what clocks that disagree may be wrong by. */
+export const TOKEN_JUMP = 86_400 * TOKENS_PER_SECOND;
+
 export class TokenCounter {
   /** The next token; 0 before the first stamped entry. Never falls. */
   #next: number;
+  /**
+   * Wall clock since when another cluster may have counted on from here, until the first stamped
+   * entry says how long that was; 0: nobody has.
+   */
+  #leftAtMs: number;
 
-  constructor(next = 0) {
+  constructor(next = 0, leftAtMs = 0) {
     this.#next = next;
+    this.#leftAtMs = leftAtMs;
   }
 
   get next(): number {
     return this.#next;
   }
 
-  /** Fixes the first token. Without effect once it is fixed. */
+  get leftAtMs(): number {
+    return this.#leftAtMs;
+  }
+
+  /** Fixes the first token of this cluster. Without effect once it is fixed. */
   begin(wallMs: number): void {
-    if (this.#next !== 0) return;
-    const seconds = Math.floor(wallMs / 1_000);
-    const known = seconds > 0 ? Math.min(seconds, SECONDS_MAX) : 0;
-    this.#next = Math.max(TOKEN_MIN, known * TOKENS_PER_SECOND);
+    if (this.#next !== 0 && this.#leftAtMs === 0) return;
+    const seconds = secondsOf(wallMs);
+    const elapsed = Math.max(0, seconds - secondsOf(this.#leftAtMs));
+    const counted = this.#next === 0 ? 0 : this.#next + elapsed * TOKENS_PER_SECOND;
+    const first = Math.max(TOKEN_MIN, counted, seconds * TOKENS_PER_SECOND);
+    this.#next = Math.max(this.#next, Math.min(first, TOKEN_FLOOR_MAX));
+    this.#leftAtMs = 0;
   }
 
   take(): number {
@@ -36,4 +55,9 @@ export class TokenCounter {
     this.#next = token + 1;
     return token;
   }
+}
+
+function secondsOf(wallMs: number): number {
+  const seconds = Math.floor(wallMs / 1_000);
+  return seconds > 0 ? Math.min(seconds, SECONDS_MAX) : 0;
 }

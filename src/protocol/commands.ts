@@ -2,7 +2,8 @@
  * What clients say. A request is a msgpack array `[op, …]` in canonical form (`reader.ts`). Ops
  * below 64 are commands: their bytes are replicated as they came. 64 – 69 and those from 80 on are
  * reads: they are answered by the node they reach and never enter the log. 70 – 79 are operations
- * on the cluster itself: they need no session and are passed on to the leader.
+ * on the cluster itself: they need no session and are passed on to the leader, but for those that
+ * any node carries out by itself.
  *
  * `sequence`   numbers the commands of a session, from 1, each used once for ever.
  * `mark`       the lowest sequence whose reply the client still needs; replies below are dropped.
@@ -43,6 +44,9 @@ export const OP = {
   members: 70,
   changeMember: 71,
   transfer: 72,
+  /** Operators' requests that the node they reach carries out. */
+  saveSnapshot: 73,
+  readSnapshot: 74,
   /** Reads again. */
   history: 80,
   sessions: 81,
@@ -55,12 +59,12 @@ export function isCommandOp(op: number): boolean {
   return op < OP.inspect;
 }
 
-/** Whether it is for the leader, whichever node it reaches. */
+/** Whether it is about the cluster itself, and an operator's to ask for. */
 export function isOperationOp(op: number): boolean {
   return op >= OP.members && op < OP.history;
 }
 
-/** Whether the node that it reaches answers it from its own table. */
+/** Whether it is a read: the node that it reaches answers it from its own table. */
 export function isQueryOp(op: number): boolean {
   return !isCommandOp(op) && !isOperationOp(op);
 }

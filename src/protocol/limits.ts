@@ -67,6 +67,10 @@ export const SERVER_FRAME_BYTES_MAX = 16 << 20;
 export const PEER_FRAME_BYTES_MAX = 16 << 20;
 /** A chunk of a snapshot on its way between nodes. */
 export const SNAPSHOT_CHUNK_BYTES_MAX = 1 << 20;
+/** What a snapshot is known by: a SHA-256. */
+export const CHECKSUM_BYTES = 32;
+/** The highest number of a chunk. */
+export const CHUNK_MAX = 2 ** 32 - 1;
 /** A configuration as the core encodes it; `MEMBERS_MAX` members need less. */
 export const CONFIGURATION_BYTES_MAX = 16 << 10;
 

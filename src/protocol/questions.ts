@@ -2,7 +2,7 @@
  * What clients ask without changing the table, and what operators ask of the leader. The numbers of
  * these requests stand in `OP`; an `id` is chosen by the client and repeated by the answer.
  */
-import { type Command, isCommandOp, isOperationOp, isQueryOp, type OP } from "./commands.js";
+import { type Command, isCommandOp, isOperationOp, isQueryOp, OP } from "./commands.js";
 
 /** `[64, id, key]` */
 export interface InspectQuery {
@@ -143,7 +143,32 @@ export interface TransferOperation {
   readonly node: number;
 }
 
-export type Operation = MembersOperation | ChangeMemberOperation | TransferOperation;
+/**
+ * `[73, id, isStale]`: a snapshot of all that was committed when this arrived, to be read by
+ * `readSnapshot` on the same connection; asked again until it is there. `isStale`: of what the node
+ * has applied, without asking the others.
+ */
+export interface SaveSnapshotOperation {
+  readonly op: typeof OP.saveSnapshot;
+  readonly id: number;
+  readonly isStale: boolean;
+}
+
+/** `[74, id, checksum(bin 32), chunk]`: a part of the snapshot that was saved. */
+export interface ReadSnapshotOperation {
+  readonly op: typeof OP.readSnapshot;
+  readonly id: number;
+  /** 64 lower-case hex digits; 32 bytes on the wire. */
+  readonly checksum: string;
+  /** 0 … 2^32 − 1. */
+  readonly chunk: number;
+}
+
+/** Carried out by the leader, whichever node they reach. */
+export type LeaderOperation = MembersOperation | ChangeMemberOperation | TransferOperation;
+/** Carried out by the node that they reach. */
+export type NodeOperation = SaveSnapshotOperation | ReadSnapshotOperation;
+export type Operation = LeaderOperation | NodeOperation;
 export type Request = Command | Query | Operation;
 
 export function isCommand(request: Request): request is Command {
@@ -156,4 +181,8 @@ export function isQuery(request: Request): request is Query {
 
 export function isOperation(request: Request): request is Operation {
   return isOperationOp(request.op);
+}
+
+export function isNodeOperation(operation: Operation): operation is NodeOperation {
+  return operation.op === OP.saveSnapshot || operation.op === OP.readSnapshot;
 }

@@ -7,6 +7,8 @@ import { assert } from "../assert.js";
 import { OP } from "./commands.js";
 import {
   ADDRESS_BYTES_MAX,
+  CHECKSUM_BYTES,
+  CHUNK_MAX,
   HISTORY_PAGE_MAX,
   KEY_BYTES_MAX,
   NODE_ID_MAX,
@@ -62,6 +64,12 @@ export function readQuestion(reader: RequestReader, op: number): Request {
       return { op: OP.members, id };
     case OP.changeMember:
       return readChangeMember(reader, id);
+    case OP.saveSnapshot:
+      return { op: OP.saveSnapshot, id, isStale: reader.bool() };
+    case OP.readSnapshot: {
+      const checksum = reader.digits(CHECKSUM_BYTES, "checksum");
+      return { op: OP.readSnapshot, id, checksum, chunk: reader.uintWithin(0, CHUNK_MAX, "chunk") };
+    }
     default:
       assert(op === OP.transfer, () => `operation ${op} has an arity and no reading`);
       return { op: OP.transfer, id, node: reader.uintWithin(0, NODE_ID_MAX, "node") };

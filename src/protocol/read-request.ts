@@ -62,6 +62,8 @@ const ARITY: Readonly<Record<(typeof OP)[keyof typeof OP], number>> = {
   [OP.members]: 2,
   [OP.changeMember]: 5,
   [OP.transfer]: 3,
+  [OP.saveSnapshot]: 3,
+  [OP.readSnapshot]: 4,
   [OP.history]: 4,
   [OP.sessions]: 4,
   [OP.watch]: 6,

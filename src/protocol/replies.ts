@@ -316,6 +316,35 @@ export interface OperationFailure {
   readonly message: string;
 }
 
+/** Payload of `saveSnapshot`: not yet there, or what is to be read. */
+export type SnapshotView =
+  | { readonly isReady: false }
+  | {
+      readonly isReady: true;
+      /** The node that has it. */
+      readonly nodeId: number;
+      /** 64 hex digits: what `readSnapshot` asks for. */
+      readonly checksum: string;
+      /** The last entry whose effects it holds. */
+      readonly index: number;
+      readonly term: number;
+      readonly chunkCount: number;
+      /** Of all chunks together. */
+      readonly byteLength: number;
+      /** Who belonged to the cluster, as its nodes write it down; in hex digits. */
+      readonly configuration: string;
+      /** Wall clock of the node, in milliseconds. */
+      readonly wallMs: number;
+      /** Of the node. */
+      readonly version: string;
+    };
+
+/** Payload of `readSnapshot`. */
+export interface SnapshotChunkView {
+  /** In base64. */
+  readonly bytes: string;
+}
+
 /** Payload of `members`. */
 export interface MembersView {
   readonly leaderId: number;

@@ -4,8 +4,9 @@
  */
 import { unreachable } from "../assert.js";
 import { OP } from "./commands.js";
+import { CHECKSUM_BYTES } from "./limits.js";
 import { MEMBER_ACTION, type Operation, type Query } from "./questions.js";
-import { writeHead, writeOptionalText } from "./request-parts.js";
+import { writeDigits, writeHead, writeOptionalText } from "./request-parts.js";
 import type { Writer } from "./writer.js";
 
 export function writeQuestion(writer: Writer, request: Query | Operation): void {
@@ -91,6 +92,17 @@ function writeOperation(writer: Writer, request: Operation): void {
       writeHead(writer, 3, request.op);
       writer.uint(request.id);
       writer.uint(request.node);
+      return;
+    case OP.saveSnapshot:
+      writeHead(writer, 3, request.op);
+      writer.uint(request.id);
+      writer.bool(request.isStale);
+      return;
+    case OP.readSnapshot:
+      writeHead(writer, 4, request.op);
+      writer.uint(request.id);
+      writeDigits(writer, request.checksum, CHECKSUM_BYTES);
+      writer.uint(request.chunk);
       return;
     default:
       unreachable(request);

@@ -9,7 +9,14 @@
 import { unreachable } from "../assert.js";
 import { ERROR_NUMBERS, type ErrorNumber } from "../errors.js";
 import type { LockTable } from "../lockfsm/index.js";
-import { type ExplainQuery, MESSAGE, OP, type Query, STATUS } from "../protocol/index.js";
+import {
+  type ExplainQuery,
+  MESSAGE,
+  OP,
+  type Query,
+  type SaveSnapshotOperation,
+  STATUS,
+} from "../protocol/index.js";
 import type { Attachment } from "./attachment.js";
 import type { History } from "./history.js";
 import { usualHoldMs } from "./tenures.js";
@@ -25,6 +32,8 @@ export interface AnsweringRooms {
   readonly transitions: TransitionLog;
   readonly history: History;
   readonly watches: Watches;
+  /** What is to be saved may be saved now. */
+  readonly save: (attachment: Attachment, operation: SaveSnapshotOperation) => void;
 }
 
 export class Answering {
@@ -40,7 +49,7 @@ export class Answering {
    */
   answer(
     attachment: Attachment,
-    query: Query,
+    query: Query | SaveSnapshotOperation,
     arrivalIndex: number | undefined,
     costMax: number,
   ): number {
@@ -82,6 +91,9 @@ export class Answering {
       case OP.unwatch:
         watches.unwatch(attachment, query);
         return ANSWER_COST;
+      case OP.saveSnapshot:
+        this.#rooms.save(attachment, query);
+        return ANSWER_COST;
       default:
         return unreachable(query);
     }
@@ -97,7 +109,7 @@ export class Answering {
 /** A read has no effect, so a refused one is never indeterminate. */
 export function refuse(
   attachment: Attachment,
-  query: Query,
+  query: Query | SaveSnapshotOperation,
   status: typeof ERROR_NUMBERS.BUSY | typeof ERROR_NUMBERS.UNAVAILABLE,
 ): void {
   if (query.op === OP.watch && watchOf(attachment, query) !== undefined) {
@@ -108,7 +120,7 @@ export function refuse(
 
 function send(
   attachment: Attachment,
-  { id }: Query,
+  { id }: Query | SaveSnapshotOperation,
   status: typeof STATUS.ok | ErrorNumber,
   payload: unknown,
 ): void {

@@ -9,6 +9,7 @@ import {
   type AttachCommand,
   CLIENT_FRAME_BYTES_MAX,
   type Command,
+  isNodeOperation,
   MESSAGE,
   type NodeEndpoint,
   OP,
@@ -24,6 +25,7 @@ import type { KeptCommands } from "./kept-commands.js";
 import type { Operations } from "./operations.js";
 import type { Clock } from "./ports.js";
 import type { Reads } from "./reads.js";
+import type { SnapshotExporting } from "./snapshot-exporting.js";
 import type { WaitingLine } from "./waiting-line.js";
 import type { Watches } from "./watches.js";
 
@@ -48,6 +50,7 @@ export interface ClientSideRooms {
   readonly reads: Reads;
   readonly operations: Operations;
   readonly watches: Watches;
+  readonly exporting: SnapshotExporting;
 }
 
 export class ClientSide implements GatewayEvents {
@@ -103,10 +106,13 @@ export class ClientSide implements GatewayEvents {
   }
 
   onOperation(connection: ClientConnection, operation: Operation, bytes: Uint8Array): void {
-    const { attachments, operations, clock } = this.#rooms;
+    const { attachments, operations, reads, exporting, clock } = this.#rooms;
     const attachment = attachments.of(connection);
     if (attachment === undefined) return;
-    operations.add(attachment, operation, bytes, clock.nowMs());
+    if (!isNodeOperation(operation)) operations.add(attachment, operation, bytes, clock.nowMs());
+    else if (operation.op === OP.readSnapshot) exporting.read(attachment, operation);
+    else if (operation.isStale) exporting.save(attachment, operation);
+    else reads.add(attachment, operation, clock.nowMs());
     this.#host.wake();
   }
 

@@ -24,7 +24,7 @@ import { PeerSide } from "./peer-side.js";
 import { Proposing } from "./proposing.js";
 import { Reads } from "./reads.js";
 import { Regime } from "./regime.js";
-import { Seeing } from "./seeing.js";
+import { Seeing, type SeeingRooms } from "./seeing.js";
 import { Snapshots } from "./snapshots.js";
 import { WaitingLine } from "./waiting-line.js";
 
@@ -79,8 +79,10 @@ export function furnish(options: DriverOptions, ports: DriverPorts, host: Driver
     askAgainAfterMs: electionTimeoutMs,
   };
   const reads = new Reads(readTiming, send, numbers);
+  const save: SeeingRooms["save"] = (attachment, operation) =>
+    snapshots.exporting.save(attachment, operation);
   const seeing = new Seeing(
-    { table, reads, audit: ports.audit, clock, logger, wake },
+    { table, reads, audit: ports.audit, clock, logger, wake, save },
     tuning,
     raft.appliedIndex,
   );
@@ -94,8 +96,8 @@ export function furnish(options: DriverOptions, ports: DriverPorts, host: Driver
     { index: raft.appliedIndex, configuration },
     { sliceEntriesMax: tuning.applySliceEntriesMax, sliceBytesMax: APPLY_SLICE_BYTES_MAX },
   );
-  const snapshots = new Snapshots(
-    { store: ports.snapshots, table, raft, peers: ports.peers, send, wake, logger },
+  const snapshots: Snapshots = new Snapshots(
+    { nodeId, clock, store: ports.snapshots, table, raft, peers: ports.peers, send, wake, logger },
     {
       snapshotLogBytes: tuning.snapshotLogBytes,
       snapshotSizeFactor: tuning.snapshotSizeFactor,
@@ -107,7 +109,10 @@ export function furnish(options: DriverOptions, ports: DriverPorts, host: Driver
   );
   const deferred = new DeferredMessages(() => ports.log.syncMark(), wake, fail);
   const clientSide = new ClientSide(
-    { nodeId, clusterId, clock, attachments, kept, line, reads, operations, watches },
+    {
+      ...{ nodeId, clusterId, clock, attachments, kept, line, reads, operations, watches },
+      exporting: snapshots.exporting,
+    },
     host,
   );
   const peerRequests = new PeerRequests(

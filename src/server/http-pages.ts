@@ -55,6 +55,8 @@ export interface PageSource {
   /** `undefined` while the node starts: its log is read, its table restored. */
   readonly driver: () => PagedDriver | undefined;
   readonly counts: () => TableCounts | undefined;
+  /** For how long the cluster, which was restored, opens no session. */
+  readonly quietMs: () => number;
   readonly traffic: () => NodeTraffic;
   readonly isDraining: () => boolean;
 }
@@ -112,6 +114,7 @@ function statusOf(source: PageSource): Record<string, unknown> {
     loopDelayMaxMs: Math.round(source.loopDelayMaxMs() * 10) / 10,
     ...(driver === undefined ? NOT_YET : driverStatusOf(driver, source.id)),
     ...(source.counts() ?? NO_COUNTS),
+    quietMs: source.quietMs(),
   };
 }
 

@@ -12,5 +12,14 @@ export {
 export type { Logger } from "./ports.js";
 export { type RecoveredNode, type RecoverNodeOptions, recoverNode } from "./recover-node.js";
 export { resolveOptions, resolveTuning } from "./resolve-options.js";
+export {
+  inspectSnapshotFile,
+  QUIET_MS_DEFAULT,
+  type RestoredNode,
+  restoreSnapshotFile,
+  type SnapshotContents,
+  writeSnapshotFile,
+} from "./snapshot-files.js";
+export { snapshotOfDirectory } from "./snapshot-from-directory.js";
 export { startNode } from "./start-node.js";
 export { VERSION } from "./version.js";

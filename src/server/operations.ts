@@ -9,9 +9,10 @@ import type { PeerMessage } from "../net/index.js";
 import {
   type ChangeMemberOperation,
   decodeOperation,
+  isNodeOperation,
+  type LeaderOperation,
   MESSAGE,
   OP,
-  type Operation,
   STATUS,
   type TransferOperation,
 } from "../protocol/index.js";
@@ -36,7 +37,7 @@ type Asker =
 
 interface Request {
   readonly asker: Asker;
-  readonly operation: Operation;
+  readonly operation: LeaderOperation;
   readonly bytes: Uint8Array;
   readonly deadlineMs: number;
   /** The leader that has begun with it; 0 before. */
@@ -95,7 +96,7 @@ export class Operations {
   }
 
   /** A client of this node asks. */
-  add(attachment: Attachment, operation: Operation, bytes: Uint8Array, nowMs: number): void {
+  add(attachment: Attachment, operation: LeaderOperation, bytes: Uint8Array, nowMs: number): void {
     this.#admit({ kind: "client", attachment, id: operation.id }, operation, bytes, nowMs);
   }
 
@@ -108,7 +109,7 @@ export class Operations {
   ): void {
     const asker: Asker = { kind: "peer", peer, id: message.id };
     const operation = decodeOperation(message.request);
-    if (operation === undefined) {
+    if (operation === undefined || isNodeOperation(operation)) {
       this.#answer(asker, ERROR_NUMBERS.PROTOCOL, { message: "not an operation" });
     } else if (isLeading) {
       this.#admit(asker, operation, message.request, nowMs);
@@ -261,7 +262,7 @@ export class Operations {
     }
   }
 
-  #admit(asker: Asker, operation: Operation, bytes: Uint8Array, nowMs: number): void {
+  #admit(asker: Asker, operation: LeaderOperation, bytes: Uint8Array, nowMs: number): void {
     const all = this.#all();
     const ofAsker = all.filter((request) => isSameAsker(request.asker, asker));
     if (all.length >= OPERATIONS_MAX || ofAsker.length >= OPERATIONS_OF_ONE_MAX) {

@@ -6,7 +6,7 @@
  */
 import { ERROR_NUMBERS } from "../errors.js";
 import type { PeerMessage } from "../net/index.js";
-import type { Query } from "../protocol/index.js";
+import type { Query, SaveSnapshotOperation } from "../protocol/index.js";
 import type { NodeId } from "../raft/index.js";
 import { type Answering, refuse } from "./answering.js";
 import type { Attachment } from "./attachment.js";
@@ -20,7 +20,7 @@ const READS_PER_CONNECTION_MAX = 256;
 
 interface Read {
   readonly attachment: Attachment;
-  readonly query: Query;
+  readonly query: Query | SaveSnapshotOperation;
   readonly deadlineMs: number;
   /** Its question had to be asked again: the index is of a time behind its arrival. */
   isLate: boolean;
@@ -97,7 +97,7 @@ export class Reads {
     return this.#ready.length > 0;
   }
 
-  add(attachment: Attachment, query: Query, nowMs: number): void {
+  add(attachment: Attachment, query: Query | SaveSnapshotOperation, nowMs: number): void {
     const isFull = this.#unansweredCount >= READS_WAITING_MAX;
     if (isFull || attachment.readCount >= READS_PER_CONNECTION_MAX) {
       refuse(attachment, query, ERROR_NUMBERS.BUSY);

@@ -75,7 +75,7 @@ export function resolveOptions(options: NodeOptions): ResolvedOptions {
   checkExposure("listen", listen, options.insecure === true);
   checkExposure("peerListen", peerListen, options.insecure === true);
   checkAdvertise(advertise, listen);
-  if (initialCluster !== undefined) checkFounders(id, initialCluster);
+  if (initialCluster !== undefined) demandFounders(id, initialCluster);
   checkJoin(join, initialCluster);
   checkPeerAddresses(options);
   return {
@@ -159,7 +159,9 @@ export function resolveTuning(tuning: Partial<NodeTuning>): NodeTuning {
   return all;
 }
 
-function checkFounders(id: number, initialCluster: readonly Founder[]): void {
+/** Throws `INVALID_ARGUMENT`. */
+export function demandFounders(id: number, initialCluster: readonly Founder[]): void {
+  check(isNodeId(id), () => `id ${id} is not a whole number from 1 to ${NODE_ID_MAX}`);
   const count = initialCluster.length;
   check(
     count >= 1 && count <= MEMBERS_MAX,

@@ -4,7 +4,7 @@
  * first what happened is told, then how things are.
  */
 import type { LockTable } from "../lockfsm/index.js";
-import { Answering } from "./answering.js";
+import { Answering, type AnsweringRooms } from "./answering.js";
 import { Audit } from "./audit.js";
 import type { DriverPorts, SeeingStatus } from "./driver-ports.js";
 import { History } from "./history.js";
@@ -24,6 +24,7 @@ export interface SeeingRooms {
   readonly logger: DriverPorts["logger"];
   /** A turn should follow. */
   readonly wake: () => void;
+  readonly save: AnsweringRooms["save"];
 }
 
 export class Seeing {
@@ -35,7 +36,7 @@ export class Seeing {
 
   /** `index`: the table holds the effects of everything up to there. */
   constructor(rooms: SeeingRooms, tuning: NodeTuning, index: number) {
-    const { table, audit, wake, logger } = rooms;
+    const { table, audit, wake, logger, save } = rooms;
     this.#rooms = rooms;
     const transitions = new TransitionLog(tuning, index);
     table.listen((change) => transitions.add(change));
@@ -46,7 +47,7 @@ export class Seeing {
         ? undefined
         : new Audit({ store: audit.store, transitions, wake, logger }, audit);
     const history = new History({ table, transitions, audit: this.#audit });
-    this.#answering = new Answering({ table, transitions, history, watches: this.watches });
+    this.#answering = new Answering({ table, transitions, history, watches: this.watches, save });
   }
 
   get status(): SeeingStatus {

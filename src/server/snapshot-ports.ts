@@ -5,7 +5,7 @@ import type { LockTable } from "../lockfsm/index.js";
 import type { PeerLinks, PeerMessage } from "../net/index.js";
 import type { NodeId, Raft } from "../raft/index.js";
 import type { SnapshotStore } from "../storage/index.js";
-import type { Logger } from "./ports.js";
+import type { Clock, Logger } from "./ports.js";
 
 export type SnapshotMessage = Extract<
   PeerMessage,
@@ -15,6 +15,8 @@ export type SnapshotOffer = SnapshotMessage & { readonly type: "snapshotOffer" }
 export type SnapshotChunk = SnapshotMessage & { readonly type: "snapshotChunk" };
 
 export interface SnapshotRooms {
+  readonly nodeId: NodeId;
+  readonly clock: Clock;
   readonly store: SnapshotStore;
   readonly table: Pick<LockTable, "snapshot" | "become">;
   readonly raft: Pick<Raft, "term" | "role" | "commitIndex" | "firstIndex" | "entry">;
@@ -52,6 +54,8 @@ export interface SnapshotStatus {
   readonly installedTotal: number;
   /** Own snapshots given up for want of room. */
   readonly abandonedTotal: number;
+  /** Given to operators. */
+  readonly exportedTotal: number;
   /** Of the newest one this node could send; 0 while there is none. */
   readonly index: number;
   readonly bytes: number;

@@ -9,6 +9,7 @@ import type { SnapshotManifest } from "../storage/index.js";
 import type { StoreCalls } from "./snapshot-calls.js";
 import { isOutOfSpace, SnapshotDraft } from "./snapshot-draft.js";
 import type { SnapshotOptions, SnapshotRooms } from "./snapshot-ports.js";
+import type { SnapshotShelf } from "./snapshot-shelf.js";
 
 /** Election timeouts until a snapshot that found no room is tried again; doubled each time … */
 const RETRY_TIMEOUTS_MIN = 16;
@@ -26,13 +27,21 @@ interface Attempt {
   isFinishing: boolean;
 }
 
+export interface TakingEvents {
+  /** It is complete and durable. */
+  onTaken(manifest: SnapshotManifest): void;
+  /** Something was left in the store that is of no use. */
+  onGarbage(): void;
+  /** One was given up for want of room. */
+  onNoSpace(): void;
+}
+
 export class SnapshotTaking {
   readonly #rooms: SnapshotRooms;
   readonly #options: SnapshotOptions;
   readonly #calls: StoreCalls;
-  readonly #newestBytes: () => number;
-  readonly #onTaken: (manifest: SnapshotManifest) => void;
-  readonly #onGarbage: () => void;
+  readonly #shelf: Pick<SnapshotShelf, "newest">;
+  readonly #events: TakingEvents;
   #attempt: Attempt | undefined;
   /** Given up, and still in a call of the store. */
   #leaving: SnapshotDraft | undefined;
@@ -47,24 +56,23 @@ export class SnapshotTaking {
   #abandonedTotal = 0;
   #durationMs = 0;
 
-  /**
-   * `newestBytes`: of the last snapshot; 0: there is none. `onGarbage`: something was left in the
-   * store that is of no use.
-   */
   constructor(
     rooms: SnapshotRooms,
     options: SnapshotOptions,
     calls: StoreCalls,
-    newestBytes: () => number,
-    onTaken: (manifest: SnapshotManifest) => void,
-    onGarbage: () => void,
+    shelf: Pick<SnapshotShelf, "newest">,
+    events: TakingEvents,
   ) {
     this.#rooms = rooms;
     this.#options = options;
     this.#calls = calls;
-    this.#newestBytes = newestBytes;
-    this.#onTaken = onTaken;
-    this.#onGarbage = onGarbage;
+    this.#shelf = shelf;
+    this.#events = events;
+  }
+
+  /** The last entry that was applied since the start; 0: none. */
+  get appliedIndex(): number {
+    return this.#appliedIndex;
   }
 
   get isUnderWay(): boolean {
@@ -118,10 +126,11 @@ export class SnapshotTaking {
         if (!isOutOfSpace(error)) throw error;
         this.abandon();
         this.postpone(atMs);
+        this.#events.onNoSpace();
       },
       onGone: () => {
         this.#leaving = undefined;
-        this.#onGarbage();
+        this.#events.onGarbage();
       },
     });
     this.#attempt = {
@@ -182,7 +191,9 @@ export class SnapshotTaking {
   get #isWanted(): boolean {
     const { snapshotLogBytes, snapshotSizeFactor } = this.#options;
     const bytes = this.#appliedBytes - this.#coveredBytes;
-    return bytes > snapshotLogBytes && bytes > snapshotSizeFactor * this.#newestBytes();
+    return (
+      bytes > snapshotLogBytes && bytes > snapshotSizeFactor * (this.#shelf.newest?.byteLength ?? 0)
+    );
   }
 
   #complete(manifest: SnapshotManifest, nowMs: number): void {
@@ -195,6 +206,6 @@ export class SnapshotTaking {
     const { index, byteLength } = manifest;
     const fields = { index, bytes: byteLength, durationMs: Math.round(this.#durationMs) };
     this.#rooms.logger("info", "snapshot taken", fields);
-    this.#onTaken(manifest);
+    this.#events.onTaken(manifest);
   }
 }

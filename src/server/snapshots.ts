@@ -9,9 +9,11 @@
  * node.
  */
 import { assert } from "../assert.js";
+import { ERROR_NUMBERS } from "../errors.js";
 import type { Configuration, Input, InstalledSnapshot, NodeId, Write } from "../raft/index.js";
 import type { SnapshotManifest } from "../storage/index.js";
 import { StoreCalls } from "./snapshot-calls.js";
+import { SnapshotExporting } from "./snapshot-exporting.js";
 import type {
   SnapshotMessage,
   SnapshotOptions,
@@ -40,6 +42,8 @@ export class Snapshots {
   readonly #sending: SnapshotSending;
   readonly #receiving: SnapshotReceiving;
   readonly #restoring: SnapshotRestoring;
+  /** For operators. */
+  readonly exporting: SnapshotExporting;
   #inputs: Input[] = [];
   /** Complete, and for the core to judge. */
   #received: ReceivedSnapshot | undefined;
@@ -62,14 +66,11 @@ export class Snapshots {
     const windowBytes = Math.max(trailingLogBytes, snapshotLogBytes / TRAIL_STEPS);
     this.#trail = new AppliedTrail(named?.index ?? 0, windowBytes / TRAIL_STEPS);
     const onGarbage = (): void => this.#shelf.leaveGarbage();
-    this.#taking = new SnapshotTaking(
-      rooms,
-      options,
-      this.#calls,
-      () => this.#shelf.newest?.byteLength ?? 0,
-      (manifest) => this.#onTaken(manifest),
+    this.#taking = new SnapshotTaking(rooms, options, this.#calls, this.#shelf, {
+      onTaken: (manifest) => this.#onTaken(manifest),
       onGarbage,
-    );
+      onNoSpace: () => this.#exportingFailed(),
+    });
     this.#sending = new SnapshotSending(rooms, options, this.#calls, this.#shelf);
     this.#receiving = new SnapshotReceiving(rooms, this.#calls, {
       onReceived: (received) => {
@@ -79,6 +80,19 @@ export class Snapshots {
       onGarbage,
     });
     this.#restoring = new SnapshotRestoring(rooms, this.#calls);
+    const { nodeId, clock, store } = rooms;
+    this.exporting = new SnapshotExporting(
+      {
+        nodeId,
+        clock,
+        store,
+        electionTimeoutMs: options.electionTimeoutMs,
+        newest: () => this.#shelf.newest,
+        appliedIndex: () => this.#taking.appliedIndex,
+        onGarbage,
+      },
+      this.#calls,
+    );
   }
 
   /** The table is to be replaced: nothing may be applied until `takeRestored` told the index. */
@@ -92,13 +106,14 @@ export class Snapshots {
 
   /** Whether the next turn has something to do that nothing else announces. */
   get hasWork(): boolean {
-    return this.#inputs.length > 0 || this.#restoring.hasWork || this.#restoredIndex !== undefined;
+    if (this.#inputs.length > 0 || this.#restoredIndex !== undefined) return true;
+    return this.#restoring.hasWork || this.exporting.hasWork;
   }
 
   /** As of the last `work`; infinite when nothing is waited for. */
   get nextDeadlineMs(): number {
     const takingMs = this.#mayTake ? this.#taking.nextDeadlineMs : Number.POSITIVE_INFINITY;
-    return Math.min(takingMs, this.#sending.nextDeadlineMs);
+    return Math.min(takingMs, this.#sending.nextDeadlineMs, this.exporting.nextDeadlineMs);
   }
 
   get status(): SnapshotStatus {
@@ -107,6 +122,7 @@ export class Snapshots {
       takenTotal: this.#taking.takenTotal,
       installedTotal: this.#restoring.installedTotal,
       abandonedTotal: this.#taking.abandonedTotal,
+      exportedTotal: this.exporting.exportedTotal,
       index: newest?.index ?? 0,
       bytes: newest?.byteLength ?? 0,
       durationMs: this.#taking.durationMs,
@@ -203,6 +219,7 @@ export class Snapshots {
     this.#restore();
     this.#receiving.work();
     this.#sending.work(nowMs, (input) => this.#inputs.push(input));
+    this.exporting.work(nowMs);
     this.#prepareWriting(nowMs);
     this.#taking.work();
   }
@@ -268,6 +285,13 @@ export class Snapshots {
     return this.#canWrite && !this.#shelf.isNamingPending;
   }
 
+  /** An operator wants one of a later index than there is. */
+  get #isOneAskedFor(): boolean {
+    const { wantedIndex } = this.exporting;
+    const newestIndex = this.#shelf.newest?.index ?? 0;
+    return wantedIndex > newestIndex && !this.#taking.isUnderWay;
+  }
+
   /** Nothing is being written that a removal would take for garbage. */
   get #canWrite(): boolean {
     return !this.#shelf.isClearing && !this.#taking.isUnderWay && !this.#receiving.isLeaving;
@@ -281,7 +305,7 @@ export class Snapshots {
     const { isWaitingToOpen } = this.#receiving;
     if (isWaitingToOpen) this.#taking.abandon();
     if (!this.#canWrite) return;
-    const isTakingDue = this.#mayTake && this.#taking.isDue(nowMs);
+    const isTakingDue = this.#mayTake && (this.#taking.isDue(nowMs) || this.#isOneAskedFor);
     if (this.#shelf.isClearingDue || (!this.#shelf.isClean && (isWaitingToOpen || isTakingDue))) {
       this.#clear();
     } else if (isWaitingToOpen) {
@@ -292,10 +316,17 @@ export class Snapshots {
   }
 
   #clear(): void {
-    this.#shelf.clear([...this.#sending.inUse(), ...this.#receiving.inUse()], (nowMs) => {
+    const parts = [this.#sending, this.#receiving, this.exporting];
+    const inUse = parts.flatMap((part) => [...part.inUse()]);
+    this.#shelf.clear(inUse, (nowMs) => {
       if (this.#receiving.isWaitingToOpen) this.#receiving.refuse("no room for a snapshot");
       else if (this.#taking.isDue(nowMs)) this.#taking.postpone(nowMs);
+      this.#exportingFailed();
     });
+  }
+
+  #exportingFailed(): void {
+    this.exporting.fail(ERROR_NUMBERS.DISK_FULL, "the node has no room for a snapshot on its disk");
   }
 }
 

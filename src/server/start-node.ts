@@ -109,7 +109,7 @@ async function findBelonging(options: ResolvedOptions): Promise<FoundCluster> {
     "INVALID_ARGUMENT",
     `the data in ${dataDirectory} belong to another cluster: initialCluster and ` +
       "clusterName must be those it was created with (where a peer has moved, say it by " +
-      "peerAddresses)",
+      "peerAddresses), and neither is given for what was restored or has joined",
     { details: { stored: stored.clusterId, options: clusterId } },
   );
 }
@@ -189,6 +189,8 @@ class Node implements RunningNode {
       peerPort: links.port,
       lastIndex: store.boot.baseIndex + store.boot.entries.length,
     });
+    const { quietMs } = assembled.table;
+    if (quietMs > 0) log("warn", "restored: no session is opened for a while", { quietMs });
   }
 
   #boot(links: Links): Promise<AssembledDriver> {
@@ -345,6 +347,7 @@ class Node implements RunningNode {
       endpoint: () => this.#endpoint,
       driver: () => this.#assembled?.driver,
       counts: () => this.#assembled?.table.counts(),
+      quietMs: () => this.#assembled?.table.quietMs ?? 0,
       traffic: () => ({
         log: this.#directory.logWrites(),
         clients: this.#gateway.traffic,

@@ -13,7 +13,17 @@ export type * from "./log-store.js";
 export { type FileOperation, MemoryFileSystem } from "./memory-file-system.js";
 export { MemoryStoreDisk, type StoreAccess } from "./memory-ordered-store.js";
 export type { OrderedStore } from "./ordered-store.js";
+export {
+  demandVacant,
+  makeRestoredDirectory,
+} from "./restored-directory.js";
 export { readIdentity, type SetAsideOptions, setDataAside } from "./set-aside.js";
+export { SnapshotDigest } from "./snapshot-digest.js";
+export {
+  type SavedSnapshot,
+  SnapshotFileEncoder,
+} from "./snapshot-file.js";
+export { SnapshotFileReader } from "./snapshot-file-reader.js";
 export type * from "./snapshot-store.js";
 export type { StoragePorts } from "./storage-ports.js";
 export { SNAPSHOT_CHUNK_BYTES_MAX } from "./stored-snapshot-writer.js";

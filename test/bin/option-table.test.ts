@@ -2,11 +2,17 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { formatValue, textOfJson } from "../../bin/config/option-kind.js";
 import { durationText } from "../../bin/config/option-kinds.js";
-import { OPTION_TABLE, RUN_OPTIONS, SERVER_OPTIONS } from "../../bin/config/option-table.js";
+import {
+  OPTION_TABLE,
+  RESTORE_OPTIONS,
+  RUN_OPTIONS,
+  SERVER_OPTIONS,
+} from "../../bin/config/option-table.js";
 import { SNAPSHOT_LOG_BYTES } from "../../bin/config/server-options.js";
 import { editDistance, similarName } from "../../bin/config/similar-name.js";
 import { parseDuration } from "../../bin/durations.js";
 import { formatSize, parseSize } from "../../bin/sizes.js";
+import { TOKEN_FLOOR_MAX } from "../../src/lockfsm/index.js";
 import {
   ITEMS_MAX,
   LIMIT_MAX,
@@ -17,7 +23,7 @@ import {
   TTL_MS_MAX,
   TTL_MS_MIN,
 } from "../../src/protocol/index.js";
-import { NODE_TUNING_DEFAULTS, resolveTuning } from "../../src/server/index.js";
+import { NODE_TUNING_DEFAULTS, QUIET_MS_DEFAULT, resolveTuning } from "../../src/server/index.js";
 
 test("every default of the table is one that its own kind takes back", () => {
   for (const { options } of OPTION_TABLE) {
@@ -63,6 +69,14 @@ test("the limits of run are those of the cluster", () => {
   expect(permits.kind.type).toBe(`whole number, 1 to ${PERMITS_MAX}`);
   expect(limit.kind.type).toBe(`whole number, 1 to ${LIMIT_MAX}`);
   expect(ITEMS_MAX).toBe(16);
+});
+
+test("the limits of a restore are those of the table, and the largest token can be written", () => {
+  const { quietTime, tokenFloor } = RESTORE_OPTIONS;
+  expect(quietTime.defaultValue).toBe(QUIET_MS_DEFAULT);
+  expect(tokenFloor.kind.type).toBe(`whole number, 1 to ${TOKEN_FLOOR_MAX}`);
+  expect(tokenFloor.kind.parse(String(TOKEN_FLOOR_MAX))).toBe(TOKEN_FLOOR_MAX);
+  expect(() => tokenFloor.kind.parse(String(TOKEN_FLOOR_MAX + 1))).toThrowError(/is needed/);
 });
 
 test("a size is a number with a unit, written so that it is read back", () => {

@@ -49,7 +49,7 @@ beforeEach(() => {
       onIdle: () => undefined,
     },
     lease,
-    outgoing.window,
+    outgoing,
   );
   answers = new Answers(outgoing, locks, lease);
 });

@@ -10,6 +10,7 @@ import {
   type Attached,
   decodeFrame,
   isAttachCommand,
+  isNodeOperation,
   isOperation,
   isQuery,
   MESSAGE,
@@ -117,13 +118,13 @@ export class SocketTable implements Outbox {
   }
 
   #take(peer: Peer, command: Request): void {
-    if (isOperation(command)) {
+    if (isOperation(command) && !isNodeOperation(command)) {
       const answer = this.members.carryOut(command, this.cluster);
       peer.messages.push({ kind: MESSAGE.answer, id: command.id, ...answer });
       this.#flush(peer);
       return;
     }
-    if (isQuery(command)) return;
+    if (isQuery(command) || isOperation(command)) return;
     if (isAttachCommand(command)) peer.nonce = command.nonce;
     this.#pending.push({ peer, command });
     if (this.#pending.length === 1) setTimeout(() => this.#apply(), this.applyDelayMs);

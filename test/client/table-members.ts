@@ -6,9 +6,9 @@
 import { ERROR_NUMBERS, type ErrorNumber } from "../../src/errors.js";
 import {
   type ChangeMemberOperation,
+  type LeaderOperation,
   type MembersView,
   OP,
-  type Operation,
   STATUS,
 } from "../../src/protocol/index.js";
 
@@ -37,7 +37,7 @@ export class TableMembers {
   /** Entries that a node still lacks. */
   readonly lag = new Map<number, number>();
   /** Everything that reached the leader, in order. */
-  readonly asked: Operation[] = [];
+  readonly asked: LeaderOperation[] = [];
   /** What really changed. */
   changes = 0;
 
@@ -51,7 +51,7 @@ export class TableMembers {
     return refused("UNAVAILABLE", "no leader carried it out in time");
   }
 
-  carryOut(operation: Operation, cluster: Cluster): Outcome {
+  carryOut(operation: LeaderOperation, cluster: Cluster): Outcome {
     this.asked.push(operation);
     if (operation.op === OP.members) return { status: STATUS.ok, payload: this.#view(cluster) };
     if (operation.op === OP.changeMember) return this.#change(operation, cluster);

@@ -12,6 +12,7 @@ import {
   type Command,
   type Hello,
   isAttachCommand,
+  isNodeOperation,
   MESSAGE,
   OP,
   type Operation,
@@ -23,6 +24,7 @@ import { ServerConnection } from "./server-connection.js";
 import type { SimulatedWorld } from "./simulated-world.js";
 import { TableMembers } from "./table-members.js";
 import { TableReads } from "./table-reads.js";
+import { TableSnapshots } from "./table-snapshots.js";
 
 const CLUSTER_ID = "c0ffee00c0ffee00c0ffee00c0ffee00";
 const FRAME_BYTES_MAX = 1 << 20;
@@ -67,6 +69,7 @@ export class TableServer implements Outbox {
   readonly world: SimulatedWorld;
   readonly table = new LockTable();
   readonly reads = new TableReads(this.table);
+  readonly snapshots = new TableSnapshots(this.table);
   readonly nodes: readonly { readonly id: number; readonly endpoint: string }[];
   readonly members: TableMembers;
   readonly faults: Faults = {
@@ -166,14 +169,16 @@ export class TableServer implements Outbox {
   /** An operation reached a node, which passes it on to the leader. */
   operate(connection: ServerConnection, operation: Operation): void {
     const deadlineMs = this.world.nowMs + OPERATION_MS_MAX;
+    const needsLeader = operation.op !== OP.readSnapshot && !isOfStale(operation);
     const tryNow = (): void => {
-      if (this.faults.isLeaderless && this.world.nowMs < deadlineMs) {
+      if (needsLeader && this.faults.isLeaderless && this.world.nowMs < deadlineMs) {
         this.world.after(5, tryNow);
         return;
       }
-      const answer = this.faults.isLeaderless
-        ? this.members.unavailable()
-        : this.members.carryOut(operation, this);
+      const answer =
+        needsLeader && this.faults.isLeaderless
+          ? this.members.unavailable()
+          : this.#answerOf(connection, operation);
       if (this.faults.losesAnswers && operation.op !== OP.members) {
         connection.cut();
         return;
@@ -182,6 +187,12 @@ export class TableServer implements Outbox {
       connection.flush();
     };
     this.world.after(this.between(this.faults.commitMs), tryNow);
+  }
+
+  #answerOf(connection: ServerConnection, operation: Operation) {
+    return isNodeOperation(operation)
+      ? this.snapshots.carryOut(connection, operation, this.world.nowMs)
+      : this.members.carryOut(operation, this);
   }
 
   owedTo(session: number): number[] {
@@ -302,4 +313,8 @@ export class TableServer implements Outbox {
     if (!this.faults.isLeaderless && (isDue || hasQueuedWork)) this.#apply([]);
     this.world.after(20, () => this.#tick());
   }
+}
+
+function isOfStale(operation: Operation): boolean {
+  return operation.op === OP.saveSnapshot && operation.isStale;
 }

@@ -30,6 +30,7 @@ export function open(model: Model, command: OpenCommand): void {
   const isValidTtl = Number.isSafeInteger(ttlMs) && ttlMs >= 1_000 && ttlMs <= 600_000;
   const known = model.sessions.findLast((session) => session.nonce === nonce);
   if (!isValidTtl || !isValidAttempt(attempt)) refuse(model, command, 0, "INVALID_ARGUMENT");
+  else if (model.stamp < model.quietUntil) refuse(model, command, 0, "UNAVAILABLE");
   else if (known !== undefined && model.isAlive(known)) attach(model, known, attempt);
   else if (model.sessions.length >= model.settings.sessionsMax) refuse(model, command, 0, "QUOTA");
   else {

@@ -47,8 +47,12 @@ export class Model {
   /** What of these was wrong, or is missing. */
   complaints: string[] = [];
   outbox: ModelOutbox | undefined = undefined;
-  #nextNumber = 1;
-  #nextToken = 0;
+  /** Before it nobody gets a session. */
+  quietUntil = 0;
+  /** When the cluster before this one was last seen; 0: there was none, or that is settled. */
+  leftAtMs = 0;
+  nextNumber = 1;
+  nextToken = 0;
 
   constructor(settings: TableSettings) {
     this.settings = settings;
@@ -56,16 +60,21 @@ export class Model {
 
   /** The first token of all is fixed by the wall clock of the first entry. */
   begin(wallMs: number): void {
-    if (this.#nextToken > 0) return;
-    this.#nextToken = Math.max(TOKEN_MIN, Math.floor(wallMs / 1_000) * 2 ** 21);
+    const clocked = Math.max(TOKEN_MIN, Math.floor(wallMs / 1_000) * 2 ** 21);
+    if (this.nextToken === 0) this.nextToken = clocked;
+    else if (this.leftAtMs > 0) {
+      const seconds = Math.floor(wallMs / 1_000) - Math.floor(this.leftAtMs / 1_000);
+      this.nextToken = Math.max(clocked, this.nextToken + Math.max(0, seconds) * 2 ** 21);
+    }
+    this.leftAtMs = 0;
   }
 
   takeNumber(): number {
-    return this.#nextNumber++;
+    return this.nextNumber++;
   }
 
   takeToken(): number {
-    return this.#nextToken++;
+    return this.nextToken++;
   }
 
   isAlive({ endedBy, expiresAt, forced }: ModelSession): boolean {

@@ -8,14 +8,12 @@
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../src/errors.js";
 import { LockTable, type TableSettings } from "../../src/lockfsm/index.js";
 import { NaiveTable } from "./model.js";
-import type { NamedCircle } from "./model-circles.js";
 import { closureOf } from "./model-views.js";
 import { fewUnits, KEYS, plan, settings, shortPlan, type Turn } from "./plans.js";
 import { Clients } from "./plans-clients.js";
-import { Recording, type Said } from "./recording.js";
+import { circlesIn, Recording } from "./recording.js";
 
 const { HOLDFAST_MODEL_RUNS } = process.env;
 const RUNS = Number(HOLDFAST_MODEL_RUNS ?? 300);
@@ -116,15 +114,6 @@ function closureIn(table: LockTable): string[] {
   const names = new Map(owners.map(({ id, session, owner }) => [id, `${session}/${owner}`]));
   const nameOf = (id: number) => names.get(id) ?? `unknown ${id}`;
   return closureOf(edges.map(({ from, to }) => ({ from: nameOf(from), to: nameOf(to) })));
-}
-
-function circlesIn(said: readonly Said[]): NamedCircle[] {
-  return said.flatMap((one, at) => {
-    if (!("message" in one) || !("result" in one.message)) return [];
-    const { sequence, result } = one.message;
-    if (result.status !== ERROR_NUMBERS.DEADLOCK || !("cycle" in result)) return [];
-    return [{ at, session: one.session, sequence, cycle: result.cycle ?? [] }];
-  });
 }
 
 /** The comparison that explains is slow: it is asked only about what differs in writing. */

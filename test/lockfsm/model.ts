@@ -8,7 +8,12 @@
  * the rest: in which keys a request was found eligible. The order in which that is found is the order
  * of grants, and a step may end before everything was found.
  */
-import type { TableCommand, TableEntry, TableSettings } from "../../src/lockfsm/index.js";
+import type {
+  RefoundOptions,
+  TableCommand,
+  TableEntry,
+  TableSettings,
+} from "../../src/lockfsm/index.js";
 import {
   type CloseCommand,
   END_REASON,
@@ -37,6 +42,7 @@ import {
   upgrade,
 } from "./model-holding.js";
 import { error, keysOf, type ModelSession } from "./model-records.js";
+import { refound } from "./model-refounding.js";
 import { answer, countReplies, countUnreadEnds, noteRead, replyTo } from "./model-replies.js";
 import { open, recall, renew, resume } from "./model-sessions.js";
 import { Model, type ModelOutbox } from "./model-state.js";
@@ -71,7 +77,17 @@ export class NaiveTable {
   }
 
   get nextDueAt(): number | undefined {
-    return dueTimes(this.#model)[0]?.at;
+    const { stamp, quietUntil } = this.#model;
+    const times = dueTimes(this.#model).map(({ at }) => at);
+    if (stamp < quietUntil) times.push(quietUntil);
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  /** The table of a cluster that is restored from this one. */
+  refounded(options: RefoundOptions): NaiveTable {
+    const founded = new NaiveTable(this.#model.settings);
+    refound(founded.#model, this.#model, options);
+    return founded;
   }
 
   get hasQueuedWork(): boolean {

@@ -71,8 +71,14 @@ export class Clients implements Outbox {
   readonly #spent: Ticket[] = [];
   /** The limits of semaphores that somebody was told. */
   readonly #limits = new Map<string, number>();
-  #index = 0;
-  #stamp = 1_000;
+  #index: number;
+  #stamp: number;
+
+  /** The first entry comes behind `index`, with a stamp not below `stamp`. */
+  constructor(index = 0, stamp = 1_000) {
+    this.#index = index;
+    this.#stamp = stamp;
+  }
 
   /** Of the last entry. */
   get index(): number {

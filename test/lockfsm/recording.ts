@@ -3,8 +3,10 @@
  * history: what is said when nobody renews anything any more.
  */
 import { expect } from "vitest";
+import { ERROR_NUMBERS } from "../../src/errors.js";
 import type { LockTable, Outbox } from "../../src/lockfsm/index.js";
 import type { Attached, SessionMessage } from "../../src/protocol/index.js";
+import type { NamedCircle } from "./model-circles.js";
 
 export type Said =
   | { readonly session: number; readonly epoch: number; readonly message: SessionMessage }
@@ -40,4 +42,14 @@ export function letEverythingEnd(table: LockTable, index: number): Said[] {
     // What ended may keep its keys closed for a while.
     stamp = Math.max(stamp, table.nextDueAt ?? 0);
   }
+}
+
+/** Who was refused for closing a circle, in order. */
+export function circlesIn(said: readonly Said[]): NamedCircle[] {
+  return said.flatMap((one, at) => {
+    if (!("message" in one) || !("result" in one.message)) return [];
+    const { sequence, result } = one.message;
+    if (result.status !== ERROR_NUMBERS.DEADLOCK || !("cycle" in result)) return [];
+    return [{ at, session: one.session, sequence, cycle: result.cycle ?? [] }];
+  });
 }

@@ -7,6 +7,8 @@ import {
   ACQUIRE_DEFAULTS,
   type AcquireOptions,
   ATTEMPT_MAX,
+  CHECKSUM_BYTES,
+  CHUNK_MAX,
   type Command,
   GRACE_MS_MAX,
   HISTORY_PAGE_MAX,
@@ -290,4 +292,13 @@ export const anyOperation: fc.Arbitrary<Operation> = fc.oneof(
     address: fc.constant(undefined),
   }),
   fc.record({ op: fc.constant(OP.transfer), id: anyNumber(), node: anyNumber(0, NODE_ID_MAX) }),
+  fc.record({ op: fc.constant(OP.saveSnapshot), id: anyNumber(), isStale: fc.boolean() }),
+  fc.record({
+    op: fc.constant(OP.readSnapshot),
+    id: anyNumber(),
+    checksum: fc
+      .uint8Array({ minLength: CHECKSUM_BYTES, maxLength: CHECKSUM_BYTES })
+      .map((bytes) => Buffer.from(bytes).toString("hex")),
+    chunk: anyNumber(0, CHUNK_MAX),
+  }),
 );

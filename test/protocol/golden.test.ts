@@ -215,10 +215,17 @@ const GOLDEN: readonly (readonly [string, Request, string])[] = [
   ],
   ["a transfer to anybody", { op: OP.transfer, id: 1, node: 0 }, "93 48 01 00"],
   ["a transfer to a node", { op: OP.transfer, id: 1, node: 3 }, "93 48 01 03"],
+  ["a snapshot", { op: OP.saveSnapshot, id: 7, isStale: false }, "93 49 07 c2"],
+  ["a snapshot of one node's", { op: OP.saveSnapshot, id: 7, isStale: true }, "93 49 07 c3"],
+  [
+    "a part of a snapshot",
+    { op: OP.readSnapshot, id: 8, checksum: "0123456789abcdef".repeat(4), chunk: 256 },
+    `94 4a 08 c420${"0123456789abcdef".repeat(4)} cd0100`,
+  ],
 ];
 
-/** Operators' requests to the leader; everything below them enters the log, or is read. */
-const OPERATIONS: readonly number[] = [70, 71, 72];
+/** Operators' requests; everything below them enters the log, or is read. */
+const OPERATIONS: readonly number[] = [70, 71, 72, 73, 74];
 
 describe.each(GOLDEN)("%s", (_name, request, digits) => {
   const golden = bytes(digits);

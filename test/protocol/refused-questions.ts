@@ -3,6 +3,7 @@
  * just inside the limit.
  */
 import {
+  CHUNK_MAX,
   HISTORY_PAGE_MAX,
   NODE_ID_MAX,
   OP,
@@ -114,6 +115,11 @@ export const REFUSED_QUESTIONS: readonly (readonly [Request, string, Request])[]
   [addAt("n4:"), NEEDS_PORT, addAt("n4:9")],
   [addAt("n4:080"), NEEDS_PORT, addAt("n4:80")],
   [addAt("n4:1e3"), NEEDS_PORT, addAt("n4:1000")],
+  [
+    { op: OP.readSnapshot, id: 5, checksum: "ab".repeat(32), chunk: CHUNK_MAX + 1 },
+    "chunk 4294967296 not in 0..4294967295",
+    { op: OP.readSnapshot, id: 5, checksum: "ab".repeat(32), chunk: CHUNK_MAX },
+  ],
   [
     { op: OP.transfer, id: 5, node: NODE_ID_MAX + 1 },
     "node 4294967296 not in 0..4294967295",

@@ -14,5 +14,6 @@ export function answeringFrom(table: LockTable): Answering {
     transitions,
     history,
     watches: new Watches(transitions, 1_024, 0),
+    save: () => {},
   });
 }

@@ -22,6 +22,7 @@ function pagesOf(node: WorldNode, changed: Partial<PageSource> = {}) {
     endpoint: () => `ws://node-${node.id}`,
     driver: () => node.driver,
     counts: () => node.table.counts(),
+    quietMs: () => node.table.quietMs,
     traffic: () => TRAFFIC,
     isDraining: () => false,
     ...changed,

@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../src/errors.js";
 import type { PeerMessage } from "../../src/net/index.js";
 import {
+  type LeaderOperation,
   MESSAGE,
   OP,
-  type Operation,
   STATUS,
   Writer,
   writeRequest,
@@ -19,7 +19,7 @@ const SELF = 1;
 const TERM = 5;
 const WAIT_MS = 1_000;
 
-function bytesOf(operation: Operation): Uint8Array {
+function bytesOf(operation: LeaderOperation): Uint8Array {
   const writer = new Writer();
   writeRequest(writer, operation);
   return writer.take();
@@ -53,7 +53,7 @@ class Desk implements OperationsHost {
     return input !== undefined && "id" in input ? input.id : 0;
   }
 
-  ask(asker: Asker, operation: Operation, nowMs = 0): void {
+  ask(asker: Asker, operation: LeaderOperation, nowMs = 0): void {
     this.operations.add(asker.attachment, operation, bytesOf(operation), nowMs);
   }
 }
@@ -70,7 +70,7 @@ class Asker {
   }
 }
 
-const removal = (id: number, node: number): Operation => {
+const removal = (id: number, node: number): LeaderOperation => {
   return { op: OP.changeMember, id, action: "remove", node, address: undefined };
 };
 

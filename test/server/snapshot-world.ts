@@ -222,6 +222,8 @@ export class SnapshotNode {
     this.appliedIndex = named?.index ?? 0;
     this.snapshots = new Snapshots(
       {
+        nodeId: this.id,
+        clock: { nowMs: () => this.#world.nowMs, wallMs: () => this.#world.nowMs },
         store: this.store,
         table: this.table,
         raft: this,
@@ -251,6 +253,11 @@ export class SnapshotNode {
 
   entry(index: number): Entry {
     return { index, term: this.term, kind: "command", data: new Uint8Array(ENTRY_BYTES) };
+  }
+
+  /** Something came from a client. */
+  wake(): void {
+    this.#isWoken = true;
   }
 
   commitTo(index: number): void {

@@ -1,0 +1,319 @@
+/**
+ * `holdfast snapshot save|inspect|restore`: what a cluster knows, in a file; what is in such a file;
+ * and a new cluster that begins with it. Saving asks a running cluster, the others ask nobody.
+ */
+import { createReadStream } from "node:fs";
+import { addAbortSignal } from "node:stream";
+import type { Command } from "commander";
+import { HoldfastError } from "../../src/errors.js";
+import type { ClusterSnapshot } from "../../src/index.js";
+import {
+  type ClusterAccess,
+  clusterAccessFor,
+  connectTimeoutOption,
+  endpointsOption,
+  examplesText,
+  jsonOption,
+} from "../command-options.js";
+import { Configuration } from "../config/configuration.js";
+import { addOptions } from "../config/flags.js";
+import { RESTORE_OPTIONS } from "../config/option-table.js";
+import { EXIT } from "../exit-codes.js";
+import { Failure, systemCodeOf } from "../failure.js";
+import { fileFailure } from "../new-file.js";
+import { withAdmin } from "../operating.js";
+import { Progress } from "../progress.js";
+import { roughSize } from "../sizes.js";
+import { demandTarget, openTarget, STANDARD_STREAM } from "../snapshot-output.js";
+import {
+  contentsDocument,
+  contentsLines,
+  restoredDocument,
+  restoredLines,
+  savedDocument,
+  savedText,
+} from "../snapshot-view.js";
+import { directoryFailure } from "../start-failure.js";
+import { note, print, printJson } from "../terminal.js";
+import { untilStopped } from "../until-stopped.js";
+
+type Finish = (exitCode: number) => void;
+type Examples = readonly (readonly [string, string])[];
+
+/** How often saving begins anew when the node that had the snapshot is lost. */
+const ATTEMPTS_MAX = 3;
+const FILE = "a snapshot; - is standard input";
+const MEMBERS = "1=db-1:7511,2=db-2:7511,3=db-3:7511";
+
+const SAVE_EXAMPLES: Examples = [
+  ["holdfast snapshot save locks.hfs", "everything committed until now"],
+  ["holdfast snapshot save - | ssh vault 'cat > locks.hfs'", "to another machine"],
+  [
+    "holdfast snapshot save --stale --endpoints db-2:7411 l.hfs",
+    "a majority is lost, db-2 is left",
+  ],
+];
+const INSPECT_EXAMPLES: Examples = [
+  ["holdfast snapshot inspect locks.hfs", "what is in it, and whether it is whole"],
+];
+const RESTORE_EXAMPLES: Examples = [
+  ["holdfast snapshot restore locks.hfs --id 1 --data n1 \\", "on the machine of each node,"],
+  [`    --initial-cluster ${MEMBERS} \\`, "with its own --id"],
+  ["    --restore-id after-the-fire", "and --data"],
+];
+const EXAMPLES: Examples = [...SAVE_EXAMPLES.slice(0, 1), ...INSPECT_EXAMPLES, ...RESTORE_EXAMPLES];
+
+const SAVE_NOTES = `
+Any node is asked; it takes a snapshot that has all that was committed when the command began, and the
+file appears when all of it is on the disk, or not at all. The file is for its owner alone: with what is
+in it, sessions could be taken over.
+
+For a cluster that has lost its majority: --stale asks one node for what it knows, without the others. A
+node that was started since knows of nothing that came behind its last snapshot; stop it, and --data
+reads all of its log, committed or not.
+
+Exit code 1 if the file exists or cannot be written, or the directory cannot be used, 4 if no node answers or nobody leads, 5 if the
+node has no room for a snapshot. The JSON document:
+  {"file":"locks.hfs","bytes":48213,"clusterId":"…","nodeId":2,"index":4711,"term":3,"checksum":"…",
+   "savedAt":"2026-11-20T22:10:03.120Z"}`;
+
+const INSPECT_NOTES = `
+Reads all of the file and asks no cluster. Exit code 1 if it is damaged, cut short, no snapshot, or of
+a later format. The JSON document:
+  {"file":"locks.hfs","clusterId":"…","nodeId":2,"version":"0.1.0","savedAt":"…","index":4711,
+   "term":3,"checksum":"…","bytes":48213,"members":[{"id":1,"role":"voter","address":"db-1:7511"}],
+   "stamp":86400123,"sessions":12,"keys":9,"holds":9,"waiters":3,"closings":0,
+   "nextToken":3665513368518657,"longestLeaseMs":15000,"quietMs":0,"settings":{"waitersMax":100000},
+   "isIntact":true}
+index and term: of the last entry of the log that is in it. stamp: cluster time, in milliseconds.`;
+
+const RESTORE_NOTES = `
+Makes the data directory of one node of a new cluster; do it once for each node, from the same file and
+with the same options but --id and --data. What survives: the settings of the cluster, limits of
+semaphores that were set, and what keeps locks closed (--min-hold). Sessions, holds, waiters and
+tickets end. Tokens go on above all that the old cluster can have given.
+
+The new cluster has another id: nodes and clients of the old one are refused. Stop every node of the old
+one first, and keep them stopped: its leases would be renewed for ever. Clients that were cut off from it
+count on theirs for up to ten minutes more, so no session is opened before --quiet-time is over, counted
+from the first leader on. Shorten it only to more than the longest lease that any client asks for; say
+--old-leases-are-over when the old cluster was stopped longer ago than that.
+
+Exit code 1 if the file or the directory cannot be used, 2 if the options make no sense, as of a
+directory that is not empty. Nothing is left of a restore that fails or is interrupted. The JSON document:
+  {"id":1,"data":"n1","clusterId":"…","from":"…","index":1099511632487,"quietMs":660000,
+   "tokenFloor":3665694562480129,"start":["holdfast","server","--id=1",…]}`;
+
+export function defineSnapshot(command: Command, finish: Finish): void {
+  command
+    .helpCommand(false)
+    .usage("<command> [options]")
+    .addHelpText("before", examplesText(EXAMPLES));
+  defineSave(command, finish);
+  defineInspect(command, finish);
+  defineRestore(command, finish);
+}
+
+function defineSave(parent: Command, finish: Finish): void {
+  const command = parent.command("save").description("save what the cluster knows to a file");
+  command
+    .addHelpText("before", examplesText(SAVE_EXAMPLES))
+    .argument("<file>", "where to; - is standard output")
+    .option("--force", "replace the file if there is one")
+    .option("--stale", "what one node knows, without asking the others")
+    .option("--data <directory>", "what a stopped node has in its data directory; asks no cluster")
+    .addOption(jsonOption("print one JSON document"))
+    .addOption(endpointsOption())
+    .addOption(connectTimeoutOption())
+    .addHelpText("after", SAVE_NOTES)
+    .action(async (file: string) => {
+      const flags = command.opts<SaveFlags>();
+      demandTarget(file, flags.json === true);
+      if (flags.data !== undefined && flags.stale === true) {
+        throw new Failure(EXIT.usage, "--data and --stale exclude each other: a node runs or not");
+      }
+      const access = clusterAccessFor(command);
+      finish(await untilStopped((signal) => save(access, file, flags, signal)));
+    });
+}
+
+function defineInspect(parent: Command, finish: Finish): void {
+  const command = parent.command("inspect").description("show what is in a saved snapshot");
+  command
+    .addHelpText("before", examplesText(INSPECT_EXAMPLES))
+    .argument("<file>", FILE)
+    .addOption(jsonOption("print one JSON document"))
+    .addHelpText("after", INSPECT_NOTES)
+    .action(async (file: string) => {
+      const { inspectSnapshotFile } = await import("../../src/server/index.js");
+      const contents = await reading(file, () => inspectSnapshotFile(bytesOf(file)));
+      if (isJson(command)) printJson(contentsDocument(file, contents));
+      else for (const line of contentsLines(contents, Date.now())) print(line);
+      finish(EXIT.done);
+    });
+}
+
+function defineRestore(parent: Command, finish: Finish): void {
+  const command = parent.command("restore").description("make a node of a new cluster of it");
+  command.addHelpText("before", examplesText(RESTORE_EXAMPLES)).argument("<file>", FILE);
+  addOptions(command, RESTORE_OPTIONS);
+  command
+    .addOption(jsonOption("print one JSON document"))
+    .addHelpText("after", RESTORE_NOTES)
+    .action(async (file: string) => {
+      const configuration = Configuration.of(command);
+      const flags = configuration.settle(RESTORE_OPTIONS);
+      const [quiet] = configuration.settings({ quietTime: RESTORE_OPTIONS.quietTime });
+      if (flags.oldLeasesAreOver && quiet?.source === "flag") {
+        throw new Failure(EXIT.usage, "--quiet-time and --old-leases-are-over exclude each other");
+      }
+      finish(await untilStopped((signal) => restore(file, flags, isJson(command), signal)));
+    });
+}
+
+interface SaveFlags {
+  readonly json?: boolean;
+  readonly force?: boolean;
+  readonly stale?: boolean;
+  readonly data?: string;
+}
+
+async function save(
+  access: ClusterAccess,
+  file: string,
+  flags: SaveFlags,
+  signal: AbortSignal,
+): Promise<number> {
+  const { snapshot, bytes } = await saved(access, file, flags, signal);
+  if (flags.json === true) printJson(savedDocument(file, bytes, snapshot));
+  else if (file !== STANDARD_STREAM) print(savedText(file, bytes, snapshot));
+  else note(savedText("standard output", bytes, snapshot));
+  return EXIT.done;
+}
+
+/** Waits until there is one. */
+type Ask = () => Promise<ClusterSnapshot>;
+
+interface Saved {
+  readonly snapshot: ClusterSnapshot;
+  readonly bytes: number;
+}
+
+async function saved(
+  access: ClusterAccess,
+  file: string,
+  { data, stale, force }: SaveFlags,
+  signal: AbortSignal,
+): Promise<Saved> {
+  const write = (ask: Ask): Promise<Saved> => saveFrom(ask, file, force === true, signal);
+  if (data === undefined) {
+    const options = { stale: stale === true, signal };
+    return withAdmin(access, (admin) => write(() => admin.snapshot(options)), signal);
+  }
+  const { snapshotOfDirectory } = await import("../../src/server/index.js");
+  try {
+    return await write(() => snapshotOfDirectory(data));
+  } catch (error) {
+    throw error instanceof Failure ? error : directoryFailure(error, data);
+  }
+}
+
+/** A node that is lost on the way has its snapshot alone, and another one is asked for its own. */
+async function saveFrom(
+  ask: Ask,
+  file: string,
+  replaces: boolean,
+  signal: AbortSignal,
+): Promise<Saved> {
+  for (let attempt = 1; ; attempt += 1) {
+    // Before anybody takes the trouble.
+    const target = await openTarget(file, replaces);
+    const progress = new Progress();
+    try {
+      show(progress, "waiting for a snapshot");
+      const snapshot = await ask();
+      const { writeSnapshotFile } = await import("../../src/server/index.js");
+      const write = (bytes: Uint8Array): Promise<void> => {
+        signal.throwIfAborted();
+        return target.write(bytes);
+      };
+      const bytes = await writeSnapshotFile(snapshot, write, (done, of) =>
+        show(progress, `${roughSize(done)} of ${roughSize(of)}`),
+      );
+      await target.commit();
+      return { snapshot, bytes };
+    } catch (error) {
+      const isLost = error instanceof HoldfastError && error.code === "COMPACTED";
+      if (!isLost || attempt === ATTEMPTS_MAX || file === STANDARD_STREAM) throw error;
+      progress.end();
+      note("the node that had the snapshot was lost: beginning again");
+    } finally {
+      progress.end();
+      await target.discard();
+    }
+  }
+}
+
+/** A log needs none of it. */
+function show(progress: Progress, text: string): void {
+  if (process.stderr.isTTY) progress.show(text);
+}
+
+interface RestoreFlags {
+  readonly id: number;
+  readonly data: string;
+  readonly initialCluster: readonly { id: number; address: { host: string; port: number } }[];
+  readonly restoreId: string;
+  readonly quietTime: number;
+  readonly oldLeasesAreOver: boolean;
+  readonly tokenFloor: number | undefined;
+}
+
+async function restore(
+  file: string,
+  flags: RestoreFlags,
+  isJson: boolean,
+  signal: AbortSignal,
+): Promise<number> {
+  const { id, data, initialCluster, restoreId, quietTime, oldLeasesAreOver, tokenFloor } = flags;
+  const { restoreSnapshotFile } = await import("../../src/server/index.js");
+  const options = {
+    ...{ id, dataDirectory: data, initialCluster, restoreId, signal },
+    quietMs: oldLeasesAreOver ? undefined : quietTime,
+    tokenFloor: tokenFloor ?? 0,
+  };
+  const restored = await reading(
+    file,
+    () => restoreSnapshotFile(bytesOf(file, signal), options),
+    data,
+  );
+  const plan = { id, data, initialCluster };
+  if (isJson) printJson(restoredDocument(plan, restored));
+  else for (const line of restoredLines(plan, restored, Date.now())) print(line);
+  return EXIT.done;
+}
+
+/** Ends with an error when the signal is aborted, also while nothing comes. */
+function bytesOf(file: string, signal?: AbortSignal): AsyncIterable<Uint8Array> {
+  const stream = file === STANDARD_STREAM ? process.stdin : createReadStream(file);
+  return signal === undefined ? stream : addAbortSignal(signal, stream);
+}
+
+/** What is wrong with the file is told of the file, all else of the directory or the options. */
+async function reading<T>(file: string, work: () => Promise<T>, directory = ""): Promise<T> {
+  const name = file === STANDARD_STREAM ? "standard input" : file;
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof HoldfastError) {
+      if (!("problem" in error.details)) throw directoryFailure(error, directory);
+      throw new Failure(EXIT.failed, `${name}: ${error.message}`, { cause: error });
+    }
+    if (systemCodeOf(error) !== "") throw fileFailure("read", name, error);
+    throw error;
+  }
+}
+
+function isJson(command: Command): boolean {
+  return command.opts<{ json?: boolean }>().json === true;
+}

@@ -1,0 +1,49 @@
+/**
+ * The options of `holdfast snapshot restore`. What says which node of which cluster is being founded is
+ * said as for `holdfast server`; the rest describes one restore and nothing else.
+ */
+import { option, optionWithDefault, requiredOption, switchOption } from "./option-definition.js";
+import { durationKind, nodeAddressesKind, textKind, wholeNumberKind } from "./option-kinds.js";
+import { SERVER_OPTIONS } from "./server-options.js";
+
+const HOUR_MS = 3_600_000;
+/** The longest lease and the longest lock delay. */
+const QUIET_MS_DEFAULT = 660_000;
+/** 2^53 less what a cluster counts in a second. */
+const TOKEN_FLOOR_MAX = (2 ** 32 - 1) * 2 ** 21;
+
+const { id, data } = SERVER_OPTIONS;
+
+export const RESTORE_OPTIONS = {
+  id,
+  data,
+  initialCluster: requiredOption(
+    nodeAddressesKind("members"),
+    "all nodes of the new cluster with their peer addresses, the same on each",
+  ),
+  restoreId: {
+    ...requiredOption(
+      textKind("text"),
+      "any text that was never used before, the same on each node",
+    ),
+    reach: "flag" as const,
+  },
+  quietTime: optionWithDefault(
+    durationKind(1_000, HOUR_MS),
+    "how long the new cluster opens no session: holders may still count on their leases",
+    QUIET_MS_DEFAULT,
+    { reach: "flag" },
+  ),
+  oldLeasesAreOver: switchOption(
+    "no quiet time: the old cluster was stopped longer ago than that",
+    { reach: "flag" },
+  ),
+  tokenFloor: option(
+    wholeNumberKind(1, TOKEN_FLOOR_MAX),
+    "no token of the new cluster is below it",
+    {
+      reach: "flag",
+      defaultText: "from snapshot and clock",
+    },
+  ),
+};

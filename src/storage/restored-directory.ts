@@ -1,0 +1,128 @@
+/**
+ * Makes the data directory of a node whose log begins behind a snapshot: that of a founding member of
+ * a cluster which is restored. It is made beside its place, under another name, and moved there when
+ * all of it is durable, so that it is there wholly or not at all, whatever happens meanwhile.
+ */
+import { randomBytes } from "node:crypto";
+import { mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { HoldfastError } from "../errors.js";
+import { openDataDirectory } from "./data-directory.js";
+import { explained } from "./directory-layout.js";
+import { errnoOf, makeDirectories } from "./file-system.js";
+import type { LogStore } from "./log-store.js";
+import { nodeFileSystem } from "./node-file-system.js";
+import type { SnapshotManifest } from "./snapshot-store.js";
+
+export interface RestoredDirectoryOptions {
+  /** Must be missing or empty; what is above it is made when it is missing. */
+  readonly path: string;
+  readonly nodeId: number;
+  /** 32 lower-case hex digits. */
+  readonly clusterId: string;
+  readonly segmentBytes: number;
+  /** What the chunks must turn out to be. */
+  readonly manifest: SnapshotManifest;
+  readonly chunks: () => Iterable<Uint8Array>;
+  /** Gives it up: nothing is left then. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Fails with `INVALID_ARGUMENT` when there is something in the directory, `UNAVAILABLE` when it may
+ * not be used, `DISK_FULL`, or the signal's reason. Then nothing has changed.
+ */
+export async function makeRestoredDirectory(options: RestoredDirectoryOptions): Promise<void> {
+  const path = resolve(options.path);
+  await demandVacant(path);
+  const name = `.${basename(path)}.restoring-${randomBytes(6).toString("hex")}`;
+  const temporary = join(dirname(path), name);
+  try {
+    await makeDirectories(nodeFileSystem, dirname(path));
+    await fill(temporary, options);
+    options.signal?.throwIfAborted();
+    await moveInto(temporary, path);
+  } catch (error) {
+    await rm(temporary, { recursive: true, force: true });
+    throw options.signal?.aborted === true ? options.signal.reason : explained(path, error);
+  }
+}
+
+/** Fails with `INVALID_ARGUMENT` unless nothing is there, or an empty directory. */
+export async function demandVacant(path: string): Promise<void> {
+  let names: string[];
+  try {
+    names = await readdir(path);
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT") return;
+    throw explained(path, error);
+  }
+  const [first] = names;
+  if (first === undefined) return;
+  const message = `${path} is not empty, it has "${first}": a restored node needs a fresh directory`;
+  throw new HoldfastError("INVALID_ARGUMENT", message, { details: { path } });
+}
+
+async function fill(path: string, options: RestoredDirectoryOptions): Promise<void> {
+  const { nodeId, clusterId, segmentBytes, manifest, chunks, signal } = options;
+  const identity = { nodeId, clusterId, origin: "initial" } as const;
+  const directory = await openDataDirectory({ path, ...identity, segmentBytes });
+  try {
+    const writer = await directory.snapshots.create(manifest);
+    for (const chunk of chunks()) {
+      signal?.throwIfAborted();
+      await writer.append(chunk);
+    }
+    const { checksum } = await writer.finish(manifest.configuration);
+    if (checksum !== manifest.checksum) {
+      throw new HoldfastError("INTERNAL", `the snapshot became ${checksum} on its way to the disk`);
+    }
+    await beginBehind(directory.log, manifest);
+  } finally {
+    await directory.close();
+  }
+}
+
+/** As if the snapshot had been received from a leader. */
+async function beginBehind(
+  log: LogStore,
+  { index, term, checksum }: SnapshotManifest,
+): Promise<void> {
+  const seq = log.boot.lastSeq + 1;
+  const durable = new Promise<void>((resolve, reject) => {
+    log.start({ onDurable: () => resolve(), onFailure: reject });
+  });
+  log.append({
+    seq,
+    hardState: { term, vote: 0 },
+    truncateFrom: undefined,
+    snapshot: { index, term, checksum, isReset: true, keepFrom: index + 1 },
+    entries: [],
+  });
+  await durable;
+}
+
+/** An empty directory gives way; what came into it meanwhile keeps it. */
+async function moveInto(temporary: string, path: string): Promise<void> {
+  const wasThere = await removeEmpty(path);
+  try {
+    await rename(temporary, path);
+  } catch (error) {
+    if (wasThere) await mkdir(path);
+    throw error;
+  }
+  await nodeFileSystem.syncDirectory(dirname(path));
+}
+
+async function removeEmpty(path: string): Promise<boolean> {
+  try {
+    await rmdir(path);
+    return true;
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code === "ENOENT") return false;
+    if (code !== "EBUSY") throw error;
+    const message = `${path} is a mount point: name a directory below it`;
+    throw new HoldfastError("INVALID_ARGUMENT", message, { details: { path } });
+  }
+}
