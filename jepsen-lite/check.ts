@@ -16,6 +16,7 @@ import {
   MODEL_NAMES,
   readHistoryFile,
   verdictText,
+  withIndependentKeys,
 } from "./checker/index.js";
 
 export const CHECK_EXIT = { valid: 0, invalid: 1, usage: 2, unknown: 3 } as const;
@@ -31,6 +32,7 @@ interface CheckFlags {
   readonly model: string;
   readonly init?: { readonly value: unknown };
   readonly json?: boolean;
+  readonly independent?: boolean;
   readonly steps: number;
   readonly memoryMb: number;
   readonly timeLimit?: number;
@@ -89,6 +91,7 @@ function newProgram(streams: CheckStreams): Command {
         jsonValue,
       ),
     )
+    .option("--independent", "values are [key, value], as jepsen.independent writes them")
     .option("--json", "print the verdict as one JSON object")
     .option("--steps <n>", "steps of search before giving up", numberOf, DEFAULT_BUDGET.steps)
     .option("--memory-mb <n>", "memory for the tables of the search", numberOf, 768)
@@ -126,7 +129,8 @@ function check(file: string, flags: CheckFlags, streams: CheckStreams): CheckRes
     timeMs: flags.timeLimit === undefined ? Number.POSITIVE_INFINITY : flags.timeLimit * 1000,
   };
   const failedCas = flags.failedCas ?? (history.notation === "jepsen-log" ? "mismatch" : "absent");
-  return checkHistory(history.events, {
+  const events = flags.independent ? withIndependentKeys(history.events) : history.events;
+  return checkHistory(events, {
     model: flags.model,
     ...(flags.init === undefined ? {} : { init: flags.init.value }),
     failedCas,

@@ -13,6 +13,7 @@ export {
   type HistoryEvent,
   toEvent,
 } from "./input/history-event.js";
+export { withIndependentKeys } from "./input/independent-keys.js";
 export {
   type HistoryNotation,
   type ReadHistory,

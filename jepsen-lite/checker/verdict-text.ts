@@ -62,6 +62,9 @@ function story(counterexample: Counterexample): string[] {
     "",
     `  cannot be explained: ${viewText(operation)}`,
   ];
+  if (!counterexample.isShortest) {
+    lines.push("  (an earlier line may be the first; the budget ended before that was certain)");
+  }
   if (previous !== undefined) lines.push(`  explained before it:  ${viewText(previous)}`);
   if (concurrent.length > 0) {
     lines.push("  open at that moment:", ...concurrent.map((view) => `    ${viewText(view)}`));

@@ -70,7 +70,13 @@ describe("registers", () => {
     expect(verdictOf("register", read(null))).toBe(true);
     expect(verdictOf("register", read(0))).toBe(false);
     expect(verdictOf("register", read(0), 0)).toBe(true);
-    expect(verdictOf("register", read(null), 0)).toBe(false);
+    // Nothing was written yet: a store may say so, whatever that stands for.
+    expect(verdictOf("register", read(null), 0)).toBe(true);
+    const written: Line[] = [
+      [1, "invoke", "write", 0],
+      [1, "ok", "write", 0],
+    ];
+    expect(verdictOf("register", [...written, ...read(null)], 0)).toBe(false);
     expect(verdictOf("register", read({ b: 1, a: [2] }), { a: [2], b: 1 })).toBe(true);
   });
 
@@ -163,40 +169,122 @@ describe("mutex and kv", () => {
 });
 
 describe("the budget", () => {
+  /** Every cas between five values, all at once, and a read that no order of them explains. */
+  const hard: Line[] = [];
+  const at = { key: "hard" };
+  const pairs = [0, 1, 2, 3, 4].flatMap((from) =>
+    [0, 1, 2, 3, 4].filter((to) => to !== from).map((to) => [from, to]),
+  );
+  hard.push(["w", "invoke", "write", 0, at], ["w", "ok", "write", 0, at]);
+  for (const [process, pair] of pairs.entries()) hard.push([process, "invoke", "cas", pair, at]);
+  for (const [process, pair] of pairs.entries()) hard.push([process, "ok", "cas", pair, at]);
+  hard.push([0, "invoke", "read", null, at], [0, "ok", "read", 99, at]);
+  const model = "cas-register";
+
   it("running out of steps is unknown, never a guess", () => {
-    const lines: Line[] = [];
-    for (let process = 0; process < 14; process += 1)
-      lines.push([process, "invoke", "append", `${process};`, { key: "k" }]);
-    for (let process = 0; process < 14; process += 1)
-      lines.push([process, "ok", "append", undefined, { key: "k" }]);
-    lines.push(
-      [0, "invoke", "get", null, { key: "k" }],
-      [0, "ok", "get", "none of them", { key: "k" }],
-    );
-    const result = checkHistory(historyOf(lines), { model: "kv", budget: { steps: 50_000 } });
+    const result = checkHistory(historyOf(hard), { model, budget: { steps: 50_000 } });
     expect(result.valid).toBe("unknown");
-    expect(result.undecided).toEqual(["k: the budget of steps ran out"]);
-    const bounded = checkHistory(historyOf(lines), { model: "kv", budget: { bytes: 4 << 20 } });
-    expect(bounded.undecided).toEqual(["k: the budget of memory ran out"]);
+    expect(result.undecided).toEqual(["hard: the budget of steps ran out"]);
+    const bounded = checkHistory(historyOf(hard), { model, budget: { bytes: 1 << 20 } });
+    expect(bounded.undecided).toEqual(["hard: the budget of memory ran out"]);
+    expect(checkHistory(historyOf(hard), { model }).valid).toBe(false);
   });
 
   it("a hard key does not hide the violation of an easy one", () => {
-    const lines: Line[] = [];
-    for (let process = 0; process < 14; process += 1)
-      lines.push([process, "invoke", "append", `${process};`, { key: "hard" }]);
-    for (let process = 0; process < 14; process += 1)
-      lines.push([process, "ok", "append", undefined, { key: "hard" }]);
-    lines.push(
-      [0, "invoke", "get", null, { key: "hard" }],
-      [0, "ok", "get", "nothing like it", { key: "hard" }],
-    );
-    lines.push(
-      [0, "invoke", "get", null, { key: "easy" }],
-      [0, "ok", "get", "thin air", { key: "easy" }],
-    );
-    const result = checkHistory(historyOf(lines), { model: "kv", budget: { steps: 100_000 } });
+    const events = historyOf([
+      ...hard,
+      [0, "invoke", "read", null, { key: "easy" }],
+      [0, "ok", "read", "thin air", { key: "easy" }],
+    ]);
+    const result = checkHistory(events, { model, budget: { steps: 100_000 } });
     expect(result.valid).toBe(false);
     expect(result.counterexample?.keys).toEqual(["easy"]);
+  });
+});
+
+describe("many operations at once", () => {
+  const processes = Array.from({ length: 40 }, (_, process) => process);
+  const budget = { steps: 100_000 };
+
+  it("of writes at once any may come last, but only one does", () => {
+    const history = (...answers: number[]) =>
+      historyOf([
+        ...processes.map((process): Line => [process, "invoke", "write", process]),
+        ...processes.map((process): Line => [process, "ok", "write"]),
+        ...answers.flatMap((answer): Line[] => [
+          [0, "invoke", "read"],
+          [0, "ok", "read", answer],
+        ]),
+      ]);
+    const check = (...answers: number[]) =>
+      checkHistory(history(...answers), { model: "register", budget }).valid;
+    for (const last of processes) expect(check(last, last)).toBe(true);
+    expect(check(17, 18)).toBe(false);
+    expect(check(40)).toBe(false);
+  });
+
+  it("of appends at once every order is possible, and all of them are in it", () => {
+    const key = { key: "k" };
+    const history = (answer: string) =>
+      historyOf([
+        ...processes.map((process): Line => [process, "invoke", "append", `${process};`, key]),
+        ...processes.map((process): Line => [process, "ok", "append", undefined, key]),
+        [0, "invoke", "get", null, key],
+        [0, "ok", "get", answer, key],
+      ]);
+    const check = (texts: readonly string[]) =>
+      checkHistory(history(texts.join("")), { model: "kv", budget }).valid;
+    const texts = processes.map((process) => `${process};`);
+    expect(check(texts)).toBe(true);
+    expect(check(texts.toReversed())).toBe(true);
+    expect(check(texts.slice(1))).toBe(false);
+    expect(check([...texts, "17;"])).toBe(false);
+    expect(check(["none of them"])).toBe(false);
+  });
+
+  it("of two equal appends the one that a put can have hidden is not the one that was read", () => {
+    const key = { key: "k" };
+    const history = (last: string): Line[] => [
+      [1, "invoke", "append", "a", key],
+      [0, "invoke", "put", "x", key],
+      [0, "ok", "put", "x", key],
+      [2, "invoke", "append", "a", key],
+      [0, "invoke", "get", null, key],
+      [0, "ok", "get", "xa", key],
+      [1, "ok", "append", "a", key],
+      [2, "ok", "append", "a", key],
+      [0, "invoke", "get", null, key],
+      [0, "ok", "get", last, key],
+    ];
+    for (const last of ["xa", "xaa"]) {
+      expect(checkHistory(historyOf(history(last)), { model: "kv" }).valid).toBe(true);
+    }
+    for (const last of ["x", "a", "xaaa"]) {
+      expect(checkHistory(historyOf(history(last)), { model: "kv" }).valid).toBe(false);
+    }
+  });
+
+  it("a write that was overwritten unseen leaves an order that replays", () => {
+    const events = historyOf([
+      [0, "invoke", "write", 1],
+      [1, "invoke", "write", 2],
+      [2, "invoke", "write", 3],
+      [1, "ok", "write"],
+      [3, "invoke", "read"],
+      [3, "ok", "read", 2],
+      [0, "ok", "write"],
+      [2, "ok", "write"],
+      [3, "invoke", "read"],
+      [3, "ok", "read", 2],
+    ]);
+    const { valid, linearizations } = checkHistory(events, {
+      model: "register",
+      withLinearizations: true,
+    });
+    expect(valid).toBe(true);
+    const order = linearizations?.[0]?.order.map(({ step }) => step.action.text);
+    expect(order?.slice(-3)).toEqual(["write 2", "read 2", "read 2"]);
+    expect(order?.slice(0, 2).sort()).toEqual(["write 1", "write 3"]);
   });
 });
 
@@ -220,7 +308,14 @@ describe("the counterexample", () => {
       previous: { text: "write 0" },
       concurrent: [{ process: "2", text: "write 4" }],
     });
-    const states = counterexample?.lastStates.map(({ state }) => state);
-    expect(states).toEqual(["value 0", "value 4"]);
+    expect(counterexample?.lastStates).toMatchObject([
+      {
+        state: "value 0",
+        refused: [
+          "process 1 read 3 (line 3): impossible here",
+          "process 2 write 4 (line 4): then value 4, a dead end",
+        ],
+      },
+    ]);
   });
 });

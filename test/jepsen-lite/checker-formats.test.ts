@@ -63,6 +63,20 @@ describe("one history in every notation", () => {
     expect(pair?.value).toEqual([1, [2, [3]]]);
   });
 
+  it("keywords that kept their colon, and times that are text", () => {
+    const lines = [
+      '{"process":":nemesis","type":":info","f":":start","value":["n1","n2"]}',
+      '{"process":0,"type":":invoke","f":":write","value":1,"time":"1700000000000000001"}',
+      '{"process":0,"type":":ok","f":":write","value":1,"time":"1700000000000000009"}',
+      "",
+      '{"process":1,"type":"invoke","f":"read","value":null,"index":null,"time":null}',
+      '{"process":1,"type":"ok","f":"read","value":1,"error":null}',
+    ];
+    const { events } = readHistory(lines.join("\n"));
+    expect(essence(events.slice(1))).toEqual(expected);
+    expect(checkHistory(events, { model: "register" }).valid).toBe(true);
+  });
+
   it("the console log of Jepsen, among other lines, and history.txt", () => {
     const lines = [
       "0\t:invoke\t:write\t1",
@@ -79,6 +93,8 @@ describe("one history in every notation", () => {
     expect(essence(readHistory(lines.join("\n")).events)).toEqual(expected);
   });
 });
+
+const INDEPENDENT = ["--model", "register", "--independent"];
 
 describe("the command", () => {
   let directory = "";
@@ -125,19 +141,57 @@ describe("the command", () => {
     expect(first.code).toBe(CHECK_EXIT.valid);
   });
 
-  it("exits with 3 when the budget runs out", () => {
-    const lines: string[] = [];
-    for (let process = 0; process < 12; process += 1)
-      lines.push(
-        `{"process":${process},"type":"invoke","f":"append","key":"k","value":"${process};"}`,
-      );
-    for (let process = 0; process < 12; process += 1)
-      lines.push(`{"process":${process},"type":"ok","f":"append"}`);
-    lines.push(
-      '{"process":0,"type":"invoke","f":"get","key":"k"}',
-      '{"process":0,"type":"ok","f":"get","key":"k","value":"?"}',
+  it("--independent takes the key out of the value, as jepsen.independent puts it in", () => {
+    const history = `[{:process 0, :type :invoke, :f :write, :value [7 1]}
+      {:process 1, :type :invoke, :f :write, :value ["x" [1 2]]}
+      {:process 0, :type :ok, :f :write, :value [7 1]}
+      {:process :nemesis, :type :info, :f :start, :value nil}
+      {:process 1, :type :info, :f :write, :value :timed-out}
+      {:process 0, :type :invoke, :f :read, :value [7 nil]}
+      {:process 0, :type :ok, :f :read, :value [7 1]}
+      {:process 0, :type :invoke, :f :read, :value ["x" nil]}
+      {:process 0, :type :ok, :f :read, :value ["x" [1 2]]}]`;
+    const { code, out } = run(history, "--model", "register", "--independent", "--json");
+    expect(code).toBe(CHECK_EXIT.valid);
+    expect(JSON.parse(out)).toMatchObject({ counts: { parts: 2, operations: 4 } });
+    const stale = run(
+      history.replace(":read, :value [7 1]", ":read, :value [7 2]"),
+      ...INDEPENDENT,
     );
-    const { code, out } = run(lines.join("\n"), "--model", "kv", "--json", "--steps", "20000");
+    expect(stale.code).toBe(CHECK_EXIT.invalid);
+    const plain = run(JSON_LINES.join("\n"), ...INDEPENDENT);
+    expect(plain.code).toBe(CHECK_EXIT.usage);
+    expect(plain.err).toMatch(/line 1: "value" is no \[key, value\]/);
+  });
+
+  it("--init stands for what is there before the first write, which may still read as null", () => {
+    const read = (value: string) => [
+      '{"process":0,"type":"invoke","f":"read"}',
+      `{"process":0,"type":"ok","f":"read","value":${value}}`,
+    ];
+    const check = (...lines: string[]) =>
+      run(lines.join("\n"), "--model", "cas-register", "--init", "0").code;
+    expect(check(...read("null"), ...read("0"), ...read("null"))).toBe(CHECK_EXIT.valid);
+    expect(check(...read("1"))).toBe(CHECK_EXIT.invalid);
+    const write = JSON_LINES.slice(0, 2);
+    expect(check(...read("null"), ...write, ...read("1"))).toBe(CHECK_EXIT.valid);
+    expect(check(...write, ...read("null"))).toBe(CHECK_EXIT.invalid);
+    const cas = write.map((line) => line.replace("write", "cas").replace(/1}$/, "[0,1]}"));
+    expect(check(...cas, ...read("1"))).toBe(CHECK_EXIT.valid);
+    expect(check(...cas, ...cas)).toBe(CHECK_EXIT.invalid);
+  });
+
+  it("exits with 3 when the budget runs out", () => {
+    const lines = ['{"process":"w","type":"invoke","f":"write","value":0}'];
+    for (let pair = 0; pair < 25; pair += 1) {
+      const value = `[${pair % 5},${Math.floor(pair / 5)}]`;
+      lines.push(`{"process":${pair},"type":"invoke","f":"cas","value":${value}}`);
+    }
+    for (let process = 0; process < 25; process += 1)
+      lines.push(`{"process":${process},"type":"ok","f":"cas"}`);
+    lines.push('{"process":0,"type":"invoke","f":"read"}', '{"process":0,"type":"ok","f":"read"}');
+    const text = lines.join("\n");
+    const { code, out } = run(text, "--model", "cas-register", "--json", "--steps", "20000");
     expect(code).toBe(CHECK_EXIT.unknown);
     expect(JSON.parse(out)).toMatchObject({ valid: "unknown" });
   });
@@ -148,6 +202,13 @@ describe("the command", () => {
     ["a truncated array", `[${invoke},\n{"process":0`, /line 2: the file is truncated/],
     ["truncated EDN", "[{:process 0 :type :invoke\n :f :write", /line 1: the file is truncated/],
     ["what is not JSON", `${invoke}\n{type: ok}`, /line 2: not JSON/],
+    [
+      "an array with a bad element",
+      `[\n${invoke},\n{type: ok}\n]`,
+      /line 3: not JSON: "\{type: ok/,
+    ],
+    ["an array without a comma", `[\n${invoke}\n${invoke}]`, /line 3: not JSON: expected a comma/],
+    ["an array with more behind it", `[${invoke}]\n]`, /line 2: not JSON: nothing may follow/],
     ["what is no history at all", "hello\nworld", /line 1: neither JSON nor EDN/],
     ["an empty file", "", /the file is empty/],
     ["a line that is no object", `${invoke}\n[1]`, /line 2: expected an object, found an array/],

@@ -59,15 +59,28 @@ const CALLS: Readonly<Record<string, fc.Arbitrary<Call>>> = {
     ),
 };
 
+const MOSTLY_ANSWERED: readonly Move["end"][] = ["ok", "ok", "ok", "ok", "fail", "info", "open"];
+export const MOSTLY_UNKNOWN: readonly Move["end"][] = ["ok", "ok", "ok", "info", "info", "open"];
+
+export interface ScheduleOptions {
+  readonly movesMax: number;
+  readonly processes?: number;
+  /** How calls end, as often as each is listed. */
+  readonly ends?: readonly Move["end"][];
+}
+
 /**
  * Any schedule of a few processes: each move begins a call, or ends the one that its process has
  * open. Answers are drawn, not computed, so that valid and invalid histories are both common.
  */
-export function randomHistory(model: string, movesMax: number): fc.Arbitrary<HistoryEvent[]> {
+export function randomHistory(
+  model: string,
+  { movesMax, processes = 4, ends = MOSTLY_ANSWERED }: ScheduleOptions,
+): fc.Arbitrary<HistoryEvent[]> {
   const call = CALLS[model];
   if (call === undefined) throw new RangeError(`no calls for ${model}`);
-  const end = fc.constantFrom<Move["end"]>("ok", "ok", "ok", "ok", "fail", "info", "open");
-  const move = fc.record({ process: fc.integer({ min: 0, max: 3 }), call, end });
+  const end = fc.constantFrom(...ends);
+  const move = fc.record({ process: fc.nat({ max: processes - 1 }), call, end });
   return fc.array(move, { minLength: 1, maxLength: movesMax }).map(playMoves);
 }
 

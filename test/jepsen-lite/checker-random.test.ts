@@ -36,7 +36,20 @@ describe("the checker agrees with the definition, tried literally", () => {
     it(`on random histories of ${model}`, () => {
       const seen = compare(
         model,
-        randomHistory(model, 14),
+        randomHistory(model, { movesMax: 14 }),
+        (events) => checkHistory(events, { model }).valid,
+        (events) => [...events],
+      );
+      expect(seen.valid).toBeGreaterThan(RUNS / 50);
+      expect(seen.invalid).toBeGreaterThan(RUNS / 50);
+    });
+  }
+
+  for (const model of ["register", "cas-register", "kv"]) {
+    it(`on random histories of ${model} with hardly anything in order`, () => {
+      const seen = compare(
+        model,
+        randomHistory(model, { movesMax: 18, processes: 7 }),
         (events) => checkHistory(events, { model }).valid,
         (events) => [...events],
       );
@@ -60,7 +73,7 @@ describe("the checker agrees with the definition, tried literally", () => {
 describe("what comes with a verdict", () => {
   it("a true verdict brings an order that replays and keeps real time", () => {
     fc.assert(
-      fc.property(randomHistory("cas-register", 16), (events) => {
+      fc.property(randomHistory("cas-register", { movesMax: 16 }), (events) => {
         const result = checkHistory(events, { model: "cas-register", withLinearizations: true });
         fc.pre(result.valid === true);
         for (const { order } of result.linearizations ?? []) replay(order.map(({ step }) => step));
@@ -71,7 +84,7 @@ describe("what comes with a verdict", () => {
 
   it("a false verdict names the shortest prefix: one line less is valid", () => {
     fc.assert(
-      fc.property(randomHistory("cas-register", 16), (events) => {
+      fc.property(randomHistory("cas-register", { movesMax: 16 }), (events) => {
         const { counterexample } = checkHistory(events, { model: "cas-register" });
         fc.pre(counterexample !== undefined);
         const { prefixEvents } = counterexample as { prefixEvents: number };

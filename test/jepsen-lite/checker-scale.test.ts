@@ -29,4 +29,11 @@ describe("long histories that a real object made", () => {
     const { events } = readHistory(validHistory("cas-register", one).join("\n"));
     expect(checkHistory(events, { model: "cas-register" }).valid).toBe(true);
   });
+
+  it("on a single key fifty clients at once are no problem either", () => {
+    const crowd = { ...OPTIONS, operations: 5_000, keys: 1, processes: 50, unknownShare: 0.01 };
+    const { events } = readHistory(validHistory("register", crowd).join("\n"));
+    const budget = { steps: 5_000_000 };
+    expect(checkHistory(events, { model: "register", budget }).valid).toBe(true);
+  });
 });

@@ -34,7 +34,7 @@ export class BadHistoryError extends Error {
   }
 }
 
-const EVENT_TYPES: ReadonlySet<unknown> = new Set(["invoke", "ok", "fail", "info"]);
+const EVENT_TYPES: ReadonlySet<string> = new Set(["invoke", "ok", "fail", "info"]);
 
 /** Checks the fields of one decoded line. @throws BadHistoryError with the line's number. */
 export function toEvent(record: unknown, line: number, position: number): HistoryEvent {
@@ -42,10 +42,10 @@ export function toEvent(record: unknown, line: number, position: number): Histor
     throw new BadHistoryError(`expected an object, found ${kindOf(record)}`, line);
   }
   const fields = record as Readonly<Record<string, unknown>>;
-  const type = fields["type"];
+  const type = name(fields, "type", line);
   if (!EVENT_TYPES.has(type)) {
-    const found = type === undefined ? "is missing" : `is ${JSON.stringify(type)}`;
-    throw new BadHistoryError(`"type" ${found}, expected invoke, ok, fail or info`, line);
+    const found = JSON.stringify(type);
+    throw new BadHistoryError(`"type" is ${found}, expected invoke, ok, fail or info`, line);
   }
   return {
     line,
@@ -65,7 +65,7 @@ export function toEvent(record: unknown, line: number, position: number): Histor
 function name(fields: Readonly<Record<string, unknown>>, field: string, line: number): string {
   const found = optionalName(fields, field, line);
   if (found === undefined) throw new BadHistoryError(`"${field}" is missing`, line);
-  return found;
+  return keyword(found);
 }
 
 function optionalName(
@@ -88,7 +88,14 @@ function optionalNumber(
   const value = fields[field];
   if (value === undefined || value === null) return undefined;
   if (typeof value === "number" && Number.isFinite(value)) return value;
+  // Nanoseconds since an epoch are more than a JSON number holds exactly: some write them as text.
+  if (typeof value === "string" && /^\d+$/.test(value)) return Number(value);
   throw new BadHistoryError(`"${field}" is ${kindOf(value)}, expected a number`, line);
+}
+
+/** A keyword of EDN that was taken over into JSON with its colon. */
+function keyword(text: string): string {
+  return text.length > 1 && text.startsWith(":") ? text.slice(1) : text;
 }
 
 function errorText(value: unknown): string | undefined {

@@ -36,26 +36,31 @@ function parseLine(text: string, line: number, isCutOff: boolean): unknown {
 
 /** Reads a history that is one JSON array; positions are reported as lines of a laid out array. */
 export function readJsonArray(text: string): HistoryEvent[] {
-  const lines = elementLines(text);
+  const elements = outerElements(text);
   let decoded: unknown;
   try {
     decoded = JSON.parse(text);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    const last = text.trimEnd();
-    const line = last.split("\n").length;
-    if (!last.endsWith("]")) {
-      throw new BadHistoryError("the file is truncated: its array is not closed", line);
-    }
-    throw new BadHistoryError(`not JSON: ${error.message.replace(/\s+/g, " ")}`);
+    throw new BadHistoryError(...whatIsWrong(text, elements));
   }
   if (!Array.isArray(decoded)) throw new BadHistoryError("expected an array of events", 1);
-  return decoded.map((record, position) => toEvent(record, lines[position] ?? 1, position));
+  const lastLine = elements.at(-1)?.line ?? 1;
+  return decoded.map((record, position) =>
+    toEvent(record, elements[position]?.line ?? lastLine, position),
+  );
 }
 
-/** The line on which each element of the outermost array begins. */
-function elementLines(text: string): number[] {
-  const lines: number[] = [];
+/** An object or array right inside the outermost array. */
+interface Element {
+  readonly line: number;
+  readonly start: number;
+  /** Behind its last character; absent if it is never closed. */
+  end?: number;
+}
+
+function outerElements(text: string): Element[] {
+  const elements: Element[] = [];
   let line = 1;
   let depth = 0;
   let isInString = false;
@@ -68,13 +73,46 @@ function elementLines(text: string): number[] {
     } else if (character === '"') {
       isInString = true;
     } else if (character === "{" || character === "[") {
-      if (depth === 1) lines.push(line);
+      if (depth === 1) elements.push({ line, start: at });
       depth += 1;
     } else if (character === "}" || character === "]") {
       depth -= 1;
+      const last = elements.at(-1);
+      if (depth === 1 && last !== undefined) last.end = at + 1;
     }
   }
-  return lines;
+  return elements;
+}
+
+/** The first thing that is no JSON in what should be an array, with its line. */
+function whatIsWrong(text: string, elements: readonly Element[]): [message: string, line: number] {
+  let endBefore = text.indexOf("[") + 1;
+  for (const [position, { line, start, end }] of elements.entries()) {
+    const between = text.slice(endBefore, start).trim();
+    if (between !== (position === 0 ? "" : ",")) {
+      return [`not JSON: expected a comma, found ${excerpt(between)}`, line];
+    }
+    if (end === undefined) break;
+    if (!isJson(text.slice(start, end))) {
+      return [`not JSON: ${excerpt(text.slice(start, end))}`, line];
+    }
+    endBefore = end;
+  }
+  const rest = text.slice(endBefore).trimStart();
+  const line = text.trimEnd().split("\n").length;
+  return rest.startsWith("]")
+    ? [`not JSON: nothing may follow the array, found ${excerpt(rest.slice(1).trim())}`, line]
+    : ["the file is truncated: its array is not closed", line];
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch (error) {
+    if (error instanceof SyntaxError) return false;
+    throw error;
+  }
 }
 
 function excerpt(text: string): string {

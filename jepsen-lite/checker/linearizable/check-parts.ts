@@ -5,9 +5,10 @@
  */
 import type { Budget, Verdict } from "../verdict.js";
 import { worstOf } from "../verdict.js";
-import { type Counterexample, explain } from "./counterexample.js";
+import type { Counterexample } from "./counterexample.js";
+import { PartSearch } from "./part-search.js";
 import type { Part, Step } from "./problem.js";
-import { Search, type SearchStatus } from "./search.js";
+import type { Search, SearchStatus } from "./search.js";
 import { layOut } from "./timeline.js";
 
 export interface UndecidedPart {
@@ -54,7 +55,7 @@ export function checkParts<State>(
 
 interface OpenPart<State> {
   readonly part: Part<State>;
-  search: Search<State> | undefined;
+  search: PartSearch<State> | undefined;
 }
 
 class PartsCheck<State> {
@@ -116,7 +117,7 @@ class PartsCheck<State> {
     if (search === undefined) {
       const timeline = layOut(open.part);
       if (timeline === undefined) return this.#giveUp(open, TOO_CONCURRENT);
-      search = new Search(timeline);
+      search = new PartSearch(timeline);
     } else {
       this.#bytes -= search.bytes;
     }
@@ -128,12 +129,14 @@ class PartsCheck<State> {
     }
     open.search = undefined;
     if (status === "out-of-memory") return this.#giveUp(open, "the budget of memory ran out");
-    if (status === "not-linearizable") this.#counterexamples.push(explain(search));
-    else if (this.#options.withLinearizations) this.#linearizations.push(linearization(search));
+    if (status === "not-linearizable") this.#counterexamples.push(search.counterexample());
+    else if (this.#options.withLinearizations) {
+      this.#linearizations.push(linearization(search.search));
+    }
     return true;
   }
 
-  #run(search: Search<State>, slice: number): SearchStatus {
+  #run(search: PartSearch<State>, slice: number): SearchStatus {
     let status: SearchStatus = "paused";
     let left = Math.min(slice, this.#stepsLeft);
     while (status === "paused" && left > 0 && performance.now() < this.#deadlineMs) {
@@ -155,7 +158,7 @@ class PartsCheck<State> {
 function linearization<State>(search: Search<State>): Linearization {
   const { timeline, states } = search;
   const used = new Map<number, number>();
-  const order = search.witness().map((taken) => {
+  const order = search.path(search.success).map((taken) => {
     const state = timeline.part.describe(states.state(taken.state));
     if (taken.certain !== -1) return { step: timeline.certain[taken.certain], state };
     const nth = used.get(taken.openClass) ?? 0;

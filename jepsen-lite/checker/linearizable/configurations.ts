@@ -12,10 +12,15 @@ export interface Workspace {
   state: number;
   /** Number of the set of steps with unknown outcome that took effect. */
   effects: number;
+  /** 1 if the last step was one of unknown outcome and no step has shown a trace of it yet. */
+  unseen: number;
   /** One bit per slot of an open operation: it took effect before it returned. */
   readonly taken: Int32Array;
+  /** One bit per slot, too: it may count as having taken effect where nobody could notice. */
+  readonly coverable: Int32Array;
 }
 
+/** The layer, twice, and whether the last step is unseen. */
 const LAYER = 0;
 const STATE = 1;
 const EFFECTS = 2;
@@ -38,7 +43,7 @@ export class Configurations {
   /** @param words how many 32-bit words the open operations of a configuration need. */
   constructor(words: number, effects: OpenEffects) {
     this.#words = words;
-    this.#width = TAKEN + words;
+    this.#width = TAKEN + 2 * words;
     this.#effects = effects;
   }
 
@@ -52,7 +57,8 @@ export class Configurations {
 
   /**
    * Remembers the configuration and gives its row; gives -1 if one is known that can do at least
-   * as much: same layer, state and open operations, and no more of the unknown ones used.
+   * as much: same layer, state and open operations, as many of them coverable, no more of the
+   * unknown ones used, and nothing unseen unless here as well.
    */
   add(workspace: Workspace, parent: number, step: number): number {
     const bucket = this.#hash(workspace) & (this.#heads.length - 1);
@@ -75,11 +81,14 @@ export class Configurations {
   load(row: number, into: Workspace): void {
     const chunk = this.#chunks[Math.floor(row / ROWS_PER_CHUNK)] as Int32Array;
     const at = (row % ROWS_PER_CHUNK) * this.#width;
-    into.layer = chunk[at + LAYER] as number;
+    const layer = chunk[at + LAYER] as number;
+    into.layer = layer >>> 1;
+    into.unseen = layer & 1;
     into.state = chunk[at + STATE] as number;
     into.effects = chunk[at + EFFECTS] as number;
     for (let word = 0; word < this.#words; word += 1) {
       into.taken[word] = chunk[at + TAKEN + word] as number;
+      into.coverable[word] = chunk[at + TAKEN + this.#words + word] as number;
     }
   }
 
@@ -99,14 +108,23 @@ export class Configurations {
   #compare(row: number, workspace: Workspace): "covers" | "covered" | "apart" {
     const chunk = this.#chunks[Math.floor(row / ROWS_PER_CHUNK)] as Int32Array;
     const at = (row % ROWS_PER_CHUNK) * this.#width;
-    if (chunk[at + LAYER] !== workspace.layer) return "apart";
+    const layer = chunk[at + LAYER] as number;
+    if (layer >>> 1 !== workspace.layer) return "apart";
     if (chunk[at + STATE] !== workspace.state) return "apart";
+    const unseen = layer & 1;
+    let mayCover = unseen <= workspace.unseen;
+    let mayBeCovered = workspace.unseen <= unseen;
     for (let word = 0; word < this.#words; word += 1) {
       if (chunk[at + TAKEN + word] !== workspace.taken[word]) return "apart";
+      const mine = chunk[at + TAKEN + this.#words + word] as number;
+      const theirs = workspace.coverable[word] as number;
+      if ((mine & theirs) !== theirs) mayCover = false;
+      if ((mine & theirs) !== mine) mayBeCovered = false;
     }
     const effects = chunk[at + EFFECTS] as number;
-    if (this.#effects.isSubset(effects, workspace.effects)) return "covers";
-    return this.#effects.isSubset(workspace.effects, effects) ? "covered" : "apart";
+    if (mayCover && this.#effects.isSubset(effects, workspace.effects)) return "covers";
+    if (mayBeCovered && this.#effects.isSubset(workspace.effects, effects)) return "covered";
+    return "apart";
   }
 
   #unlink(bucket: number, before: number, next: number): void {
@@ -125,13 +143,14 @@ export class Configurations {
     }
     const chunk = this.#chunks[this.#chunks.length - 1] as Int32Array;
     const at = (row % ROWS_PER_CHUNK) * this.#width;
-    chunk[at + LAYER] = workspace.layer;
+    chunk[at + LAYER] = (workspace.layer << 1) | workspace.unseen;
     chunk[at + STATE] = workspace.state;
     chunk[at + EFFECTS] = workspace.effects;
     chunk[at + PARENT] = parent;
     chunk[at + STEP] = step;
     chunk[at + NEXT] = next;
     chunk.set(workspace.taken, at + TAKEN);
+    chunk.set(workspace.coverable, at + TAKEN + this.#words);
     this.#count += 1;
     return row;
   }
@@ -152,7 +171,9 @@ export class Configurations {
       layer: 0,
       state: 0,
       effects: 0,
+      unseen: 0,
       taken: new Int32Array(this.#words),
+      coverable: new Int32Array(this.#words),
     };
     const heads = new Int32Array(this.#heads.length * 4).fill(NONE);
     for (const head of this.#heads) {

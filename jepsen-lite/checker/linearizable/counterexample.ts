@@ -4,8 +4,10 @@
  * best of them ended, with what was still open.
  */
 import type { Operation } from "../operations.js";
+import type { PathStep } from "./moves.js";
 import type { Step } from "./problem.js";
-import type { PathStep, Search } from "./search.js";
+import type { Refutation } from "./refinement.js";
+import type { Search } from "./search.js";
 import { ILLEGAL } from "./states.js";
 
 export interface OperationView {
@@ -34,6 +36,8 @@ export interface Counterexample {
   readonly keys: readonly string[];
   /** Events of the whole history up to and including the line that cannot be explained. */
   readonly prefixEvents: number;
+  /** False if the budget ended before it was sure that no shorter prefix lacks an explanation. */
+  readonly isShortest: boolean;
   readonly line: number;
   readonly index: number;
   /** The operation whose answer cannot be explained. */
@@ -65,28 +69,31 @@ function viewOf(operation: Operation, text: string): OperationView {
 }
 
 /** For a search that ended without a linearization. */
-export function explain<State>(search: Search<State>): Counterexample {
-  const { timeline, deepestLayer } = search;
-  const refused = timeline.certain[deepestLayer] as Step<State>;
+export function explain<State>(refutation: Refutation<State>): Counterexample {
+  const { search, layer, rows, isShortest } = refutation;
+  const { timeline } = search;
+  const refused = timeline.certain[layer] as Step<State>;
   const operation = refused.operation as Operation;
-  const before = timeline.certain[deepestLayer - 1]?.operation;
-  const beforeText = timeline.certain[deepestLayer - 1]?.action.text;
+  const before = timeline.certain[layer - 1]?.operation;
+  const beforeText = timeline.certain[layer - 1]?.action.text;
   return {
     keys: timeline.part.keys,
     prefixEvents: refused.returnedAt + 1,
+    isShortest,
     line: operation.completion?.line ?? operation.invocation.line,
     index: operation.completion?.index ?? operation.invocation.index,
     operation: viewOf(operation, refused.action.text),
-    concurrent: concurrentWith(search, refused),
-    lastStates: search.deepest.map((row) => lastState(search, row)),
+    concurrent: concurrentWith(search, layer),
+    lastStates: different(rows.map((row) => lastState(search, layer, row))),
     ...(before === undefined ? {} : { previous: viewOf(before, beforeText ?? "") }),
   };
 }
 
-function concurrentWith<State>(search: Search<State>, refused: Step<State>): OperationView[] {
-  const { timeline, deepestLayer } = search;
-  const from = timeline.pendingFrom[deepestLayer] as number;
-  const end = timeline.pendingFrom[deepestLayer + 1] as number;
+function concurrentWith<State>(search: Search<State>, layer: number): OperationView[] {
+  const { timeline } = search;
+  const refused = timeline.certain[layer] as Step<State>;
+  const from = timeline.pendingFrom[layer] as number;
+  const end = timeline.pendingFrom[layer + 1] as number;
   const steps: Step<State>[] = [];
   for (let at = from; at < end; at += 1) {
     steps.push(timeline.certain[timeline.pending[at] as number] as Step<State>);
@@ -103,13 +110,18 @@ function concurrentWith<State>(search: Search<State>, refused: Step<State>): Ope
   return views;
 }
 
-function lastState<State>(search: Search<State>, row: number): LastState {
+/** Explanations that differ only in what happened long ago read alike. */
+function different(states: readonly LastState[]): LastState[] {
+  return [...new Map(states.map((state) => [JSON.stringify(state), state])).values()];
+}
+
+function lastState<State>(search: Search<State>, layer: number, row: number): LastState {
   const { timeline, states } = search;
   const path = search.path(row);
   const state = path.at(-1)?.state ?? states.numberOf(timeline.part.initial);
   const done = new Set(path.map((step) => step.certain));
-  const from = timeline.pendingFrom[search.deepestLayer] as number;
-  const end = timeline.pendingFrom[search.deepestLayer + 1] as number;
+  const from = timeline.pendingFrom[layer] as number;
+  const end = timeline.pendingFrom[layer + 1] as number;
   const refused: string[] = [];
   for (let at = from; at < end; at += 1) {
     const step = timeline.pending[at] as number;

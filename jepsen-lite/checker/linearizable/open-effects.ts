@@ -2,7 +2,8 @@
  * Which steps of unknown outcome a configuration has used, as numbered sets. Interchangeable steps
  * are counted, not named: of five writes of the same value that all timed out, only how many took
  * effect can matter. A configuration that used fewer of them can do everything that one with more
- * can; `isSubset` is what lets the search drop the latter.
+ * can; `isSubset` is what lets the search drop the latter. What cannot be used any more is
+ * forgotten: it makes no difference.
  */
 
 /** A Map of the language ends at 2^24 entries; the search stops well before. */
@@ -13,11 +14,14 @@ export class OpenEffects {
   readonly #sets: Int32Array[] = [new Int32Array(0)];
   readonly #numbers = new Map<string, number>([["", 0]]);
   readonly #added = new Map<number, number>();
-  readonly #classes: number;
+  /** By class: the last layer in which a step of it can be of use. */
+  readonly #lastLayer: Float64Array;
+  /** By set: the first of the last layers of its classes. */
+  readonly #expiry: number[] = [Number.POSITIVE_INFINITY];
   #bytes = 0;
 
-  constructor(classes: number) {
-    this.#classes = classes;
+  constructor(lastLayer: Float64Array) {
+    this.#lastLayer = lastLayer;
   }
 
   /** Roughly what the tables occupy; `Infinity` once they cannot grow any more. */
@@ -38,7 +42,7 @@ export class OpenEffects {
 
   /** The set with one more step of the class. */
   add(set: number, effectClass: number): number {
-    const addition = set * this.#classes + effectClass;
+    const addition = set * this.#lastLayer.length + effectClass;
     const known = this.#added.get(addition);
     if (known !== undefined) return known;
     const pairs = [...(this.#sets[set] as Int32Array)];
@@ -50,6 +54,20 @@ export class OpenEffects {
     this.#added.set(addition, number);
     this.#bytes += 40;
     return number;
+  }
+
+  /** The set without the classes that are of no use from that layer on. */
+  expire(set: number, layer: number): number {
+    if (layer <= (this.#expiry[set] as number)) return set;
+    const pairs = this.#sets[set] as Int32Array;
+    const left: number[] = [];
+    for (let at = 0; at < pairs.length; at += 2) {
+      const effectClass = pairs[at] as number;
+      if (layer <= (this.#lastLayer[effectClass] as number)) {
+        left.push(effectClass, pairs[at + 1] as number);
+      }
+    }
+    return this.#intern(left);
   }
 
   /** Whether `small` used nothing that `large` did not use as well. */
@@ -73,6 +91,11 @@ export class OpenEffects {
     if (known !== undefined) return known;
     const number = this.#sets.length;
     this.#sets.push(Int32Array.from(pairs));
+    let expiry = Number.POSITIVE_INFINITY;
+    for (let at = 0; at < pairs.length; at += 2) {
+      expiry = Math.min(expiry, this.#lastLayer[pairs[at] as number] as number);
+    }
+    this.#expiry.push(expiry);
     this.#numbers.set(text, number);
     this.#bytes += 160 + 6 * pairs.length;
     return number;

@@ -14,6 +14,12 @@ export interface Action<State> {
   readonly isPure: boolean;
   /** The state afterwards, or `undefined` where it could not have happened. Changes nothing. */
   readonly apply: (state: State) => State | undefined;
+  /** It is possible in every state. Then it has no `needs`. */
+  readonly isTotal?: boolean;
+  /** The encoded states in which it is possible; absent if they are not known beforehand. */
+  readonly needs?: readonly string[];
+  /** The encoded state it leads to wherever it is possible; absent if that depends. */
+  readonly leadsTo?: string;
   readonly text: string;
 }
 
@@ -29,6 +35,8 @@ export interface Step<State> {
 export interface Part<State> {
   readonly keys: readonly string[];
   readonly initial: State;
+  /** However often its actions are repeated, they lead to a bounded number of states. */
+  readonly isBounded: boolean;
   /** Equal texts for equal states, different texts for different ones. */
   readonly encode: (state: State) => string;
   readonly describe: (state: State) => string;

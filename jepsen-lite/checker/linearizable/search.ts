@@ -4,40 +4,50 @@
  * interrupted after any number of steps, and never explores twice what a known configuration covers.
  *
  * A configuration says how many returns are accounted for, which open operations took effect early,
- * which of the unknown ones did, and the state. Four observations keep it small:
+ * which of the unknown ones did, and the state. These observations keep it small:
  * - a step that changes nothing is taken as soon as it is legal: waiting gains nothing;
  * - of interchangeable steps the one that returns first goes first;
- * - unknown steps are tried last and counted by what they do (`OpenEffects`);
+ * - a step is not taken early to be overwritten unseen: when it returns it is covered (`Moves`), and
+ *   if its outcome is unknown it did not happen;
+ * - unknown steps are tried last, only where something may come of them (`OpenUses`), and counted by
+ *   what they do (`OpenEffects`);
  * - a configuration is dropped if a known one used no more of the unknown steps.
+ *
+ * With `uncounted` classes the search is a relaxation: their steps may be taken any number of times.
+ * What it cannot explain has no explanation; what it explains is one if `overused` finds nothing.
  */
 import { Configurations, type Workspace } from "./configurations.js";
+import { hasBit, Moves, type PathStep } from "./moves.js";
 import { OpenEffects } from "./open-effects.js";
+import type { OpenUses } from "./open-uses.js";
+import type { Step } from "./problem.js";
 import { ILLEGAL, States } from "./states.js";
-import { invokedBefore, type Timeline } from "./timeline.js";
+import { invokedBefore, type OpenClass, type Timeline } from "./timeline.js";
 
 export type SearchStatus = "linearizable" | "not-linearizable" | "paused" | "out-of-memory";
 
-/** One step of a path, for reports and witnesses. */
-export interface PathStep {
-  /** Number among the certain steps, or -1. */
-  readonly certain: number;
-  /** Number among the open classes, or -1. */
-  readonly openClass: number;
-  /** The state after it. */
-  readonly state: number;
+export interface SearchOptions {
+  /** By open class, 1: its steps are not counted. Without it all are. */
+  readonly uncounted?: Uint8Array;
+  /** Success is to account for that many returns, all of them by default. */
+  readonly layers?: number;
 }
 
 /** How many of the deepest configurations are kept for the report. */
 const DEEPEST_MAX = 8;
 const ROOT = -1;
+const NO_STEP = -1;
 
 export class Search<State> {
   readonly timeline: Timeline<State>;
   readonly states: States<State>;
   readonly effects: OpenEffects;
+  readonly uses: OpenUses<State>;
   readonly configurations: Configurations;
   /** Rows that got as far as any did. Where they stopped is where the explanation ends. */
   readonly deepest: number[] = [];
+  readonly #moves: Moves<State>;
+  readonly #layers: number;
   readonly #workspace: Workspace;
   readonly #child: Workspace;
   #rows: number[] = [];
@@ -46,15 +56,18 @@ export class Search<State> {
   #success = ROOT;
   #stepsTaken = 0;
 
-  constructor(timeline: Timeline<State>) {
+  constructor(timeline: Timeline<State>, uses: OpenUses<State>, options: SearchOptions = {}) {
     this.timeline = timeline;
+    this.uses = uses;
+    this.#layers = options.layers ?? timeline.certain.length;
     this.states = new States(timeline.actions, timeline.part.encode);
-    this.effects = new OpenEffects(timeline.openClasses.length);
+    this.effects = new OpenEffects(uses.lastLayer);
     this.configurations = new Configurations(timeline.words, this.effects);
-    this.#workspace = this.#newWorkspace();
-    this.#child = this.#newWorkspace();
+    this.#moves = new Moves(timeline, this.states, this.effects, options.uncounted);
+    this.#workspace = this.#moves.newWorkspace();
+    this.#child = this.#moves.newWorkspace();
     this.#child.state = this.states.numberOf(timeline.part.initial);
-    this.#settle(this.#child, undefined);
+    this.#moves.settle(this.#child, undefined);
     this.#reach(ROOT, 0);
   }
 
@@ -90,24 +103,40 @@ export class Search<State> {
     for (let at = row; at !== ROOT; at = this.configurations.parent(at)) rows.push(at);
     rows.reverse();
     const path: PathStep[] = [];
-    const workspace = this.#newWorkspace();
+    const workspace = this.#moves.newWorkspace();
     workspace.state = this.states.numberOf(this.timeline.part.initial);
-    this.#settle(workspace, path);
+    this.#moves.settle(workspace, path);
     for (const next of rows.slice(1)) {
       this.configurations.load(this.configurations.parent(next), workspace);
-      this.#apply(workspace, this.configurations.step(next), path);
-      this.#settle(workspace, path);
+      this.#moves.apply(workspace, this.configurations.step(next), path);
+      this.#moves.settle(workspace, path);
     }
     return path;
   }
 
-  /** The whole linearization, once `run` said "linearizable". */
-  witness(): PathStep[] {
-    return this.path(this.#success);
+  /** The row of the linearization, once `run` said "linearizable". */
+  get success(): number {
+    return this.#success;
   }
 
-  #newWorkspace(): Workspace {
-    return { layer: 0, state: 0, effects: 0, taken: new Int32Array(this.timeline.words) };
+  /** The open classes of which the path to that row takes more steps than had been invoked. */
+  overused(row: number): Set<number> {
+    const rows: number[] = [];
+    for (let at = row; at !== ROOT; at = this.configurations.parent(at)) rows.push(at);
+    const used = new Map<number, number>();
+    const overused = new Set<number>();
+    const workspace = this.#moves.newWorkspace();
+    for (let next = rows.pop(); next !== undefined; next = rows.pop()) {
+      const step = this.configurations.step(next);
+      const parent = this.configurations.parent(next);
+      if (step >= 0 || parent === ROOT) continue;
+      const open = -1 - step;
+      const count = (used.get(open) ?? 0) + 1;
+      used.set(open, count);
+      this.configurations.load(parent, workspace);
+      if (count > this.#invoked(open, workspace.layer)) overused.add(open);
+    }
+    return overused;
   }
 
   /** One candidate of the configuration on top of the stack; without any left it is dropped. */
@@ -120,17 +149,36 @@ export class Search<State> {
     this.configurations.load(row, workspace);
     const from = this.timeline.pendingFrom[workspace.layer] as number;
     const pendings = (this.timeline.pendingFrom[workspace.layer + 1] as number) - from;
-    const openClasses = this.timeline.openClassesAt[workspace.layer] as number;
-    const open = cursor - pendings;
-    if (cursor < pendings) {
-      this.#tryCertain(row, from, from + cursor);
-    } else if (open < openClasses) {
-      // The newest first: what happened lately explains more than what may have happened long ago.
-      this.#tryOpen(row, openClasses - 1 - open);
+    // Candidate 0 is to cover; certain steps and then unknown ones follow.
+    if (cursor === 0) {
+      this.#tryCover(row);
+    } else if (cursor <= pendings) {
+      this.#tryCertain(row, from, from + cursor - 1);
     } else {
-      this.#rows.pop();
-      this.#cursors.pop();
+      const open = this.#openCandidate(workspace.layer, cursor - 1 - pendings);
+      if (open !== undefined) this.#tryOpen(row, open);
+      else this.#drop();
     }
+  }
+
+  #drop(): void {
+    this.#rows.pop();
+    this.#cursors.pop();
+  }
+
+  /** The newest first: what happened lately explains more than what may have happened long ago. */
+  #openCandidate(layer: number, position: number): number | undefined {
+    const useful = this.uses.at(layer);
+    if (useful !== undefined) return useful[position];
+    const begun = this.timeline.openClassesAt[layer] as number;
+    return position < begun ? begun - 1 - position : undefined;
+  }
+
+  #tryCover(row: number): void {
+    const workspace = this.#workspace;
+    if (workspace.unseen === 1) return;
+    const returning = this.timeline.slot[workspace.layer] as number;
+    if (hasBit(workspace.coverable, returning)) this.#descend(row, this.#moves.cover);
   }
 
   #tryCertain(row: number, from: number, at: number): void {
@@ -138,35 +186,56 @@ export class Search<State> {
     const step = timeline.pending[at] as number;
     const workspace = this.#workspace;
     // A pure step that were legal here would have been taken when the configuration was reached.
-    if (timeline.isPure[step] === 1 || isTaken(workspace, timeline.slot[step] as number)) return;
+    if (timeline.isPure[step] === 1) return;
+    if (hasBit(workspace.taken, timeline.slot[step] as number)) return;
+    const actionClass = timeline.actionClass[step] as number;
+    if (workspace.unseen === 1 && timeline.isBlind[actionClass] === 1) return;
     if (timeline.isShared[step] === 1 && this.#hasEarlierTwin(from, at)) return;
-    const next = this.states.next(workspace.state, timeline.actionClass[step] as number);
-    if (next !== ILLEGAL) this.#descend(row, step);
+    const next = this.states.next(workspace.state, actionClass);
+    if (next === ILLEGAL) return;
+    if (timeline.isTotal[actionClass] === 1) {
+      // What changes nothing here and overwrites nothing is coverable from here on.
+      if (next === workspace.state && timeline.isBlind[actionClass] === 0) return;
+      if (step !== workspace.layer && !this.#isNoticed(next, step)) return;
+    }
+    this.#descend(row, step);
   }
 
+  /** Whether an open step that does the same returns earlier, and would leave as much to do. */
   #hasEarlierTwin(from: number, at: number): boolean {
     const { pending, actionClass, slot } = this.timeline;
-    const wanted = actionClass[pending[at] as number];
+    const { taken, coverable } = this.#workspace;
+    const later = pending[at] as number;
+    // Taking a coverable one would waste it: it can do without, and the later one cannot.
+    const isLaterCoverable = hasBit(coverable, slot[later] as number);
     for (let before = from; before < at; before += 1) {
       const step = pending[before] as number;
-      if (actionClass[step] === wanted && !isTaken(this.#workspace, slot[step] as number)) {
-        return true;
-      }
+      if (actionClass[step] !== actionClass[later]) continue;
+      if (hasBit(taken, slot[step] as number)) continue;
+      if (isLaterCoverable || !hasBit(coverable, slot[step] as number)) return true;
     }
     return false;
   }
 
   #tryOpen(row: number, open: number): void {
-    const { timeline } = this;
     const workspace = this.#workspace;
-    const openClass = timeline.openClasses[open];
-    const returning = timeline.certain[workspace.layer];
-    if (openClass === undefined || returning === undefined) return;
-    const next = this.states.next(workspace.state, openClass.actionClass);
+    if ((this.uses.lastLayer[open] as number) < workspace.layer) return;
+    const { actionClass } = this.timeline.openClasses[open] as OpenClass;
+    if (workspace.unseen === 1 && this.timeline.isBlind[actionClass] === 1) return;
+    const next = this.states.next(workspace.state, actionClass);
     if (next === ILLEGAL || next === workspace.state) return;
-    const used = this.effects.count(workspace.effects, open);
-    if (used >= invokedBefore(openClass, returning.returnedAt)) return;
+    if (this.#moves.isCounted(open)) {
+      const used = this.effects.count(workspace.effects, open);
+      if (used >= this.#invoked(open, workspace.layer)) return;
+    }
+    if (this.#moves.hasTotal && !this.#isNoticed(next, NO_STEP)) return;
     this.#descend(row, -1 - open);
+  }
+
+  /** How many steps of the open class were invoked before the return that the layer waits for. */
+  #invoked(open: number, layer: number): number {
+    const returning = this.timeline.certain[layer] as Step<State>;
+    return invokedBefore(this.timeline.openClasses[open] as OpenClass, returning.returnedAt);
   }
 
   #descend(row: number, step: number): void {
@@ -175,17 +244,45 @@ export class Search<State> {
     child.layer = workspace.layer;
     child.state = workspace.state;
     child.effects = workspace.effects;
+    child.unseen = 0;
     child.taken.set(workspace.taken);
-    this.#apply(child, step, undefined);
-    this.#settle(child, undefined);
+    child.coverable.set(workspace.coverable);
+    this.#moves.apply(child, step, undefined);
+    this.#moves.settle(child, undefined);
+    child.effects = this.effects.expire(child.effects, child.layer);
     this.#reach(row, step);
+  }
+
+  /** Whether an open step other than `step` tells that state from the one before, at once. */
+  #isNoticed(state: number, step: number): boolean {
+    const { layer, taken } = this.#workspace;
+    const { pending, pendingFrom, actionClass, isPure, slot, openClasses } = this.timeline;
+    const end = pendingFrom[layer + 1] as number;
+    for (let at = pendingFrom[layer] as number; at < end; at += 1) {
+      const other = pending[at] as number;
+      if (other === step || hasBit(taken, slot[other] as number)) continue;
+      // A pure one that were legal before would have been taken then.
+      if (this.#leadsOn(state, actionClass[other] as number, isPure[other] === 1)) return true;
+    }
+    const useful = this.uses.at(layer);
+    // Where all may be of use there are too many to ask each of them.
+    if (useful === undefined) return true;
+    return useful.some((open) =>
+      this.#leadsOn(state, (openClasses[open] as OpenClass).actionClass, false),
+    );
+  }
+
+  #leadsOn(state: number, actionClass: number, isPure: boolean): boolean {
+    if (this.timeline.isBlind[actionClass] === 1) return false;
+    const next = this.states.next(state, actionClass);
+    return next !== ILLEGAL && (isPure || next !== state);
   }
 
   /** Remembers the child and goes on from it, unless something known can do as much. */
   #reach(parent: number, step: number): void {
     const row = this.configurations.add(this.#child, parent, step);
     if (row === -1) return;
-    if (this.#child.layer === this.timeline.certain.length) {
+    if (this.#child.layer >= this.#layers) {
       this.#success = row;
       return;
     }
@@ -199,62 +296,4 @@ export class Search<State> {
       this.deepest.push(row);
     }
   }
-
-  /** @param step a certain step, or -1 - n for the open class n. */
-  #apply(workspace: Workspace, step: number, path: PathStep[] | undefined): void {
-    const { timeline } = this;
-    if (step >= 0) {
-      take(workspace, timeline.slot[step] as number);
-      workspace.state = this.states.next(workspace.state, timeline.actionClass[step] as number);
-      path?.push({ certain: step, openClass: -1, state: workspace.state });
-      return;
-    }
-    const open = -1 - step;
-    const actionClass = timeline.openClasses[open]?.actionClass as number;
-    workspace.state = this.states.next(workspace.state, actionClass);
-    workspace.effects = this.effects.add(workspace.effects, open);
-    path?.push({ certain: -1, openClass: open, state: workspace.state });
-  }
-
-  /** Accounts for returns of what took effect, and takes the pure steps that are legal now. */
-  #settle(workspace: Workspace, path: PathStep[] | undefined): void {
-    const { timeline } = this;
-    const layers = timeline.certain.length;
-    while (workspace.layer < layers) {
-      const slot = timeline.slot[workspace.layer] as number;
-      if (!isTaken(workspace, slot)) {
-        this.#takePure(workspace, path);
-        if (!isTaken(workspace, slot)) return;
-      }
-      drop(workspace, slot);
-      workspace.layer += 1;
-    }
-  }
-
-  #takePure(workspace: Workspace, path: PathStep[] | undefined): void {
-    const { timeline } = this;
-    const end = timeline.pendingFrom[workspace.layer + 1] as number;
-    for (let at = timeline.pendingFrom[workspace.layer] as number; at < end; at += 1) {
-      const step = timeline.pending[at] as number;
-      if (timeline.isPure[step] !== 1) continue;
-      const slot = timeline.slot[step] as number;
-      if (isTaken(workspace, slot)) continue;
-      const next = this.states.next(workspace.state, timeline.actionClass[step] as number);
-      if (next === ILLEGAL) continue;
-      take(workspace, slot);
-      path?.push({ certain: step, openClass: -1, state: next });
-    }
-  }
-}
-
-function isTaken(workspace: Workspace, slot: number): boolean {
-  return (((workspace.taken[slot >>> 5] as number) >>> (slot & 31)) & 1) === 1;
-}
-
-function take(workspace: Workspace, slot: number): void {
-  workspace.taken[slot >>> 5] = (workspace.taken[slot >>> 5] as number) | (1 << (slot & 31));
-}
-
-function drop(workspace: Workspace, slot: number): void {
-  workspace.taken[slot >>> 5] = (workspace.taken[slot >>> 5] as number) & ~(1 << (slot & 31));
 }

@@ -6,6 +6,9 @@ import type { Action } from "./problem.js";
 
 /** A Map of the language ends at 2^24 entries; the search stops well before. */
 const TRANSITIONS_MAX = 16_000_000;
+/** Transitions of the first states are kept in arrays, which are faster: 16 MiB of them. */
+const TABLE_ENTRIES_MAX = 4 * 1024 * 1024;
+const UNKNOWN = -2;
 
 /** What `next` gives where the action cannot happen. */
 export const ILLEGAL = -1;
@@ -15,6 +18,9 @@ export class States<State> {
   readonly #encode: (state: State) => string;
   readonly #states: State[] = [];
   readonly #numbers = new Map<string, number>();
+  /** By state, then by class of actions. */
+  readonly #table: Int32Array[] = [];
+  /** Of the states beyond the table. */
   readonly #transitions = new Map<number, number>();
   #bytes = 0;
 
@@ -37,6 +43,11 @@ export class States<State> {
     this.#states.push(state);
     this.#numbers.set(text, number);
     this.#bytes += 96 + 4 * text.length;
+    const { length } = this.#actions;
+    if ((number + 1) * length <= TABLE_ENTRIES_MAX) {
+      this.#table.push(new Int32Array(length).fill(UNKNOWN));
+      this.#bytes += 4 * length;
+    }
     return number;
   }
 
@@ -46,13 +57,27 @@ export class States<State> {
 
   /** The state's number after the action, or `ILLEGAL`. */
   next(number: number, actionClass: number): number {
+    const row = this.#table[number];
+    if (row === undefined) return this.#nextBeyondTable(number, actionClass);
+    const known = row[actionClass] as number;
+    if (known !== UNKNOWN) return known;
+    const next = this.#compute(number, actionClass);
+    row[actionClass] = next;
+    return next;
+  }
+
+  #nextBeyondTable(number: number, actionClass: number): number {
     const transition = number * this.#actions.length + actionClass;
     const known = this.#transitions.get(transition);
     if (known !== undefined) return known;
-    const after = (this.#actions[actionClass] as Action<State>).apply(this.state(number));
-    const next = after === undefined ? ILLEGAL : this.numberOf(after);
+    const next = this.#compute(number, actionClass);
     this.#transitions.set(transition, next);
     this.#bytes += 40;
     return next;
+  }
+
+  #compute(number: number, actionClass: number): number {
+    const after = (this.#actions[actionClass] as Action<State>).apply(this.state(number));
+    return after === undefined ? ILLEGAL : this.numberOf(after);
   }
 }

@@ -18,6 +18,10 @@ export interface Timeline<State> {
   /** The certain steps in the order of their returns; a step's number is its place in here. */
   readonly certain: readonly Step<State>[];
   readonly actionClass: Int32Array;
+  /** By action class: possible in every state. */
+  readonly isTotal: Uint8Array;
+  /** By action class: possible in every state, and nothing of the state before it is left. */
+  readonly isBlind: Uint8Array;
   readonly isPure: Uint8Array;
   /** Other steps share the class, so that an earlier return goes first. */
   readonly isShared: Uint8Array;
@@ -57,6 +61,10 @@ export function layOut<State>(part: Part<State>): Timeline<State> | undefined {
     part,
     certain,
     actionClass,
+    isTotal: Uint8Array.from(classes.actions, (action) => (isTotal(action) ? 1 : 0)),
+    isBlind: Uint8Array.from(classes.actions, (action) =>
+      isTotal(action) && action.leadsTo !== undefined ? 1 : 0,
+    ),
     isPure: Uint8Array.from(certain, (step) => (step.action.isPure ? 1 : 0)),
     isShared: Uint8Array.from(actionClass, (number) => ((members[number] as number) > 1 ? 1 : 0)),
     ...open,
@@ -65,6 +73,10 @@ export function layOut<State>(part: Part<State>): Timeline<State> | undefined {
     openClasses,
     openClassesAt: Int32Array.from(certain, (step) => begunBefore(openClasses, step.returnedAt)),
   };
+}
+
+function isTotal<State>(action: Action<State>): boolean {
+  return action.isTotal === true && !action.isPure;
 }
 
 class ActionClasses<State> {

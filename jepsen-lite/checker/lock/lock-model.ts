@@ -48,6 +48,7 @@ export function lockParts(history: LockHistory): Part<unknown>[] {
     anyState<LockState>({
       keys: groups.members(group),
       initial: EMPTY_TABLE,
+      isBounded: false,
       encode: encodeTable,
       describe: describeTable,
       steps: steps.sort((a, b) => a.invokedAt - b.invokedAt),

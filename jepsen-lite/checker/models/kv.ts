@@ -1,61 +1,95 @@
 /**
  * Strings under keys, with append. A key that nothing was put into reads as `""` or as `null`;
  * `--init` gives every key a first value.
+ *
+ * A text that is not how any answer begins is never read, nor is anything appended to it: all such
+ * texts are one state. Without it every order of concurrent appends would be a state of its own.
  */
 import { BadHistoryError } from "../input/history-event.js";
 import type { Action } from "../linearizable/problem.js";
 import type { Operation, PairedHistory } from "../operations.js";
 import { badArgument, badResult, type Model, partsByKey } from "./model.js";
 
-/** The text, or `null` while nothing was put or appended. */
-type KvState = string | null;
+/** `ABSENT`, `UNREAD`, or `TEXT` and the text. */
+type KvState = string;
+
+/** Nothing was put or appended yet. */
+const ABSENT = "absent";
+/** Some text that no get, now or later, was answered with the beginning of. */
+const UNREAD = "unread";
+const TEXT = "text ";
 
 export const kvModel: Model = {
   name: "kv",
   functions: ["get", "put", "append"],
   parts: (history, options) => {
-    const seen = textsSeen(history);
+    const first = firstText(options.init);
+    const answers = answersByKey(history);
+    const initial = first === undefined ? ABSENT : TEXT + first;
     return partsByKey<KvState>(history, {
-      initial: initialState(options.init),
-      encode: (state) => (state === null ? "absent" : `text ${state}`),
-      describe: (state) => (state === null ? "nothing" : JSON.stringify(state)),
-      actionOf: (operation) => (isUnseen(operation, seen) ? undefined : actionOf(operation)),
+      initial,
+      isBounded: true,
+      encode: (state) => state,
+      describe,
+      actionOf: (operation) => actionOf(operation, answers),
     });
   },
 };
 
-/** By key: every text that a get was answered with. */
-function textsSeen(history: PairedHistory): Map<string, Set<string>> {
-  const seen = new Map<string, Set<string>>();
-  for (const { f, outcome, key, result } of history.operations) {
-    if (f !== "get" || outcome !== "ok" || key === undefined) continue;
-    const texts = seen.get(key) ?? new Set<string>();
-    seen.set(key, texts.add(textOf(result ?? null) ?? ""));
-  }
-  return seen;
+function describe(state: KvState): string {
+  if (state === ABSENT) return "nothing";
+  if (state === UNREAD) return "a text that no get is answered with";
+  return JSON.stringify(state.slice(TEXT.length));
 }
 
-/**
- * A change without an answer of which no get ever showed a trace need not have happened: without it
- * every answer is explained as well. Leaving it out spares the search every way to place it.
- */
-function isUnseen(operation: Operation, seen: ReadonlyMap<string, ReadonlySet<string>>): boolean {
-  if (operation.outcome !== "info" || operation.f === "get") return false;
-  const text = textOf(operation.argument);
-  if (typeof text !== "string") return false;
-  for (const answer of seen.get(operation.key ?? "") ?? []) {
-    if (operation.f === "put" ? answer.startsWith(text) : answer.includes(text)) return false;
-  }
-  return true;
-}
-
-function initialState(init: unknown): KvState {
-  if (init === undefined || init === null) return null;
+function firstText(init: unknown): string | undefined {
+  if (init === undefined || init === null) return undefined;
   if (typeof init === "string" || typeof init === "number") return String(init);
   throw new BadHistoryError("--init: every key of kv begins with a string or null");
 }
 
-function actionOf(operation: Operation): Action<KvState> | undefined {
+/** Every text that a get of one key was answered with. */
+class Answers {
+  /** Ascending, so that texts with a common beginning are neighbours. */
+  readonly #texts: readonly string[];
+
+  constructor(texts: Iterable<string>) {
+    this.#texts = [...texts].sort();
+  }
+
+  /** The state of a key with that text. */
+  stateOf(text: string): KvState {
+    let low = 0;
+    let high = this.#texts.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#texts[middle] as string) < text) low = middle + 1;
+      else high = middle;
+    }
+    return this.#texts[low]?.startsWith(text) ? TEXT + text : UNREAD;
+  }
+
+  contain(text: string): boolean {
+    return this.#texts.some((answer) => answer.includes(text));
+  }
+}
+
+function answersByKey(history: PairedHistory): ReadonlyMap<string, Answers> {
+  const texts = new Map<string, Set<string>>();
+  for (const { f, outcome, key, result } of history.operations) {
+    if (f !== "get" || outcome !== "ok" || key === undefined) continue;
+    const known = texts.get(key) ?? new Set<string>();
+    texts.set(key, known.add(textOf(result ?? null) ?? ""));
+  }
+  return new Map([...texts].map(([key, known]) => [key, new Answers(known)]));
+}
+
+const NO_ANSWERS = new Answers([]);
+
+function actionOf(
+  operation: Operation,
+  answersOf: ReadonlyMap<string, Answers>,
+): Action<KvState> | undefined {
   if (operation.key === undefined) throw badArgument(operation, 'it has no "key"');
   if (operation.outcome === "fail") return undefined;
   if (operation.f === "get") return getAction(operation);
@@ -63,23 +97,62 @@ function actionOf(operation: Operation): Action<KvState> | undefined {
   if (value === undefined || value === null) {
     throw badArgument(operation, "expected a string as its value");
   }
-  const text = `${operation.f} ${JSON.stringify(value)}`;
-  if (operation.f === "put") return { id: text, isPure: false, apply: () => value, text };
-  return { id: text, isPure: false, apply: (state) => (state ?? "") + value, text };
+  const answers = answersOf.get(operation.key) ?? NO_ANSWERS;
+  const isUnknown = operation.outcome === "info";
+  return operation.f === "put"
+    ? putAction(value, answers, isUnknown)
+    : appendAction(value, answers, isUnknown);
+}
+
+/** One without an answer that no get shows a trace of need not have happened. */
+function putAction(
+  value: string,
+  answers: Answers,
+  isUnknown: boolean,
+): Action<KvState> | undefined {
+  const after = answers.stateOf(value);
+  if (isUnknown && after === UNREAD) return undefined;
+  const text = `put ${JSON.stringify(value)}`;
+  return { id: text, isPure: false, apply: () => after, isTotal: true, leadsTo: after, text };
+}
+
+/** As with put: without an answer it need only happen where a get shows it afterwards. */
+function appendAction(
+  value: string,
+  answers: Answers,
+  isUnknown: boolean,
+): Action<KvState> | undefined {
+  if (isUnknown && !answers.contain(value)) return undefined;
+  const appended = (state: KvState): KvState => {
+    if (state === UNREAD) return UNREAD;
+    return answers.stateOf((state === ABSENT ? "" : state.slice(TEXT.length)) + value);
+  };
+  const text = `append ${JSON.stringify(value)}`;
+  return {
+    id: isUnknown ? `${text}, shown` : text,
+    isPure: false,
+    apply: (state) => {
+      const after = appended(state);
+      return isUnknown && after === UNREAD ? undefined : after;
+    },
+    isTotal: !isUnknown,
+    text,
+  };
 }
 
 function getAction(operation: Operation): Action<KvState> | undefined {
   if (operation.outcome !== "ok") return undefined;
   const value = textOf(operation.result ?? null);
   if (value === undefined) throw badResult(operation, "expected a string or null as its result");
+  // A key that nothing was put into reads as an empty text, too.
+  const states = value === null ? [ABSENT] : value === "" ? [ABSENT, TEXT] : [TEXT + value];
+  const text = `get ${JSON.stringify(value)}`;
   return {
-    id: `get ${JSON.stringify(value)}`,
+    id: text,
     isPure: true,
-    apply: (state) => {
-      if (state === null) return value === null || value === "" ? state : undefined;
-      return state === value ? state : undefined;
-    },
-    text: `get ${JSON.stringify(value)}`,
+    apply: (state) => (states.includes(state) ? state : undefined),
+    needs: states,
+    text,
   };
 }
 

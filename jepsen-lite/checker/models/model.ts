@@ -25,6 +25,7 @@ export interface Model {
 
 export interface ObjectSpecification<State> {
   readonly initial: State;
+  readonly isBounded: boolean;
   readonly encode: (state: State) => string;
   readonly describe: (state: State) => string;
   /** `undefined` for an operation that says nothing about the object. */
@@ -50,6 +51,7 @@ export function partsByKey<State>(
     anyState<State>({
       keys: key === "" ? [] : [key],
       initial: specification.initial,
+      isBounded: specification.isBounded,
       encode: specification.encode,
       describe: specification.describe,
       steps,

@@ -12,6 +12,8 @@ const ACQUIRE: Action<MutexState> = {
   id: "acquire",
   isPure: false,
   apply: (state) => (state === "free" ? "held" : undefined),
+  needs: ["free"],
+  leadsTo: "held",
   text: "acquire",
 };
 
@@ -19,6 +21,8 @@ const RELEASE: Action<MutexState> = {
   id: "release",
   isPure: false,
   apply: (state) => (state === "held" ? "free" : undefined),
+  needs: ["held"],
+  leadsTo: "free",
   text: "release",
 };
 
@@ -28,6 +32,7 @@ export const mutexModel: Model = {
   parts: (history, options) =>
     partsByKey<MutexState>(history, {
       initial: initialState(options.init),
+      isBounded: true,
       encode: (state) => state,
       describe: (state) => state,
       actionOf: (operation) => {

@@ -6,8 +6,12 @@ import type { Action } from "../linearizable/problem.js";
 import type { Operation } from "../operations.js";
 import { badArgument, canonicalJson, type Model, type ModelOptions, partsByKey } from "./model.js";
 
-/** The value as canonical JSON. */
+/** The value as canonical JSON, after `UNWRITTEN` as long as it is the one of `--init`. */
 type RegisterState = string;
+
+/** No JSON begins like this. */
+const UNWRITTEN = "unwritten ";
+const NULL = "null";
 
 export const registerModel: Model = registerLike("register", ["read", "write"]);
 export const casRegisterModel: Model = registerLike("cas-register", ["read", "write", "cas"]);
@@ -16,58 +20,90 @@ function registerLike(name: string, functions: readonly string[]): Model {
   return {
     name,
     functions,
-    parts: (history, options) =>
-      partsByKey<RegisterState>(history, {
-        initial: canonicalJson(options.init ?? null),
+    parts: (history, options) => {
+      const actions = new RegisterActions(options);
+      return partsByKey<RegisterState>(history, {
+        initial: actions.initial,
+        isBounded: true,
         encode: (state) => state,
-        describe: (state) => `value ${state}`,
-        actionOf: (operation) => actionOf(operation, options),
-      }),
+        describe: (state) => `value ${heldValue(state)}`,
+        actionOf: (operation) => actions.of(operation),
+      });
+    },
   };
 }
 
-function actionOf(operation: Operation, options: ModelOptions): Action<RegisterState> | undefined {
-  if (operation.f === "cas") return casAction(operation, options);
-  if (operation.outcome === "fail") return undefined;
-  return operation.f === "read" ? readAction(operation) : writeAction(operation);
+function heldValue(state: RegisterState): string {
+  return state.startsWith(UNWRITTEN) ? state.slice(UNWRITTEN.length) : state;
 }
 
-function readAction(operation: Operation): Action<RegisterState> | undefined {
-  // A read that nobody heard the answer of says nothing.
-  if (operation.outcome !== "ok") return undefined;
-  const value = canonicalJson(operation.result ?? null);
-  return {
-    id: `read ${value}`,
-    isPure: true,
-    apply: (state) => (state === value ? state : undefined),
-    text: `read ${value}`,
-  };
+class RegisterActions {
+  readonly initial: RegisterState;
+  readonly #failedCas: ModelOptions["failedCas"];
+
+  constructor({ init, failedCas }: ModelOptions) {
+    const first = canonicalJson(init ?? null);
+    this.initial = first === NULL ? first : `${UNWRITTEN}${first}`;
+    this.#failedCas = failedCas;
+  }
+
+  of(operation: Operation): Action<RegisterState> | undefined {
+    if (operation.f === "cas") return this.#cas(operation);
+    if (operation.outcome === "fail") return undefined;
+    return operation.f === "read" ? this.#read(operation) : writeAction(operation);
+  }
+
+  /** The states that hold the value. */
+  #holding(value: string): RegisterState[] {
+    return heldValue(this.initial) === value && this.initial !== value
+      ? [value, this.initial]
+      : [value];
+  }
+
+  #read(operation: Operation): Action<RegisterState> | undefined {
+    // A read that nobody heard the answer of says nothing.
+    if (operation.outcome !== "ok") return undefined;
+    const value = canonicalJson(operation.result ?? null);
+    const states = this.#holding(value);
+    // Whatever `--init` says it stands for, a store may answer that nothing was written yet.
+    if (value === NULL && this.initial !== NULL) states.push(this.initial);
+    return {
+      id: `read ${value}`,
+      isPure: true,
+      apply: (state) => (states.includes(state) ? state : undefined),
+      needs: states,
+      text: `read ${value}`,
+    };
+  }
+
+  #cas(operation: Operation): Action<RegisterState> | undefined {
+    const argument = operation.argument;
+    if (!Array.isArray(argument) || argument.length !== 2) {
+      throw badArgument(operation, "expected [from, to] as its value");
+    }
+    const from = canonicalJson(argument[0]);
+    const to = canonicalJson(argument[1]);
+    if (operation.outcome === "fail") {
+      return this.#failedCas === "mismatch" ? mismatch(operation, from, to) : undefined;
+    }
+    const states = this.#holding(from);
+    const text = `cas ${from} → ${to}`;
+    // From a value to itself it only tells what the value was.
+    if (from === to) {
+      const apply = (state: RegisterState) => (states.includes(state) ? state : undefined);
+      return { id: text, isPure: true, apply, needs: states, text };
+    }
+    const apply = (state: RegisterState) => (states.includes(state) ? to : undefined);
+    return { id: text, isPure: false, apply, needs: states, leadsTo: to, text };
+  }
 }
 
 function writeAction(operation: Operation): Action<RegisterState> {
   const argument = operation.argument === undefined ? operation.result : operation.argument;
   if (argument === undefined) throw badArgument(operation, "it has no value to write");
   const value = canonicalJson(argument);
-  return { id: `write ${value}`, isPure: false, apply: () => value, text: `write ${value}` };
-}
-
-function casAction(operation: Operation, options: ModelOptions): Action<RegisterState> | undefined {
-  const argument = operation.argument;
-  if (!Array.isArray(argument) || argument.length !== 2) {
-    throw badArgument(operation, "expected [from, to] as its value");
-  }
-  const from = canonicalJson(argument[0]);
-  const to = canonicalJson(argument[1]);
-  if (operation.outcome === "fail") {
-    return options.failedCas === "mismatch" ? mismatch(operation, from, to) : undefined;
-  }
-  return {
-    id: `cas ${from} ${to}`,
-    // From a value to itself it only tells what the value was.
-    isPure: from === to,
-    apply: (state) => (state === from ? to : undefined),
-    text: `cas ${from} → ${to}`,
-  };
+  const text = `write ${value}`;
+  return { id: text, isPure: false, apply: () => value, isTotal: true, leadsTo: value, text };
 }
 
 /** It took place and found something else; but not if its completion carries an error instead. */
@@ -80,7 +116,7 @@ function mismatch(
   return {
     id: `cas-mismatch ${from}`,
     isPure: true,
-    apply: (state) => (state === from ? undefined : state),
+    apply: (state) => (heldValue(state) === from ? undefined : state),
     text: `cas ${from} → ${to}, refused`,
   };
 }

@@ -1,0 +1,33 @@
+/**
+ * Histories of `jepsen.independent` carry the key inside the value, as `[key, value]`: many objects
+ * tested side by side in one history. Here they become events with a key.
+ */
+import { BadHistoryError, type HistoryEvent } from "./history-event.js";
+
+/** @throws BadHistoryError naming the first line that asks for something without a key. */
+export function withIndependentKeys(events: readonly HistoryEvent[]): HistoryEvent[] {
+  const openKeys = new Map<string, string>();
+  return events.map((event) => {
+    const pair = Array.isArray(event.value) && event.value.length === 2 ? event.value : undefined;
+    if (event.process === "nemesis") return event;
+    if (event.type === "invoke") {
+      if (pair === undefined) {
+        throw new BadHistoryError(
+          '"value" is no [key, value], as --independent expects',
+          event.line,
+        );
+      }
+      const key = keyText(pair[0]);
+      openKeys.set(event.process, key);
+      return { ...event, key, value: pair[1] as unknown };
+    }
+    const key = openKeys.get(event.process);
+    openKeys.delete(event.process);
+    if (pair === undefined || keyText(pair[0]) !== key) return event;
+    return { ...event, key, value: pair[1] as unknown };
+  });
+}
+
+function keyText(key: unknown): string {
+  return typeof key === "string" ? key : JSON.stringify(key);
+}
