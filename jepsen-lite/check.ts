@@ -15,6 +15,7 @@ import {
   type FailedCas,
   MODEL_NAMES,
   readHistoryFile,
+  type TokensRise,
   verdictText,
   withIndependentKeys,
 } from "./checker/index.js";
@@ -37,6 +38,7 @@ interface CheckFlags {
   readonly memoryMb: number;
   readonly timeLimit?: number;
   readonly failedCas?: FailedCas;
+  readonly tokensRise: TokensRise;
 }
 
 const EXAMPLES = `
@@ -103,6 +105,11 @@ function newProgram(streams: CheckStreams): Command {
           "mismatch by default in Jepsen logs only",
       ).choices(["absent", "mismatch"]),
     )
+    .addOption(
+      new Option("--tokens-rise <where>", "what the service promises of its fencing tokens")
+        .choices(["over-all-keys", "by-key"])
+        .default("over-all-keys"),
+    )
     .addHelpText("after", EXAMPLES)
     .showSuggestionAfterError()
     .exitOverride()
@@ -134,6 +141,7 @@ function check(file: string, flags: CheckFlags, streams: CheckStreams): CheckRes
     model: flags.model,
     ...(flags.init === undefined ? {} : { init: flags.init.value }),
     failedCas,
+    tokensRise: flags.tokensRise,
     budget,
     ...(streams.isTerminal ? { onProgress: progress(streams) } : {}),
   });

@@ -1,4 +1,13 @@
 /** What workloads and nemeses of one's own need to know. */
 export type { Fault, Nemesis, NemesisSetting, Target } from "./nemeses/nemesis.js";
 export { acquire, grantOf, hold, release } from "./workloads/lock-operations.js";
-export type { Operation, StoreCalls, Task, Workload, WorkloadModel } from "./workloads/workload.js";
+export type {
+  HeldLock,
+  Operation,
+  PlainLocks,
+  PlainTask,
+  StoreCalls,
+  Task,
+  Workload,
+  WorkloadModel,
+} from "./workloads/workload.js";

@@ -9,7 +9,7 @@ import { checkExactlyOnce } from "./lock/check-exactly-once.js";
 import { checkExclusion } from "./lock/check-exclusion.js";
 import { checkLeases } from "./lock/check-leases.js";
 import { checkOrder } from "./lock/check-order.js";
-import { checkTokens } from "./lock/check-tokens.js";
+import { checkTokens, type TokensRise } from "./lock/check-tokens.js";
 import { checkWakeUps } from "./lock/check-wake-ups.js";
 import { checkWatches } from "./lock/check-watches.js";
 import type { Finding } from "./lock/finding.js";
@@ -27,6 +27,8 @@ export interface CheckOptions {
   readonly init?: unknown;
   /** What a failed `cas` tells; "absent" by default, as for every other operation. */
   readonly failedCas?: FailedCas;
+  /** Of the lock model: "over-all-keys" by default, which is what Holdfast promises. */
+  readonly tokensRise?: TokensRise;
   /** What is not given stays as in `DEFAULT_BUDGET`. */
   readonly budget?: Partial<Budget>;
   /** Also give the order of operations that explains each part. */
@@ -82,7 +84,7 @@ export function checkHistory(events: readonly HistoryEvent[], options: CheckOpti
     }
     const locks = readLockHistory(history);
     findings.push(
-      checkTokens(locks),
+      checkTokens(locks, options.tokensRise ?? "over-all-keys"),
       checkExclusion(locks),
       checkOrder(locks),
       checkLeases(locks),

@@ -22,6 +22,7 @@ export {
 } from "./input/read-history.js";
 export type { Linearization, UndecidedPart } from "./linearizable/check-parts.js";
 export type { Counterexample, LastState, OperationView } from "./linearizable/counterexample.js";
+export type { TokensRise } from "./lock/check-tokens.js";
 export type { Finding, Violation } from "./lock/finding.js";
 export type { FailedCas } from "./models/model.js";
 export { MODEL_NAMES } from "./models/models.js";

@@ -36,10 +36,17 @@ function verdictWord(result: CheckResult): string {
 }
 
 function findingLine(finding: Finding): string {
-  const word = finding.valid === "unknown" ? "unknown" : finding.valid ? "ok" : "VIOLATED";
+  const word = findingWord(finding);
   const figures = Object.entries(finding.figures ?? {}).map(([name, value]) => `${name} ${value}`);
-  const what = finding.compared === 0 ? "nothing to compare" : `${finding.compared} compared`;
+  const what = finding.compared === 0 ? "compared nothing" : `${finding.compared} compared`;
   return `  ${finding.check.padEnd(13)} ${word.padEnd(9)} ${[what, ...figures].join(", ")}`;
+}
+
+/** What compared nothing has shown nothing. */
+function findingWord({ valid, compared }: Finding): string {
+  if (valid === "unknown") return "unknown";
+  if (!valid) return "VIOLATED";
+  return compared === 0 ? "–" : "ok";
 }
 
 function violationLines(finding: Finding): string[] {

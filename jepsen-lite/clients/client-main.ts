@@ -9,9 +9,9 @@ import { StoreClient } from "../guarded/store-client.js";
 import { type Client, HoldfastError } from "../sdk.js";
 import { findWorkloads } from "../workloads/catalogue.js";
 import { keysOf } from "../workloads/keys.js";
-import type { Workload } from "../workloads/workload.js";
+import type { PlainLocks, Workload } from "../workloads/workload.js";
 import type { ClientOrder, ClientPlan } from "./client-messages.js";
-import { ClientTask, connectAs, type TaskRooms } from "./client-task.js";
+import { ClientTask, connectAs, PlainClientTask, type TaskRooms } from "./client-task.js";
 import { Recorder } from "./recorder.js";
 import { WallClock } from "./wall-clock.js";
 
@@ -23,24 +23,24 @@ async function main(plan: ClientPlan): Promise<void> {
   const end = new AbortController();
   // Every sleep of every task listens, which is no leak.
   setMaxListeners(0, end.signal);
-  listen(end);
+  const orders = listen(end);
   try {
     const workloads = await findWorkloads(plan.workloads, plan.modules);
     const store = new StoreClient(plan.storeHost, plan.storePort);
     const { signal } = end;
+    const shared = { plan, recorder, store, signal };
     const crews = await Promise.all(
-      workloads.map((workload) => connectPatiently(plan, workload, signal)),
+      workloads.map((workload) => {
+        const rooms = { ...shared, workload, keys: keysOf(workload.name, plan.keys) };
+        return plan.system === "holdfast" ? connectedCrew(rooms) : peerCrew(rooms, orders);
+      }),
     );
     recorder.ready();
-    const shared = { plan, recorder, store, signal };
     let taskCount = 0;
-    const runs = workloads.map((workload, index) => {
-      const client = crews[index];
-      if (client === undefined) return undefined;
-      const keys = keysOf(workload.name, plan.keys);
-      const tasks = tasksOf({ ...shared, workload, keys, client }, taskCount);
-      taskCount += tasks.length;
-      return run(workload, tasks, client);
+    const runs = crews.map((crew, index) => {
+      const count = 1 + Math.min(plan.tasks, workloads[index]?.tasksMax ?? plan.tasks);
+      taskCount += count;
+      return crew?.(taskCount - count, count);
     });
     await Promise.all(runs);
     store.close();
@@ -50,15 +50,23 @@ async function main(plan: ClientPlan): Promise<void> {
   recorder.stop();
 }
 
-/** One more than take rounds: the last one does what goes on beside them. */
-function tasksOf(rooms: TaskRooms, firstNumber: number): ClientTask[] {
-  const { plan, workload } = rooms;
-  const count = Math.min(plan.tasks, workload.tasksMax ?? plan.tasks);
-  return Array.from({ length: count + 1 }, (_, index) => {
-    return new ClientTask(rooms, index, firstNumber + index);
-  });
+/** Runs the tasks of one workload, so many from this number on, until the load ends. */
+type Crew = (firstNumber: number, count: number) => Promise<void>;
+
+type Shared = Omit<TaskRooms, "locks">;
+
+async function connectedCrew(rooms: Shared): Promise<Crew | undefined> {
+  const client = await connectPatiently(rooms.plan, rooms.workload, rooms.signal);
+  if (client === undefined) return undefined;
+  return (firstNumber, count) => {
+    const tasks = Array.from({ length: count }, (_, index) => {
+      return new ClientTask({ ...rooms, locks: client }, index, firstNumber + index);
+    });
+    return run(rooms.workload, tasks, client);
+  };
 }
 
+/** All tasks but the last take rounds: that one does what goes on beside them. */
 async function run(workload: Workload, tasks: ClientTask[], client: Client): Promise<void> {
   const rounds = tasks.slice(0, -1).map(async (task) => {
     while (!task.signal.aborted) await workload.step(task);
@@ -70,6 +78,33 @@ async function run(workload: Workload, tasks: ClientTask[], client: Client): Pro
     for (const key of first.keys) await workload.finalRead?.(first, key);
   }
   await client.close();
+}
+
+/** The rounds of a workload by plain locks alone. */
+async function peerCrew(rooms: Shared, orders: ClientOrders): Promise<Crew> {
+  const { plan, workload } = rooms;
+  const locks = await peerLocks(plan, orders);
+  return async (firstNumber, count) => {
+    const rounds = Array.from({ length: count - 1 }, async (_, index) => {
+      const task = new PlainClientTask({ ...rooms, locks }, index, firstNumber + index);
+      while (!task.signal.aborted) await workload.plainStep?.(task);
+    });
+    await Promise.all(rounds);
+    await locks.close();
+  };
+}
+
+/** Packages of peers are loaded by those who need them. */
+async function peerLocks(plan: ClientPlan, orders: ClientOrders): Promise<PlainLocks> {
+  const { endpoints, ttlMs } = plan;
+  if (plan.system === "etcd") {
+    const { EtcdLocks } = await import("../systems/etcd-locks.js");
+    return new EtcdLocks(endpoints, ttlMs);
+  }
+  const { RedisLocks } = await import("../systems/redis-locks.js");
+  const locks = new RedisLocks(endpoints, orders.primary ?? plan.primary, ttlMs);
+  orders.onPrimary.push((node) => locks.follow(node));
+  return locks;
 }
 
 /** A client that is started while nobody leads goes on trying. */
@@ -89,16 +124,28 @@ async function connectPatiently(
   return undefined;
 }
 
-function listen(end: AbortController): void {
+/** What the harness has ordered that others have to know. */
+interface ClientOrders {
+  primary: number | undefined;
+  readonly onPrimary: ((node: number) => void)[];
+}
+
+function listen(end: AbortController): ClientOrders {
+  const orders: ClientOrders = { primary: undefined, onPrimary: [] };
   const clock = new WallClock();
   const lines = createInterface({ input: process.stdin });
   lines.on("line", (line) => {
     const order = JSON.parse(line) as ClientOrder;
     if (order.order === "clock") clock.jump(order.offsetMs);
-    else finish(end);
+    else if (order.order === "finish") finish(end);
+    else {
+      orders.primary = order.node;
+      for (const follow of orders.onPrimary) follow(order.node);
+    }
   });
   // The harness is gone: nobody reads what this client records any more.
   lines.on("close", () => process.exit(0));
+  return orders;
 }
 
 function finish(end: AbortController): void {

@@ -4,6 +4,7 @@
  * of a completion after it, synchronously, so that a kill loses completions and never invocations.
  */
 import type { HistoryEvent } from "../history/history-event.js";
+import type { SystemName } from "../systems/system.js";
 
 /** How a client process is to behave; its only argument, as JSON. */
 export interface ClientPlan {
@@ -11,7 +12,12 @@ export interface ClientPlan {
   /** Starts of this client so far; a killed client is started again as another one. */
   readonly life: number;
   readonly seed: number;
+  /** What is under attack. */
+  readonly system: SystemName;
+  /** `host:port` of each node, in the order of their ids. */
   readonly endpoints: readonly string[];
+  /** The node to ask, of systems in which only one can be asked. */
+  readonly primary: number;
   readonly followLeader: boolean;
   readonly workloads: readonly string[];
   /** Modules of workloads that are not built in. */
@@ -30,6 +36,8 @@ export interface ClientPlan {
 export type ClientOrder =
   /** Stop beginning operations, finish what was begun, read for the last time, end. */
   | { readonly order: "finish" }
+  /** From now on this node is the one to ask. */
+  | { readonly order: "primary"; readonly node: number }
   /** The client's own wall clock jumps by so much. */
   | { readonly order: "clock"; readonly offsetMs: number };
 

@@ -6,7 +6,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type EventType, historyName, processNumber } from "../history/history-event.js";
 import { type Client, type ConnectOptions, connect } from "../sdk.js";
 import { SeededRandom } from "../seeded-random.js";
-import type { Operation, StoreCalls, Task, Workload } from "../workloads/workload.js";
+import type {
+  Operation,
+  PlainLocks,
+  PlainTask,
+  StoreCalls,
+  Task,
+  Workload,
+} from "../workloads/workload.js";
 import type { ClientPlan } from "./client-messages.js";
 import { failureOf } from "./outcome.js";
 import type { EventFields, Recorder } from "./recorder.js";
@@ -14,67 +21,63 @@ import type { EventFields, Recorder } from "./recorder.js";
 /** How long a read or a try waits for an answer: short, so that faults cost operations, not time. */
 const ANSWER_MS_MAX = 3_000;
 
-export interface TaskRooms {
+export interface TaskRooms<Locks extends PlainLocks = PlainLocks> {
   readonly plan: ClientPlan;
   readonly workload: Workload;
   readonly keys: readonly string[];
-  readonly client: Client;
+  readonly locks: Locks;
   readonly recorder: Recorder;
   readonly store: StoreCalls;
   readonly signal: AbortSignal;
 }
 
-export class ClientTask implements Task {
+export class PlainClientTask<Locks extends PlainLocks = PlainLocks> implements PlainTask {
   readonly process: number;
   readonly index: number;
   readonly random: SeededRandom;
-  readonly #rooms: TaskRooms;
+  protected readonly rooms: TaskRooms<Locks>;
   #made = 0;
 
   /** `number`: of the task among all of its client process. */
-  constructor(rooms: TaskRooms, index: number, number: number) {
+  constructor(rooms: TaskRooms<Locks>, index: number, number: number) {
     const { client, life, seed } = rooms.plan;
-    this.#rooms = rooms;
+    this.rooms = rooms;
     this.index = index;
     this.process = processNumber(client, life, number);
     this.random = new SeededRandom(seed, `${rooms.workload.name} ${this.process}`);
   }
 
-  get client(): Client {
-    return this.#rooms.client;
+  get locks(): Locks {
+    return this.rooms.locks;
   }
 
   /** Reads for the last time are made once, not by everybody. */
   get isOfFirstClient(): boolean {
-    return this.#rooms.plan.client === 0;
+    return this.rooms.plan.client === 0;
   }
 
   get signal(): AbortSignal {
-    return this.#rooms.signal;
+    return this.rooms.signal;
   }
 
   get keys(): readonly string[] {
-    return this.#rooms.keys;
+    return this.rooms.keys;
   }
 
   get ttlMs(): number {
-    return this.#rooms.plan.ttlMs;
+    return this.rooms.plan.ttlMs;
   }
 
   get isFenced(): boolean {
-    return this.#rooms.plan.isFenced;
+    return this.rooms.plan.isFenced;
   }
 
   get store(): StoreCalls {
-    return this.#rooms.store;
+    return this.rooms.store;
   }
 
   now(): number {
-    return this.#rooms.recorder.now();
-  }
-
-  connect(options: ConnectOptions = {}): Promise<Client> {
-    return connectAs(this.#rooms.plan, `${this.#rooms.workload.name}-${this.process}`, options);
+    return this.rooms.recorder.now();
   }
 
   async record<T>(
@@ -85,27 +88,26 @@ export class ClientTask implements Task {
     const { f, key, owner, part } = operation;
     const names = { f, ...(key === undefined ? {} : { key }) };
     // The session may end, and another one begin, while the operation is under way.
-    const sessionNow = () => operation.session ?? this.client.session;
-    const asker = { session: sessionNow(), ...(owner === undefined ? {} : { owner }) };
+    const sessionNow = () => sessioned(operation.session ?? this.locks.session);
+    const asker = { ...sessionNow(), ...(owner === undefined ? {} : { owner }) };
     this.#event("invoke", { ...names, ...asker, ...valued(operation.value) }, part);
-    const beganMs = performance.now();
     let result: T;
     try {
       result = await act();
     } catch (error) {
-      const failure = failureOf(error, performance.now() - beganMs);
+      const failure = failureOf(error);
       this.#event(failure.type, { ...names, ...asker, error: failure.error }, part);
       // Whoever is refused at once must not ask again at once.
       if (!this.signal.aborted) await this.sleep(this.random.between(5, 40));
       return undefined;
     }
-    const answered = { ...asker, session: sessionNow(), ...valued(resultOf(result)) };
+    const answered = { ...asker, ...sessionNow(), ...valued(resultOf(result)) };
     this.#event("ok", { ...names, ...answered }, part);
     return result;
   }
 
   note(fields: Omit<EventFields, "process">): void {
-    this.#event("info", { session: this.client.session, ...fields });
+    this.#event("info", { ...sessioned(this.locks.session), ...fields });
   }
 
   async sleep(milliseconds: number): Promise<void> {
@@ -122,8 +124,19 @@ export class ClientTask implements Task {
   }
 
   #event(type: EventType, fields: Omit<EventFields, "process">, part?: string): void {
-    const { recorder, workload } = this.#rooms;
+    const { recorder, workload } = this.rooms;
     recorder.event(historyName(workload.name, part), type, { process: this.process, ...fields });
+  }
+}
+
+/** A task of a run against Holdfast, whose locks are those of an SDK's client. */
+export class ClientTask extends PlainClientTask<Client> implements Task {
+  get client(): Client {
+    return this.locks;
+  }
+
+  connect(options: ConnectOptions = {}): Promise<Client> {
+    return connectAs(this.rooms.plan, `${this.rooms.workload.name}-${this.process}`, options);
   }
 }
 
@@ -133,11 +146,16 @@ export async function connectAs(
   name: string,
   options: ConnectOptions = {},
 ): Promise<Client> {
-  const { endpoints, followLeader, ttlMs } = plan;
+  const { followLeader, ttlMs } = plan;
+  const endpoints = plan.endpoints.map((endpoint) => `ws://${endpoint}`);
   const connectTimeoutMs = ANSWER_MS_MAX;
   return connect({ endpoints, followLeader, ttlMs, name, connectTimeoutMs, ...options });
 }
 
 function valued(value: unknown): { value?: unknown } {
   return value === undefined ? {} : { value };
+}
+
+function sessioned(session: number | undefined): { session?: number } {
+  return session === undefined ? {} : { session };
 }

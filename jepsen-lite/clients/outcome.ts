@@ -27,21 +27,12 @@ export interface Failure {
   readonly error: string;
 }
 
-/**
- * A wait that the client ended by itself, later than the table should have, was perhaps granted and
- * is then given back by a cancel: it did happen, for a moment. The client waits so long.
- */
-const TABLE_ANSWER_MS_MAX = 450;
-
-/**
- * Throws what is no operating error: a defect of the workload or of the SDK. `tookMs`: from the call
- * to the error.
- */
-export function failureOf(error: unknown, tookMs: number): Failure {
+/** Throws what is no operating error: a defect of the workload or of the SDK. */
+export function failureOf(error: unknown): Failure {
   if (error instanceof HoldfastError) {
-    const { waitMs } = error.details;
-    const isLate = typeof waitMs === "number" && tookMs > waitMs + TABLE_ANSWER_MS_MAX;
-    if (error.code === "LOCK_TIMEOUT" && isLate) return { type: "info", error: "LOCK_TIMEOUT" };
+    // Perhaps it was granted, and is then given back by a cancel: it did happen, for a moment.
+    const isGuess = error.code === "LOCK_TIMEOUT" && error.details["decidedBy"] !== "service";
+    if (isGuess) return { type: "info", error: "LOCK_TIMEOUT" };
     const isDefinite =
       REFUSALS.has(error.code) ||
       (error.code === "UNAVAILABLE" && error.details["indeterminate"] === false);

@@ -6,11 +6,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { Lane } from "./link-lane.js";
-
-export interface HostPort {
-  readonly host: string;
-  readonly port: number;
-}
+import type { HostPort } from "./network.js";
 
 /** `forth`: from whoever dials to the port behind the proxy. */
 export type Direction = "forth" | "back";
@@ -42,7 +38,7 @@ export class Link {
     this.#server = server;
     this.#target = target;
     this.port = (server.address() as AddressInfo).port;
-    server.on("connection", (near: Socket) => this.#join(near));
+    server.on("connection", (near: Socket) => this.take(near));
   }
 
   /** Listens on a free port of the loopback interface. */
@@ -86,12 +82,8 @@ export class Link {
     await closed;
   }
 
-  #change(direction: Direction, change: Partial<Road>): void {
-    Object.assign(this.#roads[direction], change);
-    for (const { lanes } of this.#pairs) for (const lane of lanes) lane.pump();
-  }
-
-  #join(near: Socket): void {
+  /** Joins a connection to the port behind the proxy; also one that came in elsewhere. */
+  take(near: Socket): void {
     const far = connect(this.#target.port, this.#target.host);
     near.setNoDelay(true);
     far.setNoDelay(true);
@@ -106,6 +98,11 @@ export class Link {
     };
     near.on("close", leave);
     far.on("close", leave);
+  }
+
+  #change(direction: Direction, change: Partial<Road>): void {
+    Object.assign(this.#roads[direction], change);
+    for (const { lanes } of this.#pairs) for (const lane of lanes) lane.pump();
   }
 }
 

@@ -10,6 +10,7 @@ import { RefusedError } from "../refused-error.js";
 import {
   BlockCounts,
   clientPlace,
+  type HostPort,
   type Network,
   type NetworkOptions,
   type NodeAddresses,
@@ -75,17 +76,25 @@ export class NamespacedNetwork implements Network {
     return namespacedAddress(this.#subnet, HARNESS_HOST);
   }
 
-  serverArguments(): string[] {
-    // Nothing beyond this machine can reach these addresses.
-    return ["--insecure"];
+  peerAddress(_from: Place, to: number): HostPort {
+    const { host, peerPort } = this.#node(to);
+    return { host, port: peerPort };
   }
+
+  doorOf(id: number): HostPort {
+    const { host, clientPort } = this.#node(id);
+    return { host, port: clientPort };
+  }
+
+  /** Their addresses tell them apart. */
+  nameProcesses(): void {}
 
   prefixOf(place: Place): string[] {
     return ["ip", "netns", "exec", this.#space(place)];
   }
 
   endpointsOf(): { endpoints: string[]; followLeader: boolean } {
-    const endpoints = this.#options.nodes.map((node) => `ws://${node.host}:${node.clientPort}`);
+    const endpoints = this.#options.nodes.map((node) => `${node.host}:${node.clientPort}`);
     return { endpoints, followLeader: true };
   }
 
@@ -149,6 +158,12 @@ export class NamespacedNetwork implements Network {
 
   #space(place: Place): string {
     return `hfjl${this.#subnet}-${place}`;
+  }
+
+  #node(id: number): NodeAddresses {
+    const node = this.#options.nodes.find((each) => each.id === id);
+    if (node === undefined) throw new RangeError(`there is no node ${id}`);
+    return node;
   }
 
   #host(place: Place): string {

@@ -18,6 +18,13 @@ export interface NetworkOptions {
   /** Where each node listens for clients and for peers, by id from 1 on. */
   readonly nodes: readonly NodeAddresses[];
   readonly clients: number;
+  /** The nodes dial each of them by one address, behind which they are told apart. */
+  readonly hasOnePeerAddress?: boolean;
+}
+
+export interface HostPort {
+  readonly host: string;
+  readonly port: number;
 }
 
 export interface NodeAddresses {
@@ -34,11 +41,15 @@ export interface Network {
   readonly nodes: readonly NodeAddresses[];
   /** Where the harness itself can be reached by clients. */
   readonly harnessHost: string;
-  /** Further arguments of `holdfast server` for this node. */
-  serverArguments(id: number): readonly string[];
+  /** Where a node at this place dials another one. */
+  peerAddress(from: Place, to: number): HostPort;
+  /** Where whoever asks for the address of this node is sent. */
+  doorOf(id: number): HostPort;
+  /** To be called when the processes of the nodes are there: who has which id, by the node's. */
+  nameProcesses(pidOf: (id: number) => number | undefined): void;
   /** How a process at this place is started: the words before the command. */
   prefixOf(place: Place): readonly string[];
-  /** What the client is given to connect to, and whether it may learn other endpoints. */
+  /** `host:port` of each node for this client, and whether it may learn other endpoints. */
   endpointsOf(client: number): { readonly endpoints: string[]; readonly followLeader: boolean };
   /** Blocks of several faults add up. */
   block(from: Place, to: Place): Promise<void>;

@@ -1,19 +1,17 @@
 /**
- * One node under attack: a real `holdfast server` process that is killed, stopped, restarted and
- * damaged. Its log goes to a file; lines about its role are told to the harness. Its standard input
- * ends with the harness, whatever ends that, and the node with it.
+ * One node under attack: a real server process that is killed, stopped, restarted and damaged. What
+ * it says goes to a file; lines about its role are told to the harness. Its standard input ends with
+ * the harness, whatever ends that: Holdfast's servers end with it, and where the system can be asked
+ * for it (`parent-death.ts`) every server does.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { appendFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
-import { builtCommand } from "../own-scripts.js";
-import { clusterStatus, type NodeReport } from "../sdk.js";
 
 const ANSWER_MS_MAX = 30_000;
 const STOP_MS_MAX = 15_000;
-const STATUS_MS_MAX = 1_000;
 const POLL_INTERVAL_MS = 25;
 const LAST_WORDS_MAX = 10;
 
@@ -21,13 +19,23 @@ export interface NodePlan {
   readonly id: number;
   readonly dataDirectory: string;
   readonly logFile: string;
-  /** Where the harness asks for its status, behind every proxy. */
+  /** Where the harness talks to it, behind every proxy. */
   readonly endpoint: string;
+  /** Words before the command. */
   readonly prefix: readonly string[];
-  readonly arguments: readonly string[];
+  readonly command: readonly string[];
+  /** Asks the server itself; `undefined` when it does not answer. */
+  readonly status: () => Promise<NodeStatus | undefined>;
 }
 
-export type ReachableNode = Extract<NodeReport, { readonly isReachable: true }>;
+export interface NodeStatus {
+  readonly id: number;
+  /** `leader` or something else. */
+  readonly role: string;
+  /** Whom it follows, itself included. */
+  readonly leader?: number | undefined;
+  readonly term: number;
+}
 
 export type NodeState = "up" | "down" | "paused";
 
@@ -58,6 +66,11 @@ export class NodeProcess {
     return this.plan.id;
   }
 
+  /** Of the process, or of the last one. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
   get isRunning(): boolean {
     const child = this.#child;
     return child?.pid !== undefined && child.exitCode === null && child.signalCode === null;
@@ -71,16 +84,17 @@ export class NodeProcess {
   start(): void {
     if (this.isRunning || this.#isKeptDown) return;
     const { prefix, id } = this.plan;
-    const server = [process.execPath, builtCommand(), "server", ...this.plan.arguments];
-    const [command = "", ...rest] = [...prefix, ...server];
-    const child = spawn(command, rest, { detached: true, stdio: ["pipe", "ignore", "pipe"] });
+    const [command = "", ...rest] = [...prefix, ...this.plan.command];
+    const child = spawn(command, rest, { detached: true, stdio: ["pipe", "pipe", "pipe"] });
     this.#child = child;
     this.#isEnding = false;
     this.#isPaused = false;
     this.#words = [];
     child.on("error", (error) => this.#words.push(error.message));
     child.stdin.on("error", () => undefined);
-    createInterface({ input: child.stderr }).on("line", (line) => this.#keep(line));
+    for (const input of [child.stdout, child.stderr]) {
+      createInterface({ input }).on("line", (line) => this.#keep(line));
+    }
     this.#events.onState(id, "up");
     this.#exited = once(child, "close").then(() => {
       this.#events.onState(id, "down");
@@ -124,12 +138,11 @@ export class NodeProcess {
     this.#events.onState(this.id, "up");
   }
 
-  async status(): Promise<ReachableNode | undefined> {
-    const [report] = await clusterStatus([this.plan.endpoint], { timeoutMs: STATUS_MS_MAX });
-    return report?.isReachable === true ? report : undefined;
+  status(): Promise<NodeStatus | undefined> {
+    return this.plan.status();
   }
 
-  /** Resolves when it answers over HTTP; rejects when it ends or takes too long. */
+  /** Resolves when it answers; rejects when it ends or takes too long. */
   async answers(signal?: AbortSignal): Promise<void> {
     const deadlineMs = performance.now() + ANSWER_MS_MAX;
     while ((await this.status()) === undefined) {

@@ -8,6 +8,7 @@ import { type Direction, Link } from "./link.js";
 import {
   BlockCounts,
   clientPlace,
+  type HostPort,
   type Network,
   type NetworkOptions,
   type NodeAddresses,
@@ -15,6 +16,7 @@ import {
   type Place,
   type SlowRoad,
 } from "./network.js";
+import { PeerDoor } from "./peer-door.js";
 
 /** Whoever comes in through the doors. */
 const DOOR: Place = "*";
@@ -27,6 +29,9 @@ export class ProxiedNetwork implements Network {
   readonly #options: NetworkOptions;
   /** By "dialler>listener". */
   readonly #links: ReadonlyMap<string, Link>;
+  /** By node; only where the nodes dial each of them by one address. */
+  readonly #peerDoors = new Map<number, PeerDoor>();
+  #pidOf: (id: number) => number | undefined = () => undefined;
 
   private constructor(options: NetworkOptions, links: ReadonlyMap<string, Link>) {
     this.#options = options;
@@ -48,22 +53,25 @@ export class ProxiedNetwork implements Network {
         links.set(`${clientPlace(client)}>${to}`, await Link.to({ host, port: clientPort }));
       }
     }
-    return new ProxiedNetwork(options, links);
+    const network = new ProxiedNetwork(options, links);
+    if (options.hasOnePeerAddress === true) await network.#openPeerDoors();
+    return network;
   }
 
   get nodes(): readonly NodeAddresses[] {
     return this.#options.nodes;
   }
 
-  serverArguments(id: number): string[] {
-    const own = nodePlace(id);
-    const peers = this.#options.nodes
-      .filter((node) => node.id !== id)
-      .map((node) => {
-        const { host, port } = this.#link(`${own}>${nodePlace(node.id)}`).address;
-        return `--peer-address=${node.id}=${host}:${port}`;
-      });
-    return [`--advertise=${this.#url(`${DOOR}>${own}`)}`, ...peers];
+  peerAddress(from: Place, to: number): HostPort {
+    return this.#peerDoors.get(to)?.address ?? this.#link(`${from}>${nodePlace(to)}`).address;
+  }
+
+  doorOf(id: number): HostPort {
+    return this.#link(`${DOOR}>${nodePlace(id)}`).address;
+  }
+
+  nameProcesses(pidOf: (id: number) => number | undefined): void {
+    this.#pidOf = pidOf;
   }
 
   prefixOf(): readonly string[] {
@@ -73,7 +81,9 @@ export class ProxiedNetwork implements Network {
   endpointsOf(client: number): { endpoints: string[]; followLeader: boolean } {
     const followLeader = followsLeader(client);
     const dialler = followLeader ? DOOR : clientPlace(client);
-    const endpoints = this.#options.nodes.map(({ id }) => this.#url(`${dialler}>${nodePlace(id)}`));
+    const endpoints = this.#options.nodes.map(({ id }) =>
+      this.#text(`${dialler}>${nodePlace(id)}`),
+    );
     return { endpoints, followLeader };
   }
 
@@ -93,7 +103,8 @@ export class ProxiedNetwork implements Network {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#links.values()].map((link) => link.close()));
+    const all = [...this.#peerDoors.values(), ...this.#links.values()];
+    await Promise.all(all.map((each) => each.close()));
   }
 
   /** Both connections on which bytes travel this way: the one `from` dialled and the one `to` did. */
@@ -107,8 +118,21 @@ export class ProxiedNetwork implements Network {
     }
   }
 
-  #url(name: string): string {
-    return `ws://127.0.0.1:${this.#link(name).port}`;
+  async #openPeerDoors(): Promise<void> {
+    for (const { id } of this.nodes) {
+      const diallers = this.nodes
+        .filter((node) => node.id !== id)
+        .map((node) => ({
+          link: this.#link(`${nodePlace(node.id)}>${nodePlace(id)}`),
+          pid: () => this.#pidOf(node.id),
+        }));
+      this.#peerDoors.set(id, await PeerDoor.open(diallers));
+    }
+  }
+
+  #text(name: string): string {
+    const { host, port } = this.#link(name).address;
+    return `${host}:${port}`;
   }
 
   #link(name: string): Link {

@@ -22,8 +22,9 @@ export class StoreClient implements StoreCalls {
     this.#port = port;
   }
 
-  async read(key: string): Promise<number> {
-    return Number(await this.#ask(["read", key]));
+  async read(key: string, token: number): Promise<number | undefined> {
+    const result = await this.#ask(["read", key, token]);
+    return result === false ? undefined : Number(result);
   }
 
   async write(key: string, value: number, token: number): Promise<boolean> {

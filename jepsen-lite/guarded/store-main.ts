@@ -1,8 +1,9 @@
 /**
  * What the locks of the guarded workloads guard: a small real store, one SQLite file behind a TCP
  * port, in a process of its own. A write with a token is one conditional update that refuses a
- * token smaller than the largest it has seen; a write without one is taken as it comes. It knows
- * nothing of locks.
+ * token smaller than the largest it has seen; a write without one is taken as it comes. A read shows
+ * its token too: comparing writes alone would let an older holder write between the read and the
+ * write of a newer one, which then overwrites what it has not read. It knows nothing of locks.
  */
 import { once } from "node:events";
 import { createRequire } from "node:module";
@@ -25,6 +26,10 @@ database.exec(
 );
 
 const reading = database.prepare("select value from cell where key = ?");
+const fencing = database.prepare(
+  `insert into cell (key, value, fence) values (:key, 0, :fence)
+   on conflict (key) do update set fence = :fence where :fence >= fence`,
+);
 const writing = database.prepare(
   `insert into cell (key, value, fence) values (:key, :value, :fence)
    on conflict (key) do update set value = :value, fence = max(fence, :fence)
@@ -33,7 +38,11 @@ const writing = database.prepare(
 
 function answer(request: StoreRequest): StoreAnswer {
   const [id, op, key] = request;
-  if (op === "read") return [id, Number(reading.get([key])?.["value"] ?? 0)];
+  if (op === "read") {
+    const [, , , token] = request;
+    const isRefused = token > 0 && fencing.run({ ":key": key, ":fence": token }).changes === 0;
+    return [id, isRefused ? false : Number(reading.get([key])?.["value"] ?? 0)];
+  }
   const [, , , value, token] = request;
   const { changes } = writing.run({ ":key": key, ":value": value, ":fence": token });
   return [id, changes > 0];
@@ -69,6 +78,7 @@ process.stdout.write(`${(server.address() as AddressInfo).port}\n`);
 // The harness is gone, or done.
 process.stdin.resume().on("end", () => {
   reading.finalize();
+  fencing.finalize();
   writing.finalize();
   database.close();
   process.exit(0);

@@ -1,8 +1,8 @@
 /** Requests and answers of the guarded store: one JSON array a line, over TCP. */
 export type StoreRequest =
-  | readonly [id: number, op: "read", key: string]
-  /** `token` 0: it is not compared. */
+  /** `token` 0: it is not compared. Else nobody older writes from here on. */
+  | readonly [id: number, op: "read", key: string, token: number]
   | readonly [id: number, op: "write", key: string, value: number, token: number];
 
-/** The value that was read, or whether it was written. */
+/** The value that was read, or whether it was written; `false`: refused for the token. */
 export type StoreAnswer = readonly [id: number, result: number | boolean];

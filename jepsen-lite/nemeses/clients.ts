@@ -12,6 +12,7 @@ const JUMPS_MS = [-86_400_000, -5_000, 2_000, 60_000, 86_400_000] as const;
 export const pauseClients: Nemesis = {
   name: "pause-clients",
   about: "SIGSTOP of clients, holders among them, mostly for longer than their leases",
+  isForPeers: true,
   async begin(target, random) {
     // One goes on, so that there is somebody whose work those who wake up could destroy.
     const count = random.between(1, Math.max(1, target.clients.length - 1));
@@ -45,6 +46,7 @@ function pauseNow(client: ClientProcess, paused: ClientProcess[]): void {
 export const killClients: Nemesis = {
   name: "kill-clients",
   about: "kill -9 of a client with all that it holds; another one comes in its place",
+  isForPeers: true,
   async begin(target, random) {
     const [client] = random.sample(target.clients, 1);
     if (client === undefined) throw new Error("there is no client to kill");
@@ -56,6 +58,7 @@ export const killClients: Nemesis = {
 export const clock: Nemesis = {
   name: "clock",
   about: "the wall clocks of clients jump, seconds to a day, forwards and backwards",
+  isForPeers: true,
   async begin(target, random) {
     const clients = random.sample(target.clients, random.between(1, target.clients.length));
     const offsetMs = random.pick(JUMPS_MS);

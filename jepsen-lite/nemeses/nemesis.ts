@@ -14,6 +14,8 @@ export interface Nemesis {
   readonly name: string;
   /** One line for `--help` and the report. */
   readonly about: string;
+  /** It asks nothing of Holdfast itself, so that peers can meet it too; default: it may. */
+  readonly isForPeers?: boolean;
   /**
    * Why it cannot be done on this machine, in one line; asked before anything is started. A nemesis
    * that was asked for and cannot be done ends the run.
@@ -54,7 +56,7 @@ export interface Target {
   nextHolder(milliseconds: number): Promise<ClientProcess | undefined>;
   /** Kills the client and starts another one in its place. */
   replaceClient(client: ClientProcess): Promise<void>;
-  /** Asks the cluster something; `undefined` when it could not be asked, or refused. */
+  /** Asks the cluster something; `undefined` when it could not be asked, or refused. Not of peers. */
   admin<T>(work: (admin: Admin) => Promise<T>): Promise<T | undefined>;
   /** File systems of limited size, where this machine allows them. */
   readonly volumes: readonly Volume[];

@@ -20,12 +20,14 @@ const ROADS = [
 export const partition: Nemesis = {
   name: "partition",
   about: "the network between nodes is cut: leader alone, halves, a bridge, one way, each way",
+  isForPeers: true,
   begin: (target, random) => cutNetwork(target, random, shapeOf(target, random)),
 };
 
 export const partitionClients: Nemesis = {
   name: "partition-clients",
   about: "clients are cut off from some or all nodes, in one direction or both",
+  isForPeers: true,
   async begin(target, random) {
     const { clientPlaces } = target.network;
     const clients = random.sample(clientPlaces, random.between(1, clientPlaces.length));
@@ -42,6 +44,7 @@ export const partitionClients: Nemesis = {
 export const slow: Nemesis = {
   name: "slow",
   about: "links are slow or carry next to nothing, in one direction or both",
+  isForPeers: true,
   async refusal({ network }) {
     if (network === "proxies") return undefined;
     return "slow links need the proxies: leave --netns out";

@@ -5,6 +5,7 @@ import type { Nemesis } from "./nemesis.js";
 export const kill: Nemesis = {
   name: "kill",
   about: "kill -9 of one node, the leader, a minority, a majority or all; started again at the end",
+  isForPeers: true,
   async begin(target, random) {
     const extents = ["one", "leader", "leader", "minority", "majority", "all"] as const;
     const nodes = chooseNodes(target, random, extents);
@@ -22,6 +23,7 @@ export const kill: Nemesis = {
 export const restart: Nemesis = {
   name: "restart",
   about: "a rolling restart: each node in turn is stopped in good order and started again",
+  isForPeers: true,
   async begin(target, random) {
     const nodes = random.sample(target.nodes, target.nodes.length);
     let isOver = false;
@@ -47,6 +49,7 @@ export const restart: Nemesis = {
 export const pause: Nemesis = {
   name: "pause",
   about: "SIGSTOP of one node, the leader, a minority or a majority; continued at the end",
+  isForPeers: true,
   async begin(target, random) {
     const nodes = chooseNodes(target, random, ["one", "leader", "leader", "minority", "majority"]);
     const paused = nodes.filter((node) => node.isRunning && !node.isPaused);

@@ -20,6 +20,7 @@ import type { ReportData } from "./report-data.js";
 import { duration, marksOf, TimeScale } from "./scale.js";
 import {
   checksPart,
+  comparisonPart,
   configurationPart,
   countsPart,
   coveragePart,
@@ -40,10 +41,10 @@ export function renderReport(data: ReportData): string {
   const page = html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="${POLICY}">
-<title>jepsen-lite: ${data.valid === true ? "valid" : data.valid === false ? "not valid" : "unknown"}</title>
+<title>jepsen-lite, ${data.system}: ${data.valid === true ? "valid" : data.valid === false ? "not valid" : "unknown"}</title>
 <style>${new Markup(pageFile("report.css"))}</style></head>
 <body><button type="button" id="theme" aria-label="light or dark">◐</button><main>
-${verdictPart(data)}${figuresPart(data)}${storyPart(data)}${timelinePart(data)}${checksPart(data)}${countsPart(data)}${coveragePart(data)}${configurationPart(data)}
+${verdictPart(data)}${figuresPart(data)}${comparisonPart(data)}${storyPart(data)}${timelinePart(data)}${checksPart(data)}${countsPart(data)}${coveragePart(data)}${configurationPart(data)}
 </main><div id="tip" role="tooltip" hidden></div>
 <script>${new Markup(pageFile("report.js"))}</script></body></html>
 `;

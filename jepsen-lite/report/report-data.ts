@@ -1,5 +1,6 @@
 /** Everything that a report shows: plain data, already in milliseconds since the run began. */
 
+import type { ComparedSystem } from "../run/comparison.js";
 import type { DrawnHold } from "../run/hold-chart.js";
 import type { SliceView } from "../run/latency-series.js";
 import type { DrawnFault, DrawnOperation, LaneChange, OperationCounts } from "../run/observer.js";
@@ -33,6 +34,9 @@ export interface Coverage {
 }
 
 export interface ReportData {
+  readonly system: string;
+  /** Holdfast first; empty where no peers ran. */
+  readonly comparison: readonly ComparedSystem[];
   readonly valid: Validity;
   readonly wasInterrupted: boolean;
   /** Repeats the run. */

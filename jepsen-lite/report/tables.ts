@@ -1,4 +1,5 @@
 /** The parts of a report that are words and numbers: verdict, figures, checks, story, tables. */
+import { comparisonRows } from "../run/comparison.js";
 import type { Validity } from "../run/verdict.js";
 import { html, type Markup } from "./html.js";
 import type { ReportData } from "./report-data.js";
@@ -14,9 +15,14 @@ export function verdictPart(data: ReportData): Markup {
   const [headline, sentence] = HEADLINES[String(data.valid)] ?? ["", ""];
   const interrupted = data.wasInterrupted ? html`<p>The run was interrupted.</p>` : undefined;
   return html`<header class="verdict ${className(data.valid)}">
-<div><p class="kicker">jepsen-lite · ${data.startedAt}</p><h1>${headline}</h1><p>${sentence}</p>${interrupted}</div>
-<div class="command"><span>repeats the run</span><code id="command">${data.command}</code><button type="button" data-copy="command">copy</button></div>
+<div><p class="kicker">jepsen-lite · ${data.system} · ${data.startedAt}</p><h1>${headline}</h1><p>${sentence}</p>${interrupted}</div>
+<div class="command"><span>repeats the run</span><code id="command">${commandWords(data.command)}</code><button type="button" data-copy="command">copy</button></div>
 </header>`;
+}
+
+/** A line ends between words, never behind a hyphen. */
+function commandWords(command: string): Markup[] {
+  return command.split(" ").map((word) => html`<b>${word}</b> `);
 }
 
 export function figuresPart({ figures }: ReportData): Markup {
@@ -48,19 +54,40 @@ export function storyPart(data: ReportData): Markup | undefined {
   return html`<section><h2>What happened</h2>${stories}<p class="again">See it again: <code>${data.command}</code></p></section>`;
 }
 
+/** Only where peers ran: what the same faults did to each. */
+export function comparisonPart({ comparison }: ReportData): Markup | undefined {
+  if (comparison.length === 0) return undefined;
+  const heads = comparison.map(({ name }) => html`<th class="n">${name}</th>`);
+  const verdicts = comparison.map(({ valid }) => {
+    return html`<td class="n word"><i class="sign ${className(valid)}"></i>${wordOf(valid)}</td>`;
+  });
+  const rows = comparisonRows(comparison).map(({ name, cells }) => {
+    const values = cells.map(({ text, isLoss }) => {
+      return html`<td class="n ${isLoss ? "loss" : ""}">${text}</td>`;
+    });
+    return html`<tr><td>${name}</td>${values}</tr>`;
+  });
+  const abouts = comparison.map(({ name, about }) => html`<dt>${name}</dt><dd>${about}</dd>`);
+  return html`<section><h2>Side by side</h2><p>The same workloads, the same plan of faults, one system after the other. The verdict above is that on ${comparison[0]?.name}.</p><div class="wide"><table class="narrow"><thead><tr><th></th>${heads}</tr></thead><tbody><tr><td>verdict</td>${verdicts}</tr>${rows}</tbody></table></div><dl class="pairs">${abouts}</dl><p class="note">Not fenced, updates are lost wherever a holder is stopped for longer than its lease: no lock service can prevent that. Each peer has a report of its own, in a directory of its name beside this page.</p></section>`;
+}
+
 export function checksPart({ checks }: ReportData): Markup {
   const names = [...new Set(checks.flatMap(({ parts = [] }) => parts.map(({ name }) => name)))];
   const rows = checks.map((check) => {
     const cells = names.map((name) => {
       const part = check.parts?.find((each) => each.name === name);
-      if (part === undefined || part.compared === 0) return html`<td class="n none">–</td>`;
+      if (part === undefined) return html`<td class="n none">–</td>`;
+      if (part.compared === 0) {
+        const tip = `${name}: compared nothing, so it has shown nothing`;
+        return html`<td class="n none" data-t="${tip}">nothing</td>`;
+      }
       const tip = `${name}: ${wordOf(part.valid)}, ${count(part.compared)} compared`;
       return html`<td class="n word" data-t="${tip}"><i class="sign ${className(part.valid)}"></i>${count(part.compared)}</td>`;
     });
     return html`<tr><td class="word"><i class="sign ${className(check.valid)}"></i><span class="word">${wordOf(check.valid)}</span></td><td>${check.subject}</td><td>${check.name}</td><td>${check.summary}</td>${cells}</tr>`;
   });
   const heads = names.map((name) => html`<th class="n">${name}</th>`);
-  return html`<section><h2>Checks</h2><div class="wide"><table><thead><tr><th>verdict</th><th>of</th><th>check</th><th>result</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div><p class="note">Numbers: how many things were compared. A dash: there was nothing to compare.</p></section>`;
+  return html`<section><h2>Checks</h2><div class="wide"><table><thead><tr><th>verdict</th><th>of</th><th>check</th><th>result</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div><p class="note">Numbers: how many things were compared. What compared nothing has shown nothing. A dash: no such check.</p></section>`;
 }
 
 export function countsPart({ counts, errors }: ReportData): Markup {

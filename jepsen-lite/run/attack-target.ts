@@ -7,10 +7,12 @@ import type { Network } from "../cluster/network.js";
 import type { NodeProcess } from "../cluster/node-process.js";
 import type { Target, Volume } from "../nemeses/nemesis.js";
 import { type Admin, connectAdmin, HoldfastError } from "../sdk.js";
+import type { SystemName } from "../systems/system.js";
 
 const ADMIN_MS_MAX = 3_000;
 
 export interface TargetRooms {
+  readonly system: SystemName;
   readonly nodes: readonly NodeProcess[];
   readonly network: Network;
   readonly volumes: readonly Volume[];
@@ -74,6 +76,8 @@ export class AttackTarget implements Target {
   }
 
   async admin<T>(work: (admin: Admin) => Promise<T>): Promise<T | undefined> {
+    const { system } = this.#rooms;
+    if (system !== "holdfast") throw new RangeError(`${system} has no administrator's interface`);
     const endpoints = this.nodes.map(({ plan }) => plan.endpoint);
     try {
       const { signal } = this;

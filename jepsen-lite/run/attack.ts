@@ -15,6 +15,7 @@ import { type HistoryEvent, historyName } from "../history/history-event.js";
 import { HistoryFiles } from "../history/history-files.js";
 import type { Nemesis, Volume } from "../nemeses/nemesis.js";
 import { type PlannedFault, planFaults } from "../nemeses/schedule.js";
+import type { System, SystemKind } from "../systems/system.js";
 import type { Workload } from "../workloads/workload.js";
 import { AttackTarget } from "./attack-target.js";
 import { ClientCrew } from "./client-crew.js";
@@ -30,6 +31,7 @@ const TICK_MS = 100;
 const SETTLE_MS = 2_000;
 /** How long to wait for somebody to be granted something. */
 const HOLDER_MS_MAX = 2_000;
+const HOLDERS_KILLED = 5;
 const NANOSECONDS = 1_000_000;
 
 export type Phase = "starting" | "attacking" | "healing" | "settling" | "reading" | "done";
@@ -42,6 +44,7 @@ export interface Progress {
 }
 
 export interface AttackPlan {
+  readonly system: SystemKind;
   readonly options: RunOptions;
   readonly workloads: readonly Workload[];
   readonly nemeses: readonly Nemesis[];
@@ -78,11 +81,15 @@ export class Attack {
   readonly #undo: Undo = [];
   readonly #failure = new AbortController();
   readonly #signal: AbortSignal;
+  #crew: ClientCrew | undefined;
   #target: AttackTarget | undefined;
   #faults: FaultRunner | undefined;
   #volumes: readonly Volume[] = [];
   /** As the logs of the nodes say, also before there is a target. */
   #leaderId: number | undefined;
+  #leaderTerm = 0;
+  /** As Sentinels say, where there are any; the first node until then. */
+  #primary = 1;
 
   constructor(plan: AttackPlan) {
     const { options, workloads, directory } = plan;
@@ -118,9 +125,10 @@ export class Attack {
   async #run(): Promise<AttackResult> {
     const { options, onPhase } = this.#plan;
     const wallStartMs = Date.now();
-    onPhase("starting", `${options.nodes} nodes, ${options.clients} clients`);
-    const network = await openNetwork(options, this.#undo);
-    const nodes = await this.#startNodes(network);
+    const { system: kind } = this.#plan;
+    onPhase("starting", `${kind.name}: ${options.nodes} nodes, ${options.clients} clients`);
+    const network = await openNetwork(options, kind, this.#undo);
+    const nodes = await this.#startNodes(network, kind.make(network));
     const crew = await this.#startCrew(network, nodes);
     const loadStartMs = this.#nowMs();
     this.#observer.begin(loadStartMs);
@@ -141,8 +149,8 @@ export class Attack {
     const loadEndMs = this.#nowMs();
     const hasRecovered = await this.#recovered(nodes);
     crew.note("healed", { recovered: hasRecovered });
-    onPhase("settling", "a holder dies, and its lease runs out");
-    await this.#killHolder(crew);
+    onPhase("settling", "holders die, and their leases run out");
+    await this.#killHolders(crew);
     await this.#pause(options.ttlMs + SETTLE_MS);
     crew.note("settled", {});
     onPhase("reading", "clients finish and read for the last time");
@@ -167,12 +175,13 @@ export class Attack {
     };
   }
 
-  async #startNodes(network: Network): Promise<NodeProcess[]> {
+  async #startNodes(network: Network, system: System): Promise<NodeProcess[]> {
     const { directory, nemeses } = this.#plan;
     const usesVolumes = nemeses.some(({ name }) => name === "disk-full");
     if (usesVolumes) this.#volumes = await mountVolumes(network, directory, this.#undo);
     const volumes = this.#volumes;
     const setting = {
+      system,
       network,
       volumes,
       directory,
@@ -180,6 +189,11 @@ export class Attack {
       signal: this.#signal,
     };
     const nodes = await startNodes(setting, this.#undo);
+    const leave = await system.attend?.(nodes, {
+      onRole: (id, role, term) => this.#role(id, role, term),
+      onPrimary: (node) => this.#point(node),
+    });
+    if (leave !== undefined) this.#undo.push(leave);
     if (!(await this.#recovered(nodes))) throw new Error("the cluster did not elect a leader");
     return nodes;
   }
@@ -193,6 +207,8 @@ export class Attack {
       client,
       life,
       seed: options.seed,
+      system: this.#plan.system.name,
+      primary: this.#primary,
       ...network.endpointsOf(client),
       workloads: workloads.map(({ name }) => name),
       modules: options.workloadModules,
@@ -214,7 +230,9 @@ export class Attack {
     this.#undo.push(() => crew.kill());
     const ticks = setInterval(() => crew.tick(), TICK_MS);
     this.#undo.push(async () => clearInterval(ticks));
+    this.#crew = crew;
     this.#target = new AttackTarget({
+      system: this.#plan.system.name,
       nodes,
       network,
       volumes: this.#volumes,
@@ -260,12 +278,7 @@ export class Attack {
   #nodeEvents(): NodeEvents {
     return {
       onLog: (id, event, fields) => {
-        if (event !== "role") return;
-        const role = String(fields["role"]);
-        this.#observer.nodeRole(id, this.#nowMs(), role, Number(fields["term"] ?? 0));
-        if (role !== "leader") return;
-        this.#leaderId = id;
-        if (this.#target !== undefined) this.#target.leaderId = id;
+        if (event === "role") this.#role(id, String(fields["role"]), Number(fields["term"] ?? 0));
       },
       onState: (id, state) => this.#observer.nodeState(id, this.#nowMs(), state),
       onDeath: (id, words) => {
@@ -274,6 +287,19 @@ export class Attack {
         if (!this.#failure.signal.aborted) this.#deaths.push(`node ${id}: ${words}`);
       },
     };
+  }
+
+  #role(id: number, role: string, term: number): void {
+    this.#observer.nodeRole(id, this.#nowMs(), role, term);
+    if (role !== "leader" || term < this.#leaderTerm) return;
+    this.#leaderTerm = term;
+    this.#leaderId = id;
+    if (this.#target !== undefined) this.#target.leaderId = id;
+  }
+
+  #point(node: number): void {
+    this.#primary = node;
+    this.#crew?.order({ order: "primary", node });
   }
 
   #event(event: HistoryEvent): void {
@@ -285,11 +311,17 @@ export class Attack {
     this.#observer.event(event);
   }
 
-  /** The bound of a lease can be judged only where nothing else is wrong. */
-  async #killHolder(crew: ClientCrew): Promise<void> {
-    if (crew.clients.length < 2 || this.#signal.aborted) return;
-    const holder = await crew.nextHolder(HOLDER_MS_MAX);
-    if (holder !== undefined) await crew.replace(holder);
+  /**
+   * The bound of a lease can be judged only where nothing else is wrong, and only where somebody
+   * waits behind who dies: that is so in long queues.
+   */
+  async #killHolders(crew: ClientCrew): Promise<void> {
+    const queue = this.#plan.workloads.find(({ name }) => name === "queue")?.name;
+    for (let killed = 0; killed < HOLDERS_KILLED; killed += 1) {
+      if (crew.clients.length < 2 || this.#signal.aborted) return;
+      const holder = await crew.nextHolder(HOLDER_MS_MAX, queue);
+      if (holder !== undefined) await crew.replace(holder);
+    }
   }
 
   /** Whether a leader is there, known to a majority, and every node that runs follows it. */

@@ -29,18 +29,23 @@ export async function resultOfAnswer(
     const timeMs = times.get(line);
     return { text: line === 0 ? text : `${text} (line ${line})`, ...optionalTime(timeMs) };
   });
-  const parts = checks.map(({ check, valid: holds, compared, figures = {} }): CheckPart => {
-    return { name: check, valid: holds, compared, figures };
+  const parts = checks.map((finding): CheckPart => {
+    const { check, valid: holds, compared, violations, more, figures = {} } = finding;
+    return { name: check, valid: holds, compared, violations: violations.length + more, figures };
   });
   const figures = parts.flatMap((part) => Object.entries(part.figures));
   const extra = figures
     .filter(([, value]) => value !== 0)
     .map(([name, value]) => `, ${wordsOf(name)}: ${value}`)
     .join("");
+  const empty = parts.filter(({ compared }) => compared === 0).map(({ name: part }) => part);
   const broken = parts.filter((part) => part.valid !== true).map(({ name }) => name);
   const summary =
     `${counts.ok} ok, ${counts.fail} refused, ${counts.info} of unknown outcome${extra}` +
-    (broken.length === 0 ? "" : `; ${valid === false ? "broken" : "undecided"}: ${broken.join()}`);
+    (empty.length === 0 ? "" : `; compared nothing: ${empty.join(", ")}`) +
+    (broken.length === 0
+      ? ""
+      : `; ${valid === false ? "broken" : "undecided"}: ${broken.join(", ")}`);
   return { subject, name: `model ${model}`, valid, summary, story, parts, details: answer };
 }
 

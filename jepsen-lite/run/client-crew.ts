@@ -2,7 +2,7 @@
  * The client processes of a run: starts them, merges what they tell into the histories, replaces
  * those that are killed, and has them finish.
  */
-import type { ClientLine, ClientPlan } from "../clients/client-messages.js";
+import type { ClientLine, ClientOrder, ClientPlan } from "../clients/client-messages.js";
 import { ClientProcess } from "../clients/client-process.js";
 import type { HistoryEvent } from "../history/history-event.js";
 import { HistoryMerger } from "../history/history-merger.js";
@@ -19,8 +19,15 @@ export interface CrewEvents {
 
 export type PlanOfClient = (client: number, life: number) => ClientPlan;
 
-/** The sessions of one client process, to be noted when it dies. */
-type Sessions = Map<string, { readonly process: number; readonly session: number }>;
+/** Who holds locks in one client process, by task; to be noted when it dies. */
+type Holders = Map<string, Holder>;
+
+interface Holder {
+  readonly workload: string;
+  readonly process: number;
+  /** Without one, the process is its own session. */
+  readonly session: number | undefined;
+}
 
 export class ClientCrew {
   readonly #planOf: PlanOfClient;
@@ -29,9 +36,9 @@ export class ClientCrew {
   readonly #merger: HistoryMerger;
   readonly #clients = new Map<number, ClientProcess>();
   readonly #lives = new Map<number, number>();
-  readonly #sessions = new Map<string, Sessions>();
+  readonly #holders = new Map<string, Holders>();
   /** Who waits for a grant; grants are looked at as they are told, not as they are ordered. */
-  #onGrant: (client: ClientProcess | undefined) => void = () => undefined;
+  readonly #awaiting = new Set<(client: ClientProcess, workload: string) => void>();
   #isFinishing = false;
   #isOver = false;
   kills = 0;
@@ -71,16 +78,25 @@ export class ClientCrew {
     if (!this.#isOver) this.#merger.mark(HARNESS, this.#events.now());
   }
 
-  /** The next client that is told that it holds something, or nobody within so long. */
-  async nextHolder(milliseconds: number): Promise<ClientProcess | undefined> {
+  /** The next client that is told that it holds something (of that workload), in so long. */
+  async nextHolder(milliseconds: number, wanted?: string): Promise<ClientProcess | undefined> {
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#onGrant(undefined), milliseconds);
-      this.#onGrant = (client) => {
+      const end = (client: ClientProcess | undefined) => {
         clearTimeout(timer);
-        this.#onGrant = () => undefined;
+        this.#awaiting.delete(onGrant);
         resolve(client);
       };
+      const onGrant = (client: ClientProcess, workload: string) => {
+        if (wanted === undefined || wanted === workload) end(client);
+      };
+      const timer = setTimeout(() => end(undefined), milliseconds);
+      this.#awaiting.add(onGrant);
     });
+  }
+
+  /** To every client that runs. */
+  order(order: ClientOrder): void {
+    for (const client of this.#clients.values()) client.order(order);
   }
 
   async replace(client: ClientProcess): Promise<void> {
@@ -117,8 +133,7 @@ export class ClientCrew {
     const life = this.#lives.get(number) ?? 0;
     this.#lives.set(number, life + 1);
     const source = `${number}.${life}`;
-    const sessions: Sessions = new Map();
-    this.#sessions.set(source, sessions);
+    this.#holders.set(source, new Map());
     this.#merger.open(source, this.#events.now());
     return new Promise((resolve) => {
       const client = new ClientProcess(this.#planOf(number, life), this.#prefixOf(number), {
@@ -139,9 +154,12 @@ export class ClientCrew {
     else if ("ready" in line) onReady();
     else {
       const { session, workload, process, type, f } = line;
-      if (type === "ok" && f === "acquire") this.#onGrant(this.#clients.get(line.client ?? -1));
-      if (session !== undefined && session !== 0 && process !== "nemesis") {
-        this.#sessions.get(source)?.set(workload, { process, session });
+      const client = this.#clients.get(line.client ?? -1);
+      if (type === "ok" && f === "acquire" && client !== undefined) {
+        for (const onGrant of this.#awaiting) onGrant(client, workload);
+      }
+      if (session !== 0 && process !== "nemesis") {
+        this.#holders.get(source)?.set(`${workload} ${process}`, { workload, process, session });
       }
       this.#merger.tell(source, line);
     }
@@ -150,17 +168,24 @@ export class ClientCrew {
   /** Whatever it held may end from here on; nothing that it had open will be told the end of. */
   #gone(source: string, client: ClientProcess): void {
     const time = this.#events.now();
-    if (!this.#isFinishing) {
-      for (const [workload, { process, session }] of this.#sessions.get(source) ?? []) {
-        const crash = { process, type: "info", f: "crash", session, time, workload } as const;
-        this.#merger.tell(source, crash);
-      }
-    }
-    this.#sessions.delete(source);
+    if (!this.#isFinishing) this.#noteCrash(source, client.plan.ttlMs, time);
+    this.#holders.delete(source);
     this.#merger.close(source);
     this.#events.onGone(client.plan.client, time);
     if (this.#clients.get(client.plan.client) === client) {
       this.#clients.delete(client.plan.client);
+    }
+  }
+
+  /** Once for each session. */
+  #noteCrash(source: string, ttlMs: number, time: number): void {
+    const noted = new Set<string>();
+    for (const { workload, process, session } of this.#holders.get(source)?.values() ?? []) {
+      const name = `${workload} ${session ?? `of ${process}`}`;
+      if (noted.has(name)) continue;
+      noted.add(name);
+      const note = { process, type: "info", f: "crash", value: { ttlMs }, time, workload } as const;
+      this.#merger.tell(source, session === undefined ? note : { ...note, session });
     }
   }
 }

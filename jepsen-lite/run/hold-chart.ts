@@ -25,7 +25,7 @@ export interface DrawnHold {
 interface OpenHold {
   readonly key: string;
   readonly process: number;
-  readonly session: number | undefined;
+  readonly session: string;
   readonly token: number;
   readonly mode: string;
   readonly startMs: number;
@@ -37,8 +37,8 @@ type Fields = Readonly<Record<string, unknown>>;
 export class HoldChart {
   readonly #kept = new KeptSample<DrawnHold>(HOLDS_MAX, lengthOf);
   readonly #keys = new Set<string>();
-  /** By token. */
-  readonly #open = new Map<number, OpenHold>();
+  /** By process and token: what is under attack may have given one token to two. */
+  readonly #open = new Map<string, OpenHold>();
   /** What each process asked for, until it is told. */
   readonly #asked = new Map<string, HistoryEvent>();
 
@@ -67,20 +67,20 @@ export class HoldChart {
         this.#grant(this.#asked.get(asker), event, value, timeMs);
         break;
       case "invoke release":
-        this.#end(value["token"], timeMs, "released");
+        this.#end(event.process, value["token"], timeMs, "released");
         break;
       case "ok upgrade":
         this.#rename(event, value, timeMs);
         break;
       case "info lost":
-        this.#end(value["token"], timeMs, "lost");
+        this.#end(event.process, value["token"], timeMs, "lost");
         break;
       case "info renewed":
-        this.#renew(event.session, value["untilNs"]);
+        this.#renew(sessionOf(event), value["untilNs"]);
         break;
       case "info crash":
       case "invoke close":
-        this.#endAll(event.session, timeMs);
+        this.#endAll(sessionOf(event), timeMs);
         break;
     }
   }
@@ -92,7 +92,9 @@ export class HoldChart {
     timeMs: number,
   ): void {
     const { token, untilNs } = value;
-    if (asked === undefined || typeof token !== "number" || this.#open.has(token)) return;
+    if (asked === undefined || typeof token !== "number") return;
+    const process = Number(event.process);
+    if (this.#open.has(`${process} ${token}`)) return;
     const wish = (asked.value ?? {}) as Fields;
     const [item] = (wish["items"] ?? []) as readonly { readonly key: string }[];
     const key = asked.key ?? item?.key;
@@ -101,9 +103,9 @@ export class HoldChart {
     this.#keys.add(key);
     const mode = wish["permits"] === undefined ? String(wish["mode"] ?? "exclusive") : "permits";
     const untilMs = typeof untilNs === "number" ? untilNs / NANOSECONDS : timeMs;
-    const { session } = event;
-    const process = Number(event.process);
-    this.#open.set(token, { key, process, session, token, mode, startMs: timeMs, untilMs });
+    const session = sessionOf(event);
+    const hold = { key, process, session, token, mode, startMs: timeMs, untilMs };
+    this.#open.set(`${process} ${token}`, hold);
   }
 
   #rename(event: HistoryEvent, value: Fields, timeMs: number): void {
@@ -112,29 +114,45 @@ export class HoldChart {
       (hold) => hold.process === event.process && hold.key === event.key,
     );
     if (before === undefined || typeof token !== "number") return;
-    this.#end(before.token, timeMs, "released");
-    this.#open.set(token, { ...before, token, mode: "exclusive", startMs: timeMs });
+    this.#end(before.process, before.token, timeMs, "released");
+    this.#open.set(`${before.process} ${token}`, {
+      ...before,
+      token,
+      mode: "exclusive",
+      startMs: timeMs,
+    });
   }
 
-  #renew(session: number | undefined, untilNs: unknown): void {
+  #renew(session: string, untilNs: unknown): void {
     if (typeof untilNs !== "number") return;
     for (const hold of this.#open.values()) {
       if (hold.session === session) hold.untilMs = untilNs / NANOSECONDS;
     }
   }
 
-  #end(token: unknown, timeMs: number, end: DrawnHold["end"]): void {
-    const hold = typeof token === "number" ? this.#open.get(token) : undefined;
+  #end(
+    process: HistoryEvent["process"],
+    token: unknown,
+    timeMs: number,
+    end: DrawnHold["end"],
+  ): void {
+    const name = `${process} ${token}`;
+    const hold = this.#open.get(name);
     if (hold === undefined) return;
-    this.#open.delete(hold.token);
+    this.#open.delete(name);
     this.#kept.add(drawn(hold, timeMs, end));
   }
 
-  #endAll(session: number | undefined, timeMs: number): void {
+  #endAll(session: string, timeMs: number): void {
     for (const hold of this.#open.values()) {
-      if (hold.session === session) this.#end(hold.token, timeMs, "unknown");
+      if (hold.session === session) this.#end(hold.process, hold.token, timeMs, "unknown");
     }
   }
+}
+
+/** Where there are none, each process is its own session. */
+function sessionOf({ session, process }: HistoryEvent): string {
+  return session === undefined ? `process ${process}` : String(session);
 }
 
 function drawn(hold: OpenHold, endMs: number, end: DrawnHold["end"]): DrawnHold {

@@ -71,6 +71,8 @@ export class Observer {
   /** The session of a process, to see that another took its place. */
   readonly #sessions = new Map<string, number>();
   readonly #countedSessions = new Set<string>();
+  /** Nodes and the terms in which they led. */
+  readonly #led = new Set<string>();
 
   constructor(durationMs: number) {
     this.series = new LatencySeries(durationMs);
@@ -115,7 +117,9 @@ export class Observer {
   }
 
   nodeRole(node: number, timeMs: number, role: string, term: number): void {
-    if (role === "leader") this.elections += 1;
+    // A leader that was stopped may say the same once more.
+    if (role === "leader" && !this.#led.has(`${node} ${term}`)) this.elections += 1;
+    if (role === "leader") this.#led.add(`${node} ${term}`);
     this.termMax = Math.max(this.termMax, term);
     this.#lane(node, timeMs, role, term);
   }

@@ -2,13 +2,18 @@
 import { availableParallelism } from "node:os";
 import type { Nemesis } from "../nemeses/nemesis.js";
 import type { Coverage, Figures, ReportData, WorkloadCounts } from "../report/report-data.js";
+import type { SystemKind, SystemName } from "../systems/system.js";
 import type { Workload } from "../workloads/workload.js";
 import type { AttackResult } from "./attack.js";
+import type { ComparedSystem } from "./comparison.js";
 import type { Observer } from "./observer.js";
 import type { RunOptions } from "./run-options.js";
 import type { CheckResult, Validity, Verdict } from "./verdict.js";
 
 export interface Results {
+  /** What was attacked, in a word and in a line. */
+  readonly system: SystemName;
+  readonly about: string;
   readonly valid: Validity;
   readonly wasInterrupted: boolean;
   readonly command: string;
@@ -20,6 +25,8 @@ export interface Results {
   readonly counts: readonly WorkloadCounts[];
   readonly coverage: readonly Coverage[];
   readonly errors: Readonly<Record<string, number>>;
+  /** Holdfast first, and the peers that did the same; empty without peers. */
+  readonly comparison: readonly ComparedSystem[];
 }
 
 export interface Outcome {
@@ -28,7 +35,7 @@ export interface Outcome {
 }
 
 export interface OutcomeParts {
-  readonly argv: readonly string[];
+  readonly system: SystemKind;
   readonly options: RunOptions;
   readonly workloads: readonly Workload[];
   readonly nemeses: readonly Nemesis[];
@@ -37,9 +44,12 @@ export interface OutcomeParts {
 }
 
 export function outcomeOf(parts: OutcomeParts): Outcome {
-  const { options, result, verdict } = parts;
+  const { system, options, result, verdict } = parts;
   const { observer } = result;
   const shared = {
+    system: system.name,
+    about: system.about,
+    comparison: [],
     valid: verdict.valid,
     wasInterrupted: result.wasInterrupted,
     command: commandOf(parts),
@@ -74,6 +84,15 @@ export function outcomeOf(parts: OutcomeParts): Outcome {
   };
 }
 
+/** The same with a look at others. One system alone is no comparison. */
+export function withComparison(
+  { results, report }: Outcome,
+  systems: readonly ComparedSystem[],
+): Outcome {
+  const comparison = systems.length > 1 ? systems : [];
+  return { results: { ...results, comparison }, report: { ...report, comparison } };
+}
+
 /** Says everything that decides the run, defaults included, so that a later version repeats it. */
 function commandOf({ options, workloads, nemeses }: OutcomeParts): string {
   const words = [
@@ -89,6 +108,7 @@ function commandOf({ options, workloads, nemeses }: OutcomeParts): string {
     `--keys ${options.keys}`,
     `--ttl ${options.ttlMs}`,
     ...(options.isFenced ? [] : ["--unfenced"]),
+    ...(options.peers.length === 0 ? [] : [`--peers ${options.peers.join(",")}`]),
     ...(options.usesNamespaces ? ["--netns"] : []),
   ];
   return words.join(" ");
@@ -138,10 +158,11 @@ function coverageOf({ faults }: Observer): Coverage[] {
   });
 }
 
-function configurationOf({ options, workloads, nemeses, result }: OutcomeParts) {
+function configurationOf({ system, options, workloads, nemeses, result }: OutcomeParts) {
   const list = (all: readonly { readonly name: string }[]) =>
     all.map(({ name }) => name).join(", ") || "none";
   return [
+    ["under attack", `${system.name}: ${system.about}`],
     ["workloads", list(workloads)],
     ["nemeses", list(nemeses)],
     ["schedule", options.schedule],

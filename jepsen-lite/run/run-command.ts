@@ -1,24 +1,27 @@
 /**
- * `npm run jepsen`: reads the flags, refuses in one line what cannot be done, runs the attack, and
- * writes results and report. Progress goes to standard error, the result to standard output.
+ * `npm run jepsen`: reads the flags, refuses in one line what cannot be done, runs the attack, on
+ * peers too where they are asked for, and writes results and report. Progress goes to standard
+ * error, the result to standard output.
  */
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { constants, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { findNemeses, NEMESES } from "../nemeses/catalogue.js";
 import type { Nemesis } from "../nemeses/nemesis.js";
 import { builtCommand } from "../own-scripts.js";
 import { RefusedError } from "../refused-error.js";
-import { renderReport } from "../report/render-report.js";
+import { findPeers, PEERS, peerRefusal, SYSTEMS } from "../systems/catalogue.js";
+import type { SystemKind } from "../systems/system.js";
 import { findWorkloads, WORKLOADS } from "../workloads/catalogue.js";
 import type { Workload } from "../workloads/workload.js";
-import { Attack, type Phase } from "./attack.js";
+import { comparedSystem } from "./comparison.js";
 import { Console } from "./console.js";
-import { type Outcome, outcomeOf } from "./outcome-file.js";
-import { parseRunOptions, type RunOptions } from "./run-options.js";
+import { Interruption } from "./interruption.js";
+import { type Outcome, withComparison } from "./outcome-file.js";
+import { type KnownNames, parseRunOptions, type RunOptions } from "./run-options.js";
+import { runSystem, type SystemRun, writeOutcome } from "./run-system.js";
 import { usageText } from "./run-usage.js";
-import { judge } from "./verdict.js";
 
 /** The exit code follows the verdict. */
 export const EXIT = Object.freeze({ valid: 0, invalid: 1, usage: 2, unknown: 3, failed: 70 });
@@ -28,46 +31,28 @@ const SIGNAL_BASE = 128;
 const UNUSUAL: ReadonlySet<string> = new Set(["disk-full"]);
 
 export async function runCommand(argv: readonly string[]): Promise<number> {
-  const nemeses = NEMESES.map(({ name }) => name);
-  const options = parseRunOptions(argv, {
-    workloads: WORKLOADS.map(({ name }) => name),
-    nemeses,
-    usualNemeses: nemeses.filter((name) => !UNUSUAL.has(name)),
-  });
+  const options = parseRunOptions(argv, knownNames());
   if (options === undefined) {
-    process.stdout.write(usageText(WORKLOADS, NEMESES));
+    process.stdout.write(usageText(WORKLOADS, NEMESES, PEERS));
     return EXIT.valid;
   }
-  const { workloads, chosen } = await resolveNames(options);
+  const chosen = await resolveNames(options);
   await refuseWhatCannotBe(options, chosen);
   const directory = await prepareDirectory(options.directory);
   const interruption = new Interruption();
   const terminal = new Console(options.isQuiet);
   try {
-    const attack = new Attack({
-      options: { ...options, workloads: workloads.map(({ name }) => name) },
-      workloads,
-      nemeses: chosen,
-      directory,
-      signal: interruption.first,
-      onPhase: (phase: Phase, note) => terminal.phase(phase, note),
-    });
-    const ticking = terminal.tick(() => attack.progress);
-    const result = await attack.run().finally(ticking);
-    const verdict = await judge(result, {
-      workloads,
-      isFenced: options.isFenced,
-      signal: interruption.second,
-      onProgress: (note) => terminal.phase("checking", note),
-    });
-    const outcome = outcomeOf({ argv, options, workloads, nemeses: chosen, result, verdict });
-    await writeOutcome(directory, outcome);
+    const { workloads, nemeses, peers } = chosen;
+    const signals = { load: interruption.first, judging: interruption.second };
+    const shared = { options, workloads, nemeses, signals, terminal };
+    const own = await runSystem({ ...shared, system: SYSTEMS.holdfast, directory });
+    // Whatever becomes of the peers, this is known by then.
+    await writeOutcome(directory, own);
+    const others = await runPeers({ ...shared, directory }, peers);
+    const outcome = withComparison(own, [own, ...others].map(comparedSystem));
+    if (others.length > 0) await writeOutcome(directory, outcome);
     terminal.result(outcome, directory, options.isJson);
-    if (interruption.received !== undefined && verdict.valid !== false) {
-      return SIGNAL_BASE + constants.signals[interruption.received];
-    }
-    if (verdict.valid === "unknown") return EXIT.unknown;
-    return verdict.valid ? EXIT.valid : EXIT.invalid;
+    return exitCodeOf(outcome, interruption);
   } catch (error) {
     // Nothing was begun: a directory that was made for it is of no use to anybody.
     if (error instanceof RefusedError && options.directory === undefined) {
@@ -82,23 +67,83 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
   }
 }
 
-async function resolveNames(
-  options: RunOptions,
-): Promise<{ workloads: Workload[]; chosen: Nemesis[] }> {
-  const { workloadModules, nemesisModules } = options;
-  const workloads = await findWorkloads(options.workloads, workloadModules);
-  const chosen = await findNemeses(options.nemeses, nemesisModules);
-  if (workloads.length === 0) throw new RefusedError("no workload is left: there is nothing to do");
-  return { workloads, chosen };
+function knownNames(): KnownNames {
+  const nemeses = NEMESES.map(({ name }) => name);
+  return {
+    workloads: WORKLOADS.map(({ name }) => name),
+    nemeses,
+    usualNemeses: nemeses.filter((name) => !UNUSUAL.has(name)),
+    peers: PEERS.map(({ name }) => name),
+    peerWorkloads: WORKLOADS.filter(({ plainStep }) => plainStep !== undefined).map(nameOf),
+    peerNemeses: NEMESES.filter(({ isForPeers }) => isForPeers === true).map(nameOf),
+  };
 }
 
-async function refuseWhatCannotBe(options: RunOptions, nemeses: readonly Nemesis[]): Promise<void> {
+function exitCodeOf({ results: { valid } }: Outcome, { received }: Interruption): number {
+  if (received !== undefined && valid !== false) return SIGNAL_BASE + constants.signals[received];
+  if (valid === "unknown") return EXIT.unknown;
+  return valid ? EXIT.valid : EXIT.invalid;
+}
+
+/** Each in a directory of its own, with a report of its own. An interruption ends the row. */
+async function runPeers(
+  shared: Omit<SystemRun, "system">,
+  peers: readonly SystemKind[],
+): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (const system of peers) {
+    if (shared.signals.load.aborted) break;
+    const directory = join(shared.directory, system.name);
+    await mkdir(directory);
+    const outcome = await runSystem({ ...shared, system, directory });
+    await writeOutcome(directory, outcome);
+    outcomes.push(outcome);
+  }
+  return outcomes;
+}
+
+interface Chosen {
+  readonly workloads: readonly Workload[];
+  readonly nemeses: readonly Nemesis[];
+  readonly peers: readonly SystemKind[];
+}
+
+async function resolveNames(options: RunOptions): Promise<Chosen> {
+  const { workloadModules, nemesisModules } = options;
+  const workloads = await findWorkloads(options.workloads, workloadModules);
+  const nemeses = await findNemeses(options.nemeses, nemesisModules);
+  const peers = findPeers(options.peers);
+  if (workloads.length === 0) throw new RefusedError("no workload is left: there is nothing to do");
+  return { workloads, nemeses, peers };
+}
+
+async function refuseWhatCannotBe(options: RunOptions, chosen: Chosen): Promise<void> {
   builtCommand();
   const network = options.usesNamespaces ? "namespaces" : "proxies";
-  for (const nemesis of nemeses) {
+  if (chosen.peers.length > 0) await refusePeers(options, chosen);
+  for (const nemesis of chosen.nemeses) {
     const why = await nemesis.refusal?.({ nodes: options.nodes, network });
     if (why !== undefined) throw new RefusedError(`nemesis ${nemesis.name}: ${why}`);
   }
+}
+
+async function refusePeers(options: RunOptions, chosen: Chosen): Promise<void> {
+  const known = knownNames();
+  const workload = chosen.workloads.find(({ plainStep }) => plainStep === undefined);
+  if (workload !== undefined) {
+    const all = known.peerWorkloads.join(", ");
+    throw new RefusedError(`workload ${workload.name}: peers have plain locks only: ${all}`);
+  }
+  const nemesis = chosen.nemeses.find(({ isForPeers }) => isForPeers !== true);
+  if (nemesis !== undefined) {
+    const all = known.peerNemeses.join(", ");
+    throw new RefusedError(`nemesis ${nemesis.name}: only Holdfast has that; peers meet ${all}`);
+  }
+  if (options.usesNamespaces) {
+    throw new RefusedError("--peers needs the proxies: leave --netns out");
+  }
+  const why = await peerRefusal(chosen.peers);
+  if (why !== undefined) throw new RefusedError(`--peers: ${why}`);
 }
 
 async function prepareDirectory(wanted: string | undefined): Promise<string> {
@@ -111,37 +156,6 @@ async function prepareDirectory(wanted: string | undefined): Promise<string> {
   return directory;
 }
 
-async function writeOutcome(directory: string, outcome: Outcome): Promise<void> {
-  await writeFile(join(directory, "results.json"), `${JSON.stringify(outcome.results, null, 2)}\n`);
-  await writeFile(join(directory, "report.html"), renderReport(outcome.report));
+function nameOf({ name }: { readonly name: string }): string {
+  return name;
 }
-
-/** The first signal heals and reports; the second one gives up the checking too. */
-class Interruption {
-  readonly #first = new AbortController();
-  readonly #second = new AbortController();
-  readonly #onSignal = (signal: NodeJS.Signals) => {
-    if (this.received !== undefined) this.#second.abort();
-    this.received ??= signal;
-    this.#first.abort();
-  };
-  received: NodeJS.Signals | undefined;
-
-  constructor() {
-    for (const signal of SIGNALS) process.on(signal, this.#onSignal);
-  }
-
-  get first(): AbortSignal {
-    return this.#first.signal;
-  }
-
-  get second(): AbortSignal {
-    return this.#second.signal;
-  }
-
-  stop(): void {
-    for (const signal of SIGNALS) process.off(signal, this.#onSignal);
-  }
-}
-
-const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;

@@ -8,6 +8,8 @@ export interface RunOptions {
   readonly workloadModules: readonly string[];
   readonly nemeses: readonly string[];
   readonly nemesisModules: readonly string[];
+  /** Other systems that run the same beside it, one after the other. */
+  readonly peers: readonly string[];
   readonly schedule: Schedule;
   /** How long there is load and faults, beside start, healing and judgement. */
   readonly seconds: number;
@@ -34,11 +36,16 @@ export interface KnownNames {
   readonly nemeses: readonly string[];
   /** Those that every machine can do without special rights. */
   readonly usualNemeses: readonly string[];
+  readonly peers: readonly string[];
+  /** Of the workloads and the usual nemeses, those that peers can do too. */
+  readonly peerWorkloads: readonly string[];
+  readonly peerNemeses: readonly string[];
 }
 
 const FLAGS = {
   workload: { type: "string", short: "w", multiple: true },
   nemesis: { type: "string", short: "n", multiple: true },
+  peers: { type: "string", multiple: true },
   schedule: { type: "string" },
   minutes: { type: "string" },
   time: { type: "string" },
@@ -68,8 +75,13 @@ export function parseRunOptions(
 ): RunOptions | undefined {
   const values = parse(argv);
   if (values.help === true) return undefined;
-  const workloads = namesIn(values.workload, known.workloads, known.workloads);
-  const nemeses = namesIn(values.nemesis, known.usualNemeses, known.nemeses);
+  const peers = peersIn(values.peers, known.peers);
+  const isAlone = peers.length === 0;
+  const allWorkloads = isAlone ? known.workloads : known.peerWorkloads;
+  const workloads = namesIn(values.workload, allWorkloads, allWorkloads);
+  const nemeses = isAlone
+    ? namesIn(values.nemesis, known.usualNemeses, known.nemeses)
+    : namesIn(values.nemesis, known.peerNemeses, known.peerNemeses);
   if (values.time !== undefined && values.minutes !== undefined) {
     throw new RefusedError("--time and --minutes exclude each other: both say how long");
   }
@@ -82,6 +94,7 @@ export function parseRunOptions(
     workloadModules: workloads.files,
     nemeses: nemeses.names,
     nemesisModules: nemeses.files,
+    peers,
     schedule: scheduleOf(values.schedule),
     seconds: numberOf("time", values.time, minutes * 60, 3, SECONDS_MAX),
     seed: wholeNumber("seed", values.seed, 1, 0, 2 ** 31 - 1),
@@ -128,6 +141,13 @@ function namesIn(
     .filter((word) => !isPath(word) && word !== "none")
     .flatMap((word) => (word === "all" ? all : [word]));
   return { names: [...new Set(names)], files };
+}
+
+function peersIn(texts: readonly string[] | undefined, all: readonly string[]): readonly string[] {
+  const { names, files } = namesIn(texts, [], all);
+  const [file] = files;
+  if (file === undefined) return names;
+  throw new RefusedError(`--peers ${file}: peers are named, not loaded from files`);
 }
 
 function isPath(word: string): boolean {

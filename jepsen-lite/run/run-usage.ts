@@ -4,13 +4,18 @@ interface Named {
   readonly about: string;
 }
 
-export function usageText(workloads: readonly Named[], nemeses: readonly Named[]): string {
+export function usageText(
+  workloads: readonly Named[],
+  nemeses: readonly Named[],
+  peers: readonly Named[],
+): string {
   return `Examples:
   npm run jepsen                                     everything, one fault at a time, a minute
   npm run jepsen -- --workload mutex --nemesis kill,partition --minutes 5
   npm run jepsen -- --schedule all --nodes 5 --minutes 30 --seed 7 --out results
   npm run jepsen -- --workload guarded --nemesis pause-clients --unfenced
   npm run jepsen -- --workload ./my-workload.ts --nemesis ./my-nemesis.ts
+  npm run jepsen -- --peers redis,etcd --minutes 2
   npm run jepsen -- check --model lock history.jsonl
 
 Usage: npm run jepsen -- [flags]            attack a cluster of its own and judge it
@@ -23,6 +28,8 @@ the clients were told can be true. Exit code 0: valid, 1: not valid, 3: could no
   -w, --workload NAMES  by commas, or files that export one; all (default: all)
   -n, --nemesis NAMES   by commas, or files that export one; all, none
                         (default: all but disk-full)
+      --peers NAMES     the same faults for other systems, one after the other, as a check of the
+                        harness itself; the verdict remains Holdfast's own; all (default: none)
       --schedule HOW    each: one fault at a time (default); pairs; all at once; none
       --minutes M       load and faults (default 1); --time SECONDS is the same
       --seed N          decides faults and operations, not their timing (default 1)
@@ -44,6 +51,9 @@ ${listOf(workloads)}
 
 Nemeses:
 ${listOf(nemeses)}
+
+Peers:
+${listOf(peers)}
 `;
 }
 

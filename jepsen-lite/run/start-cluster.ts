@@ -12,6 +12,7 @@ import { parentDeathPrefix } from "../cluster/parent-death.js";
 import { ProxiedNetwork } from "../cluster/proxied-network.js";
 import { mountVolume, unmountVolume } from "../cluster/volumes.js";
 import type { Volume } from "../nemeses/nemesis.js";
+import type { System, SystemKind } from "../systems/system.js";
 import type { RunOptions } from "./run-options.js";
 
 const CLIENT_PORT = 7411;
@@ -19,7 +20,11 @@ const PEER_PORT = 7511;
 
 export type Undo = (() => Promise<void>)[];
 
-export async function openNetwork(options: RunOptions, undo: Undo): Promise<Network> {
+export async function openNetwork(
+  options: RunOptions,
+  { hasOnePort, hasOnePeerAddress }: SystemKind,
+  undo: Undo,
+): Promise<Network> {
   const { clients } = options;
   const ids = Array.from({ length: options.nodes }, (_, index) => index + 1);
   let network: Network;
@@ -34,10 +39,10 @@ export async function openNetwork(options: RunOptions, undo: Undo): Promise<Netw
     const ports = await findPorts(2 * options.nodes, options.basePort);
     const nodes = ids.map((id, index): NodeAddresses => {
       const clientPort = ports[index] ?? 0;
-      const peerPort = ports[options.nodes + index] ?? 0;
+      const peerPort = hasOnePort ? clientPort : (ports[options.nodes + index] ?? 0);
       return { id, host: "127.0.0.1", clientPort, peerPort };
     });
-    network = await ProxiedNetwork.open({ nodes, clients });
+    network = await ProxiedNetwork.open({ nodes, clients, hasOnePeerAddress });
   }
   undo.push(() => network.close());
   return network;
@@ -63,6 +68,7 @@ export async function mountVolumes(
 }
 
 export interface NodeSetting {
+  readonly system: System;
   readonly network: Network;
   readonly volumes: readonly Volume[];
   readonly directory: string;
@@ -77,6 +83,7 @@ export async function startNodes(setting: NodeSetting, undo: Undo): Promise<Node
   const nodes = network.nodes.map((node) => {
     return new NodeProcess(planOf(node, setting, death), events);
   });
+  network.nameProcesses((id) => nodes.find((node) => node.id === id)?.pid);
   undo.push(async () => {
     for (const { plan } of nodes) await rm(plan.dataDirectory, { recursive: true, force: true });
   });
@@ -93,11 +100,11 @@ export async function startNodes(setting: NodeSetting, undo: Undo): Promise<Node
 }
 
 function planOf(
-  { id, host, clientPort }: NodeAddresses,
-  { network, volumes, directory }: NodeSetting,
+  node: NodeAddresses,
+  { system, network, volumes, directory }: NodeSetting,
   death: readonly string[],
 ): NodePlan {
-  const members = network.nodes.map((node) => `${node.id}=${node.host}:${node.peerPort}`);
+  const { id, host, clientPort } = node;
   const volume = volumes.find(({ nodeId }) => nodeId === id);
   const own = join(directory, `data-${id}`);
   const dataDirectory = volume === undefined ? own : join(volume.directory, "data");
@@ -107,14 +114,6 @@ function planOf(
     logFile: join(directory, `node-${id}.log`),
     endpoint: `ws://${host}:${clientPort}`,
     prefix: [...death, ...network.prefixOf(nodePlace(id))],
-    arguments: [
-      `--id=${id}`,
-      `--data=${dataDirectory}`,
-      `--listen=${host}:${clientPort}`,
-      `--initial-cluster=${members.join(",")}`,
-      "--log-format=json",
-      "--stop-on-stdin-end",
-      ...network.serverArguments(id),
-    ],
+    ...system.serverOf(node, dataDirectory),
   };
 }

@@ -5,13 +5,14 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import type { CheckResult as Answer } from "../checker/index.js";
+import type { CheckResult as Answer, TokensRise } from "../checker/index.js";
 import { findLostUpdates, type LostUpdate } from "../guarded/lost-updates.js";
 import { historyName } from "../history/history-event.js";
 import { runnerOf } from "../own-scripts.js";
 import type { Workload, WorkloadModel } from "../workloads/workload.js";
 import type { AttackResult } from "./attack.js";
 import { resultOfAnswer } from "./checker-answer.js";
+import { clusterChecks } from "./cluster-checks.js";
 
 /** Of one history. What cannot be decided by then is unknown. */
 const CHECK_SECONDS_MAX = 300;
@@ -30,6 +31,8 @@ export interface CheckResult {
   readonly story: readonly StoryStep[];
   /** The single checks of which it consists. */
   readonly parts?: readonly CheckPart[];
+  /** What was counted, where there are no parts. */
+  readonly figures?: Readonly<Record<string, number>>;
   /** What the checker said, whole. */
   readonly details?: unknown;
 }
@@ -37,8 +40,9 @@ export interface CheckResult {
 export interface CheckPart {
   readonly name: string;
   readonly valid: Validity;
-  /** How many things were compared; 0: there was nothing to compare. */
+  /** How many things were compared; 0: nothing was shown by it. */
   readonly compared: number;
+  readonly violations: number;
   readonly figures: Readonly<Record<string, number>>;
 }
 
@@ -55,21 +59,28 @@ export interface Verdict {
 
 export interface JudgeOptions {
   readonly workloads: readonly Workload[];
+  /** Names of those that were asked for. */
+  readonly nemeses: readonly string[];
   readonly isFenced: boolean;
+  readonly tokensRise: TokensRise;
   readonly signal: AbortSignal;
   readonly onProgress: (note: string) => void;
 }
 
 export async function judge(result: AttackResult, options: JudgeOptions): Promise<Verdict> {
-  const checks: CheckResult[] = clusterChecks(result);
+  const checks: CheckResult[] = clusterChecks(result, options);
   for (const { name, model, parts = {} } of options.workloads) {
     const histories: [string, WorkloadModel][] = [[historyName(name), model]];
     for (const [part, of] of Object.entries(parts)) histories.push([historyName(name, part), of]);
     for (const [history, of] of histories) {
       options.onProgress(`checking ${history}`);
       const file = result.histories.fileOf(history);
-      if (of === "updates") checks.push(await updatesCheck(history, file, options.isFenced));
-      else checks.push(await historyCheck(history, of, file, options.signal));
+      if (of === "updates" || of === "unfenced-updates") {
+        const isFenced = of === "updates" && options.isFenced;
+        checks.push(await updatesCheck(history, file, isFenced));
+      } else {
+        checks.push(await historyCheck(history, of, file, options));
+      }
     }
   }
   return { valid: worst(checks.map(({ valid }) => valid)), checks };
@@ -78,39 +89,6 @@ export async function judge(result: AttackResult, options: JudgeOptions): Promis
 function worst(validities: readonly Validity[]): Validity {
   if (validities.includes(false)) return false;
   return validities.includes("unknown") ? "unknown" : true;
-}
-
-function clusterChecks(result: AttackResult): CheckResult[] {
-  const { hasRecovered, deaths, observer } = result;
-  let operations = 0;
-  for (const counts of observer.counts.values()) {
-    for (const { ok } of counts.values()) operations += ok;
-  }
-  return [
-    {
-      subject: "cluster",
-      name: "recovery",
-      valid: hasRecovered,
-      summary: hasRecovered
-        ? "after healing every node followed one leader"
-        : "after healing there was no leader that every node followed",
-      story: [],
-    },
-    {
-      subject: "cluster",
-      name: "processes",
-      valid: deaths.length === 0,
-      summary: deaths.length === 0 ? "no node ended by itself" : `${deaths.length} nodes ended`,
-      story: deaths.map((text) => ({ text })),
-    },
-    {
-      subject: "cluster",
-      name: "work",
-      valid: operations > 0 ? true : "unknown",
-      summary: operations > 0 ? `${operations} operations succeeded` : "nothing ever succeeded",
-      story: [],
-    },
-  ];
 }
 
 /** Without fencing, updates *are* lost: that is shown, and is no verdict on the cluster. */
@@ -126,6 +104,7 @@ async function updatesCheck(
     name: isFenced ? "no update lost" : "updates lost without fencing",
     valid: isFenced ? lost === 0 : true,
     summary: isFenced ? counts : `${counts}; this store compares no tokens, so some may be`,
+    figures: { accepted, refused, lost },
     story: examples.flatMap(storyOf),
   };
 }
@@ -148,10 +127,10 @@ async function historyCheck(
   subject: string,
   model: string,
   file: string,
-  signal: AbortSignal,
+  { signal, tokensRise }: JudgeOptions,
 ): Promise<CheckResult> {
-  const limit = `--time-limit=${CHECK_SECONDS_MAX}`;
-  const words = [...runnerOf("check"), `--model=${model}`, limit, "--json", file];
+  const flags = [`--time-limit=${CHECK_SECONDS_MAX}`, `--tokens-rise=${tokensRise}`, "--json"];
+  const words = [...runnerOf("check"), `--model=${model}`, ...flags, file];
   const [command = "", ...rest] = words;
   const child = spawn(command, rest, { stdio: ["ignore", "pipe", "pipe"] });
   const kill = () => child.kill("SIGKILL");

@@ -4,7 +4,7 @@ import { loadModule } from "../load-module.js";
 import { nearestNames } from "../nearest-names.js";
 import { RefusedError } from "../refused-error.js";
 import { election } from "./election.js";
-import { guarded } from "./guarded.js";
+import { guarded, unfenced } from "./guarded.js";
 import { multi } from "./multi.js";
 import { mutex } from "./mutex.js";
 import { queue } from "./queue.js";
@@ -26,6 +26,7 @@ export const WORKLOADS: readonly Workload[] = [
   sessions,
   register,
   guarded,
+  unfenced,
 ];
 
 /** `modules`: files that export a `workload`. Throws `RefusedError` for a name that nobody has. */

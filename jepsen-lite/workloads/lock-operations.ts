@@ -3,8 +3,8 @@
  * client itself notices about a hold (that it was lost, that its lease was renewed) is noted beside
  * them, since the checks of time and exclusion need it.
  */
-import { HoldfastError, type Lock, type LockMode, type ReleaseResult } from "../sdk.js";
-import type { Task } from "./workload.js";
+import { HoldfastError, type LockMode, type ReleaseResult } from "../sdk.js";
+import type { HeldLock, PlainTask } from "./workload.js";
 
 const NANOSECONDS = 1_000_000;
 /** A lease is looked at so often while a lock is held. */
@@ -24,13 +24,13 @@ export interface Wish {
 }
 
 /** `act` asks the SDK for what `wish` describes. `undefined`: not granted, or unknown. */
-export async function acquire(
-  task: Task,
+export async function acquire<L extends HeldLock>(
+  task: PlainTask,
   key: string | undefined,
   wish: Wish,
-  act: () => Promise<Lock>,
+  act: () => Promise<L>,
   owner?: number,
-): Promise<Lock | undefined> {
+): Promise<L | undefined> {
   const operation = {
     f: "acquire",
     value: { ...wish, ttlMs: task.ttlMs },
@@ -43,7 +43,7 @@ export async function acquire(
 }
 
 /** What a grant looks like in the history. */
-export function grantOf(task: Task, lock: Lock): unknown {
+export function grantOf(task: PlainTask, lock: HeldLock): unknown {
   const slots = lock.items.filter((item) => item.slots.length > 0);
   return {
     token: lock.token,
@@ -54,13 +54,13 @@ export function grantOf(task: Task, lock: Lock): unknown {
   };
 }
 
-export async function release(task: Task, lock: Lock, key?: string): Promise<void> {
+export async function release(task: PlainTask, lock: HeldLock, key?: string): Promise<void> {
   const operation = { f: "release", value: { token: lock.token }, ...keyed(key) };
   await task.record(operation, async () => definite(await lock.release()));
 }
 
 /** Holds for so long, or until it is lost; notes renewals of the lease on the way. */
-export async function hold(task: Task, lock: Lock, milliseconds: number): Promise<void> {
+export async function hold(task: PlainTask, lock: HeldLock, milliseconds: number): Promise<void> {
   const endMs = performance.now() + milliseconds;
   let seenUntilNs = untilNs(task, lock);
   for (;;) {
@@ -74,14 +74,18 @@ export async function hold(task: Task, lock: Lock, milliseconds: number): Promis
   }
 }
 
-/** The client's own deadline: up to then it takes the hold for certain. */
-function untilNs(task: Task, lock: Lock): number {
+/**
+ * The client's own deadline: up to then it takes the hold for certain. 0: it is over already, since
+ * whoever knows when is not asked.
+ */
+function untilNs(task: PlainTask, lock: HeldLock): number {
   // The clock is read first: a pause in between makes this earlier than the deadline, never later.
   const nowNs = task.now();
-  return nowNs + Math.floor(lock.remainingMs * NANOSECONDS);
+  const { remainingMs } = lock;
+  return remainingMs > 0 ? nowNs + Math.floor(remainingMs * NANOSECONDS) : 0;
 }
 
-function noteLoss(task: Task, lock: Lock, key: string | undefined): void {
+function noteLoss(task: PlainTask, lock: HeldLock, key: string | undefined): void {
   const { signal, token } = lock;
   signal.addEventListener("abort", () => {
     const error: unknown = signal.reason;

@@ -1,6 +1,6 @@
 /** Exclusive locks on a few keys: tries, bounded waits and head starts, each held for a moment. */
 import { acquire, hold, release } from "./lock-operations.js";
-import type { Task, Workload } from "./workload.js";
+import type { PlainTask, Task, Workload } from "./workload.js";
 
 export const mutex: Workload = {
   name: "mutex",
@@ -25,8 +25,19 @@ export const mutex: Workload = {
     await hold(task, lock, random.chance(0.01) ? task.ttlMs : random.between(0, 20));
     await release(task, lock, key);
   },
+  plainStep: plainRound,
   background: (task) => watchKeys(task),
 };
+
+async function plainRound(task: PlainTask): Promise<void> {
+  const { locks, random } = task;
+  const key = random.pick(task.keys);
+  const wish = { waitMs: random.pick([0, 200, 2_000]) };
+  const lock = await acquire(task, key, wish, () => locks.acquire(key, wish));
+  if (lock === undefined) return;
+  await hold(task, lock, random.between(0, 20));
+  await release(task, lock, key);
+}
 
 /** Notes every change of the workload's keys, and opens a new stream where one cannot go on. */
 async function watchKeys(task: Task): Promise<void> {

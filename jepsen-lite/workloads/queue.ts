@@ -8,6 +8,14 @@ import { acquire, hold, release } from "./lock-operations.js";
 import type { Task, Workload } from "./workload.js";
 
 const KEYS_MAX = 2;
+/** One task of each client, so that the time it takes does not grow with the number of tasks. */
+const PATIENT = {
+  /** The longest is longer than the end of a run takes: who is forgotten waits to the last line. */
+  waitsMs: [3_000, 10_000, 40_000],
+  /** Long enough for a holder to die with somebody waiting behind it. */
+  holdMs: [100, 300],
+} as const;
+const HASTY = { waitsMs: [3_000, 10_000], holdMs: [0, 15] } as const;
 
 export const queue: Workload = {
   name: "queue",
@@ -17,7 +25,8 @@ export const queue: Workload = {
     const { client, random } = task;
     const key = random.pick(task.keys.slice(0, KEYS_MAX));
     const owner = client.owner();
-    const waitMs = random.pick([3_000, 10_000]);
+    const { waitsMs, holdMs } = task.index === 0 ? PATIENT : HASTY;
+    const waitMs = random.pick<number>(waitsMs);
     const place = new AbortController();
     const wait = async () => {
       const granted = client.acquire(key, { waitMs, owner });
@@ -26,7 +35,7 @@ export const queue: Workload = {
     };
     const lock = await acquire(task, key, { waitMs }, wait, owner.id);
     if (lock === undefined) return;
-    await hold(task, lock, random.between(0, 15));
+    await hold(task, lock, random.between(holdMs[0], holdMs[1]));
     await release(task, lock, key);
     await task.sleep(random.between(0, 60));
   },

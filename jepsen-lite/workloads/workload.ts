@@ -4,11 +4,20 @@
  * these as `workload`; `docs/jepsen-lite.md` shows how.
  */
 import type { EventFields } from "../clients/recorder.js";
-import type { Client, ConnectOptions } from "../sdk.js";
+import type { Client, ConnectOptions, Lock } from "../sdk.js";
 import type { SeededRandom } from "../seeded-random.js";
 
 /** Models that a history can be held against (`docs/internals/checker.md`). */
-export type WorkloadModel = "lock" | "register" | "kv" | "mutex" | "cas-register" | "updates";
+export type WorkloadModel =
+  | "lock"
+  | "register"
+  | "kv"
+  | "mutex"
+  | "cas-register"
+  /** Updates of the guarded store, of which none may be lost unless tokens are not compared. */
+  | "updates"
+  /** The same of a store that compares no tokens: what is lost is shown, and is no violation. */
+  | "unfenced-updates";
 
 export interface Workload {
   /** Lower-case words with hyphens; names its keys, its history and its row in the report. */
@@ -24,6 +33,8 @@ export interface Workload {
   readonly needsStore?: boolean;
   /** One round of one task. Called again as soon as it resolves, until the load ends. */
   step(task: Task): Promise<void>;
+  /** The same round by plain locks alone: what has one can be run against other systems too. */
+  plainStep?(task: PlainTask): Promise<void>;
   /** Beside the rounds, once in each client, until `task.signal`. */
   background?(task: Task): Promise<void>;
   /** After everything was healed, once for each key, by a task of the first client. */
@@ -42,14 +53,27 @@ export interface Operation {
   readonly part?: string;
 }
 
+/** What every system under attack can do: lock a key, and give it back. */
+export interface PlainLocks {
+  /** Of which all locks are, where there is such a thing. */
+  readonly session: number | undefined;
+  acquire(key: string, options: { readonly waitMs: number }): Promise<HeldLock>;
+  close(): Promise<void>;
+}
+
+export type HeldLock = Pick<
+  Lock,
+  "token" | "items" | "remainingMs" | "isHeld" | "signal" | "release"
+>;
+
 /** One line of control within a client: does one operation at a time. */
-export interface Task {
+export interface PlainTask {
   /** Its number in the history. */
   readonly process: number;
   /** 0 in each client for the first of its tasks. */
   readonly index: number;
-  /** Connected; its session is this workload's own in this client process. */
-  readonly client: Client;
+  /** Of the system under attack, whichever it is. */
+  readonly locks: PlainLocks;
   readonly random: SeededRandom;
   /** Aborted when the load ends. */
   readonly signal: AbortSignal;
@@ -62,8 +86,6 @@ export interface Task {
   readonly store: StoreCalls;
   /** Nanoseconds since the run began. */
   now(): number;
-  /** A further client, with a session of its own; whoever opens it closes it. */
-  connect(options?: ConnectOptions): Promise<Client>;
   /**
    * Does an operation and records its invocation and its end. Resolves to what `act` resolves to,
    * or to `undefined` when it failed or its outcome is unknown. `resultOf` makes the recorded value.
@@ -81,10 +103,21 @@ export interface Task {
   unique(): number;
 }
 
+/** A task of a run against Holdfast, which can do all that its SDK can. */
+export interface Task extends PlainTask {
+  /** Connected; its session is this workload's own in this client process. */
+  readonly client: Client;
+  /** A further client, with a session of its own; whoever opens it closes it. */
+  connect(options?: ConnectOptions): Promise<Client>;
+}
+
 /** What the guarded store can be asked; see `guarded/store-main.ts`. */
 export interface StoreCalls {
-  /** The value that was written last, 0 in the beginning. */
-  read(key: string): Promise<number>;
+  /**
+   * The value that was written last, 0 in the beginning; `undefined` when the store refused the
+   * token. From then on it refuses older ones. `token` 0: it is not compared.
+   */
+  read(key: string, token: number): Promise<number | undefined>;
   /** Resolves to false when the store refused the token. `token` 0: it is not compared. */
   write(key: string, value: number, token: number): Promise<boolean>;
 }

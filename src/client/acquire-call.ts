@@ -176,7 +176,8 @@ export class AcquireCall extends HoldCall<HeldLock | undefined> {
     assert(status !== STATUS.queued, () => `acquire ${this.sequence} ended as queued`);
     const { items, waitMs, isTry } = this.wish;
     if (isTry && status === ERROR_NUMBERS.LOCK_HELD) this.fulfil(undefined);
-    else if (status === ERROR_NUMBERS.LOCK_TIMEOUT) this.fail(lockTimeout(items, waitMs));
+    else if (status === ERROR_NUMBERS.LOCK_TIMEOUT)
+      this.fail(lockTimeout(items, waitMs, "service"));
     else this.fail(acquireFailure(items, this.#host.traced(result, this.askedAt)));
   }
 
@@ -195,7 +196,7 @@ export class AcquireCall extends HoldCall<HeldLock | undefined> {
 
   onDeadline(lastFailure: string): void {
     const { items, waitMs } = this.wish;
-    if (waitMs !== 0) this.abandon(lockTimeout(items, waitMs));
+    if (waitMs !== 0) this.abandon(lockTimeout(items, waitMs, "client"));
     else this.abandon(unavailable(nameOf(items), lastFailure));
   }
 

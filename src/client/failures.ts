@@ -152,8 +152,13 @@ function circleText(cycle: readonly CycleMember[], wayOut: string): string {
   return `waiting for it would never end: ${waits.join(", ")}; ${wayOut}`;
 }
 
-export function lockTimeout(items: Named, waitMs: number): HoldfastError {
-  const details = { ...keysOf(items), waitMs };
+/** `decidedBy`: the service at its place in the log, or the client, whom nobody answered in time. */
+export function lockTimeout(
+  items: Named,
+  waitMs: number,
+  decidedBy: "service" | "client",
+): HoldfastError {
+  const details = { ...keysOf(items), waitMs, decidedBy };
   const text = `${nameOf(items)}: not granted in ${waitMs} ms`;
   return new HoldfastError("LOCK_TIMEOUT", text, { details });
 }

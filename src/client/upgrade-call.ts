@@ -66,7 +66,7 @@ export class UpgradeCall extends GrantCall<void> {
     const { hold, key, waitMs } = this.wish;
     hold.removeUpgrade(this);
     if (result.status === ERROR_NUMBERS.LOCK_TIMEOUT) {
-      this.fail(lockTimeout([{ key }], waitMs));
+      this.fail(lockTimeout([{ key }], waitMs, "service"));
       return;
     }
     if (result.status !== STATUS.upgraded) {
@@ -95,7 +95,7 @@ export class UpgradeCall extends GrantCall<void> {
 
   onDeadline(lastFailure: string): void {
     const { key, waitMs } = this.wish;
-    if (waitMs !== 0) this.abandon(lockTimeout([{ key }], waitMs));
+    if (waitMs !== 0) this.abandon(lockTimeout([{ key }], waitMs, "client"));
     else this.abandon(unavailable(`the upgrade of lock ${JSON.stringify(key)}`, lastFailure));
   }
 }

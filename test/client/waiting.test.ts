@@ -37,7 +37,7 @@ describe("waiting for a lock", () => {
     const timeout = await failure(world, two.client.acquire("k", { waitMs: 700 }));
     expect(timeout.code).toBe("LOCK_TIMEOUT");
     expect(timeout.message).toContain("not granted in 700 ms");
-    expect(timeout.details).toEqual({ key: "k", waitMs: 700 });
+    expect(timeout.details).toEqual({ key: "k", waitMs: 700, decidedBy: "service" });
     expect(world.nowMs - beganMs).toBeGreaterThanOrEqual(700);
     expect(world.nowMs - beganMs).toBeLessThan(800);
     const held = await failure(world, two.client.acquire("k", { waitMs: 0 }));
@@ -69,6 +69,7 @@ describe("waiting for a lock", () => {
     const beganMs = world.nowMs;
     const error = await failure(world, client.acquire("k", { waitMs: 300 }));
     expect(error.code).toBe("LOCK_TIMEOUT");
+    expect(error.details).toEqual({ key: "k", waitMs: 300, decidedBy: "client" });
     expect(world.nowMs - beganMs).toBeLessThan(1_100);
     server.faults.isLeaderless = false;
     await world.run(200);

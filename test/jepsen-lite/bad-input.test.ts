@@ -16,7 +16,14 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-const KNOWN = { workloads: ["mutex"], nemeses: ["kill"], usualNemeses: ["kill"] };
+const KNOWN = {
+  workloads: ["mutex", "rw"],
+  nemeses: ["kill", "damage"],
+  usualNemeses: ["kill"],
+  peers: ["redis", "etcd"],
+  peerWorkloads: ["mutex"],
+  peerNemeses: ["kill"],
+};
 
 test.each([
   [["--minutes", "soon"], "--minutes soon: a number from 0.05 to 10080 is needed"],
@@ -28,9 +35,49 @@ test.each([
   [["--ttl", "10"], "--ttl 10: a number from 1000 to 600000 is needed"],
   [["--out", "a", "--keep", "b"], "--out and --keep are the same: where everything is written"],
   [["--workloads", "mutex"], "Unknown option '--workloads'"],
+  [["--peers", "./mine.ts"], "--peers ./mine.ts: peers are named, not loaded from files"],
 ])("%j is refused", (argv, message) => {
   expect(() => parseRunOptions(argv, KNOWN)).toThrow(
     expect.objectContaining({ name: "RefusedError", message }),
+  );
+});
+
+test("with peers everything means everything that they can do too", () => {
+  const names = (argv: readonly string[]) => {
+    const { peers, workloads, nemeses } = parseRunOptions(argv, KNOWN) ?? {};
+    return { peers, workloads, nemeses };
+  };
+  const common = { workloads: ["mutex"], nemeses: ["kill"] };
+  expect(names(["--peers", "all"])).toEqual({ peers: ["redis", "etcd"], ...common });
+  expect(names(["--peers", "etcd", "-w", "all", "-n", "all"])).toEqual({
+    peers: ["etcd"],
+    ...common,
+  });
+  expect(names([])).toEqual({ peers: [], workloads: ["mutex", "rw"], nemeses: ["kill"] });
+});
+
+test.each([
+  [["--peers", "redi"], 'unknown peer "redi" (did you mean "redis"?): there are redis, etcd'],
+  [["--peers", "redis", "--workload", "rw"], "workload rw: peers have plain locks only: mutex, "],
+  [["--peers", "etcd", "--nemesis", "damage"], "nemesis damage: only Holdfast has that; peers "],
+  [["--peers", "redis", "--netns"], "--peers needs the proxies: leave --netns out"],
+])("%j is refused in one line", async (argv, message) => {
+  await expect(runCommand(argv)).rejects.toThrow(
+    expect.objectContaining({
+      name: "RefusedError",
+      message: expect.stringMatching(new RegExp(`^${message.replace(/[?()]/g, "\\$&")}.*$`)),
+    }),
+  );
+});
+
+test("servers that are not installed are all named, with how to get them", async () => {
+  const words = ["--peers=redis,etcd", "--time=3", "--quiet"];
+  const { code, stdout, stderr } = await startJepsen(words, { PATH: directory }).ended;
+  expect(code).toBe(2);
+  expect(stdout).toBe("");
+  expect(stderr).toBe(
+    "jepsen: --peers: redis-server is not installed (Debian: apt-get install redis-server); " +
+      "etcd is not installed (Debian: apt-get install etcd-server) (--help shows how)\n",
   );
 });
 

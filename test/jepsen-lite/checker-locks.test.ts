@@ -189,6 +189,18 @@ describe("time", () => {
     expect(exclusion?.figures).toEqual({ overlapsWithoutDeadline: 1 });
   });
 
+  it("a holder that was stopped over its answer may learn of it when others held since", () => {
+    const lines = (untilNs: number): Line[] => [
+      [0, "invoke", "acquire", {}, at(0)],
+      [1, "invoke", "acquire", {}, at(11)],
+      [1, "ok", "acquire", { token: 9, untilNs: 30 * SECOND }, at(12)],
+      [0, "ok", "acquire", { token: 5, untilNs }, at(20)],
+    ];
+    expect(broken(lines(10 * SECOND))).toEqual([]);
+    expect(broken(lines(0)), "over when it was looked at").toEqual([]);
+    expect(broken(lines(25 * SECOND))).toContain("exclusion");
+  });
+
   it("a renewal moves the deadline", () => {
     const lines: Line[] = [
       [0, "invoke", "acquire", {}, at(0)],
@@ -211,6 +223,33 @@ describe("time", () => {
     ];
     expect(broken(lines(10))).toEqual([]);
     expect(broken(lines(60))).toEqual(["leases"]);
+  });
+});
+
+describe("tokens of services that promise less", () => {
+  const onKey = (process: number, key: string, token: number): Line[] => [
+    [process, "invoke", "acquire", {}, { key }],
+    [process, "ok", "acquire", { token }, { key }],
+    [process, "invoke", "release", { token }, { key }],
+    [process, "ok", "release", { released: true }, { key }],
+  ];
+  const brokenByKey = (lines: readonly Line[]) =>
+    checkHistory(historyOf(lines), { model: "lock", tokensRise: "by-key" })
+      .checks.filter(({ valid }) => valid === false)
+      .map(({ check: name }) => name);
+
+  it("a token may be smaller than one of another key, and of its own it may not", () => {
+    const others = [...onKey(0, "a", 9), ...onKey(1, "b", 5)];
+    expect(broken(others)).toEqual(["tokens"]);
+    expect(brokenByKey(others)).toEqual([]);
+    expect(brokenByKey([...others, ...onKey(1, "a", 7)])).toEqual(["linearizable", "tokens"]);
+  });
+
+  it("a token that two hold at once breaks exclusion as well", () => {
+    const twice = [...acquired(0, 5), ...acquired(1, 5)];
+    expect(broken(twice)).toEqual(["linearizable", "tokens", "exclusion"]);
+    const inTurn = [...acquired(0, 5), ...released(0, 5), ...acquired(1, 5)];
+    expect(broken(inTurn)).toEqual(["linearizable", "tokens"]);
   });
 });
 
@@ -273,6 +312,22 @@ describe("order, wake-ups, once and watches", () => {
     ];
     expect(broken(lines)).toEqual(["wake-ups"]);
     expect(broken(lines.filter(([, , f]) => f !== "release"))).toEqual([]);
+  });
+
+  it("who waited when the faults ended is compared, granted since or still waiting", () => {
+    const lines = (granted: boolean): Line[] => [
+      ...acquired(0, 5),
+      asks(1),
+      ["nemesis", "info", "healed"],
+      ...(granted ? [...released(0, 5), gets(1, 6)] : []),
+      asks(2),
+      ["nemesis", "info", "settled"],
+    ];
+    const compared = (granted: boolean) =>
+      check(lines(granted)).checks.find(({ check: name }) => name === "wake-ups");
+    expect(compared(true)).toMatchObject({ valid: true, compared: 1 });
+    expect(compared(false)).toMatchObject({ valid: true, compared: 1 });
+    expect(check([...acquired(0, 5), asks(1)]).checks.map((each) => each.compared)).toContain(0);
   });
 
   it("watchers see no grant that nobody asked for", () => {

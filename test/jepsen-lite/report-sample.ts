@@ -37,7 +37,24 @@ export function sampleReport(): ReportData {
     untilMs: index * 640 + (index % 5 === 0 ? 300 : 2_000),
     end: index % 5 === 0 ? ("lost" as const) : ("released" as const),
   }));
+  const comparedSystem = (name: string, lost: number) => ({
+    name,
+    about: `${name} & <replicas>`,
+    valid: lost === 0,
+    fenced: { lost, accepted: 300, refused: 4 },
+    unfenced: { lost: lost + 7, accepted: 310, refused: 0 },
+    twoHolders: 2 * lost,
+    badTokens: lost,
+    unexplained: 1,
+    succeeded: 12_345,
+    unknown: 67,
+    faults: 2,
+    elections: 3,
+    longestGapMs: 2_345,
+  });
   return {
+    system: "holdfast",
+    comparison: [comparedSystem("holdfast", 0), comparedSystem("redis", 9)],
     valid: false,
     wasInterrupted: false,
     command: "npm run jepsen -- --workload mutex --nemesis kill --seed 7",
@@ -70,7 +87,10 @@ export function sampleReport(): ReportData {
           { text: "process 1000 is told ok: token 5", timeMs: 15_200 },
           { text: "no order explains that answer" },
         ],
-        parts: [{ name: "linearizable", valid: false, compared: 3, figures: {} }],
+        parts: [
+          { name: "leases", valid: true, compared: 0, violations: 0, figures: {} },
+          { name: "linearizable", valid: false, compared: 3, violations: 1, figures: {} },
+        ],
       },
       { subject: "cluster", name: "recovery", valid: true, summary: "healed", story: [] },
     ],

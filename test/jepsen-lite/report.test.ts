@@ -77,6 +77,18 @@ describe.skipIf(CHROMIUM === undefined)("in Chromium", () => {
     await page.close();
   });
 
+  test("what others lost stands beside it, and what compared nothing says so", async () => {
+    const { page, complaints } = await open(1_300, "light");
+    const table = page.locator("section", { hasText: "Side by side" }).first();
+    const row = (name: string) => table.locator("tr", { hasText: name }).allInnerTexts();
+    expect((await row("updates lost, fenced")).join()).toMatch(/0 of 300\s+9 of 300/);
+    expect((await row("two holders at once")).join()).toMatch(/0\s+18$/);
+    expect((await row("verdict")).join()).toMatch(/valid\s+not valid/);
+    expect(await page.locator("td.none", { hasText: "nothing" }).count()).toBe(1);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
   test("what is under the pointer is explained, and the chart can be magnified", async () => {
     const { page, complaints } = await open(1_300, "light");
     await page.locator("rect.fault").first().hover();

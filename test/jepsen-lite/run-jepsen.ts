@@ -27,9 +27,14 @@ export interface JepsenEnd {
   readonly stderr: string;
 }
 
-export function startJepsen(words: readonly string[]): JepsenRun {
+/** `environment`: beside that of the tests. */
+export function startJepsen(
+  words: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): JepsenRun {
   const child = spawn(process.execPath, ["--import", TSX, MAIN, ...words], {
     stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, ...environment },
   });
   endWithTest(child);
   let stdout = "";

@@ -21,7 +21,8 @@ export function checkExclusion(history: LockHistory): Finding {
   const exchangedAt = readExchanged(history);
   const certain = new Map<string, CertainHold[]>();
   const believed = new Map<string, CertainHold[]>();
-  for (const grant of history.grants.values()) {
+  // A token that two were granted is two holds.
+  for (const grant of [...history.grants.values(), ...history.grantedAgain]) {
     const from = grant.call.operation.returnedAt;
     const to = Math.min(
       givenUpAt.get(grant.token) ?? Number.POSITIVE_INFINITY,
@@ -138,7 +139,7 @@ function conflictWith(active: readonly CertainHold[], hold: CertainHold): Certai
   let limit = hold.item.limit ?? Number.POSITIVE_INFINITY;
   const slots = hold.grant.call.slots.get(hold.item.key);
   for (const other of active) {
-    if (other.grant.token === hold.grant.token) continue;
+    if (other.grant === hold.grant) continue;
     const { mode } = other.item;
     if (mode === "exclusive" || hold.item.mode === "exclusive" || mode !== hold.item.mode) {
       return other;

@@ -1,19 +1,36 @@
 /**
- * Fencing tokens, in one pass: no token is granted twice (but to the same owner again, when it asked
+ * Fencing tokens: no token is granted twice (but to the same owner again, when it asked
  * reentrantly), a grant that can only have come after another was known has the larger token,
- * whatever the keys, and nobody is told that a token which was never granted is good.
+ * whatever the keys (or among those of one key, for services that promise no more), and nobody is
+ * told that a token which was never granted is good.
  */
 import { answerOf, type Finding, FindingBuilder } from "./finding.js";
 import type { LockCall } from "./lock-calls.js";
-import type { Grant, LockHistory } from "./lock-history.js";
+import { type Grant, isReentry, type LockHistory } from "./lock-history.js";
 
-export function checkTokens(history: LockHistory): Finding {
+export type TokensRise = "over-all-keys" | "by-key";
+
+export function checkTokens(history: LockHistory, tokensRise: TokensRise): Finding {
   const builder = new FindingBuilder("tokens");
   const granting = history.calls.filter((call) => call.granted !== undefined);
   checkUnique(history, granting, builder);
-  checkRising(history, granting, builder);
+  const fresh = granting.filter((call) => !call.isReentrant);
+  if (tokensRise === "over-all-keys") checkRising(history, fresh, builder);
+  else for (const calls of byKey(fresh).values()) checkRising(history, calls, builder);
   checkKnown(history, builder);
   return builder.finding();
+}
+
+function byKey(calls: readonly LockCall[]): Map<string, LockCall[]> {
+  const lists = new Map<string, LockCall[]>();
+  for (const call of calls) {
+    for (const { key } of call.items) {
+      const list = lists.get(key);
+      if (list === undefined) lists.set(key, [call]);
+      else list.push(call);
+    }
+  }
+  return lists;
 }
 
 function checkUnique(
@@ -25,8 +42,7 @@ function checkUnique(
     builder.compared += 1;
     const first = history.grants.get(call.granted as number)?.call;
     if (first === undefined || first === call) continue;
-    const isAgain = call.isReentrant && call.hasNamedOwner && call.owner === first.owner;
-    if (isAgain) continue;
+    if (isReentry(first, call)) continue;
     builder.violation(
       `token ${call.granted} was granted twice: to ${first.owner} and to ${call.owner}`,
       answerOf(first),
@@ -41,10 +57,9 @@ function checkUnique(
  */
 function checkRising(
   history: LockHistory,
-  granting: readonly LockCall[],
+  fresh: readonly LockCall[],
   builder: FindingBuilder,
 ): void {
-  const fresh = granting.filter((call) => !call.isReentrant);
   const earliest = earliestGrants(history);
   const used = firstSuccessfulUses(history);
   const latestOf = (call: LockCall) =>
@@ -68,7 +83,7 @@ function checkRising(
     if (largest === undefined || (call.granted as number) > (largest.granted as number)) continue;
     builder.violation(
       `token ${call.granted} was granted after token ${largest.granted} was known: ` +
-        "tokens must rise, over all keys",
+        "tokens must rise",
       answerOf(largest),
       call.operation.invocation,
       history.paired.events[earliestOf(call)],

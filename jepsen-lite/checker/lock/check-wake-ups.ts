@@ -1,6 +1,7 @@
 /**
  * No lost wake-up: once the faults are over and every lease of a dead client has run out (the note
- * `settled` says so), whoever still waits for a lock that nobody can hold was forgotten.
+ * `settled` says so), whoever still waits for a lock that nobody can hold was forgotten. Compared is
+ * whoever waited when the faults ended, and was granted something since or waits to the end.
  */
 import { NEMESIS } from "../operations.js";
 import { type Finding, FindingBuilder, quote } from "./finding.js";
@@ -23,10 +24,14 @@ export function checkWakeUps(history: LockHistory): Finding {
       .map(({ event }) => event.session ?? event.process),
   );
   const possible = possibleHolders(history, ended, crashed);
+  const calmFrom = healed?.at ?? settled.at;
   for (const call of history.calls) {
-    const isWaiting = call.f === "acquire" && call.operation.completion === undefined;
-    if (!isWaiting || crashed.has(call.session)) continue;
-    if (call.operation.invokedAt > (healed?.at ?? settled.at)) continue;
+    const { invokedAt, returnedAt, outcome, completion } = call.operation;
+    if (call.f !== "acquire" || invokedAt > calmFrom || crashed.has(call.session)) continue;
+    if (completion !== undefined) {
+      if (outcome === "ok" && returnedAt > calmFrom) builder.compared += 1;
+      continue;
+    }
     builder.compared += 1;
     const isBlocked = call.items.some((item) =>
       (possible.get(item.key) ?? []).some((holder) => blocks(holder, item, call)),

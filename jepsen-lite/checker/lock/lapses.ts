@@ -29,7 +29,8 @@ export function lapses(
   const givenUpAt = firstUses(calls);
   for (const { token, session, call } of limited) {
     const renewals = [byToken.get(token) ?? [], bySession.get(session) ?? []];
-    const from = call.operation.returnedAt;
+    // Whoever was stopped over the answer may have been told of a hold whose lease was over by then.
+    const from = call.operation.invokedAt;
     const end = givenUpAt.get(token) ?? Number.POSITIVE_INFINITY;
     const at = lapseOf(latestNs, { from, end, untilNs: call.untilNs ?? 0 }, renewals);
     if (at !== undefined) lapsed.set(token, at);

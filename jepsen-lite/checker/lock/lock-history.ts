@@ -23,6 +23,8 @@ export interface LockHistory {
   readonly calls: readonly LockCall[];
   /** By token; of a token granted twice, the first in order of invocation. */
   readonly grants: ReadonlyMap<number, Grant>;
+  /** Further grants of tokens that somebody else had been granted before. */
+  readonly grantedAgain: readonly Grant[];
   /** Position from which the hold of a token may have ended by itself, or been ended by others. */
   readonly mayEndAt: ReadonlyMap<number, number>;
   /** The first position at which the client's own deadline had passed. */
@@ -47,6 +49,7 @@ class LockHistoryReader {
   readonly #paired: PairedHistory;
   readonly #calls: readonly LockCall[];
   readonly #grants = new Map<number, Grant>();
+  readonly #grantedAgain: Grant[] = [];
   readonly #mayEndAt = new Map<number, number>();
   readonly #lapsedAt = new Map<number, number>();
   readonly #lostAt = new Map<number, number>();
@@ -75,6 +78,7 @@ class LockHistoryReader {
       paired: this.#paired,
       calls: this.#calls,
       grants: this.#grants,
+      grantedAgain: this.#grantedAgain,
       mayEndAt: this.#mayEndAt,
       lapsedAt: this.#lapsedAt,
       endsFrom: (grant) => this.#endsFrom(grant),
@@ -86,11 +90,17 @@ class LockHistoryReader {
   }
 
   #readGrant(call: LockCall): void {
-    if (call.granted === undefined || this.#grants.has(call.granted)) return;
+    if (call.granted === undefined) return;
+    const first = this.#grants.get(call.granted);
+    if (first !== undefined && isReentry(first.call, call)) return;
     const replaces =
       call.f === "acquire" || call.token === undefined ? undefined : this.#grants.get(call.token);
     const items = call.f === "acquire" ? call.items : upgraded(call, replaces?.items ?? []);
     const grant = { token: call.granted, call, items, session: call.session, replaces };
+    if (first !== undefined) {
+      this.#grantedAgain.push(grant);
+      return;
+    }
     this.#grants.set(call.granted, grant);
     append(this.#bySession, call.session, grant);
     for (const item of items) append(this.#byKey, item.key, grant);
@@ -191,6 +201,11 @@ class LockHistoryReader {
     const from = Math.max(at, grantedAt);
     if (known === undefined || from < known) this.#mayEndAt.set(token, from);
   }
+}
+
+/** The same owner asked again for what it holds, and is counted. */
+export function isReentry(first: LockCall, call: LockCall): boolean {
+  return call.isReentrant && call.hasNamedOwner && call.owner === first.owner;
 }
 
 function upgraded(call: LockCall, items: readonly Item[]): readonly Item[] {

@@ -1,0 +1,107 @@
+/**
+ * What several systems did under the same faults, side by side: what they lost, and what it cost
+ * them to be there. It is shown, and says nothing about the verdict on Holdfast.
+ */
+import type { Outcome } from "./outcome-file.js";
+import type { CheckResult, Validity } from "./verdict.js";
+
+export interface ComparedSystem {
+  readonly name: string;
+  readonly about: string;
+  readonly valid: Validity;
+  /** Of the guarded store while tokens were compared, and while they were not. */
+  readonly fenced: LostUpdates;
+  readonly unfenced: LostUpdates;
+  /** A lock was granted while another client held it for certain. */
+  readonly twoHolders: number;
+  /** Tokens that were granted twice, or after a larger one. */
+  readonly badTokens: number;
+  /** Keys whose operations no order explains. */
+  readonly unexplained: number;
+  readonly succeeded: number;
+  readonly unknown: number;
+  readonly faults: number;
+  /** Leaders that were elected, primaries that were appointed. */
+  readonly elections: number;
+  readonly longestGapMs: number;
+}
+
+export interface LostUpdates {
+  readonly lost: number;
+  readonly accepted: number;
+  /** Turned away for their token. */
+  readonly refused: number;
+}
+
+export function comparedSystem({ results }: Outcome): ComparedSystem {
+  const { system, about, valid, checks, figures } = results;
+  const broken = (part: string) => {
+    const parts = checks.flatMap((check) => check.parts ?? []);
+    return parts
+      .filter(({ name }) => name === part)
+      .reduce((sum, { violations }) => sum + violations, 0);
+  };
+  return {
+    name: system,
+    about,
+    valid,
+    fenced: lostUpdates(checks.find(({ subject }) => subject === "guarded-store")),
+    unfenced: lostUpdates(checks.find(({ subject }) => subject === "unfenced-store")),
+    twoHolders: broken("exclusion"),
+    badTokens: broken("tokens"),
+    unexplained: broken("linearizable"),
+    succeeded: figures.ok,
+    unknown: figures.info,
+    faults: figures.faults,
+    elections: figures.elections,
+    longestGapMs: figures.longestGapMs,
+  };
+}
+
+function lostUpdates(check: CheckResult | undefined): LostUpdates {
+  const { lost = 0, accepted = 0, refused = 0 } = check?.figures ?? {};
+  return { lost, accepted, refused };
+}
+
+export interface ComparisonRow {
+  readonly name: string;
+  readonly cells: readonly { readonly text: string; readonly isLoss: boolean }[];
+}
+
+/** A table for people: a row for each question, a cell for each system. */
+export function comparisonRows(systems: readonly ComparedSystem[]): readonly ComparisonRow[] {
+  const row = (
+    name: string,
+    textOf: (system: ComparedSystem) => string,
+    lossOf: (system: ComparedSystem) => number = () => 0,
+  ): ComparisonRow => {
+    const cells = systems.map((each) => ({ text: textOf(each), isLoss: lossOf(each) > 0 }));
+    return { name, cells };
+  };
+  const loss = (name: string, lossOf: (system: ComparedSystem) => number) =>
+    row(name, (system) => count(lossOf(system)), lossOf);
+  const lost = (name: string, updatesOf: (system: ComparedSystem) => LostUpdates) => {
+    const textOf = (system: ComparedSystem) => {
+      const updates = updatesOf(system);
+      return `${count(updates.lost)} of ${count(updates.accepted)}`;
+    };
+    return row(name, textOf, (system) => updatesOf(system).lost);
+  };
+  return [
+    loss("two holders at once", ({ twoHolders }) => twoHolders),
+    loss("tokens twice or falling", ({ badTokens }) => badTokens),
+    loss("keys that nothing explains", ({ unexplained }) => unexplained),
+    lost("updates lost, fenced", ({ fenced }) => fenced),
+    row("late writers turned away", ({ fenced }) => count(fenced.refused)),
+    lost("updates lost, not fenced", ({ unfenced }) => unfenced),
+    row("operations succeeded", ({ succeeded }) => count(succeeded)),
+    row("outcome unknown", ({ unknown }) => count(unknown)),
+    row("faults", ({ faults }) => count(faults)),
+    row("elections, failovers", ({ elections }) => count(elections)),
+    row("longest without success", ({ longestGapMs }) => `${count(longestGapMs)} ms`),
+  ];
+}
+
+function count(value: number): string {
+  return value.toLocaleString("en-US");
+}

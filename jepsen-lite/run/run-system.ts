@@ -1,0 +1,55 @@
+/**
+ * One system from beginning to end: attacked, judged, and written down in a directory of its own.
+ */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Nemesis } from "../nemeses/nemesis.js";
+import { renderReport } from "../report/render-report.js";
+import type { SystemKind } from "../systems/system.js";
+import type { Workload } from "../workloads/workload.js";
+import { Attack, type Phase } from "./attack.js";
+import type { Console } from "./console.js";
+import { type Outcome, outcomeOf } from "./outcome-file.js";
+import type { RunOptions } from "./run-options.js";
+import { judge } from "./verdict.js";
+
+export interface SystemRun {
+  readonly system: SystemKind;
+  readonly options: RunOptions;
+  readonly workloads: readonly Workload[];
+  readonly nemeses: readonly Nemesis[];
+  /** Exists, and is empty. */
+  readonly directory: string;
+  /** The first is aborted when the load is to end early, the second when judging is to end too. */
+  readonly signals: { readonly load: AbortSignal; readonly judging: AbortSignal };
+  readonly terminal: Console;
+}
+
+export async function runSystem(run: SystemRun): Promise<Outcome> {
+  const { system, options, workloads, nemeses, directory, signals, terminal } = run;
+  const attack = new Attack({
+    system,
+    options: { ...options, workloads: workloads.map(({ name }) => name) },
+    workloads,
+    nemeses,
+    directory,
+    signal: signals.load,
+    onPhase: (phase: Phase, note) => terminal.phase(phase, note),
+  });
+  const ticking = terminal.tick(() => attack.progress);
+  const result = await attack.run().finally(ticking);
+  const verdict = await judge(result, {
+    workloads,
+    nemeses: options.schedule === "none" ? [] : nemeses.map(({ name }) => name),
+    isFenced: options.isFenced,
+    tokensRise: system.tokensRise,
+    signal: signals.judging,
+    onProgress: (note) => terminal.phase("checking", note),
+  });
+  return outcomeOf({ system, options, workloads, nemeses, result, verdict });
+}
+
+export async function writeOutcome(directory: string, outcome: Outcome): Promise<void> {
+  await writeFile(join(directory, "results.json"), `${JSON.stringify(outcome.results, null, 2)}\n`);
+  await writeFile(join(directory, "report.html"), renderReport(outcome.report));
+}

@@ -1,0 +1,33 @@
+/** All systems by name, and those of them that serve as peers. */
+import { parentDeathPrefix } from "../cluster/parent-death.js";
+import { nearestNames } from "../nearest-names.js";
+import { RefusedError } from "../refused-error.js";
+import { etcd } from "./etcd.js";
+import { holdfast } from "./holdfast.js";
+import { redis } from "./redis.js";
+import type { SystemKind, SystemName } from "./system.js";
+
+export const SYSTEMS: Readonly<Record<SystemName, SystemKind>> = { holdfast, redis, etcd };
+
+export const PEERS: readonly SystemKind[] = [redis, etcd];
+
+/** Throws `RefusedError` for a name that no peer has. */
+export function findPeers(names: readonly string[]): SystemKind[] {
+  return names.map((name) => {
+    const found = PEERS.find((peer) => peer.name === name);
+    if (found !== undefined) return found;
+    const all = PEERS.map((peer) => peer.name).join(", ");
+    throw new RefusedError(
+      `unknown peer ${JSON.stringify(name)}${nearestNames(name, PEERS)}: there are ${all}`,
+    );
+  });
+}
+
+/** Why these cannot be attacked on this machine, in one line; `undefined`: they can. */
+export async function peerRefusal(peers: readonly SystemKind[]): Promise<string | undefined> {
+  if (peers.length === 0) return undefined;
+  const missing = peers.map((peer) => peer.missing()).filter((why) => why !== undefined);
+  if (missing.length > 0) return missing.join("; ");
+  if ((await parentDeathPrefix()).length > 0) return undefined;
+  return "peers need setpriv of util-linux (Linux): without it a server could outlive the harness";
+}

@@ -1,0 +1,117 @@
+/**
+ * etcd as it is by default: every write synced on a majority, elections after a second, and so no
+ * lease shorter than two.
+ */
+
+import { setTimeout as delay } from "node:timers/promises";
+import { type Network, type NodeAddresses, nodePlace } from "../cluster/network.js";
+import type { NodeProcess, NodeStatus } from "../cluster/node-process.js";
+import { installedCommand } from "./installed-command.js";
+import type { System, SystemEvents, SystemKind } from "./system.js";
+
+const COMMAND = "etcd";
+const ANSWER_MS_MAX = 1_000;
+const LOOK_MS = 250;
+export const etcd: SystemKind = {
+  name: "etcd",
+  about: "a cluster of members, every write synced on a majority",
+  hasOnePort: false,
+  hasOnePeerAddress: true,
+  tokensRise: "by-key",
+  missing: () =>
+    installedCommand(COMMAND) === undefined
+      ? "etcd is not installed (Debian: apt-get install etcd-server)"
+      : undefined,
+  make: (network): System => {
+    const members = new Map<string, number>();
+    return {
+      serverOf: (node, dataDirectory) => ({
+        command: [
+          installedCommand(COMMAND) ?? COMMAND,
+          ...argumentsOf(network, node, dataDirectory),
+        ],
+        status: () => statusOf(node, members),
+      }),
+      attend: async (nodes, events) => watchRoles(nodes, events),
+    };
+  },
+};
+
+function argumentsOf(network: Network, node: NodeAddresses, dataDirectory: string): string[] {
+  const own = `http://${node.host}:${node.clientPort}`;
+  const peerUrls = network.nodes.map(({ id }) => peerUrl(network, node, id));
+  const members = network.nodes.map(({ id }, index) => `${nodePlace(id)}=${peerUrls[index]}`);
+  const ownIndex = network.nodes.findIndex(({ id }) => id === node.id);
+  return [
+    `--name=${nodePlace(node.id)}`,
+    `--data-dir=${dataDirectory}`,
+    `--listen-client-urls=${own}`,
+    `--advertise-client-urls=${own}`,
+    `--listen-peer-urls=http://${node.host}:${node.peerPort}`,
+    `--initial-advertise-peer-urls=${peerUrls[ownIndex]}`,
+    `--initial-cluster=${members.join(",")}`,
+    "--initial-cluster-state=new",
+    "--logger=zap",
+    "--log-level=warn",
+  ];
+}
+
+/** The same for everybody: members are known by it. */
+function peerUrl(network: Network, { id }: NodeAddresses, to: number): string {
+  const { host, port } = network.peerAddress(nodePlace(id), to);
+  return `http://${host}:${port}`;
+}
+
+interface StatusAnswer {
+  readonly header?: { readonly member_id?: string };
+  readonly leader?: string;
+  readonly raftTerm?: string;
+}
+
+/** `members`: which node has which of etcd's own numbers, as far as they have said it. */
+async function statusOf(
+  { id, host, clientPort }: NodeAddresses,
+  members: Map<string, number>,
+): Promise<NodeStatus | undefined> {
+  let answer: StatusAnswer;
+  try {
+    const response = await fetch(`http://${host}:${clientPort}/v3/maintenance/status`, {
+      method: "POST",
+      body: "{}",
+      signal: AbortSignal.timeout(ANSWER_MS_MAX),
+    });
+    if (!response.ok) return undefined;
+    answer = (await response.json()) as StatusAnswer;
+  } catch {
+    return undefined; // Down, stopped, or not yet there.
+  }
+  const own = answer.header?.member_id;
+  if (own === undefined) return undefined;
+  members.set(own, id);
+  // Whoever knows of no leader leaves it out.
+  const leader = answer.leader === undefined ? undefined : members.get(answer.leader);
+  const role = answer.leader === own ? "leader" : "follower";
+  const term = Number(answer.raftTerm ?? 0);
+  return { id, role, term, ...(leader === undefined ? {} : { leader }) };
+}
+
+/** Its servers do not say in their logs who leads: they are asked. */
+function watchRoles(nodes: readonly NodeProcess[], events: SystemEvents): () => Promise<void> {
+  const stop = new AbortController();
+  const { signal } = stop;
+  const watchOne = async (node: NodeProcess) => {
+    let known = "";
+    while (!signal.aborted) {
+      const status = node.isRunning && !node.isPaused ? await node.status() : undefined;
+      const now = status === undefined ? "" : `${status.role} ${status.term}`;
+      if (status !== undefined && now !== known) events.onRole(node.id, status.role, status.term);
+      known = now;
+      await delay(LOOK_MS, undefined, { signal }).catch(() => undefined);
+    }
+  };
+  const watching = Promise.all(nodes.map(watchOne));
+  return async () => {
+    stop.abort();
+    await watching;
+  };
+}

@@ -1,0 +1,52 @@
+/**
+ * Redis with replicas, as it is run for locks: one primary that answers before its replicas know,
+ * an append-only file on each (synced once a second, which survives a kill), and failover as
+ * Sentinel does it.
+ */
+import { installedCommand } from "./installed-command.js";
+import { RedisSentinels } from "./redis-sentinels.js";
+import type { System, SystemKind } from "./system.js";
+
+const COMMAND = "redis-server";
+
+export const redis: SystemKind = {
+  name: "redis",
+  about: "a primary and asynchronous replicas, append-only files, failover as Sentinel does it",
+  hasOnePort: true,
+  hasOnePeerAddress: false,
+  tokensRise: "over-all-keys",
+  missing: () =>
+    installedCommand(COMMAND) === undefined
+      ? "redis-server is not installed (Debian: apt-get install redis-server)"
+      : undefined,
+  make: (network): System => {
+    const sentinels = new RedisSentinels(network);
+    return {
+      serverOf: (node, dataDirectory) => ({
+        command: [
+          installedCommand(COMMAND) ?? COMMAND,
+          ...argumentsOf(node.clientPort, dataDirectory),
+        ],
+        status: () => sentinels.statusOf(node),
+      }),
+      attend: async (nodes, events) => sentinels.watch(nodes, events),
+    };
+  },
+};
+
+function argumentsOf(port: number, directory: string): string[] {
+  const options = {
+    port,
+    bind: "127.0.0.1",
+    dir: directory,
+    save: "",
+    appendonly: "yes",
+    appendfsync: "everysec",
+    // Whoever looks at the processes of this machine sees to which run each belongs.
+    "set-proc-title": "no",
+    // Waiting for further replicas would only keep this one out.
+    "repl-diskless-sync-delay": 0,
+    "repl-ping-replica-period": 1,
+  };
+  return Object.entries(options).flatMap(([name, value]) => [`--${name}`, `${value}`]);
+}

@@ -1,0 +1,54 @@
+/** Whether a run was one: what got nothing done, and what never happened, was not tested. */
+import { expect, test } from "vitest";
+import type { HistoryEvent } from "../../jepsen-lite/history/history-event.js";
+import { clusterChecks } from "../../jepsen-lite/run/cluster-checks.js";
+import { Observer } from "../../jepsen-lite/run/observer.js";
+
+function observed(succeeds: readonly string[], faults: readonly string[]) {
+  const observer = new Observer(1_000);
+  for (const [process, workload] of succeeds.entries()) {
+    const event = { process, workload, f: "acquire", key: "k", time: 1 } as const;
+    const events: HistoryEvent[] = [
+      { ...event, type: "invoke" },
+      { ...event, type: "ok" },
+    ];
+    for (const each of events) observer.event(each);
+  }
+  for (const nemesis of faults) observer.faults.push({ nemesis, what: "", startMs: 0, endMs: 1 });
+  return { observer, hasRecovered: true, deaths: [] as string[] };
+}
+
+const workloads = [{ name: "mutex" }, { name: "queue" }];
+const found = (run: ReturnType<typeof observed>, nemeses: readonly string[]) =>
+  Object.fromEntries(clusterChecks(run, { workloads, nemeses }).map((each) => [each.name, each]));
+
+test("a run in which everything got something done and happened is valid", () => {
+  const checks = found(observed(["mutex", "queue"], ["kill"]), ["kill"]);
+  expect(Object.values(checks).map(({ valid }) => valid)).toEqual([true, true, true, true]);
+  expect(checks["faults"]?.summary).toBe("1 fault");
+});
+
+test("a workload that got nothing done leaves the verdict open, by its name", () => {
+  const { work } = found(observed(["mutex"], []), []);
+  expect(work).toMatchObject({
+    valid: "unknown",
+    summary: "1 operations succeeded; none at all of queue",
+  });
+});
+
+test("faults that were asked for and never happened are named; none at all leaves it open", () => {
+  const some = found(observed(["mutex", "queue"], ["kill", "kill"]), ["kill", "slow"]);
+  expect(some["faults"]).toMatchObject({
+    valid: true,
+    summary: "2 faults; too short a run for slow",
+  });
+  expect(found(observed(["mutex", "queue"], []), ["kill"])["faults"]?.valid).toBe("unknown");
+  expect(found(observed(["mutex", "queue"], []), [])["faults"]?.valid).toBe(true);
+});
+
+test("a cluster that did not come back, or lost a node by itself, is not valid", () => {
+  const run = { ...observed(["mutex", "queue"], []), hasRecovered: false, deaths: ["node 1: x"] };
+  const checks = found(run, []);
+  expect(checks["recovery"]?.valid).toBe(false);
+  expect(checks["processes"]).toMatchObject({ valid: false, story: [{ text: "node 1: x" }] });
+});
