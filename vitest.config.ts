@@ -5,6 +5,8 @@ export default defineConfig({
     // The built command is what the end-to-end tests start.
     globalSetup: ["test/build-once.ts"],
     include: ["test/**/*.test.ts"],
+    // By itself it leaves one core of two to nobody, and takes twice as long.
+    maxWorkers: "100%",
     testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: process.env["CI"]
