@@ -212,6 +212,20 @@ describe("time", () => {
     expect(broken(lines)).toEqual(["linearizable", "exclusion"]);
   });
 
+  it("a refused upgrade leaves the hold as it is, with its deadline", () => {
+    const lines = (grantedAt: number): Line[] => [
+      [0, "invoke", "acquire", { mode: "shared" }, at(0)],
+      [0, "ok", "acquire", { token: 5, untilNs: 10 * SECOND }, at(1)],
+      [0, "invoke", "upgrade", { token: 5 }, at(2)],
+      [0, "fail", "upgrade", undefined, at(3)],
+      [0, "info", "crash", undefined, { time: 4 * SECOND }],
+      [1, "invoke", "acquire", {}, at(5)],
+      [1, "ok", "acquire", { token: 9 }, at(grantedAt)],
+    ];
+    expect(broken(lines(12))).toEqual([]);
+    expect(broken(lines(8))).toEqual(["linearizable", "exclusion"]);
+  });
+
   it("the lock of a dead client is inherited in time", () => {
     const lines = (grantedAt: number): Line[] => [
       [0, "invoke", "acquire", { ttlMs: 5_000 }, at(0)],

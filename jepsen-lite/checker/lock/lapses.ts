@@ -86,12 +86,13 @@ function readRenewals(history: PairedHistory): {
   return { byToken, bySession };
 }
 
-/** When a client first asked to end a hold or to exchange its token. */
+/** When a client first gave a hold up, or asked to exchange its token and was not refused. */
 function firstUses(calls: readonly LockCall[]): Map<number, number> {
   const first = new Map<number, number>();
   for (const { f, token, operation } of calls) {
     if (token === undefined || first.has(token)) continue;
-    if (f === "release" || f === "upgrade" || f === "claim") first.set(token, operation.invokedAt);
+    const isExchange = (f === "upgrade" || f === "claim") && operation.outcome !== "fail";
+    if (f === "release" || isExchange) first.set(token, operation.invokedAt);
   }
   return first;
 }
