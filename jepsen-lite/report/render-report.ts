@@ -5,6 +5,7 @@
  */
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { RefusedError } from "../refused-error.js";
 import { latencyRow, rateRow } from "./curves.js";
 import { html, Markup } from "./html.js";
 import {
@@ -96,11 +97,16 @@ function legend(): Markup {
   return html`<span class="legend">${entries}</span>`;
 }
 
+/** Refuses where the report could not be written in the end, for want of what its page is made of. */
+export function requirePageFiles(): void {
+  for (const name of ["report.css", "report.js"] as const) pageFile(name);
+}
+
 /** Beside this file, or beside the source of it. */
-function pageFile(name: string): string {
+function pageFile(name: "report.css" | "report.js"): string {
   for (const place of ["./page/", "../../../jepsen-lite/report/page/"]) {
     const file = fileURLToPath(new URL(place + name, import.meta.url));
     if (existsSync(file)) return readFileSync(file, "utf8");
   }
-  throw new Error(`jepsen-lite/report/page/${name} is missing`);
+  throw new RefusedError(`jepsen-lite/report/page/${name} is missing: run it in a checkout`);
 }

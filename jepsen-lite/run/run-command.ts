@@ -11,6 +11,7 @@ import { findNemeses, NEMESES } from "../nemeses/catalogue.js";
 import type { Nemesis } from "../nemeses/nemesis.js";
 import { builtCommand } from "../own-scripts.js";
 import { RefusedError } from "../refused-error.js";
+import { requirePageFiles } from "../report/render-report.js";
 import { findPeers, PEERS, peerRefusal, SYSTEMS } from "../systems/catalogue.js";
 import type { SystemKind } from "../systems/system.js";
 import { findWorkloads, WORKLOADS } from "../workloads/catalogue.js";
@@ -119,6 +120,7 @@ async function resolveNames(options: RunOptions): Promise<Chosen> {
 
 async function refuseWhatCannotBe(options: RunOptions, chosen: Chosen): Promise<void> {
   builtCommand();
+  requirePageFiles();
   const network = options.usesNamespaces ? "namespaces" : "proxies";
   if (chosen.peers.length > 0) await refusePeers(options, chosen);
   for (const nemesis of chosen.nemeses) {
