@@ -90,7 +90,9 @@ export async function run(plan: RunPlan, access: ClusterAccess): Promise<number>
   const sharesTerminal = process.stdin.isTTY === true;
   const signals = new SignalRelay(sharesTerminal);
   try {
-    const { connect } = await import("../../src/index.js");
+    const { connect, requireKey } = await import("../../src/client/index.js");
+    // What cannot be a name is told before a cluster is looked for.
+    for (const { key } of plan.items) requireKey(key);
     const [client, prefix] = await Promise.all([
       connect({
         ...access,

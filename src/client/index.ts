@@ -19,6 +19,7 @@ export {
   CLIENT_DEFAULTS,
   type ClientSettings,
   type ConnectAdminOptions,
+  requireKey,
   requirePrefix,
   requireTableKey,
 } from "./options.js";

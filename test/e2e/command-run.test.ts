@@ -265,3 +265,9 @@ test("without a cluster the exit code is 4, with one line", async () => {
   expect([code, stdout]).toEqual([4, ""]);
   expect(oneLine(stderr)).toContain("UNAVAILABLE");
 });
+
+test("without a cluster what cannot be a key is wrong usage all the same", async () => {
+  const nowhere = ["--endpoints", "ws://127.0.0.1:1", "--connect-timeout", "60s"];
+  const { code, stderr } = await run(["~reserved", ...nowhere, "--", "true"]);
+  expect([code, oneLine(stderr)]).toEqual([2, expect.stringContaining("reserved")]);
+});
