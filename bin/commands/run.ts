@@ -12,7 +12,7 @@ import { addOptions } from "../config/flags.js";
 import { CONNECTION_OPTIONS, RUN_OPTIONS } from "../config/option-table.js";
 import { formatDuration } from "../durations.js";
 import { EXIT, exitCodeOfSignal } from "../exit-codes.js";
-import { Failure } from "../failure.js";
+import { Failure, failureOf } from "../failure.js";
 import { onUnplannedExit } from "../last-resort.js";
 import { CommandProcess } from "../run/command-process.js";
 import { findExecutable } from "../run/find-executable.js";
@@ -118,8 +118,8 @@ export async function run(plan: RunPlan, access: ClusterAccess): Promise<number>
 /** What `--quiet` leaves to the exit code: the outcomes a script asks for. Rethrows the rest. */
 export function quietExitCode(error: unknown, plan: RunPlan): number {
   const said = [plan.conflictExitCode, EXIT.timedOut, EXIT.lost];
-  const isSaid = error instanceof Failure && said.includes(error.exitCode);
-  if (plan.isQuiet && isSaid) return error.exitCode;
+  const { exitCode } = failureOf(error);
+  if (plan.isQuiet && said.includes(exitCode)) return exitCode;
   throw error;
 }
 

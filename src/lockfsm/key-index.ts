@@ -33,9 +33,12 @@ export class KeyBlock {
 export class KeyIndex {
   readonly #blocks: KeyBlock[] = [new KeyBlock("")];
   #size = 0;
-  /** The name that was looked for last, and its block: it is looked for more than once. */
+  /**
+   * The name that was looked for last, and the position of its block: it is looked for more than
+   * once, and the next one is often near.
+   */
   #recentName = "";
-  #recentBlock: KeyBlock | undefined = undefined;
+  #recentAt = 0;
 
   get size(): number {
     return this.#size;
@@ -111,11 +114,25 @@ export class KeyIndex {
   #blockOf(name: string): KeyBlock {
     const blocks = this.#blocks;
     if (blocks.length === 1) return blocks[0] as KeyBlock;
-    if (this.#recentBlock === undefined || name !== this.#recentName) {
+    if (name !== this.#recentName) {
       this.#recentName = name;
-      this.#recentBlock = blocks[this.#positionOf(name)] as KeyBlock;
+      if (!this.#isIn(this.#recentAt, name)) this.#recentAt = this.#positionOf(name);
     }
-    return this.#recentBlock;
+    return blocks[this.#recentAt] as KeyBlock;
+  }
+
+  /** Whether the block at that position is the one of `name`. */
+  #isIn(position: number, name: string): boolean {
+    const blocks = this.#blocks;
+    if (compareByteOrder((blocks[position] as KeyBlock).lowest, name) > 0) return false;
+    const next = blocks[position + 1];
+    return next === undefined || compareByteOrder(name, next.lowest) < 0;
+  }
+
+  /** Positions have changed. The empty name, which is no key, would be in the first block. */
+  #forgetRecent(): void {
+    this.#recentName = "";
+    this.#recentAt = 0;
   }
 
   /** The last block that begins at or before `name`. */
@@ -140,14 +157,14 @@ export class KeyIndex {
       if (typeof entry !== "number") entry.block = upper;
     }
     this.#blocks.splice(this.#positionOf(block.lowest) + 1, 0, upper);
-    this.#recentBlock = undefined;
+    this.#forgetRecent();
   }
 
   #removeBlock(block: KeyBlock): void {
     const position = this.#positionOf(block.lowest);
     assert(this.#blocks[position] === block, () => `block at ${position} is not its own`);
     this.#blocks.splice(position, 1);
-    this.#recentBlock = undefined;
+    this.#forgetRecent();
     (this.#blocks[0] as KeyBlock).lowest = "";
   }
 }

@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
+import { quietExitCode } from "../../bin/commands/run.js";
 import { EXIT } from "../../bin/exit-codes.js";
 import { Failure } from "../../bin/failure.js";
 import { planRun, type RunFlags } from "../../bin/run/run-plan.js";
+import { HoldfastError } from "../../src/errors.js";
 
 const FLAGS: RunFlags = { ttl: 15_000, killGrace: 5_000, conflictExitCode: 3 };
 
@@ -129,4 +131,13 @@ test("a cap without room for the grace is refused with the numbers", () => {
       "safety margin 550ms = 5.55s",
   );
   expect(plan(["k", "--", "x"], { maxHold: 5_600 }).maxHoldMs).toBe(5_600);
+});
+
+test("--quiet leaves every loss to the exit code, also one before the command ran", () => {
+  const quiet = plan(["k", "--", "x"], { quiet: true });
+  const lost = new HoldfastError("LOCK_LOST", 'lock "k" was revoked');
+  expect(quietExitCode(lost, quiet)).toBe(EXIT.lost);
+  expect(() => quietExitCode(lost, { ...quiet, isQuiet: false })).toThrow("was revoked");
+  const away = new HoldfastError("UNAVAILABLE", "no node serves");
+  expect(() => quietExitCode(away, quiet)).toThrow("no node serves");
 });
