@@ -16,6 +16,7 @@ import {
   membersOf,
   type NodeId,
   type RefusalReason,
+  type Write,
 } from "../raft/index.js";
 import type { DriverOptions, DriverPorts, DriverStatus } from "./driver-ports.js";
 import { type DriverHost, type DriverRooms, furnish } from "./driver-rooms.js";
@@ -198,7 +199,12 @@ export class Driver implements DriverHost {
     forwarding.retry(nowMs);
     if (regime.isLeading) this.#lead(nowMs);
     else if (regime.canReachLeader) this.#askLeader(nowMs);
-    this.#perform(raft.take(), nowMs);
+    let durableSeq = this.#perform(raft.take(), nowMs);
+    // What was written at once needs no further turn to count.
+    while (durableSeq > 0) {
+      this.step({ type: "persisted", seq: durableSeq });
+      durableSeq = this.#perform(raft.take(), nowMs);
+    }
     this.#flushPeers();
     this.#rooms.applying.apply(raft.commitIndex);
     snapshots.work(this.#durableSeq);
@@ -286,13 +292,11 @@ export class Driver implements DriverHost {
     operations.passOn(leader, term);
   }
 
-  #perform(effects: Effects, nowMs: number): void {
-    const { deferred, proposing, reads, operations, snapshots } = this.#rooms;
-    if (effects.write !== undefined) {
-      snapshots.onWrite(effects.write);
-      this.#ports.log.append(effects.write);
-    }
+  /** The sequence of the record it wrote, if that is durable by now; otherwise 0. */
+  #perform(effects: Effects, nowMs: number): number {
+    const { deferred, proposing, reads, operations } = this.#rooms;
     for (const message of effects.sendNow) this.#sendRaft(message);
+    const durableSeq = effects.write === undefined ? 0 : this.#write(effects.write);
     for (const message of effects.sendAfter) deferred.push(message);
     deferred.release(this.#durableSeq, this.#sendRaft);
     for (const { id, index } of effects.accepted) {
@@ -303,6 +307,17 @@ export class Driver implements DriverHost {
     for (const id of effects.readsRefused) reads.onRefused(id);
     this.#raftDeadlineMs = effects.nextDeadlineMs;
     this.#performRare(effects, nowMs);
+    return durableSeq;
+  }
+
+  /** Hands a record to the log. Returns its sequence if it is durable already; otherwise 0. */
+  #write(write: Write): number {
+    this.#rooms.snapshots.onWrite(write);
+    // The log may stop the loop for as long as the disk takes: the peers write meanwhile.
+    this.#flushPeers();
+    if (!this.#ports.log.append(write)) return 0;
+    this.#durableSeq = write.seq;
+    return write.seq;
   }
 
   /** What most turns have nothing of. */

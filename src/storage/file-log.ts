@@ -15,7 +15,7 @@ import { type DurablePoint, LogMark } from "./log-mark.js";
 import type { LogOutline } from "./log-outline.js";
 import type { LogBoot, LogEvents, LogStore, LogWrites } from "./log-store.js";
 import type { MarkFile } from "./mark-file.js";
-import { bodyBytesOf, type RecordEncoder } from "./record-encoder.js";
+import { bodyBytesOf, type EncodedRecord, type RecordEncoder } from "./record-encoder.js";
 import { recordBytesOf } from "./record-format.js";
 import { removeSegments, Segment } from "./segment.js";
 import { SEGMENT_BASE_BYTES } from "./segment-base.js";
@@ -150,16 +150,22 @@ export class FileLog implements LogStore {
     this.#removeSuperfluous();
   }
 
-  append(write: Write): void {
+  append(write: Write): boolean {
     assert(this.#events !== undefined, () => "the log was not started");
     assert(this.#closing === undefined, () => "the log is closed");
-    if (this.#failure !== undefined) return;
+    if (this.#failure !== undefined) return false;
     this.#trace(write);
     const bodyBytes = bodyBytesOf(write);
     const { lastIndex, lastTerm } = this.#outline;
-    this.#waiting.push({ write, bodyBytes, lastIndex, lastTerm });
+    const waiting = { write, bodyBytes, lastIndex, lastTerm };
     this.#pendingBytes += bodyBytes;
+    if (this.#writing === undefined) {
+      const segment = this.#quickSegment(recordBytesOf(bodyBytes));
+      if (segment !== undefined) return this.#writeNow(segment, waiting);
+    }
+    this.#waiting.push(waiting);
     this.#writing ??= this.#writeWaiting();
+    return false;
   }
 
   async syncMark(): Promise<void> {
@@ -215,6 +221,31 @@ export class FileLog implements LogStore {
     this.#lastSnapshotIndex = index;
   }
 
+  /** The segment to which a record of this size had better be written at once. */
+  #quickSegment(recordBytes: number): Segment | undefined {
+    const segment = this.#segment;
+    if (segment === undefined || segment.freeBytes < recordBytes) return undefined;
+    return segment.isQuickFor(recordBytes) ? segment : undefined;
+  }
+
+  /** Returns whether it is durable; a failure is reported when the caller is done. */
+  #writeNow(segment: Segment, waiting: Waiting): boolean {
+    const group = [waiting];
+    const { seq } = waiting.write;
+    try {
+      segment.appendNow(this.#encode(segment, group, seq), seq);
+    } catch (error) {
+      this.#writing = Promise.resolve().then(() => {
+        this.#fail(error as Error);
+        this.#writing = undefined;
+      });
+      return false;
+    }
+    this.#wrote(segment, waiting.bodyBytes);
+    this.#becameDurable(group, waiting, waiting.bodyBytes);
+    return true;
+  }
+
   async #writeWaiting(): Promise<void> {
     while (this.#waiting.length > 0 && this.#failure === undefined) {
       const group = this.#takeGroup();
@@ -231,6 +262,7 @@ export class FileLog implements LogStore {
       // A failure elsewhere (the mark, the next segment) came first: the node is stopping.
       if (this.#failure !== undefined) break;
       this.#becameDurable(group, last, bodyBytes);
+      this.#events?.onDurable(last.write.seq);
     }
     this.#writing = undefined;
   }
@@ -263,12 +295,20 @@ export class FileLog implements LogStore {
     if (segment === undefined || segment.freeBytes < recordBytes) {
       segment = await this.#roll(recordBytes);
     }
+    await segment.append(this.#encode(segment, group, seq), seq);
+    this.#wrote(segment, bodyBytes);
+  }
+
+  #encode(segment: Segment, group: readonly Waiting[], seq: number): EncodedRecord {
     const { salt, position, link } = segment;
     const writes = group.map(({ write }) => write);
     const place = { salt, seq, previousCrc: link.crc, position };
-    await segment.append(this.#parts.encoder.encodeWrites(writes, place), seq);
+    return this.#parts.encoder.encodeWrites(writes, place);
+  }
+
+  #wrote(segment: Segment, bodyBytes: number): void {
     this.#recordsWritten += 1;
-    this.#bytesWritten += recordBytes;
+    this.#bytesWritten += recordBytesOf(bodyBytes);
     this.#parts.preparer.follow(segment.position);
   }
 
@@ -312,7 +352,6 @@ export class FileLog implements LogStore {
     this.#pendingBytes -= bodyBytes;
     this.#mark.follow();
     if (stands) this.#removeSuperfluous();
-    this.#events?.onDurable(seq);
   }
 
   /** Removes the segments that nobody needs any more, beside the writing. */

@@ -13,6 +13,10 @@ export interface File {
    * not change until then. After a failure any part of them may or may not be on the disk.
    */
   write(chunks: readonly Uint8Array[], position: number): Promise<void>;
+  /** Whether `writeNow` is to be preferred for so many bytes: a quick disk, a small write. */
+  isQuickFor(bytes: number): boolean;
+  /** As `write`, but over when it returns; throws what `write` rejects with. Stops the loop. */
+  writeNow(chunks: readonly Uint8Array[], position: number): void;
   /** Fills `target` from `position` on; resolves to the bytes read, fewer only at the end. */
   read(target: Uint8Array, position: number): Promise<number>;
   /** In bytes. */

@@ -10,7 +10,11 @@ export { isFreshDirectory } from "./directory-layout.js";
 export type { FileSystem } from "./file-system.js";
 export type { KnownPeer } from "./known-peers.js";
 export type * from "./log-store.js";
-export { type FileOperation, MemoryFileSystem } from "./memory-file-system.js";
+export {
+  type FileOperation,
+  MemoryFileSystem,
+  type MemoryFileSystemOptions,
+} from "./memory-file-system.js";
 export { MemoryStoreDisk, type StoreAccess } from "./memory-ordered-store.js";
 export type { OrderedStore } from "./ordered-store.js";
 export {

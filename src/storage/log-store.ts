@@ -22,7 +22,10 @@ export interface LogBoot {
 }
 
 export interface LogEvents {
-  /** Everything appended with a sequence up to `seq` is durable. Sequences only rise. */
+  /**
+   * Everything appended with a sequence up to `seq` is durable. Sequences only rise; those that
+   * `append` wrote itself are left out.
+   */
   onDurable(seq: number): void;
   /** Called at most once. The node must stop. */
   onFailure(error: Error): void;
@@ -37,8 +40,12 @@ export interface LogStore {
   readonly boot: LogBoot;
   /** Must be called once, before the first `append`. */
   start(events: LogEvents): void;
-  /** Takes the record over. Never throws, never blocks. Sequences must rise. */
-  append(write: Write): void;
+  /**
+   * Takes the record over. Never throws. Sequences must rise. Returns whether the record is durable
+   * already, in which case `onDurable` does not tell of it: a small one on a quick disk is written
+   * before this returns.
+   */
+  append(write: Write): boolean;
   /**
    * Moves the durable mark up to what is durable now and syncs it: before a vote is answered.
    * Rejects when the log has failed, by this or before; `onFailure` was called then, and the caller

@@ -9,7 +9,7 @@
  * source of its own: a run is repeatable.
  */
 import type { File, FileSystem, OpenMode } from "./file-system.js";
-import { type CrashRandom, MemoryInode } from "./memory-inode.js";
+import { type CrashRandom, MemoryInode, type PendingWrite } from "./memory-inode.js";
 
 export interface FileOperation {
   readonly kind:
@@ -32,6 +32,8 @@ export interface MemoryFileSystemOptions {
   readonly intercept?: (operation: FileOperation) => Promise<void> | void;
   /** All files together; a write beyond it fails with `ENOSPC`. Default: no limit. */
   readonly capacityBytes?: () => number;
+  /** Whether a write of so many bytes may be done at once, past `intercept`. Default: none. */
+  readonly isQuickFor?: (bytes: number) => boolean;
 }
 
 type Node = MemoryInode | "directory";
@@ -240,6 +242,8 @@ export class MemoryFileSystem implements FileSystem {
   #fileOf(inode: MemoryInode): File {
     return {
       write: (chunks, position) => this.#write(inode, chunks, position),
+      isQuickFor: (bytes) => this.#options.isQuickFor?.(bytes) ?? false,
+      writeNow: (chunks, position) => inode.confirm(this.#begin(inode, chunks, position).write),
       read: async (target, position) => {
         await this.#intercept("read", inode.path, target.length, position);
         const part = inode.cached.subarray(position, position + target.length);
@@ -252,12 +256,21 @@ export class MemoryFileSystem implements FileSystem {
   }
 
   async #write(inode: MemoryInode, chunks: readonly Uint8Array[], position: number): Promise<void> {
+    const { write, bytes } = this.#begin(inode, chunks, position);
+    await this.#intercept("write", inode.path, bytes, position);
+    inode.confirm(write);
+  }
+
+  /** The write as a reader sees it at once. */
+  #begin(
+    inode: MemoryInode,
+    chunks: readonly Uint8Array[],
+    position: number,
+  ): { readonly write: PendingWrite; readonly bytes: number } {
     let bytes = 0;
     for (const chunk of chunks) bytes += chunk.length;
     this.#demandSpace(inode.path, position + bytes - inode.cached.length);
-    const write = inode.write(chunks, position);
-    await this.#intercept("write", inode.path, bytes, position);
-    inode.confirm(write);
+    return { write: inode.write(chunks, position), bytes };
   }
 
   #demandSpace(path: string, growthBytes: number): void {

@@ -8,6 +8,7 @@
  */
 import * as fs from "node:fs";
 import { errnoOf, type File, type FileSystem, type OpenMode } from "./file-system.js";
+import { WritePace } from "./write-pace.js";
 
 const { O_CREAT, O_DSYNC, O_EXCL, O_RDONLY, O_RDWR } = fs.constants;
 const FLAGS: Readonly<Record<OpenMode, number>> = {
@@ -18,6 +19,12 @@ const FLAGS: Readonly<Record<OpenMode, number>> = {
 /** Data of a lock service are nobody else's to read. */
 const FILE_PERMISSIONS = 0o600;
 const DIRECTORY_PERMISSIONS = 0o700;
+
+function bytesOf(chunks: readonly Uint8Array[]): number {
+  let total = 0;
+  for (const chunk of chunks) total += chunk.length;
+  return total;
+}
 
 /** What of `chunks` is left when the first `written` bytes are on their way. */
 function chunksAfter(chunks: readonly Uint8Array[], written: number): Uint8Array[] {
@@ -40,6 +47,7 @@ class NodeFile implements File {
   readonly #fd: number;
   /** `undefined`: every write is synced as it is. */
   readonly #syncFile: SyncFile | undefined;
+  readonly #pace = new WritePace();
 
   constructor(fd: number, syncFile: SyncFile | undefined) {
     this.#fd = fd;
@@ -56,8 +64,7 @@ class NodeFile implements File {
     resolve: () => void,
     reject: (error: Error) => void,
   ): void {
-    let total = 0;
-    for (const chunk of chunks) total += chunk.length;
+    const total = bytesOf(chunks);
     const done = (error: Error | null, written: number): void => {
       if (error !== null) reject(error);
       else if (written === total) this.#sync(resolve, reject);
@@ -67,6 +74,29 @@ class NodeFile implements File {
     const only = chunks.length === 1 ? chunks[0] : undefined;
     if (only !== undefined) fs.write(this.#fd, only, 0, only.length, position, done);
     else fs.writev(this.#fd, chunks as Uint8Array[], position, done);
+  }
+
+  isQuickFor(bytes: number): boolean {
+    // A sync of its own takes a device's time (F_FULLFSYNC on macOS), never a quick one's.
+    return this.#syncFile === undefined && this.#pace.isQuickFor(bytes, performance.now());
+  }
+
+  writeNow(chunks: readonly Uint8Array[], position: number): void {
+    const beganMs = performance.now();
+    const total = bytesOf(chunks);
+    let rest = chunks;
+    for (let at = 0; at < total; rest = chunksAfter(chunks, at)) {
+      const only = rest.length === 1 ? rest[0] : undefined;
+      const written =
+        only === undefined
+          ? fs.writevSync(this.#fd, rest as Uint8Array[], position + at)
+          : fs.writeSync(this.#fd, only, 0, only.length, position + at);
+      if (written === 0) throw new Error(`a write of ${total} bytes wrote nothing`);
+      at += written;
+    }
+    if (this.#syncFile !== undefined) fs.fdatasyncSync(this.#fd);
+    const endedMs = performance.now();
+    this.#pace.onWritten(endedMs - beganMs, endedMs);
   }
 
   #sync(resolve: () => void, reject: (error: Error) => void): void {

@@ -89,17 +89,17 @@ async function beginBehind(
   { index, term, checksum }: SnapshotManifest,
 ): Promise<void> {
   const seq = log.boot.lastSeq + 1;
-  const durable = new Promise<void>((resolve, reject) => {
+  await new Promise<void>((resolve, reject) => {
     log.start({ onDurable: () => resolve(), onFailure: reject });
+    const isDurable = log.append({
+      seq,
+      hardState: { term, vote: 0 },
+      truncateFrom: undefined,
+      snapshot: { index, term, checksum, isReset: true, keepFrom: index + 1 },
+      entries: [],
+    });
+    if (isDurable) resolve();
   });
-  log.append({
-    seq,
-    hardState: { term, vote: 0 },
-    truncateFrom: undefined,
-    snapshot: { index, term, checksum, isReset: true, keepFrom: index + 1 },
-    entries: [],
-  });
-  await durable;
 }
 
 /** An empty directory gives way; what came into it meanwhile keeps it. */

@@ -10,9 +10,13 @@ import { type File, type FileSystem, isNoSpace, removeIfPresent } from "./file-s
 import type { PreparedFile } from "./segment.js";
 import type { Timer } from "./storage-ports.js";
 
-/** A write of zeros: small while the log is slow, larger when the preparation lags behind it. */
-const CHUNK_BYTES_MIN = 256 << 10;
-const CHUNK_BYTES_MAX = 1 << 20;
+/**
+ * A write of zeros: small while the log is slow, larger when the preparation lags behind it. Linux
+ * makes one folio of the page cache of what is written at once, and whoever syncs a record pays
+ * for the size of the folio it lies in: 49 instead of 41 µs of CPU with 1 MiB.
+ */
+const CHUNK_BYTES_MIN = 64 << 10;
+const CHUNK_BYTES_MAX = 256 << 10;
 const RETRY_MS = 1_000;
 const ZEROS = new Uint8Array(CHUNK_BYTES_MAX);
 const NEXT_NAME = "next.tmp";

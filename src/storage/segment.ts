@@ -112,13 +112,28 @@ export class Segment {
   /** Appends a record that was encoded for this place and has room. One at a time. */
   async append(record: EncodedRecord, seq: number): Promise<void> {
     await this.#file.write(record.chunks, this.#position);
-    this.#position += record.byteLength;
-    this.#link = { seq, crc: record.crc };
+    this.#advance(record, seq);
+  }
+
+  /** Whether `appendNow` is to be preferred for a record of so many bytes. */
+  isQuickFor(recordBytes: number): boolean {
+    return this.#file.isQuickFor(recordBytes);
+  }
+
+  /** As `append`, done when it returns. */
+  appendNow(record: EncodedRecord, seq: number): void {
+    this.#file.writeNow(record.chunks, this.#position);
+    this.#advance(record, seq);
   }
 
   /** Writes bytes again that are in the file already, so that they are durable for certain. */
   async rewrite(bytes: Buffer, position: number): Promise<void> {
     await this.#file.write([bytes], position);
+  }
+
+  #advance(record: EncodedRecord, seq: number): void {
+    this.#position += record.byteLength;
+    this.#link = { seq, crc: record.crc };
   }
 
   close(): Promise<void> {

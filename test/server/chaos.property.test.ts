@@ -49,7 +49,7 @@ class Storm {
 
   constructor(seed: number, options: Partial<WorldOptions>) {
     this.#random = seededRandom(seed);
-    this.world = new World({ ...options, seed, diskMs: 1 + this.#below(8) });
+    this.world = new World({ ...options, seed, diskMs: this.#below(9) });
     this.clients = Array.from(
       { length: CLIENTS },
       (_, i) => new ChaosClient(this.world, seed * 100 + i, TTL_MS),

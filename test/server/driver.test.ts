@@ -40,20 +40,45 @@ describe("a cluster of drivers", () => {
     await expectAgreement(world);
   });
 
-  test("answers after the hops and writes that cannot be avoided, and no sooner or later", async () => {
-    // One way and one write take a millisecond each. Through the leader: client, append, write,
-    // acknowledgement, client. Through a follower: the way to the leader and that of the commit.
-    const { world, leader, followers } = await startCluster();
-    for (const [node, expectedMs] of [
-      [leader, 5],
-      [followers[0], 7],
+  test.each([
+    [1, 5, 7],
+    [0, 4, 6],
+  ])(
+    "answers after the hops and writes that cannot be avoided, and no sooner or later, with writes of %d ms",
+    async (diskMs, leaderMs, followerMs) => {
+      // One way takes a millisecond. Through the leader: client, append, write, acknowledgement,
+      // client. Through a follower: the way to the leader and that of the commit.
+      const { world, leader, followers } = await startCluster({ diskMs });
+      for (const [node, expectedMs] of [
+        [leader, leaderMs],
+        [followers[0], followerMs],
+      ] as const) {
+        const client = world.client();
+        await client.start(node);
+        await world.run(50);
+        const sentMs = world.nowMs;
+        await client.untilReply(client.acquire(`key-${node.id}`, 0));
+        expect(world.nowMs - sentMs).toBeCloseTo(expectedMs, 3);
+      }
+    },
+  );
+
+  test("a follower takes one turn for a record that is written at once, and two otherwise", async () => {
+    for (const [diskMs, turns] of [
+      [0, 1],
+      [1, 2],
     ] as const) {
+      const { world, leader, followers } = await startCluster({ diskMs });
       const client = world.client();
-      await client.start(node);
-      await world.run(50);
-      const sentMs = world.nowMs;
-      await client.untilReply(client.acquire(`key-${node.id}`, 0));
-      expect(world.nowMs - sentMs).toBeCloseTo(expectedMs, 3);
+      await client.start(leader);
+      // Behind the heartbeat, which also takes a turn.
+      const before = followers.map(({ driver }) => driver.turn);
+      for (let i = 0; i < 20; i += 1) await client.untilReply(client.acquire(`key-${i}`, 0));
+      for (const [at, { driver }] of followers.entries()) {
+        const taken = driver.turn - (before[at] ?? 0);
+        expect(taken).toBeGreaterThanOrEqual(20 * turns);
+        expect(taken).toBeLessThan(20 * turns + 10);
+      }
     }
   });
 

@@ -38,7 +38,7 @@ export interface WorldOptions {
   readonly joinerCount: number;
   /** One way, between any two processes. */
   readonly latencyMs: number;
-  /** One synced write. */
+  /** One synced write; 0: each is done at once. */
   readonly diskMs: number;
   readonly tuning: Partial<NodeTuning>;
   /** How long every node keeps its audit; `undefined`: none does. */

@@ -94,6 +94,8 @@ const REMEMBERED = [
   // An upgrade named a token from before its session was taken over, and the laws of locks did not
   // know whose its hold was.
   722,
+  // A hold whose first handle was given up was believed twice, under its old token and its new one.
+  900_295,
 ];
 
 async function withPool<T>(use: (pool: WorkerPool, jobs: number) => Promise<T>): Promise<T> {

@@ -6,7 +6,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Entry, HardState, SnapshotPoint, Write } from "../../src/raft/index.js";
-import { MemoryFileSystem, MemoryStoreDisk } from "../../src/storage/index.js";
+import {
+  MemoryFileSystem,
+  type MemoryFileSystemOptions,
+  MemoryStoreDisk,
+} from "../../src/storage/index.js";
 import { seededRandom } from "../seeded-random.js";
 import {
   entryOf,
@@ -118,9 +122,14 @@ class Gate {
   }
 }
 
+/** Half of the small records are written at once, half wait behind the gate. */
+function optionsOf({ intercept }: Gate): MemoryFileSystemOptions {
+  return { intercept, isQuickFor: (bytes) => bytes < 1_000 && bytes % 2 === 0 };
+}
+
 class Machine {
   #gate = new Gate();
-  #files = new MemoryFileSystem(undefined, { intercept: this.#gate.intercept });
+  #files = new MemoryFileSystem(undefined, optionsOf(this.#gate));
   readonly #disk = new MemoryStoreDisk();
   #timer = new HandTimer();
   #log: OpenLog | undefined;
@@ -256,7 +265,7 @@ class Machine {
     const random = seededRandom(seed);
     this.#disk.crash(random);
     this.#gate = new Gate();
-    const options = { intercept: this.#gate.intercept };
+    const options = optionsOf(this.#gate);
     // Without a power cut the page cache survives, and with it what no sync ever confirmed.
     this.#files = power ? this.#files.crashed(random, options) : this.#files.inherited(options);
   }

@@ -180,7 +180,11 @@ export class OpenLog {
   }
 
   append(...writes: readonly Write[]): void {
-    for (const write of writes) this.directory.log.append(write);
+    for (const write of writes) {
+      if (!this.directory.log.append(write)) continue;
+      this.durable.push(write.seq);
+      this.#wake();
+    }
   }
 
   /** Resolves once `seq` is known as durable, by the opening or by a report. */

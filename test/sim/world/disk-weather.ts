@@ -15,6 +15,8 @@ export interface DiskTimes {
 const STRAGGLER_CHANCE = 0.005;
 const READ_MS = 0.05;
 const SLOW_FACTOR_MAX = 50;
+/** A disk that is never slower is written to at once, in no time. */
+const QUICK_MS = 0.2;
 
 type DiskError = "EIO" | "ENOSPC";
 
@@ -45,6 +47,14 @@ export class DiskWeather {
   /** Slownesses add up to a limit: what began under them is not to take for ever. */
   set slowFactor(factor: number) {
     this.#slowFactor = Math.min(factor, SLOW_FACTOR_MAX);
+  }
+
+  /** Whether a write would be over at once. */
+  get isQuick(): boolean {
+    const { writeMs, jitterMs } = this.#times;
+    const isFair = this.#slowFactor === 1 && this.#simulation.nowMs >= this.#hungUntilMs;
+    const isSound = this.#writesToError === Number.POSITIVE_INFINITY && !this.#isFull;
+    return writeMs + jitterMs <= QUICK_MS && isFair && isSound;
   }
 
   get capacityBytes(): number {

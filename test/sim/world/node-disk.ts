@@ -25,6 +25,8 @@ const USED_SHARE = 0.8;
 /** Of flipped bits: in the newest segment, and at the end of what was written. */
 const TAIL_SHARE = 0.4;
 const TAIL_BYTES = 100;
+/** Larger writes always take their time. */
+const QUICK_BYTES_MAX = 4 << 10;
 /** Of flipped bits: in the ordered store, if there is anything in it. */
 const STORE_SHARE = 0.3;
 
@@ -34,6 +36,7 @@ export class NodeDisk {
   readonly #fileOptions = {
     intercept: (operation: FileOperation): Promise<void> => this.weather.onFile(operation),
     capacityBytes: (): number => this.weather.capacityBytes,
+    isQuickFor: (bytes: number): boolean => bytes <= QUICK_BYTES_MAX && this.weather.isQuick,
   };
   readonly #storeOptions = {
     intercept: (access: StoreAccess): Promise<void> => this.weather.onStore(access),

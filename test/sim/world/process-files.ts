@@ -52,6 +52,15 @@ class ProcessFile implements File {
     return this.#life.through(() => this.#file.write(chunks, position));
   }
 
+  isQuickFor(bytes: number): boolean {
+    return this.#life.isAlive && this.#file.isQuickFor(bytes);
+  }
+
+  writeNow(chunks: readonly Uint8Array[], position: number): void {
+    if (!this.#life.mayAct()) throw new Error("the process ended before it wrote");
+    this.#file.writeNow(chunks, position);
+  }
+
   read(target: Uint8Array, position: number): Promise<number> {
     return this.#life.through(() => this.#file.read(target, position));
   }

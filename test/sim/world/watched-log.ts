@@ -37,10 +37,12 @@ export class WatchedLog implements LogStore {
     });
   }
 
-  append(write: Write): void {
-    if (!this.#life.isAlive) return;
+  append(write: Write): boolean {
+    if (!this.#life.isAlive) return false;
     this.#watch.onAppend(write);
-    this.#log.append(write);
+    const isDurable = this.#log.append(write);
+    if (isDurable) this.#watch.onDurable(write.seq);
+    return isDurable;
   }
 
   syncMark(): Promise<void> {

@@ -52,8 +52,10 @@ export class SdkHold implements HeldBelief {
     this.add(lock);
   }
 
+  /** A handle that was given up is told of no newer one. */
   get token(): number {
-    this.#token = this.#handles[0]?.lock.token ?? this.#token;
+    const held = this.#handles.find(({ signal }) => !signal.aborted);
+    this.#token = held?.lock.token ?? this.#token;
     return this.#token;
   }
 
