@@ -117,7 +117,10 @@ export class Raft extends RaftView {
     }
   }
 
-  /** What is to be done now; see `Effects` for the order. To be called once, at a turn's end. */
+  /**
+   * What is to be done now; see `Effects` for the order. To be called at a turn's end, and again
+   * in it when the record was durable at once and was stepped as `persisted`.
+   */
   take(): Effects {
     const { state } = this;
     runTimers(state);

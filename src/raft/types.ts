@@ -264,8 +264,8 @@ export interface RoleChange {
 
 /**
  * What is to be done now. The caller's duties, in this order:
- * 1. hand `write` to the log (writes become durable in the order they are handed over);
- * 2. send `sendNow`; disk and network run side by side;
+ * 1. send `sendNow`, which waits for no disk: the peers' disks and this one run side by side;
+ * 2. hand `write` to the log (writes become durable in the order they are handed over);
  * 3. keep each of `sendAfter` until its `seq` is durable, then send it;
  * 4. `restore`, if asked to; then apply every entry up to `applyTo` and answer with `applied`;
  * 5. answer proposals and reads, take note of `roleChange` and `configuration`, begin the transfers

@@ -1,7 +1,8 @@
 /**
  * The loop of one node in one group. It collects what came in since the last turn, steps the core,
- * takes the effects once, and owns their order: hand the write to the log, send what may leave now,
- * send what waited for durability, apply what is committed, answer, flush. It knows the world only
+ * takes the effects, and owns their order: send what may leave now, hand the write to the log, send
+ * what waited for durability, apply what is committed, answer, flush. It takes the effects again
+ * only when the log has written the record at once, which may have more. It knows the world only
  * by its ports: no sockets, timers, clocks or random numbers here; the simulator runs this very
  * code.
  */

@@ -1,6 +1,7 @@
 /**
  * The log on disk: one ordered stream of records in segment files, one writer, one write in flight.
- * What is handed over while a write is under way becomes one record, written and synced at once.
+ * What is handed over while a write is under way becomes one record. A small one that finds a quick
+ * disk idle is written and synced before `append` returns.
  * Segments that a durable snapshot made superfluous are removed in the background, behind the mark
  * that does not demand them any more.
  *

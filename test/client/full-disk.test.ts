@@ -1,3 +1,8 @@
+/**
+ * What an application notices of a cluster whose disk is full: its session lives on, and its commands
+ * wait for room. One that fails at last was never executed, and one that was is never told to have
+ * failed.
+ */
 import { describe, expect, it } from "vitest";
 import { ERROR_NUMBERS } from "../../src/errors.js";
 import { OP } from "../../src/protocol/index.js";

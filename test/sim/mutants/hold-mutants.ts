@@ -267,7 +267,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/tickets.ts",
     find: "    tellRevoked(state, hold);\n",
     replace: "",
-    seeds: [30],
+    seeds: [6],
   },
   {
     name: "takeover-keeps-tokens",

@@ -18,7 +18,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/command-window.ts",
     find: "    while (this.#mark < this.#nextSequence && this.#slots[this.#mark & SLOT_MASK] === undefined) {\n",
     replace: "    if (call.sequence >= this.#mark) {\n" + "      this.#mark = call.sequence;\n",
-    seeds: [17],
+    seeds: [23],
   },
   {
     name: "sent-again-under-another-sequence",
@@ -107,7 +107,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks.ts",
     find: "    for (const handle of hold.handles) handle.leave();\n",
     replace: "",
-    seeds: [20],
+    seeds: [23],
   },
   {
     name: "waits-not-exported",

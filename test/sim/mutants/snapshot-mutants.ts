@@ -9,7 +9,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
     find: "  for (const closing of yield* sortByNumber(parts.closings, ({ number }) => number)) {",
     replace:
       "  for (const closing of yield* sortByNumber(parts.closings.slice(1), ({ number }) => number)) {",
-    seeds: [23],
+    seeds: [24],
   },
   {
     name: "snapshot-without-values",
@@ -73,7 +73,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/snapshot-reader.ts",
     find: "    session.recordLoss(token, fields.endReason());",
     replace: "    fields.endReason();",
-    seeds: [84],
+    seeds: [20],
   },
   {
     name: "snapshot-without-upgrades",

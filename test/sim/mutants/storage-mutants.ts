@@ -47,8 +47,8 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     name: "durable-before-written",
     rule: "durable is reported when the write resolved",
     file: "src/storage/file-log.ts",
-    find: "await segment.append(this.#parts.encoder.encodeWrites(writes, place), seq);",
-    replace: "void segment.append(this.#parts.encoder.encodeWrites(writes, place), seq);",
+    find: "await segment.append(this.#encode(segment, group, seq), seq);",
+    replace: "void segment.append(this.#encode(segment, group, seq), seq);",
     seeds: [1],
   },
   {
@@ -58,5 +58,21 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     find: "        await this.#writeRecord(group, last.write.seq, bodyBytes);\n      } catch (error) {\n        this.#fail(error as Error);\n        break;\n      }",
     replace: "        await this.#writeRecord(group, last.write.seq, bodyBytes);\n      } catch {}",
     seeds: [7],
+  },
+  {
+    name: "handed-over-is-durable",
+    rule: "durable is reported when the write resolved",
+    file: "src/storage/file-log.ts",
+    find: "this.#writing ??= this.#writeWaiting();\n    return false;",
+    replace: "this.#writing ??= this.#writeWaiting();\n    return true;",
+    seeds: [1],
+  },
+  {
+    name: "written-at-once-beside-another",
+    rule: "one write in flight",
+    file: "src/storage/file-log.ts",
+    find: "    if (this.#writing === undefined) {\n      const segment",
+    replace: "    {\n      const segment",
+    seeds: [30],
   },
 ];
