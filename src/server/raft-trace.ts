@@ -52,13 +52,13 @@ export class TracedRaft extends Raft {
   override take(): Effects {
     const effects = super.take();
     this.#compare();
+    for (const message of effects.sendNow) this.#write("send", describe(message));
     const { write } = effects;
     if (write !== undefined) {
       const { seq, hardState, truncateFrom, snapshot, entries } = write;
       const from = entries[0]?.index;
       this.#write("write", { seq, hardState, truncateFrom, snapshot, from, count: entries.length });
     }
-    for (const message of effects.sendNow) this.#write("send", describe(message));
     for (const { seq, message } of effects.sendAfter) {
       this.#write("sendAfter", { seq, ...describe(message) });
     }

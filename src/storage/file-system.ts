@@ -2,7 +2,7 @@
  * The port to the file system, as small as the log needs it. Two implementations: `nodeFileSystem`
  * and `MemoryFileSystem`, which the simulator uses as its disk.
  *
- * There is no unsynced write: whatever resolves is durable. A name, however, is durable only after
+ * There is no unsynced write: whatever resolves or returns is durable. A name, however, is durable only after
  * `syncDirectory`. Failures are errors with a `code` as Node gives them (`ENOSPC`, `EACCES`, …).
  * Paths are joined with "/".
  */

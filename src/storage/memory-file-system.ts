@@ -1,10 +1,10 @@
 /**
  * A file system in memory that keeps durable and cached state apart, as a disk with a page cache
- * does. A write is visible at once and durable only when it resolves; a name is durable only after
+ * does. A write is visible at once and durable only when it resolves, or `writeNow` returns; a name is durable only after
  * its directory was synced. A crash keeps any subset of what was not durable: whole writes, the
  * first bytes of one, or some of its sectors; any of the changed names.
  *
- * `intercept` stands in front of every operation: it may delay it, let it hang, or make it fail, in
+ * `intercept` stands in front of every operation but `writeNow`: it may delay it, let it hang, or make it fail, in
  * which case a change took effect in the cache and perhaps on the disk. No wall clock, no random
  * source of its own: a run is repeatable.
  */

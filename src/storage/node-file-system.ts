@@ -7,6 +7,7 @@
  * `fs.promises`: a log write is on the way of every command.
  */
 import * as fs from "node:fs";
+import { assert } from "../assert.js";
 import { errnoOf, type File, type FileSystem, type OpenMode } from "./file-system.js";
 import { WritePace } from "./write-pace.js";
 
@@ -47,11 +48,12 @@ class NodeFile implements File {
   readonly #fd: number;
   /** `undefined`: every write is synced as it is. */
   readonly #syncFile: SyncFile | undefined;
-  readonly #pace = new WritePace();
+  readonly #pace: WritePace;
 
-  constructor(fd: number, syncFile: SyncFile | undefined) {
+  constructor(fd: number, syncFile: SyncFile | undefined, pace: WritePace) {
     this.#fd = fd;
     this.#syncFile = syncFile;
+    this.#pace = pace;
   }
 
   write(chunks: readonly Uint8Array[], position: number): Promise<void> {
@@ -82,6 +84,7 @@ class NodeFile implements File {
   }
 
   writeNow(chunks: readonly Uint8Array[], position: number): void {
+    assert(this.#syncFile === undefined, () => "a write at once that needs a sync of its own");
     const beganMs = performance.now();
     const total = bytesOf(chunks);
     let rest = chunks;
@@ -94,7 +97,6 @@ class NodeFile implements File {
       if (written === 0) throw new Error(`a write of ${total} bytes wrote nothing`);
       at += written;
     }
-    if (this.#syncFile !== undefined) fs.fdatasyncSync(this.#fd);
     const endedMs = performance.now();
     this.#pace.onWritten(endedMs - beganMs, endedMs);
   }
@@ -135,11 +137,16 @@ class NodeFile implements File {
   }
 }
 
-function open(path: string, mode: OpenMode, syncFile: SyncFile | undefined): Promise<File> {
+function open(
+  path: string,
+  mode: OpenMode,
+  syncFile: SyncFile | undefined,
+  pace: WritePace,
+): Promise<File> {
   const flags = FLAGS[mode] | (syncFile === undefined ? O_DSYNC : 0);
   return new Promise((resolve, reject) =>
     fs.open(path, flags, FILE_PERMISSIONS, (error, fd) =>
-      error === null ? resolve(new NodeFile(fd, syncFile)) : reject(error),
+      error === null ? resolve(new NodeFile(fd, syncFile, pace)) : reject(error),
     ),
   );
 }
@@ -165,7 +172,9 @@ const NAMES: Omit<FileSystem, "open"> = {
 };
 
 function fileSystemOf(syncFile: SyncFile | undefined): FileSystem {
-  const opening = (path: string, mode: OpenMode): Promise<File> => open(path, mode, syncFile);
+  // One for all files: they are on one disk, or nearly always.
+  const pace = new WritePace();
+  const opening = (path: string, mode: OpenMode): Promise<File> => open(path, mode, syncFile, pace);
   return Object.freeze({ ...NAMES, open: opening });
 }
 

@@ -96,6 +96,8 @@ const REMEMBERED = [
   722,
   // A hold whose first handle was given up was believed twice, under its old token and its new one.
   900_295,
+  // A process that died in a write at once still said so, and was taken for one that failed.
+  495,
 ];
 
 async function withPool<T>(use: (pool: WorkerPool, jobs: number) => Promise<T>): Promise<T> {

@@ -57,8 +57,13 @@ class ProcessFile implements File {
   }
 
   writeNow(chunks: readonly Uint8Array[], position: number): void {
-    if (!this.#life.mayAct()) throw new Error("the process ended before it wrote");
-    this.#file.writeNow(chunks, position);
+    if (this.#life.mayAct()) {
+      this.#file.writeNow(chunks, position);
+      return;
+    }
+    // It dies in the middle of it: the write began, and is over for a later process only.
+    this.#file.write(chunks, position).catch(() => {});
+    throw new Error("the process ended in the middle of a write");
   }
 
   read(target: Uint8Array, position: number): Promise<number> {

@@ -190,7 +190,10 @@ export class SimNode {
         random,
         logger: (...line) => watch.onLogged(this, ...line),
         onPeers: (members) => peers.setPeers(this.id, life, this.#peersAmong(members)),
-        onFailure: (error) => this.#onFailed(life, error),
+        // What a process still says of its death reaches nobody.
+        onFailure: (error) => {
+          if (life.isAlive) this.#onFailed(life, error);
+        },
       },
       { ...directory, log },
     );
