@@ -84,7 +84,7 @@ async function directoryOf(entries: readonly Entry[], inSnapshot: number): Promi
     });
     const hardState = { term: 2, vote: 0 };
     const nothing = { truncateFrom: undefined, snapshot: undefined, entries: [] };
-    log.append({ seq, hardState, ...nothing, ...more });
+    if (log.append({ seq, hardState, ...nothing, ...more })) durable();
     return done;
   };
   await write(1, { entries });
