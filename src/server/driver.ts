@@ -316,7 +316,7 @@ export class Driver implements DriverHost {
     this.#rooms.snapshots.onWrite(write);
     // The log may stop the loop for as long as the disk takes: the peers write meanwhile.
     this.#flushPeers();
-    if (!this.#ports.log.append(write)) return 0;
+    if (!this.#ports.log.append(write, this.#rooms.snapshots.isWriting)) return 0;
     this.#durableSeq = write.seq;
     return write.seq;
   }

@@ -95,11 +95,16 @@ export class Snapshots {
     );
   }
 
-  /** The table is to be replaced: nothing may be applied until `takeRestored` told the index. */
+  /** A snapshot is on its way to the disk, which is busy with it. */
+  get isWriting(): boolean {
+    return this.#taking.isUnderWay || this.#receiving.isUnderWay;
+  }
+
   get isTaking(): boolean {
     return this.#taking.isTaking;
   }
 
+  /** The table is to be replaced: nothing may be applied until `takeRestored` told the index. */
   get isRestoring(): boolean {
     return this.#accepted !== undefined || this.#restoredIndex !== undefined;
   }

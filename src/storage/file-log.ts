@@ -151,7 +151,7 @@ export class FileLog implements LogStore {
     this.#removeSuperfluous();
   }
 
-  append(write: Write): boolean {
+  append(write: Write, isDiskBusy = false): boolean {
     assert(this.#events !== undefined, () => "the log was not started");
     assert(this.#closing === undefined, () => "the log is closed");
     if (this.#failure !== undefined) return false;
@@ -160,7 +160,7 @@ export class FileLog implements LogStore {
     const { lastIndex, lastTerm } = this.#outline;
     const waiting = { write, bodyBytes, lastIndex, lastTerm };
     this.#pendingBytes += bodyBytes;
-    if (this.#writing === undefined) {
+    if (this.#writing === undefined && !isDiskBusy) {
       const segment = this.#quickSegment(recordBytesOf(bodyBytes));
       if (segment !== undefined) return this.#writeNow(segment, waiting);
     }

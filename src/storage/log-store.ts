@@ -43,9 +43,9 @@ export interface LogStore {
   /**
    * Takes the record over. Never throws. Sequences must rise. Returns whether the record is durable
    * already, in which case `onDurable` does not tell of it: a small one on a quick disk is written
-   * before this returns.
+   * before this returns, unless others keep the disk busy, behind whom it would have to wait.
    */
-  append(write: Write): boolean;
+  append(write: Write, isDiskBusy?: boolean): boolean;
   /**
    * Moves the durable mark up to what is durable now and syncs it: before a vote is answered.
    * Rejects when the log has failed, by this or before; `onFailure` was called then, and the caller

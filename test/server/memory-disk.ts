@@ -63,8 +63,8 @@ export class MemoryLog implements LogStore {
     this.#events = events;
   }
 
-  append(write: Write): boolean {
-    if (this.#world.options.diskMs === 0) {
+  append(write: Write, isDiskBusy = false): boolean {
+    if (this.#world.options.diskMs === 0 && !isDiskBusy && this.#inFlight.length === 0) {
       this.#disk.records.push(write);
       return true;
     }

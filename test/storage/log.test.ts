@@ -59,6 +59,15 @@ describe("a log whose disk is quick", () => {
     expect(log.durable).toEqual([]);
   });
 
+  it("leaves it to a thread while others keep the disk busy", async () => {
+    const log = await OpenLog.open(memoryDisk(quickFiles()));
+    expect(log.directory.log.append(writeOf(1, [entryOf(1, 1)]), true)).toBe(false);
+    await log.untilDurable(1);
+    expect(log.directory.log.append(writeOf(2, [entryOf(2, 1)]), false)).toBe(true);
+    await log.close();
+    expect(log.durable).toEqual([1]);
+  });
+
   it("writes nothing before what is under way", async () => {
     const log = await OpenLog.open(memoryDisk(quickFiles()));
     const large = log.directory.log.append(writeOf(1, [entryOf(1, 1, 3_000)]));

@@ -71,8 +71,8 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     name: "written-at-once-beside-another",
     rule: "one write in flight",
     file: "src/storage/file-log.ts",
-    find: "    if (this.#writing === undefined) {\n      const segment",
-    replace: "    {\n      const segment",
+    find: "if (this.#writing === undefined && !isDiskBusy) {",
+    replace: "if (!isDiskBusy) {",
     seeds: [30],
   },
 ];

@@ -37,10 +37,10 @@ export class WatchedLog implements LogStore {
     });
   }
 
-  append(write: Write): boolean {
+  append(write: Write, isDiskBusy?: boolean): boolean {
     if (!this.#life.isAlive) return false;
     this.#watch.onAppend(write);
-    const isDurable = this.#log.append(write);
+    const isDurable = this.#log.append(write, isDiskBusy);
     if (isDurable) this.#watch.onDurable(write.seq);
     return isDurable;
   }
