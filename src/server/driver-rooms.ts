@@ -151,3 +151,16 @@ export function furnish(options: DriverOptions, ports: DriverPorts, host: Driver
     handOver: new HandOver(electionTimeoutMs),
   };
 }
+
+/** When the first of them has something to do that nothing announces, leading aside. */
+export function earliestDeadlineMs(rooms: DriverRooms): number {
+  const { seeing, moving, forwarding, operations, snapshots, members } = rooms;
+  return Math.min(
+    seeing.nextDeadlineMs,
+    moving.nextDeadlineMs,
+    forwarding.nextDeadlineMs,
+    operations.nextDeadlineMs,
+    snapshots.nextDeadlineMs,
+    members.nextDeadlineMs,
+  );
+}

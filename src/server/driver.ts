@@ -1,10 +1,9 @@
 /**
  * The loop of one node in one group. It collects what came in since the last turn, steps the core,
  * takes the effects, and owns their order: send what may leave now, hand the write to the log, send
- * what waited for durability, apply what is committed, answer, flush. It takes the effects again
- * only when the log has written the record at once, which may have more. It knows the world only
- * by its ports: no sockets, timers, clocks or random numbers here; the simulator runs this very
- * code.
+ * what waited for durability, apply what is committed, answer, flush. Effects are taken again only
+ * behind a record that the log has written at once. It knows the world only by its ports: no
+ * sockets, timers, clocks or random numbers here; the simulator runs this very code.
  */
 import { ERROR_NUMBERS, type ErrorNumber, HoldfastError } from "../errors.js";
 import type { GatewayEvents, PeerEvents, PeerMessage } from "../net/index.js";
@@ -20,7 +19,7 @@ import {
   type Write,
 } from "../raft/index.js";
 import type { DriverOptions, DriverPorts, DriverStatus } from "./driver-ports.js";
-import { type DriverHost, type DriverRooms, furnish } from "./driver-rooms.js";
+import { type DriverHost, type DriverRooms, earliestDeadlineMs, furnish } from "./driver-rooms.js";
 import { driverStatus } from "./driver-status.js";
 import { HAND_OVER_ID } from "./hand-over.js";
 
@@ -200,12 +199,9 @@ export class Driver implements DriverHost {
     forwarding.retry(nowMs);
     if (regime.isLeading) this.#lead(nowMs);
     else if (regime.canReachLeader) this.#askLeader(nowMs);
-    let durableSeq = this.#perform(raft.take(), nowMs);
     // What was written at once needs no further turn to count.
-    while (durableSeq > 0) {
-      this.step({ type: "persisted", seq: durableSeq });
-      durableSeq = this.#perform(raft.take(), nowMs);
-    }
+    while (this.#perform(raft.take(), nowMs))
+      this.step({ type: "persisted", seq: this.#durableSeq });
     this.#flushPeers();
     this.#rooms.applying.apply(raft.commitIndex);
     snapshots.work(this.#durableSeq);
@@ -293,11 +289,11 @@ export class Driver implements DriverHost {
     operations.passOn(leader, term);
   }
 
-  /** The sequence of the record it wrote, if that is durable by now; otherwise 0. */
-  #perform(effects: Effects, nowMs: number): number {
+  /** Returns whether it wrote a record that is durable already. */
+  #perform(effects: Effects, nowMs: number): boolean {
     const { deferred, proposing, reads, operations } = this.#rooms;
     for (const message of effects.sendNow) this.#sendRaft(message);
-    const durableSeq = effects.write === undefined ? 0 : this.#write(effects.write);
+    const isDurable = effects.write !== undefined && this.#write(effects.write);
     for (const message of effects.sendAfter) deferred.push(message);
     deferred.release(this.#durableSeq, this.#sendRaft);
     for (const { id, index } of effects.accepted) {
@@ -308,17 +304,17 @@ export class Driver implements DriverHost {
     for (const id of effects.readsRefused) reads.onRefused(id);
     this.#raftDeadlineMs = effects.nextDeadlineMs;
     this.#performRare(effects, nowMs);
-    return durableSeq;
+    return isDurable;
   }
 
-  /** Hands a record to the log. Returns its sequence if it is durable already; otherwise 0. */
-  #write(write: Write): number {
+  /** Hands a record to the log. Returns whether it is durable already. */
+  #write(write: Write): boolean {
     this.#rooms.snapshots.onWrite(write);
     // The log may stop the loop for as long as the disk takes: the peers write meanwhile.
     this.#flushPeers();
-    if (!this.#ports.log.append(write, this.#rooms.snapshots.isWriting)) return 0;
-    this.#durableSeq = write.seq;
-    return write.seq;
+    const isDurable = this.#ports.log.append(write, this.#rooms.snapshots.isWriting);
+    if (isDurable) this.#durableSeq = write.seq;
+    return isDurable;
   }
 
   /** What most turns have nothing of. */
@@ -364,24 +360,16 @@ export class Driver implements DriverHost {
 
   #planNextTurn(nowMs: number): void {
     const { raft, scheduler } = this.#ports;
-    const { seeing, moving, forwarding, operations, snapshots, regime, handOver } = this.#rooms;
+    const { regime, handOver, proposing } = this.#rooms;
     if (this.#hasWork(nowMs)) {
       this.wake();
       return;
     }
-    let deadlineMs = Math.min(
-      this.#raftDeadlineMs,
-      seeing.nextDeadlineMs,
-      moving.nextDeadlineMs,
-      forwarding.nextDeadlineMs,
-      operations.nextDeadlineMs,
-      snapshots.nextDeadlineMs,
-      this.#rooms.members.nextDeadlineMs,
-    );
+    let deadlineMs = Math.min(this.#raftDeadlineMs, earliestDeadlineMs(this.#rooms));
     if (regime.isLeading && raft.role === "leader") {
       deadlineMs = Math.min(
         deadlineMs,
-        this.#rooms.proposing.nextDeadlineMs(nowMs),
+        proposing.nextDeadlineMs(nowMs),
         raft.isTransferring ? Number.POSITIVE_INFINITY : handOver.nextDeadlineMs,
       );
     }

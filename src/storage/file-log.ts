@@ -10,8 +10,9 @@
  */
 import { assert } from "../assert.js";
 import { HoldfastError } from "../errors.js";
-import type { Write, WrittenSnapshot } from "../raft/index.js";
+import type { Write } from "../raft/index.js";
 import { type FileSystem, isNoSpace } from "./file-system.js";
+import { HandedOver } from "./handed-over.js";
 import { type DurablePoint, LogMark } from "./log-mark.js";
 import type { LogOutline } from "./log-outline.js";
 import type { LogBoot, LogEvents, LogStore, LogWrites } from "./log-store.js";
@@ -64,16 +65,13 @@ export class FileLog implements LogStore {
   readonly boot: LogBoot;
   readonly #parts: FileLogParts;
   readonly #outline: LogOutline;
+  readonly #handedOver: HandedOver;
   readonly #row: SegmentRow;
   readonly #mark: LogMark;
   #events: LogEvents | undefined;
   #segment: Segment | undefined;
   #durable: DurablePoint;
   #waiting: Waiting[] = [];
-  /** Of what was handed over, durable or not. */
-  #lastSeq: number;
-  #lastHardTerm: number;
-  #lastSnapshotIndex: number;
   #pendingBytes = 0;
   #recordsWritten = 0;
   #bytesWritten = 0;
@@ -91,9 +89,7 @@ export class FileLog implements LogStore {
     this.#outline = outline;
     this.#row = row;
     this.#segment = parts.segment;
-    this.#lastSeq = boot.lastSeq;
-    this.#lastHardTerm = boot.hardState.term;
-    this.#lastSnapshotIndex = boot.snapshot?.index ?? 0;
+    this.#handedOver = new HandedOver(boot, outline);
     this.#durable = {
       seq: boot.lastSeq,
       lastIndex: outline.lastIndex,
@@ -155,7 +151,7 @@ export class FileLog implements LogStore {
     assert(this.#events !== undefined, () => "the log was not started");
     assert(this.#closing === undefined, () => "the log is closed");
     if (this.#failure !== undefined) return false;
-    this.#trace(write);
+    this.#handedOver.take(write);
     const bodyBytes = bodyBytesOf(write);
     const { lastIndex, lastTerm } = this.#outline;
     const waiting = { write, bodyBytes, lastIndex, lastTerm };
@@ -176,50 +172,6 @@ export class FileLog implements LogStore {
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
-  }
-
-  /** What the opening of this log would refuse must never be written: the caller has a bug. */
-  #trace(write: Write): void {
-    const { seq, truncateFrom, snapshot, entries, hardState } = write;
-    assert(seq > this.#lastSeq, () => `sequence ${seq} after ${this.#lastSeq}`);
-    const hasMore = hardState !== undefined || truncateFrom !== undefined || snapshot !== undefined;
-    assert(hasMore || entries.length > 0, () => `write ${seq} has nothing in it`);
-    this.#lastSeq = seq;
-    if (hardState !== undefined) {
-      const { term } = hardState;
-      assert(term >= this.#lastHardTerm, () => `term ${term} after ${this.#lastHardTerm}`);
-      this.#lastHardTerm = term;
-    }
-    const outline = this.#outline;
-    if (truncateFrom !== undefined) {
-      const isInside = outline.canTruncateFrom(truncateFrom);
-      assert(isInside, () => `truncation from ${truncateFrom} of a log to ${outline.lastIndex}`);
-      outline.truncateFrom(truncateFrom);
-    }
-    if (snapshot !== undefined) this.#traceSnapshot(snapshot);
-    for (const { index, term } of entries) {
-      assert(
-        outline.canAppend(index, term),
-        () => `entry ${index}/${term} after ${outline.lastIndex}/${outline.lastTerm}`,
-      );
-      outline.append(index, term);
-    }
-  }
-
-  #traceSnapshot({ index, term, checksum, isReset, keepFrom }: WrittenSnapshot): void {
-    const last = this.#lastSnapshotIndex;
-    assert(index >= Math.max(1, last), () => `a snapshot of ${index} after that of ${last}`);
-    assert(/^[0-9a-f]{64}$/.test(checksum), () => `checksum "${checksum}" is not 64 hex digits`);
-    const isWithin = isReset ? keepFrom === index + 1 : keepFrom <= index + 1;
-    assert(isWithin, () => `a snapshot of ${index} that keeps from ${keepFrom}`);
-    if (isReset) {
-      this.#outline.reset(index, term);
-    } else {
-      const found = this.#outline.termOf(index);
-      assert(found === term, () => `a snapshot of ${index}/${term}, the log has term ${found}`);
-      this.#outline.trimBefore(keepFrom);
-    }
-    this.#lastSnapshotIndex = index;
   }
 
   /** The segment to which a record of this size had better be written at once. */

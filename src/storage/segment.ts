@@ -131,12 +131,12 @@ export class Segment {
     await this.#file.write([bytes], position);
   }
 
+  close(): Promise<void> {
+    return this.#file.close();
+  }
+
   #advance(record: EncodedRecord, seq: number): void {
     this.#position += record.byteLength;
     this.#link = { seq, crc: record.crc };
-  }
-
-  close(): Promise<void> {
-    return this.#file.close();
   }
 }
