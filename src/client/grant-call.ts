@@ -50,6 +50,9 @@ export abstract class GrantCall<T> extends AwaitedCall<T> {
     this.#cancel = call;
   }
 
+  /** Whatever it was granted is given back, or there was nothing. */
+  onGivenBack(): void {}
+
   /** Its outcome was read, and the table may forget it as soon as nobody needs it. */
   onRead(result: Result): void {
     if (this.#cancel === undefined) this.#host.acknowledge(this.sequence);
@@ -92,6 +95,7 @@ export class CancelCall extends Call {
       return;
     }
     this.#result = result;
+    this.#call?.onGivenBack();
     this.#settle();
   }
 

@@ -6,6 +6,7 @@ import { lockLost } from "./failures.js";
 import type { HeldLock, LockHost } from "./held-lock.js";
 import type { TokenBearer } from "./hold-calls.js";
 import type { HeldItem, LossReason, Revocation } from "./lock-types.js";
+import { Lowerings } from "./lowerings.js";
 import type { Owner } from "./owner.js";
 
 /** What the table granted. */
@@ -81,6 +82,7 @@ export class Hold implements TokenBearer {
   readonly askedAt: string | undefined;
   /** Those that newer ones replaced, the newest first, as long as an answer may name them. */
   oldTokens: readonly OldToken[] = NONE;
+  readonly lowerings = new Lowerings();
   #upgrades: Set<PendingUpgrade> | undefined;
 
   constructor(

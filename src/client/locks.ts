@@ -15,6 +15,7 @@ import { type AwaitedCall, type Caller, CommandCall, type CommandWish } from "./
 import type { Call } from "./call.js";
 import { CallSites } from "./call-sites.js";
 import type { CommandWindow } from "./command-window.js";
+import { DowngradeCall } from "./downgrade-call.js";
 import { lockLost, nameOf } from "./failures.js";
 import type { HeldLock, LockHost } from "./held-lock.js";
 import type { Granted, GrantTaker, Hold } from "./hold.js";
@@ -36,6 +37,7 @@ import type {
   Ticket,
   UpgradeOptions,
 } from "./lock-types.js";
+import type { Lowering } from "./lowerings.js";
 import { OpenCalls } from "./open-calls.js";
 import { requireKey, signalOf } from "./options.js";
 import type { Outgoing } from "./outgoing.js";
@@ -187,10 +189,8 @@ export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
     }
     // Before others can be let in. Should it fail, less is believed than there is.
     hold.setMode(key, "shared");
-    await this.command({
-      command: (head) => ({ op: OP.downgrade, ...head, token: hold.token, key }),
-      what: `the downgrade of ${nameOf(hold.items)}`,
-      signal: undefined,
+    await this.#begin(undefined, (nowMs, caller: Caller<Result>) => {
+      return new DowngradeCall(this, hold, key, nowMs + this.#host.tryTimeoutMs, caller);
     });
   }
 
@@ -240,6 +240,11 @@ export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
 
   onToken(hold: Hold, token: number): void {
     this.holds.setToken(hold, token);
+  }
+
+  onLowered({ lowerings }: Hold, lowering: Lowering): void {
+    lowerings.end(lowering);
+    for (const call of this.calls.takeReady()) this.#host.submit(call);
   }
 
   onSettled(): void {
@@ -333,7 +338,8 @@ export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
     return new Promise((resolve, reject) => {
       const call = make(nowMs, { resolve, reject });
       this.calls.begin(call);
-      host.submit(call);
+      if (call instanceof UpgradeCall && call.isHeldBack) this.calls.holdBack(call);
+      else host.submit(call);
     });
   }
 

@@ -6,9 +6,11 @@ import { ERROR_NUMBERS } from "../errors.js";
 import { OP, type Result, type SequencedCommand, STATUS } from "../protocol/index.js";
 import { remainingWaitMs, waitDeadlineMs } from "./acquire-call.js";
 import type { Caller } from "./awaited-call.js";
+import type { DowngradeHost } from "./downgrade-call.js";
 import { lockTimeout, unavailable, upgradeFailure } from "./failures.js";
-import { GrantCall, type GrantHost } from "./grant-call.js";
+import { type CancelCall, GrantCall, type GrantHost } from "./grant-call.js";
 import type { Hold } from "./hold.js";
+import type { Lowering } from "./lowerings.js";
 
 export interface UpgradeWish {
   readonly hold: Hold;
@@ -18,14 +20,14 @@ export interface UpgradeWish {
   readonly signal: AbortSignal | undefined;
 }
 
-export interface UpgradeHost extends GrantHost {
+export interface UpgradeHost extends GrantHost, DowngradeHost {
   /** The hold has another token. */
   onToken(hold: Hold, token: number): void;
   /** A refusal with what is known of the circle behind it. */
   traced(refusal: Result, askedAt: string | undefined): Result;
 }
 
-export class UpgradeCall extends GrantCall<void> {
+export class UpgradeCall extends GrantCall<void> implements Lowering {
   readonly wish: UpgradeWish;
   /** Stack of the call, where stacks are captured. */
   askedAt: string | undefined = undefined;
@@ -44,6 +46,15 @@ export class UpgradeCall extends GrantCall<void> {
     this.wish = wish;
     this.#startedMs = nowMs;
     wish.hold.addUpgrade(this);
+  }
+
+  get key(): string {
+    return this.wish.key;
+  }
+
+  /** It may not be sent yet: it could be executed before what was asked for earlier. */
+  get isHeldBack(): boolean {
+    return this.wish.hold.lowerings.concern(this.key);
   }
 
   command(mark: number, nowMs: number): SequencedCommand {
@@ -74,14 +85,24 @@ export class UpgradeCall extends GrantCall<void> {
       return;
     }
     this.#host.onToken(hold, result.token);
-    // Of one that was left the cancel makes it shared again.
-    if (!this.isCancelled) hold.setMode(key, "exclusive");
+    // Of one that was left the cancel makes it shared again, or did.
+    if (!this.isCancelled && !hold.lowerings.concern(key)) hold.setMode(key, "exclusive");
     this.fulfil(undefined);
   }
 
   override fail(reason: unknown): void {
     this.wish.hold.removeUpgrade(this);
     super.fail(reason);
+  }
+
+  /** The cancel makes it shared again. */
+  override onCancel(call: CancelCall): void {
+    super.onCancel(call);
+    this.wish.hold.lowerings.begin(this);
+  }
+
+  override onGivenBack(): void {
+    this.#host.onLowered(this.wish.hold, this);
   }
 
   override giveUp(): boolean {

@@ -87,6 +87,60 @@ describe("an upgrade", () => {
     }
   });
 
+  it("is not overtaken by a downgrade that was refused before it", async () => {
+    for (const refusals of [0, 0.5]) {
+      for (let seed = 1; seed <= 20; seed += 1) {
+        const { world, server } = setUp(seed);
+        const { client } = await connectTo(server);
+        const lock = await world.until(client.acquire("k"));
+        server.faults.refusals = 1;
+        const lowering = lock.downgrade();
+        await world.run(5);
+        server.faults.refusals = refusals;
+        await world.until(lock.upgrade());
+        expect(lock.mode).toBe("exclusive");
+        await world.until(lowering);
+        expect(lock.mode).toBe("exclusive");
+        expect(holdsOf(server, "k")).toMatchObject([{ token: lock.token, mode: "exclusive" }]);
+      }
+    }
+  });
+
+  it("is believed no longer than until a downgrade behind it", async () => {
+    for (let laterMs = 0; laterMs < 8; laterMs += 0.5) {
+      const { world, server } = setUp(1 + laterMs * 2);
+      const { client } = await connectTo(server);
+      const lock = await world.until(client.acquire("k", { mode: "shared" }));
+      world.afterEach = () => {
+        if (lock.mode === "shared") return;
+        expect(holdsOf(server, "k")).toMatchObject([{ mode: "exclusive" }]);
+      };
+      const upgrading = lock.upgrade();
+      await world.run(laterMs);
+      await world.until(Promise.all([upgrading, lock.downgrade()]));
+      expect(lock.mode).toBe("shared");
+      expect(holdsOf(server, "k")).toMatchObject([{ token: lock.token, mode: "shared" }]);
+    }
+  });
+
+  it("is not undone by the cancel of an earlier one", async () => {
+    for (let seed = 1; seed <= 20; seed += 1) {
+      const { world, server } = setUp(seed);
+      const { client } = await connectTo(server);
+      const lock = await world.until(client.acquire("k", { mode: "shared" }));
+      const controller = new AbortController();
+      const left = lock.upgrade({ signal: controller.signal }).catch(() => {});
+      await world.run(1);
+      server.faults.refusals = 0.5;
+      controller.abort();
+      await world.until(left);
+      await world.until(lock.upgrade());
+      await world.run(2_000);
+      expect(lock.mode).toBe("exclusive");
+      expect(holdsOf(server, "k")).toMatchObject([{ token: lock.token, mode: "exclusive" }]);
+    }
+  });
+
   it("ends with the lock that it was of", async () => {
     const { world, server } = setUp();
     const one = await connectTo(server, { ttlMs: 2_000 });

@@ -18,6 +18,8 @@ const CODES = ["LOCK_TIMEOUT", "SESSION_EXPIRED", "CANCELLED", "BUSY", "UNAVAILA
 /** What changing a lock that is held may end with, beside these. */
 const CHANGE_CODES = [...CODES, "LOCK_LOST", "NOT_HELD"];
 
+const CHANGES = ["none", "upgrade", "downgrade", "lower and raise", "leave and raise"] as const;
+
 const key = fc.constantFrom("a", "b");
 const client = fc.integer({ min: 0, max: CLIENTS - 1 });
 const duration = fc.integer({ min: 1, max: 3_000 });
@@ -35,7 +37,7 @@ const step = fc.oneof(
       holdMs: fc.integer({ min: 0, max: 2_500 }),
       maxHoldMs: fc.option(fc.integer({ min: 1_000, max: 2_500 }), { nil: undefined }),
       owner: fc.option(fc.integer({ min: 0, max: OWNERS - 1 }), { nil: undefined, freq: 2 }),
-      change: fc.constantFrom("none" as const, "upgrade" as const, "downgrade" as const),
+      change: fc.constantFrom(...CHANGES),
     }),
   },
   {
@@ -85,6 +87,7 @@ const plan = fc.record({
 
 type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never;
 type Step = Plan["steps"][number]["step"];
+type Acquire = Extract<Step, { type: "acquire" }>;
 
 class Trial {
   readonly world: SimulatedWorld;
@@ -197,7 +200,7 @@ class Trial {
   }
 
   /** A stopped process calls nothing, so what it would have asked for is left out. */
-  async hold(step: Extract<Step, { type: "acquire" }>): Promise<void> {
+  async hold(step: Acquire): Promise<void> {
     const by = this.clients[step.client] as SimulatedClient;
     if (by.platform.isStopped) return;
     const controller = new AbortController();
@@ -228,9 +231,7 @@ class Trial {
     this.tokens.add(lock.token);
     this.live.set(lock, by);
     this.checkExclusion();
-    if (step.change === "upgrade")
-      await lock.upgrade({ waitMs: 500 }).catch(expectCode(CHANGE_CODES));
-    if (step.change === "downgrade") await lock.downgrade().catch(expectCode(CHANGE_CODES));
+    await this.change(lock, step, by).catch(expectCode(CHANGE_CODES));
     this.checkExclusion();
     await new Promise<void>((resolve) => {
       this.world.after(step.holdMs, () => by.platform.call(resolve));
@@ -239,6 +240,36 @@ class Trial {
     const result = await lock.release();
     if (result.released) expect(wasHeld).toBe(true);
     this.live.delete(lock);
+  }
+
+  async change(
+    lock: Lock,
+    { change, owner }: Pick<Acquire, "change" | "owner">,
+    by: SimulatedClient,
+  ): Promise<void> {
+    switch (change) {
+      case "none":
+        return;
+      case "upgrade":
+        return lock.upgrade({ waitMs: 500 });
+      case "downgrade":
+        return lock.downgrade();
+      case "lower and raise":
+        lock.downgrade().catch(expectCode(CHANGE_CODES));
+        await lock.upgrade({ waitMs: 500 });
+        break;
+      case "leave and raise": {
+        const controller = new AbortController();
+        const { signal } = controller;
+        this.world.after(this.world.random() * 5, () => by.platform.call(() => controller.abort()));
+        await lock.upgrade({ signal }).catch((error) => {
+          if (error !== signal.reason) throw error;
+        });
+        await lock.upgrade({ waitMs: 500 });
+      }
+    }
+    // Of a hold that is counted another handle may have changed it since.
+    if (owner === undefined && lock.isHeld) expect(lock.mode).toBe("exclusive");
   }
 
   heal(): void {

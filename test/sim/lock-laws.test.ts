@@ -121,6 +121,31 @@ describe("nothing is said against", () => {
     expect(words.laws.complaint).toBeUndefined();
   });
 
+  test("a wait that has less time than what an older attachment sent in vain", () => {
+    words.acquire(1, [exclusive("k")], granted(10));
+    const sent = { op: OP.acquire, sequence: 1, mark: 1, acknowledged: [], owner: 2 } as const;
+    const command = { ...sent, items: [exclusive("k")], waitMs: 118, options: undefined };
+    words.laws.begin(1, [{ session: 2, epoch: 1, command }]);
+    words.at(100);
+    words.laws.begin(100, [{ session: 2, epoch: 2, command: { ...command, waitMs: 1 } }]);
+    words.say(2, { kind: MESSAGE.reply, sequence: 1, stamp: 100, result: QUEUED });
+    words.at(101);
+    words.outcome(2, 1, { status: ERROR_NUMBERS.LOCK_TIMEOUT });
+    expect(words.laws.complaint).toBeUndefined();
+  });
+
+  test("a lock that was counted down under a token that nobody knew", () => {
+    words.acquire(1, [exclusive("k")], granted(10));
+    words.acquire(1, [exclusive("k")], { status: STATUS.granted, token: 10, count: 2 });
+    words.takeOver(1);
+    words.ask(1, { op: OP.release, token: 10 }, { status: STATUS.released, remaining: 1 });
+    const how = { endsAt: 0, isRevoked: false, isContended: false };
+    const told = { token: 10, held: true, current: 11, count: 1, ...how } as const;
+    words.say(1, { kind: MESSAGE.recalled, number: 1, stamp: 1, sequences: [], tokens: [told] });
+    words.ask(1, { op: OP.release, token: 11 }, RELEASED);
+    expect(words.laws.complaint).toBeUndefined();
+  });
+
   test("a lock that passes from hand to hand, with its policies kept", () => {
     words.acquire(1, [exclusive("k")], granted(10), { minHoldMs: 500 });
     const waiting = words.acquire(2, [exclusive("k")], QUEUED);

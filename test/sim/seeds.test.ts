@@ -98,6 +98,10 @@ const REMEMBERED = [
   900_295,
   // A process that died in a write at once still said so, and was taken for one that failed.
   495,
+  // A lock was counted down before the laws knew the token that a taken-over session has for it.
+  920_445,
+  // A wait was sent again with less time left, and the laws went by what an older attachment sent.
+  920_779,
 ];
 
 async function withPool<T>(use: (pool: WorkerPool, jobs: number) => Promise<T>): Promise<T> {

@@ -95,13 +95,22 @@ export class LawHolds {
   /** Somebody asked what became of an old token. */
   reveal(
     session: number,
-    { token, current, isContended, isRevoked, endsAt }: Extract<RecalledToken, { held: true }>,
+    {
+      token,
+      current,
+      count,
+      isContended,
+      isRevoked,
+      endsAt,
+    }: Extract<RecalledToken, { held: true }>,
   ): void {
     const hold = this.#obscured.get(token);
     if (hold === undefined || hold.session !== session || this.#holds.has(current)) return;
     this.#obscured.delete(token);
     this.#rename(hold, current);
     hold.isContended = isContended;
+    // Counted up and down under the new token, before anybody knew it.
+    hold.count = count;
     // Revoked under the new token, before anybody knew it.
     if (isRevoked && hold.revokedAt === 0) hold.revokedAt = endsAt;
   }

@@ -39,6 +39,8 @@ export class LockLaws {
   readonly #holds = new LawHolds();
   readonly #waits = new LawWaits();
   readonly #commands = new Map<string, SequencedCommand>();
+  /** Over which attachment each of them came. */
+  readonly #epochs = new Map<string, number>();
   readonly #answered = new Set<string>();
   /** The token that a sequence was granted. */
   readonly #granted = new Map<string, number>();
@@ -57,13 +59,16 @@ export class LockLaws {
     this.#holds.begin(stamp);
     this.#isForcing = false;
     const takeOvers: string[] = [];
-    for (const { session, command } of commands) {
+    for (const { session, epoch, command } of commands) {
       if (command === undefined) continue;
       if (command.op === OP.takeOver) takeOvers.push(`${command.session}/${command.attempt}`);
       if ("now" in command && command.now) this.#isForcing = true;
       if (!("sequence" in command)) continue;
       const key = `${session}/${command.sequence}`;
-      if (!this.#commands.has(key)) this.#commands.set(key, command);
+      // What an older attachment sent has no effect, and may differ: what is left of a wait does.
+      if (this.#answered.has(key) || epoch < (this.#epochs.get(key) ?? 0)) continue;
+      this.#commands.set(key, command);
+      this.#epochs.set(key, epoch);
     }
     this.#takeOvers = takeOvers;
   }
