@@ -107,7 +107,10 @@ export function requestBallot(state: State, voter: NodeId): void {
 }
 
 export function onPreVote(state: State, message: VoteRequest): void {
-  const granted = message.term > state.term && !hasLiveLeader(state) && isUpToDate(state, message);
+  const isFree = message.term > state.term && !hasLiveLeader(state);
+  const granted = isFree && isUpToDate(state, message);
+  // Whoever asks lacks what this node has, and cannot win; whom it lets stand can.
+  if (isFree && !granted && state.role === "follower") state.electionDeadlineMs = state.nowMs;
   // A refusal carries the voter's own term, so that a node left behind learns it (rule 12).
   const term = granted ? message.term : state.term;
   state.outbox.sendNow(voteReply(state, "preVoteReply", message, term, granted));

@@ -9,6 +9,7 @@ export class InflightWindow {
   private readonly bytesMax: number;
   private readonly lastIndexes: Float64Array;
   private readonly sizes: Float64Array;
+  private readonly sentTimes: Float64Array;
   private head = 0;
   private count = 0;
   private bytes = 0;
@@ -18,6 +19,7 @@ export class InflightWindow {
     this.bytesMax = bytesMax;
     this.lastIndexes = new Float64Array(messagesMax);
     this.sizes = new Float64Array(messagesMax);
+    this.sentTimes = new Float64Array(messagesMax);
   }
 
   get messages(): number {
@@ -29,22 +31,30 @@ export class InflightWindow {
     return this.count < this.messagesMax ? Math.max(0, this.bytesMax - this.bytes) : 0;
   }
 
-  add(lastIndex: number, bytes: number): void {
+  /** When the oldest of them left; only while there is one. */
+  get oldestSentMs(): number {
+    return this.sentTimes[this.head] as number;
+  }
+
+  add(lastIndex: number, bytes: number, nowMs: number): void {
     assert(this.count < this.messagesMax, () => `${this.count} messages already in flight`);
     const slot = (this.head + this.count) % this.messagesMax;
     this.lastIndexes[slot] = lastIndex;
     this.sizes[slot] = bytes;
+    this.sentTimes[slot] = nowMs;
     this.count += 1;
     this.bytes += bytes;
   }
 
-  /** Forgets every message whose last entry is at or below `matchIndex`. */
-  acknowledge(matchIndex: number): void {
+  /** Forgets every message whose last entry is at or below `matchIndex`; whether there was one. */
+  acknowledge(matchIndex: number): boolean {
+    const before = this.count;
     while (this.count > 0 && (this.lastIndexes[this.head] as number) <= matchIndex) {
       this.bytes -= this.sizes[this.head] as number;
       this.head = (this.head + 1) % this.messagesMax;
       this.count -= 1;
     }
+    return this.count < before;
   }
 
   clear(): void {

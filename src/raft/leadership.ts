@@ -9,6 +9,7 @@ import { Progress } from "./progress.js";
 import { quorumValue } from "./quorum.js";
 import { ReadRounds } from "./read-rounds.js";
 import { advanceCommit, appendToLog, becomeFollower, type State } from "./state.js";
+import { Thrift } from "./thrift.js";
 import type { Transfer } from "./transfer.js";
 import type { EntryKind, NodeId } from "./types.js";
 
@@ -29,6 +30,7 @@ export class Leadership {
   /** How many of `peers` left. */
   leavingCount = 0;
   readonly reads = new ReadRounds();
+  readonly thrift = new Thrift();
   /** While it lasts nothing is proposed. */
   transfer: Transfer | undefined = undefined;
   private readonly byId = new Map<NodeId, Progress>();

@@ -6,6 +6,7 @@
  * term (consensus rule 25). What is still unknown must never be taken for good news.
  */
 import { InflightWindow } from "./inflight.js";
+import { RoundTrip } from "./round-trip.js";
 import type { State } from "./state.js";
 import type { Entry, NodeId, RaftConfig } from "./types.js";
 
@@ -40,6 +41,14 @@ export class Progress {
   /** When an append was last answered, or asked for again. */
   lastAnswerMs: number;
   readonly inflight: InflightWindow;
+  /** Entries are sent to it in batches (`thrift.ts`). */
+  isSpare = false;
+  /** In the last turn they were sent at once. */
+  wasFront = false;
+  /** Since when some are kept back; `Infinity` while none are. */
+  keptBackSinceMs = Number.POSITIVE_INFINITY;
+  /** Of appends in `replicate`. */
+  readonly roundTrip = new RoundTrip();
 
   constructor(id: NodeId, epoch: number, next: number, nowMs: number, config: RaftConfig) {
     this.id = id;
@@ -81,7 +90,7 @@ export class Progress {
   }
 
   /** An append with these entries, from `next` on, was sent. */
-  onSent(entries: readonly Entry[]): void {
+  onSent(entries: readonly Entry[], nowMs: number): void {
     if (this.mode === "probe") {
       this.isProbePending = true;
       return;
@@ -90,16 +99,17 @@ export class Progress {
     let bytes = 0;
     for (const entry of entries) bytes += entry.data.length;
     this.next += entries.length;
-    this.inflight.add(this.next - 1, bytes);
+    this.inflight.add(this.next - 1, bytes, nowMs);
   }
 
   /** Returns whether `match` rose. `baseIndex`: that of the leader's log. */
-  onAccepted(matchIndex: number, baseIndex: number): boolean {
+  onAccepted(matchIndex: number, baseIndex: number, nowMs: number): boolean {
     const rose = matchIndex > this.match;
     if (rose) this.match = matchIndex;
     if (this.mode === "replicate") {
       this.next = Math.max(this.next, this.match + 1);
-      this.inflight.acknowledge(this.match);
+      const { oldestSentMs } = this.inflight;
+      if (this.inflight.acknowledge(this.match)) this.roundTrip.observe(nowMs - oldestSentMs);
     } else if (this.mode === "probe" || this.match >= Math.min(this.snapshotIndex, baseIndex)) {
       this.mode = "replicate";
       this.isProbePending = false;

@@ -11,13 +11,16 @@ import { confirmReads } from "./read-rounds.js";
 import { raiseTerm, type State } from "./state.js";
 import type { AppendReply, HeartbeatReply, NodeId } from "./types.js";
 
-/** Sends each connected peer what it lacks, and the commit index where no append carried it. */
+/** Sends each connected peer what it lacks or is to have by now, and the commit index where no append carried it. */
 export function replicate(state: State, leadership: Leadership): void {
+  const { thrift } = leadership;
+  thrift.begin(state, leadership);
   for (const peer of leadership.peers) {
     if (!peer.isConnected) continue;
-    sendAppends(state, peer);
+    if (!thrift.keepsBack(state, peer)) sendAppends(state, peer);
     if (peer.isCommitWanted || peer.isLeaving) tellCommit(state, peer);
   }
+  thrift.end(state, leadership);
 }
 
 /** Tells `peer` the commit index unless it knows as much of it as it may use. */
@@ -58,7 +61,7 @@ export function onAppendReply(state: State, message: AppendReply): void {
   if (message.success) {
     if (message.matchIndex > log.lastIndex) return;
     peer.lastAnswerMs = state.nowMs;
-    const rose = peer.onAccepted(message.matchIndex, log.baseIndex);
+    const rose = peer.onAccepted(message.matchIndex, log.baseIndex, state.nowMs);
     settleNext(state, peer);
     if (rose) commitByCounting(state, leadership);
     return;
@@ -190,7 +193,7 @@ function sendAppend(state: State, peer: Progress, prevLogIndex: number, last: nu
     entries,
   });
   peer.toldCommit = Math.max(peer.toldCommit, Math.min(state.commitIndex, last));
-  peer.onSent(entries);
+  peer.onSent(entries, state.nowMs);
 }
 
 function sendHeartbeat(state: State, peer: Progress, commitIndex: number, round: number): void {

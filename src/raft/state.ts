@@ -185,6 +185,7 @@ function assertConfig(config: RaftConfig): void {
   ] as const) {
     assert(config[name] > 0, () => `${name} is ${config[name]}`);
   }
+  assert(config.spareDelayMs >= 0, () => `spareDelayMs is ${config.spareDelayMs}`);
   assert(
     Number.isSafeInteger(config.inflightMessagesMax),
     () => `inflightMessagesMax is ${config.inflightMessagesMax}`,

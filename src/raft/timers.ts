@@ -61,7 +61,7 @@ export function nextDeadlineMs(state: State): number {
   if (!state.hasTime) return 0;
   const { leadership } = state;
   if (leadership === undefined) return state.electionDeadlineMs;
-  const { heartbeatDeadlineMs, checkDeadlineMs, transfer } = leadership;
-  const deadlineMs = Math.min(heartbeatDeadlineMs, checkDeadlineMs);
+  const { heartbeatDeadlineMs, checkDeadlineMs, transfer, thrift } = leadership;
+  const deadlineMs = Math.min(heartbeatDeadlineMs, checkDeadlineMs, thrift.deadlineMs);
   return transfer === undefined ? deadlineMs : Math.min(deadlineMs, transfer.deadlineMs);
 }

@@ -315,6 +315,11 @@ export interface RaftConfig {
   /** Limits of what is sent to one peer and not yet acknowledged. */
   readonly inflightBytesMax: number;
   readonly inflightMessagesMax: number;
+  /**
+   * Entries that a majority has without them are sent to the other voters so much later, together
+   * with what follows; 0: at once.
+   */
+  readonly spareDelayMs: number;
   /** A single append carries at most so many bytes (at least one entry). */
   readonly appendBytesMax: number;
 }

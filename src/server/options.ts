@@ -65,6 +65,8 @@ export interface NodeTuning {
   readonly inflightBytesMax: number;
   readonly inflightMessagesMax: number;
   readonly appendBytesMax: number;
+  /** Entries leave for voters that are not needed for a majority so much later; 0: at once. */
+  readonly spareDelayMs: number;
   /** Entries proposed and not committed, beyond which commands wait to be batched. */
   readonly pipelineEntriesMax: number;
   /** Bytes of commands collected for one entry. */
@@ -95,6 +97,7 @@ export const NODE_TUNING_DEFAULTS: NodeTuning = Object.freeze({
   inflightBytesMax: 8 << 20,
   inflightMessagesMax: 64,
   appendBytesMax: 1 << 20,
+  spareDelayMs: 20,
   pipelineEntriesMax: 4,
   batchBytesMax: 1 << 20,
   applySliceEntriesMax: 256,

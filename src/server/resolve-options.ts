@@ -33,7 +33,9 @@ const FRACTIONAL: ReadonlySet<string> = new Set([
   "heartbeatIntervalMs",
   "closedPeerDelayMs",
   "snapshotSizeFactor",
+  "spareDelayMs",
 ]);
+const ZERO_IS_OFF: ReadonlySet<string> = new Set(["spareDelayMs"]);
 
 export interface ResolvedOptions {
   readonly id: number;
@@ -138,7 +140,9 @@ export function resolveTuning(tuning: Partial<NodeTuning>): NodeTuning {
   for (const [name, value] of Object.entries(tuning)) {
     check(name in NODE_TUNING_DEFAULTS, () => `tuning has no option ${name}`);
     check(
-      Number.isFinite(value) && value > 0 && (FRACTIONAL.has(name) || Number.isInteger(value)),
+      Number.isFinite(value) &&
+        (value > 0 || (value === 0 && ZERO_IS_OFF.has(name))) &&
+        (FRACTIONAL.has(name) || Number.isInteger(value)),
       () => `${name} ${value} is not a ${FRACTIONAL.has(name) ? "" : "whole "}number above 0`,
     );
   }
@@ -149,6 +153,7 @@ export function resolveTuning(tuning: Partial<NodeTuning>): NodeTuning {
     check(all[name] <= limit, () => `${name} ${all[name]} is more than ${what} ${limit}`);
   atMost("heartbeatIntervalMs", all.electionTimeoutMs / 2, "half of electionTimeoutMs, which is");
   atMost("closedPeerDelayMs", all.electionTimeoutMs, "electionTimeoutMs");
+  atMost("spareDelayMs", all.heartbeatIntervalMs, "heartbeatIntervalMs");
   atMost("batchBytesMax", all.uncommittedBytesMax, "uncommittedBytesMax");
   atMost("appendBytesMax", all.inflightBytesMax, "inflightBytesMax");
   const frameRoom = PEER_FRAME_BYTES_MAX - FRAME_OVERHEAD_BYTES;

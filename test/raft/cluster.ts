@@ -19,6 +19,7 @@ export const TEST_CONFIG: Omit<RaftConfig, "id"> = Object.freeze({
   inflightBytesMax: 1 << 16,
   inflightMessagesMax: 4,
   appendBytesMax: 1 << 12,
+  spareDelayMs: 0,
 });
 
 export interface ClusterOptions {

@@ -114,10 +114,12 @@ describe("the window", () => {
     for (let turn = 0; turn < 10; turn += 1) {
       for (const bytes of [40, 30]) {
         last += 1;
-        window.add(last, bytes);
+        window.add(last, bytes, turn);
       }
       expect([window.messages, window.roomBytes]).toEqual([2, 30]);
-      window.acknowledge(last - 1);
+      expect(window.oldestSentMs).toBe(turn);
+      expect(window.acknowledge(last - 2)).toBe(false);
+      expect(window.acknowledge(last - 1)).toBe(true);
       expect([window.messages, window.roomBytes]).toEqual([1, 70]);
       window.acknowledge(last);
       expect([window.messages, window.roomBytes]).toEqual([0, 100]);
@@ -126,9 +128,9 @@ describe("the window", () => {
 
   it("has no room for bytes while it has none for a message", () => {
     const window = new InflightWindow(1, 100);
-    window.add(1, 10);
+    window.add(1, 10, 0);
     expect(window.roomBytes).toBe(0);
-    expect(() => window.add(2, 10)).toThrow(/already in flight/);
+    expect(() => window.add(2, 10, 0)).toThrow(/already in flight/);
     window.clear();
     expect(window.roomBytes).toBe(100);
   });

@@ -87,6 +87,7 @@ export interface Schedule {
     readonly appendBytesMax: number;
     readonly inflightBytesMax: number;
     readonly inflightMessagesMax: number;
+    readonly spareDelayMs: number;
   };
   readonly steps: readonly Step[];
 }
@@ -115,6 +116,7 @@ export function schedulesOf(...moods: readonly Mood[]): fc.Arbitrary<Schedule> {
         appendBytesMax: mood === "reigns" ? fc.constant(1) : fc.constantFrom(1, 64, 4096),
         inflightBytesMax: fc.constantFrom(100, 1_000),
         inflightMessagesMax: fc.constantFrom(1, 3),
+        spareDelayMs: fc.constantFrom(0, 0, 5, 20),
       }),
       steps: stepsOf(mood),
     }),

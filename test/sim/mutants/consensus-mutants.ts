@@ -147,4 +147,12 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     replace: "this.match = matchIndex;",
     seeds: [60],
   },
+  {
+    name: "spare-is-never-due",
+    rule: "what is kept back from a voter reaches it all the same",
+    file: "src/raft/thrift.ts",
+    find: "if (nowMs >= dueMs || lacking >= BATCH_ENTRIES_MAX) {",
+    replace: "if (lacking >= BATCH_ENTRIES_MAX) {",
+    seeds: [1],
+  },
 ];

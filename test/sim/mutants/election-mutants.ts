@@ -30,8 +30,8 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     name: "pre-vote-beside-a-live-leader",
     rule: "11: loyalty to a leader that was heard",
     file: "src/raft/election.ts",
-    find: "message.term > state.term && !hasLiveLeader(state) && isUpToDate(state, message);",
-    replace: "message.term > state.term && isUpToDate(state, message);",
+    find: "const isFree = message.term > state.term && !hasLiveLeader(state);",
+    replace: "const isFree = message.term > state.term;",
     seeds: [8],
   },
   {

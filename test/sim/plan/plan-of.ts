@@ -21,6 +21,8 @@ const SPARES_SHARE = 0.35;
 const MEMBER_CHANGES_MAX = 12;
 /** Of plans: no storm, but one trouble after the other. */
 const CALM_SHARE = 0.4;
+/** Of plans: entries leave in batches for voters that are not needed for a majority. */
+const THRIFT_SHARE = 0.3;
 /** By then somebody leads. */
 const CALM_FROM_MS = 500;
 const CALM_FAULTS_MAX = 6;
@@ -49,7 +51,7 @@ export function planOf(seed: number): SimPlan {
     nodeCount,
     spareCount,
     stormMs,
-    tuning: tuningOf(streams.of("tuning")),
+    tuning: { ...tuningOf(streams.of("tuning")), ...thriftOf(streams.of("thrift")) },
     pathTimes: { latencyMs: random.pick([0.1, 0.5, 2]), jitterMs: random.pick([0.1, 1, 4]) },
     diskTimes: { writeMs: random.pick([0.1, 0.5, 3]), jitterMs: random.pick([0.1, 1, 5]) },
     keys: KEYS.slice(0, random.integer(1, KEYS.length)),
@@ -86,6 +88,11 @@ function tuningOf(random: RandomStream): Partial<NodeTuning> {
         }
       : {}),
   };
+}
+
+/** Off in most plans: entries that reach everybody at once are the harder case for some bugs. */
+function thriftOf(random: RandomStream): Partial<NodeTuning> {
+  return { spareDelayMs: random.chance(THRIFT_SHARE) ? random.pick([2, 10]) : 0 };
 }
 
 /** So often that a run sees many of them, with hardly any log kept for slow followers. */
