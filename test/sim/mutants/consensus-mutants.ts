@@ -137,7 +137,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     find: "  if (index > commitIndex) {\n    if (log.matches(index, snapshot.term)) {",
     replace:
       "  if (index > 0) {\n    if (log.matches(index, snapshot.term) && index > commitIndex) {",
-    seeds: [40],
+    seeds: [28],
   },
   {
     name: "match-goes-back",
@@ -145,7 +145,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/progress.ts",
     find: "if (rose) this.match = matchIndex;",
     replace: "this.match = matchIndex;",
-    seeds: [60],
+    seeds: [53],
   },
   {
     name: "spare-is-never-due",
@@ -153,6 +153,6 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/thrift.ts",
     find: "if (nowMs >= dueMs || lacking >= BATCH_ENTRIES_MAX) {",
     replace: "if (lacking >= BATCH_ENTRIES_MAX) {",
-    seeds: [1],
+    seeds: [5],
   },
 ];

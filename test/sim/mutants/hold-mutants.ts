@@ -65,7 +65,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/giving-up.ts",
     find: "  if (rows.sessionOf(row) !== session) return false;\n",
     replace: "",
-    seeds: [2021],
+    seeds: [185],
   },
   {
     name: "lone-hold-without-its-cap",
@@ -163,7 +163,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/ending.ts",
     find: "    state.say(session, { kind: MESSAGE.lost,",
     replace: "    if (reason !== END_REASON.maxHold) state.say(session, { kind: MESSAGE.lost,",
-    seeds: [8],
+    seeds: [18],
   },
   {
     name: "theft-not-told",
@@ -235,7 +235,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/tickets.ts",
     find: "ticket.secret !== secret",
     replace: 'ticket.secret === ""',
-    seeds: [30],
+    seeds: [68],
   },
   {
     name: "ticket-keeps-its-token",

@@ -73,7 +73,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     file: "src/raft/membership.ts",
     find: "const isOpen = isJoint(configuration) || commitIndex < configurations.effectiveIndex;",
     replace: "const isOpen = isJoint(configuration);",
-    seeds: [61],
+    seeds: [138],
   },
   {
     name: "removed-leader-counts-itself",

@@ -99,7 +99,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks.ts",
     find: `    this.holds.loseHeld("closed");\n`,
     replace: "",
-    seeds: [41],
+    seeds: [88],
   },
   {
     name: "held-while-left-to-others",
