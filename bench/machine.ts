@@ -8,8 +8,14 @@ export interface Machine {
   readonly loadBefore: number;
 }
 
+/** Where a process that measures for another one is told what that one saw before it began. */
+export const LOAD_BEFORE_VARIABLE = "HOLDFAST_BENCH_LOAD_BEFORE";
+
+/** Later looks would tell of what the bench itself measured before. */
+const LOAD_BEFORE = Number(process.env[LOAD_BEFORE_VARIABLE] ?? tenths(loadavg()[0] ?? 0));
+
 export function describeMachine(): Machine {
-  return { cores: availableParallelism(), loadBefore: tenths(loadavg()[0] ?? 0) };
+  return { cores: availableParallelism(), loadBefore: LOAD_BEFORE };
 }
 
 export function machineText({ cores, loadBefore }: Machine): string {

@@ -8,6 +8,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { LOAD_WORKLOADS, type Workload } from "./bench-numbers.js";
 import type { BenchOptions } from "./bench-options.js";
+import { describeMachine, LOAD_BEFORE_VARIABLE } from "./machine.js";
 
 const MAIN = fileURLToPath(new URL("./main.js", import.meta.url));
 /** Starting and stopping servers, connecting, draining. */
@@ -26,6 +27,7 @@ export async function measureApart(
   signal.throwIfAborted();
   const child = spawn(process.execPath, [MAIN, ...argv, "--json", "--supervised"], {
     stdio: ["pipe", "pipe", "inherit"],
+    env: { ...process.env, [LOAD_BEFORE_VARIABLE]: String(describeMachine().loadBefore) },
   });
   child.stdin.on("error", () => undefined);
   let isLate = false;
