@@ -105,8 +105,11 @@ abstract class HoldCall<T> extends GrantCall<T> implements GrantTaker {
     this.#asideToken = token;
   }
 
-  /** Of others that are counted with this one their own calls take care. */
-  onCounted(): void {}
+  get count(): number {
+    return 1;
+  }
+
+  onStillHeld(): void {}
 
   override onSessionLost(reason: LossReason): void {
     this.#asideToken = 0;

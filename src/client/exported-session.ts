@@ -21,7 +21,7 @@ import type { HeldItem } from "./lock-types.js";
 import type { Locks } from "./locks.js";
 import type { Outgoing } from "./outgoing.js";
 
-const VERSION = 1;
+const VERSION = 2;
 const NONCE = new RegExp(`^[0-9a-f]{${2 * NONCE_BYTES}}$`);
 
 /** Serialisable: JSON keeps all of it. Made by `client.export`, used once by `connect`. */
@@ -52,6 +52,8 @@ export interface ExportedHold {
   readonly owner: number;
   readonly items: readonly HeldItem[];
   readonly value: string;
+  /** How often it was held there, apart from what `waiting` and `sent` still bring or give back. */
+  readonly count: number;
 }
 
 /** One unanswered command of an exported session. */
@@ -78,6 +80,7 @@ export function describeSession(
     return { command: call.command(window.mark, nowMs), isWanted };
   };
   const held = [...holds.all()].filter(({ heldCount }) => heldCount > 0);
+  const wanted = holds.aside.filter(({ taker }) => !taker.isSettled);
   const unsent = [...window.queued()].filter(
     (call) => call instanceof ReleaseCall || call instanceof CancelCall,
   );
@@ -88,9 +91,11 @@ export function describeSession(
     nextSequence: window.nextSequence,
     acknowledgements: window.acknowledgements,
     holds: [
-      ...held.map(({ token, owner, items, value }) => ({ token, owner: owner.id, items, value })),
-      ...holds.aside.map(({ taker, granted: { token, items, value } }) => {
-        return { token, owner: taker.owner.id, items, value };
+      ...held.map(({ token, owner, items, value, heldCount }) => {
+        return { token, owner: owner.id, items, value, count: heldCount };
+      }),
+      ...wanted.map(({ taker, granted: { token, items, value } }) => {
+        return { token, owner: taker.owner.id, items, value, count: taker.count };
       }),
     ],
     waiting: calls.queued().map(describe),
@@ -155,9 +160,9 @@ function isWanted({ key, mode }: Partial<Item>): boolean {
   return typeof key === "string" && CLAIM_MODES.some((known) => known === mode);
 }
 
-function isHold({ token, owner, items, value }: Partial<ExportedHold>): boolean {
-  const isShaped = isNumber(token, 1) && isNumber(owner) && typeof value === "string";
-  return isShaped && isListOf(items, isItem) && items?.length !== 0;
+function isHold({ token, owner, items, value, count }: Partial<ExportedHold>): boolean {
+  const isNumbered = isNumber(token, 1) && isNumber(owner) && isNumber(count, 1);
+  return isNumbered && typeof value === "string" && isListOf(items, isItem) && items?.length !== 0;
 }
 
 function isItem({ key, mode, permits, slots }: Partial<HeldItem>): boolean {

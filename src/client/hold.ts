@@ -34,9 +34,11 @@ export interface GrantTaker {
   readonly makeLock: MakeLock | undefined;
   /** The grant waits until it is certain. */
   putAside(token: number): void;
-  /** How often the table counts the hold that it was given. */
-  onCounted(count: number): void;
+  /** How often it was granted what it is given one handle for. */
+  readonly count: number;
   handOut(lock: HeldLock): void;
+  /** The table said that what it was handed out is still held. */
+  onStillHeld(): void;
   onSessionLost(reason: LossReason): void;
   fail(reason: unknown): void;
 }
@@ -82,12 +84,16 @@ export class Hold implements TokenBearer {
   readonly askedAt: string | undefined;
   /** Those that newer ones replaced, the newest first, as long as an answer may name them. */
   oldTokens: readonly OldToken[] = NONE;
-  readonly lowerings = new Lowerings();
+  readonly lowerings: Lowerings;
+  /** It may not be what its first grant said: something in it was made shared, or exclusive. */
+  isAltered: boolean;
   #upgrades: Set<PendingUpgrade> | undefined;
 
+  /** `former`: the same one, as it was when all its handles had been given back. */
   constructor(
     { owner, askedAt }: Pick<GrantTaker, "owner" | "askedAt">,
     { token, items, value, endsAt }: Granted,
+    former: Hold | undefined,
   ) {
     this.askedAt = askedAt;
     this.token = token;
@@ -95,6 +101,13 @@ export class Hold implements TokenBearer {
     this.items = items;
     this.value = value;
     this.endsAt = endsAt;
+    this.lowerings = former?.lowerings ?? new Lowerings();
+    this.isAltered = former !== undefined;
+    for (const { key, mode } of former?.items ?? []) if (mode === "shared") this.setMode(key, mode);
+  }
+
+  hasToken(token: number): boolean {
+    return this.token === token || this.oldTokens.some((old) => old.token === token);
   }
 
   rename(token: number, old: Omit<OldToken, "token">): void {
@@ -121,6 +134,7 @@ export class Hold implements TokenBearer {
   }
 
   setMode(key: string | undefined, mode: "exclusive" | "shared"): void {
+    this.isAltered = true;
     this.items = this.items.map((item) => {
       const isMeant = (key === undefined || item.key === key) && item.mode !== "permits";
       return isMeant ? { ...item, mode } : item;
@@ -128,6 +142,7 @@ export class Hold implements TokenBearer {
   }
 
   addUpgrade(upgrade: PendingUpgrade): void {
+    this.isAltered = true;
     this.#upgrades ??= new Set();
     this.#upgrades.add(upgrade);
   }

@@ -9,6 +9,7 @@
  */
 import type { RecalledToken } from "../protocol/index.js";
 import { EndsHeap } from "./ends-heap.js";
+import { FormerHolds } from "./former-holds.js";
 import { HeldLock, type LockHost } from "./held-lock.js";
 import { type Granted, type GrantTaker, Hold, type OldToken } from "./hold.js";
 import type { Lease } from "./lease.js";
@@ -31,6 +32,7 @@ export class Holds {
   /** By every token that a message may still name: the newest, and those an upgrade replaced. */
   readonly #byToken = new Map<number, Hold>();
   readonly #ends = new EndsHeap();
+  readonly #former: FormerHolds;
   /** Holds, however many tokens each has. */
   #size = 0;
   #aside: AsideGrant[] = [];
@@ -39,6 +41,7 @@ export class Holds {
     this.#host = host;
     this.#lease = lease;
     this.#outgoing = outgoing;
+    this.#former = new FormerHolds(outgoing.window);
   }
 
   get size(): number {
@@ -56,7 +59,7 @@ export class Holds {
 
   /** The tokens to ask about; the newest, since an upgrade makes older ones unknown. */
   get asideTokens(): number[] {
-    return this.#aside.map(({ granted: { token } }) => this.#byToken.get(token)?.token ?? token);
+    return this.#aside.map(({ granted: { token } }) => this.newestOf(token));
   }
 
   /** When the first hold that ends by itself is given up; `Infinity` when none does. */
@@ -67,6 +70,11 @@ export class Holds {
 
   find(token: number): Hold | undefined {
     return this.#byToken.get(token);
+  }
+
+  /** Of a token that a grant named: under which the table knows the hold by now. */
+  newestOf(token: number): number {
+    return (this.#byToken.get(token) ?? this.#former.find(token))?.token ?? token;
   }
 
   *all(): Generator<Hold> {
@@ -104,7 +112,7 @@ export class Holds {
         if (taker.isSettled) continue;
         const endsAt = told.endsAt === 0 ? NEVER : told.endsAt;
         hold = this.#handOut(taker, { ...granted, token: current, endsAt });
-        taker.onCounted(told.count);
+        taker.onStillHeld();
         if (isRevoked) hold.endReason = "revoked";
       }
     }
@@ -167,6 +175,7 @@ export class Holds {
     for (const { token } of hold.oldTokens) this.#byToken.delete(token);
     this.#ends.remove(hold);
     this.#size -= 1;
+    this.#former.add(hold, this.#isAside);
   }
 
   /** The tokens whose fate a new connection has to ask for. */
@@ -196,8 +205,14 @@ export class Holds {
     this.#byToken.clear();
     this.#ends.clear();
     this.#size = 0;
+    for (const hold of holds) this.#former.add(hold, this.#isAside);
     for (const hold of holds) hold.lose(reason);
     return owed;
+  }
+
+  /** The session is no more: no answer can name what was in it. */
+  forgetFormer(): void {
+    this.#former.clear();
   }
 
   /** Like `loseAll`, but releases that are on their way still get their answer. */
@@ -229,7 +244,7 @@ export class Holds {
   /** A grant that was kept aside, and ended meanwhile, is told like any other: as a lost lock. */
   #handOutLost(token: number): void {
     for (const { taker, granted } of this.#takeAside(token)) {
-      if (!taker.isSettled) this.#handOut(taker, granted);
+      if (!taker.isSettled) this.#handOut(taker, { ...granted, token });
     }
   }
 
@@ -244,16 +259,23 @@ export class Holds {
 
   #takeAside(token: number): AsideGrant[] {
     const hold = this.#byToken.get(token);
-    const tokens = hold === undefined ? [token] : [hold.token, ...oldTokensOf(hold)];
-    const taken = this.#aside.filter(({ granted }) => tokens.includes(granted.token));
+    const former = this.#former.find(token);
+    const taken = this.#aside.filter(({ granted }) => {
+      if (granted.token === token || hold?.hasToken(granted.token)) return true;
+      return former?.hasToken(granted.token) === true;
+    });
     if (taken.length > 0) this.#aside = this.#aside.filter((each) => !taken.includes(each));
     return taken;
   }
 
+  readonly #isAside = (hold: Hold): boolean => {
+    return this.#aside.some(({ granted }) => hold.hasToken(granted.token));
+  };
+
   #handOut(taker: GrantTaker, granted: Granted): Hold {
     let hold = this.#byToken.get(granted.token);
     if (hold === undefined) {
-      hold = new Hold(taker, granted);
+      hold = new Hold(taker, granted, this.#former.find(granted.token));
       this.#byToken.set(granted.token, hold);
       this.#size += 1;
       this.#ends.place(hold);
@@ -263,8 +285,4 @@ export class Holds {
     taker.handOut(makeLock === undefined ? new HeldLock(host, hold) : makeLock(host, hold));
     return hold;
   }
-}
-
-function oldTokensOf({ oldTokens }: Hold): number[] {
-  return oldTokens.map(({ token }) => token);
 }

@@ -164,7 +164,8 @@ export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
 
   releaseToken(token: number): void {
     // By its newest token, should an upgrade have replaced this one.
-    this.#host.submit(new ReleaseCall(this, this.holds.find(token) ?? { token }, undefined));
+    const bearer = this.holds.find(token) ?? { token: this.holds.newestOf(token) };
+    this.#host.submit(new ReleaseCall(this, bearer, undefined));
   }
 
   forget(hold: Hold, lock: HeldLock): void {
@@ -308,6 +309,7 @@ export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
     calls.push(...this.calls.takeAll());
     const takers = this.holds.takeAside();
     this.holds.loseAll(reason);
+    this.holds.forgetFormer();
     for (const call of calls) call.onSessionLost(reason);
     for (const taker of takers) taker.onSessionLost(reason);
   }

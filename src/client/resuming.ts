@@ -45,17 +45,22 @@ class ResumedHold implements GrantTaker {
   readonly askedAt = undefined;
   readonly makeLock = undefined;
   lock: HeldLock | undefined;
+  readonly count: number;
   readonly #locks: Locks;
 
-  constructor(locks: Locks, { owner }: ExportedHold) {
+  constructor(locks: Locks, { owner, count }: ExportedHold) {
     this.#locks = locks;
+    this.count = count;
     this.owner = locks.ownerOf(owner);
   }
 
-  /** Whoever counted it up is gone: one handle is all there is. */
-  onCounted(count: number): void {
+  /**
+   * One handle is all there is for what was counted there. Never by the table's count: that has grants
+   * in it that are somebody else's, who waits for the answer here.
+   */
+  onStillHeld(): void {
     const token = this.lock?.token ?? 0;
-    for (let n = count; n > 1; n--) this.#locks.releaseToken(token);
+    for (let n = this.count; n > 1; n--) this.#locks.releaseToken(token);
   }
 
   handOut(lock: HeldLock): void {

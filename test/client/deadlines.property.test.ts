@@ -90,7 +90,15 @@ it("aborts a capped or revoked lock while the table still has it", async () => {
       await world.until(Promise.all(revoked));
       const mustEnd = maxHoldMs !== undefined || revoke !== undefined;
       if (mustEnd) expect(server.table.inspect("k").holds).toEqual([]);
-      expect(wasHeld).toBe(mustEnd ? true : undefined);
+      if (mustEnd) expect(wasHeld).toBe(true);
+      else if (wasHeld !== undefined) {
+        // A short lease may lapse while a client connects anew over a slow network, in good time.
+        expect({ wasHeld, isCut: given.cutsAtMs.length > 0 }).toEqual({
+          wasHeld: true,
+          isCut: true,
+        });
+        expect(signal.reason).toMatchObject({ details: { reason: "expired" } });
+      }
     }),
     { numRuns: 60 },
   );

@@ -154,6 +154,37 @@ describe("an exported session", () => {
     expect(server.table.counts().holds).toBe(0);
   });
 
+  it("is held as often as it has handles, whatever was on its way to count it", async () => {
+    for (let exportMs = 0; exportMs < 8; exportMs += 0.25) {
+      const { world, server } = setUp(1 + exportMs * 4);
+      const one = await connectTo(server, { ttlMs: 10_000 });
+      const options = { owner: one.client.owner(), reentrant: true } as const;
+      await world.until(one.client.acquire("a", options));
+      const second = await world.until(one.client.acquire("a", options));
+      const controller = new AbortController();
+      void one.client.acquire("a", options).catch(() => undefined);
+      void one.client
+        .acquire("a", { ...options, signal: controller.signal })
+        .catch(() => undefined);
+      if (exportMs % 1 === 0) void second.release();
+      await world.run(exportMs);
+      if (exportMs % 0.5 === 0) controller.abort();
+      server.faults.refusals = 0.5;
+      const two = await takeOver(server, await exportOf(world, one));
+      server.faults.refusals = 0;
+      const { locks = [], waits = [] } = two.client.resumed ?? {};
+      const others = await world.until(Promise.all(waits.map(({ lock }) => lock)));
+      await world.run(1_000);
+      const handles = [...locks, ...others];
+      expect(server.table.inspect("a").holds).toMatchObject([{ count: handles.length }]);
+      for (const handle of handles) {
+        expect(handle.isHeld).toBe(true);
+        expect(await world.until(handle.release())).toEqual({ released: true });
+      }
+      expect(server.table.counts().holds).toBe(0);
+    }
+  });
+
   it("that ended meanwhile, or is another's, is refused with what that means", async () => {
     const { world, server } = setUp();
     const one = await connectTo(server, { ttlMs: 2_000 });
@@ -210,6 +241,7 @@ describe("an exported session", () => {
       { holds: [null] },
       { holds: [{ ...hold, token: "1" }] },
       { holds: [{ ...hold, owner: undefined }] },
+      { holds: [{ ...hold, count: 0 }] },
       { holds: [{ ...hold, items: [] }] },
       { holds: [{ ...hold, items: [{ ...hold?.items[0], mode: "read" }] }] },
       { holds: [{ ...hold, items: [{ ...hold?.items[0], slots: [-1] }] }] },
@@ -230,7 +262,7 @@ describe("an exported session", () => {
       );
     }
     expect(() => resolveConnectOptions({ resume: {} as ExportedSession })).toThrow(TypeError);
-    const newer = { ...exported, version: 2 };
+    const newer = { ...exported, version: 3 };
     expect(() => resolveConnectOptions({ resume: newer })).toThrow(RangeError);
     expect(resolveConnectOptions({ resume: exported })).toMatchObject({
       endpoints: exported.endpoints,

@@ -70,6 +70,45 @@ describe("a reentrant lock", () => {
     }
   });
 
+  it("is what was left of it when the answer that counted it comes last of all", async () => {
+    for (const change of ["downgrade", "upgrade"] as const) {
+      let lateCount = 0;
+      for (let seed = 1; seed <= 100; seed += 1) {
+        const { world, server } = setUp(seed);
+        const { client, platform } = await connectTo(server);
+        const mode = change === "downgrade" ? "exclusive" : "shared";
+        const options = { owner: client.owner(), reentrant: true, mode } as const;
+        const [first, second] = [client.acquire("k", options), client.acquire("k", options)];
+        for (let steps = 0; steps < 100 && holdsOf(server, "k")[0]?.count !== 2; steps += 1) {
+          await world.run(0.1);
+        }
+        // Both answers are lost, and either may be told again long before the other.
+        platform.connection?.cut();
+        server.faults.refusals = 0.6;
+        let isThere = false;
+        second.then(() => {
+          isThere = true;
+        });
+        const one = await world.until(first);
+        // Which may be given up, by a cluster that goes on being busy.
+        await world.until(one[change]().catch(() => undefined));
+        expect(await world.until(one.release())).toEqual({ released: true });
+        server.faults.refusals = 0;
+        lateCount += isThere ? 0 : 1;
+        const two = await world.until(second);
+        expect(two.isHeld).toBe(true);
+        const left = holdsOf(server, "k");
+        expect(left).toMatchObject([{ token: two.token, count: 1 }]);
+        if (left[0]?.mode === "shared") expect(two.mode).toBe("shared");
+        expect(await world.until(two.release())).toEqual({ released: true });
+        expect(holdsOf(server, "k")).toEqual([]);
+        await world.run(2_000);
+        expect(server.owedTo(client.session)).toEqual([]);
+      }
+      expect(lateCount).toBeGreaterThan(0);
+    }
+  });
+
   it("is released as often as it was counted when its lease lapses", async () => {
     const { world, server } = setUp();
     const { client, platform } = await connectTo(server, { ttlMs: 2_000 });

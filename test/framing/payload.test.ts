@@ -19,7 +19,10 @@ describe("a payload", () => {
   test("is read as it was packed", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
-        expect(unpackPayload(packPayload(value))).toEqual(JSON.parse(JSON.stringify(value)));
+        const right = JSON.parse(JSON.stringify(value), (name, field) => {
+          return name === "__proto__" ? undefined : field;
+        });
+        expect(unpackPayload(packPayload(value))).toEqual(right);
       }),
       { numRuns: 300 },
     );
@@ -30,6 +33,14 @@ describe("a payload", () => {
     const packed = packPayload(source);
     expect(unpackPayload(packed)).toEqual({ holds: [{ token: 2 ** 40 }], next: null });
     expect(source.holds[0]).toEqual({ token: 2 ** 40, reason: undefined });
+  });
+
+  test("leaves out a field that would be the prototype of who reads it, and what is in it", () => {
+    for (const hidden of ["false", '{"isAdmin": true}']) {
+      const source = JSON.parse(`{"__proto__": ${hidden}, "a": {"__proto__": ${hidden}, "b": 1}}`);
+      expect(Object.hasOwn(source, "__proto__")).toBe(true);
+      expect(packPayload(source)).toEqual(packPayload({ a: { b: 1 } }));
+    }
   });
 
   test.each([[new Date(0)], [new Map()], [() => 0], [{ at: new Date(0) }], [undefined], [1n]])(

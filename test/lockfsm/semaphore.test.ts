@@ -73,6 +73,24 @@ describe("a semaphore's holds", () => {
     expect(log.table.inspect("s").holds.map(({ slots }) => slots)).toEqual([[2], [0, 1, 3]]);
   });
 
+  test("are granted under the old limit where a step left them to the entry in which it falls", () => {
+    const log = new ClusterLog({ grantsPerStepMax: 1 });
+    const [a, b, c] = [log.open("a"), log.open("b"), log.open("c")];
+    const first = a.take(permits("s", 3, 3));
+    for (const waiting of [b, c]) {
+      expect(waiting.acquire(permits("s", 1), -1)).toMatchObject({ status: 2 });
+    }
+    a.release(first);
+    expect(log.table.hasQueuedWork).toBe(true);
+    expect(log.table.inspect("s").holds.map(({ slots }) => slots)).toEqual([[0]]);
+    a.setLimit("s", 1);
+    const { limit, holds } = log.table.inspect("s");
+    expect({ limit, slots: holds.map(({ slots }) => slots) }).toEqual({
+      limit: 1,
+      slots: [[0], [1]],
+    });
+  });
+
   test("keep slots above a limit that fell, and count all the same", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a"), log.open("b")];

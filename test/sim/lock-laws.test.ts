@@ -79,6 +79,14 @@ class Words {
     return this.ask(session, { ...wish, options: { ...ACQUIRE_DEFAULTS, ...options } }, result);
   }
 
+  /** Asks what became of a lock that is held once. */
+  recall(session: number, token: number, current: number): void {
+    const how = { count: 1, endsAt: 0, isRevoked: false, isContended: false };
+    const tokens = [{ token, held: true, current, ...how } as const];
+    const stamp = this.#stamp;
+    this.say(session, { kind: MESSAGE.recalled, number: 1, stamp, sequences: [], tokens });
+  }
+
   outcome(session: number, sequence: number, result: Result): void {
     this.say(session, { kind: MESSAGE.outcome, sequence, stamp: this.#stamp, result });
   }
@@ -99,6 +107,12 @@ const granted = (token: number, slots?: readonly (readonly number[])[]): Result 
     ? { status: STATUS.granted, token }
     : { status: STATUS.granted, token, slots };
 };
+const upgraded = (token: number): Result => ({ status: STATUS.upgraded, token, key: "k" });
+const claimed = (token: number, endsAt = 0): Result => {
+  const items = [{ key: "k", mode: "exclusive", permits: 0, slots: [] }] as const;
+  return { status: STATUS.claimed, token, items, value: "", grantedAt: 1, endsAt };
+};
+const OK: Result = { status: STATUS.ok };
 const QUEUED: Result = { status: STATUS.queued };
 const RELEASED: Result = { status: STATUS.released };
 
@@ -139,10 +153,46 @@ describe("nothing is said against", () => {
     words.acquire(1, [exclusive("k")], { status: STATUS.granted, token: 10, count: 2 });
     words.takeOver(1);
     words.ask(1, { op: OP.release, token: 10 }, { status: STATUS.released, remaining: 1 });
-    const how = { endsAt: 0, isRevoked: false, isContended: false };
-    const told = { token: 10, held: true, current: 11, count: 1, ...how } as const;
-    words.say(1, { kind: MESSAGE.recalled, number: 1, stamp: 1, sequences: [], tokens: [told] });
+    words.recall(1, 10, 11);
     words.ask(1, { op: OP.release, token: 11 }, RELEASED);
+    expect(words.laws.complaint).toBeUndefined();
+  });
+
+  test("a lock that is recalled, behind a takeover, by its token of before an upgrade", () => {
+    words.acquire(1, [shared("k")], granted(10));
+    words.ask(1, { op: OP.upgrade, token: 10, key: "k" }, upgraded(11));
+    words.takeOver(1);
+    words.recall(1, 10, 12);
+    words.acquire(2, [exclusive("k")], QUEUED);
+    words.say(1, { kind: MESSAGE.contended, token: 12 });
+    words.ask(1, { op: OP.detach, token: 12, secret: "a", ticketTtlMs: 1_000 }, OK);
+    words.ask(3, { op: OP.claim, token: 12, secret: "a", owner: 1 }, claimed(13));
+    words.say(3, { kind: MESSAGE.contended, token: 13 });
+    words.laws.finish();
+    expect(words.laws.complaint).toBeUndefined();
+  });
+
+  test("readers beside a lock that was made shared before anybody knew its new token", () => {
+    words.acquire(1, [exclusive("k")], granted(10));
+    words.takeOver(1);
+    words.ask(1, { op: OP.downgrade, token: 10 }, OK);
+    words.recall(1, 10, 11);
+    words.acquire(2, [shared("k")], granted(12));
+    expect(words.laws.complaint).toBeUndefined();
+  });
+
+  test("a lock that was upgraded behind a takeover, left and claimed, and nobody recalled", () => {
+    words.acquire(1, [shared("k")], granted(10));
+    words.takeOver(1);
+    words.ask(1, { op: OP.upgrade, token: 10, key: "k" }, upgraded(12));
+    words.say(1, { kind: MESSAGE.revoking, token: 12, stamp: 1, endsAt: 2_500, reason: "" });
+    words.at(1_000);
+    words.ask(1, { op: OP.detach, token: 12, secret: "a", ticketTtlMs: 1_000 }, OK);
+    words.ask(2, { op: OP.claim, token: 12, secret: "a", owner: 1 }, claimed(13, 2_500));
+    words.say(2, { kind: MESSAGE.revoking, token: 13, stamp: 1_000, endsAt: 2_500, reason: "" });
+    words.acquire(3, [exclusive("k")], QUEUED);
+    words.say(2, { kind: MESSAGE.contended, token: 13 });
+    words.ask(2, { op: OP.release, token: 13 }, RELEASED);
     expect(words.laws.complaint).toBeUndefined();
   });
 
@@ -269,11 +319,26 @@ describe("the laws are broken by", () => {
 
   test("a ticket that is claimed with another secret", () => {
     words.acquire(1, [exclusive("k")], granted(10));
-    words.ask(1, { op: OP.detach, token: 10, secret: "a", ticketTtlMs: 1_000 }, { status: 0 });
-    const items = [{ key: "k", mode: "exclusive", permits: 0, slots: [] }] as const;
-    const result = { items, value: "", grantedAt: 1, endsAt: 0 };
-    const claimed = { status: STATUS.claimed, token: 11, ...result };
-    words.ask(2, { op: OP.claim, token: 10, secret: "b", owner: 1 }, claimed);
+    words.ask(1, { op: OP.detach, token: 10, secret: "a", ticketTtlMs: 1_000 }, OK);
+    words.ask(2, { op: OP.claim, token: 10, secret: "b", owner: 1 }, claimed(11));
     expect(words.laws.complaint).toContain("another secret");
+  });
+
+  test("a reader beside a lock that was upgraded, taken over and recalled by its first token", () => {
+    words.acquire(1, [shared("k")], granted(10));
+    words.ask(1, { op: OP.upgrade, token: 10, key: "k" }, upgraded(11));
+    words.takeOver(1);
+    words.recall(1, 10, 12);
+    words.acquire(2, [shared("k")], granted(13));
+    expect(words.laws.complaint).toContain("k is exclusive by 12");
+  });
+
+  test("a reader beside a lock that was upgraded before anybody knew its new token", () => {
+    words.acquire(1, [shared("k")], granted(10));
+    words.takeOver(1);
+    words.ask(1, { op: OP.upgrade, token: 10, key: "k" }, upgraded(12));
+    words.recall(1, 10, 12);
+    words.acquire(2, [shared("k")], granted(13));
+    expect(words.laws.complaint).toContain("k is exclusive by 12");
   });
 });

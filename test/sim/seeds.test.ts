@@ -102,6 +102,15 @@ const REMEMBERED = [
   920_445,
   // A wait was sent again with less time left, and the laws went by what an older attachment sent.
   920_779,
+  // A lock was recalled, behind a takeover, by its token of before an upgrade, and the laws of locks
+  // did not see it any more when it had been left and claimed.
+  930_133,
+  // A takeover did not arrive, the resume behind it did, and a stored reply made the new process
+  // believe in a token that the one before went on to use.
+  931_194,
+  // An upgrade was answered between two takeovers, and the new process asked for the older token,
+  // of which it had just said that it needed it no more.
+  931_354,
 ];
 
 async function withPool<T>(use: (pool: WorkerPool, jobs: number) => Promise<T>): Promise<T> {

@@ -12,7 +12,10 @@ import { plainValueEnd } from "./plain-value.js";
 const packr = new Packr({ useRecords: false, variableMapSize: true });
 const unpackr = new Unpackr({ useRecords: false, int64AsType: "number" });
 
-/** Packs plain data, without fields that are `undefined`. Throws `TypeError` for other data. */
+/**
+ * Packs plain data, without fields that are `undefined` and without any that is named `__proto__`,
+ * which no reader could have as a field. Throws `TypeError` for other data.
+ */
 export function packPayload(value: unknown): Uint8Array {
   return packr.pack(withWideIntegers(value));
 }
@@ -39,7 +42,7 @@ function withWideIntegers(value: unknown): unknown {
   }
   const copy: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(value)) {
-    if (field !== undefined) copy[name] = withWideIntegers(field);
+    if (field !== undefined && name !== "__proto__") copy[name] = withWideIntegers(field);
   }
   return copy;
 }

@@ -22,7 +22,7 @@ export class LawHolds {
   readonly #holds = new Map<number, LawHold>();
   /** The newer token of a hold, by an older one. */
   readonly #newer = new Map<number, number>();
-  /** Holds of sessions that were taken over, by the token that they had before. */
+  /** Of sessions that were taken over, by the newest token that was told: they have a newer one. */
   readonly #obscured = new Map<number, LawHold>();
   readonly #obscuredSessions = new Set<number>();
   readonly #limits = new Map<string, number>();
@@ -49,7 +49,12 @@ export class LawHolds {
 
   /** Of a hold by any of its tokens, be the newest one told or not; `undefined`: it was never seen. */
   ownerOf(token: number): number | undefined {
-    return (this.of(token) ?? this.#obscured.get(this.#newestOf(token)))?.owner;
+    return this.#known(token)?.owner;
+  }
+
+  /** By any of its tokens, be the newest one told or not. */
+  #known(token: number): LawHold | undefined {
+    return this.of(token) ?? this.#obscured.get(this.#newestOf(token));
   }
 
   add(hold: LawHold): void {
@@ -104,9 +109,10 @@ export class LawHolds {
       endsAt,
     }: Extract<RecalledToken, { held: true }>,
   ): void {
-    const hold = this.#obscured.get(token);
+    // It may be asked for by any token that it had.
+    const hold = this.#obscured.get(this.#newestOf(token));
     if (hold === undefined || hold.session !== session || this.#holds.has(current)) return;
-    this.#obscured.delete(token);
+    this.#clear(hold);
     this.#rename(hold, current);
     hold.isContended = isContended;
     // Counted up and down under the new token, before anybody knew it.
@@ -176,14 +182,14 @@ export class LawHolds {
   }
 
   weaken(token: number, key: string | undefined): void {
-    for (const claim of this.of(token)?.claims ?? []) {
+    for (const claim of this.#known(token)?.claims ?? []) {
       const isMeant = key === undefined || claim.key === key;
       if (isMeant && claim.mode === "exclusive") claim.mode = "shared";
     }
   }
 
   upgrade(token: number, renewed: number, key: string): string | undefined {
-    const hold = this.of(token);
+    const hold = this.#known(token);
     if (hold === undefined) return undefined;
     const claim = hold.claims.find((other) => other.key === key);
     if (claim === undefined) return `${key} is not of ${token}`;
@@ -194,7 +200,7 @@ export class LawHolds {
   }
 
   detach(token: number, ticket: NonNullable<LawHold["ticket"]>): void {
-    const hold = this.of(token);
+    const hold = this.#known(token);
     if (hold === undefined) return;
     hold.session = 0;
     hold.owner = 0;
@@ -207,9 +213,8 @@ export class LawHolds {
     { token, secret, owner }: ClaimCommand,
     result: Extract<Result, { status: typeof STATUS.claimed }>,
   ): string | undefined {
-    const hold = this.#holds.get(token);
+    const hold = this.#holds.get(token) ?? this.#obscured.get(token);
     const ticket = hold?.ticket;
-    // Of a session that was taken over the laws may not have seen that it was left.
     if (hold === undefined || ticket === undefined) return undefined;
     if (ticket.secret !== secret) return `${token} is claimed with another secret`;
     if (result.grantedAt !== hold.grantedAt) return `${token} was granted at ${hold.grantedAt}`;
@@ -217,6 +222,8 @@ export class LawHolds {
     hold.owner = owner;
     hold.ticket = undefined;
     hold.isContended = false;
+    // Revoked under a token that nobody knew, or it has a cap.
+    if (this.#clear(hold) && hold.revokedAt === 0) hold.revokedAt = result.endsAt;
     this.#rename(hold, result.token);
     // A revoke of a ticket is told to nobody; its claimer hears of it behind this.
     return undefined;
@@ -240,12 +247,20 @@ export class LawHolds {
     }
   }
 
+  /** Its newest token is told; returns whether it was not before. */
+  #clear(hold: LawHold): boolean {
+    if (!this.#obscured.delete(hold.token)) return false;
+    this.#holds.set(hold.token, hold);
+    return true;
+  }
+
   #rename(hold: LawHold, token: number): void {
     if (token === hold.token) return;
-    this.#holds.delete(hold.token);
+    const holds = this.#obscured.has(hold.token) ? this.#obscured : this.#holds;
+    holds.delete(hold.token);
     this.#newer.set(hold.token, token);
     hold.token = token;
-    this.#holds.set(token, hold);
+    holds.set(token, hold);
   }
 
   #newestOf(token: number): number {

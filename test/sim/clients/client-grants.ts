@@ -129,7 +129,10 @@ export class ClientGrants {
   #onUpgraded({ command, isCancelled }: Call, token: number, isLive: boolean): void {
     if (command.op !== OP.upgrade) return;
     const belief = this.#holds.of(command.token);
-    if (belief === undefined) return;
+    if (belief === undefined) {
+      this.#renewDoubt(command.token, token);
+      return;
+    }
     belief.rename(token);
     const claim = belief.claimOf(command.key);
     // Told late it may have been taken back; shared is right in any case.
@@ -138,13 +141,27 @@ export class ClientGrants {
     if (belief.isTrusted) this.#watch.onBelief(belief);
   }
 
-  #take(grant: Grant, endsAt: number, isLive: boolean): void {
-    if (!isLive) {
-      this.#doubts.set(grant.token, grant);
+  /** The call is acknowledged now, and behind that nobody may know the older token any more. */
+  #renewDoubt(older: number, token: number): void {
+    for (const doubt of this.#doubts.values()) {
+      if (doubt.token !== older && !doubt.former.includes(older)) continue;
+      if (token <= doubt.token) continue;
+      this.#doubts.delete(doubt.token);
+      this.#doubts.set(token, { ...doubt, token });
       this.#hasNewDoubts = true;
       return;
     }
-    const { token, owner, count, former } = grant;
+  }
+
+  #take(grant: Grant, endsAt: number, isLive: boolean): void {
+    const { token, owner, count } = grant;
+    // What the process before had is its own under that token, whoever tells of it.
+    const former = [...(this.#doubts.get(token)?.former ?? []), ...grant.former];
+    if (!isLive) {
+      this.#doubts.set(token, { ...grant, former });
+      this.#hasNewDoubts = true;
+      return;
+    }
     const { session } = this.#client;
     const claims = grant.claims.map((claim) => ({ ...claim }));
     const belief = new Belief(this.#client, session, owner, token, claims, count);
