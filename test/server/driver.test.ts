@@ -68,7 +68,8 @@ describe("a cluster of drivers", () => {
       [0, 1],
       [1, 2],
     ] as const) {
-      const { world, leader, followers } = await startCluster({ diskMs });
+      const tuning = { spareDelayMs: 0 };
+      const { world, leader, followers } = await startCluster({ diskMs, tuning });
       const client = world.client();
       await client.start(leader);
       // Behind the heartbeat, which also takes a turn.
