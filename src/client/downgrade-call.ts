@@ -7,7 +7,7 @@ import type { Lowering } from "./lowerings.js";
 
 export interface DowngradeHost extends AwaitedHost {
   /** It was answered, or will never be executed. */
-  onLowered(hold: Hold, lowering: Lowering): void;
+  onLowered(hold: Pick<Hold, "lowerings">, lowering: Lowering): void;
 }
 
 export class DowngradeCall extends CommandCall implements Lowering {

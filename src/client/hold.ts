@@ -32,6 +32,8 @@ export interface GrantTaker {
   readonly askedAt: string | undefined;
   /** `undefined`: a plain lock. */
   readonly makeLock: MakeLock | undefined;
+  /** Of a hold that another process had: what that one sent. */
+  readonly lowerings?: Lowerings;
   /** The grant waits until it is certain. */
   putAside(token: number): void;
   /** How often it was granted what it is given one handle for. */
@@ -91,7 +93,7 @@ export class Hold implements TokenBearer {
 
   /** `former`: the same one, as it was when all its handles had been given back. */
   constructor(
-    { owner, askedAt }: Pick<GrantTaker, "owner" | "askedAt">,
+    { owner, askedAt, lowerings }: Pick<GrantTaker, "owner" | "askedAt" | "lowerings">,
     { token, items, value, endsAt }: Granted,
     former: Hold | undefined,
   ) {
@@ -101,7 +103,7 @@ export class Hold implements TokenBearer {
     this.items = items;
     this.value = value;
     this.endsAt = endsAt;
-    this.lowerings = former?.lowerings ?? new Lowerings();
+    this.lowerings = lowerings ?? former?.lowerings ?? new Lowerings();
     this.isAltered = former !== undefined;
     for (const { key, mode } of former?.items ?? []) if (mode === "shared") this.setMode(key, mode);
   }

@@ -243,7 +243,7 @@ export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
     this.holds.setToken(hold, token);
   }
 
-  onLowered({ lowerings }: Hold, lowering: Lowering): void {
+  onLowered({ lowerings }: Pick<Hold, "lowerings">, lowering: Lowering): void {
     lowerings.end(lowering);
     for (const call of this.calls.takeReady()) this.#host.submit(call);
   }

@@ -89,7 +89,7 @@ export class OpenCalls {
 
   /** The session is gone. */
   takeAll(): GrantCall<never>[] {
-    const calls = [...this.#queued.values()];
+    const calls: GrantCall<never>[] = [...this.#queued.values(), ...this.#heldBack];
     this.#queued.clear();
     this.#heldBack.clear();
     return calls;

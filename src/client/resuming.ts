@@ -15,6 +15,7 @@ import type { GrantTaker } from "./hold.js";
 import { ReleaseCall } from "./hold-calls.js";
 import type { Lock } from "./lock-types.js";
 import type { Locks } from "./locks.js";
+import { type Lowering, Lowerings } from "./lowerings.js";
 import type { Outgoing } from "./outgoing.js";
 import type { Owner } from "./owner.js";
 
@@ -44,6 +45,7 @@ class ResumedHold implements GrantTaker {
   readonly isSettled = false;
   readonly askedAt = undefined;
   readonly makeLock = undefined;
+  readonly lowerings = new Lowerings();
   lock: HeldLock | undefined;
   readonly count: number;
   readonly #locks: Locks;
@@ -74,20 +76,49 @@ class ResumedHold implements GrantTaker {
   fail(): void {}
 }
 
-/** A command of the process before whose answer means nothing here. */
+/**
+ * What the process before sent and what may make any of its holds shared: of a cancel, whose
+ * upgrade may have been answered there, nobody knows here which hold it is about.
+ */
+class LeftLowering implements Lowering {
+  readonly key = undefined;
+  readonly #locks: Locks;
+  readonly #holds: readonly ResumedHold[];
+
+  constructor(locks: Locks, holds: readonly ResumedHold[]) {
+    this.#locks = locks;
+    this.#holds = holds;
+  }
+
+  begin(): void {
+    for (const { lowerings } of this.#holds) lowerings.begin(this);
+  }
+
+  end(): void {
+    for (const hold of this.#holds) this.#locks.onLowered(hold, this);
+  }
+}
+
+/** A command of the process before whose answer means nothing here, but that it was carried out. */
 class LeftCall extends Call {
   readonly #command: SequencedCommand;
+  readonly #lowering: LeftLowering | undefined;
 
-  constructor(command: SequencedCommand) {
+  constructor(command: SequencedCommand, lowering: LeftLowering) {
     super();
     this.#command = command;
+    if (command.op !== OP.downgrade) return;
+    this.#lowering = lowering;
+    lowering.begin();
   }
 
   command(mark: number): SequencedCommand {
     return { ...this.#command, mark };
   }
 
-  onResult(): void {}
+  onResult(): void {
+    this.#lowering?.end();
+  }
 
   onSessionLost(): void {}
 }
@@ -95,11 +126,22 @@ class LeftCall extends Call {
 /** A request of the process before that nobody wants: whatever it is granted is given back. */
 class LeftRequest extends GrantCall<void> {
   readonly #command: SequencedCommand;
+  readonly #lowering: LeftLowering;
 
-  constructor(locks: Locks, command: SequencedCommand) {
+  constructor(locks: Locks, command: SequencedCommand, lowering: LeftLowering) {
     super(locks, Number.POSITIVE_INFINITY, undefined, NOBODY);
     this.#command = command;
+    this.#lowering = lowering;
     this.isSettled = true;
+  }
+
+  override onCancel(call: CancelCall): void {
+    super.onCancel(call);
+    this.#lowering.begin();
+  }
+
+  override onGivenBack(): void {
+    this.#lowering.end();
   }
 
   command(mark: number): SequencedCommand {
@@ -173,7 +215,7 @@ export class Resumption implements Resumed {
     const locks = this.#locks;
     switch (command.op) {
       case OP.acquire: {
-        if (!isWanted) return this.#leftRequest(command);
+        if (!isWanted) return this.#uncancelledRequest(command);
         const owner = locks.ownerOf(command.owner);
         const { items, waitMs, options } = command;
         const wish = { items, owner, waitMs, isTry: false, signal: undefined, options };
@@ -183,7 +225,7 @@ export class Resumption implements Resumed {
         });
       }
       case OP.claim: {
-        if (!isWanted) return this.#leftRequest(command);
+        if (!isWanted) return this.#uncancelledRequest(command);
         const owner = locks.ownerOf(command.owner);
         const { token, secret } = command;
         const wish = { ticket: { token, secret }, owner, signal: undefined };
@@ -192,23 +234,29 @@ export class Resumption implements Resumed {
         });
       }
       case OP.upgrade:
-        return this.#leftRequest(command);
+        return this.#uncancelledRequest(command);
       case OP.cancel: {
-        const request = this.#uncancelled.get(command.target);
+        // One whose target was answered has nothing to tell it, but lowers a hold all the same.
+        const request = this.#uncancelled.get(command.target) ?? this.#leftRequest(command);
         this.#uncancelled.delete(command.target);
         return new CancelCall(locks, command.target, request);
       }
       case OP.release:
         return new ReleaseCall(locks, { token: command.token }, undefined);
       default:
-        return new LeftCall(command);
+        return new LeftCall(command, new LeftLowering(locks, this.#holds));
     }
   }
 
-  #leftRequest(command: SequencedCommand): LeftRequest {
-    const request = new LeftRequest(this.#locks, command);
+  #uncancelledRequest(command: SequencedCommand): LeftRequest {
+    const request = this.#leftRequest(command);
     this.#uncancelled.set(command.sequence, request);
     return request;
+  }
+
+  #leftRequest(command: SequencedCommand): LeftRequest {
+    const lowering = new LeftLowering(this.#locks, this.#holds);
+    return new LeftRequest(this.#locks, command, lowering);
   }
 
   #wait<Given extends HeldLock | undefined>(

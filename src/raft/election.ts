@@ -109,11 +109,23 @@ export function requestBallot(state: State, voter: NodeId): void {
 export function onPreVote(state: State, message: VoteRequest): void {
   const isFree = message.term > state.term && !hasLiveLeader(state);
   const granted = isFree && isUpToDate(state, message);
-  // Whoever asks lacks what this node has, and cannot win; whom it lets stand can.
-  if (isFree && !granted && state.role === "follower") state.electionDeadlineMs = state.nowMs;
+  if (isFree && !granted) standInstead(state, message.from);
   // A refusal carries the voter's own term, so that a node left behind learns it (rule 12).
   const term = granted ? message.term : state.term;
   state.outbox.sendNow(voteReply(state, "preVoteReply", message, term, granted));
+}
+
+/**
+ * Whoever asked lacks what this node has, and cannot win; whom it lets stand can, unless it is
+ * asked for its vote already. One that refused it for a leader has none any more. Of three voters,
+ * one of them gone, this one alone can win. Of more, the same request may have reached others that
+ * have as much: all at once they would split the votes, and the loser would disturb the winner.
+ */
+function standInstead(state: State, other: NodeId): void {
+  const wasRefused = state.role === "preCandidate" && state.ballots.get(other) === false;
+  if (state.role !== "follower" && !wasRefused) return;
+  if (votersOf(state.configuration).length > 3) hastenElection(state);
+  else state.electionDeadlineMs = state.nowMs;
 }
 
 export function onVote(state: State, message: VoteRequest): void {

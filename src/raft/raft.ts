@@ -190,9 +190,13 @@ export class Raft extends RaftView {
 
   private onPersisted(seq: number): void {
     const { state } = this;
-    state.durability.onPersisted(seq);
+    const { leadership, durability } = state;
+    const { oldestPendingMs, persistedSeq } = durability;
+    durability.onPersisted(seq);
+    if (durability.persistedSeq > persistedSeq) {
+      leadership?.thrift.onPersisted(state.nowMs - oldestPendingMs);
+    }
     const isCut = cutLog(state, seq);
-    const { leadership } = state;
     if (leadership === undefined) {
       onVoteDurable(state);
       return;

@@ -4,7 +4,8 @@
  * leader a fraction ("thrifty": Moraru, Andersen, Kaminsky, "There Is More Consensus in Egalitarian
  * Parliaments", 2013). A front that is late with an answer is one no longer, and the next one gets
  * everything in the same turn: a slow voter costs its own patience and no more (hedged requests:
- * Dean, Barroso, "The Tail at Scale", 2013).
+ * Dean, Barroso, "The Tail at Scale", 2013). While this leader's own disk is late, a majority takes
+ * one more.
  *
  * Nothing here is needed for safety, and nothing is kept back for longer than `spareDelayMs`. Who
  * lets clients wait for commits, whoever is no voter, and everybody in a time of change (members,
@@ -14,6 +15,7 @@ import { isVoter } from "./configuration.js";
 import type { Leadership } from "./leadership.js";
 import type { Progress } from "./progress.js";
 import { quorumSize } from "./quorum.js";
+import { RoundTrip } from "./round-trip.js";
 import type { State } from "./state.js";
 
 const NEVER = Number.POSITIVE_INFINITY;
@@ -26,11 +28,18 @@ const BETTER_MS = 0.5;
 export class Thrift {
   /** When a turn is due because a front is late, or a spare has waited long enough. */
   deadlineMs = NEVER;
+  /** What records of this leader take to be durable. */
+  private readonly ownDisk = new RoundTrip();
+
+  /** A record of this leader was durable after so long. */
+  onPersisted(tookMs: number): void {
+    this.ownDisk.observe(tookMs);
+  }
 
   /** At the beginning of a turn's replication. */
   begin(state: State, leadership: Leadership): void {
     this.deadlineMs = NEVER;
-    const wanted = wantedFronts(state, leadership);
+    const wanted = wantedFronts(state, leadership, state.nowMs >= this.ownLateAtMs(state));
     let count = 0;
     for (const peer of leadership.peers) {
       const isSure = wanted > 0 && peer.isCommitWanted && isPrompt(state, peer);
@@ -68,20 +77,33 @@ export class Thrift {
   }
 
   /** Behind everything that was sent: something is kept back, so it matters who will be late. */
-  end({ nowMs }: State, leadership: Leadership): void {
+  end(state: State, leadership: Leadership): void {
     if (this.deadlineMs === NEVER) return;
-    for (const peer of leadership.peers) {
-      const lateMs = peer.isSpare ? NEVER : lateAtMs(peer);
-      if (lateMs > nowMs) this.deadlineMs = Math.min(this.deadlineMs, lateMs);
-    }
+    this.dueBy(state, this.ownLateAtMs(state));
+    for (const peer of leadership.peers) if (!peer.isSpare) this.dueBy(state, lateAtMs(peer));
+  }
+
+  /** Who is late already was taken into account. */
+  private dueBy({ nowMs }: State, lateMs: number): void {
+    if (lateMs > nowMs) this.deadlineMs = Math.min(this.deadlineMs, lateMs);
+  }
+
+  /** What was not handed over to the disk yet will be in this turn. */
+  private ownLateAtMs({ durability, log, nowMs }: State): number {
+    if (durability.durableIndex >= log.lastIndex) return NEVER;
+    return Math.min(durability.oldestPendingMs, nowMs) + this.ownDisk.patienceMs;
   }
 }
 
-/** How many voters beside this one a majority takes; 0 where everybody is to have everything. */
-function wantedFronts({ config, configuration }: State, leadership: Leadership): number {
+/** How many other voters a majority takes; 0 where everybody is to have everything. */
+function wantedFronts(
+  { config, configuration }: State,
+  leadership: Leadership,
+  isOwnLate: boolean,
+): number {
   const isChanging = leadership.isChangeOpen || leadership.transfer !== undefined;
   if (config.spareDelayMs === 0 || isChanging) return 0;
-  return quorumSize(configuration.voters.length) - 1;
+  return quorumSize(configuration.voters.length) - (isOwnLate ? 0 : 1);
 }
 
 /** The quickest voter that is a spare so far and can be counted on. */

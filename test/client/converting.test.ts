@@ -106,6 +106,33 @@ describe("an upgrade", () => {
     }
   });
 
+  it("that waits for a downgrade ends with the session, also of a lock that was released", async () => {
+    let waited = 0;
+    for (let seed = 1; seed <= 20; seed += 1) {
+      const { world, server } = setUp(seed);
+      const { client } = await connectTo(server, { ttlMs: 2_000 });
+      const lock = await world.until(client.acquire("k"));
+      server.faults.refusals = 1;
+      void lock.downgrade().catch(() => undefined);
+      await world.run(5);
+      server.faults.refusals = 0.6;
+      let isOver = false;
+      const upgrading = lock.upgrade().finally(() => {
+        isOver = true;
+      });
+      upgrading.catch(() => undefined);
+      await world.until(lock.release());
+      if (isOver) continue;
+      waited += 1;
+      server.faults.busy = "everything";
+      for (const connection of server.connections) connection.cut();
+      await world.run(5_000);
+      server.faults.busy = "nothing";
+      expect((await failure(world, upgrading)).code).toMatch(/^(NOT_HELD|LOCK_LOST)$/);
+    }
+    expect(waited).toBeGreaterThan(0);
+  });
+
   it("is believed no longer than until a downgrade behind it", async () => {
     for (let laterMs = 0; laterMs < 8; laterMs += 0.5) {
       const { world, server } = setUp(1 + laterMs * 2);

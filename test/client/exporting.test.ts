@@ -95,6 +95,62 @@ describe("an exported session", () => {
     }
   });
 
+  it("keeps a hold as often as it is held here, also by a wait that was granted on the way", async () => {
+    for (let seed = 1; seed <= 20; seed += 1) {
+      const { world, server } = setUp(seed);
+      const one = await connectTo(server, { ttlMs: 20_000 });
+      const owner = one.client.owner();
+      const options = { owner, reentrant: true } as const;
+      await world.until(one.client.acquire("a", options));
+      one.client.acquire("a", options).catch(() => undefined);
+      await world.run(1);
+      const two = await takeOver(server, await exportOf(world, one));
+      const { locks = [], waits = [] } = two.client.resumed ?? {};
+      const handles = [...locks];
+      for (const { lock } of waits) handles.push(await world.until(lock));
+      await world.run(2_000);
+      expect(server.table.inspect("a").holds[0]?.count).toBe(handles.length);
+      for (const handle of handles) {
+        expect(handle.isHeld).toBe(true);
+        expect(server.isHeld("a", handle.token)).toBe(true);
+        expect(await world.until(handle.release())).toMatchObject({ released: true });
+      }
+      expect(server.table.inspect("a").holds).toEqual([]);
+    }
+  });
+
+  it("upgrades nothing before what may make it shared was carried out", async () => {
+    for (let seed = 1; seed <= 40; seed += 1) {
+      const isCancel = seed % 2 === 0;
+      const { world, server } = setUp(seed);
+      const one = await connectTo(server, { ttlMs: 20_000 });
+      const mode = isCancel ? "shared" : "exclusive";
+      const lock = await world.until(one.client.acquire("a", { mode }));
+      if (isCancel) {
+        const controller = new AbortController();
+        const left = lock.upgrade({ signal: controller.signal }).catch(() => undefined);
+        await world.run(1);
+        server.faults.refusals = 1;
+        controller.abort();
+        await world.until(left);
+      } else {
+        server.faults.refusals = 1;
+        void lock.downgrade().catch(() => undefined);
+      }
+      await world.run(5);
+      const exported = await exportOf(world, one);
+      server.faults.refusals = 0.6;
+      const two = await takeOver(server, exported);
+      const resumed = two.client.resumed?.locks[0];
+      expect(resumed?.mode).toBe("shared");
+      await world.until(resumed?.upgrade() ?? Promise.reject(new Error("no lock")));
+      await world.run(5_000);
+      expect(resumed?.mode).toBe("exclusive");
+      const { token } = resumed ?? {};
+      expect(server.table.inspect("a").holds).toMatchObject([{ token, mode: "exclusive" }]);
+    }
+  });
+
   it("takes along what was sent without an answer, and nothing happens twice", async () => {
     for (let exportMs = 0; exportMs < 8; exportMs += 0.5) {
       const { world, server } = setUp(1 + exportMs * 2);

@@ -1,10 +1,10 @@
 /** Transcripts of thrifty replication: who is sent an entry at once, and when the others are. */
 import { describe, expect, it } from "vitest";
-import type { Effects, NodeId } from "../../src/raft/index.js";
+import type { Effects, Input, NodeId } from "../../src/raft/index.js";
 import { RoundTrip } from "../../src/raft/round-trip.js";
-import { Cluster } from "./cluster.js";
+import { Cluster, TEST_CONFIG } from "./cluster.js";
 import { target } from "./configurations.js";
-import { accept, ofType, Solo, voteRequest } from "./solo.js";
+import { accept, ballot, ofType, Solo, voteRequest } from "./solo.js";
 
 const SPARE_DELAY_MS = 10;
 const CONFIG = { spareDelayMs: SPARE_DELAY_MS, heartbeatIntervalMs: 90 };
@@ -12,14 +12,26 @@ const CONFIG = { spareDelayMs: SPARE_DELAY_MS, heartbeatIntervalMs: 90 };
 const appends = (effects: Effects) =>
   ofType(effects.sendNow, "append").map(({ to, entries }) => [to, entries.length]);
 
+/** What it writes is durable at once, as on a quick disk, until its disk is slow. */
+class QuickSolo extends Solo {
+  isDiskSlow = false;
+
+  override turn(...inputs: readonly Input[]): Effects {
+    const effects = super.turn(...inputs);
+    const { write, sendNow } = effects;
+    if (write === undefined || this.isDiskSlow) return effects;
+    const after = super.turn({ type: "persisted", seq: write.seq });
+    return { ...after, sendNow: [...sendNow, ...after.sendNow] };
+  }
+}
+
 /**
  * Leads term 1 with entries 1 and 2 known to be everywhere, the second one after a millisecond;
  * nobody's clients wait for commits.
  */
-function leading(voters: readonly NodeId[] = [1, 2, 3], config = {}): Solo {
-  const solo = new Solo({ voters, config: { ...CONFIG, ...config } });
-  const won = solo.becomeLeader();
-  solo.persisted(won.write?.seq ?? 0);
+function leading(voters: readonly NodeId[] = [1, 2, 3], config = {}): QuickSolo {
+  const solo = new QuickSolo({ voters, config: { ...CONFIG, ...config } });
+  solo.becomeLeader();
   const others = voters.filter((id) => id !== 1);
   solo.receive(...others.map((id) => accept(id, 1, 1)));
   solo.propose(0);
@@ -83,6 +95,27 @@ describe("a leader that is thrifty", () => {
     expect(appends(solo.propose(2))).toEqual([[3, 1]]);
   });
 
+  it("turns to one more as soon as its own disk is late", () => {
+    for (const [voters, last] of [
+      [[1, 2, 3], 3],
+      [[1, 2, 3, 4, 5], 4],
+    ] as const) {
+      const solo = leading(voters);
+      const fronts = voters.slice(1, last - 1);
+      solo.isDiskSlow = true;
+      const { write, ...effects } = solo.propose(1);
+      expect(appends({ write, ...effects }).map(([to]) => to)).toEqual(fronts);
+      const { nextDeadlineMs } = solo.after(1, ...fronts.map((id) => answer(id, 3)));
+      expect(nextDeadlineMs).toBe(solo.nowMs + 1);
+      expect(appends(solo.after(1))).toEqual([[last, 1]]);
+      solo.after(1, answer(last, 3));
+      expect(solo.raft.commitIndex).toBe(3);
+      // It takes 4 ms now, hence some milliseconds more are no lateness any more.
+      solo.after(1, { type: "persisted", seq: write?.seq ?? 0 });
+      expect(appends(solo.propose(2)).map(([to]) => to)).toHaveLength(fronts.length);
+    }
+  });
+
   it("sends everything to everybody while nobody answers in time", () => {
     const solo = leading();
     solo.propose(1);
@@ -99,9 +132,7 @@ describe("a leader that is thrifty", () => {
   it("prefers whoever answers sooner, and not for a trifle", () => {
     const solo = leading();
     const frontOf = (): number | undefined => {
-      const effects = solo.propose(1);
-      solo.persisted(effects.write?.seq ?? 0);
-      return appends(effects)[0]?.[0];
+      return appends(solo.propose(1))[0]?.[0];
     };
     const settle = (front: NodeId, frontMs: number, spare: NodeId, spareMs: number): void => {
       for (let count = 0; count < 30; count += 1) {
@@ -129,9 +160,8 @@ describe("a leader that is thrifty", () => {
   });
 
   it("keeps nothing back from a learner, nor from anybody while members change", () => {
-    const solo = new Solo({ voters: [1, 2, 3], learners: [4], config: CONFIG });
-    const won = solo.becomeLeader();
-    solo.persisted(won.write?.seq ?? 0);
+    const solo = new QuickSolo({ voters: [1, 2, 3], learners: [4], config: CONFIG });
+    solo.becomeLeader();
     solo.receive(accept(2, 1, 1), accept(3, 1, 1), accept(4, 1, 1));
     solo.turn(...[2, 3, 4].map((peer) => interest(peer, false)));
     expect(appends(solo.propose(1)).map(([to]) => to)).toEqual([2, 4]);
@@ -171,6 +201,29 @@ describe("a voter that has more than the one that asks for its vote", () => {
     expect(refused.sendNow[0]).toMatchObject({ type: "preVoteReply", granted: false });
     expect(holder.raft.role).toBe("preCandidate");
     expect(ofType(refused.sendNow, "preVote").map(({ to }) => to)).toEqual([2, 3]);
+  });
+
+  it("asks again whoever refused it for a leader and lost that one since", () => {
+    const own = { index: 1, term: 1, kind: "command", data: new Uint8Array(1) } as const;
+    const holder = new Solo({ entries: [own], config: CONFIG });
+    holder.after(150);
+    holder.receive(ballot("preVoteReply", 2, 1, false));
+    const asked = holder.receive(voteRequest("preVote", 2, 2, 0, 0));
+    expect(ofType(asked.sendNow, "preVote").map(({ to }) => to)).toEqual([2, 3]);
+    // What is on its way is not asked for twice.
+    const repeated = holder.receive(voteRequest("preVote", 2, 2, 0, 0));
+    expect(ofType(repeated.sendNow, "preVote")).toEqual([]);
+  });
+
+  it("does not stand together with others that have as much", () => {
+    const own = { index: 1, term: 1, kind: "command", data: new Uint8Array(1) } as const;
+    const holder = new Solo({ voters: [1, 2, 3, 4, 5], entries: [own], config: CONFIG });
+    const refused = holder.after(120, {
+      type: "message",
+      message: voteRequest("preVote", 2, 2, 0, 0),
+    });
+    expect(holder.raft.role).toBe("follower");
+    expect(refused.nextDeadlineMs).toBe(holder.nowMs + TEST_CONFIG.closedPeerDelayMs / 2);
   });
 
   it("leads after its leader died with entries that a spare never got", () => {
