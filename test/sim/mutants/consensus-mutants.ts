@@ -72,7 +72,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/follower.ts",
     find: "return Math.max(end, log.lastIndex + 1);",
     replace: "return end;",
-    seeds: [8],
+    seeds: [4],
   },
   {
     name: "vote-for-shorter-log",
@@ -145,7 +145,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/progress.ts",
     find: "if (rose) this.match = matchIndex;",
     replace: "this.match = matchIndex;",
-    seeds: [53],
+    seeds: [29],
   },
   {
     name: "spare-is-never-due",

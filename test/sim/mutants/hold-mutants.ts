@@ -155,7 +155,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     find: "  hold.obtainExtras().count += 1;",
     replace:
       "  const extras = hold.obtainExtras();\n  extras.count += 1;\n  extras.end = undefined;",
-    seeds: [6],
+    seeds: [15],
   },
   {
     name: "cap-not-told",
