@@ -44,16 +44,16 @@ test("counts are of what came between two looks, by command", () => {
 });
 
 test("what rose within its limit passes, what rose beyond is named with the figures", () => {
-  const now = { ...BASELINE, batches: { ...COUNTS, logBytes: 104, syncsPer1000: 70 } };
+  const now = { ...BASELINE, batches: { ...COUNTS, logBytes: 104, syncsPer1000: 80 } };
   const tooHigh = compareCounts(BASELINE, now).filter((each) => each.isTooHigh);
   expect(tooHigh.map(({ phase, count }) => [phase, count])).toEqual([["batches", "syncsPer1000"]]);
   const [line] = comparisonText(tooHigh);
   for (const part of [
     "batches: synced writes",
     " 60 ",
-    " 70 ",
-    "+16.7 %",
-    "at most +10 %",
+    " 80 ",
+    "+33.3 %",
+    "at most +30 %",
     "TOO HIGH",
   ]) {
     expect(line).toContain(part);
