@@ -86,9 +86,10 @@ export class Hold implements TokenBearer {
   readonly askedAt: string | undefined;
   /** Those that newer ones replaced, the newest first, as long as an answer may name them. */
   oldTokens: readonly OldToken[] = NONE;
-  readonly lowerings: Lowerings;
   /** It may not be what its first grant said: something in it was made shared, or exclusive. */
   isAltered: boolean;
+  /** Made when somebody looks: nearly every hold has none. */
+  #lowerings: Lowerings | undefined;
   #upgrades: Set<PendingUpgrade> | undefined;
 
   /** `former`: the same one, as it was when all its handles had been given back. */
@@ -103,9 +104,14 @@ export class Hold implements TokenBearer {
     this.items = items;
     this.value = value;
     this.endsAt = endsAt;
-    this.lowerings = lowerings ?? former?.lowerings ?? new Lowerings();
+    this.#lowerings = lowerings ?? former?.lowerings;
     this.isAltered = former !== undefined;
     for (const { key, mode } of former?.items ?? []) if (mode === "shared") this.setMode(key, mode);
+  }
+
+  get lowerings(): Lowerings {
+    this.#lowerings ??= new Lowerings();
+    return this.#lowerings;
   }
 
   hasToken(token: number): boolean {

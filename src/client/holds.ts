@@ -108,8 +108,8 @@ export class Holds {
     const { token, current, isContended, isRevoked } = told;
     let hold = this.#byToken.get(token);
     if (hold?.isLeaving !== true && nowMs < this.#lease.deadlineMs) {
-      const taken = this.#takeAside(token).filter(({ taker }) => !taker.isSettled);
-      for (const { taker, granted } of taken) {
+      for (const { taker, granted } of this.#takeAside(token)) {
+        if (taker.isSettled) continue;
         const endsAt = told.endsAt === 0 ? NEVER : told.endsAt;
         hold = this.#handOut(taker, { ...granted, token: current, endsAt });
         taker.onStillHeld();

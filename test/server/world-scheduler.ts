@@ -2,6 +2,9 @@
 import type { Scheduler } from "../../src/server/ports.js";
 import type { World, WorldNode } from "./world.js";
 
+/** A timer that rounding makes come too early would do so again and again. */
+const ROUNDING_MS = 1e-6;
+
 /** Timers come behind the input that waits; a paused process runs none. */
 export class WorldScheduler implements Scheduler {
   toWorldMs: (nowMs: number) => number = (nowMs) => nowMs;
@@ -28,7 +31,8 @@ export class WorldScheduler implements Scheduler {
       if (this.#armed === armed) task();
     };
     // Behind whatever arrives at the same moment, and behind what waited through a pause.
-    this.#world.at(this.toWorldMs(atMs), () => this.soon(() => this.soon(run)));
+    const worldMs = this.toWorldMs(atMs) + ROUNDING_MS;
+    this.#world.at(worldMs, () => this.soon(() => this.soon(run)));
   }
 
   disarm(): void {

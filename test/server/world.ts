@@ -57,8 +57,6 @@ const DEFAULTS: WorldOptions = {
   auditKeepMs: undefined,
   trace: undefined,
 };
-/** A timer that rounding makes come too early would do so again and again. */
-const ROUNDING_MS = 1e-6;
 const NOBODY: Configuration = { voters: [], outgoing: [], learners: [], addresses: [] };
 /** Steps without time moving, beyond which something spins. */
 const STEPS_AT_ONE_TIME_MAX = 100_000;
@@ -383,7 +381,7 @@ function startLife(
       onFailure: (error) => node.failures.push(error),
     },
   );
-  scheduler.toWorldMs = (nowMs) => nowMs + offsetMs - node.id * 1_000 + ROUNDING_MS;
+  scheduler.toWorldMs = (nowMs) => nowMs + offsetMs - node.id * 1_000;
   gateway.events = assembled.driver.clientEvents;
   return { assembled, gateway, log, end: () => assembled.driver.stop() };
 }
