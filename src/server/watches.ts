@@ -142,7 +142,7 @@ export class Watches {
   serve(index: number, nowMs: number): void {
     this.#index = index;
     this.#serveLive(nowMs);
-    if (this.#behind.size > 0) this.#serveBehind(nowMs);
+    this.#serveBehind(nowMs);
     if (this.#live.size > 0) this.#tellProgress();
   }
 
@@ -190,6 +190,7 @@ export class Watches {
     if (changes.length > 0) this.#tell(watch, changes, endOfEntry(this.#index));
   }
 
+  /** Also when there are none any more: what was to be done for them is not. */
   #serveBehind(nowMs: number): void {
     this.#hasMore = false;
     this.#retryAtMs = Number.POSITIVE_INFINITY;

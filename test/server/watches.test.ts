@@ -266,6 +266,23 @@ describe("a watch", () => {
     await world.until("a change", () => stopped.changes.length > 0);
   });
 
+  test("that ends before its first turn leaves its node nothing to do", async () => {
+    const { world, leader } = await startCluster();
+    const client = world.client();
+    await client.start(leader);
+    await take(client, "a");
+    // Behind from the beginning, and gone with what else came in the same turn.
+    new Watcher(world, leader, { after: BEGINNING }).client.disconnect();
+    await world.run(200);
+    const full = new Watcher(world, leader, { after: BEGINNING });
+    full.client.bufferedBytes = 2 << 20;
+    await take(client, "b");
+    full.client.disconnect();
+    // A turn that follows from itself, or from a time that has passed, is a loop without an end.
+    await world.run(200);
+    expect(leader.driver.status.seeing.watches).toBe(0);
+  });
+
   test("that was given up before it began does not begin", async () => {
     const { world, leader, followers } = await startCluster();
     const watcher = world.client();

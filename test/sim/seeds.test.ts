@@ -111,6 +111,11 @@ const REMEMBERED = [
   // An upgrade was answered between two takeovers, and the new process asked for the older token,
   // of which it had just said that it needed it no more.
   931_354,
+  // A hold was upgraded twice and made shared between the answers: the simulated client believed the
+  // second one.
+  961_596,
+  // A watch that was behind ended before its turn, and its node turned for it without an end.
+  974_249,
 ];
 
 async function withPool<T>(use: (pool: WorkerPool, jobs: number) => Promise<T>): Promise<T> {

@@ -15,6 +15,8 @@ export interface Call {
   isAcknowledged: boolean;
   /** Of an acquire: a cancel was sent, which may end the wait or the hold. */
   isCancelled: boolean;
+  /** Of an upgrade: a downgrade of the same key was sent behind it, and may be executed behind it. */
+  isLowered: boolean;
   /** Of a release or cancel: the hold that it makes one less. */
   readonly gives: Belief | undefined;
 }
@@ -47,6 +49,7 @@ export class ClientCalls {
       isRefused: false,
       isAcknowledged: false,
       isCancelled: false,
+      isLowered: false,
     };
     this.#calls.set(command.sequence, call);
     this.#lastSequence = Math.max(this.#lastSequence, command.sequence);

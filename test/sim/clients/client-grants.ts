@@ -126,7 +126,8 @@ export class ClientGrants {
     this.#take({ token, owner, claims, count: 1, isCancelled: false, former: [] }, endsAt, isLive);
   }
 
-  #onUpgraded({ command, isCancelled }: Call, token: number, isLive: boolean): void {
+  #onUpgraded(call: Call, token: number, isLive: boolean): void {
+    const { command, isCancelled, isLowered } = call;
     if (command.op !== OP.upgrade) return;
     const belief = this.#holds.of(command.token);
     if (belief === undefined) {
@@ -136,7 +137,7 @@ export class ClientGrants {
     belief.rename(token);
     const claim = belief.claimOf(command.key);
     // Told late it may have been taken back; shared is right in any case.
-    if (claim === undefined || isCancelled || !isLive) return;
+    if (claim === undefined || isCancelled || isLowered || !isLive) return;
     claim.mode = "exclusive";
     if (belief.isTrusted) this.#watch.onBelief(belief);
   }

@@ -109,6 +109,16 @@ export class ClientSession {
     });
   }
 
+  /** Others may be let in from now on: what was exclusive is not, nor what becomes so on the way. */
+  lower(belief: Belief, keys: readonly string[]): void {
+    for (const key of keys) this.holds.weaken(belief.token, key);
+    for (const call of this.#waiting) {
+      const { command } = call;
+      if (command.op !== OP.upgrade || !keys.includes(command.key)) continue;
+      if (belief.hasToken(command.token)) call.isLowered = true;
+    }
+  }
+
   /** For people: what keeps it from being idle. */
   get business(): string {
     const sequences = (calls: readonly Call[]): string =>

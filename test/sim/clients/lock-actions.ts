@@ -217,8 +217,7 @@ export class LockActions {
     // What becomes exclusive on the way would be shared again, unknown to the client.
     const isOne = random.chance(0.5) || this.#session.isUpgrading(belief.token);
     const key = isOne ? random.pick(strong).key : undefined;
-    // Others may be let in from the moment at which this is said.
-    for (const claim of strong) if (key === undefined || claim.key === key) claim.mode = "shared";
+    this.#session.lower(belief, key === undefined ? strong.map((claim) => claim.key) : [key]);
     return { op: OP.downgrade, ...this.#session.head(), token: belief.token, key };
   }
 

@@ -40,8 +40,8 @@ const WAIT_CODES: readonly ErrorCode[] = [
   "DISK_FULL",
   "CANCELLED",
 ];
-/** Why a session that was left cannot be gone on with. */
-const GONE_CODES: readonly ErrorCode[] = ["UNAVAILABLE", "SESSION_EXPIRED", "FORBIDDEN"];
+/** Why a session that was left cannot be gone on with: `QUOTA` when it holds more than is moved at once. */
+const GONE_CODES: readonly ErrorCode[] = ["UNAVAILABLE", "SESSION_EXPIRED", "FORBIDDEN", "QUOTA"];
 
 export class SdkProcess {
   readonly calls: SdkCalls;
