@@ -9,19 +9,19 @@ import type { GatewayTuning } from "./gateway-options.js";
 import type { GatewaySocket } from "./gateway-socket.js";
 import { TrafficMeter } from "./traffic-meter.js";
 import type { ClientConnection } from "./types.js";
+import { FRAME_HEADROOM_BYTES } from "./whole-frame.js";
 
 /** A frame that reached this size leaves before its turn ends; the next one follows it. */
 const FRAME_BYTES_SOFT_MAX = 256 << 10;
 const SLOTS_FREE_MAX = 32;
-const SEND_OPTIONS = { binary: true, compress: false, mask: false, fin: true } as const;
 
-/** The frame being filled. Not touched between `send` and its callback: `ws` makes no copy. */
+/** The frame being filled. Not touched between sending and its callback: nobody makes a copy. */
 class FrameSlot {
   readonly writer = new Writer(4 << 10);
   count = 0;
   /** Of the frame that was given to the socket; 0 before. */
   shippedBytes = 0;
-  /** For `ws.send`: one function per slot, not one per frame. */
+  /** One function per slot, not one per frame. */
   readonly sent: () => void;
 
   constructor(release: (slot: FrameSlot) => void) {
@@ -49,7 +49,7 @@ export class Outbound {
 
   takeSlot(): FrameSlot {
     const slot = this.#free.pop() ?? new FrameSlot(this.#release);
-    slot.writer.beginFrame();
+    slot.writer.beginFrame(FRAME_HEADROOM_BYTES);
     slot.count = 0;
     slot.shippedBytes = 0;
     return slot;
@@ -182,7 +182,7 @@ export class GatewayConnection implements ClientConnection {
     const outbound = this.#outbound;
     const isLagging = outbound.isOverfull && this.#socket.bufferedAmount > 0;
     outbound.ships(slot, frame.length);
-    this.#socket.send(frame, SEND_OPTIONS, slot.sent);
+    this.#socket.sendWhole(frame, slot.sent);
     const isTooSlow = this.#socket.bufferedAmount > outbound.tuning.bufferedBytesMax;
     if (isLagging || isTooSlow) this.close(1013, "reads too slowly");
   }

@@ -91,6 +91,7 @@ class Gateway implements StartableGateway {
     server.on("upgrade", (request, socket, head) => {
       if (!this.#mayUpgrade(request, socket, events)) return;
       webSockets.handleUpgrade(request, socket, head, (webSocket) => {
+        webSocket.stream = socket;
         this.#accept(webSocket, events, requests, liveness);
       });
     });

@@ -1,10 +1,11 @@
 /**
  * The buffer that the messages of one turn to one peer are encoded into.
  *
- * A frame handed to `ws` must not be touched until the socket took its bytes (nothing masks or
- * copies it on the way), so frames go round: filled, sent, given back by the send callback, filled
- * again. Bytes of log entries are copied exactly once, from where they lie into the frame.
+ * A frame that was sent must not be touched until the socket took its bytes (nothing copies it on
+ * the way), so frames go round: filled, sent, given back by the send callback, filled again. Bytes
+ * of log entries are copied exactly once, from where they lie into the frame.
  */
+import { FRAME_HEADROOM_BYTES } from "./whole-frame.js";
 
 const INITIAL_BYTES = 64 << 10;
 /** Larger ones were a burst and are left to the collector. */
@@ -14,14 +15,15 @@ const TWO_32 = 2 ** 32;
 
 export class PeerFrame {
   length = 0;
-  /** For `ws.send`: one function per frame, not one per message. */
+  /** One function per frame, not one per message. */
   readonly sent: () => void;
+  /** Behind room for the header with which it leaves. */
   #bytes: Uint8Array<ArrayBuffer>;
   #view: DataView;
 
   constructor(release: (frame: PeerFrame) => void, capacity = INITIAL_BYTES) {
-    this.#bytes = new Uint8Array(capacity);
-    this.#view = new DataView(this.#bytes.buffer);
+    this.#bytes = bytesOf(capacity);
+    this.#view = viewOf(this.#bytes);
     this.sent = () => release(this);
   }
 
@@ -35,10 +37,10 @@ export class PeerFrame {
     if (needed <= this.#bytes.length) return;
     let capacity = this.#bytes.length * 2;
     while (capacity < needed) capacity *= 2;
-    const bytes = new Uint8Array(capacity);
+    const bytes = bytesOf(capacity);
     bytes.set(this.#bytes.subarray(0, this.length));
     this.#bytes = bytes;
-    this.#view = new DataView(bytes.buffer);
+    this.#view = viewOf(bytes);
   }
 
   uint8(value: number): void {
@@ -72,6 +74,14 @@ export class PeerFrame {
   written(): Uint8Array {
     return this.#bytes.subarray(0, this.length);
   }
+}
+
+function bytesOf(capacity: number): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(new ArrayBuffer(FRAME_HEADROOM_BYTES + capacity), FRAME_HEADROOM_BYTES);
+}
+
+function viewOf({ buffer, byteOffset }: Uint8Array<ArrayBuffer>): DataView {
+  return new DataView(buffer, byteOffset);
 }
 
 /** Frames that are not in use. */

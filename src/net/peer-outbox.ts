@@ -2,6 +2,7 @@
  * What one link has to say and has not handed to its socket yet: the frame of this turn, and full
  * ones in front of it. Frames come from a pool and go back to it when the socket took their bytes.
  */
+import type { Writable } from "node:stream";
 import type { WebSocket } from "ws";
 import { assert } from "../assert.js";
 import { PEER_FRAME_BYTES_MAX } from "../protocol/index.js";
@@ -9,8 +10,7 @@ import { encodePeerMessage, peerMessageBytes } from "./peer-encoder.js";
 import type { PeerFrame, PeerFramePool } from "./peer-frame.js";
 import type { TrafficMeter } from "./traffic-meter.js";
 import type { PeerMessage } from "./types.js";
-
-export const SEND_OPTIONS = { binary: true, compress: false, mask: true, fin: true } as const;
+import { sendWhole } from "./whole-frame.js";
 
 export class PeerOutbox {
   readonly #pool: PeerFramePool;
@@ -45,17 +45,17 @@ export class PeerOutbox {
     return isFull;
   }
 
-  /** Hands everything to the socket. False when there was nothing. */
-  flush(socket: WebSocket): boolean {
+  /** Hands everything to the socket, whose stream it is. False when there was nothing. */
+  flush(socket: WebSocket, stream: Writable): boolean {
     const frame = this.#frame;
     if (frame === undefined) return false;
     this.#frame = undefined;
     if (this.#sealed.length > 0) {
-      for (const full of this.#sealed) this.#send(socket, full);
+      for (const full of this.#sealed) this.#send(socket, stream, full);
       this.#sealed = [];
       this.#sealedBytes = 0;
     }
-    this.#send(socket, frame);
+    this.#send(socket, stream, frame);
     return true;
   }
 
@@ -68,9 +68,9 @@ export class PeerOutbox {
     this.#sealedBytes = 0;
   }
 
-  #send(socket: WebSocket, frame: PeerFrame): void {
+  #send(socket: WebSocket, stream: Writable, frame: PeerFrame): void {
     this.#meter.sent(frame.length);
-    socket.send(frame.written(), SEND_OPTIONS, frame.sent);
+    sendWhole(socket, stream, "client", frame.written(), frame.sent);
   }
 
   #seal(frame: PeerFrame): void {

@@ -5,6 +5,7 @@
  * and one `onDown` ends each epoch; failed attempts in between are not reported. What is sent while
  * the link is not up is dropped: the protocol above repeats what matters.
  */
+import type { Writable } from "node:stream";
 import { WebSocket } from "ws";
 import type { NodeId } from "../raft/index.js";
 import { closeSocket } from "./close-socket.js";
@@ -13,7 +14,7 @@ import type { PeerDirectory } from "./peer-directory.js";
 import type { PeerFramePool } from "./peer-frame.js";
 import { encodeHello, HELLO_BYTES_MAX, PEER_CLOSE, type PeerCloseCode } from "./peer-hello.js";
 import { type PeerLinksTuning, SILENT_TICKS_MAX } from "./peer-options.js";
-import { PeerOutbox, SEND_OPTIONS } from "./peer-outbox.js";
+import { PeerOutbox } from "./peer-outbox.js";
 import type { TrafficMeter } from "./traffic-meter.js";
 import type { PeerAddress, PeerEvents, PeerMessage } from "./types.js";
 
@@ -29,6 +30,8 @@ export interface LinkContext {
   nextEpoch(): number;
 }
 
+/** Masked, as all that a client says, by `zeroMask`. */
+const HELLO_OPTIONS = { binary: true, compress: false, mask: true, fin: true } as const;
 /** How `ws` names the end of a connection on which no close frame came. */
 const CLOSED_WITHOUT_WORDS = 1006;
 /** Socket errors that only the other process, or its machine on its behalf, causes. */
@@ -41,6 +44,8 @@ export class OutgoingLink {
   #state: State = "waiting";
   /** Set exactly while connecting, greeting or up. */
   #socket: WebSocket | undefined;
+  /** What it was made of, once it is greeting. */
+  #stream: Writable | undefined;
   /** Of the link that is up; 0 otherwise. */
   #epoch = 0;
   #silentTicks = 0;
@@ -72,6 +77,7 @@ export class OutgoingLink {
     const socket = this.#connect();
     if (socket === undefined) return;
     this.#socket = socket;
+    this.#stream = undefined;
     this.#state = "connecting";
     this.#silentTicks = 0;
     this.#attempts += 1;
@@ -92,9 +98,7 @@ export class OutgoingLink {
   }
 
   flush(): void {
-    const socket = this.#socket;
-    if (socket === undefined) return;
-    if (this.#outbox.flush(socket) && this.#isOverfull()) this.#giveUp();
+    if (this.#flush() && this.#isOverfull()) this.#giveUp();
   }
 
   /** Pings, and gives the link up when the peer has not been heard for too long. */
@@ -107,7 +111,7 @@ export class OutgoingLink {
 
   /** Sends what waits and says goodbye. Reports nothing from here on. */
   close(code: PeerCloseCode, reason: string): void {
-    if (this.#socket !== undefined) this.#outbox.flush(this.#socket);
+    this.#flush();
     const socket = this.#detach();
     clearTimeout(this.#redial);
     this.#state = "closed";
@@ -149,6 +153,7 @@ export class OutgoingLink {
       errorCode = error.code ?? "";
     });
     socket.on("upgrade", (response) => {
+      if (this.#socket === socket) this.#stream = response.socket;
       // `ws` says so only when this side of the connection is closed too, turns later.
       const onGone = (code: string): void => {
         if (this.#socket !== socket || socket.readyState !== WebSocket.OPEN) return;
@@ -168,7 +173,7 @@ export class OutgoingLink {
     socket.on("open", () => {
       if (this.#socket !== socket) return;
       this.#state = "greeting";
-      socket.send(encodeHello(this.#context.directory.own, this.#peer), SEND_OPTIONS);
+      socket.send(encodeHello(this.#context.directory.own, this.#peer), HELLO_OPTIONS);
     });
     socket.on("pong", () => {
       if (this.#socket === socket) this.#silentTicks = 0;
@@ -253,8 +258,16 @@ export class OutgoingLink {
     const socket = this.#socket;
     this.#outbox.clear();
     this.#socket = undefined;
+    this.#stream = undefined;
     this.#epoch = 0;
     return socket;
+  }
+
+  /** False when there was nothing to send. */
+  #flush(): boolean {
+    const socket = this.#socket;
+    const stream = this.#stream;
+    return socket !== undefined && stream !== undefined && this.#outbox.flush(socket, stream);
   }
 
   #isOverfull(): boolean {

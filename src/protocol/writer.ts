@@ -20,7 +20,7 @@ const TWO_32 = 2 ** 32;
 export class Writer {
   readonly #initialBytes: number;
   #bytes: Uint8Array;
-  /** First byte that counts; above 0 once `endFrame` needed less than the room it had. */
+  /** First byte that counts: behind the headroom, and what `endFrame` did not need of its room. */
   #start = 0;
   /** Behind the last byte written; `#start <= #at <= #bytes.length`. */
   #at = 0;
@@ -52,11 +52,17 @@ export class Writer {
     return this.#bytes.slice(this.#start, this.#at);
   }
 
-  /** Resets, and keeps room for the array header of a frame whose count comes at the end. */
-  beginFrame(): void {
+  /**
+   * Resets, and keeps room for the array header of a frame whose count comes at the end.
+   *
+   * @param headroom bytes that stay free in front of the whole frame, for whoever sends it
+   */
+  beginFrame(headroom = 0): void {
     this.reset();
-    this.#grow(FRAME_HEADER_BYTES);
-    this.#at = FRAME_HEADER_BYTES;
+    const room = headroom + FRAME_HEADER_BYTES;
+    this.#grow(room);
+    this.#start = headroom;
+    this.#at = room;
   }
 
   /**
@@ -64,9 +70,9 @@ export class Writer {
    * `view` and `take` give the whole frame after that.
    */
   endFrame(count: number): void {
-    assert(this.#start === 0 && this.#at >= FRAME_HEADER_BYTES, () => "no frame was begun");
+    assert(this.length >= FRAME_HEADER_BYTES, () => "no frame was begun");
     const end = this.#at;
-    this.#start = FRAME_HEADER_BYTES - (count < 16 ? 1 : count < 0x10000 ? 3 : 5);
+    this.#start += FRAME_HEADER_BYTES - (count < 16 ? 1 : count < 0x10000 ? 3 : 5);
     this.#at = this.#start;
     this.arrayHeader(count);
     this.#at = end;

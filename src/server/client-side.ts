@@ -124,8 +124,11 @@ export class ClientSide implements GatewayEvents {
   #admit(attachment: Attachment, command: Command, bytes: Uint8Array): void {
     const { kept, line, clock } = this.#rooms;
     const { turn, refusalNumber } = this.#host;
+    const isFirst = line.isEmpty;
     const admitted = kept.admit(attachment, command, bytes, turn, refusalNumber);
-    if (admitted !== undefined) line.push(admitted, line.isEmpty ? clock.nowMs() : 0);
-    this.#host.wake();
+    if (admitted !== undefined) line.push(admitted, isFirst ? clock.nowMs() : 0);
+    // What waits already has its turn, and a keepalive goes with it: many of them are one turn.
+    const goesAlong = admitted !== undefined && !isFirst && command.op === OP.keepalive;
+    if (!goesAlong) this.#host.wake();
   }
 }

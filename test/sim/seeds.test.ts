@@ -112,8 +112,9 @@ const REMEMBERED = [
   // of which it had just said that it needed it no more.
   931_354,
   // A hold was upgraded twice and made shared between the answers: the simulated client believed the
-  // second one.
+  // second one; and so with a cancel between them.
   961_596,
+  977_886,
   // A watch that was behind ended before its turn, and its node turned for it without an end.
   974_249,
 ];

@@ -74,6 +74,13 @@ export class Belief implements HeldBelief {
     return this.claims.find((claim) => claim.key === key);
   }
 
+  /** What may have been taken back is used as shared. */
+  weaken(keys: readonly string[]): void {
+    for (const claim of this.claims) {
+      if (claim.mode === "exclusive" && keys.includes(claim.key)) claim.mode = "shared";
+    }
+  }
+
   /** The cluster knows it by a newer one. */
   rename(token: number): void {
     if (token === this.token) return;

@@ -45,12 +45,6 @@ export class ClientHolds {
     for (const belief of this.#beliefs) if (belief.owner === owner) belief.lapse();
   }
 
-  /** What may have been taken back is used as shared. */
-  weaken(token: number, key: string): void {
-    const claim = this.of(token)?.claimOf(key);
-    if (claim?.mode === "exclusive") claim.mode = "shared";
-  }
-
   /** Those whose time is over by the client's clock. */
   lapseOverdue(nowMs: number): void {
     for (const belief of this.#beliefs) if (nowMs >= belief.deadlineMs) belief.lapse();

@@ -111,7 +111,7 @@ export class ClientSession {
 
   /** Others may be let in from now on: what was exclusive is not, nor what becomes so on the way. */
   lower(belief: Belief, keys: readonly string[]): void {
-    for (const key of keys) this.holds.weaken(belief.token, key);
+    belief.weaken(keys);
     for (const call of this.#waiting) {
       const { command } = call;
       if (command.op !== OP.upgrade || !keys.includes(command.key)) continue;
@@ -198,7 +198,8 @@ export class ClientSession {
     call.isCancelled = true;
     const { result, command } = call;
     if (command.op === OP.upgrade) {
-      this.holds.weaken(command.token, command.key);
+      const belief = this.holds.of(command.token);
+      if (belief !== undefined) this.lower(belief, [command.key]);
       return undefined;
     }
     const belief = result !== undefined && "token" in result && this.holds.of(result.token);

@@ -39,7 +39,7 @@ export class NodeSocket {
     this.#onClosed = onClosed;
   }
 
-  send(frame: Uint8Array, _options: unknown, onTaken: () => void): void {
+  sendWhole(frame: Uint8Array, onTaken: () => void): void {
     const { life } = this.#gateway;
     if (this.readyState !== OPEN || !life.mayAct()) return;
     this.bufferedAmount += frame.length;
