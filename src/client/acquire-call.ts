@@ -28,6 +28,7 @@ import { GrantCall, type GrantHost } from "./grant-call.js";
 import type { HeldLock } from "./held-lock.js";
 import type { Granted, GrantTaker, MakeLock } from "./hold.js";
 import type { HeldItem, LossReason, Ticket } from "./lock-types.js";
+import type { Raise } from "./lowerings.js";
 import type { Owner } from "./owner.js";
 
 /** What an acquire needs of its session. */
@@ -154,6 +155,14 @@ export class AcquireCall extends HoldCall<HeldLock | undefined> {
 
   get owner(): Owner {
     return this.wish.owner;
+  }
+
+  /** What is held exclusively may be counted up. */
+  override get raise(): Raise | undefined {
+    const { items, owner, options } = this.wish;
+    if (options?.reentrant !== true) return undefined;
+    const keys = items.filter(({ mode }) => mode === "exclusive").map(({ key }) => key);
+    return keys.length === 0 ? undefined : { owner: owner.id, keys };
   }
 
   command(mark: number, nowMs: number): SequencedCommand {

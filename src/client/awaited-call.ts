@@ -8,11 +8,12 @@ import type { Result, SequencedCommand } from "../protocol/index.js";
 import { type Abortable, unwatchAbort, watchAbort } from "./abort-watch.js";
 import { Call } from "./call.js";
 import { commandFailure, unavailable } from "./failures.js";
+import type { Raise } from "./lowerings.js";
 
 /** What every one of them needs of its session. */
 export interface AwaitedHost {
   /** The caller was told; the call counts no longer as open. */
-  onSettled(): void;
+  onSettled(call: AwaitedCall<never>): void;
 }
 
 export interface Caller<T> {
@@ -48,6 +49,11 @@ export abstract class AwaitedCall<T> extends Call implements Abortable {
   /** The client's own deadline passed without an answer. */
   abstract onDeadline(lastFailure: string): void;
 
+  /** `undefined`: nothing that its owner may hold already (`lowerings.ts`). */
+  get raise(): Raise | undefined {
+    return undefined;
+  }
+
   onAbort(reason: unknown): void {
     this.abandon(reason);
   }
@@ -72,7 +78,7 @@ export abstract class AwaitedCall<T> extends Call implements Abortable {
   #settle(): void {
     this.isSettled = true;
     if (this.#signal !== undefined) unwatchAbort(this.#signal, this);
-    this.#host.onSettled();
+    this.#host.onSettled(this);
   }
 }
 

@@ -3,15 +3,17 @@ import { OP, type Result } from "../protocol/index.js";
 import { type AwaitedHost, type Caller, CommandCall, type CommandWish } from "./awaited-call.js";
 import { nameOf } from "./failures.js";
 import type { Hold } from "./hold.js";
-import type { Lowering } from "./lowerings.js";
+import type { Lowering, Lowerings } from "./lowerings.js";
 
 export interface DowngradeHost extends AwaitedHost {
+  readonly lowerings: Lowerings;
   /** It was answered, or will never be executed. */
-  onLowered(hold: Pick<Hold, "lowerings">, lowering: Lowering): void;
+  onLowered(lowering: Lowering): void;
 }
 
 export class DowngradeCall extends CommandCall implements Lowering {
-  readonly key: string | undefined;
+  readonly askedAs: number;
+  readonly #key: string | undefined;
   readonly #host: DowngradeHost;
   readonly #hold: Hold;
 
@@ -28,10 +30,20 @@ export class DowngradeCall extends CommandCall implements Lowering {
       signal: undefined,
     };
     super(host, wish, deadlineMs, caller);
-    this.key = key;
+    this.askedAs = host.lowerings.nextNumber();
+    this.#key = key;
     this.#host = host;
     this.#hold = hold;
-    hold.lowerings.begin(this);
+    host.lowerings.begin(this);
+  }
+
+  get owner(): number {
+    return this.#hold.owner.id;
+  }
+
+  concerns(key: string): boolean {
+    if (this.#key !== undefined) return this.#key === key;
+    return this.#hold.items.some((item) => item.key === key);
   }
 
   override onResult(result: Result): void {
@@ -51,6 +63,6 @@ export class DowngradeCall extends CommandCall implements Lowering {
   }
 
   #end(): void {
-    this.#host.onLowered(this.#hold, this);
+    this.#host.onLowered(this);
   }
 }

@@ -21,7 +21,7 @@ import type { HeldItem } from "./lock-types.js";
 import type { Locks } from "./locks.js";
 import type { Outgoing } from "./outgoing.js";
 
-const VERSION = 2;
+const VERSION = 3;
 const NONCE = new RegExp(`^[0-9a-f]{${2 * NONCE_BYTES}}$`);
 
 /** Serialisable: JSON keeps all of it. Made by `client.export`, used once by `connect`. */
@@ -52,7 +52,10 @@ export interface ExportedHold {
   readonly owner: number;
   readonly items: readonly HeldItem[];
   readonly value: string;
-  /** How often it was held there, apart from what `waiting` and `sent` still bring or give back. */
+  /**
+   * How often it was held there, apart from what `waiting` and `sent` still bring or give back. 0:
+   * all was given back, and what it was made since its grant matters to who is still granted it.
+   */
   readonly count: number;
 }
 
@@ -95,7 +98,11 @@ export function describeSession(
         return { token, owner: owner.id, items, value, count: heldCount };
       }),
       ...wanted.map(({ taker, granted: { token, items, value } }) => {
-        return { token, owner: taker.owner.id, items, value, count: taker.count };
+        const newest = holds.newestOf(token);
+        return { token: newest, owner: taker.owner.id, items, value, count: taker.count };
+      }),
+      ...[...holds.left()].map(({ token, owner, items, value }) => {
+        return { token, owner: owner.id, items, value, count: 0 };
       }),
     ],
     waiting: calls.queued().map(describe),
@@ -111,10 +118,18 @@ export function describeSession(
 export function requireExportedSession(value: unknown): asserts value is ExportedSession {
   const given = value as Partial<ExportedSession> | null;
   if (typeof given !== "object" || given === null || !isNumber(given.version)) throw notExported();
-  if (given.version !== VERSION) {
-    throw new RangeError(`resume is of version ${given.version}; this SDK knows ${VERSION}`);
-  }
+  if (given.version !== VERSION) throw otherVersion(given.version);
   if (!isSession(given) || !isHistory(given) || !isListOf(given.holds, isHold)) throw notExported();
+}
+
+function otherVersion(version: number): RangeError {
+  const remedy =
+    version > VERSION
+      ? "update the SDK of the process that takes over"
+      : "take over with the SDK that exported it, or update the exporting process before it exports";
+  return new RangeError(
+    `resume is of version ${version}, and this SDK knows ${VERSION}: ${remedy}`,
+  );
 }
 
 function notExported(): TypeError {
@@ -161,7 +176,7 @@ function isWanted({ key, mode }: Partial<Item>): boolean {
 }
 
 function isHold({ token, owner, items, value, count }: Partial<ExportedHold>): boolean {
-  const isNumbered = isNumber(token, 1) && isNumber(owner) && isNumber(count, 1);
+  const isNumbered = isNumber(token, 1) && isNumber(owner) && isNumber(count);
   return isNumbered && typeof value === "string" && isListOf(items, isItem) && items?.length !== 0;
 }
 

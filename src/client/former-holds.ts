@@ -42,6 +42,10 @@ export class FormerHolds {
     return this.#all.findLast(({ hold }) => hold.hasToken(token))?.hold;
   }
 
+  *all(): Generator<Hold> {
+    for (const { hold } of this.#all) yield hold;
+  }
+
   clear(): void {
     this.#all = NONE;
   }

@@ -56,8 +56,8 @@ export class ReleaseCall extends Call {
   }
 
   onSessionLost(): void {
-    // Once transmitted, either this release or the end of the session may have come first.
-    const reason = this.sequence === 0 ? "expired" : "unknown";
+    // If it may have arrived, either this release or the end of the session may have come first.
+    const reason = this.copies === 0 ? "expired" : "unknown";
     this.#waiter?.onReleased({ released: false, reason });
   }
 }

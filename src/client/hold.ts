@@ -6,7 +6,6 @@ import { lockLost } from "./failures.js";
 import type { HeldLock, LockHost } from "./held-lock.js";
 import type { TokenBearer } from "./hold-calls.js";
 import type { HeldItem, LossReason, Revocation } from "./lock-types.js";
-import { Lowerings } from "./lowerings.js";
 import type { Owner } from "./owner.js";
 
 /** What the table granted. */
@@ -32,8 +31,6 @@ export interface GrantTaker {
   readonly askedAt: string | undefined;
   /** `undefined`: a plain lock. */
   readonly makeLock: MakeLock | undefined;
-  /** Of a hold that another process had: what that one sent. */
-  readonly lowerings?: Lowerings;
   /** The grant waits until it is certain. */
   putAside(token: number): void;
   /** How often it was granted what it is given one handle for. */
@@ -88,13 +85,12 @@ export class Hold implements TokenBearer {
   oldTokens: readonly OldToken[] = NONE;
   /** It may not be what its first grant said: something in it was made shared, or exclusive. */
   isAltered: boolean;
-  /** Made when somebody looks: nearly every hold has none. */
-  #lowerings: Lowerings | undefined;
+  /** Made with the first one: nearly every hold has none. */
   #upgrades: Set<PendingUpgrade> | undefined;
 
   /** `former`: the same one, as it was when all its handles had been given back. */
   constructor(
-    { owner, askedAt, lowerings }: Pick<GrantTaker, "owner" | "askedAt" | "lowerings">,
+    { owner, askedAt }: Pick<GrantTaker, "owner" | "askedAt">,
     { token, items, value, endsAt }: Granted,
     former: Hold | undefined,
   ) {
@@ -104,14 +100,8 @@ export class Hold implements TokenBearer {
     this.items = items;
     this.value = value;
     this.endsAt = endsAt;
-    this.#lowerings = lowerings ?? former?.lowerings;
     this.isAltered = former !== undefined;
     for (const { key, mode } of former?.items ?? []) if (mode === "shared") this.setMode(key, mode);
-  }
-
-  get lowerings(): Lowerings {
-    this.#lowerings ??= new Lowerings();
-    return this.#lowerings;
   }
 
   hasToken(token: number): boolean {

@@ -98,7 +98,11 @@ export class Holds {
    */
   limit({ token, current, endsAt, isRevoked }: HeldToken): void {
     const hold = this.#byToken.get(token);
-    if (hold === undefined) return;
+    if (hold === undefined) {
+      const former = this.#former.find(token);
+      if (former !== undefined) this.setToken(former, current);
+      return;
+    }
     this.setToken(hold, current);
     if (endsAt > 0) this.#setEnd(hold, endsAt, isRevoked ? "revoked" : "maxHold");
   }
@@ -108,10 +112,11 @@ export class Holds {
     const { token, current, isContended, isRevoked } = told;
     let hold = this.#byToken.get(token);
     if (hold?.isLeaving !== true && nowMs < this.#lease.deadlineMs) {
+      const former = this.#former.find(token) ?? this.#former.find(current);
       for (const { taker, granted } of this.#takeAside(token)) {
         if (taker.isSettled) continue;
         const endsAt = told.endsAt === 0 ? NEVER : told.endsAt;
-        hold = this.#handOut(taker, { ...granted, token: current, endsAt });
+        hold = this.#handOut(taker, { ...granted, token: current, endsAt }, former);
         taker.onStillHeld();
         if (isRevoked) hold.endReason = "revoked";
       }
@@ -182,6 +187,8 @@ export class Holds {
   tokensToRecall(): number[] {
     const tokens = this.asideTokens;
     for (const hold of this.all()) if (hold.heldCount > 0) tokens.push(hold.token);
+    // Under which token the table knows them by now, for answers that name that one.
+    for (const { token } of this.#former.all()) tokens.push(token);
     return tokens;
   }
 
@@ -208,6 +215,19 @@ export class Holds {
     for (const hold of holds) this.#former.add(hold, this.#isAside);
     for (const hold of holds) hold.lose(reason);
     return owed;
+  }
+
+  /** What nobody here has any more and is not what its grant said: an answer may still name it. */
+  *left(): Generator<Hold> {
+    yield* this.#former.all();
+    for (const hold of this.all()) if (hold.heldCount === 0 && hold.isAltered) yield hold;
+  }
+
+  /** A hold that the process before had left like that. */
+  onLeft(taker: Pick<GrantTaker, "owner" | "askedAt">, granted: Granted): void {
+    const hold = new Hold(taker, granted, undefined);
+    hold.isAltered = true;
+    this.#former.add(hold, this.#isAside);
   }
 
   /** The session is no more: no answer can name what was in it. */
@@ -272,10 +292,10 @@ export class Holds {
     return this.#aside.some(({ granted }) => hold.hasToken(granted.token));
   };
 
-  #handOut(taker: GrantTaker, granted: Granted): Hold {
+  #handOut(taker: GrantTaker, granted: Granted, former = this.#former.find(granted.token)): Hold {
     let hold = this.#byToken.get(granted.token);
     if (hold === undefined) {
-      hold = new Hold(taker, granted, this.#former.find(granted.token));
+      hold = new Hold(taker, granted, former);
       this.#byToken.set(granted.token, hold);
       this.#size += 1;
       this.#ends.place(hold);

@@ -37,7 +37,7 @@ import type {
   Ticket,
   UpgradeOptions,
 } from "./lock-types.js";
-import type { Lowering } from "./lowerings.js";
+import { type Lowering, Lowerings } from "./lowerings.js";
 import { OpenCalls } from "./open-calls.js";
 import { requireKey, signalOf } from "./options.js";
 import type { Outgoing } from "./outgoing.js";
@@ -70,7 +70,8 @@ export interface LocksHost {
 
 export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
   readonly holds: Holds;
-  readonly calls = new OpenCalls();
+  readonly lowerings = new Lowerings();
+  readonly calls = new OpenCalls(this.lowerings);
   readonly #sites: CallSites;
   readonly #host: LocksHost;
   readonly #lease: Lease;
@@ -243,12 +244,12 @@ export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
     this.holds.setToken(hold, token);
   }
 
-  onLowered({ lowerings }: Pick<Hold, "lowerings">, lowering: Lowering): void {
-    lowerings.end(lowering);
-    for (const call of this.calls.takeReady()) this.#host.submit(call);
+  onLowered(lowering: Lowering): void {
+    for (const call of this.lowerings.end(lowering)) this.#host.submit(call);
   }
 
-  onSettled(): void {
+  onSettled(call: AwaitedCall<never>): void {
+    this.lowerings.onSettled(call);
     this.calls.count -= 1;
     if (this.calls.count === 0) this.#host.onIdle();
   }
@@ -306,7 +307,14 @@ export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
   /** The session is no more: so are its holds and waits. What was never sent waits for the next. */
   onSessionLost(reason: LossReason): void {
     const calls: Call[] = this.#window.reset((call) => call.outlivesSession);
-    calls.push(...this.calls.takeAll());
+    calls.push(...this.calls.takeQueued());
+    for (const call of this.lowerings.clear()) {
+      if (call.outlivesSession) this.#window.enqueue(call);
+      else calls.push(call);
+    }
+    // A listener of what is lost may leave any of them: to the next session that sequence would be
+    // another call's, which a cancel must not undo.
+    for (const call of calls) call.sequence = 0;
     const takers = this.holds.takeAside();
     this.holds.loseAll(reason);
     this.holds.forgetFormer();
@@ -340,8 +348,7 @@ export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
     return new Promise((resolve, reject) => {
       const call = make(nowMs, { resolve, reject });
       this.calls.begin(call);
-      if (call instanceof UpgradeCall && call.isHeldBack) this.calls.holdBack(call);
-      else host.submit(call);
+      if (!this.lowerings.holdBack(call)) host.submit(call);
     });
   }
 

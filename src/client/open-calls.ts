@@ -7,7 +7,7 @@
 import { AwaitedCall } from "./awaited-call.js";
 import type { CommandWindow } from "./command-window.js";
 import type { GrantCall } from "./grant-call.js";
-import type { UpgradeCall } from "./upgrade-call.js";
+import type { Lowerings } from "./lowerings.js";
 
 type AnyCall = AwaitedCall<never>;
 
@@ -17,12 +17,15 @@ const SCAN_MS_MIN = 200;
 export class OpenCalls {
   /** Of which the table said `queued`: by sequence, in arrival order. */
   readonly #queued = new Map<number, GrantCall<never>>();
-  /** Which are sent when something else was answered. */
-  readonly #heldBack = new Set<UpgradeCall>();
+  readonly #lowerings: Lowerings;
   /** When the next scan is due; no deadline of a call known here is much earlier. */
   dueMs = Number.POSITIVE_INFINITY;
   /** Whose callers were told nothing yet. */
   count = 0;
+
+  constructor(lowerings: Lowerings) {
+    this.#lowerings = lowerings;
+  }
 
   /** Requests that wait in the table. */
   get queuedCount(): number {
@@ -37,19 +40,6 @@ export class OpenCalls {
 
   onQueued(call: GrantCall<never>): void {
     this.#queued.set(call.sequence, call);
-  }
-
-  holdBack(call: UpgradeCall): void {
-    this.#heldBack.add(call);
-  }
-
-  /** Takes those that may be sent now, in the order in which they were asked for. */
-  takeReady(): UpgradeCall[] {
-    const ready = [...this.#heldBack].filter(({ isHeldBack, isSettled }) => {
-      return isSettled || !isHeldBack;
-    });
-    for (const call of ready) this.#heldBack.delete(call);
-    return ready.filter(({ isSettled }) => !isSettled);
   }
 
   /** Takes the call whose outcome arrived. */
@@ -72,7 +62,7 @@ export class OpenCalls {
     const calls: AnyCall[] = this.queued().slice();
     for (const call of window.sent()) if (call instanceof AwaitedCall) calls.push(call);
     for (const call of window.queued()) if (call instanceof AwaitedCall) calls.push(call);
-    calls.push(...this.#heldBack);
+    calls.push(...this.#lowerings.heldBack());
     return calls.filter((call) => !call.isSettled);
   }
 
@@ -87,11 +77,10 @@ export class OpenCalls {
     if (nextMs === Number.POSITIVE_INFINITY) this.dueMs = nextMs;
   }
 
-  /** The session is gone. */
-  takeAll(): GrantCall<never>[] {
-    const calls: GrantCall<never>[] = [...this.#queued.values(), ...this.#heldBack];
+  /** The session is gone, with what waits in the table. */
+  takeQueued(): readonly GrantCall<never>[] {
+    const calls = this.queued();
     this.#queued.clear();
-    this.#heldBack.clear();
     return calls;
   }
 }

@@ -11,11 +11,11 @@ import { Call } from "./call.js";
 import type { ExportedCall, ExportedHold, ExportedSession } from "./exported-session.js";
 import { CancelCall, GrantCall } from "./grant-call.js";
 import type { HeldLock } from "./held-lock.js";
-import type { GrantTaker } from "./hold.js";
+import type { Granted, GrantTaker } from "./hold.js";
 import { ReleaseCall } from "./hold-calls.js";
 import type { Lock } from "./lock-types.js";
 import type { Locks } from "./locks.js";
-import { type Lowering, Lowerings } from "./lowerings.js";
+import type { Lowering } from "./lowerings.js";
 import type { Outgoing } from "./outgoing.js";
 import type { Owner } from "./owner.js";
 
@@ -45,7 +45,6 @@ class ResumedHold implements GrantTaker {
   readonly isSettled = false;
   readonly askedAt = undefined;
   readonly makeLock = undefined;
-  readonly lowerings = new Lowerings();
   lock: HeldLock | undefined;
   readonly count: number;
   readonly #locks: Locks;
@@ -81,21 +80,24 @@ class ResumedHold implements GrantTaker {
  * upgrade may have been answered there, nobody knows here which hold it is about.
  */
 class LeftLowering implements Lowering {
-  readonly key = undefined;
+  readonly owner = undefined;
+  readonly askedAs = 0;
   readonly #locks: Locks;
-  readonly #holds: readonly ResumedHold[];
 
-  constructor(locks: Locks, holds: readonly ResumedHold[]) {
+  constructor(locks: Locks) {
     this.#locks = locks;
-    this.#holds = holds;
   }
 
   begin(): void {
-    for (const { lowerings } of this.#holds) lowerings.begin(this);
+    this.#locks.lowerings.begin(this);
   }
 
   end(): void {
-    for (const hold of this.#holds) this.#locks.onLowered(hold, this);
+    this.#locks.onLowered(this);
+  }
+
+  concerns(): boolean {
+    return true;
   }
 }
 
@@ -155,6 +157,11 @@ class LeftRequest extends GrantCall<void> {
   onSessionLost(): void {}
 }
 
+/** What became of it meanwhile must be asked. */
+function grantOf({ token, items, value }: ExportedHold): Granted {
+  return { token, items, value, endsAt: Number.POSITIVE_INFINITY, isCertain: false };
+}
+
 const NOBODY: Caller<void> = { resolve: () => undefined, reject: () => undefined };
 
 export class Resumption implements Resumed {
@@ -170,11 +177,10 @@ export class Resumption implements Resumed {
     const { window } = outgoing;
     this.#locks = locks;
     this.#nowMs = nowMs;
-    this.#holds = exported.holds.map((hold) => {
-      const { token, items, value } = hold;
+    const held = exported.holds.filter(({ count }) => count > 0);
+    this.#holds = held.map((hold) => {
       const taker = new ResumedHold(locks, hold);
-      const endsAt = Number.POSITIVE_INFINITY;
-      locks.holds.putAside(taker, { token, items, value, endsAt, isCertain: false });
+      locks.holds.putAside(taker, grantOf(hold));
       return taker;
     });
     for (const each of exported.waiting) {
@@ -183,6 +189,10 @@ export class Resumption implements Resumed {
     }
     const sent = exported.sent.map((each) => this.#callOf(each));
     window.restore(exported.nextSequence, sent, exported.acknowledgements);
+    for (const hold of exported.holds) {
+      const owner = locks.ownerOf(hold.owner);
+      if (hold.count === 0) locks.holds.onLeft({ owner, askedAt: undefined }, grantOf(hold));
+    }
     for (const command of exported.unsent) {
       const call = this.#callOf({ command, isWanted: false });
       call.sequence = 0;
@@ -244,7 +254,7 @@ export class Resumption implements Resumed {
       case OP.release:
         return new ReleaseCall(locks, { token: command.token }, undefined);
       default:
-        return new LeftCall(command, new LeftLowering(locks, this.#holds));
+        return new LeftCall(command, new LeftLowering(locks));
     }
   }
 
@@ -255,8 +265,7 @@ export class Resumption implements Resumed {
   }
 
   #leftRequest(command: SequencedCommand): LeftRequest {
-    const lowering = new LeftLowering(this.#locks, this.#holds);
-    return new LeftRequest(this.#locks, command, lowering);
+    return new LeftRequest(this.#locks, command, new LeftLowering(this.#locks));
   }
 
   #wait<Given extends HeldLock | undefined>(

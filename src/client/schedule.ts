@@ -15,12 +15,13 @@ import type { Watches } from "./watches.js";
 const KEEPALIVE_PER_TTL = 1 / 4;
 /**
  * … and this part while the session has nothing that its end would take away, and nobody waits for
- * news: most of a large number of clients, most of the time. A node that does not answer is still
- * left early enough to resume at another one.
+ * news: most of a large number of clients, most of the time.
  */
-const IDLE_KEEPALIVE_PER_TTL = 1 / 2;
+const IDLE_KEEPALIVE_PER_TTL = 2 / 3;
 /** A node that leaves a transmission unanswered for this part of the TTL is left. */
 export const MOVE_PER_TTL = 1 / 3;
+/** … and of an idle session for this part, so that as much is left to resume at another one. */
+const IDLE_MOVE_PER_TTL = 1 / 6;
 /** Nor is a node waited for longer that does not answer an open or resume: nothing is served. */
 const ATTACH_TIMEOUT_MS_MAX = 5_000;
 /** While something is held the lease is looked at so often, should the machine have slept. */
@@ -49,7 +50,8 @@ export class Schedule {
   moveMs(isAttached: boolean): number {
     const { outgoing, attachment, lease } = this.#of;
     const patienceMs = lease.ttlMs * MOVE_PER_TTL;
-    if (isAttached) return outgoing.oldestSentMs + patienceMs;
+    const attachedMs = this.#isIdle ? lease.ttlMs * IDLE_MOVE_PER_TTL : patienceMs;
+    if (isAttached) return outgoing.oldestSentMs + attachedMs;
     return attachment.sentMs + Math.min(patienceMs, ATTACH_TIMEOUT_MS_MAX);
   }
 

@@ -10,7 +10,7 @@ import type { DowngradeHost } from "./downgrade-call.js";
 import { lockTimeout, unavailable, upgradeFailure } from "./failures.js";
 import { type CancelCall, GrantCall, type GrantHost } from "./grant-call.js";
 import type { Hold } from "./hold.js";
-import type { Lowering } from "./lowerings.js";
+import type { Lowering, PendingUpgrade, Raise } from "./lowerings.js";
 
 export interface UpgradeWish {
   readonly hold: Hold;
@@ -27,12 +27,16 @@ export interface UpgradeHost extends GrantHost, DowngradeHost {
   traced(refusal: Result, askedAt: string | undefined): Result;
 }
 
-export class UpgradeCall extends GrantCall<void> implements Lowering {
+export class UpgradeCall extends GrantCall<void> implements Lowering, PendingUpgrade {
   readonly wish: UpgradeWish;
+  /** Also as a lowering: who asked behind it, and was not sent yet, waits for its cancel. */
+  readonly askedAs: number;
   /** Stack of the call, where stacks are captured. */
   askedAt: string | undefined = undefined;
   readonly #host: UpgradeHost;
   readonly #startedMs: number;
+  /** What it is granted is shared again, by a command that was or will be executed behind it. */
+  #isLowered = false;
 
   constructor(
     host: UpgradeHost,
@@ -44,17 +48,22 @@ export class UpgradeCall extends GrantCall<void> implements Lowering {
     super(host, waitDeadlineMs(wish.waitMs, nowMs, tryTimeoutMs), wish.signal, caller);
     this.#host = host;
     this.wish = wish;
+    this.askedAs = host.lowerings.nextNumber();
     this.#startedMs = nowMs;
     wish.hold.addUpgrade(this);
+    host.lowerings.addUpgrade(this);
   }
 
-  get key(): string {
-    return this.wish.key;
+  get owner(): number {
+    return this.wish.hold.owner.id;
   }
 
-  /** It may not be sent yet: it could be executed before what was asked for earlier. */
-  get isHeldBack(): boolean {
-    return this.wish.hold.lowerings.concern(this.key);
+  override get raise(): Raise {
+    return { owner: this.owner, keys: [this.wish.key] };
+  }
+
+  concerns(key: string): boolean {
+    return this.wish.key === key;
   }
 
   command(mark: number, nowMs: number): SequencedCommand {
@@ -75,7 +84,7 @@ export class UpgradeCall extends GrantCall<void> implements Lowering {
 
   onResult(result: Result): void {
     const { hold, key, waitMs } = this.wish;
-    hold.removeUpgrade(this);
+    this.#remove();
     if (result.status === ERROR_NUMBERS.LOCK_TIMEOUT) {
       this.fail(lockTimeout([{ key }], waitMs, "service"));
       return;
@@ -86,23 +95,30 @@ export class UpgradeCall extends GrantCall<void> implements Lowering {
     }
     this.#host.onToken(hold, result.token);
     // Of one that was left the cancel makes it shared again, or did.
-    if (!this.isCancelled && !hold.lowerings.concern(key)) hold.setMode(key, "exclusive");
+    if (!this.isCancelled && !this.#isLowered) hold.setMode(key, "exclusive");
     this.fulfil(undefined);
   }
 
   override fail(reason: unknown): void {
-    this.wish.hold.removeUpgrade(this);
+    this.#remove();
     super.fail(reason);
   }
 
   /** The cancel makes it shared again. */
   override onCancel(call: CancelCall): void {
     super.onCancel(call);
-    this.wish.hold.lowerings.begin(this);
+    this.#host.lowerings.begin(this);
+  }
+
+  /** Also when it is answered first: its answer may come behind, told again. */
+  onLowering(lowering: Lowering): void {
+    const { lowerings } = this.#host;
+    const isBehind = lowering.askedAs > this.askedAs || !lowerings.isHeldBack(this);
+    if (isBehind && lowering.concerns(this.wish.key)) this.#isLowered = true;
   }
 
   override onGivenBack(): void {
-    this.#host.onLowered(this.wish.hold, this);
+    this.#host.onLowered(this);
   }
 
   override giveUp(): boolean {
@@ -118,5 +134,10 @@ export class UpgradeCall extends GrantCall<void> implements Lowering {
     const { key, waitMs } = this.wish;
     if (waitMs !== 0) this.abandon(lockTimeout([{ key }], waitMs, "client"));
     else this.abandon(unavailable(`the upgrade of lock ${JSON.stringify(key)}`, lastFailure));
+  }
+
+  #remove(): void {
+    this.wish.hold.removeUpgrade(this);
+    this.#host.lowerings.removeUpgrade(this);
   }
 }

@@ -28,7 +28,7 @@ import type { Session } from "./session.js";
 import type { TableState } from "./state.js";
 import { resolveSuspects } from "./suspecting.js";
 import { claim, detach } from "./tickets.js";
-import { dropAliases, findHold } from "./tokens.js";
+import { forgetOlder } from "./tokens.js";
 import type { TableCommand } from "./types.js";
 
 /**
@@ -184,19 +184,19 @@ function noteRead(
   for (let at = 0; at < acknowledged.length; at += 1) {
     const number = acknowledged[at] as number;
     if (number >= TOKEN_MIN) session.acknowledgeLoss(number);
-    else {
-      if (state.holds.aliasCount > 0) forgetOldToken(state, session, number);
-      session.replies.acknowledge(number);
-    }
+    else if (state.holds.aliasCount === 0) session.replies.acknowledge(number);
+    else acknowledge(state, session, number);
   }
   if (Number.isSafeInteger(mark)) session.replies.raiseMark(mark);
 }
 
-/** The client knows the token that an upgrade brought. */
-function forgetOldToken(state: TableState, session: Session, sequence: number): void {
-  const token = session.replies.find(sequence)?.token ?? 0;
-  const hold = token === 0 ? undefined : findHold(state, token);
-  if (hold !== undefined) dropAliases(state, hold, sequence);
+/** The same where holds have old tokens, which nobody may need any more. */
+function acknowledge(state: TableState, session: Session, sequence: number): void {
+  const { replies } = session;
+  const slot = replies.find(sequence);
+  const result = slot?.state === "outcome" ? slot.result : undefined;
+  replies.acknowledge(sequence);
+  if (result !== undefined && "token" in result) forgetOlder(state, sequence, result);
 }
 
 function hasSequence(command: Command): command is SequencedCommand {

@@ -101,6 +101,7 @@ function strengthen(state: TableState, request: Request, hold: Hold): Result {
   const { key } = firstPlace;
   key.dequeue(firstPlace);
   renewToken(state, hold, slot.sequence);
+  hold.session.replies.noteNaming(hold.token);
   const held = placeIn(hold, key);
   assert(held !== undefined, () => `${key.name} is not of ${hold.token}`);
   held.mode = "exclusive";

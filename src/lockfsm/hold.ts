@@ -30,12 +30,15 @@ export interface Ticket {
   readonly endsAt: number;
 }
 
-/** A token that was replaced by a newer one, and finds its hold for a while. */
+/** A token that was replaced by a newer one, and finds its hold for a while ("tokens.ts"). */
 export class Alias {
   readonly token: number;
   readonly hold: Hold;
-  /** Of the upgrade whose acknowledgement ends it; 0: the next takeover does. */
-  readonly sequence: number;
+  /**
+   * Of the upgrade that replaced it; 0: a takeover did. Of one that is outlived the upgrade that was
+   * acknowledged, be it a later one.
+   */
+  sequence: number;
 
   constructor(token: number, hold: Hold, sequence: number) {
     this.token = token;
@@ -56,11 +59,19 @@ export class HoldExtras {
   revokedAt = 0;
   revokeReason = "";
   ticket: Ticket | undefined = undefined;
-  /** Tokens that it had before, as long as they find it. */
+  /** Tokens that it had before, as long as its client may know no newer one. */
   readonly aliases: Alias[] = [];
+  /** Older ones, which an unread outcome names. In the order of tokens. */
+  outlived: Set<Alias> | undefined = undefined;
   end: HoldEnd | undefined = undefined;
   /** Upgrades of it that wait. */
   readonly upgrades: Request[] = [];
+
+  /** Of both sorts, in the order of tokens. */
+  get allAliases(): readonly Alias[] {
+    const { outlived, aliases } = this;
+    return outlived === undefined ? aliases : [...outlived, ...aliases];
+  }
 }
 
 export class Hold {

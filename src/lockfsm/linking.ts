@@ -17,7 +17,7 @@ import { corruptSnapshot } from "./snapshot-format.js";
 import type { SessionParts, SnapshotParts, WorkPart } from "./snapshot-parts.js";
 import { sortByNumber } from "./sorting.js";
 import type { TableState } from "./state.js";
-import { findHold } from "./tokens.js";
+import { findHold, restoreOutlived } from "./tokens.js";
 import { orderOf } from "./waiting-queue.js";
 
 /** Records of one turn. */
@@ -118,6 +118,7 @@ function linkHold(parts: SnapshotParts, hold: Hold): void {
     if (state.holds.has(alias.token)) refuse(session, `token ${alias.token} twice`);
     state.holds.addAlias(alias);
   }
+  restoreOutlived(hold);
   if (!hold.isTicket) join(state, hold);
   if (extras !== undefined) linkEnd(parts, hold);
   for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {

@@ -17,6 +17,7 @@ export function reenter(
   if (hold === undefined) return undefined;
   state.saving.keepHold(hold);
   hold.obtainExtras().count += 1;
+  session.replies.noteNaming(hold.token);
   return grantedResult(hold);
 }
 

@@ -7,7 +7,7 @@
  * slots for one command.
  */
 import { assert } from "../assert.js";
-import type { EndReason, Result } from "../protocol/index.js";
+import { type EndReason, type Result, STATUS } from "../protocol/index.js";
 import { QUEUED } from "./results.js";
 import type { Session } from "./session.js";
 import { hashNumber, ShardedMap } from "./sharded-map.js";
@@ -31,6 +31,11 @@ export class ReplyWindow {
   #unacknowledged = 0;
   /** Slots of grants that ended before they were acknowledged, by token. */
   #ended: ShardedMap<number, Slot> | undefined = undefined;
+  /**
+   * How many outcomes that were not acknowledged count up or upgraded the hold of a token: those
+   * that name a token beside the one that brought the hold. Nearly always there are none.
+   */
+  #namings: ShardedMap<number, number> | undefined = undefined;
 
   /** `lateMax` changes the time that things take, and nothing else. */
   constructor(session: Session, lateMax = LATE_MAX) {
@@ -103,6 +108,22 @@ export class ReplyWindow {
     this.#settled += 1;
   }
 
+  /** The outcome that is stored next counts up the hold of the token, or upgraded it. */
+  noteNaming(token: number): void {
+    this.#namings ??= new ShardedMap<number, number>(hashNumber);
+    this.#namings.set(token, (this.#namings.get(token) ?? 0) + 1);
+  }
+
+  /**
+   * Whether an outcome that was not acknowledged names the token of a hold. `sequence`: of the one
+   * that brought the hold.
+   */
+  isNamed(token: number, sequence: number): boolean {
+    if (this.#namings?.get(token) !== undefined) return true;
+    const slot = this.find(sequence);
+    return slot?.state === "outcome" && slot.token === token;
+  }
+
   /** An acquire that was about to wait does not: its answer is stored instead. */
   settleAtOnce(slot: Slot, state: "reply" | "outcome", result: Result): void {
     this.settle(slot, result);
@@ -122,7 +143,10 @@ export class ReplyWindow {
     const slot = this.find(sequence);
     if (slot === undefined || slot.state === "waiting" || slot.state === "tombstone") return;
     this.#keep(slot);
-    if (slot.state === "outcome") this.#unacknowledged -= 1;
+    if (slot.state === "outcome") {
+      this.#unacknowledged -= 1;
+      if (this.#namings !== undefined && isNaming(slot.result)) this.#forgetNaming(slot.token);
+    }
     if (slot.endReason !== undefined) this.#forgetEnd(slot);
     if (slot.sequence < this.#mark) {
       const list = this.#listOf(slot);
@@ -177,7 +201,10 @@ export class ReplyWindow {
       () => `${state} of ${sequence} below the mark ${this.#mark}`,
     );
     this.#slots.append(slot, isPassed);
-    if (state === "outcome") this.#unacknowledged += 1;
+    if (state === "outcome") {
+      this.#unacknowledged += 1;
+      if (isNaming(slot.result)) this.noteNaming(slot.token);
+    }
     if (endReason !== undefined) this.#noteEnd(slot);
     if (isPassed || state === "waiting") return;
     this.#settled += 1;
@@ -233,6 +260,15 @@ export class ReplyWindow {
     this.#session.saving.keepSlot(this.#session, slot);
   }
 
+  #forgetNaming(token: number): void {
+    const namings = this.#namings;
+    const count = namings?.get(token);
+    assert(namings !== undefined && count !== undefined, () => `nothing names ${token}`);
+    if (count > 1) namings.set(token, count - 1);
+    else namings.delete(token);
+    if (namings.size === 0) this.#namings = undefined;
+  }
+
   #noteEnd(slot: Slot): void {
     this.#ended ??= new ShardedMap<number, Slot>(hashNumber);
     this.#ended.set(slot.token, slot);
@@ -243,4 +279,10 @@ export class ReplyWindow {
     if (this.#ended?.size === 0) this.#ended = undefined;
     slot.endReason = undefined;
   }
+}
+
+/** Whether the hold of the token was there before the outcome. */
+function isNaming(result: Result): boolean {
+  if (result.status === STATUS.upgraded) return true;
+  return result.status === STATUS.granted && (result.count ?? 1) > 1;
 }

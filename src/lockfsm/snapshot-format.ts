@@ -47,7 +47,8 @@
  *                   wanted, or the slots held
  *     extras        count, value, maxHoldMs, minHoldMs, lockDelayMs, revokedAt or 0, its reason,
  *                   ticket (secret, endsAt) or 0, number of its due time or 0, count of aliases,
- *                   (back, sequence) of each
+ *                   (back, sequence) of each, the oldest first. Sequence: 0 of a takeover, else of
+ *                   an upgrade; whether that was acknowledged its slot tells
  *     options       0, or 1 and all of them in the order of their numbers on the wire
  *     result        status and what belongs to it, tokens as back
  *

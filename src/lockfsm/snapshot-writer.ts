@@ -254,7 +254,7 @@ export class SnapshotWriter {
 
   #extras(extras: HoldExtras): void {
     const body = this.#body;
-    const { ticket, end, aliases } = extras;
+    const { ticket, end, allAliases: aliases } = extras;
     body.uint(extras.count);
     body.string(extras.value);
     body.uint(extras.maxHoldMs);

@@ -193,7 +193,8 @@ function digestHold(digest: Digest, hold: Hold): void {
   digest.text(extras.ticket?.secret ?? "");
   digest.number(extras.ticket?.endsAt ?? 0);
   digest.number(extras.end?.number ?? 0);
-  for (const { token, sequence } of extras.aliases) {
+  digest.number(extras.outlived?.size ?? 0);
+  for (const { token, sequence } of extras.allAliases) {
     digest.number(token);
     digest.number(sequence);
   }

@@ -27,9 +27,13 @@ export class TokenIndex {
     return this.#rows.find(token);
   }
 
-  /** The hold that had the token until its client may have heard of a newer one. */
+  /** The hold that had the token before, as long as it is found by it. */
   formerly(token: number): Hold | undefined {
-    return this.#aliases.size === 0 ? undefined : this.#aliases.get(token)?.hold;
+    return this.aliasOf(token)?.hold;
+  }
+
+  aliasOf(token: number): Alias | undefined {
+    return this.#aliases.size === 0 ? undefined : this.#aliases.get(token);
   }
 
   has(token: number): boolean {

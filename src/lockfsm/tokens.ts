@@ -1,17 +1,19 @@
 /**
- * New tokens for holds that change hands or mode. The old one finds the hold until its client may
- * be taken to know the new one; for the guarded resource it is stale at once.
+ * New tokens for holds that change hands or mode. The old one finds the hold until its client knows
+ * a newer one and has read every outcome that names the old one: each of these it may still cancel,
+ * and what it cancels must be found. For the guarded resource the old token is stale at once.
  */
-import { Alias, type Hold } from "./hold.js";
+import { type Result, STATUS } from "../protocol/index.js";
+import { Alias, type Hold, type HoldExtras } from "./hold.js";
 import { holdAt, lookAt } from "./lone-holds.js";
 import { OwnerRecord } from "./owner-index.js";
 import type { Session } from "./session.js";
 import type { TableState } from "./state.js";
 
-/** Of takeovers so many old tokens find their hold; older ones are forgotten. */
+/** Of takeovers so many old tokens find their hold; older ones only while an outcome names them. */
 const TAKEN_OVER_MAX = 4;
 
-/** The hold that has the token, or had it until its client may have heard of a newer one. */
+/** The hold that has the token, or had it and is still found by it. */
 export function findHold(state: TableState, token: number): Hold | undefined {
   const row = state.holds.rowOf(token);
   return row === 0 ? state.holds.formerly(token) : holdAt(state, row);
@@ -23,7 +25,7 @@ export function lookAtHold(state: TableState, token: number): Hold | undefined {
   return row === 0 ? state.holds.formerly(token) : lookAt(state, row);
 }
 
-/** `sequence`: of the upgrade whose acknowledgement makes the old token unknown; 0: a takeover. */
+/** `sequence`: of the upgrade that brings the new token; 0: a takeover does. */
 export function renewToken(state: TableState, hold: Hold, sequence: number): void {
   const { session, token } = hold;
   state.saving.keepHold(hold);
@@ -48,27 +50,87 @@ export function renewToken(state: TableState, hold: Hold, sequence: number): voi
 /** A takeover may be told to the table several times before its client hears of the new tokens. */
 function dropTakenOver(state: TableState, hold: Hold): void {
   const aliases = hold.extras?.aliases ?? [];
-  const count = aliases.filter(({ sequence }) => sequence === 0).length;
-  if (count < TAKEN_OVER_MAX) return;
-  const oldest = aliases.findIndex(({ sequence }) => sequence === 0);
-  for (const alias of aliases.splice(oldest, 1)) state.holds.removeAlias(alias);
+  let tooMany = aliases.filter(({ sequence }) => sequence === 0).length + 1 - TAKEN_OVER_MAX;
+  if (tooMany <= 0) return;
+  const all = aliases.splice(0);
+  for (const alias of all) {
+    const isOlder = alias.sequence === 0 && tooMany > 0;
+    if (isOlder) tooMany -= 1;
+    if (isOlder && !isNamed(alias)) state.holds.removeAlias(alias);
+    else aliases.push(alias);
+  }
 }
 
 /**
- * Forgets the token that an upgrade of this sequence replaced, and those before it: who knows the
- * newer one has no use for them, in whatever order it says so.
+ * An outcome that names a token was acknowledged. Who knows the token that an upgrade brought has no
+ * use for older ones, in whatever order it says so; but for those that other outcomes name, until
+ * they are acknowledged too.
  */
-export function dropAliases(state: TableState, hold: Hold, sequence: number): void {
-  const aliases = hold.extras?.aliases ?? [];
-  const count = aliases.findIndex((alias) => alias.sequence === sequence) + 1;
-  if (count === 0) return;
+export function forgetOlder(
+  state: TableState,
+  sequence: number,
+  { status, token }: Extract<Result, { readonly token: number }>,
+): void {
+  const alias = state.holds.aliasOf(token);
+  if (alias?.hold.extras?.outlived?.has(alias) === true) {
+    if (!isNamed(alias)) forgetOutlived(state, alias);
+    return;
+  }
+  if (status !== STATUS.upgraded) return;
+  const hold = alias?.hold ?? findHold(state, token);
+  if (hold !== undefined) outlive(state, hold, sequence);
+}
+
+/**
+ * The client knows the token that the upgrade of `sequence` brought. What this looks at leaves the
+ * list, so that no number of acknowledgements takes longer than the upgrades before did.
+ */
+function outlive(state: TableState, hold: Hold, sequence: number): void {
+  const { extras } = hold;
+  const count = (extras?.aliases.findIndex((alias) => alias.sequence === sequence) ?? -1) + 1;
+  if (extras === undefined || count === 0) return;
   state.saving.keepHold(hold);
-  for (const alias of aliases.splice(0, count)) state.holds.removeAlias(alias);
+  for (const alias of extras.aliases.splice(0, count)) {
+    alias.sequence = sequence;
+    if (isNamed(alias)) addOutlived(extras, alias);
+    else state.holds.removeAlias(alias);
+  }
+}
+
+function addOutlived(extras: HoldExtras, alias: Alias): void {
+  extras.outlived ??= new Set();
+  extras.outlived.add(alias);
+}
+
+function forgetOutlived(state: TableState, alias: Alias): void {
+  const { hold } = alias;
+  state.saving.keepHold(hold);
+  hold.extras?.outlived?.delete(alias);
+  state.holds.removeAlias(alias);
+}
+
+/** An outcome that was not acknowledged names it, and may be cancelled. */
+function isNamed({ token, hold }: Alias): boolean {
+  return hold.session.replies.isNamed(token, hold.sequence);
+}
+
+/**
+ * A snapshot has all old tokens of a hold in one list. Those are outlived whose upgrade was
+ * acknowledged: the stored replies of its session, which must be there already, tell.
+ */
+export function restoreOutlived({ session, extras }: Hold): void {
+  if (extras === undefined || extras.aliases.length === 0) return;
+  for (const alias of extras.aliases.splice(0)) {
+    const { sequence } = alias;
+    const isKnown = sequence > 0 && session.replies.find(sequence)?.state !== "outcome";
+    if (isKnown) addOutlived(extras, alias);
+    else extras.aliases.push(alias);
+  }
 }
 
 /** The hold is no more. */
 export function forgetTokens(state: TableState, hold: Hold): boolean {
-  for (const alias of hold.extras?.aliases ?? []) state.holds.removeAlias(alias);
+  for (const alias of hold.extras?.allAliases ?? []) state.holds.removeAlias(alias);
   return state.holds.remove(hold.row);
 }
 
@@ -91,6 +153,8 @@ function takeToken(state: TableState, hold: Hold): void {
 }
 
 export function dropAllAliases(state: TableState, hold: Hold): void {
-  const { aliases } = hold.obtainExtras();
-  for (const alias of aliases.splice(0)) state.holds.removeAlias(alias);
+  const extras = hold.obtainExtras();
+  for (const alias of extras.allAliases) state.holds.removeAlias(alias);
+  extras.aliases.length = 0;
+  extras.outlived = undefined;
 }

@@ -13,11 +13,13 @@ import { FRAME_HEADROOM_BYTES } from "./whole-frame.js";
 
 /** A frame that reached this size leaves before its turn ends; the next one follows it. */
 const FRAME_BYTES_SOFT_MAX = 256 << 10;
-const SLOTS_FREE_MAX = 32;
+/** A turn that answers many clients a little needs many slots, which should not be garbage then. */
+const SLOT_BYTES_INITIAL = 512;
+const FREE_BYTES_MAX = 4 << 20;
 
 /** The frame being filled. Not touched between sending and its callback: nobody makes a copy. */
 class FrameSlot {
-  readonly writer = new Writer(4 << 10);
+  readonly writer = new Writer(SLOT_BYTES_INITIAL);
   count = 0;
   /** Of the frame that was given to the socket; 0 before. */
   shippedBytes = 0;
@@ -34,9 +36,12 @@ export class Outbound {
   readonly tuning: GatewayTuning;
   readonly meter = new TrafficMeter();
   readonly #free: FrameSlot[] = [];
+  #freeBytes = 0;
   readonly #release = (slot: FrameSlot): void => {
     this.#waitingBytes -= slot.shippedBytes;
-    if (this.#free.length < SLOTS_FREE_MAX) this.#free.push(slot);
+    if (this.#freeBytes >= FREE_BYTES_MAX) return;
+    this.#freeBytes += slot.writer.capacity;
+    this.#free.push(slot);
   };
   /** Given to sockets and not taken by the kernel, of all connections. */
   #waitingBytes = 0;
@@ -48,7 +53,9 @@ export class Outbound {
   }
 
   takeSlot(): FrameSlot {
-    const slot = this.#free.pop() ?? new FrameSlot(this.#release);
+    let slot = this.#free.pop();
+    if (slot === undefined) slot = new FrameSlot(this.#release);
+    else this.#freeBytes -= slot.writer.capacity;
     slot.writer.beginFrame(FRAME_HEADROOM_BYTES);
     slot.count = 0;
     slot.shippedBytes = 0;

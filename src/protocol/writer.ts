@@ -35,6 +35,11 @@ export class Writer {
     return this.#at - this.#start;
   }
 
+  /** Of the buffer that it holds on to. */
+  get capacity(): number {
+    return this.#bytes.length;
+  }
+
   /** Forgets what was written. Views given out before will be overwritten. */
   reset(): void {
     this.#start = 0;

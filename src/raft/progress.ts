@@ -102,14 +102,15 @@ export class Progress {
     this.inflight.add(this.next - 1, bytes, nowMs);
   }
 
-  /** Returns whether `match` rose. `baseIndex`: that of the leader's log. */
-  onAccepted(matchIndex: number, baseIndex: number, nowMs: number): boolean {
+  /** Returns whether `match` rose. */
+  onAccepted(matchIndex: number, state: State): boolean {
+    const { baseIndex } = state.log;
     const rose = matchIndex > this.match;
     if (rose) this.match = matchIndex;
     if (this.mode === "replicate") {
       this.next = Math.max(this.next, this.match + 1);
       const { oldestSentMs } = this.inflight;
-      if (this.inflight.acknowledge(this.match)) this.roundTrip.observe(nowMs - oldestSentMs);
+      if (this.inflight.acknowledge(this.match)) this.roundTrip.onAnswer(oldestSentMs, state);
     } else if (this.mode === "probe" || this.match >= Math.min(this.snapshotIndex, baseIndex)) {
       this.mode = "replicate";
       this.isProbePending = false;

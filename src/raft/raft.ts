@@ -194,7 +194,7 @@ export class Raft extends RaftView {
     const { oldestPendingMs, persistedSeq } = durability;
     durability.onPersisted(seq);
     if (durability.persistedSeq > persistedSeq) {
-      leadership?.thrift.onPersisted(state.nowMs - oldestPendingMs);
+      leadership?.thrift.onPersisted(state, oldestPendingMs);
     }
     const isCut = cutLog(state, seq);
     if (leadership === undefined) {

@@ -61,7 +61,7 @@ export function onAppendReply(state: State, message: AppendReply): void {
   if (message.success) {
     if (message.matchIndex > log.lastIndex) return;
     peer.lastAnswerMs = state.nowMs;
-    const rose = peer.onAccepted(message.matchIndex, log.baseIndex, state.nowMs);
+    const rose = peer.onAccepted(message.matchIndex, state);
     settleNext(state, peer);
     if (rose) commitByCounting(state, leadership);
     return;

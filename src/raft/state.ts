@@ -48,6 +48,8 @@ export class State {
   hasTime = false;
   /** This turn comes later than its timer by more than a heartbeat interval. */
   isLate = false;
+  /** The last turn that came later than its timer by more than `spareDelayMs`. */
+  stoodStillMs = Number.NEGATIVE_INFINITY;
   electionDeadlineMs = 0;
   /** When the leader of this term was last heard. */
   leaderContactMs = Number.NEGATIVE_INFINITY;

@@ -31,9 +31,9 @@ export class Thrift {
   /** What records of this leader take to be durable. */
   private readonly ownDisk = new RoundTrip();
 
-  /** A record of this leader was durable after so long. */
-  onPersisted(tookMs: number): void {
-    this.ownDisk.observe(tookMs);
+  /** A record of this leader that was handed over then is durable. */
+  onPersisted(state: State, handedOverMs: number): void {
+    this.ownDisk.onAnswer(handedOverMs, state);
   }
 
   /** At the beginning of a turn's replication. */

@@ -2,6 +2,7 @@
  * Time, as far as the core knows it: ticks hand it in, `take` acts on what is due. A turn that
  * comes later than its timer by more than a heartbeat interval is a pause of this process and no
  * silence of others. Deadlines are looked at only after everything that arrived was seen.
+ * What was measured over a smaller one is no measure of others either (`thrift.ts`).
  */
 import { assert } from "../assert.js";
 import { isVoter } from "./configuration.js";
@@ -16,7 +17,10 @@ import { abandonTransfer } from "./transfer.js";
 export function advanceTime(state: State, nowMs: number): void {
   assert(nowMs >= state.nowMs, () => `time fell from ${state.nowMs} to ${nowMs}`);
   if (state.hasTime) {
-    if (nowMs > nextDeadlineMs(state) + state.config.heartbeatIntervalMs) state.isLate = true;
+    const { heartbeatIntervalMs, spareDelayMs } = state.config;
+    const lateMs = nowMs - nextDeadlineMs(state);
+    if (lateMs > heartbeatIntervalMs) state.isLate = true;
+    if (lateMs > spareDelayMs) state.stoodStillMs = nowMs;
     state.nowMs = nowMs;
     return;
   }

@@ -18,7 +18,14 @@ const CODES = ["LOCK_TIMEOUT", "SESSION_EXPIRED", "CANCELLED", "BUSY", "UNAVAILA
 /** What changing a lock that is held may end with, beside these. */
 const CHANGE_CODES = [...CODES, "LOCK_LOST", "NOT_HELD"];
 
-const CHANGES = ["none", "upgrade", "downgrade", "lower and raise", "leave and raise"] as const;
+const CHANGES = [
+  "none",
+  "upgrade",
+  "downgrade",
+  "lower and raise",
+  "lower and count",
+  "leave and raise",
+] as const;
 
 const key = fc.constantFrom("a", "b");
 const client = fc.integer({ min: 0, max: CLIENTS - 1 });
@@ -89,6 +96,16 @@ type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never;
 type Step = Plan["steps"][number]["step"];
 type Acquire = Extract<Step, { type: "acquire" }>;
 
+/** What an acquire asked for, from its call to the end of its lock. */
+interface Wish extends Pick<Acquire, "mode"> {
+  readonly key: string;
+  readonly by: SimulatedClient;
+  /** `undefined`: a task of its own. */
+  readonly owner: Owner | undefined;
+  /** The same task asked since for something that makes the lock shared. */
+  isLowered: boolean;
+}
+
 class Trial {
   readonly world: SimulatedWorld;
   readonly server: TableServer;
@@ -96,7 +113,8 @@ class Trial {
   /** By client: those that are named by several requests, which count up what they hold. */
   readonly owners: Owner[][] = [];
   /** Locks that were handed out and not released by their caller yet. */
-  readonly live = new Map<Lock, SimulatedClient>();
+  readonly live = new Map<Lock, Wish>();
+  readonly wishes = new Set<Wish>();
   readonly tokens = new Set<number>();
   readonly endings: Promise<void>[] = [];
   readonly #plan: Plan;
@@ -134,11 +152,14 @@ class Trial {
   }
 
   checkExclusion(): void {
-    for (const [lock, by] of this.live) {
+    for (const [lock, wish] of this.live) {
+      const { by } = wish;
       if (by.platform.isStopped || lock.signal.aborted) continue;
+      const isExclusive =
+        lock.mode === "exclusive" || (wish.mode === "exclusive" && !wish.isLowered);
       // The table may have a newer token that is on its way, but not another mode.
       const isThere = this.server.table.inspect(lock.key).holds.some(({ session, owner, mode }) => {
-        const isStrong = mode === "exclusive" || lock.mode === "shared";
+        const isStrong = mode === "exclusive" || !isExclusive;
         return session === by.client.session && owner === lock.owner.id && isStrong;
       });
       if (isThere) continue;
@@ -209,19 +230,28 @@ class Trial {
     if (abortMs !== undefined) {
       this.world.after(abortMs, () => by.platform.call(() => controller.abort()));
     }
-    const { waitMs, maxHoldMs, mode } = step;
+    const { mode } = step;
     const owner = step.owner === undefined ? undefined : this.owners[step.client]?.[step.owner];
+    const wish: Wish = { key: step.key, mode, by, owner, isLowered: false };
+    this.wishes.add(wish);
+    await this.use(wish, step, controller.signal);
+    this.wishes.delete(wish);
+  }
+
+  async use(wish: Wish, step: Acquire, signal: AbortSignal): Promise<void> {
+    const { by, owner, mode } = wish;
+    const { waitMs, maxHoldMs } = step;
     let lock: Lock;
     try {
       lock = await by.client.acquire(step.key, {
         mode,
-        signal: controller.signal,
+        signal,
         ...(waitMs === undefined ? {} : { waitMs }),
         ...(maxHoldMs === undefined ? {} : { maxHoldMs }),
         ...(owner === undefined ? {} : { owner, reentrant: true }),
       });
     } catch (error) {
-      if (error === controller.signal.reason) return;
+      if (error === signal.reason) return;
       expect(error).toBeInstanceOf(HoldfastError);
       const expected = step.waitMs === 0 ? [...CODES, "LOCK_HELD"] : CODES;
       expect(expected).toContain((error as HoldfastError).code);
@@ -229,9 +259,9 @@ class Trial {
     }
     if (owner === undefined) expect(this.tokens.has(lock.token)).toBe(false);
     this.tokens.add(lock.token);
-    this.live.set(lock, by);
+    this.live.set(lock, wish);
     this.checkExclusion();
-    await this.change(lock, step, by).catch(expectCode(CHANGE_CODES));
+    await this.change(lock, step, wish).catch(expectCode(CHANGE_CODES));
     this.checkExclusion();
     await new Promise<void>((resolve) => {
       this.world.after(step.holdMs, () => by.platform.call(resolve));
@@ -242,30 +272,69 @@ class Trial {
     this.live.delete(lock);
   }
 
-  async change(
-    lock: Lock,
-    { change, owner }: Pick<Acquire, "change" | "owner">,
-    by: SimulatedClient,
-  ): Promise<void> {
+  /** Something was asked for that makes shared what the task holds. */
+  lower(lowered: Wish): void {
+    const { key: loweredKey, owner } = lowered;
+    lowered.isLowered = true;
+    for (const wish of owner === undefined ? [] : this.wishes) {
+      if (wish.owner === owner && wish.key === loweredKey) wish.isLowered = true;
+    }
+  }
+
+  /** One that is given up leaves what the task holds shared. */
+  async raise(wish: Wish, upgrading: Promise<void>): Promise<void> {
+    await upgrading.catch((error) => {
+      this.lower(wish);
+      throw error;
+    });
+  }
+
+  /** Asks for the same once more, exclusively. */
+  async count(lock: Lock, { by }: Wish): Promise<void> {
+    const { key: counted, owner } = lock;
+    const wish: Wish = { key: counted, mode: "exclusive", by, owner, isLowered: false };
+    this.wishes.add(wish);
+    try {
+      const again = await lock.acquire(counted, { reentrant: true, waitMs: 500 });
+      this.live.set(again, wish);
+      this.checkExclusion();
+      await new Promise<void>((resolve) => {
+        this.world.after(100, () => by.platform.call(resolve));
+      });
+      await again.release();
+      this.live.delete(again);
+    } finally {
+      this.wishes.delete(wish);
+    }
+  }
+
+  async change(lock: Lock, { change, owner }: Acquire, wish: Wish): Promise<void> {
     switch (change) {
       case "none":
         return;
       case "upgrade":
-        return lock.upgrade({ waitMs: 500 });
+        return this.raise(wish, lock.upgrade({ waitMs: 500 }));
       case "downgrade":
+        this.lower(wish);
         return lock.downgrade();
       case "lower and raise":
+        this.lower(wish);
         lock.downgrade().catch(expectCode(CHANGE_CODES));
-        await lock.upgrade({ waitMs: 500 });
+        await this.raise(wish, lock.upgrade({ waitMs: 500 }));
         break;
+      case "lower and count":
+        this.lower(wish);
+        lock.downgrade().catch(expectCode(CHANGE_CODES));
+        return this.count(lock, wish);
       case "leave and raise": {
         const controller = new AbortController();
         const { signal } = controller;
-        this.world.after(this.world.random() * 5, () => by.platform.call(() => controller.abort()));
-        await lock.upgrade({ signal }).catch((error) => {
+        const { platform } = wish.by;
+        this.world.after(this.world.random() * 5, () => platform.call(() => controller.abort()));
+        await this.raise(wish, lock.upgrade({ signal })).catch((error) => {
           if (error !== signal.reason) throw error;
         });
-        await lock.upgrade({ waitMs: 500 });
+        await this.raise(wish, lock.upgrade({ waitMs: 500 }));
       }
     }
     // Of a hold that is counted another handle may have changed it since.

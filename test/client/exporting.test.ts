@@ -1,6 +1,7 @@
 /** A session on its way from one process to another. */
 import { describe, expect, it } from "vitest";
 import type { ExportedSession } from "../../src/client/index.js";
+import { resolveConnectOptions } from "../../src/client/options.js";
 import { OP } from "../../src/protocol/index.js";
 import { failure, setUp } from "./set-up.js";
 import { connectTo, type SimulatedClient } from "./simulated-client.js";
@@ -151,6 +152,36 @@ describe("an exported session", () => {
     }
   });
 
+  it("believes in no wait more than what the hold that it counts was made meanwhile", async () => {
+    for (let exportMs = 0; exportMs < 60; exportMs += 1) {
+      const { world, server } = setUp(1 + exportMs);
+      const one = await connectTo(server, { ttlMs: 20_000 });
+      const options = { owner: one.client.owner(), reentrant: true } as const;
+      const lock = await world.until(one.client.acquire("a", options));
+      server.faults.commitMs = [15, 30];
+      void one.client.acquire("a", options).catch(() => undefined);
+      void lock.downgrade().catch(() => undefined);
+      const isRaised = exportMs % 3 === 0;
+      if (isRaised) void lock.upgrade({ waitMs: 5 }).catch(() => undefined);
+      await world.run(exportMs % 2 === 0 ? 0 : 20);
+      one.platform.connection?.cut();
+      if (!isRaised) void lock.release();
+      await world.run(exportMs);
+      const two = await takeOver(server, await exportOf(world, one));
+      const { locks = [], waits = [] } = two.client.resumed ?? {};
+      const granted = await world.until(Promise.allSettled(waits.map((wait) => wait.lock)));
+      const handles = [...locks];
+      for (const each of granted) if (each.status === "fulfilled") handles.push(each.value);
+      await world.run(2_000);
+      const [hold] = server.table.inspect("a").holds;
+      for (const { mode, isHeld } of handles) {
+        expect(isHeld).toBe(true);
+        if (mode === "exclusive") expect(hold?.mode).toBe("exclusive");
+      }
+      expect(hold?.count ?? 0).toBe(handles.length);
+    }
+  });
+
   it("takes along what was sent without an answer, and nothing happens twice", async () => {
     for (let exportMs = 0; exportMs < 8; exportMs += 0.5) {
       const { world, server } = setUp(1 + exportMs * 2);
@@ -297,7 +328,7 @@ describe("an exported session", () => {
       { holds: [null] },
       { holds: [{ ...hold, token: "1" }] },
       { holds: [{ ...hold, owner: undefined }] },
-      { holds: [{ ...hold, count: 0 }] },
+      { holds: [{ ...hold, count: -1 }] },
       { holds: [{ ...hold, items: [] }] },
       { holds: [{ ...hold, items: [{ ...hold?.items[0], mode: "read" }] }] },
       { holds: [{ ...hold, items: [{ ...hold?.items[0], slots: [-1] }] }] },
@@ -310,7 +341,6 @@ describe("an exported session", () => {
       { unsent: [7] },
       { unsent: undefined },
     ];
-    const { resolveConnectOptions } = await import("../../src/client/options.js");
     for (const damage of damaged) {
       const resume = { ...exported, ...damage };
       expect(() => resolveConnectOptions({ resume }), JSON.stringify(damage)).toThrow(
@@ -318,12 +348,33 @@ describe("an exported session", () => {
       );
     }
     expect(() => resolveConnectOptions({ resume: {} as ExportedSession })).toThrow(TypeError);
-    const newer = { ...exported, version: 3 };
-    expect(() => resolveConnectOptions({ resume: newer })).toThrow(RangeError);
     expect(resolveConnectOptions({ resume: exported })).toMatchObject({
       endpoints: exported.endpoints,
       ttlMs: 2_000,
     });
     expect((await failure(world, one.client.export())).code).toBe("CANCELLED");
+  });
+
+  it("of another version is refused with what to do", async () => {
+    const { world, server } = setUp();
+    const one = await connectTo(server);
+    const exported = await exportOf(world, one);
+    const { version } = exported;
+    const resuming = (other: number) => () => {
+      resolveConnectOptions({ resume: { ...exported, version: other } });
+    };
+    expect(resuming(version)).not.toThrow();
+    expect(resuming(version - 1)).toThrow(
+      new RangeError(
+        `resume is of version ${version - 1}, and this SDK knows ${version}: take over with the ` +
+          "SDK that exported it, or update the exporting process before it exports",
+      ),
+    );
+    expect(resuming(version + 1)).toThrow(
+      new RangeError(
+        `resume is of version ${version + 1}, and this SDK knows ${version}: update the SDK of ` +
+          "the process that takes over",
+      ),
+    );
   });
 });

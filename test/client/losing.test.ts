@@ -1,5 +1,6 @@
 /** What is told to who holds a lock, and what ends it against their wish. */
 import { describe, expect, it } from "vitest";
+import type { Lock } from "../../src/client/index.js";
 import { OP } from "../../src/protocol/index.js";
 import { failure, setUp } from "./set-up.js";
 import { connectTo } from "./simulated-client.js";
@@ -142,6 +143,37 @@ describe("who waits", () => {
       details: { key: "k", reason: "revoked" },
     });
     expect(server.table.inspect("k").waiters).toEqual([]);
+  });
+});
+
+describe("a lost session", () => {
+  it("sends no cancel to the next one, where the same number is that of another call", async () => {
+    for (const waitedMs of [0, 1, 50]) {
+      const { world, server } = setUp();
+      const other = await connectTo(server, { ttlMs: 60_000 });
+      await world.until(other.client.acquire("b"));
+      const { client } = await connectTo(server, { ttlMs: 4_000 });
+      const { session } = client;
+      const lock = await world.until(client.acquire("a"));
+      const controller = new AbortController();
+      const { signal } = controller;
+      const waiting = client.acquire("b", { signal }).catch((error: unknown) => error);
+      await world.run(waitedMs);
+      const next: Promise<Lock>[] = [];
+      lock.signal.addEventListener("abort", () => {
+        next.push(client.acquire("c"), client.acquire("d"));
+        controller.abort();
+      });
+      await world.until(other.client.endSession(session, { now: true }));
+      expect(await world.until(waiting)).toBe(signal.reason);
+      await world.run(1_000);
+      expect(client.session).not.toBe(session);
+      for (const granted of await world.until(Promise.all(next))) {
+        expect(granted.isHeld).toBe(true);
+        expect(server.isHeld(granted.key, granted.token)).toBe(true);
+      }
+      expect(server.applied.filter(({ op }) => op === OP.cancel)).toEqual([]);
+    }
   });
 });
 

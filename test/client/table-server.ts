@@ -39,6 +39,8 @@ export interface Faults {
   duplicates: number;
   /** Probability that a node has no room for a command, though it has for the next one. */
   refusals: number;
+  /** For which commands the node has no room, whatever it has for others. */
+  refuses: (command: Command) => boolean;
   /**
    * What the node refuses that it reaches: commands with a sequence, or attaching and reads too.
    */
@@ -77,6 +79,7 @@ export class TableServer implements Outbox {
     commitMs: [0.5, 3],
     duplicates: 0,
     refusals: 0,
+    refuses: () => false,
     busy: "nothing",
     refusal: ERROR_NUMBERS.BUSY,
     isLeaderless: false,
@@ -153,7 +156,8 @@ export class TableServer implements Outbox {
       return;
     }
     const { busy } = this.faults;
-    const isRefused = "sequence" in command && this.world.random() < this.faults.refusals;
+    const isUnlucky = "sequence" in command && this.world.random() < this.faults.refusals;
+    const isRefused = isUnlucky || this.faults.refuses(command);
     if (isRefused || busy === "everything" || (busy === "commands" && "sequence" in command)) {
       this.#refuse(connection, command);
       return;

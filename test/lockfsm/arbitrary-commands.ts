@@ -36,6 +36,7 @@ export interface ArbitraryEntry {
 const KEYS = [
   ...["lock", "again", "up", "solo", "set", "unused", "open", "closed", "ghost", "shut", "both"],
   ...["ticket", "claimed", "revoked", "stolen", "mine", "many", "run", "e2", "new", "other"],
+  ...["counted"],
 ];
 const ENDS = [0, 1, 2, 1_000, 60_000, 600_000, 2 ** 32 - 1, 2 ** 32, SEQUENCE_MAX, 2 ** 53 - 1];
 

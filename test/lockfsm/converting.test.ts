@@ -190,10 +190,12 @@ describe("the token that a hold had before an upgrade", () => {
     expect(log.line("k")).toEqual(["|"]);
   });
 
-  test("is unknown as soon as the outcome was read", () => {
+  test("is unknown as soon as the outcome was read, and all that name the old one", () => {
     const { log, a, old, token } = upgradedHold();
     const unknown = { status: notReleased, reason: END_REASON.unknown };
-    expect(resultOf(a.release(old, { acknowledged: [2] }))).toEqual(unknown);
+    a.keepalive({ acknowledged: [2] });
+    expect(a.recall([1], [old])).toMatchObject([{ tokens: [{ token: old, held: true }] }]);
+    expect(resultOf(a.release(old, { acknowledged: [1] }))).toEqual(unknown);
     expect(a.recall([], [old])).toMatchObject([{ tokens: [{ token: old, held: false }] }]);
     expect(log.line("k")).toEqual(["a", "|"]);
     expect(resultOf(a.release(token))).toEqual({ status: released });
@@ -204,13 +206,37 @@ describe("the token that a hold had before an upgrade", () => {
     const a = log.open("a");
     const first = a.take(shared("x", "y"));
     a.upgrade(first, "x");
-    a.upgrade(first, "y");
+    a.upgrade(first, "y", 0, { acknowledged: [1] });
+    const found = () => {
+      const [message] = a.recall([], [first, first + 1, first + 2]);
+      return message?.kind === MESSAGE.recalled && message.tokens.map(({ held }) => held);
+    };
     a.keepalive({ acknowledged: [3] });
+    // The other one may still be cancelled, in the name of the token that it brought.
+    expect(found()).toEqual([false, true, true]);
     a.keepalive({ acknowledged: [2] });
-    const held = { held: false };
-    expect(a.recall([], [first, first + 1, first + 2])).toMatchObject([
-      { tokens: [held, held, { held: true, current: first + 2 }] },
-    ]);
+    expect(found()).toEqual([false, false, true]);
+  });
+
+  test("finds it for the cancel of the upgrade that brought it, when a later one was read", () => {
+    const log = new ClusterLog();
+    const a = log.open("a");
+    const first = a.take(shared("x", "y"));
+    a.upgrade(first, "x");
+    a.upgrade(first, "y");
+    expect(resultOf(a.cancel(2, { acknowledged: [1, 3] }))).toEqual({ status: released });
+    expect([modes(log, "x"), modes(log, "y")]).toEqual([["a shared"], ["a exclusive"]]);
+  });
+
+  test("finds a hold that was claimed until that, too, was read", () => {
+    const log = new ClusterLog();
+    const [a, b] = [log.open("a"), log.open("b")];
+    const ticket = a.take(shared("k"));
+    a.detach(ticket, "11".repeat(16));
+    b.claim(ticket, "11".repeat(16));
+    b.upgrade(ticket + 1);
+    expect(resultOf(b.cancel(1, { acknowledged: [2] }))).toEqual({ status: released });
+    expect(log.line("k")).toEqual(["|"]);
   });
 
   test("is told to have ended with the hold, like the newest one", () => {

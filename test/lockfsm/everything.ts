@@ -51,7 +51,7 @@ function openWithMetadata(log: ClusterLog): Client {
   return new Client(log, log.attached.at(-1)?.session ?? 0, "b");
 }
 
-function holdAndWait({ log, a, b, c, tokens }: Building): void {
+function holdAndWait({ log, a, b, c, d, tokens, read }: Building): void {
   const policies = { value: "here", maxHoldMs: 600_000, minHoldMs: 2_000, lockDelayMs: 3_000 };
   tokens["lock"] = a.take(exclusive("lock"), { options: policies });
   const asked = { priority: 2, detect: false, value: "next", lockDelayMs: 5, minHoldMs: 6 };
@@ -71,6 +71,12 @@ function holdAndWait({ log, a, b, c, tokens }: Building): void {
   tokens["alone"] = c.take(exclusive("alone"), { owner: 9 });
   tokens["solo"] = c.take(shared("solo"), { owner: 3 });
   c.upgrade(tokens["solo"], "solo");
+  // Its first token is known by two grants that were not read.
+  tokens["counted"] = d.take(shared("counted"), { owner: 11 });
+  d.acquire(shared("counted"), 0, { owner: 11, options: { reentrant: true } });
+  d.upgrade(tokens["counted"], "counted");
+  read.push(d.sequence);
+  d.keepalive({ acknowledged: [d.sequence] });
 }
 
 function useSemaphores({ log, a, b, c, d, operator, tokens }: Building): void {

@@ -13,7 +13,7 @@ import {
   type ModelRequest,
   type ModelSession,
 } from "./model-records.js";
-import { settle } from "./model-replies.js";
+import { isNamed, settle } from "./model-replies.js";
 import type { Model } from "./model-state.js";
 
 /** Who waits for a key, in order. */
@@ -232,11 +232,18 @@ export function grantedResult({ token, count, items }: ModelHold): Result {
   };
 }
 
-/** The old token finds the hold until the upgrade is acknowledged, or (0) four more takeovers. */
+/**
+ * The old token finds the hold until the upgrade is acknowledged, or (0) four more takeovers; and as
+ * long as an outcome that was not acknowledged names it.
+ */
 export function renewToken(model: Model, hold: ModelHold, sequence: number): void {
-  hold.aliases.push({ token: hold.token, sequence });
-  const takenOver = hold.aliases.filter((alias) => alias.sequence === 0);
-  if (takenOver.length > 4) hold.aliases = hold.aliases.filter((alias) => alias !== takenOver[0]);
+  const { session, token } = hold;
+  hold.aliases.push({ token, sequence, isOutlived: false });
+  if (sequence === 0 && session !== undefined) {
+    const takenOver = hold.aliases.filter((alias) => alias.sequence === 0 && !alias.isOutlived);
+    const tooOld = takenOver.slice(0, -4).filter((alias) => !isNamed(session, alias.token));
+    hold.aliases = hold.aliases.filter((alias) => !tooOld.includes(alias));
+  }
   takeNewToken(model, hold);
 }
 

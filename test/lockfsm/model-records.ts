@@ -70,6 +70,14 @@ export interface ModelRequest {
   reached: string[];
 }
 
+export interface ModelAlias {
+  readonly token: number;
+  /** Of the upgrade that replaced it; 0: a takeover did. */
+  readonly sequence: number;
+  /** The client has read what that upgrade brought, or a later one. */
+  isOutlived: boolean;
+}
+
 export interface ModelHold {
   token: number;
   /** `undefined`: of a ticket. */
@@ -84,8 +92,8 @@ export interface ModelHold {
   value: string;
   revoked: { readonly at: number; readonly reason: string } | undefined;
   ticket: { readonly secret: string; readonly endsAt: number } | undefined;
-  /** Older tokens that still find it; `sequence`: of the upgrade that replaced it, or 0. */
-  aliases: { readonly token: number; readonly sequence: number }[];
+  /** Older tokens that still find it. */
+  aliases: ModelAlias[];
   /** When it ends by itself, with its number among due times. */
   end: { readonly at: number; readonly number: number } | undefined;
   isContended: boolean;

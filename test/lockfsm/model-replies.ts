@@ -65,24 +65,40 @@ export function noteRead(model: Model, session: ModelSession, command: SessionCo
     }
     const reply = replyTo(session, number);
     if (reply === undefined || reply.kind === "waiting") continue;
-    forgetOldTokens(model, session, reply);
+    outliveTokens(model, session, number);
     reply.kind = "tombstone";
     reply.result = { status: STATUS.queued };
     delete reply.endReason;
   }
+  forgetOldTokens(model, session);
   session.mark = Math.max(session.mark, command.mark);
   session.replies = session.replies.filter(
     ({ sequence, kind }) => sequence >= session.mark || kind === "waiting" || kind === "outcome",
   );
 }
 
-/** Who has read what an upgrade brought needs none of the tokens that the hold had before. */
-function forgetOldTokens(model: Model, session: ModelSession, { sequence }: ModelReply): void {
+/** Who has read what an upgrade brought knows a newer token than those that the hold had before. */
+function outliveTokens(model: Model, session: ModelSession, sequence: number): void {
   for (const hold of model.holds) {
     if (hold.session !== session) continue;
     const at = hold.aliases.findIndex((alias) => alias.sequence === sequence);
-    hold.aliases = hold.aliases.slice(at + 1);
+    for (const alias of hold.aliases.slice(0, at + 1)) alias.isOutlived = true;
   }
+}
+
+/** Such a token is needed until all that was said in its name was read. */
+function forgetOldTokens(model: Model, session: ModelSession): void {
+  for (const hold of model.holds) {
+    if (hold.session !== session) continue;
+    hold.aliases = hold.aliases.filter(
+      ({ token, isOutlived }) => !isOutlived || isNamed(session, token),
+    );
+  }
+}
+
+/** Whether it could be read yet that the token was granted. */
+export function isNamed({ replies }: ModelSession, token: number): boolean {
+  return replies.some((reply) => reply.kind === "outcome" && tokenIn(reply) === token);
 }
 
 /** Replies at or above the mark, of these kinds. */
@@ -99,7 +115,8 @@ export function countUnreadEnds({ replies, losses }: ModelSession): number {
 
 /** The outcomes that brought a hold say why it is no more, once its client gave it up. */
 export function recordEnd(session: ModelSession, hold: ModelHold, reason: EndReason): void {
-  const sequences = [hold.sequence, ...hold.aliases.map(({ sequence }) => sequence)];
+  const newer = hold.aliases.filter(({ isOutlived }) => !isOutlived);
+  const sequences = [hold.sequence, ...newer.map(({ sequence }) => sequence)];
   for (const reply of session.replies) {
     if (reply.kind === "outcome" && sequences.includes(reply.sequence)) reply.endReason = reason;
   }

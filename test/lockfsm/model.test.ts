@@ -13,6 +13,7 @@ import { NaiveTable } from "./model.js";
 import { closureOf } from "./model-views.js";
 import { fewUnits, KEYS, plan, settings, shortPlan, type Turn } from "./plans.js";
 import { Clients } from "./plans-clients.js";
+import { patientSettings, renewingPlan } from "./plans-renewing.js";
 import { circlesIn, Recording } from "./recording.js";
 
 const { HOLDFAST_MODEL_RUNS } = process.env;
@@ -25,6 +26,10 @@ test("says and shows after every entry what the naive model says and shows", () 
 
 test("does so in short histories where commands find what is due and was not swept", () => {
   check(fewUnits, shortPlan, 4 * RUNS);
+}, 600_000);
+
+test("does so where holds are counted and renewed under grants that nobody has read", () => {
+  check(patientSettings, renewingPlan, 2 * RUNS);
 }, 600_000);
 
 test("with few units for each entry comes to the same once it had as many as it needs", () => {

@@ -141,15 +141,15 @@ const manners: fc.Arbitrary<Manners> = fc.record({
   acknowledges: fc.constantFrom("none", "all", "oldest", "newest"),
 });
 
-const base = { client: fc.nat(CLIENTS - 1), manners };
-const kind = <K extends string>(name: K) => fc.constant(name);
+export const base = { client: fc.nat(CLIENTS - 1), manners };
+export const kind = <K extends string>(name: K) => fc.constant(name);
 /** Most tasks of a client are the same one. */
 const owner = fc.constantFrom(1, 1, 1, 2, 2, 3);
-const waitMs = fc.constantFrom(WAIT_FOREVER, WAIT_FOREVER, WAIT_FOREVER, 0, 5, 500);
+export const waitMs = fc.constantFrom(WAIT_FOREVER, WAIT_FOREVER, WAIT_FOREVER, 0, 5, 500);
 const graceMs = fc.constantFrom(0, 300, 2_500);
-const pick = fc.nat(5);
+export const pick = fc.nat(5);
 
-const lockItem: fc.Arbitrary<Item> = fc.record({
+export const lockItem: fc.Arbitrary<Item> = fc.record({
   key: fc.constantFrom("a", "b", "c"),
   mode: fc.constantFrom("exclusive" as const, "shared" as const, "shared" as const),
 });
@@ -207,7 +207,7 @@ const stealing: fc.Arbitrary<Acquiring> = acquiring.map((wanted) => ({
   options: { ...ACQUIRE_DEFAULTS, ...wanted.options, steal: true, reentrant: false },
 }));
 
-const attaching = <K extends Attaching["kind"]>(name: K): fc.Arbitrary<Attaching> =>
+export const attaching = <K extends Attaching["kind"]>(name: K): fc.Arbitrary<Attaching> =>
   fc.record({
     ...base,
     kind: kind(name),
@@ -215,7 +215,7 @@ const attaching = <K extends Attaching["kind"]>(name: K): fc.Arbitrary<Attaching
     isStranger: rarely(false, true),
   });
 
-const holding = <K extends Holding["kind"]>(name: K): fc.Arbitrary<Holding> =>
+export const holding = <K extends Holding["kind"]>(name: K): fc.Arbitrary<Holding> =>
   fc.record({
     ...base,
     kind: kind(name),
@@ -256,11 +256,13 @@ const setting: fc.Arbitrary<Setting> = fc
   )
   .map(([from, [name, value]]) => ({ ...from, kind: "changeSetting", name, value }));
 
+export const reentering = fc.record({ ...base, kind: kind("reenter"), pick: fc.nat(2), waitMs });
+
 const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 24, arbitrary: acquiring },
   {
     weight: 2,
-    arbitrary: fc.record({ ...base, kind: kind("reenter"), pick: fc.nat(2), waitMs }),
+    arbitrary: reentering,
   },
   { weight: 8, arbitrary: holding("release") },
   { weight: 2, arbitrary: holding("downgrade") },
@@ -327,7 +329,7 @@ export const plan: fc.Arbitrary<readonly Turn[]> = fc.array(
   { minLength: 1, maxLength: 40, size: "max" },
 );
 
-const opening: Turn = {
+export const opening: Turn = {
   elapsedMs: 0,
   actions: Array.from({ length: CLIENTS }, (_, client) => ({
     client,

@@ -137,3 +137,122 @@ describe("a hold that is held several times", () => {
     expect(a.recall([], [token])).toMatchObject([{ tokens: [{ token, held: true, count: 2 }] }]);
   });
 });
+
+/**
+ * One task asked for what another one holds, and left before it heard the answer; meanwhile the hold
+ * got a newer token, and the session said that it knows that one.
+ */
+describe("a grant that was counted and not read, of a hold that was upgraded and that was read", () => {
+  /** Sequences: 1 brought the hold, 2 counted it, 3 upgraded it; `read` of them are acknowledged. */
+  function upgradedBetween(...read: number[]) {
+    const log = new ClusterLog();
+    const a = log.open("a");
+    const old = a.take(shared("k"));
+    again(a, shared("k"));
+    a.upgrade(old);
+    a.keepalive({ acknowledged: read });
+    return { log, a, old, token: old + 1 };
+  }
+
+  test("is counted down by its cancel", () => {
+    const { log, a, token } = upgradedBetween(1, 3);
+    expect(resultOf(a.cancel(2))).toEqual({ status: released, remaining: 1 });
+    expect(resultOf(a.release(token))).toEqual({ status: released });
+    expect(log.line("k")).toEqual(["|"]);
+  });
+
+  test("is what a cancel ends when the others were released", () => {
+    const { log, a, token } = upgradedBetween(1, 3);
+    const b = log.open("b");
+    b.acquire();
+    expect(resultOf(a.release(token))).toEqual({ status: released, remaining: 1 });
+    expect(resultOf(a.cancel(2))).toEqual({ status: released });
+    expect(log.line("k")).toEqual(["b", "|"]);
+  });
+
+  test("is counted down by its cancel where it was the first one that was not read", () => {
+    const { log, a, token } = upgradedBetween(2, 3);
+    expect(resultOf(a.cancel(1))).toEqual({ status: released, remaining: 1 });
+    expect(resultOf(a.release(token))).toEqual({ status: released });
+    expect(log.line("k")).toEqual(["|"]);
+  });
+
+  test("is told on recall without the word that it has ended", () => {
+    const { a, old, token } = upgradedBetween(1, 3);
+    expect(a.recall([2])).toMatchObject([
+      { sequences: [{ sequence: 2, result: { status: granted, token: old } }], tokens: [] },
+    ]);
+    expect(a.recall([], [old])).toMatchObject([
+      { tokens: [{ token: old, held: true, current: token, count: 2 }] },
+    ]);
+  });
+
+  test("is found by its token until the last such grant was read, and not for longer", () => {
+    const { a, old, token } = upgradedBetween(3);
+    again(a, shared("k"));
+    const isHeld = () => {
+      const [message] = a.recall([], [old]);
+      return message?.kind === MESSAGE.recalled && message.tokens[0]?.held;
+    };
+    a.keepalive({ acknowledged: [1] });
+    expect(isHeld()).toBe(true);
+    // That one names the newer token.
+    a.keepalive({ acknowledged: [4] });
+    expect(isHeld()).toBe(true);
+    a.keepalive({ acknowledged: [2] });
+    expect(isHeld()).toBe(false);
+    for (let remaining = 2; remaining > 0; remaining -= 1) {
+      expect(resultOf(a.release(token))).toEqual({ status: released, remaining });
+    }
+    expect(resultOf(a.release(token))).toEqual({ status: released });
+  });
+
+  test("is counted down after several upgrades, whichever of them were read", () => {
+    for (const read of [[5], [4], [4, 5], [5, 4], [1, 3, 5]]) {
+      const log = new ClusterLog();
+      const a = log.open("a");
+      const first = a.take(shared("x", "y"));
+      again(a, shared("x", "y"));
+      again(a, shared("x", "y"));
+      a.upgrade(first, "x");
+      a.upgrade(first, "y");
+      a.keepalive({ acknowledged: read });
+      expect(resultOf(a.cancel(2)), `${read}`).toEqual({ status: released, remaining: 2 });
+      expect(resultOf(a.release(first + 2))).toEqual({ status: released, remaining: 1 });
+      expect(resultOf(a.release(first + 2))).toEqual({ status: released });
+      expect(log.line("x")).toEqual(["|"]);
+    }
+  });
+
+  test("is counted down after as many takeovers as there may be", () => {
+    const { a, token } = upgradedBetween(1, 3);
+    const counted = again(a, shared("k"));
+    expect(counted).toEqual({ status: granted, token, count: 3 });
+    for (let attempt = 2; attempt <= 9; attempt += 1) a.takeOver(attempt);
+    expect(resultOf(a.cancel(4))).toEqual({ status: released, remaining: 2 });
+    expect(resultOf(a.cancel(2))).toEqual({ status: released, remaining: 1 });
+  });
+
+  test("has nothing to give back once the hold was detached, and claimed by the same session", () => {
+    const { log, a, token } = upgradedBetween(1, 3);
+    a.detach(token, "11".repeat(16));
+    const nothing = { status: notReleased, reason: END_REASON.unknown };
+    expect(resultOf(a.cancel(2))).toEqual(nothing);
+    a.claim(token, "11".repeat(16));
+    expect(resultOf(a.cancel(2))).toEqual(nothing);
+    a.keepalive({ acknowledged: [2] });
+    expect(resultOf(a.release(token + 1))).toEqual({ status: released });
+    expect(log.line("k")).toEqual(["|"]);
+  });
+
+  test("has nothing to give back once the hold has ended, and may be read then", () => {
+    const { log, a, token } = upgradedBetween(1, 3);
+    a.release(token);
+    a.release(token);
+    const nothing = { status: notReleased, reason: END_REASON.unknown };
+    expect(resultOf(a.cancel(2))).toEqual(nothing);
+    a.keepalive({ acknowledged: [2] });
+    expect(a.take()).toBeGreaterThan(token);
+    expect(log.line("k")).toEqual(["a", "|"]);
+  });
+});

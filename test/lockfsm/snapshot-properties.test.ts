@@ -8,6 +8,7 @@ import {
 } from "../../src/lockfsm/index.js";
 import { plan, settings, type Turn } from "./plans.js";
 import { Clients } from "./plans-clients.js";
+import { patientSettings, renewingPlan } from "./plans-renewing.js";
 import { letEverythingEnd, Recording, type Said } from "./recording.js";
 import { copyOf, type Drawn, draw, joined, rest, restored } from "./snapshots.js";
 
@@ -67,9 +68,9 @@ interface Run {
   readonly draws: number[];
 }
 
-function check(property: (run: Run) => void): void {
+function check(property: (run: Run) => void, limited = settings, plans = plan): void {
   fc.assert(
-    fc.property(settings, plan, at, chunkBytes, perEntry, (limits, turns, from, bytes, draws) => {
+    fc.property(limited, plans, at, chunkBytes, perEntry, (limits, turns, from, bytes, draws) => {
       const steps = stepsOf(limits, turns);
       const begin = from % steps.length;
       const [earlier, later] = [steps.slice(0, begin), steps.slice(begin)];
@@ -91,20 +92,35 @@ function tableAfter(limits: TableSettings, steps: readonly Step[]): LockTable {
 }
 
 describe("a snapshot drawn while entries are applied", () => {
-  test("is the table at its beginning, says the same from there on, and disturbs nothing", () => {
-    check(({ limits, earlier, later, index, bytes, draws }) => {
-      const table = tableAfter(limits, earlier);
-      const drawn = table.snapshot(bytes);
-      const copy = restored(drawWhile(drawn, table, later, draws));
-      expect(copy.hash()).toBe(earlier.at(-1)?.hash ?? new LockTable(limits).hash());
-      expectSame(copy, later);
-      expect([replicated(copy.counts()), copy.nextDueAt, copy.shortestTtlMs]).toEqual([
-        replicated(table.counts()),
-        table.nextDueAt,
-        table.shortestTtlMs,
-      ]);
-      expect(letEverythingEnd(copy, index)).toEqual(letEverythingEnd(table, index));
-    });
+  test.each([
+    [
+      "is the table at its beginning, says the same from there on, and disturbs nothing",
+      settings,
+      plan,
+    ],
+    [
+      "does so where holds are renewed under grants that nobody has read",
+      patientSettings,
+      renewingPlan,
+    ],
+  ])("%s", (_, limited, plans) => {
+    check(
+      ({ limits, earlier, later, index, bytes, draws }) => {
+        const table = tableAfter(limits, earlier);
+        const drawn = table.snapshot(bytes);
+        const copy = restored(drawWhile(drawn, table, later, draws));
+        expect(copy.hash()).toBe(earlier.at(-1)?.hash ?? new LockTable(limits).hash());
+        expectSame(copy, later);
+        expect([replicated(copy.counts()), copy.nextDueAt, copy.shortestTtlMs]).toEqual([
+          replicated(table.counts()),
+          table.nextDueAt,
+          table.shortestTtlMs,
+        ]);
+        expect(letEverythingEnd(copy, index)).toEqual(letEverythingEnd(table, index));
+      },
+      limited,
+      plans,
+    );
   });
 
   test("may be given up at any time, and leaves nothing of itself in the next one", () => {

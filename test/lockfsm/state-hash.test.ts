@@ -185,7 +185,7 @@ function addHold(hold: Hold, add: Add, addPlaces: AddPlaces): void {
   add("extras", extras);
   add("ticket", extras?.ticket);
   add("holdEnd", extras?.end);
-  for (const alias of extras?.aliases ?? []) add("alias", alias);
+  for (const alias of extras?.allAliases ?? []) add("alias", alias);
   addPlaces(hold.firstPlace);
 }
 
@@ -272,6 +272,18 @@ describe("the hash of a table", () => {
       },
       alias: (one) => {
         for (const { extras } of holdsOf(one)) extras?.aliases.splice(0);
+      },
+      outlived: (one) => {
+        for (const { extras } of holdsOf(one)) {
+          const [first] = extras?.outlived ?? [];
+          if (first !== undefined) extras?.outlived?.delete(first);
+        }
+      },
+      "outlived by nothing": (one) => {
+        for (const { extras } of holdsOf(one)) {
+          extras?.aliases.unshift(...(extras.outlived ?? []));
+          extras?.outlived?.clear();
+        }
       },
       upgrade: (one) => {
         for (const { firstRequest } of sessionsOf(one)) {

@@ -70,6 +70,7 @@ describe("a takeover of a session by another process", () => {
     const log = new ClusterLog();
     const a = log.open("a");
     const token = a.take();
+    a.keepalive({ acknowledged: [1] });
     for (let attempt = 2; attempt <= 6; attempt += 1) a.takeOver(attempt);
     const current = { held: true, current: token + 5 };
     const asked = [0, 1, 2, 3, 4, 5].map((at) => token + at);
@@ -81,6 +82,22 @@ describe("a takeover of a session by another process", () => {
         ],
       },
     ]);
+  });
+
+  test("again and again leaves the token known under which a grant was not read yet", () => {
+    const log = new ClusterLog();
+    const a = log.open("a");
+    const token = a.take();
+    for (let attempt = 2; attempt <= 7; attempt += 1) a.takeOver(attempt);
+    const found = (count: number) => {
+      const asked = Array.from({ length: count }, (_, at) => token + at);
+      const [message] = a.recall([1], asked);
+      return message?.kind === MESSAGE.recalled && message.tokens.map(({ held }) => held);
+    };
+    expect(found(7)).toEqual([true, false, true, true, true, true, true]);
+    a.keepalive({ acknowledged: [1] });
+    a.takeOver(8);
+    expect(found(8)).toEqual([false, false, false, true, true, true, true, true]);
   });
 
   test("keeps value, cap and count of each hold, its pending revoke, and upgrades that wait", () => {

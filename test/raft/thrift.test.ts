@@ -7,6 +7,7 @@ import { target } from "./configurations.js";
 import { accept, ballot, ofType, Solo, voteRequest } from "./solo.js";
 
 const SPARE_DELAY_MS = 10;
+const STANDSTILL_MS = 4 * SPARE_DELAY_MS;
 const CONFIG = { spareDelayMs: SPARE_DELAY_MS, heartbeatIntervalMs: 90 };
 
 const appends = (effects: Effects) =>
@@ -114,6 +115,53 @@ describe("a leader that is thrifty", () => {
       solo.after(1, { type: "persisted", seq: write?.seq ?? 0 });
       expect(appends(solo.propose(2)).map(([to]) => to)).toHaveLength(fronts.length);
     }
+  });
+
+  it("measures nobody while it stands still itself", () => {
+    const solo = leading();
+    solo.propose(1);
+    // Longer than its timers and a batch for spares, which would have been due in between.
+    expect(appends(solo.after(STANDSTILL_MS, answer(2, 3)))).toEqual([[3, 1]]);
+    solo.after(1, answer(3, 3));
+    const effects = solo.propose(2);
+    expect(appends(effects)).toEqual([[2, 1]]);
+    expect(effects.nextDeadlineMs).toBe(solo.nowMs + 3);
+  });
+
+  it("measures nobody by an answer that it reads a turn after it stood still", () => {
+    const solo = leading();
+    solo.propose(1);
+    expect(appends(solo.after(STANDSTILL_MS))).toEqual([[3, 1]]);
+    solo.after(1, answer(2, 3), answer(3, 3));
+    expect(appends(solo.propose(2))).toEqual([[3, 1]]);
+    expect(appends(solo.after(3))).toEqual([[2, 1]]);
+    solo.after(1, answer(2, 4));
+    const effects = solo.propose(3);
+    expect(appends(effects)).toEqual([[2, 1]]);
+    expect(effects.nextDeadlineMs).toBeLessThanOrEqual(solo.nowMs + 3);
+  });
+
+  it("does not measure its disk either while it stands still", () => {
+    const solo = leading();
+    solo.isDiskSlow = true;
+    const { write } = solo.propose(1);
+    solo.after(1, answer(2, 3));
+    solo.after(STANDSTILL_MS, { type: "persisted", seq: write?.seq ?? 0 });
+    solo.after(1, answer(3, 3));
+    expect(appends(solo.propose(2))).toEqual([[2, 1]]);
+    const { nextDeadlineMs } = solo.after(1, answer(2, 4));
+    expect(nextDeadlineMs).toBe(solo.nowMs + 1);
+  });
+
+  it("takes in what came late while it looked on", () => {
+    const solo = leading();
+    for (let index = 3; index < 10; index += 1) {
+      solo.propose(index);
+      for (let passedMs = 1; passedMs < STANDSTILL_MS; passedMs += 1) solo.after(1);
+      solo.after(1, answer(2, index), answer(3, index));
+    }
+    expect(appends(solo.propose(10))).toHaveLength(1);
+    expect(appends(solo.after(SPARE_DELAY_MS - 1))).toEqual([]);
   });
 
   it("sends everything to everybody while nobody answers in time", () => {
