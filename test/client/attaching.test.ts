@@ -184,6 +184,22 @@ describe("losing a node", () => {
     expect(world.nowMs - sentAtMs).toBeLessThan(1_100);
   });
 
+  it("leaves it a sixth after that while the session has nothing, and keeps the session", async () => {
+    const { server, world } = setUp();
+    const { client, platform } = await connectTo(server, { ttlMs: 3_000 });
+    const { session } = client;
+    await world.run(1_900);
+    const before = platform.connection;
+    if (before !== undefined) before.isBlackhole = true;
+    // The keepalive leaves at two thirds.
+    await world.run(550);
+    expect(platform.connection).toBe(before);
+    await world.run(150);
+    expect(platform.connection).not.toBe(before);
+    await world.run(3_000);
+    expect(client.session).toBe(session);
+  });
+
   it("does not wait long for a node that lets nobody attach, however long the TTL", async () => {
     const { server, world } = setUp();
     const platform = new SimulatedPlatform(world, server);

@@ -175,7 +175,8 @@ describe("waiting for a lock", () => {
     expect(server.table.inspect("k").waiters).toHaveLength(0);
     server.faults.downNodes.clear();
     expect((await waiting).code).toBe("LOCK_TIMEOUT");
-    await world.run(2_000);
+    // With the next keepalive of a session that has nothing.
+    await world.run(3_000);
     expect(server.owedTo(one.client.session)).toEqual([]);
   });
 });
