@@ -153,8 +153,8 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     name: "frame-used-again-too-early",
     rule: "a frame is not touched until the system has taken it",
     file: "src/net/gateway-connection.ts",
-    find: "    this.#socket.send(frame, SEND_OPTIONS, slot.sent);\n",
-    replace: "    this.#socket.send(frame, SEND_OPTIONS, () => undefined);\n    slot.sent();\n",
+    find: "    this.#socket.sendWhole(frame, slot.sent);\n",
+    replace: "    this.#socket.sendWhole(frame, () => undefined);\n    slot.sent();\n",
     seeds: [10],
   },
   {

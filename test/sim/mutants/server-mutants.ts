@@ -64,4 +64,12 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
       "    if (isDue) table.apply({ index, stamp, wallMs: 0, commands: [] }, nobody);\n",
     seeds: [1],
   },
+  {
+    name: "watch-that-ended-has-work",
+    rule: "a node turns for what is to be told, and for nobody who is gone",
+    file: "src/server/watches.ts",
+    find: "    this.#serveBehind(nowMs);\n",
+    replace: "    if (this.#behind.size > 0) this.#serveBehind(nowMs);\n",
+    seeds: [974_249],
+  },
 ];
