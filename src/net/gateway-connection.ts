@@ -16,13 +16,15 @@ const FRAME_BYTES_SOFT_MAX = 256 << 10;
 /** A turn that answers many clients a little needs many slots, which should not be garbage then. */
 const SLOT_BYTES_INITIAL = 512;
 const FREE_BYTES_MAX = 4 << 20;
+/** What grew beyond this said something unusually long and is left to the collector. */
+const SLOT_BYTES_FREE_MAX = 64 << 10;
 
 /** The frame being filled. Not touched between sending and its callback: nobody makes a copy. */
 class FrameSlot {
   readonly writer = new Writer(SLOT_BYTES_INITIAL);
   count = 0;
-  /** Of the frame that was given to the socket; 0 before. */
-  shippedBytes = 0;
+  /** What it keeps from being used until the socket took its frame; 0 before. */
+  heldBytes = 0;
   /** One function per slot, not one per frame. */
   readonly sent: () => void;
 
@@ -35,16 +37,27 @@ class FrameSlot {
 export class Outbound {
   readonly tuning: GatewayTuning;
   readonly meter = new TrafficMeter();
+  /** The last one in is the first one out. */
   readonly #free: FrameSlot[] = [];
   #freeBytes = 0;
   readonly #release = (slot: FrameSlot): void => {
-    this.#waitingBytes -= slot.shippedBytes;
-    if (this.#freeBytes >= FREE_BYTES_MAX) return;
-    this.#freeBytes += slot.writer.capacity;
+    this.#heldBytes -= slot.heldBytes;
+    const { capacity } = slot.writer;
+    if (capacity > SLOT_BYTES_FREE_MAX) return;
+    this.#freeBytes += capacity;
     this.#free.push(slot);
+    // The oldest go: a few large ones must not take the place of many small ones for ever.
+    while (this.#freeBytes > FREE_BYTES_MAX) {
+      const oldest = this.#free.shift();
+      if (oldest === undefined) break;
+      this.#freeBytes -= oldest.writer.capacity;
+    }
   };
-  /** Given to sockets and not taken by the kernel, of all connections. */
-  #waitingBytes = 0;
+  /**
+   * What the frames occupy that were given to sockets and not taken by the kernel, of all
+   * connections: a short one far more than it is long.
+   */
+  #heldBytes = 0;
   /** Connections that were given something to say since the last flush. */
   #touched: GatewayConnection[] = [];
 
@@ -58,20 +71,20 @@ export class Outbound {
     else this.#freeBytes -= slot.writer.capacity;
     slot.writer.beginFrame(FRAME_HEADROOM_BYTES);
     slot.count = 0;
-    slot.shippedBytes = 0;
+    slot.heldBytes = 0;
     return slot;
   }
 
   /** The slot's frame goes to a socket now. */
   ships(slot: FrameSlot, bytes: number): void {
-    slot.shippedBytes = bytes;
-    this.#waitingBytes += bytes;
+    slot.heldBytes = slot.writer.capacity;
+    this.#heldBytes += slot.heldBytes;
     this.meter.sent(bytes);
   }
 
   /** Too much waits for all clients together. */
   get isOverfull(): boolean {
-    return this.#waitingBytes > this.tuning.totalBufferedBytesMax;
+    return this.#heldBytes > this.tuning.totalBufferedBytesMax;
   }
 
   touch(connection: GatewayConnection): void {

@@ -24,8 +24,8 @@ export interface GatewayTuning {
   /** A client with more bytes than this waiting to be sent reads too slowly and is cut off. */
   readonly bufferedBytesMax: number;
   /**
-   * While more bytes than this wait for all clients together, one that is sent something and has
-   * not taken what it was sent before is cut off.
+   * While what waits for all clients together occupies more bytes than this, one that is sent
+   * something and has not taken what it was sent before is cut off.
    */
   readonly totalBufferedBytesMax: number;
   /** Web pages that may connect, by origin. A request without an origin is no page. */

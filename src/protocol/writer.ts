@@ -24,6 +24,8 @@ export class Writer {
   #start = 0;
   /** Behind the last byte written; `#start <= #at <= #bytes.length`. */
   #at = 0;
+  /** Between `beginFrame` and `endFrame`. */
+  #isFrame = false;
 
   constructor(initialBytes = 512) {
     this.#initialBytes = initialBytes;
@@ -44,6 +46,7 @@ export class Writer {
   reset(): void {
     this.#start = 0;
     this.#at = 0;
+    this.#isFrame = false;
     if (this.#bytes.length > RETAINED_BYTES_MAX) this.#bytes = new Uint8Array(this.#initialBytes);
   }
 
@@ -68,6 +71,7 @@ export class Writer {
     this.#grow(room);
     this.#start = headroom;
     this.#at = room;
+    this.#isFrame = true;
   }
 
   /**
@@ -75,7 +79,8 @@ export class Writer {
    * `view` and `take` give the whole frame after that.
    */
   endFrame(count: number): void {
-    assert(this.length >= FRAME_HEADER_BYTES, () => "no frame was begun");
+    assert(this.#isFrame, () => "no frame was begun");
+    this.#isFrame = false;
     const end = this.#at;
     this.#start += FRAME_HEADER_BYTES - (count < 16 ? 1 : count < 0x10000 ? 3 : 5);
     this.#at = this.#start;

@@ -16,27 +16,38 @@ const IDLE_RESOLUTION_MS = 25;
 const IDLE_UTILIZATION = 0.1;
 const WINDOW_SECONDS = 10;
 
-/** One histogram, which looks as often as it did from its beginning. */
+/**
+ * One histogram, which looks as often as it did from its beginning. It is never given up for a new
+ * one: each takes hundreds of kilobytes that only a collection gives back.
+ */
 class Look {
   readonly resolutionMs: number;
   readonly #histogram: IntervalHistogram;
+  #sinceMs = 0;
 
   constructor(resolutionMs: number) {
     this.resolutionMs = resolutionMs;
     this.#histogram = monitorEventLoopDelay({ resolution: resolutionMs });
-    this.#histogram.enable();
   }
 
-  /** What the longest one came too late. */
+  /** What the longest one came too late since `begin`. */
   get stallMs(): number {
-    return Math.max(0, this.#histogram.max / 1e6 - this.resolutionMs);
+    const { count, mean, max } = this.#histogram;
+    const measuredMs = count === 0 ? 0 : (count * mean) / 1e6;
+    // In front of the first look, from which the next is measured, and behind the last one. A
+    // stall at either end of a second is missed by the histogram; two of them are told as one.
+    const outsideMs = performance.now() - this.#sinceMs - measuredMs;
+    return Math.max(0, max / 1e6 - this.resolutionMs, outsideMs - 2 * this.resolutionMs);
   }
 
-  reset(): void {
+  /** Forgets what it saw, and looks from now on. */
+  begin(): void {
+    this.#histogram.enable();
     this.#histogram.reset();
+    this.#sinceMs = performance.now();
   }
 
-  stop(): void {
+  end(): void {
     this.#histogram.disable();
   }
 }
@@ -45,11 +56,14 @@ export class EventLoopMeter {
   readonly #timer: NodeJS.Timeout;
   /** The longest stall of each of the last seconds. */
   readonly #maximaMs: number[] = [];
+  readonly #often = new Look(RESOLUTION_MS);
+  readonly #seldom = new Look(IDLE_RESOLUTION_MS);
   // A process that begins is used.
-  #look = new Look(RESOLUTION_MS);
+  #look = this.#often;
   #used = performance.eventLoopUtilization();
 
   constructor() {
+    this.#look.begin();
     this.#timer = setInterval(() => this.#endSecond(), 1_000);
     this.#timer.unref();
   }
@@ -61,7 +75,7 @@ export class EventLoopMeter {
 
   stop(): void {
     clearInterval(this.#timer);
-    this.#look.stop();
+    this.#look.end();
   }
 
   #endSecond(): void {
@@ -70,12 +84,9 @@ export class EventLoopMeter {
     const used = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(used, this.#used);
     this.#used = used;
-    const resolutionMs = utilization < IDLE_UTILIZATION ? IDLE_RESOLUTION_MS : RESOLUTION_MS;
-    if (resolutionMs === this.#look.resolutionMs) {
-      this.#look.reset();
-      return;
-    }
-    this.#look.stop();
-    this.#look = new Look(resolutionMs);
+    const look = utilization < IDLE_UTILIZATION ? this.#seldom : this.#often;
+    if (look !== this.#look) this.#look.end();
+    this.#look = look;
+    look.begin();
   }
 }

@@ -160,6 +160,28 @@ describe("the writer", () => {
     writer.beginFrame();
     writer.endFrame(0);
     expect(() => writer.endFrame(0)).toThrowError(InvariantError);
+    writer.beginFrame();
+    writer.string("long enough");
+    writer.endFrame(1);
+    expect(() => writer.endFrame(1)).toThrowError(InvariantError);
+    writer.reset();
+    writer.string("long enough");
+    expect(() => writer.endFrame(1)).toThrowError(InvariantError);
+  });
+
+  test("keeps room in front of a frame, however far it grows and whatever it was before", () => {
+    const writer = new Writer(1);
+    for (const length of [0, 3, 600, 70_000, 2 << 20, 5]) {
+      writer.beginFrame(14);
+      expect(writer.length).toBe(5);
+      for (let i = 0; i < length; i++) writer.uint(i & 0x7f);
+      writer.endFrame(length);
+      const frame = writer.view();
+      expect(frame.byteOffset).toBeGreaterThanOrEqual(14);
+      const header = length < 16 ? 1 : length < 0x10000 ? 3 : 5;
+      expect(frame.length).toBe(header + length);
+      expect(frame.subarray(header).every((byte, i) => byte === (i & 0x7f))).toBe(true);
+    }
   });
 
   test("keeps nothing after a reset, and gives copies that stay", () => {

@@ -245,6 +245,32 @@ describe("a watch", () => {
     expect(leader.driver.status.seeing.watchesCompactedTotal).toBe(1);
   });
 
+  test("of a client that reads again goes on at once, and is waited for without haste", async () => {
+    const { world, leader } = await startCluster();
+    const client = world.client();
+    await client.start(leader, 600_000);
+    const [slow, other] = [new Watcher(world, leader), new Watcher(world, leader)];
+    await slow.untilBegun();
+    await other.untilBegun();
+    const turnsOfSecond = async (): Promise<number> => {
+      const before = leader.driver.turn;
+      await world.run(1_000);
+      return leader.driver.turn - before;
+    };
+    const usual = await turnsOfSecond();
+    for (const { client } of [slow, other]) client.bufferedBytes = 2 << 20;
+    await take(client, "a");
+    expect((await turnsOfSecond()) - usual).toBeLessThan(60);
+    other.client.disconnect();
+    const whileOneIsFull = (await turnsOfSecond()) - usual;
+    expect(whileOneIsFull).toBeGreaterThan(30);
+    expect(whileOneIsFull).toBeLessThan(60);
+    slow.client.bufferedBytes = 0;
+    await world.run(25);
+    expect(slow.changes).toHaveLength(1);
+    expect(Math.abs((await turnsOfSecond()) - usual)).toBeLessThan(10);
+  });
+
   test("ends with unwatch, and with its connection", async () => {
     const { world, leader } = await startCluster();
     const client = world.client();
