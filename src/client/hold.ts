@@ -81,7 +81,7 @@ export class Hold implements TokenBearer {
   lostBy: LossReason | undefined = undefined;
   /** Stack of the call that brought it, where stacks are captured. */
   readonly askedAt: string | undefined;
-  /** Those that newer ones replaced, the newest first, as long as an answer may name them. */
+  /** Those that newer ones replaced, the last told first, as long as an answer may name them. */
   oldTokens: readonly OldToken[] = NONE;
   /** It may not be what its first grant said: something in it was made shared, or exclusive. */
   isAltered: boolean;
@@ -108,9 +108,10 @@ export class Hold implements TokenBearer {
     return this.token === token || this.oldTokens.some((old) => old.token === token);
   }
 
+  /** It has one more token, and the largest is the newest. */
   rename(token: number, old: Omit<OldToken, "token">): void {
-    this.oldTokens = [{ token: this.token, ...old }, ...this.oldTokens];
-    this.token = token;
+    this.oldTokens = [{ token: Math.min(token, this.token), ...old }, ...this.oldTokens];
+    this.token = Math.max(token, this.token);
   }
 
   addHandle(lock: HeldLock): void {

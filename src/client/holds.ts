@@ -141,14 +141,24 @@ export class Holds {
     return Math.max(0, endMs - nowMs);
   }
 
-  /** The hold has a newer token; the old one may still be named. */
+  /**
+   * The table has the hold under this token, or had it since: what is told again may come in another
+   * order than it happened, and larger tokens are newer. The others may still be named.
+   */
   setToken(hold: Hold, token: number): void {
-    if (hold.token === token) return;
+    if (hold.hasToken(token)) return;
+    const here = this.hereOf(hold);
+    if (here !== hold) this.setToken(here, token);
     const isHere = this.#byToken.get(hold.token) === hold;
     if (isHere) this.#forgetUnnamed(hold);
     const { window, pulses } = this.#outgoing;
     hold.rename(token, { sequenceEnd: window.nextSequence, pulse: pulses.lastNumber });
     if (isHere) this.#byToken.set(token, hold);
+  }
+
+  /** The same, unless all its handles were given back and an answer brought others since. */
+  hereOf(hold: Hold): Hold {
+    return this.#byToken.get(hold.token) ?? hold;
   }
 
   /**

@@ -240,8 +240,9 @@ export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
     return this.#sites.addTo(refusal, this.#host.sessionId, askedAt);
   }
 
-  onToken(hold: Hold, token: number): void {
+  onToken(hold: Hold, token: number): Hold {
     this.holds.setToken(hold, token);
+    return this.holds.hereOf(hold);
   }
 
   onLowered(lowering: Lowering): void {

@@ -4,7 +4,8 @@
  * behind what was asked for later. Two rules follow. A *raise*, which asks for a key exclusively
  * that its owner may hold already, is not sent before the lowerings of that key which were asked
  * for earlier were answered: upgrades, and reentrant acquires. And no upgrade is believed any more
- * once a lowering was sent behind it, whichever of their answers comes first.
+ * once a lowering was sent behind it, whichever of their answers comes first; one that the cancel of
+ * another undoes is asked for again.
  */
 import type { AwaitedCall } from "./awaited-call.js";
 

@@ -246,10 +246,13 @@ export class Resumption implements Resumed {
       case OP.upgrade:
         return this.#uncancelledRequest(command);
       case OP.cancel: {
-        // One whose target was answered has nothing to tell it, but lowers a hold all the same.
-        const request = this.#uncancelled.get(command.target) ?? this.#leftRequest(command);
+        const request = this.#uncancelled.get(command.target);
         this.#uncancelled.delete(command.target);
-        return new CancelCall(locks, command.target, request);
+        if (request !== undefined) return new CancelCall(locks, command.target, request);
+        // Its target was answered there, and has nothing to hear; but it lowers a hold all the same.
+        const cancel = new CancelCall(locks, command.target, this.#leftRequest(command));
+        cancel.onTargetRead(0);
+        return cancel;
       }
       case OP.release:
         return new ReleaseCall(locks, { token: command.token }, undefined);

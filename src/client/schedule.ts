@@ -13,15 +13,16 @@ import type { Watches } from "./watches.js";
 
 /** A keepalive goes out this part of the TTL after the newest evidence. */
 const KEEPALIVE_PER_TTL = 1 / 4;
-/**
- * … and this part while the session has nothing that its end would take away, and nobody waits for
- * news: most of a large number of clients, most of the time.
- */
-const IDLE_KEEPALIVE_PER_TTL = 2 / 3;
 /** A node that leaves a transmission unanswered for this part of the TTL is left. */
 export const MOVE_PER_TTL = 1 / 3;
-/** … and of an idle session for this part, so that as much is left to resume at another one. */
+/**
+ * Both while the session has nothing that its end would take away, and nobody waits for news: most
+ * of a large number of clients, most of the time. As much is left to resume at another node.
+ */
+const IDLE_KEEPALIVE_PER_TTL = 2 / 3;
 const IDLE_MOVE_PER_TTL = 1 / 6;
+/** Of a shorter lease a sixth is too little for a slow network: it is renewed as if it had something. */
+const IDLE_TTL_MS_MIN = 6_000;
 /** Nor is a node waited for longer that does not answer an open or resume: nothing is served. */
 const ATTACH_TIMEOUT_MS_MAX = 5_000;
 /** While something is held the lease is looked at so often, should the machine have slept. */
@@ -63,7 +64,8 @@ export class Schedule {
   }
 
   get #isIdle(): boolean {
-    const { locks, reads, watches } = this.#of;
+    const { lease, locks, reads, watches } = this.#of;
+    if (lease.ttlMs < IDLE_TTL_MS_MIN) return false;
     return !locks.isBusy && reads.size === 0 && watches.size === 0;
   }
 

@@ -21,8 +21,8 @@ export interface UpgradeWish {
 }
 
 export interface UpgradeHost extends GrantHost, DowngradeHost {
-  /** The hold has another token. */
-  onToken(hold: Hold, token: number): void;
+  /** The hold has another token. Gives the one that stands for it here by now. */
+  onToken(hold: Hold, token: number): Hold;
   /** A refusal with what is known of the circle behind it. */
   traced(refusal: Result, askedAt: string | undefined): Result;
 }
@@ -30,13 +30,15 @@ export interface UpgradeHost extends GrantHost, DowngradeHost {
 export class UpgradeCall extends GrantCall<void> implements Lowering, PendingUpgrade {
   readonly wish: UpgradeWish;
   /** Also as a lowering: who asked behind it, and was not sent yet, waits for its cancel. */
-  readonly askedAs: number;
+  askedAs: number;
   /** Stack of the call, where stacks are captured. */
   askedAt: string | undefined = undefined;
   readonly #host: UpgradeHost;
   readonly #startedMs: number;
   /** What it is granted is shared again, by a command that was or will be executed behind it. */
   #isLowered = false;
+  /** The same by the cancel of another one, which is no wish of who waits for this one. */
+  #isUndone = false;
 
   constructor(
     host: UpgradeHost,
@@ -50,8 +52,7 @@ export class UpgradeCall extends GrantCall<void> implements Lowering, PendingUpg
     this.wish = wish;
     this.askedAs = host.lowerings.nextNumber();
     this.#startedMs = nowMs;
-    wish.hold.addUpgrade(this);
-    host.lowerings.addUpgrade(this);
+    this.#add();
   }
 
   get owner(): number {
@@ -93,9 +94,16 @@ export class UpgradeCall extends GrantCall<void> implements Lowering, PendingUpg
       this.fail(upgradeFailure(key, this.#host.traced(result, this.askedAt)));
       return;
     }
-    this.#host.onToken(hold, result.token);
-    // Of one that was left the cancel makes it shared again, or did.
-    if (!this.isCancelled && !this.#isLowered) hold.setMode(key, "exclusive");
+    const here = this.#host.onToken(hold, result.token);
+    // Of one that was left the cancel makes it shared again, or did; and of one that failed with its
+    // hold nobody told what was lowered since.
+    if (!this.isSettled && !this.#isLowered) {
+      if (this.#isUndone) {
+        this.#askAgain();
+        return;
+      }
+      here.setMode(key, "exclusive");
+    }
     this.fulfil(undefined);
   }
 
@@ -114,7 +122,9 @@ export class UpgradeCall extends GrantCall<void> implements Lowering, PendingUpg
   onLowering(lowering: Lowering): void {
     const { lowerings } = this.#host;
     const isBehind = lowering.askedAs > this.askedAs || !lowerings.isHeldBack(this);
-    if (isBehind && lowering.concerns(this.wish.key)) this.#isLowered = true;
+    if (!isBehind || !lowering.concerns(this.wish.key)) return;
+    if (lowering instanceof UpgradeCall) this.#isUndone = true;
+    else this.#isLowered = true;
   }
 
   override onGivenBack(): void {
@@ -134,6 +144,21 @@ export class UpgradeCall extends GrantCall<void> implements Lowering, PendingUpg
     const { key, waitMs } = this.wish;
     if (waitMs !== 0) this.abandon(lockTimeout([{ key }], waitMs, "client"));
     else this.abandon(unavailable(`the upgrade of lock ${JSON.stringify(key)}`, lastFailure));
+  }
+
+  /** What it was granted is shared again, or will be: behind that, under a sequence of its own. */
+  #askAgain(): void {
+    const { lowerings } = this.#host;
+    this.startAnew();
+    this.#isUndone = false;
+    this.askedAs = lowerings.nextNumber();
+    this.#add();
+    if (!lowerings.holdBack(this)) this.#host.submit(this);
+  }
+
+  #add(): void {
+    this.wish.hold.addUpgrade(this);
+    this.#host.lowerings.addUpgrade(this);
   }
 
   #remove(): void {

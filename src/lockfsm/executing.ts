@@ -113,7 +113,7 @@ function executeSequenced(state: TableState, session: Session, command: Sequence
   if (replies.settled >= SETTLED_FACTOR * inFlightMax) return;
   renewLease(state, session);
   if (sequence > session.highestSequence) session.highestSequence = sequence;
-  const isOverfull = command.op === OP.acquire && session.unreadEnds >= unacknowledgedMax;
+  const isOverfull = leavesOutcome(command) && session.unreadEnds >= unacknowledgedMax;
   if (replies.unread >= inFlightMax || isOverfull) {
     replies.add(sequence, state.stamp, "reply", TOO_MANY_IN_FLIGHT);
     state.reply(session, sequence, state.stamp, TOO_MANY_IN_FLIGHT);
@@ -197,6 +197,11 @@ function acknowledge(state: TableState, session: Session, sequence: number): voi
   const result = slot?.state === "outcome" ? slot.result : undefined;
   replies.acknowledge(sequence);
   if (result !== undefined && "token" in result) forgetOlder(state, sequence, result);
+}
+
+/** What it brings is kept until it is acknowledged; refused it is no more than a reply. */
+function leavesOutcome({ op }: SequencedCommand): boolean {
+  return op === OP.acquire || op === OP.upgrade || op === OP.claim;
 }
 
 function hasSequence(command: Command): command is SequencedCommand {

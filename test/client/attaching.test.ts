@@ -186,17 +186,17 @@ describe("losing a node", () => {
 
   it("leaves it a sixth after that while the session has nothing, and keeps the session", async () => {
     const { server, world } = setUp();
-    const { client, platform } = await connectTo(server, { ttlMs: 3_000 });
+    const { client, platform } = await connectTo(server, { ttlMs: 6_000 });
     const { session } = client;
-    await world.run(1_900);
+    await world.run(3_900);
     const before = platform.connection;
     if (before !== undefined) before.isBlackhole = true;
     // The keepalive leaves at two thirds.
-    await world.run(550);
+    await world.run(1_050);
     expect(platform.connection).toBe(before);
     await world.run(150);
     expect(platform.connection).not.toBe(before);
-    await world.run(3_000);
+    await world.run(6_000);
     expect(client.session).toBe(session);
   });
 

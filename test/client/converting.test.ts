@@ -1,5 +1,6 @@
 /** What changes of a lock while it is held: its mode and its value. */
 import { describe, expect, it } from "vitest";
+import { OP } from "../../src/protocol/index.js";
 import { failure, setUp } from "./set-up.js";
 import { connectTo } from "./simulated-client.js";
 import type { TableServer } from "./table-server.js";
@@ -198,4 +199,27 @@ describe("a value", () => {
     await world.until(lock.release());
     await expect(lock.update("third")).rejects.toMatchObject({ code: "LOCK_LOST" });
   });
+});
+
+it("keeps the newest token when the answers of two upgrades come in the other order", async () => {
+  const { world, server } = setUp();
+  const { client, platform } = await connectTo(server, { ttlMs: 20_000 });
+  const items = [{ key: "a", mode: "shared" } as const, { key: "b", mode: "shared" } as const];
+  const lock = await world.until(client.acquireAll(items));
+  const { token } = lock;
+  const upgrading = [lock.upgrade({ key: "a" }), lock.upgrade({ key: "b" })];
+  const isBehind = () => server.table.inspect("b").holds[0]?.mode === "exclusive";
+  for (let steps = 0; steps < 100 && !isBehind(); steps += 1) await world.run(0.1);
+  // Both answers are lost, and the second one is told again first.
+  platform.connection?.cut();
+  server.faults.refuses = (command) => command.op === OP.upgrade && command.key === "a";
+  await world.until(upgrading[1] ?? Promise.reject(new Error("no upgrade")));
+  server.faults.refuses = () => false;
+  await world.until(Promise.all(upgrading));
+  expect(lock.token).toBeGreaterThan(token + 1);
+  expect(server.isHeld("a", lock.token)).toBe(true);
+  await world.run(6_000);
+  expect(server.owedTo(client.session)).toEqual([]);
+  expect(await world.until(lock.release())).toEqual({ released: true });
+  expect(server.table.counts().holds).toBe(0);
 });

@@ -25,6 +25,8 @@ const CHANGES = [
   "lower and raise",
   "lower and count",
   "leave and raise",
+  "raise twice and leave one",
+  "raise and go on",
 ] as const;
 
 const key = fc.constantFrom("a", "b");
@@ -326,6 +328,22 @@ class Trial {
         this.lower(wish);
         lock.downgrade().catch(expectCode(CHANGE_CODES));
         return this.count(lock, wish);
+      case "raise and go on":
+        // It may be granted whenever, also when the lock was given back.
+        this.lower(wish);
+        lock.upgrade({ waitMs: 500 }).catch(expectCode(CHANGE_CODES));
+        return;
+      case "raise twice and leave one": {
+        const controller = new AbortController();
+        const { platform } = wish.by;
+        this.world.after(this.world.random() * 5, () => platform.call(() => controller.abort()));
+        const { signal } = controller;
+        lock.upgrade({ signal }).catch((error: unknown) => {
+          if (error !== signal.reason) expectCode(CHANGE_CODES)(error);
+        });
+        await this.raise(wish, lock.upgrade({ waitMs: 500 }));
+        break;
+      }
       case "leave and raise": {
         const controller = new AbortController();
         const { signal } = controller;

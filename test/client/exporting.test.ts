@@ -272,6 +272,29 @@ describe("an exported session", () => {
     }
   });
 
+  it("leaves nothing unread of a request that was granted to nobody before", async () => {
+    const { world, server } = setUp();
+    const one = await connectTo(server);
+    const { session } = one.client;
+    const controller = new AbortController();
+    const left = one.client.acquire("k", { signal: controller.signal }).catch(() => "left");
+    const isGranted = () => server.table.counts().holds === 1;
+    for (let steps = 0; steps < 100 && !isGranted(); steps += 1) await world.run(0.1);
+    server.faults.refuses = ({ op }) => op === OP.cancel;
+    controller.abort();
+    expect(await left).toBe("left");
+    // The grant is read, and the cancel goes along without an answer.
+    await world.run(50);
+    const exported = await exportOf(world, one);
+    expect(exported.sent).toMatchObject([{ command: { op: OP.cancel, target: 1 } }]);
+    server.faults.refuses = () => false;
+    const two = await takeOver(server, exported);
+    expect(two.client.resumed).toMatchObject({ locks: [], waits: [] });
+    await world.run(3_000);
+    expect(server.table.counts()).toMatchObject({ sessions: 1, holds: 0 });
+    expect(server.owedTo(session)).toEqual([]);
+  });
+
   it("that ended meanwhile, or is another's, is refused with what that means", async () => {
     const { world, server } = setUp();
     const one = await connectTo(server, { ttlMs: 2_000 });

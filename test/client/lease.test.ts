@@ -51,8 +51,8 @@ describe("the evidence of a lease", () => {
 
   it("is asked for less often by who holds nothing and waits for nothing", async () => {
     const { world, server } = setUp();
-    const { client } = await connectTo(server, { ttlMs: 4_000 });
-    const other = await connectTo(server, { ttlMs: 60_000 });
+    const { client } = await connectTo(server, { ttlMs: 6_000 });
+    const other = await connectTo(server, { ttlMs: 600_000 });
     const { session } = client;
     const keepalives = () => server.applied.filter(({ op }) => op === OP.keepalive).length;
     const during = async (ms: number) => {
@@ -60,15 +60,15 @@ describe("the evidence of a lease", () => {
       await world.run(ms);
       return keepalives() - before;
     };
-    expect(await during(10_050)).toBe(3);
+    expect(await during(15_050)).toBe(3);
     const held = await world.until(other.client.acquire("a"));
     const waiting = client.acquire("a");
-    expect(await during(10_050)).toBeGreaterThanOrEqual(10);
+    expect(await during(15_050)).toBeGreaterThanOrEqual(10);
     await world.until(held.release());
     await world.until((await world.until(waiting)).release());
     const stream = client.watch("a")[Symbol.asyncIterator]();
     const change = stream.next();
-    expect(await during(10_050)).toBeGreaterThanOrEqual(10);
+    expect(await during(15_050)).toBeGreaterThanOrEqual(10);
     await world.until(client.acquire("a"));
     await world.until(change);
     expect(client.session).toBe(session);

@@ -286,4 +286,29 @@ describe("an upgrade", () => {
     await world.run(2_000);
     expect(holdsOf(server, "k")).toMatchObject([{ mode: "exclusive", token: lock.token }]);
   });
+
+  it("that is granted is exclusive, also where another one of the same lock is left", async () => {
+    let leftCount = 0;
+    for (let leaveMs = 0; leaveMs < 10; leaveMs += 0.25) {
+      const { world, server } = setUp(1 + leaveMs * 4);
+      const { client } = await connectTo(server, { ttlMs: 4_000 });
+      const lock = await world.until(client.acquire("k", { mode: "shared" }));
+      const controller = new AbortController();
+      const leaving = lock.upgrade({ signal: controller.signal }).then(
+        () => 0,
+        () => 1,
+      );
+      const upgrading = lock.upgrade().then(() => lock.mode);
+      await world.run(leaveMs);
+      controller.abort();
+      leftCount += await world.until(leaving);
+      expect(await world.until(upgrading)).toBe("exclusive");
+      await world.run(2_000);
+      expect(lock.mode).toBe("exclusive");
+      expect(holdsOf(server, "k")).toMatchObject([{ mode: "exclusive", token: lock.token }]);
+      expect(server.owedTo(client.session)).toEqual([]);
+      expect(await world.until(lock.release())).toEqual({ released: true });
+    }
+    expect(leftCount).toBeGreaterThan(0);
+  });
 });

@@ -1,5 +1,6 @@
 /** Locks that one task holds more than once. */
 import { describe, expect, it } from "vitest";
+import { OP } from "../../src/protocol/index.js";
 import { setUp } from "./set-up.js";
 import { connectTo } from "./simulated-client.js";
 import type { TableServer } from "./table-server.js";
@@ -107,6 +108,37 @@ describe("a reentrant lock", () => {
       }
       expect(lateCount).toBeGreaterThan(0);
     }
+  });
+
+  it("has the token of an upgrade that was asked for by a handle that was given back", async () => {
+    const { world, server } = setUp();
+    const { client, platform } = await connectTo(server, { ttlMs: 20_000 });
+    const other = await connectTo(server);
+    const reader = await world.until(other.client.acquire("k", { mode: "shared" }));
+    const options = { owner: client.owner(), reentrant: true, mode: "shared" } as const;
+    const [first, second] = [client.acquire("k", options), client.acquire("k", options)];
+    for (let steps = 0; steps < 100 && holdsOf(server, "k")[1]?.count !== 2; steps += 1) {
+      await world.run(0.1);
+    }
+    // Both answers are lost, and the second one is not told again for now.
+    platform.connection?.cut();
+    server.faults.refuses = (command) => command.op === OP.acquire && command.sequence === 2;
+    const one = await world.until(first);
+    const upgrading = one.upgrade();
+    await world.run(100);
+    expect(await world.until(one.release())).toEqual({ released: true });
+    server.faults.refuses = () => false;
+    const two = await world.until(second);
+    expect(two.mode).toBe("shared");
+    await world.until(reader.release());
+    await world.until(upgrading);
+    await world.run(6_000);
+    expect(server.owedTo(client.session)).toEqual([]);
+    const { token } = two;
+    expect(holdsOf(server, "k")).toMatchObject([{ token, count: 1, mode: "exclusive" }]);
+    expect(two.mode).toBe("exclusive");
+    expect(await world.until(two.release())).toEqual({ released: true });
+    expect(holdsOf(server, "k")).toEqual([]);
   });
 
   it("is released as often as it was counted when its lease lapses", async () => {

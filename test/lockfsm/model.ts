@@ -178,7 +178,8 @@ function executeOnce(model: Model, session: ModelSession, command: SequencedComm
   if (countReplies(session, ["reply", "outcome", "tombstone"]) >= 2 * inFlightMax) return;
   renew(model, session);
   session.highest = Math.max(session.highest, sequence);
-  const isOverfull = command.op === OP.acquire && countUnreadEnds(session) >= unacknowledgedMax;
+  const leavesOutcome = [OP.acquire, OP.upgrade, OP.claim].some((op) => op === command.op);
+  const isOverfull = leavesOutcome && countUnreadEnds(session) >= unacknowledgedMax;
   if (countReplies(session, ["reply", "outcome"]) >= inFlightMax || isOverfull) {
     answer(model, session, sequence, error("TOO_MANY_IN_FLIGHT"));
   } else perform(model, session, command);

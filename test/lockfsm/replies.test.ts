@@ -7,7 +7,7 @@ import {
   TOKEN_MIN,
   WAIT_FOREVER,
 } from "../../src/protocol/index.js";
-import { ClusterLog, exclusive, resultOf } from "./cluster-log.js";
+import { ClusterLog, exclusive, resultOf, shared } from "./cluster-log.js";
 
 const { notReleased, granted, queued } = STATUS;
 
@@ -146,6 +146,29 @@ describe("too many unanswered commands", () => {
     expect(resultOf(a.release(token, { mark: 4 }))).toEqual({ status: STATUS.released });
     const read = { mark: 5, acknowledged: [1, 2] };
     expect(a.acquire(exclusive("z"), 0, read)).toMatchObject({ status: granted });
+  });
+
+  test("a client that acknowledges nothing gets no new upgrade or claim either", () => {
+    const tooMany = { status: ERROR_NUMBERS.TOO_MANY_IN_FLIGHT };
+    const log = new ClusterLog({ unacknowledgedMax: 3 });
+    const a = log.open("a");
+    const token = a.take(shared("x"));
+    let mark = 1;
+    const raise = (acknowledged: number[] = []) => {
+      mark += 2;
+      const upgraded = a.upgrade(token, "x", 0, { mark: mark - 1, acknowledged });
+      a.downgrade(token, undefined, { mark });
+      return upgraded;
+    };
+    expect(raise()).toMatchObject({ status: STATUS.upgraded });
+    expect(raise()).toMatchObject({ status: STATUS.upgraded });
+    for (let again = 0; again < 5; again += 1) expect(raise()).toEqual(tooMany);
+    const b = log.open("b");
+    const ticket = b.take(exclusive("y"));
+    const secret = "0".repeat(32);
+    b.detach(ticket, secret);
+    expect(a.claim(ticket, secret)).toEqual(tooMany);
+    expect(raise([1])).toMatchObject({ status: STATUS.upgraded });
   });
 });
 
