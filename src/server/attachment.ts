@@ -18,6 +18,8 @@ export class Attachment {
   awaitedAttach: string | undefined;
   /** The turn in which a command of this connection was refused: the rest of the turn goes with it. */
   refusedInTurn = -1;
+  /** It sent more than this node can keep: nothing is taken from it any more. */
+  isFull = false;
   /** Reads without an answer yet. */
   readCount = 0;
   /** By the number that the client gave them; also those whose beginning still waits. */

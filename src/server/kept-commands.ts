@@ -46,7 +46,10 @@ export class KeptCommands {
   /**
    * Keeps a command that just came, or refuses it and gives back `undefined`. `refusal`: why the
    * leader, which this node is, takes nothing now. `turn`: once a command of a connection was
-   * refused, the others of the same turn are refused with it.
+   * refused, the others of the same turn are refused with it. What cannot be refused, because it may
+   * have been executed before, is not taken when there is no room, nor anything behind it on this
+   * connection: as if it had been lost on the way. Its client comes again with what was not answered,
+   * which is less each time.
    */
   admit(
     attachment: Attachment,
@@ -55,6 +58,7 @@ export class KeptCommands {
     turn: number,
     refusal: ErrorNumber | undefined,
   ): KeptCommand | undefined {
+    if (attachment.isFull) return undefined;
     const isRepeated = "sequence" in command && command.sequence <= attachment.highestSequence;
     this.#lastOrder += 1;
     const own = ownBytes(bytes);
@@ -69,7 +73,10 @@ export class KeptCommands {
       return undefined;
     }
     if (after > 2 * this.#bytesMax || count >= 2 * KEPT_PER_CONNECTION_MAX) {
-      this.#attachments.close(attachment, CLOSE_REASON_TOO_MUCH, CLOSE_TRY_AGAIN);
+      attachment.isFull = true;
+      // Another node may have room; what no good client does is told at once.
+      const isHopeless = count === 0 || count >= 2 * KEPT_PER_CONNECTION_MAX;
+      if (isHopeless) this.#attachments.close(attachment, CLOSE_REASON_TOO_MUCH, CLOSE_TRY_AGAIN);
       return undefined;
     }
     this.#bytes = after;

@@ -113,15 +113,33 @@ describe("a refusal for want of room", () => {
     expect(node.busy).toEqual([sequence]);
   });
 
-  test("never meets a retry: a client with too many of them is sent away", () => {
+  test("never meets a retry: of a client with too many of them some are done, and no more taken", () => {
     const node = new Node();
     node.attachment.highestSequence = 1_000;
-    for (let sequence = 1; node.connection.closedWith === undefined; sequence += 1) {
-      node.admit(release(sequence), sequence);
-    }
+    let sequence = 1;
+    while (node.admit(release(sequence), sequence) !== undefined) sequence += 1;
+    expect(sequence).toBeGreaterThan(2);
+    expect(node.kept.bytes).toBeLessThanOrEqual(2 * BYTES_MAX);
     expect(node.busy).toEqual([]);
-    expect(node.connection.closedWith.code).toBe(1013);
+    expect(node.connection.closedWith).toBeUndefined();
+    // In the order in which they were sent, or not at all.
+    for (const kept of node.kept.inOrder()) node.kept.settle(kept);
+    expect(node.admit(release(sequence + 1), sequence + 1)).toBeUndefined();
     expect(node.kept.bytes).toBe(0);
+  });
+
+  test("never meets a retry: where others fill the node its client is sent away", () => {
+    const node = new Node();
+    node.attachment.highestSequence = 1_000;
+    for (let sequence = 1; node.admit(release(sequence), sequence) !== undefined; ) sequence += 1;
+    const connection = new RecordingConnection(2);
+    const other = node.attachments.add(connection);
+    other.highestSequence = 1_000;
+    const command = release(1);
+    const bytes = encodeCommand(command);
+    expect(node.kept.admit(other, command, bytes, 1, undefined)).toBeUndefined();
+    expect(connection.closedWith?.code).toBe(1013);
+    expect(other.isClosed).toBe(true);
   });
 
   test("comes early to one connection that floods the node, and to no other", () => {

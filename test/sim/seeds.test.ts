@@ -117,6 +117,13 @@ const REMEMBERED = [
   977_886,
   // A watch that was behind ended before its turn, and its node turned for it without an end.
   974_249,
+  // A process died in the middle of a write, and was asked all the same what it held for committed.
+  1_002_031,
+  // A client was stopped by the first of two grants of one turn, and the second one never ended.
+  1_001_843,
+  // A client repeated more than its node could keep, and was cut off before any of it was done, again
+  // and again.
+  1_001_168,
 ];
 
 async function withPool<T>(use: (pool: WorkerPool, jobs: number) => Promise<T>): Promise<T> {

@@ -78,6 +78,8 @@ export class SdkHolds {
 
   /** It begins to count on a hold, or on more of it. */
   believe(hold: SdkHold): void {
+    // It was stopped in the middle of a turn that goes on to grant something.
+    if (this.#life.isPaused) hold.freeze();
     this.#world.watch.onBelief(hold);
     this.#writes.learn(hold);
   }
