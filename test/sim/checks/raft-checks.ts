@@ -226,7 +226,7 @@ export class RaftChecks {
     if (commitIndex > seen.commitIndex) {
       // What was committed when the turn began to change the members was so under those before.
       const deciding = [seen.members, membersBefore ?? seen.members];
-      this.#checkCommitted(id, raft, seen.commitIndex, deciding);
+      this.#checkCommitted(id, raft, isAlive, seen.commitIndex, deciding);
     }
     if (appliedIndex > commitIndex) {
       this.#fail("applied ≤ commit", `node ${id}: ${appliedIndex}, ${commitIndex}`);
@@ -306,12 +306,20 @@ export class RaftChecks {
   }
 
   /** What one node holds for committed, no other node ever contradicts. */
-  #checkCommitted(id: number, raft: Raft, from: number, deciding: readonly Configuration[]): void {
+  #checkCommitted(
+    id: number,
+    raft: Raft,
+    isAlive: boolean,
+    from: number,
+    deciding: readonly Configuration[],
+  ): void {
     const { handed } = this.#ledger(id);
     for (let index = from + 1; index <= raft.commitIndex; index += 1) {
       const entry = handed.entry(index);
       if (entry === undefined) {
         if (index <= handed.coveredIndex && index <= this.#committed.length) continue;
+        // It died before it could hand the entry over, and tells nobody what it took for committed.
+        if (!isAlive) return;
         this.#fail("commit is in the log", `${id} commits ${index} without having it`);
         return;
       }

@@ -14,7 +14,7 @@ export class NodeScheduler implements Scheduler {
   #eventAtMs = Number.POSITIVE_INFINITY;
   #task: (() => void) | undefined;
 
-  /** `afterTask` is called when whatever ran has come to its end, and the process lives. */
+  /** `afterTask` is called when whatever ran has come to its end. */
   constructor(life: ProcessLife, clock: ProcessClock, afterTask: () => void) {
     this.#life = life;
     this.#clock = clock;
@@ -70,7 +70,6 @@ export class NodeScheduler implements Scheduler {
   #run(task: () => void): void {
     if (!this.#life.isAlive) return;
     task();
-    // What a process knows that died in the middle of it knows nobody.
-    if (this.#life.isAlive) this.#afterTask();
+    this.#afterTask();
   }
 }
