@@ -90,6 +90,25 @@ describe("exclusive locks", () => {
     expect(broken([...acquired(0, 5), lost(0, 5), ...released(0, 5, false)])).toEqual([]);
   });
 
+  it("a token that had to wait for a release came no earlier, though its client had said lost", () => {
+    const onB: Line[] = [
+      [2, "invoke", "acquire", {}, { key: "b" }],
+      [2, "ok", "acquire", { token: 7 }, { key: "b" }],
+    ];
+    const release = released(1, 5);
+    const lines: Line[] = [
+      ...acquired(0, 5),
+      [0, "invoke", "acquire", {}, { key: "a" }],
+      lost(1, 5),
+      ...onB,
+      release[0] as Line,
+      [0, "ok", "acquire", { token: 6 }, { key: "a" }],
+    ];
+    expect(broken([...lines, release[1] as Line])).toEqual(["tokens"]);
+    // It was not there any more: then it may have ended before the other key was granted.
+    expect(broken([...lines, released(1, 5, false)[1] as Line])).toEqual([]);
+  });
+
   it("the same owner may hold again under the same token, and releases as often", () => {
     const again = (line: Line): Line => [
       line[0],

@@ -55,6 +55,8 @@ class LockHistoryReader {
   readonly #lostAt = new Map<number, number>();
   readonly #queuedAt = new Map<LockCall, Note>();
   readonly #releasedAt = new Map<number, number>();
+  /** By token: when the last release was asked for that found it held. */
+  readonly #heldAt = new Map<number, number>();
   readonly #closedAt = new Map<string, number[]>();
   readonly #unknownAcquireAt = new Map<string, number>();
   #unknownExchangeAt = Number.POSITIVE_INFINITY;
@@ -143,6 +145,9 @@ class LockHistoryReader {
     if (call.f === "release" && call.token !== undefined && !this.#releasedAt.has(call.token)) {
       this.#releasedAt.set(call.token, invokedAt);
     }
+    if (call.f === "release" && call.token !== undefined && outcome === "ok" && call.answer) {
+      this.#heldAt.set(call.token, Math.max(invokedAt, this.#heldAt.get(call.token) ?? 0));
+    }
     if (call.f === "close") append(this.#closedAt, call.session, invokedAt);
     // The client gave the hold up before it asked, and asks again until it is told.
     if (call.f === "release" && outcome !== "ok" && call.token !== undefined) {
@@ -184,11 +189,13 @@ class LockHistoryReader {
 
   #endsFrom({ token, session, call }: Grant): number {
     const closed = this.#closedAt.get(session)?.find((at) => at > call.operation.invokedAt);
-    return Math.min(
+    const earliest = Math.min(
       this.#releasedAt.get(token) ?? Number.POSITIVE_INFINITY,
       this.#mayEndAt.get(token) ?? Number.POSITIVE_INFINITY,
       closed ?? Number.POSITIVE_INFINITY,
     );
+    // Whatever else may have ended it did not before a release ended it.
+    return Math.max(earliest, this.#heldAt.get(token) ?? 0);
   }
 
   #onKey(key: string | undefined): number[] {
