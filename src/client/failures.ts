@@ -180,7 +180,9 @@ export function takeOverFailure(code: ErrorCode): HoldfastError {
   const texts: Texts = {
     SESSION_EXPIRED: "the exported session ended; what it held is free, or others have it",
     FORBIDDEN: "the exported session has another secret: it is not the one that was exported",
-    QUOTA: "the exported session holds more than one step may renew (setting holdsPerStepMax)",
+    QUOTA:
+      "the exported session holds more than one step may renew (setting holdsPerStepMax); raise " +
+      "the setting, and take it over again before its lease ends",
   };
   return new HoldfastError(code, texts[code] ?? `the cluster refused the session: ${code}`);
 }

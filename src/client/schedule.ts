@@ -21,7 +21,7 @@ export const MOVE_PER_TTL = 1 / 3;
  */
 const IDLE_KEEPALIVE_PER_TTL = 2 / 3;
 const IDLE_MOVE_PER_TTL = 1 / 6;
-/** Of a shorter lease a sixth is too little for a slow network: it is renewed as if it had something. */
+/** Of less a sixth is too little for a slow network: such a session renews as if it had something. */
 const IDLE_TTL_MS_MIN = 6_000;
 /** Nor is a node waited for longer that does not answer an open or resume: nothing is served. */
 const ATTACH_TIMEOUT_MS_MAX = 5_000;
@@ -50,10 +50,12 @@ export class Schedule {
   /** When the node is left because something on this connection has no answer. */
   moveMs(isAttached: boolean): number {
     const { outgoing, attachment, lease } = this.#of;
-    const patienceMs = lease.ttlMs * MOVE_PER_TTL;
-    const attachedMs = this.#isIdle ? lease.ttlMs * IDLE_MOVE_PER_TTL : patienceMs;
-    if (isAttached) return outgoing.oldestSentMs + attachedMs;
-    return attachment.sentMs + Math.min(patienceMs, ATTACH_TIMEOUT_MS_MAX);
+    if (isAttached) {
+      return (
+        outgoing.oldestSentMs + lease.ttlMs * (this.#isIdle ? IDLE_MOVE_PER_TTL : MOVE_PER_TTL)
+      );
+    }
+    return attachment.sentMs + Math.min(lease.ttlMs * MOVE_PER_TTL, ATTACH_TIMEOUT_MS_MAX);
   }
 
   keepaliveMs(isAttached: boolean): number {

@@ -2,8 +2,10 @@
  * A whole binary message as one frame in one write (RFC 6455, 5.2). `ws` writes the header and the
  * payload as two pieces, which the socket joins again: a third of what it costs to say something
  * short. So the payload lies behind room for its header, and both leave together through the stream
- * that `ws` was given. Everything else on the connection is for `ws` to say; it has nothing in a
- * queue of its own, since neither end compresses.
+ * that `ws` was given.
+ *
+ * Everything else on the connection is for `ws` to say: handshake, pings, closes. Never for a
+ * connection that compresses, on which `ws` has a queue of its own that this would overtake.
  */
 import type { Writable } from "node:stream";
 import { WebSocket } from "ws";
