@@ -77,6 +77,7 @@ const BY_ERROR_CODE: Readonly<Record<ErrorCode, number>> = Object.freeze({
   COMPACTED: EXIT.refused,
   INTERNAL: EXIT.internal,
   CANCELLED: EXIT.failed,
+  TOKENS_EXHAUSTED: EXIT.refused,
 });
 
 /** The exit code for an error of the SDK. */

@@ -30,6 +30,7 @@ export const ERROR_NUMBERS = {
   COMPACTED: 35,
   INTERNAL: 36,
   CANCELLED: 37,
+  TOKENS_EXHAUSTED: 38,
 } as const;
 
 /** `error.code`: each has a heading in the documents, and never changes its meaning. */

@@ -9,8 +9,8 @@ import { SERVER_OPTIONS } from "./server-options.js";
 const HOUR_MS = 3_600_000;
 /** The longest lease and the longest lock delay. */
 const QUIET_MS_DEFAULT = 660_000;
-/** 2^53 less what a cluster counts in a second. */
-const TOKEN_FLOOR_MAX = (2 ** 32 - 1) * 2 ** 21;
+/** Leaves 2^46 tokens: as much as the table itself allows. */
+const TOKEN_FLOOR_MAX = 2 ** 53 - 2 ** 46;
 
 const { id, data } = SERVER_OPTIONS;
 

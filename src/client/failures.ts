@@ -65,6 +65,8 @@ const TEXTS: Texts = {
   SESSION_EXPIRED: "the session expired",
   TOO_MANY_IN_FLIGHT: "the session has too many unanswered commands; try again later",
   CANCELLED: "the request was cancelled",
+  TOKENS_EXHAUSTED:
+    "the cluster has no fencing tokens left: found a new cluster, on machines whose clocks are right",
   BUSY: "the cluster is busy; try again later",
   DISK_FULL: "the leader's disk is full; make room there, and try again",
 };

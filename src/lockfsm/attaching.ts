@@ -74,6 +74,10 @@ export function resume(state: TableState, command: ResumeCommand | TakeOverComma
       refuse(state, command, command.session, ERROR_NUMBERS.QUOTA);
       return;
     }
+    if (session.holdCount > 0 && state.tokens.isExhausted) {
+      refuse(state, command, command.session, ERROR_NUMBERS.TOKENS_EXHAUSTED);
+      return;
+    }
     renewTokens(state, session);
   }
   attach(state, session, command.attempt);

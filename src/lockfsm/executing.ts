@@ -18,11 +18,11 @@ import { acquire } from "./acquiring.js";
 import { open, resume } from "./attaching.js";
 import { downgrade, update, upgrade } from "./converting.js";
 import { endSession } from "./ending.js";
-import { cancel, release } from "./giving-up.js";
+import { cancel, release, store } from "./giving-up.js";
 import { renewLease } from "./leases.js";
 import { changeSetting, setLimit } from "./limiting.js";
 import { recall } from "./recalling.js";
-import { OK, SESSION_EXPIRED, TOO_MANY_IN_FLIGHT } from "./results.js";
+import { OK, SESSION_EXPIRED, TOKENS_EXHAUSTED, TOO_MANY_IN_FLIGHT } from "./results.js";
 import { endByOperator, revoke } from "./revoking.js";
 import type { Session } from "./session.js";
 import type { TableState } from "./state.js";
@@ -113,10 +113,12 @@ function executeSequenced(state: TableState, session: Session, command: Sequence
   if (replies.settled >= SETTLED_FACTOR * inFlightMax) return;
   renewLease(state, session);
   if (sequence > session.highestSequence) session.highestSequence = sequence;
-  const isOverfull = leavesOutcome(command) && session.unreadEnds >= unacknowledgedMax;
+  const bringsToken = mayBringToken(command);
+  const isOverfull = bringsToken && session.unreadEnds >= unacknowledgedMax;
   if (replies.unread >= inFlightMax || isOverfull) {
-    replies.add(sequence, state.stamp, "reply", TOO_MANY_IN_FLIGHT);
-    state.reply(session, sequence, state.stamp, TOO_MANY_IN_FLIGHT);
+    store(state, session, sequence, TOO_MANY_IN_FLIGHT);
+  } else if (bringsToken && state.tokens.isExhausted) {
+    store(state, session, sequence, TOKENS_EXHAUSTED);
   } else perform(state, session, command);
   assert(replies.find(sequence) !== undefined, () => `${sequence} left no trace`);
 }
@@ -199,8 +201,8 @@ function acknowledge(state: TableState, session: Session, sequence: number): voi
   if (result !== undefined && "token" in result) forgetOlder(state, sequence, result);
 }
 
-/** What it brings is kept until it is acknowledged; refused it is no more than a reply. */
-function leavesOutcome({ op }: SequencedCommand): boolean {
+/** Its outcome is kept until it is acknowledged; a refusal is only a reply. */
+function mayBringToken({ op }: SequencedCommand): boolean {
   return op === OP.acquire || op === OP.upgrade || op === OP.claim;
 }
 

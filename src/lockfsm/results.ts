@@ -22,6 +22,7 @@ export const WRONG_KIND = refusal(ERROR_NUMBERS.WRONG_KIND);
 export const NOT_HELD = refusal(ERROR_NUMBERS.NOT_HELD);
 export const FORBIDDEN = refusal(ERROR_NUMBERS.FORBIDDEN);
 export const QUOTA = refusal(ERROR_NUMBERS.QUOTA);
+export const TOKENS_EXHAUSTED = refusal(ERROR_NUMBERS.TOKENS_EXHAUSTED);
 export const INVALID_ARGUMENT = refusal(ERROR_NUMBERS.INVALID_ARGUMENT);
 
 const NOT_RELEASED: readonly Result[] = Object.values(END_REASON)

@@ -9,10 +9,16 @@ import { assert } from "../assert.js";
 import { TOKEN_MIN } from "../protocol/index.js";
 
 const TOKENS_PER_SECOND = 2 ** 21;
-const SECONDS_MAX = 2 ** 32 - 1;
-
-/** No counter begins behind it: what is left up to 2^53 is never used up. */
-export const TOKEN_FLOOR_MAX = SECONDS_MAX * TOKENS_PER_SECOND;
+/**
+ * No counter begins above this, whatever a clock or an operator says: 2^46 tokens are left up to
+ * 2^53, a year of two million grants a second.
+ */
+export const TOKEN_FLOOR_MAX = 2 ** 53 - 2 ** 46;
+/**
+ * From here on no command may bring a token. The rest, 2^32 tokens, is for the requests that wait
+ * already, of which no table can hold so many.
+ */
+export const TOKENS_END = 2 ** 53 - 2 ** 32;
 /** As many as a day has room for: what clocks that disagree may be wrong by. */
 export const TOKEN_JUMP = 86_400 * TOKENS_PER_SECOND;
 
@@ -49,6 +55,11 @@ export class TokenCounter {
     this.#leftAtMs = 0;
   }
 
+  /** Whether commands that bring a token are refused from now on. */
+  get isExhausted(): boolean {
+    return this.#next >= TOKENS_END;
+  }
+
   take(): number {
     const token = this.#next;
     assert(token > 0 && token < Number.MAX_SAFE_INTEGER, () => `token ${token} out of range`);
@@ -58,6 +69,5 @@ export class TokenCounter {
 }
 
 function secondsOf(wallMs: number): number {
-  const seconds = Math.floor(wallMs / 1_000);
-  return seconds > 0 ? Math.min(seconds, SECONDS_MAX) : 0;
+  return Math.max(0, Math.floor(wallMs / 1_000));
 }

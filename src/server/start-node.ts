@@ -14,6 +14,7 @@ import { foundingConfiguration, peersOf } from "./addresses.js";
 import type { AssembledDriver } from "./assemble-driver.js";
 import { bootDriver } from "./boot-driver.js";
 import { EventLoopMeter } from "./event-loop-meter.js";
+import { demandPlausibleClock } from "./founding-clock.js";
 import { createPages } from "./http-pages.js";
 import { demandNoVote, type FoundCluster, findCluster } from "./join-cluster.js";
 import { LoopScheduler } from "./loop-scheduler.js";
@@ -90,7 +91,10 @@ async function findBelonging(options: ResolvedOptions): Promise<FoundCluster> {
   const stored = await readIdentity(dataDirectory);
   const members = founders === undefined ? [] : foundingConfiguration(founders).addresses;
   if (stored === undefined) {
-    if (clusterId !== undefined) return { clusterId, members };
+    if (clusterId !== undefined) {
+      demandPlausibleClock(CLOCK.wallMs());
+      return { clusterId, members };
+    }
     if (join.length > 0) {
       const found = await findCluster(id, join, log, signal);
       // Damaged data are a matter of the opening.

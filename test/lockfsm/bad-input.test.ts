@@ -5,7 +5,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS, type ErrorCode, errorCodeOf } from "../../src/errors.js";
-import type { TableEntry } from "../../src/lockfsm/index.js";
+import { LockTable, type TableEntry } from "../../src/lockfsm/index.js";
+import { resolveTableSettings } from "../../src/lockfsm/settings.js";
+import { TableState } from "../../src/lockfsm/state.js";
+import { TOKENS_END, TokenCounter } from "../../src/lockfsm/token-counter.js";
 import {
   ACQUIRE_DEFAULTS,
   type AcquireOptions,
@@ -19,10 +22,11 @@ import {
   type SequencedCommand,
   STATUS,
   TOKEN_MIN,
+  WAIT_FOREVER,
 } from "../../src/protocol/index.js";
 import { arbitraryEntries, entriesFor } from "./arbitrary-commands.js";
 import { type Client, ClusterLog, exclusive, permits, resultOf, shared } from "./cluster-log.js";
-import { type Everything, everything, SECRET } from "./everything.js";
+import { EVERYTHING_SETTINGS, type Everything, everything, SECRET } from "./everything.js";
 import { letEverythingEnd, Recording, type Said } from "./recording.js";
 import { copyOf } from "./snapshots.js";
 
@@ -286,11 +290,41 @@ class Answers {
   }
 }
 
-test("whatever a client sends, the table answers it, and goes on", () => {
+/** With a token counter that is as many tokens before its end as `left` says. */
+function everythingNearTheEnd(left: number): Everything {
+  const state = new TableState(resolveTableSettings(EVERYTHING_SETTINGS));
+  const before = everything(new ClusterLog(LockTable.of(state)));
+  state.tokens = new TokenCounter(TOKENS_END - left);
+  return before;
+}
+
+test("when tokens run out, what would bring one is refused, and nothing else changes", () => {
+  const { log, a, b, tokens } = everythingNearTheEnd(20);
+  log.finishWork();
+  while (log.table.nextToken < TOKENS_END - 2) a.take(exclusive(`${log.table.nextToken}`));
+  const held = a.take(exclusive("waited for"));
+  b.acquire(exclusive("waited for"), WAIT_FOREVER);
+  expect(a.take(exclusive("last"))).toBe(TOKENS_END - 1);
+  const exhausted = { status: ERROR_NUMBERS.TOKENS_EXHAUSTED };
+  expect(a.acquire(exclusive("one more"), 0)).toEqual(exhausted);
+  expect(a.upgrade(tokens["up"] as number, "up")).toEqual(exhausted);
+  const { session, nonce } = a;
+  const takeOver = { op: OP.takeOver, session, nonce, attempt: 9 } as const;
+  log.apply({ session: 0, epoch: 0, command: takeOver });
+  expect(log.attached.at(-1)).toMatchObject(exhausted);
+  // Those that wait already are served from the rest.
+  expect(resultOf(a.release(held))).toEqual({ status: STATUS.released });
+  expect(log.table.inspect("waited for").holds).toMatchObject([
+    { sessionName: "b", token: TOKENS_END },
+  ]);
+});
+
+/** Runs anything after the log of `begin`; returns the statuses of all answers. */
+function answerAnything(begin: () => Everything, numRuns: number): Set<number> {
   const statuses = new Set<number>();
   fc.assert(
     fc.property(arbitraryEntries, (wanted) => {
-      const before = everything();
+      const before = begin();
       const { log } = before;
       const { table } = log;
       const answers = new Answers(before);
@@ -309,8 +343,13 @@ test("whatever a client sends, the table answers it, and goes on", () => {
       letEverythingEnd(table, log.index + entries.length);
       expect(table.counts()).toMatchObject({ sessions: 0, holds: 0, waiters: 0, closings: 0 });
     }),
-    { numRuns: 600 },
+    { numRuns },
   );
+  return statuses;
+}
+
+test("whatever a client sends, the table answers it, and goes on", () => {
+  const statuses = answerAnything(everything, 600);
   // It was not all of one kind.
   const { ok, granted, queued, released, notReleased, revoked } = STATUS;
   const { LOCK_HELD, LOCK_TIMEOUT, DEADLOCK, WRONG_KIND, LIMIT_MISMATCH } = ERROR_NUMBERS;
@@ -322,4 +361,12 @@ test("whatever a client sends, the table answers it, and goes on", () => {
       ...[NOT_HELD, INVALID_ARGUMENT, SESSION_EXPIRED, CANCELLED],
     ]),
   );
+});
+
+test.each([
+  ["run out meanwhile", 3],
+  ["have run out", -20],
+])("whatever a client sends, the table answers it, and goes on when tokens %s", (_, left) => {
+  const statuses = answerAnything(() => everythingNearTheEnd(left), 200);
+  expect(statuses).toContain(ERROR_NUMBERS.TOKENS_EXHAUSTED);
 });

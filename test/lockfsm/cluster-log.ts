@@ -50,8 +50,8 @@ export class ClusterLog {
   readonly said: { session: number; epoch: number; message: SessionMessage }[] = [];
   #index = 0;
 
-  constructor(settings?: Partial<TableSettings>) {
-    this.table = new LockTable(settings);
+  constructor(settings: Partial<TableSettings> | LockTable = {}) {
+    this.table = settings instanceof LockTable ? settings : new LockTable(settings);
   }
 
   /** Of the last entry. */

@@ -23,8 +23,10 @@ export interface Everything {
   readonly read: readonly number[];
 }
 
-export function everything(): Everything {
-  const log = new ClusterLog({ waitersMax: 40 });
+export const EVERYTHING_SETTINGS = { waitersMax: 40 };
+
+/** `log` is an empty one under these settings. */
+export function everything(log = new ClusterLog(EVERYTHING_SETTINGS)): Everything {
   const [a, b, c] = [log.open("a", 600_000), openWithMetadata(log), log.open("c", 90_000)];
   const [d, ended, operator] = [
     log.open("d", 80_000),
