@@ -50,7 +50,7 @@ export async function bootDriver(
   const configuration =
     manifest === undefined ? firstConfiguration(options, directory) : configurationOf(manifest);
   const { founders: _, auditKeepMs, ...rest } = options;
-  const knownPeers = await directory.readKnownPeers();
+  const knownPeers = directory.knownPeers();
   const audit = await openAudit(directory, auditKeepMs);
   return assembleDriver(
     { ...rest, ...identity, knownPeers, configuration },

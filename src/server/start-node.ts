@@ -19,7 +19,6 @@ import { createPages } from "./http-pages.js";
 import { demandNoVote, type FoundCluster, findCluster } from "./join-cluster.js";
 import { LoopScheduler } from "./loop-scheduler.js";
 import type { NodeOptions, RunningNode } from "./options.js";
-import { PeerNotes } from "./peer-notes.js";
 import { requireFreePort } from "./port-check.js";
 import type { Clock } from "./ports.js";
 import { startQuarantined } from "./quarantine.js";
@@ -174,7 +173,7 @@ class Node implements RunningNode {
       identity: { ...identity, advertise: this.#endpoint },
       listen: peerListen,
       peers: new Map(),
-      knownPeers: await this.#directory.readKnownPeers(),
+      knownPeers: this.#directory.knownPeers(),
       silenceTimeoutMs: LINK_SILENCE_TIMEOUTS * tuning.electionTimeoutMs,
     });
     this.#links = links;
@@ -251,19 +250,14 @@ class Node implements RunningNode {
 
   #peerEvents({ driver }: AssembledDriver): PeerEvents {
     const { peerEvents } = driver;
-    const { log } = this.#options;
-    const notes = new PeerNotes(this.#directory, log, (error) => this.#fail(error));
     return {
-      onUp: (peer, epoch) => {
-        notes.retry();
-        peerEvents.onUp(peer, epoch);
-      },
+      onUp: (peer, epoch) => peerEvents.onUp(peer, epoch),
       onDown: (peer, epoch, closed) => peerEvents.onDown(peer, epoch, closed),
       onMessage: (peer, group, message) => peerEvents.onMessage(peer, group, message),
       onRefused: (reason) => peerEvents.onRefused(reason),
       onPeerIdentity: (identity) => {
         peerEvents.onPeerIdentity(identity);
-        notes.add(identity);
+        this.#directory.notePeer(identity);
       },
     };
   }

@@ -11,12 +11,14 @@ import {
   demandNodeId,
   demandUsable,
   explained,
+  incarnationIn,
   LOG_NAME,
   STORE_NAME,
   writeVersion,
 } from "./directory-layout.js";
+import type { FileLog } from "./file-log.js";
 import { type FileSystem, makeDirectories } from "./file-system.js";
-import { type KnownPeer, KnownPeers, type NotedPeer } from "./known-peers.js";
+import type { KnownPeers, NotedPeer } from "./known-peers.js";
 import { openLevelStore } from "./level-store.js";
 import { type LogContents, readLog } from "./log-reader.js";
 import type { LogStore, LogWrites, NodeIdentity, NodeOrigin } from "./log-store.js";
@@ -42,10 +44,16 @@ export interface DataDirectoryOptions {
   readonly segmentBytes: number;
   /** Default: the machine's. */
   readonly fileSystem?: FileSystem;
-  /** Opens the ordered store, and takes the lock with it. Default: `level`. */
-  readonly openStore?: (path: string) => Promise<OrderedStore>;
+  /** Default: `level`. */
+  readonly openStore?: OpenStore;
   readonly ports?: StoragePorts;
 }
+
+/**
+ * Opens the ordered store, and takes the lock of the directory with it. With `mustExist`, a store
+ * that is not there is damage, and none is made.
+ */
+export type OpenStore = (path: string, mustExist: boolean) => Promise<OrderedStore>;
 
 export interface DataDirectory {
   readonly identity: NodeIdentity;
@@ -57,13 +65,13 @@ export interface DataDirectory {
   readonly store: OrderedStore;
   /** What an operator should know about this opening (a torn tail was cut, …); a line each. */
   readonly notices: readonly string[];
-  /** Every peer that was noted, by node id. */
-  readKnownPeers(): Promise<Map<number, KnownPeer>>;
+  /** Every peer that was noted. */
+  knownPeers(): KnownPeers;
   /**
-   * Resolves when it is durable that a peer was met like this. Changes nothing unless its
-   * incarnation is higher than the one noted before. Fails with `DISK_FULL`.
+   * A peer was met like this. It is durable before a later `log.syncMark()` resolves. Changes nothing
+   * unless its incarnation is higher than the one noted before.
    */
-  notePeer(peer: NotedPeer): Promise<void>;
+  notePeer(peer: NotedPeer): void;
   /**
    * Closes the log, then the store, and with it gives the lock back. Rejects as the log's `close`
    * does; the lock is given back all the same.
@@ -78,9 +86,9 @@ export const SEGMENT_BYTES_MIN = 4 * (SEGMENT_BASE_BYTES + 64);
  * Opens the directory, makes it at the first start, and raises the incarnation durably.
  *
  * Fails with `INVALID_ARGUMENT` (options, another node's directory, a directory with other things
- * in it), `UNAVAILABLE` (in use by another process, not a directory, no permission, a layout this
- * version does not know, a recovery that was cut short; the cause is kept), `DISK_FULL`, or
- * `INTERNAL` when files are damaged, which `damageOf` recognises.
+ * in it), `UNAVAILABLE` (in use by another process, or without the lock that would show it, not a
+ * directory, no permission, a layout this version does not know, a recovery that was cut short; the
+ * cause is kept), `DISK_FULL`, or `INTERNAL` when files are damaged, which `damageOf` recognises.
  */
 export async function openDataDirectory(options: DataDirectoryOptions): Promise<DataDirectory> {
   demandNodeId(options.nodeId);
@@ -91,8 +99,11 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
   try {
     await makeDirectories(fileSystem, path);
     await demandUsable(fileSystem, path);
-    await makeDirectories(fileSystem, `${path}/${STORE_NAME}`);
-    store = await openStore(`${path}/${STORE_NAME}`);
+    const storePath = `${path}/${STORE_NAME}`;
+    // The store was durable before the mark first counted an opening.
+    const mustExist = ((await incarnationIn(fileSystem, path)) ?? 0) > 0;
+    if (!mustExist) await makeDirectories(fileSystem, storePath);
+    store = await openStore(storePath, mustExist);
     return await openLocked(options, fileSystem, store);
   } catch (error) {
     await store?.close();
@@ -169,8 +180,7 @@ async function openMarked(
   await mark.write({ ...found, ...identity });
   await snapshots.settle(named);
   const log = await openFileLog({ fileSystem, directory, segmentBytes, ports, mark, contents });
-  const logWrites = (): LogWrites => log.writes;
-  return assembled({ identity, log, logWrites, snapshots, store, notices });
+  return assembled({ identity, log, snapshots, store, notices });
 }
 
 function noticesOf(path: string, mark: MarkFile, { last, boot }: LogContents): string[] {
@@ -185,18 +195,19 @@ function noticesOf(path: string, mark: MarkFile, { last, boot }: LogContents): s
   return notices;
 }
 
-type Parts = Pick<DataDirectory, "identity" | "log" | "logWrites" | "store" | "notices"> & {
+type Parts = Pick<DataDirectory, "identity" | "store" | "notices"> & {
+  readonly log: FileLog;
   readonly snapshots: StoredSnapshots;
 };
 
 function assembled(parts: Parts): DataDirectory {
   const { log, store } = parts;
-  const peers = new KnownPeers(store);
   let closing: Promise<void> | undefined;
   return {
     ...parts,
-    readKnownPeers: () => peers.read(),
-    notePeer: (peer) => peers.note(peer),
+    logWrites: () => log.writes,
+    knownPeers: () => log.mark.peers,
+    notePeer: (peer) => log.mark.notePeer(peer),
     close: () => {
       closing ??= log.close().finally(() => store.close());
       return closing;

@@ -1,7 +1,8 @@
 /**
  * What lies in a data directory:
  *
- *   mark         whose it is, how often it was opened, up to where the log is durable
+ *   mark         whose it is, how often it was opened, up to where the log is durable, and what
+ *                is known of the peers
  *   VERSION      the layout; made behind the mark, never changes
  *   log/         the segments
  *   store/       the ordered store, whose lock guards everything
@@ -21,7 +22,7 @@ export const LOG_NAME = "log";
 export const STORE_NAME = "store";
 export const RECOVERING_FILE_NAME = "recovering";
 
-const VERSION = "holdfast data 1\n";
+const VERSION = "holdfast data 2\n";
 const SET_ASIDE_NAME = /^set-aside-([1-9]\d*)$/;
 /** What may lie in a directory without VERSION: the traces of a first start that was cut short. */
 const FIRST_START_NAMES: ReadonlySet<string> = new Set([
@@ -94,11 +95,20 @@ async function isUnopened(
   names: readonly string[],
 ): Promise<boolean> {
   if (names.some((name) => OWN_NAMES.has(name) && name !== MARK_FILE_NAME)) return false;
-  const found = await readMark(fileSystem, path).catch((error: unknown) => {
-    if (errnoOf(error) !== "EIO") throw error;
+  return (await incarnationIn(fileSystem, path)) === 0;
+}
+
+/** How often the directory was opened, as far as a mark can be read. */
+export async function incarnationIn(
+  fileSystem: FileSystem,
+  path: string,
+): Promise<number | undefined> {
+  try {
+    return (await readMark(fileSystem, path))?.mark.incarnation;
+  } catch (error) {
+    if (!["ENOENT", "EIO"].includes(errnoOf(error) ?? "")) throw error;
     return undefined;
-  });
-  return found?.mark.incarnation === 0;
+  }
 }
 
 /**

@@ -67,7 +67,8 @@ export class FileLog implements LogStore {
   readonly #outline: LogOutline;
   readonly #handedOver: HandedOver;
   readonly #row: SegmentRow;
-  readonly #mark: LogMark;
+  /** Also keeps what is no entry and must not be lost either. */
+  readonly mark: LogMark;
   #events: LogEvents | undefined;
   #segment: Segment | undefined;
   #durable: DurablePoint;
@@ -99,7 +100,7 @@ export class FileLog implements LogStore {
     };
     const durable = (): DurablePoint => this.#durable;
     const failure = (): Error | undefined => this.#failure;
-    this.#mark = new LogMark(mark, ports.timer, {
+    this.mark = new LogMark(mark, ports.timer, {
       get durable(): DurablePoint {
         return durable();
       },
@@ -119,7 +120,7 @@ export class FileLog implements LogStore {
     const { segment, isSealed } = parts;
     try {
       if (segment === undefined || isSealed) await log.#roll(0);
-      else await log.#mark.move({ seq: log.#durable.seq, lastSegment: segment.number });
+      else await log.mark.move({ seq: log.#durable.seq, lastSegment: segment.number });
       return log;
     } catch (error) {
       await parts.preparer.close();
@@ -144,6 +145,7 @@ export class FileLog implements LogStore {
       onFailure: (error) => this.#fail(error),
     });
     this.#parts.preparer.follow(this.#segment?.position ?? 0);
+    this.mark.start();
     this.#removeSuperfluous();
   }
 
@@ -166,7 +168,7 @@ export class FileLog implements LogStore {
   }
 
   async syncMark(): Promise<void> {
-    await this.#mark.move({ seq: this.#durable.seq });
+    await this.mark.settle();
   }
 
   close(): Promise<void> {
@@ -268,7 +270,7 @@ export class FileLog implements LogStore {
   /** Makes the segment after the last one, with the mark naming it. */
   async #roll(recordBytes: number): Promise<Segment> {
     const { fileSystem, directory, preparer, encoder, ports } = this.#parts;
-    const { nodeId, clusterId, lastSegment } = this.#mark.current;
+    const { nodeId, clusterId, lastSegment } = this.mark.current;
     const { hardState, lastIndex, lastTerm, snapshot } = this.#durable;
     const number = 1 + Math.max(lastSegment, this.#segment?.number ?? 0);
     const link = this.#segment?.link ?? this.#parts.link;
@@ -282,7 +284,7 @@ export class FileLog implements LogStore {
     this.#segment = next;
     await previous?.close();
     // Nothing in the new segment is reported as durable before the mark demands that it is there.
-    await this.#mark.move({ seq: this.#durable.seq, lastSegment: number });
+    await this.mark.move({ seq: this.#durable.seq, lastSegment: number });
     this.#row.begun(number, lastIndex);
     return next;
   }
@@ -303,7 +305,7 @@ export class FileLog implements LogStore {
     const { seq } = last.write;
     this.#durable = { seq, lastIndex, lastTerm, hardState, snapshot };
     this.#pendingBytes -= bodyBytes;
-    this.#mark.follow();
+    this.mark.follow();
     if (stands) this.#removeSuperfluous();
   }
 
@@ -320,11 +322,11 @@ export class FileLog implements LogStore {
     const { fileSystem, directory } = this.#parts;
     const isEnding = (): boolean => this.#failure !== undefined || this.#closing !== undefined;
     for (;;) {
-      const from = this.#mark.current.firstSegment;
+      const from = this.mark.current.firstSegment;
       const firstSegment = this.#row.firstNeeded ?? 0;
       if (firstSegment <= from || isEnding()) return;
       // Along with the sequence: a mark without them must not stand before the snapshot.
-      await this.#mark.move({ seq: this.#durable.seq, firstSegment });
+      await this.mark.move({ seq: this.#durable.seq, firstSegment });
       this.#row.dropBefore(firstSegment);
       const numbers = Array.from({ length: firstSegment - from }, (_, at) => from + at);
       await removeSegments(fileSystem, directory, numbers, isEnding);
@@ -333,22 +335,20 @@ export class FileLog implements LogStore {
 
   #fail(error: Error): void {
     if (this.#failure !== undefined) return;
-    const code = isNoSpace(error) ? "DISK_FULL" : "INTERNAL";
-    const message = `the log cannot be written any more: ${error.message}`;
-    this.#failure = new HoldfastError(code, message, { cause: error });
+    this.#failure = error instanceof HoldfastError ? error : unwritable(error);
     this.#waiting = [];
-    this.#mark.stop();
+    this.mark.stop();
     this.#events?.onFailure(this.#failure);
   }
 
   async #close(): Promise<void> {
     await this.#writing;
-    this.#mark.stop();
+    this.mark.stop();
     await this.#removing;
     try {
       if (this.#failure === undefined) await this.syncMark();
       // After a failure there may still be a mark under way.
-      else await this.#mark.settled();
+      else await this.mark.settled();
     } finally {
       await this.#closeFiles();
     }
@@ -367,4 +367,10 @@ export class FileLog implements LogStore {
       }
     }
   }
+}
+
+function unwritable(error: Error): HoldfastError {
+  const code = isNoSpace(error) ? "DISK_FULL" : "INTERNAL";
+  const message = `the log cannot be written any more: ${error.message}`;
+  return new HoldfastError(code, message, { cause: error });
 }

@@ -1,15 +1,14 @@
 /**
- * What is remembered of every peer that was ever heard of: on which directory it came, and how often
- * that one was opened. A peer that comes back on another directory lost the one it had, and one that
- * was opened less often was given an old copy: neither may be taken for what it was.
+ * What is remembered of every peer that was ever met: on which directory it came, and how often that
+ * one was opened. A peer that comes back on another directory lost the one it had, and one that was
+ * opened less often was given an old copy: neither may be taken for what it was. All of it lies in
+ * the mark, because a node that forgets it lets a wiped voter vote again.
  *
- * Of one peer, little-endian: incarnation (8), then the births of its directories (8 each).
+ * Bytes, little-endian: for each peer, the one noted last at the end, node (4), incarnation (8),
+ * number of births (4), births (8 each).
  */
-import { corruption } from "./corruption.js";
 import type { NodeIdentity } from "./log-store.js";
-import type { OrderedStore } from "./ordered-store.js";
 import { readUint53, writeUint53 } from "./record-format.js";
-import { KEY_PREFIX, peerIdOf, peerKey, rangeOf } from "./store-keys.js";
 
 export interface KnownPeer {
   /** The highest that was met. */
@@ -18,82 +17,73 @@ export interface KnownPeer {
   readonly births: readonly string[];
 }
 
-/** Older ones are forgotten: each of them was given up by an operator. */
-const BIRTHS_MAX = 64;
-const INCARNATION_BYTES = 8;
-const BIRTH_BYTES = 8;
-
-export class KnownPeers {
-  readonly #store: OrderedStore;
-  /** What is durable, once it was read. */
-  #durable: Map<number, KnownPeer> | undefined;
-  /** The calls so far, each behind the one before it. */
-  #line: Promise<unknown> = Promise.resolve();
-
-  constructor(store: OrderedStore) {
-    this.#store = store;
-  }
-
-  /** By node id; a copy. */
-  read(): Promise<Map<number, KnownPeer>> {
-    return this.#inLine(async () => new Map(await this.#load()));
-  }
-
-  /** Resolves when it is durable that the peer came like this, or with a higher incarnation. */
-  note({ nodeId, birth, incarnation }: NotedPeer): Promise<void> {
-    return this.#inLine(async () => {
-      const durable = await this.#load();
-      const before = durable.get(nodeId);
-      if (before !== undefined && before.incarnation >= incarnation) return;
-      const former = before?.births ?? [];
-      const births = former.at(-1) === birth ? former : [...former, birth].slice(-BIRTHS_MAX);
-      const known = { incarnation, births };
-      const value = encodeKnownPeer(known);
-      await this.#store.write([{ type: "put", key: peerKey(nodeId), value }]);
-      durable.set(nodeId, known);
-    });
-  }
-
-  async #load(): Promise<Map<number, KnownPeer>> {
-    if (this.#durable !== undefined) return this.#durable;
-    const found = new Map<number, KnownPeer>();
-    for await (const { key, value } of this.#store.iterate(rangeOf(KEY_PREFIX.knownPeer))) {
-      const known = decodeKnownPeer(value);
-      if (known === undefined) {
-        const place = { file: "store", offset: 0, index: 0 };
-        throw corruption(place, `what is known of node ${peerIdOf(key)} is cut short`);
-      }
-      found.set(peerIdOf(key), known);
-    }
-    this.#durable = found;
-    return found;
-  }
-
-  #inLine<Result>(call: () => Promise<Result>): Promise<Result> {
-    const done = this.#line.then(call);
-    // The caller has `done`; the next call goes on behind a failed one.
-    this.#line = done.catch(() => {});
-    return done;
-  }
-}
+/** By node id, in the order in which they were last noted. */
+export type KnownPeers = ReadonlyMap<number, KnownPeer>;
 
 /** What a hello says of the sender's directory. */
 export type NotedPeer = Pick<NodeIdentity, "nodeId" | "birth" | "incarnation">;
 
-function encodeKnownPeer({ incarnation, births }: KnownPeer): Buffer {
-  const value = Buffer.alloc(INCARNATION_BYTES + births.length * BIRTH_BYTES);
-  let at = writeUint53(value, incarnation, 0);
-  for (const birth of births) at += value.write(birth, at, BIRTH_BYTES, "hex");
-  return value;
+/** Older ones are forgotten: each of them was given up by an operator. */
+const BIRTHS_MAX = 64;
+/** Room for 30 peers with as many births as are kept, or for 666 with one each. */
+export const KNOWN_PEERS_BYTES_MAX = 16_000;
+const HEADER_BYTES = 4 + 8 + 4;
+const BIRTH_BYTES = 8;
+
+/**
+ * With a peer that was met like this; the same table when a hello of that incarnation, or of a
+ * higher one, was noted before. Where there is no room, the peers noted longest ago are forgotten.
+ */
+export function withPeer(peers: KnownPeers, { nodeId, birth, incarnation }: NotedPeer): KnownPeers {
+  const before = peers.get(nodeId);
+  if (before !== undefined && before.incarnation >= incarnation) return peers;
+  const former = before?.births ?? [];
+  const births = former.at(-1) === birth ? former : [...former, birth].slice(-BIRTHS_MAX);
+  const next = new Map(peers);
+  next.delete(nodeId);
+  next.set(nodeId, { incarnation, births });
+  let bytes = 0;
+  for (const known of next.values()) bytes += bytesOf(known);
+  for (const [oldest, known] of next) {
+    if (bytes <= KNOWN_PEERS_BYTES_MAX) break;
+    next.delete(oldest);
+    bytes -= bytesOf(known);
+  }
+  return next;
 }
 
-function decodeKnownPeer(bytes: Uint8Array): KnownPeer | undefined {
-  const value = Buffer.from(bytes);
-  const births: string[] = [];
-  for (let at = INCARNATION_BYTES; at + BIRTH_BYTES <= value.length; at += BIRTH_BYTES) {
-    births.push(value.toString("hex", at, at + BIRTH_BYTES));
+export function encodeKnownPeers(peers: KnownPeers): Buffer {
+  let size = 0;
+  for (const known of peers.values()) size += bytesOf(known);
+  const bytes = Buffer.alloc(size);
+  let at = 0;
+  for (const [nodeId, { incarnation, births }] of peers) {
+    at = bytes.writeUInt32LE(nodeId, at);
+    at = writeUint53(bytes, incarnation, at);
+    at = bytes.writeUInt32LE(births.length, at);
+    for (const birth of births) at += bytes.write(birth, at, BIRTH_BYTES, "hex");
   }
-  const isWhole = value.length === INCARNATION_BYTES + births.length * BIRTH_BYTES;
-  if (births.length === 0 || !isWhole) return undefined;
-  return { incarnation: readUint53(value, 0), births };
+  return bytes;
+}
+
+/** `bytes` must be what `encodeKnownPeers` made: a checksum has been compared before. */
+export function decodeKnownPeers(bytes: Buffer): KnownPeers {
+  const peers = new Map<number, KnownPeer>();
+  let at = 0;
+  while (at < bytes.length) {
+    const nodeId = bytes.readUInt32LE(at);
+    const incarnation = readUint53(bytes, at + 4);
+    const birthCount = bytes.readUInt32LE(at + 12);
+    at += HEADER_BYTES;
+    const births: string[] = [];
+    for (const end = at + birthCount * BIRTH_BYTES; at < end; at += BIRTH_BYTES) {
+      births.push(bytes.toString("hex", at, at + BIRTH_BYTES));
+    }
+    peers.set(nodeId, { incarnation, births });
+  }
+  return peers;
+}
+
+function bytesOf({ births }: KnownPeer): number {
+  return HEADER_BYTES + births.length * BIRTH_BYTES;
 }

@@ -127,12 +127,36 @@ async function explaining<Result>(call: () => Promise<Result>): Promise<Result> 
 }
 
 /**
- * Opens the store at `path`, an existing directory. Fails with a corruption error, with `DISK_FULL`,
- * and otherwise with `level`'s own errors.
+ * Opens the store at `path`, an existing directory unless the store must exist. Fails with a
+ * corruption error, with `DISK_FULL`, with `UNAVAILABLE` where the lock's file was removed, and
+ * otherwise with `level`'s own errors.
  */
-export async function openLevelStore(path: string): Promise<OrderedStore> {
-  const level: BinaryLevel = new Level(path, { keyEncoding: "view", valueEncoding: "view" });
+export async function openLevelStore(path: string, mustExist = false): Promise<OrderedStore> {
+  if (mustExist) await demandStore(path);
+  const level: BinaryLevel = new Level(path, {
+    keyEncoding: "view",
+    valueEncoding: "view",
+    createIfMissing: !mustExist,
+  });
   await explaining(() => level.open());
   await nodeFileSystem.syncDirectory(path);
   return new LevelStore(level);
+}
+
+/**
+ * Without CURRENT, `level` would take the directory for an empty one and remove the tables in it.
+ * Without LOCK, it would make a new one, beside the process that may still hold the one before.
+ */
+async function demandStore(path: string): Promise<void> {
+  const names = await nodeFileSystem.list(path).catch((error: unknown): string[] => {
+    if (errnoOf(error) !== "ENOENT") throw error;
+    return [];
+  });
+  const place = { file: `${path}/CURRENT`, offset: 0, index: 0 };
+  if (!names.includes("CURRENT")) throw corruption(place, "the store is gone, the file is missing");
+  if (names.includes("LOCK")) return;
+  const message =
+    `${path}/LOCK was removed, so another process may use these data unseen: ` +
+    "make sure that none does, then create the file again, empty";
+  throw new HoldfastError("UNAVAILABLE", message);
 }

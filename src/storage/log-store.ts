@@ -47,7 +47,8 @@ export interface LogStore {
    */
   append(write: Write, isDiskBusy?: boolean): boolean;
   /**
-   * Moves the durable mark up to what is durable now and syncs it: before a vote is answered.
+   * Moves the durable mark up to what is durable now, with every peer that was noted, and syncs it:
+   * before a vote is answered.
    * Rejects when the log has failed, by this or before; `onFailure` was called then, and the caller
    * must not answer and needs to do nothing else.
    */

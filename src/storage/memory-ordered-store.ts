@@ -5,6 +5,7 @@
  *
  * `intercept` stands in front of every operation, as with `MemoryFileSystem`.
  */
+import { corruption } from "./corruption.js";
 import type { CrashRandom } from "./memory-inode.js";
 import {
   type OrderedStore,
@@ -37,6 +38,8 @@ export class MemoryStoreDisk {
   readonly values = new Map<string, Uint8Array>();
   readonly #options: MemoryStoreDiskOptions;
   #owner: MemoryStore | undefined;
+  /** There is a store on it. */
+  #isMade = false;
   /** The batch that has not resolved; at most one. */
   #unconfirmed: readonly StoreOperation[] | undefined;
 
@@ -44,7 +47,12 @@ export class MemoryStoreDisk {
     this.#options = options;
   }
 
-  open(): OrderedStore {
+  /** As the `OpenStore` of a data directory. */
+  open(mustExist = false): OrderedStore {
+    if (mustExist && !this.#isMade) {
+      throw corruption({ file: "store", offset: 0, index: 0 }, "the store is gone");
+    }
+    this.#isMade = true;
     if (this.#owner !== undefined) throw new LockedError("the store is open already");
     this.#owner = new MemoryStore(this, this.#options.intercept, () => {
       this.#owner = undefined;
@@ -68,6 +76,7 @@ export class MemoryStoreDisk {
   /** What is on it now, on another disk: an image to be put back later. */
   copy(options: MemoryStoreDiskOptions = {}): MemoryStoreDisk {
     const copy = new MemoryStoreDisk(options);
+    copy.#isMade = this.#isMade;
     for (const [name, sealed] of this.values) copy.values.set(name, Uint8Array.from(sealed));
     return copy;
   }

@@ -9,6 +9,7 @@
  */
 import { HoldfastError } from "../errors.js";
 import { damageOf } from "./corruption.js";
+import type { OpenStore } from "./data-directory.js";
 import {
   demandClusterId,
   demandNodeId,
@@ -56,8 +57,8 @@ export interface SetAsideOptions {
   readonly incarnationMin?: number | undefined;
   /** Default: the machine's. */
   readonly fileSystem?: FileSystem;
-  /** Opens the ordered store, and takes the lock with it. Default: `level`. */
-  readonly openStore?: (path: string) => Promise<OrderedStore>;
+  /** Default: `level`. */
+  readonly openStore?: OpenStore;
   /**
    * Called before the closed store's directory is moved, for a store whose contents lie elsewhere.
    * Must be durable, and do nothing when there is a store at `to` already.
@@ -163,7 +164,7 @@ class SettingAside {
     const { openStore = openLevelStore } = this.#options;
     await makeDirectories(this.#fileSystem, `${this.#path}/${STORE_NAME}`);
     try {
-      this.#store = await openStore(`${this.#path}/${STORE_NAME}`);
+      this.#store = await openStore(`${this.#path}/${STORE_NAME}`, false);
     } catch (error) {
       if (damageOf(error) === undefined) throw error;
     }
@@ -220,7 +221,7 @@ class SettingAside {
     }
     if (this.#store === undefined) {
       await makeDirectories(this.#fileSystem, from);
-      this.#store = await (this.#options.openStore ?? openLevelStore)(from);
+      this.#store = await (this.#options.openStore ?? openLevelStore)(from, false);
     }
   }
 

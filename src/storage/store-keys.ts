@@ -11,8 +11,7 @@ export const KEY_PREFIX = {
   snapshotDraft: 0x11,
   /** id (8), number (4) → a part of either. */
   snapshotChunk: 0x12,
-  /** node (4) → what is known of it from its hellos. */
-  knownPeer: 0x20,
+  // 0x20 was used before.
   /** a lock's key, 0, what is left of 2^64 − 1 and 2^32 − 1 of a revision → one that held it. */
   auditRecord: 0x30,
   /** index (8), number (4) → when the record of that revision ended, and of which lock it is. */
@@ -46,16 +45,6 @@ export function chunkKey(id: number, number: number): Uint8Array {
   const at = key.writeBigUInt64BE(BigInt(id), key.writeUInt8(KEY_PREFIX.snapshotChunk, 0));
   key.writeUInt32BE(number, at);
   return key;
-}
-
-export function peerKey(nodeId: number): Uint8Array {
-  const key = Buffer.alloc(5);
-  key.writeUInt32BE(nodeId, key.writeUInt8(KEY_PREFIX.knownPeer, 0));
-  return key;
-}
-
-export function peerIdOf(key: Uint8Array): number {
-  return Buffer.from(key).readUInt32BE(1);
 }
 
 /** Ends a lock's key in a key of the store: no lock's key contains it. */

@@ -39,6 +39,11 @@ export class NodeHandle {
     return child?.pid !== undefined && child.exitCode === null && child.signalCode === null;
   }
 
+  /** Of the process that ran last; `null` while it runs, and when a signal ended it. */
+  get exitCode(): number | null {
+    return this.#child?.exitCode ?? null;
+  }
+
   /** Everything this node wrote to standard error, over all its lives; the last megabyte of it. */
   get stderr(): string {
     return this.#stderr;

@@ -1,7 +1,7 @@
 /** What a damaged disk may do to a log of several segments, and to the mark beside it. */
 import { describe, expect, it } from "vitest";
 import { MemoryFileSystem, MemoryStoreDisk } from "../../src/storage/index.js";
-import { type Mark, MarkFile } from "../../src/storage/mark-file.js";
+import { type Mark, MarkFile, SLOT_BYTES } from "../../src/storage/mark-file.js";
 import {
   altered,
   contentOf,
@@ -69,9 +69,9 @@ describe("a log of several segments, damaged", () => {
   it("knows its mark from either copy, and refuses to open without both", async () => {
     const specimen = await several(9);
     const mark = "/data/mark";
-    for (let at = 0; at < 8192; at += 1) {
+    for (let at = 0; at < 2 * SLOT_BYTES; at += 1) {
       // The slots are mostly padding: all bytes of their contents, a sample of the rest.
-      if (at % 4096 >= 100 && at % 64 !== 0) continue;
+      if (at % SLOT_BYTES >= 104 && at % 256 !== 0) continue;
       const files = altered(specimen.files, mark, (bytes) => {
         bytes[at] = (bytes[at] ?? 0) ^ 0xff;
         return bytes;
@@ -88,12 +88,12 @@ describe("a log of several segments, damaged", () => {
     const shorter = altered(marked.files, last ?? "", (bytes) =>
       bytes.fill(0, usedBytesOf(bytes) - 1),
     );
-    for (const slot of [0, 4096]) {
-      const files = altered(shorter, mark, (bytes) => bytes.fill(0, slot, slot + 4096));
+    for (const slot of [0, SLOT_BYTES]) {
+      const files = altered(shorter, mark, (bytes) => bytes.fill(0, slot, slot + SLOT_BYTES));
       expect(await outcomeOf(files, marked, `copy ${slot} lost`)).toHaveProperty("corrupt");
       const disk = memoryDisk(
         new MemoryFileSystem(
-          altered(specimen.files, mark, (bytes) => bytes.fill(0, slot, slot + 4096)),
+          altered(specimen.files, mark, (bytes) => bytes.fill(0, slot, slot + SLOT_BYTES)),
         ),
       );
       const log = await OpenLog.open(disk, { timer: new HandTimer().timer });

@@ -65,7 +65,7 @@ describe("a data directory", () => {
     });
     expect(directory.notices).toEqual([]);
     expect((await readdir(options.path)).sort()).toEqual(["VERSION", "log", "mark", "store"]);
-    expect(await readFile(`${options.path}/VERSION`, "utf8")).toBe("holdfast data 1\n");
+    expect(await readFile(`${options.path}/VERSION`, "utf8")).toBe("holdfast data 2\n");
   });
 
   it("raises its incarnation at every opening, also after one that was refused", async () => {
@@ -138,38 +138,91 @@ describe("a data directory", () => {
   it("remembers of every peer the highest incarnation, and all its directories", async () => {
     const [a, b, c] = ["a", "b", "c"].map((digit) => digit.repeat(16)) as [string, string, string];
     const first = await opened();
-    expect(await first.readKnownPeers()).toEqual(new Map());
-    await Promise.all([
-      first.notePeer({ nodeId: 2, birth: a, incarnation: 5 }),
-      first.notePeer({ nodeId: 2, birth: a, incarnation: 9 }),
-      first.notePeer({ nodeId: 2, birth: b, incarnation: 7 }),
-      first.notePeer({ nodeId: 2 ** 32 - 1, birth: c, incarnation: Number.MAX_SAFE_INTEGER }),
-    ]);
+    expect(first.knownPeers()).toEqual(new Map());
+    first.notePeer({ nodeId: 2, birth: a, incarnation: 5 });
+    first.notePeer({ nodeId: 2, birth: a, incarnation: 9 });
+    first.notePeer({ nodeId: 2, birth: b, incarnation: 7 });
+    first.notePeer({ nodeId: 2 ** 32 - 1, birth: c, incarnation: Number.MAX_SAFE_INTEGER });
     const known = new Map([
       [2, { incarnation: 9, births: [a] }],
       [2 ** 32 - 1, { incarnation: Number.MAX_SAFE_INTEGER, births: [c] }],
     ]);
-    expect(await first.readKnownPeers()).toEqual(known);
+    expect(first.knownPeers()).toEqual(known);
     await first.close();
     const second = await opened();
-    await second.notePeer({ nodeId: 2, birth: a, incarnation: 8 });
-    expect(await second.readKnownPeers()).toEqual(known);
-    await second.notePeer({ nodeId: 2, birth: b, incarnation: 10 });
-    await second.notePeer({ nodeId: 2, birth: b, incarnation: 11 });
+    expect(second.knownPeers()).toEqual(known);
+    second.notePeer({ nodeId: 2, birth: a, incarnation: 8 });
+    expect(second.knownPeers()).toEqual(known);
+    second.notePeer({ nodeId: 2, birth: b, incarnation: 10 });
+    second.notePeer({ nodeId: 2, birth: b, incarnation: 11 });
     await second.close();
     const third = await opened();
     known.set(2, { incarnation: 11, births: [a, b] });
-    expect(await third.readKnownPeers()).toEqual(known);
+    expect(third.knownPeers()).toEqual(known);
   });
 
-  it("takes what it remembers of a peer for damaged when it is cut short", async () => {
+  it("has every peer that was noted on its disk before a vote is answered", async () => {
+    const files = new MemoryFileSystem();
+    const store = new MemoryStoreDisk();
+    const directory = await openDataDirectory(memoryDisk(files, store).options);
+    const first = { nodeId: 2, birth: "a".repeat(16), incarnation: 5 };
+    directory.notePeer(first);
+    directory.notePeer({ ...first, incarnation: 6 });
+    await directory.log.syncMark();
+    const image = files.crashed(() => 0);
+    const again = await openDataDirectory(memoryDisk(image, store.copy()).options);
+    expect(again.knownPeers()).toEqual(new Map([[2, { incarnation: 6, births: [first.birth] }]]));
+    await Promise.all([directory.close(), again.close()]);
+  });
+
+  it("forgets the peers noted longest ago, once there is no room for more", async () => {
+    const birthOf = (number: number): string => number.toString(16).padStart(16, "0");
     const directory = await opened();
-    const key = Uint8Array.of(0x20, 0, 0, 0, 2);
-    for (const length of [0, 8, 15, 17]) {
-      await directory.store.write([{ type: "put", key, value: new Uint8Array(length) }]);
-      const error: unknown = await directory.readKnownPeers().catch((reason: unknown) => reason);
-      expect(damageOf(error)?.reason).toBe("what is known of node 2 is cut short");
+    for (let nodeId = 1; nodeId <= 700; nodeId += 1) {
+      directory.notePeer({ nodeId, birth: birthOf(nodeId), incarnation: 1 });
     }
+    directory.notePeer({ nodeId: 40, birth: birthOf(40), incarnation: 2 });
+    for (let incarnation = 1; incarnation <= 100; incarnation += 1) {
+      directory.notePeer({ nodeId: 1_000, birth: birthOf(1_000 + incarnation), incarnation });
+    }
+    await directory.close();
+    const known = (await opened()).knownPeers();
+    expect([...known.keys()].slice(-3)).toEqual([700, 40, 1_000]);
+    expect(known.has(39)).toBe(false);
+    const births = Array.from({ length: 64 }, (_, at) => birthOf(1_100 - 63 + at));
+    expect(known.get(1_000)).toEqual({ incarnation: 100, births });
+  });
+
+  it.each([
+    ["its store", "store"],
+    ["the file by which its store is found", "store/CURRENT"],
+  ])("is damaged when %s is gone, and nothing is made in its place", async (_what, lost) => {
+    const directory = await opened();
+    await directory.store.write([{ type: "put", key: Uint8Array.of(1), value: Uint8Array.of(9) }]);
+    await directory.close();
+    await rm(`${options.path}/${lost}`, { recursive: true });
+    const left = (await readdir(options.path, { recursive: true })).sort();
+    const mark = await readFile(`${options.path}/mark`);
+    for (let start = 1; start <= 2; start += 1) {
+      expect(damageOf(await refusal())).toEqual({
+        ...{ file: `${options.path}/store/CURRENT`, offset: 0, index: 0 },
+        reason: "the store is gone, the file is missing",
+      });
+    }
+    expect((await readdir(options.path, { recursive: true })).sort()).toEqual(left);
+    expect(Buffer.compare(await readFile(`${options.path}/mark`), mark)).toBe(0);
+  });
+
+  it("is refused without its lock, until somebody vouches that no process has it", async () => {
+    const first = await opened();
+    await rm(`${options.path}/store/LOCK`);
+    const error = await refusal();
+    expect(error.code).toBe("UNAVAILABLE");
+    expect(error.message).toMatch(/store\/LOCK was removed.*create the file again, empty/);
+    await first.close();
+    expect((await refusal()).code).toBe("UNAVAILABLE");
+    await writeFile(`${options.path}/store/LOCK`, "");
+    expect((await opened()).identity.incarnation).toBe(2);
   });
 
   it("has the snapshot its log stands on and no other, and a draft of the newest", async () => {
@@ -244,10 +297,10 @@ describe("a data directory", () => {
 
   it("is left alone when its layout is unknown", async () => {
     await (await opened()).close();
-    await writeFile(`${options.path}/VERSION`, "holdfast data 2\n");
+    await writeFile(`${options.path}/VERSION`, "holdfast data 1\n");
     const error = await refusal();
     expect(error.code).toBe("UNAVAILABLE");
-    expect(error.message).toContain("holdfast data 2");
+    expect(error.message).toContain("holdfast data 1");
   });
 
   it("is refused without permission", async () => {

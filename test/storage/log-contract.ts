@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { InvariantError } from "../../src/assert.js";
 import type { Entry } from "../../src/raft/index.js";
+import { readMark } from "../../src/storage/mark-file.js";
 import {
   entryOf,
   HandTimer,
@@ -192,22 +193,39 @@ export function describeLogContract(name: string, makeDisk: () => Promise<TestDi
       });
     });
 
-    it("syncs the mark when asked, and by itself when the log rests", async () => {
+    it("moves the mark when asked, when the log rests, and every second when it does not", async () => {
       const hand = new HandTimer();
       const log = await OpenLog.open(disk, { timer: hand.timer });
       open.push(log);
-      expect(hand.armed).toBe(0);
-      await log.write(writeOf(1, [entryOf(1, 1)]));
-      expect(hand.armed).toBe(1);
-      await log.write(writeOf(2, [entryOf(2, 1)]));
-      // It did not rest: it is looked at once more.
-      hand.fire();
-      expect(hand.armed).toBe(1);
-      hand.fire();
-      expect(hand.armed).toBe(0);
+      let seq = 0;
+      const write = async (): Promise<void> => {
+        seq += 1;
+        await log.write(writeOf(seq, [entryOf(seq, 1)]));
+      };
+      const marked = async (): Promise<number | undefined> =>
+        (await readMark(disk.fileSystem, disk.path))?.mark.seq;
+      /** What has begun may take a while on a disk, however many reads of it that are. */
+      const reached = async (least: number): Promise<boolean> => {
+        for (let read = 0; read < 2_000; read += 1)
+          if (((await marked()) ?? 0) >= least) return true;
+        return false;
+      };
+      await write();
       await log.directory.log.syncMark();
-      await log.write(writeOf(3, [entryOf(3, 1)]));
-      expect(hand.armed).toBe(1);
+      expect(await marked()).toBe(1);
+      await write();
+      expect(await marked()).toBe(1);
+      // At the first look it did not rest: it was written to since the look was ordered.
+      hand.advance(100);
+      expect(await reached(2)).toBe(true);
+      for (let second = 1; second <= 3; second += 1) {
+        const before = seq;
+        for (let passedMs = 0; passedMs < 1_000; passedMs += 40) {
+          await write();
+          hand.advance(40);
+        }
+        expect(await reached(before + 1), `second ${second}`).toBe(true);
+      }
     });
   });
 }

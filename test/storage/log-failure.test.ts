@@ -85,8 +85,9 @@ describe("a log whose disk fails", () => {
   it("reports nothing as durable while a write hangs", async () => {
     let release: (() => void) | undefined;
     const fileSystem = new MemoryFileSystem(undefined, {
-      intercept: ({ kind, position }) => {
-        if (kind !== "write" || position === 0 || position === 4096 || release) return undefined;
+      intercept: ({ kind, path, position }) => {
+        const isRecord = path.endsWith(".seg") && position > 0;
+        if (kind !== "write" || !isRecord || release) return undefined;
         return new Promise((resolve) => {
           release = resolve;
         });

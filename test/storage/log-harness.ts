@@ -80,23 +80,35 @@ export function resetTo(place: Place): Pick<Write, "snapshot"> {
   return { snapshot: { ...snapshotAt(place), isReset: true, keepFrom: place.index + 1 } };
 }
 
-/** A timer that never goes off by itself: `fire` runs what is armed. */
+/** A timer whose time passes only by hand. */
 export class HandTimer {
-  readonly #tasks = new Set<() => void>();
+  readonly #due = new Map<() => void, number>();
+  #nowMs = 0;
 
-  readonly timer: StoragePorts["timer"] = (_delayMs, task) => {
-    this.#tasks.add(task);
-    return () => this.#tasks.delete(task);
+  readonly timer: StoragePorts["timer"] = (delayMs, task) => {
+    const run = (): void => task();
+    this.#due.set(run, this.#nowMs + delayMs);
+    return () => this.#due.delete(run);
   };
 
-  get armed(): number {
-    return this.#tasks.size;
+  /** Runs what is armed now, whenever it is due. */
+  fire(): void {
+    const tasks = [...this.#due.keys()];
+    this.#due.clear();
+    for (const task of tasks) task();
   }
 
-  fire(): void {
-    const tasks = [...this.#tasks];
-    this.#tasks.clear();
-    for (const task of tasks) task();
+  /** Runs what becomes due meanwhile, in order. */
+  advance(byMs: number): void {
+    const untilMs = this.#nowMs + byMs;
+    for (;;) {
+      const [next] = [...this.#due].sort(([, a], [, b]) => a - b);
+      if (next === undefined || next[1] > untilMs) break;
+      this.#nowMs = next[1];
+      this.#due.delete(next[0]);
+      next[0]();
+    }
+    this.#nowMs = untilMs;
   }
 }
 

@@ -124,7 +124,7 @@ describe("a data directory that is set aside", () => {
     await writeFile(`${parent}/letter.txt`, "dear");
     const foreign = await refusal(setDataAside({ path: parent, nodeId: 1, clusterId: CLUSTER_ID }));
     expect(foreign.code).toBe("INVALID_ARGUMENT");
-    await writeFile(`${path}/VERSION`, "holdfast data 2\n");
+    await writeFile(`${path}/VERSION`, "holdfast data 1\n");
     expect((await refusal(setDataAside({ path }))).code).toBe("UNAVAILABLE");
     expect((await readdir(path)).sort()).toEqual(["VERSION", "log", "mark", "store"]);
   });

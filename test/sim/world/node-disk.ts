@@ -56,8 +56,8 @@ export class NodeDisk {
     return new ProcessFiles(life, this.#files);
   }
 
-  async openStoreFor(life: ProcessLife): Promise<OrderedStore> {
-    return new ProcessStore(life, this.#store.open());
+  async openStoreFor(life: ProcessLife, mustExist: boolean): Promise<OrderedStore> {
+    return new ProcessStore(life, this.#store.open(mustExist));
   }
 
   /** The process on it ended. */

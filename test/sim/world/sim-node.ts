@@ -6,8 +6,6 @@ import type { PeerEvents } from "../../../src/net/index.js";
 import { KnownPeers } from "../../../src/net/known-peers.js";
 import { type Configuration, type MemberAddress, membersOf } from "../../../src/raft/index.js";
 import { type AssembledDriver, bootDriver, type NodeTuning } from "../../../src/server/index.js";
-import { PeerNotes } from "../../../src/server/peer-notes.js";
-import type { Logger } from "../../../src/server/ports.js";
 import { type DataDirectory, openDataDirectory } from "../../../src/storage/index.js";
 import type { RandomStreams } from "../engine/random-stream.js";
 import type { Simulation } from "../engine/simulation.js";
@@ -149,14 +147,14 @@ export class SimNode {
       origin: this.#founds ? "initial" : "joined",
       segmentBytes: tuning.segmentBytes,
       fileSystem: this.disk.filesFor(life),
-      openStore: () => this.disk.openStoreFor(life),
+      openStore: (_path, mustExist) => this.disk.openStoreFor(life, mustExist),
       ports: {
         timer: (delayMs, task) => this.#timer(life, delayMs, task),
         randomBytes: (count) => Uint8Array.from({ length: count }, () => random.below(256)),
       },
     });
     watch.onBoot(this, directory);
-    const known = new KnownPeers(await directory.readKnownPeers());
+    const known = new KnownPeers(directory.knownPeers());
     const gateway = new SimulatedGateway(life);
     const assembled = await this.#assemble(life, directory, gateway, random.next);
     gateway.events = assembled.driver.clientEvents;
@@ -206,13 +204,8 @@ export class SimNode {
     { driver, raft }: AssembledDriver,
   ): void {
     const { peerEvents } = driver;
-    const log: Logger = (...line) => this.#world.watch.onLogged(this, ...line);
-    const notes = new PeerNotes(directory, log, (error) => this.#onFailed(life, error));
     const events: PeerEvents = {
-      onUp: (peer, epoch) => {
-        notes.retry();
-        peerEvents.onUp(peer, epoch);
-      },
+      onUp: (peer, epoch) => peerEvents.onUp(peer, epoch),
       onDown: (peer, epoch, closed) => peerEvents.onDown(peer, epoch, closed),
       onMessage: (peer, group, message) => {
         this.#world.watch.onReceive(this, message);
@@ -221,7 +214,7 @@ export class SimNode {
       onRefused: (reason) => peerEvents.onRefused(reason),
       onPeerIdentity: (identity) => {
         peerEvents.onPeerIdentity(identity);
-        notes.add(identity);
+        directory.notePeer(identity);
       },
     };
     this.#world.peers.join({
