@@ -30,15 +30,30 @@ async function flipBitInJournal(directory: string): Promise<void> {
   expect(flipped).toBeGreaterThan(0);
 }
 
-const DAMAGES: readonly (readonly [string, (directory: string) => Promise<void>])[] = [
-  ["one bit of its journal is flipped", flipBitInJournal],
-  ["it is gone", (directory) => rm(join(directory, "store"), { recursive: true })],
-  ["its CURRENT is gone", (directory) => rm(join(directory, "store", "CURRENT"))],
+interface Damage {
+  readonly what: string;
+  /** Whether the store is opened once more before, so that its journal has become a table. */
+  readonly isOld: boolean;
+  readonly damage: (directory: string) => Promise<void>;
+}
+
+const DAMAGES: readonly Damage[] = [
+  { what: "one bit of its journal is flipped", isOld: false, damage: flipBitInJournal },
+  {
+    what: "it is gone",
+    isOld: false,
+    damage: (directory) => rm(join(directory, "store"), { recursive: true }),
+  },
+  {
+    what: "its CURRENT is gone",
+    isOld: true,
+    damage: (directory) => rm(join(directory, "store", "CURRENT")),
+  },
 ];
 
-test.each(DAMAGES)(
+test.each(DAMAGES.map((one) => [one.what, one] as const))(
   "a wiped voter is not counted by a node whose store is damaged: %s",
-  async (_what, damage) => {
+  async (_what, { isOld, damage }) => {
     const cluster = await startCluster({ serverArguments: ["--audit"] });
     endings.push(() => cluster.stop());
     const leader = await cluster.leader();
@@ -52,6 +67,7 @@ test.each(DAMAGES)(
     const isThere = async (node: NodeHandle): Promise<boolean> =>
       (await node.status())?.appliedIndex === (await leader.status())?.appliedIndex;
     await until("everybody to have applied it", async () => isThere(damaged));
+    if (isOld) await damaged.restart();
     await damaged.stop();
     const held = await client.acquire("held");
 
