@@ -67,7 +67,8 @@ A node founds a cluster (--initial-cluster) or joins one (--join). Data that are
 by themselves to which cluster they belong.
 
 Stopping: SIGTERM, SIGINT or SIGHUP stop the node in good order (exit code 0): a leader hands over
-to another node first. A second one ends it at once.
+to another node first. A second one ends it at once. A node that was removed from its cluster, or whose
+data directory another process has opened, ends with exit code 1.
 
 Options may also come from the environment or a JSON file, whose keys are their names:
 initialCluster for --initial-cluster. "holdfast config print server" shows what would be used, and from where.`;
@@ -101,7 +102,7 @@ async function serve(flags: ServerFlags): Promise<number> {
     return EXIT.done;
   }
   if (ended === undefined) return EXIT.done;
-  // A node that was removed from its cluster has nothing left to do, which is no fault of its own.
+  // A node that was removed from its cluster, or whose directory another process has, is no bug.
   const exitCode =
     ended instanceof HoldfastError && ended.code === "UNAVAILABLE" ? EXIT.failed : EXIT.internal;
   throw new Failure(exitCode, `node ${flags.id} ended: ${ended.message}`, { cause: ended });

@@ -141,7 +141,7 @@ class SettingAside {
     const state = await stateOf(fileSystem, path);
     const name = (await unfinished(fileSystem, path)) ?? (await this.#freeName());
     const movedTo = `${path}/${name}`;
-    const identity = await this.#identityOf(movedTo);
+    const fresh = await this.#markAfter(movedTo);
     const marker = Buffer.from(`${name}\n`, "latin1");
     await createAtomically(fileSystem, path, RECOVERING_FILE_NAME, marker);
     await makeDirectories(fileSystem, movedTo);
@@ -150,8 +150,8 @@ class SettingAside {
     if (state === "altered") moved.push(VERSION_FILE_NAME);
     for (const one of moved) await this.#move(one, movedTo);
     await this.#syncBoth(movedTo);
-    await this.#make(identity);
-    return { ...identity, movedTo };
+    await this.#make(fresh);
+    return { ...identityIn(fresh), movedTo };
   }
 
   async unlock(): Promise<void> {
@@ -175,8 +175,11 @@ class SettingAside {
     return setAsideNameOf(1 + Math.max(0, ...numbers.map((number) => number ?? 0)));
   }
 
-  /** Of the directory to be made; from the old mark, here or moved already, or as it was given. */
-  async #identityOf(movedTo: string): Promise<NodeIdentity> {
+  /**
+   * That of the directory to be made: whose it is, by the old mark, here or moved already, or as it
+   * was given. What the old mark knew of the peers is as true as before.
+   */
+  async #markAfter(movedTo: string): Promise<Mark> {
     const { nodeId, clusterId, incarnationMin = 0 } = this.#options;
     const mark =
       (await markIn(this.#fileSystem, this.#path)) ?? (await markIn(this.#fileSystem, movedTo));
@@ -200,13 +203,14 @@ class SettingAside {
       incarnation = Math.max(incarnation, older?.incarnation ?? 0);
     }
     const { ports = NODE_STORAGE_PORTS } = this.#options;
-    return {
+    const fresh = newMark({
       nodeId: mark?.nodeId ?? nodeId ?? 0,
       clusterId: mark?.clusterId ?? clusterId ?? "",
       birth: drawBirth(ports.randomBytes),
       origin: "joined",
       incarnation: incarnation + 1,
-    };
+    });
+    return { ...fresh, peers: mark?.peers ?? fresh.peers };
   }
 
   /** With the old store goes the lock; the fresh one has its own from the beginning. */
@@ -239,11 +243,11 @@ class SettingAside {
     await this.#fileSystem.syncDirectory(this.#path);
   }
 
-  async #make(identity: NodeIdentity): Promise<void> {
+  async #make(mark: Mark): Promise<void> {
     const path = this.#path;
     const fileSystem = this.#fileSystem;
     await makeDirectories(fileSystem, `${path}/${LOG_NAME}`);
-    await MarkFile.create(fileSystem, path, newMark(identity));
+    await MarkFile.create(fileSystem, path, mark);
     await writeVersion(fileSystem, path);
     await removeIfPresent(fileSystem, `${path}/${RECOVERING_FILE_NAME}`);
     await fileSystem.syncDirectory(path);

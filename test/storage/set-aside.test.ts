@@ -15,6 +15,8 @@ import {
 } from "../../src/storage/index.js";
 import { CLUSTER_ID, entryOf, memoryDisk, OpenLog, SEGMENT_BYTES, writeOf } from "./log-harness.js";
 
+const PEER = { nodeId: 2, birth: "0123456789abcdef", incarnation: 7 };
+
 describe("a data directory that is set aside", () => {
   let parent: string;
   let path: string;
@@ -32,6 +34,7 @@ describe("a data directory that is set aside", () => {
     const directory = await openDataDirectory(openOptions());
     directory.log.start({ onDurable: () => {}, onFailure: () => {} });
     directory.log.append(writeOf(1, [entryOf(1, 1)]));
+    directory.notePeer(PEER);
     await directory.close();
   }
 
@@ -82,6 +85,9 @@ describe("a data directory that is set aside", () => {
     expect(directory.identity).toMatchObject({ birth: aside.birth, incarnation: 4 });
     expect(directory.log.boot.entries).toEqual([]);
     expect(await directory.snapshots.list()).toEqual([]);
+    // Peers that lost their directories are still told from those that did not.
+    const { nodeId, birth, incarnation } = PEER;
+    expect(directory.knownPeers()).toEqual(new Map([[nodeId, { incarnation, births: [birth] }]]));
     await directory.close();
     expect(await setDataAside({ path })).toMatchObject({
       incarnation: 5,
@@ -127,6 +133,17 @@ describe("a data directory that is set aside", () => {
     await writeFile(`${path}/VERSION`, "holdfast data 1\n");
     expect((await refusal(setDataAside({ path }))).code).toBe("UNAVAILABLE");
     expect((await readdir(path)).sort()).toEqual(["VERSION", "log", "mark", "store"]);
+  });
+
+  it.each(["store", "store/CURRENT"])("is usable again after the loss of %s", async (name) => {
+    await makeUsed();
+    await rm(`${path}/${name}`, { recursive: true });
+    expect(damageOf(await refusal(openDataDirectory(openOptions())))).toBeDefined();
+    const aside = await setDataAside({ path });
+    expect((await readdir(aside.movedTo)).sort()).toEqual(["log", "mark", "store"]);
+    const directory = await openDataDirectory(openOptions());
+    expect(directory.identity).toMatchObject({ origin: "joined", incarnation: 4 });
+    await directory.close();
   });
 
   it.each(["mark", "VERSION", "store/CURRENT", "log/00000001.seg"])(

@@ -8,7 +8,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     file: "src/storage/segment-scan.ts",
     find: '  if (crc32(segment.subarray(bodyFrom, bodyTo)) !== header.bodyCrc) return "the body is damaged";\n',
     replace: "",
-    seeds: [24],
+    seeds: [20],
   },
   {
     name: "damage-cut-as-torn-tail",
