@@ -3,6 +3,7 @@
  * byte has to be accounted for, and a frame is taken as a whole or not at all. Any input either
  * decodes or throws `PeerFrameError`; nothing else. The layout is in `peer-format.ts`.
  */
+import { crc32 } from "node:zlib";
 import {
   CONFIGURATION_BYTES_MAX,
   OPERATION_BYTES_MAX,
@@ -13,6 +14,7 @@ import {
   BODY_BYTES,
   CHECKSUM_BYTES,
   FORWARD_REFUSAL_NAMES,
+  FRAME_CHECKSUM_BYTES,
   OPERATION_TEXT_BYTES_MAX,
   PEER_HEADER_BYTES,
   PEER_KIND,
@@ -20,7 +22,7 @@ import {
   REFUSAL_TEXT_BYTES_MAX,
 } from "./peer-format.js";
 import { decodeRaft } from "./peer-raft-decoder.js";
-import { fail, PeerReader } from "./peer-reader.js";
+import { fail, PeerFrameError, PeerReader } from "./peer-reader.js";
 import type { PeerMessage } from "./types.js";
 
 export interface PeerDelivery {
@@ -28,15 +30,18 @@ export interface PeerDelivery {
   readonly message: PeerMessage;
 }
 
+/** What is kept of a frame as large as this is copied out of it, unless it is most of it. */
+const LARGE_FRAME_BYTES = 64 << 10;
 /** Statuses of an answer between "ok" and this belong to commands alone. */
 const FIRST_ERROR = 16;
 
 /**
  * All messages of a frame that came from `from` to `to`. Byte fields are views into `frame`, which
- * the caller must own.
+ * the caller must own, or into a copy of their message: what is kept must not keep a large frame.
  */
 export function decodePeerFrame(frame: Uint8Array, from: NodeId, to: NodeId): PeerDelivery[] {
   const reader = new PeerReader(frame);
+  checkSum(reader, frame);
   const deliveries: PeerDelivery[] = [];
   while (reader.at < frame.length) {
     reader.open(frame.length, PEER_HEADER_BYTES);
@@ -47,15 +52,38 @@ export function decodePeerFrame(frame: Uint8Array, from: NodeId, to: NodeId): Pe
     const length = reader.uint32();
     reader.open(frame.length, length);
     const end = reader.at + length;
-    const message: PeerMessage =
-      kind < PEER_KIND.forward
-        ? { type: "raft", message: decodeRaft(reader, kind, end, from, to) }
-        : decodeBody(reader, kind, end);
-    if (reader.at !== end) fail(`message kind ${kind} with ${end - reader.at} bytes too many`);
-    deliveries.push({ group, message });
+    if (frame.length < LARGE_FRAME_BYTES || length * 2 >= frame.length) {
+      deliveries.push({ group, message: decodeMessage(reader, kind, end, from, to) });
+    } else {
+      const copy = new PeerReader(frame.slice(reader.at, end));
+      deliveries.push({ group, message: decodeMessage(copy, kind, length, from, to) });
+      reader.at = end;
+    }
   }
   if (deliveries.length === 0) fail("empty frame");
   return deliveries;
+}
+
+function checkSum(reader: PeerReader, frame: Uint8Array): void {
+  reader.open(frame.length, FRAME_CHECKSUM_BYTES);
+  if (reader.uint32() === crc32(frame.subarray(FRAME_CHECKSUM_BYTES))) return;
+  throw new PeerFrameError("the checksum of a frame is wrong", true);
+}
+
+/** The message whose body the reader stands at; it goes on to `end`. */
+function decodeMessage(
+  reader: PeerReader,
+  kind: number,
+  end: number,
+  from: NodeId,
+  to: NodeId,
+): PeerMessage {
+  const message: PeerMessage =
+    kind < PEER_KIND.forward
+      ? { type: "raft", message: decodeRaft(reader, kind, end, from, to) }
+      : decodeBody(reader, kind, end);
+  if (reader.at !== end) fail(`message kind ${kind} with ${end - reader.at} bytes too many`);
+  return message;
 }
 
 function decodeBody(reader: PeerReader, kind: number, end: number): PeerMessage {

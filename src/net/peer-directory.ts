@@ -4,10 +4,21 @@
  * A hello is refused when it shows that two nodes would not mean the same thing: another cluster,
  * another node than the one dialed, our own id, a node that is no member, or one whose votes and log
  * cannot be those it vouched for. Whether they can, `known-peers.ts` judges.
+ *
+ * A hello proves nothing, and one that is noted can keep the real node out for good. So what is new
+ * about a node is believed only of the one that answers where that node is dialed: the address of a
+ * member stands in the log, and no stranger answers there. Of one that dialed in, a higher
+ * incarnation on the directory that is known is believed as well: who knows its birth has been told.
  */
 import type { NodeId } from "../raft/index.js";
 import { KnownPeers } from "./known-peers.js";
-import { decodeHello, type HelloRefusal, PEER_CLOSE, type PeerHello } from "./peer-hello.js";
+import {
+  decodeHello,
+  type HelloRefusal,
+  PEER_CLOSE,
+  type PeerHello,
+  refusal,
+} from "./peer-hello.js";
 import type { KnownPeer, PeerIdentity } from "./types.js";
 
 export class PeerDirectory {
@@ -46,44 +57,57 @@ export class PeerDirectory {
   admit(data: Uint8Array, dialed: NodeId): PeerIdentity | HelloRefusal {
     const hello = decodeHello(data);
     if ("code" in hello) return hello;
-    const refusal = this.#judge(hello, dialed);
-    if (refusal !== undefined) return refusal;
+    const refused = this.#judge(hello, dialed);
+    if (refused !== undefined) return refused;
     const { identity } = hello;
+    if (dialed === 0 && !this.#known.isKnown(identity.nodeId)) return identity;
+    this.#note(identity);
+    return identity;
+  }
+
+  #note(identity: PeerIdentity): void {
     const before = this.#met.get(identity.nodeId);
     if (
-      before === undefined ||
-      before.incarnation !== identity.incarnation ||
-      before.advertise !== identity.advertise
+      before?.incarnation === identity.incarnation &&
+      before.birth === identity.birth &&
+      before.advertise === identity.advertise
     ) {
-      this.#met.set(identity.nodeId, identity);
-      this.#known.note(identity);
-      this.#onIdentity(identity);
+      return;
     }
-    return identity;
+    this.#met.set(identity.nodeId, identity);
+    this.#known.note(identity);
+    this.#onIdentity(identity);
   }
 
   #judge(hello: PeerHello, dialed: NodeId): HelloRefusal | undefined {
     const own = this.own;
     const { nodeId, clusterId } = hello.identity;
     if (clusterId !== own.clusterId) {
-      const reason = `node ${nodeId} is of cluster ${clusterId}, not ${own.clusterId}`;
-      return { code: PEER_CLOSE.wrongCluster, reason };
+      const detail = `node ${nodeId} is of cluster ${clusterId}, not ${own.clusterId}`;
+      return refusal(PEER_CLOSE.wrongCluster, "another cluster", detail);
     }
     if (nodeId === own.nodeId) {
-      const reason = `a second process has the id ${nodeId}, or node ${nodeId} dialed itself`;
-      return { code: PEER_CLOSE.ownId, reason };
+      const detail = `a second process has the id ${nodeId}, or node ${nodeId} dialed itself`;
+      return refusal(PEER_CLOSE.ownId, "two processes with one id, or a node's own port", detail);
     }
     if (dialed !== 0 && nodeId !== dialed) {
-      return { code: PEER_CLOSE.wrongNode, reason: `node ${nodeId} answered, not node ${dialed}` };
+      const detail = `node ${nodeId} answered, not node ${dialed}`;
+      return refusal(PEER_CLOSE.wrongNode, "another node than the one dialed", detail);
     }
     if (hello.expectedId !== own.nodeId) {
-      const reason = `node ${nodeId} seeks node ${hello.expectedId}, but this is ${own.nodeId}`;
-      return { code: PEER_CLOSE.wrongNode, reason };
+      const detail = `node ${nodeId} seeks node ${hello.expectedId}, but this is ${own.nodeId}`;
+      return refusal(PEER_CLOSE.wrongNode, "another node than the one sought", detail);
     }
     if (!this.#members.has(nodeId)) {
-      const reason = `node ${nodeId} is no member that node ${own.nodeId} knows`;
-      return { code: PEER_CLOSE.notAMember, reason };
+      const detail = `node ${nodeId} is no member that node ${own.nodeId} knows`;
+      return refusal(PEER_CLOSE.notAMember, "no member", detail);
     }
-    return this.#known.refusalOf(hello.identity);
+    const refused = this.#known.refusalOf(hello.identity);
+    if (refused !== undefined || dialed !== 0 || !this.#known.isOther(hello.identity)) {
+      return refused;
+    }
+    const detail = `node ${nodeId} says it has another directory: it is dialed before that counts`;
+    const reason = "a directory that counts when it was met where this node dials";
+    return { code: PEER_CLOSE.unproven, reason, detail, unproven: nodeId };
   }
 }

@@ -1,13 +1,16 @@
 /**
  * The layout of what travels on a peer link; the encoder and the decoder share these numbers.
  *
- * frame   = message × n, one WebSocket message
+ * frame   = CRC-32 of the rest u32, message × n; one WebSocket message
  * message = kind u8, version u8, group u32, length u32, body of `length` bytes   (big endian)
  *
  * Raft bodies begin with term u64 and epoch u64. Sender and receiver are those of the link and are
- * not repeated. The part of a body without a length of its own goes on to the body's end. The version is that of the body's layout, so that nodes of neighbouring releases can
- * tell each other apart message by message.
+ * not repeated. The part of a body without a length of its own goes on to the body's end. The version
+ * is that of the body's layout, so that nodes of neighbouring releases can tell each other apart
+ * message by message. The checksum is against damage, not against forgers.
  */
+
+export const FRAME_CHECKSUM_BYTES = 4;
 
 export const PEER_MESSAGE_VERSION = 1;
 export const PEER_HEADER_BYTES = 10;

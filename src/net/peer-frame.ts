@@ -1,10 +1,12 @@
 /**
- * The buffer that the messages of one turn to one peer are encoded into.
+ * The buffer that the messages of a turn to one peer are encoded into, behind a checksum of them.
  *
  * A frame that was sent must not be touched until the socket took its bytes (nothing copies it on
  * the way), so frames go round: filled, sent, given back by the send callback, filled again. Bytes
  * of log entries are copied exactly once, from where they lie into the frame.
  */
+import { crc32 } from "node:zlib";
+import { FRAME_CHECKSUM_BYTES } from "./peer-format.js";
 import { FRAME_HEADROOM_BYTES } from "./whole-frame.js";
 
 const INITIAL_BYTES = 64 << 10;
@@ -14,30 +16,42 @@ const POOLED_FRAMES_MAX = 8;
 const TWO_32 = 2 ** 32;
 
 export class PeerFrame {
-  length = 0;
+  /** Of what was written, the checksum included. */
+  length = FRAME_CHECKSUM_BYTES;
+  /** Called when the socket took the bytes, by whoever sent them. */
+  onTaken: ((frame: PeerFrame) => void) | undefined;
   /** One function per frame, not one per message. */
-  readonly sent: () => void;
+  readonly sent = (): void => this.onTaken?.(this);
   /** Behind room for the header with which it leaves. */
   #bytes: Uint8Array<ArrayBuffer>;
   #view: DataView;
 
-  constructor(release: (frame: PeerFrame) => void, capacity = INITIAL_BYTES) {
+  constructor(capacity = INITIAL_BYTES) {
     this.#bytes = bytesOf(capacity);
     this.#view = viewOf(this.#bytes);
-    this.sent = () => release(this);
   }
 
+  /** What it occupies, however little is in it. */
   get capacity(): number {
     return this.#bytes.length;
+  }
+
+  get isEmpty(): boolean {
+    return this.length === FRAME_CHECKSUM_BYTES;
+  }
+
+  clear(): void {
+    this.length = FRAME_CHECKSUM_BYTES;
+    this.onTaken = undefined;
   }
 
   /** Makes room for `count` more bytes. The writes below rely on it. */
   reserve(count: number): void {
     const needed = this.length + count;
     if (needed <= this.#bytes.length) return;
-    let capacity = this.#bytes.length * 2;
-    while (capacity < needed) capacity *= 2;
-    const bytes = bytesOf(capacity);
+    // One long message gets what it needs; what grows message by message doubles.
+    const least = this.isEmpty ? needed : Math.max(needed, this.#bytes.length * 2);
+    const bytes = bytesOf(Math.ceil(least / INITIAL_BYTES) * INITIAL_BYTES);
     bytes.set(this.#bytes.subarray(0, this.length));
     this.#bytes = bytes;
     this.#view = viewOf(bytes);
@@ -70,8 +84,9 @@ export class PeerFrame {
     this.length += bytes.length;
   }
 
-  /** What was written, not copied: valid until the frame is given back. */
-  written(): Uint8Array {
+  /** All of it with its checksum, not copied: valid until the frame is given back. */
+  finish(): Uint8Array {
+    this.#view.setUint32(0, crc32(this.#bytes.subarray(FRAME_CHECKSUM_BYTES, this.length)));
     return this.#bytes.subarray(0, this.length);
   }
 }
@@ -87,17 +102,14 @@ function viewOf({ buffer, byteOffset }: Uint8Array<ArrayBuffer>): DataView {
 /** Frames that are not in use. */
 export class PeerFramePool {
   readonly #free: PeerFrame[] = [];
-  readonly #release = (frame: PeerFrame): void => {
-    if (frame.capacity > POOLED_BYTES_MAX || this.#free.length >= POOLED_FRAMES_MAX) return;
-    frame.length = 0;
-    this.#free.push(frame);
-  };
 
   take(): PeerFrame {
-    return this.#free.pop() ?? new PeerFrame(this.#release);
+    return this.#free.pop() ?? new PeerFrame();
   }
 
   give(frame: PeerFrame): void {
-    this.#release(frame);
+    if (frame.capacity > POOLED_BYTES_MAX || this.#free.length >= POOLED_FRAMES_MAX) return;
+    frame.clear();
+    this.#free.push(frame);
   }
 }

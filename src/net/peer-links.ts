@@ -55,9 +55,10 @@ class PeerNetwork implements StartablePeerLinks {
   async start(events: PeerEvents): Promise<void> {
     assert(this.#context === undefined, () => "peer links started twice");
     const { identity, listen, knownPeers } = this.#options;
-    const directory = new PeerDirectory(identity, this.#peers.keys(), knownPeers, (peer) =>
-      events.onPeerIdentity(peer),
-    );
+    const directory = new PeerDirectory(identity, this.#peers.keys(), knownPeers, (peer) => {
+      this.#incoming?.endOther(peer);
+      events.onPeerIdentity(peer);
+    });
     const context: LinkContext = {
       directory,
       events,
@@ -70,7 +71,11 @@ class PeerNetwork implements StartablePeerLinks {
       },
     };
     this.#context = context;
-    const incoming = new IncomingLinks(context, (peer) => this.#outgoing.get(peer)?.dial());
+    const incoming = new IncomingLinks(
+      context,
+      (peer) => this.#outgoing.get(peer)?.dial(),
+      (network) => this.#isOfMember(network),
+    );
     this.#incoming = incoming;
     this.port = await incoming.listen(listen);
     if (this.#isClosed) return;
@@ -120,9 +125,14 @@ class PeerNetwork implements StartablePeerLinks {
       const address = this.#peers.get(peer);
       if (address !== undefined && isSameAddress(address, link.address)) continue;
       this.#outgoing.delete(peer);
-      if (address === undefined) link.end(PEER_CLOSE.removed, `node ${peer} is no member any more`);
-      else link.end(PEER_CLOSE.replaced, `node ${peer} is dialed at another address now`);
+      if (address === undefined) link.end(PEER_CLOSE.removed, "no member any more");
+      else link.end(PEER_CLOSE.replaced, "dialed at another address now");
     }
+  }
+
+  #isOfMember(network: string): boolean {
+    for (const link of this.#outgoing.values()) if (link.network === network) return true;
+    return false;
   }
 
   #dialNew(context: LinkContext): void {

@@ -28,9 +28,9 @@ export interface PeerLinksTuning {
   readonly redialMaxMs: number;
   /** Pause after a refusal: an operator has to act before it can go better. */
   readonly refusedRedialMs: number;
-  /** A link with more bytes than this waiting to be sent is given up. */
+  /** A link is given up when what waits to be sent occupies more memory than this. */
   readonly bufferedBytesMax: number;
-  /** Incoming connections that have not said yet who they are. */
+  /** Incoming connections that have not said yet who they are, or are being closed. */
   readonly strangersMax: number;
   /** How long a close handshake may take. */
   readonly closeGraceMs: number;

@@ -5,16 +5,23 @@
  * and one `onDown` ends each epoch; failed attempts in between are not reported. What is sent while
  * the link is not up is dropped: the protocol above repeats what matters.
  */
-import type { Writable } from "node:stream";
+import type { Socket } from "node:net";
 import { WebSocket } from "ws";
 import type { NodeId } from "../raft/index.js";
 import { closeSocket } from "./close-socket.js";
 import { formatAddress } from "./listen.js";
 import type { PeerDirectory } from "./peer-directory.js";
 import type { PeerFramePool } from "./peer-frame.js";
-import { encodeHello, HELLO_BYTES_MAX, PEER_CLOSE, type PeerCloseCode } from "./peer-hello.js";
+import {
+  encodeHello,
+  HELLO_BYTES_MAX,
+  PEER_CLOSE,
+  PEER_SUBPROTOCOL,
+  type PeerCloseCode,
+} from "./peer-hello.js";
 import { type PeerLinksTuning, SILENT_TICKS_MAX } from "./peer-options.js";
 import { PeerOutbox } from "./peer-outbox.js";
+import { networkOf } from "./peer-strangers.js";
 import type { TrafficMeter } from "./traffic-meter.js";
 import type { PeerAddress, PeerEvents, PeerMessage } from "./types.js";
 
@@ -34,6 +41,12 @@ export interface LinkContext {
 const HELLO_OPTIONS = { binary: true, compress: false, mask: true, fin: true } as const;
 /** How `ws` names the end of a connection on which no close frame came. */
 const CLOSED_WITHOUT_WORDS = 1006;
+/** Refusals that pass without an operator. */
+const PASSING: ReadonlySet<number> = new Set([
+  PEER_CLOSE.silent,
+  PEER_CLOSE.damaged,
+  PEER_CLOSE.unproven,
+]);
 /** Socket errors that only the other process, or its machine on its behalf, causes. */
 const ENDED_BY_PEER: ReadonlySet<string> = new Set(["ECONNRESET", "EPIPE"]);
 
@@ -45,7 +58,9 @@ export class OutgoingLink {
   /** Set exactly while connecting, greeting or up. */
   #socket: WebSocket | undefined;
   /** What it was made of, once it is greeting. */
-  #stream: Writable | undefined;
+  #stream: Socket | undefined;
+  /** Where the peer was last reached. */
+  #network = "";
   /** Of the link that is up; 0 otherwise. */
   #epoch = 0;
   #silentTicks = 0;
@@ -62,7 +77,7 @@ export class OutgoingLink {
     this.#peer = peer;
     this.address = address;
     this.#context = context;
-    this.#outbox = new PeerOutbox(context.pool, context.meter);
+    this.#outbox = new PeerOutbox(context.pool, context.meter, () => this.flush());
   }
 
   /**
@@ -83,6 +98,11 @@ export class OutgoingLink {
     this.#attempts += 1;
     hanging?.terminate();
     this.#listen(socket);
+  }
+
+  /** Where the peer was last reached, as `networkOf` names it; empty before. */
+  get network(): string {
+    return this.#network;
   }
 
   /** Bytes that the kernel has not taken yet; 0 unless the link is up. */
@@ -111,7 +131,7 @@ export class OutgoingLink {
 
   /** Sends what waits and says goodbye. Reports nothing from here on. */
   close(code: PeerCloseCode, reason: string): void {
-    this.#flush();
+    this.#flush(true);
     const socket = this.#detach();
     clearTimeout(this.#redial);
     this.#state = "closed";
@@ -129,7 +149,7 @@ export class OutgoingLink {
   /** The socket of a new attempt; `undefined` when the address can be no part of a URL. */
   #connect(): WebSocket | undefined {
     try {
-      return new WebSocket(`ws://${formatAddress(this.address)}/peer`, {
+      return new WebSocket(`ws://${formatAddress(this.address)}/peer`, PEER_SUBPROTOCOL, {
         perMessageDeflate: false,
         maxPayload: HELLO_BYTES_MAX,
         handshakeTimeout: this.#context.tuning.dialTimeoutMs,
@@ -203,9 +223,10 @@ export class OutgoingLink {
     if ("code" in admitted) {
       this.#lose(false, tuning.refusedRedialMs);
       closeSocket(socket, admitted.code, admitted.reason, tuning.closeGraceMs);
-      this.#refused(`link to ${this.#name} refused: ${admitted.reason}`);
+      this.#refused(`link to ${this.#name} refused: ${admitted.detail}`);
       return;
     }
+    this.#network = networkOf(this.#stream?.remoteAddress);
     this.#state = "up";
     this.#silentTicks = 0;
     this.#attempts = 0;
@@ -221,9 +242,10 @@ export class OutgoingLink {
     // A process that still gives reasons is not gone; one behind a dead route may not be either.
     const isGone = code === PEER_CLOSE.goingAway || code === 1005 || code === CLOSED_WITHOUT_WORDS;
     const closed = isGone && (errorCode === "" || ENDED_BY_PEER.has(errorCode));
-    const isLasting = isRefusal && code !== PEER_CLOSE.silent;
+    const isLasting = isRefusal && !PASSING.has(code);
     this.#lose(closed, isLasting ? this.#context.tuning.refusedRedialMs : 0);
-    if (isRefusal) this.#refused(`link refused by ${this.#name}: ${reason}`);
+    if (isRefusal && code !== PEER_CLOSE.unproven)
+      this.#refused(`link refused by ${this.#name}: ${reason}`);
   }
 
   /** Something else than a peer, or a peer that is stopping (503), answered the upgrade. */
@@ -264,14 +286,15 @@ export class OutgoingLink {
   }
 
   /** False when there was nothing to send. */
-  #flush(): boolean {
+  #flush(isLast = false): boolean {
     const socket = this.#socket;
     const stream = this.#stream;
-    return socket !== undefined && stream !== undefined && this.#outbox.flush(socket, stream);
+    if (socket === undefined || stream === undefined) return false;
+    return this.#outbox.flush(socket, stream, isLast);
   }
 
   #isOverfull(): boolean {
-    return this.bufferedBytes > this.#context.tuning.bufferedBytesMax;
+    return this.#outbox.capacity > this.#context.tuning.bufferedBytesMax;
   }
 
   get #name(): string {

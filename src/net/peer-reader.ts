@@ -8,6 +8,13 @@ import { isUtf8 } from "node:buffer";
 /** A peer sent what this format does not allow. Ends the link it came on. */
 export class PeerFrameError extends Error {
   override readonly name = "PeerFrameError";
+  /** The bytes are not those that were sent. */
+  readonly isDamaged: boolean;
+
+  constructor(reason: string, isDamaged = false) {
+    super(reason);
+    this.isDamaged = isDamaged;
+  }
 }
 
 const TWO_32 = 2 ** 32;

@@ -4,7 +4,8 @@
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { KnownPeers } from "../../src/net/known-peers.js";
+import { INCARNATION_JUMP_MAX, KnownPeers } from "../../src/net/known-peers.js";
+import { PEER_CLOSE } from "../../src/net/peer-hello.js";
 import type { PeerIdentity } from "../../src/net/types.js";
 import {
   decodeKnownPeers,
@@ -97,6 +98,21 @@ test("an old copy of the same directory is refused, and the process that is met 
   const refusals = [4, 5, 6].map((incarnation) =>
     known.refusalOf(identityOf({ birth, origin: "joined", incarnation })),
   );
-  expect(refusals[0]?.reason).toMatch(/came as incarnation 4 after 5, an old copy/);
+  expect(refusals[0]?.detail).toMatch(/came as incarnation 4 after 5, an old copy/);
   expect(refusals.slice(1)).toEqual([undefined, undefined]);
+});
+
+test("a number of starts that a node cannot have reached since is refused, on any directory", () => {
+  const birth = birthOf(1);
+  const known = new KnownPeers(new Map([[2, { incarnation: 5, births: [birth] }]]));
+  const codeOf = (incarnation: number, of: string): number | undefined =>
+    known.refusalOf(identityOf({ birth: of, origin: "joined", incarnation }))?.code;
+  for (const of of [birth, birthOf(9)]) {
+    expect(codeOf(5 + INCARNATION_JUMP_MAX, of)).toBeUndefined();
+    for (const incarnation of [6 + INCARNATION_JUMP_MAX, Number.MAX_SAFE_INTEGER]) {
+      expect(codeOf(incarnation, of)).toBe(PEER_CLOSE.farIncarnation);
+    }
+  }
+  const stranger = { ...identityOf({ birth, origin: "initial", incarnation: 2 ** 40 }), nodeId: 7 };
+  expect(known.refusalOf(stranger)?.code).toBe(PEER_CLOSE.farIncarnation);
 });

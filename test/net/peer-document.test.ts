@@ -1,6 +1,7 @@
 /** `docs/internals/peer-links.md` against the code: kinds, close codes, limits. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { INCARNATION_JUMP_MAX } from "../../src/net/known-peers.js";
 import {
   FORWARD_REFUSAL_NAMES,
   OPERATION_TEXT_BYTES_MAX,
@@ -8,7 +9,7 @@ import {
   PEER_MESSAGE_VERSION,
   REFUSAL_TEXT_BYTES_MAX,
 } from "../../src/net/peer-format.js";
-import { PEER_CLOSE } from "../../src/net/peer-hello.js";
+import { PEER_CLOSE, PEER_SUBPROTOCOL } from "../../src/net/peer-hello.js";
 import { PEER_LINKS_DEFAULTS } from "../../src/net/peer-options.js";
 import {
   CONFIGURATION_BYTES_MAX,
@@ -39,6 +40,10 @@ test.each([
 test("what is said in passing is so", () => {
   expect(text).toContain(`at most ${PEER_FRAME_BYTES_MAX.toLocaleString("en-US")} bytes`);
   expect(text).toContain(`version of the body's layout, ${PEER_MESSAGE_VERSION}`);
+  expect(text).toContain(`more than ${INCARNATION_JUMP_MAX.toLocaleString("en-US")} above`);
+  expect(text).toContain(`the subprotocol \`${PEER_SUBPROTOCOL}\``);
+  expect(PEER_LINKS_DEFAULTS.silenceTimeoutMs).toBe(3_000);
+  expect(text).toContain(`more than ${PEER_LINKS_DEFAULTS.strangersMax} the oldest goes`);
   expect(PEER_LINKS_DEFAULTS.bufferedBytesMax).toBe(64 << 20);
   expect(PEER_LINKS_DEFAULTS.refusedRedialMs).toBe(5_000);
   expect(FORWARD_REFUSAL_NAMES).toEqual(["notLeader", "busy", "diskFull"]);

@@ -2,7 +2,12 @@
 import { once } from "node:events";
 import { afterEach, describe, expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
-import { decodeHello, encodeHello, PEER_CLOSE } from "../../src/net/peer-hello.js";
+import {
+  decodeHello,
+  encodeHello,
+  PEER_CLOSE,
+  PEER_SUBPROTOCOL,
+} from "../../src/net/peer-hello.js";
 import type { PeerMessage } from "../../src/net/types.js";
 import {
   birthOf,
@@ -73,7 +78,7 @@ describe("a peer that is added", () => {
 
   test("after it was refused is reached at once: it does not wait out its refusal", async () => {
     const { one, two, toTwo } = await pair({ one: false, two: true });
-    expect(await two.refusal()).toMatch(/node 2 is no member that node 1 knows/);
+    expect(await two.refusal()).toMatch(/refused by node 1 \(.*\): no member$/);
     expect(await one.refusal()).toMatch(/node 2 is no member that node 1 knows/);
     one.links.setPeers(toTwo);
     await Promise.all([one.up(2), two.up(1)]);
@@ -81,7 +86,7 @@ describe("a peer that is added", () => {
 
   test("after it refused this node reaches it at once", async () => {
     const { one, two, toOne } = await pair({ one: true, two: false });
-    expect(await one.refusal()).toMatch(/node 1 is no member that node 2 knows/);
+    expect(await one.refusal()).toMatch(/refused by node 2 \(.*\): no member$/);
     two.links.setPeers(toOne);
     await Promise.all([one.up(2), two.up(1)]);
   });
@@ -96,15 +101,15 @@ describe("a peer that is added", () => {
     cleanups.push(() => first.terminate());
     const [hello] = (await once(first, "message")) as [Buffer];
     const read = decodeHello(hello);
-    if ("code" in read) throw new Error(read.reason);
+    if ("code" in read) throw new Error(read.detail);
     // Node 2 comes to node 1 before it has answered: by now it would take it.
     const identity = { ...read.identity, nodeId: 2 };
-    const coming = new WebSocket(`ws://127.0.0.1:${one.links.port}/peer`);
+    const coming = new WebSocket(`ws://127.0.0.1:${one.links.port}/peer`, PEER_SUBPROTOCOL);
     cleanups.push(() => coming.terminate());
     await once(coming, "open");
     coming.send(encodeHello(identity, 1));
     await once(coming, "message");
-    first.close(PEER_CLOSE.notAMember, "node 1 is no member that node 2 knows");
+    first.close(PEER_CLOSE.notAMember, "no member");
     const [second] = await once(server, "connection");
     cleanups.push(() => second.terminate());
     await once(second, "message");
@@ -131,7 +136,7 @@ describe("a peer that is removed", () => {
     const received = await two.messages(1, 100);
     expect(received.at(-1)?.message).toEqual(barrier(100));
     expect(await two.down(1)).toMatchObject({ closed: false });
-    expect(await two.refusal()).toMatch(/node 2 is no member any more/);
+    expect(await two.refusal()).toMatch(/: no member any more$/);
     one.links.send(2, 0, barrier(101));
     expect(one.links.bufferedBytes(2)).toBe(0);
   });
@@ -173,7 +178,9 @@ describe("a peer that is removed", () => {
     one.links.setPeers(toTwo);
     const identity = { incarnation: 4, birth: birthOf(9) };
     const wiped = await startNode({ ...options, identity });
-    expect(await wiped.refusal()).toMatch(/node 2 has another data directory than before/);
+    expect(await wiped.refusal()).toMatch(
+      /refused by node 1 .*: another data directory than before/,
+    );
   });
 });
 
@@ -265,6 +272,37 @@ describe("the bytes that wait for a peer", () => {
     const waiting = one.links.bufferedBytes(2);
     expect(waiting).toBeGreaterThan(0);
     expect(waiting).toBeLessThan(2 << 20);
+    expect(of(one, "down")).toEqual([]);
+  });
+
+  test("occupy little more than they are while the link stands still, however many turns they came in", async () => {
+    const { one, two, toTwo } = await pair({ one: false, two: true });
+    const proxy = await TcpProxy.to(toTwo.get(2)?.port ?? 0);
+    cleanups.push(() => proxy.close());
+    one.links.setPeers(new Map([[2, proxy.address]]));
+    await one.up(2);
+    proxy.freeze();
+    const bytes = new Uint8Array(1 << 20);
+    const checksum = "00".repeat(32);
+    let number = 0;
+    while (one.links.bufferedBytes(2) === 0) {
+      one.links.send(2, 0, { type: "snapshotChunk", checksum, number, bytes });
+      one.links.flush();
+      number += 1;
+      await new Promise(setImmediate);
+    }
+    const before = process.memoryUsage().arrayBuffers;
+    const turns = 3_000;
+    for (let id = 1; id <= turns; id += 1) {
+      one.links.send(2, 0, barrier(id));
+      one.links.flush();
+      if (id % 100 === 0) await new Promise(setImmediate);
+    }
+    // Each turn in a frame of its own would be 64 KiB.
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan((turns * (64 << 10)) / 8);
+    proxy.thaw();
+    const received = (await two.messages(1, number + turns)).map(({ message }) => message);
+    expect(received.slice(number)).toEqual(Array.from({ length: turns }, (_, i) => barrier(i + 1)));
     expect(of(one, "down")).toEqual([]);
   });
 });

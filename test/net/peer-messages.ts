@@ -1,4 +1,5 @@
 /** Peer messages for tests: arbitrary ones, and encoding them into bytes. */
+import { crc32 } from "node:zlib";
 import fc from "fast-check";
 import { encodePeerMessage, peerMessageBytes } from "../../src/net/peer-encoder.js";
 import { PeerFrame } from "../../src/net/peer-frame.js";
@@ -18,11 +19,18 @@ export interface Addressed {
 
 /** The frame that holds these messages. */
 export function frameOf(messages: readonly Addressed[]): Uint8Array {
-  const frame = new PeerFrame(() => undefined, 16);
+  const frame = new PeerFrame(16);
   for (const { group, message } of messages) {
     encodePeerMessage(frame, group, message, peerMessageBytes(message));
   }
-  return frame.written().slice();
+  return frame.finish().slice();
+}
+
+/** A frame of these bytes, whatever they are. */
+export function sealed(messages: Uint8Array): Uint8Array {
+  const sum = Buffer.alloc(4);
+  sum.writeUInt32BE(crc32(messages));
+  return Buffer.concat([sum, messages]);
 }
 
 const number = (): fc.Arbitrary<number> =>

@@ -73,6 +73,14 @@ export class TcpProxy {
     }
   }
 
+  /** Ends `freeze`: what was held back goes on. */
+  thaw(): void {
+    for (const [near, far] of this.#pairs) {
+      near.pipe(far);
+      far.pipe(near);
+    }
+  }
+
   /** Like `freeze`, and whoever connects from now on meets silence as well. */
   cut(): void {
     this.#isCut = true;
