@@ -21,6 +21,10 @@ export interface BatchHeader {
 }
 
 const TWO_32 = 2 ** 32;
+/** High halves from here on are beyond 2^53 − 1. */
+const SAFE_HIGH_END = 2 ** 21;
+/** The last millisecond that a `Date` can show. */
+const WALL_MS_MAX = 8.64e15;
 
 /** Writes one record at `offset`; the caller made room for it. Returns its end. */
 export function writeRecord(
@@ -71,22 +75,56 @@ export function writeBatchHeader(
   view.setUint32(17, count);
 }
 
-/** Whether `bytes` are whole records, one behind the other, as far as their lengths tell. */
-export function areWholeRecords(bytes: Uint8Array): boolean {
+/**
+ * How many records lie from `offset` to the end of `bytes`; −1 unless they are whole ones, one after
+ * the other, of sessions that can be. What stands in a record is not looked at.
+ */
+export function countRecords(bytes: Uint8Array, offset: number): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  let at = 0;
+  let count = 0;
+  let at = offset;
   while (at + RECORD_HEADER_BYTES <= bytes.length) {
+    if (view.getUint32(at) >= SAFE_HIGH_END) return -1;
     at += RECORD_HEADER_BYTES + view.getUint32(at + 12);
+    count += 1;
   }
-  return at === bytes.length;
+  return at === bytes.length ? count : -1;
 }
 
-/** Reads the header of an entry's bytes. Entries were made by a node, so damage is an invariant. */
+/**
+ * The header of bytes that another node calls an entry; `undefined` unless an entry of these
+ * bytes can be applied. What a command in them says does not matter: one that cannot be decoded has
+ * no effect anywhere.
+ */
+export function checkBatch(bytes: Uint8Array): BatchHeader | undefined {
+  if (bytes.length < BATCH_HEADER_BYTES || bytes[0] !== BATCH_VERSION) return undefined;
+  const header = decodeBatchHeader(bytes);
+  const { stamp, wallMs, count } = header;
+  if (stamp === 0 || !Number.isSafeInteger(stamp) || wallMs > WALL_MS_MAX) return undefined;
+  return countRecords(bytes, BATCH_HEADER_BYTES) === count ? header : undefined;
+}
+
+/** Reads the header of an entry of the log: what another node sent was checked before. */
 export function decodeBatchHeader(bytes: Uint8Array): BatchHeader {
   assert(bytes.length >= BATCH_HEADER_BYTES, () => `batch of ${bytes.length} bytes`);
   assert(bytes[0] === BATCH_VERSION, () => `batch version ${bytes[0]}`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return { stamp: readUint64(view, 1), wallMs: readUint64(view, 9), count: view.getUint32(17) };
+}
+
+/** The records of `bytes` for whose number, counted from 0, `keeps` says yes; a copy. */
+export function selectRecords(bytes: Uint8Array, keeps: (number: number) => boolean): Uint8Array {
+  const kept = new Uint8Array(bytes.length);
+  let length = 0;
+  let number = 0;
+  forEachRecord(bytes, 0, (_session, _epoch, start, end) => {
+    if (keeps(number)) {
+      kept.set(bytes.subarray(start - RECORD_HEADER_BYTES, end), length);
+      length += RECORD_HEADER_BYTES + end - start;
+    }
+    number += 1;
+  });
+  return kept.slice(0, length);
 }
 
 /**

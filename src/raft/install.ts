@@ -17,7 +17,8 @@ export function onSnapshotReceived(
   epoch: number,
   snapshot: InstalledSnapshot,
 ): void {
-  if (!isPossibleSnapshot(snapshot, from, term, epoch, state.id) || term < state.term) return;
+  if (!isPossibleSnapshot(snapshot, from, term, epoch, state.id, state.term)) return;
+  if (term < state.term) return;
   if (!acceptLeader(state, from, term)) return;
   const { log, commitIndex, compaction } = state;
   const { index } = snapshot;

@@ -1,7 +1,8 @@
 /**
  * Whether a peer's message can have been sent by a correct node at all. What fails is dropped, so
- * that nothing a peer sends can break an invariant of this node: behind this check the core
- * asserts. It must look at what was sent alone, never at the state.
+ * that nothing a peer sends can break an invariant of this node: after this check the core asserts.
+ * It looks at what was sent, and of the state at the term alone: a term that rises can never fall
+ * again, so one that no election can have reached must not be taken up.
  */
 import { problemOf } from "./configuration.js";
 import { decodeConfiguration } from "./configuration-codec.js";
@@ -9,10 +10,23 @@ import type { AppendRequest, Entry, InstalledSnapshot, Message, NodeId } from ".
 
 /** Far beyond any real term, and leaves room to go on counting. */
 const TERM_MAX = 2 ** 52;
+/**
+ * How far a message's term may lie above the own one. An election a second for half a year makes
+ * no more, and a node that was away for longer is lost. Terms of entries and snapshots are at most
+ * that of the message which brings them.
+ */
+export const TERM_JUMP_MAX = 2 ** 24;
 
-export function isPossible(message: Message, self: NodeId): boolean {
+/** Whether elections can have led from the term `own` to `term`. */
+export function isTermInReach(term: number, own: number): boolean {
+  return term <= TERM_MAX && term - own <= TERM_JUMP_MAX;
+}
+
+/** `own`: the term of this node, `self`. */
+export function isPossible(message: Message, self: NodeId, own: number): boolean {
   const { from, to, term, epoch } = message;
   if (to !== self || !isPossibleSender(from, term, epoch, self)) return false;
+  if (!isTermInReach(term, own)) return false;
   switch (message.type) {
     case "preVote":
     case "vote":
@@ -52,8 +66,9 @@ export function isPossibleSnapshot(
   term: number,
   epoch: number,
   self: NodeId,
+  own: number,
 ): boolean {
-  if (!isPossibleSender(from, term, epoch, self)) return false;
+  if (!isPossibleSender(from, term, epoch, self) || !isTermInReach(term, own)) return false;
   if (!isPosition(snapshot.index, snapshot.term) || snapshot.index === 0) return false;
   const { configuration } = snapshot;
   return (
@@ -65,7 +80,7 @@ export function isPossibleSnapshot(
 
 function isPossibleSender(from: NodeId, term: number, epoch: number, self: NodeId): boolean {
   if (from === self || !isCount(from) || from === 0 || !isCount(epoch)) return false;
-  return isCount(term) && term > 0 && term <= TERM_MAX;
+  return isCount(term) && term > 0;
 }
 
 /** Entries follow `prevLogIndex` without gaps; their terms never fall and end at the sender's. */

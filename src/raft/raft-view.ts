@@ -3,6 +3,7 @@
  * changes nothing; what a getter says is true until the next `step` or `take`.
  */
 import { quorumHeardMs } from "./leadership.js";
+import { isTermInReach } from "./message-check.js";
 import { hasLiveLeader, type State } from "./state.js";
 import { type PeerStatus, peerStatuses } from "./status.js";
 import type { Configuration, Entry, NodeId, Role } from "./types.js";
@@ -115,6 +116,16 @@ export class RaftView {
     const { leadership, nowMs, config } = this.state;
     if (leadership === undefined) return hasLiveLeader(this.state);
     return nowMs < quorumHeardMs(this.state, leadership) + config.electionTimeoutMs;
+  }
+
+  /** Whether elections can have led to `term`; the core drops messages of any other. */
+  isTermInReach(term: number): boolean {
+    return isTermInReach(term, this.state.term);
+  }
+
+  /** Whether the log holds exactly this entry, or stands on it. */
+  matches(index: number, term: number): boolean {
+    return this.state.log.matches(index, term);
   }
 
   /** The entry at `index`, which the log must hold. */

@@ -12,6 +12,7 @@ import { CommitInterest } from "./commit-interest.js";
 import { DeferredMessages } from "./deferred-messages.js";
 import type { DriverOptions, DriverPorts } from "./driver-ports.js";
 import { EntryCache } from "./entry-cache.js";
+import { EntryCheck } from "./entry-check.js";
 import { Forwarding } from "./forwarding.js";
 import { HandOver } from "./hand-over.js";
 import { KeptCommands } from "./kept-commands.js";
@@ -146,6 +147,7 @@ export function furnish(options: DriverOptions, ports: DriverPorts, host: Driver
     deferred,
     clientSide,
     peerRequests,
+    entryCheck: new EntryCheck({ raft, table, applier, logger }),
     peerSide: new PeerSide(options, regime, logger, wake),
     interest: new CommitInterest(send),
     handOver: new HandOver(electionTimeoutMs),

@@ -2,8 +2,8 @@
  * The loop of one node in one group. It collects what came in since the last turn, steps the core,
  * takes the effects, and owns their order: send what may leave now, hand the write to the log, send
  * what waited for durability, apply what is committed, answer, flush. Effects are taken again only
- * behind a record that the log has written at once. It knows the world only by its ports: no
- * sockets, timers, clocks or random numbers here; the simulator runs this very code.
+ * after a record that the log has written at once. It knows the world by its ports alone, not by
+ * sockets, timers, clocks or random numbers; the simulator runs this very code.
  */
 import { ERROR_NUMBERS, type ErrorNumber, HoldfastError } from "../errors.js";
 import type { GatewayEvents, PeerEvents, PeerMessage } from "../net/index.js";
@@ -150,7 +150,6 @@ export class Driver implements DriverHost {
     return Promise.all([snapshots.stop(), seeing.stop()]).then(() => {});
   }
 
-  /** Something came in: a turn is to follow. */
   wake(): void {
     if (this.#isScheduled || !this.#isStarted || this.#isStopped) return;
     this.#isScheduled = true;
@@ -226,9 +225,10 @@ export class Driver implements DriverHost {
   }
 
   #stepInputs(nowMs: number): void {
-    const { peerSide, moving, snapshots, members, applier } = this.#rooms;
+    const { peerSide, entryCheck, moving, snapshots, members, applier } = this.#rooms;
     this.step({ type: "tick", nowMs });
     for (const input of peerSide.takeInputs()) {
+      if (input.type === "message" && !entryCheck.accepts(input.message)) continue;
       if (input.type === "message") moving.onHeard(input.message.from, nowMs);
       else if (input.type === "peerDown") snapshots.onLinkDown(input.peer, input.epoch);
       else if (input.type === "peerUp") members.tell([input.peer], applier);

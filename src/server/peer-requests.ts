@@ -1,10 +1,11 @@
 /**
  * What the drivers of other nodes ask of this one and answer to it: forwarded commands, questions for
- * reads, operators' requests, snapshots, and the answers. Only the leader of the very term that is named takes anything; nobody
- * relays.
+ * reads, operators' requests, snapshots, and the answers. Only the leader of the very term that is
+ * named takes anything; nobody relays.
  */
+import type { TableCommand } from "../lockfsm/index.js";
 import type { PeerMessage } from "../net/index.js";
-import { areWholeRecords, decodeCommands } from "../protocol/index.js";
+import { countRecords, decodeCommands, selectRecords } from "../protocol/index.js";
 import { decodeConfiguration, type NodeId } from "../raft/index.js";
 import type { Forwarding, ForwardRefusal } from "./forwarding.js";
 import type { Members } from "./members.js";
@@ -91,18 +92,35 @@ export class PeerRequests {
 
   #takeForward(peer: NodeId, message: PeerMessage & { type: "forward" }, nowMs: number): void {
     const { id, term, records } = message;
-    if (!areWholeRecords(records)) {
+    if (countRecords(records, 0) < 0) {
       this.#rooms.logger("error", "forwarded records are cut", { peer, bytes: records.length });
       return;
     }
     const refusal = this.#leads(term) ? this.#host.refusal : "notLeader";
     const isTaken = refusal === undefined;
-    const chunk = new ForwardedChunk(peer, id, records, isTaken ? decodeCommands(records, 0) : []);
+    const chunk = isTaken
+      ? this.#readable(peer, id, records)
+      : new ForwardedChunk(peer, id, records, []);
     if (isTaken) this.#rooms.line.push(chunk, nowMs);
     else this.refuse(chunk, refusal);
+  }
+
+  /** No command gets into the log that a gateway would not have taken. */
+  #readable(peer: NodeId, id: number, records: Uint8Array): ForwardedChunk {
+    const commands = decodeCommands(records, 0);
+    if (commands.every(isReadable)) return new ForwardedChunk(peer, id, records, commands);
+    const readable = commands.filter(isReadable);
+    const unreadable = commands.length - readable.length;
+    this.#rooms.logger("error", "forwarded records are no commands", { peer, unreadable });
+    const kept = selectRecords(records, (number) => commands[number]?.command !== undefined);
+    return new ForwardedChunk(peer, id, kept, readable);
   }
 
   #leads(term: number): boolean {
     return this.#rooms.regime.isLeading && this.#rooms.regime.term === term;
   }
+}
+
+function isReadable({ command }: TableCommand): boolean {
+  return command !== undefined;
 }

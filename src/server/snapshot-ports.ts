@@ -19,7 +19,10 @@ export interface SnapshotRooms {
   readonly clock: Clock;
   readonly store: SnapshotStore;
   readonly table: Pick<LockTable, "snapshot" | "become">;
-  readonly raft: Pick<Raft, "term" | "role" | "commitIndex" | "firstIndex" | "entry">;
+  readonly raft: Pick<
+    Raft,
+    "term" | "role" | "commitIndex" | "firstIndex" | "entry" | "isTermInReach"
+  >;
   readonly peers: Pick<PeerLinks, "bufferedBytes">;
   readonly send: (peer: NodeId, message: SnapshotMessage) => void;
   /** A turn should follow soon. */

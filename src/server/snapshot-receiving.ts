@@ -100,6 +100,8 @@ export class SnapshotReceiving {
   onOffer(from: NodeId, { term, epoch, snapshot }: SnapshotOffer): void {
     const { raft } = this.#rooms;
     if (term < raft.term || (term === raft.term && raft.role === "leader")) return;
+    // Nor may it stand in the way of the offer of a real leader.
+    if (!raft.isTermInReach(term)) return;
     if (snapshot.index <= raft.commitIndex) {
       this.#endNeedless(from, term, epoch, snapshot);
       return;

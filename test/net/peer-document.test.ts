@@ -17,6 +17,7 @@ import {
   PEER_FRAME_BYTES_MAX,
   SNAPSHOT_CHUNK_BYTES_MAX,
 } from "../../src/protocol/index.js";
+import { TERM_JUMP_MAX } from "../../src/raft/message-check.js";
 
 const text = readFileSync(new URL("../../docs/internals/peer-links.md", import.meta.url), "utf8");
 const rows = [...text.matchAll(/^\| (\d+) \| `(\w+)` \|/gm)].map(
@@ -41,6 +42,7 @@ test("what is said in passing is so", () => {
   expect(text).toContain(`at most ${PEER_FRAME_BYTES_MAX.toLocaleString("en-US")} bytes`);
   expect(text).toContain(`version of the body's layout, ${PEER_MESSAGE_VERSION}`);
   expect(text).toContain(`more than ${INCARNATION_JUMP_MAX.toLocaleString("en-US")} above`);
+  expect(text).toContain(`at most ${TERM_JUMP_MAX.toLocaleString("en-US")} above the own one`);
   expect(text).toContain(`the subprotocol \`${PEER_SUBPROTOCOL}\``);
   expect(PEER_LINKS_DEFAULTS.silenceTimeoutMs).toBe(3_000);
   expect(text).toContain(`more than ${PEER_LINKS_DEFAULTS.strangersMax} the oldest goes`);

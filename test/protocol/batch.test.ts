@@ -3,14 +3,16 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { InvariantError } from "../../src/assert.js";
 import {
-  areWholeRecords,
   BATCH_HEADER_BYTES,
+  checkBatch,
+  countRecords,
   decodeBatchHeader,
   decodeCommand,
   decodeCommands,
   encodeBatch,
   encodeCommand,
   RECORD_HEADER_BYTES,
+  selectRecords,
   writeBatchHeader,
   writeRecord,
 } from "../../src/protocol/index.js";
@@ -91,15 +93,62 @@ test("records from another node are whole, or are seen not to be", () => {
   fc.assert(
     fc.property(fc.array(anyRecord, { minLength: 1, maxLength: 4 }), (records) => {
       const chunk = chunkOf(records);
-      expect(areWholeRecords(chunk)).toBe(true);
+      expect(countRecords(chunk, 0)).toBe(records.length);
+      expect(checkBatch(encodeBatch(1, 2, records.length, [chunk]))).toBeDefined();
       const lastStart = chunkOf(records.slice(0, -1)).length;
       for (let length = lastStart + 1; length < chunk.length; length++) {
-        expect(areWholeRecords(chunk.subarray(0, length))).toBe(false);
+        const cut = chunk.subarray(0, length);
+        expect(countRecords(cut, 0)).toBe(-1);
+        expect(checkBatch(encodeBatch(1, 2, records.length, [cut]))).toBeUndefined();
       }
     }),
     { numRuns: 100 },
   );
-  expect(areWholeRecords(new Uint8Array(0))).toBe(true);
+  expect(countRecords(new Uint8Array(0), 0)).toBe(0);
+});
+
+test("an entry from another node has a header that can be, and as many records as it says", () => {
+  const record = chunkOf([{ session: 1, epoch: 1, bytes: bytes("c0") }]);
+  expect(checkBatch(encodeBatch(5, 6, 1, [record]))).toEqual({ stamp: 5, wallMs: 6, count: 1 });
+  const strange = chunkOf([{ session: 2 ** 53, epoch: 1, bytes: bytes("c0") }]);
+  const refused = [
+    Uint8Array.of(1),
+    encodeBatch(5, 6, 0, []).subarray(1),
+    Uint8Array.from(encodeBatch(5, 6, 0, [])).fill(2, 0, 1),
+    encodeBatch(0, 6, 1, [record]),
+    encodeBatch(2 ** 53, 6, 1, [record]),
+    encodeBatch(5, 2 ** 53 - 1, 1, [record]),
+    encodeBatch(5, 6, 0, [record]),
+    encodeBatch(5, 6, 2, [record]),
+    encodeBatch(5, 6, 1, [strange]),
+  ];
+  for (const entry of refused) expect(checkBatch(entry)).toBeUndefined();
+});
+
+test("whatever passes for an entry can be read to its end", () => {
+  const likely = fc
+    .tuple(fc.nat(3), fc.nat(3), fc.nat(2), fc.uint8Array({ maxLength: 60 }))
+    .map(([stamp, wallMs, count, tail]) => encodeBatch(stamp, wallMs, count, [tail]));
+  fc.assert(
+    fc.property(fc.oneof(likely, fc.uint8Array({ maxLength: 90 })), (entry) => {
+      const header = checkBatch(entry);
+      if (header === undefined) return;
+      expect(decodeBatchHeader(entry)).toEqual(header);
+      expect(decodeCommands(entry, 21)).toHaveLength(header.count);
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test("records are selected by their number, each as it was", () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(anyRecord, fc.boolean()), { maxLength: 5 }), (list) => {
+      const all = chunkOf(list.map(([record]) => record));
+      const kept = list.filter(([, isKept]) => isKept).map(([record]) => record);
+      const selected = selectRecords(all, (number) => list[number]?.[1] === true);
+      expect(hex(selected)).toBe(hex(chunkOf(kept)));
+    }),
+  );
 });
 
 describe("the commands of a batch", () => {

@@ -2,12 +2,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Configuration, Entry, Input, Message } from "../../src/raft/index.js";
+import { TERM_JUMP_MAX } from "../../src/raft/message-check.js";
 import { configurationEntry, joint, members } from "./configurations.js";
 import { append, ballot, entry, log, Solo } from "./solo.js";
 
 const count = fc.oneof(
   fc.nat({ max: 12 }),
-  fc.constantFrom(-1, 0.5, Number.NaN, 2 ** 53, Number.MAX_SAFE_INTEGER, 2 ** 52 + 1),
+  fc.constantFrom(-1, 0.5, Number.NaN, 2 ** 53, Number.MAX_SAFE_INTEGER, 2 ** 52 + 1, 2 ** 24),
 );
 
 const foreignEntry: fc.Arbitrary<Entry> = fc.record({
@@ -180,6 +181,53 @@ describe("a node", () => {
       expect([effects.write, effects.sendNow, effects.sendAfter]).toEqual([undefined, [], []]);
       expect([solo.raft.term, solo.raft.leader]).toEqual([1, 0]);
     }
+  });
+
+  it("does not take up a term that no election can have reached, whatever message brings it", () => {
+    const far = 4 + TERM_JUMP_MAX + 1;
+    const snapshot = (term: number): Input => ({
+      ...{ type: "snapshotReceived", from: 2, term, epoch: 20 },
+      snapshot: {
+        ...{ index: 9, term: 4, checksum: "00".repeat(32) },
+        configuration: members([1, 2, 3]),
+      },
+    });
+    const messages = (term: number): Message[] => [
+      ballot("voteReply", 2, term, false),
+      ballot("preVoteReply", 2, term, false),
+      append(2, term, 4, 4, []),
+      append(2, term, 4, 4, [entry(5, term)]),
+      { type: "heartbeat", from: 2, to: 1, term, epoch: 20, commitIndex: 0, round: 1 },
+      { type: "heartbeatReply", from: 2, to: 1, term, epoch: 20, round: 1 },
+      ...(["vote", "preVote"] as const).map(
+        (type): Message => ({
+          ...{ type, from: 2, to: 1, term, epoch: 20, lastLogIndex: 9, lastLogTerm: 4 },
+          isTransfer: true,
+        }),
+      ),
+    ];
+    for (const role of ["follower", "preCandidate", "candidate", "leader"]) {
+      for (const message of [...messages(far + 1), ...messages(2 ** 52)]) {
+        const solo = as(role);
+        const { term } = solo.raft;
+        const { write, sendNow } = solo.receive(message);
+        expect([write, sendNow, solo.raft.term, solo.raft.role]).toEqual([
+          undefined,
+          [],
+          term,
+          role,
+        ]);
+      }
+      for (const term of [far + 1, 2 ** 52]) {
+        const solo = as(role);
+        const before = solo.raft.term;
+        solo.turn(snapshot(term));
+        expect([solo.raft.term, solo.raft.snapshotIndex]).toEqual([before, 0]);
+      }
+    }
+    const behind = as("follower");
+    behind.receive(append(2, 4 + TERM_JUMP_MAX, 4, 4, []));
+    expect(behind.raft.term).toBe(4 + TERM_JUMP_MAX);
   });
 
   it("ignores a second leader of one term", () => {

@@ -44,6 +44,19 @@ describe("receiving snapshots", () => {
     expect(peer.table.hash()).toBe(world.reference.hash());
   });
 
+  test("an offer of a term that no election can have reached does not stand in a leader's way", async () => {
+    const world = new SnapshotWorld();
+    const leader = await world.addLeader();
+    const peer = await world.add();
+    leader.want(peer);
+    await world.until("an offer", () => world.sentBy(leader, "snapshotOffer").length > 0);
+    const offer = lastOffer(world, leader);
+    const snapshot = { ...offer.snapshot, checksum: "5e".repeat(32) };
+    peer.snapshots.read(3, { ...offer, term: 2 ** 52, snapshot });
+    await world.until("installed", () => peer.named !== undefined);
+    expect(peer.named?.checksum).toBe(offer.snapshot.checksum);
+  });
+
   test("refuses what is not what was offered, and takes it when it is", async () => {
     const world = new SnapshotWorld();
     const leader = await world.addLeader();

@@ -3,6 +3,7 @@
  * core and log only what they owe each other by contract. Turns come when they were asked for, the
  * clock moves by one millisecond per step, and the store's promises settle between two steps.
  */
+
 import { LockTable, type TableEntry } from "../../src/lockfsm/index.js";
 import { OP } from "../../src/protocol/index.js";
 import type {
@@ -14,6 +15,7 @@ import type {
   Write,
   WrittenSnapshot,
 } from "../../src/raft/index.js";
+import { isTermInReach } from "../../src/raft/message-check.js";
 import type { SnapshotMessage, SnapshotOptions } from "../../src/server/snapshot-ports.js";
 import { restoreAtBoot } from "../../src/server/snapshot-restoring.js";
 import { Snapshots } from "../../src/server/snapshots.js";
@@ -253,6 +255,10 @@ export class SnapshotNode {
 
   entry(index: number): Entry {
     return { index, term: this.term, kind: "command", data: new Uint8Array(ENTRY_BYTES) };
+  }
+
+  isTermInReach(term: number): boolean {
+    return isTermInReach(term, this.term);
   }
 
   /** Something came from a client. */
