@@ -1,8 +1,10 @@
 /**
- * The directory of a local cluster: one folder and one log file for each node, and a note of the
- * members it was made for. The peer addresses of all nodes are the cluster's identity, so their
- * number and their ports are fixed by the first start and taken from the note after that.
+ * The directory of a local cluster: one folder and one log file for each node, and a note of what
+ * the cluster was made with. Its name and the peer addresses of all nodes are its identity, so they
+ * are fixed by the first start and taken from the note after that. The name is drawn: what others
+ * could compute, a web page could say to the peer ports of every developer.
  */
+import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { EXIT } from "../exit-codes.js";
@@ -12,8 +14,22 @@ import { type ClusterPlan, NODES_MAX, PORT_MAX } from "./cluster-plan.js";
 
 const NOTE_FILE = "cluster.json";
 
-/** The peer port of each node whose data is in `directory`; `undefined` when there is none yet. */
-export function peerPortsOf(directory: string): readonly number[] | undefined {
+const NAME_BYTES = 16;
+
+export interface ClusterNote {
+  /** Of each node. */
+  readonly peerPorts: readonly number[];
+  /** What the nodes get as `--cluster-name`. */
+  readonly clusterName: string;
+}
+
+/** A name that no other cluster has. */
+export function drawClusterName(): string {
+  return randomBytes(NAME_BYTES).toString("hex");
+}
+
+/** With what the data in `directory` was made; `undefined` when there is none yet. */
+export function noteIn(directory: string): ClusterNote | undefined {
   const file = join(directory, NOTE_FILE);
   let text: string;
   try {
@@ -22,21 +38,22 @@ export function peerPortsOf(directory: string): readonly number[] | undefined {
     if (systemCodeOf(error) === "ENOENT") return undefined;
     throw unusable(directory, error);
   }
-  const ports = peerPortsOfNote(text);
-  if (ports !== undefined) return ports;
-  throw new Failure(EXIT.failed, `${file} is damaged: expected {"peerPorts":[7511,…]}`);
+  const note = readNote(text);
+  if (note !== undefined) return note;
+  const expected = '{"peerPorts":[7511,…],"clusterName":"…"}';
+  throw new Failure(EXIT.failed, `${file} is damaged: expected ${expected}`);
 }
 
 /** Makes the directory, notes the members, and puts the logs of the last run aside. */
 export function prepareDirectory(plan: ClusterPlan): void {
-  const { directory } = plan;
+  const { directory, clusterName } = plan;
   const peerPorts = plan.nodes.map(({ peerListen }) => peerListen.port);
   const note = join(directory, NOTE_FILE);
   try {
     makeDirectory(directory);
     // Written and moved, so that a crash leaves the old note or the new one.
     const temporary = `${note}.${process.pid}`;
-    writeFileSync(temporary, `${JSON.stringify({ peerPorts })}\n`);
+    writeFileSync(temporary, `${JSON.stringify({ peerPorts, clusterName })}\n`);
     renameSync(temporary, note);
     for (const { logFile } of plan.nodes) putAside(logFile);
   } catch (error) {
@@ -44,19 +61,21 @@ export function prepareDirectory(plan: ClusterPlan): void {
   }
 }
 
-function peerPortsOfNote(text: string): number[] | undefined {
+function readNote(text: string): ClusterNote | undefined {
   let note: unknown;
   try {
     note = JSON.parse(text);
   } catch {
     return undefined;
   }
-  if (typeof note !== "object" || note === null || !("peerPorts" in note)) return undefined;
-  const { peerPorts } = note;
-  if (!Array.isArray(peerPorts)) return undefined;
+  if (typeof note !== "object" || note === null) return undefined;
+  const { peerPorts, clusterName } = note as Record<string, unknown>;
+  if (!Array.isArray(peerPorts) || typeof clusterName !== "string" || clusterName === "") {
+    return undefined;
+  }
   const ports = peerPorts.filter((port) => Number.isInteger(port) && port > 0 && port <= PORT_MAX);
   const isWhole = ports.length === peerPorts.length && ports.length >= 1;
-  return isWhole && ports.length <= NODES_MAX ? ports : undefined;
+  return isWhole && ports.length <= NODES_MAX ? { peerPorts: ports, clusterName } : undefined;
 }
 
 /**

@@ -25,6 +25,7 @@ export interface NodePlan {
 
 export interface ClusterPlan {
   readonly directory: string;
+  readonly clusterName: string;
   readonly nodes: readonly NodePlan[];
   readonly endpoints: readonly string[];
   /** The value of `--initial-cluster`. */
@@ -34,6 +35,7 @@ export interface ClusterPlan {
 /** One node for each pair of ports. */
 export function planCluster(
   directory: string,
+  clusterName: string,
   clientPorts: readonly number[],
   peerPorts: readonly number[],
 ): ClusterPlan {
@@ -53,6 +55,7 @@ export function planCluster(
   });
   return {
     directory,
+    clusterName,
     nodes,
     endpoints: nodes.map(({ endpoint }) => endpoint),
     initialCluster: nodes

@@ -119,6 +119,7 @@ function serverArguments(plan: NodePlan, cluster: ClusterPlan): string[] {
     `--listen=${formatHostPort(plan.listen)}`,
     `--peer-listen=${formatHostPort(plan.peerListen)}`,
     `--initial-cluster=${cluster.initialCluster}`,
+    `--cluster-name=${cluster.clusterName}`,
     "--stop-on-stdin-end",
   ];
 }

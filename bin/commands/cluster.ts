@@ -5,7 +5,7 @@
  */
 import type { Command } from "commander";
 import { DEFAULT_ENDPOINTS } from "../addresses.js";
-import { peerPortsOf, prepareDirectory } from "../cluster/cluster-directory.js";
+import { drawClusterName, noteIn, prepareDirectory } from "../cluster/cluster-directory.js";
 import type { ClusterPlan } from "../cluster/cluster-plan.js";
 import { consecutivePorts, HOST, planCluster } from "../cluster/cluster-plan.js";
 import { LocalCluster } from "../cluster/local-cluster.js";
@@ -38,8 +38,9 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 
 const NOTES = `
 Ctrl-C stops all nodes in order. Started again with the same --data, the cluster continues where it
-stopped; its size and its peer ports are those of the first start. The nodes end with this process
-even if it is killed. Their logs are DIRECTORY/n1.log and so on, of the run before n1.log.previous.
+stopped; its size, its peer ports and its random cluster id are those of the first start, noted in
+DIRECTORY/cluster.json. The nodes end with this process even if it is killed. Their logs are
+DIRECTORY/n1.log and so on, of the run before n1.log.previous.
 With --json one line tells when the cluster is ready:
   {"endpoints":["ws://…"],"leader":1,"nodes":[{"id":1,"pid":4711,"endpoint":"ws://…","log":"…"}]}`;
 
@@ -82,7 +83,8 @@ async function runCluster(flags: ClusterFlags): Promise<number> {
 }
 
 async function makePlan(flags: ClusterFlags): Promise<ClusterPlan> {
-  const known = peerPortsOf(flags.data);
+  const made = noteIn(flags.data);
+  const known = made?.peerPorts;
   const nodes = flags.nodes ?? known?.length ?? NODES_DEFAULT;
   if (known !== undefined && known.length !== nodes) {
     throw new Failure(
@@ -105,7 +107,8 @@ async function makePlan(flags: ClusterFlags): Promise<ClusterPlan> {
     (flags.peerPort === 0
       ? free.slice(nodes)
       : consecutivePorts("--peer-port", flags.peerPort ?? PEER_PORT_DEFAULT, nodes));
-  return planCluster(flags.data, clientPorts, peerPorts);
+  const clusterName = made?.clusterName ?? drawClusterName();
+  return planCluster(flags.data, clusterName, clientPorts, peerPorts);
 }
 
 async function requireFreePorts(plan: ClusterPlan): Promise<void> {

@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { encodeHello, PEER_CLOSE } from "../../src/net/peer-hello.js";
 import { MESSAGE, PEER_FRAME_BYTES_MAX } from "../../src/protocol/index.js";
 import { type NodeIdentity, readIdentity } from "../../src/storage/index.js";
+import { sealed } from "../net/peer-messages.js";
 import { Bystander } from "./bystander.js";
 import { type ClusterProcess, startCluster } from "./cluster-process.js";
 import { freePorts } from "./free-ports.js";
@@ -52,20 +53,27 @@ function helloOf(from: number, to: number): Uint8Array {
   return encodeHello(identity, to);
 }
 
+function flipped(bytes: Uint8Array): Uint8Array {
+  const damaged = Uint8Array.from(bytes);
+  damaged[37] = (damaged[37] ?? 0) ^ 1;
+  return damaged;
+}
+
 test("a first message that is no hello is turned away with a code and a reason, at every node", async () => {
   const firstOf = (to: number): readonly (readonly [Uint8Array | string, number, RegExp])[] => [
     ["hello", PEER_CLOSE.badFrame, /text in place of/],
     [Buffer.alloc(0), PEER_CLOSE.badFrame, /no peer hello/],
     [Buffer.from("4846504c0009", "hex"), PEER_CLOSE.version, /version 9/],
     [helloOf(1, to).subarray(0, 20), PEER_CLOSE.badFrame, /malformed/],
+    [flipped(helloOf((to % 3) + 1, to)), PEER_CLOSE.damaged, /checksum/],
     [randomBytes(1_000_000), PEER_CLOSE.badFrame, /no peer hello/],
-    [strangeHello("ab".repeat(16), 9, to), PEER_CLOSE.wrongCluster, /of cluster/],
-    [strangeHello(clusterId, 9, to), PEER_CLOSE.notAMember, /no member/],
-    [strangeHello(clusterId, to, to), PEER_CLOSE.ownId, /second process/],
-    [strangeHello(clusterId, (to % 3) + 1, 7), PEER_CLOSE.wrongNode, /seeks node 7/],
+    [strangeHello("ab".repeat(16), 9, to), PEER_CLOSE.wrongCluster, /^another cluster$/],
+    [strangeHello(clusterId, 9, to), PEER_CLOSE.notAMember, /^no member$/],
+    [strangeHello(clusterId, to, to), PEER_CLOSE.ownId, /one id/],
+    [strangeHello(clusterId, (to % 3) + 1, 7), PEER_CLOSE.wrongNode, /sought/],
     [
       strangeHello(clusterId, (to % 3) + 1, to, { incarnation: 0 }),
-      ...([PEER_CLOSE.staleIncarnation, /incarnation 0/] as const),
+      ...([PEER_CLOSE.staleIncarnation, /an old copy/] as const),
     ],
     [
       strangeHello(clusterId, (to % 3) + 1, to, { incarnation: 9, birth: "0".repeat(16) }),
@@ -128,7 +136,7 @@ test("whoever poses as a member and talks nonsense loses the link, and the membe
       const connection = await RawConnection.toPeerPort(peerPorts[to - 1] ?? 0);
       connection.send(helloOf(from, to));
       await connection.answered();
-      connection.send(frame);
+      connection.send(sealed(frame));
       const { code, reason } = await connection.closed;
       expect(code).toBe(PEER_CLOSE.badFrame);
       expect(reason).not.toBe("");

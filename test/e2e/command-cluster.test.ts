@@ -57,6 +57,13 @@ async function startReady(data: string, ...flags: readonly string[]): Promise<St
   return { cluster, ready, pids };
 }
 
+async function clusterIdOf({ ready }: Started): Promise<string> {
+  const url = ready.endpoints[0]?.replace(/^ws/, "http");
+  const status = (await (await fetch(`${url}/status`)).json()) as { readonly clusterId: string };
+  expect(status.clusterId).toMatch(/^[0-9a-f]{32}$/);
+  return status.clusterId;
+}
+
 /** What Ctrl-C does: the signal goes to the whole foreground group. */
 async function interrupt({ cluster, pids }: Pick<Started, "cluster" | "pids">): Promise<void> {
   process.kill(-cluster.pid, "SIGINT");
@@ -89,6 +96,7 @@ test("a lock outlives Ctrl-C and the next start, on other client ports", async (
   expect(new Set(first.pids).size).toBe(3);
   expect(first.pids.every(isRunning)).toBe(true);
   await using holder = await startHolder(first.ready.endpoints, "kept/lock", 600_000);
+  const clusterId = await clusterIdOf(first);
   // So that nobody gives it back.
   await holder.kill("SIGKILL");
   await interrupt(first);
@@ -98,6 +106,7 @@ test("a lock outlives Ctrl-C and the next start, on other client ports", async (
   }
 
   const second = await startReady(data);
+  expect(await clusterIdOf(second)).toBe(clusterId);
   expect(second.ready.nodes.map(({ id }) => id)).toEqual([1, 2, 3]);
   const endpoints = `--endpoints=${second.ready.endpoints.join(",")}`;
   const inspected = await runCli(["inspect", "kept/lock", "--json", endpoints]);
@@ -106,6 +115,18 @@ test("a lock outlives Ctrl-C and the next start, on other client ports", async (
   const refused = await runCli(["run", endpoints, "-n", "kept/lock", "--", "true"]);
   expect(refused.code).toBe(3);
   await interrupt(second);
+});
+
+test("two clusters with the same ports do not have the same id: none can be computed", async () => {
+  const ids: string[] = [];
+  const [port, peerPort] = await freePorts(2);
+  for (const name of ["one", "other"]) {
+    const ports = [`--port=${port}`, `--peer-port=${peerPort}`];
+    const started = await startReady(join(directory, name), "--nodes=1", ...ports);
+    ids.push(await clusterIdOf(started));
+    await interrupt(started);
+  }
+  expect(new Set(ids).size).toBe(2);
 });
 
 test("people are told where it runs, which node leads and how to take a lock", async () => {

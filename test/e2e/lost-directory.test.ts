@@ -56,7 +56,7 @@ const UNREADY = /^503 (.*\n)*no contact with a majority\n$/;
 test("a wiped directory is refused for good, and the node counts again when it was recovered", async () => {
   const { cluster, leader, victim, third, victimDirectory } = await startTrio();
   const { id } = victim;
-  const refusal = `node ${id} has another data directory than before: bring it back with`;
+  const refusal = "another data directory than before: bring it back with holdfast recover";
   const client = await connect({ endpoints: cluster.endpoints, ttlMs: 120_000 });
   endings.push(() => client.close());
   const kept = await client.acquire("kept");
@@ -93,7 +93,9 @@ test("a wiped directory is refused for good, and the node counts again when it w
     await goesOn();
     await victim.stop();
   }
-  for (const node of [leader, third]) expect(node.stderr).toContain(refusal);
+  for (const node of [leader, third]) {
+    expect(node.stderr).toContain(`node ${id} has ${refusal} --id ${id}`);
+  }
 
   // Nor by those who were started anew since, and not as the one that is missing for a majority.
   await leader.restart();

@@ -6,6 +6,7 @@ import { EventEmitter, once } from "node:events";
 import { connect } from "node:net";
 import { WebSocket } from "ws";
 import { decodeServerFrame } from "../../src/net/framing/index.js";
+import { PEER_SUBPROTOCOL } from "../../src/net/peer-hello.js";
 import { type ServerMessage, SUBPROTOCOL } from "../../src/protocol/index.js";
 
 export interface Closed {
@@ -47,7 +48,7 @@ export class RawConnection {
 
   /** To the peer port; resolves when the connection stands. */
   static async toPeerPort(port: number): Promise<RawConnection> {
-    const socket = open(`ws://127.0.0.1:${port}/peer`);
+    const socket = open(`ws://127.0.0.1:${port}/peer`, PEER_SUBPROTOCOL);
     const connection = new RawConnection(socket, false);
     await once(socket, "open");
     return connection;
@@ -71,14 +72,24 @@ export class RawConnection {
     await once(this.#events, "heard");
   }
 
+  /** Pings four times a second until the connection ends, as if that were something to say. */
+  pingOn(): void {
+    const timer = setInterval(() => this.#socket.ping(), 250);
+    this.#socket.on("close", () => clearInterval(timer));
+  }
+
   close(): void {
     this.#socket.close();
   }
 }
 
 /** How the node turns an upgrade away: the status of its answer, and what it says. */
-export async function refusedUpgrade(url: string, protocols: readonly string[]): Promise<string> {
-  const socket = new WebSocket(url, [...protocols], { perMessageDeflate: false });
+export async function refusedUpgrade(
+  url: string,
+  protocols: readonly string[],
+  headers: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const socket = new WebSocket(url, [...protocols], { perMessageDeflate: false, headers });
   socket.on("error", () => undefined);
   const [, response] = await once(socket, "unexpected-response");
   let text = "";
@@ -102,6 +113,6 @@ export async function sayOverTcp(port: number, bytes: Uint8Array | string): Prom
   return answer;
 }
 
-function open(url: string, protocol?: string): WebSocket {
-  return new WebSocket(url, protocol ?? [], { perMessageDeflate: false });
+function open(url: string, protocol: string): WebSocket {
+  return new WebSocket(url, protocol, { perMessageDeflate: false });
 }
