@@ -175,6 +175,7 @@ test("what is in the way of a start is said in one line, and what runs already i
     "--id=1",
     `--data=${join(data, "n1")}`,
     `--initial-cluster=1=127.0.0.1:${peerPort}`,
+    `--cluster-name=${note.clusterName}`,
     `--peer-listen=127.0.0.1:${otherPeer}`,
     `--listen=127.0.0.1:${free}`,
   ]);
@@ -207,7 +208,7 @@ test("a directory that cannot be used is said in one line, and no node is left r
   await writeFile(join(partly, "n2"), "");
   const ports = await freePorts(6);
   const peerPorts = ports.slice(3);
-  await writeFile(join(partly, "cluster.json"), JSON.stringify({ peerPorts }));
+  await writeFile(join(partly, "cluster.json"), JSON.stringify({ peerPorts, clusterName: "any" }));
   await expectRefused(
     [`--data=${partly}`, "--port=0"],
     /node 2 did not start: .*n2: it is not a dir/,

@@ -50,7 +50,9 @@ async function scene() {
 async function expectService({ world, followers }: StartedCluster): Promise<void> {
   const client = world.client();
   await client.start(followers[1]);
-  expect((await client.untilReply(client.acquire(`b-${client.nonce}`, 0))).result.status).toBe(STATUS.granted);
+  expect((await client.untilReply(client.acquire(`b-${client.nonce}`, 0))).result.status).toBe(
+    STATUS.granted,
+  );
   await expectAgreement(world);
 }
 
