@@ -13,7 +13,7 @@ const SHOWN_LENGTH_MAX = 200;
 
 export interface SearchOrder {
   readonly promising: string[];
-  /** Those that failed lately. */
+  /** Those that failed lately, the latest failure last: it may have cost a whole timeout. */
   readonly failed: string[];
 }
 
@@ -109,14 +109,15 @@ export class Endpoints {
     if (known.nodeId === this.#leaderId) this.#leaderId = 0;
   }
 
-  /** What one search is to try, in order: the leader first, then by chance. */
+  /** What one search is to try, in order: the leader first, then by chance, then what failed. */
   searchOrder(nowMs: number): SearchOrder {
     const promising: RankedEndpoint[] = [];
     const failed: RankedEndpoint[] = [];
     for (const { url, nodeId, failedAtMs } of this.#known.values()) {
       const isLeader = this.#leaderId !== 0 && nodeId === this.#leaderId;
       const hasFailed = nowMs - failedAtMs < FAILURE_MEMORY_MS;
-      (hasFailed ? failed : promising).push({ url, rank: isLeader ? -1 : this.#random() });
+      if (hasFailed) failed.push({ url, rank: failedAtMs });
+      else promising.push({ url, rank: isLeader ? -1 : this.#random() });
     }
     return { promising: inOrder(promising), failed: inOrder(failed) };
   }

@@ -4,29 +4,41 @@
  */
 import type { Attachment } from "./attachment.js";
 import type { Connection } from "./connection.js";
-import type { Lease } from "./lease.js";
+import { type Lease, marginMs } from "./lease.js";
 import type { Lifetime } from "./lifetime.js";
 import type { Locks } from "./locks.js";
 import type { Outgoing } from "./outgoing.js";
 import type { Reads } from "./reads.js";
 import type { Watches } from "./watches.js";
 
-/** A keepalive goes out this part of the TTL after the newest evidence. */
+/** A keepalive goes out this part of the TTL after the newest evidence, and while … */
 const KEEPALIVE_PER_TTL = 1 / 4;
 /** A node that leaves a transmission unanswered for this part of the TTL is left. */
 export const MOVE_PER_TTL = 1 / 3;
 /**
- * Both while the session has nothing that its end would take away, and nobody waits for news: most
- * of a large number of clients, most of the time. As much is left to resume at another node.
+ * … the session has nothing that its end would take away and nobody waits for news, so late that
+ * its lease outlives a failover of this length, which may begin just before the keepalive, …
  */
-const IDLE_KEEPALIVE_PER_TTL = 2 / 3;
-const IDLE_MOVE_PER_TTL = 1 / 6;
-/** Of less a sixth is too little for a slow network: such a session renews as if it had something. */
-const IDLE_TTL_MS_MIN = 6_000;
+const FAILOVER_MS = 5_000;
+/**
+ * … and what its client then needs to come back, among thousands that do so: one attempt at a node
+ * that says nothing (2 s), a pause of at most 1 s before the next round, and attaching.
+ */
+const RETURN_MS = 3_000;
 /** Nor is a node waited for longer that does not answer an open or resume: nothing is served. */
 const ATTACH_TIMEOUT_MS_MAX = 5_000;
 /** While something is held the lease is looked at so often, should the machine have slept. */
 const LEASE_CHECK_MS = 1_000;
+
+function keepaliveMs(ttlMs: number): number {
+  return ttlMs * KEEPALIVE_PER_TTL;
+}
+
+/** A node that fell silent is noticed late, and the failover is over by then, or nearly. */
+function idleKeepaliveMs(ttlMs: number): number {
+  const awayMs = Math.max(FAILOVER_MS, ttlMs * MOVE_PER_TTL) + RETURN_MS;
+  return Math.max(ttlMs - marginMs(ttlMs) - awayMs, keepaliveMs(ttlMs));
+}
 
 /** The parts of a session that have due times. */
 export interface Duties {
@@ -50,24 +62,20 @@ export class Schedule {
   /** When the node is left because something on this connection has no answer. */
   moveMs(isAttached: boolean): number {
     const { outgoing, attachment, lease } = this.#of;
-    if (isAttached) {
-      return (
-        outgoing.oldestSentMs + lease.ttlMs * (this.#isIdle ? IDLE_MOVE_PER_TTL : MOVE_PER_TTL)
-      );
-    }
-    return attachment.sentMs + Math.min(lease.ttlMs * MOVE_PER_TTL, ATTACH_TIMEOUT_MS_MAX);
+    const patienceMs = lease.ttlMs * MOVE_PER_TTL;
+    if (isAttached) return outgoing.oldestSentMs + patienceMs;
+    return attachment.sentMs + Math.min(patienceMs, ATTACH_TIMEOUT_MS_MAX);
   }
 
   keepaliveMs(isAttached: boolean): number {
     if (!isAttached) return Number.POSITIVE_INFINITY;
     const { lease, outgoing } = this.#of;
     const lastMs = Math.max(lease.newestMs, outgoing.pulses.lastSentMs);
-    return lastMs + lease.ttlMs * (this.#isIdle ? IDLE_KEEPALIVE_PER_TTL : KEEPALIVE_PER_TTL);
+    return lastMs + (this.#isIdle ? idleKeepaliveMs : keepaliveMs)(lease.ttlMs);
   }
 
   get #isIdle(): boolean {
-    const { lease, locks, reads, watches } = this.#of;
-    if (lease.ttlMs < IDLE_TTL_MS_MIN) return false;
+    const { locks, reads, watches } = this.#of;
     return !locks.isBusy && reads.size === 0 && watches.size === 0;
   }
 
