@@ -1,6 +1,6 @@
 /**
  * A file that appears whole or not at all: written beside its place under another name, synced, and
- * only then called by its name. It holds secrets of others and is for its owner alone.
+ * only then called by its name. It may hold what is not for everybody, and is for its owner alone.
  */
 import { randomBytes } from "node:crypto";
 import { type FileHandle, link, lstat, open, rename, unlink } from "node:fs/promises";

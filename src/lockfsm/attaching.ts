@@ -19,6 +19,7 @@ import type { Hold } from "./hold.js";
 import { renewLease } from "./leases.js";
 import { holdAt } from "./lone-holds.js";
 import { tellForcedEnd } from "./revoking.js";
+import { digestOf } from "./secret-digest.js";
 import { Session } from "./session.js";
 import type { TableState } from "./state.js";
 import { renewToken } from "./tokens.js";
@@ -37,9 +38,10 @@ export function open(state: TableState, command: OpenCommand): void {
     refuse(state, command, 0, ERROR_NUMBERS.UNAVAILABLE);
     return;
   }
-  const known = state.sessions.findByNonce(nonce);
+  const digest = digestOf(nonce);
+  const known = state.sessions.findByNonce(digest);
   if (known?.isAliveAt(state.stamp)) {
-    attach(state, known, attempt);
+    attach(state, known, command);
     return;
   }
   if (state.sessions.size >= state.settings.sessionsMax) {
@@ -48,10 +50,19 @@ export function open(state: TableState, command: OpenCommand): void {
   }
   const { name, metadata } = command;
   const id = state.takeNumber();
-  const session = new Session(state.saving, id, nonce, name, metadata, ttlMs, state.stamp, attempt);
+  const session = new Session(
+    state.saving,
+    id,
+    digest,
+    name,
+    metadata,
+    ttlMs,
+    state.stamp,
+    attempt,
+  );
   state.sessions.add(session);
   state.due.add(session);
-  answer(state, session);
+  answer(state, session, nonce);
 }
 
 /** A takeover is a resume by another process: what it holds gets new tokens. */
@@ -65,7 +76,7 @@ export function resume(state: TableState, command: ResumeCommand | TakeOverComma
     refuse(state, command, command.session, ERROR_NUMBERS.SESSION_EXPIRED);
     return;
   }
-  if (session.nonce !== command.nonce) {
+  if (session.nonceDigest !== digestOf(command.nonce)) {
     refuse(state, command, command.session, ERROR_NUMBERS.FORBIDDEN);
     return;
   }
@@ -80,7 +91,7 @@ export function resume(state: TableState, command: ResumeCommand | TakeOverComma
     }
     renewTokens(state, session);
   }
-  attach(state, session, command.attempt);
+  attach(state, session, command);
 }
 
 /** The process before must not be believed by what it guards any more. */
@@ -95,7 +106,8 @@ function renewTokens(state: TableState, session: Session): void {
   }
 }
 
-function attach(state: TableState, session: Session, attempt: number): void {
+/** The command proved by its nonce that the session is its client's. */
+function attach(state: TableState, session: Session, { nonce, attempt }: AttachCommand): void {
   if (attempt < session.attachEpoch) return;
   if (attempt > session.attachEpoch) {
     state.saving.keepSession(session);
@@ -104,14 +116,14 @@ function attach(state: TableState, session: Session, attempt: number): void {
     session.attachedSequence = session.highestSequence;
     renewLease(state, session);
   }
-  answer(state, session);
+  answer(state, session, nonce);
   tellForcedEnd(state, session);
 }
 
-function answer(state: TableState, session: Session): void {
+function answer(state: TableState, session: Session, nonce: string): void {
   state.outbox.attached({
     kind: MESSAGE.attached,
-    nonce: session.nonce,
+    nonce,
     attempt: session.attachEpoch,
     status: STATUS.ok,
     session: session.id,

@@ -25,8 +25,7 @@ export class HoldEnd implements DueItem {
 
 /** A hold that its session left for another to claim. */
 export interface Ticket {
-  /** 32 hex digits. */
-  readonly secret: string;
+  readonly secretDigest: string;
   readonly endsAt: number;
 }
 

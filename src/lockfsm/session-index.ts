@@ -1,5 +1,5 @@
 /**
- * The sessions that were not ended, by number and by nonce. What an ended session still holds or
+ * The sessions that were not ended, by number and by the digest of their nonce. What an ended session still holds or
  * waits for refers to it directly; here it cannot be found any more, so that nothing can speak or
  * ask for it.
  */
@@ -10,7 +10,7 @@ import { TtlCensus } from "./ttl-census.js";
 
 export class SessionIndex {
   readonly #byId = new ShardedMap<number, Session>(hashNumber);
-  readonly #byNonce = new ShardedMap<string, Session>(hashText);
+  readonly #byNonceDigest = new ShardedMap<string, Session>(hashText);
   readonly #ttls = new TtlCensus();
 
   get size(): number {
@@ -25,23 +25,24 @@ export class SessionIndex {
     return this.#byId.get(id);
   }
 
-  /** The newest session that was opened with this nonce. */
-  findByNonce(nonce: string): Session | undefined {
-    return this.#byNonce.get(nonce);
+  /** The newest session that was opened with the nonce of this digest. */
+  findByNonce(nonceDigest: string): Session | undefined {
+    return this.#byNonceDigest.get(nonceDigest);
   }
 
   /** A session whose lease is due but not swept may lose its nonce to its successor here. */
   add(session: Session): void {
     assert(this.#byId.get(session.id) === undefined, () => `session ${session.id} twice`);
     this.#byId.set(session.id, session);
-    this.#byNonce.set(session.nonce, session);
+    this.#byNonceDigest.set(session.nonceDigest, session);
     this.#ttls.add(session.ttlMs);
   }
 
   remove(session: Session): void {
     const removed = this.#byId.delete(session.id);
     assert(removed, () => `session ${session.id} is not in the table`);
-    if (this.#byNonce.get(session.nonce) === session) this.#byNonce.delete(session.nonce);
+    const { nonceDigest } = session;
+    if (this.#byNonceDigest.get(nonceDigest) === session) this.#byNonceDigest.delete(nonceDigest);
     this.#ttls.remove(session.ttlMs);
   }
 

@@ -32,7 +32,8 @@ export class SessionEnd implements DueItem {
 export class Session implements DueItem {
   readonly saving: Saving;
   readonly id: number;
-  readonly nonce: string;
+  /** Of the nonce that opened it and resumes it. */
+  readonly nonceDigest: string;
   readonly name: string;
   readonly metadata: string;
   readonly ttlMs: number;
@@ -71,7 +72,7 @@ export class Session implements DueItem {
   constructor(
     saving: Saving,
     id: number,
-    nonce: string,
+    nonceDigest: string,
     name: string,
     metadata: string,
     ttlMs: number,
@@ -80,7 +81,7 @@ export class Session implements DueItem {
   ) {
     this.saving = saving;
     this.id = id;
-    this.nonce = nonce;
+    this.nonceDigest = nonceDigest;
     this.name = name;
     this.metadata = metadata;
     this.ttlMs = ttlMs;

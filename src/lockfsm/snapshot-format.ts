@@ -1,6 +1,6 @@
 /**
- * The format of snapshots, version 3; version 1 was never released. A snapshot is a row of blocks; a
- * chunk that the table gives is one block, but who restores may be given the bytes in any slices.
+ * The format of snapshots, version 4. A snapshot is a row of blocks; a chunk that the table gives is
+ * one block, but who restores may be given the bytes in any slices.
  *
  *     block     length of the body, checksum; 4 bytes each, the higher byte first; body
  *     checksum  of the body, begun with the block's place in the row and the index of the snapshot:
@@ -14,15 +14,14 @@
  *     [sessions, holds, requests, items of the work queue, closings, semaphores]
  *
  * *Left at* is the wall clock at which the cluster of which this one was restored counted on from the
- * next token, 0 once that is settled; *quiet rest* is how long no session is opened. Version 2 has
- * neither.
+ * next token, 0 once that is settled; *quiet rest* is how long no session is opened.
  *
  * The rest are records, none of them parted between blocks, each a kind and its fields. *Ago* stands
  * for the stamp of the snapshot less that of the field, *back* for its next token less the token, and
  * *or 0* for that when there is none.
  *
- *     1 session     id, nonce, name, metadata, ttlMs, dueAt, attachEpoch, attachedAt ago,
- *                   attachedSequence, highestSequence, mark, reason of its end + 1 or 0,
+ *     1 session     id, digest of its nonce, name, metadata, ttlMs, dueAt, attachEpoch,
+ *                   attachedAt ago, attachedSequence, highestSequence, mark, reason of its end + 1 or 0,
  *                   forced end (dueAt, number, reason) or 0, count of losses, (back, reason) of each
  *     2 of          id: the session of the slots, holds and requests that follow, until the next
  *                   record of kind 1 or 2; its own record comes before. 0: tickets
@@ -46,26 +45,23 @@
  *     items         count, then for each its mode and its key, and of a semaphore's the permits
  *                   wanted, or the slots held
  *     extras        count, value, maxHoldMs, minHoldMs, lockDelayMs, revokedAt or 0, its reason,
- *                   ticket (secret, endsAt) or 0, number of its due time or 0, count of aliases,
- *                   (back, sequence) of each, the oldest first. Sequence: 0 of a takeover, else of
+ *                   ticket (digest of its secret, endsAt) or 0, number of its due time or 0,
+ *                   count of aliases, (back, sequence) of each, the oldest first. Sequence: 0 of a takeover, else of
  *                   an upgrade; whether that was acknowledged its slot tells
  *     options       0, or 1 and all of them in the order of their numbers on the wire
  *     result        status and what belongs to it, tokens as back
  *
  * In everything else the order of records is free. What can be told from the rest is not stored:
  * keys, the order of queues, who was reached in them, due times, sums, free slots, owners, and who found
- * which session by its nonce.
+ * which session by its nonce. No secret is in it ("secret-digest.ts"): any client may save a snapshot.
  *
- * A reader knows all versions up to its own. Whatever is added, fields of a record or a kind,
- * raises the version, and is read only from that version on; a reader refuses a later version and
- * an unknown kind, because a table that lacks something is not the same table.
+ * Whatever is added, fields of a record or a kind, raises the version; a reader refuses any other
+ * version and an unknown kind, because a table that lacks something is not the same table.
  */
 import { HoldfastError } from "../errors.js";
 
 export const MAGIC = "holdfast table";
-export const FORMAT_VERSION = 3;
-/** The oldest that is read. */
-export const FORMAT_VERSION_MIN = 2;
+export const FORMAT_VERSION = 4;
 
 export const KIND = {
   session: 1,

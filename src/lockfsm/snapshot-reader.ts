@@ -27,7 +27,6 @@ import { isSettingValue, resolveTableSettings, SETTING_NAMES } from "./settings.
 import { Slot } from "./slot-list.js";
 import {
   FORMAT_VERSION,
-  FORMAT_VERSION_MIN,
   HOLD_CONTENDED,
   HOLD_EXTRAS,
   HOLD_LONE,
@@ -109,7 +108,7 @@ export class SnapshotReader {
 function readBeginning(fields: FieldReader): SnapshotParts {
   if (fields.text() !== MAGIC) fields.fail("no snapshot of a lock table");
   const version = fields.uint();
-  if (version < FORMAT_VERSION_MIN || version > FORMAT_VERSION) {
+  if (version !== FORMAT_VERSION) {
     throw new HoldfastError("INTERNAL", `a snapshot in format ${version} cannot be read here`, {
       details: { formatVersion: version, knownVersion: FORMAT_VERSION },
     });
@@ -118,8 +117,8 @@ function readBeginning(fields: FieldReader): SnapshotParts {
   const stamp = fields.uint();
   const nextToken = fields.uint();
   const nextNumber = fields.within(1, SAFE_MAX, "next number");
-  const leftAtMs = version < 3 ? 0 : fields.uint();
-  const quietMs = version < 3 ? 0 : fields.within(0, SAFE_MAX - stamp, "quiet time");
+  const leftAtMs = fields.uint();
+  const quietMs = fields.within(0, SAFE_MAX - stamp, "quiet time");
   fields.array(SETTING_NAMES.length);
   const settings: Record<string, number> = {};
   for (const name of SETTING_NAMES) {
@@ -152,12 +151,14 @@ function readSession(parts: SnapshotParts, fields: FieldReader): SessionParts {
   const { state, sessions, sessionsById } = parts;
   const id = fields.within(1, state.nextNumber - 1, "session");
   if (sessionsById.get(id) !== undefined) fields.fail(`session ${id} twice`);
-  const [nonce, name, metadata] = [fields.text(), fields.text(), fields.text()];
+  const [nonceDigest, name, metadata] = [fields.text(), fields.text(), fields.text()];
   const ttlMs = fields.within(TTL_MS_MIN, TTL_MS_MAX, "lease");
   const dueAt = fields.uint();
   const epoch = fields.within(1, ATTEMPT_MAX, "epoch");
   const attachedAt = readStamp(state, fields);
-  const session = new Session(state.saving, id, nonce, name, metadata, ttlMs, attachedAt, epoch);
+  const session = new Session(
+    ...[state.saving, id, nonceDigest, name, metadata, ttlMs, attachedAt, epoch],
+  );
   session.dueAt = dueAt;
   session.attachedSequence = fields.uint();
   session.highestSequence = fields.uint();
@@ -234,7 +235,7 @@ function readExtras(parts: SnapshotParts, hold: Hold, fields: FieldReader): void
   extras.revokedAt = fields.uint();
   extras.revokeReason = fields.text();
   const endsAt = fields.uint();
-  if (endsAt > 0) extras.ticket = { endsAt, secret: fields.text() };
+  if (endsAt > 0) extras.ticket = { endsAt, secretDigest: fields.text() };
   const number = fields.within(0, state.nextNumber - 1, "number");
   if (number > 0 !== (endOf(hold) !== undefined)) fields.fail("a due time without a number");
   if (number > 0) parts.endNumbers.set(hold, number);

@@ -87,7 +87,7 @@ export class SnapshotWriter {
     const { forcedEnd, losses } = session;
     body.uint(KIND.session);
     body.uint(session.id);
-    body.string(session.nonce);
+    body.string(session.nonceDigest);
     body.string(session.name);
     body.string(session.metadata);
     body.uint(session.ttlMs);
@@ -263,7 +263,7 @@ export class SnapshotWriter {
     body.uint(extras.revokedAt);
     body.string(extras.revokeReason);
     body.uint(ticket?.endsAt ?? 0);
-    if (ticket !== undefined) body.string(ticket.secret);
+    if (ticket !== undefined) body.string(ticket.secretDigest);
     body.uint(end?.number ?? 0);
     body.uint(aliases.length);
     for (const { token, sequence } of aliases) {

@@ -103,7 +103,7 @@ function digestWork(digest: Digest, item: Work): void {
 function digestSession(session: Session): Digest {
   const digest = new Digest();
   digest.number(session.id);
-  digest.text(session.nonce);
+  digest.text(session.nonceDigest);
   digest.text(session.name);
   digest.text(session.metadata);
   digest.number(session.ttlMs);
@@ -190,7 +190,7 @@ function digestHold(digest: Digest, hold: Hold): void {
   digest.number(extras.lockDelayMs);
   digest.number(extras.revokedAt);
   digest.text(extras.revokeReason);
-  digest.text(extras.ticket?.secret ?? "");
+  digest.text(extras.ticket?.secretDigest ?? "");
   digest.number(extras.ticket?.endsAt ?? 0);
   digest.number(extras.end?.number ?? 0);
   digest.number(extras.outlived?.size ?? 0);

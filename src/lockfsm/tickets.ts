@@ -19,6 +19,7 @@ import { endOf, scheduleEnd } from "./hold-ends.js";
 import { join, leave } from "./owning.js";
 import { FORBIDDEN, INVALID_ARGUMENT, NOT_HELD, OK, QUOTA } from "./results.js";
 import { tellRevoked } from "./revoking.js";
+import { digestOf } from "./secret-digest.js";
 import type { Session } from "./session.js";
 import type { TableState } from "./state.js";
 import { dropAllAliases, findHold, moveHold } from "./tokens.js";
@@ -47,7 +48,7 @@ export function detach(state: TableState, session: Session, command: DetachComma
   hold.owner = 0;
   state.rows.move(hold.row, state.detached, hold.token);
   extras.count = 1;
-  extras.ticket = { secret, endsAt: state.stamp + ticketTtlMs };
+  extras.ticket = { secretDigest: digestOf(secret), endsAt: state.stamp + ticketTtlMs };
   scheduleEnd(state, hold);
   // Those who waited behind its upgrades.
   if (upgrades.length > 0) advanceKeys(state, hold);
@@ -60,8 +61,9 @@ export function claim(state: TableState, session: Session, command: ClaimCommand
   const ticket = hold?.extras?.ticket;
   if (hold === undefined || ticket === undefined || isDue(state, hold)) {
     store(state, session, sequence, NOT_HELD);
-  } else if (ticket.secret !== secret) store(state, session, sequence, FORBIDDEN);
-  else if (session.holdCount >= state.settings.holdsPerSessionMax) {
+  } else if (ticket.secretDigest !== digestOf(secret)) {
+    store(state, session, sequence, FORBIDDEN);
+  } else if (session.holdCount >= state.settings.holdsPerSessionMax) {
     store(state, session, sequence, QUOTA);
   } else {
     take(state, session, hold, sequence, owner);

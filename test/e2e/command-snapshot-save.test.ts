@@ -9,7 +9,7 @@ import { existsSync } from "node:fs";
 import { chmod, mkdir, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { connectAdmin } from "../../src/index.js";
+import { connect, connectAdmin } from "../../src/index.js";
 import { startCli } from "./cluster-process.js";
 import { bareEnvironment, COMMAND } from "./command-line.js";
 import { expectDocumented } from "./documented-json.js";
@@ -75,6 +75,30 @@ describe("saving", () => {
     let bytes = 0;
     for await (const chunk of snapshot.chunks()) bytes += chunk.length;
     expect([snapshot.clusterId, bytes]).toEqual([admin.clusterId, snapshot.byteLength]);
+  });
+  test("gives nobody a session or a ticket: no secret is in the file, and nothing in it serves as one", async () => {
+    const { endpoints } = scene.old;
+    const client = await connect({ endpoints, ttlMs: 60_000 });
+    await client.acquire("a victim's");
+    const ticket = await (await client.acquire("left")).detach({ ticketTtlMs: 60_000 });
+    const saved = await ask(["snapshot", "save", "-"]);
+    const exported = await client.export();
+    const text = saved.stdoutBytes.toString("latin1").toLowerCase();
+    for (const secret of [exported.nonce, ticket.secret]) {
+      expect(text).not.toContain(secret);
+      expect(saved.stdoutBytes.includes(Buffer.from(secret, "hex"))).toBe(false);
+    }
+    const guesses = new Set(text.match(/[0-9a-f]{32}/g));
+    expect(guesses.size).toBeGreaterThan(2);
+    for (const guess of guesses) {
+      const resume = { ...exported, nonce: guess, endpoints };
+      await expect(connect({ resume })).rejects.toMatchObject({ code: "FORBIDDEN" });
+      const claim = scene.client.claim({ ...ticket, secret: guess });
+      await expect(claim).rejects.toMatchObject({ code: "FORBIDDEN" });
+    }
+    await using heir = await connect({ resume: exported });
+    expect(heir.resumed?.locks.map(({ key }) => key)).toEqual(["a victim's"]);
+    await (await heir.claim(ticket)).release();
   });
   test("says in one line what is in the way, and leaves nothing behind", async () => {
     const [port] = await freePorts(1);

@@ -32,7 +32,14 @@ const DERIVED: Readonly<Record<string, readonly string[]>> = {
   // What it had is listed where it stands; nobody can ask for the rest any more.
   endedSession: [
     ...["heapIndex", "savedIn", "walkedIn", "holdCount", "requestCount", "dueAt", "ttlMs"],
-    ...["nonce", "metadata", "attachEpoch", "attachedAt", "attachedSequence", "highestSequence"],
+    ...[
+      "nonceDigest",
+      "metadata",
+      "attachEpoch",
+      "attachedAt",
+      "attachedSequence",
+      "highestSequence",
+    ],
     ...["firstHold", "lastHold", "rowNumber"],
   ],
   forcedEnd: ["heapIndex"],

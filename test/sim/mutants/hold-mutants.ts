@@ -233,8 +233,8 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     name: "ticket-without-secret",
     rule: "only who knows the secret claims a ticket",
     file: "src/lockfsm/tickets.ts",
-    find: "ticket.secret !== secret",
-    replace: 'ticket.secret === ""',
+    find: "ticket.secretDigest !== digestOf(secret)",
+    replace: 'ticket.secretDigest === ""',
     seeds: [68],
   },
   {
