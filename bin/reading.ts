@@ -1,13 +1,28 @@
 /**
- * What commands that ask the cluster have in common: a client for the time of one question.
+ * What commands that ask the cluster have in common: a connection for the time of one question or
+ * order, which needs no session, and a client with one for what goes on for longer.
  */
 import { hostname } from "node:os";
-import type { Client, ConnectOptions } from "../src/index.js";
+import type { Admin, Client, ConnectOptions } from "../src/index.js";
 import type { ClusterAccess } from "./command-options.js";
 
+/** What is asked about: a name that cannot be one is told before a cluster is looked for. */
+type About = { readonly key: string } | { readonly prefix: string };
+
 export interface AskOptions extends Pick<ConnectOptions, "signal" | "ttlMs"> {
-  /** What is asked about: a name that cannot be one is told before a cluster is looked for. */
-  readonly about?: { readonly key: string } | { readonly prefix: string };
+  readonly about?: About;
+}
+
+/** Runs `ask` with a connection that has no session, and closes it, whatever happens. */
+export async function askCluster<T>(
+  { endpoints, connectTimeoutMs }: ClusterAccess,
+  ask: (admin: Admin) => Promise<T>,
+  about?: About,
+): Promise<T> {
+  const { connectAdmin } = await import("../src/client/index.js");
+  await requireName(about);
+  await using admin = await connectAdmin({ endpoints, timeoutMs: connectTimeoutMs });
+  return await ask(admin);
 }
 
 /** Runs `ask` with a client and closes it, whatever happens. */
@@ -16,14 +31,16 @@ export async function withClient<T>(
   ask: (client: Client) => Promise<T>,
   { about, ...options }: AskOptions = {},
 ): Promise<T> {
-  const { connect, requirePrefix, requireTableKey } = await import("../src/client/index.js");
-  if (about !== undefined && "key" in about) requireTableKey(about.key);
-  else if (about !== undefined) requirePrefix(about.prefix);
+  const { connect } = await import("../src/client/index.js");
+  await requireName(about);
   const name = `${hostname()} holdfast ${process.pid}`;
-  const client = await connect({ ...access, name, ...options });
-  try {
-    return await ask(client);
-  } finally {
-    await client.close();
-  }
+  await using client = await connect({ ...access, name, ...options });
+  return await ask(client);
+}
+
+async function requireName(about: About | undefined): Promise<void> {
+  const { requirePrefix, requireTableKey } = await import("../src/client/index.js");
+  if (about === undefined) return;
+  if ("key" in about) requireTableKey(about.key);
+  else requirePrefix(about.prefix);
 }

@@ -17,7 +17,7 @@ import { EXIT } from "../exit-codes.js";
 import { Failure } from "../failure.js";
 import { parseNumberPair, sessionText } from "../names.js";
 import { printable } from "../printable.js";
-import { withClient } from "../reading.js";
+import { askCluster } from "../reading.js";
 import { print, printJson, styled } from "../terminal.js";
 
 interface ExplainFlags {
@@ -53,14 +53,11 @@ export function defineExplain(command: Command, finish: (exitCode: number) => vo
     .addHelpText("after", NOTES)
     .action(async (key: string) => {
       const { request, json } = command.opts<ExplainFlags>();
-      const view = await withClient(
+      const view = await askCluster(
         clusterAccessFor(command),
-        (client) =>
-          client.explain(
-            key,
-            request && { request: { session: request[0], sequence: request[1] } },
-          ),
-        { about: { key } },
+        (admin) =>
+          admin.explain(key, request && { request: { session: request[0], sequence: request[1] } }),
+        { key },
       );
       if (request !== undefined && view.request === null) {
         throw new Failure(EXIT.refused, `no request ${request.join("/")} waits for ${key}`);

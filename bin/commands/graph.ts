@@ -15,7 +15,7 @@ import {
 import { EXIT } from "../exit-codes.js";
 import { sessionText } from "../names.js";
 import { dotText, printable } from "../printable.js";
-import { withClient } from "../reading.js";
+import { askCluster } from "../reading.js";
 import { note, print, printJson } from "../terminal.js";
 import { type Column, tableLines } from "../text-table.js";
 
@@ -61,8 +61,8 @@ export function defineGraph(command: Command, finish: (exitCode: number) => void
     .addHelpText("after", NOTES)
     .action(async () => {
       const { limit, json, dot } = command.opts<GraphFlags>();
-      const view = await withClient(clusterAccessFor(command), (client) =>
-        client.waitGraph({ limit }),
+      const view = await askCluster(clusterAccessFor(command), (admin) =>
+        admin.waitGraph({ limit }),
       );
       if (json === true) printJson(view);
       else if (dot === true) print((await dotOf(view)).trimEnd());

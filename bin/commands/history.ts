@@ -15,7 +15,7 @@ import {
 import { formatDuration } from "../durations.js";
 import { EXIT } from "../exit-codes.js";
 import { sessionText } from "../names.js";
-import { withClient } from "../reading.js";
+import { askCluster } from "../reading.js";
 import { note, print, printJson } from "../terminal.js";
 import { type Column, tableLines } from "../text-table.js";
 import { formatWallTime } from "../wall-time.js";
@@ -57,10 +57,10 @@ export function defineHistory(command: Command, finish: (exitCode: number) => vo
     .addHelpText("after", NOTES)
     .action(async (key: string) => {
       const { limit, json } = command.opts<{ limit: number; json?: boolean }>();
-      const { tenures, isTruncated } = await withClient(
+      const { tenures, isTruncated } = await askCluster(
         clusterAccessFor(command),
-        (client) => client.history(key, { limit }),
-        { about: { key } },
+        (admin) => admin.history(key, { limit }),
+        { key },
       );
       if (json === true) {
         printJson({ key, tenures: tenures.map(document), isTruncated });

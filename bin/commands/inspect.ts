@@ -3,7 +3,7 @@
  * that nobody uses is no error: it has no holders and nobody waits.
  */
 import type { Command } from "commander";
-import type { Client, KeyView } from "../../src/index.js";
+import type { Admin, KeyView } from "../../src/index.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -13,7 +13,7 @@ import {
 } from "../command-options.js";
 import { EXIT } from "../exit-codes.js";
 import { keyLines } from "../key-view.js";
-import { withClient } from "../reading.js";
+import { askCluster } from "../reading.js";
 import { print, printJson } from "../terminal.js";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
@@ -35,8 +35,8 @@ export function defineInspect(command: Command, finish: (exitCode: number) => vo
     .addHelpText("after", NOTES)
     .action(async (key: string) => {
       const { json } = command.opts<{ json?: boolean }>();
-      const ask = (client: Client): Promise<KeyView> => client.inspect(key);
-      const view = await withClient(clusterAccessFor(command), ask, { about: { key } });
+      const ask = (admin: Admin): Promise<KeyView> => admin.inspect(key);
+      const view = await askCluster(clusterAccessFor(command), ask, { key });
       if (json === true) printJson(view);
       else for (const line of keyLines(view)) print(line);
       finish(EXIT.done);

@@ -3,7 +3,7 @@
  * nobody uses it.
  */
 import { type Command, InvalidArgumentError } from "commander";
-import type { Client } from "../../src/index.js";
+import type { Admin } from "../../src/index.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -14,7 +14,7 @@ import {
 } from "../command-options.js";
 import { EXIT } from "../exit-codes.js";
 import { printable } from "../printable.js";
-import { withClient } from "../reading.js";
+import { askCluster } from "../reading.js";
 import { print, printJson } from "../terminal.js";
 
 const PERMITS_MAX = 1_000_000;
@@ -42,8 +42,8 @@ export function defineLimit(command: Command, finish: (exitCode: number) => void
     .action(async (key: string, limit: number | "none") => {
       const { json } = command.opts<{ json?: boolean }>();
       const permits = limit === "none" ? undefined : limit;
-      const ask = (client: Client): Promise<void> => client.setLimit(key, permits);
-      await withClient(clusterAccessFor(command), ask, { about: { key } });
+      const ask = (admin: Admin): Promise<void> => admin.setLimit(key, permits);
+      await askCluster(clusterAccessFor(command), ask, { key });
       if (json === true) printJson({ key, limit: permits ?? null });
       else
         print(`${printable(key)}: ${permits === undefined ? "no limit set" : permitText(permits)}`);

@@ -4,7 +4,7 @@
  * memory here.
  */
 import { type Command, Option } from "commander";
-import type { Client, KeyView } from "../../src/index.js";
+import type { Admin, KeyView } from "../../src/index.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -15,7 +15,7 @@ import {
 import { EXIT } from "../exit-codes.js";
 import { LIST_COLUMNS, listRow } from "../key-view.js";
 import { jsonLine, printable } from "../printable.js";
-import { withClient } from "../reading.js";
+import { askCluster } from "../reading.js";
 import { isOutputClosed, note, print } from "../terminal.js";
 import { tableLines } from "../text-table.js";
 
@@ -36,12 +36,12 @@ export function defineLs(command: Command, finish: (exitCode: number) => void): 
     .addOption(connectTimeoutOption())
     .action(async (prefix: string) => {
       const { json, names } = command.opts<{ json?: boolean; names?: boolean }>();
-      const show = async (client: Client): Promise<void> => {
-        if (json === true) await printEach(client.query(prefix), jsonLine);
-        else if (names === true) await printEach(client.query(prefix), nameLine);
-        else await printTable(client.query(prefix));
+      const show = async (admin: Admin): Promise<void> => {
+        if (json === true) await printEach(admin.query(prefix), jsonLine);
+        else if (names === true) await printEach(admin.query(prefix), nameLine);
+        else await printTable(admin.query(prefix));
       };
-      await withClient(clusterAccessFor(command), show, { about: { prefix } });
+      await askCluster(clusterAccessFor(command), show, { prefix });
       finish(EXIT.done);
     });
 }

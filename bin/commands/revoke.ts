@@ -4,7 +4,7 @@
  */
 import { type Command, Option } from "commander";
 import { HoldfastError } from "../../src/errors.js";
-import type { Client, RevokeTarget } from "../../src/index.js";
+import type { Admin, RevokeTarget } from "../../src/index.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -17,7 +17,7 @@ import { EXIT } from "../exit-codes.js";
 import { Failure } from "../failure.js";
 import { addForceOptions, FORCE_NOTES, type ForceFlags, forceOf } from "../force-options.js";
 import { printable } from "../printable.js";
-import { withClient } from "../reading.js";
+import { askCluster } from "../reading.js";
 import { print, printJson } from "../terminal.js";
 
 interface RevokeFlags extends ForceFlags {
@@ -56,12 +56,12 @@ export function defineRevoke(command: Command, finish: (exitCode: number) => voi
       const flags = command.opts<RevokeFlags>();
       const target = targetOf(key, flags.token);
       const force = forceOf(flags);
-      const ask = (client: Client): Promise<number> =>
-        client.revoke(target, force).catch((error: unknown) => {
+      const ask = (admin: Admin): Promise<number> =>
+        admin.revoke(target, force).catch((error: unknown) => {
           throw explained(error, target);
         });
-      const about = "key" in target ? { about: target } : {};
-      const revoked = await withClient(clusterAccessFor(command), ask, about);
+      const about = "key" in target ? target : undefined;
+      const revoked = await askCluster(clusterAccessFor(command), ask, about);
       if (flags.json === true) printJson({ key: key ?? null, token: flags.token ?? null, revoked });
       else print(resultText(target, revoked, force.now));
       finish(EXIT.done);

@@ -4,7 +4,7 @@
  */
 import type { Command } from "commander";
 import { HoldfastError } from "../../src/errors.js";
-import type { Client, SessionView } from "../../src/index.js";
+import type { Admin, SessionView } from "../../src/index.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -18,7 +18,7 @@ import { EXIT } from "../exit-codes.js";
 import { Failure } from "../failure.js";
 import { addForceOptions, FORCE_NOTES, type ForceFlags, forceOf } from "../force-options.js";
 import { printable } from "../printable.js";
-import { withClient } from "../reading.js";
+import { askCluster } from "../reading.js";
 import { isOutputClosed, note, print, printJson } from "../terminal.js";
 import { type Column, tableLines } from "../text-table.js";
 
@@ -40,8 +40,7 @@ const END_EXAMPLES: readonly (readonly [string, string])[] = [
 ];
 
 const LS_NOTES = `
-Without the session of the command itself. LEASE LEFT is how long a session lives without a word from
-its client.`;
+LEASE LEFT is how long a session lives without a word from its client.`;
 
 const END_NOTES = `${FORCE_NOTES}
 
@@ -77,9 +76,9 @@ function defineLs(parent: Command, finish: Finish): void {
     .addHelpText("after", LS_NOTES)
     .action(async () => {
       const { json } = command.opts<{ json?: boolean }>();
-      await withClient(clusterAccessFor(command), async (client) => {
-        if (json === true) await printObjects(client);
-        else await printTable(client);
+      await askCluster(clusterAccessFor(command), async (admin) => {
+        if (json === true) await printObjects(admin);
+        else await printTable(admin);
       });
       finish(EXIT.done);
     });
@@ -99,8 +98,8 @@ function defineEnd(parent: Command, finish: Finish): void {
     .action(async (session: number) => {
       const flags = command.opts<ForceFlags & { json?: boolean }>();
       const force = forceOf(flags);
-      await withClient(clusterAccessFor(command), (client) =>
-        client.endSession(session, force).catch((error: unknown) => {
+      await askCluster(clusterAccessFor(command), (admin) =>
+        admin.endSession(session, force).catch((error: unknown) => {
           throw explained(error, session);
         }),
       );
@@ -115,22 +114,16 @@ function explained(error: unknown, session: number): unknown {
   return new Failure(EXIT.refused, `there is no session ${session}`, { cause: error });
 }
 
-async function* others(client: Client): AsyncGenerator<SessionView> {
-  for await (const view of client.sessions()) {
-    if (view.session !== client.session) yield view;
-  }
-}
-
-async function printObjects(client: Client): Promise<void> {
-  for await (const view of others(client)) {
+async function printObjects(admin: Admin): Promise<void> {
+  for await (const view of admin.sessions()) {
     printJson(view);
     if (isOutputClosed()) return;
   }
 }
 
-async function printTable(client: Client): Promise<void> {
+async function printTable(admin: Admin): Promise<void> {
   const rows: string[][] = [];
-  for await (const view of others(client)) rows.push(row(view));
+  for await (const view of admin.sessions()) rows.push(row(view));
   if (rows.length === 0) note("no client is connected");
   else for (const line of tableLines(COLUMNS, rows)) print(line);
 }

@@ -13,7 +13,7 @@ import {
   jsonOption,
 } from "../command-options.js";
 import { EXIT } from "../exit-codes.js";
-import { withClient } from "../reading.js";
+import { askCluster } from "../reading.js";
 import { settingNamed, settingsNamed, settingValue } from "../setting-change.js";
 import { print, printJson } from "../terminal.js";
 import { type Column, tableLines } from "../text-table.js";
@@ -69,7 +69,7 @@ function defineGet(parent: Command, finish: Finish): void {
     .argument("[name]", "only this one")
     .addHelpText("after", GET_NOTES)
     .action(async (name: string | undefined) => {
-      const all = await withClient(clusterAccessFor(command), (client) => client.settings());
+      const all = await askCluster(clusterAccessFor(command), (admin) => admin.settings());
       const settings = settingsNamed(all, name);
       if (isJson(command)) printJson(settings);
       else for (const line of tableLines(COLUMNS, settings.map(row))) print(line);
@@ -85,10 +85,10 @@ function defineSet(parent: Command, finish: Finish): void {
     .argument("<value>", "a whole number, or default")
     .addHelpText("after", SET_NOTES)
     .action(async (name: string, text: string) => {
-      const { before, value } = await withClient(clusterAccessFor(command), async (client) => {
-        const setting = settingNamed(await client.settings(), name);
+      const { before, value } = await askCluster(clusterAccessFor(command), async (admin) => {
+        const setting = settingNamed(await admin.settings(), name);
         const wanted = settingValue(setting, text);
-        await client.changeSetting(name, wanted);
+        await admin.changeSetting(name, wanted);
         return { before: setting.value, value: wanted ?? setting.defaultValue };
       });
       if (isJson(command)) printJson({ name, before, value });

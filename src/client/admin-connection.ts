@@ -7,7 +7,13 @@
  * left for another one until the time of the request is over.
  */
 import type { HoldfastError } from "../errors.js";
-import { type Answer, type Hello, MESSAGE, type ServerMessage } from "../protocol/index.js";
+import {
+  type Answer,
+  type Hello,
+  MESSAGE,
+  type Result,
+  type ServerMessage,
+} from "../protocol/index.js";
 import { Alarm } from "./alarm.js";
 import { Connection } from "./connection.js";
 import { Endpoints } from "./endpoints.js";
@@ -16,6 +22,7 @@ import { FrameWriter } from "./frame-writer.js";
 import { Opening } from "./opening.js";
 import { Operations, type Wish } from "./operations.js";
 import type { AdminSettings } from "./options.js";
+import type { OrderWish } from "./orders.js";
 import type { Platform } from "./platform.js";
 
 const HANDSHAKE_TIMEOUT_MS_MAX = 2_000;
@@ -36,7 +43,7 @@ export class AdminConnection {
   readonly #endpoints: Endpoints;
   readonly #connection: Connection;
   readonly #frame: FrameWriter;
-  readonly #operations = new Operations(() => this.#settleTurn());
+  readonly #operations: Operations;
   #clusterId = "";
   #opening: Opening | undefined;
   #isClosed = false;
@@ -50,6 +57,7 @@ export class AdminConnection {
   constructor(platform: Platform, settings: AdminSettings) {
     this.#platform = platform;
     this.#settings = settings;
+    this.#operations = new Operations(platform, () => this.#settleTurn());
     this.#alarm = new Alarm(platform, () => this.#onAlarm());
     this.#endpoints = new Endpoints(settings.endpoints, true, platform.random);
     this.#connection = new Connection(
@@ -91,10 +99,22 @@ export class AdminConnection {
 
   /** What the leader answered. Rejects with its refusal, or when nobody answers in time. */
   ask(wish: Wish, signal: AbortSignal | undefined): Promise<unknown> {
+    return this.#begin(signal, (nowMs) => {
+      return this.#operations.ask(wish, nowMs, this.#settings.timeoutMs, signal);
+    });
+  }
+
+  /** What the table answered. Rejects with its refusal, or when nobody answers in time. */
+  command(wish: OrderWish): Promise<Result> {
+    return this.#begin(wish.signal, (nowMs) => {
+      return this.#operations.order(wish, nowMs, this.#settings.timeoutMs);
+    });
+  }
+
+  #begin<T>(signal: AbortSignal | undefined, ask: (nowMs: number) => Promise<T>): Promise<T> {
     if (this.#isClosed) return Promise.reject(clientClosed());
     if (signal?.aborted) return Promise.reject(signal.reason);
-    const nowMs = this.#platform.monotonicMs();
-    const answer = this.#operations.ask(wish, nowMs, this.#settings.timeoutMs, signal);
+    const answer = ask(this.#platform.monotonicMs());
     this.#activate();
     this.#write();
     this.#settleTurn();
@@ -148,6 +168,9 @@ export class AdminConnection {
       const message = messages[i] as ServerMessage;
       if (message.kind === MESSAGE.answer) {
         this.#onAnswer(message);
+      } else if (message.kind === MESSAGE.reply) {
+        this.#operations.onReply(message, this.#platform.monotonicMs());
+        this.#connection.served();
       } else if (message.kind === MESSAGE.leader) {
         this.#endpoints.learn(message.endpoints, message.leaderId);
       } else if (message.kind === MESSAGE.move && this.#keepers === 0) {
@@ -157,7 +180,7 @@ export class AdminConnection {
   }
 
   #onAnswer(answer: Answer): void {
-    const verdict = this.#operations.onAnswer(answer);
+    const verdict = this.#operations.onAnswer(answer, this.#platform.monotonicMs());
     if (verdict.isServed) this.#connection.served();
     else this.#connection.move(verdict.why);
   }
@@ -175,6 +198,7 @@ export class AdminConnection {
     const { lastFailure } = this.#connection;
     this.#operations.onAlarm(nowMs, lastFailure);
     if (nowMs >= this.#moveMs) this.#connection.move("no answer in time");
+    this.#write();
     if (nowMs >= (this.#opening?.deadlineMs ?? NEVER)) {
       this.#end(unavailable("no node answers", lastFailure));
     }
@@ -215,6 +239,7 @@ export class AdminConnection {
     const dueMs = Math.min(
       this.#connection.dueMs,
       this.#operations.deadlineMs,
+      this.#connection.isReady ? this.#operations.sendAtMs : NEVER,
       this.#moveMs,
       this.#opening?.deadlineMs ?? NEVER,
       this.#idleUntilMs,

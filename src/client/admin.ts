@@ -1,12 +1,25 @@
 /**
- * Operating a cluster from a program: who belongs to it, who leads it, and changing both. Checks
- * arguments and says what the answers mean; carrying the requests is the connection's.
+ * Operating a cluster from a program: who belongs to it, who leads it, what is held in it, and changing
+ * all that. Checks arguments and says what the answers mean; carrying the requests is the connection's.
  */
 import { HoldfastError } from "../errors.js";
 import { type MemberAction, type MembersView, OP } from "../protocol/index.js";
 import type { AdminConnection } from "./admin-connection.js";
 import { askForSnapshot, type ClusterSnapshot } from "./cluster-snapshot.js";
+import { ClusterViews } from "./cluster-views.js";
+import type { CallOptions } from "./lock-types.js";
 import { requireAddress, requireBoolean, requireNodeId, signalOf } from "./options.js";
+import {
+  changeSetting,
+  type EndSessionOptions,
+  endSession,
+  type RevokeOptions,
+  type RevokeTarget,
+  revoke,
+} from "./orders.js";
+import type { Question } from "./reads.js";
+import { setLimit } from "./semaphore.js";
+import type { Orders, Views } from "./types.js";
 
 const SNAPSHOT_OPTIONS: ReadonlySet<string> = new Set(["signal", "stale"]);
 
@@ -26,13 +39,17 @@ export interface SnapshotOptions extends AdminCallOptions {
 }
 
 /**
- * Operates one cluster. Needs no session and holds no locks; any node of the cluster takes the
- * requests and the leader decides them.
+ * Operates one cluster. Needs no session and holds no locks, so it works where the cluster has no room
+ * for another session, or opens none yet; any node of the cluster takes the requests and the leader
+ * decides them.
  *
  * Each change is a wish for a state: adding a member that is one at this address, promoting a
  * voter, demoting a learner or removing a node that is no member resolves at once. So a call whose
  * answer was lost may be repeated without a thought, which is what this object itself does for as
  * long as its `timeoutMs` allows. A change resolves when it is committed and in force.
+ *
+ * A revoke of a key means those who hold it when it is called. One whose answer was lost is repeated,
+ * and does not count what the first had ended then.
  *
  * Calls reject with the signal's reason or with a `HoldfastError`, whose message says what is in
  * the way: `BUSY` (retryable: another change is under way, or the node has not caught up yet),
@@ -40,7 +57,7 @@ export interface SnapshotOptions extends AdminCallOptions {
  * (no such member, an address of another one, the last voter), `UNAVAILABLE` (no leader answered in
  * time; with `details.indeterminate` true it may have happened), `CANCELLED` (closed).
  */
-export interface Admin extends AsyncDisposable {
+export interface Admin extends Views, Orders, AsyncDisposable {
   /** Of the cluster that answered first; nodes of any other are not listened to. */
   readonly clusterId: string;
   /** All endpoints known by now. */
@@ -79,11 +96,40 @@ export interface Admin extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-export class ClusterAdmin implements Admin {
+export class ClusterAdmin extends ClusterViews implements Admin {
   readonly #connection: AdminConnection;
 
   constructor(connection: AdminConnection) {
+    super();
     this.#connection = connection;
+  }
+
+  protected ask(question: Question, signal: AbortSignal | undefined): Promise<unknown> {
+    return this.#connection.ask(question, signal);
+  }
+
+  /** An answer that was lost must not cost the lock of whoever came next. */
+  async revoke(target: RevokeTarget, options?: RevokeOptions): Promise<number> {
+    return revoke(this.#connection, target, options, async (key, signal) => {
+      const { newestToken } = await this.verify(key, 0, signal === undefined ? {} : { signal });
+      return newestToken;
+    });
+  }
+
+  async endSession(session: number, options?: EndSessionOptions): Promise<void> {
+    await endSession(this.#connection, session, options);
+  }
+
+  async setLimit(key: string, limit: number | undefined, options?: CallOptions): Promise<void> {
+    await setLimit(this.#connection, key, limit, options);
+  }
+
+  async changeSetting(
+    name: string,
+    value: number | undefined,
+    options?: CallOptions,
+  ): Promise<void> {
+    await changeSetting(this.#connection, name, value, options);
   }
 
   get clusterId(): string {

@@ -89,9 +89,9 @@ export interface CommandHead {
   readonly acknowledged: readonly number[];
 }
 
-export interface CommandWish {
+export interface CommandWish<C extends SequencedCommand = SequencedCommand> {
   /** Called for each transmission. */
-  readonly command: (head: CommandHead) => SequencedCommand;
+  readonly command: (head: CommandHead) => C;
   /** For messages: "the limit of semaphore "gpu"". */
   readonly what: string;
   /** What refusals mean here, where that is more than they mean anywhere. */

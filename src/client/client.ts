@@ -2,18 +2,8 @@
  * The client as applications see it: checks arguments, hands out owners, and leaves everything else
  * to its session.
  */
-import {
-  type ExplainView,
-  type HistoryView,
-  type KeysView,
-  type KeyView,
-  OP,
-  type SessionsView,
-  type SessionView,
-  type SettingView,
-  type VerifyView,
-  type WaitGraphView,
-} from "../protocol/index.js";
+import { type KeyView, OP, type SessionsView } from "../protocol/index.js";
+import { ClusterViews } from "./cluster-views.js";
 import { type Deadlock, explainDeadlock } from "./deadlocks.js";
 import { type Election, NamedElection } from "./election.js";
 import type { ExportedSession } from "./exported-session.js";
@@ -45,37 +35,21 @@ import { SemaphoreKey, setLimit } from "./semaphore.js";
 import type { Session } from "./session.js";
 import type { Client } from "./types.js";
 import { holdWhile, type LockCallback } from "./using.js";
-import {
-  CLAIM_OPTIONS,
-  EXPLAIN_OPTIONS,
-  type ExplainOptions,
-  LIMIT_OPTIONS,
-  resolveClaim,
-  resolveExplain,
-  resolveHistory,
-  resolveInspect,
-  resolveQuery,
-  resolveVerify,
-  resolveWaitGraph,
-  resolveWatch,
-  type WatchTarget,
-} from "./view-options.js";
-import { type History, tenureOf, type Watch, type WatchOptions } from "./view-types.js";
+import { CLAIM_OPTIONS, resolveClaim, resolveWatch, type WatchTarget } from "./view-options.js";
+import type { Watch, WatchOptions } from "./view-types.js";
 
 import { MADE_HERE } from "./web-interface.js";
 import { WebLocks } from "./web-locks.js";
 import type { LockManager } from "./web-locks-types.js";
 
-/** Keys, or sessions, of one page; views are large when many wait. */
-const PAGE_LENGTH = 200;
-
 const SEMAPHORE_OPTIONS: ReadonlySet<string> = new Set(["limit"]);
 
-export class HoldfastClient implements Client {
+export class HoldfastClient extends ClusterViews implements Client {
   readonly locks: LockManager;
   readonly #session: Session;
 
   constructor(session: Session) {
+    super();
     this.#session = session;
     this.locks = new WebLocks(MADE_HERE, session);
   }
@@ -145,26 +119,15 @@ export class HoldfastClient implements Client {
     return new NamedElection(this.#session, name);
   }
 
-  // Seeing.
+  // Seeing; the rest is what everybody sees.
 
-  async inspect(key: string, options?: CallOptions): Promise<KeyView> {
-    return (await this.#session.ask(resolveInspect(key), signalOf(options))) as KeyView;
-  }
-
-  query(prefix = "", options?: CallOptions): AsyncIterable<KeyView> {
-    resolveQuery(prefix);
-    return this.#keys(prefix, signalOf(options));
-  }
-
-  async explain(key: string, options?: ExplainOptions): Promise<ExplainView> {
-    const signal = signalOf(options, EXPLAIN_OPTIONS);
-    const question = resolveExplain(key, options);
-    return (await this.#session.ask(question, signal)) as ExplainView;
+  protected ask(question: Question, signal: AbortSignal | undefined): Promise<unknown> {
+    return this.#session.ask(question, signal);
   }
 
   async explainDeadlock(error: unknown, options?: CallOptions): Promise<Deadlock> {
     const signal = signalOf(options);
-    const ask = (question: Question): Promise<unknown> => this.#session.ask(question, signal);
+    const ask = (question: Question): Promise<unknown> => this.ask(question, signal);
     return explainDeadlock(error, {
       inspect: (key) => ask({ op: OP.inspect, key }) as Promise<KeyView>,
       sessionsFrom: (number) => {
@@ -173,35 +136,8 @@ export class HoldfastClient implements Client {
     });
   }
 
-  async waitGraph(options?: CallOptions & { limit?: number }): Promise<WaitGraphView> {
-    const signal = signalOf(options, LIMIT_OPTIONS);
-    const question = resolveWaitGraph(options?.limit);
-    return (await this.#session.ask(question, signal)) as WaitGraphView;
-  }
-
-  async verify(key: string, token: number, options?: CallOptions): Promise<VerifyView> {
-    const question = resolveVerify(key, token);
-    return (await this.#session.ask(question, signalOf(options))) as VerifyView;
-  }
-
-  async history(key: string, options?: CallOptions & { limit?: number }): Promise<History> {
-    const signal = signalOf(options, LIMIT_OPTIONS);
-    const question = resolveHistory(key, options?.limit);
-    const view = (await this.#session.ask(question, signal)) as HistoryView;
-    return { tenures: view.tenures.map(tenureOf), isTruncated: view.isTruncated };
-  }
-
-  sessions(options?: CallOptions): AsyncIterable<SessionView> {
-    return this.#sessions(signalOf(options));
-  }
-
   watch(target: WatchTarget, options?: WatchOptions): Watch {
     return this.#session.watch(resolveWatch(target, options));
-  }
-
-  async settings(options?: CallOptions): Promise<readonly SettingView[]> {
-    const question = { op: OP.settings } as const;
-    return (await this.#session.ask(question, signalOf(options))) as readonly SettingView[];
   }
 
   // Acting.
@@ -246,25 +182,5 @@ export class HoldfastClient implements Client {
     const wish = resolveAcquire(key, options, owner, "acquire");
     // Only a try resolves to undefined.
     return locks.request(wish) as Promise<HeldLock>;
-  }
-
-  async *#keys(prefix: string, signal: AbortSignal | undefined): AsyncGenerator<KeyView> {
-    let after: string | undefined;
-    do {
-      const question = { op: OP.query, prefix, after, limit: PAGE_LENGTH } as const;
-      const page = (await this.#session.ask(question, signal)) as KeysView;
-      yield* page.keys;
-      after = page.next ?? undefined;
-    } while (after !== undefined);
-  }
-
-  async *#sessions(signal: AbortSignal | undefined): AsyncGenerator<SessionView> {
-    let after: number | null = 0;
-    do {
-      const question = { op: OP.sessions, after, limit: PAGE_LENGTH } as const;
-      const page = (await this.#session.ask(question, signal)) as SessionsView;
-      yield* page.sessions;
-      after = page.next;
-    } while (after !== null);
   }
 }

@@ -1,27 +1,38 @@
 /**
- * Operators' requests that wait for their answer. Each wishes for a state of the cluster and not
- * for a step towards it, so it is simply sent again on another connection until somebody answers or
- * its time is over. What the leader refuses is told to the caller at once: whether to try again is
- * not decided here.
+ * Operators' requests that wait for their answer. Each is a question, or wishes for a state of the
+ * cluster and not for a step towards it, so it is simply sent again on another connection until
+ * somebody answers or its time is over. What is refused is told to the caller at once: whether to try
+ * again is not decided here. Only questions and orders for which a node has no room wait for it.
  */
 import { ERROR_NUMBERS, errorCodeOf, HoldfastError } from "../errors.js";
 import {
   type Answer,
   type ChangeMemberOperation,
+  isOperation,
+  isOrder,
+  isQuery,
   type MembersOperation,
   OP,
   type Operation,
+  type OrderCommand,
   type ReadSnapshotOperation,
+  type Reply,
+  type Request,
+  type Result,
   type SaveSnapshotOperation,
   STATUS,
   type TransferOperation,
 } from "../protocol/index.js";
 import { type Abortable, unwatchAbort, watchAbort } from "./abort-watch.js";
-import { unavailable } from "./failures.js";
+import { commandFailure, unavailable } from "./failures.js";
 import type { FrameWriter } from "./frame-writer.js";
+import type { OrderWish } from "./orders.js";
+import type { Platform } from "./platform.js";
+import type { Question } from "./reads.js";
 
-/** An operation without its number, which is chosen here. */
+/** A question or an operation without its number, which is chosen here. */
 export type Wish =
+  | Question
   | Omit<MembersOperation, "id">
   | Omit<ChangeMemberOperation, "id">
   | Omit<TransferOperation, "id">
@@ -36,6 +47,15 @@ export type Verdict =
 const SERVED: Verdict = Object.freeze({ isServed: true });
 const NEVER = Number.POSITIVE_INFINITY;
 
+/** Pause before what a node had no room for is sent again, give or take a half. */
+const RETRY_MS = 100;
+/**
+ * Numbers of orders are drawn by chance, since all clients of a node draw from the same ones; they lie
+ * above all numbers that are counted up, and below `SEQUENCE_MAX`.
+ */
+const ORDER_NUMBER_MIN = 2 ** 32;
+const ORDER_NUMBER_BYTES = 5;
+
 const NAMES: Readonly<Record<Operation["op"], string>> = Object.freeze({
   [OP.members]: "the members of the cluster",
   [OP.changeMember]: "the change of members",
@@ -48,7 +68,11 @@ const NAMES: Readonly<Record<Operation["op"], string>> = Object.freeze({
 const CHANGES: ReadonlySet<number> = new Set([OP.changeMember, OP.transfer]);
 
 class OpenOperation implements Abortable {
-  readonly operation: Operation;
+  readonly number: number;
+  /** As it is to be sent. */
+  readonly request: Request;
+  /** For messages. */
+  readonly what: string;
   readonly deadlineMs: number;
   readonly #signal: AbortSignal | undefined;
   readonly #onAbort: (operation: OpenOperation) => void;
@@ -56,20 +80,26 @@ class OpenOperation implements Abortable {
   readonly #reject: (reason: unknown) => void;
   /** When it went out over this connection; `Infinity` while it has to be sent. */
   sentMs = NEVER;
-  /** Whether it ever left, and may have been carried out without our hearing of it. */
-  wasSent = false;
+  /** Not before; a node had no room for it. */
+  sendAtMs = Number.NEGATIVE_INFINITY;
+  /** How often it left: once, and it may have been carried out without our hearing of it. */
+  copies = 0;
   /** Why the last node that answered could not do it. */
   lastRefusal = "";
 
   constructor(
-    operation: Operation,
+    number: number,
+    request: Request,
+    what: string,
     deadlineMs: number,
     signal: AbortSignal | undefined,
     onAbort: (operation: OpenOperation) => void,
     resolve: (payload: unknown) => void,
     reject: (reason: unknown) => void,
   ) {
-    this.operation = operation;
+    this.number = number;
+    this.request = request;
+    this.what = what;
     this.deadlineMs = deadlineMs;
     this.#signal = signal;
     this.#onAbort = onAbort;
@@ -100,11 +130,13 @@ class OpenOperation implements Abortable {
 
 export class Operations {
   readonly #open = new Map<number, OpenOperation>();
+  readonly #platform: Pick<Platform, "random" | "randomBytes">;
   readonly #onAbort: () => void;
   #lastId = 0;
 
   /** `onAbort` runs when somebody gave up. */
-  constructor(onAbort: () => void) {
+  constructor(platform: Pick<Platform, "random" | "randomBytes">, onAbort: () => void) {
+    this.#platform = platform;
     this.#onAbort = onAbort;
   }
 
@@ -119,25 +151,54 @@ export class Operations {
     signal: AbortSignal | undefined,
   ): Promise<unknown> {
     this.#lastId += 1;
-    const operation: Operation = { ...wish, id: this.#lastId };
-    const onAbort = ({ operation: { id } }: OpenOperation): void => {
-      this.#open.delete(id);
+    const id = this.#lastId;
+    const request = { ...wish, id } as Request;
+    const what = isOperation(request) ? NAMES[request.op] : "the read had no answer";
+    return this.#begin(id, request, what, nowMs + timeoutMs, signal);
+  }
+
+  /** What the table answered. One that was sent before, and finds nothing to end, has ended it. */
+  async order(wish: OrderWish, nowMs: number, timeoutMs: number): Promise<Result> {
+    const { command, what, texts, signal } = wish;
+    const number = this.#drawNumber();
+    const request = command({ sequence: number, mark: 0, acknowledged: [] });
+    const answer = await this.#begin(number, request, what, nowMs + timeoutMs, signal);
+    const { result, isRepeated } = answer as OrderAnswer;
+    if (errorCodeOf(result.status) === undefined) return result;
+    if (isRepeated && result.status === ERROR_NUMBERS.NOT_HELD) return doneBefore(request);
+    throw commandFailure(what, result, texts);
+  }
+
+  #begin(
+    number: number,
+    request: Request,
+    what: string,
+    deadlineMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<unknown> {
+    const onAbort = (open: OpenOperation): void => {
+      this.#open.delete(open.number);
       this.#onAbort();
     };
     return new Promise((resolve, reject) => {
-      const deadlineMs = nowMs + timeoutMs;
-      const open = new OpenOperation(operation, deadlineMs, signal, onAbort, resolve, reject);
-      this.#open.set(operation.id, open);
+      const how = [signal, onAbort, resolve, reject] as const;
+      this.#open.set(number, new OpenOperation(number, request, what, deadlineMs, ...how));
     });
+  }
+
+  #drawNumber(): number {
+    const bytes = new Uint8Array(ORDER_NUMBER_BYTES);
+    this.#platform.randomBytes(bytes);
+    return bytes.reduce((number, byte) => number * 256 + byte, 0) + ORDER_NUMBER_MIN;
   }
 
   /** Writes what has to be sent. */
   write(frame: FrameWriter, nowMs: number): void {
     for (const open of this.#open.values()) {
-      if (open.sentMs !== NEVER) continue;
+      if (open.sentMs !== NEVER || open.sendAtMs > nowMs) continue;
       open.sentMs = nowMs;
-      open.wasSent = true;
-      frame.add(open.operation);
+      open.copies += 1;
+      frame.add(open.request);
     }
     frame.end();
   }
@@ -147,9 +208,26 @@ export class Operations {
     for (const open of this.#open.values()) open.sentMs = NEVER;
   }
 
-  onAnswer({ id, status, payload }: Answer): Verdict {
+  /** The answer to an order. */
+  onReply({ sequence, result }: Reply, nowMs: number): void {
+    const open = this.#open.get(sequence);
+    if (open === undefined) return;
+    if (result.status === ERROR_NUMBERS.BUSY) {
+      this.#postpone(open, nowMs);
+      return;
+    }
+    this.#open.delete(sequence);
+    const answer: OrderAnswer = { result, isRepeated: open.copies > 1 };
+    open.resolve(answer);
+  }
+
+  onAnswer({ id, status, payload }: Answer, nowMs: number): Verdict {
     const open = this.#open.get(id);
     if (open === undefined) return SERVED;
+    if (status === ERROR_NUMBERS.BUSY && isQuery(open.request)) {
+      this.#postpone(open, nowMs);
+      return SERVED;
+    }
     if (status === ERROR_NUMBERS.UNAVAILABLE) {
       open.lastRefusal = messageOf(payload) ?? "no leader answered";
       open.sentMs = NEVER;
@@ -157,18 +235,24 @@ export class Operations {
     }
     this.#open.delete(id);
     if (status === STATUS.ok) open.resolve(payload);
-    else open.reject(refusal(open.operation, status, payload));
+    else open.reject(refusal(open, status, payload));
     return SERVED;
+  }
+
+  #postpone(open: OpenOperation, nowMs: number): void {
+    open.lastRefusal = "the node has no room for it";
+    open.sentMs = NEVER;
+    open.sendAtMs = nowMs + RETRY_MS * (0.5 + this.#platform.random());
   }
 
   onAlarm(nowMs: number, lastFailure: string): void {
     for (const [id, open] of this.#open) {
       if (nowMs < open.deadlineMs) continue;
       this.#open.delete(id);
-      const { operation, lastRefusal, wasSent } = open;
+      const { request, what, lastRefusal, copies } = open;
       const why = lastRefusal === "" ? lastFailure : lastRefusal;
-      const isIndeterminate = wasSent && CHANGES.has(operation.op);
-      open.reject(unavailable(NAMES[operation.op], why, isIndeterminate));
+      const isIndeterminate = copies > 0 && (CHANGES.has(request.op) || isOrder(request));
+      open.reject(unavailable(what, why, isIndeterminate));
     }
   }
 
@@ -176,6 +260,15 @@ export class Operations {
   get deadlineMs(): number {
     let earliestMs = NEVER;
     for (const { deadlineMs } of this.#open.values()) earliestMs = Math.min(earliestMs, deadlineMs);
+    return earliestMs;
+  }
+
+  /** When something is to be sent that a node had no room for. */
+  get sendAtMs(): number {
+    let earliestMs = NEVER;
+    for (const { sentMs, sendAtMs } of this.#open.values()) {
+      if (sentMs === NEVER) earliestMs = Math.min(earliestMs, sendAtMs);
+    }
     return earliestMs;
   }
 
@@ -194,9 +287,26 @@ export class Operations {
   }
 }
 
-function refusal({ op }: Operation, status: number, payload: unknown): HoldfastError {
+interface OrderAnswer {
+  readonly result: Result;
+  /** It was sent more than once, and may have been carried out before. */
+  readonly isRepeated: boolean;
+}
+
+function doneBefore({ op }: OrderCommand): Result {
+  return op === OP.revoke
+    ? { status: STATUS.revoked, count: 0, remaining: 0 }
+    : { status: STATUS.ok };
+}
+
+function refusal(
+  { request, what }: OpenOperation,
+  status: number,
+  payload: unknown,
+): HoldfastError {
   const code = errorCodeOf(status) ?? "PROTOCOL";
-  return new HoldfastError(code, messageOf(payload) ?? `${NAMES[op]}: refused with ${code}`);
+  if (isQuery(request)) return new HoldfastError(code, `the cluster refused to answer: ${code}`);
+  return new HoldfastError(code, messageOf(payload) ?? `${what}: refused with ${code}`);
 }
 
 /** A node of another version may send anything beside an error. */

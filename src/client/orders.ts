@@ -1,11 +1,20 @@
 /**
- * What operators take away and set: commands of any session with the permission, about holds and
- * sessions of others and about settings of the whole table.
+ * What operators take away and set, about holds and sessions of others and about settings of the whole
+ * table. A session carries out each of these orders once; without one it is a wish for a state that may
+ * be said twice.
  */
 import { HoldfastError } from "../errors.js";
-import { GRACE_MS_MAX, isValidReason, isValidSettingName, OP, STATUS } from "../protocol/index.js";
+import {
+  GRACE_MS_MAX,
+  isValidReason,
+  isValidSettingName,
+  OP,
+  type OrderCommand,
+  type Result,
+  STATUS,
+} from "../protocol/index.js";
+import type { CommandWish } from "./awaited-call.js";
 import type { CallOptions } from "./lock-types.js";
-import type { Locks } from "./locks.js";
 import {
   requireBoolean,
   requireInteger,
@@ -16,6 +25,14 @@ import {
   requireText,
   signalOf,
 } from "./options.js";
+
+/** An order, as it is made for each transmission. */
+export type OrderWish = CommandWish<OrderCommand>;
+
+/** Who brings orders to the cluster: the locks of a session, or a connection without one. */
+export interface OrderCarrier {
+  command(wish: OrderWish): Promise<Result>;
+}
 
 /** Everybody who holds the key, or the hold of that token, whosever it is. */
 export type RevokeTarget = { readonly key: string } | { readonly token: number };
@@ -52,21 +69,28 @@ const NUMBER_MAX = Number.MAX_SAFE_INTEGER;
 
 /**
  * Says it again for as long as there are more than one command deals with; gives how many holds.
+ * `newestOf`: the newest token of a key. With it, a revoke of a key means what is held now, whenever
+ * it is carried out, and how often.
  */
 export async function revoke(
-  locks: Locks,
+  carrier: OrderCarrier,
   target: RevokeTarget,
   options: RevokeOptions | undefined,
+  newestOf?: (key: string, signal: AbortSignal | undefined) => Promise<number>,
 ): Promise<number> {
-  const { key, token } = resolveTarget(target);
+  const { key, token: named } = resolveTarget(target);
   const force = resolveForce(options);
+  const signal = signalOf(options, FORCE_OPTIONS);
+  const isBounded = key !== undefined && newestOf !== undefined;
+  const token = isBounded ? await newestOf(key, signal) : named;
+  if (isBounded && token === 0) return 0;
   const what = key === undefined ? `the revoke of token ${token}` : `the revoke of ${quote(key)}`;
   let total = 0;
   for (;;) {
-    const result = await locks.command({
+    const result = await carrier.command({
       command: (head) => ({ op: OP.revoke, ...head, key, token, ...force }),
       what,
-      signal: signalOf(options, FORCE_OPTIONS),
+      signal,
     });
     if (result.status !== STATUS.revoked) throw unexpected(what);
     total += result.count;
@@ -75,13 +99,13 @@ export async function revoke(
 }
 
 export async function endSession(
-  locks: Locks,
+  carrier: OrderCarrier,
   session: number,
   options: EndSessionOptions | undefined,
 ): Promise<void> {
   requireInteger(session, "session", 1, NUMBER_MAX);
   const force = resolveForce(options);
-  await locks.command({
+  await carrier.command({
     command: (head) => ({ op: OP.endSession, ...head, session, ...force }),
     what: `the end of session ${session}`,
     texts: { NOT_HELD: "there is no such session" },
@@ -90,14 +114,14 @@ export async function endSession(
 }
 
 export async function changeSetting(
-  locks: Locks,
+  carrier: OrderCarrier,
   name: string,
   value: number | undefined,
   options: CallOptions | undefined,
 ): Promise<void> {
   requireText(name, "name", isValidSettingName);
   if (value !== undefined) requireInteger(value, "value", 0, NUMBER_MAX);
-  await locks.command({
+  await carrier.command({
     command: (head) => ({ op: OP.changeSetting, ...head, name, value }),
     what: `setting ${name}`,
     texts: {

@@ -11,6 +11,7 @@ import type {
 } from "./lock-types.js";
 import type { Locks } from "./locks.js";
 import { requireKey, signalOf } from "./options.js";
+import type { OrderCarrier } from "./orders.js";
 import { holdWhile, type LockCallback } from "./using.js";
 
 export class SemaphoreKey implements Semaphore {
@@ -54,14 +55,14 @@ export class SemaphoreKey implements Semaphore {
 }
 
 export async function setLimit(
-  locks: Locks,
+  carrier: OrderCarrier,
   key: string,
   limit: number | undefined,
   options: CallOptions | undefined,
 ): Promise<void> {
   requireKey(key);
   requireLimit(limit);
-  await locks.command({
+  await carrier.command({
     command: (head) => ({ op: OP.setLimit, ...head, key, limit }),
     what: `the limit of semaphore ${JSON.stringify(key)}`,
     signal: signalOf(options),

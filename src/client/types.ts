@@ -100,8 +100,59 @@ export interface ConnectOptions {
   resume?: ExportedSession;
 }
 
+/** What a `Client` and an `Admin` can see. In time: `connectTimeoutMs`, or `timeoutMs` of an admin. */
+export interface Views {
+  /**
+   * Who holds and who waits; linearizable. `UNAVAILABLE` without an answer in time.
+   */
+  inspect(key: string, options?: CallOptions): Promise<KeyView>;
+  /**
+   * Every key in use whose name begins with `prefix`, in byte order; fetched page by page. Each
+   * page is linearizable, all together are not one moment. `UNAVAILABLE` as with `inspect`.
+   */
+  query(prefix?: string, options?: CallOptions): AsyncIterable<KeyView>;
+  /**
+   * Why a request waits, or what a newcomer who wants the key would meet. Answered like `inspect`.
+   */
+  explain(key: string, options?: ExplainOptions): Promise<ExplainView>;
+  /** Who waits for whom. `limit`: edges, 1 – 10,000 (default). `toDot` draws it. */
+  waitGraph(options?: CallOptions & { limit?: number }): Promise<WaitGraphView>;
+  /**
+   * Whether `token` is that of a hold of `key`, and the newest token of the key. Advisory: it may
+   * change as soon as it was looked at, so the resource must compare tokens itself.
+   */
+  verify(key: string, token: number, options?: CallOptions): Promise<VerifyView>;
+  /** Who held the key, newest first. `limit`: 1 – 1,000, default 100. Of the node that answers. */
+  history(key: string, options?: CallOptions & { limit?: number }): Promise<History>;
+  /** Every live session, in the order of their numbers; fetched page by page. */
+  sessions(options?: CallOptions): AsyncIterable<SessionView>;
+  /** The replicated settings, with their defaults. */
+  settings(options?: CallOptions): Promise<readonly SettingView[]>;
+}
+
+/** What a `Client` and an `Admin` can take away and set, if they may. In time is as with `Views`. */
+export interface Orders {
+  /**
+   * Ends what is held; resolves to how many holds were told or, with `now`, ended. `NOT_HELD` for
+   * an unknown token, `FORBIDDEN`, `UNAVAILABLE` without an answer in time.
+   */
+  revoke(target: RevokeTarget, options?: RevokeOptions): Promise<number>;
+  /**
+   * Ends a session with all it holds and waits for, as a revoke of everything. `NOT_HELD` when
+   * there is no such session, `FORBIDDEN`, `UNAVAILABLE` without an answer in time.
+   */
+  endSession(session: number, options?: EndSessionOptions): Promise<void>;
+  /** As `semaphore(key).setLimit`. `WRONG_KIND` when the key is a lock's. */
+  setLimit(key: string, limit: number | undefined, options?: CallOptions): Promise<void>;
+  /**
+   * Changes a replicated setting, for all clients and at once; `undefined`: to its default.
+   * `INVALID_ARGUMENT` for an unknown name or a value beyond its limits.
+   */
+  changeSetting(name: string, value: number | undefined, options?: CallOptions): Promise<void>;
+}
+
 /** A connection to the cluster with one session. */
-export interface Client extends AsyncDisposable {
+export interface Client extends Views, Orders, AsyncDisposable {
   /** The session's number, 0 while there is none. */
   readonly session: number;
   /** All endpoints known by now. */
@@ -168,19 +219,6 @@ export interface Client extends AsyncDisposable {
   /** `name` is the key that whoever leads holds. */
   election(name: string): Election;
   /**
-   * Who holds and who waits; linearizable. `UNAVAILABLE` without an answer in `connectTimeoutMs`.
-   */
-  inspect(key: string, options?: CallOptions): Promise<KeyView>;
-  /**
-   * Every key in use whose name begins with `prefix`, in byte order; fetched page by page. Each
-   * page is linearizable, all together are not one moment. `UNAVAILABLE` as with `inspect`.
-   */
-  query(prefix?: string, options?: CallOptions): AsyncIterable<KeyView>;
-  /**
-   * Why a request waits, or what a newcomer who wants the key would meet. Answered like `inspect`.
-   */
-  explain(key: string, options?: ExplainOptions): Promise<ExplainView>;
-  /**
    * What was in the way of an acquire that was refused with `DEADLOCK`: for each task of the circle
    * its session's name and metadata, what it holds, since when and under which value, and where in
    * this program it was asked for (`connect({ captureStacks: true })`). It looks at the present, so
@@ -188,17 +226,6 @@ export interface Client extends AsyncDisposable {
    * `UNAVAILABLE` as with `inspect`.
    */
   explainDeadlock(error: unknown, options?: CallOptions): Promise<Deadlock>;
-  /** Who waits for whom. `limit`: edges, 1 – 10,000 (default). `toDot` draws it. */
-  waitGraph(options?: CallOptions & { limit?: number }): Promise<WaitGraphView>;
-  /**
-   * Whether `token` is that of a hold of `key`, and the newest token of the key. Advisory: it may
-   * change as soon as it was looked at, so the resource must compare tokens itself.
-   */
-  verify(key: string, token: number, options?: CallOptions): Promise<VerifyView>;
-  /** Who held the key, newest first. `limit`: 1 – 1,000, default 100. Of the node that answers. */
-  history(key: string, options?: CallOptions & { limit?: number }): Promise<History>;
-  /** Every live session, in the order of their numbers; fetched page by page. */
-  sessions(options?: CallOptions): AsyncIterable<SessionView>;
   /**
    * What happens to a key, or to all that begin with a prefix ("orders/"), in the order of the log. Begins with
    * the call, also before the first `next`. While the application does not take them, up to about a
@@ -207,25 +234,6 @@ export interface Client extends AsyncDisposable {
    * `CANCELLED` when the client is closed.
    */
   watch(target: WatchTarget, options?: WatchOptions): Watch;
-  /** The replicated settings, with their defaults. */
-  settings(options?: CallOptions): Promise<readonly SettingView[]>;
-  /**
-   * Ends what is held; resolves to how many holds were told or, with `now`, ended. `NOT_HELD` for
-   * an unknown token, `FORBIDDEN`, `UNAVAILABLE` without an answer in `connectTimeoutMs`.
-   */
-  revoke(target: RevokeTarget, options?: RevokeOptions): Promise<number>;
-  /**
-   * Ends a session with all it holds and waits for, as a revoke of everything. `NOT_HELD` when
-   * there is no such session, `FORBIDDEN`, `UNAVAILABLE` without an answer in `connectTimeoutMs`.
-   */
-  endSession(session: number, options?: EndSessionOptions): Promise<void>;
-  /** As `semaphore(key).setLimit`. `WRONG_KIND` when the key is a lock's. */
-  setLimit(key: string, limit: number | undefined, options?: CallOptions): Promise<void>;
-  /**
-   * Changes a replicated setting, for all clients and at once; `undefined`: to its default.
-   * `INVALID_ARGUMENT` for an unknown name or a value beyond its limits.
-   */
-  changeSetting(name: string, value: number | undefined, options?: CallOptions): Promise<void>;
   /**
    * Gives the session up for another process to go on with: `connect({ resume: exported })`. Aborts
    * every signal first (`LOCK_LOST`, reason `exported`) and rejects what waits with `CANCELLED`;

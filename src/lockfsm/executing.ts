@@ -7,6 +7,7 @@ import {
   type CloseCommand,
   type Command,
   END_REASON,
+  isOrder,
   MESSAGE,
   OP,
   RECALL_MAX,
@@ -20,10 +21,9 @@ import { downgrade, update, upgrade } from "./converting.js";
 import { endSession } from "./ending.js";
 import { cancel, release, store } from "./giving-up.js";
 import { renewLease } from "./leases.js";
-import { changeSetting, setLimit } from "./limiting.js";
+import { order, orderWithoutSession } from "./ordering.js";
 import { recall } from "./recalling.js";
 import { OK, SESSION_EXPIRED, TOKENS_EXHAUSTED, TOO_MANY_IN_FLIGHT } from "./results.js";
-import { endByOperator, revoke } from "./revoking.js";
 import type { Session } from "./session.js";
 import type { TableState } from "./state.js";
 import { resolveSuspects } from "./suspecting.js";
@@ -49,7 +49,8 @@ export function execute(state: TableState, { session: id, epoch, command }: Tabl
 function executeOf(state: TableState, id: number, epoch: number, command: SessionCommand): void {
   const session = state.sessions.find(id);
   if (session === undefined) {
-    refuseUnknown(state, id, epoch, command);
+    if (id === 0 && isOrder(command)) orderWithoutSession(state, command);
+    else refuseUnknown(state, id, epoch, command);
     return;
   }
   if (epoch !== session.attachEpoch) return;
@@ -148,22 +149,16 @@ function perform(
       update(state, session, command);
       return;
     case OP.revoke:
-      revoke(state, session, command);
-      return;
     case OP.endSession:
-      endByOperator(state, session, command);
-      return;
     case OP.setLimit:
-      setLimit(state, session, command);
+    case OP.changeSetting:
+      order(state, command, (result) => store(state, session, command.sequence, result));
       return;
     case OP.detach:
       detach(state, session, command);
       return;
     case OP.claim:
       claim(state, session, command);
-      return;
-    case OP.changeSetting:
-      changeSetting(state, session, command);
       return;
     default:
       unreachable(command);

@@ -1,29 +1,28 @@
 /** What is set for good: the limit of a semaphore, and the settings of the whole table. */
 import { type ChangeSettingCommand, LIMIT_MAX, type SetLimitCommand } from "../protocol/index.js";
 import { evictOversized } from "./evicting.js";
-import { store } from "./giving-up.js";
 import { advance } from "./granting.js";
 import type { Key } from "./key.js";
 import { dropKey, findKey, makeSemaphore, obtainKey } from "./keys.js";
+import type { Answer } from "./ordering.js";
 import { INVALID_ARGUMENT, OK, WRONG_KIND } from "./results.js";
 import type { Semaphore } from "./semaphore.js";
-import type { Session } from "./session.js";
 import { isSettingName, isSettingValue, withSetting } from "./settings.js";
 import type { TableState } from "./state.js";
 import { orderOf } from "./waiting-queue.js";
 
-export function setLimit(state: TableState, session: Session, command: SetLimitCommand): void {
-  const { sequence, key: name, limit } = command;
+export function setLimit(state: TableState, command: SetLimitCommand, answer: Answer): void {
+  const { key: name, limit } = command;
   if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0 && limit <= LIMIT_MAX)) {
-    store(state, session, sequence, INVALID_ARGUMENT);
+    answer(INVALID_ARGUMENT);
     return;
   }
   const known = findKey(state, name);
   if (known !== undefined && known.semaphore === undefined) {
-    store(state, session, sequence, WRONG_KIND);
+    answer(WRONG_KIND);
     return;
   }
-  store(state, session, sequence, OK);
+  answer(OK);
   if (limit === undefined) forgetLimit(state, known);
   else changeLimit(state, obtainKey(state, name), limit);
 }
@@ -61,13 +60,13 @@ function lower(state: TableState, key: Key, semaphore: Semaphore): void {
 
 export function changeSetting(
   state: TableState,
-  session: Session,
-  { sequence, name, value }: ChangeSettingCommand,
+  { name, value }: ChangeSettingCommand,
+  answer: Answer,
 ): void {
   if (!isSettingName(name) || (value !== undefined && !isSettingValue(name, value))) {
-    store(state, session, sequence, INVALID_ARGUMENT);
+    answer(INVALID_ARGUMENT);
     return;
   }
   state.settings = withSetting(state.settings, name, value);
-  store(state, session, sequence, OK);
+  answer(OK);
 }

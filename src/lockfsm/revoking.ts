@@ -11,10 +11,10 @@ import {
   STATUS,
 } from "../protocol/index.js";
 import { endSession, loseHold } from "./ending.js";
-import { store } from "./giving-up.js";
 import { Hold } from "./hold.js";
 import { scheduleEnd } from "./hold-ends.js";
 import { findKey } from "./keys.js";
+import type { Answer } from "./ordering.js";
 import { NOT_HELD, OK } from "./results.js";
 import { type Session, SessionEnd } from "./session.js";
 import type { TableState } from "./state.js";
@@ -22,37 +22,32 @@ import { findHold } from "./tokens.js";
 
 type Force = Pick<RevokeCommand, "graceMs" | "now" | "reason">;
 
-export function revoke(state: TableState, session: Session, command: RevokeCommand): void {
-  const { sequence, key: name, token } = command;
+export function revoke(state: TableState, command: RevokeCommand, answer: Answer): void {
+  const { key: name, token } = command;
   if (name === undefined) {
     const hold = findHold(state, token);
     if (hold === undefined) {
-      store(state, session, sequence, NOT_HELD);
+      answer(NOT_HELD);
       return;
     }
-    store(state, session, sequence, { status: STATUS.revoked, count: 1, remaining: 0 });
+    answer({ status: STATUS.revoked, count: 1, remaining: 0 });
     revokeHold(state, hold, command);
     return;
   }
   const { holds, remaining } = affected(state, name, command);
-  const count = holds.length;
-  store(state, session, sequence, { status: STATUS.revoked, count, remaining });
+  answer({ status: STATUS.revoked, count: holds.length, remaining });
   for (const hold of holds) revokeHold(state, hold, command);
 }
 
 /** A session that is unknown, or has ended, is `NOT_HELD`. Its own may be meant. */
-export function endByOperator(
-  state: TableState,
-  session: Session,
-  command: EndSessionCommand,
-): void {
-  const { sequence, graceMs, now, reason } = command;
+export function endByOperator(state: TableState, command: EndSessionCommand, answer: Answer): void {
+  const { graceMs, now, reason } = command;
   const target = state.sessions.find(command.session);
   if (target === undefined || !target.isAliveAt(state.stamp)) {
-    store(state, session, sequence, NOT_HELD);
+    answer(NOT_HELD);
     return;
   }
-  store(state, session, sequence, OK);
+  answer(OK);
   state.saving.keepSession(target);
   if (now) {
     endSession(state, target, END_REASON.revoked);
@@ -84,18 +79,23 @@ export function tellRevoked(state: TableState, { session, token, extras }: Hold)
   state.say(session, { kind: MESSAGE.revoking, token, stamp: state.stamp, endsAt, reason });
 }
 
-/** Who holds the key and is not to end by then anyway: as many as one step may deal with. */
+/**
+ * Who holds the key by a token that is meant and is not to end by then anyway: as many as one step may
+ * deal with.
+ */
 function affected(
   state: TableState,
   name: string,
-  force: Force,
+  command: RevokeCommand,
 ): { readonly holds: readonly Hold[]; readonly remaining: number } {
+  const newestToken = command.token > 0 ? command.token : Number.POSITIVE_INFINITY;
   const holds: Hold[] = [];
   let remaining = 0;
   let place = findKey(state, name)?.firstHold;
   for (; place !== undefined; place = place.next) {
     const hold = place.claimant;
-    if (!(hold instanceof Hold) || isRevokedBy(state, hold, force)) continue;
+    if (!(hold instanceof Hold) || hold.token > newestToken) continue;
+    if (isRevokedBy(state, hold, command)) continue;
     if (holds.length < state.settings.holdsPerStepMax) holds.push(hold);
     else remaining += 1;
   }

@@ -9,6 +9,7 @@ import {
   isAttachCommand,
   isOperation,
   isOperationOp,
+  isOrder,
   isQuery,
   isQueryOp,
   MESSAGE,
@@ -79,7 +80,7 @@ export class GatewayRequests implements RequestSink {
     } else if (isAttachCommand(request)) {
       this.#spoke(connection);
       this.#events.onAttach(connection, request, this.#frame.subarray(start, end));
-    } else if (this.#isAttached(connection)) {
+    } else if (this.#mayPass(connection, request)) {
       this.#events.onCommand(connection, request, this.#frame.subarray(start, end));
     }
   }
@@ -105,19 +106,25 @@ export class GatewayRequests implements RequestSink {
         stamp: 0,
         ttlMs: 0,
       });
-    } else if (this.#isAttached(connection)) {
+    } else if (this.#mayPass(connection, { op })) {
       const result = { status: INVALID_ARGUMENT };
       connection.send({ kind: MESSAGE.reply, sequence: id, stamp: 0, result });
     }
   }
 
   /**
-   * Whether a command may pass. One that was on its way while its session ended is dropped: the
-   * `ended` notice already told the client what became of all its commands.
+   * Whether a command may pass: of a session, or an order on a connection that never had one. What was
+   * on its way while its session ended is dropped: the `ended` notice already told the client what
+   * became of all its commands.
    */
-  #isAttached(connection: GatewayConnection): boolean {
+  #mayPass(connection: GatewayConnection, request: { readonly op: number }): boolean {
     if (connection.session !== 0) return true;
-    if (!connection.wasAttached) this.breach(connection, 1008, "not attached");
+    if (connection.wasAttached) return false;
+    if (isOrder(request)) {
+      this.#spoke(connection);
+      return true;
+    }
+    this.breach(connection, 1008, "not attached");
     return false;
   }
 

@@ -75,6 +75,12 @@ export function isAttachCommand(request: { readonly op: number }): request is At
   return op === OP.open || op === OP.resume || op === OP.takeOver;
 }
 
+/** Whether it needs no session: what operators take away and set ("Orders"). */
+export function isOrder(request: { readonly op: number }): request is OrderCommand {
+  const { op } = request;
+  return op === OP.revoke || op === OP.endSession || op === OP.setLimit || op === OP.changeSetting;
+}
+
 /** How a lock is held: by one alone, or together with others of this mode. */
 export type LockMode = "exclusive" | "shared";
 /** How a claim stands in a key; the last of semaphores only. On the wire 0, 1, 2. */
@@ -264,8 +270,9 @@ export interface UpdateCommand extends SequencedHead {
 }
 
 /**
- * `[12, sequence, mark, acknowledged, key | nil, token, graceMs, now, reason]`. With a key (token
- * 0) everybody who holds it; else the hold of that token, whosever it is.
+ * `[12, sequence, mark, acknowledged, key | nil, token, graceMs, now, reason]`. With a key everybody
+ * who holds it, or with a token beside it those whose token is no newer; without a key the hold of
+ * that token, whosever it is.
  */
 export interface RevokeCommand extends SequencedHead {
   readonly op: typeof OP.revoke;
@@ -332,6 +339,16 @@ export interface TakeOverCommand {
 
 /** Commands that attach a connection to a session; they carry no session of their own. */
 export type AttachCommand = OpenCommand | ResumeCommand | TakeOverCommand;
+
+/**
+ * Commands with a sequence that nobody's session needs to give. Without one the sequence is a number
+ * that the client draws by chance, and mark and acknowledged mean nothing.
+ */
+export type OrderCommand =
+  | RevokeCommand
+  | EndSessionCommand
+  | SetLimitCommand
+  | ChangeSettingCommand;
 
 /** Commands with a sequence: applied exactly once, their reply stored. */
 export type SequencedCommand =

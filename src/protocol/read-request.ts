@@ -153,7 +153,7 @@ function readRare(
     case OP.revoke: {
       const key = reader.takeNil() ? undefined : reader.key();
       const token = reader.uint();
-      if ((key === undefined) !== token > 0) reader.refuse("either a key or a token");
+      if (key === undefined && token === 0) reader.refuse("neither a key nor a token");
       return { op: OP.revoke, ...head, key, token, ...readForce(reader) };
     }
     case OP.endSession: {

@@ -14,6 +14,7 @@ import {
   isAttachCommand,
 } from "../protocol/index.js";
 import { type Configuration, decodeConfiguration, type Raft } from "../raft/index.js";
+import type { Attachment } from "./attachment.js";
 import { type Attachments, CLOSE_REASON_ATTACHED_ELSEWHERE } from "./attachments.js";
 import type { EntryCache } from "./entry-cache.js";
 import { KeptCommand } from "./kept-command.js";
@@ -139,10 +140,10 @@ export class Applier {
         kept.settle(item);
         continue;
       }
-      const attachment =
-        attaching === undefined
-          ? attachments.attachedTo(item.session, item.epoch)
-          : attachments.awaiting(attaching);
+      let attachment: Attachment | undefined;
+      if (attaching !== undefined) attachment = attachments.awaiting(attaching);
+      else if (item.session > 0) attachment = attachments.attachedTo(item.session, item.epoch);
+      else if ("sequence" in command) attachment = attachments.ordering(command.sequence);
       const found = attachment?.find(command);
       if (found !== undefined) kept.settle(found);
     }

@@ -10,6 +10,7 @@ import {
   type AttachCommand,
   type Attached,
   MESSAGE,
+  type Reply,
   type ServerMessage,
   type SessionMessage,
   STATUS,
@@ -26,6 +27,8 @@ export class Attachments implements Outbox {
   readonly #byConnection = new Map<number, Attachment>();
   readonly #bySession = new Map<number, Attachment>();
   readonly #awaited = new Map<string, Attachment>();
+  /** By the numbers of orders that belong to no session and have no answer yet. */
+  readonly #ordering = new Map<number, Attachment>();
   readonly #onCutOff: (attachment: Attachment) => void;
 
   /**
@@ -76,9 +79,31 @@ export class Attachments implements Outbox {
     attachment.awaitedAttach = key;
   }
 
+  /** The connection that waits for the answer to this order. */
+  ordering(number: number): Attachment | undefined {
+    return this.#ordering.get(number);
+  }
+
+  /** A connection without a session gave an order, and the number that it drew for it. */
+  awaitOrder(attachment: Attachment, number: number): void {
+    this.#ordering.set(number, attachment);
+  }
+
+  /** It was refused, or nobody waits for it any more. */
+  forgetOrder(attachment: Attachment, number: number): void {
+    if (this.#ordering.get(number) === attachment) this.#ordering.delete(number);
+  }
+
   toSession(session: number, epoch: number, message: SessionMessage): void {
     const attachment = this.#bySession.get(session);
     if (attachment?.connection.attachEpoch === epoch) attachment.connection.send(message);
+    else if (session === 0 && message.kind === MESSAGE.reply) this.#answerOrder(message);
+  }
+
+  #answerOrder(reply: Reply): void {
+    const asking = this.#ordering.get(reply.sequence);
+    this.#ordering.delete(reply.sequence);
+    asking?.connection.send(reply);
   }
 
   attached(message: Attached): void {

@@ -10,6 +10,7 @@ import {
   CLIENT_FRAME_BYTES_MAX,
   type Command,
   isNodeOperation,
+  isOrder,
   MESSAGE,
   type NodeEndpoint,
   OP,
@@ -90,8 +91,9 @@ export class ClientSide implements GatewayEvents {
     const { attachments } = this.#rooms;
     const attachment = attachments.of(connection);
     if (attachment === undefined) return;
-    if (connection.session === 0) attachments.close(attachment, "a command before attaching");
-    else this.#admit(attachment, command, bytes);
+    if (connection.session === 0 && !isOrder(command)) {
+      attachments.close(attachment, "a command before attaching");
+    } else this.#admit(attachment, command, bytes);
   }
 
   onQuery(connection: ClientConnection, query: Query): void {
@@ -122,11 +124,14 @@ export class ClientSide implements GatewayEvents {
   }
 
   #admit(attachment: Attachment, command: Command, bytes: Uint8Array): void {
-    const { kept, line, clock } = this.#rooms;
+    const { kept, line, clock, attachments } = this.#rooms;
     const { turn, refusalNumber } = this.#host;
     const isFirst = line.isEmpty;
     const admitted = kept.admit(attachment, command, bytes, turn, refusalNumber);
-    if (admitted !== undefined) line.push(admitted, isFirst ? clock.nowMs() : 0);
+    if (admitted !== undefined) {
+      if (admitted.orderNumber > 0) attachments.awaitOrder(attachment, admitted.orderNumber);
+      line.push(admitted, isFirst ? clock.nowMs() : 0);
+    }
     // What waits already has its turn, and a keepalive goes with it: many of them are one turn.
     const goesAlong = admitted !== undefined && !isFirst && command.op === OP.keepalive;
     if (!goesAlong) this.#host.wake();

@@ -42,6 +42,11 @@ export class KeptCommand implements TableCommand {
     this.isRepeated = isRepeated;
   }
 
+  /** By which an order is known that belongs to no session; 0 of any other command. */
+  get orderNumber(): number {
+    return this.session === 0 && "sequence" in this.command ? this.command.sequence : 0;
+  }
+
   get recordBytes(): number {
     return RECORD_HEADER_BYTES + this.bytes.length;
   }

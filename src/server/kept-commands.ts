@@ -106,6 +106,7 @@ export class KeptCommands {
       if (kept.isSettled) continue;
       kept.isSettled = true;
       this.#bytes -= kept.recordBytes;
+      if (kept.orderNumber > 0) this.#attachments.forgetOrder(attachment, kept.orderNumber);
     }
   }
 
@@ -148,6 +149,7 @@ export class KeptCommands {
       case OP.recall:
         return;
       default:
+        if (kept.orderNumber > 0) this.#attachments.forgetOrder(attachment, kept.orderNumber);
         attachment.connection.send({
           kind: MESSAGE.reply,
           sequence: command.sequence,

@@ -193,11 +193,6 @@ const HOLDING: readonly Case[] = [
 const OPERATING: readonly Case[] = [
   ["a revoke of no hold", "NOT_HELD", () => revoke({ token: TOKEN_MIN + 99 })],
   ["a revoke of nothing", "INVALID_ARGUMENT", () => revoke({})],
-  [
-    "a revoke of a key and a token",
-    "INVALID_ARGUMENT",
-    ({ lock }) => revoke({ key: "k", token: lock }),
-  ],
   ["a grace above an hour", "INVALID_ARGUMENT", () => revoke({ key: "lock", graceMs: 3_600_001 })],
   ["a reason of two lines", "INVALID_ARGUMENT", () => revoke({ key: "lock", reason: "a\nb" })],
   ["a reason too long", "INVALID_ARGUMENT", () => revoke({ key: "lock", reason: "r".repeat(257) })],

@@ -262,7 +262,9 @@ export function revoke(model: Model, session: ModelSession, command: RevokeComma
     force(model, hold, command);
     return;
   }
-  const all = holdsIn(model, key).filter((hold) => !isForcedBy(model, hold, command));
+  const all = holdsIn(model, key)
+    .filter((hold) => token === 0 || hold.token <= token)
+    .filter((hold) => !isForcedBy(model, hold, command));
   const holds = all.slice(0, model.settings.holdsPerStepMax);
   const count = holds.length;
   const remaining = all.length - count;

@@ -43,6 +43,15 @@ export interface ModelSession {
   endedBy: EndReason | undefined;
 }
 
+/** Who gives an order without a session: what is stored for it is never looked at. */
+export function nobody(): ModelSession {
+  return {
+    ...{ id: 0, nonce: "", name: "", metadata: "", ttlMs: 0, expiresAt: 0, epoch: 0 },
+    ...{ attachedAt: 0, attachedSequence: 0, highest: 0, mark: 1, replies: [], losses: [] },
+    ...{ forced: undefined, endedBy: undefined },
+  };
+}
+
 /** One key of a request, a hold or a closing. */
 export interface ModelItem {
   readonly key: string;

@@ -17,6 +17,7 @@ import type {
 import {
   type CloseCommand,
   END_REASON,
+  isOrder,
   MESSAGE,
   OP,
   RECALL_MAX,
@@ -41,7 +42,7 @@ import {
   update,
   upgrade,
 } from "./model-holding.js";
-import { error, keysOf, type ModelSession } from "./model-records.js";
+import { error, keysOf, type ModelSession, nobody } from "./model-records.js";
 import { refound } from "./model-refounding.js";
 import { answer, countReplies, countUnreadEnds, noteRead, replyTo } from "./model-replies.js";
 import { open, recall, renew, resume } from "./model-sessions.js";
@@ -135,6 +136,10 @@ function execute(model: Model, { session: id, epoch, command }: TableCommand): v
   const session = model.sessions.find((other) => other.id === id);
   const sequence = "sequence" in command ? command.sequence : undefined;
   const result = error("SESSION_EXPIRED");
+  if (session === undefined && id === 0 && isOrder(command)) {
+    perform(model, nobody(), command);
+    return;
+  }
   if (session === undefined) {
     const message: SessionMessage =
       sequence === undefined

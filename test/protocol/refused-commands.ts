@@ -218,10 +218,9 @@ export const REFUSED_COMMANDS: readonly (readonly [Request, string, Request])[] 
     "mark 6 above sequence 5",
     { op: OP.update, ...head, token: 1, value: "\u0000" },
   ],
-  [{ ...revoke, token: 1 }, "either a key or a token", revoke],
   [
     { ...revoke, key: undefined },
-    "either a key or a token",
+    "neither a key nor a token",
     { ...revoke, key: undefined, token: 1 },
   ],
   [{ ...revoke, key: "\u0000" }, "key holds a control character", { ...revoke, key: " " }],
