@@ -8,6 +8,7 @@ import {
 } from "../../src/client/index.js";
 import { OP } from "../../src/protocol/index.js";
 import { failure, rejection, setUp } from "./set-up.js";
+import { connectTo } from "./simulated-client.js";
 import { SimulatedPlatform } from "./simulated-platform.js";
 import type { TableServer } from "./table-server.js";
 
@@ -241,5 +242,69 @@ describe("the connection of an operator", () => {
     expect(platform.connection?.nodeId).not.toBe(before?.nodeId);
     server.faults.isLeaderless = false;
     expect((await world.until(asking)).leaderId).toBe(1);
+  });
+});
+
+describe("seeing and giving orders without a session", () => {
+  it("needs none, even where there is no room for one", async () => {
+    const { world, server } = setUp();
+    const { client } = await connectTo(server, { ttlMs: 60_000, name: "the one" });
+    const held = await world.until(client.acquire("k"));
+    await world.until(client.changeSetting("sessionsMax", 1));
+    const { admin } = await adminOf(server);
+    const { holds } = await world.until(admin.inspect("k"));
+    expect(holds.map(({ sessionName }) => sessionName)).toEqual(["the one"]);
+    expect(await world.until(admin.revoke({ key: "k" }, { now: true }))).toBe(1);
+    expect(await world.until(admin.revoke({ key: "k" }, { now: true }))).toBe(0);
+    await world.run(10);
+    expect(held.signal.reason.details.reason).toBe("revoked");
+    await world.until(admin.setLimit("s", 2));
+    await world.until(admin.endSession(client.session, { now: true }));
+    await world.until(admin.changeSetting("sessionsMax", undefined));
+    const settings = await world.until(admin.settings());
+    expect(settings.find(({ name }) => name === "sessionsMax")?.value).toBe(100_000);
+    const wrong = admin.changeSetting("sessionsMax", 0);
+    expect((await failure(world, wrong)).message).toMatch(/no such setting, or a value beyond/);
+    expect(server.applied.filter(({ op }) => op === OP.open)).toHaveLength(2);
+  });
+
+  it("says an order again whose answer was lost, and takes nothing from who came next", async () => {
+    const { world, server } = setUp();
+    const first = await connectTo(server, { ttlMs: 60_000 });
+    const second = await connectTo(server, { ttlMs: 60_000 });
+    const held = await world.until(first.client.acquire("k"));
+    const next = second.client.acquire("k");
+    await world.run(50);
+    const { admin, platform } = await adminOf(server);
+    const revokes = () => server.applied.filter(({ op }) => op === OP.revoke).length;
+    const revoked = admin.revoke({ key: "k" }, { now: true });
+    while (revokes() === 0) await world.run(0.1);
+    platform.connection?.cut();
+    expect(await world.until(revoked)).toBe(0);
+    expect(revokes()).toBe(2);
+    expect(held.signal.aborted).toBe(true);
+    expect((await world.until(next)).isHeld).toBe(true);
+    const { session } = first.client;
+    const ends = () => server.applied.filter(({ op }) => op === OP.endSession).length;
+    const ended = admin.endSession(session, { now: true });
+    while (ends() === 0) await world.run(0.1);
+    platform.connection?.cut();
+    await world.until(ended);
+    expect(ends()).toBe(2);
+    const again = await failure(world, admin.endSession(session));
+    expect(again).toMatchObject({ code: "NOT_HELD" });
+  });
+
+  it("waits for a node that has no room, and says what it may have done when its time is over", async () => {
+    const { world, server } = setUp();
+    const { admin } = await adminOf(server);
+    server.faults.busy = "everything";
+    const refused = [admin.settings(), admin.setLimit("s", 1)];
+    await world.run(1_000);
+    server.faults.busy = "nothing";
+    await world.until(Promise.all(refused));
+    server.faults.isLeaderless = true;
+    const { code, details } = await failure(world, admin.setLimit("s", 2));
+    expect([code, details]).toEqual(["UNAVAILABLE", { indeterminate: true }]);
   });
 });

@@ -13,6 +13,7 @@ import {
   type Hello,
   isAttachCommand,
   isNodeOperation,
+  isOrder,
   MESSAGE,
   OP,
   type Operation,
@@ -96,6 +97,8 @@ export class TableServer implements Outbox {
    */
   readonly #owed = new Map<number, Set<number>>();
   readonly #epochs = new Map<number, number>();
+  /** Who gave an order without a session, by its number. */
+  readonly #ordering = new Map<number, ServerConnection>();
   clusterId = CLUSTER_ID;
   /** Connections opened, by node. */
   readonly opened: number[] = [];
@@ -151,7 +154,9 @@ export class TableServer implements Outbox {
   /** A command reached a node. */
   propose(connection: ServerConnection, command: Command): void {
     const isAttach = isAttachCommand(command);
-    if (!isAttach && connection.session === 0) {
+    const isAlone = connection.session === 0 && !connection.wasAttached && isOrder(command);
+    if (isAlone) this.#ordering.set(command.sequence, connection);
+    if (!isAttach && !isAlone && connection.session === 0) {
       if (!connection.wasAttached) connection.close(1008, "not attached");
       return;
     }
@@ -204,6 +209,10 @@ export class TableServer implements Outbox {
   }
 
   toSession(session: number, epoch: number, message: SessionMessage): void {
+    if (session === 0 && message.kind === MESSAGE.reply) {
+      this.#ordering.get(message.sequence)?.push(message);
+      return;
+    }
     this.#noteOwed(session, message);
     for (const connection of this.connections) {
       if (connection.session !== session || connection.epoch !== epoch) continue;
