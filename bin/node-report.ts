@@ -1,7 +1,7 @@
 /**
  * What the nodes behind a list of endpoints say about themselves, those included that say nothing.
  */
-import type { NodeReport } from "../src/index.js";
+import type { ClusterStatusOptions, NodeReport } from "../src/index.js";
 
 export type { NodeReport };
 export type ReachableNode = NodeReport & { readonly isReachable: true };
@@ -13,22 +13,27 @@ export interface ClusterMember {
   readonly report: NodeReport;
 }
 
-/** One report for each endpoint, in the same order. Rejects only when `signal` is aborted. */
+/** One report for each endpoint, in the same order. Rejects only when the signal is aborted. */
 export async function nodeReports(
   endpoints: readonly string[],
-  signal?: AbortSignal,
+  options: ClusterStatusOptions = {},
 ): Promise<NodeReport[]> {
+  if (endpoints.length === 0) return [];
   const { clusterStatus } = await import("../src/index.js");
-  return clusterStatus(endpoints, signal === undefined ? {} : { signal });
+  return clusterStatus(endpoints, options);
 }
 
 /** The nodes behind the endpoints and all that these know of, by number, unknown ones last. */
-export async function clusterMembers(endpoints: readonly string[]): Promise<ClusterMember[]> {
-  const asked = await nodeReports(endpoints);
+export async function clusterMembers(
+  endpoints: readonly string[],
+  options: ClusterStatusOptions = {},
+): Promise<ClusterMember[]> {
+  const asked = await nodeReports(endpoints, options);
   const found = new Set(asked.filter(isReachable).map(({ id }) => id));
   const told = new Map(asked.filter(isReachable).flatMap(peersTold));
   const further = [...told].filter(([url, id]) => !found.has(id) && !endpoints.includes(url));
-  const reports = asked.concat(await nodeReportsOf(further.map(([url]) => url)));
+  const urls = further.map(([url]) => url);
+  const reports = asked.concat(await nodeReports(urls, options));
   return reports
     .map((report): ClusterMember => ({ id: numberOf(report, told), report }))
     .sort((a, b) => (a.id ?? Number.POSITIVE_INFINITY) - (b.id ?? Number.POSITIVE_INFINITY));
@@ -44,12 +49,8 @@ export function leaderOf(reports: readonly NodeReport[]): ReachableNode | undefi
   return leader;
 }
 
-function isReachable(report: NodeReport): report is ReachableNode {
+export function isReachable(report: NodeReport): report is ReachableNode {
   return report.isReachable;
-}
-
-async function nodeReportsOf(endpoints: readonly string[]): Promise<NodeReport[]> {
-  return endpoints.length === 0 ? [] : nodeReports(endpoints);
 }
 
 function numberOf(report: NodeReport, told: ReadonlyMap<string, number>): number | undefined {

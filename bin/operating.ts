@@ -4,6 +4,7 @@
  */
 import { HoldfastError } from "../src/errors.js";
 import type { Admin, MembersView } from "../src/index.js";
+import { withPlightTold } from "./cluster-plight.js";
 import type { ClusterAccess } from "./command-options.js";
 import { EXIT } from "./exit-codes.js";
 import { Failure, failureOf } from "./failure.js";
@@ -16,7 +17,7 @@ export async function withAdmin<T>(
 ): Promise<T> {
   const { connectAdmin } = await import("../src/index.js");
   const { endpoints, connectTimeoutMs } = access;
-  try {
+  const connected = async (): Promise<T> => {
     const admin = await connectAdmin({
       ...{ endpoints, timeoutMs: connectTimeoutMs },
       ...(signal === undefined ? {} : { signal }),
@@ -26,6 +27,9 @@ export async function withAdmin<T>(
     } finally {
       await admin.close();
     }
+  };
+  try {
+    return await withPlightTold(connected(), endpoints);
   } catch (error) {
     throw operatingFailure(error);
   }

@@ -4,6 +4,7 @@
  */
 import { hostname } from "node:os";
 import type { Admin, Client, ConnectOptions } from "../src/index.js";
+import { withPlightTold } from "./cluster-plight.js";
 import type { ClusterAccess } from "./command-options.js";
 
 /** What is asked about: a name that cannot be one is told before a cluster is looked for. */
@@ -11,6 +12,8 @@ type About = { readonly key: string } | { readonly prefix: string };
 
 export interface AskOptions extends Pick<ConnectOptions, "signal" | "ttlMs"> {
   readonly about?: About;
+  /** Whether nothing is said while no cluster serves. Default: false. */
+  readonly isQuiet?: boolean;
 }
 
 /** Runs `ask` with a connection that has no session, and closes it, whatever happens. */
@@ -21,21 +24,27 @@ export async function askCluster<T>(
 ): Promise<T> {
   const { connectAdmin } = await import("../src/client/index.js");
   await requireName(about);
-  await using admin = await connectAdmin({ endpoints, timeoutMs: connectTimeoutMs });
-  return await ask(admin);
+  const asked = async (): Promise<T> => {
+    await using admin = await connectAdmin({ endpoints, timeoutMs: connectTimeoutMs });
+    return await ask(admin);
+  };
+  return withPlightTold(asked(), endpoints);
 }
 
 /** Runs `ask` with a client and closes it, whatever happens. */
 export async function withClient<T>(
   access: ClusterAccess,
   ask: (client: Client) => Promise<T>,
-  { about, ...options }: AskOptions = {},
+  { about, isQuiet, ...options }: AskOptions = {},
 ): Promise<T> {
   const { connect } = await import("../src/client/index.js");
   await requireName(about);
   const name = `${hostname()} holdfast ${process.pid}`;
-  await using client = await connect({ ...access, name, ...options });
-  return await ask(client);
+  const asked = async (): Promise<T> => {
+    await using client = await connect({ ...access, name, ...options });
+    return await ask(client);
+  };
+  return withPlightTold(asked(), access.endpoints, isQuiet);
 }
 
 async function requireName(about: About | undefined): Promise<void> {

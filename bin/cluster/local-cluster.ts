@@ -106,7 +106,7 @@ export class LocalCluster {
     const deadlineMs = performance.now() + READY_MS_MAX;
     while (performance.now() < deadlineMs) {
       signal.throwIfAborted();
-      const reports = await nodeReports(this.#plan.endpoints, signal);
+      const reports = await nodeReports(this.#plan.endpoints, { signal });
       if (agreeOnLeader(reports)) return reports;
       await delay(POLL_INTERVAL_MS, undefined, { signal });
     }

@@ -7,6 +7,7 @@ import { setMaxListeners } from "node:events";
 import { type Command, Option } from "commander";
 import type { Client } from "../../src/index.js";
 import { type BenchSetup, benchDocument, benchLines } from "../bench-report.js";
+import { withPlightTold } from "../cluster-plight.js";
 import {
   type ClusterAccess,
   clusterAccessFor,
@@ -138,7 +139,7 @@ async function connectAll(
   const opening = Array.from({ length: count }, (_, index) =>
     connect({ ...access, signal, name: `holdfast bench ${process.pid}/${index + 1}` }),
   );
-  const opened = await Promise.allSettled(opening);
+  const opened = await withPlightTold(Promise.allSettled(opening), access.endpoints);
   const clients = opened.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
   const failed = opened.find((each) => each.status === "rejected");
   if (failed === undefined) return clients;

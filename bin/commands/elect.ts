@@ -21,11 +21,13 @@ import { Failure } from "../failure.js";
 import { sessionText } from "../names.js";
 import { printable } from "../printable.js";
 import { withClient } from "../reading.js";
-import { waitForLock } from "../run/wait-for-lock.js";
+import { accessWithin, waitForLock } from "../run/wait-for-lock.js";
 import { isOutputClosed, note, print, printJson } from "../terminal.js";
 import { untilStopped } from "../until-stopped.js";
 import { formatTimeOfDay } from "../wall-time.js";
 import { quietExitCode, run } from "./run.js";
+
+type LeadPlan = Extract<ElectPlan, { kind: "lead" }>;
 
 const COUNT_MAX = 1_000_000_000;
 
@@ -85,13 +87,9 @@ function elect(plan: ElectPlan, access: ClusterAccess, isJson: boolean): Promise
     case "run":
       return run(plan.run, access);
     case "lead":
-      return untilStopped((signal) =>
-        withClient(access, (client) => lead(client, plan, isJson, signal), {
-          signal,
-          ttlMs: plan.run.ttlMs,
-          about: { key: plan.run.name },
-        }),
-      ).catch((error: unknown) => quietExitCode(error, plan.run));
+      return untilStopped((signal) => leadFrom(plan, access, isJson, signal)).catch(
+        (error: unknown) => quietExitCode(error, plan.run),
+      );
     case "observe":
       return untilStopped((signal) =>
         withClient(access, (client) => observe(client, plan, isJson, signal), {
@@ -102,15 +100,29 @@ function elect(plan: ElectPlan, access: ClusterAccess, isJson: boolean): Promise
   }
 }
 
+function leadFrom(
+  plan: LeadPlan,
+  access: ClusterAccess,
+  isJson: boolean,
+  signal: AbortSignal,
+): Promise<number> {
+  const { ttlMs, name, isQuiet } = plan.run;
+  const sinceMs = performance.now();
+  const work = (client: Client): Promise<number> => lead(client, plan, isJson, signal, sinceMs);
+  const options = { signal, ttlMs, about: { key: name }, isQuiet };
+  return withClient(accessWithin(plan.run, access), work, options);
+}
+
 /** Resolves when it is stopped; whoever called closes the client, and with it the term. */
 async function lead(
   client: Client,
-  { run: plan, value }: Extract<ElectPlan, { kind: "lead" }>,
+  { run: plan, value }: LeadPlan,
   isJson: boolean,
   stop: AbortSignal,
+  sinceMs: number,
 ): Promise<number> {
   const { name } = plan;
-  const term = await waitForLock(client, plan, stop);
+  const term = await waitForLock(client, plan, stop, sinceMs);
   const { token } = term;
   if (isJson) printJson({ name, value, token, session: client.session });
   else print(`leading ${printable(name)} as ${printable(value)}, token ${token}`);

@@ -6,6 +6,7 @@
 import { hostname } from "node:os";
 import type { Command } from "commander";
 import type { Client, HeldItem, Lock } from "../../src/index.js";
+import { withPlightTold } from "../cluster-plight.js";
 import { type ClusterAccess, clusterAccessFor, examplesText } from "../command-options.js";
 import { Configuration } from "../config/configuration.js";
 import { addOptions } from "../config/flags.js";
@@ -21,7 +22,7 @@ import { LockGuard } from "../run/lock-guard.js";
 import { parentDeathPrefix } from "../run/parent-death.js";
 import { maxHoldText, planRun, type RunPlan } from "../run/run-plan.js";
 import { SignalRelay } from "../run/signal-relay.js";
-import { waitForLock } from "../run/wait-for-lock.js";
+import { accessWithin, waitForLock } from "../run/wait-for-lock.js";
 import { note } from "../terminal.js";
 
 /** How long the end of the session may take; the lease ends it anyway. */
@@ -46,10 +47,11 @@ every write to what the lock protects), HOLDFAST_SLOT (of a semaphore: its numbe
 commas; of a lock: empty), HOLDFAST_SESSION and HOLDFAST_ENDPOINTS. Of several keys each has a line
 of its own in HOLDFAST_KEY and HOLDFAST_SLOT; they share one token.
 
-A run that waits goes on waiting while the cluster is away. If the cluster hears nothing from it for
-longer than --ttl, because the network was cut or the machine slept, its place in the queue is lost:
-it says so and waits on at the end, as long as --wait allows. A wait that an operator ends ("holdfast
-session end") is over: exit code 5.
+A run that finds no cluster says so after a second and tries on for --connect-timeout, but never longer
+than --wait, and with -n for two seconds: exit code 4. One that waits for its lock goes on waiting while
+the cluster is away. If the cluster hears nothing from it for longer than --ttl, because the network
+was cut or the machine slept, its place in the queue is lost: it says so and waits on at the end, as long
+as --wait allows. A wait that an operator ends ("holdfast session end") is over: exit code 5.
 
 Signals (HUP, INT, QUIT, TERM, USR1, USR2) are passed on to the command and what it has started. If
 standard input is no terminal, they run in a session and process group of their own, which gets every
@@ -89,22 +91,24 @@ export function defineRun(command: Command, finish: (exitCode: number) => void):
 export async function run(plan: RunPlan, access: ClusterAccess): Promise<number> {
   const sharesTerminal = process.stdin.isTTY === true;
   const signals = new SignalRelay(sharesTerminal);
+  const sinceMs = performance.now();
   try {
     const { connect, requireKey } = await import("../../src/client/index.js");
     // What cannot be a name is told before a cluster is looked for.
     for (const { key } of plan.items) requireKey(key);
+    const connecting = connect({
+      ...accessWithin(plan, access),
+      ttlMs: plan.ttlMs,
+      name: `${hostname()} run ${process.pid}`,
+      signal: signals.waiting,
+    });
     const [client, prefix] = await Promise.all([
-      connect({
-        ...access,
-        ttlMs: plan.ttlMs,
-        name: `${hostname()} run ${process.pid}`,
-        signal: signals.waiting,
-      }),
+      withPlightTold(connecting, access.endpoints, plan.isQuiet),
       parentDeathPrefix(),
     ]);
     let lock: Lock | undefined;
     try {
-      lock = await waitForLock(client, plan, signals.waiting);
+      lock = await waitForLock(client, plan, signals.waiting, sinceMs);
       return await runUnderLock({ client, lock, plan, prefix, signals, sharesTerminal });
     } finally {
       await leave({ client, lock, plan, signals, withinMs: access.connectTimeoutMs });

@@ -3,6 +3,7 @@
  * leader to say something, but says with its exit code whether there is one.
  */
 import type { Command } from "commander";
+import { plightOf } from "../cluster-plight.js";
 import { endpointsFor, endpointsOption, examplesText, jsonOption } from "../command-options.js";
 import { formatDuration } from "../durations.js";
 import { EXIT } from "../exit-codes.js";
@@ -55,13 +56,8 @@ async function showStatus(endpoints: readonly string[], isJson: boolean): Promis
   const members = await clusterMembers(endpoints);
   if (isJson) printJson({ nodes: members.map(document) });
   else for (const line of viewLines(members)) print(line);
-  const reports = members.map(({ report }) => report);
-  if (!reports.some(({ isReachable }) => isReachable)) {
-    throw new Failure(EXIT.noCluster, `no node answers at ${endpoints.join(", ")}`);
-  }
-  if (leaderOf(reports) === undefined) {
-    throw new Failure(EXIT.noCluster, "the cluster has no leader");
-  }
+  const plight = await plightOf(members, endpoints);
+  if (plight !== undefined) throw new Failure(EXIT.noCluster, plight);
   return EXIT.done;
 }
 

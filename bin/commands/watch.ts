@@ -103,7 +103,9 @@ function watch(
   signal: AbortSignal,
 ): Promise<number> {
   const about = typeof target === "string" ? { key: target } : target;
-  return withClient(access, (client) => show(client, target, flags, signal), { signal, about });
+  const isQuiet = flags.quiet === true;
+  const work = (client: Client): Promise<number> => show(client, target, flags, signal);
+  return withClient(access, work, { signal, about, isQuiet });
 }
 
 async function show(

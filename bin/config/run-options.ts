@@ -21,14 +21,15 @@ const LONG_MS_MAX = 49 * DAY_MS;
 export const RUN_OPTIONS = {
   wait: optionWithDefault<number | false>(
     waitKind(LONG_MS_MAX),
-    "give up after this time",
+    "give up after this time, the search for a node included",
     Number.POSITIVE_INFINITY,
     {
       short: "w",
       defaultText: "wait for ever",
       negation: {
         flags: "-n, --no-wait",
-        description: "give up at once if another holds the lock",
+        description:
+          "give up at once if another holds the lock, and without a cluster after two seconds",
       },
     },
   ),

@@ -5,6 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../../src/errors.js";
 import type { Client, KeyView, Lock } from "../../src/index.js";
+import type { ClusterAccess } from "../command-options.js";
 import { formatDuration } from "../durations.js";
 import { EXIT } from "../exit-codes.js";
 import { Failure } from "../failure.js";
@@ -15,10 +16,20 @@ import type { RunPlan } from "./run-plan.js";
 const NOTICE_AFTER_MS = 1_000;
 /** How long after the deadline the cluster's own answer is awaited. */
 const ANSWER_MS_MAX = 2_000;
+/** How long the cluster may take with `-n`: an election ends within that. */
+const NO_WAIT_MS = 2_000;
 /** The longest time a timer of the platform can take. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
+/** `access` with no more time for the search of a node than the whole may take. */
+export function accessWithin({ waitMs }: RunPlan, access: ClusterAccess): ClusterAccess {
+  const wholeMs = waitMs === 0 ? NO_WAIT_MS : (waitMs ?? Number.POSITIVE_INFINITY);
+  return { ...access, connectTimeoutMs: Math.min(access.connectTimeoutMs, wholeMs) };
+}
+
 /**
+ * `sinceMs`: when the command began to look for a node, from where `--wait` counts.
+ *
  * Fails with the conflict code, 124 or what the SDK's error stands for. A place in the queue that is
  * lost because the cluster did not hear of this process for longer than the lease is taken anew at
  * the end: nothing was held, and who waits wants to go on waiting. One that an operator took is not.
@@ -27,15 +38,15 @@ export async function waitForLock(
   client: Client,
   plan: RunPlan,
   signal: AbortSignal,
+  sinceMs: number,
 ): Promise<Lock> {
-  const sinceMs = performance.now();
   const over = new AbortController();
   const around = Number(process.env["HOLDFAST_SESSION"] ?? 0);
   const isWorthATurn = process.stderr.isTTY || around > 0;
   if (!plan.isQuiet && isWorthATurn) void announce(client, plan, around, over.signal);
   // The cluster counts the wait. If it does not answer at all, this process does.
   const deadline = new AbortController();
-  const latestMs = (plan.waitMs ?? Number.POSITIVE_INFINITY) + ANSWER_MS_MAX;
+  const latestMs = latestEndMs(plan) - (performance.now() - sinceMs);
   const timer = latestMs > TIMER_MS_MAX ? undefined : setTimeout(() => deadline.abort(), latestMs);
   const ended = AbortSignal.any([signal, deadline.signal]);
   try {
@@ -48,7 +59,7 @@ export async function waitForLock(
           ...(waitMs === undefined ? {} : { waitMs }),
         });
       } catch (error) {
-        if (deadline.signal.aborted) throw timedOut(plan);
+        if (deadline.signal.aborted) throw plan.waitMs === 0 ? unanswered(plan) : timedOut(plan);
         if (!hasLostItsPlace(error)) throw ownFailure(error, plan) ?? error;
       }
       if (!plan.isQuiet) note(lostPlaceText(plan));
@@ -57,6 +68,11 @@ export async function waitForLock(
     clearTimeout(timer);
     over.abort();
   }
+}
+
+/** After how long the wait is ended here. */
+function latestEndMs({ waitMs }: RunPlan): number {
+  return waitMs === 0 ? NO_WAIT_MS : (waitMs ?? Number.POSITIVE_INFINITY) + ANSWER_MS_MAX;
 }
 
 /** What is left of `--wait` after `waitedMs`, at least a moment; `undefined`: for ever. */
@@ -102,6 +118,11 @@ function whoBlocks({ details }: HoldfastError, plan: RunPlan): string {
   const key = keys.size === 0 ? plan.name : [...keys].join(", ");
   const who = names.length === 0 ? "another" : printable([...new Set(names)].join(", "));
   return `${key} is ${blockedBy === "waiters" ? "waited for" : "held"} by ${who}`;
+}
+
+function unanswered({ name }: RunPlan): Failure {
+  const text = `the cluster did not answer for ${name} within ${formatDuration(NO_WAIT_MS)}`;
+  return new Failure(EXIT.noCluster, text);
 }
 
 function timedOut(plan: RunPlan): Failure {

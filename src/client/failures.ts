@@ -165,6 +165,15 @@ export function lockTimeout(
   return new HoldfastError("LOCK_TIMEOUT", text, { details });
 }
 
+/** Why nothing is decided: `answering` of the nodes that decide, of which there are `voters`. */
+export function noLeaderText(answering: number, voters: number): string {
+  if (voters === 0) return "no leader";
+  const [node, answer] = [voters === 1 ? "node" : "nodes", answering === 1 ? "answers" : "answer"];
+  const needed = Math.floor(voters / 2) + 1;
+  const are = needed === 1 ? "is" : "are";
+  return `no leader: ${answering} of ${voters} ${node} ${answer}, ${needed} ${are} needed`;
+}
+
 /** `indeterminate`: what was asked for may have happened all the same. */
 export function unavailable(what: string, why: string, indeterminate = false): HoldfastError {
   return new HoldfastError("UNAVAILABLE", `${what}: ${why}`, { details: { indeterminate } });

@@ -12,6 +12,7 @@ export { connectAdmin, connectAdminOn } from "./connect-admin.js";
 export type { Deadlock, DeadlockBlocker, DeadlockMember } from "./deadlocks.js";
 export type { CampaignOptions, Election, Leadership } from "./election.js";
 export type { ExportedCall, ExportedHold, ExportedSession } from "./exported-session.js";
+export { noLeaderText } from "./failures.js";
 export * from "./lock-types.js";
 export {
   ADMIN_DEFAULTS,

@@ -1,25 +1,7 @@
 /** `holdfast status` of nodes in states that are rare: damaged, learning, starting. */
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { runCli } from "../e2e/command-line.js";
-
-const pages: Server[] = [];
-afterEach(() => {
-  for (const page of pages.splice(0)) page.close();
-});
-
-/** A node's client port that only tells its status. */
-async function statusPage(id: number, fields: object): Promise<string> {
-  const page = createServer((_, response) => {
-    const endpoint = `ws://127.0.0.1:${(page.address() as AddressInfo).port}`;
-    const numbers = { pid: 40 + id, term: 3, leader: 1, commitIndex: 9, appliedIndex: 9 };
-    response.end(JSON.stringify({ id, endpoint, ...numbers, ...fields }));
-  });
-  pages.push(page);
-  await new Promise<void>((resolve) => page.listen(0, "127.0.0.1", resolve));
-  return `ws://127.0.0.1:${(page.address() as AddressInfo).port}`;
-}
+import { statusPage } from "./status-page.js";
 
 const DAMAGE = { file: "/n2/log/7.seg", offset: 512, index: 7, reason: "wrong\u001b[2J checksum" };
 
@@ -69,4 +51,16 @@ test("a page with something else for the damage is no node's", async () => {
   const { code, stdout } = await runCli(["status", "--json", `--endpoints=${url}`]);
   expect(code).toBe(4);
   expect(JSON.parse(stdout)).toMatchObject({ nodes: [{ role: "unreachable" }] });
+});
+
+test("without a leader the end says how many nodes answer and how many are needed", async () => {
+  const members = [1, 2, 3, 4].map((id) => ({ id, role: id === 4 ? "learner" : "voter" }));
+  const urls = [
+    await statusPage(1, { role: "preCandidate", leader: 0, members }),
+    await statusPage(2, { role: "quarantined", leader: 0, damage: DAMAGE }),
+    await statusPage(4, { role: "learner", leader: 0, members }),
+  ];
+  const { code, stderr } = await runCli(["status", `--endpoints=${urls.join(",")}`]);
+  const text = "holdfast: no leader: 1 of 3 nodes answers, 2 are needed\n";
+  expect([code, stderr]).toEqual([4, text]);
 });

@@ -1,0 +1,75 @@
+/**
+ * What keeps a cluster from serving, as its nodes tell by themselves, and saying so while a command
+ * waits for it. Only asks and writes: it must never end the wait, nor change how it ends.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import {
+  type ClusterMember,
+  clusterMembers,
+  isReachable,
+  leaderOf,
+  type ReachableNode,
+} from "./node-report.js";
+import { note } from "./terminal.js";
+
+const NOTICE_AFTER_MS = 1_000;
+/** How long a node has to answer before the notice says that it does not. */
+const ANSWER_MS_MAX = 500;
+
+/** What the reports of `endpoints` say that is missing; `undefined`: there is a leader. */
+export async function plightOf(
+  members: readonly ClusterMember[],
+  endpoints: readonly string[],
+): Promise<string | undefined> {
+  const reports = members.map(({ report }) => report);
+  const told = reports.filter(isReachable);
+  if (told.length === 0) return `no node answers at ${endpoints.join(", ")}`;
+  if (leaderOf(reports) !== undefined) return undefined;
+  const voters = votersTold(told);
+  const answering = told.filter(({ id, role }) => voters.has(id) && role !== "quarantined");
+  const { noLeaderText } = await import("../src/client/index.js");
+  return noLeaderText(answering.length, voters.size);
+}
+
+/** Waits for `work`. If that takes long and the cluster does not serve, says why, once. */
+export async function withPlightTold<T>(
+  work: Promise<T>,
+  endpoints: readonly string[],
+  isQuiet = false,
+): Promise<T> {
+  const over = new AbortController();
+  if (!isQuiet) void tellPlight(endpoints, over.signal);
+  try {
+    return await work;
+  } finally {
+    over.abort();
+  }
+}
+
+async function tellPlight(endpoints: readonly string[], over: AbortSignal): Promise<void> {
+  try {
+    await delay(NOTICE_AFTER_MS, undefined, { signal: over, ref: false });
+    const asking = { timeoutMs: ANSWER_MS_MAX, signal: over };
+    const plight = await plightOf(await clusterMembers(endpoints, asking), endpoints);
+    if (plight !== undefined && !over.aborted) note(`${plight}: still trying`);
+  } catch (error) {
+    if (!over.aborted) throw error;
+  }
+}
+
+/** Those that decide, as the node tells that knows most of the log. */
+function votersTold(reports: readonly ReachableNode[]): ReadonlySet<number> {
+  let newest: ReachableNode | undefined;
+  for (const report of reports) {
+    if (report.commitIndex >= (newest?.commitIndex ?? 0) && "members" in report) newest = report;
+  }
+  const members: unknown = newest !== undefined && "members" in newest ? newest.members : undefined;
+  if (!Array.isArray(members)) return new Set();
+  return new Set(
+    members.flatMap((member: unknown): number[] => {
+      if (typeof member !== "object" || member === null) return [];
+      if (!("id" in member && "role" in member) || member.role !== "voter") return [];
+      return typeof member.id === "number" ? [member.id] : [];
+    }),
+  );
+}
