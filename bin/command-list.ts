@@ -12,6 +12,8 @@ export type DefineCommand = (command: Command, finish: (exitCode: number) => voi
 export interface CommandEntry {
   readonly name: string;
   readonly summary: string;
+  /** What others call it: no names of it, but it is suggested to those who type them. */
+  readonly otherWords?: readonly string[];
   /** The heading it stands under. */
   readonly group: string;
   /**
@@ -42,6 +44,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "cluster",
     summary: "start a local cluster of real processes",
+    otherWords: ["start", "up"],
     group: RUNNING,
     exits: [failed, noCluster],
     load: async () => (await import("./commands/cluster.js")).defineCluster,
@@ -49,6 +52,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "server",
     summary: "start one node",
+    otherWords: ["node", "serve"],
     group: RUNNING,
     exits: [failed, noCluster, refused],
     load: async () => (await import("./commands/server.js")).defineServer,
@@ -56,6 +60,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "run",
     summary: "run a command while holding a lock",
+    otherWords: ["lock", "acquire", "exec", "with"],
     group: USING,
     exits: UNDER_LOCK,
     load: async () => (await import("./commands/run.js")).defineRun,
@@ -63,6 +68,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "elect",
     summary: "lead, alone or while a command runs, or follow who leads",
+    otherWords: ["lead", "campaign"],
     group: USING,
     exits: UNDER_LOCK,
     load: async () => (await import("./commands/elect.js")).defineElect,
@@ -70,6 +76,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "ls",
     summary: "list the locks in use",
+    otherWords: ["list", "locks"],
     group: SEEING,
     exits: [failed, noCluster, refused],
     load: async () => (await import("./commands/ls.js")).defineLs,
@@ -77,6 +84,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "inspect",
     summary: "show who holds a lock and who waits for it",
+    otherWords: ["show", "get", "holder"],
     group: SEEING,
     exits: [failed, noCluster, refused],
     load: async () => (await import("./commands/inspect.js")).defineInspect,
@@ -91,6 +99,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "history",
     summary: "show who held a lock, for how long, and why it ended",
+    otherWords: ["log", "audit"],
     group: SEEING,
     exits: [failed, noCluster, refused],
     load: async () => (await import("./commands/history.js")).defineHistory,
@@ -98,6 +107,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "watch",
     summary: "follow what happens to a lock, or to all below a prefix",
+    otherWords: ["follow", "tail"],
     group: SEEING,
     exits: [failed, noCluster, refused],
     load: async () => (await import("./commands/watch.js")).defineWatch,
@@ -112,6 +122,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "revoke",
     summary: "take a lock away from whoever holds it",
+    otherWords: ["release", "unlock", "steal"],
     group: ACTING,
     exits: [failed, noCluster, refused],
     load: async () => (await import("./commands/revoke.js")).defineRevoke,
@@ -119,6 +130,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "session",
     summary: "list the sessions of clients, and end one",
+    otherWords: ["sessions", "client", "clients"],
     group: ACTING,
     exits: [failed, noCluster, refused],
     load: async () => (await import("./commands/session.js")).defineSession,
@@ -126,6 +138,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "limit",
     summary: "set how many permits a semaphore has",
+    otherWords: ["semaphore"],
     group: ACTING,
     exits: [failed, noCluster, refused],
     load: async () => (await import("./commands/limit.js")).defineLimit,
@@ -133,6 +146,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "status",
     summary: "show the nodes of the cluster",
+    otherWords: ["health", "info"],
     group: OPERATING,
     exits: [failed, noCluster],
     load: async () => (await import("./commands/status.js")).defineStatus,
@@ -140,6 +154,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "member",
     summary: "show, add, promote, demote and remove nodes of the cluster",
+    otherWords: ["members", "nodes"],
     group: OPERATING,
     exits: [failed, noCluster, refused, timedOut],
     load: async () => (await import("./commands/member.js")).defineMember,
@@ -147,6 +162,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "transfer",
     summary: "hand leadership to another node",
+    otherWords: ["leader"],
     group: OPERATING,
     exits: [failed, noCluster, refused],
     load: async () => (await import("./commands/transfer.js")).defineTransfer,
@@ -161,6 +177,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "snapshot",
     summary: "save what the cluster knows, look into it, make a new cluster of it",
+    otherWords: ["backup", "save", "restore"],
     group: OPERATING,
     exits: [failed, noCluster, refused],
     load: async () => (await import("./commands/snapshot.js")).defineSnapshot,

@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import { COMMANDS, type CommandEntry } from "./command-list.js";
 import { addConfigOption, configOption, endpointsOption, examplesText } from "./command-options.js";
+import { similarName } from "./config/similar-name.js";
 import { exitCodesText } from "./exit-codes.js";
 import { noteUsage } from "./terminal.js";
 
@@ -36,9 +37,6 @@ export function buildProgram(finish: (exitCode: number) => void): Program {
     .addOption(configOption())
     .enablePositionalOptions()
     .exitOverride()
-    .configureOutput({
-      outputError: noteUsage,
-    })
     .addHelpText("before", examplesText(EXAMPLES))
     .addHelpText("after", "\nExit codes: holdfast help exit-codes");
   const missing = new Map<Command, CommandEntry>();
@@ -47,12 +45,17 @@ export function buildProgram(finish: (exitCode: number) => void): Program {
     missing.set(command, entry);
   }
   defineHelp(program);
+  pointToHelp(program, program.name());
+  program.on("command:*", ([word = ""]: readonly string[]) => {
+    program.error(`unknown command '${word}'${suggestion(word)}`);
+  });
   const define = async (command: Command): Promise<void> => {
     const entry = missing.get(command);
     missing.delete(command);
     if (entry === undefined) return;
     (await entry.load())(command, finish);
     addConfigOption(command);
+    pointToHelp(command, `${program.name()} ${command.name()}`);
   };
   program.hook("preSubcommand", async (_program, command) => define(command));
   return {
@@ -61,6 +64,21 @@ export function buildProgram(finish: (exitCode: number) => void): Program {
       for (const command of [...missing.keys()]) await define(command);
     },
   };
+}
+
+/** What is wrong with the words of `command` is said with where to read on, below it too. */
+function pointToHelp(command: Command, path: string): void {
+  command.configureOutput({ outputError: (text) => noteUsage(text, path) });
+  for (const below of command.commands) pointToHelp(below, `${path} ${below.name()}`);
+}
+
+function suggestion(word: string): string {
+  const meant = new Map<string, string>();
+  for (const { name, otherWords = [] } of COMMANDS) {
+    for (const known of [name, ...otherWords]) meant.set(known, name);
+  }
+  const nearest = similarName(word, meant.keys());
+  return nearest === undefined ? "" : ` (Did you mean ${meant.get(nearest)}?)`;
 }
 
 function defineHelp(program: Command): void {

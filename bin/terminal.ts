@@ -60,14 +60,16 @@ export function note(line: string): void {
   process.stderr.write(`holdfast: ${printable(withoutCredentials(line))}\n`);
 }
 
-/** What commander says of a wrong command line: one line, suggestions included. */
-export function noteUsage(text: string): void {
-  note(
-    text
-      .replace(/^error: /, "")
-      .trimEnd()
-      .replaceAll("\n", " "),
-  );
+/**
+ * What commander says of a wrong command line, in one line: suggestions included, and where to read
+ * what would be right.
+ */
+export function noteUsage(text: string, command: string): void {
+  const said = text
+    .replace(/^error: /, "")
+    .replace(/\.?\s*$/, "")
+    .replaceAll("\n", " ");
+  note(`${said}; see ${command} --help`);
 }
 
 /** One line for an error; its stack if HOLDFAST_DEBUG asks for it. Returns the exit code. */

@@ -125,7 +125,9 @@ function typedCommand(
   const command = new Command(name ?? "")
     .exitOverride()
     .helpOption(false)
-    .configureOutput({ outputError: noteUsage })
+    .configureOutput({
+      outputError: (text) => noteUsage(text, `holdfast ${name ?? "config print"}`),
+    })
     .argument("[operands...]");
   if (name === undefined) return command;
   for (const { options } of sections) addOptions(command, options);

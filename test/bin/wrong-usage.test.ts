@@ -1,0 +1,33 @@
+/** What is said of a command line that makes no sense: what was meant, and where to read on. */
+import { expect, test } from "vitest";
+import { COMMANDS } from "../../bin/command-list.js";
+import { runCli } from "../e2e/command-line.js";
+
+test("wrong usage is one line that ends with where to read what would be right", async () => {
+  const wrong: readonly (readonly [string, string])[] = [
+    ["lockk", "unknown command 'lockk' (Did you mean run?); see holdfast --help"],
+    ["statsu", "unknown command 'statsu' (Did you mean status?); see holdfast --help"],
+    ["help statsu", "unknown command 'statsu' (Did you mean status?); see holdfast --help"],
+    ["xyzzy --all", "unknown command 'xyzzy'; see holdfast --help"],
+    ["--zzz", "unknown option '--zzz'; see holdfast --help"],
+    ["ls --zzz", "unknown option '--zzz'; see holdfast ls --help"],
+    ["ls --jsn", "unknown option '--jsn' (Did you mean --json?); see holdfast ls --help"],
+    ["run --zzz k -- true", "unknown option '--zzz'; see holdfast run --help"],
+    [
+      "member promot 4",
+      "unknown command 'promot' (Did you mean promote?); see holdfast member --help",
+    ],
+    ["member add 4 --zzz", "unknown option '--zzz'; see holdfast member add --help"],
+    ["inspect", "missing required argument 'key'; see holdfast inspect --help"],
+    ["config print run --zzz", "unknown option '--zzz'; see holdfast run --help"],
+  ];
+  const results = await Promise.all(wrong.map(([line]) => runCli(line.split(" "))));
+  expect(results.map(({ code, stderr }) => [code, stderr])).toEqual(
+    wrong.map(([, said]) => [2, `holdfast: ${said}\n`]),
+  );
+});
+
+test("no other word for a command is a command's name, or a word for two of them", () => {
+  const words = COMMANDS.flatMap(({ name, otherWords = [] }) => [name, ...otherWords]);
+  expect(words.filter((word, index) => words.indexOf(word) < index)).toEqual([]);
+});
