@@ -39,7 +39,7 @@ export function defineLs(command: Command, finish: (exitCode: number) => void): 
       const show = async (admin: Admin): Promise<void> => {
         if (json === true) await printEach(admin.query(prefix), jsonLine);
         else if (names === true) await printEach(admin.query(prefix), nameLine);
-        else await printTable(admin.query(prefix));
+        else await printTable(admin.query(prefix), prefix);
       };
       await askCluster(clusterAccessFor(command), show, { prefix });
       finish(EXIT.done);
@@ -61,11 +61,12 @@ function nameLine({ key }: KeyView): string {
   return process.stdout.isTTY ? printable(key) : key;
 }
 
-async function printTable(views: AsyncIterable<KeyView>): Promise<void> {
+async function printTable(views: AsyncIterable<KeyView>, prefix: string): Promise<void> {
   const rows: string[][] = [];
   for await (const view of views) rows.push(listRow(view));
   if (rows.length === 0) {
-    note("no locks are in use");
+    const which = prefix === "" ? "" : ` whose name begins with ${JSON.stringify(prefix)}`;
+    note(`no lock${which} is in use`);
     return;
   }
   for (const line of tableLines(LIST_COLUMNS, rows)) print(line);

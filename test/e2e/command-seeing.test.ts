@@ -202,7 +202,7 @@ describe("inspect and ls", () => {
     expect(first).toMatchObject({ holds: [{ token: lock.token }], waiters: [{ mode: "shared" }] });
   });
 
-  test("ls for people is a table, or a note that there is nothing", async () => {
+  test("ls for people is a table, or a note of what was looked for in vain", async () => {
     const { stdout } = await ask("ls");
     expect(stdout.split("\n").map((line) => line.split(/ +/)[0])).toEqual([
       "KEY",
@@ -212,11 +212,8 @@ describe("inspect and ls", () => {
       "",
     ]);
     const none = await ask("ls", "none/");
-    expect([none.code, none.stdout, none.stderr]).toEqual([
-      0,
-      "",
-      "holdfast: no locks are in use\n",
-    ]);
+    const note = 'holdfast: no lock whose name begins with "none/" is in use\n';
+    expect([none.code, none.stdout, none.stderr]).toEqual([0, "", note]);
   });
 
   test("a key that cannot be is wrong usage", async () => {
