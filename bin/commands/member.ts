@@ -17,6 +17,7 @@ import {
   jsonOption,
 } from "../command-options.js";
 import { EXIT } from "../exit-codes.js";
+import { Failure } from "../failure.js";
 import { memberLines, startCommand } from "../member-view.js";
 import { majorityText, withAdmin } from "../operating.js";
 import { Progress } from "../progress.js";
@@ -29,6 +30,11 @@ interface WaitFlags {
   readonly json?: boolean;
   /** Milliseconds, or false by `--no-wait`. */
   readonly wait: number | false;
+}
+
+interface AddFlags extends WaitFlags {
+  readonly promote?: boolean;
+  readonly move?: boolean;
 }
 
 const WAIT_MS_DEFAULT = 60_000;
@@ -58,9 +64,10 @@ Exit code 5 if the leader refuses it as things are, 4 if nobody leads. The JSON 
 role: voter, learner, or null of what is no member.`;
 
 const ADD_NOTES = `
-Prints the command that starts the node on its machine. ADDRESS is where the other nodes reach it; of a
-member it is changed. Exit code 5 if the leader refuses it as things are, 4 if nobody leads, 124 if the
-node has not caught up within --wait. The JSON document:
+Prints the command that starts the node on its machine. HOST:PORT is where the other nodes reach it; of a
+node that is a member already it is changed with --move alone. Exit code 5 if it is a member elsewhere, or
+the leader refuses it as things are, 4 if nobody leads, 124 if the node has not caught up within --wait.
+The JSON document:
   {"id":4,"role":"learner","address":"db-4:7511","start":["holdfast","server","--id=4",…]}`;
 
 const PROMOTE_NOTES = `
@@ -101,12 +108,11 @@ function defineAdd(parent: Command, finish: Finish): void {
   idArgument(command)
     .argument("<host:port>", "where the other nodes reach it", explained(parseMemberAddress))
     .option("--promote", "wait until it has caught up, and promote it")
+    .option("--move", "give a node that is a member already another address")
     .addOption(waitOption("how long to wait with --promote"))
     .addHelpText("after", ADD_NOTES)
     .action(async (id: number, address: HostPort) => {
-      const flags = command.opts<WaitFlags & { promote?: boolean }>();
-      const waitMs = flags.promote === true ? flags.wait || 0 : undefined;
-      await add(clusterAccessFor(command), id, address, waitMs, flags.json === true);
+      await add(clusterAccessFor(command), id, address, command.opts<AddFlags>());
       finish(EXIT.done);
     });
 }
@@ -165,21 +171,32 @@ async function add(
   access: ClusterAccess,
   id: number,
   address: HostPort,
-  promoteWaitMs: number | undefined,
-  json: boolean,
+  { promote: isPromoted, move, wait, json }: AddFlags,
 ): Promise<void> {
+  const promoteWaitMs = isPromoted === true ? wait || 0 : undefined;
   await withAdmin(access, async (admin) => {
+    if (move !== true) requireNotElsewhere(await admin.members(), id, address);
     await admin.addMember(id, formatHostPort(address));
     const view = await admin.members();
     const start = startCommand(id, address, view, access.endpoints);
     const isVoter = roleIn(view, id) === "voter";
-    if (!json) printJoining(id, start, isVoter || promoteWaitMs !== undefined);
+    if (json !== true) printJoining(id, start, isVoter || promoteWaitMs !== undefined);
     else if (promoteWaitMs !== undefined) note(`start it: ${start.join(" ")}`);
     if (promoteWaitMs !== undefined) await promote(admin, id, promoteWaitMs);
     const role = isVoter || promoteWaitMs !== undefined ? "voter" : "learner";
-    if (json) printJson({ id, role, address: formatHostPort(address), start });
+    if (json === true) printJson({ id, role, address: formatHostPort(address), start });
     else if (promoteWaitMs !== undefined) print(`node ${id} is a voter`);
   });
+}
+
+/** Where the others reach a node is not changed by a wrong number: they would lose it. */
+function requireNotElsewhere({ members }: MembersView, id: number, address: HostPort): void {
+  const member = members.find((candidate) => candidate.id === id);
+  const wanted = formatHostPort(address);
+  if (member === undefined || member.address === wanted) return;
+  const where = `node ${id} is a ${member.role} already, at ${member.address}`;
+  const move = `holdfast member add ${id} ${wanted} --move`;
+  throw new Failure(EXIT.refused, `${where}; if it is to be reached at ${wanted}: ${move}`);
 }
 
 function printJoining(id: number, start: readonly string[], isPromoted: boolean): void {

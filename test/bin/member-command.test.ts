@@ -62,6 +62,21 @@ describe("against a cluster", () => {
     expect(table.members.changes).toBe(2);
   });
 
+  test("member add of a member at another address says where it is, and moves it with --move alone", async () => {
+    const refused = await ask("member", "add", "2", "db-2:7511");
+    expect([refused.code, refused.stdout, refused.stderr]).toEqual([
+      5,
+      "",
+      "holdfast: node 2 is a voter already, at node-2:7511; if it is to be reached at db-2:7511: " +
+        "holdfast member add 2 db-2:7511 --move\n",
+    ]);
+    expect(table.members.changes).toBe(0);
+    const moved = await ask("member", "add", "2", "db-2:7511", "--move", "--json");
+    expect([moved.code, JSON.parse(moved.stdout)]).toMatchObject([0, { address: "db-2:7511" }]);
+    expect(table.members.changes).toBe(1);
+    expect((await ask("member", "add", "2", "db-2:7511")).code).toBe(0);
+  });
+
   test("member promote is 124 when the node lags for too long, and 5 at once with --no-wait", async () => {
     await ask("member", "add", "4", "db-4:7511");
     table.members.lag.set(4, 7);
