@@ -14,9 +14,9 @@ import { note } from "./terminal.js";
 
 const NOTICE_AFTER_MS = 1_000;
 /** How long a node has to answer before the notice says that it does not. */
-const ANSWER_MS_MAX = 500;
+const ANSWER_MS_MAX = 1_000;
 
-/** What the reports of `endpoints` say that is missing; `undefined`: there is a leader. */
+/** What is missing by what the members at `endpoints` report; `undefined`: nothing. */
 export async function plightOf(
   members: readonly ClusterMember[],
   endpoints: readonly string[],
@@ -25,6 +25,8 @@ export async function plightOf(
   const told = reports.filter(isReachable);
   if (told.length === 0) return `no node answers at ${endpoints.join(", ")}`;
   if (leaderOf(reports) !== undefined) return undefined;
+  const leader = knownLeader(told);
+  if (leader !== 0) return `node ${leader} leads and does not answer`;
   const voters = votersTold(told);
   const answering = told.filter(({ id, role }) => voters.has(id) && role !== "quarantined");
   const { noLeaderText } = await import("../src/client/index.js");
@@ -50,11 +52,20 @@ async function tellPlight(endpoints: readonly string[], over: AbortSignal): Prom
   try {
     await delay(NOTICE_AFTER_MS, undefined, { signal: over, ref: false });
     const asking = { timeoutMs: ANSWER_MS_MAX, signal: over };
-    const plight = await plightOf(await clusterMembers(endpoints, asking), endpoints);
+    const members = await clusterMembers(endpoints, asking);
+    // A leader that is only too busy for this question serves others all the same.
+    if (knownLeader(members.map(({ report }) => report).filter(isReachable)) !== 0) return;
+    const plight = await plightOf(members, endpoints);
     if (plight !== undefined && !over.aborted) note(`${plight}: still trying`);
   } catch (error) {
     if (!over.aborted) throw error;
   }
+}
+
+/** As the nodes say that are in the newest term; 0: they know of none. */
+function knownLeader(reports: readonly ReachableNode[]): number {
+  const term = Math.max(...reports.map((report) => report.term));
+  return Math.max(0, ...reports.map((report) => (report.term === term ? report.leader : 0)));
 }
 
 /** Those that decide, as the node tells that knows most of the log. */

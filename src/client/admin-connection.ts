@@ -195,8 +195,8 @@ export class AdminConnection {
   #onAlarm(): void {
     const nowMs = this.#platform.monotonicMs();
     this.#connection.onAlarm(nowMs);
-    const { lastFailure } = this.#connection;
-    this.#operations.onAlarm(nowMs, lastFailure);
+    const { lastFailure, noLeader } = this.#connection;
+    this.#operations.onAlarm(nowMs, lastFailure, noLeader);
     if (nowMs >= this.#moveMs) this.#connection.move("no answer in time");
     this.#write();
     if (nowMs >= (this.#opening?.deadlineMs ?? NEVER)) {

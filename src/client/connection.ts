@@ -76,8 +76,7 @@ export class Connection {
   frameBytesMax = 0;
   /** When `onAlarm` has something to do. */
   dueMs = Number.POSITIVE_INFINITY;
-  /** Why nothing is served for the moment, for the error of whoever gives up. */
-  lastFailure = "";
+  #lastFailure = "";
 
   constructor(
     platform: Platform,
@@ -91,6 +90,16 @@ export class Connection {
     this.#nowMs = nowMs;
     this.#handshakeTimeoutMs = handshakeTimeoutMs;
     this.#events = events;
+  }
+
+  /** Why nothing is served for the moment, for the error of who gives up. */
+  get lastFailure(): string {
+    return this.noLeader ?? this.#lastFailure;
+  }
+
+  /** The same, where that is the lack of a leader. */
+  get noLeader(): string | undefined {
+    return this.#endpoints.noLeader;
   }
 
   get isReady(): boolean {
@@ -117,12 +126,14 @@ export class Connection {
   /** The node behind the connection serves. */
   served(): void {
     this.#servedSinceMs = this.#nowMs();
+    this.#endpoints.served();
     // Should it fall silent now, whatever failed before it served is not the reason.
     if (this.#link !== undefined) this.#note(this.#link, "does not answer");
   }
 
   /** The node behind the connection answers, and why that does not help. */
   servesNot(why: string): void {
+    this.#endpoints.served();
     if (this.#link !== undefined) this.#note(this.#link, why);
   }
 
@@ -183,7 +194,7 @@ export class Connection {
     this.#tried.add(url);
     const link: Link = { url, transport: undefined, isReady: false };
     this.#link = link;
-    if (this.lastFailure === "") this.#note(link, "does not answer");
+    if (this.#lastFailure === "") this.#note(link, "does not answer");
     this.dueMs = this.#nowMs() + this.#handshakeTimeoutMs;
     link.transport = this.#platform.open(socketUrl(url), {
       onOpen: () => undefined,
@@ -243,7 +254,7 @@ export class Connection {
       return;
     }
     // Not before: nodes of another cluster have the same ids.
-    this.#endpoints.identify(link.url, hello.nodeId);
+    this.#endpoints.identify(link.url, hello);
     this.#endpoints.learn(hello.endpoints, hello.leaderId);
     const better = this.#acceptsAny ? undefined : this.#betterThan(link, hello);
     if (better === undefined) {
@@ -282,6 +293,7 @@ export class Connection {
         new HoldfastError("PROTOCOL", `${link.url} refused this client: ${what}`, { details }),
       );
     } else if (link.isReady) {
+      this.#endpoints.fellSilent(link.url);
       this.#lost(link, what);
     } else {
       this.#failed(link, what);
@@ -299,6 +311,7 @@ export class Connection {
   /** An attempt of this search came to nothing. */
   #failed(link: Link, why: string): void {
     this.#note(link, why);
+    this.#endpoints.fellSilent(link.url);
     this.#endpoints.failed(link.url, this.#nowMs());
     if (!this.#isStopped) this.#dialNext();
   }
@@ -334,7 +347,7 @@ export class Connection {
   }
 
   #note(link: Link, why: string): void {
-    this.lastFailure = `${link.url}: ${why}`;
+    this.#lastFailure = `${link.url}: ${why}`;
   }
 
   #pause(): void {

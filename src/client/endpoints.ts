@@ -3,7 +3,8 @@
  * leads, and where it failed lately. It decides the order in which a search tries them; it opens
  * nothing itself.
  */
-import type { NodeEndpoint } from "../protocol/index.js";
+import type { Hello, NodeEndpoint } from "../protocol/index.js";
+import { noLeaderText } from "./failures.js";
 
 const PATH = "/v1";
 /** A node that failed within this time is tried when no other serves. */
@@ -27,6 +28,8 @@ interface KnownEndpoint {
   /** 0 until a node told which of them this is. */
   nodeId: number;
   failedAtMs: number;
+  /** Whether a node answered when this was tried last. */
+  answers: boolean;
 }
 
 /** Checks a URL as a user writes it and gives it without a trailing slash or path `/v1`. */
@@ -65,6 +68,9 @@ export class Endpoints {
   /** Whether other nodes than those given may be used, the leader above all. */
   readonly followsLeader: boolean;
   #leaderId = 0;
+  /** Whether the last node that said who leads knew of nobody. */
+  #isLeaderless = false;
+  #voters: readonly number[] = [];
 
   constructor(given: readonly string[], followsLeader: boolean, random: () => number) {
     this.followsLeader = followsLeader;
@@ -78,6 +84,7 @@ export class Endpoints {
 
   /** A node named the members and the leader. `leaderId` 0 means that it knows none. */
   learn(endpoints: readonly NodeEndpoint[], leaderId: number): void {
+    this.#isLeaderless = leaderId === 0;
     if (!this.followsLeader) return;
     for (const { id, endpoint } of endpoints) {
       let url: string;
@@ -91,15 +98,38 @@ export class Endpoints {
     if (leaderId !== 0) this.#leaderId = leaderId;
   }
 
-  /** The node behind `url` said who it is. */
-  identify(url: string, nodeId: number): void {
+  /** The node behind `url` said which one it is, and who decides. */
+  identify(url: string, { nodeId, voters }: Hello): void {
+    this.#voters = voters;
     const known = this.#known.get(url);
-    if (known !== undefined) known.nodeId = nodeId;
+    if (known === undefined) return;
+    known.nodeId = nodeId;
+    known.answers = true;
+  }
+
+  /** A node answered for the cluster: there is a leader, or was a moment ago. */
+  served(): void {
+    this.#isLeaderless = false;
+  }
+
+  /** What is missing where nodes answer and none of them knows of a leader. */
+  get noLeader(): string | undefined {
+    if (!this.#isLeaderless) return undefined;
+    const answering = this.#voters.filter((id) =>
+      [...this.#known.values()].some(({ nodeId, answers }) => nodeId === id && answers),
+    );
+    return answering.length === 0 ? undefined : noLeaderText(answering.length, this.#voters.length);
   }
 
   /** All URLs under which the node can be reached. */
   urlsOf(nodeId: number): string[] {
     return this.urls.filter((url) => this.#known.get(url)?.nodeId === nodeId);
+  }
+
+  /** Nothing answers at `url`. */
+  fellSilent(url: string): void {
+    const known = this.#known.get(url);
+    if (known !== undefined) known.answers = false;
   }
 
   failed(url: string, nowMs: number): void {
@@ -125,7 +155,7 @@ export class Endpoints {
   #add(url: string): KnownEndpoint {
     let known = this.#known.get(url);
     if (known === undefined) {
-      known = { url, nodeId: 0, failedAtMs: Number.NEGATIVE_INFINITY };
+      known = { url, nodeId: 0, failedAtMs: Number.NEGATIVE_INFINITY, answers: false };
       this.#known.set(url, known);
     }
     return known;

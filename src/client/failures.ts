@@ -165,13 +165,14 @@ export function lockTimeout(
   return new HoldfastError("LOCK_TIMEOUT", text, { details });
 }
 
-/** Why nothing is decided: `answering` of the nodes that decide, of which there are `voters`. */
+/** Why nothing is decided, where so many answer of the nodes of which a majority decides. */
 export function noLeaderText(answering: number, voters: number): string {
   if (voters === 0) return "no leader";
-  const [node, answer] = [voters === 1 ? "node" : "nodes", answering === 1 ? "answers" : "answer"];
+  const node = voters === 1 ? "node" : "nodes";
+  const answer = `${answering} of ${voters} ${node} ${answering === 1 ? "answers" : "answer"}`;
   const needed = Math.floor(voters / 2) + 1;
-  const are = needed === 1 ? "is" : "are";
-  return `no leader: ${answering} of ${voters} ${node} ${answer}, ${needed} ${are} needed`;
+  if (answering >= needed) return `no leader yet: ${answer}`;
+  return `no leader: ${answer}, ${needed} ${needed === 1 ? "is" : "are"} needed`;
 }
 
 /** `indeterminate`: what was asked for may have happened all the same. */

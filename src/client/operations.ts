@@ -245,14 +245,16 @@ export class Operations {
     open.sendAtMs = nowMs + RETRY_MS * (0.5 + this.#platform.random());
   }
 
-  onAlarm(nowMs: number, lastFailure: string): void {
+  /** `noLeader`: what is missing, where no node knows of a leader. */
+  onAlarm(nowMs: number, lastFailure: string, noLeader: string | undefined): void {
     for (const [id, open] of this.#open) {
       if (nowMs < open.deadlineMs) continue;
       this.#open.delete(id);
       const { request, what, lastRefusal, copies } = open;
-      const why = lastRefusal === "" ? lastFailure : lastRefusal;
       const isIndeterminate = copies > 0 && (CHANGES.has(request.op) || isOrder(request));
-      open.reject(unavailable(what, why, isIndeterminate));
+      const why = noLeader ?? (lastRefusal === "" ? lastFailure : lastRefusal);
+      const rest = isIndeterminate && noLeader !== undefined ? "; it may still take effect" : "";
+      open.reject(unavailable(what, why + rest, isIndeterminate));
     }
   }
 

@@ -255,7 +255,7 @@ export interface NodeEndpoint {
   readonly endpoint: string;
 }
 
-/** `[1, version, clusterId, nodeId, leaderId, endpoints, frameBytesMax]`: said first. */
+/** `[1, version, clusterId, nodeId, leaderId, endpoints, frameBytesMax, voters]`: said first. */
 export interface Hello {
   readonly kind: typeof MESSAGE.hello;
   readonly version: number;
@@ -265,6 +265,8 @@ export interface Hello {
   readonly leaderId: number;
   readonly endpoints: readonly NodeEndpoint[];
   readonly frameBytesMax: number;
+  /** The nodes of which a majority decides; none while this node was told of no cluster. */
+  readonly voters: readonly number[];
 }
 
 /** `[8, id, error | 0, payload]`: answer to a read or an operation. */

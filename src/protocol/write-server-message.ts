@@ -86,7 +86,7 @@ export function writeServerMessage(
 function writeNotice(writer: Writer, message: Notice): void {
   switch (message.kind) {
     case MESSAGE.hello:
-      writer.arrayHeader(7);
+      writer.arrayHeader(8);
       writer.uint(message.kind);
       writer.uint(message.version);
       writer.string(message.clusterId);
@@ -94,6 +94,8 @@ function writeNotice(writer: Writer, message: Notice): void {
       writer.uint(message.leaderId);
       writeEndpoints(writer, message.endpoints);
       writer.uint(message.frameBytesMax);
+      writer.arrayHeader(message.voters.length);
+      for (const id of message.voters) writer.uint(id);
       return;
     case MESSAGE.leader:
       writer.arrayHeader(3);

@@ -19,7 +19,7 @@ import {
   type Query,
   type SessionCommand,
 } from "../protocol/index.js";
-import type { NodeId } from "../raft/index.js";
+import type { Configuration, NodeId } from "../raft/index.js";
 import type { Attachment } from "./attachment.js";
 import type { Attachments } from "./attachments.js";
 import type { KeptCommands } from "./kept-commands.js";
@@ -38,6 +38,7 @@ export interface ClientSideHost {
   /** Why this node, if it leads, takes no commands now. */
   readonly refusalNumber: ErrorNumber | undefined;
   readonly endpoints: readonly NodeEndpoint[];
+  readonly configuration: Configuration;
   wake(): void;
 }
 
@@ -74,6 +75,7 @@ export class ClientSide implements GatewayEvents {
       leaderId: this.#host.servingLeader,
       endpoints: this.#host.endpoints,
       frameBytesMax: CLIENT_FRAME_BYTES_MAX,
+      voters: this.#host.configuration.voters,
     });
     this.#host.wake();
   }

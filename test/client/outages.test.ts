@@ -254,6 +254,36 @@ describe("UNAVAILABLE", () => {
 });
 
 describe("while the cluster has no leader", () => {
+  it("errors say how many nodes answer and how many are needed", async () => {
+    const { world, server } = setUp();
+    server.faults.isLeaderless = true;
+    const connecting = (): Promise<unknown> => connectTo(server, { connectTimeoutMs: 3_000 });
+    expect((await failure(world, connecting())).message).toBe(
+      "no node serves: no leader yet: 3 of 3 nodes answer",
+    );
+    for (const id of [1, 3]) server.faults.downNodes.add(id);
+    expect((await failure(world, connecting())).message).toBe(
+      "no node serves: no leader: 1 of 3 nodes answers, 2 are needed",
+    );
+  });
+
+  it("a client that lost its nodes says so too, until there is a leader again", async () => {
+    const each = await scene();
+    const { world, server, client } = each;
+    server.faults.isLeaderless = true;
+    for (const id of [1, 3]) server.faults.downNodes.add(id);
+    for (const connection of server.connections) connection.cut();
+    const text = "no leader: 1 of 3 nodes answers, 2 are needed";
+    expect((await failure(world, client.tryAcquire("k"))).message).toBe(`lock "k": ${text}`);
+    expect((await failure(world, client.inspect("k"))).message).toContain(text);
+    server.faults.isLeaderless = false;
+    server.leaderId = 2;
+    await world.until(client.acquire("k"));
+    server.faults.downNodes.add(2);
+    for (const connection of server.connections) connection.cut();
+    expect((await failure(world, client.inspect("k"))).message).toContain("connection refused");
+  });
+
   it("what was sent is done once when there is one, however often it was sent again", async () => {
     const each = await scene(6_000);
     const { world, server, client } = each;

@@ -113,6 +113,7 @@ export class SocketTable implements Outbox {
       leaderId: 1,
       endpoints: [{ id: 1, endpoint: this.endpoint }],
       frameBytesMax: 1 << 20,
+      voters: [1],
     });
     this.#flush(peer);
   }

@@ -148,6 +148,7 @@ export class TableServer implements Outbox {
       leaderId: this.faults.isLeaderless ? 0 : this.leaderId,
       endpoints: this.nodes,
       frameBytesMax: FRAME_BYTES_MAX,
+      voters: this.nodes.map(({ id }) => id),
     };
   }
 

@@ -292,6 +292,8 @@ describe("of a cluster with nodes down", () => {
     const none = await ask("status", "--json");
     const said = "holdfast: no leader: 1 of 3 nodes answers, 2 are needed\n";
     expect([none.code, none.stderr]).toEqual([4, said]);
+    const read = await ask("ls", "--connect-timeout=3s");
+    expect([read.code, read.stderr]).toEqual([4, expect.stringContaining(said.trim())]);
     const { nodes } = JSON.parse(none.stdout) as { nodes: { role: string }[] };
     expect(nodes.slice(1).map(({ role }) => role)).toEqual(["unreachable", "unreachable"]);
     expect(nodes[0]).toMatchObject({ id: 1, pid: first.pid });

@@ -100,6 +100,7 @@ export const anyMessage: fc.Arbitrary<ServerMessage> = fc.oneof(
     leaderId: number,
     endpoints,
     frameBytesMax: number,
+    voters: fc.array(number, { maxLength: 7 }),
   }),
   fc.record({
     kind: fc.constant(MESSAGE.attached),

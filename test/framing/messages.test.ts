@@ -37,8 +37,9 @@ const GOLDEN: readonly (readonly [string, ServerMessage, string])[] = [
     {
       ...{ kind: MESSAGE.hello, version: 1, clusterId: "0a", nodeId: 1, leaderId: 0 },
       ...{ endpoints: [{ id: 1, endpoint: "ws://a" }], frameBytesMax: 1 << 20 },
+      voters: [1, 3],
     },
-    "97 01 01 a23061 01 00 91 9201a677733a2f2f61 ce00100000",
+    "98 01 01 a23061 01 00 91 9201a677733a2f2f61 ce00100000 92 01 03",
   ],
   [
     "attached",

@@ -98,6 +98,7 @@ export class TestGateway implements GatewayEvents {
       leaderId: 0,
       endpoints: [],
       frameBytesMax: 1 << 20,
+      voters: [1],
     });
     this.gateway.flush();
   }

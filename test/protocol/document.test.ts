@@ -25,6 +25,7 @@ const endpoints = [1, 2].map((id) => ({ id, endpoint: `ws://127.0.0.1:741${id}` 
 const hello: protocol.ServerMessage = {
   ...{ kind: MESSAGE.hello, version: protocol.PROTOCOL_VERSION, clusterId: "demo", nodeId: 2 },
   ...{ leaderId: 1, endpoints, frameBytesMax: protocol.CLIENT_FRAME_BYTES_MAX },
+  voters: [1, 2, 3],
 };
 const attached: protocol.ServerMessage = {
   ...{ kind: MESSAGE.attached, nonce: "", attempt: 1, status: STATUS.ok, session: 9, epoch: 1 },

@@ -160,13 +160,14 @@ function readAnswer(
 }
 
 function readHello(reader: MessageReader, count: number): Hello {
-  reader.need(count, 7);
+  reader.need(count, 8);
   const version = reader.uint();
   const clusterId = reader.string();
   const nodeId = reader.uint();
   const leaderId = reader.uint();
   const endpoints = reader.endpoints();
-  const frameBytesMax = reader.last(reader.uint(), count - 7);
+  const frameBytesMax = reader.uint();
+  const voters = reader.last(reader.numbers(), count - 8);
   const kind = MESSAGE.hello;
-  return { kind, version, clusterId, nodeId, leaderId, endpoints, frameBytesMax };
+  return { kind, version, clusterId, nodeId, leaderId, endpoints, frameBytesMax, voters };
 }
