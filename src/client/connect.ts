@@ -34,9 +34,11 @@ import type { Client, ConnectOptions } from "./types.js";
  * Held locks are given up by the client's own count before the cluster can grant them to others:
  * `lock.signal` is aborted a tenth of the TTL, at least 250 ms, before the lease that the cluster
  * last confirmed could end; with no leader too, though the table's clock stands still then. The
- * count is the larger of the monotonic and the forward wall clock, so that a suspended machine, or a
- * clock that stands still, ends leases and does not stretch them; both at once standing still, or
- * running more than a tenth slow, is covered by fencing only. A process that was stopped for longer
+ * count includes the time in which the machine was suspended, so that a sleep ends leases and does
+ * not stretch them. Node tells that from a clock of its own, on Linux, macOS and Windows; elsewhere,
+ * in browsers above all, a step of the wall clock forward counts as sleep and may end them early.
+ * Clocks that all stand still at once, as in a virtual machine that is paused, or that run more than
+ * a tenth slow, are covered by fencing only. A process that was stopped for longer
  * finds its locks lost as soon as any of its code looks: the signal is aborted before anything else
  * happens, and what it gave up stays given up, whatever the table still has. The session goes on if
  * it lives, else the next call opens another.
@@ -76,7 +78,9 @@ export async function connectOn(platform: Platform, settings: ClientSettings): P
  */
 function outsideOfTasks(platform: Platform, context: TaskContext<Owner>): Platform {
   const outside = <Result>(work: () => Result): Result => context.run(undefined, work);
+  const { sinceBootMs } = platform;
   return {
+    ...(sinceBootMs === undefined ? {} : { sinceBootMs: () => sinceBootMs.call(platform) }),
     monotonicMs: () => platform.monotonicMs(),
     wallMs: () => platform.wallMs(),
     random: () => platform.random(),

@@ -2,6 +2,7 @@
  * The platform of Node: `ws`, `setImmediate`, signals. The one file of the SDK that imports `ws` or
  * knows `process`; it is loaded only when Node runs it (`load-platform.ts`).
  */
+import { uptime } from "node:os";
 import { WebSocket } from "ws";
 import { SERVER_FRAME_BYTES_MAX, SUBPROTOCOL } from "../protocol/index.js";
 import type { Platform, Timer, Transport, TransportEvents } from "./platform.js";
@@ -133,9 +134,25 @@ async function loadTaskContext<Task>(): Promise<TaskContext<Task>> {
   return createTaskContext<Task>();
 }
 
+/**
+ * The clock that counts sleep. On Linux `uptime` is the one of CLOCK_BOOTTIME (read from a file, in
+ * hundredths of a second); on macOS and Windows the monotonic clock of Node itself goes on in a
+ * suspended machine (mach_continuous_time, QueryPerformanceCounter). Other runtimes that call
+ * themselves Node have clocks of their own: of these nothing is promised.
+ */
+function sleepClock(): (() => number) | undefined {
+  if ("bun" in process.versions || "deno" in process.versions) return undefined;
+  if (process.platform === "linux") return () => uptime() * 1_000;
+  const ticksAsleep = process.platform === "darwin" || process.platform === "win32";
+  return ticksAsleep ? () => performance.now() : undefined;
+}
+
+const sinceBootMs = sleepClock();
+
 export const platform: Platform = Object.freeze({
   monotonicMs: () => performance.now(),
   wallMs: () => Date.now(),
+  ...(sinceBootMs === undefined ? {} : { sinceBootMs }),
   random: () => Math.random(),
   randomBytes: (target: Uint8Array) => {
     globalThis.crypto.getRandomValues(target);

@@ -1,5 +1,5 @@
 /**
- * What the SDK needs of the world: two clocks, timers, random numbers and sockets. Node, browsers
+ * What the SDK needs of the world: clocks, timers, random numbers and sockets. Node, browsers
  * and the simulator each implement it once; everything else in this room is the same code there.
  *
  * Nothing else in this room may touch `Date`, `performance`, timers, `Math.random`, `process`,
@@ -35,6 +35,11 @@ export interface Platform {
   monotonicMs(): number;
   /** Milliseconds since 1970. May jump either way. */
   wallMs(): number;
+  /**
+   * Milliseconds, those included in which the machine was suspended, to within ten; may be slow to
+   * read. Absent where no clock tells: then a step of the wall clock counts as if it had slept.
+   */
+  sinceBootMs?(): number;
   /** 0 ≤ x < 1; spreads retries, decides nothing. */
   random(): number;
   /** Fills `target` from a cryptographic source. */

@@ -36,13 +36,14 @@ function graph(): { files: Set<string>; packages: Map<string, string[]> } {
   return { files, packages };
 }
 
-it("imports ws and async_hooks in files for Node, msgpackr in framing, nothing else", () => {
+it("imports ws, os and async_hooks in files for Node, msgpackr in framing, nothing else", () => {
   const { files, packages } = graph();
   expect(files.size).toBeGreaterThan(30);
   expect(files.has(NODE_FILE)).toBe(true);
   expect(packages.get("ws")).toEqual([relative(ROOT, NODE_FILE)]);
   expect(packages.get("node:async_hooks")).toEqual([relative(ROOT, NODE_CONTEXT_FILE)]);
-  expect([...packages.keys()].sort()).toEqual(["msgpackr", "node:async_hooks", "ws"]);
+  expect(packages.get("node:os")).toEqual([relative(ROOT, NODE_FILE)]);
+  expect([...packages.keys()].sort()).toEqual(["msgpackr", "node:async_hooks", "node:os", "ws"]);
 });
 
 it("names nothing of Node outside those files", () => {

@@ -23,7 +23,7 @@ async function listen(): Promise<SocketTable> {
 }
 
 async function start(
-  what: "idle" | "hold" | "finish",
+  what: "idle" | "hold" | "finish" | "step",
   ...endpoints: string[]
 ): Promise<ChildProcess> {
   const child = spawn(process.execPath, ["--import", "tsx", APPLICATION, what, ...endpoints], {
@@ -59,6 +59,16 @@ it("lets a process end that has an idle client and nothing else to do", async ()
   const [code, signal] = await once(child, "exit");
   expect({ code, signal }).toEqual({ code: 0, signal: null });
 });
+
+it.runIf(["linux", "darwin", "win32"].includes(process.platform))(
+  "loses no lock by a step of the wall clock, since a clock says that the machine did not sleep",
+  async () => {
+    const table = await listen();
+    const child = await start("step", table.endpoint);
+    const [code, signal] = await once(child, "exit");
+    expect({ code, signal }).toEqual({ code: 0, signal: null });
+  },
+);
 
 it("keeps a process alive that holds a lock, and releases it on SIGTERM", async () => {
   const table = await listen();

@@ -17,8 +17,9 @@ export async function connectTo(
   server: TableServer,
   settings: Partial<ClientSettings> = {},
   rate = 1,
+  countsSleep = false,
 ): Promise<SimulatedClient> {
-  const platform = new SimulatedPlatform(server.world, server, rate);
+  const platform = new SimulatedPlatform(server.world, server, rate, countsSleep);
   const complete = { ...CLIENT_DEFAULTS, endpoints: server.endpoints, ttlMs: 2_000, ...settings };
   const client = await server.world.until(connectOn(platform, complete));
   return { client, platform };

@@ -26,14 +26,24 @@ export class SimulatedPlatform implements Platform {
   #sleepsSinceMs: number | undefined;
   #carry: <Given extends unknown[]>(task: (...given: Given) => void) => typeof task = (task) =>
     task;
+  /** How often the clock that counts sleep was read. */
+  sleepClockReads = 0;
   /** Of the one connection that counts. */
   connection: ServerConnection | undefined;
   keepsProcess = false;
 
-  constructor(world: SimulatedWorld, server: TableServer, rate = 1) {
+  readonly sinceBootMs?: () => number;
+
+  /** `countsSleep`: whether it has a clock for that, in steps of ten as on Linux. */
+  constructor(world: SimulatedWorld, server: TableServer, rate = 1, countsSleep = false) {
     this.#world = world;
     this.#server = server;
     this.#rate = rate;
+    if (!countsSleep) return;
+    this.sinceBootMs = () => {
+      this.sleepClockReads += 1;
+      return Math.floor((world.nowMs * rate) / 10) * 10;
+    };
   }
 
   /** Whether its own code could not have run yet, whatever happened meanwhile. */

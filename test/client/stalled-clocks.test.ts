@@ -7,16 +7,22 @@ import type { Change } from "../../src/client/index.js";
 import { failure, setUp } from "./set-up.js";
 import { connectTo } from "./simulated-client.js";
 
-async function scene(ttlMs: number) {
+async function scene(ttlMs: number, countsSleep = false) {
   const { world, server } = setUp();
-  const one = await connectTo(server, { ttlMs, connectTimeoutMs: 2_000 });
+  const one = await connectTo(server, { ttlMs, connectTimeoutMs: 2_000 }, 1, countsSleep);
   const two = await connectTo(server, { ttlMs: 600_000 });
   return { world, server, one, two };
 }
 
-describe("a monotonic clock that stands still", () => {
+/** Where a clock counts sleep, and where the wall clock has to do for it. */
+const KINDS = [
+  ["on a machine with a clock that counts sleep", true],
+  ["on a machine without one", false],
+] as const;
+
+describe.each(KINDS)("a monotonic clock that stands still, %s,", (_, countsSleep) => {
   it("makes no lock look held for longer than the wall clock allows", async () => {
-    const { world, one, two } = await scene(2_000);
+    const { world, one, two } = await scene(2_000, countsSleep);
     const lock = await world.until(one.client.acquire("k"));
     const next = two.client.acquire("k");
     one.platform.stallMonotonicClock();
@@ -32,7 +38,7 @@ describe("a monotonic clock that stands still", () => {
   });
 
   it("is noticed by the first thing that the network says, without anybody's looking", async () => {
-    const { world, server, one, two } = await scene(2_000);
+    const { world, server, one, two } = await scene(2_000, countsSleep);
     const { signal } = await world.until(one.client.acquire("k"));
     const next = two.client.acquire("k");
     one.platform.stallMonotonicClock();
@@ -52,7 +58,30 @@ describe("a wall clock that jumps", () => {
     expect(lock.isHeld).toBe(true);
   });
 
-  it("forward beyond the lease ends what is held: it may have slept", async () => {
+  it("costs nothing where a clock says that the machine did not sleep", async () => {
+    const { world, one } = await scene(4_000, true);
+    const lock = await world.until(one.client.acquire("k"));
+    for (const byMs of [13_500, 3_600_000, -86_400_000, 20, -7_200_000]) {
+      one.platform.jumpWallClock(byMs);
+      expect(lock.isHeld).toBe(true);
+      await world.run(10_000);
+    }
+    expect(lock.isHeld).toBe(true);
+    // That clock is slow to read: no turn but those that see a step asks for it.
+    expect(one.platform.sleepClockReads).toBeLessThan(10);
+  });
+
+  it("back while the machine sleeps hides nothing from a clock that counts it", async () => {
+    const { world, one } = await scene(4_000, true);
+    const lock = await world.until(one.client.acquire("k"));
+    one.platform.stop(true);
+    await world.run(60_000);
+    one.platform.jumpWallClock(-3_600_000);
+    one.platform.goOn();
+    expect(lock.isHeld).toBe(false);
+  });
+
+  it("forward beyond the lease ends what is held where no clock says that it did not sleep", async () => {
     const { world, one } = await scene(4_000);
     const lock = await world.until(one.client.acquire("k"));
     one.platform.jumpWallClock(3_600_000);
@@ -62,11 +91,13 @@ describe("a wall clock that jumps", () => {
   });
 });
 
-describe.each(["stopped", "asleep"])("a process that was %s", (how) => {
-  const isAsleep = how === "asleep";
-
+describe.each([
+  ["stopped", false, false],
+  ["asleep, with a clock that counts sleep,", true, true],
+  ["asleep, without one,", true, false],
+])("a process that was %s", (_, isAsleep, countsSleep) => {
   it("for less than its lease goes on as if nothing had been", async () => {
-    const { world, one } = await scene(10_000);
+    const { world, one } = await scene(10_000, countsSleep);
     const { session } = one.client;
     const lock = await world.until(one.client.acquire("k"));
     one.platform.stop(isAsleep);
@@ -78,7 +109,7 @@ describe.each(["stopped", "asleep"])("a process that was %s", (how) => {
   });
 
   it("for longer finds its locks lost, and works with a new session", async () => {
-    const { world, one, two } = await scene(2_000);
+    const { world, one, two } = await scene(2_000, countsSleep);
     const { session } = one.client;
     const lock = await world.until(one.client.acquire("k"));
     const next = two.client.acquire("k");
@@ -95,7 +126,7 @@ describe.each(["stopped", "asleep"])("a process that was %s", (how) => {
   });
 
   it("while it waited is granted nothing that ended before it woke", async () => {
-    const { world, server, one, two } = await scene(2_000);
+    const { world, server, one, two } = await scene(2_000, countsSleep);
     const holder = await world.until(two.client.acquire("k"));
     const waiting = one.client.acquire("k");
     waiting.catch(() => undefined);
@@ -117,7 +148,7 @@ describe.each(["stopped", "asleep"])("a process that was %s", (how) => {
   });
 
   it("beyond the deadline of its wait has it refused, and is in nobody's way", async () => {
-    const { world, server, one, two } = await scene(60_000);
+    const { world, server, one, two } = await scene(60_000, countsSleep);
     const holder = await world.until(two.client.acquire("k"));
     const waiting = one.client.acquire("k", { waitMs: 1_000 });
     waiting.catch(() => undefined);
@@ -132,7 +163,7 @@ describe.each(["stopped", "asleep"])("a process that was %s", (how) => {
   });
 
   it("while it watched is told everything that it missed", async () => {
-    const { world, one, two } = await scene(2_000);
+    const { world, one, two } = await scene(2_000, countsSleep);
     const watch = one.client.watch("k");
     await world.run(50);
     one.platform.stop(isAsleep);
