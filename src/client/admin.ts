@@ -26,7 +26,7 @@ const SNAPSHOT_OPTIONS: ReadonlySet<string> = new Set(["signal", "stale"]);
 /** What every call of an `Admin` takes. */
 export interface AdminCallOptions {
   /** Aborting rejects with the signal's reason; a change that was asked for may still happen. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** What `Admin.snapshot` takes. */
@@ -35,7 +35,7 @@ export interface SnapshotOptions extends AdminCallOptions {
    * What one node has applied, without asking the others: of a cluster that has lost its majority.
    * It may be old. Default false.
    */
-  stale?: boolean;
+  stale?: boolean | undefined;
 }
 
 /**

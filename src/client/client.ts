@@ -102,13 +102,16 @@ export class HoldfastClient extends ClusterViews implements Client {
     return holdWhile(this.#session.locks, acquire, optionsOrCallback, callback);
   }
 
-  semaphore(key: string, options: { limit?: number } = {}): Semaphore {
+  semaphore(key: string, options: { limit?: number | undefined } = {}): Semaphore {
     requireObject(options, "options");
     requireKnown(options, SEMAPHORE_OPTIONS);
     return new SemaphoreKey(this.#session.locks, key, options.limit);
   }
 
-  async claim(ticket: Ticket, options?: CallOptions & { owner?: Owner }): Promise<Lock> {
+  async claim(
+    ticket: Ticket,
+    options?: CallOptions & { owner?: Owner | undefined },
+  ): Promise<Lock> {
     const { locks } = this.#session;
     const signal = signalOf(options, CLAIM_OPTIONS);
     const owner = locks.resolveOwner(options?.owner);

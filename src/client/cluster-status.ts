@@ -20,9 +20,9 @@ const STATUS_OPTIONS: ReadonlySet<string> = new Set(["timeoutMs", "signal"]);
 /** What `clusterStatus` takes. */
 export interface ClusterStatusOptions {
   /** How long each node has to answer. 1 – 600,000. Default 2,000. */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /** Gives up all of them when aborted. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** A node that answered, or why it did not. */

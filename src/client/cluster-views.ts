@@ -51,7 +51,7 @@ export abstract class ClusterViews implements Views {
     return (await this.ask(resolveExplain(key, options), signal)) as ExplainView;
   }
 
-  async waitGraph(options?: CallOptions & { limit?: number }): Promise<WaitGraphView> {
+  async waitGraph(options?: CallOptions & { limit?: number | undefined }): Promise<WaitGraphView> {
     const signal = signalOf(options, LIMIT_OPTIONS);
     return (await this.ask(resolveWaitGraph(options?.limit), signal)) as WaitGraphView;
   }
@@ -61,7 +61,7 @@ export abstract class ClusterViews implements Views {
     return (await this.ask(question, signalOf(options))) as VerifyView;
   }
 
-  async history(key: string, options?: CallOptions & { limit?: number }): Promise<History> {
+  async history(key: string, options?: CallOptions & { limit?: number | undefined }): Promise<History> {
     const signal = signalOf(options, LIMIT_OPTIONS);
     const question = resolveHistory(key, options?.limit);
     const view = (await this.ask(question, signal)) as HistoryView;

@@ -10,36 +10,36 @@ export interface HoldOptions {
    * How long to wait in the queue, counted from the call; `LOCK_TIMEOUT` after it. 0 – 2^32 − 1, or
    * `Infinity`. Default: for ever. 0: `LOCK_HELD` at once.
    */
-  waitMs?: number;
+  waitMs?: number | undefined;
   /** Aborting leaves the queue and rejects with the signal's reason. No effect after the grant. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /**
    * A head start in the queue: so many seconds (a setting, `priorityStepMs`) earlier than now. An
    * urgent request overtakes, and those behind are not passed over for ever. 0 – 60. Default 0.
    */
-  priority?: number;
+  priority?: number | undefined;
   /**
    * What the same owner holds already, the same keys and each at least as strongly, is counted up
    * instead, under the same token. Without it an owner waits for itself: `DEADLOCK`. Default false.
    */
-  reentrant?: boolean;
+  reentrant?: boolean | undefined;
   /**
    * The hold ends so long after its grant, whatever its holder does. 1,000 – 2^32 − 1, or never.
    */
-  maxHoldMs?: number;
+  maxHoldMs?: number | undefined;
   /** Its keys stay closed at least so long after the grant, however early it ends. Default 0. */
-  minHoldMs?: number;
+  minHoldMs?: number | undefined;
   /**
    * Its keys stay closed so long when it ends otherwise than by release, for what a dead holder had
    * under way. 0 – 60,000. Default 0.
    */
-  lockDelayMs?: number;
+  lockDelayMs?: number | undefined;
   /** What others see beside the hold. At most 1 KiB. Default "". */
-  value?: string;
+  value?: string | undefined;
   /** Whether it is refused with `DEADLOCK` where waiting would never end. Default true. */
-  detect?: boolean;
+  detect?: boolean | undefined;
   /** The task that asks (`client.owner()`, `lock.owner`). Default: one of its own. */
-  owner?: Owner;
+  owner?: Owner | undefined;
 }
 
 /** What `acquireAll` takes beside its keys. */
@@ -49,13 +49,13 @@ export interface AcquireAllOptions extends HoldOptions {
    * not with `reentrant`. What is stolen may go on for a moment without knowing: only fencing
    * covers that.
    */
-  steal?: boolean;
+  steal?: boolean | undefined;
 }
 
 /** What `acquire` and `using` take: everything of `acquireAll`, and the mode of the one key. */
 export interface AcquireOptions extends AcquireAllOptions {
   /** Default "exclusive". */
-  mode?: LockMode;
+  mode?: LockMode | undefined;
 }
 
 /** A try does not wait, so it takes no `waitMs`. */
@@ -66,7 +66,7 @@ export type NestedOptions = Omit<AcquireOptions, "owner">;
 /** What a semaphore takes: permits cannot be stolen, and have no mode. */
 export interface PermitOptions extends HoldOptions {
   /** How many of the semaphore's permits. 1 – 1,024. Default 1. */
-  permits?: number;
+  permits?: number | undefined;
 }
 
 /** A try does not wait, so it takes no `waitMs`. */
@@ -77,17 +77,17 @@ export type WantedItem =
   | {
       readonly key: string;
       /** Default "exclusive". */
-      readonly mode?: LockMode;
-      readonly permits?: never;
-      readonly limit?: never;
+      readonly mode?: LockMode | undefined;
+      readonly permits?: undefined;
+      readonly limit?: undefined;
     }
   | {
       readonly key: string;
       /** 1 – 1,024, of all items of a request together. */
       readonly permits: number;
       /** 1 – 1,000,000; needed while nobody uses the key. */
-      readonly limit?: number;
-      readonly mode?: never;
+      readonly limit?: number | undefined;
+      readonly mode?: undefined;
     };
 
 /** One key of what is held. */
@@ -121,25 +121,25 @@ export type LossReason =
 /** What `lock.upgrade` takes. */
 export interface UpgradeOptions {
   /** Needed when several keys are held. */
-  key?: string;
+  key?: string | undefined;
   /** As of an acquire. Default: for ever. */
-  waitMs?: number;
+  waitMs?: number | undefined;
   /** Aborting gives the wish up: the lock stays shared. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** As of an acquire: two holders that both want to upgrade wait for each other. Default true. */
-  detect?: boolean;
+  detect?: boolean | undefined;
 }
 
 /** What `lock.detach` takes. */
 export interface DetachOptions {
   /** How long the ticket waits to be claimed. 1,000 – 600,000. Default 15,000. */
-  ticketTtlMs?: number;
+  ticketTtlMs?: number | undefined;
 }
 
 /** What every call takes that is answered at once. */
 export interface CallOptions {
   /** Aborting rejects with the signal's reason; what was sent may still happen. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** What `detach` makes of a hold: plain data, to be handed to whoever claims it. Keep it secret. */

@@ -64,11 +64,11 @@ export const CLIENT_DEFAULTS: ClientSettings = Object.freeze({
 /** What `connectAdmin` takes. */
 export interface ConnectAdminOptions {
   /** As of `connect`. Default: the local cluster's. */
-  endpoints?: readonly string[];
+  endpoints?: readonly string[] | undefined;
   /** How long connecting may take, and each call. 1 – 2^31 − 1. Default 10,000. */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /** Gives up connecting when aborted. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 export interface AdminSettings {

@@ -44,14 +44,14 @@ export interface RevokeOptions extends CallOptions {
    * lease that it has now, so its signal is aborted before anybody else is granted. 0 – 3,600,000.
    * Default 0.
    */
-  graceMs?: number;
+  graceMs?: number | undefined;
   /**
    * At once, whether or not the holder hears of it in time: only fencing covers that. Default
    * false.
    */
-  now?: boolean;
+  now?: boolean | undefined;
   /** For the holder; at most 256 bytes. Default "". */
-  reason?: string;
+  reason?: string | undefined;
 }
 
 /** What `endSession` takes: an end is a revoke of everything. */

@@ -48,29 +48,29 @@ export interface ConnectOptions {
    * WebSocket URLs (`ws://host:port`, `wss://…`) of any nodes of one cluster; the client learns the
    * others. Default: the local cluster's, `ws://127.0.0.1:7411` to `:7413`.
    */
-  endpoints?: readonly string[];
+  endpoints?: readonly string[] | undefined;
   /**
    * Lease of the session: how long locks outlive a silent client. 1,000 – 600,000. Default 15,000.
    */
-  ttlMs?: number;
+  ttlMs?: number | undefined;
   /** Shown to others that wait for what this client holds. At most 256 bytes. Default "". */
-  name?: string;
+  name?: string | undefined;
   /** At most 1 KiB, shown by tools. Default "". */
-  metadata?: string;
+  metadata?: string | undefined;
   /**
    * Whether to go to the leader, whichever endpoint was given. False: stay with the given endpoints
    * and learn no others, for proxies and for asking one certain node. Default true.
    */
-  followLeader?: boolean;
+  followLeader?: boolean | undefined;
   /** Gives up the first connection when aborted. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /**
    * How long `connect` looks for a node that serves, and how long a try or a read waits for an
    * answer. 1 – 2^31 − 1. Default 10,000.
    */
-  connectTimeoutMs?: number;
+  connectTimeoutMs?: number | undefined;
   /** Release everything and end the session on SIGTERM and SIGINT (Node only). Default false. */
-  releaseOnExit?: boolean;
+  releaseOnExit?: boolean | undefined;
   /**
    * Whether an acquire that names no owner, made anywhere inside the callback of a `using`, belongs
    * to the task of that lock, as if it were `lock.acquire`: however deep, and without the lock being
@@ -83,13 +83,13 @@ export interface ConnectOptions {
    * A lock from `acquire` alone has no callback, so it begins no task that others could belong to;
    * nor do Web Locks (`client.locks`), where each request is a task of its own.
    */
-  ownerFromContext?: boolean;
+  ownerFromContext?: boolean | undefined;
   /**
    * Remembers the stack of every acquire, so that a `DEADLOCK` says in `details.cycle` where this
    * client asked for the locks of the circle (`waitsAt`, `blocksAt`). For debugging: a stack costs
    * some ten microseconds, and memory for as long as the lock is held. Default false.
    */
-  captureStacks?: boolean;
+  captureStacks?: boolean | undefined;
   /**
    * Takes over the session that another process exported (`client.export()`), once. Its locks,
    * under new tokens, and its waits are in `client.resumed`; what the other process still believes
@@ -97,7 +97,7 @@ export interface ConnectOptions {
    * ended before, `FORBIDDEN` for a wrong secret, `QUOTA` when it holds more than one step may
    * renew.
    */
-  resume?: ExportedSession;
+  resume?: ExportedSession | undefined;
 }
 
 /** What a `Client` and an `Admin` can see. In time: `connectTimeoutMs`, or `timeoutMs` of an admin. */
@@ -116,14 +116,14 @@ export interface Views {
    */
   explain(key: string, options?: ExplainOptions): Promise<ExplainView>;
   /** Who waits for whom. `limit`: edges, 1 – 10,000 (default). `toDot` draws it. */
-  waitGraph(options?: CallOptions & { limit?: number }): Promise<WaitGraphView>;
+  waitGraph(options?: CallOptions & { limit?: number | undefined }): Promise<WaitGraphView>;
   /**
    * Whether `token` is that of a hold of `key`, and the newest token of the key. Advisory: it may
    * change as soon as it was looked at, so the resource must compare tokens itself.
    */
   verify(key: string, token: number, options?: CallOptions): Promise<VerifyView>;
   /** Who held the key, newest first. `limit`: 1 – 1,000, default 100. Of the node that answers. */
-  history(key: string, options?: CallOptions & { limit?: number }): Promise<History>;
+  history(key: string, options?: CallOptions & { limit?: number | undefined }): Promise<History>;
   /** Every live session, in the order of their numbers; fetched page by page. */
   sessions(options?: CallOptions): AsyncIterable<SessionView>;
   /** The replicated settings, with their defaults. */
@@ -208,14 +208,14 @@ export interface Client extends Views, Orders, AsyncDisposable {
    * Permits of `key`. `limit`, 1 – 1,000,000, is needed while nobody uses the key, and must be the
    * one that it has while somebody does (`LIMIT_MISMATCH`).
    */
-  semaphore(key: string, options?: { limit?: number }): Semaphore;
+  semaphore(key: string, options?: { limit?: number | undefined }): Semaphore;
   /**
    * Takes what `lock.detach` left: the same keys, slots and value under a new token. `NOT_HELD`
    * when there is no such ticket (any more), `FORBIDDEN` for a wrong secret, `QUOTA`, `BUSY`,
    * `UNAVAILABLE` without an answer in `connectTimeoutMs`. Aborting gives back what was claimed
    * meanwhile.
    */
-  claim(ticket: Ticket, options?: CallOptions & { owner?: Owner }): Promise<Lock>;
+  claim(ticket: Ticket, options?: CallOptions & { owner?: Owner | undefined }): Promise<Lock>;
   /** `name` is the key that whoever leads holds. */
   election(name: string): Election;
   /**

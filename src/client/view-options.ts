@@ -42,7 +42,7 @@ export type WatchTarget = string | { readonly prefix: string };
 /** What `explain` takes. */
 export interface ExplainOptions extends CallOptions {
   /** A request, as `inspect` shows it among the waiters; default: what a newcomer would meet. */
-  request?: { readonly session: number; readonly sequence: number };
+  request?: { readonly session: number; readonly sequence: number } | undefined;
 }
 
 export function resolveInspect(key: string): Question {

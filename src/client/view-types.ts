@@ -31,7 +31,7 @@ export interface History {
 /** What `watch` takes. */
 export interface WatchOptions extends CallOptions {
   /** Begins behind this revision, of an earlier watch; default: with the call. */
-  after?: Revision;
+  after?: Revision | undefined;
 }
 
 /**

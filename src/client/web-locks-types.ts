@@ -8,20 +8,20 @@ import type { LockMode } from "../protocol/index.js";
 /** What `request` can be told. A member that is absent or `undefined` has its default. */
 export interface LockRequestOptions {
   /** Default "exclusive". */
-  mode?: LockMode;
+  mode?: LockMode | undefined;
   /** Not to wait: without the lock the callback is called with `null`. Default false. */
-  ifAvailable?: boolean;
+  ifAvailable?: boolean | undefined;
   /**
    * Ends whatever holds the name, and goes ahead of all who wait. The callbacks of those who held it
    * go on; only fencing covers that. Exclusive only, and neither with `ifAvailable` nor `signal`.
    * Default false.
    */
-  steal?: boolean;
+  steal?: boolean | undefined;
   /**
    * Gives the request up, with the signal's reason, as long as it was not granted. Not with
    * `ifAvailable`.
    */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** What the callback is given: the `Lock` of the specification, and what a cluster adds to it. */

@@ -12,7 +12,7 @@ export interface Claim {
   readonly token: number;
   readonly mode: ClaimMode;
   /** Of permits: the numbers held among the semaphore's slots. Without meaning for locks. */
-  readonly slots?: readonly number[];
+  readonly slots?: readonly number[] | undefined;
 }
 
 /** The part of the client's `Lock` that `claimOf` reads. */

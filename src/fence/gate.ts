@@ -16,9 +16,9 @@ import { staleToken } from "./stale-token.js";
 
 export interface GateOptions {
   /** What it guards, for the messages of errors. Default "the resource". */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** What a gate before this one had seen. Default: nothing. */
-  readonly state?: FenceState;
+  readonly state?: FenceState | undefined;
 }
 
 /** A task that was let through and has not ended, or waits to be. */

@@ -16,7 +16,7 @@ export interface RedisFence {
   /** The key of the gate, a hash. In a cluster in the same slot as what it guards: `{orders}:fence`. */
   readonly gate: string;
   /** The keys that the commands touch; a Redis Cluster wants to know them. Default: none. */
-  readonly keys?: readonly string[];
+  readonly keys?: readonly string[] | undefined;
 }
 
 /** A command and its arguments: `["SET", "orders", "…"]`. */

@@ -8,7 +8,7 @@ import type { ObjectStore, StoredObject, WriteCondition } from "./fenced-object.
 export interface ObjectRequest {
   readonly method: "GET" | "PUT";
   readonly headers: Record<string, string>;
-  readonly body?: Uint8Array<ArrayBuffer>;
+  readonly body?: ArrayBuffer;
 }
 
 export interface ObjectResponse {
@@ -23,7 +23,7 @@ export interface S3ObjectsOptions {
   /** `https://BUCKET.s3.REGION.amazonaws.com`, `http://127.0.0.1:9000/BUCKET`. */
   readonly bucketUrl: string;
   /** Default: the global `fetch`, which does not sign. */
-  readonly fetch?: ObjectFetch;
+  readonly fetch?: ObjectFetch | undefined;
 }
 
 /** What a write on condition is answered with when the condition does not hold. */
@@ -53,8 +53,9 @@ export function s3Objects({ bucketUrl, fetch }: S3ObjectsOptions): ObjectStore {
         "ifMatch" in condition
           ? { "if-match": condition.ifMatch }
           : { "if-none-match": condition.ifNoneMatch };
-      const bytes = new Uint8Array(body);
-      const response = await send(urlOf(key), { method: "PUT", headers, body: bytes });
+      // A buffer of its own: every `fetch` takes one, and its type reads the same in old compilers.
+      const { buffer } = new Uint8Array(body);
+      const response = await send(urlOf(key), { method: "PUT", headers, body: buffer });
       await response.arrayBuffer();
       if (isConditionFailure(response.status, condition)) return false;
       if (response.status !== 200) throw failed("PUT", key, response.status);

@@ -16,9 +16,9 @@ import { staleToken } from "./stale-token.js";
 
 export interface SqlFenceOptions {
   /** The table of gates. Default "holdfast_fence"; `schema.table` is understood. */
-  readonly table?: string;
+  readonly table?: string | undefined;
   /** The columns of rows that carry their own fence (`update`, `write`). */
-  readonly columns?: FenceColumns;
+  readonly columns?: FenceColumns | undefined;
 }
 
 /** Executes a statement with its parameters; resolves to how many rows it changed. */

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { transformSync } from "esbuild";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const MANIFEST: { readonly version: string; readonly dependencies: Record<string, string> } =
@@ -18,7 +18,7 @@ const packed: string[] = [];
 
 /** Everything of both doors that a first program uses, with the types it relies on. */
 const CONSUMER = `
-import { connect, HoldfastError, type Client, type Lock } from "holdfast";
+import { clusterStatus, connect, connectAdmin, HoldfastError, type Client, type Lock } from "holdfast";
 import { Gate, type Claim, claimOf, fenceRequests, SqlFence } from "holdfast/fence";
 
 const gate: Gate = new Gate({ name: "orders" });
@@ -36,6 +36,30 @@ export async function work(client: Client): Promise<void> {
   await using lock: Lock = await client.acquire("orders/1001", { waitMs: 5_000 });
   gate.admit(lock);
   gate.admit(claimOf(lock, "orders/1001"));
+}
+
+/** What a program hands on that has options of its own: each may be undefined. */
+export async function handOn(
+  client: Client,
+  options: { waitMs?: number | undefined; signal?: AbortSignal | undefined },
+): Promise<void> {
+  const { waitMs, signal } = options;
+  await client.using("orders/1001", { ...options, priority: undefined }, () => undefined);
+  const [lock] = await Promise.all([
+    client.acquire("a", { waitMs, signal, value: undefined, owner: undefined }),
+    client.tryAcquire("b", { signal }),
+    client.acquireAll([{ key: "c", mode: undefined }], { waitMs }),
+    client.semaphore("d", { limit: undefined }).acquire({ permits: undefined, waitMs }),
+    connect({ endpoints: undefined, ttlMs: undefined, signal }),
+    connectAdmin({ timeoutMs: undefined, signal }),
+    clusterStatus(undefined, { timeoutMs: undefined, signal }),
+  ]);
+  await lock.upgrade({ waitMs, signal });
+  await lock.detach({ ticketTtlMs: undefined });
+  await client.revoke({ key: "a" }, { graceMs: undefined, reason: undefined, signal });
+  client.watch("a", { after: undefined, signal });
+  await client.locks.request("w", { mode: undefined, ifAvailable: undefined, signal }, () => 1);
+  new Gate({ name: undefined, state: undefined });
 }
 if (![connect, fenceRequests, SqlFence].every((door) => typeof door === "function")) {
   throw new Error("a door is missing");
@@ -83,7 +107,15 @@ test("what is packed is what is used: no tests, no sources, no traces of buildin
   expect(packed).toContain("dist/bin/holdfast.js");
 });
 
-const COMPILERS: readonly [string, object][] = [
+const COMPILERS: readonly (readonly [string, string])[] = [
+  ["the compiler of this repository", join(ROOT, "node_modules/typescript/bin/tsc")],
+  [
+    "the oldest one that the documents name",
+    join(ROOT, "test/types/oldest-typescript/node_modules/typescript/bin/tsc"),
+  ],
+];
+
+const SURROUNDINGS: readonly (readonly [string, object])[] = [
   ["Node", { module: "nodenext", moduleResolution: "nodenext", types: ["node"] }],
   [
     "a bundler, for browsers, without the types of Node",
@@ -96,27 +128,31 @@ const COMPILERS: readonly [string, object][] = [
   ],
 ];
 
-test.each(COMPILERS)("its types are whole for %s", (_, options) => {
-  const strict = {
-    target: "ES2022",
-    lib: ["ES2022", "ESNext.Disposable"],
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    skipLibCheck: false,
-    noEmit: true,
-  };
-  const config = { compilerOptions: { ...strict, ...options }, files: ["consumer.ts"] };
-  write("tsconfig.json", JSON.stringify(config));
-  expect(run(join(ROOT, "node_modules/.bin/tsc"), "-p", "tsconfig.json")).toBe("");
-});
+describe.each(COMPILERS)("by %s", (_, compiler) => {
+  const diagnostics = (): string => run(process.execPath, compiler, "-p", "tsconfig.json");
 
-test("its types bring along what they need beyond the libraries of the target", () => {
-  // As a template for a web page has it: no `lib`, no types of Node.
-  const options = { target: "ES2022", module: "esnext", moduleResolution: "bundler", types: [] };
-  const compilerOptions = { ...options, strict: true, skipLibCheck: false, noEmit: true };
-  write("plain.ts", CONSUMER.replace("await using lock", "const lock"));
-  write("tsconfig.json", JSON.stringify({ compilerOptions, files: ["plain.ts"] }));
-  expect(run(join(ROOT, "node_modules/.bin/tsc"), "-p", "tsconfig.json")).toBe("");
+  test.each(SURROUNDINGS)("its types are whole for %s", (__, options) => {
+    const strict = {
+      target: "ES2022",
+      lib: ["ES2022", "ESNext.Disposable"],
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      skipLibCheck: false,
+      noEmit: true,
+    };
+    const config = { compilerOptions: { ...strict, ...options }, files: ["consumer.ts"] };
+    write("tsconfig.json", JSON.stringify(config));
+    expect(diagnostics()).toBe("");
+  });
+
+  test("its types bring along what they need beyond the libraries of the target", () => {
+    // As a template for a web page has it: no `lib`, no types of Node.
+    const options = { target: "ES2022", module: "esnext", moduleResolution: "bundler", types: [] };
+    const compilerOptions = { ...options, strict: true, skipLibCheck: false, noEmit: true };
+    write("plain.ts", CONSUMER.replace("await using lock", "const lock"));
+    write("tsconfig.json", JSON.stringify({ compilerOptions, files: ["plain.ts"] }));
+    expect(diagnostics()).toBe("");
+  });
 });
 
 test("its doors open in Node, and a door that is none stays shut", () => {
