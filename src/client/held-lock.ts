@@ -38,6 +38,14 @@ export interface LockHost extends TaskRunner {
   detach(hold: Hold, options: DetachOptions): Promise<Ticket>;
 }
 
+/** By which Node, and tools that follow it, ask an object how it is to be shown. */
+const INSPECT: unique symbol = Symbol.for("nodejs.util.inspect.custom");
+
+/** Of the options of an inspection, what is used here. */
+interface InspectOptions {
+  readonly stylize?: (text: string, style: "special") => string;
+}
+
 export class HeldLock implements Lock, ReleaseWaiter {
   readonly #host: LockHost;
   readonly #hold: Hold;
@@ -182,6 +190,20 @@ export class HeldLock implements Lock, ReleaseWaiter {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.release();
+  }
+
+  /** What `console.log` shows: what its user knows of it, and nothing of how it is kept. */
+  [INSPECT](
+    depth: number,
+    options: InspectOptions,
+    inspect: (shown: object, options: InspectOptions) => string,
+  ): string {
+    if (depth < 0) return options.stylize?.("[Lock]", "special") ?? "[Lock]";
+    const name = this.items.length === 1 ? { key: this.key } : { keys: this.keys };
+    const state = this.isHeld
+      ? { remainingMs: Math.round(this.remainingMs) }
+      : { isHeld: false, reason: this.#endReason };
+    return `Lock ${inspect({ ...name, mode: this.mode, token: this.token, ...state }, options)}`;
   }
 
   /** Why it was lost, as an error; `undefined` while held or once the application gave it up. */
