@@ -30,6 +30,29 @@ export function displayWidth(text: string): number {
   return width;
 }
 
+const ELLIPSIS = "…";
+
+/** The text, or its beginning and its end around an ellipsis: never wider than `widthMax`, from 1. */
+export function cutInTheMiddle(text: string, widthMax: number): string {
+  if (displayWidth(text) <= widthMax) return text;
+  graphemes ??= new Intl.Segmenter("en", { granularity: "grapheme" });
+  const characters = [...graphemes.segment(text)].map(({ segment }) => segment);
+  const room = widthMax - 1;
+  const start = beginningOf(characters, Math.ceil(room / 2));
+  const end = beginningOf(characters.reverse(), room - displayWidth(start.join(""))).reverse();
+  return [...start, ELLIPSIS, ...end].join("");
+}
+
+/** As many of the first characters as have room. */
+function beginningOf(characters: readonly string[], widthMax: number): string[] {
+  let width = 0;
+  const end = characters.findIndex((character) => {
+    width += graphemeWidth(character);
+    return width > widthMax;
+  });
+  return characters.slice(0, end < 0 ? characters.length : end);
+}
+
 /** Of what is read as one character, however many code points it has. */
 function graphemeWidth(grapheme: string): number {
   if (WITHOUT_WIDTH.test(grapheme)) return 0;

@@ -16,7 +16,8 @@ Data are written to standard output, everything else to standard error. \`--json
 shapes are on [a page of their own](cli-json.md). Durations have a unit: \`250ms\`, \`5s\`, \`1.5m\`,
 \`1h30m\`, \`30d\`; what is shown can be typed in again, as \`"2m 05s"\`. What many commands share, as
 \`--endpoints\`, may come from the environment or a file as well: [options](options.md). Colours are
-shown on terminals only, and not with \`NO_COLOR\`. Names and values that come from the cluster cannot
+shown on terminals only, and not with \`NO_COLOR\`; a table that is wider than the terminal loses the
+middle of its longest texts there, and nothing elsewhere. Names and values that come from the cluster cannot
 write to the terminal: what is invisible in them is shown as \`\\u{1b}\`. \`HOLDFAST_DEBUG=1\` adds a
 stack to errors.`;
 

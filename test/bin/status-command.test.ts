@@ -1,6 +1,10 @@
 /** `holdfast status` of nodes in states that are rare: damaged, learning, starting. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { runCli } from "../e2e/command-line.js";
+import { displayWidth } from "../../bin/display-width.js";
+import { findTool } from "../../bin/run/find-executable.js";
+import { bareEnvironment, COMMAND, runCli } from "../e2e/command-line.js";
 import { statusPage } from "./status-page.js";
 
 const DAMAGE = { file: "/n2/log/7.seg", offset: 512, index: 7, reason: "wrong\u001b[2J checksum" };
@@ -63,4 +67,26 @@ test("without a leader the end says how many nodes answer and how many are neede
   const { code, stderr } = await runCli(["status", `--endpoints=${urls.join(",")}`]);
   const text = "holdfast: no leader: 1 of 3 nodes answers, 2 are needed\n";
   expect([code, stderr]).toEqual([4, text]);
+});
+
+/** Of util-linux: makes a terminal. */
+const SCRIPT = process.platform === "linux" ? findTool("script") : undefined;
+
+test.runIf(SCRIPT !== undefined)("on a terminal the table is no wider than it", async () => {
+  // As of a node of a later version.
+  const role = `follower-${"x".repeat(90)}`;
+  const urls = [await statusPage(1, { role: "leader" }), await statusPage(2, { role })];
+  const status = `"$NODE" "$HOLDFAST" status --endpoints=${urls.join(",")}`;
+  const env = { SHELL: "/bin/sh", NODE: process.execPath, HOLDFAST: COMMAND, NO_COLOR: "1" };
+  const { stdout } = await promisify(execFile)(
+    SCRIPT ?? "",
+    ["-q", "-e", "-c", `stty cols 80 && ${status}`, "/dev/null"],
+    { env: { ...bareEnvironment(), ...env } },
+  );
+  const lines = stdout.trimEnd().split("\r\n");
+  expect(lines).toHaveLength(3);
+  expect(lines.filter((line) => displayWidth(line) > 80)).toEqual([]);
+  expect(stdout).toContain("…");
+  const { stdout: piped } = await runCli(["status", `--endpoints=${urls.join(",")}`]);
+  expect(piped).toContain(role);
 });

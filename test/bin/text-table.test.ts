@@ -1,6 +1,6 @@
 /** Columns that people read: straight, whatever the names in them are written in. */
-import { expect, test } from "vitest";
-import { displayWidth } from "../../bin/display-width.js";
+import { describe, expect, test } from "vitest";
+import { cutInTheMiddle, displayWidth } from "../../bin/display-width.js";
 import { tableLines } from "../../bin/text-table.js";
 
 test("a column is as wide as its widest cell, and its heading; the last one has no blanks behind it", () => {
@@ -20,6 +20,51 @@ test("a column is as wide as its widest cell, and its heading; the last one has 
     "orders/1        1  a",
     "b              12  bcd",
   ]);
+});
+
+describe("a table that is wider than the terminal", () => {
+  const columns = [
+    { heading: "KEY" },
+    { heading: "HELD BY" },
+    { heading: "TOKEN", alignment: "right" },
+    { heading: "" },
+  ] as const;
+  const rows = [
+    ["orders/eu-central/customers/4711/1001", "billing-7.example.com", "3764817229774849", ""],
+    ["注文/東京/大阪/名古屋/福岡/仙台/札幌/那覇", "b", "1", `value "${"v".repeat(1_024)}"`],
+  ];
+  const linesAt = (width: number): string[] => tableLines(columns, rows, process.stdout, width);
+
+  test("fits, and its longest texts lose their middle, not its numbers", () => {
+    expect(linesAt(72)).toEqual([
+      "KEY               HELD BY                       TOKEN",
+      "orders/e…11/1001  billing-…mple.com  3764817229774849",
+      '注文/東…幌/那覇   b                                 1  value "v…vvvvvvv"',
+    ]);
+  });
+
+  test.each([60, 80, 120, 200])("fits %i columns, whatever is in it", (width) => {
+    const lines = linesAt(width);
+    for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(width);
+    expect(lines.join("\n")).toContain("3764817229774849");
+    expect(Math.max(...lines.map(displayWidth))).toBeGreaterThan(width - 4);
+  });
+
+  test("is as wide as it must be where nobody looks at a terminal, and cut no further than it can be read", () => {
+    expect(linesAt(Number.POSITIVE_INFINITY).join("\n")).toContain("v".repeat(1_024));
+    expect(linesAt(1)[1]).toMatch(/^orde…001 +bill…com +3764817229774849$/);
+  });
+});
+
+test.each<[text: string, width: number, cut: string]>([
+  ["orders/1001", 11, "orders/1001"],
+  ["orders/1001", 10, "order…1001"],
+  ["orders/1001", 1, "…"],
+  ["注文/東京/大阪", 10, "注文/…大阪"],
+  ["👩🏽👩🏽👩🏽👩🏽", 5, "👩🏽…👩🏽"],
+  ["", 1, ""],
+])("%j in %i columns is %j", (text, width, cut) => {
+  expect(cutInTheMiddle(text, width)).toBe(cut);
 });
 
 test("names of wide characters push nothing out of its column", () => {
