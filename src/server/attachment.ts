@@ -6,12 +6,15 @@ import type { ClientConnection } from "../net/index.js";
 import type { Command } from "../protocol/index.js";
 import { Fifo } from "./fifo.js";
 import { isSameCommand, type KeptCommand } from "./kept-command.js";
+import { Lane } from "./lane.js";
 import type { Watch } from "./watch.js";
 
 export class Attachment {
   readonly connection: ClientConnection;
   /** In order of arrival. Settled ones leave when they come to the front. */
   readonly kept = new Fifo<KeptCommand>();
+  /** Those that wait to leave this node. */
+  readonly lane = new Lane();
   /** The highest sequence executed before this connection attached: up to it, a command is a retry. */
   highestSequence = 0;
   /** Key of the attach that this connection waits for; `undefined` when it waits for none. */

@@ -379,12 +379,12 @@ export class Driver implements DriverHost {
   /** Whether there is something to do that no input will announce. */
   #hasWork(nowMs: number): boolean {
     const { raft } = this.#ports;
-    const { applying, reads, seeing, snapshots, regime, line, operations, proposing } = this.#rooms;
+    const { applying, reads, seeing, snapshots, regime, operations } = this.#rooms;
     if (applying.isBehind(raft.commitIndex) || snapshots.hasWork || seeing.hasWork) return true;
     if (!regime.isCurrent(raft)) return true;
     const hasQuestions = reads.needIndex || operations.hasWaiting;
-    if (regime.isLeading) return hasQuestions || proposing.isDue(nowMs);
-    return regime.canReachLeader && (hasQuestions || !line.isEmpty);
+    if (regime.isLeading) return hasQuestions || this.#rooms.proposing.isDue(nowMs);
+    return regime.canReachLeader && (hasQuestions || this.#rooms.forwarding.isDue);
   }
 
   #flushPeers(): void {

@@ -1,27 +1,34 @@
 /**
  * The follower's side of forwarding: commands go to the leader of the term this node knows, many in
- * one message, and stay kept here until they are applied here. What a leader refuses for want of
- * room is answered so or sent again later; what somebody refuses who does not lead that term
- * waits for the change of leader, term or link that must follow. A refusal can itself be lost, so
- * what stays unanswered for long goes again as well.
+ * one message, and stay kept here until they are applied here. Only a limited number of bytes is
+ * under way: the rest waits here, where the clients of this node take turns, and not at the leader,
+ * which serves the messages of one node in their order. What a leader without room refuses is
+ * answered so or sent again later; what a node refuses that does not lead that term waits for the
+ * change of leader, term or link that must follow. A refusal can itself be lost, so what stays
+ * unanswered for long goes again as well.
  */
 import { ERROR_NUMBERS, type ErrorNumber } from "../errors.js";
 import type { PeerMessage } from "../net/index.js";
 import { Fifo } from "./fifo.js";
+import type { ForwardedChunk } from "./forwarded-chunk.js";
 import { KeptCommand } from "./kept-command.js";
 import type { KeptCommands } from "./kept-commands.js";
 import { Numbering } from "./numbering.js";
-import type { ForwardedChunk, WaitingLine } from "./waiting-line.js";
+import type { WaitingLine } from "./waiting-line.js";
 
 export type ForwardRefusal = (PeerMessage & { readonly type: "forwardRefused" })["reason"];
 
 interface ForwardedBatch {
   readonly id: number;
   readonly commands: readonly KeptCommand[];
+  readonly bytes: number;
   readonly sentAtMs: number;
+  /** The leader did not take it. */
+  isRefused: boolean;
 }
 
 export interface ForwardingOptions {
+  /** Of all that is under way to the leader. */
   readonly batchBytesMax: number;
   /** How long what was refused for want of room waits before it goes again. */
   readonly retryAfterMs: number;
@@ -35,6 +42,7 @@ export class Forwarding {
   readonly #options: ForwardingOptions;
   /** Sent to the present leader, in order; those in front leave once they are settled. */
   readonly #underWay = new Fifo<ForwardedBatch>();
+  #underWayBytes = 0;
   /** Refused for want of room, but possibly sent twice: they go again. */
   #retries: KeptCommand[] = [];
   #retryAtMs = Number.POSITIVE_INFINITY;
@@ -60,14 +68,23 @@ export class Forwarding {
     return Math.min(this.#retryAtMs, oldest.sentAtMs + this.#options.resendAfterMs);
   }
 
-  /** Sends everything that waits to the leader of `term`. */
+  /** Whether something waits that may go to the leader now. */
+  get isDue(): boolean {
+    if (this.#line.isEmpty) return false;
+    this.#trim();
+    return this.#underWayBytes < this.#options.batchBytesMax;
+  }
+
+  /** Sends what waits to the leader of `term`, as far as there is room under way. */
   forward(term: number, nowMs: number, send: (message: PeerMessage) => void): void {
-    while (!this.#line.isEmpty) {
-      const taken = this.#line.take(this.#options.batchBytesMax, 0);
+    while (this.isDue) {
+      const taken = this.#line.take(this.#options.batchBytesMax - this.#underWayBytes, 0);
       const commands = taken.items.filter((item) => item instanceof KeptCommand);
       if (commands.length === 0) continue;
       const id = this.#numbers.next();
-      this.#underWay.push({ id, commands, sentAtMs: nowMs });
+      const bytes = taken.bytes.length;
+      this.#underWay.push({ id, commands, bytes, sentAtMs: nowMs, isRefused: false });
+      this.#underWayBytes += bytes;
       send({ type: "forward", id, term, records: taken.bytes });
     }
   }
@@ -78,7 +95,8 @@ export class Forwarding {
     const status = reason === "diskFull" ? ERROR_NUMBERS.DISK_FULL : ERROR_NUMBERS.BUSY;
     for (let i = 0; i < this.#underWay.length; i += 1) {
       const batch = this.#underWay.at(i);
-      if (batch?.id === id) {
+      if (batch?.id === id && !batch.isRefused) {
+        batch.isRefused = true;
         this.sendLater(batch.commands, status, nowMs);
         return;
       }
@@ -114,6 +132,7 @@ export class Forwarding {
   restart(nowMs: number): ForwardedChunk[] {
     const chunks = this.#line.clear();
     this.#underWay.clear();
+    this.#underWayBytes = 0;
     this.#retries = [];
     this.#retryAtMs = Number.POSITIVE_INFINITY;
     for (const kept of this.#kept.inOrder()) this.#line.push(kept, nowMs);
@@ -122,8 +141,9 @@ export class Forwarding {
 
   #trim(): void {
     for (let first = this.#underWay.at(0); first !== undefined; first = this.#underWay.at(0)) {
-      if (first.commands.at(-1)?.isSettled !== true) return;
+      if (!first.isRefused && first.commands.at(-1)?.isSettled !== true) return;
       this.#underWay.shift();
+      this.#underWayBytes -= first.bytes;
     }
   }
 }

@@ -6,6 +6,7 @@
 import type { TableCommand } from "../lockfsm/index.js";
 import { type Command, isAttachCommand, RECORD_HEADER_BYTES } from "../protocol/index.js";
 import type { Attachment } from "./attachment.js";
+import type { WaitingItem } from "./lane.js";
 
 export class KeptCommand implements TableCommand {
   readonly attachment: Attachment;
@@ -24,6 +25,9 @@ export class KeptCommand implements TableCommand {
   sendCount = 0;
   /** Nothing more is to be done for it. */
   isSettled = false;
+  /** Whether it waits to leave this node, and what waits after it on its connection. */
+  isInLine = false;
+  nextInLane: WaitingItem | undefined = undefined;
 
   constructor(
     attachment: Attachment,
@@ -45,6 +49,11 @@ export class KeptCommand implements TableCommand {
   /** By which an order is known that belongs to no session; 0 of any other command. */
   get orderNumber(): number {
     return this.session === 0 && "sequence" in this.command ? this.command.sequence : 0;
+  }
+
+  /** The share of its connection in what leaves together. */
+  get weight(): number {
+    return 1;
   }
 
   get recordBytes(): number {

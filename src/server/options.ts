@@ -99,7 +99,8 @@ export const NODE_TUNING_DEFAULTS: NodeTuning = Object.freeze({
   appendBytesMax: 1 << 20,
   spareDelayMs: 20,
   pipelineEntriesMax: 4,
-  batchBytesMax: 1 << 20,
+  // A command of each of a thousand clients. A newcomer waits for a few entries, hence no more.
+  batchBytesMax: 64 << 10,
   applySliceEntriesMax: 256,
   segmentBytes: 16 << 20,
   snapshotLogBytes: 64 << 20,

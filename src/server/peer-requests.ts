@@ -7,6 +7,7 @@ import type { TableCommand } from "../lockfsm/index.js";
 import type { PeerMessage } from "../net/index.js";
 import { countRecords, decodeCommands, selectRecords } from "../protocol/index.js";
 import { decodeConfiguration, type NodeId } from "../raft/index.js";
+import { ForwardedChunk } from "./forwarded-chunk.js";
 import type { Forwarding, ForwardRefusal } from "./forwarding.js";
 import type { Members } from "./members.js";
 import type { Operations } from "./operations.js";
@@ -15,7 +16,7 @@ import type { Logger } from "./ports.js";
 import type { Reads } from "./reads.js";
 import type { Regime } from "./regime.js";
 import type { Snapshots } from "./snapshots.js";
-import { ForwardedChunk, type WaitingLine } from "./waiting-line.js";
+import type { WaitingLine } from "./waiting-line.js";
 
 /** What is asked of the loop itself. */
 export interface PeerRequestsHost {

@@ -6,7 +6,8 @@ import { assert } from "../assert.js";
 import type { TableCommand } from "../lockfsm/index.js";
 import { BATCH_HEADER_BYTES, writeBatchHeader } from "../protocol/index.js";
 import { KeptCommand } from "./kept-command.js";
-import type { WaitingItem, WaitingLine } from "./waiting-line.js";
+import type { WaitingItem } from "./lane.js";
+import type { WaitingLine } from "./waiting-line.js";
 
 export interface Proposal {
   readonly id: number;

@@ -7,6 +7,7 @@ import { ERROR_NUMBERS } from "../errors.js";
 import type { LockTable } from "../lockfsm/index.js";
 import type { Input, Raft, RefusalReason } from "../raft/index.js";
 import type { EntryCache } from "./entry-cache.js";
+import { ForwardedChunk } from "./forwarded-chunk.js";
 import type { Forwarding } from "./forwarding.js";
 import { KeptCommand } from "./kept-command.js";
 import { Leadership } from "./leadership.js";
@@ -14,7 +15,10 @@ import type { NodeTuning } from "./options.js";
 import type { PeerRequests } from "./peer-requests.js";
 import type { Clock } from "./ports.js";
 import { Proposals } from "./proposals.js";
-import { ForwardedChunk, type WaitingLine } from "./waiting-line.js";
+import type { WaitingLine } from "./waiting-line.js";
+
+/** Full entries that may be uncommitted: what waits longer still takes turns in the line. */
+const FULL_BATCHES_MAX = 2;
 
 export interface ProposingRooms {
   readonly raft: Raft;
@@ -115,9 +119,12 @@ export class Proposing {
   /** No entry can be proposed before another one commits, or somebody else is to lead. */
   get #isBlocked(): boolean {
     const { raft } = this.#rooms;
-    const { pipelineEntriesMax, uncommittedBytesMax } = this.#tuning;
+    const { pipelineEntriesMax, batchBytesMax, uncommittedBytesMax } = this.#tuning;
     if (raft.isTransferring || raft.commitIndex === this.#refusedAtCommit) return true;
     if (raft.uncommittedBytes >= uncommittedBytesMax) return true;
-    return raft.uncommittedEntries >= pipelineEntriesMax && !this.#leadership.mustStamp;
+    const isPipelineFull =
+      raft.uncommittedEntries >= pipelineEntriesMax ||
+      raft.uncommittedBytes >= FULL_BATCHES_MAX * batchBytesMax;
+    return isPipelineFull && !this.#leadership.mustStamp;
   }
 }

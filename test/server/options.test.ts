@@ -143,10 +143,10 @@ describe("tuning", () => {
     [{ segmentBytes: -1 }, "segmentBytes -1"],
     [{ electionTimeoutMs: 150 }, "heartbeatIntervalMs 100 is more than half of electionTimeoutMs"],
     [{ closedPeerDelayMs: 601 }, "closedPeerDelayMs 601 is more than electionTimeoutMs 600"],
-    [{ uncommittedBytesMax: 1_000 }, "batchBytesMax 1048576 is more than uncommittedBytesMax 1000"],
+    [{ uncommittedBytesMax: 1_000 }, "batchBytesMax 65536 is more than uncommittedBytesMax 1000"],
     [{ appendBytesMax: 9 << 20 }, "appendBytesMax 9437184 is more than inflightBytesMax 8388608"],
     [{ trailingLogBytes: 65 << 20 }, "trailingLogBytes 68157440 is more than snapshotLogBytes"],
-    [{ segmentBytes: 1 << 20 }, "batchBytesMax 1048576 is more than half of segmentBytes"],
+    [{ segmentBytes: 64 << 10 }, "batchBytesMax 65536 is more than half of segmentBytes"],
     [{ electionTimeout: 1 } as object, "tuning has no option electionTimeout"],
   ])("%o is refused with both numbers", (tuning, message) => {
     expect(() => resolveTuning(tuning)).toThrow(message);
