@@ -25,7 +25,7 @@ interface GraphFlags {
   readonly dot?: boolean;
 }
 
-const EDGES_MAX = 10_000;
+const EDGES_MAX = 2_000;
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast graph", "a table: who waits, for what, behind whom"],

@@ -8,6 +8,7 @@ import {
   type KeysView,
   type KeyView,
   OP,
+  QUERY_PAGE_MAX,
   type SessionsView,
   type SessionView,
   type SettingView,
@@ -30,9 +31,6 @@ import {
   resolveWaitGraph,
 } from "./view-options.js";
 import { type History, tenureOf } from "./view-types.js";
-
-/** Keys, or sessions, of one page; views are large when many wait. */
-const PAGE_LENGTH = 200;
 
 export abstract class ClusterViews implements Views {
   protected abstract ask(question: Question, signal: AbortSignal | undefined): Promise<unknown>;
@@ -61,7 +59,10 @@ export abstract class ClusterViews implements Views {
     return (await this.ask(question, signalOf(options))) as VerifyView;
   }
 
-  async history(key: string, options?: CallOptions & { limit?: number | undefined }): Promise<History> {
+  async history(
+    key: string,
+    options?: CallOptions & { limit?: number | undefined },
+  ): Promise<History> {
     const signal = signalOf(options, LIMIT_OPTIONS);
     const question = resolveHistory(key, options?.limit);
     const view = (await this.ask(question, signal)) as HistoryView;
@@ -80,7 +81,7 @@ export abstract class ClusterViews implements Views {
   async *#keys(prefix: string, signal: AbortSignal | undefined): AsyncGenerator<KeyView> {
     let after: string | undefined;
     do {
-      const question = { op: OP.query, prefix, after, limit: PAGE_LENGTH } as const;
+      const question = { op: OP.query, prefix, after, limit: QUERY_PAGE_MAX } as const;
       const page = (await this.ask(question, signal)) as KeysView;
       yield* page.keys;
       after = page.next ?? undefined;
@@ -90,7 +91,7 @@ export abstract class ClusterViews implements Views {
   async *#sessions(signal: AbortSignal | undefined): AsyncGenerator<SessionView> {
     let after: number | null = 0;
     do {
-      const question = { op: OP.sessions, after, limit: PAGE_LENGTH } as const;
+      const question = { op: OP.sessions, after, limit: QUERY_PAGE_MAX } as const;
       const page = (await this.ask(question, signal)) as SessionsView;
       yield* page.sessions;
       after = page.next;

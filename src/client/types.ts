@@ -115,7 +115,7 @@ export interface Views {
    * Why a request waits, or what a newcomer who wants the key would meet. Answered like `inspect`.
    */
   explain(key: string, options?: ExplainOptions): Promise<ExplainView>;
-  /** Who waits for whom. `limit`: edges, 1 – 10,000 (default). `toDot` draws it. */
+  /** Who waits for whom. `limit`: edges, 1 – 2,000 (default). `toDot` draws it. */
   waitGraph(options?: CallOptions & { limit?: number | undefined }): Promise<WaitGraphView>;
   /**
    * Whether `token` is that of a hold of `key`, and the newest token of the key. Advisory: it may

@@ -122,7 +122,7 @@ export class LockTable {
 
   /**
    * Keys in use that begin with `prefix`, in the order of their bytes, behind `after`. At most
-   * `limit` (1 … 1,000); a page of crowded keys ends early. `next` is null at the end.
+   * `limit` (1 … 200); a page of crowded keys ends early. `next` is null at the end.
    */
   query(prefix: string, after: string | undefined, limit: number): KeysView {
     return query(this.#state, prefix, after, limit);
@@ -140,7 +140,7 @@ export class LockTable {
     return explain(this.#state, key, request, holdTimes);
   }
 
-  /** Who waits for whom, at most `edgesMax` (1 … 10,000) edges looked at. */
+  /** Who waits for whom, at most `edgesMax` (1 … 2,000) edges looked at. */
   waitGraph(edgesMax: number): WaitGraphView {
     return waitGraph(this.#state, edgesMax);
   }
@@ -155,7 +155,7 @@ export class LockTable {
     return viewSettings(this.#state.settings);
   }
 
-  /** Live sessions behind number `after`, at most `limit` (1 … 1,000). */
+  /** Live sessions behind number `after`, at most `limit` (1 … 200). */
   listSessions(after: number, limit: number): SessionsView {
     return listSessions(this.#state, after, limit);
   }

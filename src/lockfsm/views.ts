@@ -28,7 +28,10 @@ import { orderOf } from "./waiting-queue.js";
 /** Holds, and likewise waiters, that are listed of one key. */
 const LINES_PER_KEY_MAX = 1_000;
 /** A page ends with the key that reaches so many holds and waiters. */
-const LINES_PER_PAGE_MAX = 10_000;
+const LINES_PER_PAGE_MAX = 1_000;
+
+/** Sessions are sorted when so many pages of them were found. */
+const SORTED_PAGES = 8;
 
 export function inspect(state: TableState, name: string): KeyView {
   const key = lookAtKey(state, name);
@@ -58,14 +61,26 @@ export function query(
   return { keys, next };
 }
 
-/** Live sessions in the order of their numbers, behind `after`; takes time proportional to all. */
+/** Live sessions in the order of their numbers, after `after`. Each is looked at, few are sorted. */
 export function listSessions(state: TableState, after: number, limit: number): SessionsView {
-  const found: Session[] = [];
+  const pageSessions = Math.min(Math.max(1, limit), QUERY_PAGE_MAX);
+  // Those with the smallest numbers, and one more, by which it is known that the page is not the last.
+  let found: Session[] = [];
+  let largest = Number.POSITIVE_INFINITY;
+  const cut = (): void => {
+    found.sort((left, right) => left.id - right.id);
+    if (found.length <= pageSessions) return;
+    found = found.slice(0, pageSessions + 1);
+    largest = found[pageSessions]?.id ?? largest;
+  };
   state.sessions.forEach((session) => {
-    if (session.id > after && session.isAliveAt(state.stamp)) found.push(session);
+    const { id } = session;
+    if (id <= after || id >= largest || !session.isAliveAt(state.stamp)) return;
+    found.push(session);
+    if (found.length > SORTED_PAGES * QUERY_PAGE_MAX) cut();
   });
-  found.sort((left, right) => left.id - right.id);
-  const page = found.slice(0, Math.min(Math.max(1, limit), QUERY_PAGE_MAX));
+  cut();
+  const page = found.slice(0, pageSessions);
   const sessions = page.map((session) => ({
     session: session.id,
     name: session.name,

@@ -74,8 +74,8 @@ export const CHUNK_MAX = 2 ** 32 - 1;
 /** A configuration as the core encodes it; `MEMBERS_MAX` members need less. */
 export const CONFIGURATION_BYTES_MAX = 16 << 10;
 
-/** Edges of one answer to `waitGraph`. */
-export const WAIT_GRAPH_EDGES_MAX = 10_000;
+/** Edges of one answer to `waitGraph`: as many as take a node some milliseconds. */
+export const WAIT_GRAPH_EDGES_MAX = 2_000;
 /** Tenures of one answer to `history`. */
 export const HISTORY_PAGE_MAX = 1_000;
 /**
@@ -86,8 +86,8 @@ export const REVISION_NUMBER_MAX = 2 ** 32 - 1;
 /** Watches of one connection. */
 export const WATCHES_MAX = 256;
 
-/** Keys of one page of `query`. */
-export const QUERY_PAGE_MAX = 1_000;
+/** Keys or sessions of one page: as many as take a node some milliseconds. */
+export const QUERY_PAGE_MAX = 200;
 
 /** `host:port` of a member, in printable ASCII. */
 export const ADDRESS_BYTES_MAX = 255;

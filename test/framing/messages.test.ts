@@ -181,7 +181,7 @@ const GOLDEN: readonly (readonly [string, ServerMessage, string])[] = [
   [
     "an answer",
     { kind: MESSAGE.answer, id: 1, status: STATUS.ok, payload: { token: 2 ** 52 } },
-    "94 08 01 00 81a5746f6b656ed30010000000000000",
+    "94 08 01 00 81a5746f6b656ecf0010000000000000",
   ],
   [
     "an answer that is an error",

@@ -158,8 +158,8 @@ const GOLDEN: readonly (readonly [string, Request, string])[] = [
   ["inspect", { op: OP.inspect, id: 7, key: "a" }, "93 40 07 a161"],
   [
     "query from the beginning",
-    { op: OP.query, id: 8, prefix: "", after: undefined, limit: 1_000 },
-    "95 41 08 a0 c0 cd03e8",
+    { op: OP.query, id: 8, prefix: "", after: undefined, limit: 200 },
+    "95 41 08 a0 c0 ccc8",
   ],
   [
     "query of the next page",
@@ -176,7 +176,7 @@ const GOLDEN: readonly (readonly [string, Request, string])[] = [
     { op: OP.explain, id: 7, key: "a", session: 0, sequence: 0 },
     "95 42 07 a161 00 00",
   ],
-  ["the graph of waits", { op: OP.waitGraph, id: 7, limit: 10_000 }, "93 43 07 cd2710"],
+  ["the graph of waits", { op: OP.waitGraph, id: 7, limit: 2_000 }, "93 43 07 cd07d0"],
   ["verify", { op: OP.verify, id: 7, key: "a", token: 9 }, "94 44 07 a161 09"],
   ["settings", { op: OP.settings, id: 7 }, "92 45 07"],
   ["history", { op: OP.history, id: 7, key: "a", limit: 1_000 }, "94 50 07 a161 cd03e8"],

@@ -29,8 +29,8 @@ const watch = { op: OP.watch, id: 5, key: "k", isPrefix: false, after: undefined
 
 export const REFUSED_QUESTIONS: readonly (readonly [Request, string, Request])[] = [
   [{ op: OP.inspect, id: 5, key: "" }, "key is empty", { op: OP.inspect, id: 5, key: "k" }],
-  [{ ...query, limit: 0 }, "limit 0 not in 1..1000", query],
-  [{ ...query, limit: 1_001 }, "limit 1001 not in 1..1000", { ...query, limit: 1_000 }],
+  [{ ...query, limit: 0 }, "limit 0 not in 1..200", query],
+  [{ ...query, limit: 201 }, "limit 201 not in 1..200", { ...query, limit: 200 }],
   [{ ...query, prefix: "\t" }, "prefix holds a control character", { ...query, prefix: "~" }],
   [
     { ...query, after: "k".repeat(513) },
@@ -44,10 +44,10 @@ export const REFUSED_QUESTIONS: readonly (readonly [Request, string, Request])[]
   ],
   [{ ...explain, sequence: 1 }, "a session and a sequence, or neither", explain],
   [{ ...explain, key: "" }, "key is empty", explain],
-  [{ ...graph, limit: 0 }, "limit 0 not in 1..10000", { ...graph, limit: 1 }],
+  [{ ...graph, limit: 0 }, "limit 0 not in 1..2000", { ...graph, limit: 1 }],
   [
     { ...graph, limit: WAIT_GRAPH_EDGES_MAX + 1 },
-    "limit 10001 not in 1..10000",
+    "limit 2001 not in 1..2000",
     { ...graph, limit: WAIT_GRAPH_EDGES_MAX },
   ],
   [
@@ -61,10 +61,10 @@ export const REFUSED_QUESTIONS: readonly (readonly [Request, string, Request])[]
     "limit 1001 not in 1..1000",
     { ...history, limit: HISTORY_PAGE_MAX },
   ],
-  [{ ...sessions, limit: 0 }, "limit 0 not in 1..1000", { ...sessions, limit: 1 }],
+  [{ ...sessions, limit: 0 }, "limit 0 not in 1..200", { ...sessions, limit: 1 }],
   [
     { ...sessions, limit: QUERY_PAGE_MAX + 1 },
-    "limit 1001 not in 1..1000",
+    "limit 201 not in 1..200",
     { ...sessions, limit: QUERY_PAGE_MAX },
   ],
   [{ ...watch, key: "" }, "key is empty", { ...watch, key: "", isPrefix: true }],

@@ -1,23 +1,32 @@
 /**
- * The payload of an answer: plain data (objects, arrays, strings, numbers, booleans, null), packed
- * by msgpackr as one value. Reads are rare beside commands, so ease wins over speed here.
+ * The payload of an answer: plain data (objects, arrays, strings, numbers, booleans, null) as one
+ * msgpack value. An answer may have thousands of lines, and the node that packs it does nothing else
+ * meanwhile, so it is written in one pass and without a copy of the data. Reading is msgpackr's.
  *
- * Whole numbers from 2^32 on leave as 64-bit integers, since fencing tokens are among them and a
- * client in another language must get an integer; left alone, msgpackr would make them floats.
+ * Whole numbers leave as integers, however large: fencing tokens are among them, and a client in
+ * another language must get an integer.
  */
 import { Packr, Unpackr } from "msgpackr";
-import { ProtocolError } from "../../protocol/index.js";
+import { ProtocolError, Writer } from "../../protocol/index.js";
 import { plainValueEnd } from "./plain-value.js";
 
-const packr = new Packr({ useRecords: false, variableMapSize: true });
+const packr = new Packr({ useRecords: false });
 const unpackr = new Unpackr({ useRecords: false, int64AsType: "number" });
+const writer = new Writer();
+/** Half of a pair, or one of both; no text of one byte a character has any. */
+const SURROGATE = /[\ud800-\udfff]/;
+const LONE_SURROGATES = /\p{Surrogate}/gu;
 
 /**
  * Packs plain data, without fields that are `undefined` and without any that is named `__proto__`,
  * which no reader could have as a field. Throws `TypeError` for other data.
  */
 export function packPayload(value: unknown): Uint8Array {
-  return packr.pack(withWideIntegers(value));
+  writer.reset();
+  write(value);
+  const packed = writer.take();
+  writer.reset();
+  return packed;
 }
 
 /** Unpacks one value that fills `bytes`. Throws `ProtocolError` for what is refused. */
@@ -27,22 +36,55 @@ export function unpackPayload(bytes: Uint8Array): unknown {
   return unpackr.unpack(bytes);
 }
 
-/** A copy in which the integers that msgpackr would write as floats are bigints. */
-function withWideIntegers(value: unknown): unknown {
-  if (typeof value === "number") {
-    const isWide = Number.isSafeInteger(value) && (value >= 2 ** 32 || value < -(2 ** 31));
-    return isWide ? BigInt(value) : value;
+function write(value: unknown): void {
+  switch (typeof value) {
+    case "number":
+      if (Number.isSafeInteger(value) && value >= 0) writer.uint(value);
+      else writer.raw(packr.pack(isBeyondInt32(value) ? BigInt(value) : value));
+      return;
+    case "string":
+      writer.string(SURROGATE.test(value) ? value.replace(LONE_SURROGATES, "\ufffd") : value);
+      return;
+    case "boolean":
+      writer.bool(value);
+      return;
+    case "object":
+      if (value === null) writer.nil();
+      else if (Array.isArray(value)) writeArray(value);
+      else writeObject(value as Readonly<Record<string, unknown>>);
+      return;
+    default:
+      throw new TypeError(`${typeof value} is no plain data`);
   }
-  if (value === null || typeof value === "string" || typeof value === "boolean") return value;
-  if (Array.isArray(value)) return value.map(withWideIntegers);
-  if (typeof value !== "object") throw new TypeError(`${typeof value} is no plain data`);
+}
+
+/** Of whole numbers below 0, which msgpackr would write as floats. */
+function isBeyondInt32(value: number): boolean {
+  return Number.isSafeInteger(value) && value < -(2 ** 31);
+}
+
+function writeArray(values: readonly unknown[]): void {
+  writer.arrayHeader(values.length);
+  for (const value of values) write(value);
+}
+
+function writeObject(value: Readonly<Record<string, unknown>>): void {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) {
     throw new TypeError("an instance of a class is no plain data");
   }
-  const copy: Record<string, unknown> = {};
-  for (const [name, field] of Object.entries(value)) {
-    if (field !== undefined && name !== "__proto__") copy[name] = withWideIntegers(field);
+  const names = Object.keys(value);
+  let count = 0;
+  for (const name of names) if (isField(name, value[name])) count += 1;
+  writer.mapHeader(count);
+  for (const name of names) {
+    const field = value[name];
+    if (!isField(name, field)) continue;
+    writer.string(name);
+    write(field);
   }
-  return copy;
+}
+
+function isField(name: string, field: unknown): boolean {
+  return field !== undefined && name !== "__proto__";
 }
