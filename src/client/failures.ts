@@ -58,8 +58,8 @@ const TEXTS: Texts = {
   WRONG_KIND: "the key is in use as the other kind: locks and semaphores need different keys",
   NOT_HELD: "it is not held any more",
   QUOTA:
-    "more than a setting allows one session or one step (holdsPerSessionMax, waitsPerSessionMax, " +
-    "holdsPerStepMax); release something, or raise the setting",
+    "more than a setting allows one session, one step or the table (holdsPerSessionMax, " +
+    "waitsPerSessionMax, bytesPerSessionMax, tableBytesMax, holdsPerStepMax); release something, or raise the setting",
   INVALID_ARGUMENT: "the cluster refuses the arguments",
   FORBIDDEN: "this client is not allowed to do that",
   SESSION_EXPIRED: "the session expired",

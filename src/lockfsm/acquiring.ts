@@ -22,6 +22,7 @@ import { reenter } from "./reentering.js";
 import { NO_DEADLINE, Request } from "./request.js";
 import { INVALID_ARGUMENT, QUEUE_FULL, QUOTA } from "./results.js";
 import type { Session } from "./session.js";
+import { isOverfull } from "./sizes.js";
 import type { TableState } from "./state.js";
 import { steal } from "./stealing.js";
 import { circleThrough } from "./suspecting.js";
@@ -29,7 +30,8 @@ import { circleThrough } from "./suspecting.js";
 export function acquire(state: TableState, session: Session, command: AcquireCommand): void {
   const { sequence, items, options } = command;
   const isSound = isWellFormed(command);
-  const isFull = session.holdCount >= state.settings.holdsPerSessionMax;
+  const isFull =
+    session.holdCount >= state.settings.holdsPerSessionMax || isOverfull(state, session);
   // Most acquires: one look at the key and one at the owner say all.
   const alone = isSound && !isFull ? holdAlone(state, session, command) : undefined;
   if (alone !== undefined) {
@@ -204,6 +206,7 @@ function addRequest(state: TableState, request: Request): boolean {
   request.session.addRequest(request);
   if (request.dueAt !== NO_DEADLINE) state.due.add(request);
   state.requestCount += 1;
+  state.otherBytes += request.bytes;
   if (request.upgrades !== undefined) noteUpgrade(state, request, request.upgrades);
   return join(state, request);
 }

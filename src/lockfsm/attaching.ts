@@ -21,6 +21,7 @@ import { holdAt } from "./lone-holds.js";
 import { tellForcedEnd } from "./revoking.js";
 import { digestOf } from "./secret-digest.js";
 import { Session } from "./session.js";
+import { isTableFull } from "./sizes.js";
 import type { TableState } from "./state.js";
 import { renewToken } from "./tokens.js";
 
@@ -44,7 +45,7 @@ export function open(state: TableState, command: OpenCommand): void {
     attach(state, known, command);
     return;
   }
-  if (state.sessions.size >= state.settings.sessionsMax) {
+  if (state.sessions.size >= state.settings.sessionsMax || isTableFull(state)) {
     refuse(state, command, 0, ERROR_NUMBERS.QUOTA);
     return;
   }

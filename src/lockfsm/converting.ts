@@ -14,6 +14,7 @@ import { Place } from "./place.js";
 import { NO_DEADLINE, Request, UPGRADE_RANK } from "./request.js";
 import { INVALID_ARGUMENT, NOT_HELD, OK, QUOTA, WRONG_KIND } from "./results.js";
 import type { Session } from "./session.js";
+import { isOverfull } from "./sizes.js";
 import type { TableState } from "./state.js";
 
 /** Exclusive becomes shared, at once; what is shared already stays so. */
@@ -51,7 +52,7 @@ export function upgrade(state: TableState, session: Session, command: UpgradeCom
   else if (hold === undefined || held === undefined) store(state, session, sequence, NOT_HELD);
   else if (held.permits !== undefined) store(state, session, sequence, WRONG_KIND);
   else if (
-    session.requestCount >= state.settings.waitsPerSessionMax &&
+    (session.requestCount >= state.settings.waitsPerSessionMax || isOverfull(state, session)) &&
     !held.key.admitsHold("exclusive", 0, hold)
   ) {
     store(state, session, sequence, QUOTA);
@@ -84,7 +85,13 @@ export function update(state: TableState, session: Session, command: UpdateComma
     store(state, session, sequence, NOT_HELD);
     return;
   }
+  const more = value.length - hold.value.length;
+  if (more > 0 && isOverfull(state, session)) {
+    store(state, session, sequence, QUOTA);
+    return;
+  }
   state.saving.keepHold(hold);
+  state.rows.grow(session, more);
   hold.obtainExtras().value = value;
   store(state, session, sequence, OK);
   state.note("updated", hold);

@@ -14,6 +14,7 @@ import { leave } from "./owning.js";
 import type { Request } from "./request.js";
 import { NOT_HELD } from "./results.js";
 import type { Session } from "./session.js";
+import { bytesOfName, bytesOfPlaces } from "./sizes.js";
 import type { TableState } from "./state.js";
 import { forgetTokens } from "./tokens.js";
 
@@ -87,6 +88,7 @@ export function endClaims(state: TableState, session: Session): void {
 export function endClosing(state: TableState, closing: Closing): void {
   state.saving.keepClosing(closing);
   state.closings.remove(closing);
+  state.otherBytes -= bytesOfPlaces(closing.firstPlace);
   state.due.remove(closing);
   state.note("opened", closing);
   for (let place = closing.firstPlace; place !== undefined; place = place.sibling) {
@@ -105,6 +107,7 @@ export function openKey(state: TableState, closing: Closing, keyName: string): v
     if (place.key.name === keyName) {
       state.note("opened", closing, place);
       place.key.removeHold(place);
+      state.otherBytes -= bytesOfName(keyName);
       if (before === undefined) closing.firstPlace = place.sibling;
       else before.sibling = place.sibling;
     } else before = place;
@@ -185,6 +188,7 @@ function close(state: TableState, hold: Hold, dueAt: number): void {
     place.claimant = closing;
   }
   state.closings.add(closing);
+  state.otherBytes += bytesOfPlaces(firstPlace);
   state.due.add(closing);
 }
 

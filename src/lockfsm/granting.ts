@@ -118,6 +118,7 @@ export function forgetRequest(state: TableState, request: Request): void {
   session.removeRequest(request);
   if (request.dueAt !== NO_DEADLINE) state.due.remove(request);
   state.requestCount -= 1;
+  state.otherBytes -= request.bytes;
   const waiting = upgrades?.extras?.upgrades;
   if (waiting !== undefined) waiting.splice(waiting.indexOf(request), 1);
 }

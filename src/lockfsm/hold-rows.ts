@@ -7,6 +7,7 @@
 import { assert } from "../assert.js";
 import type { Hold } from "./hold.js";
 import type { Session } from "./session.js";
+import { bytesOfHold } from "./sizes.js";
 
 const CHUNK_BITS = 12;
 const CHUNK_ROWS = 1 << CHUNK_BITS;
@@ -53,6 +54,12 @@ export class HoldRows {
   /** Sessions that hold something, by the number that stands in their rows. */
   readonly #sessions: (Session | undefined)[] = [];
   readonly #freeNumbers: number[] = [];
+  #bytes = 0;
+
+  /** What all holds take of the table; see `sizes.ts`. */
+  get bytes(): number {
+    return this.#bytes;
+  }
 
   /** A row for a hold that comes behind all others of its session. */
   add(session: Session, token: number, content: Hold | string): number {
@@ -65,6 +72,7 @@ export class HoldRows {
     chunk.narrow[at * 16 + NEXT_BY_OWNER] = 0;
     chunk.narrow[at * 16 + SAVED_IN] = session.saving.epoch;
     this.#append(session, row);
+    this.grow(session, bytesOfHold(content));
     return row;
   }
 
@@ -79,6 +87,7 @@ export class HoldRows {
 
   /** The hold is no more: nothing may know its row any longer. */
   remove(row: number): void {
+    this.grow(this.sessionOf(row), -bytesOfHold(this.contentOf(row)));
     this.#unlink(row);
     const chunk = this.#chunkOf(row);
     const at = row & CHUNK_MASK;
@@ -92,9 +101,21 @@ export class HoldRows {
 
   /** With a new token, or in another session, it comes behind all others there. */
   move(row: number, session: Session, token: number): void {
+    const before = this.sessionOf(row);
+    if (session !== before) {
+      const bytes = bytesOfHold(this.contentOf(row));
+      before.bytes -= bytes;
+      session.bytes += bytes;
+    }
     this.#unlink(row);
     this.#chunkOf(row).wide[(row & CHUNK_MASK) * 8 + TOKEN] = token;
     this.#append(session, row);
+  }
+
+  /** A hold of the session takes so much more. */
+  grow(session: Session, bytes: number): void {
+    session.bytes += bytes;
+    this.#bytes += bytes;
   }
 
   /** The hold itself, or of a lone one the name of its key. */

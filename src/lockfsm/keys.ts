@@ -12,6 +12,7 @@ import { holdAt, lookAt } from "./lone-holds.js";
 import { type Claim, Permits, Place } from "./place.js";
 import { INVALID_ARGUMENT, WRONG_KIND } from "./results.js";
 import { Semaphore } from "./semaphore.js";
+import { bytesOfName } from "./sizes.js";
 import type { TableState } from "./state.js";
 
 /** The key of that name, for whoever may change something of it; `undefined`: not in use. */
@@ -80,6 +81,7 @@ export function makeSemaphore(
   const semaphore = new Semaphore(key, limit, isSet, state.saving.epoch);
   key.semaphore = semaphore;
   state.semaphores.add(semaphore);
+  if (isSet) state.otherBytes += bytesOfName(key.name);
   return semaphore;
 }
 

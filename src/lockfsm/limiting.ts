@@ -5,9 +5,10 @@ import { advance } from "./granting.js";
 import type { Key } from "./key.js";
 import { dropKey, findKey, makeSemaphore, obtainKey } from "./keys.js";
 import type { Answer } from "./ordering.js";
-import { INVALID_ARGUMENT, OK, WRONG_KIND } from "./results.js";
+import { INVALID_ARGUMENT, OK, QUOTA, WRONG_KIND } from "./results.js";
 import type { Semaphore } from "./semaphore.js";
 import { isSettingName, isSettingValue, withSetting } from "./settings.js";
+import { bytesOfName, isTableFull } from "./sizes.js";
 import type { TableState } from "./state.js";
 import { orderOf } from "./waiting-queue.js";
 
@@ -22,6 +23,11 @@ export function setLimit(state: TableState, command: SetLimitCommand, answer: An
     answer(WRONG_KIND);
     return;
   }
+  const isSet = known?.semaphore?.isSet ?? false;
+  if (limit !== undefined && !isSet && isTableFull(state)) {
+    answer(QUOTA);
+    return;
+  }
   answer(OK);
   if (limit === undefined) forgetLimit(state, known);
   else changeLimit(state, obtainKey(state, name), limit);
@@ -31,6 +37,7 @@ export function setLimit(state: TableState, command: SetLimitCommand, answer: An
 function forgetLimit(state: TableState, key: Key | undefined): void {
   if (key?.semaphore === undefined) return;
   state.saving.keepSemaphore(key.semaphore);
+  if (key.semaphore.isSet) state.otherBytes -= bytesOfName(key.name);
   key.semaphore.isSet = false;
   if (key.isIdle) dropKey(state, key);
 }
@@ -43,6 +50,7 @@ function changeLimit(state: TableState, key: Key, limit: number): void {
   }
   state.saving.keepSemaphore(semaphore);
   const before = semaphore.limit;
+  if (!semaphore.isSet) state.otherBytes += bytesOfName(key.name);
   semaphore.limit = limit;
   semaphore.isSet = true;
   if (limit < before) lower(state, key, semaphore);

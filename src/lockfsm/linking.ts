@@ -13,6 +13,7 @@ import { join } from "./owning.js";
 import { Place } from "./place.js";
 import { NO_DEADLINE, type Request } from "./request.js";
 import type { Session } from "./session.js";
+import { bytesOfPlaces } from "./sizes.js";
 import { corruptSnapshot } from "./snapshot-format.js";
 import type { SessionParts, SnapshotParts, WorkPart } from "./snapshot-parts.js";
 import { sortByNumber } from "./sorting.js";
@@ -146,6 +147,7 @@ function* linkClosings(parts: SnapshotParts, turn: Turn): Generator<void, void, 
   const { state, sharedHeld } = parts;
   for (const closing of yield* sortByNumber(parts.closings, ({ number }) => number)) {
     state.closings.add(closing);
+    state.otherBytes += bytesOfPlaces(closing.firstPlace);
     state.due.add(closing);
     for (let place = closing.firstPlace; place !== undefined; place = place.sibling) {
       if (place.mode === "exclusive") linkHeld(place, state.detached, closing.token);
@@ -210,6 +212,7 @@ function linkRequest({ state, upgraded }: SnapshotParts, request: Request): void
   session.addRequest(request);
   if (request.dueAt !== NO_DEADLINE) state.due.add(request);
   state.requestCount += 1;
+  state.otherBytes += request.bytes;
 }
 
 /** Sessions that were ended are in the work queue, each once, until they have no claims. */

@@ -8,6 +8,7 @@ import type { Hold } from "./hold.js";
 import type { OwnerEntry } from "./owner-index.js";
 import type { Place } from "./place.js";
 import type { Session } from "./session.js";
+import { bytesOfPlaces } from "./sizes.js";
 import type { Slot } from "./slot-list.js";
 
 /** `dueAt` of a request that waits without a deadline; it is not in the heap then. */
@@ -73,6 +74,11 @@ export class Request implements DueItem, Order {
     this.options = options;
     this.detects = options?.detect ?? true;
     this.savedIn = session.saving.epoch;
+  }
+
+  /** What it takes of the table; see `sizes.ts`. */
+  get bytes(): number {
+    return bytesOfPlaces(this.firstPlace) + (this.options?.value.length ?? 0);
   }
 
   /** Nothing before it conflicts with it, in none of its keys. */

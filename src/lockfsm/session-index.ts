@@ -6,15 +6,22 @@
 import { assert } from "../assert.js";
 import type { Session } from "./session.js";
 import { hashNumber, hashText, ShardedMap } from "./sharded-map.js";
+import { bytesOfSession } from "./sizes.js";
 import { TtlCensus } from "./ttl-census.js";
 
 export class SessionIndex {
   readonly #byId = new ShardedMap<number, Session>(hashNumber);
   readonly #byNonceDigest = new ShardedMap<string, Session>(hashText);
   readonly #ttls = new TtlCensus();
+  #bytes = 0;
 
   get size(): number {
     return this.#byId.size;
+  }
+
+  /** What they take without their claims; see `sizes.ts`. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   get shortestTtlMs(): number | undefined {
@@ -36,6 +43,7 @@ export class SessionIndex {
     this.#byId.set(session.id, session);
     this.#byNonceDigest.set(session.nonceDigest, session);
     this.#ttls.add(session.ttlMs);
+    this.#bytes += bytesOfSession(session);
   }
 
   remove(session: Session): void {
@@ -44,6 +52,7 @@ export class SessionIndex {
     const { nonceDigest } = session;
     if (this.#byNonceDigest.get(nonceDigest) === session) this.#byNonceDigest.delete(nonceDigest);
     this.#ttls.remove(session.ttlMs);
+    this.#bytes -= bytesOfSession(session);
   }
 
   /**

@@ -9,6 +9,7 @@ import { type DueItem, NOT_IN_HEAP } from "./due-heap.js";
 import { ReplyWindow } from "./reply-window.js";
 import type { Request } from "./request.js";
 import type { Saving } from "./saving.js";
+import { bytesOfSession } from "./sizes.js";
 
 /** Ends of holds that one session is told once more when it asks. */
 export const LOSSES_MAX = 1_000;
@@ -58,6 +59,8 @@ export class Session implements DueItem {
   walkedIn: number;
   /** Why holds ended that it did not give up itself, until it has read it: by token. */
   losses: Map<number, EndReason> | undefined = undefined;
+  /** What it, its holds and its requests take; see `sizes.ts`. */
+  bytes: number;
   holdCount = 0;
   requestCount = 0;
   /** Rows, in the order of tokens; 0: none ("hold-rows.ts", which links them). */
@@ -88,6 +91,7 @@ export class Session implements DueItem {
     this.dueAt = stamp + ttlMs;
     this.attachEpoch = attempt;
     this.attachedAt = stamp;
+    this.bytes = bytesOfSession(this);
     this.replies = new ReplyWindow(this);
     this.savedIn = saving.epoch;
     this.walkedIn = saving.epoch;
@@ -144,6 +148,7 @@ export class Session implements DueItem {
   addRequest(request: Request): void {
     const last = this.lastRequest;
     this.requestCount += 1;
+    this.bytes += request.bytes;
     request.previous = last;
     if (last === undefined) this.firstRequest = request;
     else last.next = request;
@@ -152,6 +157,7 @@ export class Session implements DueItem {
 
   removeRequest(request: Request): void {
     this.requestCount -= 1;
+    this.bytes -= request.bytes;
     if (this.firstRequest === request) this.firstRequest = request.next;
     if (this.lastRequest === request) this.lastRequest = request.previous;
     unlink(request);

@@ -25,6 +25,8 @@ const SETTINGS: Readonly<Record<keyof TableSettings, SettingRule>> = Object.free
   sessionsMax: { value: 100_000, least: 1, most: 10_000_000 },
   holdsPerSessionMax: { value: 1_000_000, least: 1, most: 100_000_000 },
   waitsPerSessionMax: { value: 1_000_000, least: 1, most: 100_000_000 },
+  bytesPerSessionMax: { value: 128 << 20, least: 1, most: 2 ** 40 },
+  tableBytesMax: { value: 512 << 20, least: 1, most: 2 ** 40 },
 });
 
 /** In the order in which snapshots hold them: new ones come last. */

@@ -55,8 +55,8 @@
  * keys, the order of queues, who was reached in them, due times, sums, free slots, owners, and who found
  * which session by its nonce. No secret is in it ("secret-digest.ts"): any client may save a snapshot.
  *
- * Whatever is added, fields of a record or a kind, raises the version; a reader refuses any other
- * version and an unknown kind, because a table that lacks something is not the same table.
+ * Whatever is added, fields of a record, a kind or a setting, raises the version. A reader refuses any
+ * other version and an unknown kind, because a table that lacks something is not the same table.
  */
 import { HoldfastError } from "../errors.js";
 

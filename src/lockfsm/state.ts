@@ -68,6 +68,8 @@ export class TableState {
   nextNumber = 1;
   /** Requests in queues. */
   requestCount = 0;
+  /** What requests, closings and limits that were set take; see `sizes.ts`. */
+  otherBytes = 0;
   /** How many more places or claims the step under way may deal with. */
   stepUnits = 0;
   /** What the searches for circles looked at since the step under way began. */
@@ -99,6 +101,11 @@ export class TableState {
     this.settings = settings;
     this.tokens = new TokenCounter(nextToken);
     this.detached = Session.ofTickets(this.saving);
+  }
+
+  /** What everything in the table takes. */
+  get bytes(): number {
+    return this.rows.bytes + this.sessions.bytes + this.otherBytes;
   }
 
   closeOutbox(): void {

@@ -102,7 +102,7 @@ export class LockTable {
   }
 
   counts(): TableCounts {
-    const { sessions, keys, holds, requestCount, closings } = this.#state;
+    const { sessions, keys, holds, requestCount, closings, bytes } = this.#state;
     const { searchesCut, deadlocks } = this.#state;
     return {
       sessions: sessions.size,
@@ -110,6 +110,7 @@ export class LockTable {
       holds: holds.holdCount,
       waiters: requestCount,
       closings: closings.size,
+      tableBytes: bytes,
       searchesCut,
       deadlocks,
     };

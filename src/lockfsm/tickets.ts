@@ -63,7 +63,7 @@ export function claim(state: TableState, session: Session, command: ClaimCommand
     store(state, session, sequence, NOT_HELD);
   } else if (ticket.secretDigest !== digestOf(secret)) {
     store(state, session, sequence, FORBIDDEN);
-  } else if (session.holdCount >= state.settings.holdsPerSessionMax) {
+  } else if (hasNoRoom(state, session)) {
     store(state, session, sequence, QUOTA);
   } else {
     take(state, session, hold, sequence, owner);
@@ -75,6 +75,11 @@ export function claim(state: TableState, session: Session, command: ClaimCommand
       tellHolders(state, place.key);
     }
   }
+}
+
+/** The table grows by no ticket that is claimed. */
+function hasNoRoom({ settings }: TableState, { holdCount, bytes }: Session): boolean {
+  return holdCount >= settings.holdsPerSessionMax || bytes >= settings.bytesPerSessionMax;
 }
 
 /** It has ended, and only stands in the table until it is swept. */

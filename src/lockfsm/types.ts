@@ -86,6 +86,10 @@ export interface TableSettings {
   readonly sessionsMax: number;
   readonly holdsPerSessionMax: number;
   readonly waitsPerSessionMax: number;
+  /** What one session, its holds and its waits take; see `sizes.ts`. */
+  readonly bytesPerSessionMax: number;
+  /** What all of the table takes. */
+  readonly tableBytesMax: number;
 }
 
 /** Sizes, for status and metrics. */
@@ -95,6 +99,8 @@ export interface TableCounts {
   readonly holds: number;
   readonly waiters: number;
   readonly closings: number;
+  /** What the table takes, as `tableBytesMax` counts it. */
+  readonly tableBytes: number;
   /** Searches for a circle of waits that met their limit, since this table was made; not replicated. */
   readonly searchesCut: number;
   /** Requests that were refused because they closed a circle; likewise. */

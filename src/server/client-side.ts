@@ -24,7 +24,7 @@ import type { Attachment } from "./attachment.js";
 import type { Attachments } from "./attachments.js";
 import type { KeptCommands } from "./kept-commands.js";
 import type { Operations } from "./operations.js";
-import type { Clock } from "./ports.js";
+import type { Clock, Memory } from "./ports.js";
 import type { Reads } from "./reads.js";
 import type { SnapshotExporting } from "./snapshot-exporting.js";
 import type { WaitingLine } from "./waiting-line.js";
@@ -46,6 +46,7 @@ export interface ClientSideRooms {
   readonly nodeId: NodeId;
   readonly clusterId: string;
   readonly clock: Clock;
+  readonly memory: Memory;
   readonly attachments: Attachments;
   readonly kept: KeptCommands;
   readonly line: WaitingLine;
@@ -55,9 +56,21 @@ export interface ClientSideRooms {
   readonly exporting: SnapshotExporting;
 }
 
+/** What enlarges the table. All else goes on when memory is scarce, a lease and a release above all. */
+const ENLARGING: ReadonlySet<number> = new Set([
+  OP.open,
+  OP.acquire,
+  OP.upgrade,
+  OP.update,
+  OP.setLimit,
+]);
+
 export class ClientSide implements GatewayEvents {
   readonly #rooms: ClientSideRooms;
   readonly #host: ClientSideHost;
+  /** Looked at once a turn. */
+  #isMemoryScarce = false;
+  #lookedInTurn = -1;
 
   constructor(rooms: ClientSideRooms, host: ClientSideHost) {
     this.#rooms = rooms;
@@ -129,7 +142,8 @@ export class ClientSide implements GatewayEvents {
     const { kept, line, clock, attachments } = this.#rooms;
     const { turn, refusalNumber } = this.#host;
     const isFirst = line.isEmpty;
-    const admitted = kept.admit(attachment, command, bytes, turn, refusalNumber);
+    const isUnwanted = this.#isScarceIn(turn) && ENLARGING.has(command.op);
+    const admitted = kept.admit(attachment, command, bytes, turn, refusalNumber, isUnwanted);
     if (admitted !== undefined) {
       if (admitted.orderNumber > 0) attachments.awaitOrder(attachment, admitted.orderNumber);
       line.push(admitted, isFirst ? clock.nowMs() : 0);
@@ -137,5 +151,13 @@ export class ClientSide implements GatewayEvents {
     // What waits already has its turn, and a keepalive goes with it: many of them are one turn.
     const goesAlong = admitted !== undefined && !isFirst && command.op === OP.keepalive;
     if (!goesAlong) this.#host.wake();
+  }
+
+  #isScarceIn(turn: number): boolean {
+    if (turn !== this.#lookedInTurn) {
+      this.#lookedInTurn = turn;
+      this.#isMemoryScarce = this.#rooms.memory.isScarce;
+    }
+    return this.#isMemoryScarce;
   }
 }

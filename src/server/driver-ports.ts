@@ -14,7 +14,7 @@ import type {
 } from "../storage/index.js";
 import type { AuditOptions, AuditStatus } from "./audit.js";
 import type { NodeTuning } from "./options.js";
-import type { Clock, Logger, Scheduler } from "./ports.js";
+import type { Clock, Logger, Memory, Scheduler } from "./ports.js";
 import type { SnapshotStatus } from "./snapshot-ports.js";
 
 export interface DriverPorts {
@@ -27,6 +27,7 @@ export interface DriverPorts {
   readonly peers: Pick<PeerLinks, "send" | "flush" | "bufferedBytes">;
   readonly gateway: Pick<ClientGateway, "flush">;
   readonly clock: Clock;
+  readonly memory: Memory;
   readonly scheduler: Scheduler;
   readonly raft: Raft;
   readonly table: LockTable;
@@ -93,6 +94,8 @@ export interface DriverStatus {
   readonly isTransferring: boolean;
   /** There is no room for another segment of the log. */
   readonly isDiskFull: boolean;
+  /** What would enlarge the table is refused here. */
+  readonly isMemoryScarce: boolean;
   readonly hasQuorumContact: boolean;
   readonly connections: number;
   readonly leaderChangesTotal: number;

@@ -54,7 +54,7 @@ export type DriverRooms = ReturnType<typeof furnish>;
 export function furnish(options: DriverOptions, ports: DriverPorts, host: DriverHost) {
   const { tuning, nodeId, clusterId, configuration } = options;
   const { electionTimeoutMs, batchBytesMax } = tuning;
-  const { raft, table, logger, clock } = ports;
+  const { raft, table, logger, clock, memory } = ports;
   const send = (peer: NodeId, message: PeerMessage): void => host.send(peer, message);
   const wake = (): void => host.wake();
   const fail = (error: unknown): void => host.fail(error);
@@ -111,7 +111,7 @@ export function furnish(options: DriverOptions, ports: DriverPorts, host: Driver
   const deferred = new DeferredMessages(() => ports.log.syncMark(), wake, fail);
   const clientSide = new ClientSide(
     {
-      ...{ nodeId, clusterId, clock, attachments, kept, line, reads, operations, watches },
+      ...{ nodeId, clusterId, clock, memory, attachments, kept, line, reads, operations, watches },
       exporting: snapshots.exporting,
     },
     host,

@@ -1,12 +1,11 @@
 /**
  * Numbers of one driver as they are at this moment, for `/status` and `/metrics`.
  */
-import type { Raft } from "../raft/index.js";
-import type { DriverStatus } from "./driver-ports.js";
+import type { DriverPorts, DriverStatus } from "./driver-ports.js";
 import type { DriverRooms } from "./driver-rooms.js";
 
 export function driverStatus(
-  raft: Raft,
+  { raft, memory }: DriverPorts,
   { applier, attachments, proposing, kept, handOver, snapshots, seeing }: DriverRooms,
   leaderChangesTotal: number,
 ): DriverStatus {
@@ -23,6 +22,7 @@ export function driverStatus(
     configuration: raft.configuration,
     isTransferring: raft.isTransferring,
     isDiskFull: handOver.isDiskFull,
+    isMemoryScarce: memory.isScarce,
     hasQuorumContact: raft.hasQuorumContact,
     connections: attachments.count,
     leaderChangesTotal,

@@ -100,7 +100,7 @@ export class Driver implements DriverHost {
   }
 
   get status(): DriverStatus {
-    return driverStatus(this.#ports.raft, this.#rooms, this.#leaderChangesTotal);
+    return driverStatus(this.#ports, this.#rooms, this.#leaderChangesTotal);
   }
 
   membersView(): unknown {

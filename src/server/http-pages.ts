@@ -20,6 +20,7 @@ const NO_COUNTS: TableCounts = Object.freeze({
   holds: 0,
   waiters: 0,
   closings: 0,
+  tableBytes: 0,
   searchesCut: 0,
   deadlocks: 0,
 });
@@ -130,6 +131,7 @@ function driverStatusOf({ status, endpoints }: PagedDriver, self: number): Recor
     snapshotIndex: status.snapshotIndex,
     snapshots: status.snapshots,
     isDiskFull: status.isDiskFull,
+    isMemoryScarce: status.isMemoryScarce,
     connections: status.connections,
     seeing: status.seeing,
     peers: endpoints.filter(({ id }) => id !== self),

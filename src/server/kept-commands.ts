@@ -45,7 +45,8 @@ export class KeptCommands {
 
   /**
    * Keeps a command that just came, or refuses it and gives back `undefined`. `refusal`: why the
-   * leader, which this node is, takes nothing now. `turn`: once a command of a connection was
+   * leader, which this node is, takes nothing now. `isUnwanted`: this command is not to be taken now,
+   * whatever comes after it. `turn`: once a command of a connection was
    * refused, the others of the same turn are refused with it. What cannot be refused, because it may
    * have been executed before, is not taken when there is no room, nor anything behind it on this
    * connection: as if it had been lost on the way. Its client comes again with what was not answered,
@@ -57,6 +58,7 @@ export class KeptCommands {
     bytes: Uint8Array,
     turn: number,
     refusal: ErrorNumber | undefined,
+    isUnwanted = false,
   ): KeptCommand | undefined {
     if (attachment.isFull) return undefined;
     const isRepeated = "sequence" in command && command.sequence <= attachment.highestSequence;
@@ -67,8 +69,8 @@ export class KeptCommands {
     const count = attachment.kept.length;
     const isTooMuch = after > this.#bytesMax || count >= KEPT_PER_CONNECTION_MAX;
     const isRefused = refusal !== undefined || isTooMuch || attachment.refusedInTurn === turn;
-    if (isRefused && isRefusable(kept)) {
-      attachment.refusedInTurn = turn;
+    if ((isRefused || isUnwanted) && isRefusable(kept)) {
+      if (isRefused) attachment.refusedInTurn = turn;
       this.#answer(kept, refusal ?? ERROR_NUMBERS.BUSY);
       return undefined;
     }

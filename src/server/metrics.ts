@@ -76,6 +76,7 @@ function loopMetrics(status: DriverStatus, loopDelayMaxMs: number): Metric[] {
       "Longest stall of the event loop in ten seconds.",
       stallSeconds,
     ),
+    gauge("memory_scarce", "Whether new locks are refused.", status.isMemoryScarce ? 1 : 0),
     gauge("client_connections", "Open client connections.", status.connections),
   ];
 }
@@ -116,6 +117,7 @@ function tableMetrics(counts: TableCounts): Metric[] {
     gauge("holds", "Holds in the table.", counts.holds),
     gauge("waiters", "Requests that wait.", counts.waiters),
     gauge("closings", "Ended holds that keep keys closed.", counts.closings),
+    gauge("table_bytes", "What the table takes, as tableBytesMax counts it.", counts.tableBytes),
     counter("deadlocks_total", "Requests refused for closing a circle.", counts.deadlocks),
     counter(
       "deadlock_searches_cut_total",

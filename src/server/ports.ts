@@ -17,6 +17,11 @@ export interface Scheduler {
   disarm(): void;
 }
 
+export interface Memory {
+  /** This process has little left: it takes nothing that would enlarge the table. */
+  readonly isScarce: boolean;
+}
+
 /** What an operator may want to know as it happens. One line each; never a secret. */
 export type LogLevel = "info" | "warn" | "error";
 export type Logger = (level: LogLevel, event: string, fields?: Record<string, unknown>) => void;

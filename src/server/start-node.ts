@@ -15,6 +15,7 @@ import type { AssembledDriver } from "./assemble-driver.js";
 import { bootDriver } from "./boot-driver.js";
 import { EventLoopMeter } from "./event-loop-meter.js";
 import { demandPlausibleClock } from "./founding-clock.js";
+import { HeapMeter } from "./heap-meter.js";
 import { createPages } from "./http-pages.js";
 import { demandNoVote, type FoundCluster, findCluster } from "./join-cluster.js";
 import { LoopScheduler } from "./loop-scheduler.js";
@@ -210,6 +211,7 @@ class Node implements RunningNode {
         peers: links,
         gateway: this.#gateway,
         clock: CLOCK,
+        memory: new HeapMeter(CLOCK.nowMs, log),
         scheduler: new LoopScheduler(CLOCK.nowMs),
         random: Math.random,
         logger: log,

@@ -46,6 +46,7 @@ import {
   type ModelSession,
 } from "./model-records.js";
 import { answer, settle, storeWaiting } from "./model-replies.js";
+import { isSessionFull, isTableFull } from "./model-sizes.js";
 import type { Model } from "./model-state.js";
 
 /** Of an upgrade: ahead of every acquire. */
@@ -68,7 +69,11 @@ export function acquire(model: Model, session: ModelSession, command: AcquireCom
   if (held !== undefined) {
     held.count += 1;
     answer(model, session, sequence, grantedResult(held), "outcome");
-  } else if (holdsOfSession(model, session) >= model.settings.holdsPerSessionMax) {
+  } else if (
+    holdsOfSession(model, session) >= model.settings.holdsPerSessionMax ||
+    isSessionFull(model, session) ||
+    isTableFull(model)
+  ) {
     refuse(error("QUOTA"));
   } else if (options.steal) steal(model, session, command, items, options);
   else if (items.every((item) => isFree(model, item))) {

@@ -42,6 +42,7 @@ import {
 } from "./model-records.js";
 import { answer, endReasonOf, replyTo, storeWaiting, tokenIn } from "./model-replies.js";
 import { isSetting, withSetting } from "./model-settings.js";
+import { isSessionFull, isTableFull } from "./model-sizes.js";
 import type { Model } from "./model-state.js";
 
 const OK = { status: STATUS.ok } as const;
@@ -157,7 +158,9 @@ export function upgrade(model: Model, session: ModelSession, command: UpgradeCom
   else if (hold === undefined || item === undefined) refuse("NOT_HELD");
   else if (item.mode === "permits") refuse("WRONG_KIND");
   else if (
-    waitsOfSession(model, session) >= model.settings.waitsPerSessionMax &&
+    (waitsOfSession(model, session) >= model.settings.waitsPerSessionMax ||
+      isSessionFull(model, session) ||
+      isTableFull(model)) &&
     !isHeldAlone(model, hold, key)
   ) {
     refuse("QUOTA");
@@ -188,8 +191,16 @@ function isHeldAlone(model: Model, hold: ModelHold, key: string): boolean {
 export function update(model: Model, session: ModelSession, command: UpdateCommand): void {
   const { sequence, token, value } = command;
   const hold = holdOf(model, session, token);
-  if (hold !== undefined) hold.value = value;
-  answer(model, session, sequence, hold === undefined ? error("NOT_HELD") : OK);
+  if (hold === undefined) answer(model, session, sequence, error("NOT_HELD"));
+  else if (
+    value.length > hold.value.length &&
+    (isSessionFull(model, session) || isTableFull(model))
+  ) {
+    answer(model, session, sequence, error("QUOTA"));
+  } else {
+    hold.value = value;
+    answer(model, session, sequence, OK);
+  }
 }
 
 // --- hand-over -------------------------------------------------------------------------------
@@ -222,7 +233,7 @@ export function claim(model: Model, session: ModelSession, command: ClaimCommand
   const isDue = hold?.end !== undefined && hold.end.at <= model.stamp;
   if (hold === undefined || isDue) answer(model, session, sequence, error("NOT_HELD"));
   else if (hold.ticket?.secret !== secret) answer(model, session, sequence, error("FORBIDDEN"));
-  else if (held >= model.settings.holdsPerSessionMax) {
+  else if (held >= model.settings.holdsPerSessionMax || isSessionFull(model, session)) {
     answer(model, session, sequence, error("QUOTA"));
   } else {
     if (hasClaims(model, session, owner)) model.suspects.push({ session, owner });
@@ -333,6 +344,8 @@ export function setLimit(model: Model, session: ModelSession, command: SetLimitC
     answer(model, session, sequence, error("INVALID_ARGUMENT"));
   } else if (semaphore === undefined && model.isInUse(key)) {
     answer(model, session, sequence, error("WRONG_KIND"));
+  } else if (limit !== undefined && semaphore?.isSet !== true && isTableFull(model)) {
+    answer(model, session, sequence, error("QUOTA"));
   } else {
     answer(model, session, sequence, OK);
     if (semaphore === undefined) {

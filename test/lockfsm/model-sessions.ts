@@ -19,6 +19,7 @@ import { reasonAtEnd } from "./model-ending.js";
 import { tellForced } from "./model-holding.js";
 import type { ModelSession } from "./model-records.js";
 import { endReasonOf, replyTo, tokenIn } from "./model-replies.js";
+import { isTableFull } from "./model-sizes.js";
 import type { Model } from "./model-state.js";
 
 export function renew(model: Model, session: ModelSession): void {
@@ -32,8 +33,9 @@ export function open(model: Model, command: OpenCommand): void {
   if (!isValidTtl || !isValidAttempt(attempt)) refuse(model, command, 0, "INVALID_ARGUMENT");
   else if (model.stamp < model.quietUntil) refuse(model, command, 0, "UNAVAILABLE");
   else if (known !== undefined && model.isAlive(known)) attach(model, known, attempt);
-  else if (model.sessions.length >= model.settings.sessionsMax) refuse(model, command, 0, "QUOTA");
-  else {
+  else if (model.sessions.length >= model.settings.sessionsMax || isTableFull(model)) {
+    refuse(model, command, 0, "QUOTA");
+  } else {
     const session: ModelSession = {
       id: model.takeNumber(),
       nonce,

@@ -13,6 +13,8 @@ const RANGES: Readonly<Record<keyof TableSettings, readonly [number, number, num
   sessionsMax: [100_000, 1, 10_000_000],
   holdsPerSessionMax: [1_000_000, 1, 100_000_000],
   waitsPerSessionMax: [1_000_000, 1, 100_000_000],
+  bytesPerSessionMax: [128 * 1_048_576, 1, 2 ** 40],
+  tableBytesMax: [512 * 1_048_576, 1, 2 ** 40],
 };
 
 /** Whether there is such a setting and it may have the value; `undefined` is its default. */

@@ -5,6 +5,7 @@ import { waitsOf } from "./model-circles.js";
 import { hasReached, holdsIn, queueOf } from "./model-claims.js";
 import { reasonAtEnd } from "./model-ending.js";
 import { itemIn, keysOf, type ModelItem, type ModelOwner } from "./model-records.js";
+import { bytesOfAll } from "./model-sizes.js";
 import type { Model } from "./model-state.js";
 
 export function keysInUse(model: Model): string[] {
@@ -22,6 +23,7 @@ export function countsOf(model: Model): TableCounts {
     holds: model.holds.length,
     waiters: model.requests.length,
     closings: model.closings.length,
+    tableBytes: bytesOfAll(model),
     searchesCut: 0,
     deadlocks: model.deadlocks,
   };

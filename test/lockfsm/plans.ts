@@ -250,6 +250,10 @@ const setting: fc.Arbitrary<Setting> = fc
       ["holdsPerSessionMax", 2],
       ["holdsPerSessionMax", undefined],
       ["waitsPerSessionMax", 1],
+      ["bytesPerSessionMax", 300],
+      ["bytesPerSessionMax", undefined],
+      ["tableBytesMax", 900],
+      ["tableBytesMax", undefined],
       ["sessionsMax", 0],
       ["noSuchSetting", 1],
     ) as fc.Arbitrary<[string, number | undefined]>,
@@ -361,6 +365,8 @@ const common = {
   sessionsMax: rarely(100, 3),
   holdsPerSessionMax: fc.constantFrom(50, 50, 3),
   waitsPerSessionMax: fc.constantFrom(50, 50, 2),
+  bytesPerSessionMax: fc.constantFrom(1_000_000, 1_000_000, 1_000_000, 400),
+  tableBytesMax: fc.constantFrom(1_000_000, 1_000_000, 1_000_000, 1_200),
 };
 
 /**

@@ -198,6 +198,7 @@ export class WorldNode {
   readonly disk = new MemoryDisk();
   readonly store: MemoryStoreDisk;
   readonly failures: Error[] = [];
+  isMemoryScarce = false;
   /** What each call of the store of snapshots takes. */
   storeMs: number;
   readonly #world: World;
@@ -371,6 +372,11 @@ function startLife(
         // Each process has its own zero, as monotonic clocks do.
         nowMs: () => world.nowMs - offsetMs + node.id * 1_000,
         wallMs: () => Math.floor(1_800_000_000_000 + world.nowMs),
+      },
+      memory: {
+        get isScarce() {
+          return node.isMemoryScarce;
+        },
       },
       scheduler,
       random: seededRandom(world.options.seed * 1_000 + node.id * 10 + life),

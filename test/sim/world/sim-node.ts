@@ -184,6 +184,7 @@ export class SimNode {
         peers: peers.linksOf(this.id, life),
         gateway,
         clock: this.clock,
+        memory: { isScarce: false },
         scheduler: new NodeScheduler(life, this.clock, () => watch.afterTurn(this)),
         random,
         logger: (...line) => watch.onLogged(this, ...line),
