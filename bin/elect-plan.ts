@@ -3,6 +3,8 @@
  * exclusive lock of the election's name, with a value beside it by which others know the leader: a
  * campaign is planned as a run of that lock. Pure.
  */
+
+import { keyText } from "../src/safe-text.js";
 import { EXIT } from "./exit-codes.js";
 import { Failure } from "./failure.js";
 import type { RunFlags, RunPlan } from "./run/run-plan.js";
@@ -21,7 +23,7 @@ export interface ElectFlags
 export type ElectPlan =
   | { readonly kind: "observe"; readonly name: string; readonly count: number | undefined }
   /** Until it is stopped, without a command. */
-  | { readonly kind: "lead"; readonly value: string; readonly run: RunPlan }
+  | { readonly kind: "lead"; readonly name: string; readonly value: string; readonly run: RunPlan }
   | { readonly kind: "run"; readonly run: RunPlan };
 
 const USAGE = "holdfast elect NAME VALUE [-- COMMAND…], or holdfast elect NAME --observe";
@@ -53,7 +55,7 @@ export function planElect(
   if (further !== undefined) {
     throw usage(`${JSON.stringify(further)} is one word too many: -- stands before a command`);
   }
-  if (separator < 0) return { kind: "lead", value, run: runPlan(name, value, [], flags) };
+  if (separator < 0) return { kind: "lead", name, value, run: runPlan(name, value, [], flags) };
   if (argv.length === 0) throw usage("no command is given behind --");
   if (flags.json === true) {
     throw usage("--json and a command exclude each other: standard output is the command's");
@@ -69,7 +71,7 @@ function runPlan(
   { wait, priority, ttl, maxHold, killGrace, conflictExitCode, quiet }: ElectFlags,
 ): RunPlan {
   return {
-    name,
+    name: keyText(name),
     items: [{ key: name, mode: "exclusive" }],
     options: {
       value,

@@ -3,9 +3,9 @@
  * values are other people's text: nothing in them reaches the terminal as it is.
  */
 import type { KeyView } from "../src/index.js";
+import { keyText, printable } from "../src/safe-text.js";
 import { formatDuration } from "./durations.js";
 import { sessionText } from "./names.js";
-import { printable } from "./printable.js";
 import { styled } from "./terminal.js";
 import { type Column, tableLines } from "./text-table.js";
 
@@ -34,7 +34,7 @@ const WAITER_COLUMNS: readonly Column[] = [
 
 export function keyLines(view: KeyView): string[] {
   const { holds, waiters, closings } = view;
-  const key = styled("bold", printable(view.key), process.stdout);
+  const key = styled("bold", keyText(view.key), process.stdout);
   if (holds.length + waiters.length + closings.length === 0) {
     return [`${key}: free${view.limit === 0 ? "" : ` (${limitText(view.limit)})`}`];
   }
@@ -65,7 +65,7 @@ export function listRow(view: KeyView): string[] {
   const [closing] = view.closings;
   const holds = view.truncated?.holds ?? view.holds.length;
   const waiting = String(view.truncated?.waiters ?? view.waiters.length);
-  const key = printable(view.key);
+  const key = keyText(view.key);
   if (first === undefined) {
     const closed = closing === undefined ? ["-", "-"] : [modeText(closing), "(closed)"];
     return [key, ...closed, "-", waiting];

@@ -3,10 +3,10 @@
  * are other people's text: nothing in them reaches the terminal as it is.
  */
 import type { MembersView, MemberView } from "../src/index.js";
+import { printable } from "../src/safe-text.js";
 import type { HostPort } from "../src/server/index.js";
 import { formatHostPort } from "./addresses.js";
 import { majorityText } from "./operating.js";
-import { printable } from "./printable.js";
 import { styled } from "./terminal.js";
 import { type Column, tableLines } from "./text-table.js";
 

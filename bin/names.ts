@@ -1,5 +1,5 @@
 /** How sessions, tasks and requests are called on the command line, there and back. */
-import { printable } from "./printable.js";
+import { printable } from "../src/safe-text.js";
 
 /** A session by its name, by its number where it has none. */
 export function sessionText(name: string, session: number): string {

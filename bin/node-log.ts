@@ -1,8 +1,11 @@
 /**
  * The log of a node on standard error: text for people, JSON lines for collectors. One line an
- * event; values that could break a line are quoted. The format of the text is no contract.
+ * event; values that could break a line are quoted, and what a terminal obeys is escaped, since many
+ * values are other people's text. The format of the text is no contract.
  */
+import { printable } from "../src/safe-text.js";
 import type { Logger } from "../src/server/index.js";
+import { jsonLine } from "./printable.js";
 
 export type LogFormat = "text" | "json";
 
@@ -12,19 +15,19 @@ export function createLogger(
   stream: NodeJS.WritableStream = process.stderr,
   wallMs: () => number = Date.now,
 ): Logger {
-  const line = format === "json" ? jsonLine : textLine;
+  const line = format === "json" ? documentLine : textLine;
   return (level, event, fields = {}) => {
     stream.write(`${line(new Date(wallMs()).toISOString(), level, event, fields)}\n`);
   };
 }
 
-function jsonLine(
+function documentLine(
   time: string,
   level: string,
   event: string,
   fields: Readonly<Record<string, unknown>>,
 ): string {
-  return JSON.stringify({ time, level, event, ...fields }, plainValue);
+  return jsonLine({ time, level, event, ...fields }, plainValue);
 }
 
 function textLine(
@@ -43,7 +46,7 @@ function textLine(
 function textValue(value: unknown): string {
   const plain = plainValue("", value);
   const text = typeof plain === "string" ? plain : (JSON.stringify(plain, plainValue) ?? "");
-  return /^[^\s"=\p{Cc}]+$/u.test(text) ? text : JSON.stringify(text);
+  return /^[^\s"=\p{Cc}]+$/u.test(text) ? printable(text) : jsonLine(text);
 }
 
 /** Errors have no enumerable properties and big integers no JSON: both become text. */

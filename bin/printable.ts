@@ -1,8 +1,8 @@
 /**
- * Names, values and reasons are other people's text. Nothing in them may reach a terminal as
- * anything but visible characters: no escape sequence, no C1 control, no mark that turns the
- * direction of writing. Pure.
+ * Forms of text that only the command line writes: lines without secrets, documents for programs.
+ * Like every text that is shown, they must not hold a character that a terminal obeys. Pure.
  */
+import { escapeUnseen } from "../src/safe-text.js";
 
 /** The user and password of a URL; of its query as much as may be a secret: all of it. */
 const CREDENTIALS = /(:\/\/)[^\s/"']*@|(:\/\/[^\s?"']*\?)[^\s"',]+/g;
@@ -14,20 +14,15 @@ export function withoutCredentials(text: string): string {
   });
 }
 
-/** Control characters, invisible format characters, and what else breaks a line. */
-const UNSEEN = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
-
-/** With every such character as `\u{…}`. */
-export function printable(text: string): string {
-  return text.replace(UNSEEN, (character) => `\\u{${codeOf(character).toString(16)}}`);
-}
-
 /**
  * One line of JSON that says the same as `JSON.stringify`, in which such characters are escaped too:
  * JSON itself asks that only of those below U+0020, and a terminal obeys others as well.
  */
-export function jsonLine(document: unknown): string {
-  return JSON.stringify(document).replace(UNSEEN, (character) =>
+export function jsonLine(
+  document: unknown,
+  replacer?: (name: string, value: unknown) => unknown,
+): string {
+  return escapeUnseen(JSON.stringify(document, replacer), (character) =>
     [...Array(character.length).keys()]
       .map((index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, "0")}`)
       .join(""),
@@ -36,11 +31,7 @@ export function jsonLine(document: unknown): string {
 
 /** A text of the DOT language, with such characters but line feeds as entities, which it knows. */
 export function dotText(text: string): string {
-  return text.replace(UNSEEN, (character) =>
-    character === "\n" ? character : `&#${codeOf(character)};`,
+  return escapeUnseen(text, (character) =>
+    character === "\n" ? character : `&#${character.codePointAt(0)};`,
   );
-}
-
-function codeOf(character: string): number {
-  return character.codePointAt(0) ?? 0;
 }

@@ -4,11 +4,11 @@
  * it is.
  */
 import type { ClusterSnapshot } from "../src/index.js";
+import { printable } from "../src/safe-text.js";
 import type { RestoredNode, SnapshotContents } from "../src/server/index.js";
 import type { NodeAddress } from "./addresses.js";
 import { formatDuration } from "./durations.js";
 import { serverCommand } from "./member-view.js";
-import { printable } from "./printable.js";
 import { roughSize } from "./sizes.js";
 
 export interface RestorePlan {

@@ -3,9 +3,11 @@
  * Colour only on a terminal and only without NO_COLOR. A reader that went away (`| head`) is no
  * error: from then on nothing is written, and `isOutputClosed` lets long outputs stop early.
  */
+
+import { printable } from "../src/safe-text.js";
 import { EXIT } from "./exit-codes.js";
 import { Failure, failureOf, isDebugging, systemCodeOf } from "./failure.js";
-import { jsonLine, printable, withoutCredentials } from "./printable.js";
+import { jsonLine, withoutCredentials } from "./printable.js";
 
 export type Style = "bold" | "dim" | "red" | "green" | "yellow";
 
@@ -76,7 +78,8 @@ export function noteUsage(text: string, command: string): void {
 export function reportFailure(error: unknown): number {
   const failure = failureOf(error);
   note(failure.message);
-  if (isDebugging()) process.stderr.write(`${withoutCredentials(stackOf(failure))}\n`);
+  if (isDebugging())
+    process.stderr.write(`${printableLines(withoutCredentials(stackOf(failure)))}\n`);
   return failure.exitCode;
 }
 
@@ -91,6 +94,11 @@ function showsStyles(stream: NodeJS.WriteStream): boolean {
   const noColor = process.env["NO_COLOR"];
   if (noColor !== undefined && noColor !== "") return false;
   return stream.isTTY && process.env["TERM"] !== "dumb";
+}
+
+/** Of text that people wrote, lines are all that is obeyed. */
+function printableLines(text: string): string {
+  return text.split("\n").map(printable).join("\n");
 }
 
 function stackOf(error: unknown): string {

@@ -5,6 +5,7 @@
  */
 import { type Command, Option } from "commander";
 import type { Client, Leader, Lock } from "../../src/index.js";
+import { keyText, printable } from "../../src/safe-text.js";
 import {
   type ClusterAccess,
   clusterAccessFor,
@@ -19,7 +20,6 @@ import { type ElectFlags, type ElectPlan, planElect } from "../elect-plan.js";
 import { EXIT } from "../exit-codes.js";
 import { Failure } from "../failure.js";
 import { sessionText } from "../names.js";
-import { printable } from "../printable.js";
 import { withClient } from "../reading.js";
 import { accessWithin, waitForLock } from "../run/wait-for-lock.js";
 import { isOutputClosed, note, print, printJson } from "../terminal.js";
@@ -121,14 +121,13 @@ async function lead(
   stop: AbortSignal,
   sinceMs: number,
 ): Promise<number> {
-  const { name } = plan;
   const term = await waitForLock(client, plan, stop, sinceMs);
   const { token } = term;
-  if (isJson) printJson({ name, value, token, session: client.session });
-  else print(`leading ${printable(name)} as ${printable(value)}, token ${token}`);
+  if (isJson) printJson({ name: plan.name, value, token, session: client.session });
+  else print(`leading ${plan.name} as ${printable(value)}, token ${token}`);
   const loss = await lossOf(term, stop);
   if (loss === undefined) return EXIT.done;
-  throw new Failure(EXIT.lost, `the leadership of ${name} was lost: ${loss}`);
+  throw new Failure(EXIT.lost, `the leadership of ${plan.name} was lost: ${loss}`);
 }
 
 /** Why leadership is over, or `undefined` when it was to be given up. */
@@ -157,7 +156,7 @@ async function observe(
   signal: AbortSignal,
 ): Promise<number> {
   let left = count ?? Number.POSITIVE_INFINITY;
-  if (left > 1 && process.stderr.isTTY) note(`following ${name}; Ctrl-C ends it`);
+  if (left > 1 && process.stderr.isTTY) note(`following ${keyText(name)}; Ctrl-C ends it`);
   for await (const leader of client.election(name).observe({ signal })) {
     if (isJson) printJson({ name, leader: leader ?? null });
     else print(`${formatTimeOfDay(Date.now())}  ${leaderText(leader)}`);

@@ -5,6 +5,7 @@
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { ExplainView } from "../../src/index.js";
+import { keyText, printable } from "../../src/safe-text.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -16,7 +17,6 @@ import { formatDuration } from "../durations.js";
 import { EXIT } from "../exit-codes.js";
 import { Failure } from "../failure.js";
 import { parseNumberPair, sessionText } from "../names.js";
-import { printable } from "../printable.js";
 import { askCluster } from "../reading.js";
 import { print, printJson, styled } from "../terminal.js";
 
@@ -60,7 +60,10 @@ export function defineExplain(command: Command, finish: (exitCode: number) => vo
         { key },
       );
       if (request !== undefined && view.request === null) {
-        throw new Failure(EXIT.refused, `no request ${request.join("/")} waits for ${key}`);
+        throw new Failure(
+          EXIT.refused,
+          `no request ${request.join("/")} waits for ${keyText(key)}`,
+        );
       }
       if (json === true) printJson(view);
       else for (const line of viewLines(view)) print(line);
@@ -87,7 +90,7 @@ function viewLines({ request, keys }: ExplainView): string[] {
 
 function keyLines(explained: ExplainedKey, isOfRequest: boolean): string[] {
   const { key, mode, isEligible, aheadCount, blockers, closings } = explained;
-  const title = `${styled("bold", printable(key), process.stdout)} (${mode})`;
+  const title = `${styled("bold", keyText(key), process.stdout)} (${mode})`;
   if (isEligible) {
     const what = isOfRequest ? "nothing in the way here; it waits for its other keys" : "free";
     return [`${title}: ${what}`];

@@ -4,6 +4,7 @@
  */
 import { type Command, Option } from "commander";
 import type { WaitGraphView } from "../../src/index.js";
+import { keyText } from "../../src/safe-text.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -14,7 +15,7 @@ import {
 } from "../command-options.js";
 import { EXIT } from "../exit-codes.js";
 import { sessionText } from "../names.js";
-import { dotText, printable } from "../printable.js";
+import { dotText } from "../printable.js";
 import { askCluster } from "../reading.js";
 import { note, print, printJson } from "../terminal.js";
 import { type Column, tableLines } from "../text-table.js";
@@ -88,7 +89,7 @@ function printTable({ owners, edges, isTruncated }: WaitGraphView): void {
   };
   const rows = edges.map(({ from, to, key, mode, why }) => [
     ...nameOf(from),
-    printable(key),
+    keyText(key),
     mode,
     ...nameOf(to),
     why === "holds" ? "holds it" : "waits before",

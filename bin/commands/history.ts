@@ -4,6 +4,7 @@
  */
 import { type Command, Option } from "commander";
 import type { Tenure } from "../../src/index.js";
+import { keyText } from "../../src/safe-text.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -92,8 +93,8 @@ function row(tenure: Tenure): string[] {
 function remark(key: string, count: number, isTruncated: boolean): string {
   if (isTruncated) {
     return count === 0
-      ? `nothing is known of ${key}; what was before is no longer kept`
+      ? `nothing is known of ${keyText(key)}; what was before is no longer kept`
       : "there are older ones, or there may have been";
   }
-  return count === 0 ? `nobody ever held ${key}` : "that is all";
+  return count === 0 ? `nobody ever held ${keyText(key)}` : "that is all";
 }

@@ -4,6 +4,7 @@
  */
 import { type Command, InvalidArgumentError } from "commander";
 import type { Admin } from "../../src/index.js";
+import { keyText } from "../../src/safe-text.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -13,7 +14,6 @@ import {
   wholeNumberArgument,
 } from "../command-options.js";
 import { EXIT } from "../exit-codes.js";
-import { printable } from "../printable.js";
 import { askCluster } from "../reading.js";
 import { print, printJson } from "../terminal.js";
 
@@ -46,7 +46,7 @@ export function defineLimit(command: Command, finish: (exitCode: number) => void
       await askCluster(clusterAccessFor(command), ask, { key });
       if (json === true) printJson({ key, limit: permits ?? null });
       else
-        print(`${printable(key)}: ${permits === undefined ? "no limit set" : permitText(permits)}`);
+        print(`${keyText(key)}: ${permits === undefined ? "no limit set" : permitText(permits)}`);
       finish(EXIT.done);
     });
 }

@@ -5,6 +5,7 @@
  */
 import { type Command, Option } from "commander";
 import type { Admin, KeyView } from "../../src/index.js";
+import { keyText } from "../../src/safe-text.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -14,7 +15,7 @@ import {
 } from "../command-options.js";
 import { EXIT } from "../exit-codes.js";
 import { LIST_COLUMNS, listRow } from "../key-view.js";
-import { jsonLine, printable } from "../printable.js";
+import { jsonLine } from "../printable.js";
 import { askCluster } from "../reading.js";
 import { isOutputClosed, note, print } from "../terminal.js";
 import { tableLines } from "../text-table.js";
@@ -58,7 +59,7 @@ async function printEach(
 
 /** As it is for programs, which could not use it otherwise. */
 function nameLine({ key }: KeyView): string {
-  return process.stdout.isTTY ? printable(key) : key;
+  return process.stdout.isTTY ? keyText(key) : key;
 }
 
 async function printTable(views: AsyncIterable<KeyView>, prefix: string): Promise<void> {

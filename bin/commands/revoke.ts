@@ -5,6 +5,7 @@
 import { type Command, Option } from "commander";
 import { HoldfastError } from "../../src/errors.js";
 import type { Admin, RevokeTarget } from "../../src/index.js";
+import { keyText } from "../../src/safe-text.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -16,7 +17,6 @@ import {
 import { EXIT } from "../exit-codes.js";
 import { Failure } from "../failure.js";
 import { addForceOptions, FORCE_NOTES, type ForceFlags, forceOf } from "../force-options.js";
-import { printable } from "../printable.js";
 import { askCluster } from "../reading.js";
 import { print, printJson } from "../terminal.js";
 
@@ -86,7 +86,7 @@ function explained(error: unknown, target: RevokeTarget): unknown {
 }
 
 function resultText(target: RevokeTarget, revoked: number, isEnded: boolean): string {
-  const what = "key" in target ? printable(target.key) : `token ${target.token}`;
+  const what = "key" in target ? keyText(target.key) : `token ${target.token}`;
   if (revoked === 0) return `${what}: nobody holds it`;
   const holds = revoked === 1 ? "1 hold" : `${revoked} holds`;
   return `${what}: ${holds} ${isEnded ? "ended" : "told to end"}`;

@@ -5,6 +5,7 @@
 import type { Command } from "commander";
 import { HoldfastError } from "../../src/errors.js";
 import type { Admin, SessionView } from "../../src/index.js";
+import { printable } from "../../src/safe-text.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -17,7 +18,6 @@ import { formatDuration } from "../durations.js";
 import { EXIT } from "../exit-codes.js";
 import { Failure } from "../failure.js";
 import { addForceOptions, FORCE_NOTES, type ForceFlags, forceOf } from "../force-options.js";
-import { printable } from "../printable.js";
 import { askCluster } from "../reading.js";
 import { isOutputClosed, note, print, printJson } from "../terminal.js";
 import { type Column, tableLines } from "../text-table.js";

@@ -3,13 +3,13 @@
  * leader to say something, but says with its exit code whether there is one.
  */
 import type { Command } from "commander";
+import { printable } from "../../src/safe-text.js";
 import { plightOf } from "../cluster-plight.js";
 import { endpointsFor, endpointsOption, examplesText, jsonOption } from "../command-options.js";
 import { formatDuration } from "../durations.js";
 import { EXIT } from "../exit-codes.js";
 import { Failure } from "../failure.js";
 import { type ClusterMember, clusterMembers, leaderOf, type NodeReport } from "../node-report.js";
-import { printable } from "../printable.js";
 import { print, printJson, type Style, styled } from "../terminal.js";
 import { type Column, tableLines } from "../text-table.js";
 

@@ -4,6 +4,7 @@
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Change, Client, Revision, WatchTarget } from "../../src/index.js";
+import { keyText, printable } from "../../src/safe-text.js";
 import {
   type ClusterAccess,
   clusterAccessFor,
@@ -16,7 +17,6 @@ import {
 import { EXIT } from "../exit-codes.js";
 import { Failure } from "../failure.js";
 import { parseNumberPair, sessionText } from "../names.js";
-import { printable } from "../printable.js";
 import { withClient } from "../reading.js";
 import { isOutputClosed, note, print, printJson } from "../terminal.js";
 import { untilStopped } from "../until-stopped.js";
@@ -135,7 +135,7 @@ function changeLine(change: Change): string {
   const words = [
     formatTimeOfDay(change.wallMs),
     type.padEnd(TYPE_WIDTH),
-    printable(key),
+    keyText(key),
     mode,
     sessionText(change.sessionName, change.session),
   ];

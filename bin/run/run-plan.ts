@@ -3,6 +3,7 @@
  * what was typed and configured.
  */
 import type { AcquireAllOptions, WantedItem } from "../../src/index.js";
+import { keyText, quotedKey } from "../../src/safe-text.js";
 import { durationText } from "../config/option-kinds.js";
 import { EXIT } from "../exit-codes.js";
 import { Failure } from "../failure.js";
@@ -29,7 +30,7 @@ export interface RunFlags {
 }
 
 export interface RunPlan {
-  /** For people: the key, or all of them. */
+  /** The key, or all of them, as people are shown them. */
   readonly name: string;
   /** All in one request. */
   readonly items: readonly WantedItem[];
@@ -73,7 +74,7 @@ export function planRun(
   requireKeys(keys, separator >= 0 || line !== undefined);
   requireRunRelations(flags);
   return {
-    name: keys.join(", "),
+    name: keys.map(keyText).join(", "),
     items: itemsOf(keys, flags),
     options: holdOptions(flags),
     argv: commandOf(words, line),
@@ -92,7 +93,7 @@ function requireKeys(keys: readonly string[], hasCommand: boolean): void {
   if (keys.length > KEYS_MAX)
     throw usage(`${keys.length} keys: ${KEYS_MAX} at most in one request`);
   const twice = keys.find((key, index) => keys.indexOf(key) < index);
-  if (twice !== undefined) throw usage(`the key ${JSON.stringify(twice)} is given twice`);
+  if (twice !== undefined) throw usage(`the key ${quotedKey(twice)} is given twice`);
 }
 
 function itemsOf(keys: readonly string[], flags: RunFlags): WantedItem[] {

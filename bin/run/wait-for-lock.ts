@@ -5,11 +5,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../../src/errors.js";
 import type { Client, KeyView, Lock } from "../../src/index.js";
+import { keyText, printable } from "../../src/safe-text.js";
 import type { ClusterAccess } from "../command-options.js";
 import { formatDuration } from "../durations.js";
 import { EXIT } from "../exit-codes.js";
 import { Failure } from "../failure.js";
-import { printable } from "../printable.js";
 import { note } from "../terminal.js";
 import type { RunPlan } from "./run-plan.js";
 
@@ -115,7 +115,7 @@ function whoBlocks({ details }: HoldfastError, plan: RunPlan): string {
   };
   const names = blockers.map(({ sessionName }) => sessionName).filter((name) => name !== "");
   const keys = new Set(blockers.map(({ key }) => key));
-  const key = keys.size === 0 ? plan.name : [...keys].join(", ");
+  const key = keys.size === 0 ? plan.name : [...keys].map(keyText).join(", ");
   const who = names.length === 0 ? "another" : printable([...new Set(names)].join(", "));
   return `${key} is ${blockedBy === "waiters" ? "waited for" : "held"} by ${who}`;
 }
@@ -147,7 +147,9 @@ async function announce(
     );
     const own = views.find(({ holds }) => holds.some(({ session }) => session === around));
     if (own !== undefined) {
-      note(`waiting for ${own.key}, which the run around this one holds until its command ends`);
+      note(
+        `waiting for ${keyText(own.key)}, which the run around this one holds until its command ends`,
+      );
     } else if (process.stderr.isTTY) {
       note(`waiting for ${plan.name}${holdersOf(views)}`);
     }

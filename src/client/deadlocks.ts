@@ -3,6 +3,7 @@
  * refusal itself has numbers and names, this adds what is held since when, under which value, and
  * the metadata of the sessions. It looks at the present, so what has ended meanwhile is missing.
  */
+
 import { HoldfastError } from "../errors.js";
 import type {
   ClaimMode,
@@ -12,6 +13,7 @@ import type {
   SessionView,
   WaiterView,
 } from "../protocol/index.js";
+import { quotedKey } from "../safe-text.js";
 import type { DeadlockedTask } from "./call-sites.js";
 
 /** One task of a deadlock, as far as the cluster still knows it. */
@@ -112,7 +114,7 @@ function textOf(members: readonly DeadlockMember[]): string {
     const about = metadata === undefined || metadata === "" ? "" : `, ${quote(metadata)}`;
     lines.push(`- ${nameOf(member)} (session ${member.session}${about})`);
     if (blocksBy !== undefined) lines.push(`  ${blockerText(blocksBy)}`, ...stackLines(blocksAt));
-    lines.push(`  waits in ${quote(member.key)} (${member.mode}) for ${nameOf(next)}`);
+    lines.push(`  waits in ${quotedKey(member.key)} (${member.mode}) for ${nameOf(next)}`);
     lines.push(...stackLines(waitsAt));
   }
   return lines.join("\n");
@@ -121,7 +123,7 @@ function textOf(members: readonly DeadlockMember[]): string {
 function blockerText({ key, mode, token, sinceMs, value }: DeadlockBlocker): string {
   const how = token === 0 ? "waits" : "holds";
   const beside = value === "" ? "" : `, value ${quote(value)}`;
-  return `${how} ${quote(key)} (${mode}) for ${Math.round(sinceMs)} ms${beside}`;
+  return `${how} ${quotedKey(key)} (${mode}) for ${Math.round(sinceMs)} ms${beside}`;
 }
 
 function nameOf({ session, sessionName, owner }: DeadlockedTask): string {

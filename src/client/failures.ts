@@ -2,6 +2,7 @@
  * From the codes of the wire to what callers see: one place for every text. A message says what is
  * in the way and what can be done about it; `details` has the same for programs.
  */
+
 import { ERROR_NUMBERS, type ErrorCode, errorCodeOf, HoldfastError } from "../errors.js";
 import {
   BLOCKED_BY,
@@ -11,6 +12,7 @@ import {
   lockNameOf,
   type Result,
 } from "../protocol/index.js";
+import { quotedKey } from "../safe-text.js";
 import type { LossReason } from "./lock-types.js";
 
 /** Whatever has a key, to say what an error is about. */
@@ -86,7 +88,7 @@ export function acquireFailure(items: Named, result: Result): HoldfastError {
 
 export function upgradeFailure(key: string, result: Result): HoldfastError {
   const way = "release it, and ask for it exclusively from the start";
-  return failure(`the upgrade of lock ${quote(key)}`, { key }, result, way);
+  return failure(`the upgrade of lock ${quotedKey(key)}`, { key }, result, way);
 }
 
 export function claimFailure(result: Result): HoldfastError {
@@ -146,10 +148,10 @@ function circleText(cycle: readonly CycleMember[], wayOut: string): string {
     );
   }
   const names = cycle.map(({ sessionName, session, owner }) => {
-    return `${sessionName === "" ? `session ${session}` : quote(sessionName)} task ${owner}`;
+    return `${sessionName === "" ? `session ${session}` : JSON.stringify(sessionName)} task ${owner}`;
   });
   const waits = cycle.map(({ key }, at) => {
-    return `${names[at]} waits in ${quote(key)} for ${names[(at + 1) % names.length]}`;
+    return `${names[at]} waits in ${quotedKey(key)} for ${names[(at + 1) % names.length]}`;
   });
   return `waiting for it would never end: ${waits.join(", ")}; ${wayOut}`;
 }
@@ -222,10 +224,10 @@ export function stolenAbort(loss: HoldfastError): DOMException {
 }
 
 export function nameOf(items: Named): string {
-  const names = items.map(({ key }) => quote(key)).join(", ");
+  const names = items.map(({ key }) => quotedKey(key)).join(", ");
   if (items.length > 1) return `locks ${names}`;
   const webName = webNameOf(items);
-  if (webName !== undefined) return `web lock ${quote(webName)}`;
+  if (webName !== undefined) return `web lock ${quotedKey(webName)}`;
   return `${items[0]?.mode === "permits" ? "semaphore" : "lock"} ${names}`;
 }
 
@@ -240,8 +242,4 @@ function keysOf(items: Named): Record<string, unknown> {
 /** The name by which `client.locks` was asked; `undefined` for whatever was asked for by its key. */
 function webNameOf([first]: Named): string | undefined {
   return first === undefined ? undefined : lockNameOf(first.key);
-}
-
-function quote(key: string): string {
-  return JSON.stringify(key);
 }

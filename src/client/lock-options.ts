@@ -3,6 +3,7 @@
  * What the cluster would refuse because of a key, a value or how items fit together is
  * `INVALID_ARGUMENT` here too; a wrong type or range is a plain `TypeError` or `RangeError`.
  */
+
 import { HoldfastError } from "../errors.js";
 import {
   ACQUIRE_DEFAULTS,
@@ -23,6 +24,7 @@ import {
   WAIT_MS_MAX,
   type AcquireOptions as WireOptions,
 } from "../protocol/index.js";
+import { quotedKey } from "../safe-text.js";
 import type { AcquireWish } from "./acquire-call.js";
 import type { Hold } from "./hold.js";
 import type {
@@ -152,7 +154,7 @@ export function resolveUpgrade(
 /** A key that was never part of the lock is no more held than one that was lost. */
 export function requireKeyOf({ items }: Hold, key: string): void {
   if (items.some((item) => item.key === key)) return;
-  throw new HoldfastError("NOT_HELD", `${JSON.stringify(key)} is no key of this lock`);
+  throw new HoldfastError("NOT_HELD", `${quotedKey(key)} is no key of this lock`);
 }
 
 export function resolveTicketTtl(options: DetachOptions): number {

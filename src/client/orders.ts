@@ -3,6 +3,7 @@
  * table. A session carries out each of these orders once; without one it is a wish for a state that may
  * be said twice.
  */
+
 import { HoldfastError } from "../errors.js";
 import {
   GRACE_MS_MAX,
@@ -13,6 +14,7 @@ import {
   type Result,
   STATUS,
 } from "../protocol/index.js";
+import { quotedKey } from "../safe-text.js";
 import type { CommandWish } from "./awaited-call.js";
 import type { CallOptions } from "./lock-types.js";
 import {
@@ -84,7 +86,8 @@ export async function revoke(
   const isBounded = key !== undefined && newestOf !== undefined;
   const token = isBounded ? await newestOf(key, signal) : named;
   if (isBounded && token === 0) return 0;
-  const what = key === undefined ? `the revoke of token ${token}` : `the revoke of ${quote(key)}`;
+  const what =
+    key === undefined ? `the revoke of token ${token}` : `the revoke of ${quotedKey(key)}`;
   let total = 0;
   for (;;) {
     const result = await carrier.command({
@@ -159,8 +162,4 @@ function resolveForce(options: RevokeOptions | undefined): Force {
 
 function unexpected(what: string): HoldfastError {
   return new HoldfastError("PROTOCOL", `${what}: the cluster answered something else`);
-}
-
-function quote(key: string): string {
-  return JSON.stringify(key);
 }

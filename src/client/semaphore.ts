@@ -1,5 +1,7 @@
 /** Permits of one key: the slots of a semaphore, asked for one key at a time. */
+
 import { OP } from "../protocol/index.js";
+import { quotedKey } from "../safe-text.js";
 import type { HeldLock } from "./held-lock.js";
 import { type AcquireKind, requireLimit, resolvePermits } from "./lock-options.js";
 import type {
@@ -64,7 +66,7 @@ export async function setLimit(
   requireLimit(limit);
   await carrier.command({
     command: (head) => ({ op: OP.setLimit, ...head, key, limit }),
-    what: `the limit of semaphore ${JSON.stringify(key)}`,
+    what: `the limit of semaphore ${quotedKey(key)}`,
     signal: signalOf(options),
   });
 }

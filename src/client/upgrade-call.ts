@@ -2,8 +2,10 @@
  * Shared becomes exclusive. Until the grant was read the hold is what it was; from then on it has
  * another token. One that is given up leaves the hold shared, also when it was granted meanwhile.
  */
+
 import { ERROR_NUMBERS } from "../errors.js";
 import { OP, type Result, type SequencedCommand, STATUS } from "../protocol/index.js";
+import { quotedKey } from "../safe-text.js";
 import { remainingWaitMs, waitDeadlineMs } from "./acquire-call.js";
 import type { Caller } from "./awaited-call.js";
 import type { DowngradeHost } from "./downgrade-call.js";
@@ -143,7 +145,7 @@ export class UpgradeCall extends GrantCall<void> implements Lowering, PendingUpg
   onDeadline(lastFailure: string): void {
     const { key, waitMs } = this.wish;
     if (waitMs !== 0) this.abandon(lockTimeout([{ key }], waitMs, "client"));
-    else this.abandon(unavailable(`the upgrade of lock ${JSON.stringify(key)}`, lastFailure));
+    else this.abandon(unavailable(`the upgrade of lock ${quotedKey(key)}`, lastFailure));
   }
 
   /** What it was granted is shared again, or will be: behind that, under a sequence of its own. */

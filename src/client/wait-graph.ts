@@ -1,5 +1,7 @@
 /** The wait-for graph as text of the DOT language, for Graphviz and everything that reads it. */
+
 import type { WaitGraphView } from "../protocol/index.js";
+import { keyText } from "../safe-text.js";
 
 /**
  * Nodes are tasks, named by session and owner; an arrow leads from who waits to whom it waits for,
@@ -13,7 +15,7 @@ export function toDot({ owners, edges, isTruncated }: WaitGraphView): string {
   }
   for (const { from, to, key, mode, why } of edges) {
     const style = why === "ahead" ? ", style=dashed" : "";
-    lines.push(`  n${from} -> n${to} [label=${quote(`${key}\n${mode}`)}${style}];`);
+    lines.push(`  n${from} -> n${to} [label=${quote(`${keyText(key)}\n${mode}`)}${style}];`);
   }
   if (isTruncated) lines.push('  label="there are more edges than were asked for";');
   lines.push("}", "");

@@ -3,6 +3,7 @@
  * after a reconnect or a refusal it is simply asked for again, behind the last revision that it
  * told.
  */
+
 import { ERROR_NUMBERS, errorCodeOf, HoldfastError } from "../errors.js";
 import {
   type Answer,
@@ -12,6 +13,7 @@ import {
   STATUS,
   type WatchView,
 } from "../protocol/index.js";
+import { quotedKey } from "../safe-text.js";
 import type { FrameWriter } from "./frame-writer.js";
 import { changeOf, type Revision } from "./view-types.js";
 import { type WatchHost, WatchStream } from "./watch-stream.js";
@@ -151,7 +153,7 @@ export class Watches implements WatchHost {
 
 function refusal({ key, isPrefix, after }: WatchStream, status: number): HoldfastError {
   const code = errorCodeOf(status) ?? "PROTOCOL";
-  const what = `the watch of ${isPrefix ? "keys under " : ""}${JSON.stringify(key)}`;
+  const what = `the watch of ${isPrefix ? "keys under " : ""}${quotedKey(key)}`;
   if (code !== "COMPACTED") return new HoldfastError(code, `${what} was refused: ${code}`);
   const text =
     `${what}: what followed revision ${after?.index}/${after?.number} is no longer kept; ` +

@@ -24,6 +24,7 @@ function refusal(typed: readonly string[], flags: Partial<ElectFlags> = {}): str
 test("a campaign without a command leads, as the lock of that name with the value beside it", () => {
   expect(plan(["jobs", "host-7"], { wait: 5_000, priority: 3, maxHold: 60_000 })).toEqual({
     kind: "lead",
+    name: "jobs",
     value: "host-7",
     run: {
       name: "jobs",

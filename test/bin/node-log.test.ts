@@ -29,3 +29,13 @@ test("JSON is one object a line, errors by their message", () => {
     term: 7,
   });
 });
+
+test.each(["text", "json"] as const)(
+  "what strangers say reaches a log of %s without a character that a terminal obeys",
+  (format) => {
+    const reason = 'pages of "http://a\u009b31m\u202e" may not connect';
+    const line = logged(format, { reason, origin: "a\u009b31m\u202e" });
+    expect(line.trimEnd()).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    if (format === "json") expect(JSON.parse(line).reason).toBe(reason);
+  },
+);

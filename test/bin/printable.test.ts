@@ -1,15 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { dotText, jsonLine, printable, withoutCredentials } from "../../bin/printable.js";
+import { dotText, jsonLine, withoutCredentials } from "../../bin/printable.js";
 
 /** What a terminal may obey: C0, DEL, C1, marks of direction and other invisible characters. */
 const OBEYED = /[\p{Cc}\p{Cf}\u2028\u2029]/u;
 const HOSTILE = "a\u001b[2J\u009b31m\u007f\u202e\u{e0001}\u2028z";
-
-test("a name shows what a terminal would obey, and everything else as it is", () => {
-  expect(printable(HOSTILE)).toBe("a\\u{1b}[2J\\u{9b}31m\\u{7f}\\u{202e}\\u{e0001}\\u{2028}z");
-  expect(printable("orders/Grüße/漢字/🔒")).toBe("orders/Grüße/漢字/🔒");
-});
 
 test("a document says the same as JSON, with nothing in it that a terminal obeys", () => {
   expect(JSON.parse(jsonLine({ name: HOSTILE }))).toEqual({ name: HOSTILE });
