@@ -66,9 +66,18 @@ export function keyText(key: string): string {
   return text;
 }
 
-/** As `keyText`, in quotation marks as in JSON. */
+/** A key within a sentence, for people. */
 export function quotedKey(key: string): string {
-  return `"${keyText(key).replaceAll('"', '\\"')}"`;
+  return inQuotes(keyText(key));
+}
+
+/** Any other text within a sentence. */
+export function quoted(text: string): string {
+  return inQuotes(printable(text));
+}
+
+function inQuotes(text: string): string {
+  return `"${text.replaceAll('"', '\\"')}"`;
 }
 
 function isWriting(character: string): boolean {

@@ -116,14 +116,14 @@ function leadFrom(
 /** Resolves when it is stopped; whoever called closes the client, and with it the term. */
 async function lead(
   client: Client,
-  { run: plan, value }: LeadPlan,
+  { name, run: plan, value }: LeadPlan,
   isJson: boolean,
   stop: AbortSignal,
   sinceMs: number,
 ): Promise<number> {
   const term = await waitForLock(client, plan, stop, sinceMs);
   const { token } = term;
-  if (isJson) printJson({ name: plan.name, value, token, session: client.session });
+  if (isJson) printJson({ name, value, token, session: client.session });
   else print(`leading ${plan.name} as ${printable(value)}, token ${token}`);
   const loss = await lossOf(term, stop);
   if (loss === undefined) return EXIT.done;

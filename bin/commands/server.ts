@@ -37,6 +37,7 @@ export interface ServerFlags {
   readonly peerAddress?: readonly NodeAddress[] | undefined;
   readonly clusterName?: string | undefined;
   readonly insecure?: boolean | undefined;
+  readonly allowHost?: readonly string[] | undefined;
   readonly allowOrigin?: readonly string[] | undefined;
   readonly audit?: boolean | undefined;
   readonly auditKeep?: number | undefined;
@@ -110,7 +111,7 @@ async function serve(flags: ServerFlags): Promise<number> {
 
 /** Checks what only the command line can get wrong; the rest is the node's own to refuse. */
 export function nodeOptions(flags: ServerFlags): NodeOptions {
-  const { initialCluster, join, advertise, clusterName, peerAddress, trace, allowOrigin } = flags;
+  const { initialCluster, join, advertise, clusterName, peerAddress, trace } = flags;
   if (initialCluster !== undefined && join !== undefined) {
     throw new Failure(
       EXIT.usage,
@@ -120,7 +121,7 @@ export function nodeOptions(flags: ServerFlags): NodeOptions {
   const peerListen = initialCluster === undefined ? joiningAddress(flags) : foundingAddress(flags);
   requireDistinctPorts(flags.listen, peerListen);
   requireServerRelations(flags);
-  const { audit, auditKeep } = flags;
+  const { audit, auditKeep, allowHost, allowOrigin } = flags;
   return {
     id: flags.id,
     dataDirectory: flags.data,
@@ -134,6 +135,7 @@ export function nodeOptions(flags: ServerFlags): NodeOptions {
     ...(advertise === undefined ? {} : { advertise }),
     ...(clusterName === undefined ? {} : { clusterName }),
     ...(trace === undefined ? {} : { traceFile: trace }),
+    ...(allowHost === undefined ? {} : { allowedHosts: allowHost }),
     ...(allowOrigin === undefined ? {} : { allowedOrigins: allowOrigin }),
     ...(audit === undefined ? {} : { audit }),
     ...(auditKeep === undefined ? {} : { auditKeepMs: auditKeep }),

@@ -69,6 +69,11 @@ const ADDRESSES = {
     },
     "where this node dials that peer instead (proxies, NAT); may be repeated",
   ),
+  allowHost: option(
+    textsKind("name"),
+    "host names by which this node may be asked for besides its own; may be repeated",
+    { defaultText: "IP addresses, localhost, those of --listen and --advertise" },
+  ),
   allowOrigin: ALLOW_ORIGIN,
   insecure: switchOption(
     "allow listening beyond this machine without encryption and authentication",

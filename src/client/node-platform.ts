@@ -14,6 +14,9 @@ const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** How long the other side has to answer a close; the library alone would wait half a minute. */
 const CLOSE_TIMEOUT_MS = 250;
 
+/** Of the sentence with which a node refuses a connection. */
+const REFUSAL_BYTES_MAX = 500;
+
 /** The part of a socket that decides whether the process may end. */
 interface Referable {
   ref(): unknown;
@@ -46,8 +49,21 @@ class NodeTransport implements Transport {
       if (isBinary) events.onFrame(data);
       else this.#socket.close(1003, "binary messages only");
     });
+    this.#socket.on("unexpected-response", (_, response) => {
+      failure = `HTTP status ${response.statusCode}`;
+      response.once("data", (body: Uint8Array) => {
+        const [line = ""] = new TextDecoder()
+          .decode(body.subarray(0, REFUSAL_BYTES_MAX))
+          .split("\n");
+        if (line !== "") failure = line;
+        this.#socket.terminate();
+      });
+      response.once("end", () => this.#socket.terminate());
+    });
     this.#socket.on("error", (error: Error & { code?: string }) => {
-      failure = error.message === "" ? (error.code ?? error.name) : error.message;
+      // What the node said first is the cause of it.
+      if (failure === "")
+        failure = error.message === "" ? (error.code ?? error.name) : error.message;
     });
     this.#socket.on("close", (code: number, reason: Uint8Array) => {
       this.#closed = true;

@@ -101,11 +101,18 @@ export class Outbound {
 
 export class GatewayConnection implements ClientConnection {
   readonly id: number;
+  /** Where it comes from (`addressGroup`). */
+  readonly address: string;
   attachEpoch = 0;
+  watchCount = 0;
   /** False from the moment either side began to close. Nothing is taken or said any more. */
   isOpen = true;
-  /** The client asked for something sensible at least once. */
-  hasSpoken = false;
+  /** The client asked for something sensible since the last look. */
+  hasAsked = false;
+  /** Looks at it, one after the other, at which it had no use of the connection. */
+  idleLooks = 0;
+  /** Of a message that has begun and not ended; kept by `UnfinishedFrames`. */
+  unfinishedBytes = 0;
   /** A session was attached at some time; commands before that are a breach of protocol. */
   wasAttached = false;
   /** Anything arrived since the last look at this connection. */
@@ -119,8 +126,9 @@ export class GatewayConnection implements ClientConnection {
   #slot: FrameSlot | undefined;
   #isTouched = false;
 
-  constructor(id: number, socket: GatewaySocket, outbound: Outbound) {
+  constructor(id: number, address: string, socket: GatewaySocket, outbound: Outbound) {
     this.id = id;
+    this.address = address;
     this.#socket = socket;
     this.#outbound = outbound;
   }
@@ -189,7 +197,12 @@ export class GatewayConnection implements ClientConnection {
     if (this.isOpen) this.#socket.pong(data);
   }
 
-  /** For a client that is not there to read a close frame. */
+  /** Whether the client has something here that the node keeps for it. */
+  get isUsed(): boolean {
+    return this.#session !== 0 || this.watchCount > 0;
+  }
+
+  /** For a client that is not there to read a close frame, or must not be waited for. */
   cutOff(): void {
     this.leave();
     this.#socket.terminate();

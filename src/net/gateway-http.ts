@@ -4,12 +4,14 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { SUBPROTOCOL } from "../protocol/index.js";
+import { quoted } from "../safe-text.js";
 import { cutText } from "./cut-text.js";
+import { hostOf, type KnownHosts } from "./known-hosts.js";
 import { pathOf } from "./listen.js";
 import type { HttpAnswer } from "./types.js";
 
 const CLIENT_PATH = "/v1";
-const ORIGIN_BYTES_SHOWN = 200;
+const NAME_BYTES_SHOWN = 200;
 
 /** Limits on requests; a page of status is small and quick, or it is an attack. */
 export const HTTP_LIMITS = {
@@ -20,21 +22,24 @@ export const HTTP_LIMITS = {
   connectionsCheckingInterval: 5_000,
 } as const;
 
-interface UpgradeRefusal {
+export interface Refusal {
   readonly status: number;
   readonly text: string;
-  /** Of the web page that was refused for it. */
-  readonly origin?: string;
+  /** The host or origin that was refused, which an operator may want to let in. */
+  readonly stranger?: string;
 }
 
-/** Answers GET and HEAD by path. `pages` is the node's; an exception of it is not caught. */
+/** Answers GET and HEAD by path, unless with a refusal. `pages` is the node's; an exception of it is not caught. */
 export function answerHttp(
   request: IncomingMessage,
   response: ServerResponse,
   pages: (path: string) => HttpAnswer,
+  refusal: Refusal | undefined,
 ): void {
   const path = pathOf(request.url);
-  if (request.method !== "GET" && request.method !== "HEAD") {
+  if (refusal !== undefined) {
+    write(request, response, text(refusal.status, refusal.text));
+  } else if (request.method !== "GET" && request.method !== "HEAD") {
     response.setHeader("Allow", "GET, HEAD");
     write(request, response, text(405, `${request.method} is not served here`));
   } else if (path === CLIENT_PATH) {
@@ -45,19 +50,28 @@ export function answerHttp(
   }
 }
 
+/** Why a request by this host name is refused, whatever it asks for; or `undefined`. */
+export function judgeHost(request: IncomingMessage, hosts: KnownHosts): Refusal | undefined {
+  const { host } = request.headers;
+  if (host === undefined || hosts.has(host)) return undefined;
+  const stranger = hostOf(host);
+  const text = `this node has no name ${shown(stranger)}: --allow-host gives it one`;
+  return { status: 421, text, stranger };
+}
+
 /** Why this upgrade request is refused, or `undefined`. The rest of RFC 6455 is left to `ws`. */
 export function judgeUpgrade(
   request: IncomingMessage,
   allowedOrigins: readonly string[],
-): UpgradeRefusal | undefined {
+): Refusal | undefined {
   const { origin } = request.headers;
   if (pathOf(request.url) !== CLIENT_PATH) {
     return { status: 404, text: `WebSocket clients connect to ${CLIENT_PATH}` };
   }
   // Every page a browser shows can connect to loopback; only the listed ones may take locks.
   if (origin !== undefined && !allowedOrigins.includes(origin)) {
-    const text = `pages of ${shownOrigin(origin)} may not connect: --allow-origin lets them in`;
-    return { status: 403, text, origin };
+    const text = `pages of ${shown(origin)} may not connect: --allow-origin lets them in`;
+    return { status: 403, text, stranger: origin };
   }
   const offered = request.headers["sec-websocket-protocol"] ?? "";
   if (!offered.split(",").some((name) => name.trim() === SUBPROTOCOL)) {
@@ -66,9 +80,9 @@ export function judgeUpgrade(
   return undefined;
 }
 
-/** It is the browser's word, or anybody's: short and on one line. */
-function shownOrigin(origin: string): string {
-  return JSON.stringify(cutText(origin, ORIGIN_BYTES_SHOWN));
+/** It is the browser's word, or anybody's: short, and on one line. */
+function shown(name: string): string {
+  return quoted(cutText(name, NAME_BYTES_SHOWN));
 }
 
 function text(status: number, line: string): HttpAnswer {

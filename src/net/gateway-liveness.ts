@@ -1,7 +1,8 @@
 /**
- * Finds the clients that are not there: newcomers that ask for nothing, and connections whose other
- * end is gone without a word. Looks are spread over the ping interval, so that ten thousand idle
- * clients cost a little on every tick and never much on one.
+ * Finds the clients that are not there: newcomers that ask for nothing, clients that have no use of
+ * their connection any more, and connections whose other end is gone without a word. Looks are
+ * spread over the ping interval, so that ten thousand idle clients cost a little on every tick and
+ * never much on one.
  */
 import type { GatewayConnection } from "./gateway-connection.js";
 import type { GatewayTuning } from "./gateway-options.js";
@@ -11,34 +12,38 @@ const TICK_MS_MIN = 10;
 /** Looks at a silent connection, a ping with each, before it is cut off. */
 const SILENT_LOOKS_MAX = 3;
 
+export interface LivenessEvents {
+  /** It never asked for anything. */
+  onNewcomerTimeout(connection: GatewayConnection): void;
+  /** It has neither a session nor a watch, and did not ask for anything for a while. */
+  onIdle(connection: GatewayConnection): void;
+}
+
 export class GatewayLiveness {
   readonly tickMs: number;
   readonly #newcomerTicks: number;
-  readonly #onTimeout: (connection: GatewayConnection) => void;
+  readonly #idleLooksMax: number;
+  readonly #events: LivenessEvents;
   /** By number modulo the count; each set is looked at once per ping interval. */
   readonly #groups: Set<GatewayConnection>[];
   /** Tick of arrival, in the order of arrival. */
   readonly #newcomers = new Map<GatewayConnection, number>();
   #tick = 0;
 
-  constructor(tuning: GatewayTuning, onTimeout: (connection: GatewayConnection) => void) {
-    const { handshakeTimeoutMs, pingIntervalMs } = tuning;
+  constructor(tuning: GatewayTuning, events: LivenessEvents) {
+    const { handshakeTimeoutMs, pingIntervalMs, idleTimeoutMs } = tuning;
     const shortest = Math.min(handshakeTimeoutMs, pingIntervalMs);
     this.tickMs = Math.max(TICK_MS_MIN, shortest / TICKS_PER_TIMEOUT);
     this.#newcomerTicks = Math.ceil(handshakeTimeoutMs / this.tickMs);
+    this.#idleLooksMax = Math.ceil(idleTimeoutMs / pingIntervalMs);
     const groups = Math.max(1, Math.ceil(pingIntervalMs / this.tickMs));
     this.#groups = Array.from({ length: groups }, () => new Set());
-    this.#onTimeout = onTimeout;
+    this.#events = events;
   }
 
   add(connection: GatewayConnection): void {
     this.#newcomers.set(connection, this.#tick);
     this.#groupOf(connection.id).add(connection);
-  }
-
-  /** The connection asked for something: it is no newcomer any more. */
-  spoke(connection: GatewayConnection): void {
-    this.#newcomers.delete(connection);
   }
 
   remove(connection: GatewayConnection): void {
@@ -51,9 +56,23 @@ export class GatewayLiveness {
     for (const [connection, arrival] of this.#newcomers) {
       if (this.#tick - arrival <= this.#newcomerTicks) break;
       this.#newcomers.delete(connection);
-      this.#onTimeout(connection);
+      if (!hasUse(connection)) this.#events.onNewcomerTimeout(connection);
     }
-    for (const connection of this.#groupOf(this.#tick)) look(connection);
+    for (const connection of this.#groupOf(this.#tick)) this.#look(connection);
+  }
+
+  #look(connection: GatewayConnection): void {
+    if (!connection.isOpen) return;
+    lookForSilence(connection);
+    if (hasUse(connection)) {
+      // A newcomer that asked is none, which the clearing of the mark must not hide.
+      this.#newcomers.delete(connection);
+      connection.hasAsked = false;
+      connection.idleLooks = 0;
+      return;
+    }
+    connection.idleLooks += 1;
+    if (connection.idleLooks > this.#idleLooksMax) this.#events.onIdle(connection);
   }
 
   #groupOf(number: number): Set<GatewayConnection> {
@@ -61,8 +80,11 @@ export class GatewayLiveness {
   }
 }
 
-function look(connection: GatewayConnection): void {
-  if (!connection.isOpen) return;
+function hasUse(connection: GatewayConnection): boolean {
+  return connection.hasAsked || connection.isUsed;
+}
+
+function lookForSilence(connection: GatewayConnection): void {
   connection.controlFrames = 0;
   if (connection.isHeard) {
     connection.isHeard = false;

@@ -27,16 +27,14 @@ const NO_BYTES = new Uint8Array(0);
 
 export class GatewayRequests implements RequestSink {
   readonly #events: GatewayEvents;
-  readonly #onFirstRequest: (connection: GatewayConnection) => void;
   /** Whose frame is being read, and the node's own copy of it. */
   #connection: GatewayConnection | undefined;
   #frame: Uint8Array = NO_BYTES;
   /** This room answered something itself, of which the driver does not know. */
   #hasAnswered = false;
 
-  constructor(events: GatewayEvents, onFirstRequest: (connection: GatewayConnection) => void) {
+  constructor(events: GatewayEvents) {
     this.#events = events;
-    this.#onFirstRequest = onFirstRequest;
   }
 
   read(connection: GatewayConnection, data: Uint8Array, isBinary: boolean): void {
@@ -72,17 +70,23 @@ export class GatewayRequests implements RequestSink {
     // Closed by a request before it in the same frame.
     if (connection === undefined || !connection.isOpen) return;
     if (isQuery(request)) {
-      this.#spoke(connection);
+      connection.hasAsked = true;
       this.#events.onQuery(connection, request);
     } else if (isOperation(request)) {
-      this.#spoke(connection);
+      connection.hasAsked = true;
       this.#events.onOperation(connection, request, this.#frame.subarray(start, end));
     } else if (isAttachCommand(request)) {
-      this.#spoke(connection);
+      connection.hasAsked = true;
       this.#events.onAttach(connection, request, this.#frame.subarray(start, end));
     } else if (this.#mayPass(connection, request)) {
       this.#events.onCommand(connection, request, this.#frame.subarray(start, end));
     }
+  }
+
+  /** As `breach`, and its memory is free at once: there may be no time for a handshake. */
+  cutOff(connection: GatewayConnection, code: number, reason: string): void {
+    this.breach(connection, code, reason);
+    connection.cutOff();
   }
 
   invalid(op: number, id: number, reason: string): void {
@@ -126,11 +130,5 @@ export class GatewayRequests implements RequestSink {
     }
     this.breach(connection, 1008, "not attached");
     return false;
-  }
-
-  #spoke(connection: GatewayConnection): void {
-    if (connection.hasSpoken) return;
-    connection.hasSpoken = true;
-    this.#onFirstRequest(connection);
   }
 }

@@ -15,6 +15,18 @@ const REASONS: Readonly<Record<number, string>> = {
   1009: "the frame is larger than the frameBytesMax of hello",
 };
 
+/** What this reads of `ws` that is no part of its interface; a test of the port would miss it. */
+interface Receiving {
+  readonly _receiver: {
+    /** 0: the next byte begins a frame. */
+    readonly _state: number;
+    /** Not taken from what came yet. */
+    readonly _bufferedBytes: number;
+    /** Not 0 between the fragments of a message. */
+    readonly _fragmented: number;
+  };
+}
+
 export class GatewaySocket extends WebSocket {
   /** What it was made of; set before anything is sent. */
   stream: Writable | undefined;
@@ -23,6 +35,12 @@ export class GatewaySocket extends WebSocket {
   sendWhole(payload: Uint8Array, done: () => void): void {
     assert(this.stream !== undefined, () => "a socket without a stream");
     sendWhole(this, this.stream, "server", payload, done);
+  }
+
+  /** Whether nothing is kept of a message that has begun and not ended. */
+  get isBetweenMessages(): boolean {
+    const { _state, _bufferedBytes, _fragmented } = (this as unknown as Receiving)._receiver;
+    return _state === 0 && _bufferedBytes === 0 && _fragmented === 0;
   }
 
   override close(code?: number, data?: string | Buffer): void {

@@ -161,6 +161,8 @@ export interface ClientConnection {
   /** Set by the driver when it attached; 0 before. Commands before that are a breach of protocol. */
   session: number;
   attachEpoch: number;
+  /** Watches that it has, kept by the driver: with one it may stay without a session. */
+  watchCount: number;
   /** What was said and the kernel has not taken yet, this turn included. */
   readonly bufferedBytes: number;
   /** Encoded at once into the frame of this turn, which leaves at `flush` of the gateway. */
@@ -189,6 +191,20 @@ export interface Traffic {
   readonly bytesSent: number;
   readonly framesReceived: number;
   readonly bytesReceived: number;
+}
+
+/** How full the client port is. */
+export interface PortLoad {
+  /** Sockets of any kind that are open. */
+  readonly sockets: number;
+  readonly socketsMax: number;
+  /** Clients that may be connected, and from one address. */
+  readonly connectionsMax: number;
+  readonly addressConnectionsMax: number;
+  /** What is kept of messages that have not come to their end. */
+  readonly unfinishedBytes: number;
+  /** Sockets and upgrades that were refused for want of a place since the start. */
+  readonly refusedTotal: number;
 }
 
 /** One answer of the HTTP pages that share the client port. */

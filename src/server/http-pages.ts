@@ -4,7 +4,7 @@
  * them.
  */
 import type { TableCounts } from "../lockfsm/index.js";
-import type { HttpAnswer } from "../net/index.js";
+import type { HttpAnswer, PortLoad } from "../net/index.js";
 import type { NodeEndpoint } from "../protocol/index.js";
 import { isVoter } from "../raft/index.js";
 import type { DriverStatus } from "./driver-ports.js";
@@ -59,6 +59,7 @@ export interface PageSource {
   /** For how long the cluster, which was restored, opens no session. */
   readonly quietMs: () => number;
   readonly traffic: () => NodeTraffic;
+  readonly clientPort: () => PortLoad;
   readonly isDraining: () => boolean;
 }
 
@@ -116,6 +117,7 @@ function statusOf(source: PageSource): Record<string, unknown> {
     ...(driver === undefined ? NOT_YET : driverStatusOf(driver, source.id)),
     ...(source.counts() ?? NO_COUNTS),
     quietMs: source.quietMs(),
+    clientPort: source.clientPort(),
   };
 }
 
@@ -145,7 +147,13 @@ function metricsOf(source: PageSource): string {
   const status = source.driver()?.status;
   if (status === undefined) return "";
   const counts = source.counts() ?? NO_COUNTS;
-  return metricsText(status, counts, source.traffic(), source.loopDelayMaxMs());
+  return metricsText(
+    status,
+    counts,
+    source.traffic(),
+    source.clientPort(),
+    source.loopDelayMaxMs(),
+  );
 }
 
 function text(status: number, body: string): HttpAnswer {

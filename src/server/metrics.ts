@@ -3,7 +3,7 @@
  * locks, sessions and clients are never among the labels: there may be a million of them.
  */
 import type { TableCounts } from "../lockfsm/index.js";
-import type { Traffic } from "../net/index.js";
+import type { PortLoad, Traffic } from "../net/index.js";
 import { CHANGE_TYPES, END_REASON } from "../protocol/index.js";
 import type { LogWrites } from "../storage/index.js";
 import type { DriverStatus, SeeingStatus } from "./driver-ports.js";
@@ -27,12 +27,14 @@ export function metricsText(
   status: DriverStatus,
   counts: TableCounts,
   traffic: NodeTraffic,
+  clientPort: PortLoad,
   loopDelayMaxMs: number,
 ): string {
   const metrics = [
     ...raftMetrics(status),
     ...snapshotMetrics(status),
     ...loopMetrics(status, loopDelayMaxMs),
+    ...portMetrics(clientPort),
     ...trafficMetrics(traffic),
     ...tableMetrics(counts),
     ...seeingMetrics(status.seeing),
@@ -78,6 +80,16 @@ function loopMetrics(status: DriverStatus, loopDelayMaxMs: number): Metric[] {
     ),
     gauge("memory_scarce", "Whether new locks are refused.", status.isMemoryScarce ? 1 : 0),
     gauge("client_connections", "Open client connections.", status.connections),
+  ];
+}
+
+function portMetrics(port: PortLoad): Metric[] {
+  return [
+    gauge("client_connections_max", "Client connections that may be open.", port.connectionsMax),
+    gauge("client_sockets", "Open sockets of the client port, of pages too.", port.sockets),
+    gauge("client_sockets_max", "Sockets that may be open there.", port.socketsMax),
+    gauge("client_unfinished_bytes", "Kept of unfinished messages.", port.unfinishedBytes),
+    counter("client_refused_total", "Connections refused for want of a place.", port.refusedTotal),
   ];
 }
 

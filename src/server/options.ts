@@ -45,6 +45,11 @@ export interface NodeOptions {
    * `http://localhost:3000`. Clients that are no web pages send none and need none. Default: none.
    */
   readonly allowedOrigins?: readonly string[];
+  /**
+   * Host names by which clients and scrapers may ask for this node, besides IP addresses,
+   * `localhost`, and the hosts of `listen` and `advertise`. Default: none.
+   */
+  readonly allowedHosts?: readonly string[];
   /** Whether the history of locks is written into the data directory. Default false. */
   readonly audit?: boolean;
   /** How long it is kept there. 1 minute – 100 years. Default 30 days. */

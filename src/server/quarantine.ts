@@ -25,8 +25,8 @@ export async function startQuarantined(
   clusterId: string,
   damage: DamageReport,
 ): Promise<RunningNode> {
-  const { id, listen, advertise, dataDirectory, log } = options;
-  const gateway = createGateway({ listen });
+  const { id, listen, allowedHosts, advertise, dataDirectory, log } = options;
+  const gateway = createGateway({ listen, allowedHosts });
   const endpoint = (): string =>
     advertise ?? `ws://${formatAddress({ host: listen.host, port: gateway.port })}`;
   const status = (): object => ({

@@ -24,6 +24,8 @@ const ADVERTISE_LENGTH_MAX = 1_024;
 const ORIGIN_LENGTH_MAX = 1_024;
 /** A scheme, also one of a browser's extensions, a host and perhaps a port; no path, no wildcard. */
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@*]+$/;
+/** Of ASCII, as it stands in a request. */
+const HOST_NAME = /^[a-z0-9_]([a-z0-9_.-]{0,252}[a-z0-9_])?\.?$/i;
 /** What a frame holds besides the bytes of its entries. */
 const FRAME_OVERHEAD_BYTES = 64 << 10;
 const UNSPECIFIED_HOSTS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
@@ -53,6 +55,8 @@ export interface ResolvedOptions {
   readonly peerAddresses: ReadonlyMap<number, HostPort>;
   /** Web pages that may connect. */
   readonly allowedOrigins: readonly string[];
+  /** Host names to which the client port answers. */
+  readonly allowedHosts: readonly string[];
   /** How long the audit is kept; `undefined`: there is none. */
   readonly auditKeepMs: number | undefined;
   readonly tuning: NodeTuning;
@@ -92,6 +96,7 @@ export function resolveOptions(options: NodeOptions): ResolvedOptions {
     join,
     peerAddresses: options.peerAddresses ?? new Map(),
     allowedOrigins: resolveOrigins(options.allowedOrigins ?? []),
+    allowedHosts: resolveHosts(options),
     auditKeepMs: resolveAudit(options),
     tuning: resolveTuning(options.tuning ?? {}),
     log: options.log ?? (() => {}),
@@ -123,6 +128,18 @@ function resolveOrigins(origins: readonly string[]): readonly string[] {
     );
   }
   return [...new Set(origins)];
+}
+
+/** With the names that the node has anyhow. */
+function resolveHosts({ allowedHosts = [], listen, advertise }: NodeOptions): readonly string[] {
+  for (const name of allowedHosts) {
+    check(
+      HOST_NAME.test(name),
+      () => `allowedHosts ${JSON.stringify(name)} is no host name: no port, no path, no wildcard`,
+    );
+  }
+  const own = advertise === undefined ? [] : [new URL(advertise).hostname];
+  return [...new Set([listen.host, ...own, ...allowedHosts])];
 }
 
 function resolveAudit({ audit = false, auditKeepMs }: NodeOptions): number | undefined {

@@ -140,8 +140,8 @@ class Node implements RunningNode {
     this.#options = options;
     this.#directory = directory;
     this.#found = found;
-    const { listen, allowedOrigins } = options;
-    this.#gateway = createGateway({ listen, allowedOrigins });
+    const { listen, allowedHosts, allowedOrigins } = options;
+    this.#gateway = createGateway({ listen, allowedHosts, allowedOrigins });
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -190,6 +190,7 @@ class Node implements RunningNode {
       id: this.id,
       cluster: identity.clusterId,
       endpoint: this.#endpoint,
+      connectionsMax: this.#gateway.load.connectionsMax,
       peerPort: links.port,
       lastIndex: store.boot.baseIndex + store.boot.entries.length,
     });
@@ -353,6 +354,7 @@ class Node implements RunningNode {
         clients: this.#gateway.traffic,
         peers: this.#links?.traffic ?? NO_TRAFFIC,
       }),
+      clientPort: () => this.#gateway.load,
       isDraining: () => this.#isDraining || this.#closing !== undefined,
     });
   }

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, it } from "vitest";
@@ -51,6 +52,21 @@ it("says which endpoint refused when nothing listens", async () => {
     code: "UNAVAILABLE",
     message: expect.stringMatching(/ECONNREFUSED/),
   });
+});
+
+it("says with the node's own words why a node refused the connection", async () => {
+  const server = createServer((socket) => {
+    const answer = "HTTP/1.1 421 Misdirected Request\r\nContent-Length: 12\r\n\r\nno such name";
+    socket.once("data", () => socket.end(answer));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const endpoint = `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await expect(connect({ endpoints: [endpoint], connectTimeoutMs: 200 })).rejects.toMatchObject({
+    code: "UNAVAILABLE",
+    message: expect.stringContaining("no such name"),
+  });
+  server.close();
 });
 
 it("lets a process end that has an idle client and nothing else to do", async () => {

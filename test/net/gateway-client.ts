@@ -130,6 +130,8 @@ export class TestGateway implements GatewayEvents {
 
   onQuery(connection: ClientConnection, query: Query): void {
     this.record.push({ on: "query", id: connection.id, query });
+    if (query.op === OP.watch) connection.watchCount += 1;
+    if (query.op === OP.unwatch) connection.watchCount -= 1;
     const payload = { op: query.op };
     connection.send({ kind: MESSAGE.answer, id: query.id, status: STATUS.ok, payload });
     this.gateway.flush();

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { WebSocket } from "ws";
 import { ERROR_NUMBERS } from "../../src/errors.js";
 import { MESSAGE, OP, type Request, STATUS, WAIT_FOREVER } from "../../src/protocol/index.js";
 import { BareClient, frameOf, NONCE, OPEN, release, TestGateway } from "./gateway-client.js";
@@ -247,7 +248,7 @@ describe("a client that misbehaves below the protocol", () => {
     socket.on("error", () => undefined);
     socket.pause();
     // The page repeats its path, so that answers fill the way back as fast as requests come.
-    const requests = `GET /${"x".repeat(6_000)} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(20);
+    const requests = `GET /${"x".repeat(6_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`.repeat(20);
     const ask = (error?: Error | null): void => {
       if (!error) setImmediate(() => socket.write(requests, ask));
     };
@@ -257,12 +258,12 @@ describe("a client that misbehaves below the protocol", () => {
   });
 
   /** A raw socket that has upgraded. */
-  async function rawUpgrade(): Promise<Socket> {
-    const socket = connect({ port: gateway.gateway.port, host: "127.0.0.1", allowHalfOpen: true });
+  async function rawUpgrade(at = gateway): Promise<Socket> {
+    const socket = connect({ port: at.gateway.port, host: "127.0.0.1", allowHalfOpen: true });
     await once(socket, "connect");
     socket.on("error", () => undefined);
     socket.write(
-      "GET /v1 HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
+      "GET /v1 HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
         "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n" +
         "Sec-WebSocket-Protocol: holdfast.v1\r\n\r\n",
     );
@@ -294,6 +295,146 @@ describe("a client that misbehaves below the protocol", () => {
     const client = await BareClient.attached(gateway);
     for (let i = 0; i < 2_000; i += 1) client.socket.send(bytes("90"), { fin: false });
     expect(await client.closed).toMatchObject({ code: 1008 });
+  });
+
+  /** The beginning of a binary frame of 100,000 bytes, with as many of them. */
+  function begunFrame(length: number): Buffer {
+    return Buffer.concat([bytes("82ff 00000000000186a0 00000000"), Buffer.alloc(length)]);
+  }
+  const unfinished = (at: TestGateway) => at.gateway.load.unfinishedBytes;
+  const closings = (at: TestGateway) =>
+    at.record.all.flatMap((heard) => (heard.on === "closed" ? [heard.id] : []));
+
+  test("by leaving frames unfinished is cut off, the oldest first, when it is too much of all", async () => {
+    const tight = await new TestGateway({ unfinishedBytesMax: 350_000 }).start();
+    const sockets: Socket[] = [];
+    for (let count = 1; count <= 6; count += 1) {
+      const socket = await rawUpgrade(tight);
+      socket.resume();
+      sockets.push(socket);
+      socket.write(begunFrame(90_000));
+      if (count > 3) await tight.record.until(() => closings(tight).length === count - 3);
+      expect(unfinished(tight)).toBeLessThanOrEqual(350_000);
+    }
+    expect(closings(tight)).toEqual([1, 2, 3]);
+    expect(tight.record.all).toContainEqual({
+      on: "refused",
+      reason: expect.stringMatching(/^client connection 1 closed \(1013\): too much is unfinished/),
+    });
+    const client = await BareClient.attached(tight);
+    client.say(release(1));
+    await client.reply(1);
+    // What is cut off, finished or left by its client is not counted any more.
+    sockets[3]?.destroy();
+    await tight.record.find((heard) => heard.on === "closed" && heard.id === 4);
+    sockets[4]?.write(Buffer.alloc(10_000));
+    sockets[5]?.write(Buffer.alloc(10_000));
+    await tight.record.until(() => closings(tight).length === 6);
+    expect(unfinished(tight)).toBe(0);
+    await tight.gateway.close();
+  });
+
+  test("by sending a message in tiny pieces is charged for each of them", async () => {
+    const tight = await new TestGateway({ unfinishedBytesMax: 20_000 }).start();
+    const client = await BareClient.attached(tight);
+    for (let i = 0; i < 200 && client.socket.readyState === client.socket.OPEN; i += 1) {
+      client.socket.send(bytes("90"), { fin: false });
+      await new Promise(setImmediate);
+    }
+    expect(await client.closed).toMatchObject({ reason: expect.stringMatching(/too much|^$/) });
+    await tight.gateway.close();
+  });
+
+  test("by never finishing what it began is cut off in time, pings or not", async () => {
+    const impatient = await new TestGateway({ frameTimeoutMs: 50 }).start();
+    const busy = await BareClient.attached(impatient);
+    const socket = await rawUpgrade(impatient);
+    socket.resume();
+    socket.write(begunFrame(10));
+    const fragments = await BareClient.attached(impatient);
+    fragments.socket.send(bytes("90"), { fin: false });
+    const pings = setInterval(() => fragments.socket.ping(), 5);
+    await impatient.record.until(() => closings(impatient).length === 2);
+    clearInterval(pings);
+    expect(closings(impatient).sort()).toEqual([2, 3]);
+    busy.say(release(1));
+    await busy.reply(1);
+    await impatient.gateway.close();
+  });
+
+  test("by one cheap read does not stay for ever", async () => {
+    const impatient = await new TestGateway({ idleTimeoutMs: 60, pingIntervalMs: 20 }).start();
+    const [attached, watching] = [
+      await BareClient.attached(impatient),
+      await BareClient.connect(impatient),
+    ];
+    watching.say(watch);
+    await watching.answer();
+    const reader = await BareClient.connect(impatient);
+    reader.say(inspect("a"));
+    await reader.answer();
+    expect(await reader.closed).toEqual({
+      code: 1000,
+      reason: "idle: no session, no watch, and nothing was asked for",
+    });
+    // With a session or a watch it stays, and the end of the watch is the end of that.
+    attached.say(release(1));
+    await attached.reply(1);
+    watching.say({ op: OP.unwatch, id: 7, watch: 6 });
+    expect(await watching.closed).toMatchObject({ code: 1000 });
+    attached.say(release(2));
+    await attached.reply(2);
+    await impatient.gateway.close();
+  });
+
+  test("by taking more than its share of connections leaves places to other addresses", async () => {
+    const small = await new TestGateway({ connectionsMax: 4 }).start();
+    const upgrade = async (localAddress: string): Promise<number> => {
+      const socket = new WebSocket(`ws://${small.url}/v1`, "holdfast.v1", { localAddress });
+      socket.on("error", () => undefined);
+      const refused = once(socket, "unexpected-response");
+      const opened = once(socket, "open").then(() => 101);
+      return Promise.race([opened, refused.then(([, { statusCode }]) => Number(statusCode))]);
+    };
+    const statuses: number[] = [];
+    for (const from of [1, 1, 1, 1, 2, 2]) statuses.push(await upgrade(`127.0.0.${from}`));
+    expect(statuses).toEqual([101, 101, 101, 503, 101, 503]);
+    expect(small.gateway.load).toMatchObject({ addressConnectionsMax: 3, refusedTotal: 2 });
+    await small.gateway.close();
+  });
+
+  test("by opening sockets and saying nothing gets no more than the descriptors allow", async () => {
+    // A quarter for the store and 256 for the rest of the node are not for clients.
+    const small = await new TestGateway({ descriptorsMax: 400 }).start();
+    const { socketsMax, connectionsMax, addressConnectionsMax } = small.gateway.load;
+    expect({ socketsMax, connectionsMax, addressConnectionsMax }).toEqual({
+      ...{ socketsMax: 44, connectionsMax: 38, addressConnectionsMax: 29 },
+    });
+    const addressSocketsMax = addressConnectionsMax + socketsMax - connectionsMax;
+    let left = 0;
+    const sockets = Array.from({ length: 60 }, () => {
+      const socket = connect({ port: small.gateway.port, host: "127.0.0.1" });
+      socket.on("error", () => undefined);
+      return socket;
+    });
+    await new Promise<void>((resolve) => {
+      for (const socket of sockets) {
+        socket.once("close", () => {
+          left += 1;
+          if (left === sockets.length - addressSocketsMax) resolve();
+        });
+      }
+    });
+    expect(small.gateway.load).toMatchObject({ sockets: addressSocketsMax, refusedTotal: left });
+    const other = await BareClient.connect(small, { localAddress: "127.0.0.2" });
+    other.say(OPEN);
+    await other.messages.find((message) => message.kind === MESSAGE.attached);
+    const told = small.record.all.filter((heard) => heard.on === "refused");
+    expect(told).toEqual([
+      { on: "refused", reason: "too many connections of the address 127.0.0.1" },
+    ]);
+    for (const socket of sockets) socket.destroy();
+    await small.gateway.close();
   });
 
   test("by no HTTP at all is answered and dropped", async () => {

@@ -1,5 +1,6 @@
 /** The client port with well-behaved clients: requests in, replies out, pages, start and stop. */
 import { once } from "node:events";
+import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { ERROR_NUMBERS } from "../../src/errors.js";
@@ -260,6 +261,72 @@ describe("the client port", () => {
       headers: { "x-large": "x".repeat(20_000) },
     });
     expect(response.status).toBe(431);
+  });
+
+  /** Status and text of a page asked for with these very lines of a request. */
+  async function pageFor(gateway: TestGateway, lines: readonly string[]): Promise<string> {
+    const socket = connect({ port: gateway.gateway.port, host: "127.0.0.1" });
+    socket.end(`${lines.join("\r\n")}\r\nConnection: close\r\n\r\n`);
+    const parts: Buffer[] = [];
+    for await (const part of socket) parts.push(part);
+    const [head = "", body = ""] = Buffer.concat(parts).toString().split("\r\n\r\n");
+    return `${head.split(" ")[1]} ${body}`;
+  }
+
+  test("answers to addresses, to localhost and to its own names, and to no other", async () => {
+    const gateway = await start({ allowedHosts: ["n1.example", "holdfast.svc"] });
+    const known = [
+      "127.0.0.1",
+      "10.1.2.3:7411",
+      "[::1]:7411",
+      "[fe80::1]",
+      "localhost:1",
+      "LocalHost",
+    ];
+    const named = ["a.localhost", "n1.example", "N1.Example:7411", "holdfast.svc.", ""];
+    for (const host of [...known, ...named]) {
+      expect(await pageFor(gateway, ["GET /livez HTTP/1.1", `Host: ${host}`])).toBe(
+        "200 page /livez\n",
+      );
+    }
+    // Of HTTP/1.0, as some health checks speak it: no browser leaves it out.
+    expect(await pageFor(gateway, ["GET /livez HTTP/1.0"])).toMatch(/^200 /);
+    const strange = [
+      "evil.example",
+      "localhost.evil.example",
+      "n2.example",
+      "127.0.0.1.evil.example",
+    ];
+    for (const host of [...strange, "1.2.3", "[::1", "2130706433", "0x7f.1", ":7411"]) {
+      expect(await pageFor(gateway, ["GET /livez HTTP/1.1", `Host: ${host}:7411`])).toMatch(
+        /^421 /,
+      );
+    }
+  });
+
+  test("names to whoever asks by a strange name what would let it in, and the log once", async () => {
+    const gateway = await start();
+    const text = 'this node has no name "evil.example": --allow-host gives it one';
+    const lines = ["GET /status HTTP/1.1", "Host: evil.example:7411"];
+    expect(await pageFor(gateway, lines)).toBe(`421 ${text}\n`);
+    expect(await pageFor(gateway, lines)).toBe(`421 ${text}\n`);
+    const headers = { host: "evil.example:7411" };
+    expect(await refusal(gateway, "/v1", [SUBPROTOCOL], { headers })).toEqual({
+      status: 421,
+      text: `${text}\n`,
+    });
+    expect(gateway.record.all).toEqual([{ on: "refused", reason: text }]);
+  });
+
+  test("shows what a stranger sends without a character that a terminal obeys", async () => {
+    const gateway = await start();
+    const hostile = "http://a\u009b31m\u0085";
+    const { text } = await refusal(gateway, "/v1", [SUBPROTOCOL], { origin: hostile });
+    expect(text).toBe(
+      'pages of "http://a\\u{9b}31m\\u{85}" may not connect: --allow-origin lets them in\n',
+    );
+    const [refused] = gateway.record.all;
+    expect(refused).toEqual({ on: "refused", reason: text.trimEnd() });
   });
 
   /** Status and text of a refused upgrade. */

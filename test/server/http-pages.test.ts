@@ -11,6 +11,15 @@ const TRAFFIC = {
   peers: { framesSent: 31, bytesSent: 32, framesReceived: 33, bytesReceived: 34 },
 };
 
+const CLIENT_PORT = {
+  sockets: 41,
+  socketsMax: 42,
+  connectionsMax: 43,
+  addressConnectionsMax: 44,
+  unfinishedBytes: 45,
+  refusedTotal: 46,
+};
+
 function pagesOf(node: WorldNode, changed: Partial<PageSource> = {}) {
   return createPages({
     id: node.id,
@@ -24,6 +33,7 @@ function pagesOf(node: WorldNode, changed: Partial<PageSource> = {}) {
     counts: () => node.table.counts(),
     quietMs: () => node.table.quietMs,
     traffic: () => TRAFFIC,
+    clientPort: () => CLIENT_PORT,
     isDraining: () => false,
     ...changed,
   });

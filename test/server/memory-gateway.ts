@@ -56,6 +56,7 @@ export class MemoryConnection implements ClientConnection {
   readonly id: number;
   session = 0;
   attachEpoch = 0;
+  watchCount = 0;
   /** As if the client did not read: set by tests. */
   bufferedBytes = 0;
   isOpen = true;

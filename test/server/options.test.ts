@@ -118,6 +118,30 @@ describe("the options of a node", () => {
     }
   });
 
+  test("answer to the hosts of their own addresses, and to names that are said", () => {
+    const listen = { host: "n1.internal", port: 7411 };
+    const advertise = "wss://n1.example:443";
+    const allowedHosts = ["holdfast", "holdfast.ops.svc.cluster.local"];
+    expect(
+      resolveOptions({ ...GOOD, listen, advertise, allowedHosts, insecure: true }),
+    ).toMatchObject({
+      allowedHosts: ["n1.internal", "n1.example", ...allowedHosts],
+    });
+    for (const name of [
+      "",
+      "*",
+      "*.example",
+      "a:1",
+      "http://a",
+      "a/b",
+      "a b",
+      "-",
+      "a".repeat(300),
+    ]) {
+      expect(refusal({ allowedHosts: [name] }), name).toContain("is no host name");
+    }
+  });
+
   test("keep an audit when that is said, for 30 days unless something else is", () => {
     expect(resolveOptions(GOOD).auditKeepMs).toBeUndefined();
     expect(resolveOptions({ ...GOOD, audit: true }).auditKeepMs).toBe(30 * 86_400_000);

@@ -6,6 +6,7 @@ export class RecordingConnection implements ClientConnection {
   readonly id: number;
   session = 0;
   attachEpoch = 0;
+  watchCount = 0;
   bufferedBytes = 0;
   readonly sent: ServerMessage[] = [];
   closedWith: { readonly code: number; readonly reason: string } | undefined;

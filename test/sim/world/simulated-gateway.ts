@@ -50,7 +50,7 @@ export class SimulatedGateway implements Pick<ClientGateway, "flush"> {
     const socket = new NodeSocket(this, wire, () => this.left(connection));
     // Of a WebSocket it has what a connection without a handshake uses.
     const asSocket = socket as unknown as GatewaySocket;
-    const connection = new GatewayConnection(this.nextId, asSocket, this.#outbound);
+    const connection = new GatewayConnection(this.nextId, "", asSocket, this.#outbound);
     this.#sockets.set(connection, socket);
     this.life.deliver(() => this.events?.onConnection(connection));
     return connection;
@@ -60,7 +60,7 @@ export class SimulatedGateway implements Pick<ClientGateway, "flush"> {
   heard(connection: GatewayConnection, frame: Uint8Array): void {
     this.life.deliver(() => {
       if (this.events === undefined || !connection.isOpen) return;
-      this.#requests ??= new GatewayRequests(this.events, () => {});
+      this.#requests ??= new GatewayRequests(this.events);
       // A part of what the socket read, which the system uses again for what comes next.
       const chunk = new Uint8Array(frame.length + 1);
       chunk.set(frame, 1);
@@ -101,6 +101,7 @@ export class ServedConnection implements ClientConnection {
   readonly id: number;
   session = 0;
   attachEpoch = 0;
+  watchCount = 0;
   /** What leaves is taken at once. */
   readonly bufferedBytes = 0;
   isOpen = true;

@@ -1,0 +1,76 @@
+/**
+ * How many sockets the client port may have, all together and from one address. A process whose
+ * descriptors are used up can neither write its log nor accept a peer, and ends; so sockets of
+ * clients leave enough of them for everything else, and one that is too many is refused.
+ */
+import { isIPv4 } from "node:net";
+
+/** Descriptors for the log, peers, snapshots and the runtime itself. */
+const RESERVED = 256;
+/** The ordered store keeps so many files open, and less where the limit is low. */
+const STORE_FILES_MAX = 1_024;
+const STORE_SHARE = 1 / 4;
+/** However low the limit is: enough to look at a node. */
+const SOCKETS_MIN = 16;
+/** Sockets beside those of connected clients: pages, and upgrades that are refused with a reason. */
+const SPARE_SOCKETS_MAX = 256;
+const SPARE_SHARE = 1 / 8;
+/** Many honest clients stand behind one address; the rest is for those behind other ones. */
+const ADDRESS_SHARE = 3 / 4;
+
+export interface GatewayPlaces {
+  /** Sockets of any kind; the kernel's next one is closed as soon as it is accepted. */
+  readonly socketsMax: number;
+  readonly addressSocketsMax: number;
+  /** Clients: what has upgraded to WebSocket. */
+  readonly connectionsMax: number;
+  readonly addressConnectionsMax: number;
+}
+
+/** @param wantedMax the limit on clients if descriptors were no matter */
+export function placesOf(wantedMax: number, descriptorsMax: number): GatewayPlaces {
+  const store = Math.min(STORE_FILES_MAX, Math.floor(descriptorsMax * STORE_SHARE));
+  const affordable = Math.max(SOCKETS_MIN, descriptorsMax - RESERVED - store);
+  const socketsMax = Math.min(wantedMax + SPARE_SOCKETS_MAX, affordable);
+  const spare = Math.min(SPARE_SOCKETS_MAX, Math.ceil(socketsMax * SPARE_SHARE));
+  const connectionsMax = Math.min(wantedMax, socketsMax - spare);
+  const addressConnectionsMax = Math.ceil(connectionsMax * ADDRESS_SHARE);
+  return {
+    socketsMax,
+    addressSocketsMax: addressConnectionsMax + spare,
+    connectionsMax,
+    addressConnectionsMax,
+  };
+}
+
+/** Counts things by the address that they come from. */
+export class AddressTally {
+  readonly #counts = new Map<string, number>();
+
+  count(address: string): number {
+    return this.#counts.get(address) ?? 0;
+  }
+
+  add(address: string): void {
+    this.#counts.set(address, this.count(address) + 1);
+  }
+
+  remove(address: string): void {
+    const count = this.count(address) - 1;
+    if (count > 0) this.#counts.set(address, count);
+    else this.#counts.delete(address);
+  }
+}
+
+/** What counts as one address: of IPv6 the network of 64 bits that one machine mostly has. */
+export function addressGroup(remoteAddress: string | undefined): string {
+  if (remoteAddress === undefined) return "";
+  const mapped = remoteAddress.replace(/^::ffff:/i, "");
+  if (isIPv4(mapped)) return mapped;
+  const [head = "", tail] = remoteAddress.replace(/%.*$/, "").split("::");
+  const front = head === "" ? [] : head.split(":");
+  const back = tail === undefined || tail === "" ? [] : tail.split(":");
+  const gap = tail === undefined ? 0 : Math.max(0, 8 - front.length - back.length);
+  const groups = [...front, ...new Array<string>(gap).fill("0"), ...back];
+  return `${groups.slice(0, 4).join(":")}::/64`;
+}
