@@ -50,6 +50,7 @@ export interface ServerFlags {
   readonly trailingLogSize?: number | undefined;
   readonly changesMax?: number | undefined;
   readonly changesSize?: number | undefined;
+  readonly watchesMax?: number | undefined;
 }
 
 const MEMBERS = "1=a:7511,2=b:7511,3=c:7511";
@@ -183,6 +184,7 @@ function tuningOf(flags: ServerFlags): Partial<NodeTuning> {
     trailingLogBytes: flags.trailingLogSize,
     changesMax: flags.changesMax,
     changeBytesMax: flags.changesSize,
+    watchesMax: flags.watchesMax,
   };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }

@@ -95,6 +95,11 @@ const KEEPING = {
     "what these may take in memory",
     32 * MIB,
   ),
+  watchesMax: optionWithDefault(
+    wholeNumberKind(1, 1_000_000),
+    "watches that the clients of this node may have",
+    4_096,
+  ),
   snapshotLogSize: option(
     sizeKind(MIB, TIB),
     "take a snapshot when so much log was applied since the last one",

@@ -10,6 +10,7 @@ import {
   type Changes,
   type ChangesView,
   OP,
+  type OperationFailure,
   STATUS,
   type WatchView,
 } from "../protocol/index.js";
@@ -114,7 +115,7 @@ export class Watches implements WatchHost {
     const stream = this.#byId.get(id);
     if (stream === undefined) return false;
     if (status === STATUS.ok) stream.onBegun((payload as WatchView).revision);
-    else this.#onRefused(stream, status, nowMs);
+    else this.#onRefused(stream, status, nowMs, payload);
     return true;
   }
 
@@ -140,21 +141,28 @@ export class Watches implements WatchHost {
   }
 
   /** The node watches it no more. */
-  #onRefused(stream: WatchStream, status: number, nowMs: number): void {
+  #onRefused(stream: WatchStream, status: number, nowMs: number, payload: unknown = null): void {
     this.#byId.delete(stream.id);
     stream.id = 0;
     if (status === ERROR_NUMBERS.BUSY || status === ERROR_NUMBERS.UNAVAILABLE) {
       stream.askAtMs = nowMs + RETRY_MS * (0.5 + this.#host.random());
       return;
     }
-    stream.end(refusal(stream, status), true);
+    stream.end(refusal(stream, status, payload), true);
   }
 }
 
-function refusal({ key, isPrefix, after }: WatchStream, status: number): HoldfastError {
+function refusal(
+  { key, isPrefix, after }: WatchStream,
+  status: number,
+  payload: unknown,
+): HoldfastError {
   const code = errorCodeOf(status) ?? "PROTOCOL";
   const what = `the watch of ${isPrefix ? "keys under " : ""}${quotedKey(key)}`;
-  if (code !== "COMPACTED") return new HoldfastError(code, `${what} was refused: ${code}`);
+  if (code !== "COMPACTED") {
+    const why = (payload as OperationFailure | null)?.message ?? code;
+    return new HoldfastError(code, `${what} was refused: ${why}`);
+  }
   const text =
     `${what}: what followed revision ${after?.index}/${after?.number} is no longer kept; ` +
     "watch from now on, and look at the present state with inspect or query";

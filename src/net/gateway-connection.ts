@@ -2,7 +2,8 @@
  * One client's connection. What is said to the client in a turn is encoded at once into one frame,
  * borrowed from a pool, which leaves at `flush`. An idle connection owns no buffer.
  */
-import { type ServerMessage, Writer, writeServerMessage } from "../protocol/index.js";
+import { MESSAGE, type ServerMessage, Writer, writeServerMessage } from "../protocol/index.js";
+import { ChangesWriter } from "./changes-writer.js";
 import { closeSocket, limitClosing } from "./close-socket.js";
 import { packPayload } from "./framing/index.js";
 import type { GatewayTuning } from "./gateway-options.js";
@@ -37,6 +38,7 @@ class FrameSlot {
 export class Outbound {
   readonly tuning: GatewayTuning;
   readonly meter = new TrafficMeter();
+  readonly changes = new ChangesWriter();
   /** The last one in is the first one out. */
   readonly #free: FrameSlot[] = [];
   #freeBytes = 0;
@@ -92,6 +94,7 @@ export class Outbound {
   }
 
   flush(): void {
+    this.changes.forget();
     const touched = this.#touched;
     if (touched.length === 0) return;
     this.#touched = [];
@@ -157,7 +160,8 @@ export class GatewayConnection implements ClientConnection {
         this.#outbound.touch(this);
       }
     }
-    writeServerMessage(slot.writer, message, packPayload);
+    if (message.kind === MESSAGE.changes) this.#outbound.changes.write(slot.writer, message);
+    else writeServerMessage(slot.writer, message, packPayload);
     slot.count += 1;
     if (slot.writer.length >= FRAME_BYTES_SOFT_MAX) this.#ship(slot);
   }

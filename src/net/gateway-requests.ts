@@ -125,7 +125,7 @@ export class GatewayRequests implements RequestSink {
     if (connection.session !== 0) return true;
     if (connection.wasAttached) return false;
     if (isOrder(request)) {
-      this.#spoke(connection);
+      connection.hasAsked = true;
       return true;
     }
     this.breach(connection, 1008, "not attached");

@@ -92,6 +92,8 @@ export interface NodeTuning {
   readonly changesMax: number;
   /** What these may take in memory, in bytes. */
   readonly changeBytesMax: number;
+  /** Watches of clients of this node; one more is refused with `QUOTA`. */
+  readonly watchesMax: number;
 }
 
 export const NODE_TUNING_DEFAULTS: NodeTuning = Object.freeze({
@@ -114,6 +116,7 @@ export const NODE_TUNING_DEFAULTS: NodeTuning = Object.freeze({
   // Some seconds at the highest rates, so that a watch goes on elsewhere after a change of leader.
   changesMax: 128 << 10,
   changeBytesMax: 32 << 20,
+  watchesMax: 4_096,
 });
 
 /** A node that runs in this process. */

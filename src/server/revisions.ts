@@ -12,6 +12,11 @@ export function isAfter(revision: Revision, other: Revision): boolean {
   );
 }
 
+/** The place right before a revision. */
+export function placeBefore({ index, number }: Revision): Revision {
+  return number > 0 ? { index, number: number - 1 } : endOfEntry(index - 1);
+}
+
 /** Behind everything that the entry changed. */
 export function endOfEntry(index: number): Revision {
   return { index, number: REVISION_NUMBER_MAX };

@@ -41,7 +41,7 @@ export class Seeing {
     const transitions = new TransitionLog(tuning, index);
     table.listen((change) => transitions.add(change));
     this.transitions = transitions;
-    this.watches = new Watches(transitions, tuning.changesMax, index);
+    this.watches = new Watches(transitions, tuning, index);
     this.#audit =
       audit === undefined
         ? undefined

@@ -3,6 +3,11 @@
  * and matches is told once a turn, in order, exactly once. A client that does not read costs nothing
  * but its place: nothing is sent while its connection is full, and when the log of transitions has
  * forgotten what comes next for it, the watch ends with `COMPACTED`.
+ *
+ * A turn must never tell as much as clients like to watch: each part of it has a budget. A watch for
+ * which there was no time falls behind, as one of a slow client does, and gets its turn again among
+ * all those that are behind. Every change is made a view once a turn, whoever gets it, so that it
+ * can be encoded once.
  */
 import { assert } from "../assert.js";
 import { ERROR_NUMBERS, type ErrorNumber } from "../errors.js";
@@ -10,6 +15,7 @@ import {
   type ChangesView,
   type ChangeView,
   MESSAGE,
+  type OperationFailure,
   type Revision,
   STATUS,
   type UnwatchQuery,
@@ -18,7 +24,7 @@ import {
   type WatchView,
 } from "../protocol/index.js";
 import type { Attachment } from "./attachment.js";
-import { endOfEntry, isAfter } from "./revisions.js";
+import { endOfEntry, isAfter, placeBefore } from "./revisions.js";
 import type { TransitionLog } from "./transition-log.js";
 import { Watch, watchOf } from "./watch.js";
 import { WatchIndex } from "./watch-index.js";
@@ -30,8 +36,14 @@ const CHANGES_PER_MESSAGE_MAX = 128;
  * before it cuts a connection off, so that answers to the same client still pass.
  */
 const BUFFERED_BYTES_MAX = 1 << 20;
+/** Changes that one turn tells to live watches, at most twice as many; some milliseconds. */
+const LIVE_TOLD_PER_TURN_MAX = 4_096;
 /** Transitions that one turn looks at for watches that are behind; a few milliseconds. */
-const LOOKS_PER_TURN_MAX = 16_384;
+const LOOKS_PER_TURN_MAX = 8_192;
+/** What it costs to find the place of one of these, in looks. */
+const LOOKS_PER_WATCH = 16;
+/** Watches that one turn tells how far everything was told, and nothing else. */
+const PROGRESS_PER_TURN_MAX = 1_024;
 /** How long a watch with a full connection is left alone. */
 const RETRY_MS = 20;
 /**
@@ -40,9 +52,16 @@ const RETRY_MS = 20;
  */
 const PROGRESS_ENTRIES = 4_096;
 
+export interface WatchLimits {
+  /** As of the log of transitions. */
+  readonly changesMax: number;
+  /** Of this node, all connections together. */
+  readonly watchesMax: number;
+}
+
 export class Watches {
   readonly #log: TransitionLog;
-  readonly #changesMax: number;
+  readonly #limits: WatchLimits;
   readonly #live = new WatchIndex();
   /** In the order in which they get their turn. */
   readonly #behind = new Set<Watch>();
@@ -50,18 +69,29 @@ export class Watches {
   #servedEnd: number;
   /** The last applied entry; its changes were told to the live ones. */
   #index: number;
+  /** `endOfEntry(#index)`, one object for all who are told it. */
+  #indexEnd: Revision;
   #progressEnd = 0;
   #progressIndex = 0;
+  /** Live ones to which it is to be said how far everything was told, if nothing else is. */
+  #awaitProgress: Watch[] = [];
+  /** Nothing that was told to these after that entry is needed again. */
+  #progressSince = 0;
+  /** Changes of this turn, by position. */
+  readonly #views = new Map<number, ChangeView>();
+  /** Those that were admitted and have not ended. */
+  #admitted = 0;
   #hasMore = false;
   #retryAtMs = Number.POSITIVE_INFINITY;
   #compactedTotal = 0;
 
   /** `index`: as of the log's beginning. */
-  constructor(log: TransitionLog, changesMax: number, index: number) {
+  constructor(log: TransitionLog, limits: WatchLimits, index: number) {
     this.#log = log;
-    this.#changesMax = changesMax;
+    this.#limits = limits;
     this.#servedEnd = log.end;
     this.#index = index;
+    this.#indexEnd = endOfEntry(index);
   }
 
   /** Those that were begun and have not ended. */
@@ -91,13 +121,16 @@ export class Watches {
       answer(attachment, query.id, ERROR_NUMBERS.INVALID_ARGUMENT, null);
       return false;
     }
-    if (watches.size >= WATCHES_MAX) {
-      answer(attachment, query.id, ERROR_NUMBERS.QUOTA, null);
+    const full = this.#fullFor(attachment);
+    if (full !== undefined) {
+      answer(attachment, query.id, ERROR_NUMBERS.QUOTA, { message: full });
       return false;
     }
     const { after } = query;
-    const watch = new Watch(attachment, query, after ?? endOfEntry(this.#index));
+    const watch = new Watch(attachment, query, after ?? this.#indexEnd);
     watches.set(query.id, watch);
+    attachment.connection.watchCount = watches.size;
+    this.#admitted += 1;
     if (after === undefined) return true;
     this.#tellBeginning(watch);
     this.#fallBehind(watch);
@@ -140,10 +173,20 @@ export class Watches {
    * entry, all of whose changes are in the log.
    */
   serve(index: number, nowMs: number): void {
+    if (index !== this.#index) this.#indexEnd = endOfEntry(index);
     this.#index = index;
     this.#serveLive(nowMs);
     this.#serveBehind(nowMs);
     if (this.#live.size > 0) this.#tellProgress();
+    this.#views.clear();
+  }
+
+  /** Why there may not be one more. */
+  #fullFor({ watches }: Attachment): string | undefined {
+    const { watchesMax } = this.#limits;
+    if (watches.size >= WATCHES_MAX) return `a connection has at most ${WATCHES_MAX} watches`;
+    if (this.#admitted < watchesMax) return undefined;
+    return `this node has as many watches as its watchesMax allows (${watchesMax})`;
   }
 
   #serveLive(nowMs: number): void {
@@ -157,19 +200,36 @@ export class Watches {
       return;
     }
     const touched: Watch[] = [];
+    let left = LIVE_TOLD_PER_TURN_MAX;
+    // When that is used up, a watch that had its share falls behind, and one of little stays live.
+    const share = Math.max(1, Math.floor(left / this.#live.size));
     for (let position = from; position < log.end; position += 1) {
       this.#live.forEach(log.keyAt(position), (watch) => {
-        if (watch.pending.length === 0) touched.push(watch);
-        watch.pending.push(position);
+        left -= 1;
+        const { length } = watch.pending;
+        if (left < 0 && length >= share) this.#fallBehindAt(watch, position);
+        else {
+          if (length === 0) touched.push(watch);
+          watch.pending.push(position);
+        }
       });
     }
     for (const watch of touched) this.#tellPending(watch, nowMs);
   }
 
+  /** There is no time to tell it that change; those before it that wait are told again as well. */
+  #fallBehindAt(watch: Watch, position: number): void {
+    const place = placeBefore(this.#log.revisionAt(watch.pending[0] ?? position));
+    watch.pending = [];
+    // What it was told last may be long ago, and nothing of what lies between is looked at again.
+    if (isAfter(place, watch.told)) watch.told = place;
+    this.#fallBehind(watch);
+  }
+
   #tellPending(watch: Watch, nowMs: number): void {
     const { pending } = watch;
     watch.pending = [];
-    // Cut off by what was said to it, or ended while others were told.
+    // Behind for want of time, cut off by what was said to it, or ended while others were told.
     if (watch.state !== "live") return;
     let changes: ChangeView[] = [];
     for (const position of pending) {
@@ -183,11 +243,11 @@ export class Watches {
         this.#retryAtMs = Math.min(this.#retryAtMs, nowMs + RETRY_MS);
         return;
       }
-      const change = this.#log.viewAt(position);
+      const change = this.#viewAt(position);
       // Asked for from a revision that was still to come.
       if (isAfter(change.revision, watch.told)) changes.push(change);
     }
-    if (changes.length > 0) this.#tell(watch, changes, endOfEntry(this.#index));
+    if (changes.length > 0) this.#tell(watch, changes, this.#indexEnd);
   }
 
   /** Also when there are none any more: what was to be done for them is not. */
@@ -201,7 +261,7 @@ export class Watches {
         return;
       }
       if (isAfter(this.#log.floor, watch.told)) this.#compact(watch);
-      else if (hasRoom(watch)) looks -= this.#catchUp(watch, looks);
+      else if (hasRoom(watch)) looks -= LOOKS_PER_WATCH + this.#catchUp(watch, looks);
       else this.#retryAtMs = nowMs + RETRY_MS;
     }
   }
@@ -213,12 +273,12 @@ export class Watches {
     const changes: ChangeView[] = [];
     let position = from;
     while (position < log.end && position - from < looksMax) {
-      if (watch.matches(log.keyAt(position))) changes.push(log.viewAt(position));
+      if (watch.matches(log.keyAt(position))) changes.push(this.#viewAt(position));
       position += 1;
       if (changes.length === CHANGES_PER_MESSAGE_MAX) break;
     }
     const isAtEnd = position === log.end;
-    const reached = isAtEnd ? endOfEntry(this.#index) : log.revisionAt(position - 1);
+    const reached = isAtEnd ? this.#indexEnd : log.revisionAt(position - 1);
     if (changes.length > 0) this.#tell(watch, changes, reached);
     else if (isAfter(reached, watch.told)) watch.told = reached;
     if (watch.state !== "behind") return position - from;
@@ -229,23 +289,38 @@ export class Watches {
       this.#behind.add(watch);
       this.#hasMore = true;
     }
-    return position - from + 1;
+    return position - from;
   }
 
   /** Where clients may go on from is not left to grow old, though nothing of theirs happened. */
   #tellProgress(): void {
-    const quarter = Math.max(1, Math.floor(this.#changesMax / 4));
+    const quarter = Math.max(1, Math.floor(this.#limits.changesMax / 4));
     const isDue =
       this.#log.end - this.#progressEnd >= quarter ||
       this.#index - this.#progressIndex >= PROGRESS_ENTRIES;
-    if (!isDue) return;
-    const since = this.#progressIndex;
-    this.#progressEnd = this.#log.end;
-    this.#progressIndex = this.#index;
-    const reached = endOfEntry(this.#index);
-    for (const watch of [...this.#live.all()]) {
-      if (watch.told.index <= since && hasRoom(watch)) this.#tell(watch, [], reached);
+    if (isDue) {
+      this.#progressSince = this.#progressIndex;
+      this.#progressEnd = this.#log.end;
+      this.#progressIndex = this.#index;
+      this.#awaitProgress = [...this.#live.all()];
     }
+    const due = this.#awaitProgress.splice(-PROGRESS_PER_TURN_MAX);
+    for (const watch of due) {
+      const isTold = watch.told.index > this.#progressSince;
+      if (watch.state === "live" && !isTold && hasRoom(watch)) {
+        this.#tell(watch, [], this.#indexEnd);
+      }
+    }
+    if (this.#awaitProgress.length > 0) this.#hasMore = true;
+  }
+
+  #viewAt(position: number): ChangeView {
+    let view = this.#views.get(position);
+    if (view === undefined) {
+      view = this.#log.viewAt(position);
+      this.#views.set(position, view);
+    }
+    return view;
   }
 
   #tell(watch: Watch, changes: readonly ChangeView[], revision: Revision): void {
@@ -282,7 +357,10 @@ export class Watches {
 
   #end(watch: Watch): void {
     watch.state = "over";
-    watch.attachment.watches.delete(watch.id);
+    const { watches, connection } = watch.attachment;
+    watches.delete(watch.id);
+    connection.watchCount = watches.size;
+    this.#admitted -= 1;
     this.#live.remove(watch);
     this.#behind.delete(watch);
   }
@@ -302,7 +380,7 @@ function answer(
   { connection, isClosed }: Attachment,
   id: number,
   status: typeof STATUS.ok | ErrorNumber,
-  payload: WatchView | null,
+  payload: WatchView | OperationFailure | null,
 ): void {
   if (!isClosed) connection.send({ kind: MESSAGE.answer, id, status, payload });
 }

@@ -37,12 +37,13 @@ test("every default of the table is one that its own kind takes back", () => {
 
 test("the defaults of tuning are those of the node", () => {
   const { electionTimeout, heartbeatInterval, changesMax, changesSize } = SERVER_OPTIONS;
-  const { trailingLogSize } = SERVER_OPTIONS;
+  const { trailingLogSize, watchesMax } = SERVER_OPTIONS;
   expect({
     electionTimeoutMs: electionTimeout.defaultValue,
     heartbeatIntervalMs: heartbeatInterval.defaultValue,
     changesMax: changesMax.defaultValue,
     changeBytesMax: changesSize.defaultValue,
+    watchesMax: watchesMax.defaultValue,
     snapshotLogBytes: SNAPSHOT_LOG_BYTES,
     trailingLogBytes: trailingLogSize.defaultValue,
   }).toEqual({
@@ -50,6 +51,7 @@ test("the defaults of tuning are those of the node", () => {
     heartbeatIntervalMs: NODE_TUNING_DEFAULTS.heartbeatIntervalMs,
     changesMax: NODE_TUNING_DEFAULTS.changesMax,
     changeBytesMax: NODE_TUNING_DEFAULTS.changeBytesMax,
+    watchesMax: NODE_TUNING_DEFAULTS.watchesMax,
     snapshotLogBytes: NODE_TUNING_DEFAULTS.snapshotLogBytes,
     trailingLogBytes: NODE_TUNING_DEFAULTS.trailingLogBytes,
   });

@@ -13,7 +13,7 @@ export function answeringFrom(table: LockTable): Answering {
     table,
     transitions,
     history,
-    watches: new Watches(transitions, 1_024, 0),
+    watches: new Watches(transitions, { changesMax: 1_024, watchesMax: 100 }, 0),
     save: () => {},
   });
 }
