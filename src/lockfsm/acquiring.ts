@@ -25,7 +25,7 @@ import type { Session } from "./session.js";
 import { isOverfull } from "./sizes.js";
 import type { TableState } from "./state.js";
 import { steal } from "./stealing.js";
-import { circleThrough } from "./suspecting.js";
+import { refusalOf, searchLater, UNDECIDED } from "./suspecting.js";
 
 export function acquire(state: TableState, session: Session, command: AcquireCommand): void {
   const { sequence, items, options } = command;
@@ -163,7 +163,7 @@ export function lineUp(state: TableState, request: Request, isTry: boolean): voi
   }
   const refusal = isTry
     ? lockHeldAt(request)
-    : circleOf(state, request, hadClaims || hasSomebodyBehind(request));
+    : check(state, request, hadClaims || hasSomebodyBehind(request));
   if (refusal !== undefined) {
     if (refusal.status === ERROR_NUMBERS.DEADLOCK) state.deadlocks += 1;
     removeRequest(state, request);
@@ -179,23 +179,17 @@ export function lineUp(state: TableState, request: Request, isTry: boolean): voi
   }
 }
 
-/** The refusal of a request that would wait for ever; a head start is given up before that. */
-function circleOf(state: TableState, request: Request, isSuspect: boolean): Result | undefined {
+/** The refusal of a request that would wait for ever, unless a later entry is to find that out. */
+function check(state: TableState, request: Request, isSuspect: boolean): Result | undefined {
   if (!isSuspect || !request.detects) return undefined;
-  const circle = circleThrough(state, request);
-  if (circle === undefined || request.rank >= request.enqueuedAt || isUpgrade(request)) {
-    return circle;
+  request.isUnchecked = true;
+  const refusal = refusalOf(state, request);
+  if (refusal === UNDECIDED) {
+    searchLater(state, request);
+    return undefined;
   }
-  removeRequest(state, request);
-  request.rank = request.enqueuedAt;
-  addRequest(state, request);
-  const remaining = circleThrough(state, request);
-  if (remaining === undefined) advanceKeys(state, request);
-  return remaining;
-}
-
-function isUpgrade({ upgrades }: Request): boolean {
-  return upgrades !== undefined;
+  request.isUnchecked = false;
+  return refusal;
 }
 
 /** Returns whether its owner has other claims. */

@@ -1,7 +1,9 @@
 /**
- * What an entry does before its commands: it goes on with the work queue, then ends what is due,
- * both in order and together within a limit of units. Each turn and each due time is a step of its
- * own; a step counts at least one unit and may exceed the limit by its own size.
+ * What an entry does before its commands: it goes on with the searches that earlier entries deferred,
+ * then with the work queue, then ends what is due, each in order; the last two together within a limit
+ * of units, the first within the same limit of its own and within the entry's steps of search. Each
+ * turn and each due time is a step of its own; a step counts at least one unit and may exceed the limit
+ * by its own size.
  */
 import { END_REASON } from "../protocol/index.js";
 import { Closing } from "./closing.js";
@@ -14,18 +16,15 @@ import { Request } from "./request.js";
 import { LOCK_TIMEOUT } from "./results.js";
 import { Session, SessionEnd } from "./session.js";
 import type { Due, TableState } from "./state.js";
-import { lookAgain, resolveSuspects } from "./suspecting.js";
+import { goOnSearching, resolveSuspects } from "./suspecting.js";
 import type { Work } from "./work-queue.js";
 
-/** Looks of a search for circles that cost as much as one unit of other work. */
-const VISITS_PER_UNIT = 256;
-
 export function drain(state: TableState): void {
+  search(state);
   let units = state.settings.unitsPerEntryMax;
   while (units > 0) {
     const work = state.work.take();
     if (work === undefined) break;
-    if (work instanceof Request && work.hasEnded) continue;
     begin(state);
     goOn(state, work);
     resolveSuspects(state);
@@ -41,19 +40,30 @@ export function drain(state: TableState): void {
   }
 }
 
+/** The first of them has all steps of the entry for itself. */
+function search(state: TableState): void {
+  const { searches, searchSteps } = state;
+  let units = state.settings.unitsPerEntryMax;
+  for (let first = searches.first; first !== undefined; first = searches.first) {
+    begin(state);
+    goOnSearching(state, first);
+    resolveSuspects(state);
+    units -= Math.max(1, unitsOf(state));
+    if (units <= 0 || searchSteps.left === 0) return;
+  }
+}
+
 function begin(state: TableState): void {
   state.stepUnits = state.settings.grantsPerStepMax;
-  state.stepVisits = 0;
 }
 
 /** Of the step that was just made. */
-function unitsOf({ settings, stepUnits, stepVisits }: TableState): number {
-  return settings.grantsPerStepMax - stepUnits + Math.floor(stepVisits / VISITS_PER_UNIT);
+function unitsOf({ settings, stepUnits }: TableState): number {
+  return settings.grantsPerStepMax - stepUnits;
 }
 
 function goOn(state: TableState, work: Work): void {
   if (work instanceof Session) endClaims(state, work);
-  else if (work instanceof Request) lookAgain(state, work);
   else if (evictOversized(state, work)) advance(state, work);
 }
 

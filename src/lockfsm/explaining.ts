@@ -19,7 +19,8 @@ import type { Request } from "./request.js";
 import type { Session } from "./session.js";
 import type { TableState } from "./state.js";
 import { closingViewOf, waiterViewOf } from "./views.js";
-import { type OwnerNode, TooManyVisits, WaitForGraph } from "./wait-for.js";
+import { OutOfSteps, StepLimit, WaitEdges } from "./wait-edges.js";
+import { type OwnerNode, WaitForGraph } from "./wait-for.js";
 
 const CLOSINGS_MAX = 16;
 
@@ -65,11 +66,12 @@ export function waitGraph(state: TableState, edgesMax: number): WaitGraphView {
     owners.push({ id, session: session.id, sessionName: session.name, owner });
     return id;
   };
-  const graph = new WaitForGraph(state, edgesMax);
+  const wholeEdges = new WaitEdges(state, new StepLimit(edgesMax), undefined);
+  const graph = new WaitForGraph(state, wholeEdges, holdsIn);
   try {
     for (const request of waitingRequests(state)) graph.explore(request);
   } catch (error) {
-    if (!(error instanceof TooManyVisits)) throw error;
+    if (!(error instanceof OutOfSteps)) throw error;
   }
   for (const node of graph.nodes) {
     if (node.waits === undefined) return { owners, edges, isTruncated: true };
@@ -89,6 +91,11 @@ export function waitGraph(state: TableState, edgesMax: number): WaitGraphView {
     }
   }
   return { owners, edges, isTruncated: false };
+}
+
+/** Those that wait for nothing as well. */
+function* holdsIn({ firstHold }: Key): Generator<Place, void, void> {
+  for (let place = firstHold; place !== undefined; place = place.next) yield place;
 }
 
 /** Those that nobody looks at cost nothing, however many wait. */

@@ -117,6 +117,8 @@ export function forgetRequest(state: TableState, request: Request): void {
   leave(state, request);
   session.removeRequest(request);
   if (request.dueAt !== NO_DEADLINE) state.due.remove(request);
+  // What else its owner waits for is to be looked at instead.
+  if (request.isQueuedForSearch) state.suspects.push({ session, owner: request.owner });
   state.requestCount -= 1;
   state.otherBytes -= request.bytes;
   const waiting = upgrades?.extras?.upgrades;

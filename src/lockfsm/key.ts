@@ -14,6 +14,8 @@ import { comesBefore } from "./request.js";
 import type { Semaphore } from "./semaphore.js";
 import { orderOf, WaitingQueue } from "./waiting-queue.js";
 
+const NO_PLACES: readonly Place[] = Object.freeze([]);
+
 export class Key {
   readonly name: string;
   /** Where the index keeps it; `undefined` once it was forgotten. */
@@ -22,6 +24,11 @@ export class Key {
   firstHold: Place | undefined = undefined;
   lastHold: Place | undefined = undefined;
   holdCount = 0;
+  /**
+   * Of the holds those whose owners wait for something too, in the order of tokens: nobody else can
+   * be part of a cycle of waits. "owning.ts" says who stands here.
+   */
+  #heldByWaiters: Place[] | undefined = undefined;
   /** While anybody waits. */
   queue: WaitingQueue | undefined = undefined;
   /** While it is a semaphore, not a lock. */
@@ -43,6 +50,10 @@ export class Key {
   /** Whether anything but a limit that was set makes it what it is. */
   get isUsed(): boolean {
     return this.holdCount > 0 || this.queue !== undefined;
+  }
+
+  get heldByWaiters(): readonly Place[] {
+    return this.#heldByWaiters ?? NO_PLACES;
   }
 
   get waiterCount(): number {
@@ -161,6 +172,21 @@ export class Key {
     return true;
   }
 
+  addHeldByWaiter(place: Place): void {
+    this.#heldByWaiters ??= [];
+    const at = positionOf(this.#heldByWaiters, tokenOf(place));
+    if (at === this.#heldByWaiters.length) this.#heldByWaiters.push(place);
+    else this.#heldByWaiters.splice(at, 0, place);
+  }
+
+  removeHeldByWaiter(place: Place): void {
+    const places = this.#heldByWaiters ?? [];
+    const at = positionOf(places, tokenOf(place));
+    assert(places[at] === place, () => `${this.name}: no owner that waits holds at ${at}`);
+    if (places.length === 1) this.#heldByWaiters = undefined;
+    else places.splice(at, 1);
+  }
+
   /** A hold became stronger, or the limit lower: what was reached may not be eligible any more. */
   retreat(): void {
     const { queue } = this;
@@ -233,4 +259,20 @@ export class Key {
       () => `${this.name}: its first waiter was reached beside ${holdCount} holds`,
     );
   }
+}
+
+/** Where in an ascending list a token stands, or would. */
+function positionOf(places: readonly Place[], token: number): number {
+  let low = 0;
+  let high = places.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (tokenOf(places[middle] as Place) < token) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function tokenOf({ claimant }: Place): number {
+  return (claimant as Hold).token;
 }

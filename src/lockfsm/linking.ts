@@ -242,7 +242,7 @@ function linkWorkPart(parts: SnapshotParts, part: WorkPart, ended: Set<Session>)
     const { session } = sessionsById.get(part.session) ?? {};
     const request = session?.replies.find(part.sequence)?.request;
     if (request === undefined) throw corruptSnapshot(`no request ${part.sequence} to look at`);
-    state.work.addRequest(request);
+    if (!state.searches.add(request)) throw corruptSnapshot(`${part.sequence} twice to look at`);
   }
 }
 

@@ -10,6 +10,9 @@ import type { Request } from "./request.js";
 import { RowIndex } from "./row-index.js";
 import type { Session } from "./session.js";
 
+/** An owner with more holds than this one counts as one that waits, so that none is slow to begin to. */
+const HOLDS_LISTED_MAX = 64;
+
 /** Claims of one owner, while there are several. */
 export class OwnerRecord {
   readonly session: Session;
@@ -19,10 +22,17 @@ export class OwnerRecord {
   /** In the order of arrival. */
   readonly requests: Set<Request> = new Set();
   nextByOwner: OwnerEntry | undefined = undefined;
+  /** Its keys have its holds among those of owners that wait. */
+  areHoldsListed = false;
 
   constructor(session: Session, owner: number) {
     this.session = session;
     this.owner = owner;
+  }
+
+  /** Whether its holds may be part of a cycle of waits. */
+  get needsHoldsListed(): boolean {
+    return this.requests.size > 0 || this.holds.size > HOLDS_LISTED_MAX;
   }
 
   get size(): number {

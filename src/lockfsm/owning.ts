@@ -1,7 +1,8 @@
 /**
- * Keeps track of what each owner has. A request whose owner has anything else, or that has several
- * keys, can be part of a circle of waits, and is listed in its queues; the long tail of a queue,
- * requests of owners who want that one thing, is not, and costs the search for circles nothing.
+ * Keeps track of what each owner has, and lists in each key what can be part of a cycle of waits: a
+ * request whose owner has anything else, or that has several keys; and a hold whose owner waits. The
+ * long tail of a queue, requests of owners who want that one thing, and a crowd of holders who want
+ * nothing are not listed, and cost the search for cycles nothing.
  */
 import { assert } from "../assert.js";
 import { Hold } from "./hold.js";
@@ -23,6 +24,7 @@ export function join(state: TableState, claim: Hold | Request): boolean {
   if (claim instanceof Request) list(claim);
   if (entry instanceof OwnerRecord) {
     entry.add(claim);
+    listHolds(entry, claim);
     return true;
   }
   state.owners.remove(entry);
@@ -31,7 +33,42 @@ export function join(state: TableState, claim: Hold | Request): boolean {
   record.add(claim);
   state.owners.add(record);
   if (entry instanceof Request) list(entry);
+  listHolds(record, undefined);
   return true;
+}
+
+/** After `added` joined the others. */
+function listHolds(record: OwnerRecord, added: Hold | Request | undefined): void {
+  if (record.areHoldsListed) {
+    if (added instanceof Hold) listHold(added);
+  } else if (record.needsHoldsListed) {
+    record.areHoldsListed = true;
+    for (const hold of record.holds) listHold(hold);
+  }
+}
+
+function listHold(hold: Hold): void {
+  for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
+    place.key.addHeldByWaiter(place);
+  }
+}
+
+function unlistHold(hold: Hold): void {
+  for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
+    place.key.removeHeldByWaiter(place);
+  }
+}
+
+/** Changes the token of a hold, in whose order the holds of its owner and of its keys stand. */
+export function reorder(state: TableState, hold: Hold, change: () => void): void {
+  const entry = state.owners.find(hold.session, hold.owner);
+  const record = entry instanceof OwnerRecord ? entry : undefined;
+  if (record?.areHoldsListed === true) unlistHold(hold);
+  change();
+  if (record === undefined) return;
+  record.delete(hold);
+  record.add(hold);
+  if (record.areHoldsListed) listHold(hold);
 }
 
 /** A claim that still stands in its keys. */
@@ -43,7 +80,12 @@ export function leave(state: TableState, claim: Hold | Request): void {
     return;
   }
   assert(entry instanceof OwnerRecord, () => `owner ${claim.owner} has no claims`);
+  if (entry.areHoldsListed && claim instanceof Hold) unlistHold(claim);
   entry.delete(claim);
+  if (entry.areHoldsListed && !entry.needsHoldsListed) {
+    entry.areHoldsListed = false;
+    for (const hold of entry.holds) unlistHold(hold);
+  }
   const { last } = entry;
   if (entry.size > 1 || last === undefined) return;
   state.owners.remove(entry);
@@ -51,7 +93,7 @@ export function leave(state: TableState, claim: Hold | Request): void {
   if (last instanceof Request && last.firstPlace?.sibling === undefined) unlist(last);
 }
 
-type OwnedBy = Pick<Request, "session" | "owner">;
+export type OwnedBy = Pick<Request, "session" | "owner">;
 
 /** What an owner waits for, in order. */
 export function requestsOf(state: TableState, { session, owner }: OwnedBy): Iterable<Request> {

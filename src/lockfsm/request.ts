@@ -47,8 +47,10 @@ export class Request implements DueItem, Order {
   firstPlace: Place | undefined = undefined;
   previous: Request | undefined = undefined;
   next: Request | undefined = undefined;
-  /** How often a search for circles through it was cut short. */
-  looks = 0;
+  /** No search has told yet whether it closes a cycle of waits: for earlier ones it is not there. */
+  isUnchecked = false;
+  /** A later entry is to look at its owner. */
+  isQueuedForSearch = false;
   /** In its queues it is among those that can be part of a circle of waits. */
   isListed = false;
   nextByOwner: OwnerEntry | undefined = undefined;

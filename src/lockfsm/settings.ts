@@ -21,7 +21,6 @@ const SETTINGS: Readonly<Record<keyof TableSettings, SettingRule>> = Object.free
   grantsPerStepMax: { value: 64, least: 1, most: 1_000_000 },
   holdsPerStepMax: { value: 4_096, least: 1, most: 65_536 },
   priorityStepMs: { value: 1_000, least: 0, most: 3_600_000 },
-  detectionVisitsMax: { value: 10_000, least: 0, most: 1_000_000 },
   sessionsMax: { value: 100_000, least: 1, most: 10_000_000 },
   holdsPerSessionMax: { value: 1_000_000, least: 1, most: 100_000_000 },
   waitsPerSessionMax: { value: 1_000_000, least: 1, most: 100_000_000 },

@@ -263,7 +263,7 @@ function readRequest(parts: SnapshotParts, of: SessionParts, fields: FieldReader
   const order = { rank: isUpgrade ? UPGRADE_RANK : enqueuedAt - headStart, number };
   const request = new Request(session, slot, owner, order, enqueuedAt, dueAt, options);
   request.detects = fields.flag("detects");
-  request.looks = fields.uint();
+  request.isUnchecked = fields.flag("unchecked");
   slot.request = request;
   slots.push(slot);
   request.firstPlace = readItems(state, request, false, fields);

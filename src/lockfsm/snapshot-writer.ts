@@ -176,7 +176,7 @@ export class SnapshotWriter {
     body.uint(this.#stamp - enqueuedAt);
     body.uint(dueAt === NO_DEADLINE ? 0 : dueAt - enqueuedAt + 1);
     body.uint(request.detects ? 1 : 0);
-    body.uint(request.looks);
+    body.uint(request.isUnchecked ? 1 : 0);
     this.#items(request.firstPlace, false);
     this.#endRecord();
   }

@@ -84,6 +84,9 @@ export function hashState(state: TableState): string {
   state.work.forEach((item) => {
     digestWork(whole, item);
   });
+  state.searches.forEach(({ number }) => {
+    whole.number(number);
+  });
   whole.number(sums.first);
   whole.number(sums.second);
   return whole.hex();
@@ -94,10 +97,10 @@ function digestWork(digest: Digest, item: Work): void {
     digest.text(item.name);
     digest.number(item.frontier === undefined ? 0 : orderOf(item.frontier).number);
     digestOrder(digest, item.semaphore?.evictFrom);
-  } else if (!(item instanceof Request)) {
+  } else {
     digest.number(item.id);
     digest.text(item.name);
-  } else if (!item.hasEnded) digest.number(item.number);
+  }
 }
 
 function digestSession(session: Session): Digest {
@@ -169,7 +172,7 @@ function digestRequest(digest: Digest, request: Request): void {
   digest.number(request.enqueuedAt);
   digest.number(request.dueAt);
   digest.number(request.upgrades?.token ?? 0);
-  digest.number(request.looks);
+  digest.flag(request.isUnchecked);
   digest.flag(request.detects);
   digest.flag(request.isListed);
   digest.text(JSON.stringify(request.options ?? null));

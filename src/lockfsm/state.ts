@@ -20,6 +20,7 @@ import type { Place } from "./place.js";
 import { RecordList } from "./record-list.js";
 import { Request } from "./request.js";
 import { Saving } from "./saving.js";
+import { SearchQueue } from "./search-queue.js";
 import type { Semaphore } from "./semaphore.js";
 import { Session, type SessionEnd } from "./session.js";
 import { SessionIndex } from "./session-index.js";
@@ -32,7 +33,11 @@ import {
   type TableChange,
   type TableSettings,
 } from "./types.js";
+import { StepLimit } from "./wait-edges.js";
 import { WorkQueue } from "./work-queue.js";
+
+/** A step looks at one claim or place; so many take about a millisecond. */
+export const SEARCH_STEPS_MAX = 10_000;
 
 /** Whatever ends at a time of its own. */
 export type Due = Session | SessionEnd | Request | HoldEnd | Closing;
@@ -55,6 +60,7 @@ export class TableState {
   readonly semaphores = new RecordList<Semaphore>();
   readonly due = new DueHeap<Due>();
   readonly work = new WorkQueue();
+  readonly searches = new SearchQueue();
   tokens: TokenCounter;
   /**
    * Cluster time before which no session is opened: holders in the cluster of which this one was
@@ -72,8 +78,10 @@ export class TableState {
   otherBytes = 0;
   /** How many more places or claims the step under way may deal with. */
   stepUnits = 0;
-  /** What the searches for circles looked at since the step under way began. */
-  stepVisits = 0;
+  /** What the searches for cycles may look at in one entry: equal on all nodes, as it decides. */
+  searchStepsMax = SEARCH_STEPS_MAX;
+  /** How many more steps they may make in the entry under way. */
+  readonly searchSteps = new StepLimit(SEARCH_STEPS_MAX);
   /** Of the entry under way. */
   outbox: Outbox = NOBODY;
   listener: ChangeListener | undefined = undefined;
@@ -94,7 +102,8 @@ export class TableState {
   /** Owners that got something and may still wait: each is looked at when the step is over. */
   readonly suspects: { readonly session: Session; readonly owner: number }[] = [];
   /** Counted for people, not replicated. */
-  searchesCut = 0;
+  searchesDeferred = 0;
+  searchesGivenUp = 0;
   deadlocks = 0;
 
   constructor(settings: TableSettings, nextToken = 0) {

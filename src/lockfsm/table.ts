@@ -53,6 +53,7 @@ export class LockTable {
     state.index = index;
     state.stamp = stamp;
     state.outbox = outbox;
+    state.searchSteps.left = state.searchStepsMax;
     state.tokens.begin(entry.wallMs);
     if (stamp >= state.quietUntil) state.quietUntil = 0;
     drain(state);
@@ -93,7 +94,7 @@ export class LockTable {
 
   /** Whether the next entry has something to go on with, even one without commands. */
   get hasQueuedWork(): boolean {
-    return this.#state.work.size > 0;
+    return this.#state.work.size > 0 || !this.#state.searches.isEmpty;
   }
 
   /** The shortest lease of any session that was not ended; up to a second too short. */
@@ -103,7 +104,7 @@ export class LockTable {
 
   counts(): TableCounts {
     const { sessions, keys, holds, requestCount, closings, bytes } = this.#state;
-    const { searchesCut, deadlocks } = this.#state;
+    const { searchesDeferred, searchesGivenUp, deadlocks } = this.#state;
     return {
       sessions: sessions.size,
       keys: keys.size,
@@ -111,7 +112,8 @@ export class LockTable {
       waiters: requestCount,
       closings: closings.size,
       tableBytes: bytes,
-      searchesCut,
+      searchesDeferred,
+      searchesGivenUp,
       deadlocks,
     };
   }

@@ -6,7 +6,7 @@
 import { type Result, STATUS } from "../protocol/index.js";
 import { Alias, type Hold, type HoldExtras } from "./hold.js";
 import { holdAt, lookAt } from "./lone-holds.js";
-import { OwnerRecord } from "./owner-index.js";
+import { reorder } from "./owning.js";
 import type { Session } from "./session.js";
 import type { TableState } from "./state.js";
 
@@ -27,21 +27,17 @@ export function lookAtHold(state: TableState, token: number): Hold | undefined {
 
 /** `sequence`: of the upgrade that brings the new token; 0: a takeover does. */
 export function renewToken(state: TableState, hold: Hold, sequence: number): void {
-  const { session, token } = hold;
+  const { token } = hold;
   state.saving.keepHold(hold);
   // They name the hold by its token.
   for (const upgrade of hold.extras?.upgrades ?? []) state.saving.keepRequest(upgrade);
   if (sequence === 0) dropTakenOver(state, hold);
-  takeToken(state, hold);
+  reorder(state, hold, () => {
+    takeToken(state, hold);
+  });
   const alias = new Alias(token, hold, sequence);
   hold.obtainExtras().aliases.push(alias);
   state.holds.addAlias(alias);
-  // What an owner holds stands in the order of tokens.
-  const entry = state.owners.find(session, hold.owner);
-  if (entry instanceof OwnerRecord) {
-    entry.delete(hold);
-    entry.add(hold);
-  }
   for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
     place.key.moveHoldLast(place);
   }

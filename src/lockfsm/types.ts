@@ -81,8 +81,6 @@ export interface TableSettings {
   readonly holdsPerStepMax: number;
   /** The head start that one step of priority gives, in milliseconds. */
   readonly priorityStepMs: number;
-  /** Edges that one search for a circle of waits looks at. 0: none is looked for. */
-  readonly detectionVisitsMax: number;
   readonly sessionsMax: number;
   readonly holdsPerSessionMax: number;
   readonly waitsPerSessionMax: number;
@@ -101,8 +99,10 @@ export interface TableCounts {
   readonly closings: number;
   /** What the table takes, as `tableBytesMax` counts it. */
   readonly tableBytes: number;
-  /** Searches for a circle of waits that met their limit, since this table was made; not replicated. */
-  readonly searchesCut: number;
-  /** Requests that were refused because they closed a circle; likewise. */
+  /** Searches for a cycle of waits that were left to later entries since this table was made; not replicated. */
+  readonly searchesDeferred: number;
+  /** Those for which all the steps of an entry were too few; likewise. */
+  readonly searchesGivenUp: number;
+  /** Requests that were refused because they closed a cycle; likewise. */
   readonly deadlocks: number;
 }

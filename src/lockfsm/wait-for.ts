@@ -1,21 +1,19 @@
 /**
- * Who waits for whom, over owners, from one owner on ("Deadlock"). An owner waits, in each key where
- * one of its requests is not eligible, for all who hold the key and for the listed requests ahead up
- * to the last one that conflicts. Of a semaphore it is not one holder that matters but how many permits
- * come back; so the graph is reduced: whoever could go on is taken out with all that it holds, again and
+ * The wait-for graph over owners, from one owner on ("Deadlock"), as far as its edges in the table say
+ * ("wait-edges.ts"). Of a semaphore it is not one holder that matters but how many permits come back;
+ * so the graph is reduced: an owner that could go on is taken out with all that it holds, again and
  * again, and what is left waits for ever. An owner is taken as a whole: it gives up nothing before it
- * has all that it asked for. Who stands behind another in a queue waits for whatever that one waits
- * for, so one edge stands for all of them, and a long queue costs no more than its length. Built for
- * one search and thrown away.
+ * has all that it asked for. A request behind another in a queue waits for whatever that one waits for,
+ * so one edge stands for all of them, and a long queue costs no more than its length. Built where the
+ * reduction is needed, and to show people who waits for whom.
  */
-import { Hold } from "./hold.js";
-import { endOf } from "./hold-ends.js";
 import type { Key } from "./key.js";
 import { requestsOf } from "./owning.js";
 import type { Place } from "./place.js";
 import type { Request } from "./request.js";
 import type { Session } from "./session.js";
 import type { TableState } from "./state.js";
+import type { WaitEdges } from "./wait-edges.js";
 import { orderOf } from "./waiting-queue.js";
 
 export interface OwnerNode {
@@ -61,32 +59,28 @@ export interface Pool {
   readonly short: Wait[];
 }
 
-/** The search was given up for its length. */
-export class TooManyVisits extends Error {}
+/** The holds of a key that the graph has: all of them, or those whose owners wait. */
+export type HoldersOf = (key: Key) => Iterable<Place>;
 
 export class WaitForGraph {
   readonly #state: TableState;
+  readonly #edges: WaitEdges;
+  readonly #holdersIn: HoldersOf;
   readonly #nodes = new Map<Session, Map<number, OwnerNode>>();
   readonly #pools = new Map<Key, Pool>();
-  readonly #visitsMax: number;
   readonly #reached: OwnerNode[] = [];
   /** How many of them were looked at. */
   #explored = 0;
-  #visits = 0;
 
-  constructor(state: TableState, visitsMax: number) {
+  constructor(state: TableState, edges: WaitEdges, holdersIn: HoldersOf) {
     this.#state = state;
-    this.#visitsMax = visitsMax;
+    this.#edges = edges;
+    this.#holdersIn = holdersIn;
   }
 
   /** In the order in which they were found. */
   get nodes(): readonly OwnerNode[] {
     return this.#reached;
-  }
-
-  /** Looks at claims and places until now. */
-  get visits(): number {
-    return this.#visits;
   }
 
   /** All owners that `start` waits for, directly or not, itself included. */
@@ -133,9 +127,9 @@ export class WaitForGraph {
   #waitsOf(node: OwnerNode): Wait[] {
     const waits: Wait[] = [];
     for (const request of requestsOf(this.#state, node)) {
-      if (this.#isOver(request)) continue;
+      if (this.#edges.isAbsent(request)) continue;
       for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
-        this.#visit();
+        this.#edges.step();
         if (place.key.hasReached(place)) continue;
         const wait = this.#waitAt(node, request, place);
         if (wait !== undefined) waits.push(wait);
@@ -146,9 +140,9 @@ export class WaitForGraph {
 
   /** `undefined`: nothing conflicts with it, and its key has only not had its turn of work yet. */
   #waitAt(node: OwnerNode, request: Request, place: Place): Wait | undefined {
-    const { key, mode, wanted } = place;
-    const last = this.#lastConflictBefore(place);
-    if (last === undefined && key.admitsHold(mode, wanted, request.upgrades)) return undefined;
+    const { key, mode } = place;
+    const last = this.#edges.lastConflictBefore(place);
+    if (!this.#edges.isBlocked(place, last)) return undefined;
     const ahead = last === undefined ? [] : this.#aheadFrom(last);
     const pool = mode === "permits" ? this.#poolOf(key) : undefined;
     const isImplied = ahead.some(({ place: { mode: other } }) => other !== "shared");
@@ -164,28 +158,15 @@ export class WaitForGraph {
     return wait;
   }
 
-  /** The last place ahead that conflicts: only a shared one passes others by. */
-  #lastConflictBefore(place: Place): Place | undefined {
-    const { key, mode } = place;
-    for (let before = place.previous; before !== undefined; before = before.previous) {
-      this.#visit();
-      const isPassed = mode === "shared" && before.mode === "shared";
-      // What was reached is shared from here to the head of the queue.
-      if (isPassed && key.hasReached(before)) return undefined;
-      if (!isPassed && !this.#isOver(orderOf(before))) return before;
-    }
-    return undefined;
-  }
-
   /** The listed from `last` towards the head, until one that waits for all others before it. */
   #aheadFrom(last: Place): Wait["ahead"] {
     const ahead: Wait["ahead"] = [];
     const { queue } = last.key;
     for (let left = queue?.countListedTo(last) ?? 0; left > 0; left -= 1) {
-      this.#visit();
+      this.#edges.step();
       const place = queue?.listed[left - 1] as Place;
       const other = orderOf(place);
-      if (this.#isOver(other)) continue;
+      if (this.#edges.isAbsent(other)) continue;
       ahead.push({ node: this.#nodeOf(other.session, other.owner), place });
       if (place.mode !== "shared") break;
     }
@@ -196,7 +177,7 @@ export class WaitForGraph {
   #holdersOf({ key, mode }: Place, { upgrades }: Request): OwnerNode[] {
     const holders: OwnerNode[] = [];
     if (mode === "permits") return holders;
-    for (let held = key.firstHold; held !== undefined; held = held.next) {
+    for (const held of this.#holdersIn(key)) {
       const holder = held.claimant === upgrades ? undefined : this.#holderAt(held);
       if (holder !== undefined) holders.push(holder);
     }
@@ -208,7 +189,7 @@ export class WaitForGraph {
     if (known !== undefined) return known;
     const pool: Pool = { limit: key.semaphore?.limit ?? 0, holders: [], held: 0, short: [] };
     this.#pools.set(key, pool);
-    for (let place = key.firstHold; place !== undefined; place = place.next) {
+    for (const place of this.#holdersIn(key)) {
       const holder = this.#holderAt(place);
       if (holder === undefined) continue;
       pool.holders.push(holder);
@@ -218,38 +199,23 @@ export class WaitForGraph {
     return pool;
   }
 
-  /** `undefined`: closings and tickets end by themselves, and so does what is due. */
-  #holderAt({ claimant }: Place): OwnerNode | undefined {
-    this.#visit();
-    if (!(claimant instanceof Hold) || claimant.isTicket || this.#isOver(claimant))
-      return undefined;
-    return this.#nodeOf(claimant.session, claimant.owner);
+  #holderAt(place: Place): OwnerNode | undefined {
+    this.#edges.step();
+    const hold = this.#edges.holderAt(place);
+    return hold === undefined ? undefined : this.#nodeOf(hold.session, hold.owner);
   }
 
   /** Those between have to be served first, so the largest wish decides. */
   #needOf(place: Place): number {
     let need = place.wanted;
     for (let before = place.previous; before !== undefined; before = before.previous) {
-      this.#visit();
+      this.#edges.step();
       const request = orderOf(before);
-      if (this.#isOver(request)) continue;
+      if (this.#edges.isAbsent(request)) continue;
       if (request.isListed) break;
       need = Math.max(need, before.wanted);
     }
     return need;
-  }
-
-  /** It is due to end by itself, and only not swept yet. */
-  #isOver(claim: Hold | Request): boolean {
-    const { stamp } = this.#state;
-    if (!(claim instanceof Hold)) return claim.isOverAt(stamp);
-    const endsAt = endOf(claim);
-    return !claim.session.isAliveAt(stamp) || (endsAt !== undefined && endsAt <= stamp);
-  }
-
-  #visit(): void {
-    this.#visits += 1;
-    if (this.#visits > this.#visitsMax) throw new TooManyVisits("too many visits");
   }
 }
 

@@ -88,6 +88,12 @@ export class WaitingQueue {
     return this.listed[at] === place ? at + 1 : at;
   }
 
+  /** How many of the listed places were reached. */
+  countReachedListed(): number {
+    const { frontier, listed } = this;
+    return frontier === undefined ? listed.length : this.#listedAt(orderOf(frontier));
+  }
+
   /** The position of the first listed place that does not come before `order`. */
   #listedAt(order: Order): number {
     const { listed } = this;

@@ -1,6 +1,6 @@
-/** What a snapshot says of the work queue: as it was at the moment of the snapshot. */
+/** What a snapshot says of the work queue and of deferred searches: as they were at its moment. */
 import { Key } from "./key.js";
-import { type Order, Request } from "./request.js";
+import type { Order } from "./request.js";
 import { KIND } from "./snapshot-format.js";
 import type { TableState } from "./state.js";
 import { orderOf } from "./waiting-queue.js";
@@ -20,7 +20,7 @@ export type WorkRecord =
       readonly sequence: number;
     };
 
-/** In order, without requests that have ended, which the table will skip as well. */
+/** In order. */
 export function recordWork(state: TableState): WorkRecord[] {
   const records: WorkRecord[] = [];
   state.work.forEach((item) => {
@@ -29,12 +29,10 @@ export function recordWork(state: TableState): WorkRecord[] {
       const frontier = place === undefined ? 0 : orderOf(place).number;
       const evictFrom = semaphore?.evictFrom;
       records.push({ kind: KIND.workKey, name, frontier, evictFrom });
-    } else if (!(item instanceof Request)) {
-      records.push({ kind: KIND.workSession, session: item.id });
-    } else if (!item.hasEnded) {
-      const { session, slot } = item;
-      records.push({ kind: KIND.workRequest, session: session.id, sequence: slot.sequence });
-    }
+    } else records.push({ kind: KIND.workSession, session: item.id });
+  });
+  state.searches.forEach(({ session, slot }) => {
+    records.push({ kind: KIND.workRequest, session: session.id, sequence: slot.sequence });
   });
   return records;
 }

@@ -21,7 +21,8 @@ const NO_COUNTS: TableCounts = Object.freeze({
   waiters: 0,
   closings: 0,
   tableBytes: 0,
-  searchesCut: 0,
+  searchesDeferred: 0,
+  searchesGivenUp: 0,
   deadlocks: 0,
 });
 /** What a node that still starts can say. */

@@ -132,9 +132,14 @@ function tableMetrics(counts: TableCounts): Metric[] {
     gauge("table_bytes", "What the table takes, as tableBytesMax counts it.", counts.tableBytes),
     counter("deadlocks_total", "Requests refused for closing a circle.", counts.deadlocks),
     counter(
-      "deadlock_searches_cut_total",
-      "Searches for circles that met detectionVisitsMax.",
-      counts.searchesCut,
+      "deadlock_searches_deferred_total",
+      "Searches for cycles that were left to later entries.",
+      counts.searchesDeferred,
+    ),
+    counter(
+      "deadlock_searches_given_up_total",
+      "Searches for cycles for which a whole entry was too short.",
+      counts.searchesGivenUp,
     ),
   ];
 }

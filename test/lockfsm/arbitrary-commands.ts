@@ -182,7 +182,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       ...head,
       op: op(OP.changeSetting),
       name: fc.constantFrom(
-        ...["grantsPerStepMax", "unitsPerEntryMax", "detectionVisitsMax", "holdsPerStepMax"],
+        ...["grantsPerStepMax", "unitsPerEntryMax", "holdsPerStepMax"],
         ...["inFlightMax", "waitersMax", "priorityStepMs", "holdsPerSessionMax", "noSuchSetting"],
       ),
       value: fc.option(fc.oneof(count, fc.constant(100)), { nil: undefined }),
@@ -241,11 +241,10 @@ export const arbitraryEntries: fc.Arbitrary<readonly ArbitraryEntry[]> = fc.arra
   { minLength: 1, maxLength: 14, size: "max" },
 );
 
-/** What comes behind the log of `before`, from where on circles of waits are looked for again. */
+/** What comes after the log of `before`. */
 export function entriesFor(before: Everything, entries: readonly ArbitraryEntry[]): TableEntry[] {
   const { log, a, b, c, d, ended, operator } = before;
   const clients = [a, b, c, d, operator, ended];
-  operator.changeSetting("detectionVisitsMax", 10_000);
   let { index, stamp } = log;
   return entries.map(({ elapsedMs, sendings }) => {
     index += 1;

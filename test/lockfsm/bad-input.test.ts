@@ -5,9 +5,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS, type ErrorCode, errorCodeOf } from "../../src/errors.js";
-import { LockTable, type TableEntry } from "../../src/lockfsm/index.js";
-import { resolveTableSettings } from "../../src/lockfsm/settings.js";
-import { TableState } from "../../src/lockfsm/state.js";
+import type { TableEntry } from "../../src/lockfsm/index.js";
 import { TOKENS_END, TokenCounter } from "../../src/lockfsm/token-counter.js";
 import {
   ACQUIRE_DEFAULTS,
@@ -26,7 +24,7 @@ import {
 } from "../../src/protocol/index.js";
 import { arbitraryEntries, entriesFor } from "./arbitrary-commands.js";
 import { type Client, ClusterLog, exclusive, permits, resultOf, shared } from "./cluster-log.js";
-import { EVERYTHING_SETTINGS, type Everything, everything, SECRET } from "./everything.js";
+import { type Everything, everything, SECRET } from "./everything.js";
 import { letEverythingEnd, Recording, type Said } from "./recording.js";
 import { copyOf } from "./snapshots.js";
 
@@ -287,9 +285,8 @@ class Answers {
 
 /** With a token counter that is as many tokens before its end as `left` says. */
 function everythingNearTheEnd(left: number): Everything {
-  const state = new TableState(resolveTableSettings(EVERYTHING_SETTINGS));
-  const before = everything(new ClusterLog(LockTable.of(state)));
-  state.tokens = new TokenCounter(TOKENS_END - left);
+  const before = everything();
+  before.log.state.tokens = new TokenCounter(TOKENS_END - left);
   return before;
 }
 

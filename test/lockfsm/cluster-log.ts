@@ -3,6 +3,8 @@
  * numbers its own sequences, and what the table said to it is kept in order.
  */
 import { LockTable, type TableSettings } from "../../src/lockfsm/index.js";
+import { resolveTableSettings } from "../../src/lockfsm/settings.js";
+import { TableState } from "../../src/lockfsm/state.js";
 import {
   ACQUIRE_DEFAULTS,
   type AcquireOptions,
@@ -44,14 +46,16 @@ export const permits = (key: string, count: number, limit?: number): PermitItem[
 
 export class ClusterLog {
   readonly table: LockTable;
+  readonly state: TableState;
   stamp = 10_000;
   wallMs = 5_000;
   attached: Attached[] = [];
   readonly said: { session: number; epoch: number; message: SessionMessage }[] = [];
   #index = 0;
 
-  constructor(settings: Partial<TableSettings> | LockTable = {}) {
-    this.table = settings instanceof LockTable ? settings : new LockTable(settings);
+  constructor(settings?: Partial<TableSettings>) {
+    this.state = new TableState(resolveTableSettings(settings));
+    this.table = LockTable.of(this.state);
   }
 
   /** Of the last entry. */

@@ -57,7 +57,7 @@ describe("the request that closes a circle is refused", () => {
     const refusal = wait(b, exclusive("k"));
     expect(circleOf(refusal)).toEqual(["b:k", "a:l"]);
     expect(log.line("k")).toEqual(["a", "|"]);
-    expect(log.table.counts()).toMatchObject({ waiters: 1, deadlocks: 1, searchesCut: 0 });
+    expect(log.table.counts()).toMatchObject({ waiters: 1, deadlocks: 1, searchesDeferred: 0 });
   });
 
   test("of five owners, whatever stands beside them", () => {
@@ -345,8 +345,6 @@ describe("where no request closes the circle, the last of those that may be refu
     expect(wait(a, exclusive("l"))).toEqual(QUEUED);
     for (const other of others) expect(wait(other, shared("k"))).toEqual(QUEUED);
     a.claim(token, SECRET);
-    expect(log.table.counts().deadlocks).toBe(16);
-    log.finishWork();
     expect(log.table.counts()).toMatchObject({ deadlocks: 40, waiters: 1 });
     expect(log.line("k")).toEqual(["a", "|"]);
   });

@@ -3,6 +3,8 @@
  * it with a value of its own, and work that was begun and is to be gone on with. For tests of what
  * must be kept: snapshots, hashes, replays.
  */
+
+import { SEARCH_STEPS_MAX } from "../../src/lockfsm/state.js";
 import { OP, WAIT_FOREVER } from "../../src/protocol/index.js";
 import { Client, ClusterLog, exclusive, permits, shared } from "./cluster-log.js";
 
@@ -23,10 +25,8 @@ export interface Everything {
   readonly read: readonly number[];
 }
 
-export const EVERYTHING_SETTINGS = { waitersMax: 40 };
-
-/** `log` is an empty one under these settings. */
-export function everything(log = new ClusterLog(EVERYTHING_SETTINGS)): Everything {
+export function everything(): Everything {
+  const log = new ClusterLog({ waitersMax: 40 });
   const [a, b, c] = [log.open("a", 600_000), openWithMetadata(log), log.open("c", 90_000)];
   const [d, ended, operator] = [
     log.open("d", 80_000),
@@ -145,20 +145,16 @@ function leaveWork({ log, a, b, c, ended, operator, tokens }: Building): void {
   ended.acquire(exclusive("run"), WAIT_FOREVER, { owner: 2 });
   ended.acquire(shared("run"), 5_000, { owner: 3 });
   log.stamp += 7;
+  log.state.searchStepsMax = 0;
   log.apply(
     operator.make({ op: OP.changeSetting, ...next(operator), name: "grantsPerStepMax", value: 1 }),
     operator.make({ op: OP.changeSetting, ...next(operator), name: "unitsPerEntryMax", value: 1 }),
-    operator.make({
-      op: OP.changeSetting,
-      ...next(operator),
-      name: "detectionVisitsMax",
-      value: 1,
-    }),
     a.acquiring(exclusive("taken", "stolen"), 45_000, { owner: 4 }),
     operator.make({ op: OP.setLimit, ...next(operator), key: "many", limit: 2 }),
     a.make({ op: OP.release, ...next(a), token: tokens["run"] as number }),
     ended.make({ op: OP.close, ...next(ended) }),
   );
+  log.state.searchStepsMax = SEARCH_STEPS_MAX;
 }
 
 function next(client: Client) {

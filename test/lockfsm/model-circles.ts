@@ -126,13 +126,11 @@ function isShort(
 
 /** Whether an owner can be reached from itself. */
 export function isOnCircle(model: Model, start: ModelOwner, asked?: ModelRequest): boolean {
-  if (model.settings.detectionVisitsMax === 0) return false;
   return reaches(deadWaits(model, asked), start);
 }
 
 /** The same through requests alone that may be refused. */
 export function isOnWillingCircle(model: Model, start: ModelOwner, asked: ModelRequest): boolean {
-  if (model.settings.detectionVisitsMax === 0) return false;
   return reaches(
     deadWaits(model, asked).filter(({ request }) => request.detects),
     start,

@@ -18,9 +18,6 @@ import {
 import { recordEnd, recordLoss, settle } from "./model-replies.js";
 import type { Model } from "./model-state.js";
 
-/** How many circles through one owner are taken apart in one go. */
-const CIRCLES_MAX = 16;
-
 /** A hold is given up by its session. */
 export function giveUp(
   model: Model,
@@ -132,24 +129,20 @@ export function resolveSuspects(model: Model): void {
   for (;;) {
     const suspect = model.suspects.shift();
     if (suspect === undefined) return;
-    breakCircles(model, suspect, undefined);
+    breakCircles(model, suspect);
   }
 }
 
-/** The last of those in a circle gives way, until there is none; too many are left for later. */
-function breakCircles(model: Model, owner: ModelOwner, asked: ModelRequest | undefined): void {
-  let again = asked;
-  for (let left = CIRCLES_MAX; ; left -= 1) {
-    if (again === undefined || !model.requests.includes(again)) again = firstWaitOf(model, owner);
-    if (again === undefined) return;
-    if (left === 0) break;
-    if (!isOnCircle(model, owner, again)) return;
-    const refusal = nextRefusal(model, owner, again);
+/** The last of those in a circle gives way, until there is none. */
+function breakCircles(model: Model, owner: ModelOwner): void {
+  for (;;) {
+    const asked = firstWaitOf(model, owner);
+    if (asked === undefined || !isOnCircle(model, owner, asked)) return;
+    const refusal = nextRefusal(model, owner, asked);
     if (refusal === undefined) return;
     model.deadlocks += 1;
     endRequest(model, refusal.victim, error("DEADLOCK", { cycle: refusal.cycle }));
   }
-  model.addWork(again);
 }
 
 /**
@@ -211,11 +204,7 @@ function goOnLowering(model: Model, semaphore: ModelSemaphore): void {
   semaphore.evictFrom = undefined;
   look(model, key);
   for (const request of listedIn(model, key)) {
-    if (model.budget === 0) model.addWork(request);
-    else if (model.requests.includes(request)) {
-      model.budget -= 1;
-      breakCircles(model, request, request);
-    }
+    if (model.requests.includes(request)) breakCircles(model, request);
   }
 }
 
@@ -227,12 +216,9 @@ export function sweep(model: Model): void {
   while (units > 0) {
     const work = model.work.shift();
     if (work === undefined) break;
-    if (typeof work !== "string" && "sequence" in work && !model.requests.includes(work)) continue;
     model.budget = grantsPerStepMax;
-    if (typeof work !== "string") {
-      if ("sequence" in work) breakCircles(model, work, work);
-      else endClaims(model, work);
-    } else {
+    if (typeof work !== "string") endClaims(model, work);
+    else {
       const semaphore = model.semaphoreOf(work);
       if (semaphore?.evictFrom === undefined) look(model, work);
       else goOnLowering(model, semaphore);

@@ -9,7 +9,6 @@ const RANGES: Readonly<Record<keyof TableSettings, readonly [number, number, num
   grantsPerStepMax: [64, 1, 1_000_000],
   holdsPerStepMax: [4_096, 1, 65_536],
   priorityStepMs: [1_000, 0, 3_600_000],
-  detectionVisitsMax: [10_000, 0, 1_000_000],
   sessionsMax: [100_000, 1, 10_000_000],
   holdsPerSessionMax: [1_000_000, 1, 100_000_000],
   waitsPerSessionMax: [1_000_000, 1, 100_000_000],

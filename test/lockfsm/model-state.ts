@@ -16,7 +16,7 @@ import type {
 } from "./model-records.js";
 import { itemIn } from "./model-records.js";
 
-type ModelWork = string | ModelSession | ModelRequest;
+type ModelWork = string | ModelSession;
 
 /** Keeps what was said: circles are known by their place in it. */
 export interface ModelOutbox extends Outbox {
@@ -34,8 +34,7 @@ export class Model {
   holds: ModelHold[] = [];
   closings: ModelClosing[] = [];
   semaphores: ModelSemaphore[] = [];
-  /** Keys in which there is more to do, ended sessions that still have something, and requests whose
-   * owner is to be looked at for circles. */
+  /** Keys in which there is more to do, and ended sessions that still have something. */
   work: ModelWork[] = [];
   /** How many more units this step may do before the rest goes to `work`. */
   budget = 0;
@@ -106,8 +105,7 @@ export class Model {
 
   /** A key or a session stands in it once. */
   addWork(work: ModelWork): void {
-    const isRequest = typeof work !== "string" && "sequence" in work;
-    if (isRequest || !this.work.includes(work)) this.work.push(work);
+    if (!this.work.includes(work)) this.work.push(work);
   }
 
   semaphoreOf(key: string): ModelSemaphore | undefined {

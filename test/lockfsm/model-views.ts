@@ -15,7 +15,7 @@ export function keysInUse(model: Model): string[] {
   return [...new Set([...claims.flatMap(keysOf), ...working, ...semaphores])].sort();
 }
 
-/** Searches are never cut short in the model. */
+/** No search is deferred in the model. */
 export function countsOf(model: Model): TableCounts {
   return {
     sessions: model.sessions.length,
@@ -24,7 +24,8 @@ export function countsOf(model: Model): TableCounts {
     waiters: model.requests.length,
     closings: model.closings.length,
     tableBytes: bytesOfAll(model),
-    searchesCut: 0,
+    searchesDeferred: 0,
+    searchesGivenUp: 0,
     deadlocks: model.deadlocks,
   };
 }

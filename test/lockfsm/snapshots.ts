@@ -1,6 +1,10 @@
 /** Taking snapshots and restoring them, in one go or piece by piece, for tests. */
-import { type LockTable, TableRestore } from "../../src/lockfsm/index.js";
+import { BlockReader } from "../../src/lockfsm/block-reader.js";
+import { LockTable, TableRestore } from "../../src/lockfsm/index.js";
+import { link } from "../../src/lockfsm/linking.js";
 import { BLOCK_HEAD_BYTES, checksumOf } from "../../src/lockfsm/snapshot-format.js";
+import { SnapshotReader } from "../../src/lockfsm/snapshot-reader.js";
+import type { TableState } from "../../src/lockfsm/state.js";
 
 export type Drawn = Generator<Uint8Array, void, void>;
 
@@ -38,6 +42,27 @@ export function finished(restore: TableRestore): { table: LockTable; turns: numb
   for (let turns = 1; ; turns += 1) {
     const next = linking.next();
     if (next.done === true) return { table: next.value, turns };
+  }
+}
+
+/** The state and its table, for tests that look inside. */
+export function restoredState(chunks: Iterable<Uint8Array>): {
+  readonly state: TableState;
+  readonly table: LockTable;
+} {
+  const reader = new SnapshotReader();
+  const blocks = new BlockReader();
+  for (const chunk of chunks) {
+    blocks.add(chunk, (body) => {
+      reader.read(body);
+      blocks.index = reader.parts?.state.index ?? 0;
+    });
+  }
+  if (reader.parts === undefined) throw new Error("no snapshot");
+  const linking = link(reader.parts);
+  for (;;) {
+    const next = linking.next();
+    if (next.done === true) return { state: next.value, table: LockTable.of(next.value) };
   }
 }
 

@@ -4,18 +4,15 @@
  * derived from the rest must make a difference.
  */
 import { describe, expect, test } from "vitest";
-import { BlockReader } from "../../src/lockfsm/block-reader.js";
 import type { Hold } from "../../src/lockfsm/hold.js";
 import type { HoldRows } from "../../src/lockfsm/hold-rows.js";
-import { link } from "../../src/lockfsm/linking.js";
 import type { Place } from "../../src/lockfsm/place.js";
 import { Session } from "../../src/lockfsm/session.js";
-import { SnapshotReader } from "../../src/lockfsm/snapshot-reader.js";
 import type { TableState } from "../../src/lockfsm/state.js";
 import { hashState } from "../../src/lockfsm/state-hash.js";
 import { END_REASON, TOKEN_MIN } from "../../src/protocol/index.js";
 import { everything } from "./everything.js";
-import { rest } from "./snapshots.js";
+import { rest, restoredState } from "./snapshots.js";
 
 type Fields = Record<string, unknown>;
 /** A record, and under which name it is spoken of here. */
@@ -24,7 +21,14 @@ type Seen = readonly [name: string, record: Fields];
 /** Of each record: what follows from others, or means nothing to other nodes. */
 const DERIVED: Readonly<Record<string, readonly string[]>> = {
   // Sums, units of the step under way, counts for people.
-  state: ["requestCount", "stepUnits", "stepVisits", "searchesCut", "deadlocks"],
+  state: [
+    "requestCount",
+    "stepUnits",
+    "searchStepsMax",
+    "searchesDeferred",
+    "searchesGivenUp",
+    "deadlocks",
+  ],
   session: [
     ...["heapIndex", "savedIn", "walkedIn", "holdCount", "requestCount"],
     ...["firstHold", "lastHold", "rowNumber"],
@@ -51,7 +55,7 @@ const DERIVED: Readonly<Record<string, readonly string[]>> = {
   alias: [],
   // When it is due follows from the fields of its hold.
   holdEnd: ["heapIndex", "dueAt"],
-  request: ["heapIndex", "savedIn"],
+  request: ["heapIndex", "savedIn", "isQueuedForSearch"],
   options: [],
   place: [],
   permits: [],
@@ -66,20 +70,7 @@ const bytes = rest(everything().log.table.snapshot(1 << 20));
 
 /** A state of its own, which a test may change. */
 function freshState(): TableState {
-  const reader = new SnapshotReader();
-  const blocks = new BlockReader();
-  for (const chunk of bytes) {
-    blocks.add(chunk, (body) => {
-      reader.read(body);
-      blocks.index = reader.parts?.state.index ?? 0;
-    });
-  }
-  if (reader.parts === undefined) throw new Error("no snapshot");
-  const linking = link(reader.parts);
-  for (;;) {
-    const next = linking.next();
-    if (next.done === true) return next.value;
-  }
+  return restoredState(bytes).state;
 }
 
 function recordsOf(state: TableState): Seen[] {
@@ -273,6 +264,7 @@ describe("the hash of a table", () => {
         for (const session of sessionsOf(one)) session.acknowledgeLoss(lossOf(session));
       },
       work: ({ work }) => work.take(),
+      search: ({ searches }) => searches.take(),
       session: (one) => {
         const [hold, to] = [holdsOf(one)[0], sessionsOf(one)[2]];
         if (hold !== undefined && to !== undefined) hold.session = to;

@@ -6,7 +6,7 @@
 import fc from "fast-check";
 import { LockTable, type TableEntry, type TableSettings } from "../../src/lockfsm/index.js";
 import { resolveTableSettings } from "../../src/lockfsm/settings.js";
-import { TableState } from "../../src/lockfsm/state.js";
+import { SEARCH_STEPS_MAX, TableState } from "../../src/lockfsm/state.js";
 import {
   ACQUIRE_DEFAULTS,
   type AcquireCommand,
@@ -134,6 +134,8 @@ interface Handle {
 }
 
 export interface Moment {
+  /** It had all steps of search that it needed. */
+  readonly isSearched: boolean;
   readonly entry: TableEntry;
   readonly said: readonly { readonly session: number; readonly message: SessionMessage }[];
 }
@@ -141,6 +143,12 @@ export interface Moment {
 export class WaitWorkload {
   readonly table: LockTable;
   readonly entries: TableEntry[] = [];
+  readonly #state: TableState;
+  /** Steps of search that each entry may take. */
+  readonly #steps: number[] = [];
+  readonly #stepsOfCommands: (index: number) => number;
+  /** Searches may be left to later entries. */
+  readonly isLate: boolean;
   readonly asked = new Map<string, Asked>();
   /** Of waiting upgrades. */
   readonly #upgrading = new Map<string, Handle>();
@@ -153,10 +161,16 @@ export class WaitWorkload {
   #nonce = 0;
   #sequence = 0;
 
-  /** What is due or left over is done in steps of one unit, an entry each. */
-  constructor(settings: Partial<TableSettings>) {
+  /**
+   * What is due or left over is done in steps of one unit, an entry each. `stepsOfCommands`: how many
+   * steps of search an entry with a command may take; the others may take as many as they need.
+   */
+  constructor(settings: Partial<TableSettings>, stepsOfCommands?: (index: number) => number) {
+    this.isLate = stepsOfCommands !== undefined;
     this.#settings = { ...settings, unitsPerEntryMax: 1 };
-    this.table = new LockTable(this.#settings);
+    this.#stepsOfCommands = stepsOfCommands ?? (() => SEARCH_STEPS_MAX);
+    this.#state = new TableState(resolveTableSettings(this.#settings));
+    this.table = LockTable.of(this.#state);
     for (let at = 0; at < CLIENTS; at += 1) this.#open(at);
     for (const key of SEMAPHORES) {
       this.#apply(0, { op: OP.setLimit, ...this.#head(), key, limit: LIMIT });
@@ -165,8 +179,11 @@ export class WaitWorkload {
 
   /** Every entry that a deed takes, one after the other. */
   *live(deed: Deed): Generator<Moment, void, void> {
-    if (deed.kind === "pass") this.#stamp += deed.elapsedMs;
-    else {
+    if (deed.kind === "pass") {
+      this.#stamp += deed.elapsedMs;
+      // A late search comes before what is due, and is judged by what it found.
+      if (this.isLate) yield this.#apply(0, undefined);
+    } else {
       const command = this.#commandOf(deed);
       if (command !== undefined) yield this.#apply(...command);
       if (deed.kind === "close") this.#open(deed.pick % CLIENTS);
@@ -182,14 +199,19 @@ export class WaitWorkload {
   upgradeOf = (id: string): number => this.#upgrading.get(id)?.token ?? 0;
 
   /** The table after the last entry, had it not looked for circles in it; or in another entry. */
-  withoutSearch(instead?: TableEntry): { readonly table: LockTable; readonly state: TableState } {
+  withoutSearch(instead?: TableEntry) {
     const state = new TableState(resolveTableSettings(this.#settings));
     const table = LockTable.of(state);
     const outbox = { toSession: () => {}, attached: () => {} };
-    for (const entry of this.entries.slice(0, -1)) table.apply(entry, outbox);
-    state.settings = { ...state.settings, detectionVisitsMax: 0 };
+    for (const [at, entry] of this.entries.slice(0, -1).entries()) {
+      state.searchStepsMax = this.#steps[at] as number;
+      table.apply(entry, outbox);
+    }
+    state.searchStepsMax = 0;
     table.apply(instead ?? (this.entries.at(-1) as TableEntry), outbox);
-    return { table, state };
+    /** Nothing is due, and nothing is left over but searches. */
+    const isSettled = () => state.work.size === 0 && !isSomethingDue(table);
+    return { table, isSettled };
   }
 
   /** An entry behind the last one that gives a request up. */
@@ -207,7 +229,7 @@ export class WaitWorkload {
     const nonce = this.#nonce.toString(16).padStart(32, "0");
     const name = `client ${at}`;
     const command = { op: OP.open, nonce, attempt: 1, ttlMs: TTL_MS, name, metadata: "" } as const;
-    const entry = this.#entryOf([{ session: 0, epoch: 0, command }]);
+    const entry = this.#entryOf([{ session: 0, epoch: 0, command }], false);
     this.table.apply(entry, {
       toSession: () => {},
       attached: ({ session }) => {
@@ -216,16 +238,20 @@ export class WaitWorkload {
     });
   }
 
-  #entryOf(commands: TableEntry["commands"]): TableEntry {
+  #entryOf(commands: TableEntry["commands"], hasFewSteps: boolean): TableEntry {
     const entry = { index: this.entries.length + 1, stamp: this.#stamp, wallMs: 0, commands };
     this.entries.push(entry);
+    this.#state.searchStepsMax = hasFewSteps
+      ? this.#stepsOfCommands(entry.index)
+      : SEARCH_STEPS_MAX;
+    this.#steps.push(this.#state.searchStepsMax);
     return entry;
   }
 
   #apply(at: number, command: Command | undefined): Moment {
     const session = this.#sessions[at] as number;
     const commands = command === undefined ? [] : [{ session, epoch: 1, command }];
-    const entry = this.#entryOf(commands);
+    const entry = this.#entryOf(commands, command !== undefined);
     const said: { session: number; message: SessionMessage }[] = [];
     this.table.apply(entry, {
       toSession: (to, _epoch, message) => said.push({ session: to, message }),
@@ -236,7 +262,7 @@ export class WaitWorkload {
         this.#learn(`${to}/${message.sequence}`, message.result);
       }
     }
-    return { entry, said };
+    return { entry, said, isSearched: this.#state.searchStepsMax === SEARCH_STEPS_MAX };
   }
 
   #learn(id: string, result: Result): void {
@@ -344,8 +370,12 @@ export class WaitWorkload {
 }
 
 /** Nothing is due, and nothing is left over. */
-export function isSettled(table: LockTable): boolean {
-  return !table.hasQueuedWork && (table.nextDueAt ?? Number.POSITIVE_INFINITY) > table.stamp;
+function isSettled(table: LockTable): boolean {
+  return !table.hasQueuedWork && !isSomethingDue(table);
+}
+
+function isSomethingDue({ nextDueAt, stamp }: LockTable): boolean {
+  return nextDueAt !== undefined && nextDueAt <= stamp;
 }
 
 function itemOf({ key, isShared, permits }: Wish): Item {

@@ -13,9 +13,9 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "head-start-not-forfeited",
     rule: "a head start that would close a circle is given up, not refused",
-    file: "src/lockfsm/acquiring.ts",
-    find: "  if (circle === undefined || request.rank >= request.enqueuedAt || isUpgrade(request)) {",
-    replace: "  if (circle === undefined || circle.status > 0) {",
+    file: "src/lockfsm/suspecting.ts",
+    find: "  if (request.rank >= request.enqueuedAt || request.upgrades !== undefined) {",
+    replace: "  if (cycle.length > 0) {",
     seeds: [222],
   },
   {
@@ -103,7 +103,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     rule: "two upgrades of one key wait for each other: the second is told",
     file: "src/lockfsm/acquiring.ts",
     find: "  if (!isSuspect || !request.detects) return undefined;",
-    replace: "  if (!isSuspect || !request.detects || isUpgrade(request)) return undefined;",
+    replace: "  if (!isSuspect || !request.detects || request.upgrades) return undefined;",
     seeds: [45],
   },
   {
@@ -118,8 +118,8 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     name: "bystander-refused",
     rule: "only a member of the circle gives way",
     file: "src/lockfsm/suspecting.ts",
-    find: "    endWait(state, victim, refusalOf(circle, victim));",
-    replace: "    endWait(state, victim.next ?? victim, refusalOf(circle, victim));",
+    find: "    endWait(state, victim, deadlock(cycle, victim));",
+    replace: "    endWait(state, victim.next ?? victim, deadlock(cycle, victim));",
     seeds: [222],
   },
   {
