@@ -270,11 +270,14 @@ function retreatTo(key: Key, number: number): void {
   throw corruptSnapshot(`${key.name}: request ${number} is not at its frontier`);
 }
 
-/** Whoever could be granted has been, unless that is queued for work. */
+/** Whoever could be granted has been, unless that is queued for work; likewise with searches. */
 function* checkWaiting({ state, requests }: SnapshotParts, turn: Turn) {
   for (const request of requests) {
     if (request.isEligible && !request.isOverAt(state.stamp)) {
       refuse(request.session, `${request.number} waits for nothing`);
+    }
+    if (request.isUnchecked && !request.isQueuedForSearch) {
+      refuse(request.session, `${request.number} is unchecked, and not to be looked at`);
     }
     if (turn.isOver()) yield;
   }

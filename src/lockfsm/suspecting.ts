@@ -60,8 +60,10 @@ export function goOnSearching(state: TableState, request: Request): void {
   const { left } = state.searchSteps;
   const hasAllSteps = left > 0 && left === state.searchStepsMax;
   if (request.isUnchecked) {
+    const { rank } = request;
     const refusal = refusalOf(state, request);
-    if (refusal === UNDECIDED && !hasAllSteps) return;
+    const hasHadAll = hasAllSteps && request.rank === rank;
+    if (refusal === UNDECIDED && !hasHadAll) return;
     state.searches.take();
     // What it was granted after all, without its head start, it does not wait for.
     if (request.hasEnded) return;
