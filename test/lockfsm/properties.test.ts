@@ -4,10 +4,16 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { LockTable, type TableEntry, type TableSettings } from "../../src/lockfsm/index.js";
+import {
+  LockTable,
+  type TableCommand,
+  type TableEntry,
+  type TableSettings,
+} from "../../src/lockfsm/index.js";
 import {
   END_REASON,
   type HoldView,
+  isOrder,
   type KeyView,
   MESSAGE,
   OP,
@@ -350,11 +356,14 @@ describe("the same log", () => {
   });
 
   test("with every command repeated gives the same hash: each takes effect once", () => {
+    // What an order without a session does a second time is its client's to think of.
+    const isOnce = ({ session, command }: TableCommand) =>
+      session === 0 && command !== undefined && isOrder(command);
     check((limits, turns) => {
       const entries = entriesOf(limits, turns);
       const doubled = entries.map((entry) => ({
         ...entry,
-        commands: entry.commands.flatMap((command) => [command, command, command]),
+        commands: entry.commands.flatMap((each) => (isOnce(each) ? [each] : [each, each, each])),
       }));
       expect(replay(limits, doubled)).toBe(replay(limits, entries));
     });
