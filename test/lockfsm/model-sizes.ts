@@ -4,7 +4,7 @@ import type { Model } from "./model-state.js";
 
 const RECORD = 64;
 
-export function bytesOfSession(model: Model, session: ModelSession): number {
+function bytesOfSession(model: Model, session: ModelSession): number {
   const claims = [...model.holds, ...model.requests].filter((claim) => claim.session === session);
   return ownBytes(session) + sum(claims.map(bytesOfClaim));
 }

@@ -23,6 +23,7 @@ const DERIVED: Readonly<Record<string, readonly string[]>> = {
   // Sums, units of the step under way, counts for people.
   state: [
     "requestCount",
+    "otherBytes",
     "stepUnits",
     "searchStepsMax",
     "searchesDeferred",
@@ -31,7 +32,7 @@ const DERIVED: Readonly<Record<string, readonly string[]>> = {
   ],
   session: [
     ...["heapIndex", "savedIn", "walkedIn", "holdCount", "requestCount"],
-    ...["firstHold", "lastHold", "rowNumber"],
+    ...["firstHold", "lastHold", "rowNumber", "bytes"],
   ],
   // What it had is listed where it stands; nobody can ask for the rest any more.
   endedSession: [
@@ -44,7 +45,7 @@ const DERIVED: Readonly<Record<string, readonly string[]>> = {
       "attachedSequence",
       "highestSequence",
     ],
-    ...["firstHold", "lastHold", "rowNumber"],
+    ...["firstHold", "lastHold", "rowNumber", "bytes"],
   ],
   forcedEnd: ["heapIndex"],
   slot: ["savedIn"],
