@@ -55,6 +55,7 @@ export {
   type LockMode,
   type LockRequestOptions,
   type LossReason,
+  type LostTenures,
   type MembersView,
   type MemberView,
   type NestedOptions,

@@ -3,7 +3,7 @@
  * that answers remembers; with the audit of a node, as far as that is kept.
  */
 import { type Command, Option } from "commander";
-import type { Tenure } from "../../src/index.js";
+import type { LostTenures, Tenure } from "../../src/index.js";
 import { keyText } from "../../src/safe-text.js";
 import {
   clusterAccessFor,
@@ -58,17 +58,18 @@ export function defineHistory(command: Command, finish: (exitCode: number) => vo
     .addHelpText("after", NOTES)
     .action(async (key: string) => {
       const { limit, json } = command.opts<{ limit: number; json?: boolean }>();
-      const { tenures, isTruncated } = await askCluster(
+      const { tenures, isTruncated, lost } = await askCluster(
         clusterAccessFor(command),
         (admin) => admin.history(key, { limit }),
         { key },
       );
       if (json === true) {
-        printJson({ key, tenures: tenures.map(document), isTruncated });
+        printJson({ key, tenures: tenures.map(document), isTruncated, lost });
       } else {
         if (tenures.length > 0)
           for (const line of tableLines(COLUMNS, tenures.map(row))) print(line);
         note(remark(key, tenures.length, isTruncated));
+        for (const gap of lost) note(damage(gap));
       }
       finish(EXIT.done);
     });
@@ -88,6 +89,12 @@ function row(tenure: Tenure): string[] {
     tenure.reason ?? "held",
     String(tenure.token),
   ];
+}
+
+function damage({ count, after, before }: LostTenures): string {
+  const records = count === 1 ? "1 record, of this key or another," : `up to ${count} records`;
+  const [from, to] = [after, before].map(({ index, number }) => `${index}.${number}`);
+  return `damaged: ${records} between the revisions ${from} and ${to} are lost`;
 }
 
 function remark(key: string, count: number, isTruncated: boolean): string {

@@ -66,7 +66,7 @@ export abstract class ClusterViews implements Views {
     const signal = signalOf(options, LIMIT_OPTIONS);
     const question = resolveHistory(key, options?.limit);
     const view = (await this.ask(question, signal)) as HistoryView;
-    return { tenures: view.tenures.map(tenureOf), isTruncated: view.isTruncated };
+    return { ...view, tenures: view.tenures.map(tenureOf) };
   }
 
   sessions(options?: CallOptions): AsyncIterable<SessionView> {

@@ -34,6 +34,7 @@ export type {
   Change,
   History,
   Leader,
+  LostTenures,
   Revision,
   Tenure,
   Watch,

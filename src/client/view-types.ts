@@ -2,11 +2,11 @@
  * What the SDK shows of the cluster: the views of the protocol, with the numbers of reasons
  * replaced by their names.
  */
-import type { ChangeView, Revision, Tenure as TenureView } from "../protocol/index.js";
+import type { ChangeView, LostTenures, Revision, Tenure as TenureView } from "../protocol/index.js";
 import { lossReasonOf } from "./failures.js";
 import type { CallOptions, LossReason } from "./lock-types.js";
 
-export type { Revision };
+export type { LostTenures, Revision };
 
 /** Something that happened to a key. */
 export interface Change extends Omit<ChangeView, "reason"> {
@@ -24,8 +24,10 @@ export interface Tenure extends Omit<TenureView, "reason"> {
 export interface History {
   /** Newest first. */
   readonly tenures: readonly Tenure[];
-  /** Whether older ones are known to have been forgotten. */
+  /** Whether there are more, or may have been. */
   readonly isTruncated: boolean;
+  /** Where records of the audit are lost, the newest first; then `isTruncated` is true. */
+  readonly lost: readonly LostTenures[];
 }
 
 /** What `watch` takes. */

@@ -171,6 +171,16 @@ export interface HistoryView {
   readonly tenures: readonly Tenure[];
   /** There are older ones than were asked for, or there may have been some that are forgotten. */
   readonly isTruncated: boolean;
+  /** Where the audit of the node was damaged, the newest first; then `isTruncated` is true. */
+  readonly lost: readonly LostTenures[];
+}
+
+/** Tenures that were written down and are gone: at most `count`, of this key or of others. */
+export interface LostTenures {
+  readonly count: number;
+  /** They ended after this revision and before the other one. */
+  readonly after: Revision;
+  readonly before: Revision;
 }
 
 /** Once that a key was held, from its grant to its end. */

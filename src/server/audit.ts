@@ -7,7 +7,7 @@
  * A node does not end because its audit cannot be written. It says so, keeps trying while there is
  * only no room, and when the log of transitions has forgotten what was not written, it notes the gap.
  */
-import type { Revision, Tenure } from "../protocol/index.js";
+import type { LostTenures, Revision, Tenure } from "../protocol/index.js";
 import type { AuditMark, AuditRecord, AuditStore } from "../storage/index.js";
 import type { Logger } from "./ports.js";
 import { endOfEntry, isAfter } from "./revisions.js";
@@ -20,12 +20,11 @@ import type { TransitionLog } from "./transition-log.js";
 export interface AuditOptions {
   /** How long a record is kept after its tenure ended, by the wall clock. */
   readonly keepMs: number;
-  /** What was written by earlier lives; `undefined`: nothing. */
-  readonly mark: AuditMark | undefined;
 }
 
 export interface AuditRooms {
-  readonly store: Pick<AuditStore, "write" | "trim" | "read">;
+  /** Has been loaded. */
+  readonly store: AuditStore;
   readonly transitions: TransitionLog;
   /** A turn should follow. */
   readonly wake: () => void;
@@ -41,6 +40,8 @@ export interface AuditStatus {
   readonly writtenTotal: number;
   /** Times that what was to be written was forgotten first. */
   readonly gapsTotal: number;
+  /** Records that the store lost, as far as they were missed. */
+  readonly lostTotal: number;
   /** Of every tenure behind this entry there is a record. */
   readonly completeAfter: number;
 }
@@ -74,19 +75,31 @@ export class Audit {
   #trimAtMs = Number.NEGATIVE_INFINITY;
   #writtenTotal = 0;
   #gapsTotal = 0;
+  /** Of the records that were lost. */
+  #toldTotal = 0;
 
-  constructor(rooms: AuditRooms, { keepMs, mark }: AuditOptions) {
+  constructor(rooms: AuditRooms, { keepMs }: AuditOptions) {
+    const { store, transitions, logger } = rooms;
     this.#rooms = rooms;
     this.#keepMs = keepMs;
     this.#calls = new StoreCalls(rooms.wake);
-    const { floor } = rooms.transitions;
-    this.#mark = mark ?? { through: floor, completeAfter: floor.index };
+    const { floor } = transitions;
+    this.#mark = store.mark ?? { through: floor, completeAfter: floor.index };
     this.#through = this.#mark.through;
+    for (const notice of store.notices) logger("warn", "the audit was damaged", { notice });
+    this.#tellLost();
   }
 
   /** What is written. */
   get mark(): AuditMark {
     return this.#mark;
+  }
+
+  /** Of every tenure that ended after this entry there is a record, or memory has it. */
+  get completeAfter(): number {
+    const { floor } = this.#rooms.transitions;
+    // As long as it is not written, the gap is not in the mark.
+    return isAfter(floor, this.#through) ? floor.index : this.#mark.completeAfter;
   }
 
   get status(): AuditStatus {
@@ -96,7 +109,8 @@ export class Audit {
       lag: transitions.end - transitions.positionAfter(this.#through),
       writtenTotal: this.#writtenTotal,
       gapsTotal: this.#gapsTotal,
-      completeAfter: this.#mark.completeAfter,
+      lostTotal: this.#rooms.store.lostTotal,
+      completeAfter: this.completeAfter,
     };
   }
 
@@ -123,27 +137,47 @@ export class Audit {
     this.#trim(wallMs);
   }
 
-  /** Tenures of a key up to `through`, the newest first. One of the two is called in a later turn. */
+  /**
+   * Tenures of a key up to `through`, the newest first, and what was lost of that time. One of the
+   * two is called in a later turn.
+   */
   read(
     key: string,
     through: Revision,
     limit: number,
-    onDone: (tenures: readonly Tenure[]) => void,
+    onDone: (tenures: readonly Tenure[], lost: readonly LostTenures[]) => void,
     onFailure: () => void,
   ): void {
-    const reading = this.#rooms.store
-      .read(key, through, limit)
-      .then((records) => records.map(({ body }) => decodeTenure(key, body)));
-    this.#calls.run(reading, onDone, (error) => {
-      this.#rooms.logger("error", "the audit cannot be read", { error: messageOf(error) });
-      onFailure();
+    const { store, logger } = this.#rooms;
+    const reading = store.read(key, through, limit).then(({ records, holes }) => {
+      return { tenures: records.map(({ body }) => decodeTenure(key, body)), holes };
     });
+    this.#calls.run(
+      reading,
+      ({ tenures, holes }) => {
+        this.#tellLost();
+        onDone(tenures, holes);
+      },
+      (error) => {
+        logger("error", "the audit cannot be read", { error: messageOf(error) });
+        onFailure();
+      },
+    );
   }
 
   /** Resolves when nothing is under way. */
   stop(): Promise<void> {
     this.#state = "failed";
     return this.#calls.settled();
+  }
+
+  /** The store lost them without a word; nobody but a reader of their row can miss them. */
+  #tellLost(): void {
+    const { store, logger } = this.#rooms;
+    const { lostTotal } = store;
+    if (lostTotal <= this.#toldTotal) return;
+    this.#toldTotal = lostTotal;
+    logger("error", "the audit has lost records: its store is damaged", { lost: lostTotal });
   }
 
   /** Forgotten before it was written: by a snapshot that was taken over, or by a store too slow. */
@@ -207,10 +241,10 @@ export class Audit {
   #trim(wallMs: number): void {
     const { store } = this.#rooms;
     const before = wallMs - this.#keepMs;
-    this.#run(store.trim(before, TRIM_RECORDS_MAX, this.#mark), (mark) => {
-      if (mark === undefined) return;
-      this.#mark = mark;
-      // There may be more of that age.
+    this.#run(store.trim(before, TRIM_RECORDS_MAX, this.#mark), ({ mark, isRoundOver }) => {
+      this.#tellLost();
+      if (mark !== undefined) this.#mark = mark;
+      if (isRoundOver) return;
       this.#trimAtMs = Number.NEGATIVE_INFINITY;
       this.#hasMore = true;
     });

@@ -64,7 +64,8 @@ async function openAudit(
 ): Promise<DriverPorts["audit"]> {
   if (keepMs === undefined) return undefined;
   const store = new AuditStore(ordered);
-  return { store, keepMs, mark: await store.readMark() };
+  await store.load();
+  return { store, keepMs };
 }
 
 async function namedSnapshot({

@@ -4,7 +4,7 @@
  * only for what memory has forgotten, so that nothing is shown twice and nothing in between is missing.
  */
 import type { LockTable } from "../lockfsm/index.js";
-import type { HistoryView, Tenure } from "../protocol/index.js";
+import type { HistoryView, LostTenures, Tenure } from "../protocol/index.js";
 import type { Audit } from "./audit.js";
 import { tenuresOf } from "./tenures.js";
 import type { TransitionLog } from "./transition-log.js";
@@ -43,7 +43,7 @@ export class History {
     const wanted = limit + 1;
     if (all.length < wanted) all.push(...tenuresOf(transitions, key, wanted - all.length));
     if (audit === undefined || all.length >= wanted) {
-      onDone(viewOf(all, limit, transitions.floor.index > 0));
+      onDone(viewOf(all, limit, transitions.floor.index > 0, []));
       return;
     }
     if (this.#readCount >= READS_MAX) {
@@ -55,10 +55,10 @@ export class History {
       key,
       transitions.floor,
       wanted - all.length,
-      (tenures) => {
+      (tenures, lost) => {
         this.#readCount -= 1;
         all.push(...tenures);
-        onDone(viewOf(all, limit, audit.mark.completeAfter > 0));
+        onDone(viewOf(all, limit, audit.completeAfter > 0, lost));
       },
       () => {
         this.#readCount -= 1;
@@ -81,7 +81,12 @@ export class History {
   }
 }
 
-function viewOf(all: readonly Tenure[], limit: number, isForgotten: boolean): HistoryView {
+function viewOf(
+  all: readonly Tenure[],
+  limit: number,
+  isForgotten: boolean,
+  lost: readonly LostTenures[],
+): HistoryView {
   const tenures = all.slice(0, limit);
-  return { tenures, isTruncated: all.length > limit || isForgotten };
+  return { tenures, isTruncated: all.length > limit || isForgotten || lost.length > 0, lost };
 }

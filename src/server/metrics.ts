@@ -173,6 +173,7 @@ function seeingMetrics(seeing: SeeingStatus): Metric[] {
     gauge("audit_lag", "Changes that the audit has not looked at yet.", audit.lag),
     counter("audit_records_total", "Records that the audit has written.", audit.writtenTotal),
     counter("audit_gaps_total", "Times that the audit lost something.", audit.gapsTotal),
+    gauge("audit_lost_records", "Records of the audit that its store has lost.", audit.lostTotal),
   ];
 }
 

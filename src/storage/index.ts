@@ -1,4 +1,5 @@
-export { type AuditMark, type AuditRecord, AuditStore } from "./audit-store.js";
+export type { AuditRecord } from "./audit-record.js";
+export { type AuditMark, AuditStore } from "./audit-store.js";
 export { type DamageReport, damageOf } from "./corruption.js";
 export {
   type DataDirectory,

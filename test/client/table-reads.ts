@@ -117,7 +117,7 @@ export class TableReads {
 
   #history(key: string, limit: number): HistoryView {
     const tenures = this.#tenures.filter((tenure) => tenure.key === key).reverse();
-    return { tenures: tenures.slice(0, limit), isTruncated: tenures.length > limit };
+    return { tenures: tenures.slice(0, limit), isTruncated: tenures.length > limit, lost: [] };
   }
 
   #note(change: TableChange): void {

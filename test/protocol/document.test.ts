@@ -231,7 +231,10 @@ const setting: Required<protocol.SettingView> = {
   ...{ name: "", value: 1, defaultValue: 1, least: 1, most: 1 },
 };
 const sessions: Required<protocol.SessionsView> = { sessions: [sessionView], next: null };
-const history: Required<protocol.HistoryView> = { tenures: [tenure], isTruncated: false };
+const lostTenures: Required<protocol.LostTenures> = { count: 1, after: revision, before: revision };
+const history: Required<protocol.HistoryView> = {
+  ...{ tenures: [tenure], isTruncated: false, lost: [lostTenures] },
+};
 const watch: Required<protocol.WatchView> = { revision };
 const changes: Required<protocol.ChangesView> = { changes: [change], revision };
 const failure: Required<protocol.OperationFailure> = { message: "" };

@@ -7,23 +7,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { HoldfastError } from "../../src/errors.js";
-import { END_REASON, type Tenure } from "../../src/protocol/index.js";
-import { Audit } from "../../src/server/audit.js";
-import { TransitionLog } from "../../src/server/transition-log.js";
-import { AuditStore, MemoryStoreDisk, type OrderedStore } from "../../src/storage/index.js";
+import { END_REASON } from "../../src/protocol/index.js";
+import { MemoryStoreDisk } from "../../src/storage/index.js";
 import { openLevelStore } from "../../src/storage/level-store.js";
-
-const KEEP_MS = 1_000_000;
-const ROOMY = { changesMax: 1 << 20, changeBytesMax: 1 << 30 };
-const WALL_MS = 1_700_000_000_000;
+import { descending, KEEP_MS, Life, type OpenStore, tokensOf, WALL_MS } from "./audit-life.js";
 
 const cleanUps: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
-
-/** A disk whose store can be opened again and again. */
-type OpenStore = () => Promise<OrderedStore>;
 
 async function memoryDisk(): Promise<OpenStore> {
   const disk = new MemoryStoreDisk();
@@ -34,108 +26,6 @@ async function levelDisk(): Promise<OpenStore> {
   const path = await mkdtemp(join(tmpdir(), "holdfast-audit-"));
   cleanUps.push(() => rm(path, { recursive: true }));
   return () => openLevelStore(path);
-}
-
-interface LifeOptions {
-  /** Of the snapshot that it starts from. */
-  readonly snapshotIndex?: number;
-  readonly limits?: { readonly changesMax: number; readonly changeBytesMax: number };
-}
-
-/** One life of a node, as far as its audit sees it. */
-class Life {
-  readonly log: TransitionLog;
-  readonly audit: Audit;
-  readonly store: OrderedStore;
-  readonly story: string[] = [];
-  nowMs = 0;
-  index: number;
-  #wake: () => void = () => {};
-
-  static async start(open: OpenStore, options: LifeOptions = {}): Promise<Life> {
-    const store = await open();
-    const mark = await new AuditStore(store).readMark();
-    return new Life(store, mark, options);
-  }
-
-  private constructor(
-    store: OrderedStore,
-    mark: Awaited<ReturnType<AuditStore["readMark"]>>,
-    { snapshotIndex = 0, limits = ROOMY }: LifeOptions,
-  ) {
-    this.store = store;
-    this.index = snapshotIndex;
-    this.log = new TransitionLog(limits, snapshotIndex);
-    this.audit = new Audit(
-      {
-        store: new AuditStore(store),
-        transitions: this.log,
-        wake: () => this.#wake(),
-        logger: (level, event) => this.story.push(`${level}: ${event}`),
-      },
-      { keepMs: KEEP_MS, mark },
-    );
-  }
-
-  /** Applies entries `from` to `to`, each of which ends a hold of a key of its own and of "a". */
-  apply(from: number, to: number): void {
-    for (let index = from; index <= to; index += 1) {
-      this.log.begin(index, 10 * index, WALL_MS + index);
-      for (const key of ["a", `key-${index}`]) {
-        const claim = { mode: "exclusive", session: 1, sessionName: "s", owner: 1 } as const;
-        const hold = {
-          key,
-          token: 1_000 + index,
-          sequence: 0,
-          grantedAt: 10 * index - 5,
-          value: "",
-        };
-        this.log.add({ ...claim, ...hold, type: "granted", reason: END_REASON.unknown });
-        this.log.add({ ...claim, ...hold, type: "ended", reason: END_REASON.expired });
-      }
-      this.index = index;
-    }
-  }
-
-  turn(isTakingSnapshot = false, wallMs = WALL_MS): void {
-    this.nowMs += 1;
-    this.audit.work(this.index, isTakingSnapshot, this.nowMs, wallMs);
-  }
-
-  /** Turns until there is nothing left to do. */
-  async settle(wallMs = WALL_MS): Promise<void> {
-    for (;;) {
-      const woken = new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-      this.turn(false, wallMs);
-      const { nextDeadlineMs, hasWork } = this.audit;
-      // Infinite only while a call is under way.
-      if (nextDeadlineMs === Number.POSITIVE_INFINITY) await woken;
-      else if (nextDeadlineMs > this.nowMs && !hasWork) return;
-    }
-  }
-
-  read(key: string, limit = 10_000): Promise<readonly Tenure[]> {
-    const through = { index: 2 ** 50, number: 0 };
-    return new Promise((resolve, reject) => {
-      this.#wake = () => this.turn();
-      this.audit.read(key, through, limit, resolve, () => reject(new Error("not read")));
-    });
-  }
-
-  async stop(): Promise<void> {
-    await this.audit.stop();
-    await this.store.close();
-  }
-}
-
-function tokensOf(tenures: readonly Tenure[]): number[] {
-  return tenures.map(({ token }) => token - 1_000);
-}
-
-function descending(from: number, to: number): number[] {
-  return Array.from({ length: from - to + 1 }, (_, i) => from - i);
 }
 
 describe.each([
@@ -279,6 +169,10 @@ describe("the audit of a node", () => {
     life.turn();
     expect(life.audit.status).toMatchObject({ state: "failed", lag: 80 });
     expect(life.story).toEqual(["error: the audit is not written any more"]);
+    // What memory forgets from now on nobody has.
+    expect(life.audit.completeAfter).toBe(0);
+    life.log.restart(300);
+    expect(life.audit.completeAfter).toBe(300);
   });
 
   test("whose store is slower than what happens says what it lost, and keeps up again", async () => {

@@ -52,7 +52,7 @@ describe("history", () => {
         expect(Math.abs(grantedWallMs - 1_800_000_000_000 - world.nowMs)).toBeLessThan(1_000);
       }
       const cut = await historyOf(world, node, 2);
-      expect(cut).toEqual({ tenures: tenures.slice(0, 2), isTruncated: true });
+      expect(cut).toEqual({ tenures: tenures.slice(0, 2), isTruncated: true, lost: [] });
     }
   });
 

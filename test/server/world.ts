@@ -14,7 +14,6 @@ import {
 } from "../../src/server/index.js";
 import { restoreAtBoot } from "../../src/server/snapshot-restoring.js";
 import {
-  type AuditMark,
   AuditStore,
   MemoryStoreDisk,
   type OrderedStore,
@@ -189,7 +188,8 @@ function foundingOf(ids: readonly number[]): Configuration {
 /** What the log of a node stands on, and the table as of there. */
 interface Standing {
   readonly snapshot: { readonly manifest: SnapshotManifest; readonly table: LockTable } | undefined;
-  readonly auditMark: AuditMark | undefined;
+  readonly store: OrderedStore;
+  readonly audit: AuditStore;
 }
 
 /** One node: its disk outlives its process. */
@@ -250,11 +250,11 @@ export class WorldNode {
   async restart(): Promise<void> {
     this.#isBooting = true;
     const store = this.store.open();
-    const auditMark = await new AuditStore(store).readMark();
+    const audit = new AuditStore(store);
+    await audit.load();
     const snapshot = await this.#restore(openSnapshotStore(store));
-    this.store.crash();
     this.#isBooting = false;
-    this.start({ snapshot, auditMark });
+    this.start({ snapshot, store, audit });
   }
 
   async #restore(snapshots: SnapshotStore): Promise<Standing["snapshot"]> {
@@ -346,7 +346,7 @@ function startLife(
   const scheduler = new WorldScheduler(world, node, life);
   const offsetMs = world.nowMs;
   const snapshot = standing?.snapshot;
-  const store = node.store.open();
+  const store = standing?.store ?? node.store.open();
   const assembled = assembleDriver(
     {
       nodeId: node.id,
@@ -362,7 +362,7 @@ function startLife(
       log,
       snapshots: openSnapshotStore(store),
       named: snapshot?.manifest,
-      audit: auditOf(world, store, standing?.auditMark),
+      audit: auditOf(world, standing?.audit ?? new AuditStore(store)),
       ...(snapshot === undefined ? {} : { table: snapshot.table }),
       trace: world.options.trace,
       onPeers: () => {},
@@ -392,9 +392,9 @@ function startLife(
   return { assembled, gateway, log, end: () => assembled.driver.stop() };
 }
 
-function auditOf(world: World, store: OrderedStore, mark: AuditMark | undefined) {
+function auditOf(world: World, store: AuditStore) {
   const { auditKeepMs: keepMs } = world.options;
-  return keepMs === undefined ? undefined : { store: new AuditStore(store), keepMs, mark };
+  return keepMs === undefined ? undefined : { store, keepMs };
 }
 
 function configurationOf({ index, configuration }: SnapshotManifest): Configuration {
