@@ -14,7 +14,7 @@ import { durationText } from "../config/option-kinds.js";
 import { SERVER_OPTIONS } from "../config/option-table.js";
 import { SNAPSHOT_LOG_BYTES } from "../config/server-options.js";
 import { EXIT } from "../exit-codes.js";
-import { Failure } from "../failure.js";
+import { Failure, systemCodeOf } from "../failure.js";
 import { exitNow } from "../last-resort.js";
 import { createLogger, type LogFormat } from "../node-log.js";
 import { formatSize } from "../sizes.js";
@@ -104,9 +104,10 @@ async function serve(flags: ServerFlags): Promise<number> {
     return EXIT.done;
   }
   if (ended === undefined) return EXIT.done;
-  // A node that was removed from its cluster, or whose directory another process has, is no bug.
-  const exitCode =
-    ended instanceof HoldfastError && ended.code === "UNAVAILABLE" ? EXIT.failed : EXIT.internal;
+  // A node that was removed from its cluster, whose directory another process has, or whose disk
+  // failed, ends by no fault of its own.
+  const isOwnFault = !(ended instanceof HoldfastError && ended.code === "UNAVAILABLE");
+  const exitCode = isOwnFault && systemCodeOf(ended) !== "EIO" ? EXIT.internal : EXIT.failed;
   throw new Failure(exitCode, `node ${flags.id} ended: ${ended.message}`, { cause: ended });
 }
 

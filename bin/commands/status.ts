@@ -116,7 +116,9 @@ function row({ id, report }: ClusterMember): string[] {
   const { pid, term, commitIndex, appliedIndex } = report;
   const numbers = [pid, term, commitIndex, appliedIndex].map(String);
   const lag = commitIndex - appliedIndex;
-  return [number, role, ...numbers, endpoint, lag > LAG_MAX ? `applies ${lag} behind` : ""];
+  const remark = lag > LAG_MAX ? `applies ${lag} behind` : "";
+  const waits = role === "starting" && report.isDiskFull === true;
+  return [number, role, ...numbers, endpoint, waits ? "waits for room on its disk" : remark];
 }
 
 /** What the report says beyond the endpoint, which stands beside it already. */

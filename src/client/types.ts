@@ -273,6 +273,8 @@ export interface NodeStatus {
   readonly endpoint: string;
   /** For how long the cluster opens no session yet, which was restored from a snapshot; else 0. */
   readonly quietMs?: number;
+  /** There is no room on its disk; while it is "starting", it waits for that. */
+  readonly isDiskFull?: boolean;
   /** Of a quarantined node only. */
   readonly damage?: NodeDamage;
 }

@@ -4,11 +4,16 @@
  * waits for it; a batch and the place it reached are one write, so that a restart, which replays the
  * log, goes on behind it.
  *
- * A node does not end because its audit cannot be written. It says so, keeps trying while there is
- * only no room, and when the log of transitions has forgotten what was not written, it notes the gap.
+ * A node does not end because its audit cannot be written, unless its disk failed. It says so, keeps
+ * trying while there is only no room, and when the log of transitions has forgotten what was not written, it notes the gap.
  */
 import type { LostTenures, Revision, Tenure } from "../protocol/index.js";
-import type { AuditMark, AuditRecord, AuditStore } from "../storage/index.js";
+import {
+  type AuditMark,
+  type AuditRecord,
+  type AuditStore,
+  isDiskFailure,
+} from "../storage/index.js";
 import type { Logger } from "./ports.js";
 import { endOfEntry, isAfter } from "./revisions.js";
 import { StoreCalls } from "./snapshot-calls.js";
@@ -159,6 +164,7 @@ export class Audit {
         onDone(tenures, holes);
       },
       (error) => {
+        if (isDiskFailure(error)) throw error;
         logger("error", "the audit cannot be read", { error: messageOf(error) });
         onFailure();
       },
@@ -269,6 +275,8 @@ export class Audit {
 
   #onFailure(error: unknown, nowMs: number): void {
     const { logger } = this.#rooms;
+    // What else lies in the store cannot be written either.
+    if (isDiskFailure(error)) throw error;
     if (!isOutOfSpace(error)) {
       this.#state = "failed";
       logger("error", "the audit is not written any more", { error: messageOf(error) });

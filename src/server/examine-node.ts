@@ -56,5 +56,7 @@ function problemIn(error: unknown): string {
   if (error instanceof HoldfastError && error.details["isRecovering"] === true) {
     return "an earlier recovery of it was cut short";
   }
+  if (error instanceof HoldfastError && error.details["hasDiskFailed"] === true)
+    return error.message;
   throw error;
 }

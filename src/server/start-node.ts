@@ -25,6 +25,7 @@ import type { Clock } from "./ports.js";
 import { startQuarantined } from "./quarantine.js";
 import { formatAddress, type ResolvedOptions, resolveOptions } from "./resolve-options.js";
 import { openTrace, type Trace } from "./trace-file.js";
+import { whenThereIsRoom } from "./waiting-for-room.js";
 
 /** All groups share the links between nodes; this version has one. */
 const GROUP = 0;
@@ -44,8 +45,9 @@ type Links = ReturnType<typeof createPeerLinks>;
 type Directory = Awaited<ReturnType<typeof openDataDirectory>>;
 
 /**
- * Resolves once the node listens for clients and peers. A node whose data are damaged is started too:
- * it takes part in nothing, and says so on its pages. Rejects with `INVALID_ARGUMENT` for options
+ * Resolves once the node listens for clients and peers; on a full disk once there is room, and until
+ * then only its pages can be read. A node whose data are damaged is started too: it takes part in
+ * nothing, and says so on its pages. Rejects with `INVALID_ARGUMENT` for options
  * that cannot be, `UNAVAILABLE` for an address that cannot be had, `FORBIDDEN` for a fresh directory
  * of a node that votes in the cluster it is to join, and with what the directory says when it cannot
  * be used or belongs to another node, cluster or process.
@@ -55,30 +57,34 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   await requireFreePort("listen", resolved.listen);
   await requireFreePort("peerListen", resolved.peerListen);
   const found = await findBelonging(resolved);
-  let directory: Directory;
+  const { clusterId } = found;
   try {
-    directory = await openDataDirectory({
-      path: resolved.dataDirectory,
-      nodeId: resolved.id,
-      clusterId: found.clusterId,
-      origin: resolved.founders === undefined ? "joined" : "initial",
-      segmentBytes: resolved.tuning.segmentBytes,
+    const open = (): Promise<Directory> => openData(resolved, clusterId);
+    return await whenThereIsRoom(resolved, clusterId, open, async (directory) => {
+      const node = new Node(resolved, directory, found);
+      try {
+        await node.start();
+      } catch (error) {
+        await node.close();
+        throw error;
+      }
+      return node;
     });
   } catch (error) {
     const damage = damageOf(error);
     if (damage === undefined) throw error;
-    return startQuarantined(resolved, found.clusterId, damage);
+    return startQuarantined(resolved, clusterId, damage);
   }
-  const node = new Node(resolved, directory, found);
-  try {
-    await node.start();
-  } catch (error) {
-    await node.close();
-    const damage = damageOf(error);
-    if (damage === undefined) throw error;
-    return startQuarantined(resolved, found.clusterId, damage);
-  }
-  return node;
+}
+
+function openData(options: ResolvedOptions, clusterId: string): Promise<Directory> {
+  return openDataDirectory({
+    path: options.dataDirectory,
+    nodeId: options.id,
+    clusterId,
+    origin: options.founders === undefined ? "joined" : "initial",
+    segmentBytes: options.tuning.segmentBytes,
+  });
 }
 
 /**

@@ -13,7 +13,15 @@
  */
 import { HoldfastError } from "../errors.js";
 import { corruption } from "./corruption.js";
-import { createAtomically, errnoOf, type FileSystem, isNoSpace, readWhole } from "./file-system.js";
+import {
+  createAtomically,
+  diskFailure,
+  errnoOf,
+  type FileSystem,
+  isDiskFailure,
+  isNoSpace,
+  readWhole,
+} from "./file-system.js";
 import { MARK_FILE_NAME, readMark } from "./mark-file.js";
 import { nodeFileSystem } from "./node-file-system.js";
 
@@ -106,7 +114,7 @@ export async function incarnationIn(
   try {
     return (await readMark(fileSystem, path))?.mark.incarnation;
   } catch (error) {
-    if (!["ENOENT", "EIO"].includes(errnoOf(error) ?? "")) throw error;
+    if (errnoOf(error) !== "ENOENT") throw error;
     return undefined;
   }
 }
@@ -159,6 +167,7 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
 /** One clear error for whatever keeps the directory from being used. */
 export function explained(path: string, error: unknown): unknown {
   if (error instanceof HoldfastError || !(error instanceof Error)) return error;
+  if (isDiskFailure(error)) return diskUnusable(path, error);
   // `level` wraps what happened.
   const cause = error.cause instanceof Error ? error.cause : error;
   const code = errnoOf(cause);
@@ -169,4 +178,14 @@ export function explained(path: string, error: unknown): unknown {
   const explanation = EXPLANATIONS[code] ?? cause.message;
   const message = `cannot use the data directory ${path}: ${explanation}`;
   return new HoldfastError("UNAVAILABLE", message, { cause, details: { path } });
+}
+
+function diskUnusable(path: string, cause: Error): HoldfastError {
+  const { message } = cause.message.startsWith("the disk failed")
+    ? cause
+    : diskFailure(cause.message, cause);
+  const details = { path, hasDiskFailed: true };
+  return new HoldfastError("UNAVAILABLE", `cannot use the data directory ${path}: ${message}`, {
+    ...{ cause, details },
+  });
 }

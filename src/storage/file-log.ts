@@ -11,7 +11,7 @@
 import { assert } from "../assert.js";
 import { HoldfastError } from "../errors.js";
 import type { Write } from "../raft/index.js";
-import { type FileSystem, isNoSpace } from "./file-system.js";
+import { type FileSystem, isDiskFailure, isNoSpace } from "./file-system.js";
 import { HandedOver } from "./handed-over.js";
 import { type DurablePoint, LogMark } from "./log-mark.js";
 import type { LogOutline } from "./log-outline.js";
@@ -370,7 +370,9 @@ export class FileLog implements LogStore {
 }
 
 function unwritable(error: Error): HoldfastError {
-  const code = isNoSpace(error) ? "DISK_FULL" : "INTERNAL";
-  const message = `the log cannot be written any more: ${error.message}`;
+  const hasDiskFailed = isDiskFailure(error);
+  const code = isNoSpace(error) ? "DISK_FULL" : hasDiskFailed ? "UNAVAILABLE" : "INTERNAL";
+  const words = `the log cannot be written any more: ${error.message}`;
+  const message = hasDiskFailed ? `the disk failed: ${words}` : words;
   return new HoldfastError(code, message, { cause: error });
 }

@@ -56,6 +56,16 @@ export function isNoSpace(error: unknown): boolean {
   return NO_SPACE_CODES.has(errnoOf(error) ?? "");
 }
 
+/** Whether the device failed to read, write or sync: of what lies on it nothing follows. */
+export function isDiskFailure(error: unknown): boolean {
+  return errnoOf(error) === "EIO";
+}
+
+/** Says of a failure of the device that it is one. */
+export function diskFailure(what: string, cause: unknown): Error {
+  return Object.assign(new Error(`the disk failed: ${what}`, { cause }), { code: "EIO" });
+}
+
 /** Reads a whole file. Throws when it shrinks meanwhile. */
 export async function readWhole(fileSystem: FileSystem, path: string): Promise<Buffer> {
   const file = await fileSystem.open(path, "read");

@@ -8,7 +8,7 @@ export {
   SEGMENT_BYTES_MIN,
 } from "./data-directory.js";
 export { isFreshDirectory } from "./directory-layout.js";
-export type { FileSystem } from "./file-system.js";
+export { type FileSystem, isDiskFailure } from "./file-system.js";
 export type { KnownPeer } from "./known-peers.js";
 export type * from "./log-store.js";
 export {

@@ -5,7 +5,7 @@
 import { Level } from "level";
 import { HoldfastError } from "../errors.js";
 import { corruption } from "./corruption.js";
-import { errnoOf } from "./file-system.js";
+import { diskFailure, errnoOf } from "./file-system.js";
 import { nodeFileSystem } from "./node-file-system.js";
 import {
   isForWantOfRoom,
@@ -105,31 +105,40 @@ class LevelStore implements OrderedStore {
 }
 
 /** A file it needs is gone, cut short or cannot be read: `level` has no code of its own for these. */
-const DAMAGE = /No such file or directory|Invalid argument|Input\/output error/;
+const DAMAGE = /No such file or directory|Invalid argument/;
 
-/** Runs a call of `level`, and tells damage and lack of room from its other failures. */
+/** Runs a call of `level`, and explains what it fails with. */
 async function explaining<Result>(call: () => Promise<Result>): Promise<Result> {
   try {
     return await call();
   } catch (error) {
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    const code = errnoOf(cause);
-    const message = cause instanceof Error ? cause.message : "";
-    const isIo = code === "LEVEL_IO_ERROR";
-    if (isIo && /No space left|quota exceeded/.test(message)) {
-      throw new HoldfastError("DISK_FULL", `no room for the store: ${message}`, { cause: error });
-    }
-    // Of the lock's own file nothing follows for the others.
-    const isDamage = isIo && DAMAGE.test(message) && !message.includes("/LOCK:");
-    if (code !== "LEVEL_CORRUPTION" && !isDamage) throw error;
-    throw corruption({ file: "store", offset: 0, index: 0 }, message);
+    throw explainedStoreError(error);
   }
 }
 
 /**
+ * Tells damage, lack of room and a disk that failed from the other errors of `level`. A device that
+ * does not read or write says nothing of what lies on it, so that is no damage.
+ */
+export function explainedStoreError(error: unknown): unknown {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const code = errnoOf(cause);
+  const message = cause instanceof Error ? cause.message : "";
+  const isIo = code === "LEVEL_IO_ERROR";
+  if (isIo && /No space left|quota exceeded/.test(message)) {
+    return new HoldfastError("DISK_FULL", `no room for the store: ${message}`, { cause: error });
+  }
+  if (/Input\/output error/.test(message)) return diskFailure(`EIO: store: ${message}`, error);
+  // Of the lock's own file nothing follows for the others.
+  const isDamage = isIo && DAMAGE.test(message) && !message.includes("/LOCK:");
+  if (code !== "LEVEL_CORRUPTION" && !isDamage) return error;
+  return corruption({ file: "store", offset: 0, index: 0 }, message);
+}
+
+/**
  * Opens the store at `path`, an existing directory unless the store must exist. Fails with a
- * corruption error, with `DISK_FULL`, with `UNAVAILABLE` where the lock's file was removed, and
- * otherwise with `level`'s own errors.
+ * corruption error, with `DISK_FULL`, with `EIO` when the disk fails, with `UNAVAILABLE` where the
+ * lock's file was removed, and otherwise with `level`'s own errors.
  */
 export async function openLevelStore(path: string, mustExist = false): Promise<OrderedStore> {
   if (mustExist) await demandStore(path);

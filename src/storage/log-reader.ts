@@ -5,7 +5,7 @@
  * the first segments were removed, a snapshot must stand for them.
  */
 import { corruption } from "./corruption.js";
-import { errnoOf, type FileSystem, readWhole } from "./file-system.js";
+import { diskFailure, errnoOf, type FileSystem, readWhole } from "./file-system.js";
 import type { LogOutline } from "./log-outline.js";
 import { LogReplay } from "./log-replay.js";
 import type { LogBoot } from "./log-store.js";
@@ -156,7 +156,7 @@ class LogReading {
     } catch (error) {
       const code = errnoOf(error);
       if (code === "ENOENT") throw this.#damaged(path, 0, "the segment is missing");
-      if (code === "EIO") throw this.#damaged(path, 0, "the disk cannot read it");
+      if (code === "EIO") throw diskFailure(`EIO: ${path} cannot be read`, error);
       throw error;
     }
     const salt = Buffer.from(bytes.subarray(0, SALT_BYTES));

@@ -176,10 +176,7 @@ export class MarkFile {
   /** Fails with a corruption error unless at least one slot is intact. Changes nothing. */
   static async open(fileSystem: FileSystem, directory: string): Promise<MarkFile> {
     const path = `${directory}/${MARK_FILE_NAME}`;
-    const found = await readMark(fileSystem, directory).catch((error: Error) => {
-      if (errnoOf(error) !== "EIO") throw error;
-      return undefined;
-    });
+    const found = await readMark(fileSystem, directory);
     if (found === undefined) {
       throw corruption({ file: path, offset: 0, index: 0 }, "neither copy of the mark is intact");
     }

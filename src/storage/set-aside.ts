@@ -27,6 +27,7 @@ import {
   createAtomically,
   errnoOf,
   type FileSystem,
+  isDiskFailure,
   makeDirectories,
   readWhole,
   removeIfPresent,
@@ -159,14 +160,14 @@ class SettingAside {
     this.#store = undefined;
   }
 
-  /** A store that is damaged cannot be opened by anybody, so nobody has it. */
+  /** A store that is damaged, or that the disk cannot read, can be opened by nobody: nobody has it. */
   async #lock(): Promise<void> {
     const { openStore = openLevelStore } = this.#options;
     await makeDirectories(this.#fileSystem, `${this.#path}/${STORE_NAME}`);
     try {
       this.#store = await openStore(`${this.#path}/${STORE_NAME}`, false);
     } catch (error) {
-      if (damageOf(error) === undefined) throw error;
+      if (damageOf(error) === undefined && !isDiskFailure(error)) throw error;
     }
   }
 

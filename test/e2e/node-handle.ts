@@ -44,6 +44,11 @@ export class NodeHandle {
     return this.#child?.exitCode ?? null;
   }
 
+  /** Resolves when the process is gone. */
+  get exited(): Promise<unknown> {
+    return this.#exited;
+  }
+
   /** Everything this node wrote to standard error, over all its lives; the last megabyte of it. */
   get stderr(): string {
     return this.#stderr;

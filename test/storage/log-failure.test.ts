@@ -2,6 +2,7 @@
 import * as fs from "node:fs";
 import { describe, expect, it } from "vitest";
 import { HoldfastError } from "../../src/errors.js";
+import { damageOf } from "../../src/storage/corruption.js";
 import { isNoSpace } from "../../src/storage/file-system.js";
 import {
   type FileOperation,
@@ -49,7 +50,7 @@ describe("a log whose disk fails", () => {
     await log.close();
     expect(log.durable).toEqual([1]);
     expect(log.failures.length).toBe(1);
-    expect(log.failures[0]).toMatchObject({ code: "INTERNAL" });
+    expect(log.failures[0]).toMatchObject({ code: "UNAVAILABLE" });
     expect(writes).toBe(1);
   });
 
@@ -265,7 +266,7 @@ describe("a log whose disk fails", () => {
   });
 
   it.each(["/data/mark", "/data/log/00000001.seg"])(
-    "takes a file for damaged that the disk cannot read: %s",
+    "says that the disk failed, and calls nothing damaged, when it cannot read %s",
     async (broken) => {
       const fileSystem = new MemoryFileSystem();
       const store = new MemoryStoreDisk();
@@ -277,7 +278,10 @@ describe("a log whose disk fails", () => {
         },
       });
       const opening = openDataDirectory(memoryDisk(unreadable, store).options);
-      await expect(opening).rejects.toMatchObject({ details: { corrupt: true, file: broken } });
+      const error = await opening.catch((reason: Error) => reason);
+      expect(damageOf(error)).toBeUndefined();
+      expect(error).toMatchObject({ code: "UNAVAILABLE", details: { hasDiskFailed: true } });
+      expect(String(error)).toMatch(/the disk failed: EIO/);
       await (await OpenLog.open(memoryDisk(fileSystem, store))).close();
     },
   );
