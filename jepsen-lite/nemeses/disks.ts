@@ -4,14 +4,14 @@
  * back as an operator would, by `holdfast recover` and a promotion.
  */
 import { execFile } from "node:child_process";
-import { open, readdir, rm, statfs, truncate, writeFile } from "node:fs/promises";
+import { readdir, rm, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import type { NodeProcess } from "../cluster/node-process.js";
 import { mountRefusal } from "../cluster/volumes.js";
 import { builtCommand } from "../own-scripts.js";
-import type { SeededRandom } from "../seeded-random.js";
+import { emptied, harm } from "./harm.js";
 import { nothing, promoted } from "./leadership.js";
 import type { Nemesis, Target } from "./nemesis.js";
 
@@ -19,6 +19,8 @@ const run = promisify(execFile);
 const BALLAST = "ballast";
 const RECOVER_MS_MAX = 120_000;
 const RECOVER_PAUSE_MS = 500;
+/** Elections and other faults may be under way. */
+const WELL_MS_MAX = 8_000;
 
 export const diskFull: Nemesis = {
   name: "disk-full",
@@ -45,66 +47,38 @@ export const diskFull: Nemesis = {
 
 export const damage: Nemesis = {
   name: "damage",
-  about: "a node's log is corrupted, truncated or wiped while it is down; recovered at the end",
+  about: "any file of a data directory is altered, cut, emptied or removed; recovered at the end",
   async begin(target, random) {
     const node = random.pick(target.nodes);
-    const how = random.pick(["bit", "truncate", "wipe"] as const);
     const giveBack = target.reserve(node.id);
     if (giveBack === undefined) return nothing("no disk can be spared at the moment");
-    await node.whileDown(() => harm(node, how, random));
-    // It must notice by itself, and take part in nothing.
+    let what = "";
+    await node.whileDown(async () => {
+      what = await harm(node.plan.dataDirectory, random);
+    });
+    // It must notice by itself, and take part in nothing that it cannot vouch for.
     node.start();
     return {
-      what: `${WORDS[how]} on the disk of node ${node.id}`,
+      what: `on the disk of node ${node.id}: ${what}`,
       async end() {
-        await recover(target, node);
+        if (!(await isWell(target, node))) await recover(target, node);
         giveBack();
       },
     };
   },
 };
 
-const WORDS = { bit: "a bit turned over", truncate: "a segment cut short", wipe: "nothing left" };
-
-async function harm(
-  node: NodeProcess,
-  how: "bit" | "truncate" | "wipe",
-  random: SeededRandom,
-): Promise<void> {
-  const { dataDirectory } = node.plan;
-  if (how === "wipe") {
-    for (const name of await readdir(dataDirectory)) {
-      await rm(join(dataDirectory, name), { recursive: true });
-    }
-    return;
+/** Not everything that was harmed is needed, or cannot be made anew from what is left. */
+async function isWell(target: Target, node: NodeProcess): Promise<boolean> {
+  const deadlineMs = performance.now() + WELL_MS_MAX;
+  while (!target.signal.aborted && performance.now() < deadlineMs) {
+    const status = node.isRunning ? await node.status() : undefined;
+    if (!node.isRunning || status?.role === "quarantined") return false;
+    // One that the others refuse hears of no leader.
+    if (status?.role === "leader" || (status?.role === "follower" && status.leader)) return true;
+    await delay(RECOVER_PAUSE_MS);
   }
-  const log = join(dataDirectory, "log");
-  const [segment] = (await readdir(log)).sort();
-  if (segment === undefined) return;
-  const file = join(log, segment);
-  const handle = await open(file, "r+");
-  try {
-    const written = await writtenBytes(handle);
-    const place = Math.floor(written * (0.1 + 0.8 * random.unit()));
-    if (how === "truncate") {
-      await truncate(file, place);
-    } else {
-      const byte = Buffer.alloc(1);
-      await handle.read(byte, 0, 1, place);
-      byte.writeUInt8(byte.readUInt8(0) ^ (1 << random.below(8)), 0);
-      await handle.write(byte, 0, 1, place);
-    }
-  } finally {
-    await handle.close();
-  }
-}
-
-/** Segments are filled with zeros ahead of use. */
-async function writtenBytes(handle: Awaited<ReturnType<typeof open>>): Promise<number> {
-  const bytes = await handle.readFile();
-  let end = bytes.length;
-  while (end > 1 && bytes[end - 1] === 0) end -= 1;
-  return end;
+  return false;
 }
 
 async function recover(target: Target, node: NodeProcess): Promise<void> {
@@ -122,6 +96,8 @@ async function recover(target: Target, node: NodeProcess): Promise<void> {
       });
       break;
     } catch (error) {
+      // LevelDB ends whoever opens some damaged tables: then the directory counts as lost.
+      if ((error as { signal?: unknown }).signal === "SIGABRT") await emptied(dataDirectory);
       // Other faults may be under way: nobody leads, or the others cannot spare it yet.
       if (performance.now() > deadlineMs) throw error;
       await delay(RECOVER_PAUSE_MS);

@@ -75,6 +75,11 @@ export class AttackTarget implements Target {
     return () => this.#reserved.delete(id);
   }
 
+  /** Whether its disk may be harmed, so that it may end by itself. */
+  isReserved(id: number): boolean {
+    return this.#reserved.has(id);
+  }
+
   async admin<T>(work: (admin: Admin) => Promise<T>): Promise<T | undefined> {
     const { system } = this.#rooms;
     if (system !== "holdfast") throw new RangeError(`${system} has no administrator's interface`);

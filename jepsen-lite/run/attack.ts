@@ -284,6 +284,9 @@ export class Attack {
       onDeath: (id, words) => {
         // Where there is no room left, stopping is a right answer.
         if (this.#faults?.active.includes("disk-full") === true) return;
+        // LevelDB ends processes that open some damaged tables.
+        const isDamage = this.#faults?.active.includes("damage") === true;
+        if (isDamage && this.#target?.isReserved(id) === true) return;
         if (!this.#failure.signal.aborted) this.#deaths.push(`node ${id}: ${words}`);
       },
     };

@@ -26,6 +26,8 @@ export const holdfast: SystemKind = {
         `--listen=${host}:${clientPort}`,
         `--initial-cluster=${members.join(",")}`,
         "--log-format=json",
+        // So that the store has something to do, and something that can be damaged.
+        "--audit",
         "--stop-on-stdin-end",
         ...networkArguments(network, id),
       ];

@@ -33,9 +33,19 @@ class LockedError extends Error {
   readonly code = "LEVEL_LOCKED";
 }
 
+/** Batches that lie in the journal, where damage takes them whole. */
+const JOURNAL_BATCHES_MAX = 64;
+
+/** What a batch does to each key; `undefined`: it removes it. */
+type Batch = readonly (readonly [name: string, sealed: Uint8Array | undefined])[];
+
 export class MemoryStoreDisk {
   /** Sealed values by the key in hex, which sorts as the bytes do. */
   readonly values = new Map<string, Uint8Array>();
+  /** As `values`, without what is in the journal. */
+  readonly #tables = new Map<string, Uint8Array>();
+  /** The newest batches, in their order. */
+  readonly #journal: Batch[] = [];
   readonly #options: MemoryStoreDiskOptions;
   #owner: MemoryStore | undefined;
   /** There is a store on it. */
@@ -77,17 +87,44 @@ export class MemoryStoreDisk {
   copy(options: MemoryStoreDiskOptions = {}): MemoryStoreDisk {
     const copy = new MemoryStoreDisk(options);
     copy.#isMade = this.#isMade;
-    for (const [name, sealed] of this.values) copy.values.set(name, Uint8Array.from(sealed));
+    for (const [name, sealed] of this.values) {
+      const own = Uint8Array.from(sealed);
+      copy.values.set(name, own);
+      copy.#tables.set(name, own);
+    }
     return copy;
+  }
+
+  /** Batches in the journal. */
+  get journalLength(): number {
+    return this.#journal.length;
+  }
+
+  /**
+   * Damage at rest, of the kind that `level` says nothing of: `count` batches of the journal, from the
+   * one with this number on, never were.
+   */
+  loseBatches(from: number, count: number): void {
+    this.#journal.splice(from, count);
+    this.values.clear();
+    for (const [name, sealed] of this.#tables) this.values.set(name, sealed);
+    for (const batch of this.#journal) apply(batch, this.values);
+  }
+
+  /** Nothing is left on it. */
+  wipe(): void {
+    this.values.clear();
+    this.#tables.clear();
+    this.#journal.length = 0;
+    this.#isMade = false;
   }
 
   /** Damage at rest: flips one bit of a stored value, checksum included. `name`: the key in hex. */
   damage(name: string, bit: number): void {
     const stored = this.values.get(name);
     if (stored === undefined) throw new Error(`no value of key ${name}`);
-    const sealed = Uint8Array.from(stored);
-    sealed[bit >> 3] = (sealed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
-    this.values.set(name, sealed);
+    // Wherever it lies, journal included.
+    stored[bit >> 3] = (stored[bit >> 3] ?? 0) ^ (1 << (bit & 7));
   }
 
   /** For the store that is open: a batch is on its way. */
@@ -97,12 +134,22 @@ export class MemoryStoreDisk {
 
   /** For the store that is open: the batch is on the disk. */
   confirm(operations: readonly StoreOperation[]): void {
-    for (const operation of operations) {
-      const name = hexOf(operation.key);
-      if (operation.type === "remove") this.values.delete(name);
-      else this.values.set(name, sealValue(operation.key, operation.value));
-    }
+    const batch = operations.map((operation) => {
+      const { type, key } = operation;
+      return [hexOf(key), type === "remove" ? undefined : sealValue(key, operation.value)] as const;
+    });
+    apply(batch, this.values);
+    this.#journal.push(batch);
+    if (this.#journal.length > JOURNAL_BATCHES_MAX)
+      apply(this.#journal.shift() ?? [], this.#tables);
     this.#unconfirmed = undefined;
+  }
+}
+
+function apply(batch: Batch, values: Map<string, Uint8Array>): void {
+  for (const [name, sealed] of batch) {
+    if (sealed === undefined) values.delete(name);
+    else values.set(name, sealed);
   }
 }
 

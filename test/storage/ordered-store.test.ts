@@ -1,6 +1,6 @@
 /** What every ordered store must do, run against `level` and against memory. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { OrderedStore } from "../../src/storage/index.js";
+import { MemoryStoreDisk, type OrderedStore } from "../../src/storage/index.js";
 import { openValue, sealValue, WriteLine } from "../../src/storage/ordered-store.js";
 import { STORE_PLACES, type StorePlace } from "./store-places.js";
 
@@ -116,5 +116,26 @@ describe("the line of writes", () => {
     await expect(broken).rejects.toMatchObject({ code: "EIO" });
     await expect(next).rejects.toMatchObject({ code: "EIO" });
     expect(written).toEqual([]);
+  });
+});
+
+describe("the store in memory, of which batches are lost", () => {
+  it("is as if these had never been, and the others had", async () => {
+    const disk = new MemoryStoreDisk();
+    const store = disk.open();
+    for (let round = 1; round <= 4; round += 1) {
+      await store.write([put(bytes(1), bytes(round)), put(bytes(10 + round), bytes(round))]);
+    }
+    await store.write([remove(bytes(11))]);
+    await store.close();
+    disk.loseBatches(3, 2);
+    const left = disk.open();
+    expect(await listOf(left, bytes(), bytes(255))).toEqual([
+      [[1], [3]],
+      [[11], [1]],
+      [[12], [2]],
+      [[13], [3]],
+    ]);
+    expect(disk.journalLength).toBe(3);
   });
 });

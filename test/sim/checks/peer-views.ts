@@ -6,13 +6,14 @@ import type { Fail } from "./violation.js";
 
 export class PeerViews {
   readonly #fail: Fail;
-  readonly #ledgers: ReadonlyMap<number, NodeLedger>;
+  /** Of its disk, and of those it had before. */
+  readonly #ledgersOf: (id: number) => readonly NodeLedger[];
   /** By leader, then by voter: the highest match in the leader's present term. */
   readonly #matches = new Map<number, Map<number, number>>();
 
-  constructor(fail: Fail, ledgers: ReadonlyMap<number, NodeLedger>) {
+  constructor(fail: Fail, ledgersOf: (id: number) => readonly NodeLedger[]) {
     this.#fail = fail;
-    this.#ledgers = ledgers;
+    this.#ledgersOf = ledgersOf;
   }
 
   /** Node `id` begins to lead: nothing is known of anybody. */
@@ -28,9 +29,11 @@ export class PeerViews {
       }
       this.#checkRising(id, peer, matchIndex, members);
       const entry = log.entry(matchIndex);
-      const ledger = this.#ledgers.get(peer);
-      if (entry === undefined || ledger === undefined) continue;
-      if (ledger.durable.hardState.term > raft.term || ledger.durable.holds(entry)) continue;
+      if (entry === undefined) continue;
+      const isTrue = this.#ledgersOf(peer).some(({ durable }) => {
+        return durable.hardState.term > raft.term || durable.holds(entry);
+      });
+      if (isTrue) continue;
       this.#fail("match is durable", `${matchIndex} of ${peer} at ${id} is not on its disk`);
     }
   }

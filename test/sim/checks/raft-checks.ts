@@ -55,6 +55,8 @@ const TURNS_PER_PEER_CHECK = 4;
 export class RaftChecks {
   readonly #fail: Fail;
   readonly #ledgers = new Map<number, NodeLedger>();
+  /** What was on the disks that were emptied: what was said of it stays said. */
+  readonly #former = new Map<number, NodeLedger[]>();
   readonly #seen = new Map<number, LastSeen>();
   readonly #leaders = new Map<number, number>();
   readonly #votes: Votes;
@@ -76,22 +78,11 @@ export class RaftChecks {
     this.#votes = new Votes(fail);
     this.#members = new Members(founders);
     this.#matching = new LogMatching(fail);
-    this.#views = new PeerViews(fail, this.#ledgers);
+    this.#views = new PeerViews(fail, (id) => this.#everyLedger(id));
     this.#onCommitted = onCommitted;
     for (const id of ids) {
       this.#ledgers.set(id, new NodeLedger());
-      this.#seen.set(id, {
-        term: 0,
-        commitIndex: 0,
-        appliedIndex: 0,
-        provenCommit: 0,
-        ledTerm: 0,
-        turns: 0,
-        told: undefined,
-        compared: undefined,
-        members: undefined,
-        stood: undefined,
-      });
+      this.#seen.set(id, nothingSeen());
     }
   }
 
@@ -101,6 +92,13 @@ export class RaftChecks {
 
   get leaderCount(): number {
     return this.#leaders.size;
+  }
+
+  /** The next process of the node has promised nothing; those before it have. */
+  onWiped(id: number): void {
+    this.#former.set(id, this.#everyLedger(id));
+    this.#ledgers.set(id, new NodeLedger());
+    this.#seen.set(id, nothingSeen());
   }
 
   onBoot(id: number, boot: LogBoot): void {
@@ -334,7 +332,9 @@ export class RaftChecks {
   #commit(entry: Entry, raft: Raft, deciding: readonly Configuration[]): void {
     this.#committed.push({ entry, inTerm: raft.term });
     if (entry.kind === "configuration") this.#members.onCommitted(entry);
-    const holds = (id: number): boolean => this.#ledger(id).durable.holds(entry);
+    const holds = (id: number): boolean => {
+      return this.#everyLedger(id).some(({ durable }) => durable.holds(entry));
+    };
     if (!deciding.some((members) => isMajority(members, holds))) {
       const holders = [...this.#ledgers.keys()].filter(holds);
       const message = `entry ${entry.index} is durable on ${holders.join(", ")} only`;
@@ -360,11 +360,22 @@ export class RaftChecks {
     return ledger;
   }
 
+  #everyLedger(id: number): NodeLedger[] {
+    return [this.#ledger(id), ...(this.#former.get(id) ?? [])];
+  }
+
   #of(id: number): LastSeen {
     const seen = this.#seen.get(id);
     if (seen === undefined) throw new Error(`no node ${id}`);
     return seen;
   }
+}
+
+function nothingSeen(): LastSeen {
+  return {
+    ...{ term: 0, commitIndex: 0, appliedIndex: 0, provenCommit: 0, ledTerm: 0, turns: 0 },
+    ...{ told: undefined, compared: undefined, members: undefined, stood: undefined },
+  };
 }
 
 function provenBy(message: Message): number {

@@ -122,6 +122,10 @@ export class RunChecks implements WorldWatch {
     this.#story.tell(() => `node ${node.id} ends (${kind})`);
   }
 
+  onWiped(node: SimNode): void {
+    this.raft.onWiped(node.id);
+  }
+
   onFailed(node: SimNode, error: Error, isRemoved: boolean): void {
     this.#story.tell(() => `node ${node.id} gives up: ${error.message}`);
     if (isRemoved) return;

@@ -72,4 +72,12 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     replace: "    if (this.#behind.size > 0) this.#serveBehind(nowMs);\n",
     seeds: [974_249],
   },
+  {
+    name: "known-peers-forgotten",
+    rule: "a voter on another directory than before is refused by all who met it, over restarts",
+    file: "src/net/known-peers.ts",
+    find: "this.#peers = new Map(known);",
+    replace: "this.#peers = new Map([...known].slice(0, 0));",
+    seeds: [339],
+  },
 ];

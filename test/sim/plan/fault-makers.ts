@@ -147,6 +147,17 @@ export const FAULT_MAKERS: Readonly<Record<FaultKind, FaultMaker>> = {
     if (node === undefined || random.chance(0.5)) return undefined;
     return { kind: "loseSegment", atMs, node, downMs: random.integer(1, 500) };
   },
+  loseRecords: (random, atMs, { expendable }) => {
+    const node = random.pickOrNone(expendable);
+    if (node === undefined) return undefined;
+    const isTail = random.chance(0.5);
+    return { kind: "loseRecords", atMs, node, isTail, downMs: random.integer(1, 500) };
+  },
+  wipeDisk: (random, atMs, { expendable }) => {
+    const node = random.pickOrNone(expendable);
+    if (node === undefined) return undefined;
+    return { kind: "wipeDisk", atMs, node, downMs: random.integer(1, 500) };
+  },
   transfer: (random, atMs, { ids }) => {
     const node = random.chance(0.5) ? 0 : random.pick(ids);
     return { kind: "transfer", atMs, node };

@@ -77,6 +77,20 @@ export type Fault = At &
         readonly downMs: number;
       }
     | { readonly kind: "loseSegment"; readonly node: number; readonly downMs: number }
+    | {
+        /** Its store has lost some of what was written last, and does not know. */
+        readonly kind: "loseRecords";
+        readonly node: number;
+        /** The newest, or some in the middle. */
+        readonly isTail: boolean;
+        readonly downMs: number;
+      }
+    | {
+        /** A voter's directory is emptied, and it is started again as if nothing had happened. */
+        readonly kind: "wipeDisk";
+        readonly node: number;
+        readonly downMs: number;
+      }
     | { readonly kind: "transfer"; readonly node: number }
     | {
         /** Whoever leads dies in the middle of a turn, and the next one, and the next one. */

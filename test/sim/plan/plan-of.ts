@@ -28,6 +28,9 @@ const CALM_FROM_MS = 500;
 const CALM_FAULTS_MAX = 6;
 const CALM_PATIENT_MAX = 3;
 
+const RARE_KINDS = ["loseRecords", "wipeDisk"] as const;
+const RARE_SHARE = 0.2;
+
 const KEYS = ["a", "b", "c", "d"] as const;
 
 export function planOf(seed: number): SimPlan {
@@ -138,6 +141,7 @@ function faultsOf(streams: RandomStreams, scene: FaultScene): Fault[] {
   const all = streams.of("faults");
   const countMax = all.pick([3, 3, 10]);
   for (const [name, make] of Object.entries(FAULT_MAKERS)) {
+    if (RARE_KINDS.some((kind) => kind === name)) continue;
     const random = streams.of(`faults ${name}`);
     if (!random.chance(0.5)) continue;
     const count = random.integer(1, name === "changeMember" ? MEMBER_CHANGES_MAX : countMax);
@@ -147,7 +151,20 @@ function faultsOf(streams: RandomStreams, scene: FaultScene): Fault[] {
     }
   }
   const chosen = all.chance(CALM_SHARE) ? oneByOne(all, faults, scene.stormMs) : faults;
-  return chosen.sort((a, b) => a.atMs - b.atMs);
+  return [...chosen, ...rareFaultsOf(streams, scene)].sort((a, b) => a.atMs - b.atMs);
+}
+
+/**
+ * What takes a node out for the rest of the run, or nearly so, is in few plans, and comes on top of
+ * whatever else there is.
+ */
+function rareFaultsOf(streams: RandomStreams, scene: FaultScene): Fault[] {
+  return RARE_KINDS.flatMap((kind) => {
+    const random = streams.of(`faults ${kind}`);
+    if (!random.chance(RARE_SHARE)) return [];
+    const fault = FAULT_MAKERS[kind](random, random.integer(0, scene.stormMs), scene);
+    return fault === undefined ? [] : [fault];
+  });
 }
 
 /**

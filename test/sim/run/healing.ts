@@ -44,11 +44,11 @@ export class Healing {
     await this.#lastCrash();
   }
 
-  /** The members whose disks are sound. */
+  /** The members whose disks are sound, and what they had on them. */
   get #sound(): SimNode[] {
     const members = membersOf(this.#world.members);
-    return this.#world.nodes.filter(({ id, state }) => {
-      return members.includes(id) && state !== "quarantined" && state !== "removed";
+    return this.#world.nodes.filter(({ id, state, isWiped }) => {
+      return members.includes(id) && !isWiped && state !== "quarantined" && state !== "removed";
     });
   }
 

@@ -90,6 +90,25 @@ export class NodeDisk {
     return [lost];
   }
 
+  /**
+   * Batches of the store's journal vanish without a word: the newest ones, as when its end is cut,
+   * or some in the middle, as when a bit of it turns over.
+   */
+  loseRecords(isTail: boolean): string[] {
+    const { journalLength } = this.#store;
+    if (journalLength === 0) return [];
+    const count = this.#random.integer(1, Math.min(8, journalLength));
+    const from = isTail ? journalLength - count : this.#random.below(journalLength - count + 1);
+    this.#store.loseBatches(from, count);
+    return [`${count} batches of the store from the one of number ${from} of ${journalLength} on`];
+  }
+
+  /** Needs a disk without a process. */
+  wipe(): void {
+    this.#files = new MemoryFileSystem(undefined, this.#fileOptions);
+    this.#store.wipe();
+  }
+
   #flipInStore(keys: readonly string[]): string | undefined {
     const key = this.#random.pick(keys);
     const bytes = this.#store.values.get(key)?.length ?? 0;

@@ -17,6 +17,8 @@ export interface NodeWatch {
   /** `isRefused`: its files are damaged for good. */
   onStartFailed(node: SimNode, error: unknown, isRefused: boolean): void;
   onCrash(node: SimNode, kind: CrashKind): void;
+  /** It is down, and its disk is empty. */
+  onWiped(node: SimNode): void;
   /** Its driver cannot go on. `isRemoved`: because the cluster has other members now. */
   onFailed(node: SimNode, error: Error, isRemoved: boolean): void;
   /** A message of another node reached it. */

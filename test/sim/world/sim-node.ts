@@ -51,6 +51,15 @@ export class SimNode {
   #startCount = 0;
   /** Damage was done to the disk since it was last opened without complaint. */
   isDamaged = false;
+  /**
+   * Its directory was emptied, and it was started on it again: the others know it for another one,
+   * and never let it in.
+   */
+  isWiped = false;
+  /** On which directory it runs, or ran last. */
+  #birth = "";
+  /** Of the others, as far as it is on the disk. */
+  readonly #remembered = new Map<number, string>();
   /** The index behind which its table was last looked at. */
   comparedIndex = 0;
 
@@ -128,6 +137,20 @@ export class SimNode {
     });
   }
 
+  /** Needs a node that is down. */
+  wipe(): void {
+    this.disk.wipe();
+    this.isWiped = true;
+    this.isDamaged = false;
+    this.#remembered.clear();
+    this.#world.watch.onWiped(this);
+  }
+
+  /** Whether it has noted, durably, on which directory the other one came. */
+  remembers(other: SimNode): boolean {
+    return other.#birth !== "" && this.#remembered.get(other.id) === other.#birth;
+  }
+
   pause(): void {
     this.#life?.pause();
     this.#world.peers.onPaused(this.id);
@@ -153,6 +176,7 @@ export class SimNode {
         randomBytes: (count) => Uint8Array.from({ length: count }, () => random.below(256)),
       },
     });
+    this.#birth = directory.identity.birth;
     watch.onBoot(this, directory);
     const known = new KnownPeers(directory.knownPeers());
     const gateway = new SimulatedGateway(life);
@@ -216,6 +240,11 @@ export class SimNode {
       onPeerIdentity: (identity) => {
         peerEvents.onPeerIdentity(identity);
         directory.notePeer(identity);
+        const remember = (): void => {
+          this.#remembered.set(identity.nodeId, identity.birth);
+        };
+        // A mark that cannot be synced has been reported to the log.
+        directory.log.syncMark().then(remember, () => {});
       },
     };
     this.#world.peers.join({

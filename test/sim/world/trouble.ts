@@ -3,7 +3,7 @@ import { unreachable } from "../../../src/assert.js";
 import { type MemberAction, OP } from "../../../src/protocol/index.js";
 import { SdkClient } from "../clients/sdk/sdk-client.js";
 import { type ClientEnding, type Fault, LEADER } from "../plan/fault.js";
-import type { CrashKind } from "./node-disk.js";
+import type { CrashKind, NodeDisk } from "./node-disk.js";
 import type { SimNode } from "./sim-node.js";
 import type { SimWorld } from "./sim-world.js";
 
@@ -150,7 +150,11 @@ export class Trouble {
         return;
       case "flipBits":
       case "loseSegment":
+      case "loseRecords":
         this.#damage(node, fault);
+        return;
+      case "wipeDisk":
+        this.#wipe(node, fault.downMs);
         return;
       default:
         unreachable(fault);
@@ -161,9 +165,19 @@ export class Trouble {
     if (node.state === "quarantined") return;
     this.#crash(node.id, "power", fault.downMs, 0);
     const { disk } = node;
-    const done = fault.kind === "flipBits" ? disk.flipBits(fault.bits) : disk.loseSegment();
+    const done = damageOn(disk, fault);
     node.isDamaged ||= done.length > 0;
     this.#onFault(`damaged on node ${node.id}: ${done.join(", ")}`);
+  }
+
+  /** Whoever never met it cannot tell it from a node that is new: then nothing is done. */
+  #wipe(node: SimNode, downMs: number): void {
+    const others = this.#world.nodes.filter(({ id }) => id !== node.id);
+    const isKnown = others.every((other) => other.remembers(node));
+    if (node.state === "quarantined" || !isKnown) return;
+    this.#crash(node.id, "power", downMs, 0);
+    node.wipe();
+    this.#onFault(`nothing is left on the disk of node ${node.id}`);
   }
 
   #crash(id: number, kind: CrashKind, downMs: number, afterEffects: number): void {
@@ -278,13 +292,28 @@ export class Trouble {
 
 type CutFault = Extract<Fault, { readonly kind: "partition" | "bridge" | "cut" }>;
 type StrandFault = Extract<Fault, { readonly kind: "strand" }>;
-type DamageFault = Extract<Fault, { readonly kind: "flipBits" | "loseSegment" }>;
+type DamageFault = Extract<Fault, { readonly kind: "flipBits" | "loseSegment" | "loseRecords" }>;
 type DiskFault =
   | DamageFault
   | Extract<
       Fault,
-      { readonly kind: "hangDisk" | "slowDisk" | "fullDisk" | "failWrite" | "failRead" }
+      {
+        readonly kind: "hangDisk" | "slowDisk" | "fullDisk" | "failWrite" | "failRead" | "wipeDisk";
+      }
     >;
+
+function damageOn(disk: NodeDisk, fault: DamageFault): string[] {
+  switch (fault.kind) {
+    case "flipBits":
+      return disk.flipBits(fault.bits);
+    case "loseSegment":
+      return disk.loseSegment();
+    case "loseRecords":
+      return disk.loseRecords(fault.isTail);
+    default:
+      return unreachable(fault);
+  }
+}
 
 /** Whether `id` is in the first half of the circle that begins behind `bridge`. */
 function isBefore(id: number, bridge: number, count: number): boolean {

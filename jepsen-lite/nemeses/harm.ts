@@ -1,0 +1,124 @@
+/**
+ * Damage to the files of a data directory while no process is on it: any file, by a bit turned over,
+ * a page of zeros, the end cut off, or the whole file gone; or nothing is left at all.
+ */
+import { open, readdir, rm, stat, truncate } from "node:fs/promises";
+import { join } from "node:path";
+import type { SeededRandom } from "../seeded-random.js";
+
+const PAGE_BYTES = 4_096;
+/** Set aside by an earlier recovery: evidence, read by nobody. */
+const EVIDENCE = /^set-aside-/;
+/** Said by LevelDB about itself, and read by nobody. */
+const CHRONICLE = /^LOG(\.old)?$/;
+/**
+ * Of what was written. The very end of a log is left alone: what was lost there within the last
+ * second cannot be told from what was never written.
+ */
+const FIRST_SHARE = 0.8;
+
+const WAYS = ["bit", "zeros", "cut", "remove"] as const;
+type Way = (typeof WAYS)[number];
+
+/** Does one harm to the directory. Resolves to what was done, for people. */
+export async function harm(dataDirectory: string, random: SeededRandom): Promise<string> {
+  const isWipe = random.chance(1 / 8);
+  const files = isWipe ? [] : await filesIn(dataDirectory);
+  // By kind first: there are many segments and tables, and one mark.
+  const kinds = [...new Set(files.map(kindOf))].sort();
+  if (kinds.length === 0) {
+    await emptied(dataDirectory);
+    return "nothing left";
+  }
+  const kind = random.pick(kinds);
+  const file = random.pick(files.filter((name) => kindOf(name) === kind));
+  const way = random.pick(WAYS);
+  return harmFile(dataDirectory, file, way, random);
+}
+
+export async function emptied(directory: string): Promise<void> {
+  for (const name of await readdir(directory)) {
+    await rm(join(directory, name), { recursive: true });
+  }
+}
+
+/** Names below the directory, in their order. */
+async function filesIn(dataDirectory: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const entry of await readdir(dataDirectory, { withFileTypes: true })) {
+    if (EVIDENCE.test(entry.name)) continue;
+    if (!entry.isDirectory()) {
+      found.push(entry.name);
+      continue;
+    }
+    for (const name of await readdir(join(dataDirectory, entry.name))) {
+      if (!CHRONICLE.test(name)) found.push(`${entry.name}/${name}`);
+    }
+  }
+  return found.sort();
+}
+
+/** `log/00000003.seg` and `log/00000004.seg` are of one kind. */
+export function kindOf(name: string): string {
+  return name.replace(/\d+/g, "N");
+}
+
+async function harmFile(
+  dataDirectory: string,
+  name: string,
+  way: Way,
+  random: SeededRandom,
+): Promise<string> {
+  const path = join(dataDirectory, name);
+  const place = Math.floor((await writtenBytes(path)) * FIRST_SHARE * random.unit());
+  switch (way) {
+    case "remove":
+      await rm(path);
+      return `${name} removed`;
+    case "cut":
+      await truncate(path, place);
+      return `${name} cut at byte ${place}`;
+    case "zeros": {
+      const from = place - (place % PAGE_BYTES);
+      const { size } = await stat(path);
+      await overwrite(path, from, () => Buffer.alloc(Math.min(PAGE_BYTES, size - from)));
+      return `${name} with a page of zeros at byte ${from}`;
+    }
+    case "bit":
+      await overwrite(path, place, (byte) => {
+        const bit = random.below(8);
+        return Buffer.of((byte[0] ?? 0) ^ (1 << bit));
+      });
+      return `${name} with a bit turned over at byte ${place}`;
+  }
+}
+
+/** `make` is given the byte at `from`. */
+async function overwrite(
+  path: string,
+  from: number,
+  make: (byte: Buffer) => Buffer,
+): Promise<void> {
+  const handle = await open(path, "r+");
+  try {
+    const byte = Buffer.alloc(1);
+    await handle.read(byte, 0, 1, from);
+    const bytes = make(byte);
+    await handle.write(bytes, 0, bytes.length, from);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Segments are filled with zeros ahead of use. */
+async function writtenBytes(path: string): Promise<number> {
+  const handle = await open(path, "r");
+  try {
+    const bytes = await handle.readFile();
+    let end = bytes.length;
+    while (end > 0 && bytes[end - 1] === 0) end -= 1;
+    return end;
+  } finally {
+    await handle.close();
+  }
+}

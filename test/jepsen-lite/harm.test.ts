@@ -1,0 +1,55 @@
+/** What the nemesis `damage` does to the files of a data directory. */
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { harm, kindOf } from "../../jepsen-lite/nemeses/harm.js";
+import { SeededRandom } from "../../jepsen-lite/seeded-random.js";
+
+const FILES = [
+  ...["mark", "VERSION", "log/00000001.seg", "log/00000002.seg", "log/next.tmp"],
+  ...[
+    "store/000003.log",
+    "store/000005.ldb",
+    "store/CURRENT",
+    "store/LOCK",
+    "store/MANIFEST-000002",
+  ],
+];
+const UNTOUCHED = ["store/LOG", "set-aside-1/mark"];
+const SEEDS = 300;
+
+test("damage meets every kind of file in every way, one at a time, and no evidence", async () => {
+  const met = new Map<string, Set<string>>();
+  for (let seed = 1; seed <= SEEDS; seed += 1) {
+    const directory = await mkdtemp(join(tmpdir(), "holdfast-harm-"));
+    for (const name of ["log", "store", "set-aside-1"]) await mkdir(join(directory, name));
+    const content = Buffer.alloc(10_000, 7);
+    content.fill(0, 9_000);
+    for (const name of [...FILES, ...UNTOUCHED]) await writeFile(join(directory, name), content);
+    const what = await harm(directory, new SeededRandom(seed, "harm"));
+    const left = await readdir(directory);
+    if (left.length > 0) {
+      const changed: string[] = [];
+      for (const name of [...FILES, ...UNTOUCHED]) {
+        const now = await readFile(join(directory, name)).catch(() => undefined);
+        if (now === undefined || !now.equals(content)) changed.push(name);
+      }
+      expect(changed).toHaveLength(1);
+      const [name = ""] = changed;
+      expect(what.startsWith(`${name} `)).toBe(true);
+      const way = what.slice(name.length + 1).split(" at ")[0] ?? "";
+      met.set(kindOf(name), (met.get(kindOf(name)) ?? new Set()).add(way));
+    } else {
+      met.set("everything", new Set([what]));
+    }
+    await rm(directory, { recursive: true });
+  }
+  expect([...met.keys()].sort()).toEqual([...new Set(FILES.map(kindOf)), "everything"].sort());
+  const ways = ["cut", "removed", "with a bit turned over", "with a page of zeros"];
+  for (const [kind, seen] of met) {
+    expect([kind, ...[...seen].sort()]).toEqual(
+      kind === "everything" ? [kind, "nothing left"] : [kind, ...ways],
+    );
+  }
+});
