@@ -108,6 +108,7 @@ export class LocalCluster {
       signal.throwIfAborted();
       const reports = await nodeReports(this.#plan.endpoints, { signal });
       if (agreeOnLeader(reports)) return reports;
+      demandRoom(reports);
       await delay(POLL_INTERVAL_MS, undefined, { signal });
     }
     throw new Failure(
@@ -156,6 +157,14 @@ export class LocalCluster {
 
   #running(): number {
     return [...this.#processes.values()].filter(({ isGone }) => !isGone).length;
+  }
+}
+
+/** A node would wait for room; who starts a cluster by hand waits in front of it, and is told. */
+function demandRoom(reports: readonly NodeReport[]): void {
+  for (const report of reports) {
+    if (!report.isReachable || report.role !== "starting" || report.isDiskFull !== true) continue;
+    throw new Failure(EXIT.failed, `node ${report.id} did not start: the disk is full`);
   }
 }
 
