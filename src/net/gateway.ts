@@ -203,8 +203,8 @@ class Gateway implements StartableGateway {
   }
 
   #mayUpgrade(request: IncomingMessage, socket: Duplex, events: GatewayEvents): boolean {
-    const refusal =
-      judgeHost(request, this.#knownHosts) ?? judgeUpgrade(request, this.#tuning.allowedOrigins);
+    // By whichever name: a page in a browser always says its origin here, which is judged.
+    const refusal = judgeUpgrade(request, this.#tuning.allowedOrigins);
     if (refusal !== undefined) {
       refuseUpgrade(socket, refusal.status, refusal.text);
       this.#tell(refusal, events);

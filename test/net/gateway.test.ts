@@ -310,12 +310,20 @@ describe("the client port", () => {
     const lines = ["GET /status HTTP/1.1", "Host: evil.example:7411"];
     expect(await pageFor(gateway, lines)).toBe(`421 ${text}\n`);
     expect(await pageFor(gateway, lines)).toBe(`421 ${text}\n`);
-    const headers = { host: "evil.example:7411" };
-    expect(await refusal(gateway, "/v1", [SUBPROTOCOL], { headers })).toEqual({
-      status: 421,
-      text: `${text}\n`,
-    });
     expect(gateway.record.all).toEqual([{ on: "refused", reason: text }]);
+  });
+
+  test("lets clients in by whatever name they know it, and pages by their origin alone", async () => {
+    const gateway = await start();
+    const headers = { host: "locks.example:7411" };
+    await BareClient.connect(gateway, { headers });
+    expect(gateway.record.all).toMatchObject([{ on: "connection" }]);
+    expect(
+      await refusal(gateway, "/v1", [SUBPROTOCOL], {
+        headers,
+        origin: "http://locks.example:7411",
+      }),
+    ).toMatchObject({ status: 403 });
   });
 
   test("shows what a stranger sends without a character that a terminal obeys", async () => {
