@@ -183,7 +183,7 @@ describe("on a cluster, a request", () => {
     await world.until(client.revoke({ key }, { now: true }));
     const lost = await rejection(world, held.released);
     expect(lost).toMatchObject({ code: "LOCK_LOST", details: { key, name } });
-    expect((lost as Error).message).toBe('web lock "a~b\\u0000" was revoked');
+    expect((lost as Error).message).toBe('web lock "a~b\\u{0}" was revoked');
     for (const { id } of server.nodes) server.faults.downNodes.add(id);
     page.platform.connection?.cut();
     const refused = await failure(world, locks.request(name, { ifAvailable: true }, uncalled));

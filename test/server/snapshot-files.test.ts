@@ -185,7 +185,7 @@ describe("restoring", () => {
     await restored(file, { restoreId: "another drill" });
     await restored(file, { quietMs: 30_000 });
     await restored(file, { quietMs: undefined });
-    await restored(file, { tokenFloor: 9_000_000_000_000_000 });
+    await restored(file, { tokenFloor: 8_900_000_000_000_000 });
     await restored(file, { initialCluster: MEMBERS.slice(0, 2) });
     const moved = MEMBERS.map((member) => ({
       ...member,
