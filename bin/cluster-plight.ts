@@ -13,7 +13,7 @@ import {
 import { note } from "./terminal.js";
 
 const NOTICE_AFTER_MS = 1_000;
-/** How long a node has to answer before the notice says that it does not. */
+/** How long a node has to answer before it is said that it does not. */
 const ANSWER_MS_MAX = 1_000;
 
 /** What is missing by what the members at `endpoints` report; `undefined`: nothing. */
@@ -33,14 +33,22 @@ export async function plightOf(
   return noLeaderText(answering.length, voters.size);
 }
 
+export interface PlightOptions {
+  /** Whether nothing is said. Default: false. */
+  readonly isQuiet?: boolean | undefined;
+  /** Called instead when not even a port is open where a node should be. */
+  readonly onNobody?: ((plight: string) => void) | undefined;
+}
+
 /** Waits for `work`. If that takes long and the cluster does not serve, says why, once. */
 export async function withPlightTold<T>(
   work: Promise<T>,
   endpoints: readonly string[],
-  isQuiet = false,
+  options: PlightOptions = {},
 ): Promise<T> {
   const over = new AbortController();
-  if (!isQuiet) void tellPlight(endpoints, over.signal);
+  const isHeard = options.isQuiet !== true || options.onNobody !== undefined;
+  if (isHeard) void tellPlight(endpoints, options, over.signal);
   try {
     return await work;
   } finally {
@@ -48,18 +56,44 @@ export async function withPlightTold<T>(
   }
 }
 
-async function tellPlight(endpoints: readonly string[], over: AbortSignal): Promise<void> {
+/** The same, asked now: see `servicePlight`. */
+export async function askPlight(endpoints: readonly string[]): Promise<string | undefined> {
+  const members = await clusterMembers(endpoints, { timeoutMs: ANSWER_MS_MAX });
+  return servicePlight(members, endpoints);
+}
+
+/**
+ * What is missing unless a node answers and knows of a leader: one that is only too busy for this
+ * question serves others all the same.
+ */
+async function servicePlight(
+  members: readonly ClusterMember[],
+  endpoints: readonly string[],
+): Promise<string | undefined> {
+  const told = members.map(({ report }) => report).filter(isReachable);
+  return knownLeader(told) === 0 ? plightOf(members, endpoints) : undefined;
+}
+
+async function tellPlight(
+  endpoints: readonly string[],
+  { isQuiet, onNobody }: PlightOptions,
+  over: AbortSignal,
+): Promise<void> {
   try {
     await delay(NOTICE_AFTER_MS, undefined, { signal: over, ref: false });
-    const asking = { timeoutMs: ANSWER_MS_MAX, signal: over };
-    const members = await clusterMembers(endpoints, asking);
-    // A leader that is only too busy for this question serves others all the same.
-    if (knownLeader(members.map(({ report }) => report).filter(isReachable)) !== 0) return;
-    const plight = await plightOf(members, endpoints);
-    if (plight !== undefined && !over.aborted) note(`${plight}: still trying`);
+    const members = await clusterMembers(endpoints, { timeoutMs: ANSWER_MS_MAX, signal: over });
+    const plight = await servicePlight(members, endpoints);
+    if (plight === undefined || over.aborted) return;
+    if (onNobody !== undefined && members.every(isRefused)) onNobody(plight);
+    else if (isQuiet !== true) note(`${plight}: still trying`);
   } catch (error) {
     if (!over.aborted) throw error;
   }
+}
+
+/** Nothing listens there: a node that is busy, or cut off, would not refuse. */
+function isRefused({ report }: ClusterMember): boolean {
+  return !report.isReachable && report.error.message.endsWith(": ECONNREFUSED");
 }
 
 /** As the nodes say that are in the newest term; 0: they know of none. */

@@ -4,7 +4,7 @@
  */
 import { hostname } from "node:os";
 import type { Admin, Client, ConnectOptions } from "../src/index.js";
-import { withPlightTold } from "./cluster-plight.js";
+import { type PlightOptions, withPlightTold } from "./cluster-plight.js";
 import type { ClusterAccess } from "./command-options.js";
 
 /** What is asked about: a name that cannot be one is told before a cluster is looked for. */
@@ -12,8 +12,8 @@ type About = { readonly key: string } | { readonly prefix: string };
 
 export interface AskOptions extends Pick<ConnectOptions, "signal" | "ttlMs"> {
   readonly about?: About;
-  /** Whether nothing is said while no cluster serves. Default: false. */
-  readonly isQuiet?: boolean;
+  /** What is said while no cluster serves. */
+  readonly plight?: PlightOptions;
 }
 
 /** Runs `ask` with a connection that has no session, and closes it, whatever happens. */
@@ -35,7 +35,7 @@ export async function askCluster<T>(
 export async function withClient<T>(
   access: ClusterAccess,
   ask: (client: Client) => Promise<T>,
-  { about, isQuiet, ...options }: AskOptions = {},
+  { about, plight, ...options }: AskOptions = {},
 ): Promise<T> {
   const { connect } = await import("../src/client/index.js");
   await requireName(about);
@@ -44,7 +44,7 @@ export async function withClient<T>(
     await using client = await connect({ ...access, name, ...options });
     return await ask(client);
   };
-  return withPlightTold(asked(), access.endpoints, isQuiet);
+  return withPlightTold(asked(), access.endpoints, plight);
 }
 
 async function requireName(about: About | undefined): Promise<void> {

@@ -21,7 +21,7 @@ import { EXIT } from "../exit-codes.js";
 import { Failure } from "../failure.js";
 import { sessionText } from "../names.js";
 import { withClient } from "../reading.js";
-import { accessWithin, waitForLock } from "../run/wait-for-lock.js";
+import { accessWithin, connectedWithin, NodeSearch, waitForLock } from "../run/wait-for-lock.js";
 import { isOutputClosed, note, print, printJson } from "../terminal.js";
 import { untilStopped } from "../until-stopped.js";
 import { formatTimeOfDay } from "../wall-time.js";
@@ -106,11 +106,14 @@ function leadFrom(
   isJson: boolean,
   signal: AbortSignal,
 ): Promise<number> {
-  const { ttlMs, name, isQuiet } = plan.run;
+  const { ttlMs, name } = plan.run;
+  const search = new NodeSearch(plan.run, signal);
   const sinceMs = performance.now();
   const work = (client: Client): Promise<number> => lead(client, plan, isJson, signal, sinceMs);
-  const options = { signal, ttlMs, about: { key: name }, isQuiet };
-  return withClient(accessWithin(plan.run, access), work, options);
+  const { plight } = search;
+  const options = { signal: search.signal, ttlMs, about: { key: name }, plight };
+  const leading = withClient(accessWithin(plan.run, access), work, options);
+  return connectedWithin(leading, plan.run, access);
 }
 
 /** Resolves when it is stopped; whoever called closes the client, and with it the term. */

@@ -22,7 +22,7 @@ import { LockGuard } from "../run/lock-guard.js";
 import { parentDeathPrefix } from "../run/parent-death.js";
 import { maxHoldText, planRun, type RunPlan } from "../run/run-plan.js";
 import { SignalRelay } from "../run/signal-relay.js";
-import { accessWithin, waitForLock } from "../run/wait-for-lock.js";
+import { accessWithin, connectedWithin, NodeSearch, waitForLock } from "../run/wait-for-lock.js";
 import { note } from "../terminal.js";
 
 /** How long the end of the session may take; the lease ends it anyway. */
@@ -48,7 +48,7 @@ commas; of a lock: empty), HOLDFAST_SESSION and HOLDFAST_ENDPOINTS. Of several k
 of its own in HOLDFAST_KEY and HOLDFAST_SLOT; they share one token.
 
 A run that finds no cluster says so after a second and tries on for --connect-timeout, but never longer
-than --wait, and with -n for two seconds: exit code 4. One that waits for its lock goes on waiting while
+than --wait, and with -n not where every node refuses the connection: exit code 4. One that waits for its lock goes on waiting while
 the cluster is away. If the cluster hears nothing from it for longer than --ttl, because the network
 was cut or the machine slept, its place in the queue is lost: it says so and waits on at the end, as long
 as --wait allows. A wait that an operator ends ("holdfast session end") is over: exit code 5.
@@ -96,14 +96,15 @@ export async function run(plan: RunPlan, access: ClusterAccess): Promise<number>
     const { connect, requireKey } = await import("../../src/client/index.js");
     // What cannot be a name is told before a cluster is looked for.
     for (const { key } of plan.items) requireKey(key);
+    const search = new NodeSearch(plan, signals.waiting);
     const connecting = connect({
       ...accessWithin(plan, access),
       ttlMs: plan.ttlMs,
       name: `${hostname()} run ${process.pid}`,
-      signal: signals.waiting,
+      signal: search.signal,
     });
     const [client, prefix] = await Promise.all([
-      withPlightTold(connecting, access.endpoints, plan.isQuiet),
+      connectedWithin(withPlightTold(connecting, access.endpoints, search.plight), plan, access),
       parentDeathPrefix(),
     ]);
     let lock: Lock | undefined;

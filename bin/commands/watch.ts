@@ -103,9 +103,9 @@ function watch(
   signal: AbortSignal,
 ): Promise<number> {
   const about = typeof target === "string" ? { key: target } : target;
-  const isQuiet = flags.quiet === true;
+  const plight = { isQuiet: flags.quiet };
   const work = (client: Client): Promise<number> => show(client, target, flags, signal);
-  return withClient(access, work, { signal, about, isQuiet });
+  return withClient(access, work, { signal, about, plight });
 }
 
 async function show(

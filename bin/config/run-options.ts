@@ -28,8 +28,7 @@ export const RUN_OPTIONS = {
       defaultText: "wait for ever",
       negation: {
         flags: "-n, --no-wait",
-        description:
-          "give up at once if another holds the lock, and without a cluster after two seconds",
+        description: "give up at once if another holds the lock, or no node is there",
       },
     },
   ),

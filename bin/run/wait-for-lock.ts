@@ -6,6 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../../src/errors.js";
 import type { Client, KeyView, Lock } from "../../src/index.js";
 import { keyText, printable } from "../../src/safe-text.js";
+import { askPlight, type PlightOptions } from "../cluster-plight.js";
 import type { ClusterAccess } from "../command-options.js";
 import { formatDuration } from "../durations.js";
 import { EXIT } from "../exit-codes.js";
@@ -16,8 +17,8 @@ import type { RunPlan } from "./run-plan.js";
 const NOTICE_AFTER_MS = 1_000;
 /** How long after the deadline the cluster's own answer is awaited. */
 const ANSWER_MS_MAX = 2_000;
-/** How long the cluster may take with `-n`: an election ends within that. */
-const NO_WAIT_MS = 2_000;
+/** How long a cluster that is there may take with `-n`: an election ends within that. */
+const NO_WAIT_MS = 10_000;
 /** The longest time a timer of the platform can take. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
@@ -25,6 +26,41 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 export function accessWithin({ waitMs }: RunPlan, access: ClusterAccess): ClusterAccess {
   const wholeMs = waitMs === 0 ? NO_WAIT_MS : (waitMs ?? Number.POSITIVE_INFINITY);
   return { ...access, connectTimeoutMs: Math.min(access.connectTimeoutMs, wholeMs) };
+}
+
+/** With `-n` the search for a node ends, by the signal, as soon as it is clear that there is none. */
+export class NodeSearch {
+  readonly #nobody = new AbortController();
+  readonly signal: AbortSignal;
+  readonly plight: PlightOptions;
+
+  constructor({ waitMs, isQuiet }: RunPlan, signal: AbortSignal) {
+    this.signal = AbortSignal.any([signal, this.#nobody.signal]);
+    const end = (plight: string): void => {
+      this.#nobody.abort(new Failure(EXIT.noCluster, plight));
+    };
+    this.plight = { isQuiet, onNobody: waitMs === 0 ? end : undefined };
+  }
+}
+
+/**
+ * Waits for `work`, which connects first. Where `--wait` ended that search although the cluster
+ * serves, the lock was not granted in time; where none serves, that is the reason.
+ */
+export async function connectedWithin<T>(
+  work: Promise<T>,
+  plan: RunPlan,
+  { endpoints, connectTimeoutMs }: ClusterAccess,
+): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const isUnavailable = error instanceof HoldfastError && error.code === "UNAVAILABLE";
+    const { waitMs = 0 } = plan;
+    if (!isUnavailable || waitMs === 0 || waitMs >= connectTimeoutMs) throw error;
+    const plight = await askPlight(endpoints);
+    throw plight === undefined ? timedOut(plan) : error;
+  }
 }
 
 /**

@@ -118,8 +118,8 @@ test("70: what should not happen, in one line, with a stack only when asked for"
     os.hostname = () => { throw new TypeError("a fault"); };
     syncBuiltinESMExports();`;
   const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(fault)}` };
-  expectEnd(await ask(["ls"], { env }), EXIT.internal, /internal error: a fault/);
-  const debugging = await ask(["ls"], { env: { ...env, HOLDFAST_DEBUG: "1" } });
+  expectEnd(await ask(["watch", "k"], { env }), EXIT.internal, /internal error: a fault/);
+  const debugging = await ask(["watch", "k"], { env: { ...env, HOLDFAST_DEBUG: "1" } });
   expect(debugging.code).toBe(EXIT.internal);
   expect(debugging.stderr.split("\n").length).toBeGreaterThan(2);
 });
