@@ -26,6 +26,8 @@ export class Progress {
   isProbePending = false;
   /** In `snapshot`: what the leader's log stood on when it began; the peer gets that or newer. */
   snapshotIndex = 0;
+  /** Of the entry at `snapshotIndex`, which the log may have cut since. */
+  snapshotTerm = 0;
   /** The largest commit index the peer was told on this connection, as far as it may use it. */
   toldCommit = 0;
   /** Whether an advance of the commit index is to be told at once when no append carries it. */
@@ -129,8 +131,9 @@ export class Progress {
   }
 
   /** The leader's log, which stands on `snapshotIndex`, does not hold `next` any more. */
-  awaitSnapshot(snapshotIndex: number): void {
+  awaitSnapshot(snapshotIndex: number, snapshotTerm: number): void {
     this.snapshotIndex = snapshotIndex;
+    this.snapshotTerm = snapshotTerm;
     this.stopStream("snapshot");
   }
 

@@ -96,7 +96,8 @@ function agreedIndex(state: State, { hintIndex, hintTerm }: AppendReply): number
 /** Whoever needs an entry that is gone is to have a snapshot instead. */
 function settleNext(state: State, peer: Progress): void {
   if (peer.mode === "snapshot" || peer.next > state.log.baseIndex) return;
-  peer.awaitSnapshot(state.compaction.snapshotIndex);
+  const { snapshotIndex } = state.compaction;
+  peer.awaitSnapshot(snapshotIndex, state.log.term(snapshotIndex));
   peer.lastAnswerMs = state.nowMs;
   state.outbox.wantSnapshot(peer.id, peer.epoch);
 }
@@ -115,7 +116,8 @@ export function onHeartbeatReply(state: State, message: HeartbeatReply): void {
 /**
  * The peer answers heartbeats, but what it was sent stays unanswered: its disk may be slow, or its
  * answers were lost with the connection it sends on. An append of nothing is cheap and settles
- * both. A peer that waits for a snapshot is asked, much more rarely, whether it has it by now.
+ * both. A peer that waits for a snapshot is asked, much more rarely, whether it has it by now, even
+ * if the log was cut above that since: its answer may be lost, and then it is to have a newer one.
  */
 function askWhereItStands(state: State, peer: Progress): void {
   const { nowMs, config, log } = state;
@@ -124,7 +126,7 @@ function askWhereItStands(state: State, peer: Progress): void {
   const patienceMs = isInstalling ? config.electionTimeoutMs : config.heartbeatIntervalMs;
   if (nowMs < peer.lastAnswerMs + patienceMs) return;
   peer.lastAnswerMs = nowMs;
-  const prevLogIndex = isInstalling ? log.baseIndex : peer.next - 1;
+  const prevLogIndex = isInstalling ? Math.min(peer.snapshotIndex, log.baseIndex) : peer.next - 1;
   sendAppend(state, peer, prevLogIndex, prevLogIndex);
 }
 
@@ -180,7 +182,8 @@ function lastOfAppend(state: State, peer: Progress): number {
 /** The entries behind `prevLogIndex` up to `last`; none, which only asks, when they are the same. */
 function sendAppend(state: State, peer: Progress, prevLogIndex: number, last: number): void {
   const { log } = state;
-  const entries = log.slice(prevLogIndex + 1, last);
+  const isCut = prevLogIndex < log.baseIndex;
+  const entries = isCut ? [] : log.slice(prevLogIndex + 1, last);
   state.outbox.sendNow({
     type: "append",
     from: state.id,
@@ -188,7 +191,7 @@ function sendAppend(state: State, peer: Progress, prevLogIndex: number, last: nu
     term: state.term,
     epoch: peer.epoch,
     prevLogIndex,
-    prevLogTerm: log.term(prevLogIndex),
+    prevLogTerm: isCut ? peer.snapshotTerm : log.term(prevLogIndex),
     commitIndex: state.commitIndex,
     entries,
   });

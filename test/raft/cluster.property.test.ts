@@ -76,7 +76,28 @@ const CASES: readonly (readonly [Mood, number, number])[] = [
   ["wild", 5, 0],
 ];
 
+/** Node 4 leads; node 5 installs its snapshot, its answer is lost, and node 4 cuts its log. */
+const ANSWER_LOST: Schedule = {
+  seed: 944789149,
+  mood: "snapshots",
+  warmMs: 400,
+  config: { appendBytesMax: 1, inflightBytesMax: 100, inflightMessagesMax: 1, spareDelayMs: 0 },
+  steps: [
+    { kind: "fallBehind", at: 374, amount: 8_675 },
+    { kind: "deliverSnapshot", at: 0, amount: 0 },
+    { kind: "break", at: 479, amount: 0 },
+    { kind: "reach", at: 0, amount: 0 },
+    { kind: "deliver", at: 0, amount: 0 },
+    { kind: "fallBehind", at: 0, amount: 0 },
+    ...Array.from({ length: 8 }, () => ({ kind: "deliver", at: 0, amount: 0 }) as const),
+  ],
+};
+
 describe("a cluster under random schedules", () => {
+  it("goes on with a node whose answer about a snapshot is lost, also when the log is cut then", () => {
+    run(ANSWER_LOST, 5, 0);
+  });
+
   it.each(CASES)(
     "%s, %i voters and %i spare nodes: keeps every invariant and recovers",
     (mood, size, spares) => {
