@@ -65,8 +65,8 @@ const EXAMPLES: Examples = [...SAVE_EXAMPLES.slice(0, 1), ...INSPECT_EXAMPLES, .
 
 const SAVE_NOTES = `
 Any node is asked; it takes a snapshot that has all that was committed when the command began, and the
-file appears when all of it is on the disk, or not at all. The file is for its owner alone: with what is
-in it, sessions could be taken over.
+file appears when all of it is on the disk, or not at all. The file is for its owner alone: it names the
+locks and sessions of the cluster, but holds no secret of theirs.
 
 For a cluster that has lost its majority: --stale asks one node for what it knows, without the others. A
 node that was started since knows of nothing that came behind its last snapshot; stop it, and --data

@@ -3,6 +3,7 @@
  * answers when nothing else does.
  */
 import { HoldfastError } from "../errors.js";
+import { printable } from "../safe-text.js";
 import {
   CLIENT_DEFAULTS,
   requireEndpoints,
@@ -15,6 +16,7 @@ import type { NodeStatus } from "./types.js";
 
 const TIMEOUT_MS_DEFAULT = 2_000;
 const TIMEOUT_MS_MAX = 600_000;
+const REFUSAL_LENGTH_MAX = 200;
 const STATUS_OPTIONS: ReadonlySet<string> = new Set(["timeoutMs", "signal"]);
 
 /** What `clusterStatus` takes. */
@@ -71,7 +73,7 @@ async function report(
     const url = `${endpoint.replace(/^ws/, "http")}/status`;
     const response = await fetch(url, { signal: either, redirect: "error" });
     if (!response.ok) {
-      return strange(endpoint, `HTTP status ${response.status}`);
+      return strange(endpoint, await refusalText(response));
     }
     body = await response.json();
   } catch (cause) {
@@ -84,6 +86,13 @@ async function report(
   }
   if (!isNodeStatus(body)) return strange(endpoint, "something else than a node's status");
   return { ...body, isReachable: true };
+}
+
+/** A node says in a line why it does not show its pages. */
+async function refusalText(response: Response): Promise<string> {
+  const [line = ""] = (await response.text()).split("\n");
+  const told = printable(line.slice(0, REFUSAL_LENGTH_MAX));
+  return `HTTP status ${response.status}${told === "" ? "" : `: ${told}`}`;
 }
 
 function strange(endpoint: string, what: string): UnreachableNode {

@@ -50,10 +50,15 @@ export function answerHttp(
   }
 }
 
-/** Why a request by this host name is refused, whatever it asks for; or `undefined`. */
+/** These say nothing that a page could use, and probes come by any name. */
+const HEALTH_PATHS: ReadonlySet<string> = new Set(["/livez", "/readyz"]);
+
+/** Why a page is not shown to a request by this host name; or `undefined`. */
 export function judgeHost(request: IncomingMessage, hosts: KnownHosts): Refusal | undefined {
   const { host } = request.headers;
-  if (host === undefined || hosts.has(host)) return undefined;
+  if (host === undefined || hosts.has(host) || HEALTH_PATHS.has(pathOf(request.url))) {
+    return undefined;
+  }
   const stranger = hostOf(host);
   const text = `this node has no name ${shown(stranger)}: --allow-host gives it one`;
   return { status: 421, text, stranger };

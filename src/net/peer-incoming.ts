@@ -28,6 +28,11 @@ import type { PeerIdentity } from "./types.js";
  * ones that give way are closed. Beyond it the system refuses them.
  */
 const SOCKETS_MAX = 256;
+/** A request and a hello are smaller; before it said hello, nothing larger is kept of a connection. */
+const STRANGER_BYTES_MAX = 16 << 10;
+/** Of the strangers that are refused within so many ticks so many are told; the rest is counted. */
+const REFUSALS_TOLD_MAX = 16;
+const REFUSAL_TICKS = 64;
 const HTTP_LIMITS = {
   maxHeaderSize: 8 << 10,
   headersTimeout: 5_000,
@@ -65,6 +70,8 @@ export class IncomingLinks {
   /** All others. */
   readonly #strangers: Strangers<Incoming>;
   #isClosed = false;
+  #refusals = 0;
+  #refusalTicks = 0;
 
   /**
    * `onPeer`: an acceptable peer has connected, so it can be dialed too; or somebody who can only
@@ -109,6 +116,18 @@ export class IncomingLinks {
       link.silentTicks += 1;
       if (link.silentTicks > SILENT_TICKS_MAX) this.#end(link, PEER_CLOSE.silent, "silent");
     }
+    this.#refusalTicks += 1;
+    if (this.#refusalTicks < REFUSAL_TICKS) return;
+    const untold = this.#refusals - REFUSALS_TOLD_MAX;
+    if (untold > 0) this.#context.events.onRefused(`${untold} more peer links were refused`);
+    this.#refusals = 0;
+    this.#refusalTicks = 0;
+  }
+
+  /** Strangers that try again and again must not fill the log. */
+  #tellOfStranger(reason: string): void {
+    this.#refusals += 1;
+    if (this.#refusals <= REFUSALS_TOLD_MAX) this.#context.events.onRefused(reason);
   }
 
   /** Ends the links of nodes that are no members any more. */
@@ -159,7 +178,7 @@ export class IncomingLinks {
       refuseUpgrade(stream, 404, "peers connect to /peer");
     } else if (request.headers.origin !== undefined) {
       refuseUpgrade(stream, 403, "no web page connects to this port");
-      this.#context.events.onRefused(`a web page sought a peer link from ${link.remote}`);
+      this.#tellOfStranger(`a web page sought a peer link from ${link.remote}`);
     } else if (!offersProtocol(request)) {
       refuseUpgrade(stream, 400, `the subprotocol ${PEER_SUBPROTOCOL} is missing`);
     } else if (this.#isClosed) {
@@ -171,6 +190,12 @@ export class IncomingLinks {
 
   #open(link: Incoming, socket: WebSocket): void {
     link.socket = socket;
+    const { stream } = link;
+    const onData = (): void => {
+      if (link.peer !== 0) stream.off("data", onData);
+      else if (stream.bytesRead > STRANGER_BYTES_MAX) stream.destroy();
+    };
+    stream.on("data", onData);
     socket.on("message", (data, isBinary) => {
       if (!link.isOpen) return;
       if (!isBinary) this.#refuse(link, PEER_CLOSE.badFrame, "text in place of a binary frame");
@@ -231,9 +256,10 @@ export class IncomingLinks {
   }
 
   #refuse(link: Incoming, code: PeerCloseCode, reason: string, detail = reason): void {
-    const who = link.peer === 0 ? `from ${link.remote}` : `of node ${link.peer}`;
+    const { peer, remote } = link;
     this.#end(link, code, reason);
-    this.#context.events.onRefused(`peer link ${who} refused: ${detail}`);
+    if (peer === 0) this.#tellOfStranger(`peer link from ${remote} refused: ${detail}`);
+    else this.#context.events.onRefused(`peer link of node ${peer} refused: ${detail}`);
   }
 
   /** What is closing counts as a stranger until it is gone. */

@@ -17,7 +17,7 @@ export function onSnapshotReceived(
   epoch: number,
   snapshot: InstalledSnapshot,
 ): void {
-  if (!isPossibleSnapshot(snapshot, from, term, epoch, state.id, state.term)) return;
+  if (!isPossibleSnapshot(snapshot, from, term, epoch, state.id, state.knownTerm)) return;
   if (term < state.term) return;
   if (!acceptLeader(state, from, term)) return;
   const { log, commitIndex, compaction } = state;

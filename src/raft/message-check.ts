@@ -17,13 +17,16 @@ const TERM_MAX = 2 ** 52;
  */
 export const TERM_JUMP_MAX = 2 ** 24;
 
-/** Whether elections can have led from the term `own` to `term`. */
-export function isTermInReach(term: number, own: number): boolean {
-  return term <= TERM_MAX && term - own <= TERM_JUMP_MAX;
+/**
+ * Whether elections can have led from the term `own` to `term`. `undefined`: this node, made anew for
+ * a cluster that is there already, knows nothing of its elections.
+ */
+export function isTermInReach(term: number, own: number | undefined): boolean {
+  return term <= TERM_MAX && (own === undefined || term - own <= TERM_JUMP_MAX);
 }
 
-/** `own`: the term of this node, `self`. */
-export function isPossible(message: Message, self: NodeId, own: number): boolean {
+/** `own`: the term that this node, `self`, knows of. */
+export function isPossible(message: Message, self: NodeId, own: number | undefined): boolean {
   const { from, to, term, epoch } = message;
   if (to !== self || !isPossibleSender(from, term, epoch, self)) return false;
   if (!isTermInReach(term, own)) return false;
@@ -66,7 +69,7 @@ export function isPossibleSnapshot(
   term: number,
   epoch: number,
   self: NodeId,
-  own: number,
+  own: number | undefined,
 ): boolean {
   if (!isPossibleSender(from, term, epoch, self) || !isTermInReach(term, own)) return false;
   if (!isPosition(snapshot.index, snapshot.term) || snapshot.index === 0) return false;

@@ -120,7 +120,7 @@ export class RaftView {
 
   /** Whether elections can have led to `term`; the core drops messages of any other. */
   isTermInReach(term: number): boolean {
-    return isTermInReach(term, this.state.term);
+    return isTermInReach(term, this.state.knownTerm);
   }
 
   /** Whether the log holds exactly this entry, or stands on it. */

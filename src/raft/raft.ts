@@ -71,7 +71,7 @@ export class Raft extends RaftView {
     const { state } = this;
     switch (input.type) {
       case "message":
-        if (isPossible(input.message, state.id, state.term)) this.receive(input.message);
+        if (isPossible(input.message, state.id, state.knownTerm)) this.receive(input.message);
         break;
       case "propose":
         propose(state, input.id, input.data);

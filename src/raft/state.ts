@@ -5,6 +5,7 @@
  */
 import { assert } from "../assert.js";
 import { Compaction } from "./compaction.js";
+import { membersOf } from "./configuration.js";
 import { Configurations } from "./configurations.js";
 import { Durability } from "./durability.js";
 import type { Leadership } from "./leadership.js";
@@ -85,6 +86,11 @@ export class State {
   /** In force from the moment its entry is in the log, committed or not (consensus rule 9). */
   get configuration(): Configuration {
     return this.configurations.effective;
+  }
+
+  /** What elections are counted from; `undefined` while this node has not heard of its cluster. */
+  get knownTerm(): number | undefined {
+    return this.term === 0 && membersOf(this.configuration).length === 0 ? undefined : this.term;
   }
 
   get id(): NodeId {

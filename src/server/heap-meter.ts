@@ -6,8 +6,11 @@
 import { getHeapStatistics } from "node:v8";
 import type { Clock, Logger, Memory } from "./ports.js";
 
-/** Of the room for what lives long. What was not collected yet is in use as well. */
-const SCARCE_SHARE = 0.85;
+/**
+ * Of the room for what lives long. V8 gives up well before that is full, when collections take most
+ * of the time, and a node that starts again on a full table needs more than one that has it.
+ */
+const SCARCE_SHARE = 0.65;
 /** The limit that V8 tells includes three times 16 MiB for what is young, and old things get none. */
 const YOUNG_BYTES = 48 << 20;
 const LOOK_INTERVAL_MS = 100;

@@ -6,10 +6,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { HoldfastError } from "../errors.js";
 import type { NodeId } from "../raft/index.js";
+import { printable } from "../safe-text.js";
 import type { Logger } from "./ports.js";
 
 const ASK_TIMEOUT_MS = 2_000;
 const ASK_AGAIN_MS = 500;
+const REFUSAL_LENGTH_MAX = 200;
 /** The log says so often what is being waited for. */
 const REMIND_EVERY = 20;
 
@@ -91,6 +93,10 @@ async function ask(
   try {
     const url = new URL("/status", endpoint.replace(/^ws/, "http"));
     const response = await fetch(url, { signal: either, redirect: "error" });
+    if (!response.ok) {
+      const [line = ""] = (await response.text()).split("\n");
+      return `${endpoint}: ${printable(line.slice(0, REFUSAL_LENGTH_MAX))}`;
+    }
     const cluster = clusterIn(await response.json());
     return cluster ?? `${endpoint} is no node of a cluster`;
   } catch (error) {

@@ -285,12 +285,12 @@ describe("the client port", () => {
     ];
     const named = ["a.localhost", "n1.example", "N1.Example:7411", "holdfast.svc.", ""];
     for (const host of [...known, ...named]) {
-      expect(await pageFor(gateway, ["GET /livez HTTP/1.1", `Host: ${host}`])).toBe(
-        "200 page /livez\n",
+      expect(await pageFor(gateway, ["GET /status HTTP/1.1", `Host: ${host}`])).toBe(
+        "404 page /status\n",
       );
     }
     // Of HTTP/1.0, as some health checks speak it: no browser leaves it out.
-    expect(await pageFor(gateway, ["GET /livez HTTP/1.0"])).toMatch(/^200 /);
+    expect(await pageFor(gateway, ["GET /status HTTP/1.0"])).toMatch(/^404 /);
     const strange = [
       "evil.example",
       "localhost.evil.example",
@@ -298,10 +298,12 @@ describe("the client port", () => {
       "127.0.0.1.evil.example",
     ];
     for (const host of [...strange, "1.2.3", "[::1", "2130706433", "0x7f.1", ":7411"]) {
-      expect(await pageFor(gateway, ["GET /livez HTTP/1.1", `Host: ${host}:7411`])).toMatch(
+      expect(await pageFor(gateway, ["GET /status HTTP/1.1", `Host: ${host}:7411`])).toMatch(
         /^421 /,
       );
     }
+    // Probes come by any name, and what they are told is of no use to a page.
+    expect(await pageFor(gateway, ["GET /livez HTTP/1.1", "Host: evil.example"])).toMatch(/^200 /);
   });
 
   test("names to whoever asks by a strange name what would let it in, and the log once", async () => {

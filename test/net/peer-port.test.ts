@@ -286,6 +286,26 @@ describe("the peer port", () => {
     expect(await node.refusal()).toMatch(/Max payload size exceeded/);
   });
 
+  test("keeps no more than a hello of a connection that did not say who it is", async () => {
+    const { port } = (await startNode({ id: 1, peers: nobody })).links;
+    const socket = await stranger(port);
+    // The beginning of a frame that a peer might send.
+    socket.send(Buffer.alloc(1 << 20), { fin: false });
+    expect(await closeOf(socket)).toEqual({ code: 1006, reason: "" });
+  });
+
+  test("tells the log of so many strangers that it refuses, and counts the others", async () => {
+    const node = await startNode({ id: 1, peers: nobody });
+    const { port } = node.links;
+    for (let count = 0; count < 20; count += 1) {
+      const socket = await stranger(port);
+      socket.send("hello");
+      await closeOf(socket);
+    }
+    const told = node.record.all.filter(({ on }) => on === "refused");
+    expect(told).toHaveLength(16);
+  });
+
   test("sends a connection away that never says who it is, however often it pings", async () => {
     const node = await startNode({ id: 1, peers: nobody, tuning: { silenceTimeoutMs: 60 } });
     const socket = await stranger(node.links.port);

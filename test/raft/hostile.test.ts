@@ -183,6 +183,14 @@ describe("a node", () => {
     }
   });
 
+  it("takes up any term of its leader while it has not heard of its cluster yet", () => {
+    const blank = new Solo({ configuration: members([]), peers: [2] });
+    blank.receive(append(2, 3 * TERM_JUMP_MAX, 0, 0, []));
+    expect(blank.raft.term).toBe(3 * TERM_JUMP_MAX);
+    blank.receive(append(2, 5 * TERM_JUMP_MAX, 0, 0, []));
+    expect(blank.raft.term).toBe(3 * TERM_JUMP_MAX);
+  });
+
   it("does not take up a term that no election can have reached, whatever message brings it", () => {
     const far = 4 + TERM_JUMP_MAX + 1;
     const snapshot = (term: number): Input => ({

@@ -68,8 +68,8 @@ describe("a heap meter", () => {
     return { isScarceAt, lines, looks: () => looks };
   }
 
-  test("calls memory scarce from 85 % on, and says so once", () => {
-    const { isScarceAt, lines } = meterOf([800, 815, 820, 800]);
+  test("calls memory scarce from 65 % on, and says so once", () => {
+    const { isScarceAt, lines } = meterOf([600, 625, 630, 600]);
     expect([0, 100, 200, 300].map(isScarceAt)).toEqual([false, true, true, false]);
     expect(lines).toEqual([
       "warn memory is scarce: new locks are refused",
