@@ -94,7 +94,7 @@ export class NodeProcess {
       const lines = readTail(logFile, this.#logStart).split("\n");
       const last = lines.findLast((line) => line.startsWith(FAILURE_PREFIX));
       if (last !== undefined) return last.slice(FAILURE_PREFIX.length);
-      return hasRoom(logFile) ? undefined : "the disk is full, also for what it had to say";
+      return hasRoom(logFile) ? undefined : "the disk is full, so it could not write down why";
     } catch {
       // Whatever somebody did to the file or its directory, the other nodes are not left alone.
       return undefined;
