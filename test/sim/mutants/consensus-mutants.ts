@@ -48,7 +48,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/leadership.ts",
     find: "if (index <= state.commitIndex || state.log.term(index) !== state.term) return;",
     replace: "if (index <= state.commitIndex) return;",
-    seeds: [13],
+    seeds: [19],
   },
   {
     name: "commit-beyond-append",
@@ -64,7 +64,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/replication.ts",
     find: "sendHeartbeat(state, peer, Math.min(state.commitIndex, peer.match), leadership.round);",
     replace: "sendHeartbeat(state, peer, state.commitIndex, leadership.round);",
-    seeds: [55],
+    seeds: [13],
   },
   {
     name: "truncation-without-conflict",
@@ -104,7 +104,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/read-rounds.ts",
     find: "reads.confirm(quorumValue(state.configuration, leadership.roundOf), state.outbox);",
     replace: "reads.confirm(leadership.round, state.outbox);",
-    seeds: [30],
+    seeds: [41],
   },
   {
     name: "snapshot-acknowledged-early",
@@ -137,7 +137,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     find: "  if (index > commitIndex) {\n    if (log.matches(index, snapshot.term)) {",
     replace:
       "  if (index > 0) {\n    if (log.matches(index, snapshot.term) && index > commitIndex) {",
-    seeds: [28],
+    seeds: [34],
   },
   {
     name: "match-goes-back",

@@ -8,7 +8,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     file: "src/raft/election.ts",
     find: "  if (message.granted && message.term !== expectedTerm) return;\n",
     replace: "",
-    seeds: [85],
+    seeds: [8],
   },
   {
     name: "pre-vote-off",

@@ -65,7 +65,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/giving-up.ts",
     find: "  if (rows.sessionOf(row) !== session) return false;\n",
     replace: "",
-    seeds: [185],
+    seeds: [416],
   },
   {
     name: "lone-hold-without-its-cap",
@@ -81,7 +81,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/lone-holds.ts",
     find: " &&\n    state.owners.find(session, owner) === undefined",
     replace: "",
-    seeds: [29],
+    seeds: [93],
   },
   {
     name: "reentrant-release-ends-at-once",
@@ -89,7 +89,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/giving-up.ts",
     find: "  if (hold.count > 1) {\n    const remaining",
     replace: "  if (hold.count > 1_000) {\n    const remaining",
-    seeds: [3],
+    seeds: [15],
   },
   {
     name: "cancel-of-reentrant-ends-the-hold",
@@ -98,7 +98,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     find: "    giveUpOne(state, session, sequence, hold, END_REASON.cancelled);",
     replace:
       "    store(state, session, sequence, RELEASED);\n    giveUpHold(state, hold, END_REASON.cancelled);",
-    seeds: [30],
+    seeds: [15],
   },
   {
     name: "reentrant-by-weaker-hold",
@@ -106,7 +106,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/reentering.ts",
     find: '    return place.mode === "exclusive" || place.mode === item.mode;',
     replace: '    return place.mode !== "permits";',
-    seeds: [93],
+    seeds: [15],
   },
   {
     name: "closing-forgotten",
@@ -267,7 +267,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/tickets.ts",
     find: "    tellRevoked(state, hold);\n",
     replace: "",
-    seeds: [6],
+    seeds: [20],
   },
   {
     name: "takeover-keeps-tokens",

@@ -16,7 +16,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/suspecting.ts",
     find: "  if (request.rank >= request.enqueuedAt || request.upgrades !== undefined) {",
     replace: "  if (cycle.length > 0) {",
-    seeds: [222],
+    seeds: [234],
   },
   {
     name: "nobody-let-in-by-a-timeout",
@@ -56,7 +56,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/semaphore.ts",
     find: "    this.held -= slots.length;\n    if (this.held === 0) {",
     replace: "    this.held -= slots.length;\n    if (this.held <= 1) {",
-    seeds: [24],
+    seeds: [41],
   },
   {
     name: "highest-slot-first",
@@ -120,7 +120,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/suspecting.ts",
     find: "    endWait(state, victim, deadlock(cycle, victim));",
     replace: "    endWait(state, victim.next ?? victim, deadlock(cycle, victim));",
-    seeds: [222],
+    seeds: [443],
   },
   {
     name: "undetected-refused",
@@ -128,7 +128,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/suspecting.ts",
     find: "    if (request.detects && (last",
     replace: "    if ((last",
-    seeds: [232],
+    seeds: [3],
   },
   {
     name: "owner-ignored",
@@ -137,6 +137,6 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     find: '  if (typeof entry === "number" && entry !== state.loneOwners.find(session, owner))\n    return undefined;\n  const key = typeof entry === "number" ? findKey(state, item.key) : entry;\n  if (key === undefined || key.holdCount === 0) return undefined;\n  const holds = holdsOf(state, { session, owner });\n  if (holds.size <= key.holdCount) {\n    for (const hold of holds) if (covers(state, hold, items)) return hold;\n    return undefined;\n  }\n  for (let place = key.firstHold; place !== undefined; place = place.next) {\n    const { claimant } = place;\n    if (!(claimant instanceof Hold)) continue;\n    if (claimant.session !== session || claimant.owner !== owner) continue;',
     replace:
       "  const key = findKey(state, item.key);\n  if (key === undefined || key.holdCount === 0) return undefined;\n  for (let place = key.firstHold; place !== undefined; place = place.next) {\n    const { claimant } = place;\n    if (!(claimant instanceof Hold)) continue;\n    if (claimant.session !== session) continue;",
-    seeds: [3],
+    seeds: [93],
   },
 ];

@@ -35,7 +35,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks.ts",
     find: "this.#releaseAll(holds.loseAll(this.#lease.endReason));",
     replace: "holds.loseAll(this.#lease.endReason);",
-    seeds: [111],
+    seeds: [75],
   },
   {
     name: "signal-not-aborted",
@@ -51,7 +51,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/answers.ts",
     find: "        this.#locks.onLost(message.token, lossReasonOf(message.reason));\n",
     replace: "",
-    seeds: [60],
+    seeds: [15],
   },
   {
     name: "recalled-loss-not-heeded",
@@ -59,7 +59,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/answers.ts",
     find: "      if (!told.held) this.#locks.onLost(told.token, lossReasonOf(told.reason));\n",
     replace: "      if (told.held) continue;\n",
-    seeds: [10],
+    seeds: [142],
   },
   {
     name: "outcome-taken-twice",
@@ -67,7 +67,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/open-calls.ts",
     find: "    this.#queued.delete(sequence);\n",
     replace: "",
-    seeds: [39],
+    seeds: [31],
   },
   {
     name: "waits-not-recalled",
@@ -107,7 +107,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks.ts",
     find: "    for (const handle of hold.handles) handle.leave();\n",
     replace: "",
-    seeds: [23],
+    seeds: [20],
   },
   {
     name: "waits-not-exported",
@@ -115,7 +115,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/exported-session.ts",
     find: "    waiting: calls.queued().map(describe),\n",
     replace: "    waiting: [],\n",
-    seeds: [10],
+    seeds: [147],
   },
   {
     name: "watch-begins-anew",

@@ -32,7 +32,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     file: "src/server/reads.ts",
     find: "      if (placed.index > index) still.push(placed);",
     replace: "      if (placed.index > index + 1_000) still.push(placed);",
-    seeds: [30],
+    seeds: [59],
   },
   {
     name: "stamps-by-the-wall-clock",
@@ -40,7 +40,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     file: "src/server/proposing.ts",
     find: "this.#leadership.countTime(nowMs);",
     replace: "this.#leadership.countTime(clock.wallMs());",
-    seeds: [7],
+    seeds: [19],
   },
   {
     name: "stamps-in-the-log-forgotten",
@@ -78,6 +78,6 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     file: "src/net/known-peers.ts",
     find: "this.#peers = new Map(known);",
     replace: "this.#peers = new Map([...known].slice(0, 0));",
-    seeds: [339],
+    seeds: [37],
   },
 ];

@@ -41,7 +41,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/snapshot-reader.ts",
     find: "    extras.aliases.push(new Alias(token, hold, fields.uint()));",
     replace: "    new Alias(token, hold, fields.uint());",
-    seeds: [55],
+    seeds: [101],
   },
   {
     name: "snapshot-without-slots",
@@ -57,7 +57,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/snapshot-reader.ts",
     find: '  makeSemaphore(state, key, limit, fields.flag("set"));',
     replace: '  makeSemaphore(state, key, limit, !fields.flag("set"));',
-    seeds: [10],
+    seeds: [3],
   },
   {
     name: "snapshot-without-tickets",
@@ -73,7 +73,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/snapshot-reader.ts",
     find: "    session.recordLoss(token, fields.endReason());",
     replace: "    fields.endReason();",
-    seeds: [20],
+    seeds: [23],
   },
   {
     name: "snapshot-without-upgrades",
@@ -81,7 +81,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/linking.ts",
     find: "    hold.obtainExtras().upgrades.push(request);\n",
     replace: "",
-    seeds: [454],
+    seeds: [308],
   },
   {
     name: "snapshot-without-announced-ends",

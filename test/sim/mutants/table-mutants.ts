@@ -8,7 +8,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/executing.ts",
     find: "  if (slot !== undefined) {\n    if (slot.state",
     replace: "  if (slot !== undefined && command.op !== OP.release) {\n    if (slot.state",
-    seeds: [1],
+    seeds: [6],
   },
   {
     name: "session-epoch-ignored",
@@ -24,7 +24,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/granting.ts",
     find: "if (request.isEligible && !request.isOverAt(state.stamp)) {",
     replace: "if (request.isEligible) {",
-    seeds: [165, 55],
+    seeds: [97],
   },
   {
     name: "waiter-not-woken",
