@@ -6,7 +6,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { HoldfastError } from "../errors.js";
 import type { NodeId } from "../raft/index.js";
-import { printable } from "../safe-text.js";
 import type { Logger } from "./ports.js";
 
 const ASK_TIMEOUT_MS = 2_000;
@@ -95,7 +94,7 @@ async function ask(
     const response = await fetch(url, { signal: either, redirect: "error" });
     if (!response.ok) {
       const [line = ""] = (await response.text()).split("\n");
-      return `${endpoint}: ${printable(line.slice(0, REFUSAL_LENGTH_MAX))}`;
+      return `${endpoint}: ${line.slice(0, REFUSAL_LENGTH_MAX)}`;
     }
     const cluster = clusterIn(await response.json());
     return cluster ?? `${endpoint} is no node of a cluster`;
