@@ -196,11 +196,12 @@ describe("a log whose disk fails", () => {
   });
 
   it("reports nothing as durable while a sync hangs", async () => {
-    let release: (() => void) | undefined;
+    // That of the log, and perhaps one of the mark.
+    const held: (() => void)[] = [];
     let isHanging = false;
     const disk = await realDisk(
       fileSystemSyncedBy((fd, done) => {
-        if (isHanging) release = () => fs.fdatasync(fd, done);
+        if (isHanging) held.push(() => fs.fdatasync(fd, done));
         else fs.fdatasync(fd, done);
       }),
     );
@@ -208,12 +209,12 @@ describe("a log whose disk fails", () => {
     await log.write(writeOf(1, [entryOf(1, 1, 1500)]));
     isHanging = true;
     log.append(writeOf(2, [entryOf(2, 1)]));
-    while (release === undefined) await new Promise((resolve) => setImmediate(resolve));
+    while (held.length === 0) await new Promise((resolve) => setImmediate(resolve));
     log.append(writeOf(3, [entryOf(3, 1)]));
     expect(log.durable).toEqual([1]);
     expect(log.directory.log.pendingBytes).toBeGreaterThan(0);
     isHanging = false;
-    release();
+    for (const release of held) release();
     await log.untilDurable(3);
     await log.close();
     await disk.dispose();
