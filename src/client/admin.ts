@@ -108,7 +108,7 @@ export class ClusterAdmin extends ClusterViews implements Admin {
     return this.#connection.ask(question, signal);
   }
 
-  /** An answer that was lost must not cost the lock of whoever came next. */
+  /** A lost answer must not cost the next holder its lock. */
   async revoke(target: RevokeTarget, options?: RevokeOptions): Promise<number> {
     return revoke(this.#connection, target, options, async (key, signal) => {
       const { newestToken } = await this.verify(key, 0, signal === undefined ? {} : { signal });

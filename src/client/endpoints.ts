@@ -98,7 +98,7 @@ export class Endpoints {
     if (leaderId !== 0) this.#leaderId = leaderId;
   }
 
-  /** The node behind `url` said which one it is, and who decides. */
+  /** The node at `url` said which one it is, and who decides. */
   identify(url: string, { nodeId, voters }: Hello): void {
     this.#voters = voters;
     const known = this.#known.get(url);

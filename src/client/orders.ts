@@ -3,7 +3,6 @@
  * table. A session carries out each of these orders once; without one it is a wish for a state that may
  * be said twice.
  */
-
 import { HoldfastError } from "../errors.js";
 import {
   GRACE_MS_MAX,

@@ -161,7 +161,7 @@ export class CycleSearch {
     return undefined;
   }
 
-  /** What an owner has in keys where others may wait behind it. */
+  /** What an owner has in keys where others may wait for it. */
   *#placesOf(owner: OwnedBy): Generator<Place, void, void> {
     for (const hold of holdsOf(this.#state, owner)) {
       this.#edges.step();

@@ -11,7 +11,7 @@ import { changeSetting, setLimit } from "./limiting.js";
 import { endByOperator, revoke } from "./revoking.js";
 import type { TableState } from "./state.js";
 
-/** Called once, before the effects, so that whoever gave the order hears of it first. */
+/** Called once, before the effects, so that the operator who gave the order hears of it first. */
 export type Answer = (result: Result) => void;
 
 export function order(state: TableState, command: OrderCommand, answer: Answer): void {

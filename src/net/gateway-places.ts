@@ -15,7 +15,7 @@ const SOCKETS_MIN = 16;
 /** Sockets beside those of connected clients: pages, and upgrades that are refused with a reason. */
 const SPARE_SOCKETS_MAX = 256;
 const SPARE_SHARE = 1 / 8;
-/** Many honest clients stand behind one address; the rest is for those behind other ones. */
+/** Many honest clients share one address; the rest of the places is for other addresses. */
 const ADDRESS_SHARE = 3 / 4;
 
 export interface GatewayPlaces {

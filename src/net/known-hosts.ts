@@ -38,7 +38,7 @@ export function hostOf(header: string): string {
   return header.replace(/:\d*$/, "");
 }
 
-/** The dot behind a name only says that it is whole. */
+/** A dot at the end of a name only says that it is complete. */
 function withoutDot(name: string): string {
   return name.endsWith(".") ? name.slice(0, -1) : name;
 }

@@ -1,5 +1,5 @@
 /**
- * The buffer that the messages of a turn to one peer are encoded into, behind a checksum of them.
+ * The buffer that the messages of a turn to one peer are encoded into, after a checksum of them.
  *
  * A frame that was sent must not be touched until the socket took its bytes (nothing copies it on
  * the way), so frames go round: filled, sent, given back by the send callback, filled again. Bytes
@@ -18,7 +18,7 @@ const TWO_32 = 2 ** 32;
 export class PeerFrame {
   /** Of what was written, the checksum included. */
   length = FRAME_CHECKSUM_BYTES;
-  /** Called when the socket took the bytes, by whoever sent them. */
+  /** Set by the sender; called when the socket took the bytes. */
   onTaken: ((frame: PeerFrame) => void) | undefined;
   /** One function per frame, not one per message. */
   readonly sent = (): void => this.onTaken?.(this);

@@ -203,7 +203,7 @@ export interface PortLoad {
   readonly addressConnectionsMax: number;
   /** What is kept of messages that have not come to their end. */
   readonly unfinishedBytes: number;
-  /** Sockets and upgrades that were refused for want of a place since the start. */
+  /** Sockets and upgrades that were refused since the start because there was no place. */
   readonly refusedTotal: number;
 }
 

@@ -89,7 +89,11 @@ function portMetrics(port: PortLoad): Metric[] {
     gauge("client_sockets", "Open sockets of the client port, of pages too.", port.sockets),
     gauge("client_sockets_max", "Sockets that may be open there.", port.socketsMax),
     gauge("client_unfinished_bytes", "Kept of unfinished messages.", port.unfinishedBytes),
-    counter("client_refused_total", "Connections refused for want of a place.", port.refusedTotal),
+    counter(
+      "client_refused_total",
+      "Connections refused because there was no place.",
+      port.refusedTotal,
+    ),
   ];
 }
 

@@ -229,7 +229,7 @@ export class Watches {
   #tellPending(watch: Watch, nowMs: number): void {
     const { pending } = watch;
     watch.pending = [];
-    // Behind for want of time, cut off by what was said to it, or ended while others were told.
+    // Behind because time ran out, cut off by what was said to it, or ended while others were told.
     if (watch.state !== "live") return;
     let changes: ChangeView[] = [];
     for (const position of pending) {
