@@ -4,6 +4,7 @@
  * other must agree: the mark of the log, the log of its snapshot. When it cannot be used, nothing in
  * it is changed.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../errors.js";
 import { corruption } from "./corruption.js";
 import {
@@ -20,6 +21,7 @@ import type { FileLog } from "./file-log.js";
 import { type FileSystem, makeDirectories } from "./file-system.js";
 import type { KnownPeers, NotedPeer } from "./known-peers.js";
 import { openLevelStore } from "./level-store.js";
+import { LOOK_MS } from "./log-mark.js";
 import { type LogContents, readLog } from "./log-reader.js";
 import type { LogStore, LogWrites, NodeIdentity, NodeOrigin } from "./log-store.js";
 import { drawBirth, identityIn, MARK_FILE_NAME, MarkFile, newMark } from "./mark-file.js";
@@ -51,9 +53,14 @@ export interface DataDirectoryOptions {
 
 /**
  * Opens the ordered store, and takes the lock of the directory with it. With `mustExist`, a store
- * that is not there is damage, and none is made.
+ * that is not there is damage, and none is made. Where the lock may have kept nobody out, `outlast` is
+ * run under it first: when it resolves, whoever had the directory before has ended.
  */
-export type OpenStore = (path: string, mustExist: boolean) => Promise<OrderedStore>;
+export type OpenStore = (
+  path: string,
+  mustExist: boolean,
+  outlast?: () => Promise<void>,
+) => Promise<OrderedStore>;
 
 export interface DataDirectory {
   readonly identity: NodeIdentity;
@@ -82,6 +89,9 @@ export interface DataDirectory {
 /** Room for the base record of a segment and some records behind it. */
 export const SEGMENT_BYTES_MIN = 4 * (SEGMENT_BASE_BYTES + 64);
 
+/** A process that has lost its directory writes nothing after so long, unless it was suspended. */
+const OUTLAST_MS = 3 * LOOK_MS;
+
 /**
  * Opens the directory, makes it at the first start, and raises the incarnation durably.
  *
@@ -103,8 +113,14 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
     // The store was durable before the mark first counted an opening.
     const mustExist = ((await incarnationIn(fileSystem, path)) ?? 0) > 0;
     if (!mustExist) await makeDirectories(fileSystem, storePath);
-    store = await openStore(storePath, mustExist);
-    return await openLocked(options, fileSystem, store);
+    const notices: string[] = [];
+    store = await openStore(storePath, mustExist, async () => {
+      await outlast(options, fileSystem);
+      notices.push(
+        `${storePath}/LOCK was made by hand; waited for a process that may have had the data`,
+      );
+    });
+    return await openLocked(options, fileSystem, store, notices);
   } catch (error) {
     await store?.close();
     throw explained(path, error);
@@ -117,10 +133,34 @@ function demandSegmentBytes(segmentBytes: number): void {
   throw new HoldfastError("INVALID_ARGUMENT", message);
 }
 
+/**
+ * Whoever had the directory before finds in the mark that it has lost it, and ends. A mark that it was
+ * writing at the same moment is replaced once more.
+ */
+async function outlast(
+  { path, nodeId }: DataDirectoryOptions,
+  fileSystem: FileSystem,
+): Promise<void> {
+  for (let taken = 0; ; ) {
+    const mark = await MarkFile.open(fileSystem, path);
+    try {
+      demandNode(path, mark, nodeId);
+      const { current } = mark;
+      if (current.incarnation === taken) return;
+      taken = current.incarnation + 1;
+      await mark.write({ ...current, incarnation: taken });
+    } finally {
+      await mark.close();
+    }
+    await delay(OUTLAST_MS);
+  }
+}
+
 async function openLocked(
   options: DataDirectoryOptions,
   fileSystem: FileSystem,
   store: OrderedStore,
+  notices: readonly string[],
 ): Promise<DataDirectory> {
   const { path } = options;
   if (await demandUsable(fileSystem, path)) await demandMark(path, fileSystem);
@@ -130,7 +170,8 @@ async function openLocked(
   await fileSystem.syncDirectory(path);
   const mark = await MarkFile.open(fileSystem, path);
   try {
-    return await openMarked(options, fileSystem, store, mark);
+    const directory = await openMarked(options, fileSystem, store, mark);
+    return { ...directory, notices: [...notices, ...directory.notices] };
   } catch (error) {
     await mark.close();
     throw error;
@@ -163,12 +204,8 @@ async function openMarked(
   store: OrderedStore,
   mark: MarkFile,
 ): Promise<DataDirectory> {
+  demandNode(path, mark, nodeId);
   const found = mark.current;
-  if (found.nodeId !== nodeId) {
-    const message = `${path} belongs to node ${found.nodeId}, this is node ${nodeId}`;
-    const details = { path, expected: nodeId, found: found.nodeId };
-    throw new HoldfastError("INVALID_ARGUMENT", message, { details });
-  }
   const directory = `${path}/${LOG_NAME}`;
   const contents = await readLog(fileSystem, directory, found);
   const named = contents.boot.snapshot;
@@ -181,6 +218,13 @@ async function openMarked(
   await snapshots.settle(named);
   const log = await openFileLog({ fileSystem, directory, segmentBytes, ports, mark, contents });
   return assembled({ identity, log, snapshots, store, notices });
+}
+
+function demandNode(path: string, { current }: MarkFile, nodeId: number): void {
+  if (current.nodeId === nodeId) return;
+  const message = `${path} belongs to node ${current.nodeId}, this is node ${nodeId}`;
+  const details = { path, expected: nodeId, found: current.nodeId };
+  throw new HoldfastError("INVALID_ARGUMENT", message, { details });
 }
 
 function noticesOf(path: string, mark: MarkFile, { last, boot }: LogContents): string[] {

@@ -2,6 +2,7 @@
  * The ordered store on disk, over `level`. Its lock file also guards the whole data directory: the
  * operating system drops it with the process, however that ends.
  */
+import { stat, writeFile } from "node:fs/promises";
 import { Level } from "level";
 import { HoldfastError } from "../errors.js";
 import { corruption } from "./corruption.js";
@@ -19,6 +20,9 @@ import {
 } from "./ordered-store.js";
 
 type BinaryLevel = Level<Uint8Array, Uint8Array>;
+
+/** `level` leaves the file of its lock empty, and so does somebody who makes it by hand. */
+const LOCK_TEXT = "Keeps a second process out of this data directory. Never remove this file.\n";
 
 class LevelStore implements OrderedStore {
   readonly #level: BinaryLevel;
@@ -136,20 +140,50 @@ export function explainedStoreError(error: unknown): unknown {
 }
 
 /**
- * Opens the store at `path`, an existing directory unless the store must exist. Fails with a
- * corruption error, with `DISK_FULL`, with `EIO` when the disk fails, with `UNAVAILABLE` where the
- * lock's file was removed, and otherwise with `level`'s own errors.
+ * Opens the store at `path`, an existing directory unless the store must exist. When the file of the
+ * lock was made by hand, the lock kept nobody out: `outlast` is run with the lock held, and the store
+ * opened anew after it. Fails as `outlast` does, with a corruption error, with `DISK_FULL`, with `EIO`
+ * when the disk fails, with `UNAVAILABLE` where the lock's file was removed, and otherwise with
+ * `level`'s own errors.
  */
-export async function openLevelStore(path: string, mustExist = false): Promise<OrderedStore> {
+export async function openLevelStore(
+  path: string,
+  mustExist = false,
+  outlast?: () => Promise<void>,
+): Promise<OrderedStore> {
   if (mustExist) await demandStore(path);
+  const lock = `${path}/LOCK`;
+  if ((await sizeOf(lock)) === 0) {
+    if (mustExist && outlast !== undefined) {
+      const level = await openLevel(path, mustExist);
+      await outlast().finally(() => level.close());
+    }
+    // Before it is opened: closing any descriptor of the file drops the lock of this process.
+    await writeFile(lock, LOCK_TEXT, { mode: 0o600 });
+  }
+  const level = await openLevel(path, mustExist);
+  await nodeFileSystem.syncDirectory(path);
+  return new LevelStore(level);
+}
+
+async function openLevel(path: string, mustExist: boolean): Promise<BinaryLevel> {
   const level: BinaryLevel = new Level(path, {
     keyEncoding: "view",
     valueEncoding: "view",
     createIfMissing: !mustExist,
   });
   await explaining(() => level.open());
-  await nodeFileSystem.syncDirectory(path);
-  return new LevelStore(level);
+  return level;
+}
+
+/** 0 for a file that is not there. */
+async function sizeOf(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if (errnoOf(error) !== "ENOENT") throw error;
+    return 0;
+  }
 }
 
 /**

@@ -15,7 +15,7 @@ import type { Timer } from "./storage-ports.js";
 /** The log rests when nothing became durable for so long. */
 const REST_MS = 50;
 /** So long the mark may stand still while the log grows, and so long another process is unseen. */
-const LOOK_MS = 1_000;
+export const LOOK_MS = 1_000;
 
 /** Up to where the log is durable. */
 export interface DurablePoint {

@@ -222,7 +222,25 @@ describe("a data directory", () => {
     await first.close();
     expect((await refusal()).code).toBe("UNAVAILABLE");
     await writeFile(`${options.path}/store/LOCK`, "");
-    expect((await opened()).identity.incarnation).toBe(2);
+    // Whoever had it would find the second incarnation, and end, before it is opened as the third.
+    const second = await opened();
+    expect(second.identity.incarnation).toBe(3);
+    expect(second.notices).toEqual([
+      expect.stringMatching(/store\/LOCK was made by hand; waited for a process/),
+    ]);
+    await second.close();
+    const third = await opened();
+    expect(third.identity.incarnation).toBe(4);
+    expect(third.notices).toEqual([]);
+  });
+
+  it("changes nothing of another node's, even if its lock was made by hand", async () => {
+    await (await opened()).close();
+    await writeFile(`${options.path}/store/LOCK`, "");
+    const mark = await readFile(`${options.path}/mark`);
+    expect((await refusal({ nodeId: 8 })).code).toBe("INVALID_ARGUMENT");
+    expect(Buffer.compare(await readFile(`${options.path}/mark`), mark)).toBe(0);
+    expect(await readFile(`${options.path}/store/LOCK`, "utf8")).toBe("");
   });
 
   it("has the snapshot its log stands on and no other, and a draft of the newest", async () => {
