@@ -5,12 +5,15 @@
  */
 import { open, readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { type Client, connect } from "../../src/index.js";
 import { type CliResult, ClusterProcess, runCli, startCluster } from "./cluster-process.js";
 import { freePorts } from "./free-ports.js";
 import { NodeHandle } from "./node-handle.js";
 import { until } from "./process-life.js";
+
+/** Each test runs some dozens of commands, a process of its own each. */
+vi.setConfig({ testTimeout: 180_000 });
 
 const endings: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -98,6 +101,14 @@ async function rolesOf(cluster: ClusterProcess): Promise<Record<number, string>>
   return Object.fromEntries(members.map(({ id, role }) => [id, role]));
 }
 
+/** Hands leadership to a node until it leads: a busy machine may elect another one meanwhile. */
+async function handOver(cluster: ClusterProcess, id: number): Promise<void> {
+  await until(`node ${id} to lead`, async () => {
+    const { stdout } = await ask(cluster, "transfer", String(id));
+    return stdout === `node ${id} leads\n`;
+  });
+}
+
 /** Adds a node, starts it, and lets it vote. Returns the cluster with it. */
 async function grow(cluster: ClusterProcess, id: number): Promise<ClusterProcess> {
   const [clientPort, peerPort] = await freePorts(2);
@@ -128,10 +139,10 @@ describe("growing and shrinking", () => {
     await load.goesOn();
     const three = await grow(two, 3);
     expect(await rolesOf(three)).toEqual({ 1: "voter", 2: "voter", 3: "voter" });
-    expect((await three.leader()).id).toBe(1);
     await load.goesOn();
 
     // The leader itself, who is also the only endpoint that the client was given.
+    await handOver(three, 1);
     const removed = await operate(three, "member", "remove", "1");
     expect(removed.stdout).toContain("node 1 is no member");
     await load.goesOn();
@@ -181,12 +192,12 @@ describe("leadership", () => {
     const first = await cluster.leader();
     const next = cluster.nodes.find(({ id }) => id !== first.id);
     if (next === undefined) throw new Error("three nodes are needed");
-    const { stdout } = await operate(cluster, "transfer", String(next.id));
-    expect(stdout).toBe(`node ${next.id} leads\n`);
-    expect((await cluster.leader()).id).toBe(next.id);
+    await handOver(cluster, next.id);
     await load.goesOn();
-    const other = await operate(cluster, "transfer", "--json");
-    expect((JSON.parse(other.stdout) as { leader: number }).leader).not.toBe(next.id);
+    await until("another node to lead", async () => {
+      const { stdout } = await operate(cluster, "transfer", "--json");
+      return (JSON.parse(stdout) as { leader: number }).leader !== next.id;
+    });
     await load.goesOn();
     for (const node of cluster.nodes) {
       await node.restart();
@@ -260,7 +271,7 @@ describe("a node with damaged data", () => {
     await until("the node to listen", async () => (await victim.status())?.role === "learner");
     await operate(cluster, "member", "promote", String(id));
     expect((await rolesOf(cluster))[id]).toBe("voter");
-    await until("the node to know it", async () => (await victim.status())?.role === "follower");
+    await until("the node to know it", async () => (await victim.status())?.role !== "learner");
     // Without the third node nothing is granted unless the recovered one counts.
     await third.kill();
     await load.goesOn();

@@ -71,4 +71,4 @@ test("a second process does not start without the lock, and when it is made to, 
   } finally {
     await second.stop();
   }
-});
+}, 180_000);
