@@ -70,6 +70,7 @@ export {
   type ResumedWait,
   type Revision,
   type Revocation,
+  type Revoked,
   type RevokeOptions,
   type RevokeTarget,
   type Semaphore,

@@ -4,7 +4,7 @@
  */
 import { type Command, Option } from "commander";
 import { HoldfastError } from "../../src/errors.js";
-import type { Admin, RevokeTarget } from "../../src/index.js";
+import type { Admin, Revoked, RevokeTarget } from "../../src/index.js";
 import { keyText } from "../../src/safe-text.js";
 import {
   clusterAccessFor,
@@ -34,8 +34,10 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 const NOTES = `${FORCE_NOTES}
 
 Prints how many holds were told, or with --now ended: 0 if nobody holds the lock, which is no error.
+A lock that an ended hold keeps closed (--min-hold, --lock-delay) is opened at once, with --now or
+without; what the revoked holds leave closed themselves stays closed, until it is revoked again.
 Exit code 5 if nothing is held under that token, or it is not allowed. The JSON document:
-  {"key":"deploy","token":null,"revoked":1}`;
+  {"key":"deploy","token":null,"revoked":1,"opened":0}`;
 
 export function defineRevoke(command: Command, finish: (exitCode: number) => void): void {
   command
@@ -56,14 +58,14 @@ export function defineRevoke(command: Command, finish: (exitCode: number) => voi
       const flags = command.opts<RevokeFlags>();
       const target = targetOf(key, flags.token);
       const force = forceOf(flags);
-      const ask = (admin: Admin): Promise<number> =>
+      const ask = (admin: Admin): Promise<Revoked> =>
         admin.revoke(target, force).catch((error: unknown) => {
           throw explained(error, target);
         });
       const about = "key" in target ? target : undefined;
-      const revoked = await askCluster(clusterAccessFor(command), ask, about);
-      if (flags.json === true) printJson({ key: key ?? null, token: flags.token ?? null, revoked });
-      else print(resultText(target, revoked, force.now));
+      const done = await askCluster(clusterAccessFor(command), ask, about);
+      if (flags.json === true) printJson({ key: key ?? null, token: flags.token ?? null, ...done });
+      else print(resultText(target, done, force.now));
       finish(EXIT.done);
     });
 }
@@ -85,9 +87,10 @@ function explained(error: unknown, target: RevokeTarget): unknown {
   return new Failure(EXIT.refused, `nothing is held under token ${target.token}`, { cause: error });
 }
 
-function resultText(target: RevokeTarget, revoked: number, isEnded: boolean): string {
+function resultText(target: RevokeTarget, done: Revoked, isEnded: boolean): string {
+  const { revoked, opened } = done;
   const what = "key" in target ? keyText(target.key) : `token ${target.token}`;
-  if (revoked === 0) return `${what}: nobody holds it`;
   const holds = revoked === 1 ? "1 hold" : `${revoked} holds`;
-  return `${what}: ${holds} ${isEnded ? "ended" : "told to end"}`;
+  const ends = revoked === 0 ? "nobody holds it" : `${holds} ${isEnded ? "ended" : "told to end"}`;
+  return `${what}: ${ends}${opened === 0 ? "" : ", opened"}`;
 }

@@ -13,6 +13,7 @@ import {
   changeSetting,
   type EndSessionOptions,
   endSession,
+  type Revoked,
   type RevokeOptions,
   type RevokeTarget,
   revoke,
@@ -48,8 +49,9 @@ export interface SnapshotOptions extends AdminCallOptions {
  * answer was lost may be repeated without a thought, which is what this object itself does for as
  * long as its `timeoutMs` allows. A change resolves when it is committed and in force.
  *
- * A revoke of a key means those who hold it when it is called. One whose answer was lost is repeated,
- * and does not count what the first had ended then.
+ * A revoke of a key means those who hold it when it is called, and what keeps it closed then. One whose
+ * answer was lost is repeated: it does not count what the first had done then, and may open what that
+ * left closed.
  *
  * Calls reject with the signal's reason or with a `HoldfastError`, whose message says what is in
  * the way: `BUSY` (retryable: another change is under way, or the node has not caught up yet),
@@ -109,7 +111,7 @@ export class ClusterAdmin extends ClusterViews implements Admin {
   }
 
   /** A lost answer must not cost the next holder its lock. */
-  async revoke(target: RevokeTarget, options?: RevokeOptions): Promise<number> {
+  async revoke(target: RevokeTarget, options?: RevokeOptions): Promise<Revoked> {
     return revoke(this.#connection, target, options, async (key, signal) => {
       const { newestToken } = await this.verify(key, 0, signal === undefined ? {} : { signal });
       return newestToken;

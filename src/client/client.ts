@@ -24,6 +24,7 @@ import {
   changeSetting,
   type EndSessionOptions,
   endSession,
+  type Revoked,
   type RevokeOptions,
   type RevokeTarget,
   revoke,
@@ -145,7 +146,7 @@ export class HoldfastClient extends ClusterViews implements Client {
 
   // Acting.
 
-  async revoke(target: RevokeTarget, options?: RevokeOptions): Promise<number> {
+  async revoke(target: RevokeTarget, options?: RevokeOptions): Promise<Revoked> {
     return revoke(this.#session.locks, target, options);
   }
 

@@ -73,15 +73,18 @@ const TEXTS: Texts = {
   DISK_FULL: "the leader's disk is full; make room there, and try again",
 };
 
+const PERMITS_TEXT =
+  "more permits than the limit, or a semaphore that nobody uses yet and of which no limit was named";
+const TOO_LONG_TEXT =
+  "minHoldMs or lockDelayMs is longer than the settings minHoldMsMax and lockDelayMsMax of the cluster allow";
+
 /** Why an acquire of `items` failed. */
 export function acquireFailure(items: Named, result: Result): HoldfastError {
   const name = nameOf(items);
-  const isOfPermits = items.some(({ mode }) => mode === "permits");
-  if (result.status === ERROR_NUMBERS.INVALID_ARGUMENT && isOfPermits) {
-    const text =
-      `${name}: more permits than the limit, or a semaphore that nobody uses yet and of which ` +
-      "no limit was named";
-    return new HoldfastError("INVALID_ARGUMENT", text, { details: keysOf(items) });
+  if (result.status === ERROR_NUMBERS.INVALID_ARGUMENT) {
+    const isOfPermits = items.some(({ mode }) => mode === "permits");
+    const text = isOfPermits ? `${PERMITS_TEXT}; or ${TOO_LONG_TEXT}` : TOO_LONG_TEXT;
+    return new HoldfastError("INVALID_ARGUMENT", `${name}: ${text}`, { details: keysOf(items) });
   }
   return failure(name, keysOf(items), result);
 }

@@ -24,7 +24,7 @@ export {
   requirePrefix,
   requireTableKey,
 } from "./options.js";
-export type { EndSessionOptions, RevokeOptions, RevokeTarget } from "./orders.js";
+export type { EndSessionOptions, Revoked, RevokeOptions, RevokeTarget } from "./orders.js";
 export type { Owner } from "./owner.js";
 export type { Platform, Timer, Transport, TransportEvents } from "./platform.js";
 export type { Resumed, ResumedWait } from "./resuming.js";

@@ -297,7 +297,7 @@ interface OrderAnswer {
 
 function doneBefore({ op }: OrderCommand): Result {
   return op === OP.revoke
-    ? { status: STATUS.revoked, count: 0, remaining: 0 }
+    ? { status: STATUS.revoked, count: 0, remaining: 0, opened: 0 }
     : { status: STATUS.ok };
 }
 

@@ -35,7 +35,7 @@ export interface OrderCarrier {
   command(wish: OrderWish): Promise<Result>;
 }
 
-/** Everybody who holds the key, or the hold of that token, whosever it is. */
+/** Everybody who holds the key and all that keeps it closed, or the hold of that token, whosever it is. */
 export type RevokeTarget = { readonly key: string } | { readonly token: number };
 
 /** What `revoke` takes. */
@@ -55,6 +55,14 @@ export interface RevokeOptions extends CallOptions {
   reason?: string | undefined;
 }
 
+/** What a revoke did. */
+export interface Revoked {
+  /** Holds that were told or, with `now`, ended. */
+  readonly revoked: number;
+  /** Ended holds that kept the key closed (`minHoldMs`, `lockDelayMs`) and do no more. */
+  readonly opened: number;
+}
+
 /** What `endSession` takes: an end is a revoke of everything. */
 export type EndSessionOptions = RevokeOptions;
 
@@ -69,7 +77,7 @@ const TARGET_OPTIONS: ReadonlySet<string> = new Set(["key", "token"]);
 const NUMBER_MAX = Number.MAX_SAFE_INTEGER;
 
 /**
- * Says it again for as long as there are more than one command deals with; gives how many holds.
+ * Says it again for as long as there are more than one command deals with, and adds up.
  * `newestOf`: the newest token of a key. With it, a revoke of a key means what is held now, whenever
  * it is carried out, and how often.
  */
@@ -78,16 +86,16 @@ export async function revoke(
   target: RevokeTarget,
   options: RevokeOptions | undefined,
   newestOf?: (key: string, signal: AbortSignal | undefined) => Promise<number>,
-): Promise<number> {
+): Promise<Revoked> {
   const { key, token: named } = resolveTarget(target);
   const force = resolveForce(options);
   const signal = signalOf(options, FORCE_OPTIONS);
   const isBounded = key !== undefined && newestOf !== undefined;
   const token = isBounded ? await newestOf(key, signal) : named;
-  if (isBounded && token === 0) return 0;
+  if (isBounded && token === 0) return { revoked: 0, opened: 0 };
   const what =
     key === undefined ? `the revoke of token ${token}` : `the revoke of ${quotedKey(key)}`;
-  let total = 0;
+  let [revoked, opened] = [0, 0];
   for (;;) {
     const result = await carrier.command({
       command: (head) => ({ op: OP.revoke, ...head, key, token, ...force }),
@@ -95,8 +103,9 @@ export async function revoke(
       signal,
     });
     if (result.status !== STATUS.revoked) throw unexpected(what);
-    total += result.count;
-    if (result.remaining === 0) return total;
+    revoked += result.count;
+    opened += result.opened;
+    if (result.remaining === 0) return { revoked, opened };
   }
 }
 

@@ -35,7 +35,7 @@ import type {
   TryAcquireOptions,
   WantedItem,
 } from "./lock-types.js";
-import type { EndSessionOptions, RevokeOptions, RevokeTarget } from "./orders.js";
+import type { EndSessionOptions, Revoked, RevokeOptions, RevokeTarget } from "./orders.js";
 import type { Owner } from "./owner.js";
 import type { Resumed } from "./resuming.js";
 import type { ExplainOptions, WatchTarget } from "./view-options.js";
@@ -133,10 +133,10 @@ export interface Views {
 /** What a `Client` and an `Admin` can take away and set, if they may. In time is as with `Views`. */
 export interface Orders {
   /**
-   * Ends what is held; resolves to how many holds were told or, with `now`, ended. `NOT_HELD` for
-   * an unknown token, `FORBIDDEN`, `UNAVAILABLE` without an answer in time.
+   * Ends what is held, and opens a key at once that an ended hold keeps closed. `NOT_HELD` for an
+   * unknown token, `FORBIDDEN`, `UNAVAILABLE` without an answer in time.
    */
-  revoke(target: RevokeTarget, options?: RevokeOptions): Promise<number>;
+  revoke(target: RevokeTarget, options?: RevokeOptions): Promise<Revoked>;
   /**
    * Ends a session with all it holds and waits for, as a revoke of everything. `NOT_HELD` when
    * there is no such session, `FORBIDDEN`, `UNAVAILABLE` without an answer in time.

@@ -5,6 +5,7 @@
 import { ERROR_NUMBERS } from "../errors.js";
 import {
   type AcquireCommand,
+  type AcquireOptions,
   ITEMS_MAX,
   type Item,
   type Result,
@@ -22,16 +23,15 @@ import { reenter } from "./reentering.js";
 import { NO_DEADLINE, Request } from "./request.js";
 import { INVALID_ARGUMENT, QUEUE_FULL, QUOTA } from "./results.js";
 import type { Session } from "./session.js";
-import { isOverfull } from "./sizes.js";
+import { hasAllHolds, isOverfull } from "./sizes.js";
 import type { TableState } from "./state.js";
 import { steal } from "./stealing.js";
 import { refusalOf, searchLater, UNDECIDED } from "./suspecting.js";
 
 export function acquire(state: TableState, session: Session, command: AcquireCommand): void {
   const { sequence, items, options } = command;
-  const isSound = isWellFormed(command);
-  const isFull =
-    session.holdCount >= state.settings.holdsPerSessionMax || isOverfull(state, session);
+  const isSound = isWellFormed(command) && mayKeepClosed(state, options);
+  const isFull = hasAllHolds(state, session) || isOverfull(state, session);
   // Most acquires: one look at the key and one at the owner say all.
   const alone = isSound && !isFull ? holdAlone(state, session, command) : undefined;
   if (alone !== undefined) {
@@ -69,6 +69,13 @@ function isWellFormed({ items, waitMs, owner }: AcquireCommand): boolean {
     }
   }
   return true;
+}
+
+/** For how long its keys may stay closed after the hold. */
+function mayKeepClosed({ settings }: TableState, options: AcquireOptions | undefined): boolean {
+  if (options === undefined) return true;
+  const { minHoldMs, lockDelayMs } = options;
+  return minHoldMs <= settings.minHoldMsMax && lockDelayMs <= settings.lockDelayMsMax;
 }
 
 function kindProblemOf(state: TableState, items: readonly Item[]): Result | undefined {

@@ -5,7 +5,7 @@
  */
 import { assert } from "../assert.js";
 import { END_REASON, type EndReason, MESSAGE, type Result } from "../protocol/index.js";
-import { Closing } from "./closing.js";
+import { addClosing, Closing, removeClosing, shrinkClosing } from "./closing.js";
 import { advance, forgetRequest } from "./granting.js";
 import type { Hold } from "./hold.js";
 import { cancelEnd } from "./hold-ends.js";
@@ -14,7 +14,6 @@ import { leave } from "./owning.js";
 import type { Request } from "./request.js";
 import { NOT_HELD } from "./results.js";
 import type { Session } from "./session.js";
-import { bytesOfName, bytesOfPlaces } from "./sizes.js";
 import type { TableState } from "./state.js";
 import { forgetTokens } from "./tokens.js";
 
@@ -87,9 +86,7 @@ export function endClaims(state: TableState, session: Session): void {
 /** The keys of a hold that ended are open again. */
 export function endClosing(state: TableState, closing: Closing): void {
   state.saving.keepClosing(closing);
-  state.closings.remove(closing);
-  state.otherBytes -= bytesOfPlaces(closing.firstPlace);
-  state.due.remove(closing);
+  removeClosing(state, closing);
   state.note("opened", closing);
   for (let place = closing.firstPlace; place !== undefined; place = place.sibling) {
     place.key.removeHold(place);
@@ -102,19 +99,18 @@ export function endClosing(state: TableState, closing: Closing): void {
 /** Ends what keeps `key` closed, and there alone. */
 export function openKey(state: TableState, closing: Closing, keyName: string): void {
   state.saving.keepClosing(closing);
+  const isLast = closing.firstPlace?.sibling === undefined;
+  if (isLast) removeClosing(state, closing);
+  else shrinkClosing(state, closing, keyName);
   let before: typeof closing.firstPlace;
   for (let place = closing.firstPlace; place !== undefined; place = place.sibling) {
     if (place.key.name === keyName) {
       state.note("opened", closing, place);
       place.key.removeHold(place);
-      state.otherBytes -= bytesOfName(keyName);
       if (before === undefined) closing.firstPlace = place.sibling;
       else before.sibling = place.sibling;
     } else before = place;
   }
-  if (closing.firstPlace !== undefined) return;
-  state.closings.remove(closing);
-  state.due.remove(closing);
 }
 
 /** Ends a wait without letting others in. */
@@ -181,15 +177,14 @@ function takeOut(state: TableState, hold: Hold, reason: EndReason): void {
 }
 
 function close(state: TableState, hold: Hold, dueAt: number): void {
-  const { token, firstPlace } = hold;
-  const closing = new Closing(token, dueAt, state.takeNumber(), state.saving.epoch);
+  const { token, session, firstPlace } = hold;
+  const number = state.takeNumber();
+  const closing = new Closing(token, session.id, dueAt, number, state.saving.epoch);
   closing.firstPlace = firstPlace;
   for (let place = firstPlace; place !== undefined; place = place.sibling) {
     place.claimant = closing;
   }
-  state.closings.add(closing);
-  state.otherBytes += bytesOfPlaces(firstPlace);
-  state.due.add(closing);
+  addClosing(state, closing);
 }
 
 /** "How holds end by themselves", the last column. */

@@ -121,7 +121,7 @@ export class FieldReader {
       case STATUS.notReleased:
         return notReleased(this.endReason());
       case STATUS.revoked:
-        return { status, count: this.uint(), remaining: this.uint() };
+        return { status, count: this.uint(), remaining: this.uint(), opened: this.uint() };
       default:
         if (status < REFUSALS_FROM) this.fail(`a stored reply of status ${status}`);
         return this.#refusal(status, nextToken);

@@ -3,6 +3,7 @@
  * would have given it. A turn deals with a bounded number of records. What could not have come about
  * by entries is refused, so that no rule is found broken later.
  */
+import { addClosing } from "./closing.js";
 import { placeIn } from "./granting.js";
 import { Hold, HoldEnd } from "./hold.js";
 import { endOf } from "./hold-ends.js";
@@ -13,7 +14,6 @@ import { join } from "./owning.js";
 import { Place } from "./place.js";
 import { NO_DEADLINE, type Request } from "./request.js";
 import type { Session } from "./session.js";
-import { bytesOfPlaces } from "./sizes.js";
 import { corruptSnapshot } from "./snapshot-format.js";
 import type { SessionParts, SnapshotParts, WorkPart } from "./snapshot-parts.js";
 import { sortByNumber } from "./sorting.js";
@@ -146,9 +146,7 @@ function linkHeld(place: Place, session: Session, token: number): void {
 function* linkClosings(parts: SnapshotParts, turn: Turn): Generator<void, void, void> {
   const { state, sharedHeld } = parts;
   for (const closing of yield* sortByNumber(parts.closings, ({ number }) => number)) {
-    state.closings.add(closing);
-    state.otherBytes += bytesOfPlaces(closing.firstPlace);
-    state.due.add(closing);
+    addClosing(state, closing);
     for (let place = closing.firstPlace; place !== undefined; place = place.sibling) {
       if (place.mode === "exclusive") linkHeld(place, state.detached, closing.token);
       else sharedHeld.push(place);

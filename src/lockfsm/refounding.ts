@@ -107,7 +107,7 @@ function keepClosed(
   { token, firstPlace }: Pick<Hold, "token" | "firstPlace">,
   dueAt: number,
 ): void {
-  const closing = new Closing(token, dueAt, state.takeNumber(), state.saving.epoch);
+  const closing = new Closing(token, 0, dueAt, state.takeNumber(), state.saving.epoch);
   let last: Place | undefined;
   for (let at = firstPlace; at !== undefined; at = at.sibling) {
     const place = copyOf(state, closing, at);

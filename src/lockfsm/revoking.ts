@@ -2,7 +2,9 @@
  * What operators take away. A holder that is told has time to give up in peace; force comes no earlier
  * than the end of the lease that it had when this was decided, so that a client which was not reached
  * has given up by its own clock by then. `now` does without all that, and only fencing covers it.
+ * What keeps a key closed has no holder who could be told: it goes at once.
  */
+import { assert } from "../assert.js";
 import {
   END_REASON,
   type EndSessionCommand,
@@ -10,11 +12,14 @@ import {
   type RevokeCommand,
   STATUS,
 } from "../protocol/index.js";
-import { endSession, loseHold } from "./ending.js";
+import type { Closing } from "./closing.js";
+import { endSession, loseHold, openKey } from "./ending.js";
+import { advance } from "./granting.js";
 import { Hold } from "./hold.js";
 import { scheduleEnd } from "./hold-ends.js";
 import { findKey } from "./keys.js";
 import type { Answer } from "./ordering.js";
+import { Request } from "./request.js";
 import { NOT_HELD, OK } from "./results.js";
 import { type Session, SessionEnd } from "./session.js";
 import type { TableState } from "./state.js";
@@ -30,13 +35,23 @@ export function revoke(state: TableState, command: RevokeCommand, answer: Answer
       answer(NOT_HELD);
       return;
     }
-    answer({ status: STATUS.revoked, count: 1, remaining: 0 });
+    answer({ status: STATUS.revoked, count: 1, remaining: 0, opened: 0 });
     revokeHold(state, hold, command);
     return;
   }
-  const { holds, remaining } = affected(state, name, command);
-  answer({ status: STATUS.revoked, count: holds.length, remaining });
+  const { holds, closings, remaining } = affected(state, name, command);
+  const opened = closings.length;
+  answer({ status: STATUS.revoked, count: holds.length, remaining, opened });
+  if (opened > 0) openKeyOf(state, name, closings);
   for (const hold of holds) revokeHold(state, hold, command);
+}
+
+/** In its other keys a closing goes on. What the holds that end now leave closed stays closed. */
+function openKeyOf(state: TableState, name: string, closings: readonly Closing[]): void {
+  const key = findKey(state, name);
+  assert(key !== undefined, () => `${name} is closed and not in use`);
+  for (const closing of closings) openKey(state, closing, name);
+  advance(state, key);
 }
 
 /** A session that is unknown, or has ended, is `NOT_HELD`. Its own may be meant. */
@@ -79,27 +94,31 @@ export function tellRevoked(state: TableState, { session, token, extras }: Hold)
   state.say(session, { kind: MESSAGE.revoking, token, stamp: state.stamp, endsAt, reason });
 }
 
+interface Affected {
+  readonly holds: readonly Hold[];
+  readonly closings: readonly Closing[];
+  readonly remaining: number;
+}
+
 /**
- * Who holds the key by a token that is meant and is not to end by then anyway: as many as one step may
- * deal with.
+ * Who holds the key by a token that is meant and is not to end by then anyway, and what holds by such
+ * tokens left closed: as many together as one step may deal with.
  */
-function affected(
-  state: TableState,
-  name: string,
-  command: RevokeCommand,
-): { readonly holds: readonly Hold[]; readonly remaining: number } {
+function affected(state: TableState, name: string, command: RevokeCommand): Affected {
   const newestToken = command.token > 0 ? command.token : Number.POSITIVE_INFINITY;
   const holds: Hold[] = [];
+  const closings: Closing[] = [];
   let remaining = 0;
   let place = findKey(state, name)?.firstHold;
   for (; place !== undefined; place = place.next) {
-    const hold = place.claimant;
-    if (!(hold instanceof Hold) || hold.token > newestToken) continue;
-    if (isRevokedBy(state, hold, command)) continue;
-    if (holds.length < state.settings.holdsPerStepMax) holds.push(hold);
-    else remaining += 1;
+    const { claimant } = place;
+    if (claimant instanceof Request || claimant.token > newestToken) continue;
+    if (claimant instanceof Hold && isRevokedBy(state, claimant, command)) continue;
+    if (holds.length + closings.length === state.settings.holdsPerStepMax) remaining += 1;
+    else if (claimant instanceof Hold) holds.push(claimant);
+    else closings.push(claimant);
   }
-  return { holds, remaining };
+  return { holds, closings, remaining };
 }
 
 function isRevokedBy(state: TableState, hold: Hold, force: Force): boolean {

@@ -59,9 +59,11 @@ export class Session implements DueItem {
   walkedIn: number;
   /** Why holds ended that it did not give up itself, until it has read it: by token. */
   losses: Map<number, EndReason> | undefined = undefined;
-  /** What it, its holds and its requests take; see `sizes.ts`. */
+  /** What it, its holds, its requests and the closings that it left take; see `sizes.ts`. */
   bytes: number;
   holdCount = 0;
+  /** Of holds that it had: what of them keeps keys closed. */
+  closingCount = 0;
   requestCount = 0;
   /** Rows, in the order of tokens; 0: none ("hold-rows.ts", which links them). */
   firstHold = 0;

@@ -4,7 +4,13 @@
  * read from one node's options.
  */
 import { assert } from "../assert.js";
-import { IN_FLIGHT_MAX, type SettingView, WAITERS_MAX } from "../protocol/index.js";
+import {
+  IN_FLIGHT_MAX,
+  LOCK_DELAY_MS_MAX,
+  type SettingView,
+  WAIT_MS_MAX,
+  WAITERS_MAX,
+} from "../protocol/index.js";
 import type { TableSettings } from "./types.js";
 
 interface SettingRule {
@@ -26,6 +32,8 @@ const SETTINGS: Readonly<Record<keyof TableSettings, SettingRule>> = Object.free
   waitsPerSessionMax: { value: 1_000_000, least: 1, most: 100_000_000 },
   bytesPerSessionMax: { value: 128 << 20, least: 1, most: 2 ** 40 },
   tableBytesMax: { value: 512 << 20, least: 1, most: 2 ** 40 },
+  minHoldMsMax: { value: 24 * 3_600_000, least: 0, most: WAIT_MS_MAX },
+  lockDelayMsMax: { value: LOCK_DELAY_MS_MAX, least: 0, most: LOCK_DELAY_MS_MAX },
 });
 
 /** In the order in which snapshots hold them: new ones come last. */

@@ -1,5 +1,5 @@
 /**
- * The format of snapshots, version 4. A snapshot is a row of blocks; a chunk that the table gives is
+ * The format of snapshots, version 5. A snapshot is a row of blocks; a chunk that the table gives is
  * one block, but who restores may be given the bytes in any slices.
  *
  *     block     length of the body, checksum; 4 bytes each, the higher byte first; body
@@ -37,7 +37,7 @@
  *                   oversized ones (rank above the lowest, number) or 0
  *     7 work session: id of one whose record came before
  *     8 end         count of slots; nothing follows
- *     9 closing     token back, number, dueAt, items
+ *     9 closing     token back, session that left it or 0, number, dueAt, items
  *    10 semaphore   name, limit, 1 if it was set
  *    11 work request: id of its session, sequence. Records 6, 7 and 11 are in the order of the work
  *                   queue
@@ -61,7 +61,7 @@
 import { HoldfastError } from "../errors.js";
 
 export const MAGIC = "holdfast table";
-export const FORMAT_VERSION = 4;
+export const FORMAT_VERSION = 5;
 
 export const KIND = {
   session: 1,

@@ -274,8 +274,9 @@ function readRequest(parts: SnapshotParts, of: SessionParts, fields: FieldReader
 function readClosing(parts: SnapshotParts, fields: FieldReader): void {
   const { state } = parts;
   const token = fields.token(state.tokens.next);
+  const session = fields.within(0, state.nextNumber - 1, "session");
   const number = fields.within(1, state.nextNumber - 1, "number");
-  const closing = new Closing(token, fields.uint(), number, state.saving.epoch);
+  const closing = new Closing(token, session, fields.uint(), number, state.saving.epoch);
   closing.firstPlace = readItems(state, closing, true, fields);
   parts.closings.push(closing);
 }

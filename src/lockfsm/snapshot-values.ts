@@ -59,6 +59,7 @@ export function writeResult(body: Writer, result: Result, nextToken: number): vo
     case STATUS.revoked:
       body.uint(result.count);
       body.uint(result.remaining);
+      body.uint(result.opened);
       return;
     default:
       assert(result.status >= REFUSALS_FROM, () => `status ${JSON.stringify(result)}`);

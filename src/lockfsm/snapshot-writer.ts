@@ -185,6 +185,7 @@ export class SnapshotWriter {
     const body = this.#body;
     body.uint(KIND.closing);
     body.uint(this.#nextToken - closing.token);
+    body.uint(closing.session);
     body.uint(closing.number);
     body.uint(closing.dueAt);
     this.#items(closing.firstPlace, true);

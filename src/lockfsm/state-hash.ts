@@ -159,6 +159,7 @@ function digestPlace(digest: Digest, place: Place): void {
   if (claimant instanceof Request) digestRequest(digest, claimant);
   else if (claimant instanceof Closing) {
     digest.number(claimant.token);
+    digest.number(claimant.session);
     digest.number(claimant.number);
     digest.number(claimant.dueAt);
   } else digestHold(digest, claimant);

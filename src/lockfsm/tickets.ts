@@ -21,6 +21,7 @@ import { FORBIDDEN, INVALID_ARGUMENT, NOT_HELD, OK, QUOTA } from "./results.js";
 import { tellRevoked } from "./revoking.js";
 import { digestOf } from "./secret-digest.js";
 import type { Session } from "./session.js";
+import { hasAllHolds } from "./sizes.js";
 import type { TableState } from "./state.js";
 import { dropAllAliases, findHold, moveHold } from "./tokens.js";
 
@@ -78,8 +79,8 @@ export function claim(state: TableState, session: Session, command: ClaimCommand
 }
 
 /** The table grows by no ticket that is claimed. */
-function hasNoRoom({ settings }: TableState, { holdCount, bytes }: Session): boolean {
-  return holdCount >= settings.holdsPerSessionMax || bytes >= settings.bytesPerSessionMax;
+function hasNoRoom(state: TableState, session: Session): boolean {
+  return hasAllHolds(state, session) || session.bytes >= state.settings.bytesPerSessionMax;
 }
 
 /** It has ended, and only stands in the table until it is swept. */

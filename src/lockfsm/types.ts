@@ -77,17 +77,22 @@ export interface TableSettings {
   readonly unitsPerEntryMax: number;
   /** Grants that a command makes in its own step; the rest goes to the work queue. */
   readonly grantsPerStepMax: number;
-  /** Holds that one command may end by stealing, renew by taking over, or revoke. */
+  /** Holds and closings that one command may end by stealing, renew by taking over, or revoke. */
   readonly holdsPerStepMax: number;
   /** The head start that one step of priority gives, in milliseconds. */
   readonly priorityStepMs: number;
   readonly sessionsMax: number;
+  /** Those that it left closed included. */
   readonly holdsPerSessionMax: number;
   readonly waitsPerSessionMax: number;
-  /** What one session, its holds and its waits take; see `sizes.ts`. */
+  /** What one session, its holds, what these left closed and its waits take; see `sizes.ts`. */
   readonly bytesPerSessionMax: number;
   /** What all of the table takes. */
   readonly tableBytesMax: number;
+  /** The longest `minHoldMs` of an acquire. */
+  readonly minHoldMsMax: number;
+  /** The longest `lockDelayMs`. */
+  readonly lockDelayMsMax: number;
 }
 
 /** Sizes, for status and metrics. */

@@ -110,8 +110,15 @@ export type Result =
   | { readonly status: typeof STATUS.queued }
   /** `remaining`: how often it is still held; absent: not any more. */
   | { readonly status: typeof STATUS.released; readonly remaining?: number }
-  /** So many holds; `remaining` of the key were too many for one command: say it again. */
-  | { readonly status: typeof STATUS.revoked; readonly count: number; readonly remaining: number }
+  | {
+      readonly status: typeof STATUS.revoked;
+      /** Holds. */
+      readonly count: number;
+      /** Of the key, holds and closings that were too many for one command: say it again. */
+      readonly remaining: number;
+      /** Ended holds that kept the key closed, and do no more. */
+      readonly opened: number;
+    }
   | { readonly status: typeof STATUS.notReleased; readonly reason: EndReason }
   | {
       readonly status: ErrorNumber;

@@ -148,8 +148,9 @@ function resultArity(result: Result): number {
     case STATUS.released:
       return result.remaining === undefined ? 1 : 2;
     case STATUS.upgraded:
-    case STATUS.revoked:
       return 3;
+    case STATUS.revoked:
+      return 4;
     case STATUS.claimed:
       return 6;
     case ERROR_NUMBERS.LOCK_HELD:
@@ -188,6 +189,7 @@ function writeResult(writer: Writer, result: Result): void {
     case STATUS.revoked:
       writer.uint(result.count);
       writer.uint(result.remaining);
+      writer.uint(result.opened);
       return;
     case STATUS.claimed:
       writer.uint(result.token);

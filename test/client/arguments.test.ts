@@ -191,6 +191,11 @@ describe("wrong arguments", () => {
     const session = await rejection(world, client.endSession(2 ** 40));
     expect(session).toMatchObject({ code: "NOT_HELD" });
     expect((session as Error).message).toMatch(/there is no such session$/);
+    const tooLong = await rejection(world, client.acquire("k", { minHoldMs: 2 * 86_400_000 }));
+    expect(tooLong).toMatchObject({ code: "INVALID_ARGUMENT", details: { key: "k" } });
+    expect((tooLong as Error).message).toMatch(
+      /^lock "k": .* settings minHoldMsMax and lockDelayMsMax/,
+    );
   });
 
   it("that name an event which locks do not have are a TypeError", async () => {

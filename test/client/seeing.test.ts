@@ -82,12 +82,30 @@ describe("the cluster", () => {
       Promise.all(Array.from({ length: 25 }, () => one.client.acquire("k", shared))),
     );
     await world.until(two.client.changeSetting("holdsPerStepMax", 10));
-    expect(await world.until(two.client.revoke({ key: "k" }, { now: true }))).toBe(25);
+    const revoked = await world.until(two.client.revoke({ key: "k" }, { now: true }));
+    expect(revoked).toEqual({ revoked: 25, opened: 0 });
     await world.run(20);
     expect(locks.every((lock) => lock.signal.aborted)).toBe(true);
     const unknown = await failure(world, two.client.revoke({ token: locks[0]?.token ?? 0 }));
     expect(unknown.code).toBe("NOT_HELD");
-    expect(await world.until(two.client.revoke({ key: "k" }))).toBe(0);
+    const none = await world.until(two.client.revoke({ key: "k" }));
+    expect(none).toEqual({ revoked: 0, opened: 0 });
+  });
+
+  it("opens a key that ended holds keep closed, however many they are", async () => {
+    const { world, server } = setUp();
+    const { client } = await connectTo(server, { ttlMs: 60_000 });
+    const closing = { mode: "shared", minHoldMs: 3_600_000 } as const;
+    const locks = await world.until(
+      Promise.all(Array.from({ length: 25 }, () => client.acquire("k", closing))),
+    );
+    await world.until(Promise.all(locks.map((lock) => lock.release())));
+    await world.until(client.changeSetting("holdsPerStepMax", 10));
+    const next = client.acquire("k");
+    const opened = await world.until(client.revoke({ key: "k" }, { graceMs: 60_000 }));
+    // The next holder came while the rest was opened: whoever names no token means it too.
+    expect(opened).toEqual({ revoked: 0, opened: 25 });
+    expect((await world.until(next)).isHeld).toBe(true);
   });
 
   it("is asked for nothing longer than connectTimeoutMs, and says whether it may have happened", async () => {

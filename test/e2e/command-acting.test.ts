@@ -72,7 +72,7 @@ describe("revoke", () => {
     expect(code).toBe(0);
     const document = JSON.parse(stdout);
     expectDocumented(document, "revoke");
-    expect(document).toEqual({ key: "revoke/now", token: null, revoked: 2 });
+    expect(document).toEqual({ key: "revoke/now", token: null, revoked: 2, opened: 0 });
     for (const { signal } of locks) {
       expect((await aborted(signal)).details).toMatchObject({ reason: "revoked" });
     }
@@ -89,6 +89,16 @@ describe("revoke", () => {
     expectFailure(again, 5, new RegExp(`nothing is held under token ${token}`));
     expect(other?.isHeld).toBe(true);
     await other?.release();
+  });
+
+  test("opens a key that an ended hold keeps closed", async () => {
+    const lock = await client.acquire("revoke/closed", { minHoldMs: 3_600_000 });
+    await lock.release();
+    const { code, stdout } = await ask("revoke", "revoke/closed", "--grace", "10m");
+    expect([code, stdout]).toEqual([0, "revoke/closed: nobody holds it, opened\n"]);
+    const next = await client.tryAcquire("revoke/closed");
+    expect(next?.isHeld).toBe(true);
+    await next?.release();
   });
 
   test("of a key that nobody holds is done", async () => {

@@ -45,7 +45,9 @@ const result: fc.Arbitrary<Result> = fc.oneof(
     endsAt: number,
   }),
   fc.record({ status: fc.constant(STATUS.released), remaining: number }),
-  fc.record({ status: fc.constant(STATUS.revoked), count: number, remaining: number }),
+  fc.record({
+    ...{ status: fc.constant(STATUS.revoked), count: number, remaining: number, opened: number },
+  }),
   fc.record({ status: fc.constant(STATUS.notReleased), reason }),
   fc.record({
     status: fc.constant(LOCK_HELD),

@@ -83,8 +83,8 @@ const GOLDEN: readonly (readonly [string, ServerMessage, string])[] = [
   ],
   [
     "revoked, and some are left",
-    { ...reply, result: { status: STATUS.revoked, count: 4_096, remaining: 3 } },
-    "96 03 05 cd03e8 06 cd1000 03",
+    { ...reply, result: { status: STATUS.revoked, count: 4_096, remaining: 3, opened: 2 } },
+    "97 03 05 cd03e8 06 cd1000 03 02",
   ],
   [
     "claimed",

@@ -229,7 +229,12 @@ test("a ticket that was claimed is none any more, not even with its secret", () 
 
 test("to revoke a key that nobody holds is done without anybody", () => {
   const { a } = scene();
-  expect(resultOf(a.revokeKey("x"))).toEqual({ status: STATUS.revoked, count: 0, remaining: 0 });
+  expect(resultOf(a.revokeKey("x"))).toEqual({
+    status: STATUS.revoked,
+    count: 0,
+    remaining: 0,
+    opened: 0,
+  });
 });
 
 test("to forget a limit that was never set is done", () => {

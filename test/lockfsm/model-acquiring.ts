@@ -32,21 +32,21 @@ import {
   retreat,
   tellHolders,
 } from "./model-claims.js";
-import { takeAway } from "./model-ending.js";
+import { openIn, takeAway } from "./model-ending.js";
 import {
   error,
   isBefore,
+  isHold,
   itemIn,
   itemsOf,
   keysOf,
-  type ModelClosing,
   type ModelHold,
   type ModelItem,
   type ModelRequest,
   type ModelSession,
 } from "./model-records.js";
 import { answer, settle, storeWaiting } from "./model-replies.js";
-import { isSessionFull, isTableFull } from "./model-sizes.js";
+import { hasAllHolds, isSessionFull, isTableFull } from "./model-sizes.js";
 import type { Model } from "./model-state.js";
 
 /** Of an upgrade: ahead of every acquire. */
@@ -69,11 +69,7 @@ export function acquire(model: Model, session: ModelSession, command: AcquireCom
   if (held !== undefined) {
     held.count += 1;
     answer(model, session, sequence, grantedResult(held), "outcome");
-  } else if (
-    holdsOfSession(model, session) >= model.settings.holdsPerSessionMax ||
-    isSessionFull(model, session) ||
-    isTableFull(model)
-  ) {
+  } else if (hasAllHolds(model, session) || isSessionFull(model, session) || isTableFull(model)) {
     refuse(error("QUOTA"));
   } else if (options.steal) steal(model, session, command, items, options);
   else if (items.every((item) => isFree(model, item))) {
@@ -110,7 +106,12 @@ export function acquire(model: Model, session: ModelSession, command: AcquireCom
   }
 }
 
-function problemOf(model: Model, { items, waitMs, owner }: AcquireCommand): Result | undefined {
+function problemOf(model: Model, command: AcquireCommand): Result | undefined {
+  const { items, waitMs, owner, options } = command;
+  const { minHoldMsMax, lockDelayMsMax } = model.settings;
+  if (options !== undefined && options.minHoldMs > minHoldMsMax) return error("INVALID_ARGUMENT");
+  if (options !== undefined && options.lockDelayMs > lockDelayMsMax)
+    return error("INVALID_ARGUMENT");
   const keys = keysOf({ items });
   const isSound = isValidWait(waitMs) && Number.isSafeInteger(owner) && owner >= 0;
   if (!isSound || items.length < 1 || items.length > ITEMS_MAX) return error("INVALID_ARGUMENT");
@@ -120,10 +121,6 @@ function problemOf(model: Model, { items, waitMs, owner }: AcquireCommand): Resu
     if (problem !== undefined) return problem;
   }
   return undefined;
-}
-
-function holdsOfSession(model: Model, session: ModelSession): number {
-  return model.holds.filter((hold) => hold.session === session).length;
 }
 
 export function isValidWait(waitMs: number): boolean {
@@ -197,19 +194,13 @@ function steal(
   }
   const holds = new Set(keys.flatMap((key) => holdsIn(model, key)));
   for (const hold of holds) takeAway(model, hold, END_REASON.stolen);
-  for (const closing of [...model.closings]) open(model, closing, keys);
+  for (const closing of [...model.closings]) openIn(model, closing, keys);
   beginUse(model, wanted);
   const result = makeHold(model, session, owner, sequence, items, options);
   const touched = [...new Set([...keys, ...[...holds].flatMap(keysOf)])];
   for (const key of touched) retreat(model, key);
   answer(model, session, sequence, result, "outcome");
   lookAll(model, touched);
-}
-
-function open(model: Model, closing: ModelClosing, keys: readonly string[]): void {
-  closing.items = closing.items.filter(({ key }) => !keys.includes(key));
-  if (closing.items.length > 0) return;
-  model.closings = model.closings.filter((other) => other !== closing);
 }
 
 /**
@@ -272,13 +263,12 @@ function lockHeld(model: Model, items: readonly ModelItem[], request?: ModelRequ
       const named = all
         .slice(0, LOOKS_MAX)
         .filter((claim) => isInWay(claim) && claim !== request?.upgrades);
-      byHold ||= named.some((claim) => "session" in claim) || all.length > LOOKS_MAX;
-      byClosing ||= named.some((claim) => !("session" in claim));
+      byHold ||= named.some(isHold) || all.length > LOOKS_MAX;
+      byClosing ||= named.some((claim) => !isHold(claim));
       for (const claim of named) {
-        const isHold = "session" in claim;
-        const sessionName = isHold ? (claim.session?.name ?? "") : "";
+        const sessionName = isHold(claim) ? (claim.session?.name ?? "") : "";
         const { mode } = itemIn(claim, key) as ModelItem;
-        blockers.push({ sessionName, key, mode, token: isHold ? claim.token : 0 });
+        blockers.push({ sessionName, key, mode, token: isHold(claim) ? claim.token : 0 });
       }
     }
     const queue = queueOf(model, key);

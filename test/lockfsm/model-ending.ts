@@ -8,6 +8,7 @@ import {
   isSameOwner,
   itemIn,
   keysOf,
+  type ModelClosing,
   type ModelHold,
   type ModelItem,
   type ModelOwner,
@@ -55,9 +56,9 @@ function takeOut(model: Model, hold: ModelHold, reason: EndReason): void {
   model.holds = model.holds.filter((other) => other !== hold);
   const closedMs = closedMsAfter(model, hold, reason);
   if (closedMs === 0) return;
-  const { token, items } = hold;
+  const { token, session, items } = hold;
   const at = model.stamp + closedMs;
-  model.closings.push({ token, items, at, number: model.takeNumber() });
+  model.closings.push({ token, session, items, at, number: model.takeNumber() });
 }
 
 /** The table of ends: what keeps the keys closed, and for how long. */
@@ -73,6 +74,13 @@ function closedMsAfter(model: Model, { since, options }: ModelHold, reason: EndR
     default:
       return Math.max(restMs, options.lockDelayMs);
   }
+}
+
+/** What keeps `keys` closed goes on in its other keys alone. */
+export function openIn(model: Model, closing: ModelClosing, keys: readonly string[]): void {
+  closing.items = closing.items.filter(({ key }) => !keys.includes(key));
+  if (closing.items.length > 0) return;
+  model.closings = model.closings.filter((other) => other !== closing);
 }
 
 export function withdrawUpgrades(model: Model, hold: ModelHold): number {

@@ -23,17 +23,26 @@ import { isValidWait, lineUp, UPGRADE_RANK, waitsOfSession } from "./model-acqui
 import {
   answersTo,
   hasClaims,
+  heldIn,
   holdOf,
-  holdsIn,
   look,
   lookAll,
   scheduleEnd,
   takeNewToken,
   tellHolders,
 } from "./model-claims.js";
-import { endRequest, endSession, giveUp, lose, lower, withdrawUpgrades } from "./model-ending.js";
+import {
+  endRequest,
+  endSession,
+  giveUp,
+  lose,
+  lower,
+  openIn,
+  withdrawUpgrades,
+} from "./model-ending.js";
 import {
   error,
+  isHold,
   itemIn,
   keysOf,
   type ModelHold,
@@ -42,7 +51,7 @@ import {
 } from "./model-records.js";
 import { answer, endReasonOf, replyTo, storeWaiting, tokenIn } from "./model-replies.js";
 import { isSetting, withSetting } from "./model-settings.js";
-import { isSessionFull, isTableFull } from "./model-sizes.js";
+import { hasAllHolds, isSessionFull, isTableFull } from "./model-sizes.js";
 import type { Model } from "./model-state.js";
 
 const OK = { status: STATUS.ok } as const;
@@ -229,11 +238,10 @@ export function claim(model: Model, session: ModelSession, command: ClaimCommand
   const hold = model.holds.find(
     (other) => other.token === token && other.ticket !== undefined && !model.isOver(other),
   );
-  const held = model.holds.filter((other) => other.session === session).length;
   const isDue = hold?.end !== undefined && hold.end.at <= model.stamp;
   if (hold === undefined || isDue) answer(model, session, sequence, error("NOT_HELD"));
   else if (hold.ticket?.secret !== secret) answer(model, session, sequence, error("FORBIDDEN"));
-  else if (held >= model.settings.holdsPerSessionMax || isSessionFull(model, session)) {
+  else if (hasAllHolds(model, session) || isSessionFull(model, session)) {
     answer(model, session, sequence, error("QUOTA"));
   } else {
     if (hasClaims(model, session, owner)) model.suspects.push({ session, owner });
@@ -269,17 +277,23 @@ export function revoke(model: Model, session: ModelSession, command: RevokeComma
       answer(model, session, sequence, error("NOT_HELD"));
       return;
     }
-    answer(model, session, sequence, { status: STATUS.revoked, count: 1, remaining: 0 });
+    answer(model, session, sequence, {
+      ...{ status: STATUS.revoked, count: 1, remaining: 0, opened: 0 },
+    });
     force(model, hold, command);
     return;
   }
-  const all = holdsIn(model, key)
-    .filter((hold) => token === 0 || hold.token <= token)
-    .filter((hold) => !isForcedBy(model, hold, command));
-  const holds = all.slice(0, model.settings.holdsPerStepMax);
-  const count = holds.length;
-  const remaining = all.length - count;
-  answer(model, session, sequence, { status: STATUS.revoked, count, remaining });
+  const all = heldIn(model, key)
+    .filter((claim) => token === 0 || claim.token <= token)
+    .filter((claim) => !isHold(claim) || !isForcedBy(model, claim, command));
+  const meant = all.slice(0, model.settings.holdsPerStepMax);
+  const holds = model.holds.filter((hold) => meant.includes(hold));
+  const closings = model.closings.filter((closing) => meant.includes(closing));
+  const [count, opened] = [holds.length, closings.length];
+  const remaining = all.length - meant.length;
+  answer(model, session, sequence, { status: STATUS.revoked, count, remaining, opened });
+  for (const closing of closings) openIn(model, closing, [key]);
+  if (opened > 0) look(model, key);
   for (const hold of holds) force(model, hold, command);
 }
 

@@ -110,6 +110,8 @@ export interface ModelHold {
 
 export interface ModelClosing {
   readonly token: number;
+  /** Whose hold it was; `undefined`: a ticket, or of the cluster before. */
+  readonly session: ModelSession | undefined;
   items: readonly ModelItem[];
   readonly at: number;
   readonly number: number;
@@ -139,6 +141,8 @@ export const isBefore = (left: Order, right: Order) =>
 
 export const isSameOwner = (left: ModelOwner, right: ModelOwner) =>
   left.session === right.session && left.owner === right.owner;
+
+export const isHold = (claim: ModelHold | ModelClosing): claim is ModelHold => "options" in claim;
 
 export const itemIn = ({ items }: { readonly items: readonly ModelItem[] }, key: string) =>
   items.find((item) => item.key === key);

@@ -31,7 +31,8 @@ function keepClosed(
   at: number,
 ): void {
   const copies = items.map((item) => ({ ...item }));
-  founded.closings.push({ token, items: copies, at, number: founded.takeNumber() });
+  const session = undefined;
+  founded.closings.push({ token, session, items: copies, at, number: founded.takeNumber() });
   for (const { key } of copies) {
     const semaphore = old.semaphoreOf(key);
     if (semaphore === undefined || founded.semaphoreOf(key) !== undefined) continue;

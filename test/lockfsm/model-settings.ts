@@ -14,6 +14,8 @@ const RANGES: Readonly<Record<keyof TableSettings, readonly [number, number, num
   waitsPerSessionMax: [1_000_000, 1, 100_000_000],
   bytesPerSessionMax: [128 * 1_048_576, 1, 2 ** 40],
   tableBytesMax: [512 * 1_048_576, 1, 2 ** 40],
+  minHoldMsMax: [24 * 60 * 60 * 1_000, 0, 2 ** 32 - 1],
+  lockDelayMsMax: [60_000, 0, 60_000],
 };
 
 /** Whether there is such a setting and it may have the value; `undefined` is its default. */

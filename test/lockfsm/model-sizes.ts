@@ -6,7 +6,15 @@ const RECORD = 64;
 
 function bytesOfSession(model: Model, session: ModelSession): number {
   const claims = [...model.holds, ...model.requests].filter((claim) => claim.session === session);
-  return ownBytes(session) + sum(claims.map(bytesOfClaim));
+  const closings = model.closings.filter((closing) => closing.session === session);
+  const closed = closings.map(({ items }) => bytesOfItems(items));
+  return ownBytes(session) + sum(claims.map(bytesOfClaim)) + sum(closed);
+}
+
+/** What it has left closed counts as if it held it. */
+export function hasAllHolds(model: Model, session: ModelSession): boolean {
+  const all = [...model.holds, ...model.closings].filter((claim) => claim.session === session);
+  return all.length >= model.settings.holdsPerSessionMax;
 }
 
 export function bytesOfAll(model: Model): number {

@@ -23,7 +23,7 @@ describe("an order without a session", () => {
       answered({ status: STATUS.ok }),
     );
     expect(give(log, { op: OP.revoke, ...head, key: undefined, token, ...force })).toEqual(
-      answered({ status: STATUS.revoked, count: 1, remaining: 0 }),
+      answered({ status: STATUS.revoked, count: 1, remaining: 0, opened: 0 }),
     );
     const { session } = victim;
     expect(give(log, { op: OP.endSession, ...head, session, ...force })).toEqual(

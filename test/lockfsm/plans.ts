@@ -254,6 +254,9 @@ const setting: fc.Arbitrary<Setting> = fc
       ["bytesPerSessionMax", undefined],
       ["tableBytesMax", 900],
       ["tableBytesMax", undefined],
+      ["minHoldMsMax", 300],
+      ["minHoldMsMax", undefined],
+      ["lockDelayMsMax", 0],
       ["sessionsMax", 0],
       ["noSuchSetting", 1],
     ) as fc.Arbitrary<[string, number | undefined]>,
@@ -367,6 +370,8 @@ const common = {
   waitsPerSessionMax: fc.constantFrom(50, 50, 2),
   bytesPerSessionMax: fc.constantFrom(1_000_000, 1_000_000, 1_000_000, 400),
   tableBytesMax: fc.constantFrom(1_000_000, 1_000_000, 1_000_000, 1_200),
+  minHoldMsMax: fc.constantFrom(1_000_000, 1_000_000, 1_000_000, 300, 0),
+  lockDelayMsMax: fc.constantFrom(60_000, 60_000, 60_000, 399),
 };
 
 /** All but the steps of search, which these lives never use up. */

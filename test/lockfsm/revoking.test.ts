@@ -26,7 +26,7 @@ describe("a revoke with a grace", () => {
         kind: MESSAGE.reply,
         sequence: 1,
         stamp: 10_000,
-        result: { status: revoked, count: 1, remaining: 0 },
+        result: { status: revoked, count: 1, remaining: 0, opened: 0 },
       },
       { kind: MESSAGE.revoking, token, stamp: 10_000, endsAt: 30_000, reason },
     ]);
@@ -129,7 +129,7 @@ describe("a revoke of a key", () => {
     const tokens = [a.take(shared("k")), b.take(shared("k"))];
     log.open("c").acquire(exclusive("k"));
     const [reply, ...notices] = operator.revokeKey("k", { graceMs: 5_000 });
-    expect(reply).toMatchObject({ result: { status: revoked, count: 2, remaining: 0 } });
+    expect(reply).toMatchObject({ result: { status: revoked, count: 2, remaining: 0, opened: 0 } });
     expect(notices.map((notice) => "token" in notice && notice.token)).toEqual(tokens);
   });
 
@@ -138,7 +138,9 @@ describe("a revoke of a key", () => {
     const operator = log.open("operator");
     for (const name of ["a", "b", "c"]) log.open(name).take(shared("k"));
     const force = { graceMs: 60_000 };
-    const counted = (count: number, remaining: number) => ({ status: revoked, count, remaining });
+    const counted = (count: number, remaining: number) => {
+      return { status: revoked, count, remaining, opened: 0 };
+    };
     expect(resultOf(operator.revokeKey("k", force))).toEqual(counted(2, 1));
     expect(resultOf(operator.revokeKey("k", force))).toEqual(counted(1, 0));
     expect(resultOf(operator.revokeKey("k", force))).toEqual(counted(0, 0));

@@ -31,12 +31,13 @@ const DERIVED: Readonly<Record<string, readonly string[]>> = {
     "deadlocks",
   ],
   session: [
-    ...["heapIndex", "savedIn", "walkedIn", "holdCount", "requestCount"],
+    ...["heapIndex", "savedIn", "walkedIn", "holdCount", "closingCount", "requestCount"],
     ...["firstHold", "lastHold", "rowNumber", "bytes"],
   ],
   // What it had is listed where it stands; nobody can ask for the rest any more.
   endedSession: [
-    ...["heapIndex", "savedIn", "walkedIn", "holdCount", "requestCount", "dueAt", "ttlMs"],
+    ...["heapIndex", "savedIn", "walkedIn", "holdCount", "closingCount", "requestCount"],
+    ...["dueAt", "ttlMs"],
     ...[
       "nonceDigest",
       "metadata",

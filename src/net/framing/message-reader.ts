@@ -89,9 +89,9 @@ export class MessageReader extends Reader {
         this.need(count, 6);
         return this.#claimed(count);
       case STATUS.revoked: {
-        this.need(count, 3);
-        const revoked = this.uint();
-        return { status, count: revoked, remaining: this.last(this.uint(), count - 3) };
+        this.need(count, 4);
+        const [revoked, remaining] = [this.uint(), this.uint()];
+        return { status, count: revoked, remaining, opened: this.last(this.uint(), count - 4) };
       }
       case STATUS.queued:
         return this.last(QUEUED, count - 1);

@@ -161,11 +161,11 @@ export class LawHolds {
     }
   }
 
-  /** A thief ends what keeps its own keys closed, and there alone. */
-  open(claims: readonly LawClaim[]): void {
-    const keys = new Set(claims.map(({ key }) => key));
+  /** What holds of these tokens left closed is open in these keys, and there alone. */
+  open(keys: readonly string[], newestToken: number): void {
     this.#closings = this.#closings.map((closing) => {
-      return { ...closing, claims: closing.claims.filter(({ key }) => !keys.has(key)) };
+      if (closing.token > newestToken) return closing;
+      return { ...closing, claims: closing.claims.filter(({ key }) => !keys.includes(key)) };
     });
   }
 

@@ -160,6 +160,9 @@ export class LockLaws {
         return;
       case OP.revoke:
         this.#holds.doubtTickets();
+        if (command.key !== undefined) {
+          this.#holds.open([command.key], command.token || Number.POSITIVE_INFINITY);
+        }
         return;
       case OP.cancel:
         this.#cancelled(session, command.target, result);
@@ -242,6 +245,7 @@ export class LockLaws {
     if (isSteal) this.#holds.doubtTickets();
     if (!isSteal) this.#note(key, this.#waits.problemOfOrder(wait));
     let semaphores = 0;
+    const names = wait.items.map(({ key: name }) => name);
     const claims = wait.items.map((item) => {
       const ofItem = item.mode === "permits" ? (slots[semaphores] ?? []) : [];
       if (item.mode === "permits") semaphores += 1;
@@ -262,7 +266,7 @@ export class LockLaws {
       ticket: undefined,
       mayBeGone: false,
     };
-    if (isSteal) this.#holds.open(claims);
+    if (isSteal) this.#holds.open(names, Number.POSITIVE_INFINITY);
     this.#note(key, this.#holds.problemOfGrant(claims, 0));
     this.#holds.add(hold);
   }

@@ -190,6 +190,14 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     seeds: [1],
   },
   {
+    name: "revoke-leaves-closed",
+    rule: "a revoke opens what is closed",
+    file: "src/lockfsm/revoking.ts",
+    find: "  if (opened > 0) openKeyOf(state, name, closings);\n",
+    replace: "",
+    seeds: [1],
+  },
+  {
     name: "revoke-before-the-lease-ends",
     rule: "force comes no earlier than the lease that its holder had",
     file: "src/lockfsm/revoking.ts",
