@@ -1,5 +1,5 @@
 /**
- * The format of snapshots, version 5. A snapshot is a row of blocks; a chunk that the table gives is
+ * The format of snapshots, whose version is that of the model. A snapshot is a row of blocks; a chunk that the table gives is
  * one block, but who restores may be given the bytes in any slices.
  *
  *     block     length of the body, checksum; 4 bytes each, the higher byte first; body
@@ -55,13 +55,12 @@
  * keys, the order of queues, who was reached in them, due times, sums, free slots, owners, and who found
  * which session by its nonce. No secret is in it ("secret-digest.ts"): any client may save a snapshot.
  *
- * Whatever is added, fields of a record, a kind or a setting, raises the version. A reader refuses any
- * other version and an unknown kind, because a table that lacks something is not the same table.
+ * Whatever is added, fields of a record, a kind or a setting, raises the version (`model-version.ts`). A
+ * reader refuses any other version and an unknown kind, because a table that lacks something is not the same table.
  */
 import { HoldfastError } from "../errors.js";
 
 export const MAGIC = "holdfast table";
-export const FORMAT_VERSION = 5;
 
 export const KIND = {
   session: 1,

@@ -4,6 +4,7 @@
  * when the parts are linked up.
  */
 import { HoldfastError } from "../errors.js";
+import { MODEL_VERSION } from "../model-version.js";
 import {
   ATTEMPT_MAX,
   ITEMS_MAX,
@@ -26,7 +27,6 @@ import { LOSSES_MAX, Session, SessionEnd } from "./session.js";
 import { isSettingValue, resolveTableSettings, SETTING_NAMES } from "./settings.js";
 import { Slot } from "./slot-list.js";
 import {
-  FORMAT_VERSION,
   HOLD_CONTENDED,
   HOLD_EXTRAS,
   HOLD_LONE,
@@ -108,10 +108,12 @@ export class SnapshotReader {
 function readBeginning(fields: FieldReader): SnapshotParts {
   if (fields.text() !== MAGIC) fields.fail("no snapshot of a lock table");
   const version = fields.uint();
-  if (version !== FORMAT_VERSION) {
-    throw new HoldfastError("INTERNAL", `a snapshot in format ${version} cannot be read here`, {
-      details: { formatVersion: version, knownVersion: FORMAT_VERSION },
-    });
+  if (version !== MODEL_VERSION) {
+    const message =
+      `a snapshot in format ${version} cannot be read by this version of Holdfast, which reads format ` +
+      `${MODEL_VERSION}: use the version that saved it`;
+    const details = { formatVersion: version, knownVersion: MODEL_VERSION };
+    throw new HoldfastError("INTERNAL", message, { details });
   }
   const index = fields.uint();
   const stamp = fields.uint();

@@ -3,6 +3,7 @@
  * Knows nothing of what has been written and what is to come; never changes a record.
  */
 import { assert } from "../assert.js";
+import { MODEL_VERSION } from "../model-version.js";
 import { CLAIM_MODES, Writer } from "../protocol/index.js";
 import type { Closing } from "./closing.js";
 import type { Hold, HoldExtras } from "./hold.js";
@@ -17,7 +18,6 @@ import {
   BLOCK_HEAD_BYTES,
   BODY_BYTES_MAX,
   checksumOf,
-  FORMAT_VERSION,
   HOLD_CONTENDED,
   HOLD_EXTRAS,
   HOLD_LONE,
@@ -227,7 +227,7 @@ export class SnapshotWriter {
     const endedCount = work.reduce((sum, { kind }) => sum + (kind === KIND.workSession ? 1 : 0), 0);
     const body = this.#body;
     body.string(MAGIC);
-    body.uint(FORMAT_VERSION);
+    body.uint(MODEL_VERSION);
     body.uint(this.#index);
     body.uint(this.#stamp);
     body.uint(this.#nextToken);

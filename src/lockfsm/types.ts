@@ -8,7 +8,7 @@ import type {
   SessionMessage,
 } from "../protocol/index.js";
 
-/** One command of an entry, decoded. `undefined`: bytes no node could decode; it does nothing. */
+/** One command of an entry, decoded. `undefined`: bytes no node of this model can decode; it does nothing. */
 export interface TableCommand {
   readonly session: number;
   readonly epoch: number;

@@ -1,7 +1,7 @@
 /**
  * The first message of a peer link in each direction: who speaks, and whom it believes to reach.
  *
- * hello = magic "HFPL", version u16, clusterId 16 bytes, nodeId u32, expectedId u32,
+ * hello = magic "HFPL", version of the model u16, clusterId 16 bytes, nodeId u32, expectedId u32,
  *         incarnation u64, birth 8 bytes, origin u8 (0 initial, 1 joined),
  *         length u16, advertise (printable ASCII), CRC-32 of all that u32   (big endian)
  *
@@ -11,12 +11,12 @@
  */
 import { crc32 } from "node:zlib";
 import { assert } from "../assert.js";
+import { MODEL_VERSION } from "../model-version.js";
 import type { NodeId } from "../raft/index.js";
 import type { PeerIdentity } from "./types.js";
 
 /** What the dialing side offers and demands back; a web page that offers it is refused by its origin. */
 export const PEER_SUBPROTOCOL = "holdfast-peer.v1";
-const PEER_PROTOCOL_VERSION = 2;
 export const HELLO_BYTES_MAX = 2_048;
 const ADVERTISE_BYTES_MAX = 1_024;
 const MAGIC = 0x4846504c;
@@ -74,7 +74,7 @@ export function encodeHello(identity: PeerIdentity, expectedId: NodeId): Uint8Ar
   const end = FIXED_BYTES + advertise.length;
   const bytes = Buffer.alloc(end + CHECKSUM_BYTES);
   bytes.writeUInt32BE(MAGIC, 0);
-  bytes.writeUInt16BE(PEER_PROTOCOL_VERSION, 4);
+  bytes.writeUInt16BE(MODEL_VERSION, 4);
   cluster.copy(bytes, 6);
   bytes.writeUInt32BE(identity.nodeId, 22);
   bytes.writeUInt32BE(expectedId, 26);
@@ -94,8 +94,10 @@ export function decodeHello(data: Uint8Array): PeerHello | HelloRefusal {
     return refusal(PEER_CLOSE.badFrame, "the first message is no peer hello");
   }
   const version = bytes.readUInt16BE(4);
-  if (version !== PEER_PROTOCOL_VERSION) {
-    const reason = `peer protocol version ${version}, this node speaks ${PEER_PROTOCOL_VERSION}`;
+  if (version !== MODEL_VERSION) {
+    const reason =
+      `the hello has version ${version}, this node speaks ${MODEL_VERSION}: ` +
+      "run one version of Holdfast on all nodes";
     return refusal(PEER_CLOSE.version, reason);
   }
   const end = bytes.length - CHECKSUM_BYTES;

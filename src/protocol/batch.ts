@@ -1,7 +1,7 @@
 /**
  * The bytes of a command entry, and of the part of it that travels between nodes.
  *
- * entry   = version u8 (1), stamp u64, wallMs u64, count u32, record × count   (big endian)
+ * entry   = version of the model u8, stamp u64, wallMs u64, count u32, record × count   (big endian)
  * record  = session u64, epoch u32, length u32, command bytes
  *
  * A follower forwards records; the leader puts the records of many nodes behind one stamp without
@@ -9,8 +9,8 @@
  * (and for the first token of a new cluster). An entry without records only carries time.
  */
 import { assert } from "../assert.js";
+import { MODEL_VERSION } from "../model-version.js";
 
-const BATCH_VERSION = 1;
 export const BATCH_HEADER_BYTES = 21;
 export const RECORD_HEADER_BYTES = 16;
 
@@ -69,7 +69,7 @@ export function writeBatchHeader(
   wallMs: number,
   count: number,
 ): void {
-  view.setUint8(0, BATCH_VERSION);
+  view.setUint8(0, MODEL_VERSION);
   writeUint64(view, 1, stamp);
   writeUint64(view, 9, wallMs);
   view.setUint32(17, count);
@@ -94,10 +94,10 @@ export function countRecords(bytes: Uint8Array, offset: number): number {
 /**
  * The header of bytes that another node calls an entry; `undefined` unless an entry of these
  * bytes can be applied. What a command in them says does not matter: one that cannot be decoded has
- * no effect anywhere.
+ * no effect, and that on every node of this model.
  */
 export function checkBatch(bytes: Uint8Array): BatchHeader | undefined {
-  if (bytes.length < BATCH_HEADER_BYTES || bytes[0] !== BATCH_VERSION) return undefined;
+  if (bytes.length < BATCH_HEADER_BYTES || bytes[0] !== MODEL_VERSION) return undefined;
   const header = decodeBatchHeader(bytes);
   const { stamp, wallMs, count } = header;
   if (stamp === 0 || !Number.isSafeInteger(stamp) || wallMs > WALL_MS_MAX) return undefined;
@@ -107,7 +107,7 @@ export function checkBatch(bytes: Uint8Array): BatchHeader | undefined {
 /** Reads the header of an entry of the log: what another node sent was checked before. */
 export function decodeBatchHeader(bytes: Uint8Array): BatchHeader {
   assert(bytes.length >= BATCH_HEADER_BYTES, () => `batch of ${bytes.length} bytes`);
-  assert(bytes[0] === BATCH_VERSION, () => `batch version ${bytes[0]}`);
+  assert(bytes[0] === MODEL_VERSION, () => `an entry of model ${bytes[0]}, not ${MODEL_VERSION}`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return { stamp: readUint64(view, 1), wallMs: readUint64(view, 9), count: view.getUint32(17) };
 }

@@ -19,6 +19,7 @@ import { type Attachments, CLOSE_REASON_ATTACHED_ELSEWHERE } from "./attachments
 import type { EntryCache } from "./entry-cache.js";
 import { KeptCommand } from "./kept-command.js";
 import type { KeptCommands } from "./kept-commands.js";
+import type { Logger } from "./ports.js";
 import type { TransitionLog } from "./transition-log.js";
 
 /** An entry, and who belonged to the cluster there. */
@@ -35,6 +36,7 @@ export interface ApplierRooms {
   readonly cache: EntryCache;
   /** Takes down what the table tells of each entry. */
   readonly transitions: TransitionLog;
+  readonly logger: Logger;
 }
 
 export class Applier {
@@ -105,10 +107,12 @@ export class Applier {
   }
 
   #apply(index: number, data: Uint8Array): void {
-    const { table, attachments, cache, transitions } = this.#rooms;
+    const { table, attachments, cache, transitions, logger } = this.#rooms;
     const { stamp, wallMs } = decodeBatchHeader(data);
     assert(stamp > 0, () => `entry ${index} is stamped ${stamp}`);
     const commands = cache.take(index, data) ?? decodeCommands(data, BATCH_HEADER_BYTES);
+    if (commands.some(isUnreadable))
+      logger("error", "an entry holds what is no command", { index });
     const isHeard = attachments.count > 0;
     const attaches = isHeard ? this.#settle(commands) : undefined;
     transitions.begin(index, stamp, wallMs);
@@ -149,4 +153,9 @@ export class Applier {
     }
     return attaches;
   }
+}
+
+/** It does nothing on any node: all have the same model, and decoding looks at the bytes alone. */
+function isUnreadable({ command }: TableCommand): boolean {
+  return command === undefined;
 }

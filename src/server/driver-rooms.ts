@@ -93,7 +93,7 @@ export function furnish(options: DriverOptions, ports: DriverPorts, host: Driver
   const moving = new Moving(nodeId, electionTimeoutMs);
   const members = new Members(nodeId, electionTimeoutMs, ports.onPeers, send);
   const applier = new Applier(
-    { raft, table, attachments, kept, cache, transitions },
+    { raft, table, attachments, kept, cache, transitions, logger },
     { index: raft.appliedIndex, configuration },
     { sliceEntriesMax: tuning.applySliceEntriesMax, sliceBytesMax: APPLY_SLICE_BYTES_MAX },
   );

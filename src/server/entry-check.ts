@@ -2,7 +2,8 @@
  * Whether the entries of another node's append can be applied, looked at before the core takes them:
  * what is in a log is met again at every start, so one entry that `apply` cannot stand would end
  * this node for good. Bytes of commands are not decoded here; that is done once, when they are
- * applied, and one that cannot be decoded has no effect. It must never refuse what a leader proposes.
+ * applied, and one that cannot be decoded has no effect on any node (decision 32). It must never
+ * refuse what a leader of the same model proposes.
  */
 import type { LockTable } from "../lockfsm/index.js";
 import { checkBatch, decodeBatchHeader } from "../protocol/index.js";

@@ -3,7 +3,7 @@
  *
  *   mark         whose it is, how often it was opened, up to where the log is durable, and what
  *                is known of the peers
- *   VERSION      the layout; made behind the mark, never changes
+ *   VERSION      the version of the model; made behind the mark, never changes
  *   log/         the segments
  *   store/       the ordered store, whose lock guards everything
  *   recovering   while the directory is being set aside: how far that is
@@ -12,6 +12,7 @@
  * When a directory cannot be used, nothing in it is changed, and one error says why.
  */
 import { HoldfastError } from "../errors.js";
+import { MODEL_VERSION } from "../model-version.js";
 import { corruption } from "./corruption.js";
 import {
   createAtomically,
@@ -30,7 +31,8 @@ export const LOG_NAME = "log";
 export const STORE_NAME = "store";
 export const RECOVERING_FILE_NAME = "recovering";
 
-const VERSION = "holdfast data 2\n";
+/** Of the log and the snapshots in it as well: who reads one of them can read them all. */
+const VERSION = `holdfast data ${MODEL_VERSION}\n`;
 const SET_ASIDE_NAME = /^set-aside-([1-9]\d*)$/;
 /** What may lie in a directory without VERSION: the traces of a first start that was cut short. */
 const FIRST_START_NAMES: ReadonlySet<string> = new Set([
@@ -92,7 +94,9 @@ export async function stateOf(fileSystem: FileSystem, path: string): Promise<Dir
   if (version === VERSION) return "made";
   if (isOwn && !/^holdfast data \d+\n$/.test(version)) return "altered";
   const found = JSON.stringify(version.slice(0, 40).trim());
-  const message = `${path} has the layout ${found}, which this version does not know`;
+  const message =
+    `${path} has the layout ${found}, and this version of Holdfast reads "${VERSION.trim()}": ` +
+    "start the version that wrote it, or begin with an empty directory";
   throw new HoldfastError("UNAVAILABLE", message);
 }
 

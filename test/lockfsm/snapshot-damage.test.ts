@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { HoldfastError } from "../../src/errors.js";
 import { LockTable, TableRestore, type TableSettings } from "../../src/lockfsm/index.js";
-import { BLOCK_HEAD_BYTES, FORMAT_VERSION, MAGIC } from "../../src/lockfsm/snapshot-format.js";
+import { BLOCK_HEAD_BYTES, MAGIC } from "../../src/lockfsm/snapshot-format.js";
+import { MODEL_VERSION } from "../../src/model-version.js";
 import { ClusterLog } from "./cluster-log.js";
 import { everything } from "./everything.js";
 import { plan, settings, type Turn } from "./plans.js";
@@ -87,14 +88,14 @@ describe("what is no snapshot is refused", () => {
 test("a snapshot in another format is told from a damaged one", () => {
   const [first] = snapshotOfEverything();
   const at = BLOCK_HEAD_BYTES + 1 + MAGIC.length;
-  for (const formatVersion of [FORMAT_VERSION - 1, FORMAT_VERSION + 1]) {
+  for (const formatVersion of [MODEL_VERSION - 1, MODEL_VERSION + 1]) {
     const other = (first as Uint8Array).slice();
-    expect(other[at]).toBe(FORMAT_VERSION);
+    expect(other[at]).toBe(MODEL_VERSION);
     other[at] = formatVersion;
     expect(() => new TableRestore().add(sealed(other, 0, 0))).toThrowError(
       expect.objectContaining({
         code: "INTERNAL",
-        details: { formatVersion, knownVersion: FORMAT_VERSION },
+        details: { formatVersion, knownVersion: MODEL_VERSION },
       }),
     );
   }

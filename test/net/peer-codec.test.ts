@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { crc32 } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { MODEL_VERSION } from "../../src/model-version.js";
 import { decodePeerFrame } from "../../src/net/peer-decoder.js";
 import { encodePeerMessage } from "../../src/net/peer-encoder.js";
 import { PeerFrame } from "../../src/net/peer-frame.js";
@@ -289,6 +290,7 @@ describe("peer hello", () => {
     advertise: "ws://a:1",
   };
 
+  const version = MODEL_VERSION.toString(16).padStart(4, "0");
   /** With the checksum of the bytes behind them. */
   const summed = (digits: string): string =>
     digits + crc32(Buffer.from(digits, "hex")).toString(16).padStart(8, "0");
@@ -301,7 +303,7 @@ describe("peer hello", () => {
 
   test("has exactly the documented bytes and comes back as it was", () => {
     const bytes = encodeHello(identity, 3);
-    const before = `4846504c0002${identity.clusterId}0000000200000003${u64(7)}0123456789abcdef`;
+    const before = `4846504c${version}${identity.clusterId}0000000200000003${u64(7)}0123456789abcdef`;
     expect(hex(bytes)).toBe(summed(`${before}00000877733a2f2f613a31`));
     expect(decodeHello(bytes)).toEqual({ identity, expectedId: 3 });
     const joined = { ...identity, origin: "joined" as const };
@@ -334,7 +336,7 @@ describe("peer hello", () => {
     bytes[5] = 9;
     expect(decodeHello(bytes)).toMatchObject({
       code: PEER_CLOSE.version,
-      reason: "peer protocol version 9, this node speaks 2",
+      reason: `the hello has version 9, this node speaks ${MODEL_VERSION}: run one version of Holdfast on all nodes`,
     });
   });
 
@@ -362,7 +364,7 @@ describe("peer hello", () => {
   test("of any bytes is answered, never thrown at", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 80 }), (tail) => {
-        const digits = `4846504c0002${hex(tail)}`;
+        const digits = `4846504c${version}${hex(tail)}`;
         expect(typeof decodeHello(Buffer.from(digits, "hex"))).toBe("object");
         expect(typeof decodeHello(Buffer.from(summed(digits), "hex"))).toBe("object");
       }),

@@ -1,6 +1,7 @@
 /** `docs/internals/peer-links.md` against the code: kinds, close codes, limits. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { MODEL_VERSION } from "../../src/model-version.js";
 import { INCARNATION_JUMP_MAX } from "../../src/net/known-peers.js";
 import {
   FORWARD_REFUSAL_NAMES,
@@ -41,6 +42,7 @@ test.each([
 test("what is said in passing is so", () => {
   expect(text).toContain(`at most ${PEER_FRAME_BYTES_MAX.toLocaleString("en-US")} bytes`);
   expect(text).toContain(`version of the body's layout, ${PEER_MESSAGE_VERSION}`);
+  expect(text).toContain(`version of the model (\`src/model-version.ts\`), ${MODEL_VERSION} |`);
   expect(text).toContain(`more than ${INCARNATION_JUMP_MAX.toLocaleString("en-US")} above`);
   expect(text).toContain(`at most ${TERM_JUMP_MAX.toLocaleString("en-US")} above the own one`);
   expect(text).toContain(`the subprotocol \`${PEER_SUBPROTOCOL}\``);

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { InvariantError } from "../../src/assert.js";
+import { MODEL_VERSION } from "../../src/model-version.js";
 import {
   BATCH_HEADER_BYTES,
   checkBatch,
@@ -40,9 +41,10 @@ function chunkOf(records: readonly CommandRecord[]): Uint8Array {
 
 describe("a batch", () => {
   test("has these bytes, which are in logs", () => {
+    const version = MODEL_VERSION.toString(16).padStart(2, "0");
     const chunk = chunkOf([{ session: 2 ** 32 + 7, epoch: 3, bytes: bytes("94 08 06 06 90") }]);
     expect(hex(encodeBatch(2 ** 33 + 1, 1_800_000_000_000, 1, [chunk]))).toBe(
-      "01 0000000200000001 000001a3185c5000 00000001".replaceAll(" ", "") +
+      `${version} 0000000200000001 000001a3185c5000 00000001`.replaceAll(" ", "") +
         "0000000100000007 00000003 00000005 9408060690".replaceAll(" ", ""),
     );
   });
@@ -84,8 +86,9 @@ describe("a batch", () => {
       const cut = entry.subarray(0, length);
       expect(() => recordsOf(cut, BATCH_HEADER_BYTES)).toThrowError(InvariantError);
     }
-    entry[0] = 2;
-    expect(() => decodeBatchHeader(entry)).toThrowError("batch version 2");
+    entry[0] = MODEL_VERSION - 1;
+    const message = `an entry of model ${MODEL_VERSION - 1}, not ${MODEL_VERSION}`;
+    expect(() => decodeBatchHeader(entry)).toThrowError(message);
   });
 });
 
@@ -112,9 +115,9 @@ test("an entry from another node has a header that can be, and as many records a
   expect(checkBatch(encodeBatch(5, 6, 1, [record]))).toEqual({ stamp: 5, wallMs: 6, count: 1 });
   const strange = chunkOf([{ session: 2 ** 53, epoch: 1, bytes: bytes("c0") }]);
   const refused = [
-    Uint8Array.of(1),
+    Uint8Array.of(MODEL_VERSION),
     encodeBatch(5, 6, 0, []).subarray(1),
-    Uint8Array.from(encodeBatch(5, 6, 0, [])).fill(2, 0, 1),
+    Uint8Array.from(encodeBatch(5, 6, 0, [])).fill(MODEL_VERSION - 1, 0, 1),
     encodeBatch(0, 6, 1, [record]),
     encodeBatch(2 ** 53, 6, 1, [record]),
     encodeBatch(5, 2 ** 53 - 1, 1, [record]),

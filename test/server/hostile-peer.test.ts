@@ -91,13 +91,17 @@ describe("an append", () => {
     },
   );
 
-  test("whose commands nobody can decode has no effect", async () => {
+  test("whose commands nobody can decode has no effect, and is told of", async () => {
     const { world, follower, say } = await scene();
     const { lastIndex } = follower.raft;
+    const counted = follower.table.counts();
     say(encodeBatch(follower.table.stamp, 1, 1, [recordOf(1, Uint8Array.of(0xc1))]));
     await world.run(1);
     expect(follower.raft.appliedIndex).toBe(lastIndex + 1);
     expect(follower.failures).toEqual([]);
+    expect(follower.table.counts()).toEqual(counted);
+    const lines = world.story.filter((line) => line.includes("an entry holds what is no command"));
+    expect(lines).toHaveLength(1);
   });
 });
 

@@ -7,7 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { LockTable } from "../../src/lockfsm/index.js";
-import { BLOCK_HEAD_BYTES, FORMAT_VERSION, MAGIC } from "../../src/lockfsm/snapshot-format.js";
+import { BLOCK_HEAD_BYTES, MAGIC } from "../../src/lockfsm/snapshot-format.js";
+import { MODEL_VERSION } from "../../src/model-version.js";
 import { type Command, OP } from "../../src/protocol/index.js";
 import { encodeConfiguration } from "../../src/raft/index.js";
 import {
@@ -132,11 +133,11 @@ describe("inspecting", () => {
   test("tells a table of a later format from a damaged one", async () => {
     const [first, ...others] = tableWith(1).snapshot();
     const later = Uint8Array.from(first as Uint8Array);
-    later[BLOCK_HEAD_BYTES + 1 + MAGIC.length] = FORMAT_VERSION + 1;
+    later[BLOCK_HEAD_BYTES + 1 + MAGIC.length] = MODEL_VERSION + 1;
     const file = await writtenBy(offeredOf([sealed(later, 0, 0), ...others]));
     await expect(inspectSnapshotFile(streamed(file))).rejects.toMatchObject({
       code: "INVALID_ARGUMENT",
-      message: expect.stringContaining(`in format ${FORMAT_VERSION + 1}`),
+      message: expect.stringContaining(`in format ${MODEL_VERSION + 1}`),
       details: { problem: "newerFormat" },
     });
     const half = await writtenBy(offeredOf([...tableWith(60).snapshot(200)].slice(0, 3)));

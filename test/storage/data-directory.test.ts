@@ -3,6 +3,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs
 import { tmpdir } from "node:os";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { HoldfastError } from "../../src/errors.js";
+import { MODEL_VERSION } from "../../src/model-version.js";
 import {
   type DataDirectory,
   type DataDirectoryOptions,
@@ -65,7 +66,9 @@ describe("a data directory", () => {
     });
     expect(directory.notices).toEqual([]);
     expect((await readdir(options.path)).sort()).toEqual(["VERSION", "log", "mark", "store"]);
-    expect(await readFile(`${options.path}/VERSION`, "utf8")).toBe("holdfast data 2\n");
+    expect(await readFile(`${options.path}/VERSION`, "utf8")).toBe(
+      `holdfast data ${MODEL_VERSION}\n`,
+    );
   });
 
   it("raises its incarnation at every opening, also after one that was refused", async () => {
@@ -315,10 +318,13 @@ describe("a data directory", () => {
 
   it("is left alone when its layout is unknown", async () => {
     await (await opened()).close();
-    await writeFile(`${options.path}/VERSION`, "holdfast data 1\n");
+    const before = MODEL_VERSION - 1;
+    await writeFile(`${options.path}/VERSION`, `holdfast data ${before}\n`);
     const error = await refusal();
     expect(error.code).toBe("UNAVAILABLE");
-    expect(error.message).toContain("holdfast data 1");
+    expect(error.message).toContain(`"holdfast data ${before}"`);
+    expect(error.message).toContain(`reads "holdfast data ${MODEL_VERSION}": start the version`);
+    expect(await readdir(options.path)).toEqual(expect.arrayContaining(["VERSION", "log", "mark"]));
   });
 
   it("is refused without permission", async () => {
