@@ -103,7 +103,6 @@ describe("the cluster", () => {
     await world.until(client.changeSetting("holdsPerStepMax", 10));
     const next = client.acquire("k");
     const opened = await world.until(client.revoke({ key: "k" }, { graceMs: 60_000 }));
-    // The next holder came while the rest was opened: whoever names no token means it too.
     expect(opened).toEqual({ revoked: 0, opened: 25 });
     expect((await world.until(next)).isHeld).toBe(true);
   });
