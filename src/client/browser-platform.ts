@@ -3,7 +3,7 @@
  * standards. Must never import `node:*` or `ws`.
  */
 import { SUBPROTOCOL } from "../protocol/index.js";
-import type { Platform, Timer, Transport, TransportEvents } from "./platform.js";
+import type { Page, Platform, Timer, Transport, TransportEvents } from "./platform.js";
 
 /** The part of the DOM's WebSocket that is used here; this package is built without DOM types. */
 interface NativeSocket {
@@ -82,6 +82,11 @@ function nothing(): void {}
 function startTimer(delayMs: number, task: () => void): Timer {
   const id = setTimeout(task, delayMs);
   return { cancel: () => clearTimeout(id), setKeepsProcess: () => undefined };
+}
+
+export async function readPage(url: string, signal: AbortSignal): Promise<Page> {
+  const response = await fetch(url, { signal, redirect: "error" });
+  return { status: response.status, text: await response.text() };
 }
 
 /** A function, so that importing this file has no effect. */

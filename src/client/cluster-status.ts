@@ -4,6 +4,7 @@
  */
 import { HoldfastError } from "../errors.js";
 import { printable } from "../safe-text.js";
+import { loadReadPage } from "./load-platform.js";
 import {
   CLIENT_DEFAULTS,
   requireEndpoints,
@@ -12,6 +13,7 @@ import {
   requireObject,
   requireSignal,
 } from "./options.js";
+import type { Page, ReadPage } from "./platform.js";
 import type { NodeStatus } from "./types.js";
 
 const TIMEOUT_MS_DEFAULT = 2_000;
@@ -56,12 +58,14 @@ export async function clusterStatus(
   requireInteger(timeoutMs, "timeoutMs", 1, TIMEOUT_MS_MAX);
   requireSignal(signal);
   signal?.throwIfAborted();
-  const reports = await Promise.all(urls.map((url) => report(url, timeoutMs, signal)));
+  const readPage = await loadReadPage();
+  const reports = await Promise.all(urls.map((url) => report(readPage, url, timeoutMs, signal)));
   signal?.throwIfAborted();
   return reports;
 }
 
 async function report(
+  readPage: ReadPage,
   endpoint: string,
   timeoutMs: number,
   signal: AbortSignal | undefined,
@@ -71,11 +75,9 @@ async function report(
   let body: unknown;
   try {
     const url = `${endpoint.replace(/^ws/, "http")}/status`;
-    const response = await fetch(url, { signal: either, redirect: "error" });
-    if (!response.ok) {
-      return strange(endpoint, await refusalText(response));
-    }
-    body = await response.json();
+    const page = await readPage(url, either);
+    if (page.status !== 200) return strange(endpoint, refusalText(page));
+    body = JSON.parse(page.text);
   } catch (cause) {
     const why = timeout.aborted ? `no answer in ${timeoutMs} ms` : reasonOf(cause);
     const error = new HoldfastError("UNAVAILABLE", `${endpoint}: ${why}`, {
@@ -89,10 +91,10 @@ async function report(
 }
 
 /** A node says in a line why it does not show its pages. */
-async function refusalText(response: Response): Promise<string> {
-  const [line = ""] = (await response.text()).split("\n");
+function refusalText({ status, text }: Page): string {
+  const [line = ""] = text.split("\n");
   const told = printable(line.slice(0, REFUSAL_LENGTH_MAX));
-  return `HTTP status ${response.status}${told === "" ? "" : `: ${told}`}`;
+  return `HTTP status ${status}${told === "" ? "" : `: ${told}`}`;
 }
 
 function strange(endpoint: string, what: string): UnreachableNode {
@@ -105,11 +107,9 @@ function unreachable(endpoint: string, error: HoldfastError): UnreachableNode {
   return { isReachable: false, role: "unreachable", endpoint, error };
 }
 
-/** `fetch` hides what happened in the cause. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const cause = error.cause as { code?: unknown; message?: unknown } | undefined;
-  return String(cause?.code ?? cause?.message ?? error.message);
+  return "code" in error ? String(error.code) : error.message;
 }
 
 const NUMBERS = ["id", "pid", "term", "leader", "commitIndex", "appliedIndex"] as const;

@@ -3,8 +3,8 @@
  * file for Node is imported only there; a bundler for browsers is told by package.json to leave it
  * out.
  */
-import { browserPlatform } from "./browser-platform.js";
-import type { Platform } from "./platform.js";
+import { browserPlatform, readPage } from "./browser-platform.js";
+import type { Platform, ReadPage } from "./platform.js";
 
 /** Told without naming `process`, which browsers lack. */
 function isNode(): boolean {
@@ -16,4 +16,8 @@ export async function loadPlatform(): Promise<Platform> {
   if (!isNode()) return browserPlatform();
   const { platform } = await import("./node-platform.js");
   return platform;
+}
+
+export async function loadReadPage(): Promise<ReadPage> {
+  return isNode() ? (await import("./node-platform.js")).readPage : readPage;
 }

@@ -8,6 +8,8 @@ import { SERVER_FRAME_BYTES_MAX, SUBPROTOCOL } from "../protocol/index.js";
 import type { Platform, Timer, Transport, TransportEvents } from "./platform.js";
 import type { TaskContext } from "./task-context.js";
 
+export { readPage } from "../read-page.js";
+
 /** The kernel gives up a connect only after minutes; the session machine moves on long before. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 

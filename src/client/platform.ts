@@ -30,6 +30,15 @@ export interface Timer {
   setKeepsProcess(keeps: boolean): void;
 }
 
+/** What a node's client port answered to a GET. */
+export interface Page {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Reads a page without following redirects. Rejects when there is no whole answer. */
+export type ReadPage = (url: string, signal: AbortSignal) => Promise<Page>;
+
 export interface Platform {
   /** Milliseconds, never back, fractions welcome. May stand still while the machine sleeps. */
   monotonicMs(): number;

@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { HoldfastError } from "../errors.js";
 import type { NodeId } from "../raft/index.js";
+import { readPage } from "../read-page.js";
 import type { Logger } from "./ports.js";
 
 const ASK_TIMEOUT_MS = 2_000;
@@ -91,17 +92,22 @@ async function ask(
   const either = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
   try {
     const url = new URL("/status", endpoint.replace(/^ws/, "http"));
-    const response = await fetch(url, { signal: either, redirect: "error" });
-    if (!response.ok) {
-      const [line = ""] = (await response.text()).split("\n");
+    const { status, text } = await readPage(url.href, either);
+    if (status !== 200) {
+      const [line = ""] = text.split("\n");
       return `${endpoint}: ${line.slice(0, REFUSAL_LENGTH_MAX)}`;
     }
-    const cluster = clusterIn(await response.json());
+    const cluster = clusterIn(JSON.parse(text));
     return cluster ?? `${endpoint} is no node of a cluster`;
   } catch (error) {
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    return `${endpoint}: ${cause instanceof Error ? cause.message : String(cause)}`;
+    return `${endpoint}: ${reasonOf(error)}`;
   }
+}
+
+/** An error of several addresses of one host has a code and no message. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.message === "" && "code" in error ? String(error.code) : error.message;
 }
 
 function clusterIn(status: unknown): ClusterAnswer | undefined {

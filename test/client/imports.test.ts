@@ -8,8 +8,9 @@ import { expect, it } from "vitest";
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const DOOR = join(ROOT, "src/index.ts");
-/** The one file that only Node loads, and what that one loads when it is asked to. */
+/** The one file that only Node loads, what it imports, and what it loads when it is asked to. */
 const NODE_FILE = join(ROOT, "src/client/node-platform.ts");
+const PAGE_FILE = join(ROOT, "src/read-page.ts");
 const NODE_CONTEXT_FILE = join(ROOT, "src/client/node-task-context.ts");
 const LOADER = "src/client/load-platform.ts";
 
@@ -36,13 +37,17 @@ function graph(): { files: Set<string>; packages: Map<string, string[]> } {
   return { files, packages };
 }
 
-it("imports ws, os and async_hooks in files for Node, msgpackr in framing, nothing else", () => {
+it("imports ws, http, os and async_hooks in files for Node, msgpackr in framing, nothing else", () => {
   const { files, packages } = graph();
   expect(files.size).toBeGreaterThan(30);
   expect(files.has(NODE_FILE)).toBe(true);
   expect(packages.get("ws")).toEqual([relative(ROOT, NODE_FILE)]);
   expect(packages.get("node:async_hooks")).toEqual([relative(ROOT, NODE_CONTEXT_FILE)]);
   expect(packages.get("node:os")).toEqual([relative(ROOT, NODE_FILE)]);
+  for (const name of ["node:http", "node:https"]) {
+    expect(packages.get(name)).toEqual([relative(ROOT, PAGE_FILE)]);
+    packages.delete(name);
+  }
   expect([...packages.keys()].sort()).toEqual(["msgpackr", "node:async_hooks", "node:os", "ws"]);
 });
 
@@ -66,12 +71,14 @@ it("reaches what only Node has through the file for Node alone, and never at its
     expect(importer).toBe(target === NODE_FILE ? join(ROOT, LOADER) : NODE_FILE);
     expect(sourceOf(importer)).toContain(`await import("${name}")`);
   }
+  const readers = [...files].filter((file) => sourceOf(file).includes('"../read-page.js"'));
+  expect(readers).toEqual([NODE_FILE]);
 });
 
 it("stays within the rooms a client may enter", () => {
   const { files } = graph();
   const allowed =
-    /^src\/(?:index|errors|assert|safe-text)\.ts$|^src\/(?:client|protocol|net\/framing)\//;
+    /^src\/(?:index|errors|assert|safe-text|read-page)\.ts$|^src\/(?:client|protocol|net\/framing)\//;
   const strangers = [...files].map((file) => relative(ROOT, file)).filter((f) => !allowed.test(f));
   expect(strangers).toEqual([]);
 });

@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { clusterStatus, type KeyView } from "../../src/client/index.js";
+import { listenOnForbiddenPort } from "../forbidden-port.js";
 import { failure, rejection, setUp } from "./set-up.js";
 import { connectTo } from "./simulated-client.js";
 
@@ -59,17 +60,38 @@ describe("seeing", () => {
 });
 
 describe("the status of a cluster", () => {
+  const status = {
+    id: 1,
+    role: "leader",
+    pid: 42,
+    term: 3,
+    leader: 1,
+    commitIndex: 9,
+    appliedIndex: 9,
+    endpoint: "ws://advertised:1",
+  };
+
+  it("is told at any port, those included that no web page may ask", async () => {
+    const node = createServer((_, response) => response.end(JSON.stringify(status)));
+    const port = await listenOnForbiddenPort(node);
+    await expect(fetch(`http://127.0.0.1:${port}/status`)).rejects.toThrow();
+    const reports = await clusterStatus([`ws://127.0.0.1:${port}`], { timeoutMs: 30_000 });
+    expect(reports).toEqual([{ ...status, isReachable: true }]);
+    node.close();
+  });
+
+  it("does not follow a node to another place", async () => {
+    const node = createServer((_, response) => {
+      response.writeHead(302, { location: "/elsewhere" }).end();
+    });
+    await new Promise<void>((resolve) => node.listen(0, "127.0.0.1", resolve));
+    const { port } = node.address() as AddressInfo;
+    const [report] = await clusterStatus([`ws://127.0.0.1:${port}`], { timeoutMs: 30_000 });
+    expect(report).toMatchObject({ isReachable: false, error: { code: "PROTOCOL" } });
+    node.close();
+  });
+
   it("tells for each endpoint what the node says, or why it says nothing", async () => {
-    const status = {
-      id: 1,
-      role: "leader",
-      pid: 42,
-      term: 3,
-      leader: 1,
-      commitIndex: 9,
-      appliedIndex: 9,
-      endpoint: "ws://advertised:1",
-    };
     const node = createServer((request, response) => {
       response.setHeader("content-type", "application/json");
       response.end(request.url === "/status" ? JSON.stringify(status) : "{}");

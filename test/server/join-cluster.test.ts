@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { demandNoVote, findCluster } from "../../src/server/join-cluster.js";
+import { listenOnForbiddenPort } from "../forbidden-port.js";
 
 const CLUSTER = "c".repeat(32);
 const cleanups: (() => Promise<unknown>)[] = [];
@@ -42,6 +43,17 @@ test("of those who name it, the one that knows most is believed", async () => {
   expect(found).toMatchObject({ clusterId: CLUSTER, commitIndex: 8 });
   expect(found.members).toEqual([{ id: 3, address: "node-3:1", isVoter: false }]);
   expect(() => demandNoVote(3, found, "n3")).not.toThrow();
+});
+
+test("a node is asked at any port, those included that no web page may ask", async () => {
+  const server = createServer((_request, response) => {
+    response.end(
+      JSON.stringify({ clusterId: CLUSTER, commitIndex: 1, members: [member(3, "learner")] }),
+    );
+  });
+  const port = await listenOnForbiddenPort(server);
+  cleanups.push(() => new Promise((resolve) => server.close(resolve)));
+  expect(await find(`ws://127.0.0.1:${port}`)).toMatchObject({ clusterId: CLUSTER });
 });
 
 test("what is no list of members is no answer", async () => {
