@@ -16,6 +16,7 @@ import {
   explained,
   jsonOption,
 } from "../command-options.js";
+import { addEither } from "../config/flags.js";
 import { EXIT } from "../exit-codes.js";
 import { Failure } from "../failure.js";
 import { memberLines, startCommand } from "../member-view.js";
@@ -122,9 +123,8 @@ function definePromote(parent: Command, finish: Finish): void {
     ["holdfast member promote 4", "waits for it"],
     ["holdfast member promote 4 --no-wait", "only if it has caught up"],
   ]);
-  idArgument(command)
-    .addOption(waitOption("how long it may take to catch up"))
-    .addOption(new Option("--no-wait", "refuse at once if it has not caught up"))
+  const noWait = new Option("--no-wait", "refuse at once if it has not caught up");
+  addEither(idArgument(command), waitOption("how long it may take to catch up"), noWait)
     .addHelpText("after", PROMOTE_NOTES)
     .action(async (id: number) => {
       const { wait, json } = command.opts<WaitFlags>();

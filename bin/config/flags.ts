@@ -25,15 +25,30 @@ export class TableOption extends Option {
 export function addOptions(command: Command, options: OptionDefinitions): void {
   for (const [name, definition] of Object.entries(options)) {
     if (definition.reach === "secret") continue;
-    command.addOption(flagOption(name, definition));
+    const flag = flagOption(name, definition);
     const { negation } = definition;
     if (negation !== undefined) {
-      command.addOption(new Option(negation.flags, negation.description));
-    } else if (definition.kind.placeholder === "" && definition.reach === "everywhere") {
+      addEither(command, flag, new Option(negation.flags, negation.description));
+      continue;
+    }
+    command.addOption(flag);
+    if (definition.kind.placeholder === "" && definition.reach === "everywhere") {
       // Behind the flag itself: alone it would make "on" the default.
       command.addOption(new Option(flagOf(name).replace("--", "--no-"), "").hideHelp());
     }
   }
+}
+
+/** Adds two flags for one value: what one says, the other unsays, so that only one may be typed. */
+export function addEither(command: Command, flag: Option, negation: Option): Command {
+  let typed: Option | undefined;
+  for (const option of [flag, negation]) {
+    command.addOption(option).on(`option:${option.name()}`, () => {
+      typed ??= option;
+      if (typed !== option) command.error(`${flag.long} and ${negation.long} exclude each other`);
+    });
+  }
+  return command;
 }
 
 export function flagOption(name: string, definition: OptionDefinition<unknown>): Option {

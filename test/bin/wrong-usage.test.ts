@@ -18,6 +18,15 @@ test("wrong usage is one line that ends with where to read what would be right",
       "unknown command 'promot' (Did you mean promote?); see holdfast member --help",
     ],
     ["member add 4 --zzz", "unknown option '--zzz'; see holdfast member add --help"],
+    ["run -n -w 3s k -- true", "--wait and --no-wait exclude each other; see holdfast run --help"],
+    [
+      "elect --wait 3s --no-wait k",
+      "--wait and --no-wait exclude each other; see holdfast elect --help",
+    ],
+    [
+      "member promote --no-wait --wait 3s 4",
+      "--wait and --no-wait exclude each other; see holdfast member promote --help",
+    ],
     ["inspect", "missing required argument 'key'; see holdfast inspect --help"],
     ["config print run --zzz", "unknown option '--zzz'; see holdfast run --help"],
   ];
