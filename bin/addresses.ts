@@ -40,6 +40,10 @@ export function parseEndpoint(text: string): string {
     throw new AddressError(`${shown} may only have a scheme, a host and a port`);
   }
   if (url.pathname !== "/") throw new AddressError(`${shown} must not have a path`);
+  // A URL has the port of its scheme where it names none; nobody means 80 by a bare name.
+  if (candidate !== text && !/:\d+\/?$/.test(text)) {
+    throw new AddressError(`${shown} has no port: an endpoint looks like ${url.hostname}:7411`);
+  }
   return `${url.protocol}//${url.host}`;
 }
 

@@ -23,6 +23,10 @@ test("an endpoint that is something else is refused with what is wrong", () => {
   expect(() => parseEndpoint("ws://user:geheim@a:1")).toThrow(/^"ws:\/\/…@a:1" may only have/);
   expect(() => parseEndpoint("https://user:geheim@a:1")).toThrow(/^"https:\/\/…@a:1" must begin/);
   expect(() => parseEndpoint("ws://a:1?x=1")).toThrow("may only have");
+  for (const text of ["foo", "foo:", "foo/", "[::1]"]) {
+    expect(() => parseEndpoint(text), text).toThrow(/has no port: an endpoint looks like .+:7411$/);
+  }
+  expect(parseEndpoint("foo:80")).toBe("ws://foo");
   for (const text of ["ws://", "ws://a:99999", "a b", "::1"]) {
     expect(() => parseEndpoint(text), text).toThrow(AddressError);
   }
