@@ -49,20 +49,24 @@ export function parseEndpoint(text: string): string {
 
 /** `127.0.0.1:7411`, `db-1:7411`, `[::1]:7411`. Port 0 asks the system for a free one. */
 export function parseHostPort(text: string): HostPort {
+  const address = hostPortIn(text);
+  if (address !== undefined) return address;
+  throw new AddressError(`"${text}" is no address like 127.0.0.1:7411 or [::1]:7411`);
+}
+
+function hostPortIn(text: string): HostPort | undefined {
   const match = /^(?:\[([0-9A-Fa-f:.%]+)\]|([^\s:[\]/@]+)):(\d{1,5})$/.exec(text.trim());
   const host = match?.[1] ?? match?.[2];
   const port = Number(match?.[3]);
-  if (host === undefined || port > 65_535) {
-    throw new AddressError(`"${text}" is no address like 127.0.0.1:7411 or [::1]:7411`);
-  }
-  return { host, port };
+  return host === undefined || port > 65_535 ? undefined : { host, port };
 }
 
 /** Where other nodes reach one: an address with a port that is really one. */
 export function parseMemberAddress(text: string): HostPort {
-  const address = parseHostPort(text);
-  if (address.port > 0) return address;
-  throw new AddressError(`"${text}" needs the port at which the other nodes reach it`);
+  const address = hostPortIn(text);
+  if (address !== undefined && address.port > 0) return address;
+  const problem = "is no address at which the other nodes can reach it";
+  throw new AddressError(`"${text}" ${problem}: one looks like db-4:7511 or [fd00::4]:7511`);
 }
 
 /** The opposite of `parseHostPort`. */

@@ -62,6 +62,9 @@ export function note(line: string): void {
   process.stderr.write(`holdfast: ${printable(withoutCredentials(line))}\n`);
 }
 
+/** How commander begins to say what is wrong with an argument, before our own words. */
+const ARGUMENT = /^command-argument value '(.*?)' is invalid for argument '([^']*)'\. ("?)/s;
+
 /**
  * What commander says of a wrong command line, in one line: suggestions included, and where to read
  * what would be right.
@@ -69,6 +72,8 @@ export function note(line: string): void {
 export function noteUsage(text: string, command: string): void {
   const said = text
     .replace(/^error: /, "")
+    // Words of ours that begin with a quotation name the value themselves.
+    .replace(ARGUMENT, (_, value, name, quote) => quote || `<${name}> cannot be '${value}'. `)
     .replace(/\.?\s*$/, "")
     .replaceAll("\n", " ");
   note(`${said}; see ${command} --help`);

@@ -27,6 +27,16 @@ test("wrong usage is one line that ends with where to read what would be right",
       "member promote --no-wait --wait 3s 4",
       "--wait and --no-wait exclude each other; see holdfast member promote --help",
     ],
+    [
+      "member add 4 foo",
+      '"foo" is no address at which the other nodes can reach it: ' +
+        "one looks like db-4:7511 or [fd00::4]:7511; see holdfast member add --help",
+    ],
+    [
+      "session end x",
+      "<id> cannot be 'x'. A whole number from 1 to 9007199254740991 is needed; " +
+        "see holdfast session end --help",
+    ],
     ["inspect", "missing required argument 'key'; see holdfast inspect --help"],
     ["config print run --zzz", "unknown option '--zzz'; see holdfast run --help"],
   ];
