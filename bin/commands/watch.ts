@@ -31,7 +31,7 @@ interface WatchFlags {
 }
 
 const COUNT_MAX = 1_000_000_000;
-/** Changes of one entry are numbered in 32 bits. */
+/** Changes of one entry are numbered in 32 bits; the last number stands for the whole entry. */
 const NUMBER_MAX = 2 ** 32 - 1;
 /** The longest name of a change. */
 const TYPE_WIDTH = "converted".length;
@@ -118,7 +118,7 @@ async function show(
   if (quiet !== true) {
     await changes.begun;
     const { revision } = changes;
-    if (revision !== undefined) note(`watching from ${revision.index}/${revision.number} on`);
+    if (revision !== undefined) note(`watching from ${placeText(revision)} on`);
   }
   let left = count ?? Number.POSITIVE_INFINITY;
   for await (const change of changes) {
@@ -128,6 +128,10 @@ async function show(
     if (left === 0 || isOutputClosed()) break;
   }
   return EXIT.done;
+}
+
+function placeText({ index, number }: Revision): string {
+  return number === NUMBER_MAX ? `the end of log entry ${index}` : `${index}/${number}`;
 }
 
 function changeLine(change: Change): string {

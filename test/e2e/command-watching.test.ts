@@ -184,6 +184,8 @@ describe("watch", () => {
     const again = await ask("watch", "watch/1", ...after);
     expect([again.code, again.stderr]).toEqual([0, ""]);
     expect(objects(again.stdout)).toEqual([changes[1]]);
+    const loud = await ask("watch", "watch/1", ...after.slice(0, -1));
+    expect(loud.stderr).toBe(`holdfast: watching from ${index}/${number} on\n`);
   });
 
   test("is ended by a signal in good order, with its number", async () => {
@@ -196,7 +198,7 @@ describe("watch", () => {
       watching.child.kill(signal);
       const { code, stdout, stderr } = await watching.result;
       expect([code, stdout]).toEqual([exitCode, ""]);
-      expect(stderr).toMatch(/^holdfast: watching from [^\n]+\n$/);
+      expect(stderr).toMatch(/^holdfast: watching from the end of log entry \d+ on\n$/);
     }
   });
 
