@@ -101,13 +101,15 @@ export async function setDataAside(options: SetAsideOptions): Promise<SetAside> 
 
 /**
  * Whose directory it is, as its mark says; `undefined` when there is none or it cannot be read.
- * Changes nothing and takes no lock. Fails with `UNAVAILABLE` without permission.
+ * Changes nothing and takes no lock. Fails as `stateOf` does, for what another version wrote or other
+ * people, and with `UNAVAILABLE` without permission.
  */
 export async function readIdentity(
   path: string,
   fileSystem: FileSystem = nodeFileSystem,
 ): Promise<NodeIdentity | undefined> {
   try {
+    await stateOf(fileSystem, path);
     const moved = await unfinished(fileSystem, path);
     let mark = await markIn(fileSystem, path);
     if (mark === undefined && moved !== undefined) {
@@ -115,6 +117,7 @@ export async function readIdentity(
     }
     return mark === undefined ? undefined : identityIn(mark);
   } catch (error) {
+    if (errnoOf(error) === "ENOENT") return undefined;
     throw explained(path, error);
   }
 }

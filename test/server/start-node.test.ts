@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -119,6 +119,20 @@ describe("a node in this process", () => {
     await (await start(options)).stop();
     const other = { ...optionsOf(2, peerPorts), dataDirectory: options.dataDirectory };
     await expect(startNode(other)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  });
+
+  test("says of data that another version wrote that it did, before whose they are", async () => {
+    const [peerPort = 0, other = 0] = await freePorts(2);
+    const options = optionsOf(1, [peerPort]);
+    await (await startNode(options)).stop();
+    writeFileSync(join(options.dataDirectory, "VERSION"), "holdfast data 1\n");
+    const foreign = { ...options, initialCluster: optionsOf(1, [other]).initialCluster };
+    for (const attempt of [options, foreign]) {
+      await expect(startNode(attempt)).rejects.toMatchObject({
+        code: "UNAVAILABLE",
+        message: expect.stringMatching(/has the layout "holdfast data 1", which this version/),
+      });
+    }
   });
 
   test("refuses data of a cluster with other members or another name, and gives them back", async () => {
