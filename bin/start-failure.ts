@@ -80,6 +80,15 @@ export function directoryFailure(error: unknown, dataDirectory: string): Failure
   return failureOf(error);
 }
 
+/** What to do about a full disk, after the sentence that names it. */
+export const MAKE_ROOM =
+  "make room on it and start again (a new cluster may lie elsewhere: --data DIRECTORY)";
+
+/** `: make room …` for an error of a full disk, "" for any other. */
+export function adviceOn(error: unknown): string {
+  return ["ENOSPC", "EDQUOT"].includes(systemCodeOf(error)) ? `: ${MAKE_ROOM}` : "";
+}
+
 /** What is wrong with a file or directory, for errors of the file system. */
 export function directoryReason(error: unknown): string | undefined {
   return DIRECTORY_REASONS[systemCodeOf(error)];

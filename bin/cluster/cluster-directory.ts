@@ -9,7 +9,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } 
 import { dirname, join } from "node:path";
 import { EXIT } from "../exit-codes.js";
 import { Failure, systemCodeOf } from "../failure.js";
-import { directoryReason } from "../start-failure.js";
+import { adviceOn, directoryReason } from "../start-failure.js";
 import { type ClusterPlan, NODES_MAX, PORT_MAX } from "./cluster-plan.js";
 
 const NOTE_FILE = "cluster.json";
@@ -104,7 +104,6 @@ function putAside(logFile: string): void {
 
 function unusable(directory: string, error: unknown): Failure {
   const reason = directoryReason(error) ?? String(error);
-  return new Failure(EXIT.failed, `the directory ${directory} cannot be used: ${reason}`, {
-    cause: error,
-  });
+  const message = `the directory ${directory} cannot be used: ${reason}${adviceOn(error)}`;
+  return new Failure(EXIT.failed, message, { cause: error });
 }

@@ -8,6 +8,7 @@ import { EXIT } from "../exit-codes.js";
 import { Failure } from "../failure.js";
 import type { NodeReport } from "../node-report.js";
 import { leaderOf, nodeReports } from "../node-report.js";
+import { MAKE_ROOM } from "../start-failure.js";
 import { note } from "../terminal.js";
 import { type ClusterPlan, type NodePlan, restartDelayMs } from "./cluster-plan.js";
 import { describeEnd, type NodeEnd, NodeProcess } from "./node-process.js";
@@ -164,7 +165,8 @@ export class LocalCluster {
 function demandRoom(reports: readonly NodeReport[]): void {
   for (const report of reports) {
     if (!report.isReachable || report.role !== "starting" || report.isDiskFull !== true) continue;
-    throw new Failure(EXIT.failed, `node ${report.id} did not start: the disk is full`);
+    const message = `node ${report.id} did not start: the disk is full: ${MAKE_ROOM}`;
+    throw new Failure(EXIT.failed, message);
   }
 }
 

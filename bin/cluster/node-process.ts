@@ -8,6 +8,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, fstatSync, openSync, readSync, statfsSync } from "node:fs";
 import { formatHostPort } from "../addresses.js";
+import { adviceOn, MAKE_ROOM } from "../start-failure.js";
 import type { ClusterPlan, NodePlan } from "./cluster-plan.js";
 
 /** How much of the log is looked at for the reason of an end. */
@@ -88,13 +89,15 @@ export class NodeProcess {
 
   /** The failure the node itself wrote down before it ended, if it did and that is still there. */
   lastWords(): string | undefined {
-    if (this.#spawnError !== undefined) return this.#spawnError.message;
+    const error = this.#spawnError;
+    if (error !== undefined) return `${error.message}${adviceOn(error)}`;
     const { logFile } = this.plan;
     try {
       const lines = readTail(logFile, this.#logStart).split("\n");
       const last = lines.findLast((line) => line.startsWith(FAILURE_PREFIX));
       if (last !== undefined) return last.slice(FAILURE_PREFIX.length);
-      return hasRoom(logFile) ? undefined : "the disk is full, so it could not write down why";
+      if (hasRoom(logFile)) return undefined;
+      return `the disk is full, so it could not write down why: ${MAKE_ROOM}`;
     } catch {
       // Whatever somebody did to the file or its directory, the other nodes are not left alone.
       return undefined;

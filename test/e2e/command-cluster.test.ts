@@ -229,10 +229,18 @@ test("a node for which the disk has no room is told as that, though its log says
     spawnSync(TOOL, [...isolated, ...args], { encoding: "utf8", timeout: 50_000 });
   if (run("true").status !== 0) context.skip("no mount of one's own can be made here");
   const data = `--data=${join(disk, "data")}`;
-  const flags = ["cluster", "--nodes=1", data, "--port=0", "--peer-port=0"];
-  const { status, stdout, stderr } = run(process.execPath, COMMAND, ...flags);
+  const cluster = [process.execPath, COMMAND, "cluster", "--nodes=1", data];
+  const anyPorts = ["--port=0", "--peer-port=0"];
+  const { status, stdout, stderr } = run(...cluster, ...anyPorts);
   expect([status, stdout]).toEqual([1, ""]);
-  expect(stderr).toMatch(/^holdfast: node 1 did not start: .*the disk is full[^\n]*\n$/);
+  expect(stderr).toMatch(
+    /^holdfast: node 1 did not start: .*the disk is full[^\n]*: make room on it/,
+  );
+  // Not even the note of what the cluster is made with has room.
+  const fill = 'head -c 4m /dev/zero > "$1" 2> /dev/null; shift; exec "$@"';
+  const full = run("sh", "-c", fill, "sh", join(disk, "zeros"), ...cluster, ...anyPorts);
+  expect([full.status, full.stdout]).toEqual([1, ""]);
+  expect(full.stderr).toMatch(/data cannot be used: the disk is full: make room on it [^\n]*\n$/);
 });
 
 test("a port that this user may not have is told as that, and is no internal error", async (context) => {
