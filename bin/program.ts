@@ -24,6 +24,9 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast status", "the nodes and their leader"],
 ];
 
+/** Of a word that may be a slip for what others call a command: many words are near short ones. */
+const SLIPPED_LETTERS_MIN = 5;
+
 /** `finish` is called with the exit code of the command that ran. */
 export function buildProgram(finish: (exitCode: number) => void): Program {
   const program = new Command("holdfast");
@@ -75,7 +78,10 @@ function pointToHelp(command: Command, path: string): void {
 function suggestion(word: string): string {
   const meant = new Map<string, string>();
   for (const { name, otherWords = [] } of COMMANDS) {
-    for (const known of [name, ...otherWords]) meant.set(known, name);
+    meant.set(name, name);
+    for (const other of otherWords) {
+      if (other === word || word.length >= SLIPPED_LETTERS_MIN) meant.set(other, name);
+    }
   }
   const nearest = similarName(word, meant.keys());
   return nearest === undefined ? "" : ` (Did you mean ${meant.get(nearest)}?)`;
