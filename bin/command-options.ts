@@ -84,9 +84,31 @@ export function wholeNumberArgument(smallest: number, largest: number): (text: s
   };
 }
 
-/** The examples a command's help begins with. */
+/** Of an example with what it means. */
+const HELP_COLUMNS = 80;
+/** What an example means stands at least so far to the right of it. */
+const MEANING_INDENT = 4;
+
+/**
+ * The examples a command's help begins with. What an example means stands beside its last line, in
+ * one column for all, or below it where there is no room.
+ */
 export function examplesText(examples: readonly (readonly [string, string])[]): string {
-  const widest = examples.reduce((width, [line]) => Math.max(width, line.length), 0);
-  const lines = examples.map(([line, meaning]) => `  ${line.padEnd(widest)}  ${meaning}`);
+  const lengths = examples.map(([text]) => lastLineOf(text).length);
+  const hasRoom = (width: number): boolean =>
+    examples.every(
+      ([, meaning], at) => (lengths[at] ?? 0) > width || width + meaning.length + 4 <= HELP_COLUMNS,
+    );
+  const width = Math.max(MEANING_INDENT, ...lengths.filter(hasRoom));
+  const lines = examples.flatMap(([text, meaning], at) => {
+    const shown = text.split("\n").map((line) => `  ${line}`);
+    const isBeside = (lengths[at] ?? 0) <= width;
+    const before = isBeside ? (shown.pop() ?? "") : "";
+    return [...shown, `${before.padEnd(width + 2)}  ${meaning}`];
+  });
   return ["Examples:", ...lines, ""].join("\n");
+}
+
+function lastLineOf(text: string): string {
+  return text.slice(text.lastIndexOf("\n") + 1);
 }

@@ -30,7 +30,7 @@ export const EXIT_CODES: readonly (readonly [string, string])[] = [
   [`${EXIT.done}`, "done"],
   [`${EXIT.failed}`, "failed, for the reason on standard error"],
   [`${EXIT.usage}`, "wrong usage: an option or argument makes no sense"],
-  [`${EXIT.held}`, "run, elect: the lock is held by another (--conflict-exit-code changes it)"],
+  [`${EXIT.held}`, "run, elect: another holds the lock (--conflict-exit-code changes it)"],
   [`${EXIT.noCluster}`, "no cluster could be reached, or it has no leader"],
   [`${EXIT.refused}`, "the cluster refused the request"],
   [`${EXIT.lost}`, "run, elect: the lock was lost while held; the command was stopped"],

@@ -24,10 +24,10 @@ export interface Force {
 }
 
 export const FORCE_NOTES = `
-The holder is told at once and may release in peace. Force comes when the grace is over, and no
-earlier than the end of the lease that the holder has now, so that it has stopped before anybody else
-is granted the lock. With --now that is not waited for: then only fencing tokens protect what the lock
-protects.`;
+The holder is told at once and may release in peace. Force comes when the grace
+is over, and no earlier than the end of the lease that the holder has now, so
+that it has stopped before anybody else is granted the lock. With --now that is
+not waited for: then only fencing tokens protect what the lock protects.`;
 
 export function addForceOptions(command: Command): Command {
   return command

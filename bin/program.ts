@@ -39,6 +39,8 @@ export function buildProgram(finish: (exitCode: number) => void): Program {
     .addOption(endpointsOption())
     .addOption(configOption())
     .enablePositionalOptions()
+    // Below it commander does not wrap what stands beside a long name, whatever the terminal's width.
+    .configureHelp({ minWidthToWrap: 20 })
     .exitOverride()
     .addHelpText("before", examplesText(EXAMPLES))
     .addHelpText("after", "\nExit codes: holdfast help exit-codes");

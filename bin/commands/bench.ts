@@ -49,9 +49,10 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 ];
 
 const NOTES = `
-It writes to the cluster as any client does: keys below --key-prefix, which nobody else should use
-meanwhile. A worker takes its lock, gives it back and begins anew. Ctrl-C ends it early and shows what
-was measured until then (exit code 130). Exit code 1 if requests failed or nothing was granted.`;
+It writes to the cluster as any client does: keys below --key-prefix, which
+nobody else should use meanwhile. A worker takes its lock, gives it back and
+begins anew. Ctrl-C ends it early and shows what was measured until then (exit
+code 130). Exit code 1 if requests failed or nothing was granted.`;
 
 export function defineBench(command: Command, finish: (exitCode: number) => void): void {
   command

@@ -37,12 +37,14 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 ];
 
 const NOTES = `
-Ctrl-C stops all nodes in order. Started again with the same --data, the cluster continues where it
-stopped; its size, its peer ports and its random cluster id are those of the first start, noted in
-DIRECTORY/cluster.json. The nodes end with this process even if it is killed. Their logs are
-DIRECTORY/n1.log and so on, of the run before n1.log.previous.
+Ctrl-C stops all nodes in order. Started again with the same --data, the cluster
+continues where it stopped; its size, its peer ports and its random cluster id
+are those of the first start, noted in DIRECTORY/cluster.json. The nodes end
+with this process even if it is killed. Their logs are DIRECTORY/n1.log and so
+on, of the run before n1.log.previous.
 With --json one line tells when the cluster is ready:
-  {"endpoints":["ws://…"],"leader":1,"nodes":[{"id":1,"pid":4711,"endpoint":"ws://…","log":"…"}]}`;
+  {"endpoints":["ws://…"],"leader":1,"nodes":[{"id":1,"pid":4711,
+   "endpoint":"ws://…","log":"…"}]}`;
 
 export function defineCluster(command: Command, finish: (exitCode: number) => void): void {
   command.addHelpText("before", examplesText(EXAMPLES));

@@ -18,8 +18,9 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 ];
 
 const NOTES = `
-Names of locks are asked of the cluster of HOLDFAST_ENDPOINTS while you complete, for half a second at
-most. What follows "--" is completed as the command that it is.`;
+Names of locks are asked of the cluster of HOLDFAST_ENDPOINTS while you
+complete, for half a second at most. What follows "--" is completed as the
+command that it is.`;
 
 export function defineCompletion(command: Command, finish: (exitCode: number) => void): void {
   command

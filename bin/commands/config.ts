@@ -34,11 +34,14 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 ];
 
 const PRINT_NOTES = `
-Exit code 2 for a value that is not right, or values that do not fit together. The JSON document:
-  {"file":"/etc/holdfast.json","options":[{"name":"ttl","command":"run","value":"15s",
-   "source":"default","origin":null,"flag":"--ttl","variable":"HOLDFAST_TTL"}]}
-command: null for options of several commands; value: as it would stand in a file, null if there is
-none; source: flag, environment, file or default; origin: which flag, variable or file.`;
+Exit code 2 for a value that is not right, or values that do not fit together.
+The JSON document:
+  {"file":"/etc/holdfast.json","options":[{"name":"ttl","command":"run",
+   "value":"15s","source":"default","origin":null,"flag":"--ttl",
+   "variable":"HOLDFAST_TTL"}]}
+command: null for options of several commands; value: as it would stand in a
+file, null if there is none; source: flag, environment, file or default; origin:
+which flag, variable or file.`;
 
 const COLUMNS: readonly Column[] = [
   { heading: "OPTION" },

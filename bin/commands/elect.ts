@@ -40,18 +40,20 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 ];
 
 const NOTES = `
-Candidates lead one after the other, in the order in which they campaigned. VALUE, up to 1 KiB, is
-what others are told of the leader: a name or an address. A command gets the environment and the
-signals, and is ended in time when leadership is being lost, as by "holdfast run"; HOLDFAST_TOKEN is
-the fencing token of the term.
+Candidates lead one after the other, in the order in which they campaigned.
+VALUE, up to 1 KiB, is what others are told of the leader: a name or an address.
+A command gets the environment and the signals, and is ended in time when
+leadership is being lost, as by "holdfast run"; HOLDFAST_TOKEN is the fencing
+token of the term.
 
 With --json one object when leadership begins, or with --observe one a line:
   {"name":"scheduler","value":"host-7","token":1,"session":1}
-  {"name":"scheduler","leader":{"value":"host-7","token":1,"session":1,"sessionName":"…"}}
+  {"name":"scheduler","leader":{"value":"host-7","token":1,"session":1,
+   "sessionName":"…"}}
 leader: null while nobody leads.
 
-Exit code: of a command, its own; 6 if leadership was lost; 3 and 124 if another leads; 130 after
-Ctrl-C.`;
+Exit code: of a command, its own; 6 if leadership was lost; 3 and 124 if another
+leads; 130 after Ctrl-C.`;
 
 export function defineElect(command: Command, finish: (exitCode: number) => void): void {
   command

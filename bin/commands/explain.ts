@@ -33,9 +33,10 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 ];
 
 const NOTES = `
-Somebody who asks now is taken to want the lock for itself, or one permit of a semaphore. The time is
-a guess: as if everybody ahead held the lock for as long as was usual of late, one after the other.
-Exit code 5 if no such request waits for the lock.`;
+Somebody who asks now is taken to want the lock for itself, or one permit of a
+semaphore. The time is a guess: as if everybody ahead held the lock for as long
+as was usual of late, one after the other. Exit code 5 if no such request waits
+for the lock.`;
 
 export function defineExplain(command: Command, finish: (exitCode: number) => void): void {
   command

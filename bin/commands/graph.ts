@@ -35,7 +35,8 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 ];
 
 const NOTES = `
-A task is what one acquire of a client belongs to: those who name the same owner are one task.`;
+A task is what one acquire of a client belongs to: those who name the same owner
+are one task.`;
 
 const COLUMNS: readonly Column[] = [
   { heading: "WHO WAITS" },

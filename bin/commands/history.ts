@@ -30,9 +30,9 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 ];
 
 const NOTES = `
-GRANTED is by the clock of the machine that led then. FOR is time of the cluster, which stands still
-while nobody leads. A node remembers some 130,000 changes of all locks; one that runs with --audit
-keeps them on its disk.`;
+GRANTED is by the clock of the machine that led then. FOR is time of the
+cluster, which stands still while nobody leads. A node remembers some 130,000
+changes of all locks; one that runs with --audit keeps them on its disk.`;
 
 const COLUMNS: readonly Column[] = [
   { heading: "GRANTED" },

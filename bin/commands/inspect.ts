@@ -22,8 +22,9 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 ];
 
 const NOTES = `
-REQUEST is what holdfast explain --request takes. A lock whose last holder did not release it, or that
-is kept for a minimum time, stays closed for a while although nobody holds it; that is shown too.`;
+REQUEST is what holdfast explain --request takes. A lock whose last holder did
+not release it, or that is kept for a minimum time, stays closed for a while
+although nobody holds it; that is shown too.`;
 
 export function defineInspect(command: Command, finish: (exitCode: number) => void): void {
   command

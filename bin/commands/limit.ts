@@ -21,12 +21,13 @@ const PERMITS_MAX = 1_000_000;
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast limit gpu 8", "eight permits, whoever asks"],
-  ["holdfast limit gpu none", "as if it had never been set: forgotten once nobody uses it"],
+  ["holdfast limit gpu none", "as if never set: forgotten once nobody uses it"],
 ];
 
 const NOTES = `
-Who asks for permits need not name a limit then. Whoever holds goes on when the limit falls; whoever
-waits for more than it is refused. Exit code 5 if the key is in use as a lock. The JSON document:
+Who asks for permits need not name a limit then. Whoever holds goes on when the
+limit falls; whoever waits for more than it is refused. Exit code 5 if the key
+is in use as a lock. The JSON document:
   {"key":"gpu","limit":8}
 limit: null of none.`;
 

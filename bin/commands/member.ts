@@ -48,31 +48,35 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 ];
 
 const NOTES = `
-A node joins as a learner: it receives everything and decides nothing until it is promoted. Every
-command may be repeated: what is so already is no error.`;
+A node joins as a learner: it receives everything and decides nothing until it
+is promoted. Every command may be repeated: what is so already is no error.`;
 
 const LS_NOTES = `
-LAG: committed entries that are not known to be on its disk. STARTS: of its process on its data.
-The JSON document:
-  {"leaderId":1,"term":3,"commitIndex":42,"isJoint":false,"members":[{"id":1,"role":"voter",
-   "address":"db-1:7511","endpoint":"ws://db-1:7411","isReachable":true,"lagEntries":0,
-   "incarnation":1}]}
+LAG: committed entries that are not known to be on its disk. STARTS: of its
+process on its data. The JSON document:
+  {"leaderId":1,"term":3,"commitIndex":42,"isJoint":false,"members":[{"id":1,
+   "role":"voter","address":"db-1:7511","endpoint":"ws://db-1:7411",
+   "isReachable":true,"lagEntries":0,"incarnation":1}]}
 role: voter or learner. isJoint: a change is under way.`;
 
 const CHANGE_NOTES = `
-Exit code 5 if the leader refuses it as things are, 4 if nobody leads. The JSON document:
+Exit code 5 if the leader refuses it as things are, 4 if nobody leads. The JSON
+document:
   {"id":4,"role":"voter"}
 role: voter, learner, or null of what is no member.`;
 
 const ADD_NOTES = `
-Prints the command that starts the node on its machine. HOST:PORT is where the other nodes reach it; of a
-node that is a member already it is changed with --move alone. Exit code 5 if it is a member elsewhere, or
-the leader refuses it as things are, 4 if nobody leads, 124 if the node has not caught up within --wait.
-The JSON document:
-  {"id":4,"role":"learner","address":"db-4:7511","start":["holdfast","server","--id=4",…]}`;
+Prints the command that starts the node on its machine. HOST:PORT is where the
+other nodes reach it; of a node that is a member already it is changed with
+--move alone. Exit code 5 if it is a member elsewhere, or the leader refuses it
+as things are, 4 if nobody leads, 124 if the node has not caught up within
+--wait. The JSON document:
+  {"id":4,"role":"learner","address":"db-4:7511","start":["holdfast","server",
+   "--id=4",…]}`;
 
 const PROMOTE_NOTES = `
-Exit code 124 if it has not caught up within --wait; with --no-wait 5 at once. The JSON document:
+Exit code 124 if it has not caught up within --wait; with --no-wait 5 at once.
+The JSON document:
   {"id":4,"role":"voter"}`;
 
 export function defineMember(command: Command, finish: Finish): void {

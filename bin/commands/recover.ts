@@ -29,15 +29,19 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 ];
 
 const NOTES = `
-What happens, in this order: the directory is looked at; the cluster makes the node a learner, because
-it may have forgotten what it once vouched for; its files are set aside inside the directory, which
-becomes a fresh one. Then the node is started with its usual command, and promoted when it has caught
-up. No file is moved unless the cluster agreed. Cut short at any moment, the command is repeated.
+What happens, in this order: the directory is looked at; the cluster makes the
+node a learner, because it may have forgotten what it once vouched for; its
+files are set aside inside the directory, which becomes a fresh one. Then the
+node is started with its usual command, and promoted when it has caught up. No
+file is moved unless the cluster agreed. Cut short at any moment, the command is
+repeated.
 
-Exit code 1 if the directory is in use or cannot be used, 2 if it belongs to another node or cluster,
-4 if nobody leads, 5 if the node is no member or the others cannot spare it. The JSON document:
+Exit code 1 if the directory is in use or cannot be used, 2 if it belongs to
+another node or cluster, 4 if nobody leads, 5 if the node is no member or the
+others cannot spare it. The JSON document:
   {"id":3,"problem":"…","wasVoter":true,"movedTo":"…","incarnation":8}
-problem: null when nothing wrong could be seen from outside, as of an old copy that was put back.`;
+problem: null when nothing wrong could be seen from outside, as of an old copy
+that was put back.`;
 
 export function defineRecover(command: Command, finish: (exitCode: number) => void): void {
   command

@@ -33,10 +33,11 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 
 const NOTES = `${FORCE_NOTES}
 
-Prints how many holds were told, or with --now ended: 0 if nobody holds the lock, which is no error.
-A lock that an ended hold keeps closed (--min-hold, --lock-delay) is opened at once, with --now or
-without; what the revoked holds leave closed themselves stays closed, until it is revoked again.
-Exit code 5 if nothing is held under that token, or it is not allowed. The JSON document:
+Prints how many holds were told, or with --now ended: 0 if nobody holds the
+lock, which is no error. A lock that an ended hold keeps closed (--min-hold,
+--lock-delay) is opened at once, with --now or without; what the revoked holds
+leave closed themselves stays closed, until it is revoked again. Exit code 5 if
+nothing is held under that token, or it is not allowed. The JSON document:
   {"key":"deploy","token":null,"revoked":1,"opened":0}`;
 
 export function defineRevoke(command: Command, finish: (exitCode: number) => void): void {

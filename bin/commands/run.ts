@@ -32,47 +32,55 @@ const LAST_TRY_MS_MAX = 250;
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast run deploy -- ./deploy.sh --all", "wait as long as it takes"],
-  ["holdfast run -n nightly -- ./job", "do not wait: exit code 3 if another holds it"],
-  ["holdfast run -w 30s reports -- ./job", "wait 30 seconds: exit code 124 after that"],
+  ["holdfast run -n nightly -- ./job", "do not wait: exit 3 if it is held"],
+  ["holdfast run -w 30s reports -- ./job", "wait 30 seconds, then exit 124"],
   ["holdfast run -s config -- cat app.conf", "shared: several readers at once"],
-  ["holdfast run a b -- ./move a b", "both or neither, whatever order others take them in"],
-  ["holdfast run --limit 4 gpu -- ./train", "one of four; HOLDFAST_SLOT says which"],
-  ["holdfast run -n --min-hold 1m hourly -- ./job", "once, though many machines start it"],
+  ["holdfast run a b -- ./move a b", "both or neither, in any order"],
+  ["holdfast run --limit 4 gpu -- ./train", "one of four: see HOLDFAST_SLOT"],
+  ["holdfast run -n --min-hold 1m hourly -- ./job", "once, though many start it"],
   ["holdfast run db -c 'pg_dump app | gzip > app.gz'", "a line for the shell"],
 ];
 
 const NOTES = `
-The command finds in its environment: HOLDFAST_KEY, HOLDFAST_TOKEN (the fencing token: send it with
-every write to what the lock protects), HOLDFAST_SLOT (of a semaphore: its numbers, separated by
-commas; of a lock: empty), HOLDFAST_SESSION and HOLDFAST_ENDPOINTS. Of several keys each has a line
-of its own in HOLDFAST_KEY and HOLDFAST_SLOT; they share one token.
+The command finds in its environment: HOLDFAST_KEY, HOLDFAST_TOKEN (the fencing
+token: send it with every write to what the lock protects), HOLDFAST_SLOT (of a
+semaphore: its numbers, separated by commas; of a lock: empty), HOLDFAST_SESSION
+and HOLDFAST_ENDPOINTS. Of several keys each has a line of its own in
+HOLDFAST_KEY and HOLDFAST_SLOT; they share one token.
 
-A run that finds no cluster says so after a second and tries on for --connect-timeout, but never longer
-than --wait, and with -n not where every node refuses the connection: exit code 4. One that waits for its lock goes on waiting while
-the cluster is away. If the cluster hears nothing from it for longer than --ttl, because the network
-was cut or the machine slept, its place in the queue is lost: it says so and waits on at the end, as long
-as --wait allows. A wait that an operator ends ("holdfast session end") is over: exit code 5.
+A run that finds no cluster says so after a second and tries on for
+--connect-timeout, but never longer than --wait, and with -n not where every
+node refuses the connection: exit code 4. One that waits for its lock goes on
+waiting while the cluster is away. If the cluster hears nothing from it for
+longer than --ttl, because the network was cut or the machine slept, its place
+in the queue is lost: it says so and waits on at the end, as long as --wait
+allows. A wait that an operator ends ("holdfast session end") is over, with exit
+code 5.
 
-Signals (HUP, INT, QUIT, TERM, USR1, USR2) are passed on to the command and what it has started. If
-standard input is no terminal, they run in a session and process group of their own, which gets every
-signal as a whole. If it is one, they stay in the terminal's job, to be able to read from it, and get
-Ctrl-C from the terminal itself: while the job is in the foreground, INT and QUIT are taken to be the
-terminal's and are not passed on; to end such a run from elsewhere use TERM. Other signals reach the
-command and what it has started, but nobody else of the job (Linux; elsewhere the command alone).
-Stopped by Ctrl-Z, or for reading from the terminal in the background, run and command stand still
-together: after --ttl the lock is lost, and the command is ended as soon as they go on. In the
-background give it < /dev/null. Node.js undoes nohup: for a run that is to outlive its terminal use
-setsid.
+Signals (HUP, INT, QUIT, TERM, USR1, USR2) are passed on to the command and what
+it has started. If standard input is no terminal, they run in a session and
+process group of their own, which gets every signal as a whole. If it is one,
+they stay in the terminal's job, to be able to read from it, and get Ctrl-C from
+the terminal itself: while the job is in the foreground, INT and QUIT are taken
+to be the terminal's and are not passed on; to end such a run from elsewhere use
+TERM. Other signals reach the command and what it has started, but nobody else
+of the job (Linux; elsewhere the command alone). Stopped by Ctrl-Z, or for
+reading from the terminal in the background, run and command stand still
+together: after --ttl the lock is lost, and the command is ended as soon as they
+go on. In the background give it < /dev/null. Node.js undoes nohup: for a run
+that is to outlive its terminal use setsid.
 
-When the lock is being lost, the command gets SIGTERM while --kill-grace is still left and SIGKILL
-before another can hold the lock; exit code 6. The same happens when an operator revokes the lock,
-and when --max-hold is over. If run itself is killed by SIGKILL, the command is
-killed too where the system can do it (Linux with setpriv of util-linux; not for set-user-id
-programs, and not what the command started itself). Elsewhere, and while run alone is stopped by
-SIGSTOP for longer than --ttl, it goes on without a lock: let the resource check the fencing token.
+When the lock is being lost, the command gets SIGTERM while --kill-grace is
+still left and SIGKILL before another can hold the lock; exit code 6. The same
+happens when an operator revokes the lock, and when --max-hold is over. If run
+itself is killed by SIGKILL, the command is killed too where the system can do
+it (Linux with setpriv of util-linux; not for set-user-id programs, and not what
+the command started itself). Elsewhere, and while run alone is stopped by
+SIGSTOP for longer than --ttl, it goes on without a lock: let the resource check
+the fencing token.
 
-Exit code: that of the command, or 128+n if signal n ended it; 3, 4, 6, 124 to 127 as shown by
-"holdfast help exit-codes".`;
+Exit code: that of the command, or 128+n if signal n ended it; 3, 4, 6, 124 to
+127 as shown by "holdfast help exit-codes".`;
 
 export function defineRun(command: Command, finish: (exitCode: number) => void): void {
   command

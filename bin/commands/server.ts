@@ -53,27 +53,33 @@ export interface ServerFlags {
   readonly watchesMax?: number | undefined;
 }
 
-const MEMBERS = "1=a:7511,2=b:7511,3=c:7511";
-
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast server --id 1 --data n1 --initial-cluster 1=127.0.0.1:7511", "a cluster of one"],
-  [`holdfast server --id 1 --data n1 --initial-cluster ${MEMBERS} \\`, "one of three,"],
-  ["    --listen a:7411 --insecure", "on host a"],
-  ["holdfast server --id 4 --data n4 --join ws://a:7411,ws://b:7411 \\", "a node that was added"],
-  ["    --peer-listen d:7511 --listen d:7411 --insecure", "(holdfast member add 4 d:7511)"],
+  [
+    "holdfast server --id 1 --data n1 --listen a:7411 --insecure \\\n" +
+      "    --initial-cluster 1=a:7511,2=b:7511,3=c:7511",
+    "one of three, on host a",
+  ],
+  [
+    "holdfast server --id 4 --data n4 --join ws://a:7411,ws://b:7411 \\\n" +
+      "    --peer-listen d:7511 --listen d:7411 --insecure",
+    "after member add 4 d:7511",
+  ],
   ["holdfast server --config /etc/holdfast.json", "all of it from a file"],
 ];
 
 const NOTES = `
-A node founds a cluster (--initial-cluster) or joins one (--join). Data that are there already say
-by themselves to which cluster they belong.
+A node founds a cluster (--initial-cluster) or joins one (--join). Data that are
+there already say by themselves to which cluster they belong.
 
-Stopping: SIGTERM, SIGINT or SIGHUP stop the node in good order (exit code 0): a leader hands over
-to another node first. A second one ends it at once. A node that was removed from its cluster, or whose
-data directory another process has opened, ends with exit code 1.
+Stopping: SIGTERM, SIGINT or SIGHUP stop the node in good order (exit code 0): a
+leader hands over to another node first. A second one ends it at once. A node
+that was removed from its cluster, or whose data directory another process has
+opened, ends with exit code 1.
 
-Options may also come from the environment or a JSON file, whose keys are their names:
-initialCluster for --initial-cluster. "holdfast config print server" shows what would be used, and from where.`;
+Options may also come from the environment or a JSON file, whose keys are their
+names: initialCluster for --initial-cluster. "holdfast config print server"
+shows what would be used, and from where.`;
 
 export function defineServer(command: Command, finish: (exitCode: number) => void): void {
   command.addHelpText("before", examplesText(EXAMPLES));

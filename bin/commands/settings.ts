@@ -39,7 +39,8 @@ const SET_EXAMPLES: readonly (readonly [string, string])[] = [
 
 const GET_NOTES = `
 The JSON document:
-  [{"name":"waitersMax","value":100000,"defaultValue":100000,"least":1,"most":10000000}]`;
+  [{"name":"waitersMax","value":100000,"defaultValue":100000,"least":1,
+   "most":10000000}]`;
 
 const SET_NOTES = `
 Exit code 2 for an unknown name or a value that cannot be. The JSON document:

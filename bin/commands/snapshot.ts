@@ -43,7 +43,6 @@ type Examples = readonly (readonly [string, string])[];
 /** How often saving begins anew when the node that had the snapshot is lost. */
 const ATTEMPTS_MAX = 3;
 const FILE = "a snapshot; - is standard input";
-const MEMBERS = "1=db-1:7511,2=db-2:7511,3=db-3:7511";
 
 const SAVE_EXAMPLES: Examples = [
   ["holdfast snapshot save locks.hfs", "everything committed until now"],
@@ -57,52 +56,65 @@ const INSPECT_EXAMPLES: Examples = [
   ["holdfast snapshot inspect locks.hfs", "what is in it, and whether it is whole"],
 ];
 const RESTORE_EXAMPLES: Examples = [
-  ["holdfast snapshot restore locks.hfs --id 1 --data n1 \\", "on the machine of each node,"],
-  [`    --initial-cluster ${MEMBERS} \\`, "with its own --id"],
-  ["    --restore-id after-the-fire", "and --data"],
+  [
+    "holdfast snapshot restore locks.hfs --id 1 --data n1 \\\n" +
+      "    --initial-cluster 1=db-1:7511,2=db-2:7511,3=db-3:7511 \\\n" +
+      "    --restore-id after-the-fire",
+    "on each node, with its own --id",
+  ],
 ];
 const EXAMPLES: Examples = [...SAVE_EXAMPLES.slice(0, 1), ...INSPECT_EXAMPLES, ...RESTORE_EXAMPLES];
 
 const SAVE_NOTES = `
-Any node is asked; it takes a snapshot that has all that was committed when the command began, and the
-file appears when all of it is on the disk, or not at all. The file is for its owner alone: it names the
-locks and sessions of the cluster, but holds no secret of theirs.
+Any node is asked; it takes a snapshot that has all that was committed when the
+command began, and the file appears when all of it is on the disk, or not at
+all. The file is for its owner alone: it names the locks and sessions of the
+cluster, but holds no secret of theirs.
 
-For a cluster that has lost its majority: --stale asks one node for what it knows, without the others. A
-node that was started since knows of nothing that came behind its last snapshot; stop it, and --data
-reads all of its log, committed or not.
+For a cluster that has lost its majority: --stale asks one node for what it
+knows, without the others. A node that was started since knows of nothing that
+came behind its last snapshot; stop it, and --data reads all of its log,
+committed or not.
 
-Exit code 1 if the file exists or cannot be written, or the directory cannot be used, 4 if no node answers or nobody leads, 5 if the
-node has no room for a snapshot. The JSON document:
-  {"file":"locks.hfs","bytes":48213,"clusterId":"…","nodeId":2,"index":4711,"term":3,"checksum":"…",
-   "savedAt":"2026-11-20T22:10:03.120Z"}`;
+Exit code 1 if the file exists or cannot be written, or the directory cannot be
+used, 4 if no node answers or nobody leads, 5 if the node has no room for a
+snapshot. The JSON document:
+  {"file":"locks.hfs","bytes":48213,"clusterId":"…","nodeId":2,"index":4711,
+   "term":3,"checksum":"…","savedAt":"2026-11-20T22:10:03.120Z"}`;
 
 const INSPECT_NOTES = `
-Reads all of the file and asks no cluster. Exit code 1 if it is damaged, cut short, no snapshot, or of
-a later format. The JSON document:
-  {"file":"locks.hfs","clusterId":"…","nodeId":2,"version":"0.1.0","savedAt":"…","index":4711,
-   "term":3,"checksum":"…","bytes":48213,"members":[{"id":1,"role":"voter","address":"db-1:7511"}],
-   "stamp":86400123,"sessions":12,"keys":9,"holds":9,"waiters":3,"closings":0,
-   "nextToken":3665513368518657,"longestLeaseMs":15000,"quietMs":0,"settings":{"waitersMax":100000},
-   "isIntact":true}
-index and term: of the last entry of the log that is in it. stamp: cluster time, in milliseconds.`;
+Reads all of the file and asks no cluster. Exit code 1 if it is damaged, cut
+short, no snapshot, or of a later format. The JSON document:
+  {"file":"locks.hfs","clusterId":"…","nodeId":2,"version":"0.1.0",
+   "savedAt":"…","index":4711,"term":3,"checksum":"…","bytes":48213,
+   "members":[{"id":1,"role":"voter","address":"db-1:7511"}],"stamp":86400123,
+   "sessions":12,"keys":9,"holds":9,"waiters":3,"closings":0,
+   "nextToken":3665513368518657,"longestLeaseMs":15000,"quietMs":0,
+   "settings":{"waitersMax":100000},"isIntact":true}
+index and term: of the last entry of the log that is in it. stamp: cluster time,
+in milliseconds.`;
 
 const RESTORE_NOTES = `
-Makes the data directory of one node of a new cluster; do it once for each node, from the same file and
-with the same options but --id and --data. What survives: the settings of the cluster, limits of
-semaphores that were set, and what keeps locks closed (--min-hold). Sessions, holds, waiters and
-tickets end. Tokens go on above all that the old cluster can have given.
+Makes the data directory of one node of a new cluster; do it once for each node,
+from the same file and with the same options but --id and --data. What survives:
+the settings of the cluster, limits of semaphores that were set, and what keeps
+locks closed (--min-hold). Sessions, holds, waiters and tickets end. Tokens go
+on above all that the old cluster can have given.
 
-The new cluster has another id: nodes and clients of the old one are refused. Stop every node of the old
-one first, and keep them stopped: its leases would be renewed for ever. Clients that were cut off from it
-count on theirs for up to ten minutes more, so no session is opened before --quiet-time is over, counted
-from the first leader on. Shorten it only to more than the longest lease that any client asks for; say
---old-leases-are-over when the old cluster was stopped longer ago than that.
+The new cluster has another id: nodes and clients of the old one are refused.
+Stop every node of the old one first, and keep them stopped: its leases would be
+renewed for ever. Clients that were cut off from it count on theirs for up to
+ten minutes more, so no session is opened before --quiet-time is over, counted
+from the first leader on. Shorten it only to more than the longest lease that
+any client asks for; say --old-leases-are-over when the old cluster was stopped
+longer ago than that.
 
-Exit code 1 if the file or the directory cannot be used, 2 if the options make no sense, as of a
-directory that is not empty. Nothing is left of a restore that fails or is interrupted. The JSON document:
-  {"id":1,"data":"n1","clusterId":"…","from":"…","index":1099511632487,"quietMs":660000,
-   "tokenFloor":3665694562480129,"start":["holdfast","server","--id=1",…]}`;
+Exit code 1 if the file or the directory cannot be used, 2 if the options make
+no sense, as of a directory that is not empty. Nothing is left of a restore that
+fails or is interrupted. The JSON document:
+  {"id":1,"data":"n1","clusterId":"…","from":"…","index":1099511632487,
+   "quietMs":660000,"tokenFloor":3665694562480129,"start":["holdfast","server",
+   "--id=1",…]}`;
 
 export function defineSnapshot(command: Command, finish: Finish): void {
   command

@@ -19,12 +19,13 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 ];
 
 const NOTES = `
-Shows the nodes asked and all that these know of. Exit code 4 if no node answers or none leads. The
-JSON document:
-  {"nodes":[{"id":1,"role":"leader","pid":4711,"term":3,"commitIndex":42,"appliedIndex":42,
-             "endpoint":"ws://127.0.0.1:7411"}]}
-role: leader, follower, learner, preCandidate, candidate, starting, quarantined, or unreachable; then
-what is not known is null. A quarantined node has "damage":{"file":"…","reason":"…"} as well.`;
+Shows the nodes asked and all that these know of. Exit code 4 if no node answers
+or none leads. The JSON document:
+  {"nodes":[{"id":1,"role":"leader","pid":4711,"term":3,"commitIndex":42,
+   "appliedIndex":42,"endpoint":"ws://127.0.0.1:7411"}]}
+role: leader, follower, learner, preCandidate, candidate, starting, quarantined,
+or unreachable; then what is not known is null. A quarantined node has
+"damage":{"file":"…","reason":"…"} as well.`;
 
 /** Entries that a node may be behind in applying without that being worth a word. */
 const LAG_MAX = 1_000;

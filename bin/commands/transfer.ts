@@ -22,8 +22,9 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 ];
 
 const NOTES = `
-Exit code 5 if the node cannot lead as things are, 4 if nobody leads. The JSON document: {"leader":3}
-A node that is stopped by SIGTERM hands leadership over by itself.`;
+A node that is stopped by SIGTERM hands leadership over by itself. Exit code 5
+if the node cannot lead as things are, 4 if nobody leads. The JSON document:
+  {"leader":3}`;
 
 export function defineTransfer(command: Command, finish: (exitCode: number) => void): void {
   command

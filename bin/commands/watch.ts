@@ -44,14 +44,16 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 ];
 
 const NOTES = `
-What happens: queued (a request began to wait), left (it ended without a grant), granted, converted
-(an upgrade or downgrade), updated (its value), detached (it is a ticket), ended, opened (nothing
-keeps it closed any more). With --json one object a line; its "revision" {"index":42,"number":0} is
-given as --after 42/0 to go on behind it.
+What happens: queued (a request began to wait), left (it ended without a grant),
+granted, converted (an upgrade or downgrade), updated (its value), detached (it
+is a ticket), ended, opened (nothing keeps it closed any more). With --json one
+object a line; its "revision" {"index":42,"number":0} is given as --after 42/0
+to go on after it.
 
-Standard error says from where on changes are told (not with -q). Behind "| head" it ends with the first
-change that nobody reads; --count ends at once. Exit code 130 after Ctrl-C, 5 if what follows --after is
-no longer kept.`;
+Standard error says from where on changes are told (not with -q).
+Behind "| head" it ends with the first change that nobody reads; --count ends at
+once.
+Exit code 130 after Ctrl-C, 5 if what follows --after is no longer kept.`;
 
 export function defineWatch(command: Command, finish: (exitCode: number) => void): void {
   command

@@ -3,9 +3,12 @@ import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { beforeAll, describe, expect, test } from "vitest";
 import { COMMANDS, EVERY_EXIT } from "../../bin/command-list.js";
-import { EXIT } from "../../bin/exit-codes.js";
+import { EXIT, exitCodesText } from "../../bin/exit-codes.js";
 import { buildProgram } from "../../bin/program.js";
 import { cliReference } from "../../scripts/cli-reference.js";
+
+/** Of a terminal that is no wider than most. */
+const COLUMNS = 80;
 
 let program: Command;
 beforeAll(async () => {
@@ -34,7 +37,10 @@ describe("every command", () => {
   /** The whole help: what commander makes, and what was added before and after. */
   function helpOf(command: Command): string {
     let text = "";
-    command.configureOutput({ writeOut: (chunk) => (text += chunk) });
+    command.configureOutput({
+      writeOut: (chunk) => (text += chunk),
+      getOutHelpWidth: () => COLUMNS,
+    });
     command.outputHelp();
     return text;
   }
@@ -54,5 +60,12 @@ describe("every command", () => {
       expect(first).toContain("holdfast ");
       expect(first).toContain(command.name());
     }
+  });
+
+  test("has no line of help that a terminal of 80 columns breaks, nor has the table of exit codes", () => {
+    const texts = [program, ...all(program)].map((command) => helpOf(command));
+    const lines = [...texts, exitCodesText()].flatMap((text) => text.split("\n"));
+    expect(lines.length).toBeGreaterThan(500);
+    expect(lines.filter((line) => line.length > COLUMNS)).toEqual([]);
   });
 });
