@@ -24,8 +24,9 @@ or none leads. The JSON document:
   {"nodes":[{"id":1,"role":"leader","pid":4711,"term":3,"commitIndex":42,
    "appliedIndex":42,"endpoint":"ws://127.0.0.1:7411"}]}
 role: leader, follower, learner, preCandidate, candidate, starting, quarantined,
-or unreachable; then what is not known is null. A quarantined node has
-"damage":{"file":"…","reason":"…"} as well.`;
+or unreachable; then what is not known is null. The table has "electing" for a
+node that hears no leader and asks for votes (preCandidate, candidate).
+A quarantined node has "damage":{"file":"…","reason":"…"} as well.`;
 
 /** Entries that a node may be behind in applying without that being worth a word. */
 const LAG_MAX = 1_000;
@@ -100,7 +101,7 @@ function quietMsIn(members: readonly ClusterMember[]): number {
 
 function row({ id, report }: ClusterMember): string[] {
   const number = id === undefined ? "-" : String(id);
-  const { role } = report;
+  const role = roleText(report.role);
   const endpoint = printable(report.endpoint);
   if (!report.isReachable) {
     return [
@@ -120,6 +121,11 @@ function row({ id, report }: ClusterMember): string[] {
   const remark = lag > LAG_MAX ? `applies ${lag} behind` : "";
   const waits = role === "starting" && report.isDiskFull === true;
   return [number, role, ...numbers, endpoint, waits ? "waits for room on its disk" : remark];
+}
+
+/** Raft's words for the two steps of a candidacy are none of an operator's. */
+function roleText(role: string): string {
+  return role === "preCandidate" || role === "candidate" ? "electing" : role;
 }
 
 /** What the report says beyond the endpoint, which stands beside it already. */

@@ -64,9 +64,10 @@ test("without a leader the end says how many nodes answer and how many are neede
     await statusPage(2, { role: "quarantined", leader: 0, damage: DAMAGE }),
     await statusPage(4, { role: "learner", leader: 0, members }),
   ];
-  const { code, stderr } = await runCli(["status", `--endpoints=${urls.join(",")}`]);
+  const { code, stdout, stderr } = await runCli(["status", `--endpoints=${urls.join(",")}`]);
   const text = "holdfast: no leader: 1 of 3 nodes answers, 2 are needed\n";
   expect([code, stderr]).toEqual([4, text]);
+  expect(stdout).toMatch(/^ *1 +electing /m);
 });
 
 /** Of util-linux: makes a terminal. */
