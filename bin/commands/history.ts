@@ -34,6 +34,10 @@ GRANTED is by the clock of the machine that led then. FOR is time of the
 cluster, which stands still while nobody leads. A node remembers some 130,000
 changes of all locks; one that runs with --audit keeps them on its disk.`;
 
+const CUT = "there are older ones, or there may have been: --limit shows more";
+/** Memory is short, and what a snapshot covers is not in it after a restart. */
+const AUDIT_HINT = "a node that is started with --audit keeps what it has seen, over restarts too";
+
 const COLUMNS: readonly Column[] = [
   { heading: "GRANTED" },
   { heading: "HELD BY" },
@@ -68,7 +72,10 @@ export function defineHistory(command: Command, finish: (exitCode: number) => vo
       } else {
         if (tenures.length > 0)
           for (const line of tableLines(COLUMNS, tenures.map(row))) print(line);
-        note(remark(key, tenures.length, isTruncated));
+        const isForgotten = isTruncated && tenures.length < limit;
+        const isCut = isTruncated && !isForgotten;
+        note(isCut ? CUT : remark(key, tenures.length, isForgotten));
+        if (isForgotten && lost.length === 0) note(AUDIT_HINT);
         for (const gap of lost) note(damage(gap));
       }
       finish(EXIT.done);
@@ -97,11 +104,11 @@ function damage({ count, after, before }: LostTenures): string {
   return `damaged: ${records} between the revisions ${from} and ${to} are lost`;
 }
 
-function remark(key: string, count: number, isTruncated: boolean): string {
-  if (isTruncated) {
+function remark(key: string, count: number, isForgotten: boolean): string {
+  if (isForgotten) {
     return count === 0
       ? `nothing is known of ${keyText(key)}; what was before is no longer kept`
-      : "there are older ones, or there may have been";
+      : "there may have been older ones, which are no longer kept";
   }
   return count === 0 ? `nobody ever held ${keyText(key)}` : "that is all";
 }

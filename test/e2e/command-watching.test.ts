@@ -162,6 +162,24 @@ test("history is newest first, with reasons, and says when there may be more", a
   expect(nobody.stderr).toBe("holdfast: nobody ever held history/none\n");
 });
 
+test("history says that there is an audit where memory alone has forgotten", async () => {
+  await using forgetful = await startCluster({ nodes: 1, serverArguments: ["--changes-max=1"] });
+  await using other = await connect({ endpoints: forgetful.endpoints });
+  await (await other.acquire("history/1")).release();
+  // Changes are forgotten a thousand at a time.
+  const keys = Array.from({ length: 1_500 }, (_, at) => `other/${at}`);
+  await Promise.all(keys.map(async (key) => (await other.acquire(key)).release()));
+  const env = { HOLDFAST_ENDPOINTS: forgetful.endpoints.join(",") };
+  const hint = "a node that is started with --audit keeps what it has seen, over restarts too";
+  expect(await runCli(["history", "history/1"], { env })).toMatchObject({
+    code: 0,
+    stdout: "",
+    stderr:
+      "holdfast: nothing is known of history/1; what was before is no longer kept\n" +
+      `holdfast: ${hint}\n`,
+  });
+});
+
 describe("watch", () => {
   test("tells each change in order, and goes on behind a revision that it told", async () => {
     const watching = start("watch", "--prefix", "watch/", "--count", "2", "--json");
