@@ -16,7 +16,6 @@ import {
   type Operation,
   type OrderCommand,
   type ReadSnapshotOperation,
-  type Refused,
   type Reply,
   type Request,
   type Result,
@@ -162,7 +161,7 @@ export class Operations {
   async order(wish: OrderWish, nowMs: number, timeoutMs: number): Promise<Result> {
     const { command, what, texts, signal } = wish;
     const number = this.#drawNumber();
-    const request: OrderCommand = { ...command, sequence: number, mark: 0, acknowledged: [] };
+    const request = command({ sequence: number, mark: 0, acknowledged: [] });
     const answer = await this.#begin(number, request, what, nowMs + timeoutMs, signal);
     const { result, isRepeated } = answer as OrderAnswer;
     if (errorCodeOf(result.status) === undefined) return result;
@@ -209,22 +208,14 @@ export class Operations {
     for (const open of this.#open.values()) open.sentMs = NEVER;
   }
 
-  /** A node did not take an order. */
-  onRefused({ sequence, status }: Refused, nowMs: number): void {
+  /** The answer to an order. */
+  onReply({ sequence, result }: Reply, nowMs: number): void {
     const open = this.#open.get(sequence);
     if (open === undefined) return;
-    if (status === ERROR_NUMBERS.BUSY) {
+    if (result.status === ERROR_NUMBERS.BUSY) {
       this.#postpone(open, nowMs);
       return;
     }
-    this.#open.delete(sequence);
-    open.reject(commandFailure(open.what, { status }));
-  }
-
-  /** The table answered an order. */
-  onReply({ sequence, result }: Reply): void {
-    const open = this.#open.get(sequence);
-    if (open === undefined) return;
     this.#open.delete(sequence);
     const answer: OrderAnswer = { result, isRepeated: open.copies > 1 };
     open.resolve(answer);

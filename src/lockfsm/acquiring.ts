@@ -13,30 +13,20 @@ import {
   WAIT_MS_MAX,
 } from "../protocol/index.js";
 import { blockersOf } from "./blockers.js";
-import { advanceKeys } from "./ending.js";
-import {
-  advance,
-  forgetRequest,
-  grant,
-  grantAtOnce,
-  grantedResult,
-  tellHolders,
-} from "./granting.js";
+import { advance, forgetRequest, grant, grantAtOnce, tellHolders } from "./granting.js";
 import type { Hold } from "./hold.js";
 import { kindProblem, lookAtKey, placeOf, waitersOf } from "./keys.js";
 import { holdAlone } from "./lone-holds.js";
 import { join } from "./owning.js";
 import type { Place } from "./place.js";
-import { Slot } from "./reply-window.js";
+import { reenter } from "./reentering.js";
 import { NO_DEADLINE, Request } from "./request.js";
-import { INVALID_ARGUMENT, QUEUE_FULL, QUEUED, QUOTA } from "./results.js";
+import { INVALID_ARGUMENT, QUEUE_FULL, QUOTA } from "./results.js";
 import type { Session } from "./session.js";
 import { hasAllHolds, isOverfull } from "./sizes.js";
 import type { TableState } from "./state.js";
 import { steal } from "./stealing.js";
-import { store } from "./storing.js";
 import { refusalOf, searchLater, UNDECIDED } from "./suspecting.js";
-import { holdOf } from "./tokens.js";
 
 export function acquire(state: TableState, session: Session, command: AcquireCommand): void {
   const { sequence, items, options } = command;
@@ -45,24 +35,27 @@ export function acquire(state: TableState, session: Session, command: AcquireCom
   // Most acquires: one look at the key and one at the owner say all.
   const alone = isSound && !isFull ? holdAlone(state, session, command) : undefined;
   if (alone !== undefined) {
-    state.reply(session, sequence, alone);
+    answer(state, session, sequence, "outcome", alone);
     return;
   }
   const problem = isSound ? kindProblemOf(state, items) : INVALID_ARGUMENT;
   if (problem !== undefined) {
-    store(state, session, sequence, problem);
+    answer(state, session, sequence, "reply", problem);
     return;
   }
-  if (isFull) store(state, session, sequence, QUOTA);
-  else if (options?.steal === true) answerSteal(state, session, command);
+  const counted = options?.reentrant === true ? reenter(state, session, command) : undefined;
+  if (counted !== undefined) answer(state, session, sequence, "outcome", counted);
+  else if (isFull) {
+    answer(state, session, sequence, "reply", QUOTA);
+  } else if (options?.steal === true) answerSteal(state, session, command);
   else if (isAdmitted(state, items)) {
-    state.reply(session, sequence, grantAtOnce(state, session, command));
+    answer(state, session, sequence, "outcome", grantAtOnce(state, session, command));
   } else if (command.waitMs === 0 && !hasHeadStart(state, command)) {
-    store(state, session, sequence, lockHeld(state, items));
+    answer(state, session, sequence, "reply", lockHeld(state, items));
   } else if (command.waitMs !== 0 && isAnyFull(state, items)) {
-    store(state, session, sequence, QUEUE_FULL);
+    answer(state, session, sequence, "reply", QUEUE_FULL);
   } else if (command.waitMs !== 0 && session.requestCount >= state.settings.waitsPerSessionMax) {
-    store(state, session, sequence, QUOTA);
+    answer(state, session, sequence, "reply", QUOTA);
   } else enqueue(state, session, command);
 }
 
@@ -97,14 +90,25 @@ export function isValidWait(waitMs: number): boolean {
   return Number.isSafeInteger(waitMs) && waitMs >= WAIT_FOREVER && waitMs <= WAIT_MS_MAX;
 }
 
+function answer(
+  state: TableState,
+  session: Session,
+  sequence: number,
+  kind: "reply" | "outcome",
+  result: Result,
+): void {
+  session.replies.add(sequence, state.stamp, kind, result);
+  state.reply(session, sequence, state.stamp, result);
+}
+
 /** The thief hears of its hold before those behind it are looked at. */
 function answerSteal(state: TableState, session: Session, command: AcquireCommand): void {
   const stolen = steal(state, session, command);
   if (stolen === undefined) {
-    store(state, session, command.sequence, QUOTA);
+    answer(state, session, command.sequence, "reply", QUOTA);
     return;
   }
-  state.reply(session, command.sequence, stolen.result);
+  answer(state, session, command.sequence, "outcome", stolen.result);
   for (const key of stolen.keys) advance(state, key);
 }
 
@@ -135,10 +139,12 @@ function hasHeadStart(state: TableState, { items, options }: AcquireCommand): bo
 function enqueue(state: TableState, session: Session, command: AcquireCommand): void {
   const { sequence, owner, waitMs, options, items } = command;
   const { stamp } = state;
+  const slot = session.replies.addWaiting(sequence, stamp);
   const dueAt = waitMs === WAIT_FOREVER ? NO_DEADLINE : stamp + waitMs;
   const rank = stamp - (options?.priority ?? 0) * state.settings.priorityStepMs;
   const order = { rank, number: state.takeNumber() };
-  const request = new Request(session, sequence, owner, order, stamp, dueAt, options);
+  const request = new Request(session, slot, owner, order, stamp, dueAt, options);
+  slot.request = request;
   let last: Place | undefined;
   for (const item of items) {
     const place = placeOf(state, item, request);
@@ -154,12 +160,11 @@ function enqueue(state: TableState, session: Session, command: AcquireCommand): 
  * must not, wait.
  */
 export function lineUp(state: TableState, request: Request, isTry: boolean): void {
-  const { session, sequence, upgrades } = request;
+  const { session, slot } = request;
   const hadClaims = addRequest(state, request);
   if (request.isEligible) {
     const result = grant(state, request);
-    if (upgrades === undefined) state.reply(session, sequence, result);
-    else store(state, session, sequence, result);
+    state.reply(session, slot.sequence, state.stamp, result);
     advanceKeys(state, request);
     return;
   }
@@ -169,19 +174,12 @@ export function lineUp(state: TableState, request: Request, isTry: boolean): voi
   if (refusal !== undefined) {
     if (refusal.status === ERROR_NUMBERS.DEADLOCK) state.deadlocks += 1;
     removeRequest(state, request);
-    store(state, session, sequence, refusal);
+    session.replies.settleAtOnce(slot, "reply", refusal);
+    state.reply(session, slot.sequence, state.stamp, refusal);
     advanceKeys(state, request);
     return;
   }
-  if (request.hasEnded) {
-    // Granted after all, without its head start.
-    const hold = holdOf(state, session, sequence);
-    if (hold !== undefined) state.reply(session, sequence, grantedResult(hold));
-    return;
-  }
-  request.slot = new Slot(sequence, state.stamp, "waiting", request, state.saving.epoch);
-  session.replies.add(request.slot);
-  state.reply(session, sequence, QUEUED);
+  state.reply(session, slot.sequence, state.stamp, slot.result);
   state.note("queued", request);
   for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
     tellHolders(state, place.key);
@@ -216,13 +214,19 @@ function addRequest(state: TableState, request: Request): boolean {
 
 function noteUpgrade(state: TableState, request: Request, hold: Hold): void {
   state.saving.keepHold(hold);
-  hold.obtainExtras().upgrade = request;
+  hold.obtainExtras().upgrades.push(request);
 }
 
 function removeRequest(state: TableState, request: Request): void {
   forgetRequest(state, request);
   for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
     place.key.dequeue(place);
+  }
+}
+
+function advanceKeys(state: TableState, request: Request): void {
+  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
+    advance(state, place.key);
   }
 }
 

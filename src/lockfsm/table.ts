@@ -108,7 +108,7 @@ export class LockTable {
     return {
       sessions: sessions.size,
       keys: keys.size,
-      holds: holds.size,
+      holds: holds.holdCount,
       waiters: requestCount,
       closings: closings.size,
       tableBytes: bytes,

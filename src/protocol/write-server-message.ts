@@ -6,7 +6,6 @@ import { unreachable } from "../assert.js";
 import { ERROR_NUMBERS } from "../errors.js";
 import { CLAIM_MODES } from "./commands.js";
 import {
-  type Attached,
   type Blocker,
   type ClaimedItem,
   type Contended,
@@ -19,8 +18,7 @@ import {
   type NodeEndpoint,
   RECALL_STATE,
   type Recalled,
-  type RecalledSequence,
-  type Refused,
+  type RecalledToken,
   type Result,
   type Revoking,
   type ServerMessage,
@@ -29,15 +27,7 @@ import {
 } from "./replies.js";
 import type { Writer } from "./writer.js";
 
-type Notice =
-  | Hello
-  | LeaderNotice
-  | MoveNotice
-  | SessionEnded
-  | Refused
-  | Contended
-  | Revoking
-  | Lost;
+type Notice = Hello | LeaderNotice | MoveNotice | SessionEnded | Contended | Revoking | Lost;
 
 /**
  * Appends `message` to `writer`.
@@ -64,7 +54,16 @@ export function writeServerMessage(
       writer.uint(message.stamp);
       return;
     case MESSAGE.attached:
-      writeAttached(writer, message);
+      writer.arrayHeader(message.status === STATUS.ok ? 8 : 3);
+      writer.uint(message.kind);
+      writer.uint(message.attempt);
+      writer.uint(message.status);
+      if (message.status !== STATUS.ok) return;
+      writer.uint(message.session);
+      writer.uint(message.epoch);
+      writer.uint(message.highestSequence);
+      writer.uint(message.stamp);
+      writer.uint(message.ttlMs);
       return;
     case MESSAGE.recalled:
       writeRecalled(writer, message);
@@ -80,27 +79,6 @@ export function writeServerMessage(
       return;
     default:
       writeNotice(writer, message);
-  }
-}
-
-function writeAttached(writer: Writer, message: Attached): void {
-  const { status } = message;
-  const isTaken = status === ERROR_NUMBERS.TAKEN_OVER;
-  writer.arrayHeader(status === STATUS.ok ? 10 : isTaken ? 5 : 3);
-  writer.uint(message.kind);
-  writer.uint(message.attempt);
-  writer.uint(status);
-  if (status === STATUS.ok) {
-    writer.uint(message.session);
-    writer.uint(message.generation);
-    writer.uint(message.epoch);
-    writer.uint(message.highestSequence);
-    writer.uint(message.stamp);
-    writer.uint(message.ttlMs);
-    writer.uint(message.index);
-  } else if (isTaken) {
-    writer.uint(message.generation);
-    writer.string(message.taker);
   }
 }
 
@@ -130,35 +108,27 @@ function writeNotice(writer: Writer, message: Notice): void {
       writer.uint(message.kind);
       return;
     case MESSAGE.ended:
-      writer.arrayHeader(message.taker === "" ? 3 : 4);
+      writer.arrayHeader(3);
       writer.uint(message.kind);
       writer.uint(message.session);
       writer.uint(message.reason);
-      if (message.taker !== "") writer.string(message.taker);
-      return;
-    case MESSAGE.refused:
-      writer.arrayHeader(3);
-      writer.uint(message.kind);
-      writer.uint(message.sequence);
-      writer.uint(message.status);
       return;
     case MESSAGE.contended:
       writer.arrayHeader(2);
       writer.uint(message.kind);
-      writer.uint(message.sequence);
+      writer.uint(message.token);
       return;
     case MESSAGE.revoking:
       writer.arrayHeader(5);
       writer.uint(message.kind);
-      writer.uint(message.sequence);
+      writer.uint(message.token);
       writer.uint(message.stamp);
       writer.uint(message.endsAt);
       writer.string(message.reason);
       return;
     case MESSAGE.lost:
-      writer.arrayHeader(5);
+      writer.arrayHeader(4);
       writer.uint(message.kind);
-      writer.uint(message.sequence);
       writer.uint(message.token);
       writer.uint(message.stamp);
       writer.uint(message.reason);
@@ -172,10 +142,13 @@ function writeNotice(writer: Writer, message: Notice): void {
 function resultArity(result: Result): number {
   switch (result.status) {
     case STATUS.granted:
-      return result.slots === undefined ? 2 : 3;
+      return result.count === undefined && result.slots === undefined ? 2 : 4;
     case STATUS.notReleased:
-    case STATUS.upgraded:
       return 2;
+    case STATUS.released:
+      return result.remaining === undefined ? 1 : 2;
+    case STATUS.upgraded:
+      return 3;
     case STATUS.revoked:
       return 4;
     case STATUS.claimed:
@@ -196,14 +169,19 @@ function writeResult(writer: Writer, result: Result): void {
   switch (result.status) {
     case STATUS.ok:
     case STATUS.queued:
+      return;
     case STATUS.released:
+      if (result.remaining !== undefined) writer.uint(result.remaining);
       return;
     case STATUS.granted:
       writer.uint(result.token);
-      if (result.slots !== undefined) writeSlots(writer, result.slots);
+      if (result.count === undefined && result.slots === undefined) return;
+      writer.uint(result.count ?? 1);
+      writeSlots(writer, result.slots ?? []);
       return;
     case STATUS.upgraded:
       writer.uint(result.token);
+      writer.string(result.key);
       return;
     case STATUS.notReleased:
       writer.uint(result.reason);
@@ -281,48 +259,39 @@ function writeBlockers(writer: Writer, blockers: readonly Blocker[]): void {
 }
 
 function writeRecalled(writer: Writer, message: Recalled): void {
-  writer.arrayHeader(4);
+  writer.arrayHeader(5);
   writer.uint(message.kind);
   writer.uint(message.number);
   writer.uint(message.stamp);
   writer.arrayHeader(message.sequences.length);
-  for (const recalled of message.sequences) writeRecalledSequence(writer, recalled);
+  for (const recalled of message.sequences) {
+    const isDone = recalled.state === RECALL_STATE.done;
+    writer.arrayHeader(isDone ? 3 + resultArity(recalled.result) : 2);
+    writer.uint(recalled.sequence);
+    writer.uint(recalled.state);
+    if (!isDone) continue;
+    writer.uint(recalled.stamp);
+    writeResult(writer, recalled.result);
+  }
+  writer.arrayHeader(message.tokens.length);
+  for (const recalled of message.tokens) {
+    writeRecalledToken(writer, recalled);
+  }
 }
 
-function writeRecalledSequence(writer: Writer, recalled: RecalledSequence): void {
-  const { sequence, state } = recalled;
-  switch (state) {
-    case RECALL_STATE.held:
-      writer.arrayHeader(9);
-      writer.uint(sequence);
-      writer.uint(state);
-      writer.uint(recalled.token);
-      writeClaimed(writer, recalled.items);
-      writer.string(recalled.value);
-      writer.uint(recalled.grantedAt);
-      writer.uint(recalled.endsAt);
-      writer.bool(recalled.isRevoked);
-      writer.bool(recalled.isContended);
-      return;
-    case RECALL_STATE.ended:
-      writer.arrayHeader(4);
-      writer.uint(sequence);
-      writer.uint(state);
-      writer.uint(recalled.token);
-      writer.uint(recalled.reason);
-      return;
-    case RECALL_STATE.replied:
-      writer.arrayHeader(3 + resultArity(recalled.result));
-      writer.uint(sequence);
-      writer.uint(state);
-      writer.uint(recalled.stamp);
-      writeResult(writer, recalled.result);
-      return;
-    default:
-      writer.arrayHeader(2);
-      writer.uint(sequence);
-      writer.uint(state);
+function writeRecalledToken(writer: Writer, recalled: RecalledToken): void {
+  writer.arrayHeader(recalled.held ? 7 : 3);
+  writer.uint(recalled.token);
+  writer.bool(recalled.held);
+  if (!recalled.held) {
+    writer.uint(recalled.reason);
+    return;
   }
+  writer.uint(recalled.current);
+  writer.uint(recalled.count);
+  writer.uint(recalled.endsAt);
+  writer.bool(recalled.isRevoked);
+  writer.bool(recalled.isContended);
 }
 
 function writeEndpoints(writer: Writer, endpoints: readonly NodeEndpoint[]): void {

@@ -42,7 +42,6 @@ export class IdlePages {
       onConnection: (connection) => connection.close(CLOSE_TRY_AGAIN, closeReason),
       onAttach: () => {},
       onCommand: () => {},
-      onInvalidCommand: () => {},
       onQuery: () => {},
       onOperation: () => {},
       onClosed: () => {},

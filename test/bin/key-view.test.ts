@@ -14,7 +14,7 @@ const hold = {
   endsInMs: null,
   isRevoked: false,
   isTicket: false,
-  sequence: 1,
+  count: 1,
   permits: 0,
   slots: [],
   value: "",

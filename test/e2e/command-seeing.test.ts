@@ -152,7 +152,7 @@ describe("inspect and ls", () => {
           endsInMs: null,
           isRevoked: false,
           isTicket: false,
-          sequence: number,
+          count: 1,
           permits: 0,
           slots: [],
           value: "",

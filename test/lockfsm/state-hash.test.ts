@@ -41,7 +41,6 @@ const DERIVED: Readonly<Record<string, readonly string[]>> = {
     ...[
       "nonceDigest",
       "metadata",
-      ...["generation", "taker", "takenOverAt", "attempt"],
       "attachEpoch",
       "attachedAt",
       "attachedSequence",
@@ -55,6 +54,7 @@ const DERIVED: Readonly<Record<string, readonly string[]>> = {
   loneHold: [],
   extras: [],
   ticket: [],
+  alias: [],
   // When it is due follows from the fields of its hold.
   holdEnd: ["heapIndex", "dueAt"],
   request: ["heapIndex", "savedIn", "isQueuedForSearch"],
@@ -148,30 +148,33 @@ function addHolds({ rows }: TableState, of: Session, add: Add, addPlaces: AddPla
 
 /** A row's numbers as fields. */
 function fieldsOf(rows: HoldRows, row: number): object {
+  const describe = (of: { owner?: number; sequence?: number; grantedAt?: number }) => {
+    const { owner, sequence, grantedAt } = of;
+    rows.describe(
+      row,
+      owner ?? rows.ownerOf(row),
+      sequence ?? rows.sequenceOf(row),
+      grantedAt ?? rows.grantedAtOf(row),
+    );
+  };
   return {
     get owner() {
       return rows.ownerOf(row);
     },
     set owner(owner: number) {
-      rows.describe(row, owner, rows.grantedAtOf(row));
+      describe({ owner });
     },
     get sequence() {
       return rows.sequenceOf(row);
     },
     set sequence(sequence: number) {
-      rows.setSequence(row, sequence);
-    },
-    get token() {
-      return rows.tokenOf(row);
-    },
-    set token(token: number) {
-      rows.setToken(row, token);
+      describe({ sequence });
     },
     get grantedAt() {
       return rows.grantedAtOf(row);
     },
     set grantedAt(grantedAt: number) {
-      rows.describe(row, rows.ownerOf(row), grantedAt);
+      describe({ grantedAt });
     },
   };
 }
@@ -182,6 +185,7 @@ function addHold(hold: Hold, add: Add, addPlaces: AddPlaces): void {
   add("extras", extras);
   add("ticket", extras?.ticket);
   add("holdEnd", extras?.end);
+  for (const alias of extras?.allAliases ?? []) add("alias", alias);
   addPlaces(hold.firstPlace);
 }
 
@@ -209,8 +213,7 @@ function leavesOf(state: TableState): Leaf[] {
 
 /** Of results and slots, which are plain data, copies in which one value is another. */
 function othersOf(field: string, value: unknown): unknown[] {
-  // No request that stands in the table has ended.
-  if (value === undefined || field === "hasEnded") return [];
+  if (value === undefined) return [];
   if (typeof value !== "object") return [other(value)];
   if (field !== "result" && field !== "slots") return [];
   const text = JSON.stringify(value);
@@ -258,7 +261,7 @@ describe("the hash of a table", () => {
       token: ({ tokens }) => tokens.take(),
       number: (one) => one.takeNumber(),
       mark: (one) => sessionsOf(one)[0]?.replies.raiseMark(5),
-      loss: (one) => sessionsOf(one)[1]?.recordLoss(7, TOKEN_MIN, END_REASON.stolen),
+      loss: (one) => sessionsOf(one)[1]?.recordLoss(TOKEN_MIN, END_REASON.stolen),
       read: (one) => {
         for (const session of sessionsOf(one)) session.acknowledgeLoss(lossOf(session));
       },
@@ -267,6 +270,21 @@ describe("the hash of a table", () => {
       session: (one) => {
         const [hold, to] = [holdsOf(one)[0], sessionsOf(one)[2]];
         if (hold !== undefined && to !== undefined) hold.session = to;
+      },
+      alias: (one) => {
+        for (const { extras } of holdsOf(one)) extras?.aliases.splice(0);
+      },
+      outlived: (one) => {
+        for (const { extras } of holdsOf(one)) {
+          const [first] = extras?.outlived ?? [];
+          if (first !== undefined) extras?.outlived?.delete(first);
+        }
+      },
+      "outlived by nothing": (one) => {
+        for (const { extras } of holdsOf(one)) {
+          extras?.aliases.unshift(...(extras.outlived ?? []));
+          extras?.outlived?.clear();
+        }
       },
       upgrade: (one) => {
         for (const { firstRequest } of sessionsOf(one)) {
@@ -305,6 +323,6 @@ function holdsOf(state: TableState): Hold[] {
 }
 
 function lossOf({ losses }: Session): number {
-  for (const sequence of losses?.keys() ?? []) return sequence;
+  for (const token of losses?.keys() ?? []) return token;
   return 0;
 }

@@ -69,7 +69,7 @@ export class Life {
         const hold = {
           key,
           token: 1_000 + index,
-          sequence: 2 * index,
+          sequence: 0,
           grantedAt: 10 * index - 5,
           value: "",
         };

@@ -35,7 +35,7 @@ describe("a cluster of drivers", () => {
       await world.until(`grant ${i}`, () => client.token(sequence) > 0);
       expect(client.token(sequence)).toBeGreaterThan(lastToken);
       lastToken = client.token(sequence);
-      client.end(sequence);
+      client.release(lastToken);
     }
     await expectAgreement(world);
   });

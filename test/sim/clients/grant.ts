@@ -2,8 +2,19 @@
 import type { AcquireCommand, Result, STATUS } from "../../../src/protocol/index.js";
 import type { BeliefClaim } from "./belief.js";
 
+export interface Grant {
+  readonly token: number;
+  readonly owner: number;
+  readonly claims: readonly BeliefClaim[];
+  readonly count: number;
+  /** A cancel was sent, which may have ended it. */
+  readonly isCancelled: boolean;
+  /** Tokens that it had in the process before: it must not be counted on under one of these. */
+  readonly former: readonly number[];
+}
+
 export function claimsGranted(
-  { items }: Pick<AcquireCommand, "items">,
+  { items }: AcquireCommand,
   { slots = [] }: Extract<Result, { status: typeof STATUS.granted }>,
 ): BeliefClaim[] {
   let semaphores = 0;

@@ -7,7 +7,6 @@ import type { ClientConnection, GatewayEvents } from "../../../src/net/index.js"
 import type { ServerMessage } from "../../../src/protocol/index.js";
 import type { Simulation } from "../engine/simulation.js";
 import type { CrashKind } from "./node-disk.js";
-import { BROKEN, type SocketEnding } from "./node-socket.js";
 import type { Paths } from "./paths.js";
 import { ServedConnection, type SimulatedGateway } from "./simulated-gateway.js";
 import { type SocketEnd, SocketLine } from "./socket-line.js";
@@ -18,7 +17,7 @@ export interface ClientEnd {
   readonly host: number;
   onOpen(): void;
   onFrame(messages: readonly ServerMessage[]): void;
-  onClosed(ending: SocketEnding): void;
+  onClosed(): void;
 }
 
 export type Saying = (events: GatewayEvents, connection: ClientConnection) => void;
@@ -32,7 +31,7 @@ export interface ClientLine {
 /** Of either kind, as the network has it. */
 interface NetworkLine {
   open(gateway: SimulatedGateway): void;
-  closed(ending?: SocketEnding): void;
+  closed(): void;
   /** The way opened again. */
   resume(from: number, to: number): void;
 }
@@ -91,7 +90,7 @@ export class ClientNetwork {
 
 class Line implements ClientLine, NetworkLine {
   readonly #up: Wire<Saying | "end">;
-  readonly #down: Wire<readonly ServerMessage[] | SocketEnding>;
+  readonly #down: Wire<readonly ServerMessage[] | "end">;
   readonly #client: ClientEnd;
   readonly #onEnd: () => void;
   #gateway: SimulatedGateway | undefined;
@@ -110,7 +109,7 @@ class Line implements ClientLine, NetworkLine {
     this.#onEnd = onEnd;
     this.#up = new Wire(simulation, paths, { from: host, to: node }, (what) => this.#heard(what));
     this.#down = new Wire(simulation, paths, { from: node, to: host }, (frame) => {
-      if ("code" in frame) this.closed(frame);
+      if (frame === "end") this.closed();
       else if (!this.#isLeft) client.onFrame(frame);
     });
   }
@@ -135,12 +134,12 @@ class Line implements ClientLine, NetworkLine {
     if (this.#served === undefined) this.#onEnd();
   }
 
-  closed(ending: SocketEnding = BROKEN): void {
+  closed(): void {
     this.#onEnd();
     if (this.#isLeft) return;
     this.#isLeft = true;
     this.#up.break();
-    this.#client.onClosed(ending);
+    this.#client.onClosed();
   }
 
   resume(from: number, to: number): void {

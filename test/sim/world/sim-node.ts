@@ -43,7 +43,6 @@ export class SimNode {
   readonly id: number;
   readonly disk: NodeDisk;
   readonly clock: ProcessClock;
-  readonly memory = { isScarce: false };
   readonly #world: NodeSurroundings;
   #state: NodeState = "down";
   #life: ProcessLife | undefined;
@@ -209,7 +208,7 @@ export class SimNode {
         peers: peers.linksOf(this.id, life),
         gateway,
         clock: this.clock,
-        memory: this.memory,
+        memory: { isScarce: false },
         scheduler: new NodeScheduler(life, this.clock, () => watch.afterTurn(this)),
         random,
         logger: (...line) => watch.onLogged(this, ...line),

@@ -1,6 +1,6 @@
 /**
  * Listens to what an SDK and a node say to each other, as bytes, and tells the checks: every word that
- * is heard, every command under its number, and what the SDK acknowledges. It changes nothing,
+ * is heard, every command when it is first said, and what the SDK acknowledges. It changes nothing,
  * and knows nothing of what the SDK makes of it.
  */
 import { decodeServerFrame } from "../../../../src/net/framing/index.js";
@@ -11,43 +11,35 @@ import {
   isOperation,
   isQuery,
   MESSAGE,
-  type Refused,
+  RECALL_STATE,
+  type Recalled,
   type Request,
+  type Result,
   type ServerMessage,
   type SessionMessage,
   STATUS,
 } from "../../../../src/protocol/index.js";
-import type { WatchAsked } from "../../checks/watch-streams.js";
 import type { SocketEnding } from "../../world/node-socket.js";
 import type { Ear } from "../../world/sdk-platform.js";
-import { breachOf } from "../breach.js";
-import type { ClientWatch, Said } from "../client-watch.js";
-import { SEEN } from "../seen.js";
+import type { ClientWatch } from "../client-watch.js";
 import type { WorldClient } from "../world-client.js";
 import { ReadWords } from "./read-words.js";
 
-/** What all processes of one client heard. */
-export interface HeardByAll {
-  /** Commands that an entry answered, and ends of waits. */
-  answeredCount: number;
-  /** Attachments, by session and epoch. */
-  readonly epochs: Set<string>;
-}
+/** The node says that the client broke the protocol. */
+const BREACHES: readonly number[] = [1002, 1003, 1007, 1008, 1009];
 
-/** What is known of the sessions of one process, over all its connections. */
+/** What is known of the sessions of one client, over all its processes and connections. */
 export class SdkEars {
   readonly client: WorldClient;
   readonly watch: ClientWatch;
-  readonly heardByAll: HeardByAll;
-  /** The entry that attached its last connection. */
-  attachedIndex = 0;
+  /** Commands that an entry answered, and ends of waits. */
+  answeredCount = 0;
   readonly #sessions = new Map<number, ReadWords>();
-  #records: { session: number; sequence: number }[][] = [];
+  readonly #epochs = new Set<string>();
 
-  constructor(client: WorldClient, watch: ClientWatch, heardByAll: HeardByAll) {
+  constructor(client: WorldClient, watch: ClientWatch) {
     this.client = client;
     this.watch = watch;
-    this.heardByAll = heardByAll;
   }
 
   listen(): Ear {
@@ -63,25 +55,11 @@ export class SdkEars {
     return words;
   }
 
-  /** What the process knows of the log now, and what it says from now on. */
-  record(): WatchAsked {
-    const said: { session: number; sequence: number }[] = [];
-    this.#records.push(said);
-    return { attachedIndex: this.attachedIndex, said };
-  }
-
-  onSaid(said: Said): void {
-    const { session, command } = said;
-    for (const record of this.#records) record.push({ session, sequence: command.sequence });
-    this.watch.onSaid(said);
-  }
-
   /** Whether this attachment is heard of for the first time. */
   isNew(session: number, epoch: number): boolean {
     const name = `${session}/${epoch}`;
-    const { epochs } = this.heardByAll;
-    if (epochs.has(name)) return false;
-    epochs.add(name);
+    if (this.#epochs.has(name)) return false;
+    this.#epochs.add(name);
     return true;
   }
 
@@ -94,8 +72,6 @@ class SdkEar implements Ear {
   readonly #of: SdkEars;
   #session = 0;
   #epoch = 0;
-  /** Another connection heard of this attachment: what was said between is not known. */
-  #isAgain = false;
 
   constructor(ears: SdkEars) {
     this.#of = ears;
@@ -114,28 +90,22 @@ class SdkEar implements Ear {
     for (const message of decodeServerFrame(frame)) this.#onMessage(message);
   }
 
-  onClosed(ending: SocketEnding): void {
-    const breach = breachOf(ending);
-    if (breach !== undefined) this.#of.complain("the protocol is kept", breach);
+  onClosed({ code, reason }: SocketEnding): void {
+    if (BREACHES.includes(code)) {
+      this.#of.complain("the protocol is kept", `sent away with ${code}: ${reason}`);
+    }
   }
 
   #onRequest(request: Request): void {
     if (isAttachCommand(request) || isQuery(request) || isOperation(request)) return;
-    const session = this.#session;
-    // An order without a session.
-    if (session === 0) return;
-    const words = this.#of.of(session);
-    let problem: string | undefined;
+    const words = this.#of.of(this.#session);
     if ("sequence" in request) {
-      this.#of.onSaid({ session, epoch: this.#epoch, command: request, order: undefined });
-      problem = words.onSaid(request);
+      if (words.onSaid(request)) this.#of.watch.onInvoke(this.#session, request.sequence);
     }
+    const problem = words.problemOf(request);
     if (problem !== undefined) {
-      this.#of.complain("program order", `session ${session} ${problem}`);
-    }
-    const unread = words.problemOf(request);
-    if (unread !== undefined) {
-      this.#of.complain("acknowledged is read", `session ${session} ${unread}`);
+      const what = `session ${this.#session} ${problem}`;
+      this.#of.complain("acknowledged is read", what);
     }
   }
 
@@ -144,9 +114,6 @@ class SdkEar implements Ear {
       case MESSAGE.attached:
         this.#onAttached(message);
         return;
-      case MESSAGE.refused:
-        this.#onRefused(message);
-        return;
       case MESSAGE.hello:
       case MESSAGE.leader:
       case MESSAGE.move:
@@ -154,38 +121,51 @@ class SdkEar implements Ear {
       case MESSAGE.changes:
         return;
       default:
-        if (this.#session !== 0) this.#onWord(message);
+        if (this.#session !== 0) this.#onWord(asSaid(message));
     }
   }
 
   #onAttached(message: Attached): void {
     this.#of.watch.onAttached(this.#of.client, message);
     if (message.status !== STATUS.ok) return;
-    const { session, epoch, highestSequence, index } = message;
+    const { session, epoch, highestSequence } = message;
     this.#session = session;
-    this.#epoch = epoch;
-    this.#of.attachedIndex = index;
     this.#of.of(session).onAttached(highestSequence);
     // An attempt that is answered again hears what is said from now on.
-    this.#isAgain = !this.#of.isNew(session, epoch);
-  }
-
-  #onRefused({ sequence, status }: Refused): void {
-    const session = this.#session;
-    // An order without a session.
-    if (session === 0) return;
-    this.#of.watch.onSeen(SEEN.refused(status));
-    this.#of.of(session).onRefused(sequence);
-    this.#of.watch.onRefused(session, this.#epoch, sequence, status);
+    this.#epoch = this.#of.isNew(session, epoch) ? epoch : 0;
   }
 
   #onWord(message: SessionMessage): void {
-    const { client, watch, heardByAll } = this.#of;
-    this.#of.of(this.#session).onHeard(message);
-    if (message.kind === MESSAGE.reply || message.kind === MESSAGE.outcome) {
-      heardByAll.answeredCount += 1;
+    const { client, watch } = this.#of;
+    const words = this.#of.of(this.#session);
+    if (message.kind === MESSAGE.reply && message.stamp === 0) {
+      // It is sent again under its sequence, and may be executed then.
+      words.onRefused(message.sequence);
+      return;
     }
-    if (message.kind === MESSAGE.ended) watch.onSeen(SEEN.ended(message.reason));
-    watch.onMessage(client, this.#session, this.#isAgain ? 0 : this.#epoch, message);
+    words.onHeard(message);
+    if (message.kind === MESSAGE.reply || message.kind === MESSAGE.outcome) {
+      this.#of.answeredCount += 1;
+    }
+    watch.onMessage(client, this.#session, this.#epoch, message);
   }
+}
+
+/** As the table said it: on the wire a count of one is written where there are slots. */
+function asSaid(message: SessionMessage): SessionMessage {
+  if (message.kind === MESSAGE.reply || message.kind === MESSAGE.outcome) {
+    return { ...message, result: resultAsSaid(message.result) };
+  }
+  if (message.kind !== MESSAGE.recalled) return message;
+  const sequences: Recalled["sequences"] = message.sequences.map((told) => {
+    if (told.state !== RECALL_STATE.done) return told;
+    return { ...told, result: resultAsSaid(told.result) };
+  });
+  return { ...message, sequences };
+}
+
+function resultAsSaid(result: Result): Result {
+  if (result.status !== STATUS.granted || result.count !== 1) return result;
+  const { status, token, slots } = result;
+  return slots === undefined ? { status, token } : { status, token, slots };
 }
