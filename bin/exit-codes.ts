@@ -78,6 +78,7 @@ const BY_ERROR_CODE: Readonly<Record<ErrorCode, number>> = Object.freeze({
   INTERNAL: EXIT.internal,
   CANCELLED: EXIT.failed,
   TOKENS_EXHAUSTED: EXIT.refused,
+  TAKEN_OVER: EXIT.lost,
 });
 
 /** The exit code for an error of the SDK. */

@@ -99,10 +99,9 @@ function holdRow(hold: Hold): string[] {
   ];
 }
 
-function holdRemarks({ slots, count, endsInMs, isRevoked, value }: Hold): string[] {
+function holdRemarks({ slots, endsInMs, isRevoked, value }: Hold): string[] {
   const remarks: string[] = [];
   if (slots.length > 0) remarks.push(`${slots.length === 1 ? "slot" : "slots"} ${slots.join(" ")}`);
-  if (count > 1) remarks.push(`${count} times`);
   if (isRevoked) remarks.push("being revoked");
   if (endsInMs !== null) remarks.push(`ends in ${formatDuration(endsInMs)}`);
   if (value !== "") remarks.push(`value "${printable(value)}"`);

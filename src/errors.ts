@@ -31,6 +31,7 @@ export const ERROR_NUMBERS = {
   INTERNAL: 36,
   CANCELLED: 37,
   TOKENS_EXHAUSTED: 38,
+  TAKEN_OVER: 39,
 } as const;
 
 /** `error.code`: each has a heading in the documents, and never changes its meaning. */

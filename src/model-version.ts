@@ -10,4 +10,4 @@
  * number, so that nobody has to know which of them a change belongs to. Clients have a version of
  * their own (`PROTOCOL_VERSION`): they are not part of the model.
  */
-export const MODEL_VERSION = 5;
+export const MODEL_VERSION = 6;

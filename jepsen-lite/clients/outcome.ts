@@ -5,7 +5,7 @@
  */
 import { type ErrorCode, HoldfastError } from "../sdk.js";
 
-/** The cluster refused, at its place in the log. */
+/** The cluster refused, at its place in the log, or nobody ever admitted it. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "LOCK_HELD",
   "LOCK_TIMEOUT",
@@ -16,6 +16,7 @@ const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "NOT_HELD",
   "STALE_TOKEN",
   "QUOTA",
+  "BUSY",
   "DISK_FULL",
   "FORBIDDEN",
   "INVALID_ARGUMENT",
@@ -33,9 +34,7 @@ export function failureOf(error: unknown): Failure {
     // Perhaps it was granted, and is then given back by a cancel: it did happen, for a moment.
     const isGuess = error.code === "LOCK_TIMEOUT" && error.details["decidedBy"] !== "service";
     if (isGuess) return { type: "info", error: "LOCK_TIMEOUT" };
-    const isDefinite =
-      REFUSALS.has(error.code) ||
-      (error.code === "UNAVAILABLE" && error.details["indeterminate"] === false);
+    const isDefinite = REFUSALS.has(error.code) || error.details["indeterminate"] === false;
     return { type: isDefinite ? "fail" : "info", error: error.code };
   }
   if (error instanceof DOMException) return { type: "info", error: error.name };

@@ -86,11 +86,12 @@ function untilNs(task: PlainTask, lock: HeldLock): number {
 }
 
 function noteLoss(task: PlainTask, lock: HeldLock, key: string | undefined): void {
-  const { signal, token } = lock;
+  const { signal } = lock;
   signal.addEventListener("abort", () => {
     const error: unknown = signal.reason;
     // A release aborts the signal too, and is recorded as such.
     if (!(error instanceof HoldfastError) || error.code !== "LOCK_LOST") return;
+    const { token } = lock;
     task.note({ f: "lost", value: { token, reason: error.details["reason"] }, ...keyed(key) });
   });
 }

@@ -1,43 +1,54 @@
 /**
- * One request for locks, from `acquire` to grant, refusal or abort, and the claim of a ticket,
- * which brings a hold likewise. A caller that left early leaves a call behind that gives back
- * whatever it is still granted, so that nothing leaks.
+ * One request for locks, from `acquire` to grant, refusal or abort, and the claim of a ticket, which
+ * brings a hold likewise. A caller that leaves one that was sent has its number ended, so that
+ * nothing leaks: the hold or the wait, whichever the table has by then.
  */
 import { assert } from "../assert.js";
-import { ERROR_NUMBERS } from "../errors.js";
+import { ERROR_NUMBERS, type ErrorNumber } from "../errors.js";
 import {
   type AcquireOptions,
+  END_REASON,
+  type EndReason,
   type Item,
   OP,
+  type RecalledHold,
   type Result,
   type SequencedCommand,
   STATUS,
-  WAIT_FOREVER,
-  WAIT_MS_MAX,
 } from "../protocol/index.js";
-import type { Caller } from "./awaited-call.js";
+import { Call, type CommandHead } from "./call.js";
 import {
   acquireFailure,
   claimFailure,
   lockTimeout,
+  lossReasonOf,
   nameOf,
   sessionExpired,
   unavailable,
 } from "./failures.js";
-import { GrantCall, type GrantHost } from "./grant-call.js";
 import type { HeldLock } from "./held-lock.js";
-import type { Granted, GrantTaker, MakeLock } from "./hold.js";
+import type { Granted, GrantTaker, Hold, Join, MakeLock } from "./hold.js";
 import type { HeldItem, LossReason, Ticket } from "./lock-types.js";
-import type { Raise } from "./lowerings.js";
 import type { Owner } from "./owner.js";
+import { remainingWaitMs, waitDeadlineMs } from "./wait-times.js";
+import { type Awaited, type Caller, Waiter, type Waiters } from "./waiters.js";
 
 /** What an acquire needs of its session. */
-export interface AcquireHost extends GrantHost {
+export interface AcquireHost {
+  readonly waiters: Waiters;
   /** The table granted `granted`: hand it out, or keep it until that is certain. */
   onGranted(taker: GrantTaker, granted: Granted): void;
-  /** Gives one grant of `token` back. */
-  releaseToken(token: number): void;
-  /** A refusal with what is known of the circle behind it. */
+  /** What it was granted has ended before it was read. */
+  onGrantLost(taker: GrantTaker, granted: Granted, reason: LossReason): void;
+  /** The caller of an acquire was told. */
+  onAcquired(call: AcquireCall): void;
+  /** A caller waits no more for what the table has, or may have, under the number of this call. */
+  onLeft(call: GrantCall): void;
+  /** The hold is what a nested acquire asks for. */
+  share(call: AcquireCall): void;
+  /** The hold that a nested acquire was to share is no more. */
+  askAnew(call: AcquireCall): void;
+  /** A refusal with what is known of the cycle behind it. */
   traced(refusal: Result, askedAt: string | undefined): Result;
 }
 
@@ -48,6 +59,8 @@ export interface AcquireWish {
   readonly waitMs: number;
   /** Resolves to `undefined` instead of rejecting with `LOCK_HELD`. */
   readonly isTry: boolean;
+  /** What the owner holds already is shared. */
+  readonly isReentrant: boolean;
   readonly signal: AbortSignal | undefined;
   /** `undefined`: the defaults. */
   readonly options: AcquireOptions | undefined;
@@ -55,90 +68,84 @@ export interface AcquireWish {
   readonly makeLock?: MakeLock;
 }
 
+const NEVER = Number.POSITIVE_INFINITY;
 const NO_SLOTS: readonly number[] = Object.freeze([]);
 
-/** Time for the table's own answer before the client enforces a deadline by itself. */
-const DEADLINE_GRACE_MS = 500;
-
-/** When the client gives up by itself what may wait in the table for `waitMs`. */
-export function waitDeadlineMs(waitMs: number, nowMs: number, tryTimeoutMs: number): number {
-  if (waitMs === WAIT_FOREVER) return Number.POSITIVE_INFINITY;
-  return waitMs === 0 ? nowMs + tryTimeoutMs : nowMs + waitMs + DEADLINE_GRACE_MS;
-}
-
-/** What is left of a wait that began at `startedMs`, as it is told to the table. */
-export function remainingWaitMs(waitMs: number, startedMs: number, nowMs: number): number {
-  if (waitMs === WAIT_FOREVER || waitMs === 0) return waitMs;
-  const remainingMs = Math.ceil(waitMs - (nowMs - startedMs));
-  return Math.min(Math.max(remainingMs, 1), WAIT_MS_MAX);
-}
-
 /** A call that is granted a hold. */
-abstract class HoldCall<T> extends GrantCall<T> implements GrantTaker {
+export abstract class GrantCall extends Call implements GrantTaker, Awaited {
+  readonly isStrong = true;
+  abstract readonly owner: Owner;
   /** Stack of the call, where stacks are captured. */
   askedAt: string | undefined = undefined;
-  readonly #host: AcquireHost;
-  /** Granted but not handed out, since it was not certain; else 0. */
-  #asideToken = 0;
+  protected readonly host: AcquireHost;
+  protected abstract readonly waiter: Waiter<never>;
 
-  constructor(
-    host: AcquireHost,
-    deadlineMs: number,
-    signal: AbortSignal | undefined,
-    caller: Caller<T>,
-  ) {
-    super(host, deadlineMs, signal, caller);
-    this.#host = host;
+  constructor(host: AcquireHost) {
+    super();
+    this.host = host;
   }
-
-  abstract readonly owner: Owner;
-  abstract handOut(lock: HeldLock): void;
 
   get makeLock(): MakeLock | undefined {
     return undefined;
+  }
+
+  /** Its caller was told. */
+  get isSettled(): boolean {
+    return this.waiter.isSettled;
+  }
+
+  override get isUnwanted(): boolean {
+    return this.isSettled;
   }
 
   override get outlivesSession(): boolean {
     return true;
   }
 
-  putAside(token: number): void {
-    this.#asideToken = token;
-  }
+  abstract handOut(lock: HeldLock): void;
+  abstract onDeadline(lastFailure: string): void;
 
-  get count(): number {
-    return 1;
-  }
-
-  onStillHeld(): void {}
-
-  override onSessionLost(reason: LossReason): void {
-    this.#asideToken = 0;
-    this.onLost(reason);
-  }
-
-  override abandon(reason: unknown): void {
-    if (this.isSettled || this.#asideToken === 0) {
-      super.abandon(reason);
-      return;
-    }
+  leave(reason: unknown): void {
+    if (this.isSettled) return;
+    // Before others of its owner hear of it: nothing may pass what ends it.
+    this.host.onLeft(this);
     this.fail(reason);
-    this.#host.releaseToken(this.#asideToken);
-    this.#asideToken = 0;
   }
 
-  protected abstract onLost(reason: LossReason): void;
+  /** Tells the caller; nothing of it is left in the table. */
+  fail(reason: unknown): void {
+    this.waiter.reject(reason);
+  }
+
+  override onHeld(told: RecalledHold): void {
+    this.take({ ...told, endsAt: told.endsAt === 0 ? NEVER : told.endsAt });
+  }
 
   protected take(granted: Granted): void {
-    if (!this.isSettled) this.#host.onGranted(this, granted);
-    else if (!this.isCancelled) this.#host.releaseToken(granted.token);
+    // Else its number is being ended.
+    if (!this.isSettled) this.host.onGranted(this, granted);
   }
 }
 
-export class AcquireCall extends HoldCall<HeldLock | undefined> {
+function granted(
+  { sequence }: Call,
+  token: number,
+  items: readonly HeldItem[],
+  value = "",
+  endsAt = NEVER,
+): Granted {
+  return { sequence, token, items, value, endsAt, isRevoked: false, isContended: false };
+}
+
+export class AcquireCall extends GrantCall implements Join {
   readonly wish: AcquireWish;
-  readonly #host: AcquireHost;
-  readonly #startedMs: number;
+  readonly startedMs: number;
+  readonly handle = undefined;
+  /** What its owner holds and this is to share. */
+  joined: Hold | undefined = undefined;
+  /** It waits for an earlier acquire of its owner. */
+  isPostponed = false;
+  protected readonly waiter: Waiter<HeldLock | undefined>;
 
   constructor(
     host: AcquireHost,
@@ -147,86 +154,110 @@ export class AcquireCall extends HoldCall<HeldLock | undefined> {
     tryTimeoutMs: number,
     caller: Caller<HeldLock | undefined>,
   ) {
-    super(host, waitDeadlineMs(wish.waitMs, nowMs, tryTimeoutMs), wish.signal, caller);
+    super(host);
     this.wish = wish;
-    this.#host = host;
-    this.#startedMs = nowMs;
+    this.startedMs = nowMs;
+    const deadlineMs = waitDeadlineMs(wish.waitMs, nowMs, tryTimeoutMs);
+    this.waiter = new Waiter(host.waiters, this, deadlineMs, wish.signal, caller);
   }
 
   get owner(): Owner {
     return this.wish.owner;
   }
 
-  /** What is held exclusively may be counted up. */
-  override get raise(): Raise | undefined {
-    const { items, owner, options } = this.wish;
-    if (options?.reentrant !== true) return undefined;
-    const keys = items.filter(({ mode }) => mode === "exclusive").map(({ key }) => key);
-    return keys.length === 0 ? undefined : { owner: owner.id, keys };
-  }
-
-  command(mark: number, nowMs: number): SequencedCommand {
-    const { items, owner, options, waitMs } = this.wish;
-    return {
-      op: OP.acquire,
-      sequence: this.sequence,
-      mark,
-      acknowledged: this.acknowledged,
-      owner: owner.id,
-      items,
-      waitMs: remainingWaitMs(waitMs, this.#startedMs, nowMs),
-      options,
-    };
-  }
-
-  onResult(result: Result, stamp: number): void {
-    if (result.status === STATUS.granted) {
-      this.take(this.#granted(result, stamp));
-      return;
-    }
-    const { status } = result;
-    assert(status !== STATUS.queued, () => `acquire ${this.sequence} ended as queued`);
-    const { items, waitMs, isTry } = this.wish;
-    if (isTry && status === ERROR_NUMBERS.LOCK_HELD) this.fulfil(undefined);
-    else if (status === ERROR_NUMBERS.LOCK_TIMEOUT)
-      this.fail(lockTimeout(items, waitMs, "service"));
-    else this.fail(acquireFailure(items, this.#host.traced(result, this.askedAt)));
-  }
-
   override get makeLock(): MakeLock | undefined {
     return this.wish.makeLock;
   }
 
-  handOut(lock: HeldLock): void {
-    this.fulfil(lock);
+  override get mayWait(): boolean {
+    return true;
   }
 
-  override giveUp(): boolean {
-    this.fail(acquireFailure(this.wish.items, { status: this.refusal }));
-    return true;
+  command(head: CommandHead, nowMs: number): SequencedCommand {
+    const { items, owner, options } = this.wish;
+    const waitMs = remainingWaitMs(this.wish.waitMs, this.startedMs, nowMs);
+    return { op: OP.acquire, ...head, owner: owner.id, items, waitMs, options };
+  }
+
+  onResult(result: Result, stamp: number): void {
+    const { items, options, waitMs, isTry } = this.wish;
+    const { status } = result;
+    if (status === STATUS.granted) {
+      const maxHoldMs = options?.maxHoldMs ?? 0;
+      const endsAt = maxHoldMs === 0 ? NEVER : stamp + maxHoldMs;
+      const held = heldItems(items, result.slots);
+      this.take(granted(this, result.token, held, options?.value, endsAt));
+      return;
+    }
+    assert(status !== STATUS.queued, () => `acquire ${this.sequence} ended as queued`);
+    if (isTry && status === ERROR_NUMBERS.LOCK_HELD) this.#end(undefined);
+    else if (status === ERROR_NUMBERS.LOCK_TIMEOUT)
+      this.fail(lockTimeout(items, waitMs, "service"));
+    else this.fail(acquireFailure(items, this.host.traced(result, this.askedAt)));
+  }
+
+  override onEnded(token: number, reason: EndReason): void {
+    if (this.isSettled) return;
+    const lost = granted(this, token, heldItems(this.wish.items, undefined));
+    this.host.onGrantLost(this, lost, lossReasonOf(reason));
+  }
+
+  override onForgotten(): void {
+    this.onEnded(0, END_REASON.unknown);
+  }
+
+  handOut(lock: HeldLock): void {
+    this.#end(lock);
+  }
+
+  override fail(reason: unknown): void {
+    super.fail(reason);
+    this.host.onAcquired(this);
+  }
+
+  override onRefused(status: ErrorNumber): void {
+    this.fail(acquireFailure(this.wish.items, { status }));
   }
 
   onDeadline(lastFailure: string): void {
     const { items, waitMs } = this.wish;
-    if (waitMs !== 0) this.abandon(lockTimeout(items, waitMs, "client"));
-    else this.abandon(unavailable(nameOf(items), lastFailure));
+    if (waitMs !== 0) this.leave(lockTimeout(items, waitMs, "client"));
+    else this.leave(unavailable(nameOf(items), lastFailure));
   }
 
-  protected onLost(reason: LossReason): void {
+  override onSessionLost(reason: LossReason): void {
     this.fail(sessionExpired(this.wish.items, reason));
   }
 
-  #granted(result: Extract<Result, { status: typeof STATUS.granted }>, stamp: number): Granted {
-    const { items, options } = this.wish;
-    const maxHoldMs = options?.maxHoldMs ?? 0;
-    return {
-      token: result.token,
-      // The cap of a hold that was counted up began with its first grant.
-      isCertain: stamp > 0 && (result.count ?? 1) === 1,
-      endsAt: maxHoldMs === 0 ? Number.POSITIVE_INFINITY : stamp + maxHoldMs,
-      value: options?.value ?? "",
-      items: heldItems(items, result.slots),
-    };
+  #end(lock: HeldLock | undefined): void {
+    this.waiter.resolve(lock);
+    this.host.onAcquired(this);
+  }
+
+  // As one that shares what its owner holds: then it is never sent.
+
+  get asks(): readonly Item[] {
+    return this.wish.items;
+  }
+
+  get waitMs(): number {
+    return this.wish.waitMs;
+  }
+
+  get detects(): boolean {
+    return this.wish.options?.detect ?? true;
+  }
+
+  onCovered(): void {
+    this.host.share(this);
+  }
+
+  onRefusal(_key: string, result: Result): void {
+    this.onResult(result, 0);
+  }
+
+  onHoldLost(): void {
+    this.host.askAnew(this);
   }
 }
 
@@ -256,55 +287,50 @@ export interface ClaimWish {
 }
 
 /** Turns a ticket into a hold of this session. */
-export class ClaimCall extends HoldCall<HeldLock> {
-  readonly wish: ClaimWish;
+export class ClaimCall extends GrantCall {
+  readonly owner: Owner;
+  protected readonly waiter: Waiter<HeldLock>;
+  readonly #ticket: Ticket;
 
   constructor(host: AcquireHost, wish: ClaimWish, deadlineMs: number, caller: Caller<HeldLock>) {
-    super(host, deadlineMs, wish.signal, caller);
-    this.wish = wish;
+    super(host);
+    this.owner = wish.owner;
+    this.#ticket = wish.ticket;
+    this.waiter = new Waiter(host.waiters, this, deadlineMs, wish.signal, caller);
   }
 
-  get owner(): Owner {
-    return this.wish.owner;
+  command(head: CommandHead): SequencedCommand {
+    const { token, secret } = this.#ticket;
+    return { op: OP.claim, ...head, token, secret, owner: this.owner.id };
   }
 
-  command(mark: number): SequencedCommand {
-    const { sequence, acknowledged } = this;
-    const { ticket, owner } = this.wish;
-    const { token, secret } = ticket;
-    return { op: OP.claim, sequence, mark, acknowledged, token, secret, owner: owner.id };
-  }
-
-  onResult(result: Result, stamp: number): void {
+  onResult(result: Result): void {
     if (result.status !== STATUS.claimed) {
       this.fail(claimFailure(result));
       return;
     }
     const { token, items, value, endsAt } = result;
-    this.take({
-      token,
-      isCertain: stamp > 0,
-      endsAt: endsAt === 0 ? Number.POSITIVE_INFINITY : endsAt,
-      value,
-      items,
-    });
+    this.take(granted(this, token, items, value, endsAt === 0 ? NEVER : endsAt));
+  }
+
+  override onEnded(): void {
+    this.fail(claimFailure({ status: ERROR_NUMBERS.NOT_HELD }));
   }
 
   handOut(lock: HeldLock): void {
-    this.fulfil(lock);
+    this.waiter.resolve(lock);
   }
 
-  override giveUp(): boolean {
-    this.fail(claimFailure({ status: this.refusal }));
-    return true;
+  override onRefused(status: ErrorNumber): void {
+    this.fail(claimFailure({ status }));
   }
 
   onDeadline(lastFailure: string): void {
-    this.abandon(unavailable("the ticket", lastFailure, this.copies > 0));
+    this.leave(unavailable("the ticket", lastFailure, this.mayBeExecuted));
   }
 
-  protected onLost(): void {
+  onSessionLost(): void {
     const why = "the session ended before the answer came";
-    this.fail(unavailable("the ticket", why, this.copies > 0));
+    this.fail(unavailable("the ticket", why, this.mayBeExecuted));
   }
 }

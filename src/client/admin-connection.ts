@@ -169,7 +169,10 @@ export class AdminConnection {
       if (message.kind === MESSAGE.answer) {
         this.#onAnswer(message);
       } else if (message.kind === MESSAGE.reply) {
-        this.#operations.onReply(message, this.#platform.monotonicMs());
+        this.#operations.onReply(message);
+        this.#connection.served();
+      } else if (message.kind === MESSAGE.refused) {
+        this.#operations.onRefused(message, this.#platform.monotonicMs());
         this.#connection.served();
       } else if (message.kind === MESSAGE.leader) {
         this.#endpoints.learn(message.endpoints, message.leaderId);

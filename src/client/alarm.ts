@@ -19,12 +19,16 @@ export class Alarm {
     this.#task = task;
   }
 
-  /** Makes sure that the task runs at `atMs` or earlier; `Infinity` asks for nothing. */
-  need(atMs: number, nowMs: number): void {
-    if (atMs >= this.#armedForMs) return;
+  /**
+   * Makes sure that the task runs at `atMs` or earlier; `Infinity` asks for nothing.
+   * @param skippedMs by how much the clock of both is ahead of the monotonic one, on which timers run
+   */
+  need(atMs: number, nowMs: number, skippedMs = 0): void {
+    const armForMs = atMs - skippedMs;
+    if (armForMs >= this.#armedForMs) return;
     this.#timer?.cancel();
     const delayMs = Math.min(Math.max(Math.ceil(atMs - nowMs), 0), DELAY_MS_MAX);
-    this.#armedForMs = Math.min(atMs, nowMs + delayMs);
+    this.#armedForMs = Math.min(armForMs, nowMs - skippedMs + delayMs);
     this.#timer = this.#platform.setTimer(delayMs, () => {
       this.#timer = undefined;
       this.#armedForMs = Number.POSITIVE_INFINITY;

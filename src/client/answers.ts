@@ -1,34 +1,31 @@
 /**
  * What the table's answers mean: evidence for the lease, the end of calls, the fate of locks. An
- * answer is evidence only when the entry that gave it executed the command: refusals by a node
- * (stamp 0), pushed outcomes and `SESSION_EXPIRED` are none. ("What renews a lease".)
+ * answer is evidence only when it came over the connection that sent the command: pushed outcomes
+ * and what was recalled are none. (`docs/internals/semantics.md`, 3.4.)
  *
  * Nor is anything believed of a new connection before it told what the ones before it missed: the
  * word that a hold was revoked may be part of that, and a lease that is renewed without it would
  * outlive the hold.
  */
 import { unreachable } from "../assert.js";
-import { ERROR_NUMBERS, HoldfastError } from "../errors.js";
 import {
   MESSAGE,
   type Outcome,
   RECALL_STATE,
   type Recalled,
+  type RecalledSequence,
   type Reply,
-  type Result,
   type SessionMessage,
   STATUS,
 } from "../protocol/index.js";
-import type { Call, Refusal } from "./call.js";
+import type { Call } from "./call.js";
 import { lossReasonOf } from "./failures.js";
-import { GrantCall } from "./grant-call.js";
 import type { Lease } from "./lease.js";
-import type { LossReason } from "./lock-types.js";
 import type { Locks } from "./locks.js";
 import type { Outgoing } from "./outgoing.js";
 
-/** Stands for the stamp of an answer that may be an old one given again. */
-const LONG_AGO = 0;
+/** All but the end of the session. */
+type Message = Exclude<SessionMessage, { kind: typeof MESSAGE.ended }>;
 
 export class Answers {
   readonly #outgoing: Outgoing;
@@ -43,10 +40,12 @@ export class Answers {
     this.#lease = lease;
   }
 
-  /** An entry of that stamp executed what was first transmitted at `sentMs`. */
+  /** An entry of that stamp executed what was sent at `sentMs`. */
   renew(sentMs: number, stamp: number): void {
-    if (!this.#outgoing.pulses.isCatchingUp) this.#lease.renew(sentMs, stamp);
-    else if (this.#withheld === undefined || sentMs > this.#withheld.sentMs) {
+    if (!this.#outgoing.pulses.isCatchingUp) {
+      this.#lease.renew(sentMs, stamp);
+      this.#locks.onEvidence();
+    } else if (this.#withheld === undefined || sentMs > this.#withheld.sentMs) {
       this.#withheld = { sentMs, stamp };
     }
   }
@@ -56,126 +55,114 @@ export class Answers {
     this.#withheld = undefined;
   }
 
-  /** Why the session is no more, if this says so; then it means nothing else. */
-  onMessage(message: SessionMessage, session: number, nowMs: number): LossReason | undefined {
+  onMessage(message: Message, nowMs: number): void {
     switch (message.kind) {
       case MESSAGE.reply:
-        if (message.result.status === ERROR_NUMBERS.SESSION_EXPIRED) return "expired";
-        this.#onReply(message, nowMs);
-        return undefined;
+        this.#onReply(message);
+        break;
       case MESSAGE.outcome:
-        this.#onOutcome(message, message.stamp);
-        return undefined;
+        this.#onOutcome(message);
+        break;
       case MESSAGE.pulse:
-        this.#onPulse(message.number, message.stamp);
-        return undefined;
+        this.#onPulse(message.number, message.stamp, nowMs);
+        break;
       case MESSAGE.recalled:
         this.#onRecalled(message, nowMs);
-        return undefined;
+        break;
       case MESSAGE.lost:
-        this.#locks.onLost(message.token, lossReasonOf(message.reason));
-        return undefined;
+        this.#locks.onLost(message.sequence, lossReasonOf(message.reason));
+        break;
       case MESSAGE.contended:
-        this.#locks.onContended(message.token);
-        return undefined;
+        this.#locks.onContended(message.sequence);
+        break;
       case MESSAGE.revoking:
         this.#locks.onRevoking(message, nowMs);
-        return undefined;
-      case MESSAGE.ended:
-        return message.session === session ? lossReasonOf(message.reason) : undefined;
+        break;
       default:
-        return unreachable(message);
+        unreachable(message);
     }
   }
 
-  #onReply(reply: Reply, nowMs: number): void {
+  #onReply({ sequence, result, stamp }: Reply): void {
     const { window } = this.#outgoing;
-    const { result, stamp, sequence } = reply;
     const call = window.get(sequence);
     if (call === undefined) return;
-    const refusal = stamp === 0 ? refusalOf(result.status) : undefined;
-    if (refusal !== undefined) {
-      this.#outgoing.onRefused(call, refusal, nowMs, this.#lease.ttlMs);
-      return;
-    }
-    if (stamp > 0) {
-      this.#outgoing.served();
-      this.renew(call.firstSentMs, stamp);
-    }
-    window.remove(call);
-    if (result.status === STATUS.queued) {
-      if (call instanceof GrantCall) this.#locks.calls.onQueued(call);
-      return;
-    }
-    if (call instanceof GrantCall && isKeptUntilRead(call, result)) call.onRead(result);
-    call.onResult(result, call.isRepeated ? LONG_AGO : stamp);
+    this.#outgoing.onAnswered(call);
+    if (sequence > window.resumedAt) this.renew(call.sentMs, stamp);
+    if (result.status === STATUS.queued) this.#locks.onQueued(call);
+    else call.onResult(result, stamp);
   }
 
-  #onOutcome({ sequence, result }: Outcome, stamp: number): void {
+  #onOutcome({ sequence, result, stamp }: Outcome): void {
     // No correct node calls this an end; whatever waits goes on waiting.
     if (result.status === STATUS.queued) return;
-    const { window } = this.#outgoing;
-    let call: Call | undefined = this.#locks.calls.take(sequence);
-    if (call === undefined) {
-      // It ended before the answer `queued`, which was lost, could be given again.
-      call = window.get(sequence);
-      if (!(call instanceof GrantCall)) return;
-      window.remove(call);
-    }
-    if (call instanceof GrantCall) call.onRead(result);
+    const call = this.#take(sequence);
+    if (call === undefined) return;
+    if (result.status !== STATUS.granted) this.#outgoing.window.acknowledge(sequence);
     call.onResult(result, stamp);
   }
 
-  #onPulse(number: number, stamp: number): void {
+  /** The call that waits in the table, or whose answer the last connection swallowed. */
+  #take(sequence: number): Call | undefined {
+    const call = this.#outgoing.window.get(sequence);
+    if (call === undefined) return this.#locks.takeWait(sequence);
+    this.#outgoing.onAnswered(call);
+    return call;
+  }
+
+  #onPulse(number: number, stamp: number, nowMs: number): void {
     const { pulses } = this.#outgoing;
     const wasCatchingUp = pulses.isCatchingUp;
     const sentMs = pulses.end(number);
-    if (sentMs !== undefined && stamp > 0) this.renew(sentMs, stamp);
+    this.#outgoing.recallMore(nowMs);
+    if (sentMs !== undefined) this.renew(sentMs, stamp);
     if (!wasCatchingUp || pulses.isCatchingUp) return;
     const withheld = this.#withheld;
     this.#withheld = undefined;
     if (withheld !== undefined) this.renew(withheld.sentMs, withheld.stamp);
   }
 
-  #onRecalled(recalled: Recalled, nowMs: number): void {
-    for (const told of recalled.sequences) {
-      const { sequence } = told;
-      if (told.state === RECALL_STATE.done) {
-        const { stamp, result } = told;
-        this.#onOutcome({ kind: MESSAGE.outcome, sequence, stamp, result }, LONG_AGO);
-      } else if (told.state !== RECALL_STATE.queued) {
-        // What was answered `queued` is kept until it is acknowledged: it cannot be unknown.
-        this.#locks.calls.take(sequence)?.fail(forgotten(sequence));
-      }
-    }
-    for (const told of recalled.tokens) {
-      if (!told.held) this.#locks.onLost(told.token, lossReasonOf(told.reason));
-    }
-    const { holds } = this.#locks;
-    // What ends by itself is to be known before anything is believed for longer.
-    for (const told of recalled.tokens) if (told.held) holds.limit(told);
-    this.#onPulse(recalled.number, recalled.stamp);
-    for (const told of recalled.tokens) if (told.held) holds.onHeld(told, nowMs);
+  #onRecalled({ number, stamp, sequences }: Recalled, nowMs: number): void {
+    // First: what ends by itself is to be known before anything is believed for longer.
+    for (const told of sequences) this.#onTold(told, nowMs);
+    this.#onPulse(number, stamp, nowMs);
   }
-}
 
-/**
- * The table keeps a grant, and every end of a wait, until it knows that it was read. Of a request
- * that was sent again the answer may be the end of a wait whose `queued` was lost.
- */
-function isKeptUntilRead(call: Call, { status }: Result): boolean {
-  const isGrant =
-    status === STATUS.granted || status === STATUS.upgraded || status === STATUS.claimed;
-  return isGrant || call.copies > 1;
-}
-
-/** A node, or the leader behind it, has no room: the same may be sent again. */
-function refusalOf(status: number): Refusal | undefined {
-  if (status === ERROR_NUMBERS.DISK_FULL) return status;
-  const isBusy = status === ERROR_NUMBERS.BUSY || status === ERROR_NUMBERS.UNAVAILABLE;
-  return isBusy ? ERROR_NUMBERS.BUSY : undefined;
-}
-
-function forgotten(sequence: number): HoldfastError {
-  return new HoldfastError("PROTOCOL", `the cluster forgot the waiting request ${sequence}`);
+  #onTold(told: RecalledSequence, nowMs: number): void {
+    const { window } = this.#outgoing;
+    const { sequence, state } = told;
+    const sent = window.get(sequence);
+    if (state === RECALL_STATE.waiting) {
+      if (sent === undefined) this.#locks.onStillWaiting(sequence);
+      else {
+        this.#outgoing.onAnswered(sent);
+        this.#locks.onQueued(sent);
+      }
+      return;
+    }
+    const call = this.#take(sequence);
+    if (call === undefined) {
+      this.#locks.onToldOfHold(told, nowMs);
+      return;
+    }
+    switch (state) {
+      case RECALL_STATE.held:
+        call.onHeld(told);
+        break;
+      case RECALL_STATE.ended:
+        window.acknowledge(sequence);
+        call.onEnded(told.token, told.reason);
+        break;
+      case RECALL_STATE.replied:
+        if (call.mayWait) window.acknowledge(sequence);
+        call.onResult(told.result, told.stamp);
+        break;
+      case RECALL_STATE.unseen:
+      case RECALL_STATE.forgotten:
+        call.onForgotten();
+        break;
+      default:
+        unreachable(state);
+    }
+  }
 }

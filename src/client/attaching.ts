@@ -4,15 +4,22 @@
  * `attachment.ts`; what happens to locks when it is lost, in `locks.ts`.
  */
 import { errorCodeOf, HoldfastError } from "../errors.js";
-import { type Attached, type Hello, STATUS } from "../protocol/index.js";
+import {
+  type Attached,
+  END_REASON,
+  type Hello,
+  type SessionEnded,
+  STATUS,
+} from "../protocol/index.js";
 import type { Answers } from "./answers.js";
 import type { Attachment } from "./attachment.js";
 import type { Connection } from "./connection.js";
-import { takeOverFailure } from "./failures.js";
+import { lossReasonOf, takenOver, takeOverFailure } from "./failures.js";
 import type { Lease } from "./lease.js";
 import type { LossReason } from "./lock-types.js";
 import type { Locks } from "./locks.js";
 import type { Outgoing } from "./outgoing.js";
+import type { Watches } from "./watches.js";
 
 /** What `UNAVAILABLE` says of an attempt to attach: nobody but the table answers with it. */
 const NO_SESSION_YET = "opens no session yet, since the cluster was restored a short time ago";
@@ -25,14 +32,19 @@ export interface AttachingParts {
   readonly answers: Answers;
   readonly lease: Lease;
   readonly locks: Locks;
+  readonly watches: Watches;
 }
 
 export interface AttachingHost {
   /** Lease of the next session. */
   readonly ttlMs: number;
   clock(): number;
-  /** The cluster will not have this client. */
-  end(reason: unknown): void;
+  /** Whether there is any use in another session, when this one is no more. */
+  goesOn(): boolean;
+  /** Whichever process has it. */
+  readonly isForced: boolean;
+  /** The cluster will not have this client. `loss`: what became of its locks. */
+  end(reason: unknown, loss?: LossReason): void;
 }
 
 export class Attaching {
@@ -86,29 +98,36 @@ export class Attaching {
   }
 
   onAttached(attached: Attached, nowMs: number): void {
-    const { attachment, connection, outgoing, answers, lease, locks } = this.#of;
-    const { attempt, status, session, stamp, ttlMs, highestSequence } = attached;
+    const { attachment, connection, outgoing, answers, lease, locks, watches } = this.#of;
+    const { attempt, status, session, generation, stamp, ttlMs, highestSequence, index } = attached;
     if (!attachment.isAnswer(attempt)) return;
     if (status !== STATUS.ok) {
-      this.#onRefused(status, nowMs);
+      this.#onRefused(attached, nowMs);
       return;
     }
-    const { provenMs } = attachment;
-    if (attachment.session === 0 || attachment.isTakeOver) lease.reset(ttlMs);
-    attachment.attached(session);
+    const { sentMs, isTakeOver } = attachment;
+    if (attachment.session === 0 || isTakeOver) lease.reset(ttlMs);
+    attachment.attached(session, generation);
     this.#phase = "attached";
     connection.served();
-    const { calls, holds } = locks;
-    outgoing.repeat(nowMs, highestSequence, calls.queuedSequences(), holds.tokensToRecall());
+    watches.attached(index);
+    outgoing.attached(nowMs, highestSequence, locks.sequencesToRecall());
     // After the questions for what was missed: before their answers it counts for nothing.
-    answers.renew(provenMs, stamp);
+    answers.renew(sentMs, stamp);
+  }
+
+  /** The connection says that the session is no more, or not this client's any more. */
+  onEnded({ session, reason, taker }: SessionEnded): void {
+    if (session !== this.#of.attachment.session) return;
+    if (reason === END_REASON.takenOver) this.#displace(taker);
+    else this.loseSession(lossReasonOf(reason));
   }
 
   /** The session is no more. Another one is opened, unless a listener of what was lost closes. */
   loseSession(reason: LossReason): void {
     const { attachment, outgoing, answers, lease, locks, connection } = this.#of;
-    // Told by this session's own connection, and not by a node that was asked for it in vain.
-    if (this.isAttached) outgoing.window.endedInOrder();
+    if (!this.#host.goesOn()) return;
+    this.#phase = "detached";
     attachment.reset();
     lease.reset(this.#host.ttlMs);
     outgoing.pulses.clear();
@@ -117,7 +136,7 @@ export class Attaching {
     if (connection.isReady) this.attach();
   }
 
-  #onRefused(status: number, nowMs: number): void {
+  #onRefused({ status, generation, taker }: Attached, nowMs: number): void {
     const { attachment, outgoing, connection } = this.#of;
     const code = errorCodeOf(status) ?? "PROTOCOL";
     const isExpired = code === "SESSION_EXPIRED";
@@ -126,6 +145,8 @@ export class Attaching {
       const isQuiet = code === "UNAVAILABLE";
       connection.servesNot(isQuiet ? NO_SESSION_YET : `refuses the session for now: ${code}`);
       attachment.refused(nowMs + outgoing.nextPauseMs());
+    } else if (code === "TAKEN_OVER") {
+      this.#onTakenOver(generation, taker);
     } else if (attachment.isTakeOver) {
       this.#host.end(takeOverFailure(code));
     } else if (attachment.session !== 0 && (isExpired || code === "FORBIDDEN")) {
@@ -133,5 +154,26 @@ export class Attaching {
     } else {
       this.#host.end(new HoldfastError(code, `the cluster refused the session: ${code}`));
     }
+  }
+
+  #onTakenOver(generation: number, taker: string): void {
+    const { attachment } = this.#of;
+    if (!attachment.isTakeOver) {
+      this.#displace(taker);
+    } else if (this.#host.isForced) {
+      attachment.follow(generation);
+      this.attach();
+    } else {
+      const way =
+        "one process goes on with an exported session, the first that asks; if that one is gone, " +
+        "connect with force, which takes everything from it";
+      this.#host.end(takenOver(taker, way));
+    }
+  }
+
+  #displace(taker: string): void {
+    const way =
+      "what this client held is that process's now, and this client is of no use any more";
+    this.#host.end(takenOver(taker, way), "takenOver");
   }
 }

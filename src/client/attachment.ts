@@ -1,9 +1,9 @@
 /**
- * Which session this client has and how a connection attaches to it: the nonce that is its secret,
- * and the attempt that rises with every transmission of an open or resume, so that the table always
- * knows which connection is the newest ("Attaching is decided in the log").
+ * Which session this client has and how a connection attaches to it: the nonce that is its secret, the
+ * generation that a takeover raises, and the attempt that rises with every transmission, so that the
+ * table always knows which connection is the newest. (`docs/internals/semantics.md`, 3.2 and 8.)
  */
-import { NONCE_BYTES, OP } from "../protocol/index.js";
+import { NONCE_BYTES, OP, TAKER_BYTES } from "../protocol/index.js";
 import type { ExportedSession } from "./exported-session.js";
 import type { FrameWriter } from "./frame-writer.js";
 import type { ClientSettings } from "./options.js";
@@ -17,11 +17,12 @@ export class Attachment {
   /** 0 while there is no session; an `open` may be on its way then. */
   session = 0;
   #nonce: string;
+  /** Of the session when this client got it. */
+  #generation = 0;
   /** Never used twice, so that an answer matches one transmission, whichever session it was for. */
   #attempt = 0;
-  /** The session was another process's, and this one was not heard by the table yet. */
-  #isTakeOver = false;
-  #takeOverSentMs = NEVER;
+  /** The session was another process's, and this one has not got it yet; else "". */
+  #taker = "";
   /** Lease time before the attempt that waits for its answer; `Infinity` when none does. */
   sentMs = NEVER;
   /** When a refused attempt is followed by the next one; `Infinity` when none was. */
@@ -34,57 +35,49 @@ export class Attachment {
   }
 
   /** What another process needs to go on with the session. */
-  get credentials(): {
-    readonly session: number;
-    readonly nonce: string;
-    readonly attempt: number;
-  } {
-    return { session: this.session, nonce: this.#nonce, attempt: this.#attempt };
+  get credentials(): Pick<ExportedSession, "session" | "nonce" | "generation"> {
+    return { session: this.session, nonce: this.#nonce, generation: this.#generation };
   }
 
   get isTakeOver(): boolean {
-    return this.#isTakeOver;
+    return this.#taker !== "";
   }
 
-  /**
-   * All transmissions of a takeover are one attempt: nothing else was ever said under it, so the
-   * table may repeat its answer, and gives what is held new tokens once. It finds them by the old
-   * ones.
-   */
-  takeOver({ session, nonce, attempt }: ExportedSession): void {
+  takeOver({ session, nonce, generation }: ExportedSession): void {
     this.session = session;
     this.#nonce = nonce;
-    this.#attempt = attempt + 1;
-    this.#isTakeOver = true;
+    this.#generation = generation;
+    this.#taker = freshSecret(this.#platform, TAKER_BYTES);
   }
 
-  /** Lease time before the first transmission of the attempt: what its answer proves. */
-  get provenMs(): number {
-    return Math.min(this.sentMs, this.#takeOverSentMs);
+  /** Another process has it by now, in this generation: the session is taken from that one. */
+  follow(generation: number): void {
+    this.#generation = generation;
+    this.sentMs = NEVER;
   }
 
   /** The table gave this client the session. */
-  attached(session: number): void {
+  attached(session: number, generation: number): void {
     this.session = session;
-    this.#isTakeOver = false;
-    this.#takeOverSentMs = NEVER;
+    this.#generation = generation;
+    this.#taker = "";
     this.disconnect();
   }
 
-  /** Resumes the session, or opens one. */
+  /** Resumes the session, takes it over, or opens one. */
   send(frame: FrameWriter, nowMs: number): void {
-    if (this.#isTakeOver) this.#takeOverSentMs = Math.min(this.#takeOverSentMs, nowMs);
-    else this.#attempt += 1;
+    this.#attempt += 1;
     this.sentMs = nowMs;
     this.againAtMs = NEVER;
     const attempt = this.#attempt;
     const nonce = this.#nonce;
+    const { session } = this;
+    const generation = this.#generation;
+    const taker = this.#taker;
     const { ttlMs, name, metadata } = this.#settings;
-    if (this.session === 0) frame.add({ op: OP.open, nonce, attempt, ttlMs, name, metadata });
-    else {
-      const op = this.#isTakeOver ? OP.takeOver : OP.resume;
-      frame.add({ op, session: this.session, nonce, attempt });
-    }
+    if (session === 0) frame.add({ op: OP.open, nonce, attempt, ttlMs, name, metadata });
+    else if (taker === "") frame.add({ op: OP.resume, session, nonce, generation, attempt });
+    else frame.add({ op: OP.takeOver, session, nonce, generation, taker, attempt });
     frame.end();
   }
 
@@ -107,8 +100,8 @@ export class Attachment {
   /** The session is no more: the next attempt opens another one. */
   reset(): void {
     this.session = 0;
-    this.#isTakeOver = false;
-    this.#takeOverSentMs = NEVER;
+    this.#generation = 0;
+    this.#taker = "";
     this.#nonce = freshSecret(this.#platform, NONCE_BYTES);
     this.disconnect();
   }

@@ -5,9 +5,9 @@
  */
 import type { CycleMember, Result } from "../protocol/index.js";
 import { AcquireCall } from "./acquire-call.js";
+import type { Call } from "./call.js";
+import { UpgradeCall } from "./hold-calls.js";
 import type { Holds } from "./holds.js";
-import type { OpenCalls } from "./open-calls.js";
-import { UpgradeCall } from "./upgrade-call.js";
 
 /** Anything that can be called. */
 type Callable = (...args: never[]) => unknown;
@@ -23,12 +23,12 @@ export interface DeadlockedTask extends CycleMember {
 export class CallSites {
   readonly #isOn: boolean;
   readonly #holds: Holds;
-  readonly #calls: OpenCalls;
+  readonly #waits: ReadonlyMap<number, Call>;
 
-  constructor(isOn: boolean, holds: Holds, calls: OpenCalls) {
+  constructor(isOn: boolean, holds: Holds, waits: ReadonlyMap<number, Call>) {
     this.#isOn = isOn;
     this.#holds = holds;
-    this.#calls = calls;
+    this.#waits = waits;
   }
 
   /** The stack of whoever called `ceiling`; `undefined` when nobody wants to know. */
@@ -67,13 +67,11 @@ export class CallSites {
   }
 
   #waiting(owner: number, key: string): string | undefined {
-    for (const call of this.#calls.queued() as readonly unknown[]) {
+    for (const call of this.#waits.values()) {
       if (call instanceof AcquireCall) {
-        const { wish, askedAt } = call;
-        if (wish.owner.id === owner && hasKey(wish.items, key)) return askedAt;
-      } else if (call instanceof UpgradeCall) {
-        const { wish, askedAt } = call;
-        if (wish.hold.owner.id === owner && wish.key === key) return askedAt;
+        if (call.owner.id === owner && hasKey(call.wish.items, key)) return call.askedAt;
+      } else if (call instanceof UpgradeCall && call.hold.owner.id === owner && call.key === key) {
+        return call.hold.joinsOf(key)[0]?.askedAt;
       }
     }
     return undefined;

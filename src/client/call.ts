@@ -1,38 +1,46 @@
 /**
- * One sequenced command from the wish to the table's answer. A call gets its sequence when it is
- * first transmitted and keeps it for ever, so that the table applies it exactly once however often
- * it is sent. Subclasses say what is sent and what the answer means.
+ * One sequenced command from the wish to the table's answer. It has a number only while it is sent: a
+ * node that refuses it, or a resume that finds it unexecuted, gives the number back, and it is sent
+ * again under another one. So the table executes it at most once. Subclasses say what is sent and
+ * what the answer means.
  */
-import { ERROR_NUMBERS } from "../errors.js";
-import { OP, type Result, type SequencedCommand } from "../protocol/index.js";
+import type { ErrorNumber } from "../errors.js";
+import {
+  type EndReason,
+  OP,
+  type RecalledHold,
+  type Result,
+  type SequencedCommand,
+} from "../protocol/index.js";
 import type { LossReason } from "./lock-types.js";
 
 export const NOTHING_ACKNOWLEDGED: readonly number[] = Object.freeze([]);
 
-/** What a node says that has no room for a command, or the leader behind it. */
-export type Refusal = typeof ERROR_NUMBERS.BUSY | typeof ERROR_NUMBERS.DISK_FULL;
+/** What every command begins with, filled in when it is sent. */
+export interface CommandHead {
+  readonly sequence: number;
+  readonly mark: number;
+  readonly acknowledged: readonly number[];
+}
 
 export abstract class Call {
-  /** Its number among all calls of the client, by which `command-window.ts` orders reads too. */
-  enqueuedAs = 0;
-  /** 0 until the first transmission. */
+  /** Its place among all calls of the client, in the order in which they were made. */
+  order = 0;
+  /** 0 while it is not sent. */
   sequence = 0;
-  /** Lease time before the first transmission: what its answer proves (`lease.ts`). */
-  firstSentMs = 0;
-  /** Lease time of the last transmission. */
+  /** Lease time before it was sent: what its answer proves (`lease.ts`). */
   sentMs = 0;
-  /** Transmissions whose fate is unknown. A refusal of the only one is definite. */
-  copies = 0;
-  /** Acquires and losses acknowledged by this command: the same ones in every transmission. */
+  /** What this transmission acknowledges. */
   acknowledged: readonly number[] = NOTHING_ACKNOWLEDGED;
-  /** Refused, and to be sent again under the same sequence. */
-  isRefused = false;
-  /** Why it was refused last. */
-  refusal: Refusal = ERROR_NUMBERS.BUSY;
-  /** When it was refused first. */
+  /** When a node had no room for it first. */
   refusedSinceMs = Number.POSITIVE_INFINITY;
-  /** Sent over an earlier connection too: its answer may tell of a time long past. */
-  isRepeated = false;
+  /** The connection over which it was sent broke: only a recall tells whether it was executed. */
+  isUncertain = false;
+  /** It was refused for good. */
+  isGivenUp = false;
+
+  /** Strong calls wait where a node has little room; weak ones, which give back, may pass them. */
+  abstract readonly isStrong: boolean;
 
   /** Nobody waits for it: it need not be sent if it was not. */
   get isUnwanted(): boolean {
@@ -44,28 +52,35 @@ export abstract class Call {
     return false;
   }
 
-  /** As if it had never been sent: for another session, when this one certainly did not do it. */
-  startAnew(): void {
-    this.sequence = 0;
-    this.firstSentMs = 0;
-    this.sentMs = 0;
-    this.copies = 0;
-    this.acknowledged = NOTHING_ACKNOWLEDGED;
-    this.isRefused = false;
-    this.refusedSinceMs = Number.POSITIVE_INFINITY;
-    this.isRepeated = false;
-  }
-
-  abstract command(mark: number, nowMs: number): SequencedCommand;
-  /**
-   * The answer of the entry that executed it, or an outcome pushed or recalled later. `stamp` is
-   * that of the entry which decided it, or 0 where the answer may be an old one.
-   */
-  abstract onResult(result: Result, stamp: number): void;
-  /** Refused for too long and definitely not executed. False: it must be tried for ever. */
-  giveUp(): boolean {
+  /** The answer may be `queued`; how the wait ended is then kept until it is acknowledged. */
+  get mayWait(): boolean {
     return false;
   }
+
+  /** Nobody can say that it was not executed. */
+  get mayBeExecuted(): boolean {
+    return this.sequence !== 0 || this.isUncertain;
+  }
+
+  abstract command(head: CommandHead, nowMs: number): SequencedCommand;
+
+  /** `stamp`: of the entry that decided it. */
+  abstract onResult(result: Result, stamp: number): void;
+
+  /** A recall found what it was granted. */
+  onHeld(_told: RecalledHold): void {}
+
+  /** A recall found that what it was granted ended. */
+  onEnded(_token: number, _reason: EndReason): void {}
+
+  /** A recall found nothing: a later command of this client ended it. */
+  onForgotten(): void {}
+
+  /** It was certainly not executed, and will not be. */
+  onRefused(_status: ErrorNumber): void {}
+
+  /** Weak, and sent before strong ones that were called earlier. */
+  onPassing(): void {}
 
   /** Its session is no more, for that reason, so it will never be answered. */
   abstract onSessionLost(reason: LossReason): void;
@@ -73,6 +88,7 @@ export abstract class Call {
 
 /** Ends the session. */
 export class CloseCall extends Call {
+  readonly isStrong = false;
   readonly #onEnd: () => void;
 
   constructor(onEnd: () => void) {
@@ -80,9 +96,8 @@ export class CloseCall extends Call {
     this.#onEnd = onEnd;
   }
 
-  command(mark: number): SequencedCommand {
-    const { sequence, acknowledged } = this;
-    return { op: OP.close, sequence, mark, acknowledged };
+  command(head: CommandHead): SequencedCommand {
+    return { op: OP.close, ...head };
   }
 
   onResult(): void {

@@ -17,8 +17,8 @@ import type { Client, ConnectOptions } from "./types.js";
  * From then on the client finds its way by itself. While no node can be reached, or the cluster has
  * no leader, calls wait and are sent as soon as somebody serves: in rounds over all nodes, with
  * pauses between them that grow from 20 to 1,000 ms, each of a length at random between half and all
- * of that. Commands are sent again without harm, since the cluster carries out each of them once;
- * reads are asked again. Nothing is tried longer than its caller waits:
+ * of that. What became of commands without an answer is asked then, and only what was certainly not
+ * carried out is sent again; reads are asked again. Nothing is tried longer than its caller waits:
  *
  * - an acquire until `waitMs` (`LOCK_TIMEOUT`), and without one until there is a cluster again; what
  *   waits in the cluster keeps its place as long as the session lives, else `SESSION_EXPIRED`;
@@ -28,7 +28,7 @@ import type { Client, ConnectOptions } from "./types.js";
  *   is given back;
  * - a command that a node has no room for, or the leader's disk, is sent again after pauses that grow
  *   from 20 to 1,000 ms, give or take a half, for a TTL, then `BUSY` or `DISK_FULL`: it was certainly
- *   not carried out;
+ *   not carried out. What gives something back goes on in the meantime, and is refused last;
  * - a release until the lease is over, `close` for a third of the TTL and at most 3,000 ms.
  *
  * Held locks are given up by the client's own count before the cluster can grant them to others:
@@ -43,7 +43,8 @@ import type { Client, ConnectOptions } from "./types.js";
  * happens, and what it gave up stays given up, whatever the table still has. The session goes on if
  * it lives, else the next call opens another.
  *
- * @throws {HoldfastError} `UNAVAILABLE` when no node served within `connectTimeoutMs`;
+ * @throws {HoldfastError} `UNAVAILABLE` when no node served within `connectTimeoutMs`; `TAKEN_OVER` when
+ *   another process has the session to be resumed;
  *   `INVALID_ARGUMENT` for a name or metadata the cluster would not take; `PROTOCOL`,
  *   `UNAUTHENTICATED` or `FORBIDDEN` when the cluster refuses this client
  * @throws {TypeError | RangeError} for options of a wrong type or beyond their limits

@@ -91,7 +91,7 @@ export class NamedElection implements Election {
     const { locks } = this.#session;
     const owner = locks.resolveOwner(options.owner);
     const wish = resolveAcquire(this.name, { ...options, value }, owner, "acquire");
-    const term = await locks.request({ ...wish, makeLock: (host, hold) => new Term(host, hold) });
+    const term = await locks.request({ ...wish, makeLock: (...made) => new Term(...made) });
     return term as Term;
   }
 

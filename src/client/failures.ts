@@ -39,6 +39,7 @@ const LOSS_TEXTS: Readonly<Record<LossReason, string>> = {
   stolen: "was stolen",
   detached: "was detached",
   exported: "was exported with its session",
+  takenOver: "is another process's, which took the session over",
   unknown: "is not held any more",
 };
 
@@ -146,7 +147,7 @@ function failure(
 function circleText(cycle: readonly CycleMember[], wayOut: string): string {
   if (cycle.length <= 1) {
     return (
-      "its own task holds it or waits for it already, and would wait for itself; count up what it " +
+      "its own task holds it or waits for it already, and would wait for itself; share what it " +
       "holds with reentrant, upgrade what it shares, or ask as another owner"
     );
   }
@@ -159,14 +160,15 @@ function circleText(cycle: readonly CycleMember[], wayOut: string): string {
   return `waiting for it would never end: ${waits.join(", ")}; ${wayOut}`;
 }
 
-/** `decidedBy`: the service at its place in the log, or the client, whom nobody answered in time. */
+/** `waitMs`: -1 where it is not known. `decidedBy`: the service at its place in the log, or the client, whom nobody answered in time. */
 export function lockTimeout(
   items: Named,
   waitMs: number,
   decidedBy: "service" | "client",
 ): HoldfastError {
   const details = { ...keysOf(items), waitMs, decidedBy };
-  const text = `${nameOf(items)}: not granted in ${waitMs} ms`;
+  const time = waitMs < 0 ? "the time it had" : `${waitMs} ms`;
+  const text = `${nameOf(items)}: not granted in ${time}`;
   return new HoldfastError("LOCK_TIMEOUT", text, { details });
 }
 
@@ -202,6 +204,16 @@ export function takeOverFailure(code: ErrorCode): HoldfastError {
       "the setting, and take it over again before its lease ends",
   };
   return new HoldfastError(code, texts[code] ?? `the cluster refused the session: ${code}`);
+}
+
+/** Digits of a taker's name that are shown: enough to tell processes apart. */
+const TAKER_DIGITS = 8;
+
+/** Another process has the session. `way`: what this one can do. */
+export function takenOver(taker: string, way: string): HoldfastError {
+  const name = taker.slice(0, TAKER_DIGITS);
+  const text = `process ${name} took the session over: ${way}`;
+  return new HoldfastError("TAKEN_OVER", text, { details: { taker: name } });
 }
 
 export function clientClosed(): HoldfastError {

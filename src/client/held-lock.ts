@@ -27,13 +27,11 @@ import { holdWhile, type LockCallback, type TaskRunner } from "./using.js";
 export interface LockHost extends TaskRunner {
   /** How long the hold is still held by what is known, 0 when it is over; ends what is over. */
   remainingMs(hold: Hold): number;
-  /** Sends the release; `lock.onReleased` tells how it went. */
+  /** `lock.onReleased` tells how it went. */
   release(hold: Hold, lock: HeldLock): void;
-  /** The release was answered, or nobody waits for it any more. */
-  forget(hold: Hold, lock: HeldLock): void;
   acquireUnder(owner: Owner, key: string, options: NestedOptions | undefined): Promise<HeldLock>;
-  upgrade(hold: Hold, options: UpgradeOptions | undefined): Promise<void>;
-  downgrade(hold: Hold, key: string | undefined): Promise<void>;
+  upgrade(hold: Hold, lock: HeldLock, options: UpgradeOptions | undefined): Promise<void>;
+  downgrade(hold: Hold, lock: HeldLock, key: string | undefined): Promise<void>;
   update(hold: Hold, value: string, options: CallOptions | undefined): Promise<void>;
   detach(hold: Hold, options: DetachOptions): Promise<Ticket>;
 }
@@ -49,6 +47,8 @@ interface InspectOptions {
 export class HeldLock implements Lock, ReleaseWaiter {
   readonly #host: LockHost;
   readonly #hold: Hold;
+  /** As they were asked for: the hold may be stronger, for another handle. */
+  #items: readonly HeldItem[];
   #state: "held" | "released" | "lost" = "held";
   #endReason: LossReason = "unknown";
   /** Made when somebody looks: most locks are released without. */
@@ -57,14 +57,15 @@ export class HeldLock implements Lock, ReleaseWaiter {
   #release: Promise<ReleaseResult> | undefined;
   #resolveRelease: ((result: ReleaseResult) => void) | undefined;
 
-  constructor(host: LockHost, hold: Hold) {
+  constructor(host: LockHost, hold: Hold, items: readonly HeldItem[]) {
     this.#host = host;
     this.#hold = hold;
+    this.#items = items;
     hold.addHandle(this);
   }
 
   get items(): readonly HeldItem[] {
-    return this.#hold.items;
+    return this.#items;
   }
 
   get keys(): readonly string[] {
@@ -136,12 +137,12 @@ export class HeldLock implements Lock, ReleaseWaiter {
 
   async upgrade(options?: UpgradeOptions): Promise<void> {
     this.assertHeld();
-    return this.#host.upgrade(this.#hold, options);
+    return this.#host.upgrade(this.#hold, this, options);
   }
 
   async downgrade(key?: string): Promise<void> {
     this.assertHeld();
-    return this.#host.downgrade(this.#hold, key);
+    return this.#host.downgrade(this.#hold, this, key);
   }
 
   async update(value: string, options?: CallOptions): Promise<void> {
@@ -212,9 +213,12 @@ export class HeldLock implements Lock, ReleaseWaiter {
     return lockLost(this.items, this.token, this.#endReason);
   }
 
-  /** Whether it was given back: a release is on its way. */
-  get isReleasing(): boolean {
-    return this.#state !== "held";
+  /** It needs the key like that from now on; `undefined`: all of its keys. Permits have no mode. */
+  setMode(key: string | undefined, mode: "exclusive" | "shared"): void {
+    this.#items = this.#items.map((item) => {
+      const isMeant = (key === undefined || item.key === key) && item.mode !== "permits";
+      return isMeant ? { ...item, mode } : item;
+    });
   }
 
   /** Tells listeners, whose errors are the platform's to report, like those of signals. */
@@ -222,29 +226,18 @@ export class HeldLock implements Lock, ReleaseWaiter {
     if (this.#state === "held") this.#events?.dispatchEvent(new Event(event));
   }
 
-  /** Gives the lock up, for ever. Runs the listeners of `signal` before it returns. */
+  /** The hold is no more, for ever. Runs the listeners of `signal` before it returns. */
   lose(reason: LossReason): void {
-    if (this.#state === "held") {
-      this.#state = "lost";
-      this.#endReason = reason;
-      this.#abort();
-    } else {
-      this.onReleased({ released: false, reason });
-    }
-  }
-
-  /** The application leaves the hold to others: nothing is released. */
-  leave(): void {
     if (this.#state !== "held") return;
-    this.#state = "released";
-    this.#endReason = "detached";
+    // What is left to others is given up at the application's own wish.
+    this.#state = reason === "detached" ? "released" : "lost";
+    this.#endReason = reason;
     this.#abort();
   }
 
   onReleased(result: ReleaseResult): void {
     this.#resolveRelease?.(result);
     this.#resolveRelease = undefined;
-    this.#host.forget(this.#hold, this);
   }
 
   get #first(): HeldItem {

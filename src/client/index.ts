@@ -11,7 +11,11 @@ export { connect, connectOn } from "./connect.js";
 export { connectAdmin, connectAdminOn } from "./connect-admin.js";
 export type { Deadlock, DeadlockBlocker, DeadlockMember } from "./deadlocks.js";
 export type { CampaignOptions, Election, Leadership } from "./election.js";
-export type { ExportedCall, ExportedHold, ExportedSession } from "./exported-session.js";
+export type {
+  ExportedHold,
+  ExportedSession,
+  ExportedWait,
+} from "./exported-session.js";
 export { noLeaderText } from "./failures.js";
 export * from "./lock-types.js";
 export {

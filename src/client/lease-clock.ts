@@ -18,7 +18,6 @@ const TOLERANCE_MS = 5;
 
 export class LeaseClock {
   readonly #platform: Platform;
-  /** Time that passed while the monotonic clock did not. Never falls. */
   #skippedMs = 0;
   /** The lowest wall − monotonic since the last step. */
   #offsetMs: number;
@@ -30,6 +29,11 @@ export class LeaseClock {
     const monotonicMs = platform.monotonicMs();
     this.#offsetMs = platform.wallMs() - monotonicMs;
     this.#awakeMs = (platform.sinceBootMs?.() ?? 0) - monotonicMs;
+  }
+
+  /** Time that passed while the monotonic clock did not. Never falls. */
+  get skippedMs(): number {
+    return this.#skippedMs;
   }
 
   /** Milliseconds since no particular time; never falls. */

@@ -26,11 +26,12 @@ import {
 } from "../protocol/index.js";
 import { quotedKey } from "../safe-text.js";
 import type { AcquireWish } from "./acquire-call.js";
-import type { Hold } from "./hold.js";
+import { nameOf } from "./failures.js";
 import type {
   AcquireAllOptions,
   AcquireOptions,
   DetachOptions,
+  HeldItem,
   HoldOptions,
   PermitOptions,
   UpgradeOptions,
@@ -47,7 +48,11 @@ import {
   requireText,
 } from "./options.js";
 import type { Owner } from "./owner.js";
-import type { UpgradeWish } from "./upgrade-call.js";
+import type { UpgradeWish } from "./upgrade-join.js";
+
+interface Held {
+  readonly items: readonly HeldItem[];
+}
 
 /** From where an acquire is called: each takes options of its own. */
 export type AcquireKind = "acquire" | "try" | "nested";
@@ -131,30 +136,37 @@ export function resolveAcquireAll(
 
 /** `undefined`: there is nothing to wish for. */
 export function resolveUpgrade(
-  hold: Hold,
+  lock: Held,
   options: UpgradeOptions | undefined,
 ): UpgradeWish | undefined {
   if (options !== undefined) {
     requireObject(options, "options");
     requireKnown(options, UPGRADE_OPTIONS);
   }
-  const { items } = hold;
+  const { items } = lock;
   const only = items.length === 1 ? items[0]?.key : undefined;
   const { key = only, signal, detect = true } = options ?? {};
   if (key === undefined) throw new TypeError("upgrade needs a key where several are held");
-  requireText(key, "key", isValidKey);
   requireSignal(signal);
   requireBoolean(detect, "detect");
   const waitMs = resolveWait(options?.waitMs);
-  requireKeyOf(hold, key);
+  requireLockKeyOf(lock, key);
   if (items.some((item) => item.key === key && item.mode === "exclusive")) return undefined;
-  return { hold, key, waitMs, detect, signal };
+  return { key, waitMs, detect, signal };
 }
 
-/** A key that was never part of the lock is no more held than one that was lost. */
-export function requireKeyOf({ items }: Hold, key: string): void {
-  if (items.some((item) => item.key === key)) return;
-  throw new HoldfastError("NOT_HELD", `${quotedKey(key)} is no key of this lock`);
+/** That this key, or without one any, can be exclusive or shared. */
+export function requireLockKeyOf({ items }: Held, key: string | undefined): void {
+  if (key !== undefined) requireText(key, "key", isValidKey);
+  const meant = items.filter((item) => key === undefined || item.key === key);
+  // A key that was never part of the lock is no more held than one that was lost.
+  if (meant.length === 0) {
+    throw new HoldfastError("NOT_HELD", `${quotedKey(key ?? "")} is no key of this lock`);
+  }
+  if (meant.every(({ mode }) => mode === "permits")) {
+    const text = `${nameOf(meant)}: permits are neither exclusive nor shared`;
+    throw new HoldfastError("WRONG_KIND", text);
+  }
 }
 
 export function resolveTicketTtl(options: DetachOptions): number {
@@ -210,7 +222,13 @@ function resolveWish(
   const signal = options?.signal;
   requireSignal(signal);
   const waitMs = isTry ? 0 : resolveWait(options?.waitMs);
-  return { items, owner, waitMs, isTry, signal, options: resolveOptions(items, options) };
+  const { reentrant: isReentrant = false } = options ?? {};
+  requireBoolean(isReentrant, "reentrant");
+  if (options?.steal === true && isReentrant) {
+    throw invalid("what one holds is shared, or stolen: not both");
+  }
+  const wire = resolveOptions(items, options);
+  return { items, owner, waitMs, isTry, isReentrant, signal, options: wire };
 }
 
 function resolveWait(waitMs: number | undefined): number {
@@ -226,14 +244,12 @@ function resolveOptions(
   if (options === undefined || !saysAny(options)) return undefined;
   const {
     priority = ACQUIRE_DEFAULTS.priority,
-    reentrant = ACQUIRE_DEFAULTS.reentrant,
     value = ACQUIRE_DEFAULTS.value,
     steal = ACQUIRE_DEFAULTS.steal,
     detect = ACQUIRE_DEFAULTS.detect,
   } = options;
   const wish: WireOptions = {
     priority,
-    reentrant,
     maxHoldMs: resolveCap(options.maxHoldMs),
     minHoldMs: resolveDelay(options.minHoldMs, "minHoldMs", WAIT_MS_MAX),
     lockDelayMs: resolveDelay(options.lockDelayMs, "lockDelayMs", LOCK_DELAY_MS_MAX),
@@ -242,15 +258,12 @@ function resolveOptions(
     detect,
   };
   requireInteger(wish.priority, "priority", 0, PRIORITY_MAX);
-  requireBoolean(wish.reentrant, "reentrant");
   resolveValue(wish.value);
   requireBoolean(wish.steal, "steal");
   requireBoolean(wish.detect, "detect");
   if (wish.steal && items.some(({ mode }) => mode !== "exclusive")) {
     throw invalid("only exclusive locks can be stolen");
   }
-  if (wish.steal && wish.reentrant)
-    throw invalid("what one holds is counted up, or stolen: not both");
   return WIRE_NAMES.every((name) => wish[name] === ACQUIRE_DEFAULTS[name]) ? undefined : wish;
 }
 

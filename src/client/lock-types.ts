@@ -19,8 +19,13 @@ export interface HoldOptions {
    */
   priority?: number | undefined;
   /**
-   * What the same owner holds already, the same keys and each at least as strongly, is counted up
-   * instead, under the same token. Without it an owner waits for itself: `DEADLOCK`. Default false.
+   * What the same owner holds already, exactly these keys, is shared: one more handle, under the same
+   * token, and nothing is asked of the cluster. Exclusive where it is shared so far is upgraded for it,
+   * which changes the token of the outer handles too: writes that they have under way may be fenced
+   * off. Some of the keys, or more than them, or more permits than are held, is `DEADLOCK`. Such
+   * acquires of one owner go one after the other; one that does not wait is refused while another is
+   * under way. Of options, only `waitMs`, `signal`, `detect` and the mode mean something then. Without
+   * it an owner waits for itself: `DEADLOCK`. Default false.
    */
   reentrant?: boolean | undefined;
   /**
@@ -116,6 +121,7 @@ export type LossReason =
   | "stolen"
   | "detached"
   | "exported"
+  | "takenOver"
   | "unknown";
 
 /** What `lock.upgrade` takes. */
@@ -168,14 +174,19 @@ export interface LockEvents {
 
 /**
  * One granted lock, of one key or several. Each acquire has a handle of its own, which is released
- * once; handles of one reentrant hold share its fate.
+ * once; handles of one reentrant hold share its fate. Calls on a lock take effect in the order in
+ * which they are made. Where a node has no room, what gives something back may pass an `update` or an
+ * upgrade that was called before it; that one fails then, and does not follow.
  */
 export interface Lock extends AsyncDisposable {
   /** The first of its keys. */
   readonly key: string;
   readonly keys: readonly string[];
   readonly items: readonly HeldItem[];
-  /** Of the first key; "permits" of a semaphore. Changed by `upgrade` and `downgrade`. */
+  /**
+   * Of the first key, as this handle asked for it; "permits" of a semaphore. Changed by `upgrade` and
+   * `downgrade`. The hold is as strong as the strongest of its handles.
+   */
   readonly mode: ClaimMode;
   /** Of the first key: its numbers among the semaphore's slots; none of a lock. */
   readonly slots: readonly number[];
@@ -209,18 +220,20 @@ export interface Lock extends AsyncDisposable {
   /**
    * Gives the lock back. Safe to call twice, never rejects, never waits longer than the lease: what
    * cannot be told to the cluster until then resolves as `expired`. A reentrant hold ends with the
-   * last of its handles.
+   * last of its handles; what the others do not need is downgraded.
    */
   release(): Promise<ReleaseResult>;
   /**
    * Shared becomes exclusive, ahead of the queue, under a new `token`; what else is shared is
    * waited for, and the lock stays shared until then and when it fails. Resolves at once when it is
    * exclusive. Rejects with the reason of `signal`, `LOCK_LOST`, or `LOCK_HELD`, `LOCK_TIMEOUT`,
-   * `DEADLOCK`, `NOT_HELD`, `WRONG_KIND` (permits), `QUOTA`, `BUSY`.
+   * `DEADLOCK`, `NOT_HELD`, `WRONG_KIND` (permits), `QUOTA`, `BUSY`, and with `CANCELLED` when this
+   * handle is downgraded meanwhile.
    */
   upgrade(options?: UpgradeOptions): Promise<void>;
   /**
-   * Exclusive becomes shared, in place and at once; by default in all keys. Rejects with
+   * Exclusive becomes shared, in place and at once, and an upgrade of this handle that waits is
+   * cancelled; by default in all keys. Other handles of the hold keep what they need. Rejects with
    * `LOCK_LOST`, `NOT_HELD`, `WRONG_KIND` (permits) or `UNAVAILABLE` without an answer in
    * `connectTimeoutMs`.
    */

@@ -3,27 +3,40 @@
  * must happen to locks and requests together happens here: a lapse of the lease, the end of the
  * session, the end of the client.
  */
-import { OP, type Result, type Revoking } from "../protocol/index.js";
+import {
+  ACQUIRE_DEFAULTS,
+  RECALL_STATE,
+  type RecalledSequence,
+  type Result,
+  type Revoking,
+} from "../protocol/index.js";
 import {
   AcquireCall,
   type AcquireHost,
   type AcquireWish,
   ClaimCall,
   type ClaimWish,
+  GrantCall,
 } from "./acquire-call.js";
-import { type AwaitedCall, type Caller, CommandCall, type CommandWish } from "./awaited-call.js";
-import type { Call } from "./call.js";
+import { Call } from "./call.js";
 import { CallSites } from "./call-sites.js";
-import type { CommandWindow } from "./command-window.js";
-import { DowngradeCall } from "./downgrade-call.js";
-import { lockLost, nameOf } from "./failures.js";
-import type { HeldLock, LockHost } from "./held-lock.js";
-import type { Granted, GrantTaker, Hold } from "./hold.js";
-import { DetachCall, type DetachHost, type DetachWish, ReleaseCall } from "./hold-calls.js";
+import { CommandCall, type CommandWish } from "./command-call.js";
+import type { ExportedSession, ExportedWait, Loose } from "./exported-session.js";
+import { lossReasonOf } from "./failures.js";
+import { HeldLock, type LockHost } from "./held-lock.js";
+import { type Granted, type GrantTaker, Hold, type HoldHost } from "./hold.js";
+import {
+  DetachCall,
+  DowngradeCall,
+  EndCall,
+  type ReleaseWaiter,
+  UpdateCall,
+  UpgradeCall,
+} from "./hold-calls.js";
 import { Holds } from "./holds.js";
 import type { Lease } from "./lease.js";
 import {
-  requireKeyOf,
+  requireLockKeyOf,
   resolveAcquire,
   resolveTicketTtl,
   resolveUpgrade,
@@ -32,18 +45,19 @@ import {
 import type {
   CallOptions,
   DetachOptions,
+  HeldItem,
   LossReason,
   NestedOptions,
   Ticket,
   UpgradeOptions,
 } from "./lock-types.js";
-import { type Lowering, Lowerings } from "./lowerings.js";
-import { OpenCalls } from "./open-calls.js";
-import { requireKey, signalOf } from "./options.js";
+import { signalOf } from "./options.js";
 import type { Outgoing } from "./outgoing.js";
 import { Owner } from "./owner.js";
+import { LOCK_HELD, routeOf, sharedItems } from "./reentrance.js";
 import type { TaskContext } from "./task-context.js";
-import { UpgradeCall, type UpgradeHost } from "./upgrade-call.js";
+import { UpgradeJoin } from "./upgrade-join.js";
+import { type Caller, Waiters } from "./waiters.js";
 
 /** What this part of a session needs of the others. */
 export interface LocksHost {
@@ -68,30 +82,54 @@ export interface LocksHost {
   onIdle(): void;
 }
 
-export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
-  readonly holds: Holds;
-  readonly lowerings = new Lowerings();
-  readonly calls = new OpenCalls(this.lowerings);
+export class Locks implements AcquireHost, HoldHost, LockHost {
+  readonly waiters: Waiters;
+  readonly #holds: Holds;
+  /** Requests of which the table said `queued`, by number: acquires that are wanted, and upgrades. */
+  readonly #waits = new Map<number, Call>();
+  /** Holds that are handed out when the lease is proven. */
+  readonly #unproven = new Set<Hold>();
   readonly #sites: CallSites;
   readonly #host: LocksHost;
   readonly #lease: Lease;
-  readonly #window: CommandWindow;
-  /** Whoever waits for a hold to become a ticket. */
-  readonly #detaching = new Map<DetachWish, Caller<Ticket>>();
+  readonly #window: Outgoing["window"];
+  /** The deadline that was acted on. */
+  #lapsedAtMs = Number.NEGATIVE_INFINITY;
   #lastOwner = 0;
 
-  constructor(host: LocksHost, lease: Lease, outgoing: Pick<Outgoing, "window" | "pulses">) {
+  constructor(host: LocksHost, lease: Lease, { window }: Pick<Outgoing, "window">) {
     this.#host = host;
     this.#lease = lease;
-    this.#window = outgoing.window;
-    this.holds = new Holds(this, lease, outgoing);
-    this.#sites = new CallSites(host.capturesStacks, this.holds, this.calls);
+    this.#window = window;
+    this.#holds = new Holds(lease);
+    this.waiters = new Waiters(() => host.onIdle());
+    this.#sites = new CallSites(host.capturesStacks, this.#holds, this.#waits);
   }
 
   /** Whether somebody waits for an answer, or holds something. */
   get isBusy(): boolean {
-    return this.calls.count > 0 || this.holds.size > 0;
+    return this.waiters.count > 0 || this.#holds.size > 0;
   }
+
+  /** Whether there is something that a lapse of the lease would end. */
+  get isHolding(): boolean {
+    return this.#holds.size > 0;
+  }
+
+  /** Grants wait for a lease that is proven. */
+  get wantsEvidence(): boolean {
+    return this.#unproven.size > 0;
+  }
+
+  /** When something is given up unless newer evidence arrives; `Infinity` when nothing is. */
+  get lapseMs(): number {
+    if (this.#holds.size === 0) return Number.POSITIVE_INFINITY;
+    const { deadlineMs } = this.#lease;
+    const leaseMs = deadlineMs === this.#lapsedAtMs ? Number.POSITIVE_INFINITY : deadlineMs;
+    return Math.min(leaseMs, this.#holds.nextEndMs);
+  }
+
+  // Tasks.
 
   /** A task of its own: it excludes, and is excluded by, all others of this client. */
   newOwner(): Owner {
@@ -124,23 +162,24 @@ export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
 
   request(wish: AcquireWish): Promise<HeldLock | undefined> {
     const askedAt = this.#sites.capture(this.request);
-    return this.#begin(wish.signal, (nowMs, caller: Caller<HeldLock | undefined>) => {
+    return this.#begin(wish.signal, (nowMs, caller) => {
       const call = new AcquireCall(this, wish, nowMs, this.#host.tryTimeoutMs, caller);
       call.askedAt = askedAt;
-      return call;
+      Owner.taskOf(wish.owner).onAsked(call);
+      this.#route(call);
     });
   }
 
   claim(wish: ClaimWish): Promise<HeldLock> {
-    return this.#begin(wish.signal, (nowMs, caller: Caller<HeldLock>) => {
-      return new ClaimCall(this, wish, nowMs + this.#host.tryTimeoutMs, caller);
+    return this.#begin(wish.signal, (nowMs, caller) => {
+      this.submit(new ClaimCall(this, wish, nowMs + this.#host.tryTimeoutMs, caller));
     });
   }
 
   /** A command that is answered at once. */
   command(wish: CommandWish): Promise<Result> {
-    return this.#begin(wish.signal, (nowMs, caller: Caller<Result>) => {
-      return new CommandCall(this, wish, nowMs + this.#host.tryTimeoutMs, caller);
+    return this.#begin(wish.signal, (nowMs, caller) => {
+      this.submit(new CommandCall(this.waiters, wish, nowMs + this.#host.tryTimeoutMs, caller));
     });
   }
 
@@ -156,70 +195,68 @@ export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
   }
 
   remainingMs(hold: Hold): number {
-    return this.holds.remainingMs(hold, this.#host.now());
+    return this.#holds.remainingMs(hold, this.#host.now());
   }
 
   release(hold: Hold, lock: HeldLock): void {
-    this.#host.submit(new ReleaseCall(this, hold, lock));
+    hold.removeHandle(lock);
+    if (hold.endedBy !== undefined) {
+      lock.onReleased({ released: false, reason: hold.endedBy });
+    } else if (hold.handles.length > 0) {
+      hold.balance();
+      lock.onReleased({ released: true });
+    } else {
+      this.#giveBack(hold, lock);
+    }
   }
 
-  releaseToken(token: number): void {
-    // By its newest token, should an upgrade have replaced this one.
-    const bearer = this.holds.find(token) ?? { token: this.holds.newestOf(token) };
-    this.#host.submit(new ReleaseCall(this, bearer, undefined));
-  }
-
-  forget(hold: Hold, lock: HeldLock): void {
-    this.holds.forget(hold, lock);
-  }
-
-  async upgrade(hold: Hold, options: UpgradeOptions | undefined): Promise<void> {
-    const wish = resolveUpgrade(hold, options);
+  async upgrade(hold: Hold, lock: HeldLock, options: UpgradeOptions | undefined): Promise<void> {
+    const wish = resolveUpgrade(lock, options);
     if (wish === undefined) return undefined;
     const askedAt = this.#sites.capture(this.upgrade);
-    return this.#begin(wish.signal, (nowMs, caller: Caller<void>) => {
-      const call = new UpgradeCall(this, wish, nowMs, this.#host.tryTimeoutMs, caller);
-      call.askedAt = askedAt;
-      return call;
+    return this.#begin(wish.signal, (nowMs, caller) => {
+      const times = { nowMs, tryTimeoutMs: this.#host.tryTimeoutMs };
+      const join = new UpgradeJoin(this, { hold, handle: lock, askedAt }, wish, times, caller);
+      const isUnderWay = !hold.covers(join.asks) && hold.upgrade !== undefined;
+      if (wish.waitMs === 0 && isUnderWay) join.onRefusal(wish.key, LOCK_HELD);
+      else hold.join(join);
     });
   }
 
-  async downgrade(hold: Hold, key: string | undefined): Promise<void> {
-    if (key !== undefined) {
-      requireKey(key);
-      requireKeyOf(hold, key);
-    }
-    // Before others can be let in. Should it fail, less is believed than there is.
-    hold.setMode(key, "shared");
-    await this.#begin(undefined, (nowMs, caller: Caller<Result>) => {
-      return new DowngradeCall(this, hold, key, nowMs + this.#host.tryTimeoutMs, caller);
+  async downgrade(hold: Hold, lock: HeldLock, key: string | undefined): Promise<void> {
+    requireLockKeyOf(lock, key);
+    hold.cancelUpgrades(lock, key);
+    lock.setMode(key, "shared");
+    const call = hold.balance();
+    if (call === undefined) return undefined;
+    await this.#begin(undefined, (nowMs, caller: Caller<void>) => {
+      call.await(this.waiters, nowMs + this.#host.tryTimeoutMs, caller);
     });
   }
 
   async update(hold: Hold, value: string, options: CallOptions | undefined): Promise<void> {
     resolveValue(value);
-    await this.command({
-      command: (head) => ({ op: OP.update, ...head, token: hold.token, value }),
-      what: `the value of ${nameOf(hold.items)}`,
-      signal: signalOf(options),
+    const signal = signalOf(options);
+    await this.#begin(signal, (nowMs, caller: Caller<Result>) => {
+      const deadlineMs = nowMs + this.#host.tryTimeoutMs;
+      this.submit(new UpdateCall(this.waiters, hold, { value, signal }, deadlineMs, caller));
     });
-    hold.value = value;
   }
 
   async detach(hold: Hold, options: DetachOptions): Promise<Ticket> {
     const ticketTtlMs = resolveTicketTtl(options);
     if (this.#host.isEnding) throw this.#host.endError();
-    const { heldCount } = hold;
     const secret = this.#host.freshSecret();
-    const wish = { bearer: hold, secret, ticketTtlMs, heldCount, isGivenUp: false };
-    const ticket = new Promise<Ticket>((resolve, reject) => {
-      this.#detaching.set(wish, { resolve, reject });
+    return new Promise((resolve, reject) => {
+      this.#takeOut(hold);
+      const onEnd = (): void => this.#holds.remove(hold);
+      const caller = { resolve, reject };
+      const call = new DetachCall(this.waiters, hold, { secret, ticketTtlMs }, onEnd, caller);
+      hold.ending = call;
+      // Before those are asked for who wanted to share it.
+      this.submit(call);
+      hold.end("detached");
     });
-    hold.isLeaving = true;
-    hold.failUpgrades("detached");
-    for (const handle of hold.handles) handle.leave();
-    this.#host.submit(new DetachCall(this, wish));
-    return ticket;
   }
 
   // What calls need.
@@ -228,157 +265,337 @@ export class Locks implements AcquireHost, UpgradeHost, DetachHost, LockHost {
     this.#host.submit(call);
   }
 
-  acknowledge(number: number): void {
-    this.#window.acknowledge(number);
-  }
-
-  onGranted(taker: GrantTaker, granted: Granted): void {
-    this.holds.onGranted(taker, granted, this.#host.turnMs());
-  }
-
   traced(refusal: Result, askedAt: string | undefined): Result {
     return this.#sites.addTo(refusal, this.#host.sessionId, askedAt);
   }
 
-  onToken(hold: Hold, token: number): Hold {
-    this.holds.setToken(hold, token);
-    return this.holds.hereOf(hold);
+  onGranted(taker: GrantTaker, granted: Granted): void {
+    const hold = new Hold(this, taker, granted);
+    this.#holds.add(hold);
+    Owner.taskOf(hold.owner).onGranted(hold);
+    this.#unproven.add(hold);
+    this.onEvidence();
   }
 
-  onLowered(lowering: Lowering): void {
-    for (const call of this.lowerings.end(lowering)) this.#host.submit(call);
+  onGrantLost(taker: GrantTaker, granted: Granted, reason: LossReason): void {
+    const hold = new Hold(this, taker, granted);
+    this.#handOut(hold);
+    hold.end(reason);
   }
 
-  onSettled(call: AwaitedCall<never>): void {
-    this.lowerings.onSettled(call);
-    this.calls.count -= 1;
-    if (this.calls.count === 0) this.#host.onIdle();
+  /** If the lease is proven, what waits for that is handed out. */
+  onEvidence(): void {
+    if (this.#unproven.size === 0 || this.#host.turnMs() >= this.#lease.deadlineMs) return;
+    for (const hold of this.#unproven) this.#handOut(hold);
   }
 
-  onDetached(wish: DetachWish): void {
-    const { secret, bearer } = wish;
-    const { token } = bearer;
-    const hold = this.holds.find(token);
-    if (hold !== undefined) this.holds.remove(hold);
-    this.#endDetaching(wish)?.resolve({ token, secret });
+  #handOut(hold: Hold): void {
+    this.#unproven.delete(hold);
+    const { taker, items } = hold;
+    if (taker === undefined) return;
+    hold.taker = undefined;
+    this.#holds.onHandedOut(hold);
+    taker.handOut(this.#lockOf(taker, hold, items));
+    hold.balance();
   }
 
-  onNotDetached(wish: DetachWish, reason: LossReason): void {
-    const hold = wish.bearer as Hold;
-    this.holds.remove(hold);
-    const error = lockLost(hold.items, hold.token, hold.lostBy ?? reason);
-    this.#endDetaching(wish)?.reject(error);
+  #lockOf({ makeLock }: GrantTaker, hold: Hold, items: readonly HeldItem[]): HeldLock {
+    if (makeLock === undefined) return new HeldLock(this, hold, items);
+    return makeLock(this, hold, items);
+  }
+
+  /** It may be what others of its owner wait for. */
+  onAcquired(call: AcquireCall): void {
+    const task = Owner.taskOf(call.owner);
+    task.onAnswered(call);
+    for (const other of task.acquires) if (other.isPostponed) this.#route(other);
+  }
+
+  #route(call: AcquireCall): void {
+    const route = routeOf(call, Owner.taskOf(call.owner));
+    call.isPostponed = route.to === "later";
+    switch (route.to) {
+      case "table":
+        this.submit(call);
+        break;
+      case "hold":
+        call.joined = route.hold;
+        route.hold.join(call);
+        break;
+      case "refusal":
+        call.fail(route.error);
+        break;
+      case "held":
+        call.onResult(LOCK_HELD, 0);
+        break;
+      default:
+    }
+  }
+
+  share(call: AcquireCall): void {
+    const hold = call.joined as Hold;
+    call.joined = undefined;
+    call.handOut(this.#lockOf(call, hold, sharedItems(hold, call.wish.items)));
+  }
+
+  askAnew(call: AcquireCall): void {
+    call.joined = undefined;
+    if (this.#host.isEnding) call.fail(this.#host.endError());
+    else this.#route(call);
+  }
+
+  onLeft(call: GrantCall): void {
+    if (call instanceof AcquireCall && call.joined !== undefined) {
+      call.joined.leave(call);
+      return;
+    }
+    const { sequence } = call;
+    // The end of the session ends all of it.
+    if (sequence === 0 || this.#host.isEnding) return;
+    const hold = this.#holds.get(sequence);
+    if (hold !== undefined) {
+      this.#giveBack(hold);
+      return;
+    }
+    this.#waits.delete(sequence);
+    this.submit(new EndCall(call));
   }
 
   // What the table says.
 
-  onLost(token: number, reason: LossReason): void {
-    this.holds.loseOne(token, reason);
-    this.acknowledge(token);
-    if (this.#detaching.size > 0) this.#failDetaching();
+  /** It waits in the table. */
+  onQueued(call: Call): void {
+    // What nobody wants is being ended.
+    if (!(call instanceof GrantCall && call.isSettled)) this.#waits.set(call.sequence, call);
   }
 
-  onContended(token: number): void {
-    this.holds.find(token)?.contend();
+  /** Takes the call that waits under this number. */
+  takeWait(sequence: number): Call | undefined {
+    const call = this.#waits.get(sequence);
+    this.#waits.delete(sequence);
+    return call;
   }
 
-  onRevoking({ token, endsAt, reason }: Revoking, nowMs: number): void {
-    if (token !== 0) {
-      const hold = this.holds.find(token);
-      if (hold !== undefined) this.holds.revoke(hold, endsAt, reason, nowMs);
+  /** The hold ended otherwise than by a command of this session. */
+  onLost(sequence: number, reason: LossReason): void {
+    const hold = this.#holds.get(sequence);
+    if (hold === undefined) return;
+    this.#window.acknowledge(sequence);
+    if (hold.ending !== undefined) hold.ending.onLost(reason);
+    else this.#lose([hold], reason);
+  }
+
+  /** What a recall found under the number of a hold. */
+  onToldOfHold(told: RecalledSequence, nowMs: number): void {
+    const { sequence, state } = told;
+    const hold = this.#holds.get(sequence);
+    if (hold === undefined) this.#endStray(sequence, state === RECALL_STATE.held);
+    else if (state === RECALL_STATE.held) this.#holds.onStillHeld(hold, told, nowMs);
+    else if (state === RECALL_STATE.ended) this.onLost(sequence, lossReasonOf(told.reason));
+    else this.onLost(sequence, "unknown");
+  }
+
+  onStillWaiting(sequence: number): void {
+    if (!this.#waits.has(sequence)) this.#endStray(sequence, true);
+  }
+
+  /** Nobody here knows of it: it was given back in the meantime, or another process had the session. */
+  #endStray(sequence: number, isAlive: boolean): void {
+    if (this.#host.isEnding) return;
+    if (isAlive) this.submit(new EndCall({ sequence }));
+    else this.#window.acknowledge(sequence);
+  }
+
+  onContended(sequence: number): void {
+    this.#holds.get(sequence)?.contend();
+  }
+
+  onRevoking({ sequence, endsAt, reason }: Revoking, nowMs: number): void {
+    if (sequence !== 0) {
+      const hold = this.#holds.get(sequence);
+      if (hold !== undefined) this.#holds.revoke(hold, endsAt, reason, nowMs);
       return;
     }
     this.#lease.force(endsAt);
-    for (const hold of this.holds.all()) {
-      hold.announce({ reason, remainingMs: this.holds.remainingMs(hold, nowMs) });
+    for (const hold of this.#holds.all()) {
+      hold.announce({ reason, remainingMs: this.#holds.remainingMs(hold, nowMs) });
     }
+  }
+
+  /** The numbers whose fate a new connection has to ask for. */
+  sequencesToRecall(): number[] {
+    const sequences = [...this.#waits.keys()];
+    for (const { sequence, ending } of this.#holds.all()) {
+      // Who ends it reads how it ended.
+      if (!(ending instanceof EndCall)) sequences.push(sequence);
+    }
+    return sequences;
   }
 
   // What happens to all of them.
 
   /** What may be over by now is given up for good; the session goes on if it can. */
   lapseIfDue(nowMs: number): void {
-    const { holds } = this;
-    if (holds.size === 0) return;
-    if (nowMs >= this.#lease.deadlineMs) this.#releaseAll(holds.loseAll(this.#lease.endReason));
-    else if (nowMs >= holds.nextEndMs) this.#releaseAll(holds.loseEnded(nowMs));
-    if (this.#detaching.size > 0) this.#failDetaching();
+    if (nowMs < this.lapseMs) return;
+    const { deadlineMs, endReason } = this.#lease;
+    const isLapse = nowMs >= deadlineMs;
+    if (isLapse) this.#lapsedAtMs = deadlineMs;
+    // What nobody was given yet is certain to be held as soon as the lease is.
+    const holds = isLapse
+      ? this.#holds.all().filter(({ taker }) => taker === undefined)
+      : this.#holds.ended(nowMs);
+    // Before anything that a listener may ask for.
+    for (const hold of holds) if (!(hold.ending instanceof EndCall)) this.submit(new EndCall(hold));
+    this.#lose(holds, isLapse ? endReason : undefined);
   }
 
   /** The session is no more: so are its holds and waits. What was never sent waits for the next. */
   onSessionLost(reason: LossReason): void {
-    const calls: Call[] = this.#window.reset((call) => call.outlivesSession);
-    calls.push(...this.calls.takeQueued());
-    for (const call of this.lowerings.clear()) {
-      if (call.outlivesSession) this.#window.enqueue(call);
-      else calls.push(call);
-    }
-    // A listener of what is lost may leave any of them: to the next session that sequence would be
-    // another call's, which a cancel must not undo.
+    const calls = [...this.#window.reset(), ...this.#waits.values()];
+    this.#waits.clear();
+    // To the next session the number means another command.
     for (const call of calls) call.sequence = 0;
-    const takers = this.holds.takeAside();
-    this.holds.loseAll(reason);
-    this.holds.forgetFormer();
+    const holds = this.#held();
+    const takers = holds.map(({ taker }) => taker);
+    for (const hold of holds) hold.taker = undefined;
+    this.#lose(holds, reason);
     for (const call of calls) call.onSessionLost(reason);
-    for (const taker of takers) taker.onSessionLost(reason);
+    for (const taker of takers) taker?.onSessionLost(reason);
   }
 
-  /** The client is closing: the end of its session will do what a release or cancel would. */
+  /** The client is closing: the end of its session will do what a release would. */
   onClosing(error: Error): void {
-    this.#failWaiting(error);
-    this.holds.loseHeld("closed");
+    this.#leaveStrong(error);
+    this.#lose(this.#held(), "closed");
   }
 
   /** The client has ended: nothing is held, and nothing will be granted. */
   onEnded(error: unknown, reason: LossReason): void {
-    this.holds.loseAll(reason);
-    this.#failWaiting(error);
-    for (const { reject } of this.#detaching.values()) reject(error);
-    this.#detaching.clear();
+    this.#refuseTakers(error);
+    this.#lose(this.#holds.all(), reason);
+    this.waiters.leaveAll(error);
+  }
+
+  /**
+   * Everything here is another process's from now on: gives what it holds and waits for. What is being
+   * given back is still told to the table.
+   */
+  export(error: unknown): Pick<ExportedSession, "holds" | "waits" | "loose"> {
+    const held = this.#held();
+    const holds = held.map(({ sequence, owner, items, value }) => {
+      return { sequence, owner: owner.id, items, value };
+    });
+    const waits: ExportedWait[] = [];
+    const loose: Loose = { ends: [], downgrades: [] };
+    for (const call of [...this.#waits.values(), ...this.#window.sent()]) {
+      if (call instanceof UpgradeCall) {
+        // Nobody here will know whether it was granted.
+        loose.ends.push(call.sequence);
+        if (!call.isUnwanted)
+          loose.downgrades.push({ sequence: call.hold.sequence, key: call.key });
+      } else if (call instanceof AcquireCall && this.#waits.has(call.sequence)) {
+        const { owner, items, options } = call.wish;
+        const { value, maxHoldMs } = options ?? ACQUIRE_DEFAULTS;
+        const { sequence } = call;
+        waits.push({ sequence, owner: owner.id, items, value, maxHoldMs });
+      }
+    }
+    for (const [sequence, call] of this.#waits) {
+      // A ticket that is being made names the newest token.
+      const isOfTicket = call instanceof UpgradeCall && call.hold.ending instanceof DetachCall;
+      if (!isOfTicket) this.#waits.delete(sequence);
+    }
+    this.#refuseTakers(error);
+    this.#lose(held, "exported");
+    for (const call of this.#window.sent()) {
+      if (call instanceof GrantCall && !call.isSettled) this.submit(new EndCall(call));
+    }
+    this.#leaveStrong(error);
+    return { holds, waits, loose };
+  }
+
+  /** Adds what was given back, and the table may not know. */
+  addLoose({ ends, downgrades }: Loose): void {
+    ends.push(...this.#window.unacknowledged());
+    for (const call of [...this.#window.sent(), ...this.#window.queued()]) {
+      if (call instanceof EndCall || call instanceof DetachCall) {
+        if (call.target.sequence !== 0) ends.push(call.target.sequence);
+      } else if (call instanceof DowngradeCall) {
+        const { sequence, items } = call.hold;
+        const keys = items.filter(({ mode }) => mode !== "permits").map(({ key }) => key);
+        for (const key of call.key === undefined ? keys : [call.key]) {
+          downgrades.push({ sequence, key });
+        }
+      }
+    }
+  }
+
+  /** What another process held or waited for: its fate is asked for next. */
+  inherit(call: AcquireCall): void {
+    this.#waits.set(call.sequence, call);
+    Owner.taskOf(call.owner).onAsked(call);
   }
 
   #begin<T>(
     signal: AbortSignal | undefined,
-    make: (nowMs: number, caller: Caller<T>) => AwaitedCall<T>,
+    begin: (nowMs: number, caller: Caller<T>) => void,
   ): Promise<T> {
     const host = this.#host;
     // First of all, since it may run listeners that close the client or abort the signal.
     const nowMs = host.now();
     if (host.isEnding) return Promise.reject(host.endError());
     if (signal?.aborted) return Promise.reject(signal.reason);
-    return new Promise((resolve, reject) => {
-      const call = make(nowMs, { resolve, reject });
-      this.calls.begin(call);
-      if (!this.lowerings.holdBack(call)) host.submit(call);
-    });
+    return new Promise((resolve, reject) => begin(nowMs, { resolve, reject }));
   }
 
-  /** Each as often as nobody did so yet. */
-  #releaseAll(holds: readonly Hold[]): void {
-    for (const hold of holds) this.#host.submit(new ReleaseCall(this, hold, undefined));
+  /** Tells the table that nobody here wants it any more. */
+  #giveBack(hold: Hold, waiter?: ReleaseWaiter): void {
+    this.#takeOut(hold);
+    hold.ending = new EndCall(hold, waiter, () => this.#holds.remove(hold));
+    // Before those are asked for who wanted to share it.
+    this.submit(hold.ending);
+    hold.end("released");
   }
 
-  /** Nobody waits for a ticket longer than for a release. One that is made later just ends. */
-  #failDetaching(): void {
-    const over = [...this.#detaching.keys()].filter(({ bearer }) => {
-      return (bearer as Hold).lostBy !== undefined;
-    });
-    for (const wish of over) {
-      const hold = wish.bearer as Hold;
-      wish.isGivenUp = true;
-      this.#endDetaching(wish)?.reject(lockLost(hold.items, hold.token, hold.lostBy ?? "unknown"));
-      this.#releaseAll(Array<Hold>(wish.heldCount).fill(hold));
+  /** Its owner does not have it any more. */
+  #takeOut(hold: Hold): void {
+    this.#unproven.delete(hold);
+    hold.taker = undefined;
+    Owner.taskOf(hold.owner).onEnded(hold);
+    this.#holds.onEnding(hold);
+  }
+
+  /** What nobody gave back yet. */
+  #held(): Hold[] {
+    return this.#holds.all().filter(({ ending }) => ending === undefined);
+  }
+
+  /** Nobody is given what the table granted a moment ago. */
+  #refuseTakers(error: unknown): void {
+    for (const { taker } of this.#unproven) taker?.fail(error);
+  }
+
+  /**
+   * They are no more, as far as this client may believe. Runs listeners of their signals. Without a
+   * reason each ended as it had to.
+   */
+  #lose(holds: readonly Hold[], reason: LossReason | undefined): void {
+    // Listeners may call anything, so the state is final before the first of them runs.
+    for (const hold of holds) {
+      // A grant that nobody was told is told like any other: as a lost lock.
+      this.#handOut(hold);
+      this.#takeOut(hold);
+      this.#holds.remove(hold);
+    }
+    for (const hold of holds) {
+      const { ending, endReason } = hold;
+      ending?.onLost(reason ?? endReason);
+      hold.end(reason ?? endReason);
     }
   }
 
-  #endDetaching(wish: DetachWish): Caller<Ticket> | undefined {
-    const caller = this.#detaching.get(wish);
-    this.#detaching.delete(wish);
-    return caller;
-  }
-
-  #failWaiting(error: unknown): void {
-    for (const call of this.calls.open(this.#window)) call.fail(error);
-    for (const taker of this.holds.takeAside()) taker.fail(error);
+  /** What gives something back still gets its answer. */
+  #leaveStrong(error: unknown): void {
+    this.waiters.leaveAll(error, (awaited) => !(awaited instanceof Call) || awaited.isStrong);
   }
 }

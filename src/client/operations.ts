@@ -16,6 +16,7 @@ import {
   type Operation,
   type OrderCommand,
   type ReadSnapshotOperation,
+  type Refused,
   type Reply,
   type Request,
   type Result,
@@ -161,7 +162,7 @@ export class Operations {
   async order(wish: OrderWish, nowMs: number, timeoutMs: number): Promise<Result> {
     const { command, what, texts, signal } = wish;
     const number = this.#drawNumber();
-    const request = command({ sequence: number, mark: 0, acknowledged: [] });
+    const request: OrderCommand = { ...command, sequence: number, mark: 0, acknowledged: [] };
     const answer = await this.#begin(number, request, what, nowMs + timeoutMs, signal);
     const { result, isRepeated } = answer as OrderAnswer;
     if (errorCodeOf(result.status) === undefined) return result;
@@ -208,14 +209,22 @@ export class Operations {
     for (const open of this.#open.values()) open.sentMs = NEVER;
   }
 
-  /** The answer to an order. */
-  onReply({ sequence, result }: Reply, nowMs: number): void {
+  /** A node did not take an order. */
+  onRefused({ sequence, status }: Refused, nowMs: number): void {
     const open = this.#open.get(sequence);
     if (open === undefined) return;
-    if (result.status === ERROR_NUMBERS.BUSY) {
+    if (status === ERROR_NUMBERS.BUSY) {
       this.#postpone(open, nowMs);
       return;
     }
+    this.#open.delete(sequence);
+    open.reject(commandFailure(open.what, { status }));
+  }
+
+  /** The table answered an order. */
+  onReply({ sequence, result }: Reply): void {
+    const open = this.#open.get(sequence);
+    if (open === undefined) return;
     this.#open.delete(sequence);
     const answer: OrderAnswer = { result, isRepeated: open.copies > 1 };
     open.resolve(answer);

@@ -45,6 +45,8 @@ export interface ClientSettings {
   readonly signal: AbortSignal | undefined;
   /** The session of another process that is taken over instead of opening one. */
   readonly resume: ExportedSession | undefined;
+  /** Also from a process that took it over already. */
+  readonly force: boolean;
 }
 
 export const CLIENT_DEFAULTS: ClientSettings = Object.freeze({
@@ -59,6 +61,7 @@ export const CLIENT_DEFAULTS: ClientSettings = Object.freeze({
   captureStacks: false,
   signal: undefined,
   resume: undefined,
+  force: false,
 });
 
 /** What `connectAdmin` takes. */
@@ -104,12 +107,14 @@ export function resolveConnectOptions(options: ConnectOptions): ClientSettings {
     releaseOnExit = CLIENT_DEFAULTS.releaseOnExit,
     ownerFromContext = CLIENT_DEFAULTS.ownerFromContext,
     captureStacks = CLIENT_DEFAULTS.captureStacks,
+    force = CLIENT_DEFAULTS.force,
     signal,
   } = options;
   requireInteger(ttlMs, "ttlMs", TTL_MS_MIN, TTL_MS_MAX);
   requireInteger(connectTimeoutMs, "connectTimeoutMs", 1, TIMEOUT_MS_MAX);
-  const switches = { followLeader, releaseOnExit, ownerFromContext, captureStacks };
+  const switches = { followLeader, releaseOnExit, ownerFromContext, captureStacks, force };
   for (const [switchName, value] of Object.entries(switches)) requireBoolean(value, switchName);
+  if (force && resume === undefined) throw new TypeError("force needs resume");
   requireText(name, "name", isValidSessionName);
   requireText(metadata, "metadata", isValidMetadata);
   requireSignal(signal);

@@ -14,7 +14,7 @@ import {
   STATUS,
 } from "../protocol/index.js";
 import { quotedKey } from "../safe-text.js";
-import type { CommandWish } from "./awaited-call.js";
+import type { CommandWish } from "./command-call.js";
 import type { CallOptions } from "./lock-types.js";
 import {
   requireBoolean,
@@ -27,7 +27,7 @@ import {
   signalOf,
 } from "./options.js";
 
-/** An order, as it is made for each transmission. */
+/** An order, as it is wished for. */
 export type OrderWish = CommandWish<OrderCommand>;
 
 /** Who brings orders to the cluster: the locks of a session, or a connection without one. */
@@ -98,7 +98,7 @@ export async function revoke(
   let [revoked, opened] = [0, 0];
   for (;;) {
     const result = await carrier.command({
-      command: (head) => ({ op: OP.revoke, ...head, key, token, ...force }),
+      command: { op: OP.revoke, key, token, ...force },
       what,
       signal,
     });
@@ -117,7 +117,7 @@ export async function endSession(
   requireInteger(session, "session", 1, NUMBER_MAX);
   const force = resolveForce(options);
   await carrier.command({
-    command: (head) => ({ op: OP.endSession, ...head, session, ...force }),
+    command: { op: OP.endSession, session, ...force },
     what: `the end of session ${session}`,
     texts: { NOT_HELD: "there is no such session" },
     signal: signalOf(options, FORCE_OPTIONS),
@@ -133,7 +133,7 @@ export async function changeSetting(
   requireText(name, "name", isValidSettingName);
   if (value !== undefined) requireInteger(value, "value", 0, NUMBER_MAX);
   await carrier.command({
-    command: (head) => ({ op: OP.changeSetting, ...head, name, value }),
+    command: { op: OP.changeSetting, name, value },
     what: `setting ${name}`,
     texts: {
       INVALID_ARGUMENT: "no such setting, or a value beyond its bounds (client.settings())",

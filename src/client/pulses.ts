@@ -18,7 +18,6 @@ export class Pulses {
   #lastNumber = 0;
   /** Lease time of the last keepalive or recall. */
   lastSentMs = Number.NEGATIVE_INFINITY;
-
   /** Recalls that tell what a new connection missed, and have no answer yet. */
   #catchingUp = 0;
 
@@ -26,20 +25,14 @@ export class Pulses {
     return this.#pending.size;
   }
 
-  /** Of the last one that was begun; 0: none was. */
-  get lastNumber(): number {
-    return this.#lastNumber;
-  }
-
-  /** Of the oldest that has no answer; `Infinity` when there is none. */
-  get oldestNumber(): number {
-    for (const number of this.#pending.keys()) return number;
-    return Number.POSITIVE_INFINITY;
-  }
-
   /** Whether there may be news from before this connection. */
   get isCatchingUp(): boolean {
     return this.#catchingUp > 0;
+  }
+
+  /** Recalls that have no answer. */
+  get catchingUpCount(): number {
+    return this.#catchingUp;
   }
 
   begin(nowMs: number, acknowledged: readonly number[], isCatchingUp = false): number {

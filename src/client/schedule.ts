@@ -75,17 +75,19 @@ export class Schedule {
   }
 
   get #isIdle(): boolean {
-    const { locks, reads, watches } = this.#of;
-    return !locks.isBusy && reads.size === 0 && watches.size === 0;
+    const { locks, reads, watches, outgoing } = this.#of;
+    const isAsked = locks.isBusy || reads.size > 0 || watches.size > 0;
+    return !isAsked && !outgoing.window.hasAcknowledgements;
   }
 
   /** The earliest of everything. */
   nextMs(isAttached: boolean, nowMs: number): number {
-    const { connection, attachment, locks, reads, lease, outgoing, lifetime } = this.#of;
+    const { connection, attachment, locks, reads, outgoing, lifetime } = this.#of;
     let dueMs = Math.min(
       connection.dueMs,
       attachment.againAtMs,
-      locks.calls.dueMs,
+      locks.waiters.dueMs,
+      locks.lapseMs,
       lifetime.openingUntilMs,
       lifetime.closingUntilMs,
       this.moveMs(isAttached),
@@ -94,10 +96,7 @@ export class Schedule {
     if (reads.size > 0) {
       dueMs = Math.min(dueMs, reads.dueMs(isAttached, outgoing.window.answeredUpTo));
     }
-    const { holds } = locks;
-    if (holds.size > 0) {
-      dueMs = Math.min(dueMs, lease.deadlineMs, holds.nextEndMs, nowMs + LEASE_CHECK_MS);
-    }
+    if (locks.isHolding) dueMs = Math.min(dueMs, nowMs + LEASE_CHECK_MS);
     if (!isAttached) return dueMs;
     return Math.min(dueMs, outgoing.pausedUntilMs(nowMs), this.#of.watches.dueMs);
   }

@@ -65,7 +65,7 @@ export async function setLimit(
   requireKey(key);
   requireLimit(limit);
   await carrier.command({
-    command: (head) => ({ op: OP.setLimit, ...head, key, limit }),
+    command: { op: OP.setLimit, key, limit },
     what: `the limit of semaphore ${quotedKey(key)}`,
     signal: signalOf(options),
   });

@@ -6,12 +6,7 @@
  * Whatever happens first in a turn, the lease is looked at before it: a process that was paused
  * must abort its locks before it acts on anything else. ("Sessions and replies".)
  */
-import {
-  MESSAGE,
-  SECRET_BYTES,
-  type ServerMessage,
-  type SessionMessage,
-} from "../protocol/index.js";
+import { MESSAGE, SECRET_BYTES, type ServerMessage } from "../protocol/index.js";
 import { Alarm } from "./alarm.js";
 import { Answers } from "./answers.js";
 import { Attaching } from "./attaching.js";
@@ -19,8 +14,8 @@ import { Attachment, freshSecret } from "./attachment.js";
 import { type Call, CloseCall } from "./call.js";
 import { Connection } from "./connection.js";
 import { Endpoints } from "./endpoints.js";
-import { describeSession, type ExportedSession } from "./exported-session.js";
-import { clientClosed, clientExported, unavailable } from "./failures.js";
+import { type ExportedSession, exportedSession } from "./exported-session.js";
+import { clientClosed, clientExported, takeOverFailure, unavailable } from "./failures.js";
 import { Lease } from "./lease.js";
 import { LeaseClock } from "./lease-clock.js";
 import { Lifetime } from "./lifetime.js";
@@ -32,7 +27,7 @@ import { Outgoing } from "./outgoing.js";
 import type { Owner } from "./owner.js";
 import type { Platform } from "./platform.js";
 import { BEHIND_NOTHING, type Question, Reads } from "./reads.js";
-import { type Resumed, Resumption } from "./resuming.js";
+import { Resumption } from "./resuming.js";
 import { MOVE_PER_TTL, Schedule } from "./schedule.js";
 import type { TaskContext } from "./task-context.js";
 import type { WatchStream } from "./watch-stream.js";
@@ -40,6 +35,14 @@ import { Watches, type WatchWish } from "./watches.js";
 
 const HANDSHAKE_TIMEOUT_MS_MAX = 2_000;
 const CLOSE_TIMEOUT_MS_MAX = 3_000;
+/** How long an export waits for the table to hear what was given back. */
+const EXPORT_TIMEOUT_MS = 2_000;
+
+/** An export that waits for answers. */
+interface Exporting {
+  readonly untilMs: number;
+  readonly finish: () => void;
+}
 
 export class Session {
   readonly locks: Locks;
@@ -62,8 +65,9 @@ export class Session {
   /** The time of the turn that is being worked on. */
   #nowMs: number;
   #isFlushDue = false;
+  #exporting: Exporting | undefined;
   /** Of a session that was another process's. */
-  resumed: Resumed | undefined;
+  resumed: Resumption | undefined;
 
   constructor(platform: Platform, settings: ClientSettings, context?: TaskContext<Owner>) {
     this.#platform = platform;
@@ -115,8 +119,10 @@ export class Session {
     };
     this.#attaching = new Attaching(parts, {
       ttlMs: settings.ttlMs,
+      isForced: settings.force,
       clock: () => this.#clock.read(),
-      end: (reason) => this.#end(reason),
+      goesOn: () => this.#goesOn(),
+      end: (reason, loss) => this.#end(reason, loss),
     });
     this.#schedule = new Schedule(parts);
   }
@@ -153,10 +159,10 @@ export class Session {
   ask(question: Question, signal: AbortSignal | undefined, isBehind = false): Promise<unknown> {
     // First of all, since it may run listeners that close the client or abort the signal.
     const nowMs = this.#readClock();
-    if (this.#isEnding) return Promise.reject(clientClosed());
+    if (this.#isEnding) return Promise.reject(this.#endError());
     if (signal?.aborted) return Promise.reject(signal.reason);
     const { connectTimeoutMs } = this.#settings;
-    const behind = isBehind ? this.#outgoing.window.lastEnqueued : BEHIND_NOTHING;
+    const behind = isBehind ? this.#outgoing.window.lastOrder : BEHIND_NOTHING;
     const answer = this.#reads.ask(question, nowMs, connectTimeoutMs, signal, behind);
     this.#scheduleFlush();
     this.#settleTurn();
@@ -165,7 +171,7 @@ export class Session {
 
   watch(wish: WatchWish): WatchStream {
     this.#readClock();
-    if (this.#isEnding) throw clientClosed();
+    if (this.#isEnding) throw this.#endError();
     wish.signal?.throwIfAborted();
     return this.#watches.open(wish);
   }
@@ -176,27 +182,34 @@ export class Session {
   }
 
   /** Gives up everything here, for another process to go on with. */
-  export(): ExportedSession {
+  export(): Promise<ExportedSession> {
     const nowMs = this.#readClock();
-    if (this.#isEnding) throw clientClosed();
+    if (this.#isEnding) throw this.#endError();
     if (this.id === 0)
       throw unavailable("exporting the session", "there is no session at the moment");
     const { name, metadata } = this.#settings;
-    const exported = describeSession(
-      {
-        clusterId: this.#attaching.clusterId,
-        endpoints: this.endpoints,
-        ttlMs: this.#lease.ttlMs,
-        name,
-        metadata,
-        ...this.#attachment.credentials,
-      },
-      this.locks,
-      this.#outgoing,
-      nowMs,
-    );
-    this.#end(clientExported(), "exported");
-    return exported;
+    const { ttlMs } = this.#lease;
+    const { clusterId } = this.#attaching;
+    const { endpoints } = this;
+    const { credentials } = this.#attachment;
+    return new Promise((resolve) => {
+      // Nothing new may be begun by the listeners of what is aborted.
+      let finish = (): void => undefined;
+      this.#exporting = { untilMs: nowMs + EXPORT_TIMEOUT_MS, finish: () => finish() };
+      const rest = this.locks.export(clientExported());
+      finish = () => {
+        this.#outgoing.pulses.abandon(this.#outgoing.window);
+        this.locks.addLoose(rest.loose);
+        const answered = this.#outgoing.window.mark - 1;
+        const identity = { clusterId, endpoints, ...credentials, answered, ttlMs, name, metadata };
+        this.#end(clientExported(), "exported");
+        resolve(exportedSession({ ...identity, ...rest }));
+      };
+      this.#reads.rejectAll(clientExported());
+      this.#watches.endAll(clientExported());
+      this.#scheduleFlush();
+      this.#settleTurn();
+    });
   }
 
   #locksHost(context: TaskContext<Owner> | undefined): LocksHost {
@@ -208,7 +221,7 @@ export class Session {
       get isEnding() {
         return session.#isEnding;
       },
-      endError: clientClosed,
+      endError: () => session.#endError(),
       context,
       capturesStacks: this.#settings.captureStacks,
       tryTimeoutMs: this.#settings.connectTimeoutMs,
@@ -224,7 +237,11 @@ export class Session {
   }
 
   get #isEnding(): boolean {
-    return this.#lifetime.isClosing || this.#isEnded;
+    return this.#lifetime.isClosing || this.#isEnded || this.#exporting !== undefined;
+  }
+
+  #endError(): Error {
+    return this.#exporting === undefined ? clientClosed() : clientExported();
   }
 
   #submit(call: Call): void {
@@ -258,8 +275,10 @@ export class Session {
   #write(): void {
     if (!this.#isAttached) return;
     this.#outgoing.write(this.#nowMs);
-    const { answeredUpTo } = this.#outgoing.window;
-    this.#reads.write(this.#outgoing.frame, this.#nowMs, answeredUpTo);
+    if (this.#reads.size > 0) {
+      const { answeredUpTo } = this.#outgoing.window;
+      this.#reads.write(this.#outgoing.frame, this.#nowMs, answeredUpTo);
+    }
     this.#watches.write(this.#outgoing.frame, this.#nowMs);
     this.#outgoing.frame.end();
   }
@@ -269,6 +288,7 @@ export class Session {
   #onLost(): void {
     if (this.#isEnded) return;
     this.#attaching.disconnect();
+    this.resumed?.restart();
     this.#reads.restart(this.#nowMs);
     this.#watches.restart(this.#nowMs);
   }
@@ -306,15 +326,19 @@ export class Session {
         break;
       case MESSAGE.hello:
         break;
+      case MESSAGE.refused:
+        if (this.#isAttached) {
+          const { sequence, status } = message;
+          this.#outgoing.onRefused(sequence, status, this.#nowMs, this.#lease.ttlMs);
+        }
+        break;
+      case MESSAGE.ended:
+        if (this.#isAttached) this.#attaching.onEnded(message);
+        break;
       default:
-        // Nothing of an older session, nor behind the end of this connection.
-        if (this.#isAttached) this.#onSessionMessage(message);
+        // Nothing of an older session, nor after the end of this connection.
+        if (this.#isAttached) this.#answers.onMessage(message, this.#nowMs);
     }
-  }
-
-  #onSessionMessage(message: SessionMessage): void {
-    const loss = this.#answers.onMessage(message, this.id, this.#nowMs);
-    if (loss !== undefined) this.#attaching.loseSession(loss);
   }
 
   // Ends.
@@ -324,6 +348,8 @@ export class Session {
       this.#lifetime.end(clientClosed());
       return;
     }
+    // It ends the client as well, in a moment.
+    if (this.#exporting !== undefined) return;
     const error = clientClosed();
     const patienceMs = Math.min(this.#settings.ttlMs * MOVE_PER_TTL, CLOSE_TIMEOUT_MS_MAX);
     this.#lifetime.closeBy(this.#readClock() + patienceMs);
@@ -332,6 +358,14 @@ export class Session {
     this.#watches.endAll(error);
     if (this.id === 0) this.#end(error);
     else this.#submit(new CloseCall(() => this.#end(error)));
+  }
+
+  /** The session is no more. Whether another one may take its place. */
+  #goesOn(): boolean {
+    const isTakingOver = this.#lifetime.isOpening && this.resumed !== undefined;
+    if (isTakingOver) this.#end(takeOverFailure("SESSION_EXPIRED"));
+    else this.#exporting?.finish();
+    return !this.#isEnded;
   }
 
   /** The client is of no use any more: closed, exported, or refused by the cluster. */
@@ -360,7 +394,7 @@ export class Session {
     if (nowMs >= this.#schedule.keepaliveMs(this.#isAttached)) this.#outgoing.keepalive(nowMs);
     this.#write();
     const { lastFailure } = this.#connection;
-    this.locks.calls.onAlarm(nowMs, this.#outgoing.window, lastFailure);
+    this.locks.waiters.onAlarm(nowMs, lastFailure);
     this.#reads.onAlarm(nowMs, lastFailure);
     if (nowMs >= this.#lifetime.openingUntilMs) {
       this.#end(unavailable("no node serves", lastFailure));
@@ -376,21 +410,33 @@ export class Session {
   /** The end of every turn: what waits for evidence asks for it, and the one timer is set. */
   #settleTurn(): void {
     if (this.#isEnded) return;
+    const { locks, resumed } = this;
+    const { pulses, window, frame } = this.#outgoing;
     const isAttached = this.#isAttached;
-    const { holds } = this.locks;
-    const { pulses } = this.#outgoing;
-    if (isAttached && holds.wantsEvidence && pulses.size === 0) {
-      this.#outgoing.recallTokens(this.#nowMs, holds.asideTokens);
-      this.#outgoing.frame.end();
+    const exporting = this.#exporting;
+    if (exporting !== undefined && (!window.hasWeak || this.#nowMs >= exporting.untilMs)) {
+      exporting.finish();
+      return;
     }
-    if (isAttached && !holds.wantsEvidence && !pulses.isCatchingUp) this.#lifetime.opened();
-    this.#alarm.need(this.#schedule.nextMs(isAttached, this.#nowMs), this.#nowMs);
+    if (isAttached) {
+      resumed?.goOn(this.#nowMs);
+      if (resumed?.isDone === false && this.#outgoing.canWrite(this.#nowMs)) this.#scheduleFlush();
+      if (locks.wantsEvidence && pulses.size === 0) this.#outgoing.keepalive(this.#nowMs);
+      frame.end();
+      const isResumed = resumed === undefined || resumed.isDone;
+      const isKnown = !locks.wantsEvidence && !pulses.isCatchingUp;
+      if (isResumed && isKnown) this.#lifetime.opened();
+    }
+    const untilMs = exporting?.untilMs ?? Number.POSITIVE_INFINITY;
+    const dueMs = Math.min(untilMs, this.#schedule.nextMs(isAttached, this.#nowMs));
+    this.#alarm.need(dueMs, this.#nowMs, this.#clock.skippedMs);
     const isBusy =
-      this.locks.isBusy ||
+      locks.isBusy ||
       this.#reads.size > 0 ||
       this.#watches.isBusy ||
       this.#lifetime.isOpening ||
-      this.#lifetime.isClosing;
+      this.#lifetime.isClosing ||
+      exporting !== undefined;
     this.#alarm.setKeepsProcess(isBusy);
     this.#connection.setKeepsProcess(isBusy);
   }

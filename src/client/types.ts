@@ -91,13 +91,20 @@ export interface ConnectOptions {
    */
   captureStacks?: boolean | undefined;
   /**
-   * Takes over the session that another process exported (`client.export()`), once. Its locks,
-   * under new tokens, and its waits are in `client.resumed`; what the other process still believes
-   * to hold is covered by fencing only. `connect` rejects with `SESSION_EXPIRED` when the session
-   * ended before, `FORBIDDEN` for a wrong secret, `QUOTA` when it holds more than one step may
-   * renew.
+   * Takes over the session that another process exported (`client.export()`). Its locks, under new
+   * tokens and with one handle each, and its waits are in `client.resumed`; what the other process
+   * still believes to hold is covered by fencing only. Of several processes that are given the same
+   * session the first one gets it: `connect` rejects with `TAKEN_OVER` in the others, also in one that
+   * was restarted, whose locks the lease frees. It rejects with `SESSION_EXPIRED` when the session
+   * ended before, `FORBIDDEN` for a wrong secret, `QUOTA` when it holds more than one step may renew.
    */
   resume?: ExportedSession | undefined;
+  /**
+   * With `resume`: takes the session also from a process that took it over already. That one's locks
+   * are lost (reason `takenOver`), and its client is closed with `TAKEN_OVER`; until it hears of that
+   * only fencing keeps the two apart. At most once a second for a session. Default false.
+   */
+  force?: boolean | undefined;
 }
 
 /** What a `Client` and an `Admin` can see. In time: `connectTimeoutMs`, or `timeoutMs` of an admin. */
@@ -151,13 +158,21 @@ export interface Orders {
   changeSetting(name: string, value: number | undefined, options?: CallOptions): Promise<void>;
 }
 
-/** A connection to the cluster with one session. */
+/**
+ * A connection to the cluster with one session. Calls take effect in the order in which they are made,
+ * with one exception: where a node has no room, what gives something back (a release, a downgrade, a
+ * caller that leaves, `close`) may pass what asks for something. Nothing passes what gives back, so a
+ * `release` and then an `acquire` need not be waited for in between.
+ */
 export interface Client extends Views, Orders, AsyncDisposable {
   /** The session's number, 0 while there is none. */
   readonly session: number;
   /** All endpoints known by now. */
   readonly endpoints: readonly string[];
-  /** Aborted when the client was closed, by `close` or for good reason by the cluster. */
+  /**
+   * Aborted when the client was closed, by `close` or for good reason by the cluster: `TAKEN_OVER` when
+   * another process took its session over (`details.taker`).
+   */
   readonly closed: AbortSignal;
   /** What came with a session that was taken over (`connect({ resume })`); else `undefined`. */
   readonly resumed: Resumed | undefined;
@@ -238,8 +253,9 @@ export interface Client extends Views, Orders, AsyncDisposable {
    * Gives the session up for another process to go on with: `connect({ resume: exported })`. Aborts
    * every signal first (`LOCK_LOST`, reason `exported`) and rejects what waits with `CANCELLED`;
    * the client is closed then. What it holds stays held and what it waits for keeps its place until
-   * the lease ends. The result is plain data, and as secret as the session. `UNAVAILABLE` while the
-   * client has no session.
+   * the lease ends. Waits two seconds at most for the cluster to hear what was given back, and does not
+   * fail without it: whoever takes over gives it back then. The result is plain data, and as secret as
+   * the session. `UNAVAILABLE` while the client has no session.
    */
   export(): Promise<ExportedSession>;
   /**

@@ -33,6 +33,7 @@ export class WatchStream implements AsyncIterableIterator<Change>, Abortable {
   readonly #signal: AbortSignal | undefined;
   /** Everything up to here was told, `undefined`: nothing yet, and nothing before now is wanted. */
   after: Revision | undefined;
+  #askedAfter: Revision | undefined;
   /** Of the watch at the node; 0 while there is none. */
   id = 0;
   /** When it is to be asked for; `Infinity` while it runs, pauses or is over. */
@@ -133,6 +134,16 @@ export class WatchStream implements AsyncIterableIterator<Change>, Abortable {
     this.#buffer = [];
     this.#head = 0;
     this.#goOnIfPaused();
+  }
+
+  /** It is asked for the first time, over a connection that began with `revision`. */
+  onAsked(revision: Revision): void {
+    this.#askedAfter ??= revision;
+  }
+
+  /** Whether it began is not known: it must miss nothing that happened since it was asked for. */
+  onUnanswered(): void {
+    this.after ??= this.#askedAfter;
   }
 
   /** The node watches from there on. */

@@ -1,7 +1,8 @@
 /**
- * The watches of a client at the node behind its connection. A watch has no effect on the table, so
- * after a reconnect or a refusal it is simply asked for again, behind the last revision that it
- * told.
+ * The watches of a client at the node of its connection. A watch has no effect on the table, so after
+ * a reconnect or a refusal it is simply asked for again: after the last revision that it told, or
+ * after the entry that began the connection over which it was first asked for, so that it misses
+ * nothing that happened since.
  */
 
 import { ERROR_NUMBERS, errorCodeOf, HoldfastError } from "../errors.js";
@@ -11,6 +12,7 @@ import {
   type ChangesView,
   OP,
   type OperationFailure,
+  REVISION_NUMBER_MAX,
   STATUS,
   type WatchView,
 } from "../protocol/index.js";
@@ -44,6 +46,8 @@ export class Watches implements WatchHost {
   readonly #streams = new Set<WatchStream>();
   /** Those the node was asked for over this connection. */
   readonly #byId = new Map<number, WatchStream>();
+  /** Of the entry by which this connection has its session: every question here comes after it. */
+  #attachedIndex = 0;
   /** Watches at the node that are wanted no more. */
   #unwanted: number[] = [];
 
@@ -85,6 +89,11 @@ export class Watches implements WatchHost {
     this.#host.onChange();
   }
 
+  /** Another connection has the session, by the entry of that index. */
+  attached(index: number): void {
+    this.#attachedIndex = index;
+  }
+
   /** Writes what may be asked now. */
   write(frame: FrameWriter, nowMs: number): void {
     for (const watch of this.#unwanted.splice(0)) {
@@ -97,6 +106,7 @@ export class Watches implements WatchHost {
       this.#byId.set(stream.id, stream);
       const { id, key, isPrefix, after } = stream;
       frame.add({ op: OP.watch, id, key, isPrefix, after });
+      stream.onAsked({ index: this.#attachedIndex, number: REVISION_NUMBER_MAX });
     }
   }
 
@@ -106,6 +116,7 @@ export class Watches implements WatchHost {
     this.#byId.clear();
     for (const stream of this.#streams) {
       stream.id = 0;
+      stream.onUnanswered();
       stream.askAtMs = stream.isPaused ? NEVER : nowMs;
     }
   }
@@ -145,6 +156,7 @@ export class Watches implements WatchHost {
     this.#byId.delete(stream.id);
     stream.id = 0;
     if (status === ERROR_NUMBERS.BUSY || status === ERROR_NUMBERS.UNAVAILABLE) {
+      stream.onUnanswered();
       stream.askAtMs = nowMs + RETRY_MS * (0.5 + this.#host.random());
       return;
     }

@@ -128,6 +128,7 @@ function wishOf<T>(request: LockRequest<T>, owner: Owner): AcquireWish {
     owner,
     waitMs: ifAvailable ? 0 : WAIT_FOREVER,
     isTry: ifAvailable,
+    isReentrant: false,
     signal,
     options: { ...ACQUIRE_DEFAULTS, steal, detect: false },
   };

@@ -13,20 +13,30 @@ import {
   WAIT_MS_MAX,
 } from "../protocol/index.js";
 import { blockersOf } from "./blockers.js";
-import { advance, forgetRequest, grant, grantAtOnce, tellHolders } from "./granting.js";
+import { advanceKeys } from "./ending.js";
+import {
+  advance,
+  forgetRequest,
+  grant,
+  grantAtOnce,
+  grantedResult,
+  tellHolders,
+} from "./granting.js";
 import type { Hold } from "./hold.js";
 import { kindProblem, lookAtKey, placeOf, waitersOf } from "./keys.js";
 import { holdAlone } from "./lone-holds.js";
 import { join } from "./owning.js";
 import type { Place } from "./place.js";
-import { reenter } from "./reentering.js";
+import { Slot } from "./reply-window.js";
 import { NO_DEADLINE, Request } from "./request.js";
-import { INVALID_ARGUMENT, QUEUE_FULL, QUOTA } from "./results.js";
+import { INVALID_ARGUMENT, QUEUE_FULL, QUEUED, QUOTA } from "./results.js";
 import type { Session } from "./session.js";
 import { hasAllHolds, isOverfull } from "./sizes.js";
 import type { TableState } from "./state.js";
 import { steal } from "./stealing.js";
+import { store } from "./storing.js";
 import { refusalOf, searchLater, UNDECIDED } from "./suspecting.js";
+import { holdOf } from "./tokens.js";
 
 export function acquire(state: TableState, session: Session, command: AcquireCommand): void {
   const { sequence, items, options } = command;
@@ -35,27 +45,24 @@ export function acquire(state: TableState, session: Session, command: AcquireCom
   // Most acquires: one look at the key and one at the owner say all.
   const alone = isSound && !isFull ? holdAlone(state, session, command) : undefined;
   if (alone !== undefined) {
-    answer(state, session, sequence, "outcome", alone);
+    state.reply(session, sequence, alone);
     return;
   }
   const problem = isSound ? kindProblemOf(state, items) : INVALID_ARGUMENT;
   if (problem !== undefined) {
-    answer(state, session, sequence, "reply", problem);
+    store(state, session, sequence, problem);
     return;
   }
-  const counted = options?.reentrant === true ? reenter(state, session, command) : undefined;
-  if (counted !== undefined) answer(state, session, sequence, "outcome", counted);
-  else if (isFull) {
-    answer(state, session, sequence, "reply", QUOTA);
-  } else if (options?.steal === true) answerSteal(state, session, command);
+  if (isFull) store(state, session, sequence, QUOTA);
+  else if (options?.steal === true) answerSteal(state, session, command);
   else if (isAdmitted(state, items)) {
-    answer(state, session, sequence, "outcome", grantAtOnce(state, session, command));
+    state.reply(session, sequence, grantAtOnce(state, session, command));
   } else if (command.waitMs === 0 && !hasHeadStart(state, command)) {
-    answer(state, session, sequence, "reply", lockHeld(state, items));
+    store(state, session, sequence, lockHeld(state, items));
   } else if (command.waitMs !== 0 && isAnyFull(state, items)) {
-    answer(state, session, sequence, "reply", QUEUE_FULL);
+    store(state, session, sequence, QUEUE_FULL);
   } else if (command.waitMs !== 0 && session.requestCount >= state.settings.waitsPerSessionMax) {
-    answer(state, session, sequence, "reply", QUOTA);
+    store(state, session, sequence, QUOTA);
   } else enqueue(state, session, command);
 }
 
@@ -90,25 +97,14 @@ export function isValidWait(waitMs: number): boolean {
   return Number.isSafeInteger(waitMs) && waitMs >= WAIT_FOREVER && waitMs <= WAIT_MS_MAX;
 }
 
-function answer(
-  state: TableState,
-  session: Session,
-  sequence: number,
-  kind: "reply" | "outcome",
-  result: Result,
-): void {
-  session.replies.add(sequence, state.stamp, kind, result);
-  state.reply(session, sequence, state.stamp, result);
-}
-
 /** The thief hears of its hold before those behind it are looked at. */
 function answerSteal(state: TableState, session: Session, command: AcquireCommand): void {
   const stolen = steal(state, session, command);
   if (stolen === undefined) {
-    answer(state, session, command.sequence, "reply", QUOTA);
+    store(state, session, command.sequence, QUOTA);
     return;
   }
-  answer(state, session, command.sequence, "outcome", stolen.result);
+  state.reply(session, command.sequence, stolen.result);
   for (const key of stolen.keys) advance(state, key);
 }
 
@@ -139,12 +135,10 @@ function hasHeadStart(state: TableState, { items, options }: AcquireCommand): bo
 function enqueue(state: TableState, session: Session, command: AcquireCommand): void {
   const { sequence, owner, waitMs, options, items } = command;
   const { stamp } = state;
-  const slot = session.replies.addWaiting(sequence, stamp);
   const dueAt = waitMs === WAIT_FOREVER ? NO_DEADLINE : stamp + waitMs;
   const rank = stamp - (options?.priority ?? 0) * state.settings.priorityStepMs;
   const order = { rank, number: state.takeNumber() };
-  const request = new Request(session, slot, owner, order, stamp, dueAt, options);
-  slot.request = request;
+  const request = new Request(session, sequence, owner, order, stamp, dueAt, options);
   let last: Place | undefined;
   for (const item of items) {
     const place = placeOf(state, item, request);
@@ -160,11 +154,12 @@ function enqueue(state: TableState, session: Session, command: AcquireCommand): 
  * must not, wait.
  */
 export function lineUp(state: TableState, request: Request, isTry: boolean): void {
-  const { session, slot } = request;
+  const { session, sequence, upgrades } = request;
   const hadClaims = addRequest(state, request);
   if (request.isEligible) {
     const result = grant(state, request);
-    state.reply(session, slot.sequence, state.stamp, result);
+    if (upgrades === undefined) state.reply(session, sequence, result);
+    else store(state, session, sequence, result);
     advanceKeys(state, request);
     return;
   }
@@ -174,12 +169,19 @@ export function lineUp(state: TableState, request: Request, isTry: boolean): voi
   if (refusal !== undefined) {
     if (refusal.status === ERROR_NUMBERS.DEADLOCK) state.deadlocks += 1;
     removeRequest(state, request);
-    session.replies.settleAtOnce(slot, "reply", refusal);
-    state.reply(session, slot.sequence, state.stamp, refusal);
+    store(state, session, sequence, refusal);
     advanceKeys(state, request);
     return;
   }
-  state.reply(session, slot.sequence, state.stamp, slot.result);
+  if (request.hasEnded) {
+    // Granted after all, without its head start.
+    const hold = holdOf(state, session, sequence);
+    if (hold !== undefined) state.reply(session, sequence, grantedResult(hold));
+    return;
+  }
+  request.slot = new Slot(sequence, state.stamp, "waiting", request, state.saving.epoch);
+  session.replies.add(request.slot);
+  state.reply(session, sequence, QUEUED);
   state.note("queued", request);
   for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
     tellHolders(state, place.key);
@@ -214,19 +216,13 @@ function addRequest(state: TableState, request: Request): boolean {
 
 function noteUpgrade(state: TableState, request: Request, hold: Hold): void {
   state.saving.keepHold(hold);
-  hold.obtainExtras().upgrades.push(request);
+  hold.obtainExtras().upgrade = request;
 }
 
 function removeRequest(state: TableState, request: Request): void {
   forgetRequest(state, request);
   for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
     place.key.dequeue(place);
-  }
-}
-
-function advanceKeys(state: TableState, request: Request): void {
-  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
-    advance(state, place.key);
   }
 }
 

@@ -93,3 +93,8 @@ export function mixNumber(value: number): number {
 export function hashInRows(value: number, seed: number): number {
   return ((mixNumber(Math.floor(value / 0x1_0000)) ^ seed) + (value & 0xffff)) >>> 0;
 }
+
+/** The same of a number that means something in one session only. */
+export function hashInSession(session: number, value: number): number {
+  return hashInRows(value, Math.imul(mixNumber(session), 0x85eb_ca6b));
+}

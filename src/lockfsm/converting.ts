@@ -1,26 +1,32 @@
 /** What changes of a hold while it is held: its mode in a key, and its value. */
 import {
   type DowngradeCommand,
+  STATUS,
   type UpdateCommand,
   type UpgradeCommand,
   WAIT_FOREVER,
 } from "../protocol/index.js";
 import { isValidWait, lineUp } from "./acquiring.js";
-import { holdOf, store } from "./giving-up.js";
+import { advanceKeys, withdraw } from "./ending.js";
 import { advance, placeIn } from "./granting.js";
 import type { Hold } from "./hold.js";
 import { findKey, obtainKey } from "./keys.js";
 import { Place } from "./place.js";
 import { NO_DEADLINE, Request, UPGRADE_RANK } from "./request.js";
-import { INVALID_ARGUMENT, NOT_HELD, OK, QUOTA, WRONG_KIND } from "./results.js";
+import { CANCELLED, INVALID_ARGUMENT, NOT_HELD, OK, QUOTA, WRONG_KIND } from "./results.js";
 import type { Session } from "./session.js";
 import { isOverfull } from "./sizes.js";
 import type { TableState } from "./state.js";
+import { store } from "./storing.js";
+import { holdOf } from "./tokens.js";
 
-/** Exclusive becomes shared, at once; what is shared already stays so. */
+/**
+ * Exclusive becomes shared, at once; what is shared already stays so, and does not become exclusive
+ * later: its upgrade ends.
+ */
 export function downgrade(state: TableState, session: Session, command: DowngradeCommand): void {
-  const { sequence, token, key: name } = command;
-  const hold = holdOf(state, session, token);
+  const { sequence, target, key: name } = command;
+  const hold = holdOf(state, session, target);
   const places = hold === undefined ? [] : placesOf(state, hold, name);
   if (hold === undefined || places.length === 0) {
     store(state, session, sequence, NOT_HELD);
@@ -31,11 +37,16 @@ export function downgrade(state: TableState, session: Session, command: Downgrad
     return;
   }
   store(state, session, sequence, OK);
+  const upgrade = hold.extras?.upgrade;
+  if (upgrade !== undefined && places.some(({ key }) => key === upgrade.firstPlace?.key)) {
+    withdraw(state, upgrade, CANCELLED);
+    advanceKeys(state, upgrade);
+  }
   for (const place of places) weaken(state, hold, place);
 }
 
 /** Lets those in that go together with a shared hold. */
-export function weaken(state: TableState, hold: Hold, place: Place): void {
+function weaken(state: TableState, hold: Hold, place: Place): void {
   if (place.mode !== "exclusive") return;
   state.saving.keepHold(hold);
   place.mode = "shared";
@@ -43,15 +54,22 @@ export function weaken(state: TableState, hold: Hold, place: Place): void {
   advance(state, place.key);
 }
 
-/** Shared becomes exclusive, ahead of everybody who waits, with a new token. */
+/**
+ * Shared becomes exclusive, ahead of everybody who waits, with a new token. One upgrade of a hold may
+ * wait; of a key that is held exclusively already the answer is the present token.
+ */
 export function upgrade(state: TableState, session: Session, command: UpgradeCommand): void {
-  const { sequence, token, waitMs, key: name } = command;
-  const hold = holdOf(state, session, token);
+  const { sequence, target, waitMs, key: name } = command;
+  const hold = holdOf(state, session, target);
   const held = hold === undefined ? undefined : placeIn(hold, findKey(state, name));
   if (!isValidWait(waitMs)) store(state, session, sequence, INVALID_ARGUMENT);
   else if (hold === undefined || held === undefined) store(state, session, sequence, NOT_HELD);
   else if (held.permits !== undefined) store(state, session, sequence, WRONG_KIND);
-  else if (
+  else if (held.mode === "exclusive") {
+    store(state, session, sequence, { status: STATUS.upgraded, token: hold.token });
+  } else if (hold.extras?.upgrade !== undefined) {
+    store(state, session, sequence, INVALID_ARGUMENT);
+  } else if (
     (session.requestCount >= state.settings.waitsPerSessionMax || isOverfull(state, session)) &&
     !held.key.admitsHold("exclusive", 0, hold)
   ) {
@@ -66,11 +84,9 @@ function lineUpUpgrade(
   hold: Hold,
 ): void {
   const { stamp } = state;
-  const slot = session.replies.addWaiting(sequence, stamp);
   const order = { rank: UPGRADE_RANK, number: state.takeNumber() };
   const dueAt = waitMs === WAIT_FOREVER ? NO_DEADLINE : stamp + waitMs;
-  const request = new Request(session, slot, hold.owner, order, stamp, dueAt, undefined);
-  slot.request = request;
+  const request = new Request(session, sequence, hold.owner, order, stamp, dueAt, undefined);
   request.upgrades = hold;
   request.detects = detect;
   request.firstPlace = new Place(obtainKey(state, name), "exclusive", request, undefined);
@@ -79,8 +95,8 @@ function lineUpUpgrade(
 
 /** What others see beside the hold. */
 export function update(state: TableState, session: Session, command: UpdateCommand): void {
-  const { sequence, token, value } = command;
-  const hold = holdOf(state, session, token);
+  const { sequence, target, value } = command;
+  const hold = holdOf(state, session, target);
   if (hold === undefined) {
     store(state, session, sequence, NOT_HELD);
     return;

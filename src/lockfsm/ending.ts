@@ -15,18 +15,6 @@ import type { Request } from "./request.js";
 import { NOT_HELD } from "./results.js";
 import type { Session } from "./session.js";
 import type { TableState } from "./state.js";
-import { forgetTokens } from "./tokens.js";
-
-/** Ends a hold at the wish of its session. */
-export function giveUpHold(state: TableState, hold: Hold, reason: EndReason): void {
-  const { session, sequence, extras } = hold;
-  session.replies.recordEnd(sequence, reason);
-  // Upgrades brought newer tokens, with outcomes of their own.
-  for (const alias of extras?.aliases ?? []) {
-    if (alias.sequence > 0) session.replies.recordEnd(alias.sequence, reason);
-  }
-  endHold(state, hold, reason);
-}
 
 /** Ends a hold against the wish of its session, which is told, and lets others in. */
 export function loseHold(state: TableState, hold: Hold, reason: EndReason): void {
@@ -36,11 +24,11 @@ export function loseHold(state: TableState, hold: Hold, reason: EndReason): void
 
 /** The same without letting others in. */
 export function takeAway(state: TableState, hold: Hold, reason: EndReason): void {
-  const { session, token } = hold;
+  const { session, sequence, token } = hold;
   if (session !== state.detached) {
     state.saving.keepSession(session);
-    session.recordLoss(token, reason);
-    state.say(session, { kind: MESSAGE.lost, token, stamp: state.stamp, reason });
+    session.recordLoss(sequence, token, reason);
+    state.say(session, { kind: MESSAGE.lost, sequence, token, stamp: state.stamp, reason });
   }
   takeOut(state, hold, reason);
 }
@@ -48,9 +36,7 @@ export function takeAway(state: TableState, hold: Hold, reason: EndReason): void
 /** Ends a wait with an outcome that its session is told. */
 export function endWait(state: TableState, request: Request, result: Result): void {
   withdraw(state, request, result);
-  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
-    advance(state, place.key);
-  }
+  advanceKeys(state, request);
 }
 
 /** From here on the session is unknown; its claims end in this step and, if many, later ones. */
@@ -61,7 +47,7 @@ export function endSession(state: TableState, session: Session, reason: EndReaso
   state.sessions.remove(session);
   state.due.remove(session);
   if (session.forcedEnd !== undefined) state.due.remove(session.forcedEnd);
-  state.pushEnded(session, reason);
+  state.pushEnded(session.id, session.attachEpoch, reason);
   endClaims(state, session);
 }
 
@@ -115,22 +101,20 @@ export function openKey(state: TableState, closing: Closing, keyName: string): v
 
 /** Ends a wait without letting others in. */
 export function withdraw(state: TableState, request: Request, result: Result): void {
-  const { session, slot } = request;
-  session.replies.settle(slot, result);
-  state.pushOutcome(session, slot.sequence, result);
+  const { session, sequence, slot } = request;
   leaveQueues(state, request);
+  if (slot !== undefined) session.replies.settle(slot, state.stamp, result);
+  state.pushOutcome(session, sequence, result);
 }
 
 /** Nobody is left who could be told its outcome. */
 function endRequest(state: TableState, request: Request): void {
   leaveQueues(state, request);
-  request.slot.request = undefined;
-  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
-    advance(state, place.key);
-  }
+  advanceKeys(state, request);
 }
 
-function leaveQueues(state: TableState, request: Request): void {
+/** Takes a request out of everything but the stored replies. */
+export function leaveQueues(state: TableState, request: Request): void {
   forgetRequest(state, request);
   state.note("left", request);
   for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
@@ -138,7 +122,7 @@ function leaveQueues(state: TableState, request: Request): void {
   }
 }
 
-function endRow(state: TableState, row: number, reason: EndReason): void {
+export function endRow(state: TableState, row: number, reason: EndReason): void {
   const content = state.rows.contentOf(row);
   if (typeof content === "string") endAlone(state, row, reason);
   else endHold(state, content, reason);
@@ -149,8 +133,9 @@ function endHold(state: TableState, hold: Hold, reason: EndReason): void {
   advanceKeys(state, hold);
 }
 
-export function advanceKeys(state: TableState, hold: Hold): void {
-  for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
+/** Lets others into the keys of a hold, or of a request, that is no more. */
+export function advanceKeys(state: TableState, { firstPlace }: Hold | Request): void {
+  for (let place = firstPlace; place !== undefined; place = place.sibling) {
     advance(state, place.key);
   }
 }
@@ -158,10 +143,14 @@ export function advanceKeys(state: TableState, hold: Hold): void {
 /** Takes a hold out of everything; its keys stay closed for as long as its policies say. */
 function takeOut(state: TableState, hold: Hold, reason: EndReason): void {
   state.saving.keepHold(hold);
-  for (const upgrade of [...(hold.extras?.upgrades ?? [])]) withdraw(state, upgrade, NOT_HELD);
-  const known = forgetTokens(state, hold);
+  const upgrade = hold.extras?.upgrade;
+  if (upgrade !== undefined) withdraw(state, upgrade, NOT_HELD);
+  const known = state.holds.remove(hold.row);
   assert(known, () => `token ${hold.token} is not held`);
-  if (hold.session !== state.detached) leave(state, hold);
+  if (hold.session !== state.detached) {
+    leave(state, hold);
+    state.holdsBySequence.remove(hold.row);
+  }
   state.rows.remove(hold.row);
   hold.row = 0;
   cancelEnd(state, hold);
@@ -195,9 +184,5 @@ function closedMsAfter(state: TableState, { extras, grantedAt }: Hold, reason: E
 }
 
 function isWished(reason: EndReason): boolean {
-  return (
-    reason === END_REASON.released ||
-    reason === END_REASON.cancelled ||
-    reason === END_REASON.closed
-  );
+  return reason === END_REASON.released || reason === END_REASON.closed;
 }

@@ -38,8 +38,8 @@ export function explain(
   holdTimes: HoldTimes,
 ): ExplainView {
   const key = lookAtKey(state, name);
-  const slot = of === undefined ? undefined : state.sessions.find(of.session)?.replies;
-  const request = of === undefined ? undefined : slot?.find(of.sequence)?.request;
+  const session = of === undefined ? undefined : state.sessions.find(of.session);
+  const request = of === undefined ? undefined : session?.replies.find(of.sequence)?.request;
   const place = request === undefined ? undefined : placeOf(request, key);
   if (request === undefined || place === undefined) {
     return { key: name, request: null, keys: [newcomer(state, name, key, holdTimes)] };

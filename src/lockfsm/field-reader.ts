@@ -13,8 +13,6 @@ import {
   type CycleMember,
   END_REASON,
   type EndReason,
-  ITEMS_MAX,
-  PERMITS_MAX,
   Reader,
   type Result,
   STATUS,
@@ -108,16 +106,10 @@ export class FieldReader {
     switch (status) {
       case STATUS.ok:
         return OK;
-      case STATUS.granted:
-        return this.#granted(nextToken);
       case STATUS.upgraded:
-        return { status, token: this.token(nextToken), key: this.text() };
-      case STATUS.claimed:
-        return this.#claimed(nextToken);
-      case STATUS.released: {
-        const remaining = this.uint();
-        return remaining === 0 ? RELEASED : { status, remaining };
-      }
+        return { status, token: this.token(nextToken) };
+      case STATUS.released:
+        return RELEASED;
       case STATUS.notReleased:
         return notReleased(this.endReason());
       case STATUS.revoked:
@@ -126,32 +118,6 @@ export class FieldReader {
         if (status < REFUSALS_FROM) this.fail(`a stored reply of status ${status}`);
         return this.#refusal(status, nextToken);
     }
-  }
-
-  /** An array of integers of at most `countMax`. */
-  numbers(countMax: number): number[] {
-    return this.#list(countMax, () => this.uint());
-  }
-
-  #granted(nextToken: number): Result {
-    const token = this.token(nextToken);
-    const count = this.uint();
-    const slots = this.#list(ITEMS_MAX, () => this.numbers(PERMITS_MAX));
-    const result = { status: STATUS.granted, token } as const;
-    const counted = count === 0 ? result : { ...result, count };
-    return slots.length === 0 ? counted : { ...counted, slots };
-  }
-
-  #claimed(nextToken: number): Result {
-    const token = this.token(nextToken);
-    const items = this.#list(ITEMS_MAX, () => {
-      const key = this.text();
-      const mode = this.mode();
-      return { key, mode, permits: this.uint(), slots: this.numbers(PERMITS_MAX) };
-    });
-    const value = this.text();
-    const grantedAt = this.uint();
-    return { status: STATUS.claimed, token, items, value, grantedAt, endsAt: this.uint() };
   }
 
   #refusal(status: number, nextToken: number): Result {

@@ -45,7 +45,7 @@ function advanceOne(state: TableState, key: Key, others: Key[] | undefined): Key
     const request = orderOf(key.reachNext());
     if (request.isEligible && !request.isOverAt(state.stamp)) {
       const result = grant(state, request);
-      state.pushOutcome(request.session, request.slot.sequence, result);
+      state.pushOutcome(request.session, request.sequence, result);
       found = leaveOthers(state, request, key, found);
     }
   }
@@ -69,22 +69,28 @@ export function grantAtOnce(state: TableState, session: Session, command: Acquir
   return grantedResult(hold);
 }
 
-/** The request leaves its queues as a hold; returns its outcome, which is stored but not told. */
+/**
+ * The request leaves its queues as a hold, or as the upgrade of one; returns its outcome, which is not
+ * told. A hold is its own outcome; that of an upgrade that has waited is stored.
+ */
 export function grant(state: TableState, request: Request): Result {
   const { session, slot, upgrades } = request;
   forgetRequest(state, request);
-  const result =
-    upgrades === undefined ? becomeHold(state, request) : strengthen(state, request, upgrades);
-  session.replies.settle(slot, result);
+  if (upgrades === undefined) {
+    if (slot !== undefined) session.replies.forget(slot);
+    return becomeHold(state, request);
+  }
+  const result = strengthen(state, request, upgrades);
+  if (slot !== undefined) session.replies.settle(slot, state.stamp, result);
   return result;
 }
 
 function becomeHold(state: TableState, request: Request): Result {
-  const { session, slot, owner, options } = request;
-  const hold = makeHold(state, session, owner, slot.sequence, options);
+  const { session, sequence, owner, options } = request;
+  const hold = makeHold(state, session, owner, sequence, options);
   hold.firstPlace = request.firstPlace;
   for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
-    assert(place.key.hasReached(place), () => `${slot.sequence}: ${place.key.name} not reached`);
+    assert(place.key.hasReached(place), () => `${sequence}: ${place.key.name} not reached`);
     place.key.dequeue(place);
   }
   for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
@@ -96,24 +102,24 @@ function becomeHold(state: TableState, request: Request): Result {
 }
 
 function strengthen(state: TableState, request: Request, hold: Hold): Result {
-  const { firstPlace, slot } = request;
-  assert(firstPlace !== undefined, () => `upgrade ${slot.sequence} of no key`);
+  const { firstPlace } = request;
+  assert(firstPlace !== undefined, () => `upgrade ${request.sequence} of no key`);
   const { key } = firstPlace;
   key.dequeue(firstPlace);
-  renewToken(state, hold, slot.sequence);
-  hold.session.replies.noteNaming(hold.token);
+  renewToken(state, hold);
   const held = placeIn(hold, key);
   assert(held !== undefined, () => `${key.name} is not of ${hold.token}`);
   held.mode = "exclusive";
   state.note("converted", hold, held);
   state.suspects.push({ session: hold.session, owner: hold.owner });
-  return { status: STATUS.upgraded, token: hold.token, key: key.name };
+  return { status: STATUS.upgraded, token: hold.token };
 }
 
 /** Takes a request out of everything but its queues, in which it must still stand. */
 export function forgetRequest(state: TableState, request: Request): void {
   const { session, upgrades } = request;
   state.saving.keepRequest(request);
+  request.hasEnded = true;
   leave(state, request);
   session.removeRequest(request);
   if (request.dueAt !== NO_DEADLINE) state.due.remove(request);
@@ -121,8 +127,7 @@ export function forgetRequest(state: TableState, request: Request): void {
   if (request.isQueuedForSearch) state.suspects.push({ session, owner: request.owner });
   state.requestCount -= 1;
   state.otherBytes -= request.bytes;
-  const waiting = upgrades?.extras?.upgrades;
-  if (waiting !== undefined) waiting.splice(waiting.indexOf(request), 1);
+  if (upgrades?.extras !== undefined) upgrades.extras.upgrade = undefined;
 }
 
 /** The place of a hold in one of its keys. */
@@ -147,22 +152,20 @@ export function tellHolders(state: TableState, key: Key): void {
       state.stepUnits -= 1;
       state.saving.keepHold(hold);
       hold.isContended = true;
-      state.say(hold.session, { kind: MESSAGE.contended, token: hold.token });
+      state.say(hold.session, { kind: MESSAGE.contended, sequence: hold.sequence });
     }
   }
   queue.untold = undefined;
 }
 
 export function grantedResult(hold: Hold): Result {
-  const { token, count } = hold;
+  const { token } = hold;
   const slots: (readonly number[])[] = [];
   for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
     if (place.permits !== undefined) slots.push(place.permits.slots);
   }
-  if (count === 1 && slots.length === 0) return { status: STATUS.granted, token };
-  if (slots.length === 0) return { status: STATUS.granted, token, count };
-  if (count === 1) return { status: STATUS.granted, token, slots };
-  return { status: STATUS.granted, token, count, slots };
+  if (slots.length === 0) return { status: STATUS.granted, token };
+  return { status: STATUS.granted, token, slots };
 }
 
 /**
@@ -216,8 +219,9 @@ function makeHold(
 /** A hold whose places stand in their keys. */
 function addHold(state: TableState, hold: Hold): void {
   const { session, owner } = hold;
-  hold.row = state.rows.add(session, hold.token, hold);
+  hold.row = state.rows.add(session, hold.token, hold.sequence, hold);
   state.holds.add(hold.row);
+  state.holdsBySequence.add(hold.row);
   const hasMore = join(state, hold);
   if (hold.extras !== undefined) scheduleEnd(state, hold);
   state.note("granted", hold);

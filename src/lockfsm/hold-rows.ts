@@ -1,6 +1,6 @@
 /**
- * One row of numbers for every hold: its place in the list of its session, in the order of tokens, and
- * all that a lone hold consists of ("lone-holds.ts"). Rows are numbers from 1 on; 0 is none. A row is
+ * One row of numbers for every hold: its place in the list of its session, in the order of tokens, what
+ * it is known by, and all that a lone hold consists of ("lone-holds.ts"). Rows are numbers from 1 on; 0 is none. A row is
  * 64 bytes, one line of a processor's cache, and nothing that is collected as garbage. Rows come in
  * chunks, and chunks that are empty are given back.
  */
@@ -25,6 +25,7 @@ const NEXT_BY_TOKEN = 10;
 const NEXT_BY_OWNER = 11;
 const SAVED_IN = 12;
 const SESSION = 13;
+const NEXT_BY_SEQUENCE = 14;
 
 class Chunk {
   readonly wide = new Float64Array(CHUNK_ROWS * 8);
@@ -62,14 +63,16 @@ export class HoldRows {
   }
 
   /** A row for a hold that comes behind all others of its session. */
-  add(session: Session, token: number, content: Hold | string): number {
+  add(session: Session, token: number, sequence: number, content: Hold | string): number {
     const row = this.#take();
     const chunk = this.#chunkOf(row);
     const at = row & CHUNK_MASK;
     chunk.contents[at] = content;
     chunk.wide[at * 8 + TOKEN] = token;
+    chunk.wide[at * 8 + SEQUENCE] = sequence;
     chunk.narrow[at * 16 + NEXT_BY_TOKEN] = 0;
     chunk.narrow[at * 16 + NEXT_BY_OWNER] = 0;
+    chunk.narrow[at * 16 + NEXT_BY_SEQUENCE] = 0;
     chunk.narrow[at * 16 + SAVED_IN] = session.saving.epoch;
     this.#append(session, row);
     this.grow(session, bytesOfHold(content));
@@ -77,11 +80,10 @@ export class HoldRows {
   }
 
   /** What a lone hold has besides. */
-  describe(row: number, owner: number, sequence: number, grantedAt: number): void {
+  describe(row: number, owner: number, grantedAt: number): void {
     const { wide } = this.#chunkOf(row);
     const at = (row & CHUNK_MASK) * 8;
     wide[at + OWNER] = owner;
-    wide[at + SEQUENCE] = sequence;
     wide[at + GRANTED_AT] = grantedAt;
   }
 
@@ -99,6 +101,16 @@ export class HoldRows {
     if (chunk.used === 0) this.#giveBack(row >>> CHUNK_BITS, chunk);
   }
 
+  /** A newer token, larger than that of the hold before it and less than that of the next one. */
+  setToken(row: number, token: number): void {
+    this.#chunkOf(row).wide[(row & CHUNK_MASK) * 8 + TOKEN] = token;
+  }
+
+  /** What it is known by from now on, in the session to which it is about to be moved. */
+  setSequence(row: number, sequence: number): void {
+    this.#chunkOf(row).wide[(row & CHUNK_MASK) * 8 + SEQUENCE] = sequence;
+  }
+
   /** With a new token, or in another session, it comes behind all others there. */
   move(row: number, session: Session, token: number): void {
     const before = this.sessionOf(row);
@@ -108,7 +120,7 @@ export class HoldRows {
       session.bytes += bytes;
     }
     this.#unlink(row);
-    this.#chunkOf(row).wide[(row & CHUNK_MASK) * 8 + TOKEN] = token;
+    this.setToken(row, token);
     this.#append(session, row);
   }
 
@@ -141,7 +153,7 @@ export class HoldRows {
     return this.#wide(row, OWNER);
   }
 
-  /** Of the acquire that it answers. */
+  /** Of the acquire or claim that brought it. */
   sequenceOf(row: number): number {
     return this.#wide(row, SEQUENCE);
   }
@@ -160,6 +172,14 @@ export class HoldRows {
 
   setNextByToken(row: number, next: number): void {
     this.#setNarrow(row, NEXT_BY_TOKEN, next);
+  }
+
+  nextBySequence(row: number): number {
+    return this.#narrow(row, NEXT_BY_SEQUENCE);
+  }
+
+  setNextBySequence(row: number, next: number): void {
+    this.#setNarrow(row, NEXT_BY_SEQUENCE, next);
   }
 
   nextByOwner(row: number): number {

@@ -1,5 +1,6 @@
 /**
- * A granted request: all its keys under one token ("Records"). Its places stand in the keys' lists
+ * A granted request: all its keys under one token. It is known by its session and the sequence of its
+ * acquire or claim; the token is what it carries. Its places stand in the keys' lists
  * of holds. A hold that is one of many, of a lock that nobody else wants, is only a row
  * ("lone-holds.ts"); what few of the others have is kept apart.
  */
@@ -29,26 +30,7 @@ export interface Ticket {
   readonly endsAt: number;
 }
 
-/** A token that was replaced by a newer one, and finds its hold for a while ("tokens.ts"). */
-export class Alias {
-  readonly token: number;
-  readonly hold: Hold;
-  /**
-   * Of the upgrade that replaced it; 0: a takeover did. Of one that is outlived the upgrade that was
-   * acknowledged, be it a later one.
-   */
-  sequence: number;
-
-  constructor(token: number, hold: Hold, sequence: number) {
-    this.token = token;
-    this.hold = hold;
-    this.sequence = sequence;
-  }
-}
-
 export class HoldExtras {
-  /** How often it is held. */
-  count = 1;
   value = "";
   /** 0: none of them. */
   maxHoldMs = 0;
@@ -58,33 +40,23 @@ export class HoldExtras {
   revokedAt = 0;
   revokeReason = "";
   ticket: Ticket | undefined = undefined;
-  /** Tokens that it had before, as long as its client may know no newer one. */
-  readonly aliases: Alias[] = [];
-  /** Older ones, which an unread outcome names. In the order of tokens. */
-  outlived: Set<Alias> | undefined = undefined;
   end: HoldEnd | undefined = undefined;
-  /** Upgrades of it that wait. */
-  readonly upgrades: Request[] = [];
-
-  /** Of both sorts, in the order of tokens. */
-  get allAliases(): readonly Alias[] {
-    const { outlived, aliases } = this;
-    return outlived === undefined ? aliases : [...outlived, ...aliases];
-  }
+  /** While it waits. */
+  upgrade: Request | undefined = undefined;
 }
 
 export class Hold {
   token: number;
   session: Session;
   owner: number;
-  /** Of the acquire or claim that it answers. */
+  /** Of the acquire or claim that brought it. */
   sequence: number;
   readonly grantedAt: number;
   /** Its holder was told that somebody waits. */
   isContended = false;
   extras: HoldExtras | undefined = undefined;
   firstPlace: Place | undefined = undefined;
-  /** While it stands in the table: where its session and its token find it. */
+  /** While it stands in the table: where its session, its sequence and its token find it. */
   row = 0;
   nextByOwner: OwnerEntry | undefined = undefined;
 
@@ -94,10 +66,6 @@ export class Hold {
     this.owner = owner;
     this.sequence = sequence;
     this.grantedAt = grantedAt;
-  }
-
-  get count(): number {
-    return this.extras?.count ?? 1;
   }
 
   get value(): string {

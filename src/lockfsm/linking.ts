@@ -18,7 +18,7 @@ import { corruptSnapshot } from "./snapshot-format.js";
 import type { SessionParts, SnapshotParts, WorkPart } from "./snapshot-parts.js";
 import { sortByNumber } from "./sorting.js";
 import type { TableState } from "./state.js";
-import { findHold, restoreOutlived } from "./tokens.js";
+import { holdOf } from "./tokens.js";
 import { orderOf } from "./waiting-queue.js";
 
 /** Records of one turn. */
@@ -77,7 +77,7 @@ function* linkSlots({ session, slots }: SessionParts, turn: Turn): Generator<voi
     if (sequence < replies.mark && state !== "outcome" && state !== "waiting") {
       refuse(session, `a ${state} at ${sequence} below the mark ${replies.mark}`);
     }
-    replies.restore(slot);
+    replies.add(slot);
     previous = sequence;
     if (turn.isOver()) yield;
   }
@@ -100,7 +100,7 @@ function linkLoneHold(parts: SnapshotParts, session: Session, part: LoneHold): v
   const { state } = parts;
   const { token, owner, sequence, grantedAt, name } = part;
   if (isNew(state, session, owner, name)) {
-    if (state.holds.has(token)) refuse(session, `token ${token} twice`);
+    checkNew(state, session, token, sequence);
     enterAlone(state, session, { token, owner, sequence, grantedAt, name });
     return;
   }
@@ -111,20 +111,26 @@ function linkLoneHold(parts: SnapshotParts, session: Session, part: LoneHold): v
 
 function linkHold(parts: SnapshotParts, hold: Hold): void {
   const { state, sharedHeld } = parts;
-  const { session, token, extras } = hold;
-  if (state.holds.has(token)) refuse(session, `token ${token} twice`);
-  hold.row = state.rows.add(session, token, hold);
+  const { session, token, sequence, extras } = hold;
+  checkNew(state, session, token, sequence);
+  hold.row = state.rows.add(session, token, sequence, hold);
   state.holds.add(hold.row);
-  for (const alias of extras?.aliases ?? []) {
-    if (state.holds.has(alias.token)) refuse(session, `token ${alias.token} twice`);
-    state.holds.addAlias(alias);
+  if (!hold.isTicket) {
+    state.holdsBySequence.add(hold.row);
+    join(state, hold);
   }
-  restoreOutlived(hold);
-  if (!hold.isTicket) join(state, hold);
   if (extras !== undefined) linkEnd(parts, hold);
   for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
     if (place.mode === "exclusive") linkHeld(place, session, token);
     else sharedHeld.push(place);
+  }
+}
+
+function checkNew(state: TableState, session: Session, token: number, sequence: number): void {
+  if (state.holds.find(token) !== 0) refuse(session, `token ${token} twice`);
+  const isKnown = state.holdsBySequence.find(session, sequence) !== 0;
+  if (isKnown || session.replies.find(sequence) !== undefined) {
+    refuse(session, `sequence ${sequence} twice`);
   }
 }
 
@@ -189,16 +195,18 @@ function* linkRequests(parts: SnapshotParts, turn: Turn): Generator<void, void, 
 
 function linkRequest({ state, upgraded }: SnapshotParts, request: Request): void {
   const { session, number } = request;
-  const token = upgraded.get(request);
-  if (token !== undefined) {
-    const hold = findHold(state, token);
-    if (hold?.session !== session) refuse(session, `${number} upgrades a hold of others`);
+  const target = upgraded.get(request);
+  if (target !== undefined) {
+    const hold = holdOf(state, session, target);
+    if (hold === undefined || hold.extras?.upgrade !== undefined) {
+      refuse(session, `${number} upgrades nothing, or what has an upgrade`);
+    }
     const { firstPlace } = request;
     if (firstPlace?.sibling !== undefined || placeIn(hold, firstPlace?.key) === undefined) {
       refuse(session, `${number} upgrades what its hold has not`);
     }
     request.upgrades = hold;
-    hold.obtainExtras().upgrades.push(request);
+    hold.obtainExtras().upgrade = request;
   }
   for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
     if ((place.permits !== undefined) !== (place.key.semaphore !== undefined)) {

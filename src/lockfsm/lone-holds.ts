@@ -62,9 +62,10 @@ export function enterAlone(
   session: Session,
   { token, owner, sequence, grantedAt, name }: LoneHold,
 ): number {
-  const row = state.rows.add(session, token, name);
-  state.rows.describe(row, owner, sequence, grantedAt);
+  const row = state.rows.add(session, token, sequence, name);
+  state.rows.describe(row, owner, grantedAt);
   state.holds.add(row);
+  state.holdsBySequence.add(row);
   state.loneOwners.add(row);
   state.keys.addRow(name, row);
   return row;
@@ -77,6 +78,7 @@ export function endAlone(state: TableState, row: number, reason: EndReason): voi
   state.noteAlone("ended", row, reason);
   state.loneOwners.remove(row);
   state.holds.remove(row);
+  state.holdsBySequence.remove(row);
   state.keys.dropRow(rows.contentOf(row) as string);
   rows.remove(row);
 }

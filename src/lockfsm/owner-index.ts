@@ -3,7 +3,7 @@
  * then stands here itself, as a row if it is a lone hold; a second one makes a record of both. Tickets
  * have no owner.
  */
-import { ChainedIndex, hashInRows, mixNumber } from "./chained-index.js";
+import { ChainedIndex, hashInSession } from "./chained-index.js";
 import { Hold } from "./hold.js";
 import type { HoldRows } from "./hold-rows.js";
 import type { Request } from "./request.js";
@@ -61,7 +61,7 @@ export type OwnerEntry = Hold | Request | OwnerRecord;
 
 export class OwnerIndex extends ChainedIndex<OwnerEntry> {
   find(session: Session, owner: number): OwnerEntry | undefined {
-    let entry = this.firstOf(hashOfOwner(session, owner));
+    let entry = this.firstOf(hashInSession(session.id, owner));
     while (entry !== undefined && (entry.owner !== owner || entry.session !== session)) {
       entry = entry.nextByOwner;
     }
@@ -69,7 +69,7 @@ export class OwnerIndex extends ChainedIndex<OwnerEntry> {
   }
 
   protected override hashOf(entry: OwnerEntry): number {
-    return hashOfOwner(entry.session, entry.owner);
+    return hashInSession(entry.session.id, entry.owner);
   }
 
   protected override nextOf(entry: OwnerEntry): OwnerEntry | undefined {
@@ -93,7 +93,7 @@ export class LoneOwnerIndex extends RowIndex {
   /** 0: none. */
   find(session: Session, owner: number): number {
     const rows = this.#rows;
-    const hash = hashOfOwner(session, owner);
+    const hash = hashInSession(session.id, owner);
     let row = this.firstOf(hash);
     while (row !== 0 && (rows.ownerOf(row) !== owner || rows.sessionOf(row) !== session)) {
       row = this.nextWith(hash, row);
@@ -102,7 +102,7 @@ export class LoneOwnerIndex extends RowIndex {
   }
 
   protected override hashOf(row: number): number {
-    return hashOfOwner(this.#rows.sessionOf(row), this.#rows.ownerOf(row));
+    return hashInSession(this.#rows.sessionOf(row).id, this.#rows.ownerOf(row));
   }
 
   protected override nextOf(row: number): number {
@@ -112,8 +112,4 @@ export class LoneOwnerIndex extends RowIndex {
   protected override setNext(row: number, pointer: number): void {
     this.#rows.setNextByOwner(row, pointer);
   }
-}
-
-function hashOfOwner({ id }: Session, owner: number): number {
-  return hashInRows(owner, Math.imul(mixNumber(id), 0x85eb_ca6b));
 }

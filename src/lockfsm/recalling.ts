@@ -1,59 +1,57 @@
 /**
- * Recall: what a client asks after it attached again. Beyond what it asked for, the answer names
- * the end of every token that one of the recalled sequences was granted and that is held no more.
+ * Recall: what a client asks after it attached again, of numbers that it has no answer to. What is held
+ * is told as it is now, out of the table, whatever was told of it before.
  */
 import {
   END_REASON,
   MESSAGE,
+  RECALL_MAX,
   RECALL_STATE,
   type RecallCommand,
+  type RecalledHold,
   type RecalledSequence,
-  type RecalledToken,
 } from "../protocol/index.js";
 import type { Hold } from "./hold.js";
 import { endOf, reasonAtEnd } from "./hold-ends.js";
 import type { Session } from "./session.js";
 import type { TableState } from "./state.js";
-import { lookAtHold } from "./tokens.js";
+import { claimedItems } from "./tickets.js";
+import { lookAtHoldOf } from "./tokens.js";
 
 export function recall(state: TableState, session: Session, command: RecallCommand): void {
-  const sequences: RecalledSequence[] = [];
-  const tokens: RecalledToken[] = command.tokens.map((token) => tokenOf(state, session, token));
-  const asked = new Set(command.tokens);
-  for (const sequence of command.sequences) {
-    const recalled = sequenceOf(session, sequence);
-    sequences.push(recalled);
-    if (recalled.state !== RECALL_STATE.done || !("token" in recalled.result)) continue;
-    const { token } = recalled.result;
-    if (asked.has(token) || lookAtHoldOf(state, session, token) !== undefined) continue;
-    asked.add(token);
-    tokens.push(tokenOf(state, session, token));
-  }
-  const { number } = command;
-  state.say(session, { kind: MESSAGE.recalled, number, stamp: state.stamp, sequences, tokens });
+  const { number, sequences: asked } = command;
+  if (asked.length > RECALL_MAX) return;
+  const sequences = asked.map((sequence) => recallOne(state, session, sequence));
+  state.say(session, { kind: MESSAGE.recalled, number, stamp: state.stamp, sequences });
 }
 
-function sequenceOf(session: Session, sequence: number): RecalledSequence {
+function recallOne(state: TableState, session: Session, sequence: number): RecalledSequence {
+  const hold = lookAtHoldOf(state, session, sequence);
+  if (hold !== undefined) return recallHold(hold);
   const slot = session.replies.find(sequence);
-  if (slot === undefined) {
-    const isPassed = sequence < session.replies.mark;
-    return { sequence, state: isPassed ? RECALL_STATE.dropped : RECALL_STATE.unseen };
+  if (slot?.state === "waiting") return { sequence, state: RECALL_STATE.waiting };
+  if (slot !== undefined) {
+    const { stamp, result } = slot;
+    return { sequence, state: RECALL_STATE.replied, stamp, result };
   }
-  if (slot.state === "tombstone") return { sequence, state: RECALL_STATE.dropped };
-  if (slot.state === "waiting") return { sequence, state: RECALL_STATE.queued };
-  return { sequence, state: RECALL_STATE.done, stamp: slot.stamp, result: slot.result };
+  const loss = session.losses?.get(sequence);
+  if (loss !== undefined) return { sequence, state: RECALL_STATE.ended, ...loss };
+  const isUnseen = sequence > session.highestSequence;
+  return { sequence, state: isUnseen ? RECALL_STATE.unseen : RECALL_STATE.forgotten };
 }
 
-function lookAtHoldOf(state: TableState, session: Session, token: number): Hold | undefined {
-  const hold = lookAtHold(state, token);
-  return hold?.session === session ? hold : undefined;
-}
-
-function tokenOf(state: TableState, session: Session, token: number): RecalledToken {
-  const hold = lookAtHoldOf(state, session, token);
-  if (hold === undefined) return { token, held: false, reason: session.endReasonOf(token) };
-  const { count, isContended } = hold;
+function recallHold(hold: Hold): RecalledHold {
+  const { sequence, token, value, grantedAt, isContended } = hold;
   const endsAt = endOf(hold) ?? 0;
-  const isRevoked = endsAt > 0 && reasonAtEnd(hold) === END_REASON.revoked;
-  return { token, held: true, current: hold.token, count, endsAt, isRevoked, isContended };
+  return {
+    sequence,
+    state: RECALL_STATE.held,
+    token,
+    items: claimedItems(hold),
+    value,
+    grantedAt,
+    endsAt,
+    isRevoked: endsAt > 0 && reasonAtEnd(hold) === END_REASON.revoked,
+    isContended,
+  };
 }

@@ -1,46 +1,60 @@
 /**
- * What a session's sequences came to, so that each is executed once and answered alike for ever.
- *
- * Sequences below the *mark* are answered and read, hence forgotten, with two exceptions: an
- * acquire that still waits, and an outcome that was not acknowledged. A sequence that arrives long
- * after many larger ones is put aside at first: no client can make the table move more than a few
- * slots for one command.
+ * What is stored of the commands of a session beside what it holds: a *reply* until the mark passes it,
+ * a request that *waits* until it ends, an *outcome* until it is acknowledged. A grant is stored by the
+ * hold that it made. Commands are executed in the order of their sequences, so that slots are only ever
+ * added behind all others; one that is forgotten leaves a gap, and gaps are closed when half of the
+ * list is gaps.
  */
 import { assert } from "../assert.js";
-import { type EndReason, type Result, STATUS } from "../protocol/index.js";
+import type { Result } from "../protocol/index.js";
+import type { Request } from "./request.js";
 import { QUEUED } from "./results.js";
 import type { Session } from "./session.js";
-import { hashNumber, ShardedMap } from "./sharded-map.js";
-import { Slot, SlotList } from "./slot-list.js";
 
-/**
- * A slot that more others would have to make room for is put aside. When more than so many are, all
- * of them are put in at once.
- */
-const LATE_MAX = 1_024;
+/** `gone`: forgotten; not to be found any more. */
+export type SlotState = "reply" | "waiting" | "outcome" | "gone";
+
+export class Slot {
+  readonly sequence: number;
+  /** Of the entry that answered, or ended the wait. */
+  stamp: number;
+  state: SlotState;
+  result: Result;
+  /** While it waits. */
+  request: Request | undefined;
+  /** It is in this snapshot, or is not to be in it. */
+  savedIn: number;
+
+  constructor(
+    sequence: number,
+    stamp: number,
+    state: SlotState,
+    content: Result | Request,
+    epoch: number,
+  ) {
+    this.sequence = sequence;
+    this.stamp = stamp;
+    this.state = state;
+    this.result = "status" in content ? content : QUEUED;
+    this.request = "status" in content ? undefined : content;
+    this.savedIn = epoch;
+  }
+}
+
+const GAPS_MIN = 32;
 
 export class ReplyWindow {
   readonly #session: Session;
-  readonly #lateMax: number;
-  readonly #slots = new SlotList();
-  /** What was put aside. A slot is in one of the two lists. */
-  #late: SlotList | undefined = undefined;
+  /** In the order of their sequences. */
+  readonly #slots: Slot[] = [];
+  #gaps = 0;
   #mark = 1;
-  #unread = 0;
-  #settled = 0;
+  /** Index of the first slot that the mark has not passed. */
+  #markIndex = 0;
   #unacknowledged = 0;
-  /** Slots of grants that ended before they were acknowledged, by token. */
-  #ended: ShardedMap<number, Slot> | undefined = undefined;
-  /**
-   * How many outcomes that were not acknowledged count up or upgraded the hold of a token: those
-   * that name a token beside the one that brought the hold. Nearly always there are none.
-   */
-  #namings: ShardedMap<number, number> | undefined = undefined;
 
-  /** `lateMax` changes the time that things take, and nothing else. */
-  constructor(session: Session, lateMax = LATE_MAX) {
+  constructor(session: Session) {
     this.#session = session;
-    this.#lateMax = lateMax;
   }
 
   /** The lowest sequence whose reply the client may still need. Never falls. */
@@ -48,142 +62,78 @@ export class ReplyWindow {
     return this.#mark;
   }
 
-  /** Replies from the mark on that are neither acknowledged nor those of waiting acquires. */
-  get unread(): number {
-    return this.#unread;
-  }
-
-  /** The same with tombstones. */
-  get settled(): number {
-    return this.#settled;
-  }
-
-  /** Outcomes anywhere that were not acknowledged. */
+  /** Outcomes that are stored. */
   get unacknowledged(): number {
     return this.#unacknowledged;
   }
 
   /** The largest sequence of any slot; 0 when there is none. */
   get lastSequence(): number {
-    return Math.max(this.#slots.lastSequence, this.#late?.lastSequence ?? 0);
+    return this.#slots.at(-1)?.sequence ?? 0;
   }
 
   find(sequence: number): Slot | undefined {
-    return this.#slots.find(sequence) ?? this.#late?.find(sequence);
+    const slot = this.firstFrom(sequence);
+    return slot?.sequence === sequence && slot.state !== "gone" ? slot : undefined;
   }
 
-  /** As `firstFrom` of a list, over everything. */
+  /** The first slot, one that is gone perhaps, whose sequence is not below `sequence`. */
   firstFrom(sequence: number): Slot | undefined {
-    const slot = this.#slots.firstFrom(sequence);
-    const late = this.#late?.firstFrom(sequence);
-    if (late === undefined) return slot;
-    return slot === undefined || late.sequence < slot.sequence ? late : slot;
+    const slots = this.#slots;
+    let low = 0;
+    let high = slots.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((slots[middle] as Slot).sequence < sequence) low = middle + 1;
+      else high = middle;
+    }
+    return slots[low];
   }
 
-  /** Stores the answer to a sequence that was not seen before and is not below the mark. */
-  add(sequence: number, stamp: number, state: "reply" | "outcome", result: Result): void {
-    this.#insert(new Slot(sequence, stamp, state, result, this.#session.saving.epoch));
-    this.#unread += 1;
-    this.#settled += 1;
+  /** A slot behind all others. Also puts back those of a snapshot, once the mark is. */
+  add(slot: Slot): void {
+    const { sequence, state } = slot;
+    assert(sequence > this.lastSequence, () => `${sequence} after ${this.lastSequence}`);
+    const isPassed = sequence < this.#mark;
+    assert(!isPassed || state !== "reply", () => `${sequence} below the mark ${this.#mark}`);
+    if (isPassed) this.#markIndex += 1;
     if (state === "outcome") this.#unacknowledged += 1;
+    this.#slots.push(slot);
   }
 
-  /** The slot of an acquire that begins to wait. */
-  addWaiting(sequence: number, stamp: number): Slot {
-    const slot = new Slot(sequence, stamp, "waiting", QUEUED, this.#session.saving.epoch);
-    this.#insert(slot);
-    return slot;
-  }
-
-  /** The wait of a slot ended with `result`. */
-  settle(slot: Slot, result: Result): void {
+  /** The wait of a slot ended with `result`, which is kept until it is acknowledged. */
+  settle(slot: Slot, stamp: number, result: Result): void {
     assert(slot.state === "waiting", () => `sequence ${slot.sequence} is ${slot.state}`);
     this.#keep(slot);
     slot.state = "outcome";
+    slot.stamp = stamp;
     slot.result = result;
     slot.request = undefined;
     this.#unacknowledged += 1;
-    if (slot.sequence < this.#mark) return;
-    this.#unread += 1;
-    this.#settled += 1;
   }
 
-  /** The outcome that is stored next counts up the hold of the token, or upgraded it. */
-  noteNaming(token: number): void {
-    this.#namings ??= new ShardedMap<number, number>(hashNumber);
-    this.#namings.set(token, (this.#namings.get(token) ?? 0) + 1);
+  /** Nothing of the slot is needed any more. */
+  forget(slot: Slot): void {
+    this.#drop(slot);
+    this.#closeGaps();
   }
 
-  /**
-   * Whether an outcome that was not acknowledged names the token of a hold. `sequence`: of the one
-   * that brought the hold.
-   */
-  isNamed(token: number, sequence: number): boolean {
-    if (this.#namings?.get(token) !== undefined) return true;
-    const slot = this.find(sequence);
-    return slot?.state === "outcome" && slot.token === token;
-  }
-
-  /** An acquire that was about to wait does not: its answer is stored instead. */
-  settleAtOnce(slot: Slot, state: "reply" | "outcome", result: Result): void {
-    this.settle(slot, result);
-    if (state === "outcome") return;
-    slot.state = "reply";
-    this.#unacknowledged -= 1;
-  }
-
-  /** What the slot granted was given up. */
-  giveUp(slot: Slot): void {
-    this.#keep(slot);
-    slot.isGivenUp = true;
-  }
-
-  /** The client has read how `sequence` ended. Without effect on one that still waits. */
+  /** The client has read how `sequence` ended. Without effect on what waits, and on replies. */
   acknowledge(sequence: number): void {
     const slot = this.find(sequence);
-    if (slot === undefined || slot.state === "waiting" || slot.state === "tombstone") return;
-    this.#keep(slot);
-    if (slot.state === "outcome") {
-      this.#unacknowledged -= 1;
-      if (this.#namings !== undefined && isNaming(slot.result)) this.#forgetNaming(slot.token);
-    }
-    if (slot.endReason !== undefined) this.#forgetEnd(slot);
-    if (slot.sequence < this.#mark) {
-      const list = this.#listOf(slot);
-      list.forget(slot);
-      list.closeGaps();
-      return;
-    }
-    this.#unread -= 1;
-    slot.state = "tombstone";
-    slot.result = QUEUED;
+    if (slot?.state === "outcome") this.forget(slot);
   }
 
-  /** The client has read everything below `mark`. */
+  /** The client has read all replies below `mark`. */
   raiseMark(mark: number): void {
     if (mark <= this.#mark) return;
     this.#mark = mark;
-    this.#pass(this.#slots);
-    if (this.#late !== undefined) this.#pass(this.#late);
-  }
-
-  /**
-   * Remembers why a hold ended, for as long as the outcome that brought its token, or an older one
-   * of it, is not acknowledged.
-   */
-  recordEnd(sequence: number, reason: EndReason): void {
-    if (this.#unacknowledged === 0) return;
-    const slot = this.find(sequence);
-    if (slot === undefined || slot.state !== "outcome") return;
-    assert(slot.token > 0, () => `sequence ${sequence} granted nothing`);
-    this.#keep(slot);
-    slot.endReason = reason;
-    this.#noteEnd(slot);
-  }
-
-  /** Why the hold of `token` ended, or `undefined` when that is not remembered. */
-  endReasonOf(token: number): EndReason | undefined {
-    return this.#ended?.get(token)?.endReason;
+    for (let slot = this.#slots[this.#markIndex]; slot !== undefined && slot.sequence < mark; ) {
+      if (slot.state === "reply") this.#drop(slot);
+      this.#markIndex += 1;
+      slot = this.#slots[this.#markIndex];
+    }
+    this.#closeGaps();
   }
 
   /** The mark of a window that is empty. */
@@ -192,97 +142,40 @@ export class ReplyWindow {
     this.#mark = mark;
   }
 
-  /** Puts back a slot of a snapshot; in the order of sequences, and after the mark. */
-  restore(slot: Slot): void {
-    const { sequence, state, endReason } = slot;
-    const isPassed = sequence < this.#mark;
-    assert(
-      !isPassed || state === "waiting" || state === "outcome",
-      () => `${state} of ${sequence} below the mark ${this.#mark}`,
-    );
-    this.#slots.append(slot, isPassed);
-    if (state === "outcome") {
-      this.#unacknowledged += 1;
-      if (isNaming(slot.result)) this.noteNaming(slot.token);
-    }
-    if (endReason !== undefined) this.#noteEnd(slot);
-    if (isPassed || state === "waiting") return;
-    this.#settled += 1;
-    if (state !== "tombstone") this.#unread += 1;
-  }
-
   /** In the order of sequences. */
   forEach(visit: (slot: Slot) => void): void {
-    this.#takeLate();
-    this.#slots.forEach(visit);
+    for (const slot of this.#slots) if (slot.state !== "gone") visit(slot);
   }
 
-  #insert(slot: Slot): void {
-    const { sequence } = slot;
-    assert(sequence >= this.#mark, () => `${sequence} below the mark ${this.#mark}`);
-    if (this.#slots.countBehind(sequence) <= this.#lateMax) {
-      this.#slots.insert(slot);
-      return;
+  #drop(slot: Slot): void {
+    this.#keep(slot);
+    if (slot.state === "outcome") this.#unacknowledged -= 1;
+    slot.state = "gone";
+    slot.result = QUEUED;
+    slot.request = undefined;
+    this.#gaps += 1;
+  }
+
+  #closeGaps(): void {
+    const slots = this.#slots;
+    const { length } = slots;
+    if (this.#gaps < length && (this.#gaps < GAPS_MIN || this.#gaps * 2 < length)) return;
+    let kept = 0;
+    let keptBelowMark = 0;
+    for (let at = 0; at < length && this.#gaps < length; at += 1) {
+      const slot = slots[at] as Slot;
+      if (slot.state === "gone") continue;
+      slots[kept] = slot;
+      kept += 1;
+      if (at < this.#markIndex) keptBelowMark = kept;
     }
-    this.#late ??= new SlotList();
-    this.#late.insert(slot);
-    if (this.#late.length > this.#lateMax) this.#takeLate();
-  }
-
-  #listOf(slot: Slot): SlotList {
-    const late = this.#late;
-    return late?.find(slot.sequence) === slot ? late : this.#slots;
-  }
-
-  #takeLate(): void {
-    if (this.#late === undefined) return;
-    this.#slots.absorb(this.#late);
-    this.#late = undefined;
-  }
-
-  #pass(list: SlotList): void {
-    for (let slot = list.passNext(this.#mark); slot !== undefined; ) {
-      if (slot.state !== "waiting") {
-        this.#settled -= 1;
-        if (slot.state !== "tombstone") this.#unread -= 1;
-        if (slot.state !== "outcome") {
-          this.#keep(slot);
-          list.forget(slot);
-        }
-      }
-      slot = list.passNext(this.#mark);
-    }
-    list.closeGaps();
+    slots.length = kept;
+    this.#markIndex = keptBelowMark;
+    this.#gaps = 0;
   }
 
   /** A snapshot that is under way gets the slot as it is before it changes. */
   #keep(slot: Slot): void {
     this.#session.saving.keepSlot(this.#session, slot);
   }
-
-  #forgetNaming(token: number): void {
-    const namings = this.#namings;
-    const count = namings?.get(token);
-    assert(namings !== undefined && count !== undefined, () => `nothing names ${token}`);
-    if (count > 1) namings.set(token, count - 1);
-    else namings.delete(token);
-    if (namings.size === 0) this.#namings = undefined;
-  }
-
-  #noteEnd(slot: Slot): void {
-    this.#ended ??= new ShardedMap<number, Slot>(hashNumber);
-    this.#ended.set(slot.token, slot);
-  }
-
-  #forgetEnd(slot: Slot): void {
-    this.#ended?.delete(slot.token);
-    if (this.#ended?.size === 0) this.#ended = undefined;
-    slot.endReason = undefined;
-  }
-}
-
-/** Whether the hold of the token was there before the outcome. */
-function isNaming(result: Result): boolean {
-  if (result.status === STATUS.upgraded) return true;
-  return result.status === STATUS.granted && (result.count ?? 1) > 1;
 }

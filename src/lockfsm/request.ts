@@ -7,9 +7,9 @@ import { type DueItem, NOT_IN_HEAP } from "./due-heap.js";
 import type { Hold } from "./hold.js";
 import type { OwnerEntry } from "./owner-index.js";
 import type { Place } from "./place.js";
+import type { Slot } from "./reply-window.js";
 import type { Session } from "./session.js";
 import { bytesOfPlaces } from "./sizes.js";
-import type { Slot } from "./slot-list.js";
 
 /** `dueAt` of a request that waits without a deadline; it is not in the heap then. */
 export const NO_DEADLINE = -1;
@@ -29,8 +29,11 @@ export function comesBefore(left: Order, right: Order): boolean {
 
 export class Request implements DueItem, Order {
   readonly session: Session;
-  /** Where its outcome goes; also knows its sequence. */
-  readonly slot: Slot;
+  readonly sequence: number;
+  /** Where its outcome goes; `undefined` until it is told to wait. */
+  slot: Slot | undefined = undefined;
+  /** It left its queues, whatever for. */
+  hasEnded = false;
   readonly owner: number;
   /** Its arrival. */
   readonly number: number;
@@ -59,7 +62,7 @@ export class Request implements DueItem, Order {
 
   constructor(
     session: Session,
-    slot: Slot,
+    sequence: number,
     owner: number,
     order: Order,
     enqueuedAt: number,
@@ -67,7 +70,7 @@ export class Request implements DueItem, Order {
     options: AcquireOptions | undefined,
   ) {
     this.session = session;
-    this.slot = slot;
+    this.sequence = sequence;
     this.owner = owner;
     this.number = order.number;
     this.rank = order.rank;
@@ -89,10 +92,6 @@ export class Request implements DueItem, Order {
       if (!place.key.hasReached(place)) return false;
     }
     return true;
-  }
-
-  get hasEnded(): boolean {
-    return this.slot.request !== this;
   }
 
   /** Whether it may not be granted any more at `stamp`, though it still stands in its queues. */

@@ -16,7 +16,6 @@ const REFUSALS: ReadonlyMap<number, Result> = new Map(
 export const CANCELLED = refusal(ERROR_NUMBERS.CANCELLED);
 export const LOCK_TIMEOUT = refusal(ERROR_NUMBERS.LOCK_TIMEOUT);
 export const QUEUE_FULL = refusal(ERROR_NUMBERS.QUEUE_FULL);
-export const SESSION_EXPIRED = refusal(ERROR_NUMBERS.SESSION_EXPIRED);
 export const TOO_MANY_IN_FLIGHT = refusal(ERROR_NUMBERS.TOO_MANY_IN_FLIGHT);
 export const WRONG_KIND = refusal(ERROR_NUMBERS.WRONG_KIND);
 export const NOT_HELD = refusal(ERROR_NUMBERS.NOT_HELD);

@@ -84,14 +84,14 @@ export function tellForcedEnd(state: TableState, session: Session): void {
   const { forcedEnd } = session;
   if (forcedEnd === undefined) return;
   const { dueAt: endsAt, reason } = forcedEnd;
-  state.say(session, { kind: MESSAGE.revoking, token: 0, stamp: state.stamp, endsAt, reason });
+  state.say(session, { kind: MESSAGE.revoking, sequence: 0, stamp: state.stamp, endsAt, reason });
 }
 
 /** Also to whoever claimed a ticket that was revoked. */
-export function tellRevoked(state: TableState, { session, token, extras }: Hold): void {
+export function tellRevoked(state: TableState, { session, sequence, extras }: Hold): void {
   if (extras === undefined || extras.revokedAt === 0) return;
   const { revokedAt: endsAt, revokeReason: reason } = extras;
-  state.say(session, { kind: MESSAGE.revoking, token, stamp: state.stamp, endsAt, reason });
+  state.say(session, { kind: MESSAGE.revoking, sequence, stamp: state.stamp, endsAt, reason });
 }
 
 interface Affected {

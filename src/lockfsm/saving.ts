@@ -9,10 +9,10 @@ import { assert } from "../assert.js";
 import type { Closing } from "./closing.js";
 import type { Hold } from "./hold.js";
 import type { HoldRows } from "./hold-rows.js";
+import type { Slot } from "./reply-window.js";
 import type { Request } from "./request.js";
 import type { Semaphore } from "./semaphore.js";
 import type { Session } from "./session.js";
-import type { Slot } from "./slot-list.js";
 import type { SnapshotWriter } from "./snapshot-writer.js";
 
 export class Saving {

@@ -3,7 +3,7 @@
  * It is alive while its lease is not due and it was not ended; standing in the table is no proof.
  */
 
-import { END_REASON, type EndReason } from "../protocol/index.js";
+import type { EndReason } from "../protocol/index.js";
 import { unlink } from "./chain.js";
 import { type DueItem, NOT_IN_HEAP } from "./due-heap.js";
 import { ReplyWindow } from "./reply-window.js";
@@ -13,6 +13,13 @@ import { bytesOfSession } from "./sizes.js";
 
 /** Ends of holds that one session is told once more when it asks. */
 export const LOSSES_MAX = 1_000;
+
+/** How a hold ended that its session did not give up. */
+export interface Loss {
+  /** The newest that it had. */
+  readonly token: number;
+  readonly reason: EndReason;
+}
 
 /** The time at which an operator's wish ends a session by force. */
 export class SessionEnd implements DueItem {
@@ -41,8 +48,16 @@ export class Session implements DueItem {
   /** When the lease ends. Only ever moved to later. */
   dueAt: number;
   heapIndex = NOT_IN_HEAP;
-  /** The attempt that attached last; commands of any other have no effect. */
-  attachEpoch: number;
+  /** How often another process took it over. */
+  generation = 0;
+  /** The process that did so last. */
+  taker = "";
+  /** When that was, in cluster time. */
+  takenOverAt = 0;
+  /** The one of this generation that attached last. */
+  attempt: number;
+  /** Counts attachments; commands of any but the last have no effect. */
+  attachEpoch = 1;
   /** What that attempt was answered: repeated to its duplicates. */
   attachedAt: number;
   attachedSequence = 0;
@@ -57,8 +72,8 @@ export class Session implements DueItem {
   savedIn: number;
   /** The walk of this snapshot has come to all that it has, or need not. */
   walkedIn: number;
-  /** Why holds ended that it did not give up itself, until it has read it: by token. */
-  losses: Map<number, EndReason> | undefined = undefined;
+  /** Holds that it did not give up itself, until it has read how they ended: by sequence. */
+  losses: Map<number, Loss> | undefined = undefined;
   /** What it, its holds, its requests and the closings that it left take; see `sizes.ts`. */
   bytes: number;
   holdCount = 0;
@@ -91,7 +106,7 @@ export class Session implements DueItem {
     this.metadata = metadata;
     this.ttlMs = ttlMs;
     this.dueAt = stamp + ttlMs;
-    this.attachEpoch = attempt;
+    this.attempt = attempt;
     this.attachedAt = stamp;
     this.bytes = bytesOfSession(this);
     this.replies = new ReplyWindow(this);
@@ -126,7 +141,7 @@ export class Session implements DueItem {
   }
 
   /** The oldest is forgotten when there are too many: of it the reason will be unknown. */
-  recordLoss(token: number, reason: EndReason): void {
+  recordLoss(sequence: number, token: number, reason: EndReason): void {
     this.losses ??= new Map();
     const { losses } = this;
     if (losses.size >= LOSSES_MAX) {
@@ -135,16 +150,11 @@ export class Session implements DueItem {
         break;
       }
     }
-    losses.set(token, reason);
+    losses.set(sequence, { token, reason });
   }
 
-  /** Why a hold is no more, as far as that is remembered. */
-  endReasonOf(token: number): EndReason {
-    return this.losses?.get(token) ?? this.replies.endReasonOf(token) ?? END_REASON.unknown;
-  }
-
-  acknowledgeLoss(token: number): void {
-    if (this.losses?.delete(token) === true && this.losses.size === 0) this.losses = undefined;
+  acknowledgeLoss(sequence: number): void {
+    if (this.losses?.delete(sequence) === true && this.losses.size === 0) this.losses = undefined;
   }
 
   addRequest(request: Request): void {

@@ -5,7 +5,6 @@
  */
 import { assert } from "../assert.js";
 import {
-  IN_FLIGHT_MAX,
   LOCK_DELAY_MS_MAX,
   type SettingView,
   WAIT_MS_MAX,
@@ -21,7 +20,6 @@ interface SettingRule {
 
 const SETTINGS: Readonly<Record<keyof TableSettings, SettingRule>> = Object.freeze({
   waitersMax: { value: WAITERS_MAX, least: 1, most: 10_000_000 },
-  inFlightMax: { value: IN_FLIGHT_MAX, least: 1, most: 10_000_000 },
   unacknowledgedMax: { value: 100_000, least: 1, most: 10_000_000 },
   unitsPerEntryMax: { value: 1_024, least: 1, most: 1_000_000 },
   grantsPerStepMax: { value: 64, least: 1, most: 1_000_000 },

@@ -20,17 +20,17 @@
  * for the stamp of the snapshot less that of the field, *back* for its next token less the token, and
  * *or 0* for that when there is none.
  *
- *     1 session     id, digest of its nonce, name, metadata, ttlMs, dueAt, attachEpoch,
- *                   attachedAt ago, attachedSequence, highestSequence, mark, reason of its end + 1 or 0,
- *                   forced end (dueAt, number, reason) or 0, count of losses, (back, reason) of each
+ *     1 session     id, digest of its nonce, name, metadata, ttlMs, dueAt, attempt, attachEpoch,
+ *                   attachedAt ago, generation, (taker, takenOverAt ago) if that is above 0,
+ *                   attachedSequence, highestSequence, mark, reason of its end + 1 or 0, forced end
+ *                   (dueAt, number, reason) or 0, count of losses, (sequence, back, reason) of each
  *     2 of          id: the session of the slots, holds and requests that follow, until the next
  *                   record of kind 1 or 2; its own record comes before. 0: tickets
- *     3 slot        sequence, stamp ago, state, endReason + 1 or 0, 1 if it was given up, result
- *                   unless a tombstone's
+ *     3 slot        sequence, stamp ago, state, result
  *     4 hold        back, owner, sequence, grantedAt ago, flags (1 contended, 2 extras), extras if
  *                   there are, items; or flag 4 and the name of the one lock held exclusively
- *     5 request     number, kind, (rank below enqueuedAt, options) of an acquire or the hold's token
- *                   back of an upgrade, owner, sequence, enqueuedAt ago, waitMs + 1 or 0 without end,
+ *     5 request     number, kind, (rank below enqueuedAt, options) of an acquire or the sequence of
+ *                   the hold of an upgrade, owner, sequence, enqueuedAt ago, waitMs + 1 or 0 without end,
  *                   1 if it may be refused, looks, items; the slot of its sequence, which waits, is
  *                   not stored beside it
  *     6 work key    name, number of the first request not reached or 0, where to go on refusing
@@ -44,10 +44,8 @@
  *
  *     items         count, then for each its mode and its key, and of a semaphore's the permits
  *                   wanted, or the slots held
- *     extras        count, value, maxHoldMs, minHoldMs, lockDelayMs, revokedAt or 0, its reason,
- *                   ticket (digest of its secret, endsAt) or 0, number of its due time or 0,
- *                   count of aliases, (back, sequence) of each, the oldest first. Sequence: 0 of a takeover, else of
- *                   an upgrade; whether that was acknowledged its slot tells
+ *     extras        value, maxHoldMs, minHoldMs, lockDelayMs, revokedAt or 0, its reason,
+ *                   ticket (digest of its secret, endsAt) or 0, number of its due time or 0
  *     options       0, or 1 and all of them in the order of their numbers on the wire
  *     result        status and what belongs to it, tokens as back
  *
@@ -77,8 +75,7 @@ export const KIND = {
 } as const;
 
 /** The states of slots that are stored, by their numbers. */
-export const SLOT_STATES = ["reply", "outcome", "tombstone"] as const;
-export const TOMBSTONE = SLOT_STATES.indexOf("tombstone");
+export const SLOT_STATES = ["reply", "outcome"] as const;
 
 /** Statuses from here on are `ERROR_NUMBERS`. */
 export const REFUSALS_FROM = 16;

@@ -7,10 +7,10 @@ import type { Closing } from "./closing.js";
 import type { Hold } from "./hold.js";
 import type { LoneHold } from "./lone-holds.js";
 import type { Place } from "./place.js";
+import type { Slot } from "./reply-window.js";
 import type { Order, Request } from "./request.js";
 import type { Session } from "./session.js";
 import { hashNumber, ShardedMap } from "./sharded-map.js";
-import type { Slot } from "./slot-list.js";
 import type { TableState } from "./state.js";
 
 /** How many records of each sort the snapshot says it has. */
@@ -25,7 +25,7 @@ export interface PartCounts {
 
 export interface SessionParts {
   readonly session: Session;
-  /** Those of waiting acquires included. */
+  /** Those of waiting requests included. */
   readonly slots: Slot[];
   readonly holds: (Hold | LoneHold)[];
 }
@@ -51,7 +51,7 @@ export class SnapshotParts {
   readonly sharedHeld: Place[] = [];
   holdCount = 0;
   readonly requests: Request[] = [];
-  /** The tokens of holds that requests are to make exclusive. */
+  /** The sequences of holds that requests are to make exclusive. */
   readonly upgraded = new Map<Request, number>();
   /** The numbers of the due times of holds. */
   readonly endNumbers = new Map<Hold, number>();
@@ -59,7 +59,7 @@ export class SnapshotParts {
   semaphoreCount = 0;
   /** In order. */
   readonly work: WorkPart[] = [];
-  /** Slots, but for those of waiting acquires. */
+  /** Slots, but for those of waiting requests. */
   slotCount = 0;
 
   constructor(state: TableState, counts: PartCounts) {

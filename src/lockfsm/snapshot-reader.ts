@@ -7,6 +7,7 @@ import { HoldfastError } from "../errors.js";
 import { MODEL_VERSION } from "../model-version.js";
 import {
   ATTEMPT_MAX,
+  GENERATION_MAX,
   ITEMS_MAX,
   LIMIT_MAX,
   LOCK_DELAY_MS_MAX,
@@ -17,15 +18,14 @@ import {
 } from "../protocol/index.js";
 import { Closing } from "./closing.js";
 import { FieldReader } from "./field-reader.js";
-import { Alias, Hold } from "./hold.js";
+import { Hold } from "./hold.js";
 import { endOf } from "./hold-ends.js";
 import { makeSemaphore, obtainKey } from "./keys.js";
 import { type Claim, Permits, Place } from "./place.js";
+import { Slot } from "./reply-window.js";
 import { NO_DEADLINE, Request, UPGRADE_RANK } from "./request.js";
-import { QUEUED } from "./results.js";
 import { LOSSES_MAX, Session, SessionEnd } from "./session.js";
 import { isSettingValue, resolveTableSettings, SETTING_NAMES } from "./settings.js";
-import { Slot } from "./slot-list.js";
 import {
   HOLD_CONTENDED,
   HOLD_EXTRAS,
@@ -36,7 +36,6 @@ import {
   REQUEST_ACQUIRE,
   REQUEST_UPGRADE,
   SLOT_STATES,
-  TOMBSTONE,
 } from "./snapshot-format.js";
 import { type SessionParts, SnapshotParts } from "./snapshot-parts.js";
 import { TableState } from "./state.js";
@@ -156,15 +155,22 @@ function readSession(parts: SnapshotParts, fields: FieldReader): SessionParts {
   const [nonceDigest, name, metadata] = [fields.text(), fields.text(), fields.text()];
   const ttlMs = fields.within(TTL_MS_MIN, TTL_MS_MAX, "lease");
   const dueAt = fields.uint();
+  const attempt = fields.within(1, ATTEMPT_MAX, "attempt");
   const epoch = fields.within(1, ATTEMPT_MAX, "epoch");
   const attachedAt = readStamp(state, fields);
   const session = new Session(
-    ...[state.saving, id, nonceDigest, name, metadata, ttlMs, attachedAt, epoch],
+    ...[state.saving, id, nonceDigest, name, metadata, ttlMs, attachedAt, attempt],
   );
+  session.attachEpoch = epoch;
+  session.generation = fields.within(0, GENERATION_MAX, "generation");
+  if (session.generation > 0) {
+    session.taker = fields.text();
+    session.takenOverAt = readStamp(state, fields);
+  }
   session.dueAt = dueAt;
   session.attachedSequence = fields.uint();
-  session.highestSequence = fields.uint();
-  session.replies.restoreMark(fields.within(1, SAFE_MAX, "mark"));
+  session.highestSequence = fields.within(0, SAFE_MAX - 1, "highest sequence");
+  session.replies.restoreMark(fields.within(1, session.highestSequence + 1, "mark"));
   session.endedBy = fields.optionalEndReason();
   const forcedAt = fields.uint();
   if (forcedAt > 0) {
@@ -172,8 +178,9 @@ function readSession(parts: SnapshotParts, fields: FieldReader): SessionParts {
     session.forcedEnd = new SessionEnd(session, forcedAt, number, fields.text());
   }
   for (let left = fields.within(0, LOSSES_MAX, "losses"); left > 0; left -= 1) {
+    const sequence = fields.within(1, session.highestSequence, "sequence");
     const token = fields.token(state.tokens.next);
-    session.recordLoss(token, fields.endReason());
+    session.recordLoss(sequence, token, fields.endReason());
   }
   const read = { session, slots: [], holds: [] };
   sessions.push(read);
@@ -186,22 +193,14 @@ function findSession(parts: SnapshotParts, fields: FieldReader): SessionParts {
   return parts.sessionsById.get(id) ?? fields.fail(`session ${id} has not come before`);
 }
 
-function readSlot(parts: SnapshotParts, { slots }: SessionParts, fields: FieldReader): void {
+function readSlot(parts: SnapshotParts, of: SessionParts, fields: FieldReader): void {
   const { state: table } = parts;
-  const sequence = fields.within(1, SAFE_MAX, "sequence");
+  const sequence = readSequence(of, fields);
   const stamp = readStamp(table, fields);
   const at = fields.within(0, SLOT_STATES.length - 1, "state");
   const state = SLOT_STATES[at] as (typeof SLOT_STATES)[number];
-  const endReason = fields.optionalEndReason();
-  const isGivenUp = fields.flag("given up");
-  const result = at === TOMBSTONE ? QUEUED : fields.result(table.tokens.next);
-  const slot = new Slot(sequence, stamp, state, result, table.saving.epoch);
-  if (endReason !== undefined) {
-    if (state !== "outcome" || slot.token === 0) fields.fail(`the end of a ${state}`);
-    slot.endReason = endReason;
-  }
-  slot.isGivenUp = isGivenUp;
-  slots.push(slot);
+  const result = fields.result(table.tokens.next);
+  of.slots.push(new Slot(sequence, stamp, state, result, table.saving.epoch));
   parts.slotCount += 1;
 }
 
@@ -209,7 +208,10 @@ function readHold(parts: SnapshotParts, of: SessionParts, fields: FieldReader): 
   const { state } = parts;
   const token = fields.token(state.tokens.next);
   const owner = fields.uint();
-  const sequence = fields.within(1, SAFE_MAX, "sequence");
+  const sequence =
+    of.session === state.detached
+      ? fields.within(1, SAFE_MAX, "sequence")
+      : readSequence(of, fields);
   const grantedAt = readStamp(state, fields);
   const flags = fields.within(0, HOLD_LONE, "flags");
   parts.holdCount += 1;
@@ -229,7 +231,6 @@ function readHold(parts: SnapshotParts, of: SessionParts, fields: FieldReader): 
 function readExtras(parts: SnapshotParts, hold: Hold, fields: FieldReader): void {
   const { state } = parts;
   const extras = hold.obtainExtras();
-  extras.count = fields.within(1, SAFE_MAX, "count");
   extras.value = fields.text();
   extras.maxHoldMs = fields.within(0, WAIT_MS_MAX, "cap");
   extras.minHoldMs = fields.within(0, WAIT_MS_MAX, "minHoldMs");
@@ -241,10 +242,6 @@ function readExtras(parts: SnapshotParts, hold: Hold, fields: FieldReader): void
   const number = fields.within(0, state.nextNumber - 1, "number");
   if (number > 0 !== (endOf(hold) !== undefined)) fields.fail("a due time without a number");
   if (number > 0) parts.endNumbers.set(hold, number);
-  for (let left = fields.uint(); left > 0; left -= 1) {
-    const token = fields.token(state.tokens.next);
-    extras.aliases.push(new Alias(token, hold, fields.uint()));
-  }
 }
 
 function readRequest(parts: SnapshotParts, of: SessionParts, fields: FieldReader): void {
@@ -255,19 +252,18 @@ function readRequest(parts: SnapshotParts, of: SessionParts, fields: FieldReader
   const isUpgrade = kind === REQUEST_UPGRADE;
   const headStart = isUpgrade ? 0 : fields.uint();
   const options = isUpgrade ? undefined : fields.options();
-  const upgraded = isUpgrade ? fields.token(state.tokens.next) : 0;
+  const upgraded = isUpgrade ? readSequence(of, fields) : 0;
   const owner = fields.uint();
-  const sequence = fields.within(1, SAFE_MAX, "sequence");
+  const sequence = readSequence(of, fields);
   const enqueuedAt = readStamp(state, fields);
   const wait = fields.within(0, SAFE_MAX - enqueuedAt, "wait");
   const dueAt = wait === 0 ? NO_DEADLINE : enqueuedAt + wait - 1;
-  const slot = new Slot(sequence, enqueuedAt, "waiting", QUEUED, state.saving.epoch);
   const order = { rank: isUpgrade ? UPGRADE_RANK : enqueuedAt - headStart, number };
-  const request = new Request(session, slot, owner, order, enqueuedAt, dueAt, options);
+  const request = new Request(session, sequence, owner, order, enqueuedAt, dueAt, options);
   request.detects = fields.flag("detects");
   request.isUnchecked = fields.flag("unchecked");
-  slot.request = request;
-  slots.push(slot);
+  request.slot = new Slot(sequence, enqueuedAt, "waiting", request, state.saving.epoch);
+  slots.push(request.slot);
   request.firstPlace = readItems(state, request, false, fields);
   if (isUpgrade) parts.upgraded.set(request, upgraded);
   parts.requests.push(request);
@@ -334,6 +330,11 @@ function readPermits(isHeld: boolean, fields: FieldReader): Permits {
   }
   permits.slots = slots;
   return permits;
+}
+
+/** Of a command that was executed. */
+function readSequence({ session }: SessionParts, fields: FieldReader): number {
+  return fields.within(1, session.highestSequence, "sequence");
 }
 
 /** A time up to that of the snapshot. */

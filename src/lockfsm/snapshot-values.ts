@@ -6,7 +6,6 @@ import {
   type AcquireOptions,
   type Blocker,
   CLAIM_MODES,
-  type ClaimedItem,
   type CycleMember,
   type Result,
   STATUS,
@@ -32,26 +31,10 @@ export function writeResult(body: Writer, result: Result, nextToken: number): vo
   body.uint(result.status);
   switch (result.status) {
     case STATUS.ok:
-    case STATUS.queued:
-      return;
-    case STATUS.granted:
-      body.uint(nextToken - result.token);
-      body.uint(result.count ?? 0);
-      writeLists(body, result.slots ?? []);
+    case STATUS.released:
       return;
     case STATUS.upgraded:
       body.uint(nextToken - result.token);
-      body.string(result.key);
-      return;
-    case STATUS.claimed:
-      body.uint(nextToken - result.token);
-      writeClaimed(body, result.items);
-      body.string(result.value);
-      body.uint(result.grantedAt);
-      body.uint(result.endsAt);
-      return;
-    case STATUS.released:
-      body.uint(result.remaining ?? 0);
       return;
     case STATUS.notReleased:
       body.uint(result.reason);
@@ -62,19 +45,21 @@ export function writeResult(body: Writer, result: Result, nextToken: number): vo
       body.uint(result.opened);
       return;
     default:
-      assert(result.status >= REFUSALS_FROM, () => `status ${JSON.stringify(result)}`);
+      assert(isRefusal(result), () => `status ${JSON.stringify(result)}`);
       writeDetails(body, result, nextToken);
   }
+}
+
+type Refusal = Extract<Result, { blockers?: unknown }>;
+
+function isRefusal(result: Result): result is Refusal {
+  return result.status >= REFUSALS_FROM;
 }
 
 /** What is said beside the number of an error: which of its details follow, and those. */
 export const DETAIL = { none: 0, blockers: 1, cycle: 2, limit: 3 } as const;
 
-function writeDetails(
-  body: Writer,
-  result: Extract<Result, { blockers?: unknown }>,
-  nextToken: number,
-): void {
+function writeDetails(body: Writer, result: Refusal, nextToken: number): void {
   const { blockedBy, blockers, cycle, limit } = result;
   if (blockers !== undefined && blockedBy !== undefined) {
     body.uint(DETAIL.blockers);
@@ -87,26 +72,6 @@ function writeDetails(
     body.uint(DETAIL.limit);
     body.uint(limit);
   } else body.uint(DETAIL.none);
-}
-
-function writeLists(body: Writer, lists: readonly (readonly number[])[]): void {
-  body.arrayHeader(lists.length);
-  for (const list of lists) writeNumbers(body, list);
-}
-
-function writeNumbers(body: Writer, numbers: readonly number[]): void {
-  body.arrayHeader(numbers.length);
-  for (const number of numbers) body.uint(number);
-}
-
-function writeClaimed(body: Writer, items: readonly ClaimedItem[]): void {
-  body.arrayHeader(items.length);
-  for (const { key, mode, permits, slots } of items) {
-    body.string(key);
-    body.uint(CLAIM_MODES.indexOf(mode));
-    body.uint(permits);
-    writeNumbers(body, slots);
-  }
 }
 
 function writeBlockers(body: Writer, blockers: readonly Blocker[], nextToken: number): void {

@@ -9,11 +9,11 @@ import type { Closing } from "./closing.js";
 import type { Hold, HoldExtras } from "./hold.js";
 import type { HoldRows } from "./hold-rows.js";
 import type { Place } from "./place.js";
+import type { Slot } from "./reply-window.js";
 import { NO_DEADLINE, type Request } from "./request.js";
 import type { Semaphore } from "./semaphore.js";
 import type { Session } from "./session.js";
 import { SETTING_NAMES } from "./settings.js";
-import type { Slot } from "./slot-list.js";
 import {
   BLOCK_HEAD_BYTES,
   BODY_BYTES_MAX,
@@ -27,7 +27,6 @@ import {
   REQUEST_ACQUIRE,
   REQUEST_UPGRADE,
   SLOT_STATES,
-  TOMBSTONE,
 } from "./snapshot-format.js";
 import { writeOptions, writeResult } from "./snapshot-values.js";
 import type { TableState } from "./state.js";
@@ -92,8 +91,14 @@ export class SnapshotWriter {
     body.string(session.metadata);
     body.uint(session.ttlMs);
     body.uint(session.dueAt);
+    body.uint(session.attempt);
     body.uint(session.attachEpoch);
     body.uint(this.#stamp - session.attachedAt);
+    body.uint(session.generation);
+    if (session.generation > 0) {
+      body.string(session.taker);
+      body.uint(this.#stamp - session.takenOverAt);
+    }
     body.uint(session.attachedSequence);
     body.uint(session.highestSequence);
     body.uint(session.replies.mark);
@@ -104,7 +109,8 @@ export class SnapshotWriter {
       body.string(forcedEnd.reason);
     }
     body.uint(losses?.size ?? 0);
-    for (const [token, reason] of losses ?? []) {
+    for (const [sequence, { token, reason }] of losses ?? []) {
+      body.uint(sequence);
       body.uint(this.#nextToken - token);
       body.uint(reason);
     }
@@ -121,9 +127,7 @@ export class SnapshotWriter {
     body.uint(slot.sequence);
     body.uint(this.#stamp - slot.stamp);
     body.uint(state);
-    body.uint(slot.endReason === undefined ? 0 : slot.endReason + 1);
-    body.uint(slot.isGivenUp ? 1 : 0);
-    if (state !== TOMBSTONE) writeResult(body, slot.result, this.#nextToken);
+    writeResult(body, slot.result, this.#nextToken);
     this.#slotCount += 1;
     this.#endRecord();
   }
@@ -169,10 +173,10 @@ export class SnapshotWriter {
       writeOptions(body, request.options);
     } else {
       body.uint(REQUEST_UPGRADE);
-      body.uint(this.#nextToken - upgrades.token);
+      body.uint(upgrades.sequence);
     }
     body.uint(request.owner);
-    body.uint(request.slot.sequence);
+    body.uint(request.sequence);
     body.uint(this.#stamp - enqueuedAt);
     body.uint(dueAt === NO_DEADLINE ? 0 : dueAt - enqueuedAt + 1);
     body.uint(request.detects ? 1 : 0);
@@ -238,7 +242,7 @@ export class SnapshotWriter {
     for (const name of SETTING_NAMES) body.uint(settings[name]);
     body.arrayHeader(6);
     body.uint(sessions.size + endedCount);
-    body.uint(holds.holdCount);
+    body.uint(holds.size);
     body.uint(state.requestCount);
     body.uint(work.length);
     body.uint(closings.size);
@@ -255,8 +259,7 @@ export class SnapshotWriter {
 
   #extras(extras: HoldExtras): void {
     const body = this.#body;
-    const { ticket, end, allAliases: aliases } = extras;
-    body.uint(extras.count);
+    const { ticket, end } = extras;
     body.string(extras.value);
     body.uint(extras.maxHoldMs);
     body.uint(extras.minHoldMs);
@@ -266,11 +269,6 @@ export class SnapshotWriter {
     body.uint(ticket?.endsAt ?? 0);
     if (ticket !== undefined) body.string(ticket.secretDigest);
     body.uint(end?.number ?? 0);
-    body.uint(aliases.length);
-    for (const { token, sequence } of aliases) {
-      body.uint(this.#nextToken - token);
-      body.uint(sequence);
-    }
   }
 
   #items(first: Place | undefined, isHeld: boolean): void {

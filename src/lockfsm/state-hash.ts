@@ -111,6 +111,10 @@ function digestSession(session: Session): Digest {
   digest.text(session.metadata);
   digest.number(session.ttlMs);
   digest.number(session.dueAt);
+  digest.number(session.generation);
+  digest.text(session.taker);
+  digest.number(session.takenOverAt);
+  digest.number(session.attempt);
   digest.number(session.attachEpoch);
   digest.number(session.attachedAt);
   digest.number(session.attachedSequence);
@@ -119,7 +123,8 @@ function digestSession(session: Session): Digest {
   digest.number(session.forcedEnd?.dueAt ?? 0);
   digest.number(session.forcedEnd?.number ?? 0);
   digest.text(session.forcedEnd?.reason ?? "");
-  for (const [token, reason] of session.losses ?? []) {
+  for (const [sequence, { token, reason }] of session.losses ?? []) {
+    digest.number(sequence);
     digest.number(token);
     digest.number(reason);
   }
@@ -127,8 +132,6 @@ function digestSession(session: Session): Digest {
     digest.number(slot.sequence);
     digest.number(slot.stamp);
     digest.text(slot.state);
-    digest.number(slot.endReason ?? -1);
-    digest.flag(slot.isGivenUp);
     digest.text(JSON.stringify(slot.result));
   });
   return digest;
@@ -168,7 +171,7 @@ function digestPlace(digest: Digest, place: Place): void {
 
 function digestRequest(digest: Digest, request: Request): void {
   digestOwner(digest, request);
-  digest.number(request.slot.sequence);
+  digest.number(request.sequence);
   digestOrder(digest, request);
   digest.number(request.enqueuedAt);
   digest.number(request.dueAt);
@@ -187,7 +190,6 @@ function digestHold(digest: Digest, hold: Hold): void {
   digest.flag(hold.isContended);
   // Made when the first of them is needed, and not unmade: a default says no more than none.
   const extras = hold.extras ?? NO_EXTRAS;
-  digest.number(extras.count);
   digest.text(extras.value);
   digest.number(extras.maxHoldMs);
   digest.number(extras.minHoldMs);
@@ -197,11 +199,6 @@ function digestHold(digest: Digest, hold: Hold): void {
   digest.text(extras.ticket?.secretDigest ?? "");
   digest.number(extras.ticket?.endsAt ?? 0);
   digest.number(extras.end?.number ?? 0);
-  digest.number(extras.outlived?.size ?? 0);
-  for (const { token, sequence } of extras.allAliases) {
-    digest.number(token);
-    digest.number(sequence);
-  }
 }
 
 function digestOwner(digest: Digest, { session, owner }: Hold | Request): void {

@@ -13,6 +13,7 @@ import {
 import { Closing } from "./closing.js";
 import { DueHeap } from "./due-heap.js";
 import { Hold, type HoldEnd } from "./hold.js";
+import { SequenceIndex, TokenIndex } from "./hold-index.js";
 import { HoldRows } from "./hold-rows.js";
 import { KeyIndex } from "./key-index.js";
 import { LoneOwnerIndex, OwnerIndex } from "./owner-index.js";
@@ -25,7 +26,6 @@ import type { Semaphore } from "./semaphore.js";
 import { Session, type SessionEnd } from "./session.js";
 import { SessionIndex } from "./session-index.js";
 import { TokenCounter } from "./token-counter.js";
-import { TokenIndex } from "./token-index.js";
 import {
   type ChangeListener,
   NOBODY,
@@ -51,7 +51,10 @@ export class TableState {
   readonly sessions = new SessionIndex();
   readonly keys = new KeyIndex();
   readonly rows = new HoldRows();
+  /** Holds and tickets by their tokens. */
   readonly holds = new TokenIndex(this.rows);
+  /** Holds by what they are known by. */
+  readonly holdsBySequence = new SequenceIndex(this.rows);
   readonly owners = new OwnerIndex();
   readonly loneOwners = new LoneOwnerIndex(this.rows);
   /** In the order of their numbers. */
@@ -133,10 +136,10 @@ export class TableState {
     this.outbox.toSession(session.id, session.attachEpoch, message);
   }
 
-  /** The answer to a sequence; `stamp` is that of the entry that executed it. */
-  reply(session: Session, sequence: number, stamp: number, result: Result): void {
+  /** The answer to the command that is executed. */
+  reply(session: Session, sequence: number, result: Result): void {
     if (this.outbox === NOBODY) return;
-    this.say(session, { kind: MESSAGE.reply, sequence, stamp, result });
+    this.say(session, { kind: MESSAGE.reply, sequence, stamp: this.stamp, result });
   }
 
   /** How a wait ended. */
@@ -153,9 +156,9 @@ export class TableState {
     }
   }
 
-  pushEnded(session: Session, reason: EndReason): void {
-    const { id, attachEpoch } = session;
-    this.outbox.toSession(id, attachEpoch, { kind: MESSAGE.ended, session: id, reason });
+  /** `taker`: who has taken it over, if that is the reason. */
+  pushEnded(session: number, epoch: number, reason: EndReason, taker = ""): void {
+    this.outbox.toSession(session, epoch, { kind: MESSAGE.ended, session, reason, taker });
   }
 
   /** The same of a lone hold, that of `row`. */
@@ -171,7 +174,7 @@ export class TableState {
     change.sessionName = session.name;
     change.owner = rows.ownerOf(row);
     change.token = rows.tokenOf(row);
-    change.sequence = 0;
+    change.sequence = rows.sequenceOf(row);
     change.grantedAt = rows.grantedAtOf(row);
     change.value = "";
     change.reason = reason;
@@ -194,7 +197,7 @@ export class TableState {
     change.sessionName = session.name;
     change.owner = claim instanceof Closing ? 0 : claim.owner;
     change.token = claim instanceof Request ? 0 : claim.token;
-    change.sequence = claim instanceof Request ? claim.slot.sequence : 0;
+    change.sequence = claim instanceof Closing ? 0 : claim.sequence;
     change.grantedAt = claim instanceof Hold ? claim.grantedAt : 0;
     change.value = claim instanceof Hold ? claim.value : "";
     change.reason = reason;

@@ -108,7 +108,7 @@ export class LockTable {
     return {
       sessions: sessions.size,
       keys: keys.size,
-      holds: holds.holdCount,
+      holds: holds.size,
       waiters: requestCount,
       closings: closings.size,
       tableBytes: bytes,

@@ -1,18 +1,18 @@
 /**
  * Hand-over between processes: a hold becomes a ticket, which conflicts like any hold and belongs to
- * nobody, and whoever knows its secret makes it a hold of its own, with a new token. Nobody gets in
- * between.
+ * nobody, and whoever knows its secret makes it a hold of its own, known by the sequence of the claim
+ * and with a new token. Nobody gets in between.
  */
 import {
   type ClaimCommand,
   type ClaimedItem,
   type DetachCommand,
+  type Result,
   STATUS,
   TTL_MS_MAX,
   TTL_MS_MIN,
 } from "../protocol/index.js";
 import { advanceKeys, withdraw } from "./ending.js";
-import { holdOf, store } from "./giving-up.js";
 import { tellHolders } from "./granting.js";
 import type { Hold } from "./hold.js";
 import { endOf, scheduleEnd } from "./hold-ends.js";
@@ -23,11 +23,12 @@ import { digestOf } from "./secret-digest.js";
 import type { Session } from "./session.js";
 import { hasAllHolds } from "./sizes.js";
 import type { TableState } from "./state.js";
-import { dropAllAliases, findHold, moveHold } from "./tokens.js";
+import { store } from "./storing.js";
+import { findHold, holdOf, moveHold } from "./tokens.js";
 
 export function detach(state: TableState, session: Session, command: DetachCommand): void {
-  const { sequence, token, secret, ticketTtlMs } = command;
-  const hold = holdOf(state, session, token);
+  const { sequence, target, secret, ticketTtlMs } = command;
+  const hold = holdOf(state, session, target);
   if (hold === undefined) {
     store(state, session, sequence, NOT_HELD);
     return;
@@ -39,20 +40,19 @@ export function detach(state: TableState, session: Session, command: DetachComma
   store(state, session, sequence, OK);
   state.saving.keepHold(hold);
   const extras = hold.obtainExtras();
-  const upgrades = [...extras.upgrades];
-  for (const upgrade of upgrades) withdraw(state, upgrade, NOT_HELD);
-  dropAllAliases(state, hold);
+  const { upgrade } = extras;
+  if (upgrade !== undefined) withdraw(state, upgrade, NOT_HELD);
   // While it still says who gives it away.
   state.note("detached", hold);
   leave(state, hold);
+  state.holdsBySequence.remove(hold.row);
   hold.session = state.detached;
   hold.owner = 0;
   state.rows.move(hold.row, state.detached, hold.token);
-  extras.count = 1;
   extras.ticket = { secretDigest: digestOf(secret), endsAt: state.stamp + ticketTtlMs };
   scheduleEnd(state, hold);
-  // Those who waited behind its upgrades.
-  if (upgrades.length > 0) advanceKeys(state, hold);
+  // Those who waited behind its upgrade.
+  if (upgrade !== undefined) advanceKeys(state, upgrade);
 }
 
 /** A token that is no ticket, any more or yet, is `NOT_HELD`; a wrong secret is `FORBIDDEN`. */
@@ -68,9 +68,7 @@ export function claim(state: TableState, session: Session, command: ClaimCommand
     store(state, session, sequence, QUOTA);
   } else {
     take(state, session, hold, sequence, owner);
-    const result = claimedResult(hold);
-    session.replies.add(sequence, state.stamp, "outcome", result);
-    state.reply(session, sequence, state.stamp, result);
+    state.reply(session, sequence, claimedResult(hold));
     tellRevoked(state, hold);
     for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
       tellHolders(state, place.key);
@@ -99,28 +97,27 @@ function take(
   state.saving.keepHold(hold);
   const extras = hold.obtainExtras();
   extras.ticket = undefined;
-  moveHold(state, hold, session);
+  moveHold(state, hold, session, sequence);
   hold.owner = owner;
-  hold.sequence = sequence;
   hold.isContended = false;
   if (join(state, hold)) state.suspects.push({ session, owner });
   scheduleEnd(state, hold);
   state.note("converted", hold);
 }
 
-function claimedResult(hold: Hold) {
+function claimedResult(hold: Hold): Result {
+  const { token, value, grantedAt } = hold;
+  const items = claimedItems(hold);
+  return { status: STATUS.claimed, token, items, value, grantedAt, endsAt: endOf(hold) ?? 0 };
+}
+
+/** What is held, as whoever knows nothing of it is told. */
+export function claimedItems(hold: Hold): ClaimedItem[] {
   const items: ClaimedItem[] = [];
   for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
     const { key, mode, permits } = place;
     const slots = permits?.slots ?? [];
     items.push({ key: key.name, mode, permits: place.wanted, slots });
   }
-  return {
-    status: STATUS.claimed,
-    token: hold.token,
-    items,
-    value: hold.value,
-    grantedAt: hold.grantedAt,
-    endsAt: endOf(hold) ?? 0,
-  };
+  return items;
 }

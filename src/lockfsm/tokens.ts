@@ -1,156 +1,97 @@
 /**
- * New tokens for holds that change hands or mode. The old one finds the hold until its client knows
- * a newer one and has read every outcome that names the old one: each of these it may still cancel,
- * and what it cancels must be found. For the guarded resource the old token is stale at once.
+ * Finding holds, and the new tokens of those that change hands or mode. A hold is found by its session
+ * and sequence, whatever happened to it, and by its newest token; of older ones nobody knows.
  */
-import { type Result, STATUS } from "../protocol/index.js";
-import { Alias, type Hold, type HoldExtras } from "./hold.js";
+import { END_REASON } from "../protocol/index.js";
+import type { Hold } from "./hold.js";
 import { holdAt, lookAt } from "./lone-holds.js";
 import { reorder } from "./owning.js";
 import type { Session } from "./session.js";
 import type { TableState } from "./state.js";
 
-/** Of takeovers so many old tokens find their hold; older ones only while an outcome names them. */
-const TAKEN_OVER_MAX = 4;
+/** The hold that the acquire or claim of `sequence` brought. */
+export function holdOf(state: TableState, session: Session, sequence: number): Hold | undefined {
+  const row = state.holdsBySequence.find(session, sequence);
+  return row === 0 ? undefined : holdAt(state, row);
+}
 
-/** The hold that has the token, or had it and is still found by it. */
+/** The same, to be read only. */
+export function lookAtHoldOf(
+  state: TableState,
+  session: Session,
+  sequence: number,
+): Hold | undefined {
+  const row = state.holdsBySequence.find(session, sequence);
+  return row === 0 ? undefined : lookAt(state, row);
+}
+
+/** The hold or ticket that carries the token. */
 export function findHold(state: TableState, token: number): Hold | undefined {
-  const row = state.holds.rowOf(token);
-  return row === 0 ? state.holds.formerly(token) : holdAt(state, row);
+  const row = state.holds.find(token);
+  return row === 0 ? undefined : holdAt(state, row);
 }
 
 /** The same, to be read only. */
 export function lookAtHold(state: TableState, token: number): Hold | undefined {
-  const row = state.holds.rowOf(token);
-  return row === 0 ? state.holds.formerly(token) : lookAt(state, row);
+  const row = state.holds.find(token);
+  return row === 0 ? undefined : lookAt(state, row);
 }
 
-/** `sequence`: of the upgrade that brings the new token; 0: a takeover does. */
-export function renewToken(state: TableState, hold: Hold, sequence: number): void {
-  const { token } = hold;
+/** It is the newest of its session from now on. */
+export function renewToken(state: TableState, hold: Hold): void {
   state.saving.keepHold(hold);
-  // They name the hold by its token.
-  for (const upgrade of hold.extras?.upgrades ?? []) state.saving.keepRequest(upgrade);
-  if (sequence === 0) dropTakenOver(state, hold);
-  reorder(state, hold, () => {
-    takeToken(state, hold);
+  changeToken(state, hold, (token) => {
+    state.rows.move(hold.row, hold.session, token);
   });
-  const alias = new Alias(token, hold, sequence);
-  hold.obtainExtras().aliases.push(alias);
-  state.holds.addAlias(alias);
-  for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
-    place.key.moveHoldLast(place);
+}
+
+/** New tokens for all holds of a session, in their order: lone ones stay rows. */
+export function renewAllTokens(state: TableState, session: Session): void {
+  const { rows, saving } = state;
+  for (let row = session.firstHold; row !== 0; row = rows.nextOf(row)) {
+    saving.keepRow(row);
+    const content = rows.contentOf(row);
+    if (typeof content === "string") {
+      state.holds.remove(row);
+      rows.setToken(row, state.tokens.take());
+      state.holds.add(row);
+      state.noteAlone("converted", row, END_REASON.unknown);
+    } else {
+      changeToken(state, content, (token) => {
+        rows.setToken(content.row, token);
+      });
+      state.note("converted", content);
+    }
   }
 }
 
-/** A takeover may be told to the table several times before its client hears of the new tokens. */
-function dropTakenOver(state: TableState, hold: Hold): void {
-  const aliases = hold.extras?.aliases ?? [];
-  let tooMany = aliases.filter(({ sequence }) => sequence === 0).length + 1 - TAKEN_OVER_MAX;
-  if (tooMany <= 0) return;
-  const all = aliases.splice(0);
-  for (const alias of all) {
-    const isOlder = alias.sequence === 0 && tooMany > 0;
-    if (isOlder) tooMany -= 1;
-    if (isOlder && !isNamed(alias)) state.holds.removeAlias(alias);
-    else aliases.push(alias);
-  }
-}
-
-/**
- * An outcome that names a token was acknowledged. Who knows the token that an upgrade brought has no
- * use for older ones, in whatever order it says so; but for those that other outcomes name, until
- * they are acknowledged too.
- */
-export function forgetOlder(
-  state: TableState,
-  sequence: number,
-  { status, token }: Extract<Result, { readonly token: number }>,
-): void {
-  const alias = state.holds.aliasOf(token);
-  if (alias?.hold.extras?.outlived?.has(alias) === true) {
-    if (!isNamed(alias)) forgetOutlived(state, alias);
-    return;
-  }
-  if (status !== STATUS.upgraded) return;
-  const hold = alias?.hold ?? findHold(state, token);
-  if (hold !== undefined) outlive(state, hold, sequence);
-}
-
-/**
- * The client knows the token that the upgrade of `sequence` brought. What this looks at leaves the
- * list, so that no number of acknowledgements takes longer than the upgrades before did.
- */
-function outlive(state: TableState, hold: Hold, sequence: number): void {
-  const { extras } = hold;
-  const count = (extras?.aliases.findIndex((alias) => alias.sequence === sequence) ?? -1) + 1;
-  if (extras === undefined || count === 0) return;
-  state.saving.keepHold(hold);
-  for (const alias of extras.aliases.splice(0, count)) {
-    alias.sequence = sequence;
-    if (isNamed(alias)) addOutlived(extras, alias);
-    else state.holds.removeAlias(alias);
-  }
-}
-
-function addOutlived(extras: HoldExtras, alias: Alias): void {
-  extras.outlived ??= new Set();
-  extras.outlived.add(alias);
-}
-
-function forgetOutlived(state: TableState, alias: Alias): void {
-  const { hold } = alias;
-  state.saving.keepHold(hold);
-  hold.extras?.outlived?.delete(alias);
-  state.holds.removeAlias(alias);
-}
-
-/** An outcome that was not acknowledged names it, and may be cancelled. */
-function isNamed({ token, hold }: Alias): boolean {
-  return hold.session.replies.isNamed(token, hold.sequence);
-}
-
-/**
- * A snapshot has all old tokens of a hold in one list. Those are outlived whose upgrade was
- * acknowledged: the stored replies of its session, which must be there already, tell.
- */
-export function restoreOutlived({ session, extras }: Hold): void {
-  if (extras === undefined || extras.aliases.length === 0) return;
-  for (const alias of extras.aliases.splice(0)) {
-    const { sequence } = alias;
-    const isKnown = sequence > 0 && session.replies.find(sequence)?.state !== "outcome";
-    if (isKnown) addOutlived(extras, alias);
-    else extras.aliases.push(alias);
-  }
-}
-
-/** The hold is no more. */
-export function forgetTokens(state: TableState, hold: Hold): boolean {
-  for (const alias of hold.extras?.allAliases ?? []) state.holds.removeAlias(alias);
-  return state.holds.remove(hold.row);
-}
-
-/** The hold goes on in another session, under a new token and without the old one. */
-export function moveHold(state: TableState, hold: Hold, session: Session): void {
-  hold.session = session;
-  takeToken(state, hold);
-  for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
-    place.key.moveHoldLast(place);
-  }
-}
-
-/** Makes it the newest of its session. */
-function takeToken(state: TableState, hold: Hold): void {
-  const { row, session } = hold;
+/** The hold or ticket becomes one of `session`, known by the `sequence` of the claim. */
+export function moveHold(state: TableState, hold: Hold, session: Session, sequence: number): void {
+  const { row } = hold;
   state.holds.remove(row);
+  hold.session = session;
+  hold.sequence = sequence;
   hold.token = state.tokens.take();
+  state.rows.setSequence(row, sequence);
   state.rows.move(row, session, hold.token);
   state.holds.add(row);
+  state.holdsBySequence.add(row);
+  moveLast(hold);
 }
 
-export function dropAllAliases(state: TableState, hold: Hold): void {
-  const extras = hold.obtainExtras();
-  for (const alias of extras.allAliases) state.holds.removeAlias(alias);
-  extras.aliases.length = 0;
-  extras.outlived = undefined;
+function changeToken(state: TableState, hold: Hold, enter: (token: number) => void): void {
+  reorder(state, hold, () => {
+    state.holds.remove(hold.row);
+    hold.token = state.tokens.take();
+    enter(hold.token);
+    state.holds.add(hold.row);
+  });
+  moveLast(hold);
+}
+
+/** No token in its keys is newer than that of the hold. */
+function moveLast(hold: Hold): void {
+  for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
+    place.key.moveHoldLast(place);
+  }
 }

@@ -51,7 +51,7 @@ export interface TableChange {
   readonly owner: number;
   /** 0 of a request. */
   readonly token: number;
-  /** Of a request, else 0. */
+  /** Of the acquire or claim, or of the upgrade that waits; 0 of a closing. */
   readonly sequence: number;
   /** Of a hold, else 0. */
   readonly grantedAt: number;
@@ -69,9 +69,7 @@ export type ChangeListener = (change: TableChange) => void;
 export interface TableSettings {
   /** Requests that wait for one key. */
   readonly waitersMax: number;
-  /** Replies that one session has not read, beyond which its commands are refused. */
-  readonly inFlightMax: number;
-  /** Outcomes that one session has not acknowledged, beyond which it gets no new acquire. */
+  /** Outcomes and losses that one session has not acknowledged, beyond which it gets no new acquire. */
   readonly unacknowledgedMax: number;
   /** Units of due and queued work that one entry does before its commands. */
   readonly unitsPerEntryMax: number;

@@ -100,7 +100,7 @@ export function verify(state: TableState, name: string, token: number): VerifyVi
   let newestToken = 0;
   let isCurrent = false;
   const hold = lookAtHold(state, token);
-  if (hold !== undefined && hold.token === token) {
+  if (hold !== undefined) {
     for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
       isCurrent ||= place.key.name === name;
     }
@@ -145,7 +145,7 @@ function viewOf(state: TableState, key: Key): KeyView {
 }
 
 function holdViewOf({ stamp }: TableState, { mode, permits }: Place, hold: Hold): HoldView {
-  const { session, token, owner, extras } = hold;
+  const { session, token, owner, sequence, extras } = hold;
   const endsAt = endOf(hold);
   const { ticket } = extras ?? {};
   return {
@@ -154,12 +154,12 @@ function holdViewOf({ stamp }: TableState, { mode, permits }: Place, hold: Hold)
     session: session.id,
     sessionName: session.name,
     owner,
+    sequence,
     heldMs: stamp - hold.grantedAt,
     leaseMs: restMs(stamp, ticket?.endsAt ?? (session.isAliveAt(stamp) ? session.dueAt : 0)),
     endsInMs: endsAt === undefined ? null : restMs(stamp, endsAt),
     isRevoked: endsAt !== undefined && reasonAtEnd(hold) === END_REASON.revoked,
     isTicket: hold.isTicket,
-    count: hold.count,
     permits: permits?.wanted ?? 0,
     slots: permits?.slots ?? [],
     value: hold.value,
@@ -176,13 +176,13 @@ export function closingViewOf(
 
 export function waiterViewOf({ stamp }: TableState, place: Place): WaiterView {
   const request = orderOf(place);
-  const { session, slot, owner, number, options, dueAt, upgrades } = request;
+  const { session, sequence, owner, number, options, dueAt, upgrades } = request;
   return {
     mode: place.mode,
     session: session.id,
     sessionName: session.name,
     owner,
-    sequence: slot.sequence,
+    sequence,
     arrival: number,
     waitingMs: stamp - request.enqueuedAt,
     endsInMs: dueAt === NO_DEADLINE ? null : restMs(stamp, dueAt),

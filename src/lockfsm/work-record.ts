@@ -31,8 +31,8 @@ export function recordWork(state: TableState): WorkRecord[] {
       records.push({ kind: KIND.workKey, name, frontier, evictFrom });
     } else records.push({ kind: KIND.workSession, session: item.id });
   });
-  state.searches.forEach(({ session, slot }) => {
-    records.push({ kind: KIND.workRequest, session: session.id, sequence: slot.sequence });
+  state.searches.forEach(({ session, sequence }) => {
+    records.push({ kind: KIND.workRequest, session: session.id, sequence });
   });
   return records;
 }

@@ -106,6 +106,7 @@ export class GatewayConnection implements ClientConnection {
   readonly id: number;
   /** Where it comes from (`addressGroup`). */
   readonly address: string;
+  session = 0;
   attachEpoch = 0;
   watchCount = 0;
   /** False from the moment either side began to close. Nothing is taken or said any more. */
@@ -116,8 +117,6 @@ export class GatewayConnection implements ClientConnection {
   idleLooks = 0;
   /** Of a message that has begun and not ended; kept by `UnfinishedFrames`. */
   unfinishedBytes = 0;
-  /** A session was attached at some time; commands before that are a breach of protocol. */
-  wasAttached = false;
   /** Anything arrived since the last look at this connection. */
   isHeard = true;
   silentLooks = 0;
@@ -125,7 +124,6 @@ export class GatewayConnection implements ClientConnection {
   controlFrames = 0;
   readonly #socket: GatewaySocket;
   readonly #outbound: Outbound;
-  #session = 0;
   #slot: FrameSlot | undefined;
   #isTouched = false;
 
@@ -134,15 +132,6 @@ export class GatewayConnection implements ClientConnection {
     this.address = address;
     this.#socket = socket;
     this.#outbound = outbound;
-  }
-
-  get session(): number {
-    return this.#session;
-  }
-
-  set session(session: number) {
-    this.#session = session;
-    if (session !== 0) this.wasAttached = true;
   }
 
   get bufferedBytes(): number {
@@ -203,7 +192,7 @@ export class GatewayConnection implements ClientConnection {
 
   /** Whether the client has something here that the node keeps for it. */
   get isUsed(): boolean {
-    return this.#session !== 0 || this.watchCount > 0;
+    return this.session !== 0 || this.watchCount > 0;
   }
 
   /** For a client that is not there to read a close frame, or must not be waited for. */

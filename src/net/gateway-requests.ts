@@ -1,17 +1,18 @@
 /**
- * What clients say, sorted: frames to requests, requests to the driver, refused values to coded
- * answers, breaches of protocol to a close code and a reason. Nothing a client sends gets further
- * than this, and nothing of it can throw; an exception of the driver's own passes through.
+ * What clients say, sorted: frames to requests, requests to the driver, questions with a value that
+ * is not allowed to coded answers, breaches of protocol to a close code and a reason. A command with
+ * such a value has a place in the order of its session, so it goes to the driver too. Nothing a client
+ * sends can throw here; an exception of the driver's own passes through.
  */
 import { ERROR_NUMBERS } from "../errors.js";
 import {
   decodeFrame,
   isAttachCommand,
+  isCommandOp,
   isOperation,
   isOperationOp,
   isOrder,
   isQuery,
-  isQueryOp,
   MESSAGE,
   type OperationFailure,
   ProtocolError,
@@ -78,7 +79,8 @@ export class GatewayRequests implements RequestSink {
     } else if (isAttachCommand(request)) {
       connection.hasAsked = true;
       this.#events.onAttach(connection, request, this.#frame.subarray(start, end));
-    } else if (this.#mayPass(connection, request)) {
+    } else {
+      if (isOrder(request)) connection.hasAsked = true;
       this.#events.onCommand(connection, request, this.#frame.subarray(start, end));
     }
   }
@@ -92,43 +94,12 @@ export class GatewayRequests implements RequestSink {
   invalid(op: number, id: number, reason: string): void {
     const connection = this.#connection;
     if (connection === undefined || !connection.isOpen) return;
+    if (isCommandOp(op)) {
+      this.#events.onInvalidCommand(connection, op, id);
+      return;
+    }
     this.#hasAnswered = true;
-    if (isQueryOp(op)) {
-      connection.send({ kind: MESSAGE.answer, id, status: INVALID_ARGUMENT, payload: null });
-    } else if (isOperationOp(op)) {
-      const payload: OperationFailure = { message: reason };
-      connection.send({ kind: MESSAGE.answer, id, status: INVALID_ARGUMENT, payload });
-    } else if (isAttachCommand({ op })) {
-      connection.send({
-        kind: MESSAGE.attached,
-        nonce: "",
-        attempt: id,
-        status: INVALID_ARGUMENT,
-        session: 0,
-        epoch: 0,
-        highestSequence: 0,
-        stamp: 0,
-        ttlMs: 0,
-      });
-    } else if (this.#mayPass(connection, { op })) {
-      const result = { status: INVALID_ARGUMENT };
-      connection.send({ kind: MESSAGE.reply, sequence: id, stamp: 0, result });
-    }
-  }
-
-  /**
-   * Whether a command may pass: of a session, or an order on a connection that never had one. What was
-   * on its way while its session ended is dropped: the `ended` notice already told the client what
-   * became of all its commands.
-   */
-  #mayPass(connection: GatewayConnection, request: { readonly op: number }): boolean {
-    if (connection.session !== 0) return true;
-    if (connection.wasAttached) return false;
-    if (isOrder(request)) {
-      connection.hasAsked = true;
-      return true;
-    }
-    this.breach(connection, 1008, "not attached");
-    return false;
+    const payload: OperationFailure | null = isOperationOp(op) ? { message: reason } : null;
+    connection.send({ kind: MESSAGE.answer, id, status: INVALID_ARGUMENT, payload });
   }
 }

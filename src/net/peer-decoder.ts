@@ -15,6 +15,7 @@ import {
   CHECKSUM_BYTES,
   FORWARD_REFUSAL_NAMES,
   FRAME_CHECKSUM_BYTES,
+  LACK_NAMES,
   OPERATION_TEXT_BYTES_MAX,
   PEER_HEADER_BYTES,
   PEER_KIND,
@@ -101,6 +102,13 @@ function decodeBody(reader: PeerReader, kind: number, end: number): PeerMessage 
       const reason = FORWARD_REFUSAL_NAMES[number];
       if (reason === undefined) return fail(`unknown reason ${number} of a refused batch`);
       return { type: "forwardRefused", id, reason };
+    }
+    case PEER_KIND.pressure: {
+      reader.open(end, BODY_BYTES.pressure);
+      const number = reader.uint8();
+      const lack = LACK_NAMES[number];
+      if (lack === undefined) return fail(`unknown lack ${number} of a leader`);
+      return { type: "pressure", lack };
     }
     case PEER_KIND.readBarrier:
       reader.open(end, BODY_BYTES.readBarrier);

@@ -12,6 +12,7 @@ import { cutText } from "./cut-text.js";
 import {
   BODY_BYTES,
   FORWARD_REFUSAL,
+  LACK,
   OPERATION_TEXT_BYTES_MAX,
   PEER_HEADER_BYTES,
   PEER_KIND,
@@ -108,6 +109,9 @@ function encodeBody(frame: PeerFrame, message: PeerMessage): void {
     case "readIndex":
       frame.uint64(message.id);
       frame.uint64(message.index);
+      return;
+    case "pressure":
+      frame.uint8(LACK[message.lack]);
       return;
     case "commitInterest":
       frame.uint8(message.isInterested ? 1 : 0);

@@ -41,6 +41,7 @@ export const PEER_KIND = {
   operation: 25,
   operationReply: 26,
   members: 27,
+  pressure: 28,
 } as const;
 
 /** SHA-256, raw. */
@@ -72,6 +73,8 @@ export const BODY_BYTES = {
   readIndex: 16,
   /** isInterested u8 */
   commitInterest: 1,
+  /** lack u8 */
+  pressure: 1,
   /** term u64, epoch u64, index u64, term u64, checksum, chunkCount u32, byteLength u64, … configuration */
   snapshotOffer: 44 + CHECKSUM_BYTES,
   /** checksum, number u32, … bytes */
@@ -98,3 +101,5 @@ export const ENTRY_KIND_NAMES = ["noop", "command", "configuration"] as const;
 export const ENTRY_KIND = { noop: 0, command: 1, configuration: 2 } as const;
 export const FORWARD_REFUSAL_NAMES = ["notLeader", "busy", "diskFull"] as const;
 export const FORWARD_REFUSAL = { notLeader: 0, busy: 1, diskFull: 2 } as const;
+export const LACK_NAMES = ["none", "busy", "diskFull"] as const;
+export const LACK = { none: 0, busy: 1, diskFull: 2 } as const;

@@ -26,6 +26,11 @@ export type PeerMessage =
       readonly id: number;
       readonly reason: "notLeader" | "busy" | "diskFull";
     }
+  /**
+   * The leader has little room, or has enough again (`none`): while it lasts, the receiver is to take
+   * no strong commands from its clients. Said again and again while it lasts.
+   */
+  | { readonly type: "pressure"; readonly lack: "none" | "busy" | "diskFull" }
   /** Whether clients wait at the sender, so that it wants every advance of the commit index at once. */
   | { readonly type: "commitInterest"; readonly isInterested: boolean }
   /** Asks the leader of `term` for an index that a read begun before this message may trust. */
@@ -158,7 +163,7 @@ export interface PeerLinks {
 /** One client's connection, as the driver sees it. */
 export interface ClientConnection {
   readonly id: number;
-  /** Set by the driver when it attached; 0 before. Commands before that are a breach of protocol. */
+  /** Kept by the driver: 0 before it attached a session, and after that session ended. */
   session: number;
   attachEpoch: number;
   /** Watches that it has, kept by the driver: with one it may stay without a session. */
@@ -177,6 +182,11 @@ export interface GatewayEvents {
   onAttach(connection: ClientConnection, command: AttachCommand, bytes: Uint8Array): void;
   /** `bytes`: the command as it came, a copy the driver may keep. */
   onCommand(connection: ClientConnection, command: SessionCommand, bytes: Uint8Array): void;
+  /**
+   * A command with a value that is not allowed: to be refused in its place among the others.
+   * `id`: the attempt of one that attaches, the sequence of the others.
+   */
+  onInvalidCommand(connection: ClientConnection, op: number, id: number): void;
   onQuery(connection: ClientConnection, query: Query): void;
   /** `bytes`: the request as it came, a copy the driver may keep. Needs no session. */
   onOperation(connection: ClientConnection, operation: Operation, bytes: Uint8Array): void;

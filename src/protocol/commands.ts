@@ -5,11 +5,15 @@
  * on the cluster itself: they need no session and are passed on to the leader, but for those that
  * any node carries out by itself.
  *
- * `sequence`   numbers the commands of a session, from 1, each used once for ever.
+ * `sequence`   numbers the commands of a session that were executed, from 1 and without gaps: the
+ *              table executes the one that comes next and no other. One that was refused, or that a
+ *              resume found unexecuted, gives its number back. The number of an acquire or claim is
+ *              the identity of the hold that it brings.
  * `mark`       the lowest sequence whose reply the client still needs; replies below are dropped.
- * `acknowledged` acquires whose outcome the client has read, so that their slot can go; and tokens,
- *              which are 2^41 at least, of holds that ended by themselves, so that the reason can
- *              go.
+ *              `sequence` is below `mark` + `IN_FLIGHT_MAX`.
+ * `acknowledged` sequences of which the client has read how they ended: waits that ended without a
+ *              grant, upgrades that were granted after a wait, holds that ended by themselves.
+ * `target`     the sequence of an earlier acquire or claim: the hold, or the wait, that is meant.
  * `number`     of keepalive and recall: repeated by the reply, not part of the sequence; the reply
  *              is not stored and the command is never sent again under the same number.
  */
@@ -19,8 +23,8 @@ export const OP = {
   resume: 2,
   keepalive: 3,
   acquire: 4,
-  release: 5,
-  cancel: 6,
+  end: 5,
+  takeOver: 6,
   recall: 7,
   close: 8,
   downgrade: 9,
@@ -32,7 +36,6 @@ export const OP = {
   detach: 15,
   claim: 16,
   changeSetting: 17,
-  takeOver: 18,
   /** Reads. */
   inspect: 64,
   query: 65,
@@ -81,6 +84,23 @@ export function isOrder(request: { readonly op: number }): request is OrderComma
   return op === OP.revoke || op === OP.endSession || op === OP.setLimit || op === OP.changeSetting;
 }
 
+const STRONG_OPS: ReadonlySet<number> = new Set([
+  OP.acquire,
+  OP.upgrade,
+  OP.claim,
+  OP.update,
+  OP.setLimit,
+  OP.changeSetting,
+]);
+
+/**
+ * Whether it may create or enlarge something. Strong commands are refused as soon as a node has little
+ * room; weak ones, which give something back, only when it has none.
+ */
+export function isStrong({ op }: { readonly op: number }): boolean {
+  return STRONG_OPS.has(op);
+}
+
 /** How a lock is held: by one alone, or together with others of this mode. */
 export type LockMode = "exclusive" | "shared";
 /** How a claim stands in a key; the last of semaphores only. On the wire 0, 1, 2. */
@@ -110,8 +130,6 @@ export type Item = LockItem | PermitItem;
 export interface AcquireOptions {
   /** Seconds of head start in the queue (steps of a setting), 0 … `PRIORITY_MAX`. */
   readonly priority: number;
-  /** A hold of the same owner and keys, each at least as strong, is counted up instead. */
-  readonly reentrant: boolean;
   /** The hold ends so long after its grant, `MAX_HOLD_MS_MIN` … `WAIT_MS_MAX`; 0: never. */
   readonly maxHoldMs: number;
   /** Its keys stay closed at least so long after the grant, however early it ends. */
@@ -131,7 +149,6 @@ export interface AcquireOptions {
 
 export const ACQUIRE_DEFAULTS: AcquireOptions = Object.freeze({
   priority: 0,
-  reentrant: false,
   maxHoldMs: 0,
   minHoldMs: 0,
   lockDelayMs: 0,
@@ -143,13 +160,12 @@ export const ACQUIRE_DEFAULTS: AcquireOptions = Object.freeze({
 /** Keys of the map of options on the wire: ascending, each only where it is not the default. */
 export const ACQUIRE_OPTION = {
   priority: 1,
-  reentrant: 2,
-  maxHoldMs: 3,
-  minHoldMs: 4,
-  lockDelayMs: 5,
-  value: 6,
-  steal: 7,
-  detect: 8,
+  maxHoldMs: 2,
+  minHoldMs: 3,
+  lockDelayMs: 4,
+  value: 5,
+  steal: 6,
+  detect: 7,
 } as const satisfies Readonly<Record<keyof AcquireOptions, number>>;
 
 /** `[1, nonce(bin 16), attempt, ttlMs, name, metadata]` */
@@ -164,11 +180,32 @@ export interface OpenCommand {
   readonly metadata: string;
 }
 
-/** `[2, session, nonce(bin 16), attempt]` */
+/**
+ * `[2, session, nonce(bin 16), generation, attempt]`: another connection of the process that has the
+ * session.
+ */
 export interface ResumeCommand {
   readonly op: typeof OP.resume;
   readonly session: number;
   readonly nonce: string;
+  /** How often the session was taken over, as far as this process knows. */
+  readonly generation: number;
+  readonly attempt: number;
+}
+
+/**
+ * `[6, session, nonce(bin 16), generation, taker(bin 16), attempt]`: another process takes the session
+ * over from `generation`; every hold gets a new token. Of several takers of one generation only the
+ * first gets the session. What it sends again, because the answer was lost, is a resume.
+ */
+export interface TakeOverCommand {
+  readonly op: typeof OP.takeOver;
+  readonly session: number;
+  readonly nonce: string;
+  /** The generation that it follows: the one of the process before. */
+  readonly generation: number;
+  /** 32 lower-case hex digits; drawn by chance for each process, and never handed on. */
+  readonly taker: string;
   readonly attempt: number;
 }
 
@@ -198,33 +235,25 @@ export interface AcquireCommand {
   readonly options?: AcquireOptions | undefined;
 }
 
-/** `[5, sequence, mark, acknowledged, token]` */
-export interface ReleaseCommand {
-  readonly op: typeof OP.release;
+/**
+ * `[5, sequence, mark, acknowledged, target]`: release and cancel in one. The hold, the wait or the
+ * unread end of `target`, whichever there is, is no more.
+ */
+export interface EndCommand {
+  readonly op: typeof OP.end;
   readonly sequence: number;
   readonly mark: number;
   readonly acknowledged: readonly number[];
-  readonly token: number;
-}
-
-/** `[6, sequence, mark, acknowledged, target]` */
-export interface CancelCommand {
-  readonly op: typeof OP.cancel;
-  readonly sequence: number;
-  readonly mark: number;
-  readonly acknowledged: readonly number[];
-  /** The sequence of the acquire that is to be given up. */
   readonly target: number;
 }
 
-/** `[7, number, mark, acknowledged, sequences, tokens]` */
+/** `[7, number, mark, acknowledged, sequences]` */
 export interface RecallCommand {
   readonly op: typeof OP.recall;
   readonly number: number;
   readonly mark: number;
   readonly acknowledged: readonly number[];
   readonly sequences: readonly number[];
-  readonly tokens: readonly number[];
 }
 
 /** `[8, sequence, mark, acknowledged]`: ends the session and everything it holds or waits for. */
@@ -242,30 +271,34 @@ interface SequencedHead {
   readonly acknowledged: readonly number[];
 }
 
-/** `[9, sequence, mark, acknowledged, token, key | nil]`: exclusive becomes shared, in place. */
+/**
+ * `[9, sequence, mark, acknowledged, target, key | nil]`: exclusive becomes shared, in place, and an
+ * upgrade of that key that still waits ends with `CANCELLED`.
+ */
 export interface DowngradeCommand extends SequencedHead {
   readonly op: typeof OP.downgrade;
-  readonly token: number;
+  readonly target: number;
   /** `undefined`: all of its keys. */
   readonly key: string | undefined;
 }
 
 /**
- * `[10, sequence, mark, acknowledged, token, key, waitMs | nil, detect]`: shared becomes exclusive,
- * ahead of the queue and with a new token; the hold stays as it is until then.
+ * `[10, sequence, mark, acknowledged, target, key, waitMs | nil, detect]`: shared becomes exclusive,
+ * ahead of the queue and with a new token; the hold stays as it is until then. A hold has at most one
+ * upgrade that waits. What is exclusive already is answered with the present token.
  */
 export interface UpgradeCommand extends SequencedHead {
   readonly op: typeof OP.upgrade;
-  readonly token: number;
+  readonly target: number;
   readonly key: string;
   readonly waitMs: number;
   readonly detect: boolean;
 }
 
-/** `[11, sequence, mark, acknowledged, token, value]` */
+/** `[11, sequence, mark, acknowledged, target, value]` */
 export interface UpdateCommand extends SequencedHead {
   readonly op: typeof OP.update;
-  readonly token: number;
+  readonly target: number;
   readonly value: string;
 }
 
@@ -301,10 +334,10 @@ export interface SetLimitCommand extends SequencedHead {
   readonly limit: number | undefined;
 }
 
-/** `[15, sequence, mark, acknowledged, token, secret(bin 16), ticketTtlMs]` */
+/** `[15, sequence, mark, acknowledged, target, secret(bin 16), ticketTtlMs]` */
 export interface DetachCommand extends SequencedHead {
   readonly op: typeof OP.detach;
-  readonly token: number;
+  readonly target: number;
   /** 32 lower-case hex digits; 16 bytes on the wire. */
   readonly secret: string;
   /** How long the ticket waits to be claimed, `TTL_MS_MIN` … `TTL_MS_MAX`. */
@@ -326,17 +359,6 @@ export interface ChangeSettingCommand extends SequencedHead {
   readonly value: number | undefined;
 }
 
-/**
- * `[18, session, nonce(bin 16), attempt]`: a resume by another process; every hold gets a new
- * token.
- */
-export interface TakeOverCommand {
-  readonly op: typeof OP.takeOver;
-  readonly session: number;
-  readonly nonce: string;
-  readonly attempt: number;
-}
-
 /** Commands that attach a connection to a session; they carry no session of their own. */
 export type AttachCommand = OpenCommand | ResumeCommand | TakeOverCommand;
 
@@ -350,11 +372,10 @@ export type OrderCommand =
   | SetLimitCommand
   | ChangeSettingCommand;
 
-/** Commands with a sequence: applied exactly once, their reply stored. */
+/** Commands with a sequence: executed exactly once, in the order of their sequences. */
 export type SequencedCommand =
   | AcquireCommand
-  | ReleaseCommand
-  | CancelCommand
+  | EndCommand
   | CloseCommand
   | DowngradeCommand
   | UpgradeCommand
@@ -368,3 +389,14 @@ export type SequencedCommand =
 
 export type SessionCommand = SequencedCommand | KeepaliveCommand | RecallCommand;
 export type Command = AttachCommand | SessionCommand;
+
+/**
+ * What an attach is known by from the connection that asked to the answer: of one session, each
+ * process in each of its generations counts its attempts for itself.
+ */
+export function attachKeyOf(command: AttachCommand): string {
+  const { nonce, attempt } = command;
+  if (command.op === OP.open) return `${nonce}//${attempt}`;
+  const taker = command.op === OP.takeOver ? command.taker : "";
+  return `${nonce}/${command.generation}/${taker}/${attempt}`;
+}

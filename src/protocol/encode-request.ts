@@ -7,16 +7,15 @@ import { unreachable } from "../assert.js";
 import {
   type AcquireCommand,
   type AttachCommand,
-  type CancelCommand,
   type CloseCommand,
   type Command,
+  type EndCommand,
   type EndSessionCommand,
   OP,
-  type ReleaseCommand,
   type RevokeCommand,
   type SequencedCommand,
 } from "./commands.js";
-import { NONCE_BYTES, SECRET_BYTES } from "./limits.js";
+import { NONCE_BYTES, SECRET_BYTES, TAKER_BYTES } from "./limits.js";
 import { isCommand, type Request } from "./questions.js";
 import {
   writeDigits,
@@ -32,10 +31,7 @@ import {
 import { writeQuestion } from "./write-question.js";
 import { Writer } from "./writer.js";
 
-type HoldingCommand = Exclude<
-  SequencedCommand,
-  AcquireCommand | ReleaseCommand | CancelCommand | CloseCommand
->;
+type HoldingCommand = Exclude<SequencedCommand, AcquireCommand | EndCommand | CloseCommand>;
 
 /** Reused by `encodeCommand`, which calls nothing that could call it. */
 const scratch = new Writer();
@@ -61,11 +57,7 @@ export function writeRequest(writer: Writer, request: Request): void {
       if (request.options === undefined) writer.mapHeader(0);
       else writeOptions(writer, request.options);
       return;
-    case OP.release:
-      writeHeadOf(writer, 5, request.op, request.sequence, request.mark, request.acknowledged);
-      writer.uint(request.token);
-      return;
-    case OP.cancel:
+    case OP.end:
       writeHeadOf(writer, 5, request.op, request.sequence, request.mark, request.acknowledged);
       writer.uint(request.target);
       return;
@@ -73,9 +65,8 @@ export function writeRequest(writer: Writer, request: Request): void {
       writeHeadOf(writer, 4, request.op, request.number, request.mark, request.acknowledged);
       return;
     case OP.recall:
-      writeHeadOf(writer, 6, request.op, request.number, request.mark, request.acknowledged);
+      writeHeadOf(writer, 5, request.op, request.number, request.mark, request.acknowledged);
       writeNumbers(writer, request.sequences);
-      writeNumbers(writer, request.tokens);
       return;
     case OP.close:
       writeHeadOf(writer, 4, request.op, request.sequence, request.mark, request.acknowledged);
@@ -93,14 +84,21 @@ export function writeRequest(writer: Writer, request: Request): void {
 
 function writeAttach(writer: Writer, command: AttachCommand): void {
   const { op, nonce, attempt } = command;
-  writeHead(writer, op === OP.open ? 6 : 4, op);
-  if (op !== OP.open) writer.uint(command.session);
+  if (op === OP.open) {
+    writeHead(writer, 6, op);
+    writeDigits(writer, nonce, NONCE_BYTES);
+    writer.uint(attempt);
+    writer.uint(command.ttlMs);
+    writer.string(command.name);
+    writer.string(command.metadata);
+    return;
+  }
+  writeHead(writer, op === OP.resume ? 5 : 6, op);
+  writer.uint(command.session);
   writeDigits(writer, nonce, NONCE_BYTES);
+  writer.uint(command.generation);
+  if (op === OP.takeOver) writeDigits(writer, command.taker, TAKER_BYTES);
   writer.uint(attempt);
-  if (op !== OP.open) return;
-  writer.uint(command.ttlMs);
-  writer.string(command.name);
-  writer.string(command.metadata);
 }
 
 /** What is done with a hold, and by operators. */
@@ -109,19 +107,19 @@ function writeHolding(writer: Writer, command: HoldingCommand): void {
   switch (op) {
     case OP.downgrade:
       writeHeadOf(writer, 6, op, sequence, mark, acknowledged);
-      writer.uint(command.token);
+      writer.uint(command.target);
       writeOptionalText(writer, command.key);
       return;
     case OP.upgrade:
       writeHeadOf(writer, 8, op, sequence, mark, acknowledged);
-      writer.uint(command.token);
+      writer.uint(command.target);
       writer.string(command.key);
       writeWait(writer, command.waitMs);
       writer.bool(command.detect);
       return;
     case OP.update:
       writeHeadOf(writer, 6, op, sequence, mark, acknowledged);
-      writer.uint(command.token);
+      writer.uint(command.target);
       writer.string(command.value);
       return;
     case OP.revoke:
@@ -142,7 +140,7 @@ function writeHolding(writer: Writer, command: HoldingCommand): void {
       return;
     case OP.detach:
       writeHeadOf(writer, 7, op, sequence, mark, acknowledged);
-      writer.uint(command.token);
+      writer.uint(command.target);
       writeDigits(writer, command.secret, SECRET_BYTES);
       writer.uint(command.ticketTtlMs);
       return;

@@ -13,7 +13,7 @@ export const ITEMS_MAX = 16;
 export const SESSION_NAME_BYTES_MAX = 256;
 export const METADATA_BYTES_MAX = 1_024;
 export const NONCE_BYTES = 16;
-/** The highest attempt of an open or resume: epochs are 32 bits wide in a batch. */
+/** The highest attempt of an attach, and the highest epoch: 32 bits wide in a batch. */
 export const ATTEMPT_MAX = 2 ** 32 - 1;
 
 export const TTL_MS_MIN = 1_000;
@@ -37,18 +37,25 @@ export const GRACE_MS_MAX = 3_600_000;
 export const PERMITS_MAX = 1_024;
 /** Permits of one semaphore. */
 export const LIMIT_MAX = 1_000_000;
-/** Tokens are this at least, sequences less: both may stand in one list. */
+/** The least token of all. */
 export const TOKEN_MIN = 2 ** 41;
-export const SEQUENCE_MAX = TOKEN_MIN - 1;
+export const SEQUENCE_MAX = 2 ** 41 - 1;
+/** How often a session can be taken over. */
+export const GENERATION_MAX = 2 ** 32 - 1;
+/** Of a taker's name. */
+export const TAKER_BYTES = 16;
 export const SETTING_NAME_BYTES_MAX = 64;
 /**
  * Members of a circle of waits that are named; the refusal is stored, and any number may be in one.
  */
 export const CYCLE_MEMBERS_MAX = 64;
 
-/** Unanswered commands of one session; waiting acquires and keepalives do not count. */
+/**
+ * Commands of one session from the first whose reply is not read (its mark) to the newest; what waits
+ * after the answer `queued` does not count, nor do keepalives.
+ */
 export const IN_FLIGHT_MAX = 1_024;
-/** Sequences and tokens of one `recall`, together. */
+/** Sequences of one `recall`. */
 export const RECALL_MAX = 1_000;
 /** Sequences acknowledged by one command. */
 export const ACKNOWLEDGED_MAX = 1_024;

@@ -10,6 +10,7 @@ import { assert } from "../assert.js";
 import { type AcquireOptions, type Item, isCommandOp, OP, WAIT_FOREVER } from "./commands.js";
 import {
   ATTEMPT_MAX,
+  GENERATION_MAX,
   GRACE_MS_MAX,
   LIMIT_MAX,
   METADATA_BYTES_MAX,
@@ -19,6 +20,7 @@ import {
   SEQUENCE_MAX,
   SESSION_NAME_BYTES_MAX,
   SETTING_NAME_BYTES_MAX,
+  TAKER_BYTES,
   TTL_MS_MAX,
   TTL_MS_MIN,
   WAIT_MS_MAX,
@@ -36,12 +38,12 @@ import {
 /** How many values each request has, its operation included. */
 const ARITY: Readonly<Record<(typeof OP)[keyof typeof OP], number>> = {
   [OP.open]: 6,
-  [OP.resume]: 4,
+  [OP.resume]: 5,
   [OP.keepalive]: 4,
   [OP.acquire]: 8,
-  [OP.release]: 5,
-  [OP.cancel]: 5,
-  [OP.recall]: 6,
+  [OP.end]: 5,
+  [OP.takeOver]: 6,
+  [OP.recall]: 5,
   [OP.close]: 4,
   [OP.downgrade]: 6,
   [OP.upgrade]: 8,
@@ -52,7 +54,6 @@ const ARITY: Readonly<Record<(typeof OP)[keyof typeof OP], number>> = {
   [OP.detach]: 7,
   [OP.claim]: 7,
   [OP.changeSetting]: 6,
-  [OP.takeOver]: 4,
   [OP.inspect]: 3,
   [OP.query]: 5,
   [OP.explain]: 5,
@@ -85,9 +86,9 @@ export function readRequest(reader: RequestReader): Request {
     case OP.open:
       return readOpen(reader);
     case OP.resume:
-      return readResume(reader, OP.resume);
+      return readResume(reader);
     case OP.takeOver:
-      return readResume(reader, OP.takeOver);
+      return readTakeOver(reader);
     case OP.keepalive:
       return readKeepalive(reader);
     case OP.recall:
@@ -113,30 +114,25 @@ function readSequenced(reader: RequestReader, op: number): Request {
       if (options !== undefined) checkOptions(reader, options, items);
       return { op: OP.acquire, sequence, mark, acknowledged, owner, items, waitMs, options };
     }
-    case OP.release:
-      return { op: OP.release, sequence, mark, acknowledged, token: reader.uint() };
-    case OP.cancel: {
-      const target = reader.uint();
-      if (target === 0 || target >= sequence) reader.refuse(`target ${target} not below sequence`);
-      return { op: OP.cancel, sequence, mark, acknowledged, target };
-    }
+    case OP.end:
+      return { op: OP.end, sequence, mark, acknowledged, target: readTarget(reader, sequence) };
     case OP.close:
       return { op: OP.close, sequence, mark, acknowledged };
     case OP.upgrade: {
-      const token = reader.uint();
+      const target = readTarget(reader, sequence);
       const key = reader.key();
       const waitMs = readWait(reader);
       const detect = reader.bool();
-      return { op: OP.upgrade, sequence, mark, acknowledged, token, key, waitMs, detect };
+      return { op: OP.upgrade, sequence, mark, acknowledged, target, key, waitMs, detect };
     }
     case OP.downgrade: {
-      const token = reader.uint();
+      const target = readTarget(reader, sequence);
       const key = reader.takeNil() ? undefined : reader.key();
-      return { op: OP.downgrade, sequence, mark, acknowledged, token, key };
+      return { op: OP.downgrade, sequence, mark, acknowledged, target, key };
     }
     case OP.update: {
-      const token = reader.uint();
-      return { op: OP.update, sequence, mark, acknowledged, token, value: reader.value() };
+      const target = readTarget(reader, sequence);
+      return { op: OP.update, sequence, mark, acknowledged, target, value: reader.value() };
     }
     default:
       return readRare(reader, op, { sequence, mark, acknowledged });
@@ -167,10 +163,10 @@ function readRare(
       return { op: OP.setLimit, ...head, key, limit };
     }
     case OP.detach: {
-      const token = reader.uint();
+      const target = readTarget(reader, head.sequence);
       const secret = reader.digits(SECRET_BYTES, "secret");
       const ticketTtlMs = reader.uintWithin(TTL_MS_MIN, TTL_MS_MAX, "ticketTtlMs");
-      return { op: OP.detach, ...head, token, secret, ticketTtlMs };
+      return { op: OP.detach, ...head, target, secret, ticketTtlMs };
     }
     case OP.claim: {
       const token = reader.uint();
@@ -184,6 +180,13 @@ function readRare(
       return { op: OP.changeSetting, ...head, name, value };
     }
   }
+}
+
+/** An earlier command of the session. */
+function readTarget(reader: RequestReader, sequence: number): number {
+  const target = reader.uint();
+  if (target === 0 || target >= sequence) reader.refuse(`target ${target} not below sequence`);
+  return target;
 }
 
 function readForce(reader: RequestReader): { graceMs: number; now: boolean; reason: string } {
@@ -203,11 +206,10 @@ function checkOptions(
   options: AcquireOptions,
   items: readonly Item[],
 ): void {
-  const { steal, reentrant, maxHoldMs, minHoldMs } = options;
+  const { steal, maxHoldMs, minHoldMs } = options;
   if (steal && items.some(({ mode }) => mode !== "exclusive")) {
     reader.refuse("only exclusive items can be stolen");
   }
-  if (steal && reentrant) reader.refuse("steal of what is held already");
   if (maxHoldMs > 0 && minHoldMs > maxHoldMs) reader.refuse("minHoldMs above maxHoldMs");
 }
 
@@ -220,12 +222,23 @@ function readOpen(reader: RequestReader): Request {
   return { op: OP.open, nonce, attempt, ttlMs, name, metadata };
 }
 
-function readResume(reader: RequestReader, op: typeof OP.resume | typeof OP.takeOver): Request {
+function readResume(reader: RequestReader): Request {
   const session = reader.uint();
   if (session === 0) reader.refuse("session 0");
   const nonce = reader.nonce();
+  const generation = reader.uintWithin(0, GENERATION_MAX, "generation");
   const attempt = reader.uintWithin(1, ATTEMPT_MAX, "attempt");
-  return { op, session, nonce, attempt };
+  return { op: OP.resume, session, nonce, generation, attempt };
+}
+
+function readTakeOver(reader: RequestReader): Request {
+  const session = reader.uint();
+  if (session === 0) reader.refuse("session 0");
+  const nonce = reader.nonce();
+  const generation = reader.uintWithin(0, GENERATION_MAX - 1, "generation");
+  const taker = reader.digits(TAKER_BYTES, "taker");
+  const attempt = reader.uintWithin(1, ATTEMPT_MAX, "attempt");
+  return { op: OP.takeOver, session, nonce, generation, taker, attempt };
 }
 
 function readKeepalive(reader: RequestReader): Request {
@@ -240,6 +253,5 @@ function readRecall(reader: RequestReader): Request {
   const mark = reader.uint();
   const acknowledged = reader.acknowledged();
   const sequences = reader.numbers(RECALL_MAX, "recalled");
-  const tokens = reader.numbers(RECALL_MAX - sequences.length, "recalled");
-  return { op: OP.recall, number, mark, acknowledged, sequences, tokens };
+  return { op: OP.recall, number, mark, acknowledged, sequences };
 }

@@ -21,6 +21,7 @@ export const MESSAGE = {
   revoking: 12,
   lost: 13,
   changes: 14,
+  refused: 15,
 } as const;
 
 /** Status of a reply or outcome; numbers from 16 on are `ERROR_NUMBERS`. */
@@ -45,6 +46,7 @@ export const END_REASON = {
   maxHold: 5,
   revoked: 6,
   stolen: 7,
+  takenOver: 8,
 } as const;
 /** The number of a reason; views of the SDK have its name, `LossReason`. */
 export type EndReason = (typeof END_REASON)[keyof typeof END_REASON];
@@ -82,22 +84,16 @@ export interface ClaimedItem {
   readonly slots: readonly number[];
 }
 
-/**
- * The result of one sequenced command. `stamp` is that of the entry that executed it, and stays so
- * when the stored reply is given again. Stamp 0: the node itself refused the command (`BUSY`,
- * `INVALID_ARGUMENT`); no entry executed it, nothing is stored, and it proves nothing of the lease.
- */
+/** The result of one sequenced command, from the entry that executed it. */
 export type Result =
   | { readonly status: typeof STATUS.ok }
   | {
       readonly status: typeof STATUS.granted;
       readonly token: number;
-      /** How often it is held now; absent: once, and of locks alone. */
-      readonly count?: number;
       /** Of each of its items that is of a semaphore, in order; absent where there are none. */
       readonly slots?: readonly (readonly number[])[];
     }
-  | { readonly status: typeof STATUS.upgraded; readonly token: number; readonly key: string }
+  | { readonly status: typeof STATUS.upgraded; readonly token: number }
   | {
       readonly status: typeof STATUS.claimed;
       readonly token: number;
@@ -108,8 +104,7 @@ export type Result =
       readonly endsAt: number;
     }
   | { readonly status: typeof STATUS.queued }
-  /** `remaining`: how often it is still held; absent: not any more. */
-  | { readonly status: typeof STATUS.released; readonly remaining?: number }
+  | { readonly status: typeof STATUS.released }
   | {
       readonly status: typeof STATUS.revoked;
       /** Holds. */
@@ -139,7 +134,7 @@ export interface Reply {
   readonly result: Result;
 }
 
-/** `[4, sequence, stamp, status, …]`: how a queued acquire ended, pushed when it did. */
+/** `[4, sequence, stamp, status, …]`: how a wait ended, pushed when it did. */
 export interface Outcome {
   readonly kind: typeof MESSAGE.outcome;
   readonly sequence: number;
@@ -155,72 +150,100 @@ export interface Pulse {
 }
 
 /** What became of a sequence. On the wire `[sequence, state, …]`. */
-export const RECALL_STATE = { unseen: 0, queued: 1, done: 2, dropped: 3 } as const;
+export const RECALL_STATE = {
+  /** Not executed; of sequences up to the highest there is none. */
+  unseen: 0,
+  waiting: 1,
+  held: 2,
+  /** It was held, and ended otherwise than by a command of its session. */
+  ended: 3,
+  replied: 4,
+  /** It ended, and the client said that it has read how, or asked for the end itself. */
+  forgotten: 5,
+} as const;
 export type RecalledSequence =
-  | { readonly sequence: number; readonly state: typeof RECALL_STATE.unseen }
-  | { readonly sequence: number; readonly state: typeof RECALL_STATE.queued }
-  | { readonly sequence: number; readonly state: typeof RECALL_STATE.dropped }
   | {
       readonly sequence: number;
-      readonly state: typeof RECALL_STATE.done;
+      readonly state:
+        | typeof RECALL_STATE.unseen
+        | typeof RECALL_STATE.waiting
+        | typeof RECALL_STATE.forgotten;
+    }
+  | RecalledHold
+  /** `[sequence, 3, token, reason]` */
+  | {
+      readonly sequence: number;
+      readonly state: typeof RECALL_STATE.ended;
+      readonly token: number;
+      readonly reason: EndReason;
+    }
+  /** `[sequence, 4, stamp, status, …]` */
+  | {
+      readonly sequence: number;
+      readonly state: typeof RECALL_STATE.replied;
       readonly stamp: number;
       readonly result: Result;
     };
 
 /**
- * On the wire `[token, true, current, count, endsAt, isRevoked, isContended]` or `[token, false,
- * reason]`.
+ * A hold as it is now, whatever was told of it before. On the wire `[sequence, 2, token, items, value,
+ * grantedAt, endsAt, isRevoked, isContended]`.
  */
-export type RecalledToken =
-  | {
-      readonly token: number;
-      readonly held: true;
-      /** The newest token of the hold; larger after an upgrade or a takeover. */
-      readonly current: number;
-      readonly count: number;
-      /** When it ends by itself, in cluster time; 0: with the session. */
-      readonly endsAt: number;
-      /** That end is a revoke. */
-      readonly isRevoked: boolean;
-      readonly isContended: boolean;
-    }
-  | { readonly token: number; readonly held: false; readonly reason: EndReason };
+export interface RecalledHold {
+  readonly sequence: number;
+  readonly state: typeof RECALL_STATE.held;
+  /** The newest. */
+  readonly token: number;
+  readonly items: readonly ClaimedItem[];
+  readonly value: string;
+  readonly grantedAt: number;
+  /** When it ends by itself, in cluster time; 0: with the session. */
+  readonly endsAt: number;
+  /** That end is a revoke. */
+  readonly isRevoked: boolean;
+  readonly isContended: boolean;
+}
 
-/** `[6, number, stamp, sequences, tokens]` */
+/** `[6, number, stamp, sequences]` */
 export interface Recalled {
   readonly kind: typeof MESSAGE.recalled;
   readonly number: number;
   readonly stamp: number;
   readonly sequences: readonly RecalledSequence[];
-  readonly tokens: readonly RecalledToken[];
 }
 
-/** `[7, session, reason]`: the session is no more. The connection may be used to open another. */
+/**
+ * `[7, session, reason]`, or `[7, session, reason, taker]` when another process took it over: the session
+ * is no more, or not this client's any more. The connection may be used to open another.
+ */
 export interface SessionEnded {
   readonly kind: typeof MESSAGE.ended;
   readonly session: number;
   readonly reason: EndReason;
+  /** The process that has the session now; "" unless it was taken over. */
+  readonly taker: string;
 }
 
-/** `[11, token]`: somebody began to wait behind the hold. Once for each hold. */
+/** `[11, sequence]`: somebody began to wait for the hold. Once for each hold. */
 export interface Contended {
   readonly kind: typeof MESSAGE.contended;
-  readonly token: number;
+  readonly sequence: number;
 }
 
-/** `[12, token, stamp, endsAt, reason]`: the hold will be ended. Token 0: the whole session. */
+/** `[12, sequence, stamp, endsAt, reason]`: the hold will be ended. Sequence 0: the whole session. */
 export interface Revoking {
   readonly kind: typeof MESSAGE.revoking;
-  readonly token: number;
+  readonly sequence: number;
   readonly stamp: number;
   /** Cluster time; not before the lease that was known when this was decided has ended. */
   readonly endsAt: number;
   readonly reason: string;
 }
 
-/** `[13, token, stamp, reason]`: the hold ended otherwise than by its session's release. */
+/** `[13, sequence, token, stamp, reason]`: the hold ended otherwise than by a command of its session. */
 export interface Lost {
   readonly kind: typeof MESSAGE.lost;
+  readonly sequence: number;
   readonly token: number;
   readonly stamp: number;
   readonly reason: EndReason;
@@ -238,22 +261,44 @@ export type SessionMessage =
   | Lost;
 
 /**
- * `[2, attempt, 0, session, epoch, highestSequence, stamp, ttlMs]`, or `[2, attempt, error]`.
- * Answer to open and resume, given by the node that applied it to the connection that asked.
+ * `[15, sequence, status]`: the node that read the command did not admit it, so that it will never be
+ * executed under this number, nor anything that was sent after it: until a command comes with this
+ * number again, others are dropped. Also the answer to an order without a session that was not taken.
+ */
+export interface Refused {
+  readonly kind: typeof MESSAGE.refused;
+  readonly sequence: number;
+  /** `BUSY`, `DISK_FULL`: later there may be room. Others, such as `INVALID_ARGUMENT`, are final. */
+  readonly status: ErrorNumber;
+}
+
+/**
+ * `[2, attempt, 0, session, generation, epoch, highestSequence, stamp, ttlMs, index]`, `[2, attempt,
+ * error]`, or `[2, attempt, TAKEN_OVER, generation, taker]`. Answer to open, resume and takeover, given by the node
+ * that applied it to the connection that asked.
  */
 export interface Attached {
   readonly kind: typeof MESSAGE.attached;
-  /** Not on the wire: it finds the connection that asked. */
-  readonly nonce: string;
+  /** Not on the wire: it finds the connection that asked (`attachKeyOf`). */
+  readonly key: string;
   readonly attempt: number;
   /** `STATUS.ok`, or the error's number: `SESSION_EXPIRED`, `FORBIDDEN` (wrong nonce), … */
   readonly status: typeof STATUS.ok | ErrorNumber;
   readonly session: number;
+  /** How often the session was taken over. */
+  readonly generation: number;
   readonly epoch: number;
-  /** The highest sequence that was executed in this session; 0 for a fresh one. */
+  /**
+   * The highest sequence that was executed in this session, 0 for a fresh one: nothing above it ever
+   * will be under the number that it had.
+   */
   readonly highestSequence: number;
   readonly stamp: number;
   readonly ttlMs: number;
+  /** Of the entry that answers: what is executed for this connection comes after it. */
+  readonly index: number;
+  /** Beside `TAKEN_OVER`: who has the session; else "". */
+  readonly taker: string;
 }
 
 /** One node as clients may know it. On the wire `[id, endpoint]`. */
@@ -314,6 +359,7 @@ export type ServerMessage =
   | Hello
   | Attached
   | SessionMessage
+  | Refused
   | Answer
   | LeaderNotice
   | MoveNotice

@@ -157,9 +157,6 @@ export class RequestReader extends Reader {
       case ACQUIRE_OPTION.priority:
         options.priority = this.uintWithin(0, PRIORITY_MAX, "priority");
         return "priority";
-      case ACQUIRE_OPTION.reentrant:
-        options.reentrant = this.bool();
-        return "reentrant";
       case ACQUIRE_OPTION.maxHoldMs:
         options.maxHoldMs = this.uintWithin(MAX_HOLD_MS_MIN, WAIT_MS_MAX, "maxHoldMs");
         return "maxHoldMs";

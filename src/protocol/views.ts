@@ -33,6 +33,8 @@ export interface HoldView {
   readonly session: number;
   readonly sessionName: string;
   readonly owner: number;
+  /** Of the acquire or claim that brought it: with the session, what it is known by. */
+  readonly sequence: number;
   readonly heldMs: number;
   /** Cluster milliseconds until the lease of its session, or the ticket, ends. */
   readonly leaseMs: number;
@@ -40,7 +42,6 @@ export interface HoldView {
   readonly endsInMs: number | null;
   readonly isRevoked: boolean;
   readonly isTicket: boolean;
-  readonly count: number;
   readonly permits: number;
   readonly slots: readonly number[];
   readonly value: string;
@@ -191,6 +192,8 @@ export interface Tenure {
   readonly session: number;
   readonly sessionName: string;
   readonly owner: number;
+  /** Of the acquire or claim that brought it. */
+  readonly sequence: number;
   /** By the leader's wall clock, milliseconds since 1970; for display. */
   readonly grantedWallMs: number;
   /** Cluster time, which stands still while nobody leads. */
@@ -238,7 +241,7 @@ export interface ChangeView {
   readonly owner: number;
   /** 0 of a request. */
   readonly token: number;
-  /** Of a request, else 0. */
+  /** Of the acquire or claim: with the session, what a hold or a request is known by. 0 of a closing. */
   readonly sequence: number;
   readonly value: string;
   /** Why it ended; `END_REASON.unknown` of everything else. */

@@ -6,6 +6,7 @@ import { unreachable } from "../assert.js";
 import { ERROR_NUMBERS } from "../errors.js";
 import { CLAIM_MODES } from "./commands.js";
 import {
+  type Attached,
   type Blocker,
   type ClaimedItem,
   type Contended,
@@ -18,7 +19,8 @@ import {
   type NodeEndpoint,
   RECALL_STATE,
   type Recalled,
-  type RecalledToken,
+  type RecalledSequence,
+  type Refused,
   type Result,
   type Revoking,
   type ServerMessage,
@@ -27,7 +29,15 @@ import {
 } from "./replies.js";
 import type { Writer } from "./writer.js";
 
-type Notice = Hello | LeaderNotice | MoveNotice | SessionEnded | Contended | Revoking | Lost;
+type Notice =
+  | Hello
+  | LeaderNotice
+  | MoveNotice
+  | SessionEnded
+  | Refused
+  | Contended
+  | Revoking
+  | Lost;
 
 /**
  * Appends `message` to `writer`.
@@ -54,16 +64,7 @@ export function writeServerMessage(
       writer.uint(message.stamp);
       return;
     case MESSAGE.attached:
-      writer.arrayHeader(message.status === STATUS.ok ? 8 : 3);
-      writer.uint(message.kind);
-      writer.uint(message.attempt);
-      writer.uint(message.status);
-      if (message.status !== STATUS.ok) return;
-      writer.uint(message.session);
-      writer.uint(message.epoch);
-      writer.uint(message.highestSequence);
-      writer.uint(message.stamp);
-      writer.uint(message.ttlMs);
+      writeAttached(writer, message);
       return;
     case MESSAGE.recalled:
       writeRecalled(writer, message);
@@ -79,6 +80,27 @@ export function writeServerMessage(
       return;
     default:
       writeNotice(writer, message);
+  }
+}
+
+function writeAttached(writer: Writer, message: Attached): void {
+  const { status } = message;
+  const isTaken = status === ERROR_NUMBERS.TAKEN_OVER;
+  writer.arrayHeader(status === STATUS.ok ? 10 : isTaken ? 5 : 3);
+  writer.uint(message.kind);
+  writer.uint(message.attempt);
+  writer.uint(status);
+  if (status === STATUS.ok) {
+    writer.uint(message.session);
+    writer.uint(message.generation);
+    writer.uint(message.epoch);
+    writer.uint(message.highestSequence);
+    writer.uint(message.stamp);
+    writer.uint(message.ttlMs);
+    writer.uint(message.index);
+  } else if (isTaken) {
+    writer.uint(message.generation);
+    writer.string(message.taker);
   }
 }
 
@@ -108,27 +130,35 @@ function writeNotice(writer: Writer, message: Notice): void {
       writer.uint(message.kind);
       return;
     case MESSAGE.ended:
-      writer.arrayHeader(3);
+      writer.arrayHeader(message.taker === "" ? 3 : 4);
       writer.uint(message.kind);
       writer.uint(message.session);
       writer.uint(message.reason);
+      if (message.taker !== "") writer.string(message.taker);
+      return;
+    case MESSAGE.refused:
+      writer.arrayHeader(3);
+      writer.uint(message.kind);
+      writer.uint(message.sequence);
+      writer.uint(message.status);
       return;
     case MESSAGE.contended:
       writer.arrayHeader(2);
       writer.uint(message.kind);
-      writer.uint(message.token);
+      writer.uint(message.sequence);
       return;
     case MESSAGE.revoking:
       writer.arrayHeader(5);
       writer.uint(message.kind);
-      writer.uint(message.token);
+      writer.uint(message.sequence);
       writer.uint(message.stamp);
       writer.uint(message.endsAt);
       writer.string(message.reason);
       return;
     case MESSAGE.lost:
-      writer.arrayHeader(4);
+      writer.arrayHeader(5);
       writer.uint(message.kind);
+      writer.uint(message.sequence);
       writer.uint(message.token);
       writer.uint(message.stamp);
       writer.uint(message.reason);
@@ -142,13 +172,10 @@ function writeNotice(writer: Writer, message: Notice): void {
 function resultArity(result: Result): number {
   switch (result.status) {
     case STATUS.granted:
-      return result.count === undefined && result.slots === undefined ? 2 : 4;
+      return result.slots === undefined ? 2 : 3;
     case STATUS.notReleased:
-      return 2;
-    case STATUS.released:
-      return result.remaining === undefined ? 1 : 2;
     case STATUS.upgraded:
-      return 3;
+      return 2;
     case STATUS.revoked:
       return 4;
     case STATUS.claimed:
@@ -169,19 +196,14 @@ function writeResult(writer: Writer, result: Result): void {
   switch (result.status) {
     case STATUS.ok:
     case STATUS.queued:
-      return;
     case STATUS.released:
-      if (result.remaining !== undefined) writer.uint(result.remaining);
       return;
     case STATUS.granted:
       writer.uint(result.token);
-      if (result.count === undefined && result.slots === undefined) return;
-      writer.uint(result.count ?? 1);
-      writeSlots(writer, result.slots ?? []);
+      if (result.slots !== undefined) writeSlots(writer, result.slots);
       return;
     case STATUS.upgraded:
       writer.uint(result.token);
-      writer.string(result.key);
       return;
     case STATUS.notReleased:
       writer.uint(result.reason);
@@ -259,39 +281,48 @@ function writeBlockers(writer: Writer, blockers: readonly Blocker[]): void {
 }
 
 function writeRecalled(writer: Writer, message: Recalled): void {
-  writer.arrayHeader(5);
+  writer.arrayHeader(4);
   writer.uint(message.kind);
   writer.uint(message.number);
   writer.uint(message.stamp);
   writer.arrayHeader(message.sequences.length);
-  for (const recalled of message.sequences) {
-    const isDone = recalled.state === RECALL_STATE.done;
-    writer.arrayHeader(isDone ? 3 + resultArity(recalled.result) : 2);
-    writer.uint(recalled.sequence);
-    writer.uint(recalled.state);
-    if (!isDone) continue;
-    writer.uint(recalled.stamp);
-    writeResult(writer, recalled.result);
-  }
-  writer.arrayHeader(message.tokens.length);
-  for (const recalled of message.tokens) {
-    writeRecalledToken(writer, recalled);
-  }
+  for (const recalled of message.sequences) writeRecalledSequence(writer, recalled);
 }
 
-function writeRecalledToken(writer: Writer, recalled: RecalledToken): void {
-  writer.arrayHeader(recalled.held ? 7 : 3);
-  writer.uint(recalled.token);
-  writer.bool(recalled.held);
-  if (!recalled.held) {
-    writer.uint(recalled.reason);
-    return;
+function writeRecalledSequence(writer: Writer, recalled: RecalledSequence): void {
+  const { sequence, state } = recalled;
+  switch (state) {
+    case RECALL_STATE.held:
+      writer.arrayHeader(9);
+      writer.uint(sequence);
+      writer.uint(state);
+      writer.uint(recalled.token);
+      writeClaimed(writer, recalled.items);
+      writer.string(recalled.value);
+      writer.uint(recalled.grantedAt);
+      writer.uint(recalled.endsAt);
+      writer.bool(recalled.isRevoked);
+      writer.bool(recalled.isContended);
+      return;
+    case RECALL_STATE.ended:
+      writer.arrayHeader(4);
+      writer.uint(sequence);
+      writer.uint(state);
+      writer.uint(recalled.token);
+      writer.uint(recalled.reason);
+      return;
+    case RECALL_STATE.replied:
+      writer.arrayHeader(3 + resultArity(recalled.result));
+      writer.uint(sequence);
+      writer.uint(state);
+      writer.uint(recalled.stamp);
+      writeResult(writer, recalled.result);
+      return;
+    default:
+      writer.arrayHeader(2);
+      writer.uint(sequence);
+      writer.uint(state);
   }
-  writer.uint(recalled.current);
-  writer.uint(recalled.count);
-  writer.uint(recalled.endsAt);
-  writer.bool(recalled.isRevoked);
-  writer.bool(recalled.isContended);
 }
 
 function writeEndpoints(writer: Writer, endpoints: readonly NodeEndpoint[]): void {

@@ -16,22 +16,24 @@ import {
   type Query,
   type SaveSnapshotOperation,
   STATUS,
+  type UnwatchQuery,
+  type WatchQuery,
 } from "../protocol/index.js";
 import type { Attachment } from "./attachment.js";
 import type { History } from "./history.js";
 import { usualHoldMs } from "./tenures.js";
 import type { TransitionLog } from "./transition-log.js";
-import { watchOf } from "./watch.js";
-import type { Watches } from "./watches.js";
 
 /** What any answer costs besides the lines it shows. */
 const ANSWER_COST = 16;
+
+/** What is answered out of the table. */
+export type TableQuery = Exclude<Query, WatchQuery | UnwatchQuery> | SaveSnapshotOperation;
 
 export interface AnsweringRooms {
   readonly table: LockTable;
   readonly transitions: TransitionLog;
   readonly history: History;
-  readonly watches: Watches;
   /** What is to be saved may be saved now. */
   readonly save: (attachment: Attachment, operation: SaveSnapshotOperation) => void;
 }
@@ -43,17 +45,9 @@ export class Answering {
     this.#rooms = rooms;
   }
 
-  /**
-   * Answers, or sees to it that a later turn does. `arrivalIndex`: the last entry that was committed
-   * when the question arrived, if that is known. Returns what it cost; `costMax`: everything.
-   */
-  answer(
-    attachment: Attachment,
-    query: Query | SaveSnapshotOperation,
-    arrivalIndex: number | undefined,
-    costMax: number,
-  ): number {
-    const { table, watches } = this.#rooms;
+  /** Answers, or sees to it that a later turn does. Returns what it cost; `costMax`: everything. */
+  answer(attachment: Attachment, query: TableQuery, costMax: number): number {
+    const { table } = this.#rooms;
     const reply = (payload: unknown): void => send(attachment, query, STATUS.ok, payload);
     switch (query.op) {
       case OP.inspect: {
@@ -85,12 +79,6 @@ export class Answering {
           else send(attachment, query, ERROR_NUMBERS.INTERNAL, null);
         });
         return costMax;
-      case OP.watch:
-        watches.begin(attachment, query, arrivalIndex);
-        return ANSWER_COST;
-      case OP.unwatch:
-        watches.unwatch(attachment, query);
-        return ANSWER_COST;
       case OP.saveSnapshot:
         this.#rooms.save(attachment, query);
         return ANSWER_COST;
@@ -109,18 +97,15 @@ export class Answering {
 /** A read has no effect, so a refused one is never indeterminate. */
 export function refuse(
   attachment: Attachment,
-  query: Query | SaveSnapshotOperation,
+  query: TableQuery,
   status: typeof ERROR_NUMBERS.BUSY | typeof ERROR_NUMBERS.UNAVAILABLE,
 ): void {
-  if (query.op === OP.watch && watchOf(attachment, query) !== undefined) {
-    attachment.watches.delete(query.id);
-  }
   send(attachment, query, status, { indeterminate: false });
 }
 
 function send(
   attachment: Attachment,
-  { id }: Query | SaveSnapshotOperation,
+  { id }: TableQuery,
   status: typeof STATUS.ok | ErrorNumber,
   payload: unknown,
 ): void {

@@ -1,24 +1,19 @@
 /**
- * Feeds committed entries to the lock table, a bounded slice at a time, and settles the commands
- * that this node kept until now. It never skips an entry, except those whose effects a snapshot
- * brought, and never looks at a clock.
+ * Feeds committed entries to the lock table, a bounded slice at a time. It never skips an entry, except
+ * those whose effects a snapshot brought, and never looks at a clock.
  */
 
 import { assert } from "../assert.js";
 import { type LockTable, NOBODY, type TableCommand } from "../lockfsm/index.js";
 import {
-  type AttachCommand,
   BATCH_HEADER_BYTES,
   decodeBatchHeader,
   decodeCommands,
   isAttachCommand,
 } from "../protocol/index.js";
 import { type Configuration, decodeConfiguration, type Raft } from "../raft/index.js";
-import type { Attachment } from "./attachment.js";
 import { type Attachments, CLOSE_REASON_ATTACHED_ELSEWHERE } from "./attachments.js";
 import type { EntryCache } from "./entry-cache.js";
-import { KeptCommand } from "./kept-command.js";
-import type { KeptCommands } from "./kept-commands.js";
 import type { Logger } from "./ports.js";
 import type { TransitionLog } from "./transition-log.js";
 
@@ -32,7 +27,6 @@ export interface ApplierRooms {
   readonly raft: Raft;
   readonly table: LockTable;
   readonly attachments: Attachments;
-  readonly kept: KeptCommands;
   readonly cache: EntryCache;
   /** Takes down what the table tells of each entry. */
   readonly transitions: TransitionLog;
@@ -114,44 +108,21 @@ export class Applier {
     if (commands.some(isUnreadable))
       logger("error", "an entry holds what is no command", { index });
     const isHeard = attachments.count > 0;
-    const attaches = isHeard ? this.#settle(commands) : undefined;
     transitions.begin(index, stamp, wallMs);
     table.apply({ index, stamp, wallMs, commands }, isHeard ? attachments : NOBODY);
     this.#commandCount += commands.length;
-    if (attaches === undefined) return;
-    for (const command of attaches) {
-      // The table says nothing to an attempt that a later one of the same session has overtaken.
-      const unanswered = attachments.awaiting(command);
-      if (unanswered !== undefined) {
-        attachments.close(unanswered, CLOSE_REASON_ATTACHED_ELSEWHERE);
-      }
-    }
+    if (isHeard) this.#closeOvertaken(commands);
   }
 
-  /** Nothing of these is kept any longer. Returns the attaches among them, which are rare. */
-  #settle(commands: readonly TableCommand[]): AttachCommand[] | undefined {
-    const { attachments, kept } = this.#rooms;
-    let attaches: AttachCommand[] | undefined;
-    for (const item of commands) {
-      const { command } = item;
-      if (command === undefined) continue;
-      const attaching = isAttachCommand(command) ? command : undefined;
-      if (attaching !== undefined) {
-        attaches ??= [];
-        attaches.push(attaching);
-      }
-      if (item instanceof KeptCommand) {
-        kept.settle(item);
-        continue;
-      }
-      let attachment: Attachment | undefined;
-      if (attaching !== undefined) attachment = attachments.awaiting(attaching);
-      else if (item.session > 0) attachment = attachments.attachedTo(item.session, item.epoch);
-      else if ("sequence" in command) attachment = attachments.ordering(command.sequence);
-      const found = attachment?.find(command);
-      if (found !== undefined) kept.settle(found);
+  /** The table says nothing to an attach that a later one of the same session has overtaken. */
+  #closeOvertaken(commands: readonly TableCommand[]): void {
+    const { attachments } = this.#rooms;
+    for (const { session, command } of commands) {
+      if (session > 0 || command === undefined || !isAttachCommand(command)) continue;
+      const unanswered = attachments.awaiting(command);
+      if (unanswered === undefined) continue;
+      attachments.close(unanswered, CLOSE_REASON_ATTACHED_ELSEWHERE);
     }
-    return attaches;
   }
 }
 

@@ -1,16 +1,18 @@
 /**
  * Which client connection of this node is attached to which session, and the delivery of what the
  * table says. Attaching is decided by the log alone: a connection is attached when this node applies
- * the open or resume that came on it, and not before. What is addressed to sessions attached
+ * the open, resume or takeover that came on it, and not before. What is addressed to sessions attached
  * elsewhere is dropped here; the node they are attached to says it.
  */
+
+import type { ErrorNumber } from "../errors.js";
 import type { Outbox } from "../lockfsm/index.js";
 import type { ClientConnection } from "../net/index.js";
 import {
   type AttachCommand,
   type Attached,
+  attachKeyOf,
   MESSAGE,
-  type Reply,
   type ServerMessage,
   type SessionMessage,
   STATUS,
@@ -23,20 +25,41 @@ const CLOSE_POLICY = 1008;
 const CLOSE_RESTART = 1012;
 export const CLOSE_REASON_ATTACHED_ELSEWHERE = "session attached elsewhere";
 
+/** Beside an error. */
+const NOT_ATTACHED = Object.freeze({
+  kind: MESSAGE.attached,
+  key: "",
+  session: 0,
+  generation: 0,
+  epoch: 0,
+  highestSequence: 0,
+  stamp: 0,
+  ttlMs: 0,
+  index: 0,
+  taker: "",
+});
+
+/** Who hears what becomes of connections. */
+export interface AttachmentEvents {
+  /** The table said that to the client. */
+  onTold(attachment: Attachment, message: SessionMessage | Attached): void;
+  /**
+   * Nothing that came on the connection until now can be answered on it any more: it was closed, by
+   * whichever side, or attached anew, or its session ended.
+   */
+  onCutOff(attachment: Attachment): void;
+}
+
 export class Attachments implements Outbox {
   readonly #byConnection = new Map<number, Attachment>();
   readonly #bySession = new Map<number, Attachment>();
   readonly #awaited = new Map<string, Attachment>();
   /** By the numbers of orders that belong to no session and have no answer yet. */
   readonly #ordering = new Map<number, Attachment>();
-  readonly #onCutOff: (attachment: Attachment) => void;
+  readonly #events: AttachmentEvents;
 
-  /**
-   * `onCutOff`: nothing that came on the connection until now can be answered on it any more, because
-   * it was closed, by whichever side, or attached anew.
-   */
-  constructor(onCutOff: (attachment: Attachment) => void) {
-    this.#onCutOff = onCutOff;
+  constructor(events: AttachmentEvents) {
+    this.#events = events;
   }
 
   get count(): number {
@@ -58,30 +81,29 @@ export class Attachments implements Outbox {
     return this.#byConnection.values();
   }
 
-  /** The connection attached here to `session` with this very epoch. */
-  attachedTo(session: number, epoch: number): Attachment | undefined {
-    const attachment = this.#bySession.get(session);
-    return attachment?.connection.attachEpoch === epoch ? attachment : undefined;
-  }
-
   /** The connection that waits for exactly this attach. */
   awaiting(command: AttachCommand): Attachment | undefined {
-    return this.#awaited.get(attachKey(command.nonce, command.attempt));
+    return this.#awaited.get(attachKeyOf(command));
   }
 
   /** A connection asked to be attached; a later wish of the same connection replaces an earlier one. */
   await(attachment: Attachment, command: AttachCommand): void {
     this.#forgetAwaited(attachment);
-    const key = attachKey(command.nonce, command.attempt);
+    const key = attachKeyOf(command);
     const other = this.#awaited.get(key);
     if (other !== undefined) this.close(other, CLOSE_REASON_ATTACHED_ELSEWHERE);
     this.#awaited.set(key, attachment);
     attachment.awaitedAttach = key;
   }
 
-  /** The connection that waits for the answer to this order. */
-  ordering(number: number): Attachment | undefined {
-    return this.#ordering.get(number);
+  /** This node does not take an attach that was asked for on that connection. */
+  refuseAttach(attachment: Attachment, attempt: number, status: ErrorNumber): void {
+    this.#forgetAwaited(attachment);
+    attachment.connection.send({ ...NOT_ATTACHED, attempt, status });
+  }
+
+  isOrderAwaited(number: number): boolean {
+    return this.#ordering.has(number);
   }
 
   /** A connection without a session gave an order, and the number that it drew for it. */
@@ -95,19 +117,19 @@ export class Attachments implements Outbox {
   }
 
   toSession(session: number, epoch: number, message: SessionMessage): void {
-    const attachment = this.#bySession.get(session);
-    if (attachment?.connection.attachEpoch === epoch) attachment.connection.send(message);
-    else if (session === 0 && message.kind === MESSAGE.reply) this.#answerOrder(message);
-  }
-
-  #answerOrder(reply: Reply): void {
-    const asking = this.#ordering.get(reply.sequence);
-    this.#ordering.delete(reply.sequence);
-    asking?.connection.send(reply);
+    const isOrder = session === 0 && message.kind === MESSAGE.reply;
+    const attachment = isOrder
+      ? this.#ordering.get(message.sequence)
+      : this.#bySession.get(session);
+    if (attachment === undefined || attachment.connection.attachEpoch !== epoch) return;
+    attachment.connection.send(message);
+    this.#events.onTold(attachment, message);
+    if (isOrder) this.#ordering.delete(message.sequence);
+    else if (message.kind === MESSAGE.ended) this.#detach(attachment);
   }
 
   attached(message: Attached): void {
-    const asking = this.#awaited.get(attachKey(message.nonce, message.attempt));
+    const asking = this.#awaited.get(message.key);
     if (message.status === STATUS.ok) {
       const current = this.#bySession.get(message.session);
       if (current !== undefined && current !== asking) {
@@ -117,6 +139,7 @@ export class Attachments implements Outbox {
     }
     if (asking === undefined) return;
     this.#forgetAwaited(asking);
+    this.#events.onTold(asking, message);
     if (message.status === STATUS.ok) this.#bind(asking, message);
     asking.connection.send(message);
   }
@@ -159,17 +182,26 @@ export class Attachments implements Outbox {
     this.#byConnection.delete(attachment.connection.id);
     this.#forgetAwaited(attachment);
     this.#unbind(attachment);
-    this.#onCutOff(attachment);
+    this.#events.onCutOff(attachment);
   }
 
   #bind(attachment: Attachment, message: Attached): void {
     // Said for another session or epoch, and not applied yet: when it is, nobody can tell whose it was.
-    this.#onCutOff(attachment);
-    this.#unbind(attachment);
+    this.#detach(attachment);
     attachment.connection.session = message.session;
     attachment.connection.attachEpoch = message.epoch;
-    attachment.highestSequence = message.highestSequence;
+    attachment.wasAttached = true;
+    attachment.expected = message.highestSequence + 1;
+    attachment.isRefusing = false;
     this.#bySession.set(message.session, attachment);
+  }
+
+  /** Its session is no more, or another one's. */
+  #detach(attachment: Attachment): void {
+    this.#events.onCutOff(attachment);
+    this.#unbind(attachment);
+    attachment.connection.session = 0;
+    attachment.connection.attachEpoch = 0;
   }
 
   #unbind(attachment: Attachment): void {
@@ -183,8 +215,4 @@ export class Attachments implements Outbox {
     attachment.awaitedAttach = undefined;
     if (this.#awaited.get(key) === attachment) this.#awaited.delete(key);
   }
-}
-
-function attachKey(nonce: string, attempt: number): string {
-  return `${nonce}/${attempt}`;
 }

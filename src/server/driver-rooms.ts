@@ -4,9 +4,11 @@
  */
 import type { PeerMessage } from "../net/index.js";
 import type { Input, NodeId } from "../raft/index.js";
+import { Admission } from "./admission.js";
 import { Applier } from "./applier.js";
 import { Applying } from "./applying.js";
 import { Attachments } from "./attachments.js";
+import { Capacity } from "./capacity.js";
 import { ClientSide, type ClientSideHost } from "./client-side.js";
 import { CommitInterest } from "./commit-interest.js";
 import { DeferredMessages } from "./deferred-messages.js";
@@ -63,11 +65,20 @@ export function furnish(options: DriverOptions, ports: DriverPorts, host: Driver
   const line = new WaitingLine();
   const cache = new EntryCache();
   // The two know each other: what is cut off is not kept, what is kept belongs to an attachment.
-  const attachments: Attachments = new Attachments((attachment) => {
-    kept.drop(attachment);
-    if (attachment.isClosed) watches.drop(attachment);
+  const attachments: Attachments = new Attachments({
+    onTold: (attachment, message) => kept.onTold(attachment, message),
+    onCutOff: (attachment) => {
+      kept.drop(attachment);
+      if (attachment.isClosed) watches.drop(attachment);
+    },
   });
-  const kept: KeptCommands = new KeptCommands(tuning.uncommittedBytesMax, attachments);
+  const kept: KeptCommands = new KeptCommands(attachments);
+  const handOver = new HandOver(electionTimeoutMs);
+  const capacity = new Capacity(
+    { raft, line, kept, handOver, log: ports.log, memory, clock, send },
+    tuning,
+  );
+  const admission = new Admission({ attachments, kept, line, capacity, clock, wake });
   const numbers = new Numbering(options.incarnation);
   const retry = {
     batchBytesMax,
@@ -93,7 +104,7 @@ export function furnish(options: DriverOptions, ports: DriverPorts, host: Driver
   const moving = new Moving(nodeId, electionTimeoutMs);
   const members = new Members(nodeId, electionTimeoutMs, ports.onPeers, send);
   const applier = new Applier(
-    { raft, table, attachments, kept, cache, transitions, logger },
+    { raft, table, attachments, cache, transitions, logger },
     { index: raft.appliedIndex, configuration },
     { sliceEntriesMax: tuning.applySliceEntriesMax, sliceBytesMax: APPLY_SLICE_BYTES_MAX },
   );
@@ -111,20 +122,17 @@ export function furnish(options: DriverOptions, ports: DriverPorts, host: Driver
   const deferred = new DeferredMessages(() => ports.log.syncMark(), wake, fail);
   const clientSide = new ClientSide(
     {
-      ...{ nodeId, clusterId, clock, memory, attachments, kept, line, reads, operations, watches },
+      ...{ nodeId, clusterId, clock, attachments, admission, reads, operations, watches },
       exporting: snapshots.exporting,
     },
     host,
   );
   const peerRequests = new PeerRequests(
-    { regime, line, forwarding, reads, operations, snapshots, members, logger, send },
+    { regime, line, capacity, forwarding, reads, operations, snapshots, members, logger, send },
     host,
   );
   const step = (input: Input): void => raft.step(input);
-  const proposing = new Proposing(
-    { raft, table, clock, line, cache, forwarding, peerRequests, step },
-    tuning,
-  );
+  const proposing = new Proposing({ raft, table, clock, line, cache, step }, tuning);
   const applying = new Applying(
     { applier, attachments, cache, members, operations, proposing, snapshots, transitions, logger },
     host,
@@ -133,6 +141,8 @@ export function furnish(options: DriverOptions, ports: DriverPorts, host: Driver
     regime,
     line,
     attachments,
+    admission,
+    capacity,
     kept,
     forwarding,
     reads,
@@ -150,7 +160,7 @@ export function furnish(options: DriverOptions, ports: DriverPorts, host: Driver
     entryCheck: new EntryCheck({ raft, table, applier, logger }),
     peerSide: new PeerSide(options, regime, logger, wake),
     interest: new CommitInterest(send),
-    handOver: new HandOver(electionTimeoutMs),
+    handOver,
   };
 }
 

@@ -6,7 +6,7 @@ import type { DriverRooms } from "./driver-rooms.js";
 
 export function driverStatus(
   { raft, memory }: DriverPorts,
-  { applier, attachments, proposing, kept, handOver, snapshots, seeing }: DriverRooms,
+  { applier, attachments, proposing, admission, kept, handOver, snapshots, seeing }: DriverRooms,
   leaderChangesTotal: number,
 ): DriverStatus {
   return {
@@ -28,7 +28,7 @@ export function driverStatus(
     leaderChangesTotal,
     entriesProposedTotal: proposing.count,
     commandsAppliedTotal: applier.commandCount,
-    commandsRefusedTotal: kept.refusedCount,
+    commandsRefusedTotal: admission.refusedCount,
     keptBytes: kept.bytes,
     seeing: seeing.status,
   };

@@ -5,7 +5,7 @@
  * after a record that the log has written at once. It knows the world by its ports alone, not by
  * sockets, timers, clocks or random numbers; the simulator runs this very code.
  */
-import { ERROR_NUMBERS, type ErrorNumber, HoldfastError } from "../errors.js";
+import { HoldfastError } from "../errors.js";
 import type { GatewayEvents, PeerEvents, PeerMessage } from "../net/index.js";
 import { MESSAGE, type NodeEndpoint } from "../protocol/index.js";
 import {
@@ -65,20 +65,6 @@ export class Driver implements DriverHost {
   get servingLeader(): NodeId {
     const { raft } = this.#ports;
     return raft.hasQuorumContact ? raft.leader : 0;
-  }
-
-  get refusal(): "busy" | "diskFull" | undefined {
-    if (!this.#rooms.regime.isLeading) return undefined;
-    if (this.#rooms.handOver.isDiskFull) return "diskFull";
-    const { uncommittedBytes } = this.#ports.raft;
-    const limit = this.#options.tuning.uncommittedBytesMax;
-    return this.#rooms.line.bytes + uncommittedBytes > limit ? "busy" : undefined;
-  }
-
-  get refusalNumber(): ErrorNumber | undefined {
-    const { refusal } = this;
-    if (refusal === undefined) return undefined;
-    return refusal === "busy" ? ERROR_NUMBERS.BUSY : ERROR_NUMBERS.DISK_FULL;
   }
 
   /** What clients may connect to, as far as the peers have told by now. */
@@ -240,7 +226,7 @@ export class Driver implements DriverHost {
   /** Term, leader or link changed: what was on its way may be lost. */
   #changeRegime(nowMs: number): void {
     const { raft, logger } = this.#ports;
-    const { regime, proposing, applier, forwarding, reads, operations } = this.#rooms;
+    const { regime, capacity, proposing, applier, forwarding, reads, operations } = this.#rooms;
     const before = { term: regime.term, isLeading: regime.isLeading };
     regime.follow(raft);
     const { term, isLeading, leader } = regime;
@@ -252,6 +238,7 @@ export class Driver implements DriverHost {
     for (const chunk of forwarding.restart(nowMs)) {
       this.#rooms.peerRequests.refuse(chunk, "notLeader");
     }
+    capacity.restart();
     reads.restart();
     operations.restart(leader, this.nodeId);
     this.#rooms.interest.restart();
@@ -270,7 +257,8 @@ export class Driver implements DriverHost {
   }
 
   #lead(nowMs: number): void {
-    const { reads, operations, proposing, handOver } = this.#rooms;
+    const { reads, operations, proposing, handOver, capacity, members } = this.#rooms;
+    capacity.tell(members.others, nowMs);
     const isGivenAway = handOver.isDue(this.#ports.raft, nowMs);
     if (isGivenAway || operations.wantsTransfer) proposing.stampNow();
     const question = reads.askCore(nowMs);

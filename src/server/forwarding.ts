@@ -1,13 +1,12 @@
 /**
  * The follower's side of forwarding: commands go to the leader of the term this node knows, many in
- * one message, and stay kept here until they are applied here. Only a limited number of bytes is
+ * one message, and stay kept here until they are executed. Only a limited number of bytes is
  * under way: the rest waits here, where the clients of this node take turns, and not at the leader,
- * which serves the messages of one node in their order. What a leader without room refuses is
- * answered so or sent again later; what a node refuses that does not lead that term waits for the
- * change of leader, term or link that must follow. A refusal can itself be lost, so what stays
- * unanswered for long goes again as well.
+ * which serves the messages of one node in their order. Clients never hear of a refusal by a leader: after one that had
+ * no room, everything kept goes again in order, after a pause in which nothing newer goes. What a node
+ * refuses that does not lead that term waits for the change of leader, term or link that must follow. A
+ * refusal can itself be lost, so what stays unanswered for long makes everything go again as well.
  */
-import { ERROR_NUMBERS, type ErrorNumber } from "../errors.js";
 import type { PeerMessage } from "../net/index.js";
 import { Fifo } from "./fifo.js";
 import type { ForwardedChunk } from "./forwarded-chunk.js";
@@ -23,14 +22,14 @@ interface ForwardedBatch {
   readonly commands: readonly KeptCommand[];
   readonly bytes: number;
   readonly sentAtMs: number;
-  /** The leader did not take it. */
-  isRefused: boolean;
+  /** Those before this one are settled. */
+  settledCount: number;
 }
 
 export interface ForwardingOptions {
   /** Of all that is under way to the leader. */
   readonly batchBytesMax: number;
-  /** How long what was refused for want of room waits before it goes again. */
+  /** How long everything waits after a leader had no room. */
   readonly retryAfterMs: number;
   /** How long a batch may stay unapplied before everything goes again. */
   readonly resendAfterMs: number;
@@ -43,9 +42,8 @@ export class Forwarding {
   /** Sent to the present leader, in order; those in front leave once they are settled. */
   readonly #underWay = new Fifo<ForwardedBatch>();
   #underWayBytes = 0;
-  /** Refused for want of room, but possibly sent twice: they go again. */
-  #retries: KeptCommand[] = [];
-  #retryAtMs = Number.POSITIVE_INFINITY;
+  /** The leader had no room: until then nothing is sent, and then everything again. */
+  #pausedUntilMs = Number.POSITIVE_INFINITY;
   readonly #numbers: Numbering;
 
   constructor(
@@ -64,13 +62,13 @@ export class Forwarding {
   get nextDeadlineMs(): number {
     this.#trim();
     const oldest = this.#underWay.at(0);
-    if (oldest === undefined) return this.#retryAtMs;
-    return Math.min(this.#retryAtMs, oldest.sentAtMs + this.#options.resendAfterMs);
+    if (oldest === undefined) return this.#pausedUntilMs;
+    return Math.min(this.#pausedUntilMs, oldest.sentAtMs + this.#options.resendAfterMs);
   }
 
   /** Whether something waits that may go to the leader now. */
   get isDue(): boolean {
-    if (this.#line.isEmpty) return false;
+    if (this.#line.isEmpty || this.#pausedUntilMs !== Number.POSITIVE_INFINITY) return false;
     this.#trim();
     return this.#underWayBytes < this.#options.batchBytesMax;
   }
@@ -83,7 +81,7 @@ export class Forwarding {
       if (commands.length === 0) continue;
       const id = this.#numbers.next();
       const bytes = taken.bytes.length;
-      this.#underWay.push({ id, commands, bytes, sentAtMs: nowMs, isRefused: false });
+      this.#underWay.push({ id, commands, bytes, sentAtMs: nowMs, settledCount: 0 });
       this.#underWayBytes += bytes;
       send({ type: "forward", id, term, records: taken.bytes });
     }
@@ -92,37 +90,16 @@ export class Forwarding {
   /** The answer of a node that did not propose batch `id`. */
   refused(id: number, reason: ForwardRefusal, nowMs: number): void {
     if (reason === "notLeader") return;
-    const status = reason === "diskFull" ? ERROR_NUMBERS.DISK_FULL : ERROR_NUMBERS.BUSY;
     for (let i = 0; i < this.#underWay.length; i += 1) {
-      const batch = this.#underWay.at(i);
-      if (batch?.id === id && !batch.isRefused) {
-        batch.isRefused = true;
-        this.sendLater(batch.commands, status, nowMs);
-        return;
-      }
+      if (this.#underWay.at(i)?.id !== id) continue;
+      const pausedUntilMs = nowMs + this.#options.retryAfterMs;
+      this.#pausedUntilMs = Math.min(this.#pausedUntilMs, pausedUntilMs);
     }
   }
 
-  /** Refuses what can be refused for want of room; the rest is sent again after a while. */
-  sendLater(commands: readonly KeptCommand[], status: ErrorNumber, nowMs: number): void {
-    for (const kept of commands) {
-      if (kept.isSettled || this.#kept.refuse(kept, status)) continue;
-      this.#retries.push(kept);
-      this.#retryAtMs = Math.min(this.#retryAtMs, nowMs + this.#options.retryAfterMs);
-    }
-  }
-
-  /** Puts into the line again what was refused a while ago, or everything if it seems lost. */
+  /** Once a turn: everything goes again if the leader refused some of it, or it seems lost. */
   retry(nowMs: number): void {
-    if (nowMs < this.nextDeadlineMs) return;
-    if (nowMs < this.#retryAtMs) {
-      this.restart(nowMs);
-      return;
-    }
-    const again = this.#retries;
-    this.#retries = [];
-    this.#retryAtMs = Number.POSITIVE_INFINITY;
-    for (const kept of again) this.#line.push(kept, nowMs);
+    if (nowMs >= this.nextDeadlineMs) this.restart(nowMs);
   }
 
   /**
@@ -133,15 +110,15 @@ export class Forwarding {
     const chunks = this.#line.clear();
     this.#underWay.clear();
     this.#underWayBytes = 0;
-    this.#retries = [];
-    this.#retryAtMs = Number.POSITIVE_INFINITY;
+    this.#pausedUntilMs = Number.POSITIVE_INFINITY;
     for (const kept of this.#kept.inOrder()) this.#line.push(kept, nowMs);
     return chunks;
   }
 
   #trim(): void {
     for (let first = this.#underWay.at(0); first !== undefined; first = this.#underWay.at(0)) {
-      if (!first.isRefused && first.commands.at(-1)?.isSettled !== true) return;
+      while (first.commands[first.settledCount]?.isSettled === true) first.settledCount += 1;
+      if (first.settledCount < first.commands.length) return;
       this.#underWay.shift();
       this.#underWayBytes -= first.bytes;
     }

@@ -72,9 +72,9 @@ export class History {
     const { table, transitions } = this.#rooms;
     const { holds } = table.inspect(key);
     const present = holds.map((hold) => {
-      const { mode, token, session, sessionName, owner, heldMs } = hold;
+      const { mode, token, session, sessionName, owner, sequence, heldMs } = hold;
       const grantedWallMs = transitions.wallMsAt(table.stamp - heldMs);
-      const who = { key, mode, token, session, sessionName, owner };
+      const who = { key, mode, token, session, sessionName, owner, sequence };
       return { ...who, grantedWallMs, heldMs, reason: null };
     });
     return present.reverse();

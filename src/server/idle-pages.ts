@@ -42,6 +42,7 @@ export class IdlePages {
       onConnection: (connection) => connection.close(CLOSE_TRY_AGAIN, closeReason),
       onAttach: () => {},
       onCommand: () => {},
+      onInvalidCommand: () => {},
       onQuery: () => {},
       onOperation: () => {},
       onClosed: () => {},

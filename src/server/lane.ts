@@ -32,6 +32,13 @@ export class Lane {
     this.#last = item;
   }
 
+  unshift(item: WaitingItem): void {
+    item.isInLine = true;
+    item.nextInLane = this.first;
+    this.first = item;
+    this.#last ??= item;
+  }
+
   shift(): WaitingItem | undefined {
     const { first } = this;
     if (first === undefined) return undefined;

@@ -7,6 +7,7 @@ import type { TableCommand } from "../lockfsm/index.js";
 import type { PeerMessage } from "../net/index.js";
 import { countRecords, decodeCommands, selectRecords } from "../protocol/index.js";
 import { decodeConfiguration, type NodeId } from "../raft/index.js";
+import type { Capacity } from "./capacity.js";
 import { ForwardedChunk } from "./forwarded-chunk.js";
 import type { Forwarding, ForwardRefusal } from "./forwarding.js";
 import type { Members } from "./members.js";
@@ -20,14 +21,13 @@ import type { WaitingLine } from "./waiting-line.js";
 
 /** What is asked of the loop itself. */
 export interface PeerRequestsHost {
-  /** Why this node, if it leads, takes no commands now. */
-  readonly refusal: "busy" | "diskFull" | undefined;
   onCommitInterest(peer: NodeId, isInterested: boolean): void;
 }
 
 export interface PeerRequestsRooms {
   readonly regime: Regime;
   readonly line: WaitingLine;
+  readonly capacity: Capacity;
   readonly forwarding: Forwarding;
   readonly reads: Reads;
   readonly operations: Operations;
@@ -48,7 +48,8 @@ export class PeerRequests {
 
   /** Once a turn, when the core has seen the messages of the turn. */
   read(inputs: readonly PeerInput[], nowMs: number): void {
-    const { forwarding, reads, operations, snapshots, members, send } = this.#rooms;
+    const { regime, capacity, forwarding, reads, operations, snapshots, members, send } =
+      this.#rooms;
     for (const { peer, message } of inputs) {
       switch (message.type) {
         case "forward":
@@ -56,6 +57,9 @@ export class PeerRequests {
           break;
         case "forwardRefused":
           forwarding.refused(message.id, message.reason, nowMs);
+          break;
+        case "pressure":
+          if (peer === regime.leader) capacity.onPressure(message.lack, nowMs);
           break;
         case "readBarrier":
           if (this.#leads(message.term)) reads.addRemote(peer, message.id);
@@ -97,7 +101,7 @@ export class PeerRequests {
       this.#rooms.logger("error", "forwarded records are cut", { peer, bytes: records.length });
       return;
     }
-    const refusal = this.#leads(term) ? this.#host.refusal : "notLeader";
+    const refusal = this.#leads(term) ? this.#rooms.capacity.leaderRefusal : "notLeader";
     const isTaken = refusal === undefined;
     const chunk = isTaken
       ? this.#readable(peer, id, records)

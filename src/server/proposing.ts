@@ -3,16 +3,11 @@
  * and what becomes of it. At most one entry a turn; the clock is read when everything that goes into
  * it was read before.
  */
-import { ERROR_NUMBERS } from "../errors.js";
 import type { LockTable } from "../lockfsm/index.js";
 import type { Input, Raft, RefusalReason } from "../raft/index.js";
 import type { EntryCache } from "./entry-cache.js";
-import { ForwardedChunk } from "./forwarded-chunk.js";
-import type { Forwarding } from "./forwarding.js";
-import { KeptCommand } from "./kept-command.js";
 import { Leadership } from "./leadership.js";
 import type { NodeTuning } from "./options.js";
-import type { PeerRequests } from "./peer-requests.js";
 import type { Clock } from "./ports.js";
 import { Proposals } from "./proposals.js";
 import type { WaitingLine } from "./waiting-line.js";
@@ -26,8 +21,6 @@ export interface ProposingRooms {
   readonly clock: Clock;
   readonly line: WaitingLine;
   readonly cache: EntryCache;
-  readonly forwarding: Forwarding;
-  readonly peerRequests: PeerRequests;
   readonly step: (input: Input) => void;
 }
 
@@ -97,19 +90,14 @@ export class Proposing {
     this.#rooms.cache.add(index, data, commands);
   }
 
-  /** The core did not take the entry: each command in it goes the way of a refusal. */
+  /**
+   * The core did not take the entry: what was in it waits again, before everything newer. After
+   * `notLeader` a change of regime follows, which empties the line.
+   */
   onRefused(id: number, reason: RefusalReason, nowMs: number): void {
-    const { raft, forwarding, peerRequests } = this.#rooms;
-    const { items } = this.#proposals.close(id);
-    this.#refusedAtCommit = raft.commitIndex;
-    const isOurs = reason !== "notLeader";
-    for (const item of items) {
-      if (item instanceof ForwardedChunk) peerRequests.refuse(item, isOurs ? "busy" : reason);
-    }
-    // After `notLeader` a change of regime follows, and with it everything kept is sent again.
-    if (!isOurs) return;
-    const commands = items.filter((item) => item instanceof KeptCommand);
-    forwarding.sendLater(commands, ERROR_NUMBERS.BUSY, nowMs);
+    const { raft, line } = this.#rooms;
+    line.putBack(this.#proposals.close(id).items, nowMs);
+    if (reason === "busy") this.#refusedAtCommit = raft.commitIndex;
   }
 
   onApplied(index: number): void {

@@ -6,9 +6,8 @@
  */
 import { ERROR_NUMBERS } from "../errors.js";
 import type { PeerMessage } from "../net/index.js";
-import type { Query, SaveSnapshotOperation } from "../protocol/index.js";
 import type { NodeId } from "../raft/index.js";
-import { type Answering, refuse } from "./answering.js";
+import { type Answering, refuse, type TableQuery } from "./answering.js";
 import type { Attachment } from "./attachment.js";
 import { Fifo } from "./fifo.js";
 import { Numbering } from "./numbering.js";
@@ -20,16 +19,8 @@ const READS_PER_CONNECTION_MAX = 256;
 
 interface Read {
   readonly attachment: Attachment;
-  readonly query: Query | SaveSnapshotOperation;
+  readonly query: TableQuery;
   readonly deadlineMs: number;
-  /** Its question had to be asked again: the index is of a time behind its arrival. */
-  isLate: boolean;
-}
-
-/** May be answered: everything up to `index` is applied. */
-interface ReadyRead {
-  readonly read: Read;
-  readonly index: number;
 }
 
 interface RemoteBarrier {
@@ -68,7 +59,7 @@ export class Reads {
   /** With an index that is not applied yet. */
   #placed: PlacedReads[] = [];
   /** May be answered from the table as it is now. */
-  readonly #ready = new Fifo<ReadyRead>();
+  readonly #ready = new Fifo<Read>();
   #unansweredCount = 0;
   #nextDeadlineMs = Number.POSITIVE_INFINITY;
   readonly #numbers: Numbering;
@@ -97,7 +88,7 @@ export class Reads {
     return this.#ready.length > 0;
   }
 
-  add(attachment: Attachment, query: Query | SaveSnapshotOperation, nowMs: number): void {
+  add(attachment: Attachment, query: TableQuery, nowMs: number): void {
     const isFull = this.#unansweredCount >= READS_WAITING_MAX;
     if (isFull || attachment.readCount >= READS_PER_CONNECTION_MAX) {
       refuse(attachment, query, ERROR_NUMBERS.BUSY);
@@ -107,7 +98,7 @@ export class Reads {
     this.#unansweredCount += 1;
     attachment.readCount += 1;
     this.#nextDeadlineMs = Math.min(this.#nextDeadlineMs, deadlineMs);
-    this.#waiting.push({ attachment, query, deadlineMs, isLate: false });
+    this.#waiting.push({ attachment, query, deadlineMs });
   }
 
   /** Leader: another node asks for an index. */
@@ -157,10 +148,7 @@ export class Reads {
     const question = this.#asked.get(id);
     if (question === undefined) return;
     this.#asked.delete(id);
-    for (const read of question.reads) {
-      read.isLate = true;
-      this.#waiting.push(read);
-    }
+    for (const read of question.reads) this.#waiting.push(read);
     for (const barrier of question.remote) this.#answerRemote(barrier, 0);
   }
 
@@ -181,7 +169,7 @@ export class Reads {
     const still: PlacedReads[] = [];
     for (const placed of this.#placed) {
       if (placed.index > index) still.push(placed);
-      else for (const read of placed.reads) this.#ready.push({ read, index: placed.index });
+      else for (const read of placed.reads) this.#ready.push(read);
     }
     this.#placed = still;
   }
@@ -190,14 +178,13 @@ export class Reads {
   answer(answering: Answering, costMax: number): void {
     let cost = 0;
     while (cost < costMax) {
-      const ready = this.#ready.shift();
-      if (ready === undefined) return;
-      const { attachment, query, isLate } = ready.read;
+      const read = this.#ready.shift();
+      if (read === undefined) return;
+      const { attachment, query } = read;
       this.#unansweredCount -= 1;
       attachment.readCount -= 1;
       if (attachment.isClosed) continue;
-      const arrivalIndex = isLate ? undefined : ready.index;
-      cost += answering.answer(attachment, query, arrivalIndex, costMax);
+      cost += answering.answer(attachment, query, costMax);
     }
   }
 

@@ -47,7 +47,7 @@ export class Seeing {
         ? undefined
         : new Audit({ store: audit.store, transitions, wake, logger }, audit);
     const history = new History({ table, transitions, audit: this.#audit });
-    this.#answering = new Answering({ table, transitions, history, watches: this.watches, save });
+    this.#answering = new Answering({ table, transitions, history, save });
   }
 
   get status(): SeeingStatus {

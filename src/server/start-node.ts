@@ -334,6 +334,7 @@ class Node implements RunningNode {
       },
       onAttach: (connection, command, bytes) => events().onAttach(connection, command, bytes),
       onCommand: (connection, command, bytes) => events().onCommand(connection, command, bytes),
+      onInvalidCommand: (connection, op, id) => events().onInvalidCommand(connection, op, id),
       onQuery: (connection, query) => events().onQuery(connection, query),
       onOperation: (connection, operation, bytes) =>
         events().onOperation(connection, operation, bytes),

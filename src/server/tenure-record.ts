@@ -2,7 +2,7 @@
  * A tenure as the audit keeps it: everything of it but the key, which the record stands under. One
  * array of the canonical encoding; later versions may put more behind what is here.
  *
- * `[mode, token, session, sessionName, owner, grantedWallMs, heldMs, reason]`
+ * `[mode, token, session, sessionName, owner, sequence, grantedWallMs, heldMs, reason]`
  */
 import {
   CLAIM_MODES,
@@ -13,7 +13,7 @@ import {
   Writer,
 } from "../protocol/index.js";
 
-const POSITIONS = 8;
+const POSITIONS = 9;
 const INITIAL_BYTES = 64;
 
 /** `tenure` has ended. */
@@ -25,6 +25,7 @@ export function encodeTenure(tenure: Tenure & { readonly reason: EndReason }): U
   writer.uint(tenure.session);
   writer.string(tenure.sessionName);
   writer.uint(tenure.owner);
+  writer.uint(tenure.sequence);
   writer.uint(tenure.grantedWallMs);
   writer.uint(tenure.heldMs);
   writer.uint(tenure.reason);
@@ -42,8 +43,10 @@ export function decodeTenure(key: string, body: Uint8Array): Tenure {
   const sessionName = reader.text(reader.stringHeader());
   if (sessionName === undefined) throw new ProtocolError("no tenure", reader.at);
   const owner = reader.uint();
+  const sequence = reader.uint();
   const grantedWallMs = reader.uint();
   const heldMs = reader.uint();
   const reason = reader.uint() as EndReason;
-  return { key, mode, token, session, sessionName, owner, grantedWallMs, heldMs, reason };
+  const who = { key, mode, token, session, sessionName, owner, sequence };
+  return { ...who, grantedWallMs, heldMs, reason };
 }

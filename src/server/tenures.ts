@@ -23,13 +23,13 @@ const USUAL_LOOKS_MAX = 32_768;
 export function tenureAt(log: TransitionLog, position: number): NotedTenure | undefined {
   const type = log.typeAt(position);
   if (type !== "ended" && type !== "detached") return undefined;
-  const { key, mode, token, session, sessionName, owner, ...rest } = log.viewAt(position);
+  const { key, mode, token, session, sessionName, owner, sequence, ...rest } = log.viewAt(position);
   const { stamp, wallMs, revision } = rest;
   const grantedAt = log.grantedAtAt(position);
   const grantedWallMs = log.wallMsAt(grantedAt);
   const reason = type === "detached" ? END_REASON.released : rest.reason;
   const heldMs = stamp - grantedAt;
-  const who = { key, mode, token, session, sessionName, owner };
+  const who = { key, mode, token, session, sessionName, owner, sequence };
   return { revision, endedWallMs: wallMs, tenure: { ...who, grantedWallMs, heldMs, reason } };
 }
 

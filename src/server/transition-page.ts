@@ -18,8 +18,8 @@ import {
 export const PAGE_TRANSITIONS = 1_024;
 
 /** What one takes besides its texts. */
-const TRANSITION_BYTES = 64;
-const NUMBER_COLUMNS = 4;
+const TRANSITION_BYTES = 72;
+const NUMBER_COLUMNS = 5;
 const TEXT_COLUMNS = 3;
 const ENTRY_COLUMNS = 4;
 
@@ -41,7 +41,7 @@ export class TransitionPage {
   count = 0;
   /** What they take, approximately: a text is counted by its characters. */
   bytes = 0;
-  /** Session, owner, token, and the sequence of a request or the time of a hold's grant. */
+  /** Session, owner, token, sequence, and the time of a hold's grant. */
   readonly #numbers = new Float64Array(PAGE_TRANSITIONS * NUMBER_COLUMNS);
   /** Type, mode and reason. */
   readonly #kinds = new Uint16Array(PAGE_TRANSITIONS);
@@ -68,13 +68,14 @@ export class TransitionPage {
   add(entry: NotedEntry, number: number, change: TableChange): void {
     const slot = this.count;
     if (number === 0 || slot === 0) this.#addEntry(entry, slot - number);
-    const { token, key, sessionName, value } = change;
+    const { key, sessionName, value } = change;
     const numbers = this.#numbers;
     let at = slot * NUMBER_COLUMNS;
     numbers[at] = change.session;
     numbers[at + 1] = change.owner;
-    numbers[at + 2] = token;
-    numbers[at + 3] = token === 0 ? change.sequence : change.grantedAt;
+    numbers[at + 2] = change.token;
+    numbers[at + 3] = change.sequence;
+    numbers[at + 4] = change.grantedAt;
     this.#kinds[slot] =
       TYPE_NUMBERS[change.type] |
       (MODE_NUMBERS[change.mode] << MODE_SHIFT) |
@@ -112,11 +113,10 @@ export class TransitionPage {
 
   /** Of a hold. */
   grantedAtAt(slot: number): number {
-    return this.#number(slot, 3);
+    return this.#number(slot, 4);
   }
 
   viewAt(slot: number): ChangeView {
-    const token = this.#number(slot, 2);
     const at = slot * TEXT_COLUMNS;
     const kind = this.#kindAt(slot);
     return {
@@ -127,8 +127,8 @@ export class TransitionPage {
       session: this.#number(slot, 0),
       sessionName: this.#texts[at + 1] as string,
       owner: this.#number(slot, 1),
-      token,
-      sequence: token === 0 ? this.#number(slot, 3) : 0,
+      token: this.#number(slot, 2),
+      sequence: this.#number(slot, 3),
       value: this.#texts[at + 2] as string,
       reason: (kind >> REASON_SHIFT) as EndReason,
       stamp: this.stampAt(slot),

@@ -60,7 +60,18 @@ export class WaitingLine {
     if (this.#length >= this.#sweepAtLength) this.#sweep();
     if (this.#length === 0) this.#firstArrivalMs = nowMs;
     this.#append(item);
-    if (!this.#hasUrgent) this.#hasUrgent = isUrgent(item);
+  }
+
+  /** What was taken could not leave: it stands before everything else again, in the same order. */
+  putBack(items: readonly WaitingItem[], nowMs: number): void {
+    if (this.#length === 0) this.#firstArrivalMs = nowMs;
+    for (const item of items.toReversed()) {
+      const lane = this.#laneFor(item);
+      this.#weight += item.weight - lane.weight;
+      if (lane.isEmpty) this.#addLane(lane);
+      lane.unshift(item);
+      this.#count(item);
+    }
   }
 
   /**
@@ -109,16 +120,30 @@ export class WaitingLine {
   }
 
   #append(item: WaitingItem): void {
-    const lane = item instanceof KeptCommand ? item.attachment.lane : this.#laneOf(item.from);
+    const lane = this.#laneFor(item);
     if (lane.isEmpty) {
-      lane.next = this.#lastLane?.next ?? lane;
-      if (this.#lastLane !== undefined) this.#lastLane.next = lane;
-      this.#lastLane = lane;
+      this.#addLane(lane);
       this.#weight += item.weight;
     }
     lane.push(item);
+    this.#count(item);
+  }
+
+  #count(item: WaitingItem): void {
     this.#length += 1;
     this.#bytes += item.recordBytes;
+    if (!this.#hasUrgent) this.#hasUrgent = isUrgent(item);
+  }
+
+  /** Its turn comes last. */
+  #addLane(lane: Lane): void {
+    lane.next = this.#lastLane?.next ?? lane;
+    if (this.#lastLane !== undefined) this.#lastLane.next = lane;
+    this.#lastLane = lane;
+  }
+
+  #laneFor(item: WaitingItem): Lane {
+    return item instanceof KeptCommand ? item.attachment.lane : this.#laneOf(item.from);
   }
 
   #shift(lane: Lane): WaitingItem | undefined {
@@ -175,7 +200,6 @@ function layOut(items: WaitingItem[], length: number, headerBytes: number): Take
   let offset = headerBytes;
   for (const item of items) {
     if (item instanceof KeptCommand) {
-      item.sendCount += 1;
       offset = writeRecord(bytes, view, offset, item.session, item.epoch, item.bytes);
     } else {
       bytes.set(item.records, offset);

@@ -8,10 +8,10 @@ export class Watch {
   /** Everything that matches up to here was told; changes up to here are not. */
   told: Revision;
   /**
-   * `asked`: its beginning waits for an index. `live`: it is told what comes as it comes. `behind`:
-   * it is to be told what is kept first, or again when its connection has room.
+   * `live`: it is told what comes as it comes. `behind`: it is to be told what is kept first, or again
+   * when its connection has room.
    */
-  state: "asked" | "live" | "behind" | "over" = "asked";
+  state: "live" | "behind" | "over" = "behind";
   /** Live: positions of changes of this turn that it is to be told. */
   pending: number[] = [];
 
@@ -30,10 +30,4 @@ export class Watch {
     const { isPrefix, key: wanted } = this.query;
     return isPrefix ? key.startsWith(wanted) : key === wanted;
   }
-}
-
-/** That very watch of the connection: the client may have ended it, and used its number again. */
-export function watchOf({ watches }: Attachment, query: WatchQuery): Watch | undefined {
-  const watch = watches.get(query.id);
-  return watch?.query === query ? watch : undefined;
 }

@@ -26,7 +26,7 @@ import {
 import type { Attachment } from "./attachment.js";
 import { endOfEntry, isAfter, placeBefore } from "./revisions.js";
 import type { TransitionLog } from "./transition-log.js";
-import { Watch, watchOf } from "./watch.js";
+import { Watch } from "./watch.js";
 import { WatchIndex } from "./watch-index.js";
 
 /** Of one message; with the longest texts it is some 300 KiB. */
@@ -79,8 +79,6 @@ export class Watches {
   #progressSince = 0;
   /** Changes of this turn, by position. */
   readonly #views = new Map<number, ChangeView>();
-  /** Those that were admitted and have not ended. */
-  #admitted = 0;
   #hasMore = false;
   #retryAtMs = Number.POSITIVE_INFINITY;
   #compactedTotal = 0;
@@ -114,46 +112,27 @@ export class Watches {
     return this.#retryAtMs;
   }
 
-  /** A client asks for one. Returns whether it waits for an index, with which `begin` is called. */
-  admit(attachment: Attachment, query: WatchQuery): boolean {
+  /**
+   * A client asks for one. Without a place to begin at, it begins after what this node has applied:
+   * nothing is told that was answered here before, and nothing that comes later is missed.
+   */
+  begin(attachment: Attachment, query: WatchQuery): void {
     const { watches } = attachment;
     if (watches.has(query.id)) {
       answer(attachment, query.id, ERROR_NUMBERS.INVALID_ARGUMENT, null);
-      return false;
+      return;
     }
     const full = this.#fullFor(attachment);
     if (full !== undefined) {
       answer(attachment, query.id, ERROR_NUMBERS.QUOTA, { message: full });
-      return false;
-    }
-    const { after } = query;
-    const watch = new Watch(attachment, query, after ?? this.#indexEnd);
-    watches.set(query.id, watch);
-    attachment.connection.watchCount = watches.size;
-    this.#admitted += 1;
-    if (after === undefined) return true;
-    this.#tellBeginning(watch);
-    this.#fallBehind(watch);
-    return false;
-  }
-
-  /**
-   * Everything that the client could have seen is applied. Told are the changes behind what was
-   * committed when it asked, so that nothing is missed that it did meanwhile. Where `arrivalIndex`
-   * is not known those behind what was applied here then, which may be a few that it has seen.
-   */
-  begin(attachment: Attachment, query: WatchQuery, arrivalIndex: number | undefined): void {
-    const watch = watchOf(attachment, query);
-    if (watch === undefined) {
-      answer(attachment, query.id, ERROR_NUMBERS.CANCELLED, null);
       return;
     }
-    assert(watch.state === "asked", () => `a watch begins when it is ${watch.state}`);
-    assert(this.#servedEnd === this.#log.end, () => "a watch begins before others are told");
-    if (arrivalIndex !== undefined) watch.told = endOfEntry(arrivalIndex);
-    this.#tellBeginning(watch);
-    if (watch.told.index === this.#index) this.#goLive(watch);
-    else this.#fallBehind(watch);
+    const watch = new Watch(attachment, query, query.after ?? this.#indexEnd);
+    watches.set(query.id, watch);
+    attachment.connection.watchCount = watches.size;
+    const view: WatchView = { revision: watch.told };
+    answer(attachment, query.id, STATUS.ok, view);
+    this.#fallBehind(watch);
   }
 
   /** The client wants no more of one; one that it does not have is as good as ended. */
@@ -185,7 +164,7 @@ export class Watches {
   #fullFor({ watches }: Attachment): string | undefined {
     const { watchesMax } = this.#limits;
     if (watches.size >= WATCHES_MAX) return `a connection has at most ${WATCHES_MAX} watches`;
-    if (this.#admitted < watchesMax) return undefined;
+    if (this.count < watchesMax) return undefined;
     return `this node has as many watches as its watchesMax allows (${watchesMax})`;
   }
 
@@ -330,11 +309,6 @@ export class Watches {
     attachment.connection.send({ kind: MESSAGE.changes, id, status: STATUS.ok, payload });
   }
 
-  #tellBeginning(watch: Watch): void {
-    const view: WatchView = { revision: watch.told };
-    answer(watch.attachment, watch.id, STATUS.ok, view);
-  }
-
   #compact(watch: Watch): void {
     const { attachment, id } = watch;
     this.#compactedTotal += 1;
@@ -360,7 +334,6 @@ export class Watches {
     const { watches, connection } = watch.attachment;
     watches.delete(watch.id);
     connection.watchCount = watches.size;
-    this.#admitted -= 1;
     this.#live.remove(watch);
     this.#behind.delete(watch);
   }

@@ -133,6 +133,10 @@ export class FileLog implements LogStore {
     return this.#pendingBytes;
   }
 
+  get freeBytes(): number {
+    return Math.max(0, (this.#segment?.freeBytes ?? 0) - this.#pendingBytes);
+  }
+
   get writes(): LogWrites {
     return { records: this.#recordsWritten, bytes: this.#bytesWritten };
   }

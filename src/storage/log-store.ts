@@ -55,6 +55,8 @@ export interface LogStore {
   syncMark(): Promise<void>;
   /** Bytes handed over and not yet durable. */
   readonly pendingBytes: number;
+  /** Bytes that can still be appended where the log writes now, whether or not the disk has room for more. */
+  readonly freeBytes: number;
   /**
    * Waits for what was handed over, syncs the mark, then closes the files. Rejects when the mark or
    * a file could not be brought to its end; all files are closed all the same as far as they can

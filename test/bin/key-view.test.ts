@@ -14,7 +14,7 @@ const hold = {
   endsInMs: null,
   isRevoked: false,
   isTicket: false,
-  count: 1,
+  sequence: 1,
   permits: 0,
   slots: [],
   value: "",

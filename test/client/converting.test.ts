@@ -1,6 +1,5 @@
 /** What changes of a lock while it is held: its mode and its value. */
 import { describe, expect, it } from "vitest";
-import { OP } from "../../src/protocol/index.js";
 import { failure, setUp } from "./set-up.js";
 import { connectTo } from "./simulated-client.js";
 import type { TableServer } from "./table-server.js";
@@ -89,15 +88,15 @@ describe("an upgrade", () => {
   });
 
   it("is not overtaken by a downgrade that was refused before it", async () => {
-    for (const refusals of [0, 0.5]) {
+    for (const hardRefusals of [0, 0.5]) {
       for (let seed = 1; seed <= 20; seed += 1) {
         const { world, server } = setUp(seed);
         const { client } = await connectTo(server);
         const lock = await world.until(client.acquire("k"));
-        server.faults.refusals = 1;
+        server.faults.hardRefusals = 1;
         const lowering = lock.downgrade();
         await world.run(5);
-        server.faults.refusals = refusals;
+        server.faults.hardRefusals = hardRefusals;
         await world.until(lock.upgrade());
         expect(lock.mode).toBe("exclusive");
         await world.until(lowering);
@@ -107,51 +106,35 @@ describe("an upgrade", () => {
     }
   });
 
-  it("that waits for a downgrade ends with the session, also of a lock that was released", async () => {
-    let waited = 0;
-    for (let seed = 1; seed <= 20; seed += 1) {
+  it("that a downgrade follows ends in a shared lock, whatever was refused or lost", async () => {
+    for (let seed = 1; seed <= 60; seed += 1) {
       const { world, server } = setUp(seed);
-      const { client } = await connectTo(server, { ttlMs: 2_000 });
-      const lock = await world.until(client.acquire("k"));
-      server.faults.refusals = 1;
-      void lock.downgrade().catch(() => undefined);
-      await world.run(5);
-      server.faults.refusals = 0.6;
-      let isOver = false;
-      const upgrading = lock.upgrade().finally(() => {
-        isOver = true;
-      });
-      upgrading.catch(() => undefined);
-      await world.until(lock.release());
-      if (isOver) continue;
-      waited += 1;
-      server.faults.busy = "everything";
-      for (const connection of server.connections) connection.cut();
-      await world.run(5_000);
-      server.faults.busy = "nothing";
-      expect((await failure(world, upgrading)).code).toMatch(/^(NOT_HELD|LOCK_LOST)$/);
-    }
-    expect(waited).toBeGreaterThan(0);
-  });
-
-  it("is believed no longer than until a downgrade behind it", async () => {
-    for (let laterMs = 0; laterMs < 8; laterMs += 0.5) {
-      const { world, server } = setUp(1 + laterMs * 2);
-      const { client } = await connectTo(server);
+      const { client, platform } = await connectTo(server, { ttlMs: 4_000 });
       const lock = await world.until(client.acquire("k", { mode: "shared" }));
       world.afterEach = () => {
         if (lock.mode === "shared") return;
         expect(holdsOf(server, "k")).toMatchObject([{ mode: "exclusive" }]);
       };
-      const upgrading = lock.upgrade();
-      await world.run(laterMs);
-      await world.until(Promise.all([upgrading, lock.downgrade()]));
+      server.faults.refusals = world.random();
+      server.faults.hardRefusals = world.random() * 0.5;
+      const upgrading = Promise.allSettled([lock.upgrade()]);
+      await world.run(world.random() * 8);
+      const lowering = lock.downgrade();
+      world.after(world.random() * 8, () => platform.connection?.cut());
+      await world.run(world.random() * 100);
+      Object.assign(server.faults, { refusals: 0, hardRefusals: 0 });
+      await world.until(lowering);
+      const [upgraded] = await world.until(upgrading);
+      if (upgraded.status === "rejected")
+        expect(upgraded.reason).toMatchObject({ code: "CANCELLED" });
+      await world.run(1_000);
       expect(lock.mode).toBe("shared");
       expect(holdsOf(server, "k")).toMatchObject([{ token: lock.token, mode: "shared" }]);
+      expect(server.owedTo(client.session)).toEqual([]);
     }
   });
 
-  it("is not undone by the cancel of an earlier one", async () => {
+  it("is not undone by an earlier one that was left", async () => {
     for (let seed = 1; seed <= 20; seed += 1) {
       const { world, server } = setUp(seed);
       const { client } = await connectTo(server);
@@ -159,7 +142,7 @@ describe("an upgrade", () => {
       const controller = new AbortController();
       const left = lock.upgrade({ signal: controller.signal }).catch(() => {});
       await world.run(1);
-      server.faults.refusals = 0.5;
+      server.faults.hardRefusals = 0.5;
       controller.abort();
       await world.until(left);
       await world.until(lock.upgrade());
@@ -167,6 +150,31 @@ describe("an upgrade", () => {
       expect(lock.mode).toBe("exclusive");
       expect(holdsOf(server, "k")).toMatchObject([{ token: lock.token, mode: "exclusive" }]);
     }
+  });
+
+  it("that is granted is exclusive, also where another one of the same lock is left", async () => {
+    let leftCount = 0;
+    for (let leaveMs = 0; leaveMs < 10; leaveMs += 0.25) {
+      const { world, server } = setUp(1 + leaveMs * 4);
+      const { client } = await connectTo(server, { ttlMs: 4_000 });
+      const lock = await world.until(client.acquire("k", { mode: "shared" }));
+      const controller = new AbortController();
+      const leaving = lock.upgrade({ signal: controller.signal }).then(
+        () => 0,
+        () => 1,
+      );
+      const upgrading = lock.upgrade().then(() => lock.mode);
+      await world.run(leaveMs);
+      controller.abort();
+      leftCount += await world.until(leaving);
+      expect(await world.until(upgrading)).toBe("exclusive");
+      await world.run(2_000);
+      expect(lock.mode).toBe("exclusive");
+      expect(holdsOf(server, "k")).toMatchObject([{ mode: "exclusive", token: lock.token }]);
+      expect(server.owedTo(client.session)).toEqual([]);
+      expect(await world.until(lock.release())).toEqual({ released: true });
+    }
+    expect(leftCount).toBeGreaterThan(0);
   });
 
   it("ends with the lock that it was of", async () => {
@@ -201,25 +209,22 @@ describe("a value", () => {
   });
 });
 
-it("keeps the newest token when the answers of two upgrades come in the other order", async () => {
-  const { world, server } = setUp();
-  const { client, platform } = await connectTo(server, { ttlMs: 20_000 });
-  const items = [{ key: "a", mode: "shared" } as const, { key: "b", mode: "shared" } as const];
-  const lock = await world.until(client.acquireAll(items));
-  const { token } = lock;
-  const upgrading = [lock.upgrade({ key: "a" }), lock.upgrade({ key: "b" })];
-  const isBehind = () => server.table.inspect("b").holds[0]?.mode === "exclusive";
-  for (let steps = 0; steps < 100 && !isBehind(); steps += 1) await world.run(0.1);
-  // Both answers are lost, and the second one is told again first.
-  platform.connection?.cut();
-  server.faults.refuses = (command) => command.op === OP.upgrade && command.key === "a";
-  await world.until(upgrading[1] ?? Promise.reject(new Error("no upgrade")));
-  server.faults.refuses = () => false;
-  await world.until(Promise.all(upgrading));
-  expect(lock.token).toBeGreaterThan(token + 1);
-  expect(server.isHeld("a", lock.token)).toBe(true);
-  await world.run(6_000);
-  expect(server.owedTo(client.session)).toEqual([]);
-  expect(await world.until(lock.release())).toEqual({ released: true });
-  expect(server.table.counts().holds).toBe(0);
+it("upgrades of two keys are made one after the other, over a connection that breaks between", async () => {
+  for (let cutMs = 0; cutMs < 12; cutMs += 0.5) {
+    const { world, server } = setUp(1 + cutMs * 2);
+    const { client, platform } = await connectTo(server, { ttlMs: 20_000 });
+    const items = [{ key: "a", mode: "shared" } as const, { key: "b", mode: "shared" } as const];
+    const lock = await world.until(client.acquireAll(items));
+    const { token } = lock;
+    const upgrading = [lock.upgrade({ key: "a" }), lock.upgrade({ key: "b" })];
+    world.after(cutMs, () => platform.connection?.cut());
+    await world.until(Promise.all(upgrading));
+    expect(lock.items.map(({ mode }) => mode)).toEqual(["exclusive", "exclusive"]);
+    expect(lock.token).toBe(token + 2);
+    expect(server.isHeld("a", lock.token)).toBe(true);
+    await world.run(6_000);
+    expect(server.owedTo(client.session)).toEqual([]);
+    expect(await world.until(lock.release())).toEqual({ released: true });
+    expect(server.table.counts().holds).toBe(0);
+  }
 });

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { ExportedSession } from "../../src/client/index.js";
 import { resolveConnectOptions } from "../../src/client/options.js";
+import { OP } from "../../src/protocol/index.js";
 import { exportOf } from "./exporting.js";
 import { failure, setUp } from "./set-up.js";
 import { connectTo } from "./simulated-client.js";
@@ -15,39 +16,34 @@ describe("an exported session", () => {
     await world.until(other.client.acquire("b"));
     void one.client.acquire("b").catch(() => undefined);
     await world.run(20);
-    void one.client.acquire("c").catch(() => undefined);
-    await world.run(0.5);
+    const given = await world.until(one.client.acquire("c"));
+    server.faults.refuses = ({ op }) => op === OP.end;
+    void given.release();
     const exported = await exportOf(world, one);
     const [hold] = exported.holds;
-    const [sent] = exported.sent;
-    expect([hold?.items.length, exported.waiting.length, sent?.isWanted]).toEqual([1, 1, true]);
+    const [wait] = exported.waits;
+    expect([hold?.items.length, wait?.items.length, exported.loose.ends.length]).toEqual([1, 1, 1]);
     const damaged: Record<string, unknown>[] = [
       { clusterId: 7 },
       { session: 0 },
       { nonce: "zz".repeat(16) },
       { nonce: "00" },
-      { attempt: -1 },
-      { attempt: 2 ** 32 - 1 },
-      { nextSequence: Number.NaN },
-      { nextSequence: sent?.command.sequence },
-      { nextSequence: 5_000 },
-      { acknowledgements: {} },
-      { acknowledgements: [1.5] },
+      { generation: -1 },
+      { generation: 2 ** 32 - 1 },
+      { answered: Number.NaN },
       { holds: [null] },
-      { holds: [{ ...hold, token: "1" }] },
+      { holds: [{ ...hold, sequence: 0 }] },
       { holds: [{ ...hold, owner: undefined }] },
-      { holds: [{ ...hold, count: -1 }] },
       { holds: [{ ...hold, items: [] }] },
       { holds: [{ ...hold, items: [{ ...hold?.items[0], mode: "read" }] }] },
       { holds: [{ ...hold, items: [{ ...hold?.items[0], slots: [-1] }] }] },
-      { waiting: [{ isWanted: true }] },
-      { sent: [sent, sent] },
-      { sent: [{ ...sent, command: { ...sent?.command, acknowledged: "1" } }] },
-      { sent: [{ ...sent, command: { ...sent?.command, items: {} } }] },
-      { waiting: [{ ...sent, command: { ...sent?.command, items: [null] } }] },
-      { waiting: [{ ...sent, command: { ...sent?.command, owner: "1" } }] },
-      { unsent: [7] },
-      { unsent: undefined },
+      { waits: [{ ...wait, items: {} }] },
+      { waits: [{ ...wait, items: [null] }] },
+      { waits: [{ ...wait, owner: "1" }] },
+      { waits: [{ ...wait, maxHoldMs: -1 }] },
+      { loose: undefined },
+      { loose: { ...exported.loose, ends: [0] } },
+      { loose: { ...exported.loose, downgrades: [{ sequence: 1 }] } },
     ];
     for (const damage of damaged) {
       const resume = { ...exported, ...damage };

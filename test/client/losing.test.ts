@@ -147,7 +147,7 @@ describe("who waits", () => {
 });
 
 describe("a lost session", () => {
-  it("sends no cancel to the next one, where the same number is that of another call", async () => {
+  it("sends no end to the next one, where the same number is that of another call", async () => {
     for (const waitedMs of [0, 1, 50]) {
       const { world, server } = setUp();
       const other = await connectTo(server, { ttlMs: 60_000 });
@@ -172,7 +172,7 @@ describe("a lost session", () => {
         expect(granted.isHeld).toBe(true);
         expect(server.isHeld(granted.key, granted.token)).toBe(true);
       }
-      expect(server.applied.filter(({ op }) => op === OP.cancel)).toEqual([]);
+      expect(server.applied.filter(({ op }) => op === OP.end)).toEqual([]);
     }
   });
 });

@@ -1,12 +1,17 @@
 /**
  * One connection of a client to a node of a `TableServer`, with the network in between: frames take
- * their time in both directions and never overtake one another.
+ * their time in both directions and never overtake one another. It knows which command comes next
+ * and what the node keeps of those that it admitted; whether there is room is the server's to say.
  */
 import type { TransportEvents } from "../../src/client/index.js";
-import { ERROR_NUMBERS } from "../../src/errors.js";
+import { ERROR_NUMBERS, type ErrorNumber } from "../../src/errors.js";
 import { packPayload } from "../../src/net/framing/index.js";
 import {
+  type Attached,
+  attachKeyOf,
+  type Command,
   decodeFrame,
+  IN_FLIGHT_MAX,
   isAttachCommand,
   isOperation,
   isQuery,
@@ -15,13 +20,14 @@ import {
   ProtocolError,
   type Query,
   type Request,
+  type SequencedCommand,
   type ServerMessage,
   STATUS,
   Writer,
   writeServerMessage,
 } from "../../src/protocol/index.js";
 import type { TableWatch } from "./table-reads.js";
-import type { TableServer } from "./table-server.js";
+import type { Admitted, TableServer } from "./table-server.js";
 
 export class ServerConnection {
   readonly #server: TableServer;
@@ -41,9 +47,17 @@ export class ServerConnection {
   #lastToServerMs = 0;
   session = 0;
   epoch = 0;
+  /** How often the session had been taken over when this connection was attached to it. */
+  generation = 0;
   wasAttached = false;
-  /** The attach whose answer belongs here. */
+  /** The attach whose answer belongs here; "" when none is awaited. */
   awaited = "";
+  /** The only sequence that can be admitted. */
+  #expected = 1;
+  /** Since `#expected` was refused: what comes with other sequences was sent before that was heard. */
+  #isRefusing = false;
+  /** What was admitted and is not known to have been applied, in order. */
+  readonly kept = new Set<Admitted>();
 
   constructor(server: TableServer, nodeId: number, events: TransportEvents) {
     this.#server = server;
@@ -64,6 +78,71 @@ export class ServerConnection {
 
   refuse(): void {
     this.#toClient(() => this.#closeAtClient(1006, "connection refused"));
+  }
+
+  /** The table attached this connection to a session. */
+  bind({ session, epoch, generation, highestSequence }: Attached): void {
+    this.session = session;
+    this.epoch = epoch;
+    this.generation = generation;
+    this.wasAttached = true;
+    this.#expected = highestSequence + 1;
+    this.#isRefusing = false;
+    this.kept.clear();
+  }
+
+  /** The session is no more, or another process's. */
+  unbind(): void {
+    this.session = 0;
+    this.kept.clear();
+  }
+
+  /**
+   * Whether the command is the one that comes next; what was sent after a refused one is dropped.
+   * Anything else no correct client sends.
+   */
+  expects({ sequence, mark }: SequencedCommand): boolean {
+    if (this.awaited !== "") throw new Error(`the SDK sent ${sequence} before it was attached`);
+    if (sequence - mark >= IN_FLIGHT_MAX) throw new Error(`the SDK sent ${sequence} above ${mark}`);
+    if (sequence === this.#expected) return true;
+    if (sequence > this.#expected && this.#isRefusing) return false;
+    throw new Error(`the SDK sent ${sequence} in place of ${this.#expected}`);
+  }
+
+  noteAdmitted(sequence: number): void {
+    this.#isRefusing = false;
+    this.#expected = sequence + 1;
+  }
+
+  /** The table executed everything up to `sequence`. */
+  settle(sequence: number): void {
+    for (const each of this.kept) {
+      if ("sequence" in each.command && each.command.sequence <= sequence) this.kept.delete(each);
+    }
+  }
+
+  /** A keepalive or recall that is refused is simply not answered. */
+  refuseCommand(command: Command, status: ErrorNumber): void {
+    if (isAttachCommand(command)) {
+      this.push({
+        kind: MESSAGE.attached,
+        key: attachKeyOf(command),
+        attempt: command.attempt,
+        status,
+        session: 0,
+        generation: 0,
+        epoch: 0,
+        highestSequence: 0,
+        stamp: 0,
+        ttlMs: 0,
+        index: 0,
+        taker: "",
+      });
+    } else if ("sequence" in command) {
+      this.#isRefusing = true;
+      this.push({ kind: MESSAGE.refused, sequence: command.sequence, status });
+    }
+    this.flush();
   }
 
   push(message: ServerMessage): void {
@@ -125,7 +204,7 @@ export class ServerConnection {
       if (error instanceof ProtocolError) throw new Error(`the SDK broke the protocol: ${error}`);
       throw error;
     }
-    for (const request of requests) this.#handle(request);
+    for (const request of requests) if (this.#serverSees === "open") this.#handle(request);
   }
 
   #handle(request: Request): void {
@@ -136,9 +215,6 @@ export class ServerConnection {
     if (isOperation(request)) {
       this.#server.operate(this, request);
       return;
-    }
-    if (isAttachCommand(request)) {
-      this.awaited = `${request.nonce}/${request.attempt}`;
     }
     this.#server.propose(this, request);
   }
@@ -176,6 +252,7 @@ export class ServerConnection {
 
   #closeAtServer(): void {
     this.#serverSees = "closed";
+    this.kept.clear();
     this.#server.connections.delete(this);
   }
 

@@ -8,6 +8,7 @@ import { LockTable, type Outbox, type TableCommand } from "../../src/lockfsm/ind
 import { packPayload } from "../../src/net/framing/index.js";
 import {
   type Attached,
+  attachKeyOf,
   decodeFrame,
   isAttachCommand,
   isNodeOperation,
@@ -28,9 +29,12 @@ import { TableMembers } from "./table-members.js";
 interface Peer {
   readonly socket: WebSocket;
   readonly messages: ServerMessage[];
-  nonce: string;
+  /** The attach that it asked for last. */
+  awaited: string;
   session: number;
   epoch: number;
+  /** The only sequence of its session that is admitted. */
+  expected: number;
 }
 
 export class SocketTable implements Outbox {
@@ -86,17 +90,25 @@ export class SocketTable implements Outbox {
 
   attached(message: Attached): void {
     for (const peer of this.#peers) {
-      if (peer.nonce !== message.nonce) continue;
+      if (peer.awaited !== message.key) continue;
       if (message.status === STATUS.ok) {
         peer.session = message.session;
         peer.epoch = message.epoch;
+        peer.expected = message.highestSequence + 1;
       }
       peer.messages.push(message);
     }
   }
 
   #accept(socket: WebSocket): void {
-    const peer: Peer = { socket, messages: [], nonce: "", session: 0, epoch: 0 };
+    const peer: Peer = {
+      socket,
+      messages: [],
+      awaited: "",
+      session: 0,
+      epoch: 0,
+      expected: 1,
+    };
     this.#peers.add(peer);
     socket.on("close", () => this.#peers.delete(peer));
     socket.on("message", (frame: Uint8Array) => {
@@ -126,7 +138,14 @@ export class SocketTable implements Outbox {
       return;
     }
     if (isQuery(command) || isOperation(command)) return;
-    if (isAttachCommand(command)) peer.nonce = command.nonce;
+    if (isAttachCommand(command)) peer.awaited = attachKeyOf(command);
+    else if ("sequence" in command && peer.session !== 0) {
+      if (command.sequence !== peer.expected) {
+        peer.socket.close(1008, `${command.sequence} in place of ${peer.expected}`);
+        return;
+      }
+      peer.expected += 1;
+    }
     this.#pending.push({ peer, command });
     if (this.#pending.length === 1) setTimeout(() => this.#apply(), this.applyDelayMs);
   }

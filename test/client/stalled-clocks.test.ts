@@ -49,6 +49,30 @@ describe.each(KINDS)("a monotonic clock that stands still, %s,", (_, countsSleep
   });
 });
 
+describe.each(KINDS)(
+  "a machine that slept while an answer was on its way, %s,",
+  (_, countsSleep) => {
+    it("gives a capped lock up before the table does, whatever it was to be woken for", async () => {
+      for (let sleepMs = 100; sleepMs <= 700; sleepMs += 50) {
+        const { world, server, one } = await scene(2_000, countsSleep);
+        server.faults.latencyMs = [20, 20];
+        const acquiring = one.client.acquire("k", { maxHoldMs: 1_000 });
+        await world.run(5);
+        one.platform.stop(true);
+        await world.run(sleepMs);
+        one.platform.goOn();
+        const { signal, token } = await world.until(acquiring);
+        let wasHeld: boolean | undefined;
+        signal.addEventListener("abort", () => {
+          wasHeld = server.isHeld("k", token);
+        });
+        await world.run(3_000);
+        expect(wasHeld).toBe(true);
+      }
+    });
+  },
+);
+
 describe("a wall clock that jumps", () => {
   it.each([-3_600_000, -1, 1, 4])("by %i ms changes nothing", async (byMs) => {
     const { world, one } = await scene(4_000);

@@ -34,7 +34,8 @@ const LAST_OF_ENTRY = REVISION_NUMBER_MAX;
 
 export class TableReads {
   readonly #table: LockTable;
-  readonly #changes: ChangeView[] = [];
+  /** Every change since the last `compact`, in order. */
+  readonly changes: ChangeView[] = [];
   readonly #tenures: Tenure[] = [];
   /** What lies behind this is kept. */
   #floor: Revision = { index: 0, number: 0 };
@@ -59,7 +60,7 @@ export class TableReads {
   /** Forgets all changes so far. */
   compact(): void {
     this.#floor = this.#end;
-    this.#changes.length = 0;
+    this.changes.length = 0;
   }
 
   answer(query: Exclude<Query, WatchQuery | UnwatchQuery>): Answer {
@@ -76,7 +77,7 @@ export class TableReads {
       return { status: ERROR_NUMBERS.COMPACTED, payload: null };
     }
     const { key, isPrefix } = watch.query;
-    const changes = this.#changes.filter((change) => {
+    const changes = this.changes.filter((change) => {
       const isMatch = isPrefix ? change.key.startsWith(key) : change.key === key;
       return isMatch && isAfter(change.revision, watch.told);
     });
@@ -124,7 +125,7 @@ export class TableReads {
     const { type, key, mode, session, sessionName, owner, token, sequence, value, reason } = change;
     const revision = { index: this.#index, number: this.#number };
     this.#number += 1;
-    this.#changes.push({
+    this.changes.push({
       revision,
       type,
       key,
@@ -150,6 +151,7 @@ export class TableReads {
       session,
       sessionName,
       owner,
+      sequence: change.sequence,
       grantedWallMs,
       heldMs,
       reason: end,

@@ -1,23 +1,29 @@
 /**
  * A cluster for tests of the SDK: the real lock table behind the real codec, with one "log" that
  * every node applies at once, and a network whose faults can be switched. A second implementation
- * of what stands on the other side of a client's connection, not a mock: it decides nothing itself.
+ * of what stands on the other side of a client's connection, not a mock: what is admitted goes by
+ * the rules of the protocol, and everything else is decided by the table. A client that breaks the
+ * order of its commands stops the test.
  */
 
 import type { TransportEvents } from "../../src/client/index.js";
-import { ERROR_NUMBERS } from "../../src/errors.js";
+import { ERROR_NUMBERS, type ErrorNumber } from "../../src/errors.js";
 import { LockTable, type Outbox, type TableCommand } from "../../src/lockfsm/index.js";
 import {
   type Attached,
+  attachKeyOf,
   type Command,
+  END_REASON,
   type Hello,
   isAttachCommand,
   isNodeOperation,
   isOrder,
+  isStrong,
   MESSAGE,
   OP,
   type Operation,
   PROTOCOL_VERSION,
+  type SequencedCommand,
   type SessionMessage,
   STATUS,
 } from "../../src/protocol/index.js";
@@ -34,20 +40,33 @@ const FRAME_BYTES_MAX = 1 << 20;
 export interface Faults {
   /** Each message takes between these, and none overtakes another on its connection. */
   latencyMs: readonly [number, number];
-  /** From a command's arrival to its entry being applied. */
+  /** From a command's admission to its entry being applied, for each node on its own. */
   commitMs: readonly [number, number];
-  /** Probability that a command is applied a second time by a later entry. */
+  /** Probability that a command is applied once more, at any time and in any order. */
   duplicates: number;
-  /** Probability that a node has no room for a command, though it has for the next one. */
+  /** How much later that is. */
+  duplicateMs: readonly [number, number];
+  /** Probability that what a node passes on is lost, so that it passes on all that it keeps again. */
+  losses: number;
+  /** Probability that a node has no room for a strong command, though it has for the next one. */
   refusals: number;
+  /** The same for every command with a sequence: there is no room at all. */
+  hardRefusals: number;
   /** For which commands the node has no room, whatever it has for others. */
   refuses: (command: Command) => boolean;
+  /** Which commands have values that are not allowed, as far as the node can tell. */
+  refusesForGood: (command: SequencedCommand) => boolean;
   /**
-   * What the node refuses that it reaches: commands with a sequence, or attaching and reads too.
+   * What the node refuses that it reaches: strong commands, all with a sequence, or attaching and
+   * reads too.
    */
-  busy: "nothing" | "commands" | "everything";
+  busy: "nothing" | "strong" | "commands" | "everything";
   /** What it says then. */
-  refusal: typeof ERROR_NUMBERS.BUSY | typeof ERROR_NUMBERS.DISK_FULL;
+  refusal: ErrorNumber;
+  /** The connection breaks when the node has read such a command, before it is admitted. */
+  cutsBefore: (command: Command) => boolean;
+  /** The connection breaks when such a command was executed, before that is told. */
+  cutsAfter: (command: SequencedCommand) => boolean;
   /** Nobody leads: time stands still and nothing is applied. */
   isLeaderless: boolean;
   /** Nodes that cannot be reached: new connections fail. */
@@ -61,11 +80,35 @@ export interface Faults {
 /** How long a node looks for a leader before it answers an operation with `UNAVAILABLE`. */
 const OPERATION_MS_MAX = 1_000;
 
-/** Answers that the table keeps until they were read. */
-const GRANTS: ReadonlySet<number> = new Set([STATUS.granted, STATUS.upgraded, STATUS.claimed]);
+/** How long a node waits for what it passed on before it passes it on again. */
+const RESEND_MS = [5, 40] as const;
 
-interface Pending extends TableCommand {
+/** A command that a node admitted, on its way into the log. */
+export interface Admitted extends TableCommand {
   readonly connection: ServerConnection;
+  readonly command: Command;
+}
+
+/** A command with a sequence that a node did not admit. */
+export interface Unadmitted {
+  readonly session: number;
+  readonly command: SequencedCommand;
+  readonly atMs: number;
+}
+
+/** A command with a sequence that the table executed. */
+export interface Executed extends Unadmitted {
+  readonly epoch: number;
+  /** Of the entry. */
+  readonly index: number;
+}
+
+/** A process took a session over. */
+export interface Takeover {
+  readonly session: number;
+  /** That began with it. */
+  readonly generation: number;
+  readonly atMs: number;
 }
 
 export class TableServer implements Outbox {
@@ -79,10 +122,16 @@ export class TableServer implements Outbox {
     latencyMs: [0.2, 2],
     commitMs: [0.5, 3],
     duplicates: 0,
+    duplicateMs: [0, 40],
+    losses: 0,
     refusals: 0,
+    hardRefusals: 0,
     refuses: () => false,
+    refusesForGood: () => false,
     busy: "nothing",
     refusal: ERROR_NUMBERS.BUSY,
+    cutsBefore: () => false,
+    cutsAfter: () => false,
     isLeaderless: false,
     downNodes: new Set(),
     silentNodes: new Set(),
@@ -90,10 +139,19 @@ export class TableServer implements Outbox {
   };
   leaderId = 1;
   readonly connections = new Set<ServerConnection>();
-  /** Every command as it was applied, in order. */
+  /** Every command as it was applied, in order, whether or not it had an effect. */
   readonly applied: Command[] = [];
+  /** What the table executed, in order. */
+  readonly executed: Executed[] = [];
+  /** What was not admitted, in order. */
+  readonly refused: Unadmitted[] = [];
+  /** In the order in which the table let them have the session. */
+  readonly takeovers: Takeover[] = [];
+  /** Commands with a sequence that were admitted and not executed yet, by session, epoch, sequence. */
+  readonly #admitted = new Map<string, SequencedCommand>();
   /**
-   * By session: outcomes, and tokens that were lost, which the table keeps until they were read.
+   * By session: sequences of which the table keeps how they ended, until the client says that it has
+   * read it.
    */
   readonly #owed = new Map<number, Set<number>>();
   readonly #epochs = new Map<number, number>();
@@ -102,8 +160,8 @@ export class TableServer implements Outbox {
   clusterId = CLUSTER_ID;
   /** Connections opened, by node. */
   readonly opened: number[] = [];
-  #pending: Pending[] = [];
-  #repeats: Pending[] = [];
+  /** What each node passed on, on its way into the log. */
+  readonly #lines = new Map<number, Admitted[]>();
   #index = 0;
   #clusterMs = 1_000;
   #countedAtMs = 0;
@@ -154,26 +212,75 @@ export class TableServer implements Outbox {
 
   /** A command reached a node. */
   propose(connection: ServerConnection, command: Command): void {
+    if (this.faults.cutsBefore(command)) {
+      connection.cut();
+      return;
+    }
     const isAttach = isAttachCommand(command);
     const isAlone = connection.session === 0 && !connection.wasAttached && isOrder(command);
     if (isAlone) this.#ordering.set(command.sequence, connection);
-    if (!isAttach && !isAlone && connection.session === 0) {
-      if (!connection.wasAttached) connection.close(1008, "not attached");
+    if (!isAttach && !isAlone) {
+      if (connection.session === 0) {
+        if (!connection.wasAttached) connection.close(1008, "not attached");
+        return;
+      }
+      if ("sequence" in command && !connection.expects(command)) return;
+    }
+    const refusal = this.#refusalOf(command);
+    if (refusal !== undefined) {
+      if ("sequence" in command) {
+        this.refused.push({ session: connection.session, command, atMs: this.world.nowMs });
+      }
+      connection.refuseCommand(command, refusal);
       return;
     }
-    const { busy } = this.faults;
-    const isUnlucky = "sequence" in command && this.world.random() < this.faults.refusals;
-    const isRefused = isUnlucky || this.faults.refuses(command);
-    if (isRefused || busy === "everything" || (busy === "commands" && "sequence" in command)) {
-      this.#refuse(connection, command);
-      return;
-    }
+    if (isAttach) connection.awaited = attachKeyOf(command);
     const session = isAttach ? 0 : connection.session;
     const epoch = isAttach ? 0 : connection.epoch;
-    this.#pending.push({ connection, session, epoch, command });
-    if (this.#pending.length === 1) {
-      this.world.after(this.between(this.faults.commitMs), () => this.#commit());
+    if ("sequence" in command) {
+      if (!isAlone) connection.noteAdmitted(command.sequence);
+      this.#admitted.set(`${session}/${epoch}/${command.sequence}`, command);
     }
+    const admitted = { connection, session, epoch, command };
+    connection.kept.add(admitted);
+    this.#passOn(admitted);
+  }
+
+  #refusalOf(command: Command): ErrorNumber | undefined {
+    const { busy, refuses, refusesForGood, refusals, hardRefusals, refusal } = this.faults;
+    if (refuses(command) || busy === "everything") return refusal;
+    if (!("sequence" in command)) return undefined;
+    if (refusesForGood(command)) return ERROR_NUMBERS.INVALID_ARGUMENT;
+    if (busy === "commands" || (busy === "strong" && isStrong(command))) return refusal;
+    const random = this.world.random();
+    return random < hardRefusals || (isStrong(command) && random < refusals) ? refusal : undefined;
+  }
+
+  /** What is kept stays at the node until it is known to have been applied. */
+  #passOn(admitted: Admitted): void {
+    const { connection } = admitted;
+    if (this.world.random() < this.faults.losses) {
+      this.world.after(this.between(RESEND_MS), () => {
+        if (!connection.kept.has(admitted)) return;
+        for (const each of connection.kept) this.#enqueue(each);
+      });
+      return;
+    }
+    this.#enqueue(admitted);
+    if (this.world.random() < this.faults.duplicates) {
+      this.world.after(this.between(this.faults.duplicateMs), () => this.#enqueue(admitted));
+    }
+  }
+
+  #enqueue(admitted: Admitted): void {
+    const { nodeId } = admitted.connection;
+    const line = this.#lines.get(nodeId);
+    if (line !== undefined) {
+      line.push(admitted);
+      return;
+    }
+    this.#lines.set(nodeId, [admitted]);
+    this.world.after(this.between(this.faults.commitMs), () => this.#commit(nodeId));
   }
 
   /** An operation reached a node, which passes it on to the leader. */
@@ -210,6 +317,7 @@ export class TableServer implements Outbox {
   }
 
   toSession(session: number, epoch: number, message: SessionMessage): void {
+    if (message.kind === MESSAGE.reply) this.#noteExecuted(session, epoch, message.sequence);
     if (session === 0 && message.kind === MESSAGE.reply) {
       this.#ordering.get(message.sequence)?.push(message);
       return;
@@ -218,86 +326,86 @@ export class TableServer implements Outbox {
     for (const connection of this.connections) {
       if (connection.session !== session || connection.epoch !== epoch) continue;
       connection.push(message);
-      if (message.kind === MESSAGE.ended) connection.session = 0;
+      if (message.kind === MESSAGE.reply) connection.settle(message.sequence);
+      if (message.kind === MESSAGE.ended) connection.unbind();
+    }
+  }
+
+  #noteExecuted(session: number, epoch: number, sequence: number): void {
+    const key = `${session}/${epoch}/${sequence}`;
+    const command = this.#admitted.get(key);
+    if (command === undefined) throw new Error(`${key} was executed twice, or never admitted`);
+    // Orders without a session have numbers by chance, and the table may meet their copies again.
+    if (session !== 0) this.#admitted.delete(key);
+    const atMs = this.world.nowMs;
+    this.executed.push({ session, epoch, command, index: this.#index, atMs });
+    if (command.op === OP.end) this.#owed.get(session)?.delete(command.target);
+    if (!this.faults.cutsAfter(command)) return;
+    for (const connection of this.connections) {
+      if (connection.session === session && connection.epoch === epoch) connection.cut();
     }
   }
 
   #noteOwed(session: number, message: SessionMessage): void {
-    if (message.kind === MESSAGE.ended) this.#owed.delete(session);
-    if (message.kind === MESSAGE.lost) this.#owe(session, message.token);
-    const isEnd =
-      message.kind === MESSAGE.outcome ||
-      (message.kind === MESSAGE.reply && GRANTS.has(message.result.status));
-    if (isEnd) this.#owe(session, message.sequence);
-  }
-
-  #owe(session: number, number: number): void {
-    let owed = this.#owed.get(session);
-    if (owed === undefined) {
-      owed = new Set();
-      this.#owed.set(session, owed);
+    if (message.kind === MESSAGE.ended && message.reason !== END_REASON.takenOver) {
+      this.#owed.delete(session);
     }
-    owed.add(number);
+    const isUnread =
+      message.kind === MESSAGE.lost ||
+      (message.kind === MESSAGE.outcome && message.result.status !== STATUS.granted);
+    if (!isUnread) return;
+    const owed = this.#owed.get(session) ?? new Set();
+    owed.add(message.sequence);
+    this.#owed.set(session, owed);
   }
 
   /** What a client acknowledges came with earlier entries, so this may follow the whole entry. */
-  #noteRead({ session, epoch, command }: Pending, epochs: ReadonlyMap<number, number>): void {
-    if (command === undefined || !("acknowledged" in command)) return;
-    if (epoch !== epochs.get(session)) return;
+  #noteRead({ session, epoch, command }: Admitted, epochs: ReadonlyMap<number, number>): void {
+    if (!("acknowledged" in command) || epoch !== epochs.get(session)) return;
     for (const sequence of command.acknowledged) this.#owed.get(session)?.delete(sequence);
   }
 
   attached(message: Attached): void {
-    if (message.status === STATUS.ok) this.#epochs.set(message.session, message.epoch);
+    if (message.status === STATUS.ok) this.#noteAttached(message);
     for (const connection of this.connections) {
-      if (connection.awaited === `${message.nonce}/${message.attempt}`) {
-        if (message.status === STATUS.ok) {
-          connection.session = message.session;
-          connection.epoch = message.epoch;
-          connection.wasAttached = true;
-        }
-        connection.push(message);
-      } else if (message.status === STATUS.ok && connection.session === message.session) {
-        connection.close(1008, "session attached elsewhere");
-      }
+      if (connection.awaited !== message.key) continue;
+      connection.awaited = "";
+      if (message.status === STATUS.ok) connection.bind(message);
+      connection.push(message);
     }
   }
 
-  #refuse(connection: ServerConnection, command: Command): void {
-    if (isAttachCommand(command)) {
-      connection.push({
-        kind: MESSAGE.attached,
-        nonce: command.nonce,
-        attempt: command.attempt,
-        status: this.faults.refusal,
-        session: 0,
-        epoch: 0,
-        highestSequence: 0,
-        stamp: 0,
-        ttlMs: 0,
-      });
-    } else if ("sequence" in command) {
-      const { sequence } = command;
-      const result = { status: this.faults.refusal };
-      connection.push({ kind: MESSAGE.reply, sequence, stamp: 0, result });
-    }
-    connection.flush();
+  #noteAttached({ session, epoch, generation }: Attached): void {
+    this.#epochs.set(session, epoch);
+    if (generation === this.generationOf(session)) return;
+    this.takeovers.push({ session, generation, atMs: this.world.nowMs });
   }
 
-  #commit(): void {
+  /** How often the session was taken over. */
+  generationOf(session: number): number {
+    return this.takeovers.findLast((each) => each.session === session)?.generation ?? 0;
+  }
+
+  #closeOutdated(): void {
+    for (const connection of this.connections) {
+      const { session, epoch } = connection;
+      if (session === 0 || epoch === this.#epochs.get(session)) continue;
+      connection.close(1008, "session attached elsewhere");
+    }
+  }
+
+  #commit(nodeId: number): void {
     if (this.faults.isLeaderless) {
-      this.world.after(5, () => this.#commit());
+      this.world.after(5, () => this.#commit(nodeId));
       return;
     }
-    const commands = this.#pending;
-    this.#pending = [];
-    const repeats = this.#repeats;
-    this.#repeats = commands.filter(() => this.world.random() < this.faults.duplicates);
-    this.#apply([...repeats, ...commands]);
+    const commands = this.#lines.get(nodeId) ?? [];
+    this.#lines.delete(nodeId);
+    this.#apply(commands);
   }
 
-  #apply(commands: readonly Pending[]): void {
-    for (const { command } of commands) if (command !== undefined) this.applied.push(command);
+  #apply(commands: readonly Admitted[]): void {
+    for (const { command } of commands) this.applied.push(command);
     const epochs = new Map(this.#epochs);
     this.#countTime();
     this.#index += 1;
@@ -305,11 +413,16 @@ export class TableServer implements Outbox {
     const wallMs = 1_700_000_000_000 + Math.floor(this.world.nowMs);
     this.reads.beginEntry(this.#index, stamp, wallMs);
     this.table.apply({ index: this.#index, stamp, wallMs, commands }, this);
-    for (const pending of commands) this.#noteRead(pending, epochs);
+    for (const admitted of commands) {
+      this.#noteRead(admitted, epochs);
+      const { connection, session, command } = admitted;
+      if (session === 0 || !("sequence" in command)) connection.kept.delete(admitted);
+    }
     for (const connection of this.connections) {
       connection.tellWatches();
       connection.flush();
     }
+    this.#closeOutdated();
   }
 
   /** Cluster time runs only while somebody leads. */

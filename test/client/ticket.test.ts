@@ -65,21 +65,40 @@ describe("a ticket", () => {
     expect((await world.until(client.claim(ticket))).isHeld).toBe(true);
   });
 
-  it("takes along what was counted up on the way, and nobody believes to hold it", async () => {
+  it("names the newest token also where its session is exported meanwhile", async () => {
+    const { world, server } = setUp();
+    const one = await connectTo(server);
+    const two = await connectTo(server);
+    server.faults.latencyMs = [20, 20];
+    const lock = await world.until(one.client.acquire("k", { mode: "shared" }));
+    const reader = await world.until(two.client.acquire("k", { mode: "shared" }));
+    const upgrading = lock.upgrade().catch((error: HoldfastError) => error.code);
+    await world.run(100);
+    void reader.release();
+    const detaching = lock.detach();
+    const exporting = one.client.export();
+    const ticket = await world.until(detaching);
+    expect(await upgrading).toBe("LOCK_LOST");
+    expect((await world.until(exporting)).holds).toEqual([]);
+    expect((await world.until(two.client.claim(ticket))).isHeld).toBe(true);
+  });
+
+  it("takes the hold from all of its handles, and nobody believes to hold it", async () => {
     const { world, server } = setUp();
     const { client } = await connectTo(server, { ttlMs: 4_000 });
     const lock = await world.until(client.acquire("k"));
-    const counting = lock.acquire("k", { reentrant: true });
-    while (holdsOf(server, "k")[0]?.count !== 2) await world.run(0.1);
+    const inner = await world.until(lock.acquire("k", { reentrant: true }));
     server.faults.busy = "commands";
     const detaching = lock.detach();
+    expect([lock.isHeld, inner.isHeld]).toEqual([false, false]);
+    const after = await failure(world, inner.acquire("k", { reentrant: true }));
+    expect(after.code).toBe("LOCK_LOST");
     // The table says that it is held, until the detach gets through.
     await world.run(500);
     server.faults.busy = "nothing";
     const ticket = await world.until(detaching);
-    const counted = await world.until(counting);
-    expect(counted.isHeld).toBe(false);
-    expect(holdsOf(server, "k")).toMatchObject([{ isTicket: true, token: ticket.token, count: 1 }]);
+    expect(await inner.release()).toEqual({ released: false, reason: "detached" });
+    expect(holdsOf(server, "k")).toMatchObject([{ isTicket: true, token: ticket.token }]);
   });
 
   it("of a lock that was lost before is none", async () => {

@@ -109,15 +109,14 @@ describe("a frame that breaks the protocol closes the connection with a reason:"
   test("a command before there is a session", async () => {
     const connection = await RawConnection.toClientPort(cluster.node(2).endpoint);
     connection.send(frameOf([acquire("early")]));
-    expect(await connection.closed).toEqual({ code: 1008, reason: "not attached" });
+    expect(await connection.closed).toEqual({ code: 1008, reason: "a command before attaching" });
   });
 });
 
 describe("a value that is not allowed is answered with a code, and the connection stays:", () => {
   const session = { kind: MESSAGE.attached, attempt: 1, status: INVALID_ARGUMENT };
   const read = { kind: MESSAGE.answer, id: 6, status: INVALID_ARGUMENT };
-  const reply = { kind: MESSAGE.reply, sequence: 1, stamp: 0 };
-  const command = { ...reply, result: { status: INVALID_ARGUMENT } };
+  const command = { kind: MESSAGE.refused, sequence: 1, status: INVALID_ARGUMENT };
   const ttl = "01cd03e8a0a0";
   const refused: readonly (readonly [string, () => Buffer, object])[] = [
     ["a TTL of 0", () => patched(open(), ttl, "0100a0a0"), session],
@@ -144,7 +143,7 @@ describe("a value that is not allowed is answered with a code, and the connectio
   test.each(refused)("%s", async (_, frame, expected) => {
     const { kind } = expected as { kind: number };
     const connection =
-      kind === MESSAGE.reply
+      kind === MESSAGE.refused
         ? await attached(3)
         : await RawConnection.toClientPort(cluster.node(3).endpoint);
     connection.send(frame());
@@ -216,7 +215,7 @@ describe("garbage", () => {
     await fc.assert(
       fc.asyncProperty(edits, nonce, async (changes, secret) => {
         const connection = await RawConnection.toClientPort(cluster.node(1).endpoint);
-        const requests = [open(secret), acquire("a"), inspect("b"), release(), close()];
+        const requests = [open(secret), acquire("a"), inspect("b"), end(), close()];
         connection.send(changes.reduce(edited, Buffer.from(frameOf(requests))));
         // Answered only if the connection has survived.
         connection.send(frameOf([inspect("fuzz/c", PROBE_ID)]));
@@ -233,12 +232,12 @@ describe("garbage", () => {
   });
 });
 
-const release = (): Request => ({
-  op: OP.release,
+const end = (): Request => ({
+  op: OP.end,
   sequence: 2,
   mark: 1,
   acknowledged: [1],
-  token: 1,
+  target: 1,
 });
 const close = (): Request => ({ op: OP.close, sequence: 3, mark: 3, acknowledged: [] });
 

@@ -152,7 +152,7 @@ describe("inspect and ls", () => {
           endsInMs: null,
           isRevoked: false,
           isTicket: false,
-          count: 1,
+          sequence: number,
           permits: 0,
           slots: [],
           value: "",

@@ -182,7 +182,9 @@ describe("restoring", () => {
     const linearizable = await runCli(["snapshot", "save", file("last.hfs")], { env });
     expectEnd(linearizable, 4, /UNAVAILABLE/);
     const stale = await runCli(["snapshot", "save", "--stale", file("last.hfs")], { env });
-    expect([stale.code, stale.stderr]).toEqual([0, ""]);
+    // On a busy machine it has time to say that nobody leads.
+    expect(stale.stderr).toMatch(/^(holdfast: no leader: 1 of 3 nodes answers.*\n)?$/);
+    expect(stale.code).toBe(0);
     const again = await restore(1, {
       from: file("last.hfs"),
       to: "m1",

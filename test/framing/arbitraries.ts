@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { ERROR_NUMBERS } from "../../src/errors.js";
 import {
   CLAIM_MODES,
-  type EndReason,
+  END_REASON,
   MESSAGE,
   RECALL_STATE,
   type Result,
@@ -13,9 +13,9 @@ import {
 import { anyKey, anyName, anyNumber } from "../protocol/arbitraries.js";
 
 const number = anyNumber();
-const reason = fc.constantFrom<EndReason>(0, 1, 2, 3, 4, 5, 6, 7);
+const reason = fc.constantFrom(...Object.values(END_REASON));
 const mode = fc.constantFrom(...CLAIM_MODES);
-const { LOCK_HELD, DEADLOCK, LIMIT_MISMATCH } = ERROR_NUMBERS;
+const { LOCK_HELD, DEADLOCK, LIMIT_MISMATCH, TAKEN_OVER } = ERROR_NUMBERS;
 const error = fc.constantFrom(...Object.values(ERROR_NUMBERS));
 const numbers = (maxLength: number) => fc.array(number, { maxLength });
 const blocker = fc.record({ sessionName: anyName, key: anyKey, mode, token: number });
@@ -28,14 +28,12 @@ const result: fc.Arbitrary<Result> = fc.oneof(
   fc.constantFrom(STATUS.ok, STATUS.queued, STATUS.released).map((status) => ({ status })),
   error.map((status) => ({ status })),
   fc.record({ status: fc.constant(STATUS.granted), token: number }),
-  fc.record({ status: fc.constant(STATUS.granted), token: number, count: number }),
   fc.record({
     status: fc.constant(STATUS.granted),
     token: number,
-    count: number,
     slots: fc.array(numbers(20), { minLength: 1, maxLength: 16 }),
   }),
-  fc.record({ status: fc.constant(STATUS.upgraded), token: number, key: anyKey }),
+  fc.record({ status: fc.constant(STATUS.upgraded), token: number }),
   fc.record({
     status: fc.constant(STATUS.claimed),
     token: number,
@@ -44,7 +42,6 @@ const result: fc.Arbitrary<Result> = fc.oneof(
     grantedAt: number,
     endsAt: number,
   }),
-  fc.record({ status: fc.constant(STATUS.released), remaining: number }),
   fc.record({
     ...{ status: fc.constant(STATUS.revoked), count: number, remaining: number, opened: number },
   }),
@@ -66,22 +63,21 @@ const endpoints = fc.array(fc.record({ id: number, endpoint: anyName }), { maxLe
 const recalledSequence = fc.oneof(
   fc.record({
     sequence: number,
-    state: fc.constantFrom(RECALL_STATE.unseen, RECALL_STATE.queued, RECALL_STATE.dropped),
+    state: fc.constantFrom(RECALL_STATE.unseen, RECALL_STATE.waiting, RECALL_STATE.forgotten),
   }),
-  fc.record({ sequence: number, state: fc.constant(RECALL_STATE.done), stamp: number, result }),
-);
-
-const recalledToken = fc.oneof(
   fc.record({
+    sequence: number,
+    state: fc.constant(RECALL_STATE.held),
     token: number,
-    held: fc.constant(true as const),
-    current: number,
-    count: number,
+    items: fc.array(claimedItem, { maxLength: 16 }),
+    value: fc.string({ unit: "binary", maxLength: 40 }),
+    grantedAt: number,
     endsAt: number,
     isRevoked: fc.boolean(),
     isContended: fc.boolean(),
   }),
-  fc.record({ token: number, held: fc.constant(false as const), reason }),
+  fc.record({ sequence: number, state: fc.constant(RECALL_STATE.ended), token: number, reason }),
+  fc.record({ sequence: number, state: fc.constant(RECALL_STATE.replied), stamp: number, result }),
 );
 
 /** Plain data without negative zero, which is no value of JSON either. */
@@ -92,6 +88,13 @@ function hasNegativeZero(value: unknown): boolean {
     return Object.values(value).some(hasNegativeZero);
   return Object.is(value, -0);
 }
+
+/** Of an answer, or of a watch. */
+const failure = {
+  id: number,
+  status: error,
+  payload: fc.constantFrom(null, { indeterminate: false }),
+};
 
 export const anyMessage: fc.Arbitrary<ServerMessage> = fc.oneof(
   fc.record({
@@ -106,15 +109,34 @@ export const anyMessage: fc.Arbitrary<ServerMessage> = fc.oneof(
   }),
   fc.record({
     kind: fc.constant(MESSAGE.attached),
-    nonce: fc.constant(""),
+    key: fc.constant(""),
     attempt: number,
     status: fc.constant(STATUS.ok),
     session: number,
+    generation: number,
     epoch: number,
     highestSequence: number,
     stamp: number,
     ttlMs: number,
+    index: number,
+    taker: fc.constant(""),
   }),
+  error
+    .chain((status) => {
+      const isTaken = status === TAKEN_OVER;
+      return fc.record({
+        status: fc.constant(status),
+        attempt: number,
+        generation: isTaken ? number : fc.constant(0),
+        taker: isTaken ? anyName : fc.constant(""),
+      });
+    })
+    .map(
+      (refusal): ServerMessage => ({
+        ...{ kind: MESSAGE.attached, key: "", session: 0, epoch: 0, highestSequence: 0 },
+        ...{ stamp: 0, ttlMs: 0, index: 0, ...refusal },
+      }),
+    ),
   fc.record({ kind: fc.constant(MESSAGE.reply), sequence: number, stamp: number, result }),
   fc.record({ kind: fc.constant(MESSAGE.outcome), sequence: number, stamp: number, result }),
   fc.record({ kind: fc.constant(MESSAGE.pulse), number, stamp: number }),
@@ -123,30 +145,32 @@ export const anyMessage: fc.Arbitrary<ServerMessage> = fc.oneof(
     number,
     stamp: number,
     sequences: fc.array(recalledSequence, { maxLength: 10 }),
-    tokens: fc.array(recalledToken, { maxLength: 10 }),
   }),
-  fc.record({ kind: fc.constant(MESSAGE.ended), session: number, reason }),
+  fc.record({ kind: fc.constant(MESSAGE.ended), session: number, reason, taker: anyName }),
+  fc.record({ kind: fc.constant(MESSAGE.refused), sequence: number, status: error }),
   fc.record({
     kind: fc.constantFrom(MESSAGE.answer, MESSAGE.changes),
     id: number,
     status: fc.constant(STATUS.ok),
     payload,
   }),
-  fc.record({
-    kind: fc.constantFrom(MESSAGE.answer, MESSAGE.changes),
-    id: number,
-    status: error,
-    payload: fc.constantFrom(null, { indeterminate: false }),
-  }),
+  fc.record({ kind: fc.constant(MESSAGE.answer), ...failure }),
+  fc.record({ kind: fc.constant(MESSAGE.changes), ...failure }),
   fc.record({ kind: fc.constant(MESSAGE.leader), leaderId: number, endpoints }),
   fc.constant({ kind: MESSAGE.move }),
-  fc.record({ kind: fc.constant(MESSAGE.contended), token: number }),
+  fc.record({ kind: fc.constant(MESSAGE.contended), sequence: number }),
   fc.record({
     kind: fc.constant(MESSAGE.revoking),
-    token: number,
+    sequence: number,
     stamp: number,
     endsAt: number,
     reason: anyName,
   }),
-  fc.record({ kind: fc.constant(MESSAGE.lost), token: number, stamp: number, reason }),
+  fc.record({
+    kind: fc.constant(MESSAGE.lost),
+    sequence: number,
+    token: number,
+    stamp: number,
+    reason,
+  }),
 );

@@ -177,17 +177,32 @@ describe("shared locks, permits and several keys", () => {
     expect(check([...both, ...onB]).counts.parts).toBe(1);
   });
 
-  it("an upgrade waits for the other readers and keeps the old token as a name", () => {
+  it("an upgrade waits for the other readers, and the token before names nothing any more", () => {
     const up: Line[] = [
       [0, "invoke", "upgrade", { token: 5 }, { key: "a" }],
       [0, "ok", "upgrade", { token: 8 }, { key: "a" }],
     ];
     const reader = acquired(0, 5, { mode: "shared" });
-    expect(broken([...reader, ...up, ...released(0, 5), ...acquired(1, 9)])).toEqual([]);
+    expect(broken([...reader, ...up, ...released(0, 8), ...acquired(1, 9)])).toEqual([]);
+    expect(broken([...reader, ...up, ...released(0, 5)])).toContain("linearizable");
     expect(broken([...reader, ...acquired(1, 6, { mode: "shared" }), ...up])).toContain(
       "linearizable",
     );
   });
+});
+
+it("of two who take over what a token stands for only one can have it", () => {
+  const taken = (process: number, token: number): Line[] => [
+    [process, "invoke", "claim", { token: 5 }, { key: "a" }],
+    [process, "ok", "claim", { token }, { key: "a" }],
+  ];
+  const refused: Line[] = [
+    [2, "invoke", "claim", { token: 5 }, { key: "a" }],
+    [2, "fail", "claim", undefined, { key: "a", error: "TAKEN_OVER" }],
+  ];
+  const first = [...acquired(0, 5), lost(0, 5), ...taken(1, 8)];
+  expect(broken([...first, ...refused, ...released(1, 8), ...acquired(3, 9)])).toEqual([]);
+  expect(broken([...first, ...taken(2, 9)])).toContain("linearizable");
 });
 
 describe("time", () => {

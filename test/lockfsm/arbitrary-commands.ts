@@ -11,6 +11,7 @@ import {
   type Command,
   decodeCommand,
   encodeCommand,
+  GENERATION_MAX,
   type Item,
   isAttachCommand,
   OP,
@@ -18,7 +19,7 @@ import {
   TOKEN_MIN,
   WAIT_FOREVER,
 } from "../../src/protocol/index.js";
-import type { Client } from "./cluster-log.js";
+import { type Client, TAKER } from "./cluster-log.js";
 import { type Everything, SECRET } from "./everything.js";
 
 /** `sequence` 0 stands for the next one of the client. */
@@ -36,7 +37,7 @@ export interface ArbitraryEntry {
 const KEYS = [
   ...["lock", "again", "up", "solo", "set", "unused", "open", "closed", "ghost", "shut", "both"],
   ...["ticket", "claimed", "revoked", "stolen", "mine", "many", "run", "e2", "new", "other"],
-  ...["counted"],
+  ...["raised", "raising", "firm"],
 ];
 const ENDS = [0, 1, 2, 1_000, 60_000, 600_000, 2 ** 32 - 1, 2 ** 32, SEQUENCE_MAX, 2 ** 53 - 1];
 
@@ -86,7 +87,6 @@ const options: fc.Arbitrary<AcquireOptions> = fc
   .record(
     {
       priority: fc.constantFrom(1, 60, 61),
-      reentrant: fc.constant(true),
       maxHoldMs: fc.constantFrom(1_000, 9_000, 2 ** 32 - 1, 999),
       minHoldMs: milliseconds,
       lockDelayMs: milliseconds,
@@ -101,7 +101,7 @@ const options: fc.Arbitrary<AcquireOptions> = fc
 const head = {
   sequence: fc.oneof({ weight: 9, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: sequence }),
   mark: fc.oneof({ weight: 12, arbitrary: fc.constant(1) }, { weight: 1, arbitrary: sequence }),
-  acknowledged: fc.array(fc.oneof(sequence, token), { maxLength: 4 }),
+  acknowledged: fc.array(sequence, { maxLength: 4 }),
 };
 const force = {
   graceMs: fc.constantFrom(0, 1, 5_000, 3_600_000),
@@ -109,6 +109,11 @@ const force = {
   reason: fc.constantFrom("", "why", "\n"),
 };
 const attach = { nonce: fc.constantFrom("a-nonce", "b", SECRET), attempt: fc.nat(9) };
+const generation = fc.constantFrom(0, 0, 1, 2, GENERATION_MAX - 1);
+const target = fc.oneof(
+  { weight: 3, arbitrary: fc.integer({ min: 1, max: 30 }) },
+  { weight: 1, arbitrary: sequence },
+);
 
 const command: fc.Arbitrary<Command> = fc.oneof(
   {
@@ -125,22 +130,28 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       options: fc.option(options, { nil: undefined, freq: 1 }),
     }),
   },
-  { weight: 4, arbitrary: fc.record({ ...head, op: op(OP.release), token }) },
-  { weight: 3, arbitrary: fc.record({ ...head, op: op(OP.cancel), target: sequence }) },
+  { weight: 7, arbitrary: fc.record({ ...head, op: op(OP.end), target }) },
   {
     weight: 4,
-    arbitrary: fc.record({ ...head, op: op(OP.upgrade), token, key, waitMs, detect: fc.boolean() }),
+    arbitrary: fc.record({
+      ...head,
+      op: op(OP.upgrade),
+      target,
+      key,
+      waitMs,
+      detect: fc.boolean(),
+    }),
   },
   {
     weight: 3,
     arbitrary: fc.record({
       ...head,
       op: op(OP.downgrade),
-      token,
+      target,
       key: fc.option(key, { nil: undefined }),
     }),
   },
-  { weight: 2, arbitrary: fc.record({ ...head, op: op(OP.update), token, value: fc.string() }) },
+  { weight: 2, arbitrary: fc.record({ ...head, op: op(OP.update), target, value: fc.string() }) },
   {
     weight: 2,
     arbitrary: fc.record({ ...head, ...force, op: op(OP.revoke), key, token: fc.constant(0) }),
@@ -170,7 +181,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
     arbitrary: fc.record({
       ...head,
       op: op(OP.detach),
-      token,
+      target,
       secret,
       ticketTtlMs: fc.constantFrom(999, 1_000, 9_000, 600_000, 600_001),
     }),
@@ -205,8 +216,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       number: sequence,
       mark: fc.constant(1),
       acknowledged: head.acknowledged,
-      sequences: fc.array(sequence, { maxLength: 5 }),
-      tokens: fc.array(token, { maxLength: 5 }),
+      sequences: fc.array(sequence, { maxLength: 9 }),
     }),
   },
   {
@@ -219,8 +229,17 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       metadata: fc.string(),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ ...attach, op: op(OP.resume), session }) },
-  { weight: 1, arbitrary: fc.record({ ...attach, op: op(OP.takeOver), session }) },
+  { weight: 1, arbitrary: fc.record({ ...attach, op: op(OP.resume), session, generation }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      ...attach,
+      op: op(OP.takeOver),
+      session,
+      generation,
+      taker: fc.constantFrom(TAKER, SECRET),
+    }),
+  },
 );
 
 export const arbitraryEntries: fc.Arbitrary<readonly ArbitraryEntry[]> = fc.array(
@@ -254,14 +273,18 @@ export function entriesFor(before: Everything, entries: readonly ArbitraryEntry[
   });
 }
 
-function sent(client: Client, { command, epochShift }: Sending): TableCommand {
+/** `from` has used the number before, if that is executed. */
+export function sent(
+  from: Pick<Client, "session" | "epoch" | "sequence">,
+  { command, epochShift }: Sending,
+): TableCommand {
   // Sessions of these tests are known by nonces that have no bytes.
   if (isAttachCommand(command)) return { session: 0, epoch: 0, command };
   let whole = command;
   if ("sequence" in command && command.sequence === 0) {
-    client.sequence += 1;
-    whole = { ...command, sequence: client.sequence };
+    from.sequence += 1;
+    whole = { ...command, sequence: from.sequence };
   }
-  const { session, epoch } = client;
+  const { session, epoch } = from;
   return { session, epoch: epoch + epochShift, command: decodeCommand(encodeCommand(whole)) };
 }

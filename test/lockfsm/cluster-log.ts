@@ -1,5 +1,5 @@
 /**
- * A log with a table behind it, for tests that tell one story: each call is an entry, each client
+ * A log with a table after it, for tests that tell one story: each call is an entry, each client
  * numbers its own sequences, and what the table said to it is kept in order.
  */
 import { LockTable, type TableSettings } from "../../src/lockfsm/index.js";
@@ -8,15 +8,19 @@ import { TableState } from "../../src/lockfsm/state.js";
 import {
   ACQUIRE_DEFAULTS,
   type AcquireOptions,
+  type AttachCommand,
   type Attached,
   type Command,
   type Item,
   type LockMode,
+  MESSAGE,
   OP,
   type PermitItem,
+  type RecalledSequence,
   type Result,
   type RevokeCommand,
   type SessionMessage,
+  STATUS,
   WAIT_FOREVER,
 } from "../../src/protocol/index.js";
 
@@ -32,8 +36,28 @@ export interface Asking extends Read {
   readonly options?: Partial<AcquireOptions>;
 }
 
+/** A hold or a wait, as its session knows it: by the sequence of its acquire or claim. */
+export type Target = number | { readonly sequence: number };
+
+/** A hold as it was granted. */
+export interface Taken {
+  readonly sequence: number;
+  readonly token: number;
+}
+
+/** Of a takeover: which generation it follows, who takes it, and its attempt. */
+export interface Taking {
+  readonly generation?: number;
+  readonly taker?: string;
+  readonly attempt?: number;
+  readonly nonce?: string;
+}
+
 /** How an operator takes something away: by default without a grace, yet not before the lease ends. */
 export type Force = Partial<Pick<RevokeCommand, "graceMs" | "now" | "reason">>;
+
+/** A process that takes a session over, as a rule. */
+export const TAKER = "7a".repeat(16);
 
 export const exclusive = (...keys: string[]) =>
   keys.map((key) => ({ key, mode: "exclusive" as LockMode }));
@@ -115,6 +139,7 @@ export class Client {
   readonly session: number;
   readonly nonce: string;
   epoch = 1;
+  generation = 0;
   /** The last sequence that was used. */
   sequence = 0;
   readonly #log: ClusterLog;
@@ -152,19 +177,15 @@ export class Client {
     return resultOf(this.#log.apply(this.acquiring(items, waitMs, asking)));
   }
 
-  /** Acquires and returns the token that it must have got. */
-  take(items: readonly Item[] = exclusive("k"), asking: Asking = {}): number {
+  /** Acquires what it must get. */
+  take(items: readonly Item[] = exclusive("k"), asking: Asking = {}): Taken {
     const result = this.acquire(items, 0, asking);
     if (result === undefined || !("token" in result)) throw new Error(JSON.stringify(result));
-    return result.token;
+    return { sequence: this.sequence, token: result.token };
   }
 
-  release(token: number, read: Read = {}): SessionMessage[] {
-    return this.send({ op: OP.release, ...this.#head(read), token });
-  }
-
-  cancel(target: number, read: Read = {}): SessionMessage[] {
-    return this.send({ op: OP.cancel, ...this.#head(read), target });
+  end(target: Target, read: Read = {}): SessionMessage[] {
+    return this.send({ op: OP.end, ...this.#head(read), target: sequenceOf(target) });
   }
 
   close(): SessionMessage[] {
@@ -172,22 +193,22 @@ export class Client {
   }
 
   upgrade(
-    token: number,
+    target: Target,
     key = "k",
     waitMs = WAIT_FOREVER,
     { detect = true, ...read }: Read & { readonly detect?: boolean } = {},
   ): Result | undefined {
     const head = this.#head(read);
-    return resultOf(this.send({ op: OP.upgrade, ...head, token, key, waitMs, detect }));
+    return resultOf(this.send({ op: OP.upgrade, ...head, ...of(target), key, waitMs, detect }));
   }
 
   /** Of one of its keys, or of all. */
-  downgrade(token: number, key?: string, read: Read = {}): SessionMessage[] {
-    return this.send({ op: OP.downgrade, ...this.#head(read), token, key });
+  downgrade(target: Target, key?: string, read: Read = {}): SessionMessage[] {
+    return this.send({ op: OP.downgrade, ...this.#head(read), ...of(target), key });
   }
 
-  update(token: number, value: string, read: Read = {}): SessionMessage[] {
-    return this.send({ op: OP.update, ...this.#head(read), token, value });
+  update(target: Target, value: string, read: Read = {}): SessionMessage[] {
+    return this.send({ op: OP.update, ...this.#head(read), ...of(target), value });
   }
 
   /** Everybody who holds the key. */
@@ -209,8 +230,8 @@ export class Client {
     return this.send({ op: OP.setLimit, ...this.#head({}), key, limit });
   }
 
-  detach(token: number, secret: string, ticketTtlMs = 15_000): SessionMessage[] {
-    return this.send({ op: OP.detach, ...this.#head({}), token, secret, ticketTtlMs });
+  detach(target: Target, secret: string, ticketTtlMs = 15_000): SessionMessage[] {
+    return this.send({ op: OP.detach, ...this.#head({}), ...of(target), secret, ticketTtlMs });
   }
 
   claim(token: number, secret: string, owner = 1): Result | undefined {
@@ -227,24 +248,39 @@ export class Client {
     return this.send({ op: OP.keepalive, number: 1, mark, acknowledged });
   }
 
-  recall(sequences: number[], tokens: number[] = []): SessionMessage[] {
-    return this.send({ op: OP.recall, number: 9, mark: 1, acknowledged: [], sequences, tokens });
+  recall(...sequences: number[]): SessionMessage[] {
+    return this.send({ op: OP.recall, number: 9, mark: 1, acknowledged: [], sequences });
   }
 
+  /** What the table says became of one sequence. */
+  recallOne(target: Target): RecalledSequence | undefined {
+    const [message] = this.recall(sequenceOf(target));
+    return message?.kind === MESSAGE.recalled ? message.sequences[0] : undefined;
+  }
+
+  /** By another connection of the process that has the session. */
   resume(attempt: number, nonce = this.nonce): Attached | undefined {
-    const before = this.#log.attached.length;
-    const command = { op: OP.resume, session: this.session, nonce, attempt } as const;
-    this.#log.apply({ session: 0, epoch: 0, command });
-    return this.#log.attached[before];
+    const { session, generation } = this;
+    return this.#attach({ op: OP.resume, session, nonce, generation, attempt });
   }
 
-  /** A resume by another process; what this client sends from now on is that one's. */
-  takeOver(attempt: number, nonce = this.nonce): Attached | undefined {
+  /** By another process; what this client sends from now on is that one's, if it is not refused. */
+  takeOver(taking: Taking = {}): Attached | undefined {
+    const { session } = this;
+    const { generation = this.generation, taker = TAKER } = taking;
+    const { attempt = 1, nonce = this.nonce } = taking;
+    return this.#attach({ op: OP.takeOver, session, nonce, generation, taker, attempt });
+  }
+
+  #attach(command: AttachCommand): Attached | undefined {
     const before = this.#log.attached.length;
-    const command = { op: OP.takeOver, session: this.session, nonce, attempt } as const;
     this.#log.apply({ session: 0, epoch: 0, command });
     const answer = this.#log.attached[before];
-    if (answer !== undefined && answer.epoch > 0) this.epoch = answer.epoch;
+    if (answer?.status === STATUS.ok && answer.epoch !== this.epoch) {
+      this.epoch = answer.epoch;
+      this.generation = answer.generation;
+      this.sequence = answer.highestSequence;
+    }
     return answer;
   }
 
@@ -252,6 +288,14 @@ export class Client {
     this.sequence += 1;
     return { sequence: this.sequence, mark, acknowledged };
   }
+}
+
+function sequenceOf(target: Target): number {
+  return typeof target === "number" ? target : target.sequence;
+}
+
+function of(target: Target): { readonly target: number } {
+  return { target: sequenceOf(target) };
 }
 
 function forceOf({ graceMs = 0, now = false, reason = "" }: Force) {

@@ -217,7 +217,7 @@ describe("a search for which the steps of an entry are used up", () => {
     expect(a.acquire(exclusive("z"))).toEqual(QUEUED);
     const going = a.sequence;
     expect(a.acquire(exclusive("b"))).toEqual(QUEUED);
-    a.cancel(going);
+    a.end(going);
     log.state.searchStepsMax = STEPS_MAX;
     log.finishWork();
     expect(log.table.counts()).toMatchObject({ deadlocks: 1, waiters: 1 });
@@ -261,7 +261,7 @@ describe("an owner that has nothing else and nobody behind it", () => {
     const log = new ClusterLog();
     const holder = log.open("holder", 600_000);
     const waiter = log.open("waiter", 600_000);
-    const token = holder.take();
+    const hold = holder.take();
     let steps = 0;
     for (let owner = 1; owner <= 100_000; owner += 1) {
       log.apply(waiter.acquiring(exclusive("k"), WAIT_FOREVER, { owner }));
@@ -269,9 +269,9 @@ describe("an owner that has nothing else and nobody behind it", () => {
       if (owner % 500 === 0) waiter.keepalive({ mark: owner });
     }
     // Grants and cancels look at nothing either.
-    holder.release(token);
+    holder.end(hold);
     steps += stepsOf(log.state);
-    waiter.cancel(50_000);
+    waiter.end(50_000);
     expect(steps + stepsOf(log.state)).toBe(0);
     expect(log.table.counts()).toMatchObject({ waiters: 99_998, deadlocks: 0 });
   });

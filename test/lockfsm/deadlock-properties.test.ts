@@ -99,18 +99,17 @@ function comesBefore(left: Asked, right: Asked): boolean {
 /** Relives the last entry without the search; whether its head start would have closed a circle. */
 function checkDecision(work: WaitWorkload, moment: Moment): { readonly isForfeit: boolean } {
   const plain = moment.isSearched ? withoutHeadStart(moment.entry) : undefined;
-  let { table, isSettled } = work.withoutSearch();
+  let { table, isSettled, giveUp } = work.withoutSearch();
   let isForfeit = false;
   if (plain !== undefined) {
     const wait = findWait(sceneOf(table, KEYS, work.upgradeOf), plain.id);
     isForfeit = wait !== undefined && isOnCircle(restOf(work, table), wait.owner);
     if (isForfeit) {
-      ({ table, isSettled } = work.withoutSearch(plain.entry));
+      ({ table, isSettled, giveUp } = work.withoutSearch(plain.entry));
       const asked = work.asked.get(plain.id) as Asked;
       asked.rank = asked.enqueuedAt;
     }
   }
-  let index = moment.entry.index;
   for (const { id, isAnswer, cycle } of refusalsIn(moment)) {
     const scene = sceneOf(table, KEYS, work.upgradeOf);
     const rest = restOf(work, table);
@@ -126,8 +125,7 @@ function checkDecision(work: WaitWorkload, moment: Moment): { readonly isForfeit
       expect(isLast(work, id, circle), `${id} is not the last`).toBe(true);
     }
     if (!isSettled()) return { isForfeit };
-    index += 1;
-    work.cancelling(id, table, index);
+    giveUp(id);
   }
   if (isSettled() && work.isSettled) {
     expect(pictureOf(work.table)).toEqual(pictureOf(table));

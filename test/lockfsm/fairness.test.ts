@@ -15,7 +15,7 @@ function releaseOne(log: ClusterLog, clients: readonly Client[], key: string): n
   const [hold] = log.table.inspect(key).holds;
   const client = clients.find(({ session }) => session === hold?.session);
   if (hold === undefined || client === undefined) throw new Error(`${key} is not held`);
-  client.release(hold.token);
+  client.end(hold);
   return hold.owner;
 }
 

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ChainedIndex, mixNumber } from "../../src/lockfsm/chained-index.js";
-import { Alias, Hold } from "../../src/lockfsm/hold.js";
+import { Hold } from "../../src/lockfsm/hold.js";
+import { SequenceIndex, TokenIndex } from "../../src/lockfsm/hold-index.js";
 import { HoldRows } from "../../src/lockfsm/hold-rows.js";
 import { OwnerIndex, OwnerRecord } from "../../src/lockfsm/owner-index.js";
 import { RowIndex } from "../../src/lockfsm/row-index.js";
 import { Saving } from "../../src/lockfsm/saving.js";
 import { Session } from "../../src/lockfsm/session.js";
-import { TokenIndex } from "../../src/lockfsm/token-index.js";
 
 interface Card {
   readonly number: number;
@@ -199,51 +199,43 @@ describe("an index of rows", () => {
   });
 });
 
-describe("holds by their tokens", () => {
-  test("are found by tokens that they had, as long as those stay, and counted once", () => {
+describe("holds by their tokens, and by their sessions and sequences", () => {
+  test("are found by both, whichever come and go, and by no others", () => {
+    const hold = fc.record({ session: fc.nat(3), sequence: fc.nat(200), stays: fc.boolean() });
     fc.assert(
-      fc.property(fc.array(fc.nat(3), { maxLength: 60 }), (aliasCounts) => {
+      fc.property(fc.array(hold, { maxLength: 200, size: "max" }), (wanted) => {
         const rows = new HoldRows();
-        const index = new TokenIndex(rows);
-        const session = sessionOf(1);
+        const [byToken, bySequence] = [new TokenIndex(rows), new SequenceIndex(rows)];
+        const sessions = [1, 2, 3, 4].map(sessionOf);
+        const expected = new Map<string, number>();
         let token = 2 ** 41;
-        const holds = aliasCounts.map((count) => {
-          const aliases: Alias[] = [];
-          const hold = new Hold(token + count, session, 1, 1, 0);
-          for (let at = 0; at < count; at += 1) aliases.push(new Alias(token + at, hold, at));
-          index.add(rows.add(session, hold.token, hold));
-          for (const alias of aliases) index.addAlias(alias);
-          token += count + 1;
-          return { hold, aliases };
-        });
-        expect(index.holdCount).toBe(holds.length);
-        for (const { hold, aliases } of holds) {
-          expect(rows.contentOf(index.rowOf(hold.token))).toBe(hold);
-          for (const { token: known } of aliases) {
-            expect(index.rowOf(known)).toBe(0);
-            expect(index.formerly(known)).toBe(hold);
-            expect(index.has(known)).toBe(true);
+        for (const { session: number, sequence, stays } of wanted) {
+          const session = sessions[number] as Session;
+          const name = `${number}/${sequence}`;
+          if (expected.has(name)) continue;
+          token += 1;
+          const row = rows.add(session, token, sequence, "k");
+          byToken.add(row);
+          bySequence.add(row);
+          if (stays) expected.set(name, row);
+          else {
+            expect([byToken.find(token), bySequence.find(session, sequence)]).toEqual([row, row]);
+            expect([byToken.remove(row), bySequence.remove(row)]).toEqual([true, true]);
+            expect(byToken.find(token)).toBe(0);
+            rows.remove(row);
           }
         }
-        expect(index.has(token)).toBe(false);
-        for (const { hold, aliases } of holds) {
-          for (const alias of aliases) {
-            index.removeAlias(alias);
-            expect(index.has(alias.token)).toBe(false);
+        expect([byToken.size, bySequence.size]).toEqual([expected.size, expected.size]);
+        for (const [number, session] of sessions.entries()) {
+          for (let sequence = 0; sequence <= 200; sequence += 1) {
+            const row = expected.get(`${number}/${sequence}`) ?? 0;
+            expect(bySequence.find(session, sequence)).toBe(row);
+            if (row !== 0) expect(byToken.find(rows.tokenOf(row))).toBe(row);
           }
-          expect(rows.contentOf(index.rowOf(hold.token))).toBe(hold);
         }
-        expect(index.aliasCount).toBe(0);
-        expect(index.holdCount).toBe(holds.length);
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     );
-  });
-
-  test("do not forget an alias that they do not have", () => {
-    const index = new TokenIndex(new HoldRows());
-    const hold = new Hold(2 ** 41, sessionOf(1), 1, 1, 0);
-    expect(() => index.removeAlias(new Alias(5, hold, 1))).toThrow("5 is no alias");
   });
 });
 

@@ -47,8 +47,8 @@ describe("rows", () => {
           for (let left = kind === "empty" ? list.length : count; left > 0; left -= 1) {
             token += 1;
             if (kind === "add") {
-              const row = rows.add(session, token, `k${token}`);
-              rows.describe(row, token + 1, token + 2, token + 3);
+              const row = rows.add(session, token, token + 2, `k${token}`);
+              rows.describe(row, token + 1, token + 3);
               list.push(row);
               continue;
             }
@@ -77,28 +77,33 @@ describe("rows", () => {
   test("keep what they were given until they are removed, and are used again then", () => {
     const rows = new HoldRows();
     const [session] = sessionsOn(rows, 1) as [Session];
-    const row = rows.add(session, 2 ** 52 + 1, "name");
-    rows.describe(row, 2 ** 53 - 1, 2 ** 40, 2 ** 45);
+    const row = rows.add(session, 2 ** 52 + 1, 2 ** 40, "name");
+    rows.describe(row, 2 ** 53 - 1, 2 ** 45);
     rows.setNextByOwner(row, 7);
     rows.setNextByToken(row, 8);
+    rows.setNextBySequence(row, 10);
     rows.setSavedIn(row, 9);
     expect([rows.tokenOf(row), rows.ownerOf(row)]).toEqual([2 ** 52 + 1, 2 ** 53 - 1]);
     expect([rows.sequenceOf(row), rows.grantedAtOf(row)]).toEqual([2 ** 40, 2 ** 45]);
-    expect([rows.nextByOwner(row), rows.nextByToken(row), rows.savedIn(row)]).toEqual([7, 8, 9]);
+    const links = () => [rows.nextByOwner(row), rows.nextByToken(row), rows.nextBySequence(row)];
+    expect([...links(), rows.savedIn(row)]).toEqual([7, 8, 10, 9]);
+    rows.setToken(row, 2 ** 52 + 3);
+    rows.setSequence(row, 2 ** 41 - 1);
+    expect([rows.tokenOf(row), rows.sequenceOf(row)]).toEqual([2 ** 52 + 3, 2 ** 41 - 1]);
     const hold = new Hold(2 ** 52 + 1, session, 1, 1, 1);
     rows.setContent(row, hold);
     expect(rows.contentOf(row)).toBe(hold);
     rows.remove(row);
     expect(() => rows.contentOf(row)).toThrow(`row ${row} is not in use`);
-    const again = rows.add(session, 2 ** 52 + 2, "other");
+    const again = rows.add(session, 2 ** 52 + 2, 1, "other");
     expect(again).toBe(row);
-    expect([rows.nextByOwner(row), rows.nextByToken(row), rows.savedIn(row)]).toEqual([0, 0, 0]);
+    expect([...links(), rows.savedIn(row)]).toEqual([0, 0, 0, 0]);
   });
 
   test("refuse a token that is not the newest of its session", () => {
     const rows = new HoldRows();
     const [session] = sessionsOn(rows, 1) as [Session];
-    rows.add(session, 2 ** 41 + 1, "a");
-    expect(() => rows.add(session, 2 ** 41, "b")).toThrow("token 2199023255552 behind");
+    rows.add(session, 2 ** 41 + 1, 1, "a");
+    expect(() => rows.add(session, 2 ** 41, 2, "b")).toThrow("token 2199023255552 behind");
   });
 });

@@ -19,7 +19,6 @@ import {
   dequeue,
   enqueue,
   grant,
-  grantedResult,
   hasReached,
   hasReachedAll,
   heldIn,
@@ -40,12 +39,11 @@ import {
   itemIn,
   itemsOf,
   keysOf,
-  type ModelHold,
   type ModelItem,
   type ModelRequest,
   type ModelSession,
 } from "./model-records.js";
-import { answer, settle, storeWaiting } from "./model-replies.js";
+import { answer } from "./model-replies.js";
 import { hasAllHolds, isSessionFull, isTableFull } from "./model-sizes.js";
 import type { Model } from "./model-state.js";
 
@@ -65,17 +63,13 @@ export function acquire(model: Model, session: ModelSession, command: AcquireCom
     return;
   }
   const items = itemsOf(command.items);
-  const held = options.reentrant ? heldAlready(model, session, owner, items) : undefined;
-  if (held !== undefined) {
-    held.count += 1;
-    answer(model, session, sequence, grantedResult(held), "outcome");
-  } else if (hasAllHolds(model, session) || isSessionFull(model, session) || isTableFull(model)) {
+  if (hasAllHolds(model, session) || isSessionFull(model, session) || isTableFull(model)) {
     refuse(error("QUOTA"));
   } else if (options.steal) steal(model, session, command, items, options);
   else if (items.every((item) => isFree(model, item))) {
     beginUse(model, command.items);
     const result = makeHold(model, session, owner, sequence, items, options);
-    answer(model, session, sequence, result, "outcome");
+    answer(model, session, sequence, result);
   } else {
     // Whoever tries without a wait may still come before others, with a head start.
     const isFirst = items.some(({ key }) => queueOf(model, key).length > 0);
@@ -87,7 +81,6 @@ export function acquire(model: Model, session: ModelSession, command: AcquireCom
       beginUse(model, command.items);
       const number = model.takeNumber();
       const rank = model.stamp - options.priority * model.settings.priorityStepMs;
-      storeWaiting(model, session, sequence);
       lineUp(model, waitMs, {
         session,
         sequence,
@@ -157,27 +150,6 @@ function isAnyFull(model: Model, items: readonly ModelItem[]): boolean {
   return items.some(({ key }) => queueOf(model, key).length >= model.settings.waitersMax);
 }
 
-/** A hold of the same owner and exactly the same keys, each at least as strong. */
-function heldAlready(
-  model: Model,
-  session: ModelSession,
-  owner: number,
-  items: readonly ModelItem[],
-): ModelHold | undefined {
-  return model.holds.find(
-    (hold) =>
-      hold.session === session &&
-      hold.owner === owner &&
-      hold.items.length === items.length &&
-      items.every((item) => {
-        const held = itemIn(hold, item.key);
-        if (held === undefined) return false;
-        if (item.mode === "permits") return held.permits >= item.permits;
-        return held.mode === "exclusive" || held.mode === item.mode;
-      }),
-  );
-}
-
 /** Ends whole holds that touch its keys and what keeps these closed; never waits. */
 function steal(
   model: Model,
@@ -199,20 +171,19 @@ function steal(
   const result = makeHold(model, session, owner, sequence, items, options);
   const touched = [...new Set([...keys, ...[...holds].flatMap(keysOf)])];
   for (const key of touched) retreat(model, key);
-  answer(model, session, sequence, result, "outcome");
+  answer(model, session, sequence, result);
   lookAll(model, touched);
 }
 
 /**
- * A request whose reply is stored as waiting takes its place. It is granted after all, or refused
- * where it must not wait or would wait for ever, or waits.
+ * A request takes its place. It is granted after all, or refused where it must not wait or would wait
+ * for ever, or waits.
  */
 export function lineUp(model: Model, waitMs: number, request: ModelRequest): void {
   const { session, sequence } = request;
   enqueue(model, request);
   if (hasReachedAll(request)) {
-    const result = grant(model, request);
-    settle(model, session, sequence, result, "reply");
+    answer(model, session, sequence, grant(model, request));
     lookAll(model, keysOf(request));
     return;
   }
@@ -221,11 +192,11 @@ export function lineUp(model: Model, waitMs: number, request: ModelRequest): voi
   if (refusal !== undefined) {
     if (refusal.status === ERROR_NUMBERS.DEADLOCK) model.deadlocks += 1;
     dequeue(model, request);
-    settle(model, session, sequence, refusal, "refuse");
+    answer(model, session, sequence, refusal);
     lookAll(model, keysOf(request));
     return;
   }
-  model.reply(session, sequence, { status: STATUS.queued });
+  answer(model, session, sequence, { status: STATUS.queued });
   for (const key of keysOf(request)) tellHolders(model, key);
 }
 

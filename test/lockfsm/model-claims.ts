@@ -2,7 +2,15 @@
  * Who conflicts with whom in the naive model, and how a request becomes a hold ("Grant rule"). Every
  * question is a scan of everything.
  */
-import { type AcquireOptions, MESSAGE, type Result, STATUS } from "../../src/protocol/index.js";
+import {
+  type AcquireOptions,
+  type ClaimedItem,
+  END_REASON,
+  type EndReason,
+  MESSAGE,
+  type Result,
+  STATUS,
+} from "../../src/protocol/index.js";
 import {
   isBefore,
   itemIn,
@@ -13,7 +21,7 @@ import {
   type ModelRequest,
   type ModelSession,
 } from "./model-records.js";
-import { isNamed, settle } from "./model-replies.js";
+import { push } from "./model-replies.js";
 import type { Model } from "./model-state.js";
 
 /** Who waits for a key, in order. */
@@ -134,8 +142,7 @@ function lookAt(model: Model, key: string): string[] {
     model.budget -= 1;
     request.reached.push(key);
     if (!hasReachedAll(request) || model.isOver(request)) continue;
-    const result = grant(model, request);
-    settle(model, request.session, request.sequence, result, "push");
+    push(model, request.session, request.sequence, grant(model, request));
     for (const item of request.items) {
       if (item.key === key) continue;
       if (item.mode === "permits") others.push(item.key);
@@ -162,7 +169,7 @@ export function tellHolders(model: Model, key: string): void {
     }
     model.budget -= 1;
     hold.isContended = true;
-    model.say(hold.session, { kind: MESSAGE.contended, token: hold.token });
+    model.say(hold.session, { kind: MESSAGE.contended, sequence: hold.sequence });
   }
 }
 
@@ -171,11 +178,11 @@ export function grant(model: Model, request: ModelRequest): Result {
   const { session, owner, sequence, items, options, upgrades } = request;
   dequeue(model, request);
   if (upgrades === undefined) return makeHold(model, session, owner, sequence, items, options);
-  renewToken(model, upgrades, sequence);
+  takeNewToken(model, upgrades);
   const key = items[0]?.key ?? "";
   (itemIn(upgrades, key) as ModelItem).mode = "exclusive";
   model.suspects.push({ session, owner });
-  return { status: STATUS.upgraded, token: upgrades.token, key };
+  return { status: STATUS.upgraded, token: upgrades.token };
 }
 
 export function makeHold(
@@ -195,11 +202,9 @@ export function makeHold(
     items,
     since: model.stamp,
     options,
-    count: 1,
     value: options.value,
     revoked: undefined,
     ticket: undefined,
-    aliases: [],
     end: undefined,
     isContended: false,
   };
@@ -222,29 +227,14 @@ function lowestFreeSlots(model: Model, { key, permits }: ModelItem): number[] {
   return slots;
 }
 
-export function grantedResult({ token, count, items }: ModelHold): Result {
+function grantedResult({ token, items }: ModelHold): Result {
   const slots = items.filter(({ mode }) => mode === "permits").map((item) => item.slots);
-  return {
-    status: STATUS.granted,
-    token,
-    ...(count > 1 ? { count } : {}),
-    ...(slots.length > 0 ? { slots } : {}),
-  };
+  return { status: STATUS.granted, token, ...(slots.length > 0 ? { slots } : {}) };
 }
 
-/**
- * The old token finds the hold until the upgrade is acknowledged, or (0) four more takeovers; and as
- * long as an outcome that was not acknowledged names it.
- */
-export function renewToken(model: Model, hold: ModelHold, sequence: number): void {
-  const { session, token } = hold;
-  hold.aliases.push({ token, sequence, isOutlived: false });
-  if (sequence === 0 && session !== undefined) {
-    const takenOver = hold.aliases.filter((alias) => alias.sequence === 0 && !alias.isOutlived);
-    const tooOld = takenOver.slice(0, -4).filter((alias) => !isNamed(session, alias.token));
-    hold.aliases = hold.aliases.filter((alias) => !tooOld.includes(alias));
-  }
-  takeNewToken(model, hold);
+/** As they are now, with their slots. */
+export function claimedItems({ items }: ModelHold): ClaimedItem[] {
+  return items.map(({ key, mode, permits, slots }) => ({ key, mode, permits, slots }));
 }
 
 export function takeNewToken(model: Model, hold: ModelHold): void {
@@ -253,7 +243,7 @@ export function takeNewToken(model: Model, hold: ModelHold): void {
 }
 
 /** When a hold ends by itself while its session lives, for each reason, the weightiest first. */
-export function endsOf({ since, options, revoked, ticket }: ModelHold) {
+function endsOf({ since, options, revoked, ticket }: ModelHold) {
   const { maxHoldMs } = options;
   return [
     { reason: "revoked" as const, at: revoked?.at },
@@ -269,11 +259,21 @@ export function scheduleEnd(model: Model, hold: ModelHold): void {
   hold.end = at === Number.POSITIVE_INFINITY ? undefined : { at, number: model.takeNumber() };
 }
 
-/** The hold of a token, new or old, if it is this session's. */
-export function holdOf(model: Model, session: ModelSession, token: number): ModelHold | undefined {
-  return model.holds.find((hold) => hold.session === session && answersTo(hold, token));
+/** What comes first, and of equals the weightiest. */
+export function reasonAtEnd(hold: ModelHold): EndReason {
+  const found = endsOf(hold).find(({ at }) => at === hold.end?.at);
+  return found === undefined ? END_REASON.unknown : END_REASON[found.reason];
 }
 
-export function answersTo(hold: ModelHold, token: number): boolean {
-  return hold.token === token || hold.aliases.some((alias) => alias.token === token);
+export function isRevokedAtEnd(hold: ModelHold): boolean {
+  return hold.end !== undefined && reasonAtEnd(hold) === END_REASON.revoked;
+}
+
+/** The hold that an acquire or claim of this session brought. */
+export function holdOf(
+  model: Model,
+  session: ModelSession,
+  sequence: number,
+): ModelHold | undefined {
+  return model.holds.find((hold) => hold.session === session && hold.sequence === sequence);
 }

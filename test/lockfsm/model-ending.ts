@@ -1,7 +1,7 @@
 /** How holds, requests, closings and sessions end in the naive model ("How holds end …"). */
 import { END_REASON, type EndReason, MESSAGE, type Result } from "../../src/protocol/index.js";
 import { isCircle, isOnCircle, isOnWillingCircle, isVictim, listedIn } from "./model-circles.js";
-import { dequeue, endsOf, look, lookAll, queueOf, retreat } from "./model-claims.js";
+import { dequeue, look, lookAll, queueOf, reasonAtEnd, retreat } from "./model-claims.js";
 import {
   error,
   isBefore,
@@ -16,43 +16,32 @@ import {
   type ModelSemaphore,
   type ModelSession,
 } from "./model-records.js";
-import { recordEnd, recordLoss, settle } from "./model-replies.js";
+import { push, recordLoss } from "./model-replies.js";
 import type { Model } from "./model-state.js";
 
-/** A hold is given up by its session. */
-export function giveUp(
-  model: Model,
-  session: ModelSession,
-  hold: ModelHold,
-  reason: EndReason,
-): void {
-  recordEnd(session, hold, reason);
-  endHold(model, hold, reason);
-}
-
-/** A hold ends against the will of its session, if it has one. */
+/** A hold ends otherwise than by a command of its session, if it has one. */
 export function lose(model: Model, hold: ModelHold, reason: EndReason): void {
   takeAway(model, hold, reason);
   lookAll(model, keysOf(hold));
 }
 
 export function takeAway(model: Model, hold: ModelHold, reason: EndReason): void {
-  const { session, token } = hold;
+  const { session, sequence, token } = hold;
   if (session !== undefined) {
-    recordLoss(session, token, reason);
-    model.say(session, { kind: MESSAGE.lost, token, stamp: model.stamp, reason });
+    recordLoss(session, hold, reason);
+    model.say(session, { kind: MESSAGE.lost, sequence, token, stamp: model.stamp, reason });
   }
   takeOut(model, hold, reason);
 }
 
-function endHold(model: Model, hold: ModelHold, reason: EndReason): void {
+export function endHold(model: Model, hold: ModelHold, reason: EndReason): void {
   takeOut(model, hold, reason);
   lookAll(model, keysOf(hold));
 }
 
-/** The hold is no more, nor are its upgrades; a closing may take its place. */
+/** The hold is no more, nor is its upgrade; a closing may take its place. */
 function takeOut(model: Model, hold: ModelHold, reason: EndReason): void {
-  withdrawUpgrades(model, hold);
+  withdrawUpgrade(model, hold);
   model.holds = model.holds.filter((other) => other !== hold);
   const closedMs = closedMsAfter(model, hold, reason);
   if (closedMs === 0) return;
@@ -68,7 +57,6 @@ function closedMsAfter(model: Model, { since, options }: ModelHold, reason: EndR
     case END_REASON.stolen:
       return 0;
     case END_REASON.released:
-    case END_REASON.cancelled:
     case END_REASON.closed:
       return restMs;
     default:
@@ -83,16 +71,19 @@ export function openIn(model: Model, closing: ModelClosing, keys: readonly strin
   model.closings = model.closings.filter((other) => other !== closing);
 }
 
-export function withdrawUpgrades(model: Model, hold: ModelHold): number {
-  const upgrades = model.requests
-    .filter((request) => request.upgrades === hold)
-    .sort((left, right) => left.number - right.number);
-  for (const request of upgrades) withdraw(model, request, error("NOT_HELD"));
-  return upgrades.length;
+export function upgradeOf(model: Model, hold: ModelHold): ModelRequest | undefined {
+  return model.requests.find((request) => request.upgrades === hold);
+}
+
+/** The hold that a request was to make exclusive is its session's no more. */
+export function withdrawUpgrade(model: Model, hold: ModelHold): ModelRequest | undefined {
+  const upgrade = upgradeOf(model, hold);
+  if (upgrade !== undefined) withdraw(model, upgrade, error("NOT_HELD"));
+  return upgrade;
 }
 
 function withdraw(model: Model, request: ModelRequest, result: Result): void {
-  settle(model, request.session, request.sequence, result, "push");
+  push(model, request.session, request.sequence, result);
   dequeue(model, request);
 }
 
@@ -102,7 +93,7 @@ export function endRequest(model: Model, request: ModelRequest, result: Result):
 }
 
 export function endSession(model: Model, session: ModelSession, reason: EndReason): void {
-  model.say(session, { kind: MESSAGE.ended, session: session.id, reason });
+  model.say(session, { kind: MESSAGE.ended, session: session.id, reason, taker: "" });
   session.endedBy = reason;
   model.sessions = model.sessions.filter((other) => other !== session);
   endClaims(model, session);
@@ -281,10 +272,4 @@ export function dueTimes(model: Model) {
   return [...leases, ...forced, ...deadlines, ...ends, ...closings].sort(
     (left, right) => left.at - right.at || left.number - right.number,
   );
-}
-
-/** What comes first, and of equals the weightiest. */
-export function reasonAtEnd(hold: ModelHold): EndReason {
-  const found = endsOf(hold).find(({ at }) => at === hold.end?.at);
-  return found === undefined ? END_REASON.unknown : END_REASON[found.reason];
 }

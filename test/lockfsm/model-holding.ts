@@ -1,17 +1,14 @@
 /** What can be done with a hold in the naive model, by its session and by operators ("While holding"). */
 import {
   ACQUIRE_DEFAULTS,
-  type CancelCommand,
   type ChangeSettingCommand,
   type ClaimCommand,
-  type ClaimedItem,
   type DetachCommand,
   type DowngradeCommand,
   END_REASON,
-  type EndReason,
+  type EndCommand,
   type EndSessionCommand,
   MESSAGE,
-  type ReleaseCommand,
   type RevokeCommand,
   type SetLimitCommand,
   STATUS,
@@ -21,7 +18,8 @@ import {
 } from "../../src/protocol/index.js";
 import { isValidWait, lineUp, UPGRADE_RANK, waitsOfSession } from "./model-acquiring.js";
 import {
-  answersTo,
+  claimedItems,
+  dequeue,
   hasClaims,
   heldIn,
   holdOf,
@@ -32,13 +30,14 @@ import {
   tellHolders,
 } from "./model-claims.js";
 import {
+  endHold,
   endRequest,
   endSession,
-  giveUp,
   lose,
   lower,
   openIn,
-  withdrawUpgrades,
+  upgradeOf,
+  withdrawUpgrade,
 } from "./model-ending.js";
 import {
   error,
@@ -46,92 +45,30 @@ import {
   itemIn,
   keysOf,
   type ModelHold,
-  type ModelReply,
   type ModelSession,
 } from "./model-records.js";
-import { answer, endReasonOf, replyTo, storeWaiting, tokenIn } from "./model-replies.js";
+import { answer, forget } from "./model-replies.js";
 import { isSetting, withSetting } from "./model-settings.js";
 import { hasAllHolds, isSessionFull, isTableFull } from "./model-sizes.js";
 import type { Model } from "./model-state.js";
 
 const OK = { status: STATUS.ok } as const;
-const notReleased = (reason: EndReason) => ({ status: STATUS.notReleased, reason }) as const;
 
-export function release(
-  model: Model,
-  session: ModelSession,
-  { sequence, token }: ReleaseCommand,
-): void {
-  const hold = holdOf(model, session, token);
-  if (hold === undefined) {
-    answer(model, session, sequence, notReleased(endReasonOf(session, token)));
-  } else giveUpOne(model, session, sequence, hold, END_REASON.released);
-}
-
-/** Counts down, or ends the hold; answered before anybody else hears of it. */
-function giveUpOne(
-  model: Model,
-  session: ModelSession,
-  sequence: number,
-  hold: ModelHold,
-  reason: EndReason,
-): void {
-  if (hold.count > 1) {
-    hold.count -= 1;
-    answer(model, session, sequence, { status: STATUS.released, remaining: hold.count });
-    return;
-  }
-  answer(model, session, sequence, { status: STATUS.released });
-  giveUp(model, session, hold, reason);
-}
-
-export function cancel(
-  model: Model,
-  session: ModelSession,
-  { sequence, target }: CancelCommand,
-): void {
-  const { stamp } = model;
-  const known = replyTo(session, target);
-  if (!Number.isSafeInteger(target) || target < 1 || target === sequence) {
-    answer(model, session, sequence, error("INVALID_ARGUMENT"));
-  } else if (known === undefined && target >= session.mark) {
-    const result = error("CANCELLED");
-    session.replies.push({ sequence: target, stamp, kind: "reply", result });
-    answer(model, session, sequence, OK);
-  } else if (known === undefined || known.kind === "tombstone") {
-    answer(model, session, sequence, notReleased(END_REASON.unknown));
-  } else if (known.kind === "waiting") {
-    answer(model, session, sequence, OK);
-    const request = model.requests.find(
-      (other) => other.session === session && other.sequence === target,
-    );
-    if (request !== undefined) endRequest(model, request, error("CANCELLED"));
-  } else if (tokenIn(known) === 0) answer(model, session, sequence, OK);
-  else cancelGrant(model, session, sequence, known);
-}
-
-/** A release; of a reentrant grant one count less; of an upgrade a downgrade. Each once. */
-function cancelGrant(
-  model: Model,
-  session: ModelSession,
-  sequence: number,
-  reply: ModelReply,
-): void {
-  const hold = holdOf(model, session, tokenIn(reply));
-  if (hold === undefined || reply.isGivenUp) {
-    const reason = hold === undefined ? endReasonOf(session, tokenIn(reply)) : END_REASON.cancelled;
-    answer(model, session, sequence, notReleased(reason));
-    return;
-  }
-  const { result } = reply;
-  if (result.status === STATUS.upgraded && "key" in result) {
-    reply.isGivenUp = true;
+/** The hold, the wait or what was not read of the target, whichever there is, is no more. */
+export function end(model: Model, session: ModelSession, { sequence, target }: EndCommand): void {
+  const hold = holdOf(model, session, target);
+  const reason = forget(session, target) ?? END_REASON.unknown;
+  const wait = model.requests.find(
+    (request) => request.session === session && request.sequence === target,
+  );
+  if (hold !== undefined) {
     answer(model, session, sequence, { status: STATUS.released });
-    weaken(model, hold, result.key);
-    return;
-  }
-  if (hold.count > 1) reply.isGivenUp = true;
-  giveUpOne(model, session, sequence, hold, END_REASON.cancelled);
+    endHold(model, hold, END_REASON.released);
+  } else if (wait !== undefined) {
+    answer(model, session, sequence, OK);
+    dequeue(model, wait);
+    lookAll(model, keysOf(wait));
+  } else answer(model, session, sequence, { status: STATUS.notReleased, reason });
 }
 
 // --- modes and values ------------------------------------------------------------------------
@@ -144,8 +81,8 @@ function weaken(model: Model, hold: ModelHold, key: string): void {
 }
 
 export function downgrade(model: Model, session: ModelSession, command: DowngradeCommand): void {
-  const { sequence, token, key: only } = command;
-  const hold = holdOf(model, session, token);
+  const { sequence, target, key: only } = command;
+  const hold = holdOf(model, session, target);
   const items = (hold?.items ?? []).filter(({ key }) => only === undefined || key === only);
   if (hold === undefined || items.length === 0) {
     answer(model, session, sequence, error("NOT_HELD"));
@@ -153,19 +90,27 @@ export function downgrade(model: Model, session: ModelSession, command: Downgrad
     answer(model, session, sequence, error("WRONG_KIND"));
   } else {
     answer(model, session, sequence, OK);
+    // What would make a key exclusive again ends first.
+    const upgrade = upgradeOf(model, hold);
+    if (upgrade !== undefined && items.some(({ key }) => itemIn(upgrade, key) !== undefined)) {
+      endRequest(model, upgrade, error("CANCELLED"));
+    }
     for (const { key } of items) weaken(model, hold, key);
   }
 }
 
 export function upgrade(model: Model, session: ModelSession, command: UpgradeCommand): void {
-  const { sequence, token, key, waitMs, detect } = command;
-  const hold = holdOf(model, session, token);
+  const { sequence, target, key, waitMs, detect } = command;
+  const hold = holdOf(model, session, target);
   const item = hold && itemIn(hold, key);
   const refuse = (code: "INVALID_ARGUMENT" | "NOT_HELD" | "WRONG_KIND" | "QUOTA") =>
     answer(model, session, sequence, error(code));
   if (!isValidWait(waitMs)) refuse("INVALID_ARGUMENT");
   else if (hold === undefined || item === undefined) refuse("NOT_HELD");
   else if (item.mode === "permits") refuse("WRONG_KIND");
+  else if (item.mode === "exclusive") {
+    answer(model, session, sequence, { status: STATUS.upgraded, token: hold.token });
+  } else if (upgradeOf(model, hold) !== undefined) refuse("INVALID_ARGUMENT");
   else if (
     (waitsOfSession(model, session) >= model.settings.waitsPerSessionMax ||
       isSessionFull(model, session) ||
@@ -174,7 +119,6 @@ export function upgrade(model: Model, session: ModelSession, command: UpgradeCom
   ) {
     refuse("QUOTA");
   } else {
-    storeWaiting(model, session, sequence);
     lineUp(model, waitMs, {
       session,
       sequence,
@@ -198,8 +142,8 @@ function isHeldAlone(model: Model, hold: ModelHold, key: string): boolean {
 }
 
 export function update(model: Model, session: ModelSession, command: UpdateCommand): void {
-  const { sequence, token, value } = command;
-  const hold = holdOf(model, session, token);
+  const { sequence, target, value } = command;
+  const hold = holdOf(model, session, target);
   if (hold === undefined) answer(model, session, sequence, error("NOT_HELD"));
   else if (
     value.length > hold.value.length &&
@@ -215,21 +159,19 @@ export function update(model: Model, session: ModelSession, command: UpdateComma
 // --- hand-over -------------------------------------------------------------------------------
 
 export function detach(model: Model, session: ModelSession, command: DetachCommand): void {
-  const { sequence, token, secret, ticketTtlMs } = command;
-  const hold = holdOf(model, session, token);
+  const { sequence, target, secret, ticketTtlMs } = command;
+  const hold = holdOf(model, session, target);
   if (hold === undefined) answer(model, session, sequence, error("NOT_HELD"));
   else if (ticketTtlMs < 1_000 || ticketTtlMs > 600_000) {
     answer(model, session, sequence, error("INVALID_ARGUMENT"));
   } else {
     answer(model, session, sequence, OK);
-    const withdrawn = withdrawUpgrades(model, hold);
+    const withdrawn = withdrawUpgrade(model, hold);
     hold.session = undefined;
     hold.owner = 0;
-    hold.count = 1;
-    hold.aliases = [];
     hold.ticket = { secret, endsAt: model.stamp + ticketTtlMs };
     scheduleEnd(model, hold);
-    if (withdrawn > 0) lookAll(model, keysOf(hold));
+    if (withdrawn !== undefined) lookAll(model, keysOf(withdrawn));
   }
 }
 
@@ -252,14 +194,12 @@ export function claim(model: Model, session: ModelSession, command: ClaimCommand
     const result = {
       status: STATUS.claimed,
       token: hold.token,
-      items: items.map(({ key, mode, permits, slots }): ClaimedItem => {
-        return { key, mode, permits, slots };
-      }),
+      items: claimedItems(hold),
       value,
       grantedAt,
       endsAt: hold.end?.at ?? 0,
     };
-    answer(model, session, sequence, result, "outcome");
+    answer(model, session, sequence, result);
     tellRevoked(model, hold);
     for (const { key } of items) tellHolders(model, key);
   }
@@ -272,7 +212,7 @@ type Force = Pick<RevokeCommand, "graceMs" | "now" | "reason">;
 export function revoke(model: Model, session: ModelSession, command: RevokeCommand): void {
   const { sequence, key, token } = command;
   if (key === undefined) {
-    const hold = model.holds.find((other) => answersTo(other, token));
+    const hold = model.holds.find((other) => other.token === token);
     if (hold === undefined) {
       answer(model, session, sequence, error("NOT_HELD"));
       return;
@@ -317,10 +257,10 @@ function force(model: Model, hold: ModelHold, command: Force): void {
   }
 }
 
-function tellRevoked(model: Model, { session, token, revoked }: ModelHold): void {
+function tellRevoked(model: Model, { session, sequence, revoked }: ModelHold): void {
   if (revoked === undefined) return;
   const { at: endsAt, reason } = revoked;
-  model.say(session, { kind: MESSAGE.revoking, token, stamp: model.stamp, endsAt, reason });
+  model.say(session, { kind: MESSAGE.revoking, sequence, stamp: model.stamp, endsAt, reason });
 }
 
 export function endByOperator(
@@ -348,7 +288,7 @@ export function endByOperator(
 export function tellForced(model: Model, session: ModelSession): void {
   if (session.forced === undefined) return;
   const { at: endsAt, reason } = session.forced;
-  model.say(session, { kind: MESSAGE.revoking, token: 0, stamp: model.stamp, endsAt, reason });
+  model.say(session, { kind: MESSAGE.revoking, sequence: 0, stamp: model.stamp, endsAt, reason });
 }
 
 export function setLimit(model: Model, session: ModelSession, command: SetLimitCommand): void {

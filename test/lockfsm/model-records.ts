@@ -15,12 +15,14 @@ import type {
 export interface ModelReply {
   readonly sequence: number;
   readonly stamp: number;
-  kind: "waiting" | "reply" | "outcome" | "tombstone";
-  result: Result;
-  /** Why what it granted is not held any more, when its client gave it up. */
-  endReason?: EndReason;
-  /** A cancel has given back what it granted, though the hold may live on. */
-  isGivenUp?: boolean;
+  readonly result: Result;
+}
+
+/** A hold that ended otherwise than by a command of its session. */
+interface ModelLoss {
+  readonly sequence: number;
+  readonly token: number;
+  readonly reason: EndReason;
 }
 
 export interface ModelSession {
@@ -30,14 +32,23 @@ export interface ModelSession {
   readonly metadata: string;
   readonly ttlMs: number;
   expiresAt: number;
+  /** How often it was taken over, by whom last, and when. */
+  generation: number;
+  taker: string;
+  takenOverAt: number;
+  /** Of the last attach of this generation; each new one is an epoch. */
+  attempt: number;
   epoch: number;
   attachedAt: number;
   attachedSequence: number;
+  /** Every number up to it was executed, and no other. */
   highest: number;
   mark: number;
+  /** In the order of their numbers, from the mark on. */
   replies: ModelReply[];
-  /** Holds that ended against its will, until it has read it. */
-  losses: { readonly token: number; readonly reason: EndReason }[];
+  /** How waits ended otherwise than by a grant, and upgrades by one, until that is acknowledged. */
+  outcomes: ModelReply[];
+  losses: ModelLoss[];
   /** An operator wants it to end. */
   forced: { readonly at: number; readonly number: number; readonly reason: string } | undefined;
   endedBy: EndReason | undefined;
@@ -46,9 +57,10 @@ export interface ModelSession {
 /** Who gives an order without a session: what is stored for it is never looked at. */
 export function nobody(): ModelSession {
   return {
-    ...{ id: 0, nonce: "", name: "", metadata: "", ttlMs: 0, expiresAt: 0, epoch: 0 },
-    ...{ attachedAt: 0, attachedSequence: 0, highest: 0, mark: 1, replies: [], losses: [] },
-    ...{ forced: undefined, endedBy: undefined },
+    ...{ id: 0, nonce: "", name: "", metadata: "", ttlMs: 0, expiresAt: 0 },
+    ...{ generation: 0, taker: "", takenOverAt: 0, attempt: 0, epoch: 0 },
+    ...{ attachedAt: 0, attachedSequence: 0, highest: 0, mark: 1 },
+    ...{ replies: [], outcomes: [], losses: [], forced: undefined, endedBy: undefined },
   };
 }
 
@@ -79,30 +91,19 @@ export interface ModelRequest {
   reached: string[];
 }
 
-export interface ModelAlias {
-  readonly token: number;
-  /** Of the upgrade that replaced it; 0: a takeover did. */
-  readonly sequence: number;
-  /** The client has read what that upgrade brought, or a later one. */
-  isOutlived: boolean;
-}
-
 export interface ModelHold {
   token: number;
   /** `undefined`: of a ticket. */
   session: ModelSession | undefined;
   owner: number;
-  /** Of the acquire or claim that it answers. */
+  /** Of the acquire or claim that brought it: with the session, what it is known by. */
   sequence: number;
   readonly items: readonly ModelItem[];
   readonly since: number;
   readonly options: AcquireOptions;
-  count: number;
   value: string;
   revoked: { readonly at: number; readonly reason: string } | undefined;
   ticket: { readonly secret: string; readonly endsAt: number } | undefined;
-  /** Older tokens that still find it. */
-  aliases: ModelAlias[];
   /** When it ends by itself, with its number among due times. */
   end: { readonly at: number; readonly number: number } | undefined;
   isContended: boolean;

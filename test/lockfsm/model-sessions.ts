@@ -1,26 +1,25 @@
-/** Sessions in the naive model: who may speak for one, and what it is told when it is back. */
+/** Sessions in the naive model: which process may speak for one, and through which connection. */
 import { ERROR_NUMBERS, type ErrorNumber } from "../../src/errors.js";
 import {
   type AttachCommand,
+  attachKeyOf,
   END_REASON,
   MESSAGE,
   OP,
   type OpenCommand,
-  RECALL_STATE,
-  type RecallCommand,
-  type RecalledSequence,
-  type RecalledToken,
   type ResumeCommand,
   STATUS,
   type TakeOverCommand,
 } from "../../src/protocol/index.js";
-import { holdOf, renewToken } from "./model-claims.js";
-import { reasonAtEnd } from "./model-ending.js";
+import { dequeue, lookAll, takeNewToken } from "./model-claims.js";
+import { upgradeOf } from "./model-ending.js";
 import { tellForced } from "./model-holding.js";
-import type { ModelSession } from "./model-records.js";
-import { endReasonOf, replyTo, tokenIn } from "./model-replies.js";
+import { keysOf, type ModelSession } from "./model-records.js";
 import { isTableFull } from "./model-sizes.js";
 import type { Model } from "./model-state.js";
+
+/** Cluster time between two takeovers of one session. */
+const TAKEOVER_PAUSE_MS = 1_000;
 
 export function renew(model: Model, session: ModelSession): void {
   session.expiresAt = Math.max(session.expiresAt, model.stamp + session.ttlMs);
@@ -30,11 +29,14 @@ export function open(model: Model, command: OpenCommand): void {
   const { nonce, attempt, ttlMs, name, metadata } = command;
   const isValidTtl = Number.isSafeInteger(ttlMs) && ttlMs >= 1_000 && ttlMs <= 600_000;
   const known = model.sessions.findLast((session) => session.nonce === nonce);
-  if (!isValidTtl || !isValidAttempt(attempt)) refuse(model, command, 0, "INVALID_ARGUMENT");
-  else if (model.stamp < model.quietUntil) refuse(model, command, 0, "UNAVAILABLE");
-  else if (known !== undefined && model.isAlive(known)) attach(model, known, attempt);
-  else if (model.sessions.length >= model.settings.sessionsMax || isTableFull(model)) {
-    refuse(model, command, 0, "QUOTA");
+  if (!isValidTtl || !isValidAttempt(attempt)) refuse(model, command, "INVALID_ARGUMENT");
+  else if (model.stamp < model.quietUntil) refuse(model, command, "UNAVAILABLE");
+  else if (known !== undefined && model.isAlive(known)) {
+    // Who opens it is its first process.
+    if (known.generation === 0) attach(model, known, command);
+    else refuseTaken(model, command, known);
+  } else if (model.sessions.length >= model.settings.sessionsMax || isTableFull(model)) {
+    refuse(model, command, "QUOTA");
   } else {
     const session: ModelSession = {
       id: model.takeNumber(),
@@ -43,108 +45,151 @@ export function open(model: Model, command: OpenCommand): void {
       metadata,
       ttlMs,
       expiresAt: model.stamp + ttlMs,
-      epoch: attempt,
+      generation: 0,
+      taker: "",
+      takenOverAt: Number.NEGATIVE_INFINITY,
+      attempt: 0,
+      epoch: 0,
       attachedAt: model.stamp,
       attachedSequence: 0,
       highest: 0,
       mark: 1,
       replies: [],
+      outcomes: [],
       losses: [],
       forced: undefined,
       endedBy: undefined,
     };
     model.sessions.push(session);
-    attach(model, session, attempt);
+    attach(model, session, command);
   }
 }
 
-export function resume(model: Model, command: ResumeCommand | TakeOverCommand): void {
-  const { session: id, nonce, attempt } = command;
-  const session = model.sessions.find((other) => other.id === id);
-  if (!isValidAttempt(attempt)) refuse(model, command, id, "INVALID_ARGUMENT");
-  else if (session === undefined || !model.isAlive(session)) {
-    refuse(model, command, id, "SESSION_EXPIRED");
-  } else if (session.nonce !== nonce) refuse(model, command, id, "FORBIDDEN");
-  else {
-    const isTakeover = command.op === OP.takeOver && attempt > session.epoch;
-    const holds = isTakeover ? model.holds.filter((hold) => hold.session === session) : [];
-    if (holds.length > model.settings.holdsPerStepMax) refuse(model, command, id, "QUOTA");
-    else {
-      for (const hold of holds) renewToken(model, hold, 0);
-      attach(model, session, attempt);
-    }
+export function resume(model: Model, command: ResumeCommand): void {
+  const session = sessionOf(model, command);
+  if (session === undefined) return;
+  if (command.generation > session.generation) refuse(model, command, "FORBIDDEN");
+  else if (command.generation < session.generation) refuseTaken(model, command, session);
+  else attach(model, session, command);
+}
+
+export function takeOver(model: Model, command: TakeOverCommand): void {
+  const session = sessionOf(model, command);
+  if (session === undefined) return;
+  const { generation, taker } = command;
+  if (generation === session.generation) change(model, session, command);
+  else if (generation + 1 === session.generation && taker === session.taker) {
+    attach(model, session, command);
+  } else refuseTaken(model, command, session);
+}
+
+/** Another process has the session from here on. */
+function change(model: Model, session: ModelSession, command: TakeOverCommand): void {
+  const holds = model.holds.filter((hold) => hold.session === session);
+  if (holds.length > model.settings.holdsPerStepMax) refuse(model, command, "QUOTA");
+  else if (holds.length > 0 && model.hasNoTokens) refuse(model, command, "TOKENS_EXHAUSTED");
+  else if (model.stamp < session.takenOverAt + TAKEOVER_PAUSE_MS) {
+    refuse(model, command, "BUSY");
+  } else {
+    const { taker } = command;
+    model.say(session, {
+      kind: MESSAGE.ended,
+      session: session.id,
+      reason: END_REASON.takenOver,
+      taker,
+    });
+    session.generation += 1;
+    session.taker = taker;
+    session.takenOverAt = model.stamp;
+    session.attempt = 0;
+    // Who asked for them has gone: nobody is told how they ended.
+    const upgrades = holds.flatMap((hold) => upgradeOf(model, hold) ?? []);
+    for (const upgrade of upgrades) dequeue(model, upgrade);
+    for (const hold of holds) takeNewToken(model, hold);
+    attach(model, session, command);
+    for (const upgrade of upgrades) lookAll(model, keysOf(upgrade));
   }
 }
 
-/** A larger attempt is adopted, the same answered again, a smaller one ignored. */
-function attach(model: Model, session: ModelSession, attempt: number): void {
-  if (attempt < session.epoch) return;
-  if (attempt > session.epoch) {
+/**
+ * A larger attempt is adopted, the same answered again while nothing was executed since, a smaller one
+ * ignored.
+ */
+function attach(model: Model, session: ModelSession, command: AttachCommand): void {
+  const { attempt } = command;
+  if (attempt < session.attempt) return;
+  if (attempt === session.attempt && session.highest > session.attachedSequence) return;
+  if (attempt > session.attempt) {
     renew(model, session);
-    session.epoch = attempt;
+    session.attempt = attempt;
+    session.epoch += 1;
     session.attachedAt = model.stamp;
     session.attachedSequence = session.highest;
   }
   model.outbox?.attached({
     kind: MESSAGE.attached,
-    nonce: session.nonce,
+    key: attachKeyOf(command),
     attempt,
     status: STATUS.ok,
     session: session.id,
-    epoch: attempt,
+    generation: session.generation,
+    epoch: session.epoch,
     highestSequence: session.attachedSequence,
     stamp: session.attachedAt,
     ttlMs: session.ttlMs,
+    index: model.index,
+    taker: "",
   });
   tellForced(model, session);
 }
 
+/** The session that is meant, if this is one that it can be attached to by its secret. */
+function sessionOf(
+  model: Model,
+  command: ResumeCommand | TakeOverCommand,
+): ModelSession | undefined {
+  const { session: id, nonce, attempt } = command;
+  const session = model.sessions.find((other) => other.id === id);
+  if (!isValidAttempt(attempt)) refuse(model, command, "INVALID_ARGUMENT");
+  else if (session === undefined || !model.isAlive(session)) {
+    refuse(model, command, "SESSION_EXPIRED");
+  } else if (session.nonce !== nonce) refuse(model, command, "FORBIDDEN");
+  else return session;
+  return undefined;
+}
+
+function refuseTaken(
+  model: Model,
+  command: AttachCommand,
+  { generation, taker }: ModelSession,
+): void {
+  refuse(model, command, "TAKEN_OVER", { generation, taker });
+}
+
 function refuse(
   model: Model,
-  { nonce, attempt }: AttachCommand,
-  session: number,
+  command: AttachCommand,
   code: keyof typeof ERROR_NUMBERS,
+  by = { generation: 0, taker: "" },
 ): void {
   const status: ErrorNumber = ERROR_NUMBERS[code];
-  const { stamp } = model;
-  const nothing = { epoch: 0, highestSequence: 0, stamp, ttlMs: 0 };
-  model.outbox?.attached({ kind: MESSAGE.attached, nonce, attempt, status, session, ...nothing });
+  const { stamp, index } = model;
+  model.outbox?.attached({
+    kind: MESSAGE.attached,
+    key: attachKeyOf(command),
+    attempt: command.attempt,
+    status,
+    session: command.op === OP.open ? 0 : command.session,
+    generation: by.generation,
+    epoch: 0,
+    highestSequence: 0,
+    stamp,
+    ttlMs: 0,
+    index,
+    taker: by.taker,
+  });
 }
 
 function isValidAttempt(attempt: number): boolean {
   return Number.isSafeInteger(attempt) && attempt >= 1 && attempt < 2 ** 32;
-}
-
-export function recall(model: Model, session: ModelSession, command: RecallCommand): void {
-  const sequences = command.sequences.map((sequence) => sequenceOf(session, sequence));
-  const granted = command.sequences.flatMap((sequence) => {
-    const reply = replyTo(session, sequence);
-    return reply === undefined || tokenIn(reply) === 0 ? [] : [tokenIn(reply)];
-  });
-  // Ends of what it was granted are told unasked.
-  const ended = granted.filter(
-    (token) => !command.tokens.includes(token) && holdOf(model, session, token) === undefined,
-  );
-  const tokens = [...command.tokens, ...new Set(ended)].map((token) =>
-    tokenOf(model, session, token),
-  );
-  const { number } = command;
-  model.say(session, { kind: MESSAGE.recalled, number, stamp: model.stamp, sequences, tokens });
-}
-
-function sequenceOf(session: ModelSession, sequence: number): RecalledSequence {
-  const reply = replyTo(session, sequence);
-  const { done, dropped, queued, unseen } = RECALL_STATE;
-  if (reply === undefined) return { sequence, state: sequence < session.mark ? dropped : unseen };
-  if (reply.kind === "tombstone") return { sequence, state: dropped };
-  if (reply.kind === "waiting") return { sequence, state: queued };
-  return { sequence, state: done, stamp: reply.stamp, result: reply.result };
-}
-
-function tokenOf(model: Model, session: ModelSession, token: number): RecalledToken {
-  const hold = holdOf(model, session, token);
-  if (hold === undefined) return { token, held: false, reason: endReasonOf(session, token) };
-  const { token: current, count, end, isContended } = hold;
-  const isRevoked = end !== undefined && reasonAtEnd(hold) === END_REASON.revoked;
-  return { token, held: true, current, count, endsAt: end?.at ?? 0, isRevoked, isContended };
 }

@@ -3,7 +3,6 @@ import type { TableSettings } from "../../src/lockfsm/index.js";
 
 const RANGES: Readonly<Record<keyof TableSettings, readonly [number, number, number]>> = {
   waitersMax: [100_000, 1, 10_000_000],
-  inFlightMax: [1_024, 1, 10_000_000],
   unacknowledgedMax: [100_000, 1, 10_000_000],
   unitsPerEntryMax: [1_024, 1, 1_000_000],
   grantsPerStepMax: [64, 1, 1_000_000],

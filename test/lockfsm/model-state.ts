@@ -3,8 +3,8 @@
  * after them; see `model.ts`.
  */
 import type { Outbox, TableSettings } from "../../src/lockfsm/index.js";
-import type { Result, SessionMessage } from "../../src/protocol/index.js";
-import { MESSAGE, TOKEN_MIN } from "../../src/protocol/index.js";
+import type { SessionMessage } from "../../src/protocol/index.js";
+import { TOKEN_MIN } from "../../src/protocol/index.js";
 import type { NamedCircle } from "./model-circles.js";
 import type {
   ModelClosing,
@@ -24,6 +24,8 @@ export interface ModelOutbox extends Outbox {
 }
 
 export class Model {
+  /** Of the entry that is applied. */
+  index = 0;
   stamp = 0;
   settings: TableSettings;
   /** In the order of their numbers. */
@@ -72,6 +74,11 @@ export class Model {
     return this.nextNumber++;
   }
 
+  /** But for requests that wait already. */
+  get hasNoTokens(): boolean {
+    return this.nextToken >= 2 ** 53 - 2 ** 32;
+  }
+
   takeToken(): number {
     return this.nextToken++;
   }
@@ -92,10 +99,6 @@ export class Model {
     const endsAt =
       "deadline" in claim ? claim.deadline : (claim.end?.at ?? Number.POSITIVE_INFINITY);
     return endsAt <= this.stamp || (claim.session !== undefined && !this.isAlive(claim.session));
-  }
-
-  reply(session: ModelSession, sequence: number, result: Result, stamp = this.stamp): void {
-    this.say(session, { kind: MESSAGE.reply, sequence, stamp, result });
   }
 
   /** The refusal that the table said where the model is about to say its next word. */

@@ -1,9 +1,8 @@
 /** What the naive model shows ("Seeing"), computed from all of it each time. */
 import type { TableCounts } from "../../src/lockfsm/index.js";
-import { END_REASON, type KeyView, type SessionView } from "../../src/protocol/index.js";
+import type { KeyView, SessionView } from "../../src/protocol/index.js";
 import { waitsOf } from "./model-circles.js";
-import { hasReached, holdsIn, queueOf } from "./model-claims.js";
-import { reasonAtEnd } from "./model-ending.js";
+import { hasReached, holdsIn, isRevokedAtEnd, queueOf } from "./model-claims.js";
 import { itemIn, keysOf, type ModelItem, type ModelOwner } from "./model-records.js";
 import { bytesOfAll } from "./model-sizes.js";
 import type { Model } from "./model-state.js";
@@ -43,7 +42,7 @@ export function inspect(model: Model, key: string): KeyView {
     limit: semaphore?.limit ?? 0,
     holds: holdsIn(model, key).map((hold) => {
       const { mode, permits, slots } = itemIn(hold, key) as ModelItem;
-      const { token, session, owner, since, count, value, ticket, end } = hold;
+      const { token, session, owner, sequence, since, value, ticket, end } = hold;
       const isAlive = session !== undefined && model.isAlive(session);
       return {
         token,
@@ -51,12 +50,12 @@ export function inspect(model: Model, key: string): KeyView {
         session: session?.id ?? 0,
         sessionName: session?.name ?? "",
         owner,
+        sequence,
         heldMs: stamp - since,
         leaseMs: restMs(ticket?.endsAt ?? (isAlive ? session.expiresAt : 0)),
         endsInMs: end === undefined ? null : restMs(end.at),
-        isRevoked: end !== undefined && reasonAtEnd(hold) === END_REASON.revoked,
+        isRevoked: isRevokedAtEnd(hold),
         isTicket: ticket !== undefined,
-        count,
         permits,
         slots,
         value,

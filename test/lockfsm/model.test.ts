@@ -7,11 +7,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { LockTable, type TableSettings } from "../../src/lockfsm/index.js";
+import { TableState } from "../../src/lockfsm/state.js";
+import { TOKENS_END } from "../../src/lockfsm/token-counter.js";
 import { NaiveTable } from "./model.js";
 import { closureOf } from "./model-views.js";
 import { fewUnits, KEYS, plan, settings, shortPlan, type Turn } from "./plans.js";
 import { Clients } from "./plans-clients.js";
-import { patientSettings, renewingPlan } from "./plans-renewing.js";
+import { convertingPlan, patientSettings } from "./plans-converting.js";
 import { circlesIn, Recording } from "./recording.js";
 
 const { HOLDFAST_MODEL_RUNS } = process.env;
@@ -26,8 +28,12 @@ test("does so in short histories where commands find what is due and was not swe
   check(fewUnits, shortPlan, 4 * RUNS);
 }, 600_000);
 
-test("does so where holds are counted and renewed under grants that nobody has read", () => {
-  check(patientSettings, renewingPlan, 2 * RUNS);
+test("does so where holds are converted, lost and taken over while little was read", () => {
+  check(patientSettings, convertingPlan, 2 * RUNS);
+}, 600_000);
+
+test("does so when tokens run out", () => {
+  check(settings, plan, RUNS / 2, fc.integer({ min: -3, max: 30 }));
 }, 600_000);
 
 test("with few units for each entry comes to the same once it had as many as it needs", () => {
@@ -58,11 +64,14 @@ function check(
   limits: fc.Arbitrary<TableSettings>,
   turns: fc.Arbitrary<readonly Turn[]>,
   numRuns: number,
+  tokensLeft: fc.Arbitrary<number | undefined> = fc.constant(undefined),
 ): void {
   fc.assert(
-    fc.property(limits, turns, (chosen, history) => {
-      const table = new LockTable(chosen);
-      const model = new NaiveTable(chosen);
+    fc.property(limits, turns, tokensLeft, (chosen, history, left) => {
+      const nextToken = left === undefined ? 0 : TOKENS_END - left;
+      const state = new TableState(chosen, nextToken);
+      const table = LockTable.of(state);
+      const model = new NaiveTable(chosen, nextToken);
       const clients = new Clients();
       for (const turn of history) {
         const entry = clients.entryOf(turn);

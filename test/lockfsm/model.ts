@@ -22,7 +22,7 @@ import {
   OP,
   RECALL_MAX,
   type SequencedCommand,
-  type SessionMessage,
+  type SessionCommand,
   STATUS,
 } from "../../src/protocol/index.js";
 import { acquire } from "./model-acquiring.js";
@@ -30,36 +30,39 @@ import type { NamedCircle } from "./model-circles.js";
 import { hasReached, isEligible, queueOf } from "./model-claims.js";
 import { dueTimes, endSession, resolveSuspects, sweep } from "./model-ending.js";
 import {
-  cancel,
   changeSetting,
   claim,
   detach,
   downgrade,
+  end,
   endByOperator,
-  release,
   revoke,
   setLimit,
   update,
   upgrade,
 } from "./model-holding.js";
+import { recall } from "./model-recalling.js";
 import { error, keysOf, type ModelSession, nobody } from "./model-records.js";
 import { refound } from "./model-refounding.js";
-import { answer, countReplies, countUnreadEnds, noteRead, replyTo } from "./model-replies.js";
-import { open, recall, renew, resume } from "./model-sessions.js";
+import { answer, countUnreadEnds, noteRead } from "./model-replies.js";
+import { open, renew, resume, takeOver } from "./model-sessions.js";
 import { Model, type ModelOutbox } from "./model-state.js";
 import { closureOf, countsOf, edgesOf, inspect, keysInUse, sessionsOf } from "./model-views.js";
 
 export class NaiveTable {
   readonly #model: Model;
 
-  constructor(settings: TableSettings) {
+  /** `nextToken`: 0 for a table that gives its first one by the clock. */
+  constructor(settings: TableSettings, nextToken = 0) {
     this.#model = new Model(settings);
+    this.#model.nextToken = nextToken;
   }
 
   /** `named`: the circles that the table named in this entry. */
   apply(entry: TableEntry, outbox: ModelOutbox, named: readonly NamedCircle[]): void {
     const model = this.#model;
     model.named = named;
+    model.index = entry.index;
     model.stamp = entry.stamp;
     model.outbox = outbox;
     model.begin(entry.wallMs);
@@ -124,69 +127,51 @@ function checkReached(model: Model): void {
 
 function execute(model: Model, { session: id, epoch, command }: TableCommand): void {
   if (command === undefined) return;
-  if (command.op === OP.open) {
-    open(model, command);
-    return;
-  }
-  if (command.op === OP.resume || command.op === OP.takeOver) {
-    resume(model, command);
-    return;
-  }
+  if (command.op === OP.open) open(model, command);
+  else if (command.op === OP.resume) resume(model, command);
+  else if (command.op === OP.takeOver) takeOver(model, command);
+  else if (id === 0 && isOrder(command)) perform(model, nobody(), command);
+  else executeOf(model, id, epoch, command);
+}
+
+function executeOf(model: Model, id: number, epoch: number, command: SessionCommand): void {
   const { stamp } = model;
   const session = model.sessions.find((other) => other.id === id);
-  const sequence = "sequence" in command ? command.sequence : undefined;
-  const result = error("SESSION_EXPIRED");
-  if (session === undefined && id === 0 && isOrder(command)) {
-    perform(model, nobody(), command);
+  const isAlive = session !== undefined && model.isAlive(session);
+  if (session !== undefined && session.epoch !== epoch) return;
+  if (!isAlive) {
+    const reason = session === undefined ? END_REASON.unknown : END_REASON.expired;
+    model.outbox?.toSession(id, epoch, { kind: MESSAGE.ended, session: id, reason, taker: "" });
     return;
   }
-  if (session === undefined) {
-    const message: SessionMessage =
-      sequence === undefined
-        ? { kind: MESSAGE.ended, session: id, reason: END_REASON.unknown }
-        : { kind: MESSAGE.reply, sequence, stamp, result };
-    model.outbox?.toSession(id, epoch, message);
-    return;
-  }
-  if (session.epoch !== epoch) return;
-  if (!model.isAlive(session)) {
-    if (sequence !== undefined) model.reply(session, sequence, result);
-    return;
-  }
-  if (command.op === OP.recall && command.sequences.length + command.tokens.length > RECALL_MAX) {
-    return;
-  }
-  noteRead(model, session, command);
+  if (command.op === OP.recall && command.sequences.length > RECALL_MAX) return;
+  noteRead(session, command);
   if (command.op === OP.keepalive) {
     renew(model, session);
     model.say(session, { kind: MESSAGE.pulse, number: command.number, stamp });
   } else if (command.op === OP.recall) {
     renew(model, session);
     recall(model, session, command);
-  } else executeOnce(model, session, command);
+  } else if (command.sequence === session.highest + 1) {
+    renew(model, session);
+    session.highest = command.sequence;
+    executeNext(model, session, command);
+  }
 }
 
-function executeOnce(model: Model, session: ModelSession, command: SequencedCommand): void {
+/** It is the turn of this command, which is answered now and never again. */
+function executeNext(model: Model, session: ModelSession, command: SequencedCommand): void {
   const { sequence } = command;
-  const known = replyTo(session, sequence);
-  if (known !== undefined) {
-    if (known.kind !== "tombstone") model.reply(session, sequence, known.result, known.stamp);
-    return;
-  }
-  if (sequence < session.mark) return;
   if (command.op === OP.close) {
-    model.reply(session, sequence, { status: STATUS.ok });
+    answer(model, session, sequence, { status: STATUS.ok });
     endSession(model, session, END_REASON.closed);
     return;
   }
-  const { inFlightMax, unacknowledgedMax } = model.settings;
-  if (countReplies(session, ["reply", "outcome", "tombstone"]) >= 2 * inFlightMax) return;
-  renew(model, session);
-  session.highest = Math.max(session.highest, sequence);
-  const leavesOutcome = [OP.acquire, OP.upgrade, OP.claim].some((op) => op === command.op);
-  const isOverfull = leavesOutcome && countUnreadEnds(session) >= unacknowledgedMax;
-  if (countReplies(session, ["reply", "outcome"]) >= inFlightMax || isOverfull) {
+  const mayBringToken = [OP.acquire, OP.upgrade, OP.claim].some((op) => op === command.op);
+  if (mayBringToken && countUnreadEnds(session) >= model.settings.unacknowledgedMax) {
     answer(model, session, sequence, error("TOO_MANY_IN_FLIGHT"));
+  } else if (mayBringToken && model.hasNoTokens) {
+    answer(model, session, sequence, error("TOKENS_EXHAUSTED"));
   } else perform(model, session, command);
 }
 
@@ -199,11 +184,8 @@ function perform(
     case OP.acquire:
       acquire(model, session, command);
       break;
-    case OP.release:
-      release(model, session, command);
-      break;
-    case OP.cancel:
-      cancel(model, session, command);
+    case OP.end:
+      end(model, session, command);
       break;
     case OP.downgrade:
       downgrade(model, session, command);

@@ -13,7 +13,7 @@ function serve(log: ClusterLog, clients: readonly Client[], key: string): string
     if (hold === undefined) return served;
     const client = clients.find(({ session }) => session === hold.session) as Client;
     served.push(`${hold.sessionName}/${hold.owner}`);
-    client.release(hold.token);
+    client.end(hold.token);
   }
 }
 
@@ -29,7 +29,7 @@ describe("a key is given in the order of arrival", () => {
         const log = new ClusterLog();
         const clients = Array.from({ length: 5 }, (_, at) => log.open(`${at}`));
         const first = clients[0] as Client;
-        const token = first.take();
+        const hold = first.take();
         const expected: string[] = [];
         for (const [at, { client: which, elapsedMs, givesUp }] of arrivals.entries()) {
           log.stamp += elapsedMs;
@@ -37,10 +37,10 @@ describe("a key is given in the order of arrival", () => {
           const owner = at + 2;
           const asking = { owner, options: { priority } };
           expect(client.acquire(exclusive("k"), WAIT_FOREVER, asking)).toEqual(QUEUED);
-          if (givesUp) client.cancel(client.sequence);
+          if (givesUp) client.end(client.sequence);
           else expected.push(`${which}/${owner}`);
         }
-        first.release(token);
+        first.end(hold);
         expect(serve(log, clients, "k")).toEqual(expected);
       }),
       { numRuns: 100 },
@@ -57,7 +57,7 @@ describe("a key is given in the order of arrival", () => {
       fc.property(fc.array(arrival, { maxLength: 40 }), stepMs, (arrivals, priorityStepMs) => {
         const log = new ClusterLog({ priorityStepMs });
         const client = log.open("c", 600_000);
-        const token = client.take();
+        const hold = client.take();
         const expected: { readonly name: string; readonly rank: number }[] = [];
         for (const [at, { elapsedMs, priority }] of arrivals.entries()) {
           log.stamp += elapsedMs;
@@ -65,7 +65,7 @@ describe("a key is given in the order of arrival", () => {
           client.acquire(exclusive("k"), WAIT_FOREVER, { owner, options: { priority } });
           expected.push({ name: `c/${owner}`, rank: log.stamp - priority * priorityStepMs });
         }
-        client.release(token);
+        client.end(hold);
         // Equal ranks stay in the order of arrival: the sort is stable.
         expected.sort((left, right) => left.rank - right.rank);
         expect(serve(log, [client], "k")).toEqual(expected.map(({ name }) => name));
@@ -77,13 +77,13 @@ describe("a key is given in the order of arrival", () => {
   test("also when a setting changes while they wait: each keeps what it got at its arrival", () => {
     const log = new ClusterLog({ priorityStepMs: 1_000 });
     const [a, b, c] = [log.open("a"), log.open("b"), log.open("c")];
-    const token = a.take();
+    const hold = a.take();
     b.acquire(exclusive("k"), WAIT_FOREVER, { options: { priority: 2 } });
     a.changeSetting("priorityStepMs", 10_000);
     c.acquire(exclusive("k"), WAIT_FOREVER, { options: { priority: 1 } });
     expect(log.line("k")).toEqual(["a", "|", "c", "b"]);
     a.changeSetting("priorityStepMs", 0);
-    a.release(token);
+    a.end(hold);
     expect(log.line("k")).toEqual(["c", "|", "b"]);
   });
 
@@ -92,12 +92,12 @@ describe("a key is given in the order of arrival", () => {
     const names = ["a", "b", "c", "d", "e"];
     const clients = names.map((name) => log.open(name));
     const [a, b, c, d, e] = clients as [Client, Client, Client, Client, Client];
-    const token = a.take();
+    const hold = a.take();
     b.acquire(shared("k"));
     c.acquire(shared("k"));
     d.acquire(exclusive("k"));
     e.acquire(shared("k"));
-    a.release(token);
+    a.end(hold);
     expect(log.line("k")).toEqual(["b", "c", "|", "d", "e"]);
     // A head start brings a shared one before those who wait, to those who share.
     a.acquire(shared("k"), WAIT_FOREVER, { options: { priority: 1 } });
@@ -114,7 +114,7 @@ describe("a request of several keys", () => {
       Client,
       Client,
     ];
-    const token = a.take(exclusive("k"));
+    const hold = a.take(exclusive("k"));
     expect(b.acquire([...exclusive("k", "l"), ...permits("s", 1, 3)])).toEqual(QUEUED);
     // l and s are free, and b is first there.
     expect(c.acquire(exclusive("l"))).toEqual(QUEUED);
@@ -123,7 +123,7 @@ describe("a request of several keys", () => {
       true,
       false,
     ]);
-    a.release(token);
+    a.end(hold);
     expect([log.line("k"), log.line("l"), log.line("s")]).toEqual([
       ["b", "|"],
       ["b", "|", "c"],
@@ -145,7 +145,7 @@ describe("a request of several keys", () => {
       fc.property(asks, (all) => {
         const log = new ClusterLog();
         const client = log.open("c", 600_000);
-        const token = client.take(exclusive("k", "l", "m", "n"));
+        const hold = client.take(exclusive("k", "l", "m", "n"));
         const ranks = new Map<number, number>();
         for (const [at, ask] of all.entries()) {
           log.stamp += ask.elapsedMs;
@@ -153,7 +153,7 @@ describe("a request of several keys", () => {
           client.acquire(exclusive(...ask.items), WAIT_FOREVER, asking);
           ranks.set(client.sequence, log.stamp - ask.priority * 1_000 + at / 1_000);
         }
-        client.release(token);
+        client.end(hold);
         const granted = (): number[] =>
           log.said.flatMap(({ message }) => {
             const isGrant =
@@ -167,7 +167,7 @@ describe("a request of several keys", () => {
             return message.kind === MESSAGE.outcome && message.sequence === sequence;
           })?.message;
           if (outcome !== undefined && "result" in outcome && "token" in outcome.result) {
-            client.release(outcome.result.token);
+            client.end(outcome.result.token);
           }
         }
         // In each key by itself those who want it come in the one order.

@@ -1,7 +1,14 @@
 /** Orders that belong to no session: what operators need when no session is to be had. */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../src/errors.js";
-import { type Command, OP, type OrderCommand, STATUS } from "../../src/protocol/index.js";
+import {
+  type Command,
+  END_REASON,
+  MESSAGE,
+  OP,
+  type OrderCommand,
+  STATUS,
+} from "../../src/protocol/index.js";
 import { ClusterLog, exclusive, shared } from "./cluster-log.js";
 
 const head = { sequence: 77, mark: 0, acknowledged: [] };
@@ -17,14 +24,14 @@ describe("an order without a session", () => {
   test("is carried out and answered by its number, when there is no room for a session", () => {
     const log = new ClusterLog({ sessionsMax: 1 });
     const victim = log.open("victim");
-    const token = victim.take(exclusive("k"));
+    const hold = victim.take(exclusive("k"));
     const answered = (result: object) => ({ kind: 3, sequence: 77, stamp: log.stamp, result });
     expect(give(log, { op: OP.setLimit, ...head, key: "s", limit: 3 })).toEqual(
       answered({ status: STATUS.ok }),
     );
-    expect(give(log, { op: OP.revoke, ...head, key: undefined, token, ...force })).toEqual(
-      answered({ status: STATUS.revoked, count: 1, remaining: 0, opened: 0 }),
-    );
+    expect(
+      give(log, { op: OP.revoke, ...head, key: undefined, token: hold.token, ...force }),
+    ).toEqual(answered({ status: STATUS.revoked, count: 1, remaining: 0, opened: 0 }));
     const { session } = victim;
     expect(give(log, { op: OP.endSession, ...head, session, ...force })).toEqual(
       answered({ status: STATUS.ok }),
@@ -47,8 +54,8 @@ describe("an order without a session", () => {
     const first = a.take(shared("k"));
     const newest = b.take(shared("k"));
     c.acquire(exclusive("k"), 60_000);
-    const order = { op: OP.revoke, ...head, key: "k", token: newest, ...force } as const;
-    expect(newest).toBeGreaterThan(first);
+    const order = { op: OP.revoke, ...head, key: "k", token: newest.token, ...force } as const;
+    expect(newest.token).toBeGreaterThan(first.token);
     expect(give(log, order)).toMatchObject({ result: { count: 2, remaining: 0 } });
     expect(log.line("k")).toEqual(["c", "|"]);
     expect(give(log, order)).toMatchObject({ result: { count: 0, remaining: 0 } });
@@ -63,8 +70,8 @@ describe("an order without a session", () => {
     const others: Command[] = [acquire, { op: OP.close, ...head }];
     for (const command of others) {
       log.apply({ session: 0, epoch: 0, command });
-      const result = { status: ERROR_NUMBERS.SESSION_EXPIRED };
-      expect(log.said.at(-1)).toMatchObject({ session: 0, message: { sequence: 77, result } });
+      const message = { kind: MESSAGE.ended, session: 0, reason: END_REASON.unknown };
+      expect(log.said.at(-1)).toMatchObject({ session: 0, message });
     }
     expect(log.table.counts()).toMatchObject({ sessions: 1, holds: 1, waiters: 0 });
   });

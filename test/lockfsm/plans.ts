@@ -1,8 +1,8 @@
 /**
  * Random histories for the table. A plan is data with small numbers in it; what they mean is
  * decided while it runs (`plans-clients.ts`), from what the clients were told so far, so that a
- * shrunk plan still makes sense and hits what matters: tokens that exist, old ones and new ones,
- * sequences that were used, connections that lost, tasks that want what they hold already.
+ * shrunk plan still makes sense and hits what matters: holds that exist and such as did, numbers that
+ * were used or are not yet due, copies of what was sent, processes that lost the session.
  */
 import fc from "fast-check";
 import type { TableSettings } from "../../src/lockfsm/index.js";
@@ -23,13 +23,19 @@ export const USUAL_LIMIT = 3;
 export interface Manners {
   /** Added to the epoch; 0 for the one the client was told. */
   readonly epochShift: number;
-  /** Sequences left out before this one. */
-  readonly sequenceGap: number;
+  /** Added to the number that comes next; 0 for a command whose turn it is. */
+  readonly sequenceShift: number;
+  /** It takes its number, and comes only as a copy, later if at all. */
+  readonly isHeldBack: boolean;
   /** How far the mark lags behind what was answered; large values keep it at 1. */
   readonly markLag: number;
-  /** Which of the outcomes and losses that it was told it says to have read. */
-  readonly acknowledges: "none" | "oldest" | "newest" | "all";
+  /** Which of the ends that it was told it says to have read; "any": of the last numbers, told or not. */
+  readonly acknowledges: "none" | "oldest" | "newest" | "all" | "any";
 }
+
+export const GOOD_MANNERS: Manners = Object.freeze({
+  ...{ epochShift: 0, sequenceShift: 0, isHeldBack: false, markLag: 0, acknowledges: "all" },
+});
 
 interface From {
   readonly client: number;
@@ -38,6 +44,10 @@ interface From {
 export interface Attaching extends From {
   readonly kind: "open" | "resume" | "takeOver";
   readonly attemptShift: number;
+  /** Added to the generation that the client was told. */
+  readonly generationShift: number;
+  /** Which process it is that takes the session over. */
+  readonly taker: number;
   readonly isStranger: boolean;
 }
 interface Acquiring extends From {
@@ -47,20 +57,12 @@ interface Acquiring extends From {
   readonly waitMs: number;
   readonly options: AcquireOptions | undefined;
 }
-/** Asks once more for what one of its holds has, as the same owner. */
-interface Reentering extends From {
-  readonly kind: "reenter";
-  readonly pick: number;
-  readonly waitMs: number;
-}
 /** `pick` counts from the newest hold that the client believes to have; without any it gets one. */
 export interface Holding extends From {
-  readonly kind: "release" | "downgrade" | "upgrade" | "update" | "detach";
+  readonly kind: "end" | "downgrade" | "upgrade" | "update" | "detach";
   readonly pick: number;
-  /** Of any token that it ever had instead. */
+  /** Of any that it ever had instead. */
   readonly isStale: boolean;
-  /** Of another client's instead. */
-  readonly isForeign: boolean;
   /** Which of its keys; of a downgrade 0 means all. */
   readonly part: number;
   readonly waitMs: number;
@@ -94,37 +96,35 @@ interface Setting extends From {
   readonly name: string;
   readonly value: number | undefined;
 }
-/** Of a request that waits, as far as the client knows, or with `back` of any sequence. */
-interface Cancelling extends From {
-  readonly kind: "cancel";
+/** Ends what waits or has an unread end, as far as the client knows, or with `back` any number. */
+interface Withdrawing extends From {
+  readonly kind: "withdraw";
   readonly pick: number;
   readonly back: number | undefined;
 }
-interface Recalling extends From {
-  readonly kind: "recall";
-  readonly back: number;
-  readonly pick: number;
-}
+/** `recall`: of every number that there was, and some. */
 interface Simple extends From {
-  readonly kind: "keepalive" | "close";
+  readonly kind: "keepalive" | "recall" | "close";
 }
-interface Resubmitting extends From {
-  readonly kind: "resubmit";
+/** Copies of what was sent before: `count` of them, from the one `back` before the last. */
+interface Copying extends From {
+  readonly kind: "copy";
   readonly back: number;
+  readonly count: number;
+  /** As if the client had sent them in its present epoch. */
+  readonly isRenewed: boolean;
 }
 export type Sending =
   | Attaching
   | Acquiring
-  | Reentering
   | Holding
   | Claiming
   | Forcing
   | Limiting
   | Setting
-  | Cancelling
-  | Recalling
+  | Withdrawing
   | Simple;
-export type Action = Sending | Resubmitting;
+export type Action = Sending | Copying;
 
 export interface Turn {
   readonly elapsedMs: number;
@@ -136,9 +136,13 @@ const rarely = <Value>(usual: Value, value: Value, weight = 12): fc.Arbitrary<Va
 
 const manners: fc.Arbitrary<Manners> = fc.record({
   epochShift: rarely(0, -1),
-  sequenceGap: rarely(0, 1),
-  markLag: fc.constantFrom(0, 0, 0, 2, 1_000),
-  acknowledges: fc.constantFrom("none", "all", "oldest", "newest"),
+  sequenceShift: fc.oneof(
+    { weight: 12, arbitrary: fc.constant(0) },
+    { weight: 1, arbitrary: fc.constantFrom(1, 2, -1, -3) },
+  ),
+  isHeldBack: rarely(false, true),
+  markLag: fc.constantFrom(0, 0, 0, 2, 1_000, -2),
+  acknowledges: fc.constantFrom("none", "all", "all", "oldest", "newest", "any"),
 });
 
 export const base = { client: fc.nat(CLIENTS - 1), manners };
@@ -147,9 +151,9 @@ export const kind = <K extends string>(name: K) => fc.constant(name);
 const owner = fc.constantFrom(1, 1, 1, 2, 2, 3);
 export const waitMs = fc.constantFrom(WAIT_FOREVER, WAIT_FOREVER, WAIT_FOREVER, 0, 5, 500);
 const graceMs = fc.constantFrom(0, 300, 2_500);
-export const pick = fc.nat(5);
+const pick = fc.nat(5);
 
-export const lockItem: fc.Arbitrary<Item> = fc.record({
+const lockItem: fc.Arbitrary<Item> = fc.record({
   key: fc.constantFrom("a", "b", "c"),
   mode: fc.constantFrom("exclusive" as const, "shared" as const, "shared" as const),
 });
@@ -180,7 +184,6 @@ const items = fc.oneof(
 
 const options: fc.Arbitrary<AcquireOptions> = fc.record({
   priority: fc.constantFrom(0, 0, 1, 2, 60),
-  reentrant: fc.boolean(),
   maxHoldMs: fc.constantFrom(0, 0, 1_000, 2_000),
   minHoldMs: fc.constantFrom(0, 0, 300, 900),
   lockDelayMs: fc.constantFrom(0, 0, 400),
@@ -204,7 +207,7 @@ const acquiring: fc.Arbitrary<Acquiring> = fc.record({
 const stealing: fc.Arbitrary<Acquiring> = acquiring.map((wanted) => ({
   ...wanted,
   items: wanted.items.map(({ key }) => ({ key, mode: "exclusive" as const })),
-  options: { ...ACQUIRE_DEFAULTS, ...wanted.options, steal: true, reentrant: false },
+  options: { ...ACQUIRE_DEFAULTS, ...wanted.options, steal: true },
 }));
 
 export const attaching = <K extends Attaching["kind"]>(name: K): fc.Arbitrary<Attaching> =>
@@ -212,6 +215,8 @@ export const attaching = <K extends Attaching["kind"]>(name: K): fc.Arbitrary<At
     ...base,
     kind: kind(name),
     attemptShift: fc.constantFrom(1, 1, 1, 0, -1),
+    generationShift: fc.constantFrom(0, 0, 0, 0, -1, -1, 1),
+    taker: fc.nat(2),
     isStranger: rarely(false, true),
   });
 
@@ -221,14 +226,13 @@ export const holding = <K extends Holding["kind"]>(name: K): fc.Arbitrary<Holdin
     kind: kind(name),
     pick,
     isStale: rarely(false, true, 5),
-    isForeign: rarely(false, true),
     part: fc.nat(3),
     waitMs,
     detect: rarely(true, false),
     ticketTtlMs: fc.constantFrom(1_000, 5_000, 5_000, 999),
   });
 
-const forcing = <K extends Forcing["kind"]>(name: K): fc.Arbitrary<Forcing> =>
+export const forcing = <K extends Forcing["kind"]>(name: K): fc.Arbitrary<Forcing> =>
   fc.record({
     ...base,
     kind: kind(name),
@@ -244,7 +248,6 @@ const setting: fc.Arbitrary<Setting> = fc
     fc.constantFrom(
       ["waitersMax", 3],
       ["waitersMax", undefined],
-      ["inFlightMax", 20],
       ["grantsPerStepMax", 1],
       ["priorityStepMs", 10],
       ["holdsPerSessionMax", 2],
@@ -263,15 +266,24 @@ const setting: fc.Arbitrary<Setting> = fc
   )
   .map(([from, [name, value]]) => ({ ...from, kind: "changeSetting", name, value }));
 
-export const reentering = fc.record({ ...base, kind: kind("reenter"), pick: fc.nat(2), waitMs });
+export const withdrawing: fc.Arbitrary<Withdrawing> = fc.record({
+  ...base,
+  kind: kind("withdraw"),
+  pick: fc.nat(2),
+  back: fc.constantFrom(undefined, undefined, undefined, 0, 1, 2, 5, -1, -2),
+});
+
+export const copying: fc.Arbitrary<Copying> = fc.record({
+  ...base,
+  kind: kind("copy"),
+  back: fc.nat(5),
+  count: fc.integer({ min: 1, max: 4 }),
+  isRenewed: fc.boolean(),
+});
 
 const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 24, arbitrary: acquiring },
-  {
-    weight: 2,
-    arbitrary: reentering,
-  },
-  { weight: 8, arbitrary: holding("release") },
+  { weight: 8, arbitrary: holding("end") },
   { weight: 2, arbitrary: holding("downgrade") },
   { weight: 5, arbitrary: holding("upgrade") },
   { weight: 1, arbitrary: holding("update") },
@@ -300,25 +312,14 @@ const action: fc.Arbitrary<Action> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: setting },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      ...base,
-      kind: kind("cancel"),
-      pick: fc.nat(2),
-      back: fc.constantFrom(undefined, undefined, undefined, 0, 1, 2, 5, -1, -2),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({ ...base, kind: kind("recall"), back: fc.nat(5), pick }),
-  },
+  { weight: 4, arbitrary: withdrawing },
+  { weight: 2, arbitrary: fc.record({ ...base, kind: kind("recall") }) },
   { weight: 4, arbitrary: fc.record({ ...base, kind: kind("keepalive") }) },
   { weight: 1, arbitrary: fc.record({ ...base, kind: kind("close") }) },
   { weight: 1, arbitrary: attaching("open") },
   { weight: 1, arbitrary: attaching("resume") },
-  { weight: 1, arbitrary: attaching("takeOver") },
-  { weight: 3, arbitrary: fc.record({ ...base, kind: kind("resubmit"), back: fc.nat(4) }) },
+  { weight: 2, arbitrary: attaching("takeOver") },
+  { weight: 4, arbitrary: copying },
 );
 
 /** With a grace as a rule: a session that is over is of no more use to a plan. */
@@ -340,10 +341,8 @@ export const opening: Turn = {
   elapsedMs: 0,
   actions: Array.from({ length: CLIENTS }, (_, client) => ({
     client,
-    manners: { epochShift: 0, sequenceGap: 0, markLag: 0, acknowledges: "none" },
-    kind: "open",
-    attemptShift: 1,
-    isStranger: false,
+    manners: GOOD_MANNERS,
+    ...{ kind: "open", attemptShift: 1, generationShift: 0, taker: 0, isStranger: false },
   })),
 };
 
@@ -360,7 +359,6 @@ export const shortPlan: fc.Arbitrary<readonly Turn[]> = fc
 
 const common = {
   waitersMax: fc.constantFrom(50, 50, 2),
-  inFlightMax: fc.constantFrom(50, 50, 4),
   unacknowledgedMax: fc.constantFrom(50, 50, 3),
   grantsPerStepMax: fc.constantFrom(64, 2, 1),
   holdsPerStepMax: fc.constantFrom(100, 100, 2, 1),

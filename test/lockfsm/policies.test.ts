@@ -12,8 +12,7 @@ interface Ending {
 
 /** When each end comes after the grant, and how. */
 const ENDS = {
-  "a release": ({ a, token }: Ending) => a.release(token),
-  "a cancel": ({ a }: Ending) => a.cancel(1),
+  "a release": ({ a }: Ending) => a.end(1),
   "the close of its session": ({ a }: Ending) => a.close(),
   "the end of its lease": ({ log }: Ending) => log.apply(),
   "its maxHoldMs": ({ log }: Ending) => log.apply(),
@@ -31,7 +30,6 @@ const { maxHold, revoked, stolen } = END_REASON;
 /** The document's table: the reason told, and for how long the keys stay closed. */
 const LINES: readonly (readonly [EndName, number | undefined, "rest" | "larger" | "nothing"])[] = [
   ["a release", undefined, "rest"],
-  ["a cancel", undefined, "rest"],
   ["the close of its session", undefined, "rest"],
   ["the end of its lease", undefined, "larger"],
   ["its maxHoldMs", maxHold, "larger"],
@@ -46,7 +44,7 @@ function closedMsAfter(name: EndName, minHoldMs: number, lockDelayMs: number) {
   const a = log.open("a", name === "the end of its lease" ? AFTER_MS : 60_000);
   const operator = log.open("operator", 60_000);
   const maxHoldMs = name === "its maxHoldMs" ? AFTER_MS : 0;
-  const token = a.take(exclusive("k"), { options: { minHoldMs, lockDelayMs, maxHoldMs } });
+  const { token } = a.take(exclusive("k"), { options: { minHoldMs, lockDelayMs, maxHoldMs } });
   log.stamp += AFTER_MS;
   const said = ENDS[name]({ log, a, operator, token });
   const { closings, holds } = log.table.inspect("k");
@@ -74,7 +72,7 @@ describe("a hold that ends by", () => {
         expect(closedMs).toBe({ rest: restMs, larger: largerMs, nothing: 0 }[closes]);
         expect(log.table.counts().closings).toBe(closedMs > 0 ? 1 : 0);
         const lost = said.filter(({ kind }) => kind === MESSAGE.lost);
-        const told = { kind: MESSAGE.lost, token, stamp: log.stamp, reason };
+        const told = { kind: MESSAGE.lost, sequence: 1, token, stamp: log.stamp, reason };
         expect(lost).toEqual(reason === undefined ? [] : [told]);
       }
     },
@@ -93,14 +91,14 @@ describe("a key that is kept closed", () => {
   test("opens at its time, not before, and whoever waits is granted then", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a"), log.open("b")];
-    const token = a.take(exclusive("k"), { options: { minHoldMs: 5_000 } });
+    const hold = a.take(exclusive("k"), { options: { minHoldMs: 5_000 } });
     log.stamp += 1_000;
     b.acquire();
-    expect(a.release(token)).toHaveLength(1);
+    expect(a.end(hold)).toHaveLength(1);
     expect(log.table.nextDueAt).toBe(15_000);
     log.pass(3_999);
     expect(log.line("k")).toEqual(["|", "b"]);
-    const result = { status: STATUS.granted, token: token + 1 };
+    const result = { status: STATUS.granted, token: hold.token + 1 };
     expect(log.pass(1)).toMatchObject([{ kind: MESSAGE.outcome, result }]);
   });
 
@@ -114,7 +112,7 @@ describe("a key that is kept closed", () => {
         const result = machine.acquire(exclusive("job"), 0, { options });
         if (result === undefined || !("token" in result)) continue;
         runs += 1;
-        machine.release(result.token);
+        machine.end(machine.sequence);
       }
       log.pass(1_000);
     }
@@ -124,8 +122,8 @@ describe("a key that is kept closed", () => {
   test("is said to be closed to who may not wait", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a"), log.open("b")];
-    const token = a.take(exclusive("k"), { options: { minHoldMs: 5_000 } });
-    a.release(token);
+    const hold = a.take(exclusive("k"), { options: { minHoldMs: 5_000 } });
+    a.end(hold);
     expect(b.acquire(exclusive("k"), 0)).toEqual({
       status: ERROR_NUMBERS.LOCK_HELD,
       blockedBy: BLOCKED_BY.closing,
@@ -137,12 +135,15 @@ describe("a key that is kept closed", () => {
   test("stays what it is, lock or semaphore, with its limit and its newest token", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a"), log.open("b")];
-    const token = a.take(permits("s", 1, 1), { options: { minHoldMs: 5_000 } });
-    a.release(token);
+    const hold = a.take(permits("s", 1, 1), { options: { minHoldMs: 5_000 } });
+    a.end(hold);
     expect(b.acquire(exclusive("s"))).toEqual({ status: ERROR_NUMBERS.WRONG_KIND });
     const mismatch = { status: ERROR_NUMBERS.LIMIT_MISMATCH, limit: 1 };
     expect(b.acquire(permits("s", 1, 2))).toEqual(mismatch);
-    expect(log.table.verify("s", token)).toEqual({ isCurrent: false, newestToken: token });
+    expect(log.table.verify("s", hold.token)).toEqual({
+      isCurrent: false,
+      newestToken: hold.token,
+    });
     log.pass(5_000);
     expect(b.acquire(exclusive("s"))).toMatchObject({ status: STATUS.granted });
   });
@@ -151,7 +152,7 @@ describe("a key that is kept closed", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a"), log.open("b")];
     const items = [...exclusive("x"), ...shared("y"), ...permits("s", 2, 3)];
-    a.release(a.take(items, { options: { minHoldMs: 5_000 } }));
+    a.end(a.take(items, { options: { minHoldMs: 5_000 } }));
     const tries = [exclusive("x"), exclusive("y"), shared("y"), permits("s", 2), permits("s", 1)];
     const granted = tries.map((wanted) => b.acquire(wanted, 0)?.status === STATUS.granted);
     expect(granted).toEqual([false, false, true, false, true]);
@@ -165,7 +166,7 @@ describe("a key that is kept closed", () => {
     const [a, b] = [log.open("a"), log.open("b")];
     const token = a.take(exclusive("k"), { options: { minHoldMs: 5_000 } });
     a.downgrade(token);
-    a.release(token);
+    a.end(token);
     expect(b.acquire(shared("k"), 0)).toMatchObject({ status: STATUS.granted });
   });
 });
@@ -179,17 +180,17 @@ describe("a cap", () => {
     expect(log.table.inspect("k").holds).toMatchObject([{ endsInMs: 1 }]);
     expect(log.pass(1)).toHaveLength(1);
     const reason = END_REASON.maxHold;
-    expect(resultOf(a.release(token))).toEqual({ status: STATUS.notReleased, reason });
+    expect(resultOf(a.end(token))).toEqual({ status: STATUS.notReleased, reason });
     expect(a.acquire()).toMatchObject({ status: STATUS.granted });
   });
 
   test("is counted from the grant, not from when the request came", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a"), log.open("b")];
-    const token = a.take();
+    const hold = a.take();
     b.acquire(exclusive("k"), 60_000, { options: { maxHoldMs: 1_000, value: "capped" } });
     log.stamp += 5_000;
-    a.release(token);
+    a.end(hold);
     expect(log.table.inspect("k").holds).toMatchObject([{ endsInMs: 1_000, value: "capped" }]);
   });
 });

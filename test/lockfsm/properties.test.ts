@@ -1,65 +1,20 @@
 /**
- * What must be true of the table whatever happens to it, one sentence after the other: told from what
- * it says and shows at every position of a log, without knowing how it decides.
+ * What must be true of locks and waits whatever happens to the table, one sentence after the other:
+ * told from what it says and shows at every position of a log, without knowing how it decides.
  */
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import {
-  LockTable,
-  type TableCommand,
-  type TableEntry,
-  type TableSettings,
-} from "../../src/lockfsm/index.js";
+import type { LockTable } from "../../src/lockfsm/index.js";
 import {
   END_REASON,
-  type HoldView,
-  isOrder,
   type KeyView,
   MESSAGE,
   OP,
   STATUS,
   type WaiterView,
 } from "../../src/protocol/index.js";
-import { KEYS, plan, settings, type Turn } from "./plans.js";
-import { Clients } from "./plans-clients.js";
-import { letEverythingEnd, Recording, type Said } from "./recording.js";
-
-interface Step {
-  readonly entry: TableEntry;
-  readonly said: readonly Said[];
-  readonly before: readonly KeyView[];
-  readonly after: readonly KeyView[];
-}
-
-const { HOLDFAST_PROPERTY_RUNS } = process.env;
-const NUM_RUNS = Number(HOLDFAST_PROPERTY_RUNS ?? 200);
-
-/** Runs a plan with one command per entry, so that every position of the log is looked at. */
-function run(limits: TableSettings, turns: readonly Turn[]): { table: LockTable; steps: Step[] } {
-  const table = new LockTable(limits);
-  const clients = new Clients();
-  const steps: Step[] = [];
-  const view = () => KEYS.map((key) => table.inspect(key));
-  for (const { elapsedMs, actions } of turns) {
-    const singles = actions.map((action) => ({ elapsedMs: 0, actions: [action] }));
-    for (const turn of [{ elapsedMs, actions: [] }, ...singles]) {
-      const entry = clients.entryOf(turn);
-      const before = view();
-      const outbox = new Recording(clients);
-      table.apply(entry, outbox);
-      steps.push({ entry, said: outbox.said, before, after: view() });
-    }
-  }
-  return { table, steps };
-}
-
-function holds(limits: TableSettings, turns: readonly Turn[], check: (step: Step) => void): void {
-  for (const step of run(limits, turns).steps) check(step);
-}
-
-function check(property: (limits: TableSettings, turns: readonly Turn[]) => void): void {
-  fc.assert(fc.property(settings, plan, property), { numRuns: NUM_RUNS });
-}
+import { check, heldBy, holds, run, type Step } from "./history.js";
+import { KEYS, type Turn } from "./plans.js";
+import { letEverythingEnd, Recording } from "./recording.js";
 
 function withoutChanges(turns: readonly Turn[]): Turn[] {
   return turns.map(({ elapsedMs, actions }) => {
@@ -67,20 +22,17 @@ function withoutChanges(turns: readonly Turn[]): Turn[] {
   });
 }
 
-/** Tokens that are told as granted in this entry, and not again, with the sequences that got them. */
-function grantedIn({ said, before }: Step): Map<number, number> {
-  const known = heldBy(before).map(({ token }) => token);
+/** Tokens that are told as granted in this entry, with the sequences that got them. */
+function grantedIn({ said }: Step): Map<number, number> {
   const granted = new Map<number, number>();
   for (const one of said) {
     if (!("message" in one) || !("result" in one.message)) continue;
     const { sequence, result } = one.message;
     if (result.status !== STATUS.granted || !("token" in result)) continue;
-    if (!known.includes(result.token)) granted.set(result.token, sequence);
+    granted.set(result.token, sequence);
   }
   return granted;
 }
-
-const heldBy = (views: readonly KeyView[]): HoldView[] => views.flatMap((view) => view.holds);
 
 /** Whether what is held in its key, or keeps it closed, blocks a waiter. */
 function isBlocked({ holds: held, closings, limit }: KeyView, waiter: WaiterView): boolean {
@@ -136,25 +88,6 @@ describe("at every position of a random log", () => {
           .filter((token) => !known.has(token));
         for (const token of fresh) expect(token).toBeGreaterThan(last);
         last = Math.max(last, ...fresh);
-      });
-    });
-  });
-
-  test("what a session is told to hold anew is a token that nobody was told before", () => {
-    check((limits, turns) => {
-      const told = new Map<number, string>();
-      holds(limits, turns, ({ said }) => {
-        for (const one of said) {
-          if (!("message" in one) || !("result" in one.message)) continue;
-          const { sequence, result } = one.message;
-          if (!("token" in result)) continue;
-          const of = `${one.session}:${sequence}`;
-          // Told again, or a reentrant grant of the same token.
-          const isCounted = "count" in result && (result.count ?? 1) > 1;
-          if (isCounted || told.get(result.token) === of) continue;
-          expect(told.has(result.token)).toBe(false);
-          told.set(result.token, of);
-        }
       });
     });
   });
@@ -223,20 +156,35 @@ describe("at every position of a random log", () => {
     );
   });
 
-  test("a wait ends once, by its outcome or with its session, and never stays after that", () => {
+  test("a wait ends once, by its outcome, by an end, with its session or, if an upgrade, by a takeover", () => {
     check((limits, turns) => {
       const { table, steps } = run(limits, turns);
-      const waiting = new Set<string>();
+      /** What kind of command waits under which number of which session. */
+      const waiting = new Map<string, number>();
+      const ended = new Set<number>();
       const rest = letEverythingEnd(table, steps.at(-1)?.entry.index ?? 0);
-      for (const { said } of [...steps, { said: rest }]) {
+      const end = (session: number, op?: number) => {
+        for (const [of, waits] of waiting) {
+          if (of.startsWith(`${session}:`) && waits === (op ?? waits)) waiting.delete(of);
+        }
+      };
+      for (const { entry, said } of [...steps, { entry: undefined, said: rest }]) {
+        const command = entry?.commands[0]?.command;
         for (const one of said) {
           if (!("message" in one)) continue;
           const { session, message } = one;
           if (message.kind === MESSAGE.ended) {
-            for (const of of waiting) if (of.startsWith(`${session}:`)) waiting.delete(of);
-          } else if (message.kind === MESSAGE.reply && message.result.status === STATUS.queued) {
-            waiting.add(`${session}:${message.sequence}`);
-          } else if (message.kind === MESSAGE.outcome) {
+            const isTakeover = message.reason === END_REASON.takenOver;
+            end(session, isTakeover ? OP.upgrade : undefined);
+            if (!isTakeover) ended.add(session);
+          } else if (message.kind === MESSAGE.reply) {
+            const { status } = message.result;
+            if (status === STATUS.queued) {
+              waiting.set(`${session}:${message.sequence}`, command?.op ?? 0);
+            } else if (command?.op === OP.end && status === STATUS.ok) {
+              expect(waiting.delete(`${session}:${command.target}`)).toBe(true);
+            }
+          } else if (message.kind === MESSAGE.outcome && !ended.has(session)) {
             expect(waiting.delete(`${session}:${message.sequence}`)).toBe(true);
           }
         }
@@ -262,6 +210,11 @@ describe("at every position of a random log", () => {
           const of = `${session}:${message.token}`;
           lost.set(of, (lost.get(of) ?? 0) + 1);
           expect(remaining.has(message.token)).toBe(false);
+          const known = heldBy(before).find((hold) => hold.token === message.token);
+          const { sequence } = message;
+          if (known !== undefined) expect(known).toMatchObject({ session, sequence });
+          // Else the same entry granted or upgraded it first, and said so.
+          else expect(said.some((each) => tokenIn(each, session) === message.token)).toBe(true);
           expect(message.reason).not.toBe(END_REASON.unknown);
         }
         for (const { token, session } of heldBy(before)) {
@@ -325,47 +278,9 @@ function expectNothingLeft(table: LockTable): void {
   for (const { kind } of left) expect(kind).toBe("semaphore");
 }
 
-describe("the same log", () => {
-  const entriesOf = (limits: TableSettings, turns: readonly Turn[]) =>
-    run(limits, turns).steps.map(({ entry }) => entry);
-  const replay = (limits: TableSettings, entries: readonly TableEntry[]) => {
-    const table = new LockTable(limits);
-    for (const entry of entries) table.apply(entry, new Recording());
-    return table.hash();
-  };
-
-  test("gives the same hash", () => {
-    check((limits, turns) => {
-      const { table, steps } = run(limits, turns);
-      const entries = steps.map(({ entry }) => entry);
-      expect(replay(limits, entries)).toBe(table.hash());
-    });
-  });
-
-  test("with one command less that had an effect gives another hash", () => {
-    check((limits, turns) => {
-      const entries = entriesOf(limits, turns);
-      const at = entries.findIndex(({ commands }) => commands[0]?.command?.op === OP.open);
-      if (at === -1) return;
-      const shorter = entries.map((entry, index) =>
-        index === at ? { ...entry, commands: [] } : entry,
-      );
-      const cut = (list: readonly TableEntry[]) => replay(limits, list.slice(0, at + 1));
-      expect(cut(shorter)).not.toBe(cut(entries));
-    });
-  });
-
-  test("with every command repeated gives the same hash: each takes effect once", () => {
-    // What an order without a session does a second time is its client's to think of.
-    const isOnce = ({ session, command }: TableCommand) =>
-      session === 0 && command !== undefined && isOrder(command);
-    check((limits, turns) => {
-      const entries = entriesOf(limits, turns);
-      const doubled = entries.map((entry) => ({
-        ...entry,
-        commands: entry.commands.flatMap((each) => (isOnce(each) ? [each] : [each, each, each])),
-      }));
-      expect(replay(limits, doubled)).toBe(replay(limits, entries));
-    });
-  });
-});
+/** The token that a session is told to have. */
+function tokenIn(said: Step["said"][number], to: number): number | undefined {
+  if (!("message" in said) || said.session !== to || !("result" in said.message)) return undefined;
+  const { result } = said.message;
+  return "token" in result ? result.token : undefined;
+}

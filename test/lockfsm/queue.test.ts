@@ -23,10 +23,14 @@ describe("an acquire", () => {
     const [a, b] = [log.open("a"), log.open("b")];
     const token = a.take();
     expect(b.acquire()).toEqual({ status: STATUS.queued });
-    const messages = a.release(token);
+    const messages = a.end(token);
     expect(messages).toMatchObject([
       { kind: MESSAGE.reply, sequence: 2, result: { status: STATUS.released } },
-      { kind: MESSAGE.outcome, sequence: 1, result: { status: STATUS.granted, token: token + 1 } },
+      {
+        kind: MESSAGE.outcome,
+        sequence: 1,
+        result: { status: STATUS.granted, token: token.token + 1 },
+      },
     ]);
     expect(log.said.at(-1)).toMatchObject({ session: b.session, epoch: 1 });
     expect(log.line("k")).toEqual(["b", "|"]);
@@ -39,9 +43,9 @@ describe("an acquire", () => {
     const second = b?.take(shared("k")) ?? 0;
     expect(c?.acquire(exclusive("k"))).toEqual({ status: STATUS.queued });
     expect(d?.acquire(shared("k"))).toEqual({ status: STATUS.queued });
-    a?.release(first);
+    a?.end(first);
     expect(log.line("k")).toEqual(["b", "|", "c", "d"]);
-    b?.release(second);
+    b?.end(second);
     expect(log.line("k")).toEqual(["c", "|", "d"]);
   });
 
@@ -53,37 +57,37 @@ describe("an acquire", () => {
     for (const [at, client] of rest.entries()) {
       client.acquire(at === 2 ? exclusive("k") : shared("k"));
     }
-    w?.release(token);
+    w?.end(token);
     expect(log.line("k")).toEqual(["r1", "r2", "|", "x", "r3"]);
   });
 
   test("of several keys gets all of them or none, and holds its place in each", () => {
     const log = new ClusterLog();
     const [a, b, c] = [log.open("a"), log.open("b"), log.open("c")];
-    const token = a.take(exclusive("y"));
+    const hold = a.take(exclusive("y"));
     expect(b.acquire(exclusive("x", "y"))).toEqual({ status: STATUS.queued });
     expect(c.acquire(exclusive("x"))).toEqual({ status: STATUS.queued });
     expect(log.line("x")).toEqual(["|", "b", "c"]);
-    a.release(token);
+    a.end(hold);
     expect([log.line("x"), log.line("y")]).toEqual([
       ["b", "|", "c"],
       ["b", "|"],
     ]);
-    b.release(token + 1);
+    b.end(1);
     expect([log.line("x"), log.line("y")]).toEqual([["c", "|"], ["|"]]);
   });
 
   test("that may not wait is told what is in its way", () => {
     const log = new ClusterLog();
     const [a, b, c] = [log.open("a"), log.open("b"), log.open("c")];
-    const token = a.take(shared("k"));
+    const hold = a.take(shared("k"));
     b.acquire(exclusive("k"));
     const blockedBy = BLOCKED_BY.holds;
     const waiting = { sessionName: "b", key: "k", mode: "exclusive", token: 0 };
     expect(c.acquire(exclusive("k"), 0)).toEqual({
       status: ERROR_NUMBERS.LOCK_HELD,
       blockedBy,
-      blockers: [{ sessionName: "a", key: "k", mode: "shared", token }, waiting],
+      blockers: [{ sessionName: "a", key: "k", mode: "shared", token: hold.token }, waiting],
     });
     expect(c.acquire(shared("k"), 0)).toEqual({
       status: ERROR_NUMBERS.LOCK_HELD,
@@ -151,11 +155,11 @@ describe("an acquire", () => {
   test("of another owner of the same session waits like anyone's", () => {
     const log = new ClusterLog();
     const a = log.open("a");
-    const token = a.take();
+    const hold = a.take();
     expect(a.acquire(exclusive("k"), WAIT_FOREVER, { owner: 2 })).toEqual({
       status: STATUS.queued,
     });
-    a.release(token);
+    a.end(hold);
     expect(log.table.inspect("k").holds).toMatchObject([{ owner: 2, session: a.session }]);
   });
 
@@ -174,13 +178,13 @@ describe("an acquire", () => {
     const log = new ClusterLog();
     const [a, b, c, d] = [log.open("a"), log.open("b"), log.open("c"), log.open("d")];
     a.take(permits("s", 1, 4));
-    const token = a.take(exclusive("k"), { owner: 2 });
+    const hold = a.take(exclusive("k"), { owner: 2 });
     b.acquire([...exclusive("k"), ...permits("s", 1)]);
     // Behind a waiting request for permits everybody queues, though there are some left.
     c.acquire(permits("s", 1));
     d.acquire(permits("s", 2));
     expect(log.line("s")).toEqual(["a", "|", "b", "c", "d"]);
-    a.release(token);
+    a.end(hold);
     expect(log.line("s")).toEqual(["a", "b", "c", "|", "d"]);
     expect(log.table.hasQueuedWork).toBe(false);
   });
@@ -206,87 +210,15 @@ describe("an acquire", () => {
 });
 
 describe("a release", () => {
-  test("of another session's token changes nothing and tells nothing", () => {
+  test("of another session's number changes nothing and tells nothing", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a"), log.open("b")];
-    const token = a.take();
-    expect(resultOf(b.release(token))).toEqual({
+    const hold = a.take();
+    expect(resultOf(b.end(hold))).toEqual({
       status: STATUS.notReleased,
       reason: END_REASON.unknown,
     });
     expect(log.line("k")).toEqual(["a", "|"]);
-  });
-
-  test("done twice says why nothing is left, until the grant is acknowledged", () => {
-    const log = new ClusterLog();
-    const a = log.open("a");
-    const token = a.take();
-    expect(resultOf(a.release(token))).toEqual({ status: STATUS.released });
-    const { notReleased } = STATUS;
-    expect(resultOf(a.release(token))).toEqual({
-      status: notReleased,
-      reason: END_REASON.released,
-    });
-    expect(resultOf(a.release(token, { acknowledged: [1] }))).toEqual({
-      status: notReleased,
-      reason: END_REASON.unknown,
-    });
-  });
-});
-
-describe("a cancel", () => {
-  test("that comes before its target is what the target finds", () => {
-    const log = new ClusterLog();
-    const a = log.open("a");
-    const late = a.acquiring();
-    expect(resultOf(a.cancel(1))).toEqual({ status: STATUS.ok });
-    expect(resultOf(log.apply(late))).toEqual({ status: ERROR_NUMBERS.CANCELLED });
-    expect(log.table.counts()).toMatchObject({ keys: 0, holds: 0 });
-  });
-
-  test("of a waiting request ends it and lets those behind it in", () => {
-    const log = new ClusterLog();
-    const [a, b, c] = [log.open("a"), log.open("b"), log.open("c")];
-    a.take(shared("k"));
-    b.acquire(exclusive("k"));
-    c.acquire(shared("k"));
-    expect(b.cancel(1)).toMatchObject([
-      { kind: MESSAGE.reply, sequence: 2, result: { status: STATUS.ok } },
-      { kind: MESSAGE.outcome, sequence: 1, result: { status: ERROR_NUMBERS.CANCELLED } },
-      { kind: MESSAGE.outcome, sequence: 1, result: { status: STATUS.granted } },
-    ]);
-    expect(log.line("k")).toEqual(["a", "c", "|"]);
-  });
-
-  test("after the grant is a release", () => {
-    const log = new ClusterLog();
-    const [a, b] = [log.open("a"), log.open("b")];
-    const token = a.take();
-    b.acquire();
-    expect(resultOf(a.cancel(1))).toEqual({ status: STATUS.released });
-    expect(log.line("k")).toEqual(["b", "|"]);
-    const { notReleased } = STATUS;
-    const reason = END_REASON.cancelled;
-    expect(resultOf(a.release(token))).toEqual({ status: notReleased, reason });
-    expect(resultOf(a.cancel(1))).toEqual({ status: notReleased, reason });
-  });
-
-  test("after a refusal leaves the refusal as it is", () => {
-    const log = new ClusterLog();
-    const [a, b] = [log.open("a"), log.open("b")];
-    a.take();
-    const refused = b.acquiring(exclusive("k"), 0);
-    const first = log.apply(refused);
-    expect(resultOf(b.cancel(1))).toEqual({ status: STATUS.ok });
-    expect(log.apply(refused)).toEqual(first);
-  });
-
-  test("of itself or of no sequence is invalid", () => {
-    const log = new ClusterLog();
-    const a = log.open("a");
-    const invalid = { status: ERROR_NUMBERS.INVALID_ARGUMENT };
-    expect(resultOf(a.cancel(1))).toEqual(invalid);
-    expect(resultOf(a.cancel(0))).toEqual(invalid);
   });
 });
 
@@ -294,9 +226,9 @@ test("a key that nobody holds or waits for takes no memory", () => {
   const log = new ClusterLog();
   const a = log.open("a");
   for (let round = 0; round < 50; round += 1) {
-    const token = a.take(exclusive(`x${round}`, `y${round}`));
+    const hold = a.take(exclusive(`x${round}`, `y${round}`));
     expect(log.table.counts()).toMatchObject({ keys: 2, holds: 1 });
-    a.release(token);
+    a.end(hold);
   }
   expect(log.table.counts()).toMatchObject({ sessions: 1, keys: 0, holds: 0, waiters: 0 });
 });

@@ -93,11 +93,11 @@ describe("what survives a restore", () => {
     const [a, b] = [log.open("a"), log.open("b")];
     const hourly = { options: { minHoldMs: 3_600_000 } };
     a.take(exclusive("held"), hourly);
-    const token = b.take(exclusive("ended"), hourly);
+    const hold = b.take(exclusive("ended"), hourly);
     b.take(shared("both"), hourly);
     b.take([...permits("pool", 2, 5)], hourly);
     log.pass(1_000);
-    b.release(token);
+    b.end(hold);
     const founded = restoredFrom(log, { quietMs: 0 });
     for (const key of ["held", "ended"]) {
       expect(founded.table.inspect(key)).toMatchObject({
@@ -138,7 +138,8 @@ describe("in the quiet time", () => {
     const log = new ClusterLog();
     const a = log.open("a");
     const founded = restoredFrom(log);
-    const resume = { op: OP.resume, session: a.session, nonce: a.nonce, attempt: 2 } as const;
+    const { session, nonce } = a;
+    const resume = { op: OP.resume, session, nonce, generation: 0, attempt: 2 } as const;
     founded.apply({ session: 0, epoch: 0, command: resume });
     expect(founded.attached.at(-1)?.status).toBe(ERROR_NUMBERS.SESSION_EXPIRED);
   });
@@ -175,11 +176,11 @@ describe("tokens after a restore", () => {
         (begun, saved, now, floor) => {
           const log = new ClusterLog();
           log.wallMs = begun;
-          const last = log.open("a").take();
+          const { token: last } = log.open("a").take();
           const savedWallMs = Math.max(1, saved);
           const founded = restoredFrom(log, { quietMs: 0, tokenFloor: floor, savedWallMs });
           founded.wallMs = now;
-          const next = founded.open("b").take();
+          const { token: next } = founded.open("b").take();
           const elapsed = Math.floor(now / 1_000) - Math.floor(savedWallMs / 1_000);
           expect(next).toBeGreaterThan(last + A_DAY_OF_TOKENS);
           expect(next).toBeGreaterThanOrEqual(floor);

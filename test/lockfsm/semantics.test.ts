@@ -5,7 +5,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../src/errors.js";
-import { BLOCKED_BY, MESSAGE, STATUS } from "../../src/protocol/index.js";
+import { BLOCKED_BY, END_REASON, MESSAGE, STATUS } from "../../src/protocol/index.js";
 import { startCluster } from "../server/cluster.js";
 import { ClusterLog, exclusive, permits, resultOf, shared } from "./cluster-log.js";
 
@@ -21,7 +21,7 @@ describe("a semaphore", () => {
     const first = a.acquire(permits("s", 2, 4));
     expect(first).toMatchObject({ status: STATUS.granted, slots: [[0, 1]] });
     expect(b.acquire(permits("s", 1))).toMatchObject({ slots: [[2]] });
-    a.release(first !== undefined && "token" in first ? first.token : 0);
+    a.end(1);
     expect(c.acquire(permits("s", 3))).toMatchObject({ slots: [[0, 1, 3]] });
     expect(a.acquire(permits("s", 1), 0)).toMatchObject(HELD);
   });
@@ -30,14 +30,14 @@ describe("a semaphore", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a"), log.open("b")];
     expect(a.acquire(permits("s", 1))).toEqual(INVALID);
-    const token = a.take(permits("s", 1, 3));
+    const hold = a.take(permits("s", 1, 3));
     expect(b.acquire(permits("s", 1, 4), 0)).toEqual({
       status: ERROR_NUMBERS.LIMIT_MISMATCH,
       limit: 3,
     });
     expect(b.acquire(permits("s", 4), 0)).toEqual(INVALID);
-    expect(resultOf(b.release(b.take(permits("s", 1, 3))))).toEqual({ status: STATUS.released });
-    a.release(token);
+    expect(resultOf(b.end(b.take(permits("s", 1, 3))))).toEqual({ status: STATUS.released });
+    a.end(hold);
     expect(b.acquire(permits("s", 1, 4), 0)).toMatchObject({ status: STATUS.granted });
   });
 
@@ -50,8 +50,8 @@ describe("a semaphore", () => {
     expect(resultOf(b.setLimit("l", 2))).toEqual(WRONG_KIND);
     expect(resultOf(a.downgrade(pool))).toEqual(WRONG_KIND);
     expect(a.upgrade(pool, "s")).toEqual(WRONG_KIND);
-    a.release(lock);
-    a.release(pool);
+    a.end(lock);
+    a.end(pool);
     expect(b.acquire(permits("l", 1, 1))).toMatchObject({ status: STATUS.granted });
     expect(b.acquire(shared("s"))).toMatchObject({ status: STATUS.granted });
   });
@@ -62,9 +62,9 @@ describe("a semaphore", () => {
     const [one, two] = [a?.take(permits("s", 1, 3)) ?? 0, b?.take(permits("s", 1)) ?? 0];
     expect(c?.acquire(permits("s", 3))).toEqual(QUEUED);
     expect(d?.acquire(permits("s", 1))).toEqual(QUEUED);
-    a?.release(one);
+    a?.end(one);
     expect(log.line("s")).toEqual(["b", "|", "c", "d"]);
-    b?.release(two);
+    b?.end(two);
     expect(log.line("s")).toEqual(["c", "|", "d"]);
   });
 
@@ -83,7 +83,7 @@ describe("a semaphore", () => {
   test("whose limit is lowered refuses whoever wants more than there is, and keeps what is held", () => {
     const log = new ClusterLog();
     const [a, b, c, d] = ["a", "b", "c", "d"].map((name) => log.open(name));
-    const token = a?.take(permits("s", 3, 4)) ?? 0;
+    const hold = a?.take(permits("s", 3, 4)) ?? 0;
     b?.acquire(permits("s", 2));
     c?.acquire(permits("s", 3));
     d?.acquire(permits("s", 1));
@@ -93,7 +93,7 @@ describe("a semaphore", () => {
       { kind: MESSAGE.outcome, result: INVALID },
     ]);
     expect(log.line("s")).toEqual(["a", "|", "b", "d"]);
-    a?.release(token);
+    a?.end(hold);
     expect(log.line("s")).toEqual(["b", "|", "d"]);
     expect(log.table.inspect("s")).toMatchObject({ limit: 2, holds: [{ slots: [0, 1] }] });
   });
@@ -102,7 +102,7 @@ describe("a semaphore", () => {
     const log = new ClusterLog();
     const a = log.open("a");
     expect(resultOf(a.setLimit("s", 2))).toEqual({ status: STATUS.ok });
-    a.release(a.take(permits("s", 2)));
+    a.end(a.take(permits("s", 2)));
     expect(log.table.counts()).toMatchObject({ keys: 1, holds: 0 });
     expect(a.acquire(permits("s", 1, 3))).toMatchObject({ status: ERROR_NUMBERS.LIMIT_MISMATCH });
     expect(a.acquire(exclusive("s"))).toEqual(WRONG_KIND);
@@ -113,10 +113,10 @@ describe("a semaphore", () => {
   test("stands in one request with locks: all of it or nothing", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a"), log.open("b")];
-    const token = a.take(permits("s", 1, 2));
+    const hold = a.take(permits("s", 1, 2));
     expect(b.acquire([...exclusive("l"), ...permits("s", 2)])).toEqual(QUEUED);
     expect(log.line("l")).toEqual(["|", "b"]);
-    const granted = a.release(token).at(-1);
+    const granted = a.end(hold).at(-1);
     expect(granted).toMatchObject({ result: { status: STATUS.granted, slots: [[0, 1]] } });
     expect([log.line("l"), log.line("s")]).toEqual([
       ["b", "|"],
@@ -145,9 +145,9 @@ describe("a hold that ended and keeps its keys closed", () => {
     const [a, b, c] = [log.open("a", 5_000), log.open("b", 60_000), log.open("c", 60_000)];
     a.take(shared("k"), { options: { lockDelayMs: 10_000 } });
     log.pass(5_000);
-    const token = b.take(shared("k"));
+    const hold = b.take(shared("k"));
     expect(c.acquire(exclusive("k"))).toEqual(QUEUED);
-    b.release(token);
+    b.end(hold);
     expect(log.line("k")).toEqual(["|", "c"]);
     log.pass(10_000);
     expect(log.line("k")).toEqual(["c", "|"]);
@@ -158,18 +158,22 @@ describe("two tasks of one process", () => {
   test("are two owners, and exclude each other", () => {
     const log = new ClusterLog();
     const a = log.open("a");
-    const token = a.take(exclusive("k"), { owner: 1 });
+    const hold = a.take(exclusive("k"), { owner: 1 });
     expect(a.acquire(exclusive("k"), -1, { owner: 2 })).toEqual(QUEUED);
-    expect(a.release(token).at(-1)).toMatchObject({ result: { status: STATUS.granted } });
+    expect(a.end(hold).at(-1)).toMatchObject({ result: { status: STATUS.granted } });
   });
 });
 
 describe("a session that is due", () => {
-  test("is not alive, swept or not: its commands are refused", () => {
+  test("is not alive, swept or not: who sends a command is told that it has ended", () => {
     const log = new ClusterLog({ unitsPerEntryMax: 1 });
     const [first, a] = [log.open("first", 5_000), log.open("a", 5_000)];
     log.stamp += 5_000;
-    expect(a.acquire()).toEqual({ status: ERROR_NUMBERS.SESSION_EXPIRED });
+    const told = a.send(a.acquiring().command);
+    expect(told).toContainEqual({
+      ...{ kind: MESSAGE.ended, session: a.session, taker: "" },
+      reason: END_REASON.expired,
+    });
     expect(log.said[0]).toMatchObject({ session: first.session, message: { kind: MESSAGE.ended } });
     expect(log.table.counts()).toMatchObject({ sessions: 1, holds: 0, waiters: 0 });
   });
@@ -210,20 +214,23 @@ describe("asking the table", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a"), log.open("b")];
     const [one, two] = [a.take(shared("k")), b.take(shared("k"))];
-    expect(log.table.verify("k", one)).toEqual({ isCurrent: true, newestToken: two });
-    b.release(two);
-    expect(log.table.verify("k", two).isCurrent).toBe(false);
+    expect(log.table.verify("k", one.token)).toEqual({ isCurrent: true, newestToken: two.token });
+    b.end(two);
+    expect(log.table.verify("k", two.token).isCurrent).toBe(false);
     const upgraded = a.upgrade(one, "k");
     expect(upgraded).toMatchObject({ status: STATUS.upgraded });
     // The old token still releases, but what it guards must not take it any more.
-    expect(log.table.verify("k", one)).toEqual({ isCurrent: false, newestToken: two + 1 });
-    expect(log.table.verify("other", two + 1)).toEqual({ isCurrent: false, newestToken: 0 });
+    expect(log.table.verify("k", one.token)).toEqual({
+      isCurrent: false,
+      newestToken: two.token + 1,
+    });
+    expect(log.table.verify("other", two.token + 1)).toEqual({ isCurrent: false, newestToken: 0 });
   });
 
   test("explain names who is ahead, what conflicts and what is closed, and how long that may take", () => {
     const log = new ClusterLog();
     const [a, b, c, d] = ["a", "b", "c", "d"].map((name) => log.open(name, 60_000));
-    a?.release(a.take(exclusive("y"), { options: { minHoldMs: 5_000 } }));
+    a?.end(a.take(exclusive("y"), { options: { minHoldMs: 5_000 } }));
     a?.take(exclusive("x"));
     b?.acquire(exclusive("x"));
     c?.acquire(exclusive("x", "y", "z"));

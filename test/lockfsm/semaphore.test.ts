@@ -69,7 +69,7 @@ describe("a semaphore's holds", () => {
     const first = a.take(permits("s", 2, 4));
     b.take(permits("s", 1));
     expect(c.acquire(permits("s", 3), -1)).toMatchObject({ status: 2 });
-    a.release(first);
+    a.end(first);
     expect(log.table.inspect("s").holds.map(({ slots }) => slots)).toEqual([[2], [0, 1, 3]]);
   });
 
@@ -80,7 +80,7 @@ describe("a semaphore's holds", () => {
     for (const waiting of [b, c]) {
       expect(waiting.acquire(permits("s", 1), -1)).toMatchObject({ status: 2 });
     }
-    a.release(first);
+    a.end(first);
     expect(log.table.hasQueuedWork).toBe(true);
     expect(log.table.inspect("s").holds.map(({ slots }) => slots)).toEqual([[0]]);
     a.setLimit("s", 1);
@@ -104,7 +104,7 @@ describe("a semaphore's holds", () => {
     expect(b.acquire(permits("s", 1), 0, { owner: 2 })).toMatchObject({
       status: ERROR_NUMBERS.LOCK_HELD,
     });
-    b.release(high);
+    b.end(high);
     expect(b.acquire(permits("s", 1), 0, { owner: 2 })).toMatchObject({
       status: ERROR_NUMBERS.LOCK_HELD,
     });

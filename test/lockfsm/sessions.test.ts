@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { InvariantError } from "../../src/assert.js";
 import { ERROR_NUMBERS } from "../../src/errors.js";
 import { END_REASON, MESSAGE, OP, STATUS, TOKEN_MIN } from "../../src/protocol/index.js";
-import { ClusterLog, exclusive, resultOf, shared } from "./cluster-log.js";
+import { ClusterLog, exclusive, shared } from "./cluster-log.js";
 
 describe("opening", () => {
   const command = {
@@ -68,12 +68,15 @@ describe("resuming", () => {
     const a = log.open("a");
     a.take();
     const adopted = a.resume(5);
-    expect(adopted).toMatchObject({ status: STATUS.ok, epoch: 5, attempt: 5, highestSequence: 1 });
-    a.epoch = 5;
+    expect(adopted).toMatchObject({ status: STATUS.ok, epoch: 2, attempt: 5, highestSequence: 1 });
+    expect(adopted?.index).toBe(log.index);
     log.stamp += 100;
-    a.take(exclusive("other"));
-    expect(a.resume(5)).toEqual(adopted);
+    expect(a.resume(5)).toEqual({ ...adopted, index: log.index });
     expect(a.resume(4)).toBeUndefined();
+    a.take(exclusive("other"));
+    // Whoever heard that number 2 is next would send it again, and wait for ever.
+    expect(a.resume(5)).toBeUndefined();
+    expect(a.resume(6)).toMatchObject({ epoch: 3, highestSequence: 2 });
   });
 
   test("takes the say from the earlier connection", () => {
@@ -82,18 +85,17 @@ describe("resuming", () => {
     const old = a.acquiring();
     a.resume(2);
     expect(log.apply(old)).toEqual([]);
-    a.epoch = 2;
     expect(a.acquire()).toMatchObject({ status: STATUS.granted });
   });
 
   test("moves later messages to the new connection", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a"), log.open("b")];
-    const token = a.take();
+    const hold = a.take();
     b.acquire();
     b.resume(7);
-    a.release(token);
-    expect(log.said.at(-1)).toMatchObject({ session: b.session, epoch: 7 });
+    a.end(hold);
+    expect(log.said.at(-1)).toMatchObject({ session: b.session, epoch: 2 });
   });
 
   test("is forbidden with a wrong nonce, and no use for a session that ended", () => {
@@ -115,16 +117,6 @@ describe("a lease", () => {
     log.stamp += 600;
     expect(a.keepalive()).toEqual([{ kind: MESSAGE.pulse, number: 1, stamp: 11_200 }]);
     expect(log.table.nextDueAt).toBe(12_200);
-  });
-
-  test("is not renewed by a stored reply that is found", () => {
-    const log = new ClusterLog();
-    const a = log.open("a", 1_000);
-    const command = a.acquiring();
-    const first = log.apply(command);
-    log.stamp += 600;
-    expect(log.apply(command)).toEqual(first);
-    expect(log.table.nextDueAt).toBe(11_000);
   });
 
   test("ends at its time, not before: holds pass on, waits are gone, the client is told", () => {
@@ -149,8 +141,15 @@ describe("a lease", () => {
     log.open("first", 1_000);
     const a = log.open("a", 1_000);
     log.stamp += 1_000;
-    expect(a.keepalive()).toMatchObject([{ kind: MESSAGE.ended }]);
-    expect(resultOf(a.release(1))).toEqual({ status: ERROR_NUMBERS.SESSION_EXPIRED });
+    const reason = END_REASON.expired;
+    expect(a.keepalive()).toMatchObject([
+      { kind: MESSAGE.ended, session: 1, reason },
+      { kind: MESSAGE.ended, session: 2, reason },
+    ]);
+    expect(a.end(1)).toMatchObject([
+      { kind: MESSAGE.ended, session: 2, reason },
+      { kind: MESSAGE.ended, session: 2, reason: END_REASON.unknown },
+    ]);
     expect(log.table.counts().sessions).toBe(0);
   });
 
@@ -162,12 +161,12 @@ describe("a lease", () => {
       log.open("b", 1_000),
       log.open("c"),
     ];
-    const token = a.take();
+    const hold = a.take();
     b.acquire();
     c.acquire();
     expect(early.session).toBe(1);
     log.stamp += 1_000;
-    a.release(token);
+    a.end(hold);
     expect(log.line("k")).toEqual(["|", "b", "c"]);
     log.pass(0);
     expect(log.line("k")).toEqual(["c", "|"]);
@@ -190,14 +189,15 @@ describe("closing", () => {
     expect(log.table.counts()).toMatchObject({ sessions: 1, keys: 1, holds: 1, waiters: 0 });
   });
 
-  test("leaves later commands an answer that is not stored", () => {
+  test("lets later commands know that it is unknown", () => {
     const log = new ClusterLog();
     const a = log.open("a");
     a.close();
     a.epoch = 77;
-    expect(resultOf(a.release(5))).toEqual({ status: ERROR_NUMBERS.SESSION_EXPIRED });
+    const unknown = [{ kind: MESSAGE.ended, session: a.session, reason: END_REASON.unknown }];
+    expect(a.end(5)).toMatchObject(unknown);
     expect(log.said.at(-1)).toMatchObject({ session: a.session, epoch: 77 });
-    expect(a.keepalive()).toMatchObject([{ kind: MESSAGE.ended, reason: END_REASON.unknown }]);
+    expect(a.keepalive()).toMatchObject(unknown);
     expect(log.table.counts().sessions).toBe(0);
   });
 
@@ -224,20 +224,20 @@ describe("the limit of a step", () => {
     const [w, r] = [log.open("w"), log.open("r")];
     const token = w.take();
     for (let at = 0; at < 20; at += 1) r.acquire(shared("k"));
-    w.release(token);
+    w.end(token);
     expect(log.table.counts()).toMatchObject({ holds: 4, waiters: 16 });
     expect(log.finishWork()).toBe(2);
     const tokens = log.table.inspect("k").holds.map((hold) => hold.token);
-    expect(tokens).toEqual(Array.from({ length: 20 }, (_, at) => token + 1 + at));
+    expect(tokens).toEqual(Array.from({ length: 20 }, (_, at) => token.token + 1 + at));
   });
 
   test("decides a queued grant anew: who left meanwhile is not granted", () => {
     const log = new ClusterLog({ grantsPerStepMax: 1, unitsPerEntryMax: 1 });
     const [w, r, s] = [log.open("w"), log.open("r"), log.open("s")];
-    const token = w.take();
+    const hold = w.take();
     r.acquire(shared("k"));
     s.acquire(shared("k"), 100);
-    w.release(token);
+    w.end(hold);
     expect(log.line("k")).toEqual(["r", "|", "s"]);
     log.pass(100);
     expect(log.line("k")).toEqual(["r", "|", "s"]);
@@ -253,15 +253,15 @@ describe("tokens", () => {
     const a = log.open("a");
     log.wallMs = 0;
     const first = a.take();
-    expect(first).toBe(1_700_000_000 * 2 ** 21);
-    a.release(first);
-    expect(a.take()).toBe(first + 1);
+    expect(first.token).toBe(1_700_000_000 * 2 ** 21);
+    a.end(first);
+    expect(a.take().token).toBe(first.token + 1);
   });
 
   test("begin above every sequence where the wall clock says nothing", () => {
     const log = new ClusterLog();
     log.wallMs = -5;
-    expect(log.open("a").take()).toBe(TOKEN_MIN);
+    expect(log.open("a").take().token).toBe(TOKEN_MIN);
   });
 });
 

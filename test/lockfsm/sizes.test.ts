@@ -17,13 +17,12 @@ function acquireLarge(client: Client, number: number) {
   return client.acquire(exclusive(key), 0, { owner: number, options: { value } });
 }
 
-function fill(client: Client): { readonly count: number; readonly token: number } {
-  let token = 0;
+function fill(client: Client): { readonly count: number; readonly sequence: number } {
   for (let number = 1; number <= 1_000; number += 1) {
     const result = acquireLarge(client, number);
-    if (result?.status === ERROR_NUMBERS.QUOTA) return { count: number - 1, token };
+    if (result?.status === ERROR_NUMBERS.QUOTA)
+      return { count: number - 1, sequence: client.sequence - 1 };
     if (result?.status !== STATUS.granted) throw new Error(`status ${result?.status}`);
-    token = result.token;
   }
   throw new Error("no limit was met");
 }
@@ -32,25 +31,22 @@ describe("a session that takes as many bytes as it may", () => {
   test("gets nothing more, gives back what it has, and is in nobody's way", () => {
     const log = new ClusterLog({ bytesPerSessionMax: 10_000 });
     const [a, b] = [log.open("a"), log.open("b")];
-    const { count, token } = fill(a);
+    const { count, sequence } = fill(a);
     expect(count).toBe(7);
     expect(a.acquire(exclusive("k"), WAIT_FOREVER, { owner: 99 })).toEqual(QUOTA);
     expect(acquireLarge(b, 99)?.status).toBe(STATUS.granted);
     const pulse = a.send({ op: OP.keepalive, number: 1, mark: 1, acknowledged: [] });
     expect(pulse).toMatchObject([{ kind: MESSAGE.pulse }]);
-    expect(resultOf(a.release(token))).toEqual({ status: STATUS.released });
+    expect(resultOf(a.end(sequence))).toEqual({ status: STATUS.released });
     expect(acquireLarge(a, 100)?.status).toBe(STATUS.granted);
   });
 
   test("may make a value shorter, but not longer", () => {
     const log = new ClusterLog({ bytesPerSessionMax: 10_000 });
     const a = log.open("a");
-    const { token } = fill(a);
-    const head = { op: OP.update, mark: 1, acknowledged: [], token } as const;
-    const longer = { ...head, sequence: 101, value: "w".repeat(VALUE_BYTES + 1) };
-    expect(resultOf(a.send(longer))).toEqual(QUOTA);
-    const shorter = { ...head, sequence: 102, value: "w" };
-    expect(resultOf(a.send(shorter))).toEqual({ status: STATUS.ok });
+    const { sequence } = fill(a);
+    expect(resultOf(a.update(sequence, "w".repeat(VALUE_BYTES + 1)))).toEqual(QUOTA);
+    expect(resultOf(a.update(sequence, "w"))).toEqual({ status: STATUS.ok });
   });
 });
 
@@ -58,12 +54,12 @@ describe("a table that is as large as it may be", () => {
   test("takes no session and no lock of anybody, and lets go of what it has", () => {
     const log = new ClusterLog({ tableBytesMax: 10_000 });
     const [a, b] = [log.open("a"), log.open("b")];
-    const { token } = fill(a);
+    const { sequence } = fill(a);
     expect(acquireLarge(b, 99)).toEqual(QUOTA);
     log.open("c");
     expect(log.attached.at(-1)).toMatchObject(QUOTA);
-    expect(a.takeOver(2)).toMatchObject({ status: STATUS.ok });
-    expect(resultOf(a.release(token))).toEqual({ status: STATUS.released });
+    expect(a.takeOver()).toMatchObject({ status: STATUS.ok });
+    expect(resultOf(a.end(sequence))).toEqual({ status: STATUS.released });
     expect(acquireLarge(b, 100)?.status).toBe(STATUS.granted);
   });
 

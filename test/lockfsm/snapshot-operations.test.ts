@@ -3,15 +3,15 @@ import { describe, expect, test } from "vitest";
 import type { LockTable, TableEntry } from "../../src/lockfsm/index.js";
 import { OP, type SessionMessage, WAIT_FOREVER } from "../../src/protocol/index.js";
 import { arbitraryEntries, entriesFor } from "./arbitrary-commands.js";
-import { ClusterLog, exclusive, shared } from "./cluster-log.js";
+import { type Client, ClusterLog, exclusive, shared } from "./cluster-log.js";
 import { type Everything, everything, SECRET } from "./everything.js";
 import { letEverythingEnd, Recording } from "./recording.js";
 import { copyOf, draw, rest, restored } from "./snapshots.js";
 
 /** What everybody is told who asks for all that it could ask for. */
-function recallAll({ a, b, c, d, operator, tokens }: Everything): SessionMessage[] {
+function recallAll({ a, b, c, d, operator }: Everything): SessionMessage[] {
   const sequences = Array.from({ length: 30 }, (_, at) => at + 1);
-  return [a, b, c, d, operator].flatMap((one) => one.recall(sequences, Object.values(tokens)));
+  return [a, b, c, d, operator].flatMap((one) => one.recall(...sequences));
 }
 
 describe("a table with something of everything", () => {
@@ -74,29 +74,26 @@ describe("a request that is to be looked at again", () => {
 const OPERATIONS: Readonly<Record<string, (of: Everything) => unknown>> = {
   "a grant": ({ a }) => a.take(exclusive("new"), { owner: 50 }),
   "a request": ({ d }) => d.acquire(exclusive("lock"), 99, { owner: 51 }),
-  "a reentrant grant": ({ a }) => {
-    a.acquire(exclusive("mine"), 0, { owner: 8, options: { reentrant: true } });
-  },
   "a steal": ({ d }) => d.acquire(exclusive("lock", "up", "shut"), 0, { options: { steal: true } }),
-  "a release": ({ a, tokens }) => a.release(tokens["set"] as number),
-  "a release of what is held twice": ({ a, tokens }) => a.release(tokens["again"] as number),
-  "a release that leaves a closing": ({ a, tokens }) => a.release(tokens["lock"] as number),
-  "a cancel of a request": ({ b }) => b.cancel(1),
-  "a cancel of a grant": ({ c }) => c.cancel(2),
-  "a cancel of a reentrant grant": ({ a }) => a.cancel(3),
-  "a cancel of an upgrade": ({ c }) => c.cancel(3),
+  "a release": ({ a, hold }) => a.end(hold("set")),
+  "a release of what is only a row": ({ c, hold }) => c.end(hold("alone")),
+  "a release that leaves a closing": ({ a, hold }) => a.end(hold("lock")),
+  "the withdrawal of a request": ({ b }) => b.end(1),
+  "the withdrawal of an upgrade": ({ a, hold }) => a.end(hold("up").sequence + 1),
+  "the end of an outcome": ({ d, hold }) => d.end(hold("raised").sequence + 1),
+  "the end of a loss": ({ log, d }) => d.end(lossesOf(log, d)[0] as number),
   "an upgrade that waits": ({ c, b }) => {
-    b.acquire(shared("both"), 0, { owner: 60 });
-    c.acquire(shared("both"), 0, { owner: 60 });
+    b.take(shared("both"), { owner: 60 });
     c.upgrade(c.take(shared("both"), { owner: 61 }), "both");
   },
-  "an upgrade": ({ c, tokens }) => c.upgrade(tokens["solo"] as number, "solo"),
-  "an upgrade that is granted": ({ b }) => b.cancel(2),
+  "an upgrade of what is exclusive": ({ c, hold }) => c.upgrade(hold("solo"), "solo"),
+  "an upgrade that is granted": ({ b }) => b.end(2),
   "an upgrade that is refused": ({ b }) => b.upgrade(0, "up"),
-  "a downgrade": ({ a, tokens }) => a.downgrade(tokens["lock"] as number),
-  "a new value": ({ a, tokens }) => a.update(tokens["set"] as number, "changed"),
-  "a revoke with grace": ({ operator, tokens }) => {
-    operator.revokeToken(tokens["taken"] as number, { graceMs: 9, reason: "r" });
+  "a downgrade": ({ a, hold }) => a.downgrade(hold("lock")),
+  "a downgrade that ends an upgrade": ({ a, hold }) => a.downgrade(hold("up"), "up"),
+  "a new value": ({ a, hold }) => a.update(hold("set"), "changed"),
+  "a revoke with grace": ({ operator, hold }) => {
+    operator.revokeToken(hold("taken").token, { graceMs: 9, reason: "r" });
   },
   "a revoke of a key": ({ operator }) => operator.revokeKey("up", { graceMs: 9_000 }),
   "a revoke at once": ({ operator }) => operator.revokeKey("lock", { now: true }),
@@ -107,22 +104,28 @@ const OPERATIONS: Readonly<Record<string, (of: Everything) => unknown>> = {
   "a lower limit": ({ operator }) => operator.setLimit("set", 1),
   "a limit that is forgotten": ({ operator }) => operator.setLimit("unused", undefined),
   "a new limit": ({ operator }) => operator.setLimit("fresh", 2),
-  "a ticket": ({ a, tokens }) => a.detach(tokens["up"] as number, SECRET),
-  "a ticket of a first-time hold": ({ d, tokens }) => d.detach(tokens["taken"] as number, SECRET),
-  "a claim": ({ d, tokens }) => d.claim(tokens["ticket"] as number, SECRET, 9),
+  "a ticket": ({ a, hold }) => a.detach(hold("up"), SECRET),
+  "a ticket of a first-time hold": ({ d, hold }) => d.detach(hold("taken"), SECRET),
+  "a claim": ({ d, hold }) => d.claim(hold("ticket").token, SECRET, 9),
   "another setting": ({ operator }) => operator.changeSetting("sessionsMax", 9),
-  "a takeover": ({ a }) => a.takeOver(2),
-  "a takeover back": ({ d }) => d.takeOver(3),
-  "a resume": ({ a }) => a.resume(2),
-  "what was read": ({ d }) => d.keepalive({ mark: 3, acknowledged: [1, 2, 3, 4, 5, 6] }),
-  "losses that were read": ({ d, tokens }) => {
-    const after = tokens["revoked"] as number;
-    d.keepalive({ acknowledged: [after + 1, after + 2, after + 3] });
+  "a takeover": ({ a }) => a.takeOver(),
+  "a takeover of what is only a row": ({ c }) => c.takeOver(),
+  "another takeover": ({ log, d }) => {
+    log.stamp += 1_000;
+    d.takeOver();
   },
-  "an upgrade that was read": ({ c }) => c.keepalive({ mark: 9, acknowledged: [1, 2, 3, 4, 5] }),
+  "a resume": ({ a }) => a.resume(2),
+  "what was read": ({ d }) => d.keepalive({ mark: d.sequence, acknowledged: [1, 2, 3, 4, 5, 6] }),
+  "losses that were read": ({ log, d }) => d.keepalive({ acknowledged: lossesOf(log, d) }),
   "time for some to end": ({ log }) => log.pass(9_000),
   "time for all to end": ({ log }) => log.pass(10_000_000),
 };
+
+function lossesOf({ state }: ClusterLog, { session }: Client): number[] {
+  const losses = [...(state.sessions.find(session)?.losses?.keys() ?? [])];
+  expect(losses).not.toEqual([]);
+  return losses;
+}
 
 describe("a snapshot that is drawn is not changed by", () => {
   test.each(Object.keys(OPERATIONS))("%s", (name) => {

@@ -8,7 +8,7 @@ import {
 } from "../../src/lockfsm/index.js";
 import { plan, settings, type Turn } from "./plans.js";
 import { Clients } from "./plans-clients.js";
-import { patientSettings, renewingPlan } from "./plans-renewing.js";
+import { convertingPlan, patientSettings } from "./plans-converting.js";
 import { letEverythingEnd, Recording, type Said } from "./recording.js";
 import { copyOf, type Drawn, draw, joined, rest, restored } from "./snapshots.js";
 
@@ -104,9 +104,9 @@ describe("a snapshot drawn while entries are applied", () => {
       plan,
     ],
     [
-      "does so where holds are renewed under grants that nobody has read",
+      "does so where holds are converted, lost and taken over while little was read",
       patientSettings,
-      renewingPlan,
+      convertingPlan,
     ],
   ])("%s", (_, limited, plans) => {
     check(

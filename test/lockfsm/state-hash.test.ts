@@ -41,6 +41,7 @@ const DERIVED: Readonly<Record<string, readonly string[]>> = {
     ...[
       "nonceDigest",
       "metadata",
+      ...["generation", "taker", "takenOverAt", "attempt"],
       "attachEpoch",
       "attachedAt",
       "attachedSequence",
@@ -54,7 +55,6 @@ const DERIVED: Readonly<Record<string, readonly string[]>> = {
   loneHold: [],
   extras: [],
   ticket: [],
-  alias: [],
   // When it is due follows from the fields of its hold.
   holdEnd: ["heapIndex", "dueAt"],
   request: ["heapIndex", "savedIn", "isQueuedForSearch"],
@@ -148,33 +148,30 @@ function addHolds({ rows }: TableState, of: Session, add: Add, addPlaces: AddPla
 
 /** A row's numbers as fields. */
 function fieldsOf(rows: HoldRows, row: number): object {
-  const describe = (of: { owner?: number; sequence?: number; grantedAt?: number }) => {
-    const { owner, sequence, grantedAt } = of;
-    rows.describe(
-      row,
-      owner ?? rows.ownerOf(row),
-      sequence ?? rows.sequenceOf(row),
-      grantedAt ?? rows.grantedAtOf(row),
-    );
-  };
   return {
     get owner() {
       return rows.ownerOf(row);
     },
     set owner(owner: number) {
-      describe({ owner });
+      rows.describe(row, owner, rows.grantedAtOf(row));
     },
     get sequence() {
       return rows.sequenceOf(row);
     },
     set sequence(sequence: number) {
-      describe({ sequence });
+      rows.setSequence(row, sequence);
+    },
+    get token() {
+      return rows.tokenOf(row);
+    },
+    set token(token: number) {
+      rows.setToken(row, token);
     },
     get grantedAt() {
       return rows.grantedAtOf(row);
     },
     set grantedAt(grantedAt: number) {
-      describe({ grantedAt });
+      rows.describe(row, rows.ownerOf(row), grantedAt);
     },
   };
 }
@@ -185,7 +182,6 @@ function addHold(hold: Hold, add: Add, addPlaces: AddPlaces): void {
   add("extras", extras);
   add("ticket", extras?.ticket);
   add("holdEnd", extras?.end);
-  for (const alias of extras?.allAliases ?? []) add("alias", alias);
   addPlaces(hold.firstPlace);
 }
 
@@ -213,7 +209,8 @@ function leavesOf(state: TableState): Leaf[] {
 
 /** Of results and slots, which are plain data, copies in which one value is another. */
 function othersOf(field: string, value: unknown): unknown[] {
-  if (value === undefined) return [];
+  // No request that stands in the table has ended.
+  if (value === undefined || field === "hasEnded") return [];
   if (typeof value !== "object") return [other(value)];
   if (field !== "result" && field !== "slots") return [];
   const text = JSON.stringify(value);
@@ -261,7 +258,7 @@ describe("the hash of a table", () => {
       token: ({ tokens }) => tokens.take(),
       number: (one) => one.takeNumber(),
       mark: (one) => sessionsOf(one)[0]?.replies.raiseMark(5),
-      loss: (one) => sessionsOf(one)[1]?.recordLoss(TOKEN_MIN, END_REASON.stolen),
+      loss: (one) => sessionsOf(one)[1]?.recordLoss(7, TOKEN_MIN, END_REASON.stolen),
       read: (one) => {
         for (const session of sessionsOf(one)) session.acknowledgeLoss(lossOf(session));
       },
@@ -270,21 +267,6 @@ describe("the hash of a table", () => {
       session: (one) => {
         const [hold, to] = [holdsOf(one)[0], sessionsOf(one)[2]];
         if (hold !== undefined && to !== undefined) hold.session = to;
-      },
-      alias: (one) => {
-        for (const { extras } of holdsOf(one)) extras?.aliases.splice(0);
-      },
-      outlived: (one) => {
-        for (const { extras } of holdsOf(one)) {
-          const [first] = extras?.outlived ?? [];
-          if (first !== undefined) extras?.outlived?.delete(first);
-        }
-      },
-      "outlived by nothing": (one) => {
-        for (const { extras } of holdsOf(one)) {
-          extras?.aliases.unshift(...(extras.outlived ?? []));
-          extras?.outlived?.clear();
-        }
       },
       upgrade: (one) => {
         for (const { firstRequest } of sessionsOf(one)) {
@@ -323,6 +305,6 @@ function holdsOf(state: TableState): Hold[] {
 }
 
 function lossOf({ losses }: Session): number {
-  for (const token of losses?.keys() ?? []) return token;
+  for (const sequence of losses?.keys() ?? []) return sequence;
   return 0;
 }

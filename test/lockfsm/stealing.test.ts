@@ -1,12 +1,20 @@
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../src/errors.js";
-import { END_REASON, MESSAGE, STATUS } from "../../src/protocol/index.js";
-import { type Client, ClusterLog, exclusive, permits, resultOf, shared } from "./cluster-log.js";
+import { END_REASON, MESSAGE, RECALL_STATE, STATUS } from "../../src/protocol/index.js";
+import {
+  type Client,
+  ClusterLog,
+  exclusive,
+  permits,
+  resultOf,
+  shared,
+  type Taken,
+} from "./cluster-log.js";
 import { SECRET } from "./everything.js";
 
 const { granted, queued } = STATUS;
-const lost = (token: number, stamp = 10_000) => {
-  return { kind: MESSAGE.lost, token, stamp, reason: END_REASON.stolen };
+const lost = ({ sequence, token }: Taken, stamp = 10_000) => {
+  return { kind: MESSAGE.lost, sequence, token, stamp, reason: END_REASON.stolen };
 };
 
 /** All that is said to anybody. */
@@ -18,13 +26,13 @@ describe("a steal", () => {
   test("ends the holds of its keys, whose sessions are told, and is granted at once", () => {
     const log = new ClusterLog();
     const [a, b, c, thief] = ["a", "b", "c", "thief"].map((name) => log.open(name)) as Client[];
-    const [x, y] = [a?.take(shared("k")), b?.take(shared("k"))] as [number, number];
+    const [x, y] = [a?.take(shared("k")), b?.take(shared("k"))] as [Taken, Taken];
     c?.acquire(exclusive("k"));
     const said = steal(log, thief as Client, "k");
     expect(said.slice(0, 2)).toEqual([lost(x), lost(y)]);
     const told = log.said.slice(-said.length).map(({ session }) => session);
     expect(told.slice(0, 3)).toEqual([a?.session, b?.session, thief?.session]);
-    expect(resultOf(said)).toEqual({ status: granted, token: y + 1 });
+    expect(resultOf(said)).toEqual({ status: granted, token: y.token + 1 });
     // Who waits goes on waiting, behind the thief.
     expect(log.line("k")).toEqual(["thief", "|", "c"]);
   });
@@ -54,7 +62,7 @@ describe("a steal", () => {
   test("opens what keeps its own keys closed, and not the others of the same hold", () => {
     const log = new ClusterLog();
     const [a, thief] = [log.open("a"), log.open("thief")];
-    a.release(a.take(exclusive("x", "y", "z"), { options: { minHoldMs: 9_000 } }));
+    a.end(a.take(exclusive("x", "y", "z"), { options: { minHoldMs: 9_000 } }));
     expect(resultOf(steal(log, thief, "y"))).toMatchObject({ status: granted });
     const closings = (key: string) => log.table.inspect(key).closings.length;
     expect(["x", "y", "z"].map(closings)).toEqual([1, 0, 1]);
@@ -67,8 +75,8 @@ describe("a steal", () => {
     const log = new ClusterLog();
     const [a, b, thief] = [log.open("a"), log.open("b"), log.open("thief")];
     const asking = { options: { minHoldMs: 9_000 } };
-    const tokens = [a.take(shared("k"), asking), b.take(shared("k"), asking)];
-    a.release(tokens[0] as number);
+    const [first] = [a.take(shared("k"), asking), b.take(shared("k"), asking)];
+    a.end(first);
     steal(log, thief, "k");
     expect(log.table.inspect("k")).toMatchObject({ closings: [], holds: [{ owner: 1 }] });
   });
@@ -76,18 +84,18 @@ describe("a steal", () => {
   test("ends a ticket, which then cannot be claimed", () => {
     const log = new ClusterLog();
     const [a, thief] = [log.open("a"), log.open("thief")];
-    const token = a.take();
-    a.detach(token, SECRET);
+    const hold = a.take();
+    a.detach(hold, SECRET);
     expect(steal(log, thief, "k")).toHaveLength(1);
-    expect(a.claim(token, SECRET)).toEqual({ status: ERROR_NUMBERS.NOT_HELD });
+    expect(a.claim(hold.token, SECRET)).toEqual({ status: ERROR_NUMBERS.NOT_HELD });
   });
 
   test("ends an upgrade that waits under a stolen hold", () => {
     const log = new ClusterLog();
     const [a, b, thief] = [log.open("a"), log.open("b"), log.open("thief")];
-    const token = a.take(shared("k"));
+    const hold = a.take(shared("k"));
     b.take(shared("k"));
-    expect(a.upgrade(token)).toEqual({ status: queued });
+    expect(a.upgrade(hold)).toEqual({ status: queued });
     const outcome = { kind: MESSAGE.outcome, sequence: 2, stamp: 10_000 };
     expect(steal(log, thief, "k")).toContainEqual({
       ...outcome,
@@ -99,10 +107,10 @@ describe("a steal", () => {
   test("of what the thief holds itself gives it a new hold for the old one", () => {
     const log = new ClusterLog();
     const a = log.open("a");
-    const token = a.take();
+    const hold = a.take();
     const said = steal(log, a, "k");
-    expect(said[0]).toEqual(lost(token));
-    expect(resultOf(said)).toEqual({ status: granted, token: token + 1 });
+    expect(said[0]).toEqual(lost(hold));
+    expect(resultOf(said)).toEqual({ status: granted, token: hold.token + 1 });
   });
 
   test("of a key that nobody holds is a grant, ahead of those who wait for another key", () => {
@@ -122,22 +130,22 @@ describe("a steal", () => {
     const log = new ClusterLog({ holdsPerStepMax: 2 });
     const thief = log.open("thief");
     const clients = ["a", "b", "c"].map((name) => log.open(name));
-    const tokens = clients.map((client) => client.take(shared("k")));
+    const holds = clients.map((client) => client.take(shared("k")));
     expect(steal(log, thief, "k")).toMatchObject([{ result: { status: ERROR_NUMBERS.QUOTA } }]);
     expect(log.line("k")).toEqual(["a", "b", "c", "|"]);
-    clients[0]?.release(tokens[0] as number);
+    clients[0]?.end(holds[0] as Taken);
     expect(resultOf(steal(log, thief, "k"))).toMatchObject({ status: granted });
   });
 
   test("is remembered by those it took from until they say to have read it", () => {
     const log = new ClusterLog();
     const [a, thief] = [log.open("a"), log.open("thief")];
-    const token = a.take();
+    const hold = a.take();
     steal(log, thief, "k");
     const { stolen: reason, unknown } = END_REASON;
     const { notReleased } = STATUS;
-    expect(resultOf(a.release(token))).toEqual({ status: notReleased, reason });
-    expect(resultOf(a.release(token, { acknowledged: [token] }))).toEqual({
+    expect(a.recallOne(hold)).toMatchObject({ state: RECALL_STATE.ended, reason });
+    expect(resultOf(a.end(hold, { acknowledged: [hold.sequence] }))).toEqual({
       status: notReleased,
       reason: unknown,
     });

@@ -1,31 +1,45 @@
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../src/errors.js";
-import { END_REASON, MESSAGE, OP, STATUS } from "../../src/protocol/index.js";
-import { type Client, ClusterLog, exclusive, permits, resultOf, shared } from "./cluster-log.js";
+import { END_REASON, MESSAGE, OP, RECALL_STATE, STATUS } from "../../src/protocol/index.js";
+import {
+  type Client,
+  ClusterLog,
+  exclusive,
+  permits,
+  resultOf,
+  shared,
+  type Taken,
+} from "./cluster-log.js";
 import { SECRET } from "./everything.js";
 
 const { ok, claimed, queued, notReleased } = STATUS;
 const notHeld = { status: ERROR_NUMBERS.NOT_HELD };
 
 /** A ticket of `a`, for which `b` waits. */
-function left(ticketTtlMs = 20_000): { log: ClusterLog; a: Client; b: Client; token: number } {
+function left(ticketTtlMs = 20_000): {
+  log: ClusterLog;
+  a: Client;
+  b: Client;
+  hold: Taken;
+  token: number;
+} {
   const log = new ClusterLog();
   const [a, b] = [log.open("a", 600_000), log.open("b", 600_000)];
-  const token = a.take();
-  a.detach(token, SECRET, ticketTtlMs);
+  const hold = a.take();
+  a.detach(hold, SECRET, ticketTtlMs);
   b.acquire();
-  return { log, a, b, token };
+  return { log, a, b, hold, token: hold.token };
 }
 
 describe("a hold that is left as a ticket", () => {
   test("belongs to no session and conflicts like any other", () => {
-    const { log, a, token } = left();
+    const { log, a, hold, token } = left();
     expect(log.line("k")).toEqual(["", "|", "b"]);
     const ticket = { token, session: 0, owner: 0, isTicket: true, leaseMs: 20_000 };
     expect(log.table.inspect("k").holds).toMatchObject([ticket]);
     const unknown = { status: notReleased, reason: END_REASON.unknown };
-    expect(resultOf(a.release(token))).toEqual(unknown);
-    expect(a.recall([], [token])).toMatchObject([{ tokens: [{ held: false }] }]);
+    expect(resultOf(a.end(hold))).toEqual(unknown);
+    expect(a.recallOne(hold)).toMatchObject({ state: RECALL_STATE.forgotten });
   });
 
   test("outlives the session that left it", () => {
@@ -38,42 +52,41 @@ describe("a hold that is left as a ticket", () => {
   test("ends like an expired lease when nobody claims it, and says nothing to anybody", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a", 600_000), log.open("b", 600_000)];
-    const token = a.take(exclusive("k"), { options: { lockDelayMs: 3_000 } });
-    a.detach(token, SECRET, 20_000);
+    const hold = a.take(exclusive("k"), { options: { lockDelayMs: 3_000 } });
+    a.detach(hold, SECRET, 20_000);
     b.acquire();
     expect(log.pass(19_999)).toEqual([]);
     expect(log.pass(1)).toEqual([]);
     expect(log.line("k")).toEqual(["|", "b"]);
     log.pass(3_000);
     expect(log.line("k")).toEqual(["b", "|"]);
-    expect(b.claim(token, SECRET)).toEqual(notHeld);
+    expect(b.claim(hold.token, SECRET)).toEqual(notHeld);
   });
 
   test("keeps its cap, which may come before the end of the ticket", () => {
     const log = new ClusterLog();
     const a = log.open("a");
-    const token = a.take(exclusive("k"), { options: { maxHoldMs: 2_000 } });
-    a.detach(token, SECRET, 9_000);
+    const hold = a.take(exclusive("k"), { options: { maxHoldMs: 2_000 } });
+    a.detach(hold, SECRET, 9_000);
     log.pass(1_999);
     expect(log.line("k")).toEqual(["", "|"]);
     log.pass(1);
     expect(log.line("k")).toEqual(["|"]);
   });
 
-  test("ends upgrades of it that wait, and forgets its older tokens", () => {
+  test("ends an upgrade of it that waits, and is known by its newest token", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a"), log.open("b")];
-    const old = a.take(shared("x", "k"));
-    b.take(shared("k"));
-    a.upgrade(old, "x");
-    const token = old + 2;
-    a.upgrade(token);
-    expect(a.detach(token, SECRET)).toMatchObject([
+    const hold = a.take(shared("x", "k"));
+    const other = b.take(shared("k"));
+    a.upgrade(hold, "x");
+    a.upgrade(hold);
+    expect(a.detach(hold, SECRET)).toMatchObject([
       { kind: MESSAGE.reply, result: { status: ok } },
       { kind: MESSAGE.outcome, sequence: 3, result: notHeld },
     ]);
-    expect(b.claim(old, SECRET)).toEqual(notHeld);
-    expect(b.claim(token, SECRET)).toMatchObject({ status: claimed });
+    expect(b.claim(hold.token, SECRET)).toEqual(notHeld);
+    expect(b.claim(other.token + 1, SECRET)).toMatchObject({ status: claimed });
   });
 });
 
@@ -90,26 +103,25 @@ describe("a claim", () => {
       endsAt: 0,
     });
     expect(log.line("k")).toEqual(["c", "|", "b"]);
-    const hold = { token: token + 1, owner: 7, isTicket: false, heldMs: 0 };
+    const hold = { sequence: 1, token: token + 1, owner: 7, isTicket: false, heldMs: 0 };
     expect(log.table.inspect("k").holds).toMatchObject([hold]);
-    expect(resultOf(c.release(token + 1))).toEqual({ status: STATUS.released });
+    expect(resultOf(c.end(1))).toEqual({ status: STATUS.released });
     expect(log.line("k")).toEqual(["b", "|"]);
   });
 
-  test("keeps items, slots, value, grant time and cap, and makes the count 1", () => {
+  test("keeps items, slots, value, grant time and cap", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a"), log.open("b")];
     a.take(permits("s", 1, 4));
     const items = [...permits("s", 2), ...shared("x")];
-    const options = { value: "v", maxHoldMs: 9_000, reentrant: true };
-    const token = a.take(items, { owner: 2, options });
-    a.acquire(items, 0, { owner: 2, options });
+    const options = { value: "v", maxHoldMs: 9_000 };
+    const hold = a.take(items, { owner: 2, options });
     log.stamp += 1_000;
-    a.detach(token, SECRET);
+    a.detach(hold, SECRET);
     log.stamp += 1_000;
-    expect(b.claim(token, SECRET)).toEqual({
+    expect(b.claim(hold.token, SECRET)).toEqual({
       status: claimed,
-      token: token + 1,
+      token: hold.token + 1,
       items: [
         { key: "s", mode: "permits", permits: 2, slots: [1, 2] },
         { key: "x", mode: "shared", permits: 0, slots: [] },
@@ -118,9 +130,9 @@ describe("a claim", () => {
       grantedAt: 10_000,
       endsAt: 19_000,
     });
-    const hold = { count: 1, slots: [1, 2], value: "v", heldMs: 2_000, endsInMs: 7_000 };
-    expect(log.table.inspect("s").holds[1]).toMatchObject(hold);
-    expect(log.pass(7_000)).toMatchObject([{ token: token + 1, reason: END_REASON.maxHold }]);
+    const held = { slots: [1, 2], value: "v", heldMs: 2_000, endsInMs: 7_000 };
+    expect(log.table.inspect("s").holds[1]).toMatchObject(held);
+    expect(log.pass(7_000)).toMatchObject([{ token: hold.token + 1, reason: END_REASON.maxHold }]);
   });
 
   test("has the lease of the claimer from then on, not that of the ticket", () => {
@@ -146,18 +158,18 @@ describe("a claim", () => {
   test("of a hold that was never left, or that never was, finds none", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a"), log.open("b")];
-    const token = a.take();
-    expect(b.claim(token, SECRET)).toEqual(notHeld);
-    expect(b.claim(token + 1, SECRET)).toEqual(notHeld);
+    const hold = a.take();
+    expect(b.claim(hold.token, SECRET)).toEqual(notHeld);
+    expect(b.claim(hold.token + 1, SECRET)).toEqual(notHeld);
   });
 
   test("comes too late for a ticket that is due, swept or not", () => {
     const log = new ClusterLog({ unitsPerEntryMax: 1 });
     const [first, a] = [log.open("first", 1_000), log.open("a")];
-    const token = a.take();
-    a.detach(token, SECRET, 1_000);
+    const hold = a.take();
+    a.detach(hold, SECRET, 1_000);
     log.stamp += 1_000;
-    expect(a.claim(token, SECRET)).toEqual(notHeld);
+    expect(a.claim(hold.token, SECRET)).toEqual(notHeld);
     expect([first.session, log.table.counts().sessions]).toEqual([1, 1]);
     expect(log.line("k")).toEqual(["", "|"]);
   });
@@ -168,10 +180,10 @@ describe("a claim", () => {
     const said = b.send(b.make(claiming(b, token)).command);
     expect(said).toMatchObject([
       { kind: MESSAGE.reply, result: { status: claimed, token: token + 1, endsAt: 17_000 } },
-      { kind: MESSAGE.revoking, token: token + 1, endsAt: 17_000, reason: "soon" },
-      { kind: MESSAGE.contended, token: token + 1 },
+      { kind: MESSAGE.revoking, sequence: 2, endsAt: 17_000, reason: "soon" },
+      { kind: MESSAGE.contended, sequence: 2 },
     ]);
-    b.detach(token + 1, SECRET);
+    b.detach(2, SECRET);
     a.revokeToken(token + 1, { now: true });
     expect(a.claim(token + 1, SECRET)).toEqual(notHeld);
     expect(log.line("k")).toEqual(["b", "|"]);
@@ -180,36 +192,36 @@ describe("a claim", () => {
   test("tells the claimer that somebody waits, though the one before it was told as well", () => {
     const log = new ClusterLog();
     const [a, b, c] = [log.open("a"), log.open("b"), log.open("c")];
-    const token = a.take();
+    const hold = a.take();
     expect(b.acquire()).toEqual({ status: queued });
-    expect(log.said.at(-1)?.message).toEqual({ kind: MESSAGE.contended, token });
-    a.detach(token, SECRET);
-    c.claim(token, SECRET);
-    const contended = { kind: MESSAGE.contended, token: token + 1 };
+    expect(log.said.at(-1)?.message).toEqual({ kind: MESSAGE.contended, sequence: 1 });
+    a.detach(hold, SECRET);
+    c.claim(hold.token, SECRET);
+    const contended = { kind: MESSAGE.contended, sequence: 1 };
     expect(log.said.at(-1)).toMatchObject({ session: c.session, message: contended });
   });
 
-  test("is found again by its sequence, as any outcome", () => {
-    const { b, log, token } = left();
-    const command = b.make(claiming(b, token));
-    const [first] = log.apply(command);
-    expect(log.apply(command)).toEqual([first]);
-    b.release(token + 1);
-    const reason = END_REASON.released;
-    expect(b.recall([2], [])).toMatchObject([{ tokens: [{ token: token + 1, reason }] }]);
-    b.keepalive({ acknowledged: [2] });
-    expect(log.apply(command)).toEqual([]);
+  test("brings another hold: the session that left the ticket may claim it, too", () => {
+    const log = new ClusterLog();
+    const a = log.open("a");
+    const hold = a.take();
+    a.detach(hold, SECRET);
+    expect(a.claim(hold.token, SECRET)).toMatchObject({ status: claimed });
+    expect(a.recall(1, 3)).toMatchObject([
+      { sequences: [{ state: RECALL_STATE.forgotten }, { state: RECALL_STATE.held }] },
+    ]);
+    expect(resultOf(a.end(3))).toEqual({ status: STATUS.released });
   });
 
   test("is refused to a session that holds as much as it may", () => {
     const log = new ClusterLog({ holdsPerSessionMax: 1 });
     const [a, b] = [log.open("a"), log.open("b")];
-    const token = a.take();
-    a.detach(token, SECRET);
+    const hold = a.take();
+    a.detach(hold, SECRET);
     const other = b.take(exclusive("other"));
-    expect(b.claim(token, SECRET)).toEqual({ status: ERROR_NUMBERS.QUOTA });
-    b.release(other);
-    expect(b.claim(token, SECRET)).toMatchObject({ status: claimed });
+    expect(b.claim(hold.token, SECRET)).toEqual({ status: ERROR_NUMBERS.QUOTA });
+    b.end(other);
+    expect(b.claim(hold.token, SECRET)).toMatchObject({ status: claimed });
   });
 });
 

@@ -43,15 +43,14 @@ export type Deed =
       readonly owner: number;
       readonly wishes: readonly Wish[];
       readonly priority: number;
-      readonly reentrant: boolean;
       readonly steal: boolean;
       readonly detect: boolean;
       readonly waitMs: number;
       readonly maxHoldMs: number;
       readonly lockDelayMs: number;
     }
-  | { readonly kind: "cancel" | "close"; readonly pick: number }
-  | { readonly kind: "release" | "downgrade" | "detach" | "revoke"; readonly pick: number }
+  | { readonly kind: "withdraw" | "close"; readonly pick: number }
+  | { readonly kind: "end" | "downgrade" | "detach" | "revoke"; readonly pick: number }
   | { readonly kind: "upgrade"; readonly pick: number; readonly key: number; detect: boolean }
   | { readonly kind: "claim"; readonly pick: number; readonly client: number; owner: number }
   | { readonly kind: "setLimit"; readonly key: number; readonly limit: number }
@@ -78,7 +77,6 @@ export function deeds(mayOptOut: boolean): fc.Arbitrary<readonly Deed[]> {
     owner,
     wishes: fc.uniqueArray(wish, { minLength: 1, maxLength: 3, selector: ({ key }) => key }),
     priority: fc.constantFrom(0, 0, 0, 0, 1, 5),
-    reentrant: seldom,
     steal: fc.nat(24).map((roll) => roll === 0),
     detect,
     waitMs: fc.constantFrom(WAIT_FOREVER, WAIT_FOREVER, WAIT_FOREVER, WAIT_FOREVER, 40, 0),
@@ -90,11 +88,11 @@ export function deeds(mayOptOut: boolean): fc.Arbitrary<readonly Deed[]> {
     {
       weight: 6,
       arbitrary: fc.record({
-        kind: fc.constantFrom("release", "release", "release", "downgrade"),
+        kind: fc.constantFrom("end", "end", "end", "downgrade"),
         pick,
       }),
     },
-    { weight: 2, arbitrary: fc.record({ kind: kind("cancel"), pick }) },
+    { weight: 2, arbitrary: fc.record({ kind: kind("withdraw"), pick }) },
     { weight: 3, arbitrary: fc.record({ kind: kind("upgrade"), pick, key: pick, detect }) },
     { weight: 2, arbitrary: fc.record({ kind: kind("detach"), pick }) },
     { weight: 3, arbitrary: fc.record({ kind: kind("claim"), pick, client, owner }) },
@@ -128,8 +126,10 @@ export interface Asked {
 
 /** A hold as its holder remembers it: the token changes with upgrades. */
 interface Handle {
+  readonly session: number;
+  readonly sequence: number;
   token: number;
-  client: number;
+  readonly client: number;
   readonly parts: readonly { readonly key: string; readonly mode: ClaimMode }[];
 }
 
@@ -159,7 +159,8 @@ export class WaitWorkload {
   readonly #parts = new Map<string, { client: number; parts: Handle["parts"] }>();
   #stamp = 100_000;
   #nonce = 0;
-  #sequence = 0;
+  /** The last number of each session. */
+  readonly #sequences = new Map<number, number>();
 
   /**
    * What is due or left over is done in steps of one unit, an entry each. `stepsOfCommands`: how many
@@ -173,7 +174,7 @@ export class WaitWorkload {
     this.table = LockTable.of(this.#state);
     for (let at = 0; at < CLIENTS; at += 1) this.#open(at);
     for (const key of SEMAPHORES) {
-      this.#apply(0, { op: OP.setLimit, ...this.#head(), key, limit: LIMIT });
+      this.#apply(0, { op: OP.setLimit, ...this.#head(0), key, limit: LIMIT });
     }
   }
 
@@ -211,17 +212,17 @@ export class WaitWorkload {
     table.apply(instead ?? (this.entries.at(-1) as TableEntry), outbox);
     /** Nothing is due, and nothing is left over but searches. */
     const isSettled = () => state.work.size === 0 && !isSomethingDue(table);
-    return { table, isSettled };
-  }
-
-  /** An entry behind the last one that gives a request up. */
-  cancelling(id: string, table: LockTable, index: number): void {
-    const [session = 0, target = 0] = id.split("/").map(Number);
-    const sequence = 1_000_000 + index;
-    const command = { op: OP.cancel, sequence, mark: 1, acknowledged: [], target } as const;
-    const commands = [{ session, epoch: 1, command }];
-    const entry = { index, stamp: this.#stamp, wallMs: 0, commands };
-    table.apply(entry, { toSession: () => {}, attached: () => {} });
+    const sequences = new Map(this.#sequences);
+    let index = this.entries.length;
+    /** In an entry of its own. */
+    const giveUp = (id: string) => {
+      const [session = 0, target = 0] = id.split("/").map(Number);
+      const command = { op: OP.end, ...nextHead(sequences, session), target } as const;
+      index += 1;
+      const commands = [{ session, epoch: 1, command }];
+      table.apply({ index, stamp: this.#stamp, wallMs: 0, commands }, outbox);
+    };
+    return { table, isSettled, giveUp };
   }
 
   #open(at: number): void {
@@ -272,17 +273,15 @@ export class WaitWorkload {
       if (handle !== undefined) handle.token = result.token;
     } else if (result.status === STATUS.granted && known !== undefined) {
       const { token } = result;
-      if (!this.#handles.some((handle) => handle.token === token)) {
-        this.#handles.push({ token, ...known });
-      }
+      this.#handles.push({ ...namesIn(id), token, ...known });
     } else if (result.status === STATUS.claimed && known !== undefined) {
-      this.#handles.push({ token: result.token, client: known.client, parts: result.items });
+      const { token, items } = result;
+      this.#handles.push({ ...namesIn(id), token, client: known.client, parts: items });
     }
   }
 
-  #head() {
-    this.#sequence += 1;
-    return { sequence: this.#sequence, mark: 1, acknowledged: [] };
+  #head(at: number) {
+    return nextHead(this.#sequences, this.#sessions[at] as number);
   }
 
   #commandOf(deed: Exclude<Deed, { kind: "pass" }>): [number, Command] | undefined {
@@ -291,21 +290,23 @@ export class WaitWorkload {
         return this.#acquiring(deed);
       case "setLimit": {
         const key = SEMAPHORES[deed.key] as string;
-        return [0, { op: OP.setLimit, ...this.#head(), key, limit: deed.limit }];
+        return [0, { op: OP.setLimit, ...this.#head(0), key, limit: deed.limit }];
       }
-      case "close":
-        return [deed.pick % CLIENTS, { op: OP.close, ...this.#head() }];
-      case "cancel": {
+      case "close": {
+        const at = deed.pick % CLIENTS;
+        return [at, { op: OP.close, ...this.#head(at) }];
+      }
+      case "withdraw": {
         const id = [...this.asked.keys()].at(-1 - deed.pick);
         if (id === undefined) return undefined;
         const [session = 0, target = 0] = id.split("/").map(Number);
         const at = this.#sessions.indexOf(session);
-        return at < 0 ? undefined : [at, { op: OP.cancel, ...this.#head(), target }];
+        return at < 0 ? undefined : [at, { op: OP.end, ...this.#head(at), target }];
       }
       case "claim": {
         const ticket = this.#tickets[deed.pick % Math.max(1, this.#tickets.length)];
         if (ticket === undefined) return undefined;
-        const head = this.#head();
+        const head = this.#head(deed.client);
         this.#parts.set(this.#idOf(deed.client, head.sequence), { ...ticket, client: deed.client });
         const { token } = ticket;
         return [deed.client, { op: OP.claim, ...head, token, secret: SECRET, owner: deed.owner }];
@@ -316,38 +317,40 @@ export class WaitWorkload {
   }
 
   #aboutHold(
-    deed: Extract<Deed, { kind: "release" | "downgrade" | "detach" | "revoke" | "upgrade" }>,
+    deed: Extract<Deed, { kind: "end" | "downgrade" | "detach" | "revoke" | "upgrade" }>,
   ): [number, Command] | undefined {
     const handle = this.#handles.at(-1 - (deed.pick % Math.max(1, this.#handles.length)));
     if (handle === undefined) return undefined;
-    const { token, client: at } = handle;
-    const head = this.#head();
+    const { session, sequence: target, token, client: at } = handle;
+    if (deed.kind === "revoke") {
+      const how = { graceMs: 0, now: true, reason: "" };
+      return [0, { op: OP.revoke, ...this.#head(0), key: undefined, token, ...how }];
+    }
+    // It ended with its session, and the number may be another hold's by now.
+    if (session !== this.#sessions[at]) return undefined;
+    const head = this.#head(at);
     switch (deed.kind) {
-      case "release":
-        return [at, { op: OP.release, ...head, token }];
+      case "end":
+        return [at, { op: OP.end, ...head, target }];
       case "downgrade":
-        return [at, { op: OP.downgrade, ...head, token, key: undefined }];
-      case "revoke": {
-        const how = { graceMs: 0, now: true, reason: "" };
-        return [0, { op: OP.revoke, ...head, key: undefined, token, ...how }];
-      }
+        return [at, { op: OP.downgrade, ...head, target, key: undefined }];
       case "detach":
         this.#tickets.push(handle);
-        return [at, { op: OP.detach, ...head, token, secret: SECRET, ticketTtlMs: 60_000 }];
+        return [at, { op: OP.detach, ...head, target, secret: SECRET, ticketTtlMs: 60_000 }];
       case "upgrade": {
         const key = handle.parts[deed.key % handle.parts.length]?.key ?? "a";
         const { detect } = deed;
         const id = this.#idOf(at, head.sequence);
         this.#upgrading.set(id, handle);
         this.#note(id, detect, Number.NEGATIVE_INFINITY);
-        return [at, { op: OP.upgrade, ...head, token, key, waitMs: WAIT_FOREVER, detect }];
+        return [at, { op: OP.upgrade, ...head, target, key, waitMs: WAIT_FOREVER, detect }];
       }
     }
   }
 
   #acquiring(deed: Extract<Deed, { kind: "acquire" }>): [number, AcquireCommand] {
     const { client: at, owner: by, wishes, waitMs, kind: _, ...rest } = deed;
-    const head = this.#head();
+    const head = this.#head(at);
     const items = wishes.map(itemOf).filter(({ mode }) => !rest.steal || mode !== "permits");
     const id = this.#idOf(at, head.sequence);
     this.#parts.set(id, { client: at, parts: items });
@@ -367,6 +370,18 @@ export class WaitWorkload {
   #idOf(at: number, sequence: number): string {
     return `${this.#sessions[at]}/${sequence}`;
   }
+}
+
+/** What `session/sequence` stands for. */
+function namesIn(id: string) {
+  const [session = 0, sequence = 0] = id.split("/").map(Number);
+  return { session, sequence };
+}
+
+function nextHead(sequences: Map<number, number>, session: number) {
+  const sequence = (sequences.get(session) ?? 0) + 1;
+  sequences.set(session, sequence);
+  return { sequence, mark: 1, acknowledged: [] };
 }
 
 /** Nothing is due, and nothing is left over. */

@@ -4,19 +4,16 @@ import { HoldRows } from "../../src/lockfsm/hold-rows.js";
 import type { Key } from "../../src/lockfsm/key.js";
 import { Place } from "../../src/lockfsm/place.js";
 import { comesBefore, NO_DEADLINE, Request } from "../../src/lockfsm/request.js";
-import { QUEUED } from "../../src/lockfsm/results.js";
 import { Saving } from "../../src/lockfsm/saving.js";
 import { Session } from "../../src/lockfsm/session.js";
-import { Slot } from "../../src/lockfsm/slot-list.js";
 import { orderOf, WaitingQueue } from "../../src/lockfsm/waiting-queue.js";
 
 const KEY = { name: "k" } as Key;
 const session = new Session(new Saving(new HoldRows()), 1, "nonce", "a", "", 1_000, 0, 1);
 
 function placeOf(rank: number, number: number): Place {
-  const slot = new Slot(number, 0, "waiting", QUEUED, 0);
   const order = { rank, number };
-  const request = new Request(session, slot, 1, order, 0, NO_DEADLINE, undefined);
+  const request = new Request(session, number, 1, order, 0, NO_DEADLINE, undefined);
   const place = new Place(KEY, "exclusive", request, undefined);
   request.firstPlace = place;
   return place;

@@ -10,6 +10,7 @@ import {
   type GatewayTuning,
 } from "../../src/net/index.js";
 import {
+  isAttachCommand,
   MESSAGE,
   OP,
   type OpenCommand,
@@ -52,13 +53,15 @@ export const OPEN: OpenCommand = {
   name: "",
   metadata: "",
 };
-export const release = (sequence: number): Request => ({
-  op: OP.release,
-  sequence,
-  mark: 1,
-  acknowledged: [],
-  token: 5,
+/** A short one of a session. */
+export const command = (sequence: number): Request => ({
+  ...{ op: OP.close, sequence, mark: 1, acknowledged: [] },
 });
+
+const ATTACHED = {
+  ...{ kind: MESSAGE.attached, key: "", session: 77, generation: 0, epoch: 1 },
+  ...{ highestSequence: 0, stamp: 1, ttlMs: 15_000, index: 1, taker: "" },
+} as const;
 
 /** Attaches whoever asks to session 77, answers each command, echoes each key. */
 export class TestGateway implements GatewayEvents {
@@ -106,17 +109,15 @@ export class TestGateway implements GatewayEvents {
   onAttach(connection: ClientConnection, command: Request, bytes: Uint8Array): void {
     this.record.push({ on: "attach", id: connection.id, bytes });
     connection.session = 77;
-    connection.send({
-      kind: MESSAGE.attached,
-      nonce: NONCE,
-      attempt: "attempt" in command ? command.attempt : 0,
-      status: STATUS.ok,
-      session: 77,
-      epoch: 1,
-      highestSequence: 0,
-      stamp: 1,
-      ttlMs: 15_000,
-    });
+    const attempt = "attempt" in command ? command.attempt : 0;
+    connection.send({ ...ATTACHED, attempt, status: STATUS.ok });
+    this.gateway.flush();
+  }
+
+  onInvalidCommand(connection: ClientConnection, op: number, id: number): void {
+    const status = ERROR_NUMBERS.INVALID_ARGUMENT;
+    if (isAttachCommand({ op })) connection.send({ ...ATTACHED, attempt: id, status });
+    else connection.send({ kind: MESSAGE.refused, sequence: id, status });
     this.gateway.flush();
   }
 
@@ -200,6 +201,12 @@ export class BareClient {
   /** The first reply, outcome, answer or attachment behind the hello. */
   async answer(): Promise<ServerMessage> {
     return this.messages.find((message) => message.kind !== MESSAGE.hello);
+  }
+
+  async refusal(sequence: number): Promise<ServerMessage> {
+    return this.messages.find(
+      (message) => message.kind === MESSAGE.refused && message.sequence === sequence,
+    );
   }
 
   async reply(sequence: number): Promise<ServerMessage> {

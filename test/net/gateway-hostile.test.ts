@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { ERROR_NUMBERS } from "../../src/errors.js";
 import { MESSAGE, OP, type Request, STATUS, WAIT_FOREVER } from "../../src/protocol/index.js";
-import { BareClient, frameOf, NONCE, OPEN, release, TestGateway } from "./gateway-client.js";
+import { BareClient, command, frameOf, NONCE, OPEN, TestGateway } from "./gateway-client.js";
 
 const { INVALID_ARGUMENT } = ERROR_NUMBERS;
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   said += 1;
-  bystander.say(release(said));
+  bystander.say(command(said));
   expect(await bystander.reply(said)).toMatchObject({ result: { status: STATUS.ok } });
 });
 afterAll(() => gateway.gateway.close());
@@ -46,7 +46,10 @@ const acquire = (key: string): Request => ({
   items: [{ key, mode: "exclusive" }],
   waitMs: WAIT_FOREVER,
 });
-const takeOver: Request = { op: OP.takeOver, session: 9, nonce: NONCE, attempt: 3 };
+const takeOver: Request = {
+  ...{ op: OP.takeOver, session: 9, nonce: NONCE, generation: 0 },
+  ...{ taker: "ab".repeat(16), attempt: 3 },
+};
 const graph: Request = { op: OP.waitGraph, id: 6, limit: 10 };
 const watch: Request = { op: OP.watch, id: 6, key: "k", isPrefix: false, after: undefined };
 const explain: Request = { op: OP.explain, id: 6, key: "k", session: 9, sequence: 5 };
@@ -87,16 +90,10 @@ describe("a frame that breaks the protocol ends its connection with a reason:", 
     return bytes(`91 94 03 01 01 dc07d0 ${many.join("")}`);
   }
 
-  test("commands of a client that is not attached", async () => {
-    const client = await BareClient.connect(gateway);
-    client.say(release(1), release(2));
-    expect(await client.closed).toEqual({ code: 1008, reason: "not attached" });
-  });
-
   test("and what stands before the breach in its frame counts, what stands behind does not", async () => {
     const from = gateway.record.all.length;
     const client = await BareClient.attached(gateway);
-    const good = Buffer.from(frameOf([release(9)])).subarray(1);
+    const good = Buffer.from(frameOf([command(9)])).subarray(1);
     client.socket.send(Buffer.concat([bytes("93"), good, bytes("91 63"), good]));
     expect(await client.closed).toMatchObject({ code: 1002 });
     const commands = gateway.record.all.slice(from).filter((heard) => heard.on === "command");
@@ -165,14 +162,14 @@ describe("a value that is not allowed is answered with a code and the connection
   test.each(commands)("%s", async (_, request, from, to) => {
     const client = await BareClient.attached(gateway);
     client.socket.send(patched(request, from, to));
-    expect(await client.reply(3)).toMatchObject({ stamp: 0, result: { status: INVALID_ARGUMENT } });
+    expect(await client.refusal(3)).toMatchObject({ status: INVALID_ARGUMENT });
     client.socket.close();
   });
 
   test("a lock's name with a control character", async () => {
     const client = await BareClient.attached(gateway);
     client.socket.send(patched(acquire("abc"), text("abc"), "611b62"));
-    expect(await client.reply(3)).toMatchObject({ stamp: 0, result: { status: INVALID_ARGUMENT } });
+    expect(await client.refusal(3)).toMatchObject({ status: INVALID_ARGUMENT });
     client.socket.close();
   });
 });
@@ -186,7 +183,7 @@ describe("a client that misbehaves below the protocol", () => {
       code: 1008,
       reason: "nothing was asked for in time",
     });
-    asking.say(release(1));
+    asking.say(command(1));
     await asking.reply(1);
     await impatient.gateway.close();
   });
@@ -235,7 +232,7 @@ describe("a client that misbehaves below the protocol", () => {
       await reader.messages.find((message) => message.kind === MESSAGE.answer && message.id === id);
     }
     // What waited for those is not counted any more: the one that reads is served on.
-    reader.say(release(1));
+    reader.say(command(1));
     await reader.reply(1);
     for (const client of clients) client.socket.terminate();
     await tight.gateway.close();
@@ -322,7 +319,7 @@ describe("a client that misbehaves below the protocol", () => {
       reason: expect.stringMatching(/^client connection 1 closed \(1013\): too much is unfinished/),
     });
     const client = await BareClient.attached(tight);
-    client.say(release(1));
+    client.say(command(1));
     await client.reply(1);
     // What is cut off, finished or left by its client is not counted any more.
     sockets[3]?.destroy();
@@ -357,7 +354,7 @@ describe("a client that misbehaves below the protocol", () => {
     await impatient.record.until(() => closings(impatient).length === 2);
     clearInterval(pings);
     expect(closings(impatient).sort()).toEqual([2, 3]);
-    busy.say(release(1));
+    busy.say(command(1));
     await busy.reply(1);
     await impatient.gateway.close();
   });
@@ -378,11 +375,11 @@ describe("a client that misbehaves below the protocol", () => {
       reason: "idle: no session, no watch, and nothing was asked for",
     });
     // With a session or a watch it stays, and the end of the watch is the end of that.
-    attached.say(release(1));
+    attached.say(command(1));
     await attached.reply(1);
     watching.say({ op: OP.unwatch, id: 7, watch: 6 });
     expect(await watching.closed).toMatchObject({ code: 1000 });
-    attached.say(release(2));
+    attached.say(command(2));
     await attached.reply(2);
     await impatient.gateway.close();
   });

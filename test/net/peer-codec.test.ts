@@ -44,6 +44,7 @@ const GOLDEN: readonly string[] = [
   `${HEADER("19", 19) + u64(1) + u64(5)}924601`,
   `${HEADER("1a", 31) + u64(1)}001c${utf8('{"message":"später"}')}`,
   `${HEADER("1b", 10) + u64(9)}ddee`,
+  `${HEADER("1c", 1)}02`,
 ];
 
 const zeros = (count: number): Uint8Array => new Uint8Array(count);

@@ -5,6 +5,7 @@ import { MODEL_VERSION } from "../../src/model-version.js";
 import { INCARNATION_JUMP_MAX } from "../../src/net/known-peers.js";
 import {
   FORWARD_REFUSAL_NAMES,
+  LACK_NAMES,
   OPERATION_TEXT_BYTES_MAX,
   PEER_KIND,
   PEER_MESSAGE_VERSION,
@@ -51,4 +52,5 @@ test("what is said in passing is so", () => {
   expect(PEER_LINKS_DEFAULTS.bufferedBytesMax).toBe(64 << 20);
   expect(PEER_LINKS_DEFAULTS.refusedRedialMs).toBe(5_000);
   expect(FORWARD_REFUSAL_NAMES).toEqual(["notLeader", "busy", "diskFull"]);
+  expect(LACK_NAMES).toEqual(["none", "busy", "diskFull"]);
 });

@@ -123,6 +123,7 @@ const peerMessage: fc.Arbitrary<PeerMessage> = fc.oneof(
     id: number(),
     reason: fc.constantFrom("notLeader", "busy", "diskFull"),
   }),
+  fc.record({ type: type("pressure"), lack: fc.constantFrom("none", "busy", "diskFull") }),
   fc.record({ type: type("readBarrier"), id: number(), term: number() }),
   fc.record({ type: type("readIndex"), id: number(), index: number() }),
   fc.record({ type: type("commitInterest"), isInterested: fc.boolean() }),
@@ -232,4 +233,5 @@ export const SAMPLES: readonly PeerMessage[] = [
   { type: "operation", id: 1, term: 5, request: Uint8Array.of(0x92, 0x46, 0x01) },
   { type: "operationReply", id: 1, status: 28, text: '{"message":"später"}' },
   { type: "members", index: 9, configuration: Uint8Array.of(0xdd, 0xee) },
+  { type: "pressure", lack: "diskFull" },
 ];

@@ -10,6 +10,7 @@ import {
   CHECKSUM_BYTES,
   CHUNK_MAX,
   type Command,
+  GENERATION_MAX,
   GRACE_MS_MAX,
   HISTORY_PAGE_MAX,
   type Item,
@@ -97,7 +98,6 @@ const optionsFor = (items: readonly Item[]): fc.Arbitrary<AcquireOptions> =>
     .record(
       {
         priority: anyNumber(0, PRIORITY_MAX),
-        reentrant: fc.boolean(),
         maxHoldMs: fc.oneof(fc.constant(0), anyNumber(MAX_HOLD_MS_MIN, WAIT_MS_MAX)),
         minHoldMs: anyNumber(0, WAIT_MS_MAX),
         lockDelayMs: anyNumber(0, LOCK_DELAY_MS_MAX),
@@ -109,7 +109,7 @@ const optionsFor = (items: readonly Item[]): fc.Arbitrary<AcquireOptions> =>
     )
     .map((some) => {
       const all = { ...ACQUIRE_DEFAULTS, ...some };
-      const canSteal = !all.reentrant && items.every(({ mode }) => mode === "exclusive");
+      const canSteal = items.every(({ mode }) => mode === "exclusive");
       const minHoldMs = all.maxHoldMs > 0 ? Math.min(all.minHoldMs, all.maxHoldMs) : all.minHoldMs;
       return { ...all, steal: all.steal && canSteal, minHoldMs };
     })
@@ -125,25 +125,34 @@ const nonce = fc
   .map((bytes) => Buffer.from(bytes).toString("hex"));
 const anyWait = fc.oneof(fc.constant(WAIT_FOREVER), anyNumber(0, WAIT_MS_MAX));
 
-/** A sequence with a mark not above it. */
-const numbered = anyNumber(1, SEQUENCE_MAX).chain((sequence) =>
-  fc.record({
-    sequence: fc.constant(sequence),
-    mark: anyNumber(0, sequence),
-    acknowledged: numbers(20),
-  }),
-);
+/** A sequence of at least `least` with a mark not above it. */
+const numberedFrom = (least: number) =>
+  anyNumber(least, SEQUENCE_MAX).chain((sequence) =>
+    fc.record({
+      sequence: fc.constant(sequence),
+      mark: anyNumber(0, sequence),
+      acknowledged: numbers(20),
+    }),
+  );
+const numbered = numberedFrom(1);
 const unnumbered = fc.record({ number: anyNumber(), mark: anyNumber(), acknowledged: numbers(20) });
 
 /** Commands with a sequence whose other values do not depend on it. */
 const sequenced = <O extends number, T extends object>(op: O, rest: fc.Arbitrary<T>) =>
   fc.tuple(numbered, rest).map(([head, values]) => ({ op, ...head, ...values }));
+/** Commands about the hold or wait of an earlier one. */
+const targeted = <O extends number, T extends object>(op: O, rest: fc.Arbitrary<T>) =>
+  numberedFrom(2).chain((head) =>
+    fc
+      .tuple(anyNumber(1, head.sequence - 1), rest)
+      .map(([target, values]) => ({ op, ...head, target, ...values })),
+  );
 const force = {
   graceMs: anyNumber(0, GRACE_MS_MAX),
   now: fc.boolean(),
   reason: text(40, isValidReason),
 };
-const resumed = { session: anyNumber(1), nonce, attempt: anyNumber(1, ATTEMPT_MAX) };
+const attached = { session: anyNumber(1), nonce, attempt: anyNumber(1, ATTEMPT_MAX) };
 
 const anyAcquire: fc.Arbitrary<Command> = anyItems.chain((items) =>
   sequenced(
@@ -166,28 +175,27 @@ export const anyCommand: fc.Arbitrary<Command> = fc.oneof(
     name: anyName,
     metadata: text(300, isValidMetadata),
   }),
-  fc.record({ op: fc.constantFrom(OP.resume, OP.takeOver), ...resumed }),
+  fc.record({
+    op: fc.constant(OP.resume),
+    ...attached,
+    generation: anyNumber(0, GENERATION_MAX),
+  }),
+  fc.record({
+    op: fc.constant(OP.takeOver),
+    ...attached,
+    generation: anyNumber(0, GENERATION_MAX - 1),
+    taker: nonce,
+  }),
   unnumbered.map((head) => ({ op: OP.keepalive, ...head })),
   { weight: 4, arbitrary: anyAcquire },
-  sequenced(OP.release, fc.record({ token: anyNumber() })),
-  numbered
-    .filter(({ sequence }) => sequence > 1)
-    .chain((head) =>
-      anyNumber(1, head.sequence - 1).map((target) => ({ op: OP.cancel, ...head, target })),
-    ),
+  targeted(OP.end, fc.constant({})),
   fc
-    .tuple(unnumbered, numbers(40), numbers(40))
-    .map(([head, sequences, tokens]) => ({ op: OP.recall, ...head, sequences, tokens })),
+    .tuple(unnumbered, numbers(40))
+    .map(([head, sequences]) => ({ op: OP.recall, ...head, sequences })),
   numbered.map((head) => ({ op: OP.close, ...head })),
-  sequenced(
-    OP.downgrade,
-    fc.record({ token: anyNumber(), key: fc.option(anyKey, { nil: undefined }) }),
-  ),
-  sequenced(
-    OP.upgrade,
-    fc.record({ token: anyNumber(), key: anyKey, waitMs: anyWait, detect: fc.boolean() }),
-  ),
-  sequenced(OP.update, fc.record({ token: anyNumber(), value: text(300, isValidValue) })),
+  targeted(OP.downgrade, fc.record({ key: fc.option(anyKey, { nil: undefined }) })),
+  targeted(OP.upgrade, fc.record({ key: anyKey, waitMs: anyWait, detect: fc.boolean() })),
+  targeted(OP.update, fc.record({ value: text(300, isValidValue) })),
   sequenced(
     OP.revoke,
     fc.oneof(
@@ -200,14 +208,7 @@ export const anyCommand: fc.Arbitrary<Command> = fc.oneof(
     OP.setLimit,
     fc.record({ key: anyKey, limit: fc.option(anyNumber(1, LIMIT_MAX), { nil: undefined }) }),
   ),
-  sequenced(
-    OP.detach,
-    fc.record({
-      token: anyNumber(),
-      secret: nonce,
-      ticketTtlMs: anyNumber(TTL_MS_MIN, TTL_MS_MAX),
-    }),
-  ),
+  targeted(OP.detach, fc.record({ secret: nonce, ticketTtlMs: anyNumber(TTL_MS_MIN, TTL_MS_MAX) })),
   sequenced(OP.claim, fc.record({ token: anyNumber(), secret: nonce, owner: anyNumber() })),
   sequenced(
     OP.changeSetting,

@@ -28,8 +28,8 @@ const hello: protocol.ServerMessage = {
   voters: [1, 2, 3],
 };
 const attached: protocol.ServerMessage = {
-  ...{ kind: MESSAGE.attached, nonce: "", attempt: 1, status: STATUS.ok, session: 9, epoch: 1 },
-  ...{ highestSequence: 0, stamp: 120_000, ttlMs: 15_000 },
+  ...{ kind: MESSAGE.attached, key: "", attempt: 1, status: STATUS.ok, session: 9, generation: 0 },
+  ...{ epoch: 1, highestSequence: 0, stamp: 120_000, ttlMs: 15_000, index: 321, taker: "" },
 };
 const open = { op: OP.open, nonce, attempt: 1, ttlMs: 15_000, name: "billing-7", metadata: "" };
 const acquire: protocol.Request = {
@@ -38,8 +38,8 @@ const acquire: protocol.Request = {
 };
 const reply = { kind: MESSAGE.reply, sequence: 1, stamp: 120_060 };
 const granted = { ...reply, result: { status: STATUS.granted, token } };
-const keepalive = { op: OP.keepalive, number: 1, mark: 2, acknowledged: [1] };
-const release = { op: OP.release, sequence: 2, mark: 2, acknowledged: [], token };
+const keepalive = { op: OP.keepalive, number: 1, mark: 2, acknowledged: [] };
+const end = { op: OP.end, sequence: 2, mark: 2, acknowledged: [], target: 1 };
 const pulse = { kind: MESSAGE.pulse, number: 1, stamp: 122_072 };
 const released = { ...reply, sequence: 2, stamp: 122_072, result: { status: STATUS.released } };
 
@@ -51,9 +51,9 @@ const poolAcquire: protocol.Request = {
 };
 const poolGranted: protocol.ServerMessage = {
   ...{ kind: MESSAGE.reply, sequence: 3, stamp: 122_112 },
-  result: { status: STATUS.granted, token: token + 1, count: 1, slots: [[0, 1]] },
+  result: { status: STATUS.granted, token: token + 1, slots: [[0, 1]] },
 };
-const contended: protocol.ServerMessage = { kind: MESSAGE.contended, token: token + 1 };
+const contended: protocol.ServerMessage = { kind: MESSAGE.contended, sequence: 3 };
 
 type Said =
   | { readonly client: readonly protocol.Request[] }
@@ -64,7 +64,7 @@ const EXAMPLE: readonly Said[] = [
   { node: [attached] },
   { client: [acquire] },
   { node: [granted] },
-  { client: [keepalive, release] },
+  { client: [keepalive, end] },
   { node: [pulse, released] },
   { client: [poolAcquire] },
   { node: [poolGranted] },
@@ -182,8 +182,8 @@ const who = { session: 1, sessionName: "", owner: 1 } as const;
 const blocker: Required<protocol.Blocker> = { sessionName: "", ...lock, token: 1 };
 const revision: Required<protocol.Revision> = { index: 1, number: 0 };
 const hold: Required<protocol.HoldView> = {
-  ...{ token: 1, mode: "exclusive", ...who, heldMs: 0, leaseMs: 0, endsInMs: null },
-  ...{ isRevoked: false, isTicket: false, count: 1, permits: 0, slots: [], value: "" },
+  ...{ token: 1, mode: "exclusive", ...who, sequence: 1, heldMs: 0, leaseMs: 0, endsInMs: null },
+  ...{ isRevoked: false, isTicket: false, permits: 0, slots: [], value: "" },
 };
 const waiter: Required<protocol.WaiterView> = {
   ...{ mode: "exclusive", ...who, sequence: 1, arrival: 1, waitingMs: 0, endsInMs: null },
@@ -208,7 +208,7 @@ const sessionView: Required<protocol.SessionView> = {
   isRevoked: false,
 };
 const tenure: Required<protocol.Tenure> = {
-  ...{ ...lock, token: 1, ...who, grantedWallMs: 0, heldMs: 0, reason: null },
+  ...{ ...lock, token: 1, ...who, sequence: 1, grantedWallMs: 0, heldMs: 0, reason: null },
 };
 const change: Required<protocol.ChangeView> = {
   ...{ revision, type: "granted", ...lock, ...who, token: 1, sequence: 0, value: "" },
@@ -272,6 +272,7 @@ test.each([
   ["`reason` of a revoke", protocol.REASON_BYTES_MAX],
   ["name of a setting", protocol.SETTING_NAME_BYTES_MAX],
   ["`sequence`", 1, protocol.SEQUENCE_MAX],
+  ["`generation`", 0, protocol.GENERATION_MAX],
   ["keys or sessions of a page (`limit`)", 1, protocol.QUERY_PAGE_MAX],
   ["tenures of `history` (`limit`)", 1, protocol.HISTORY_PAGE_MAX],
   ["edges of `waitGraph` (`limit`)", 1, protocol.WAIT_GRAPH_EDGES_MAX],
@@ -279,8 +280,8 @@ test.each([
   ["watches of a connection", protocol.WATCHES_MAX],
   ["members of a circle that are named", protocol.CYCLE_MEMBERS_MAX],
   ["acknowledged in one command", protocol.ACKNOWLEDGED_MAX],
-  ["sequences and tokens of a recall", protocol.RECALL_MAX],
-  ["unanswered commands of a session", protocol.IN_FLIGHT_MAX],
+  ["sequences of a recall", protocol.RECALL_MAX],
+  ["commands of a session from its mark on", protocol.IN_FLIGHT_MAX],
   ["waiters of a key", protocol.WAITERS_MAX],
   ["address of a member", protocol.ADDRESS_BYTES_MAX],
   ["number of a member (`node`)", 1, protocol.NODE_ID_MAX],

@@ -22,7 +22,7 @@ const BROKEN: readonly (readonly [string, string, RegExp])[] = [
   ["a request that is no array", "91 03", /^expected an array at offset 1$/],
   ["an empty request", "91 90", /^an empty request at offset 1$/],
   ["operation 0", "91 91 00", /^unknown operation 0 at offset 1$/],
-  ["operation 19", "91 94 13 01 01 90", /^unknown operation 19 at offset 1$/],
+  ["operation 18", "91 94 12 01 01 90", /^unknown operation 18 at offset 1$/],
   ["operation 63", "91 92 3f 01", /^unknown operation 63 at offset 1$/],
   ["operation 75", "91 92 4b 01", /^unknown operation 75 at offset 1$/],
   ["operation 79", "91 92 4f 01", /^unknown operation 79 at offset 1$/],
@@ -63,28 +63,28 @@ const BROKEN: readonly (readonly [string, string, RegExp])[] = [
   ["a key in a str16", "91 93 40 01 da0020", /^not in its shortest form/],
   ["a key in a str32", "91 93 40 01 db00000100", /^not in its shortest form/],
   ["a key in a bin8", "91 93 40 01 c40161", /^expected a string/],
-  ["a nonce as text", "91 94 02 01 a161 01", /^expected a binary/],
-  ["a nonce in a bin16", "91 94 02 01 c5000100 01", /^not in its shortest form/],
+  ["a nonce as text", "91 95 02 01 a161 00 01", /^expected a binary/],
+  ["a nonce in a bin16", "91 95 02 01 c5000100 00 01", /^not in its shortest form/],
   ["nil as a key", "91 93 40 01 c0", /^expected a string/],
   ["a key longer than the frame", "91 93 40 01 dbffffffff", /^cut off/],
   ["a list longer than the frame", "91 94 03 01 01 ddffffffff 01", /^cut off/],
   ["a frame of 2^32 - 1 requests", "ddffffffff", /^4294967295 requests in a frame at offset 0$/],
   ["a record definition", "91 d4 72 40 91 a161", /^expected an array at offset 1$/],
-  ["a record definition as an option's value", acquireWith("81 09 d4 72 40"), /^type 0xd4/],
-  ["an extension as an option's value", acquireWith("81 09 c7 00 01"), /^type 0xc7/],
-  ["the unused type as an option's value", acquireWith("81 09 c1"), /^type 0xc1/],
-  ["a float as an option's value", acquireWith("81 09 cb3ff0000000000000"), /^type 0xcb/],
-  ["a long form in an option's value", acquireWith("81 09 91 cc01"), /^not in its shortest/],
-  ["invalid UTF-8 in an option's value", acquireWith("81 09 a1ff"), /^not UTF-8/],
+  ["a record definition as an option's value", acquireWith("81 08 d4 72 40"), /^type 0xd4/],
+  ["an extension as an option's value", acquireWith("81 08 c7 00 01"), /^type 0xc7/],
+  ["the unused type as an option's value", acquireWith("81 08 c1"), /^type 0xc1/],
+  ["a float as an option's value", acquireWith("81 08 cb3ff0000000000000"), /^type 0xcb/],
+  ["a long form in an option's value", acquireWith("81 08 91 cc01"), /^not in its shortest/],
+  ["invalid UTF-8 in an option's value", acquireWith("81 08 a1ff"), /^not UTF-8/],
   ["a priority that is text", acquireWith("81 01 a161"), /^expected an unsigned integer/],
   ["a priority in a uint8", acquireWith("81 01 cc01"), /^not in its shortest form/],
-  ["a number where a flag belongs", acquireWith("81 02 01"), /^expected a boolean/],
-  ["nil where a flag belongs", acquireWith("81 08 c0"), /^expected a boolean/],
-  ["nil where a time belongs", acquireWith("81 03 c0"), /^expected an unsigned integer/],
-  ["a value that is a number", acquireWith("81 06 01"), /^expected a string/],
-  ["a value that is a binary", acquireWith("81 06 c40161"), /^expected a string/],
-  ["a value longer than the frame", acquireWith("81 06 dbffffffff"), /^cut off/],
-  ["options that descend", acquireWith("82 02c3 0101"), /^map keys must ascend/],
+  ["a number where a flag belongs", acquireWith("81 06 01"), /^expected a boolean/],
+  ["nil where a flag belongs", acquireWith("81 07 c0"), /^expected a boolean/],
+  ["nil where a time belongs", acquireWith("81 02 c0"), /^expected an unsigned integer/],
+  ["a value that is a number", acquireWith("81 05 01"), /^expected a string/],
+  ["a value that is a binary", acquireWith("81 05 c40161"), /^expected a string/],
+  ["a value longer than the frame", acquireWith("81 05 dbffffffff"), /^cut off/],
+  ["options that descend", acquireWith("82 06c3 0101"), /^map keys must ascend/],
   ["an option twice", acquireWith("82 0101 0101"), /^map keys must ascend/],
   ["an option by name", acquireWith("81 a161 01"), /^expected an unsigned integer/],
   ["an option that is missing", acquireWith("82 0101"), /^cut off/],
@@ -106,10 +106,16 @@ const BROKEN: readonly (readonly [string, string, RegExp])[] = [
   ["a revoke without a reason", "91 98 0c 01 01 90 c0 07 00 c2", /^operation 12 with 8 values/],
   ["the end of a session by name", "91 98 0d 01 01 90 a161 00 c2 a0", /^expected an unsigned/],
   ["a limit that is a float", "91 96 0e 01 01 90 a161 ca3f800000", /^expected an unsigned/],
+  ["a taker as text", "91 96 06 01 c400 01 a161 01", /^expected a binary/],
+  ["an end of nil", "91 95 05 02 01 90 c0", /^expected an unsigned/],
   ["a secret as text", "91 97 0f 01 01 90 07 a161 01", /^expected a binary/],
   ["a secret longer than the frame", "91 97 10 01 01 90 07 c6ffffffff", /^cut off/],
   ["a setting without a value", "91 95 11 01 01 90 a161", /^operation 17 with 5 values/],
-  ["a takeover with a value too many", "91 95 12 01 c400 01 01", /^operation 18 with 5 values/],
+  [
+    "a takeover with a value too many",
+    "91 97 06 01 c400 01 c400 01 01",
+    /^operation 6 with 7 values/,
+  ],
   ["a watch of nil", "91 96 52 01 c0 c2 00 00", /^expected a string/],
   ["a watch with a number as flag", "91 96 52 01 a161 00 00 00", /^expected a boolean/],
   ["a watch behind nil", "91 96 52 01 a161 c2 c0 00", /^expected an unsigned/],
@@ -171,7 +177,7 @@ describe("a frame breaks off", () => {
   test("for a bomb of arrays or maps nested a million deep", () => {
     const arrays = new Uint8Array(1 << 20).fill(0x91);
     expect(() => read(arrays)).toThrowError(ProtocolError);
-    const nested = bytes(acquireWith("81 09"));
+    const nested = bytes(acquireWith("81 08"));
     for (const byte of [0x91, 0x81]) {
       const bomb = new Uint8Array(1 << 20).fill(byte);
       bomb.set(nested);
@@ -182,10 +188,10 @@ describe("a frame breaks off", () => {
 
   test("for a value nested one deeper than is allowed", () => {
     const writer = new Writer();
-    writer.raw(bytes(acquireWith("81 09")));
+    writer.raw(bytes(acquireWith("81 08")));
     for (let depth = 2; depth < 8; depth++) writer.arrayHeader(1);
     const deepest = Uint8Array.of(...writer.view(), 0x01);
-    expect(read(deepest)).toEqual([{ op: OP.acquire, id: 1, reason: "unknown option 9" }]);
+    expect(read(deepest)).toEqual([{ op: OP.acquire, id: 1, reason: "unknown option 8" }]);
     const deeper = Uint8Array.of(...writer.view(), 0x91, 0x01);
     expect(() => read(deeper)).toThrowError(/^nested too deeply/);
   });
@@ -206,7 +212,7 @@ describe("a frame", () => {
 
   test("with requests in plenty is delivered in order", () => {
     const many = Array.from({ length: 1_000 }, (_, i) => ({
-      ...{ op: OP.release, sequence: i + 1, mark: 1, acknowledged: [], token: i },
+      ...{ op: OP.end, sequence: i + 2, mark: 1, acknowledged: [], target: i + 1 },
     }));
     expect(read(frameOf(many))).toEqual(
       many.map((request) => ({ request, bytes: encodeRequest(request) })),

@@ -7,6 +7,7 @@ import {
   ACQUIRE_DEFAULTS,
   type AcquireOptions,
   ATTEMPT_MAX,
+  GENERATION_MAX,
   GRACE_MS_MAX,
   ITEMS_MAX,
   LIMIT_MAX,
@@ -28,7 +29,7 @@ import {
 const nonce = "f0".repeat(16);
 const head = { sequence: 5, mark: 3, acknowledged: [] };
 const open = { op: OP.open, nonce, attempt: 7, ttlMs: 15_000, name: "n", metadata: "m" };
-const resume = { op: OP.resume, session: 1, nonce, attempt: 7 };
+const resume = { op: OP.resume, session: 1, nonce, generation: 0, attempt: 7 };
 const acquire = {
   ...{ op: OP.acquire, ...head, owner: 1, waitMs: 0 },
   items: [{ key: "k", mode: "exclusive" as const }],
@@ -44,16 +45,20 @@ const permits = (count: number, limit?: number, key = "s") => ({
   ...acquire,
   items: [{ key, mode: "permits" as const, permits: count, limit }],
 });
-const upgrade = { op: OP.upgrade, ...head, token: 1, key: "k", waitMs: 0, detect: true };
+const upgrade = { op: OP.upgrade, ...head, target: 1, key: "k", waitMs: 0, detect: true };
 const force = { graceMs: 0, now: false, reason: "" };
 const revoke = { op: OP.revoke, ...head, key: "k" as string | undefined, token: 0, ...force };
 const endSession = { op: OP.endSession, ...head, session: 1, ...force };
 const setLimit = { op: OP.setLimit, ...head, key: "s", limit: 1 as number | undefined };
-const detach = { op: OP.detach, ...head, token: 1, secret: nonce, ticketTtlMs: TTL_MS_MAX };
+const detach = { op: OP.detach, ...head, target: 1, secret: nonce, ticketTtlMs: TTL_MS_MAX };
 const setting = { op: OP.changeSetting, ...head, name: "waitersMax", value: 1 };
-const takeOver = { op: OP.takeOver, session: 1, nonce, attempt: 7 };
+const takeOver = { ...resume, op: OP.takeOver, taker: nonce };
+const end = { op: OP.end, ...head, target: 1 };
+const downgrade = { op: OP.downgrade, ...head, target: 1, key: "k" as string | undefined };
+const update = { op: OP.update, ...head, target: 1, value: "" };
 
-export const REFUSED_COMMANDS: readonly (readonly [Request, string, Request])[] = [
+type Refused = readonly [Request, string, Request];
+export const REFUSED_COMMANDS: readonly Refused[] = [
   [{ ...open, attempt: 0 }, "attempt 0 not in 1..4294967295", { ...open, attempt: 1 }],
   [
     { ...open, attempt: ATTEMPT_MAX + 1 },
@@ -79,6 +84,11 @@ export const REFUSED_COMMANDS: readonly (readonly [Request, string, Request])[] 
   ],
   [{ ...resume, session: 0 }, "session 0", resume],
   [{ ...resume, attempt: 0 }, "attempt 0 not in 1..4294967295", resume],
+  [
+    { ...resume, generation: GENERATION_MAX + 1 },
+    "generation 4294967296 not in 0..4294967295",
+    { ...resume, generation: GENERATION_MAX },
+  ],
   [
     { ...acquire, sequence: 0, mark: 0 },
     "sequence 0 not in 1..2199023255551",
@@ -158,11 +168,6 @@ export const REFUSED_COMMANDS: readonly (readonly [Request, string, Request])[] 
     withOptions({ value: "é".repeat(VALUE_BYTES_MAX / 2) }),
   ],
   [
-    withOptions({ steal: true, reentrant: true }),
-    "steal of what is held already",
-    withOptions({ steal: true }),
-  ],
-  [
     { ...withOptions({ steal: true }), items: keys(1) },
     "only exclusive items can be stolen",
     { ...withOptions({ steal: false, detect: false }), items: keys(1) },
@@ -170,7 +175,7 @@ export const REFUSED_COMMANDS: readonly (readonly [Request, string, Request])[] 
   [
     { ...withOptions({ steal: true }), items: permits(1).items },
     "only exclusive items can be stolen",
-    { ...withOptions({ reentrant: true }), items: permits(1).items },
+    { ...withOptions({ priority: 1 }), items: permits(1).items },
   ],
   [withKey(""), "key is empty", withKey(" ")],
   [withKey("k".repeat(513)), "key exceeds 512 bytes", withKey("k".repeat(512))],
@@ -182,20 +187,18 @@ export const REFUSED_COMMANDS: readonly (readonly [Request, string, Request])[] 
   [withKey("~a"), "keys under ~ are reserved", withKey("a~")],
   [withKey("~é"), "keys under ~ are reserved", withKey("é~")],
   [
-    { op: OP.release, ...head, sequence: 0, mark: 0, token: 1 },
+    { ...end, sequence: 0, mark: 0 },
     "sequence 0 not in 1..2199023255551",
-    { op: OP.release, ...head, token: 0 },
+    { ...end, sequence: 2, mark: 0 },
   ],
-  [
-    { op: OP.cancel, ...head, target: 0 },
-    "target 0 not below sequence",
-    { op: OP.cancel, ...head, target: 1 },
-  ],
-  [
-    { op: OP.cancel, ...head, target: 5 },
-    "target 5 not below sequence",
-    { op: OP.cancel, ...head, target: 4 },
-  ],
+  [{ ...end, target: 0 }, "target 0 not below sequence", end],
+  ...[end, upgrade, downgrade, update, detach].map(
+    (command): Refused => [
+      { ...command, target: 5 },
+      "target 5 not below sequence",
+      { ...command, target: 4 },
+    ],
+  ),
   [{ op: OP.close, ...head, mark: 6 }, "mark 6 above sequence 5", { op: OP.close, ...head }],
   [{ ...upgrade, key: "" }, "key is empty", upgrade],
   [
@@ -203,21 +206,13 @@ export const REFUSED_COMMANDS: readonly (readonly [Request, string, Request])[] 
     "waitMs 4294967296 not in 0..4294967295",
     { ...upgrade, waitMs: WAIT_MS_MAX },
   ],
+  [{ ...downgrade, key: "~k" }, "keys under ~ are reserved", { ...downgrade, key: undefined }],
   [
-    { op: OP.downgrade, ...head, token: 1, key: "~k" },
-    "keys under ~ are reserved",
-    { op: OP.downgrade, ...head, token: 1, key: undefined },
-  ],
-  [
-    { op: OP.update, ...head, token: 1, value: "v".repeat(VALUE_BYTES_MAX + 1) },
+    { ...update, value: "v".repeat(VALUE_BYTES_MAX + 1) },
     "value exceeds 1024 bytes",
-    { op: OP.update, ...head, token: 1, value: "v".repeat(VALUE_BYTES_MAX) },
+    { ...update, value: "v".repeat(VALUE_BYTES_MAX) },
   ],
-  [
-    { op: OP.update, ...head, mark: 6, token: 1, value: "" },
-    "mark 6 above sequence 5",
-    { op: OP.update, ...head, token: 1, value: "\u0000" },
-  ],
+  [{ ...update, mark: 6 }, "mark 6 above sequence 5", { ...update, value: "\u0000" }],
   [
     { ...revoke, key: undefined },
     "neither a key nor a token",
@@ -267,4 +262,9 @@ export const REFUSED_COMMANDS: readonly (readonly [Request, string, Request])[] 
   ],
   [{ ...takeOver, session: 0 }, "session 0", takeOver],
   [{ ...takeOver, attempt: 0 }, "attempt 0 not in 1..4294967295", takeOver],
+  [
+    { ...takeOver, generation: GENERATION_MAX },
+    "generation 4294967295 not in 0..4294967294",
+    { ...takeOver, generation: GENERATION_MAX - 1 },
+  ],
 ];

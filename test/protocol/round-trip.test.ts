@@ -62,8 +62,10 @@ describe("a request", () => {
   });
 
   test("is read back with a number at the edge of every width", () => {
+    const head = { sequence: 1, mark: 1 };
+    const force = { graceMs: 0, now: false, reason: "" };
     for (const token of WIDTH_EDGES) {
-      const command = { op: OP.release, sequence: 1, mark: 1, acknowledged: [token], token };
+      const command = { op: OP.revoke, ...head, acknowledged: [token], key: "k", token, ...force };
       expect(decodeCommand(encodeCommand(command))).toEqual(command);
     }
   });
@@ -96,6 +98,7 @@ describe("a request", () => {
       detect: false,
     };
     const force = { graceMs: 300, now: false, reason: "é" };
+    const taken = { nonce: "a0".repeat(16), taker: "b1".repeat(16) };
     const requests: Request[] = [
       { op: OP.acquire, ...head, owner, items, waitMs: 9, options },
       {
@@ -105,16 +108,20 @@ describe("a request", () => {
           { key: "t", mode: "permits", permits: 2, limit: undefined },
         ],
       },
-      { op: OP.upgrade, ...head, token: 300, key: "k", waitMs: 9, detect: true },
-      { op: OP.downgrade, ...head, token: 300, key: undefined },
+      { op: OP.upgrade, ...head, target: 299, key: "k", waitMs: 9, detect: true },
+      { op: OP.end, ...head, target: 299 },
+      { op: OP.downgrade, ...head, target: 299, key: undefined },
       { op: OP.revoke, ...head, key: "k", token: 0, ...force },
       { op: OP.revoke, ...head, key: undefined, token: 2 ** 41, ...force },
       { op: OP.endSession, ...head, session: 300, ...force },
       { op: OP.setLimit, ...head, key: "s", limit: 300 },
+      { op: OP.detach, ...head, target: 9, secret: "a0".repeat(16), ticketTtlMs: 2_000 },
       { op: OP.claim, ...head, token: 300, secret: "a0".repeat(16), owner },
       { op: OP.changeSetting, ...head, name: "waitersMax", value: 300 },
       { op: OP.explain, id: 300, key: "k", session: 9, sequence: 300 },
       { op: OP.watch, id: 300, key: "k", isPrefix: true, after: { index: 300, number: 2 } },
+      { op: OP.resume, session: 300, nonce: "a0".repeat(16), generation: 300, attempt: 9 },
+      { op: OP.takeOver, session: 300, ...taken, generation: 300, attempt: 9 },
       { op: OP.open, nonce: "a0".repeat(16), attempt: 1, ttlMs: 2_000, name: "n", metadata: "é" },
     ];
     for (const encoded of requests.map(encodeRequest)) {
@@ -200,13 +207,14 @@ describe("the largest requests", () => {
   const secret = "f".repeat(2 * SECRET_BYTES);
   const force = { graceMs: GRACE_MS_MAX, now: true, reason: "r".repeat(REASON_BYTES_MAX) };
   const [key = ""] = keys;
+  const target = SEQUENCE_MAX - 1;
   const LARGEST: readonly Request[] = [
     {
       ...acquire,
       items: keys.map((name) => {
         return { key: name, mode: "permits", permits: share, limit: LIMIT_MAX };
       }),
-      options: { ...ACQUIRE_DEFAULTS, ...options, reentrant: true },
+      options: { ...ACQUIRE_DEFAULTS, ...options },
     },
     {
       ...acquire,
@@ -214,14 +222,14 @@ describe("the largest requests", () => {
       options: { ...ACQUIRE_DEFAULTS, ...options, steal: true },
     },
     {
-      ...{ op: OP.recall, number: most, mark: most, acknowledged: head.acknowledged, tokens: [] },
+      ...{ op: OP.recall, number: most, mark: most, acknowledged: head.acknowledged },
       sequences: new Array<number>(RECALL_MAX).fill(most),
     },
     { op: OP.keepalive, number: most, mark: most, acknowledged: head.acknowledged },
-    { op: OP.upgrade, ...head, token: most, key, waitMs: WAIT_MS_MAX, detect: false },
-    { op: OP.update, ...head, token: most, value: options.value },
+    { op: OP.upgrade, ...head, target, key, waitMs: WAIT_MS_MAX, detect: false },
+    { op: OP.update, ...head, target, value: options.value },
     { op: OP.revoke, ...head, key, token: 0, ...force },
-    { op: OP.detach, ...head, token: most, secret, ticketTtlMs: TTL_MS_MAX },
+    { op: OP.detach, ...head, target, secret, ticketTtlMs: TTL_MS_MAX },
     {
       ...{ op: OP.open, nonce: secret, attempt: ATTEMPT_MAX, ttlMs: TTL_MS_MAX },
       ...{ name: "n".repeat(SESSION_NAME_BYTES_MAX), metadata: "m".repeat(METADATA_BYTES_MAX) },

@@ -16,19 +16,22 @@ describe("Curator 604: a new session gets the lock on the strength of the old on
     const log = new ClusterLog({ unitsPerEntryMax: 1 });
     log.open("first", 5_000);
     const old = log.open("a", 5_000);
-    const token = old.take();
+    const lost = old.take();
     log.stamp += 5_000;
     // One entry: its one unit of work was enough for the session that was due before.
     const { session: id } = old;
     const nonce = old.nonce;
-    const again = old.acquiring(exclusive("k"), 0, { options: { reentrant: true } });
+    const acquire = { op: OP.acquire, sequence: 1, mark: 1, acknowledged: [] } as const;
     log.apply(
       {
         session: 0,
         epoch: 0,
         command: { op: OP.open, nonce, attempt: 1, ttlMs: 60_000, name: "a", metadata: "" },
       },
-      { session: id + 1, epoch: 1, command: again.command },
+      {
+        ...{ session: id + 1, epoch: 1 },
+        command: { ...acquire, owner: 1, items: exclusive("k"), waitMs: 0 },
+      },
     );
     const renewed = new Client(log, log.attached.at(-1)?.session ?? 0, nonce);
     expect(renewed.session).toBe(id + 1);
@@ -36,12 +39,12 @@ describe("Curator 604: a new session gets the lock on the strength of the old on
       session: renewed.session,
       message: { result: { status: ERROR_NUMBERS.LOCK_HELD } },
     });
-    renewed.sequence = old.sequence;
+    renewed.sequence = 1;
     log.apply();
     // Once it is swept, the key is free for whoever asks, under a token of its own.
     const current = renewed.take();
-    expect(current).toBeGreaterThan(token);
-    expect(resultOf(renewed.release(token))).toMatchObject({ status: STATUS.notReleased });
+    expect(current.token).toBeGreaterThan(lost.token);
+    expect(resultOf(renewed.end(1))).toMatchObject({ status: STATUS.notReleased });
     expect(log.line("k")).toEqual(["a", "|"]);
     expect(renewed.resume(2)).toMatchObject({ status: STATUS.ok, session: renewed.session });
   });
@@ -68,8 +71,7 @@ describe("Curator 604: a new session gets the lock on the strength of the old on
 
 describe("Curator 527: a waiter misses the end of the hold it waits for, and waits for ever", () => {
   const ends: readonly [string, (holder: Client, token: number) => ReturnType<Client["make"]>][] = [
-    ["a release", (holder, token) => asking(holder, { op: OP.release, token })],
-    ["a cancel", (holder) => asking(holder, { op: OP.cancel, target: 1 })],
+    ["a release", (holder) => asking(holder, { op: OP.end, target: 1 })],
     ["the end of its session", (holder) => asking(holder, { op: OP.close })],
     [
       "a revoke",
@@ -83,7 +85,7 @@ describe("Curator 527: a waiter misses the end of the hold it waits for, and wai
     for (const isEndFirst of [true, false]) {
       const log = new ClusterLog();
       const [holder, waiter] = [log.open("holder"), log.open("waiter")];
-      const token = holder.take();
+      const { token } = holder.take();
       const [ending, arriving] = [end(holder, token), waiter.acquiring()];
       log.apply(...(isEndFirst ? [ending, arriving] : [arriving, ending]));
       expect(log.line("k")).toEqual(["waiter", "|"]);
@@ -121,13 +123,13 @@ describe("Curator 621: a downgrade lets a writer in beside the reader it leaves"
   test("that waited before the downgrade", () => {
     const log = new ClusterLog();
     const [a, writer, reader] = [log.open("a"), log.open("writer"), log.open("reader")];
-    const token = a.take();
+    const hold = a.take();
     writer.acquire(exclusive("k"));
     reader.acquire(shared("k"));
-    expect(resultOf(a.downgrade(token, "k"))).toEqual({ status: STATUS.ok });
+    expect(resultOf(a.downgrade(hold, "k"))).toEqual({ status: STATUS.ok });
     expect(log.line("k")).toEqual(["a", "|", "writer", "reader"]);
-    expect(log.table.inspect("k").holds).toMatchObject([{ mode: "shared", token }]);
-    expect(resultOf(a.release(token))).toEqual({ status: STATUS.released });
+    expect(log.table.inspect("k").holds).toMatchObject([{ mode: "shared", token: hold.token }]);
+    expect(resultOf(a.end(hold))).toEqual({ status: STATUS.released });
     expect(log.line("k")).toEqual(["writer", "|", "reader"]);
   });
 
@@ -151,18 +153,15 @@ describe("Curator 498: a request from before the reconnect is carried out late a
     const late = a.acquiring(exclusive("k", "leader"));
     const leader = b.take(exclusive("leader"));
     a.resume(2);
-    a.epoch = 2;
-    a.sequence = 0;
-    const token = a.take(exclusive("k"));
+    const hold = a.take(exclusive("k"));
     expect(log.apply(late)).toEqual([]);
-    expect(
-      log.apply({ ...a.make(asking(a, { op: OP.release, token }).command), epoch: 1 }),
-    ).toEqual([]);
+    const release = asking(a, { op: OP.end, target: hold.sequence });
+    expect(log.apply({ ...release, epoch: 1 })).toEqual([]);
     expect([log.line("k"), log.line("leader")]).toEqual([
       ["a", "|"],
       ["b", "|"],
     ]);
-    expect(resultOf(b.release(leader))).toEqual({ status: STATUS.released });
+    expect(resultOf(b.end(leader))).toEqual({ status: STATUS.released });
     expect(log.line("leader")).toEqual(["|"]);
   });
 

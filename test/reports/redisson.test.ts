@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../src/errors.js";
-import { MESSAGE, STATUS } from "../../src/protocol/index.js";
+import { END_REASON, MESSAGE, STATUS } from "../../src/protocol/index.js";
 import { rejection, setUp } from "../client/set-up.js";
 import { connectTo } from "../client/simulated-client.js";
 import { ClusterLog, exclusive, permits, resultOf, shared } from "../lockfsm/cluster-log.js";
@@ -14,24 +14,26 @@ describe("redisson #4796: a reader that asks for the write lock waits for itself
   test("and is told so at once instead", () => {
     const log = new ClusterLog();
     const a = log.open("a");
-    const token = a.take(shared("k"));
+    const hold = a.take(shared("k"));
     expect(a.acquire(exclusive("k"))).toMatchObject({
       status: ERROR_NUMBERS.DEADLOCK,
       cycle: [{ sessionName: "a", key: "k", mode: "exclusive" }],
     });
     expect(log.line("k")).toEqual(["a", "|"]);
-    expect(resultOf(a.release(token))).toEqual({ status: STATUS.released });
+    expect(resultOf(a.end(hold))).toEqual({ status: STATUS.released });
   });
 
   // Fails if an upgrade waits behind its own shared hold, or behind those who wait already.
   test("though as the only reader it could simply become the writer", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a"), log.open("b")];
-    const token = a.take(shared("k"));
+    const hold = a.take(shared("k"));
     b.acquire(exclusive("k"));
-    const upgraded = a.upgrade(token, "k", 0);
-    expect(upgraded).toEqual({ status: STATUS.upgraded, token: token + 1, key: "k" });
-    expect(log.table.inspect("k").holds).toMatchObject([{ mode: "exclusive", token: token + 1 }]);
+    const upgraded = a.upgrade(hold, "k", 0);
+    expect(upgraded).toEqual({ status: STATUS.upgraded, token: hold.token + 1 });
+    expect(log.table.inspect("k").holds).toMatchObject([
+      { mode: "exclusive", token: hold.token + 1 },
+    ]);
     expect(log.line("k")).toEqual(["a", "|", "b"]);
   });
 
@@ -46,7 +48,7 @@ describe("redisson #4796: a reader that asks for the write lock waits for itself
       cycle: [{ sessionName: "b" }, { sessionName: "a" }],
     });
     // Its shared hold is as it was, and in its release the first becomes the writer.
-    const messages = b.release(two);
+    const messages = b.end(two);
     expect(messages.at(-1)).toMatchObject({
       kind: MESSAGE.outcome,
       result: { status: STATUS.upgraded },
@@ -63,13 +65,13 @@ describe("redisson #4462: waiters that died or gave up delay everybody behind th
     const dead = Array.from({ length: 5 }, (_, i) => log.open(`dead ${i}`, 5_000));
     const late = Array.from({ length: 5 }, (_, i) => log.open(`late ${i}`, 60_000));
     const last = log.open("last", 60_000);
-    const token = holder.take();
+    const hold = holder.take();
     for (const client of dead) client.acquire();
     for (const client of late) client.acquire(exclusive("k"), 5_000);
     last.acquire();
     log.pass(5_000);
     expect(log.line("k")).toEqual(["holder", "|", "last"]);
-    holder.release(token);
+    holder.end(hold);
     expect(log.line("k")).toEqual(["last", "|"]);
   });
 
@@ -79,12 +81,12 @@ describe("redisson #4462: waiters that died or gave up delay everybody behind th
     const holder = log.open("holder", 60_000);
     const [dead, late] = [log.open("dead", 5_000), log.open("late", 60_000)];
     const last = log.open("last", 60_000);
-    const token = holder.take();
+    const hold = holder.take();
     dead.acquire();
     late.acquire(exclusive("k"), 5_000);
     last.acquire();
     log.stamp += 5_000;
-    holder.release(token);
+    holder.end(hold);
     expect(log.line("k")).toEqual(["last", "|"]);
   });
 });
@@ -138,21 +140,20 @@ describe("redisson #4456: permits of a dead holder never come back, or come back
   test("and what is given back late gives back nothing", () => {
     const log = new ClusterLog();
     const [dead, a, b] = [log.open("dead", 5_000), log.open("a", 60_000), log.open("b", 60_000)];
-    const token = dead.take(permits("pool", 2, 3));
+    const lost = dead.take(permits("pool", 2, 3));
     const wide = a.take(permits("pool", 1));
     expect(b.acquire(permits("pool", 2))).toEqual({ status: STATUS.queued });
     log.pass(5_000);
     expect(log.line("pool")).toEqual(["a", "b", "|"]);
-    // The dead holder wakes up, and somebody else says the same: neither has anything to give.
-    expect(resultOf(dead.release(token))).toMatchObject({ status: ERROR_NUMBERS.SESSION_EXPIRED });
-    expect(resultOf(b.release(token))).toMatchObject({ status: STATUS.notReleased });
+    // The dead holder wakes up, and has nothing to give.
+    expect(dead.end(lost)).toMatchObject([{ kind: MESSAGE.ended, reason: END_REASON.unknown }]);
     expect(a.acquire(permits("pool", 1), 0, { owner: 2 })).toMatchObject({
       status: ERROR_NUMBERS.LOCK_HELD,
     });
     const slots = log.table.inspect("pool").holds.flatMap((hold) => hold.slots);
     expect([...slots].sort((x, y) => x - y)).toEqual([0, 1, 2]);
-    expect(resultOf(a.release(wide))).toEqual({ status: STATUS.released });
-    expect(resultOf(a.release(wide))).toMatchObject({ status: STATUS.notReleased });
+    expect(resultOf(a.end(wide))).toEqual({ status: STATUS.released });
+    expect(resultOf(a.end(wide))).toMatchObject({ status: STATUS.notReleased });
     expect(a.acquire(permits("pool", 2), 0, { owner: 2 })).toMatchObject({
       status: ERROR_NUMBERS.LOCK_HELD,
     });

@@ -3,17 +3,10 @@ import type { LockTable } from "../../src/lockfsm/index.js";
 import { Answering } from "../../src/server/answering.js";
 import { History } from "../../src/server/history.js";
 import { TransitionLog } from "../../src/server/transition-log.js";
-import { Watches } from "../../src/server/watches.js";
 
 export function answeringFrom(table: LockTable): Answering {
   const limits = { changesMax: 1_024, changeBytesMax: 1 << 20 };
   const transitions = new TransitionLog(limits, 0);
   const history = new History({ table, transitions, audit: undefined });
-  return new Answering({
-    table,
-    transitions,
-    history,
-    watches: new Watches(transitions, { changesMax: 1_024, watchesMax: 100 }, 0),
-    save: () => {},
-  });
+  return new Answering({ table, transitions, history, save: () => {} });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../src/errors.js";
-import { MESSAGE, STATUS } from "../../src/protocol/index.js";
+import { END_REASON, MESSAGE, STATUS } from "../../src/protocol/index.js";
 import { startCluster } from "./cluster.js";
 
 describe("attaching", () => {
@@ -64,8 +64,12 @@ describe("attaching", () => {
     await client.start(leader, 1_000);
     await client.untilReply(client.acquire("a"));
     await world.until("ended", () => client.received.some(({ kind }) => kind === MESSAGE.ended));
-    const reply = await client.untilReply(client.acquire("b"));
-    expect(reply.result.status).toBe(ERROR_NUMBERS.SESSION_EXPIRED);
+    // What was on its way is dropped; the connection stays, and what it kept is gone.
+    const dropped = client.acquire("b");
+    await world.run(1_000);
+    expect(client.reply(dropped)).toBeUndefined();
+    expect(client.closed).toBeUndefined();
+    expect(leader.driver.status.keptBytes).toBe(0);
     client.disconnect();
     client.connect(leader);
     client.attach();
@@ -79,13 +83,13 @@ describe("attaching", () => {
     const client = world.client();
     await client.start(node, 5_000);
     const abandoned = client.session;
+    client.acquire("a");
     Object.assign(client, { nonce: "f".repeat(32), session: 0, attempt: 0 });
     client.received.length = 0;
     client.attach();
     await world.run(2);
     // Said for the session before, and ordered behind the attach.
     client.keepalive();
-    client.acquire("a");
     await world.until("attached", () => client.attached(1) !== undefined);
     expect(client.session).not.toBe(abandoned);
     await world.run(100);
@@ -93,6 +97,46 @@ describe("attaching", () => {
     await world.run(9_900);
     // Nobody renews the lease of the session that was left.
     expect(node.table.counts()).toMatchObject({ sessions: 1, holds: 0 });
+  });
+
+  test("is over before a command comes, or the connection is", async () => {
+    const { world, followers } = await startCluster();
+    const client = world.client();
+    await client.start(followers[0]);
+    client.attach();
+    client.acquire("a");
+    await world.until("closed", () => client.closed !== undefined);
+    expect(client.closed?.code).toBe(1008);
+    expect(followers[0].driver.status.keptBytes).toBe(0);
+  });
+
+  test("by another process tells the one before by whom, and leaves it its connection", async () => {
+    const { world, leader, followers } = await startCluster();
+    const taker = "5".repeat(32);
+    for (const node of [leader, followers[0]]) {
+      const [before, after] = [world.client(), world.client()];
+      await before.start(followers[0]);
+      await before.untilReply(before.acquire(`key-${node.id}`));
+      Object.assign(after, { nonce: before.nonce, session: before.session });
+      after.connect(node);
+      after.takeOver(taker);
+      await world.until("attached", () => after.attached(1) !== undefined);
+      expect(after.attached(1)).toMatchObject({ status: STATUS.ok, generation: 1 });
+      await world.until("ended", () => before.received.some(({ kind }) => kind === MESSAGE.ended));
+      const ended = before.received.find(({ kind }) => kind === MESSAGE.ended);
+      expect(ended).toMatchObject({ reason: END_REASON.takenOver, taker });
+      before.acquire("more", 0);
+      await world.run(100);
+      expect(before.closed).toBeUndefined();
+      expect(await after.untilStatus(after.end(1))).toBe(STATUS.released);
+      // A second taker is refused, and told who was first.
+      before.takeOver("6".repeat(32));
+      const { attempt } = before;
+      await world.until("refused", () => before.attached(attempt) !== undefined);
+      const { TAKEN_OVER } = ERROR_NUMBERS;
+      expect(before.attached(attempt)).toMatchObject({ status: TAKEN_OVER, generation: 1, taker });
+      expect(leader.table.inspect("more").holds).toEqual([]);
+    }
   });
 
   test("is forgotten when the same connection asks for something else instead", async () => {

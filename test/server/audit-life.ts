@@ -69,7 +69,7 @@ export class Life {
         const hold = {
           key,
           token: 1_000 + index,
-          sequence: 0,
+          sequence: 2 * index,
           grantedAt: 10 * index - 5,
           value: "",
         };

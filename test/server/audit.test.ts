@@ -61,6 +61,7 @@ describe.each([
         session: 1,
         sessionName: "s",
         owner: 1,
+        sequence: 840,
         grantedWallMs: WALL_MS + 420 - 5,
         heldMs: 5,
         reason: END_REASON.expired,

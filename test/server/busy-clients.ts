@@ -22,20 +22,20 @@ export async function keepBusy(
     for (const client of clients) {
       const mode: LockMode = random() < 0.5 ? "exclusive" : "shared";
       client.acquire(pick(BUSY_KEYS), pick(WAITS_MS), mode);
-      for (const token of tokensOf(client)) if (random() < 0.6) client.release(token);
+      for (const granted of grantedTo(client)) if (random() < 0.6) client.end(granted);
     }
     await world.run(Math.floor(random() * 5));
   }
-  for (const client of clients) for (const token of tokensOf(client)) client.release(token);
+  for (const client of clients) for (const granted of grantedTo(client)) client.end(granted);
   await world.run(100);
 }
 
-/** Whatever it was granted, also what it gave back since. */
-function tokensOf(client: TestClient): number[] {
-  const tokens: number[] = [];
+/** The last acquires that were granted, also of what it gave back since. */
+function grantedTo(client: TestClient): number[] {
+  const sequences: number[] = [];
   for (const message of client.received) {
     if (message.kind !== MESSAGE.reply && message.kind !== MESSAGE.outcome) continue;
-    if (message.result.status === STATUS.granted) tokens.push(message.result.token);
+    if (message.result.status === STATUS.granted) sequences.push(message.sequence);
   }
-  return tokens.slice(-4);
+  return sequences.slice(-4);
 }

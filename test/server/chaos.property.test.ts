@@ -107,7 +107,7 @@ class Storm {
     await this.world.until("every waiter is served and every lock free", () => {
       for (const client of this.clients) {
         if (!client.isSettled) continue;
-        for (const { token } of client.holds) client.release(token);
+        for (const hold of client.holds) client.end(hold);
       }
       const [first] = this.world.nodes;
       return (
@@ -214,14 +214,16 @@ class Storm {
     const chance = this.#random();
     const hold = this.#pickOrNone(client.holds);
     const wait = this.#pickOrNone(
-      [...client.calls.values()].filter((call) => call.isOpen || call.isQueued),
+      client.calls.filter(({ wish, isOpen, isQueued }) => {
+        return !("target" in wish) && (isOpen || isQueued);
+      }),
     );
     if (chance < 0.08) this.#connect(client);
     else if (chance < 0.13) client.disconnect();
     else if (chance < 0.16) client.attachAgain();
     else if (chance < 0.2) client.keepalive();
-    else if (chance < 0.45 && hold !== undefined) client.release(hold.token);
-    else if (chance < 0.6 && wait !== undefined) client.cancel(wait.command.sequence);
+    else if (chance < 0.45 && hold !== undefined) client.end(hold);
+    else if (chance < 0.6 && wait !== undefined) client.end(wait);
     else this.#acquireSome(client);
   }
 
@@ -283,14 +285,13 @@ class Storm {
   #checkLease(): void {
     const { world, doomed } = this;
     if (world.nowMs >= doomed.leaseUntilMs) return;
-    const kept = new Set(doomed.keptTokens);
-    for (const { command, token } of doomed.holds.filter(({ token }) => kept.has(token))) {
-      const key = command.op === OP.acquire ? (command.items[0]?.key ?? "") : "";
-      const isExclusive = command.op === OP.acquire && command.items[0]?.mode === "exclusive";
+    for (const { wish, token } of doomed.keptHolds) {
+      if ("target" in wish) throw new Error("an end has a token");
+      const { key, mode } = wish;
       for (const node of world.nodes) {
         if (!node.isRunning) continue;
         for (const hold of node.table.inspect(key).holds) {
-          if (hold.token <= token || (!isExclusive && hold.mode === "shared")) continue;
+          if (hold.token <= token || (mode === "shared" && hold.mode === "shared")) continue;
           throw new Error(`${hold.token} was granted before the lease of ${token} ended`);
         }
       }
@@ -352,8 +353,8 @@ async function weather(seed: number, options: Partial<WorldOptions>): Promise<vo
   });
   expect(storm.complaints).toEqual([]);
   const order = served.map((call) => {
-    const client = clients.find(({ calls }) => calls.get(call.command.sequence) === call);
-    return `${client?.session}/${call.command.sequence}`;
+    const client = clients.find(({ calls }) => calls.includes(call));
+    return `${client?.session}/${call.sequence}`;
   });
   for (const queue of queues) {
     expect(order.filter((served) => queue.includes(served))).toEqual(queue);
@@ -361,7 +362,7 @@ async function weather(seed: number, options: Partial<WorldOptions>): Promise<vo
   for (const client of clients) client.checkAnswers();
   expect(storm.complaints).toEqual([]);
   const tokens = [...clients, storm.doomed].flatMap(({ calls }) =>
-    [...calls.values()].map(({ token }) => token).filter((token) => token !== 0),
+    calls.map(({ token }) => token).filter((token) => token !== 0),
   );
   expect(new Set(tokens).size).toBe(tokens.length);
   for (const { driver } of world.nodes) expect(driver.status.keptBytes).toBe(0);

@@ -10,8 +10,7 @@ import type { TestClient } from "./test-client.js";
 import { World } from "./world.js";
 
 async function tryToLock(client: TestClient, key: string): Promise<number> {
-  const { result } = await client.untilReply(client.acquire(key, 0));
-  return result.status;
+  return client.untilStatus(client.acquire(key, 0));
 }
 
 describe("a full disk", () => {
@@ -38,12 +37,17 @@ describe("a full disk", () => {
     for (const node of world.nodes) node.log.lackSpace(true);
     await world.run(60_000);
     const terms = leader.raft.term;
-    await world.run(600_000);
+    for (let minute = 0; minute < 10; minute += 1) {
+      client.keepalive();
+      await world.run(60_000);
+    }
     // One for each node in the longest pause, which is 64 election timeouts.
     expect(leader.raft.term - terms).toBeLessThanOrEqual(3 * (600_000 / (64 * 600)));
     expect(await tryToLock(client, "a")).toBe(ERROR_NUMBERS.DISK_FULL);
     for (const node of world.nodes) node.log.lackSpace(false);
     await world.untilLeader();
+    // The leader tells the others.
+    await world.run(10);
     const again = world.client();
     await again.start(followers[1]);
     expect(await tryToLock(again, "b")).toBe(STATUS.granted);
@@ -88,5 +92,61 @@ describe("a full disk", () => {
     expect(await tryToLock(client, "a")).toBe(ERROR_NUMBERS.DISK_FULL);
     node.log.lackSpace(false);
     expect(await tryToLock(client, "a")).toBe(STATUS.granted);
+  });
+
+  test("takes releases at every node while it refuses locks, and keeps sessions alive", async () => {
+    const { world, leader, followers } = await startCluster();
+    const clients = [];
+    for (const node of [leader, ...followers]) {
+      const client = world.client();
+      await client.start(node, 2_000);
+      expect(await tryToLock(client, `held-${node.id}`)).toBe(STATUS.granted);
+      clients.push(client);
+    }
+    for (const node of world.nodes) node.log.lackSpace(true);
+    // Also while leadership is sought for somebody who has room.
+    for (let second = 0; second < 30; second += 1) {
+      for (const client of clients) client.keepalive();
+      await world.run(1_000);
+    }
+    for (const client of clients) {
+      expect(await tryToLock(client, "more")).toBe(ERROR_NUMBERS.DISK_FULL);
+      expect(await client.untilStatus(client.end(1))).toBe(STATUS.released);
+    }
+    expect(leader.table.counts()).toMatchObject({ sessions: 3, holds: 0 });
+    for (const node of world.nodes) node.log.lackSpace(false);
+    await world.run(world.tuning.electionTimeoutMs);
+    for (const client of clients) {
+      expect(await tryToLock(client, client.nonce)).toBe(STATUS.granted);
+    }
+    await expectAgreement(world);
+  });
+
+  test("on which the reserve is used up takes nothing, and goes on when there is room", async () => {
+    const { world, leader, followers } = await startCluster();
+    const [here, there] = [world.client(), world.client()];
+    await here.start(leader, 600_000);
+    await there.start(followers[0], 600_000);
+    for (const client of [here, there]) await tryToLock(client, `held-${client.nonce}`);
+    const setFull = (isFull: boolean): void => {
+      for (const { log } of world.nodes) {
+        log.freeBytes = isFull ? 1_000 : Number.POSITIVE_INFINITY;
+        log.lackSpace(isFull);
+      }
+    };
+    setFull(true);
+    await world.run(5_000);
+    const leading = await world.untilLeader();
+    const local = leading === leader ? here : there;
+    const distant = leading === leader ? there : here;
+    expect(await local.untilStatus(local.end(1))).toBe(ERROR_NUMBERS.DISK_FULL);
+    // Admitted by a node that has no reserve of its own to spare: it is kept, and executed in the end.
+    const kept = distant.end(1);
+    await world.run(5_000);
+    expect(distant.reply(kept)).toBeUndefined();
+    setFull(false);
+    expect(await distant.untilStatus(kept)).toBe(STATUS.released);
+    expect(await local.untilStatus(local.end(1))).toBe(STATUS.released);
+    await expectAgreement(world);
   });
 });

@@ -35,7 +35,7 @@ describe("a cluster of drivers", () => {
       await world.until(`grant ${i}`, () => client.token(sequence) > 0);
       expect(client.token(sequence)).toBeGreaterThan(lastToken);
       lastToken = client.token(sequence);
-      client.release(lastToken);
+      client.end(sequence);
     }
     await expectAgreement(world);
   });

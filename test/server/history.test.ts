@@ -26,7 +26,7 @@ async function holdOften(world: World, client: TestClient, count: number): Promi
     await client.untilReply(sequence);
     tokens.unshift(client.token(sequence));
     await world.run(2);
-    await client.untilReply(client.release(client.token(sequence)));
+    await client.untilReply(client.end(sequence));
   }
   return tokens;
 }
@@ -43,6 +43,8 @@ describe("history", () => {
       const { tenures, isTruncated } = await historyOf(world, node);
       expect(isTruncated).toBe(false);
       expect(tenures.map(({ token }) => token)).toEqual([client.token(sequence), ...past]);
+      // Each acquire was followed by its end.
+      expect(tenures.map((tenure) => tenure.sequence)).toEqual([7, 5, 3, 1]);
       const [present, ...ended] = tenures;
       expect(present?.reason).toBeNull();
       for (const { reason, heldMs, sessionName, grantedWallMs } of ended) {

@@ -121,7 +121,7 @@ describe("the HTTP pages", () => {
     await client.start(leader);
     const sequence = client.acquire("secret/lock", 0);
     await client.untilReply(sequence);
-    await client.untilReply(client.release(client.token(sequence)));
+    await client.untilReply(client.end(sequence));
     client.query({ op: OP.watch, id: 1, key: "", isPrefix: true, after: undefined });
     await world.until("the watch begins", () => client.answer(1) !== undefined);
     await world.run(50);

@@ -14,8 +14,8 @@ import {
   OP,
   PERMITS_MAX,
   REQUEST_BYTES_MAX,
+  SEQUENCE_MAX,
   STATUS,
-  TOKEN_MIN,
   VALUE_BYTES_MAX,
   WAIT_FOREVER,
 } from "../../src/protocol/index.js";
@@ -29,7 +29,7 @@ const items = Array.from({ length: ITEMS_MAX }, (_, i) => {
 });
 const acquire = {
   ...{ op: OP.acquire, sequence: 1, mark: 1, owner: 1, items, waitMs: WAIT_FOREVER },
-  acknowledged: new Array<number>(ACKNOWLEDGED_MAX).fill(TOKEN_MIN),
+  acknowledged: new Array<number>(ACKNOWLEDGED_MAX).fill(SEQUENCE_MAX),
   options: { ...ACQUIRE_DEFAULTS, value: "v".repeat(VALUE_BYTES_MAX) },
 };
 const slots = items.map(() => Array.from({ length: share }, (_, i) => i));
@@ -43,7 +43,7 @@ test("the largest acquire waits, is granted and is told of, at whichever node", 
   expect((await first.untilReply(1)).result).toMatchObject({ status: STATUS.granted, slots });
   second.send(acquire);
   expect((await second.untilReply(1)).result).toEqual({ status: STATUS.queued });
-  first.send({ op: OP.release, sequence: 2, mark: 1, acknowledged: [], token: first.token(1) });
+  first.send({ op: OP.end, sequence: 2, mark: 1, acknowledged: [], target: 1 });
   await world.until("granted", () => second.outcome(1) !== undefined);
   expect(second.outcome(1)?.result).toMatchObject({ status: STATUS.granted, slots });
   await expectAgreement(world);
@@ -61,7 +61,7 @@ test("the largest acquire is as large as clients expect, and fits into a snapsho
   const [session] = table.listSessions(0, 1).sessions;
   const asked = { session: session?.session ?? 0, epoch: 1 };
   for (let index = 2; index < 100; index += 1) {
-    const command = { ...largest, sequence: index };
+    const command = { ...largest, sequence: index - 1 };
     table.apply({ index, stamp: 1_000, wallMs: 1_000, commands: [{ ...asked, command }] }, outbox);
   }
   expect(table.counts()).toMatchObject({ holds: 98, keys: ITEMS_MAX });

@@ -61,7 +61,7 @@ describe("reads", () => {
       const { status, payload } = reader.answer(id) as Answer;
       expect(status).toBe(STATUS.ok);
       expect(payload).toMatchObject({ holds: [{ token }] });
-      await writer.untilReply(writer.release(token));
+      await writer.untilReply(writer.end(writer.lastSequence));
     }
     expect(world.leader?.raft.term).toBeGreaterThanOrEqual(term + 3);
     await expectAgreement(world);

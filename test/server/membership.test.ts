@@ -15,7 +15,7 @@ async function useLocks(world: World, node: WorldNode, count: number): Promise<v
   for (let round = 0; round < count; round += 1) {
     const { result } = await client.untilReply(client.acquire("a", 0));
     expect(result.status).toBe(STATUS.granted);
-    await client.untilReply(client.release("token" in result ? result.token : 0));
+    await client.untilReply(client.end(client.lastSequence));
   }
   client.disconnect();
 }

@@ -53,9 +53,9 @@ describe("a node", () => {
     await holder.start(leader);
     await waiting.start(leader);
     for (let round = 0; round < 3; round += 1) {
-      const token = await take(holder, "a");
+      await take(holder, "a");
       await world.run(500);
-      await holder.untilReply(holder.release(token));
+      await holder.untilReply(holder.end(holder.lastSequence));
     }
     const token = await take(holder, "a");
     const sequence = waiting.acquire("a");
@@ -104,7 +104,7 @@ describe("a node", () => {
     const client = world.client();
     await client.start(leader);
     const old = await take(client, "a");
-    await client.untilReply(client.release(old));
+    await client.untilReply(client.end(client.lastSequence));
     const token = await take(client, "a");
     for (const payload of await askAll(world, { op: OP.verify, key: "a", token })) {
       expect(payload).toEqual({ isCurrent: true, newestToken: token });
@@ -112,7 +112,7 @@ describe("a node", () => {
     for (const payload of await askAll(world, { op: OP.verify, key: "a", token: old })) {
       expect(payload).toEqual({ isCurrent: false, newestToken: token });
     }
-    await client.untilReply(client.release(token));
+    await client.untilReply(client.end(client.lastSequence));
     for (const payload of await askAll(world, { op: OP.verify, key: "a", token })) {
       expect(payload).toEqual({ isCurrent: false, newestToken: 0 });
     }
@@ -220,8 +220,7 @@ describe("a session", () => {
       expect(holds).toMatchObject([{ session: client.session, value: "v" }]);
       expect(holds[0]?.token).toBeGreaterThan(client.token(1));
     }
-    // The old process may still say what it has.
-    const { result } = await client.untilReply(client.release(client.token(1)));
+    const { result } = await client.untilReply(client.end(1));
     expect(result.status).toBe(STATUS.released);
     expect(followers[1].driver.status.keptBytes).toBe(0);
   });

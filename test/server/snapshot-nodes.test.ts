@@ -103,16 +103,10 @@ describe("three nodes that cut their logs", () => {
   async function fillBeyond(node: RunningNode, index: number): Promise<void> {
     const client = await SocketClient.connect(node.endpoint);
     await client.attach({ ttlMs: 60_000 });
-    for (let sequence = 1; (await statusOf(node)).firstIndex <= index + 1; sequence += 40) {
-      const names = Array.from({ length: 20 }, (_, at) => sequence + 2 * at);
-      const granted = await Promise.all(
-        names.map((number) => client.acquire(`f${number}`, number)),
-      );
-      await Promise.all(
-        granted.map(({ result, sequence: number }) =>
-          client.release("token" in result ? result.token : 0, number + 1),
-        ),
-      );
+    for (let first = 1; (await statusOf(node)).firstIndex <= index + 1; first += 40) {
+      const acquires = Array.from({ length: 20 }, (_, at) => first + at);
+      await Promise.all(acquires.map((sequence) => client.acquire(`f${sequence}`, sequence)));
+      await Promise.all(acquires.map((sequence) => client.end(sequence, sequence + 20)));
     }
     client.close();
   }
@@ -150,7 +144,7 @@ describe("three nodes that cut their logs", () => {
     }
     const back = await SocketClient.connect(again[2]?.endpoint ?? "", holder.nonce, holder.attempt);
     expect(await back.attach({ session })).toMatchObject({ session, highestSequence: 1 });
-    const released = await back.release("token" in result ? result.token : 0, 2);
+    const released = await back.end(1, 2);
     expect(released.result.status).toBe(STATUS.released);
     back.close();
   });

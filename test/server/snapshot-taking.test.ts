@@ -53,12 +53,12 @@ describe("taking snapshots", () => {
 
   test("does not take the next one before the log is a multiple of the last one", async () => {
     const world = new SnapshotWorld();
-    const node = await world.add({ snapshotSizeFactor: 5 });
+    const node = await world.add({ snapshotSizeFactor: 6 });
     world.acquire(400);
     node.commitTo(41);
     await world.until("first snapshot", () => node.named?.index === 41);
     const { bytes } = node.snapshots.status;
-    const entries = Math.floor((5 * bytes) / ENTRY_BYTES);
+    const entries = Math.floor((6 * bytes) / ENTRY_BYTES);
     expect(entries).toBeGreaterThan(41);
     node.commitTo(41 + entries);
     await world.run(50);

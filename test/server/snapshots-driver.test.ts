@@ -19,8 +19,8 @@ async function leaveBehind(world: World, node: WorldNode, through: WorldNode): P
   await client.start(through, 600_000);
   const behind = node.raft.lastIndex;
   while (world.nodes.some((other) => other !== node && other.raft.firstIndex <= behind + 1)) {
-    const { result } = await client.untilReply(client.acquire("a", 0));
-    await client.untilReply(client.release("token" in result ? result.token : 0));
+    await client.untilReply(client.acquire("a", 0));
+    await client.untilReply(client.end(client.lastSequence));
   }
 }
 
@@ -99,10 +99,9 @@ describe("a node that takes over a snapshot", () => {
     await world.until("the word to move", isTold, 2_000);
     expect(isRestoring(late)).toBe(true);
     await attached.start(leader);
-    const items = [{ key: "mine", mode: "exclusive" }] as const;
-    const head = { sequence, mark: 1, acknowledged: [] };
-    attached.send({ op: OP.acquire, ...head, owner: 1, items, waitMs: 0 });
-    expect((await attached.untilReply(sequence)).result.status).toBe(STATUS.granted);
+    if (attached.lastSequence < sequence) await attached.untilReply(attached.acquire("mine", 0));
+    const [hold] = leader.table.inspect("mine").holds;
+    expect(hold).toMatchObject({ session: attached.session, sequence });
     await expectAgreement(world);
     // Its attach was committed meanwhile, and is answered when it is applied.
     await world.until("the answer", () => coming.attached(coming.attempt) !== undefined);

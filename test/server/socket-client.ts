@@ -70,8 +70,9 @@ export class SocketClient {
   async attach(to: { readonly ttlMs: number } | { readonly session: number }): Promise<Attached> {
     this.attempt += 1;
     const { nonce, attempt } = this;
-    if ("session" in to) this.#send({ op: OP.resume, session: to.session, nonce, attempt });
-    else this.#send({ op: OP.open, nonce, attempt, ttlMs: to.ttlMs, name: "test", metadata: "" });
+    if ("session" in to) {
+      this.#send({ op: OP.resume, session: to.session, nonce, generation: 0, attempt });
+    } else this.#send({ op: OP.open, nonce, attempt, ttlMs: to.ttlMs, name: "test", metadata: "" });
     return (await this.find(
       (message) => message.kind === MESSAGE.attached && message.attempt === attempt,
     )) as Attached;
@@ -83,8 +84,8 @@ export class SocketClient {
     return this.#command({ op: OP.acquire, sequence, ...rest });
   }
 
-  release(token: number, sequence: number): Promise<Reply> {
-    return this.#command({ op: OP.release, sequence, mark: 1, acknowledged: [], token });
+  end(target: number, sequence: number): Promise<Reply> {
+    return this.#command({ op: OP.end, sequence, mark: 1, acknowledged: [], target });
   }
 
   async inspect(key: string): Promise<Answer> {

@@ -25,7 +25,7 @@ const BATCH = 32 << 10;
 /** Clients of one node by the number of their session. */
 class Crowd {
   readonly line = new WaitingLine();
-  readonly #attachments = new Attachments(() => {});
+  readonly #attachments = new Attachments({ onTold: () => {}, onCutOff: () => {} });
   #order = 0;
 
   client(session: number): Attachment {
@@ -39,10 +39,10 @@ class Crowd {
     this.#order += 1;
     const command: Command = {
       ...{ op: OP.update, sequence, mark: 1, acknowledged: [] },
-      ...{ token: 1, value },
+      ...{ target: 1, value },
     };
     const bytes = encodeCommand(command);
-    const kept = new KeptCommand(client, command, bytes, this.#order, false);
+    const kept = new KeptCommand(client, command, bytes, this.#order);
     this.line.push(kept, 0);
     return kept;
   }

@@ -4,6 +4,7 @@
  */
 import {
   type Answer,
+  type AttachCommand,
   type Attached,
   type Command,
   encodeCommand,
@@ -15,6 +16,7 @@ import {
   type Outcome,
   type Pulse,
   type Query,
+  type Refused,
   type Reply,
   type ServerMessage,
   WAIT_FOREVER,
@@ -31,6 +33,7 @@ export class TestClient {
   readonly nonce: string;
   session = 0;
   epoch = 0;
+  generation = 0;
   attempt = 0;
   closed: { readonly code: number; readonly reason: string } | undefined;
   lastSequence = 0;
@@ -38,6 +41,9 @@ export class TestClient {
   #connection: MemoryConnection | undefined;
   #gateway: MemoryGateway | undefined;
   #lastNumber = 0;
+  /** The lowest number without a reply, and those above it that have one. */
+  #mark = 1;
+  readonly #answered = new Set<number>();
 
   constructor(world: World) {
     this.#world = world;
@@ -67,20 +73,23 @@ export class TestClient {
   /** Opens or, once there is a session, resumes. */
   attach(ttlMs = 15_000): void {
     this.attempt += 1;
-    const { nonce, attempt, session } = this;
-    const command =
+    const { nonce, attempt, session, generation } = this;
+    const command: AttachCommand =
       session === 0
-        ? ({ op: OP.open, nonce, attempt, ttlMs, name: `client-${nonce}`, metadata: "" } as const)
-        : ({ op: OP.resume, session, nonce, attempt } as const);
+        ? { op: OP.open, nonce, attempt, ttlMs, name: `client-${nonce}`, metadata: "" }
+        : { op: OP.resume, session, nonce, generation, attempt };
     const bytes = encodeCommand(command);
     this.#say((events, connection) => events.onAttach(connection, command, bytes));
   }
 
-  /** Resumes as another process would that was given the session. */
-  takeOver(): void {
+  /** As another process does that was given the session. */
+  takeOver(taker = "7".repeat(32)): void {
     this.attempt += 1;
-    const { nonce, attempt, session } = this;
-    const command = { op: OP.takeOver, session, nonce, attempt } as const;
+    const { nonce, attempt, session, generation } = this;
+    const command: AttachCommand = {
+      ...{ op: OP.takeOver, session, nonce, generation },
+      ...{ taker, attempt },
+    };
     const bytes = encodeCommand(command);
     this.#say((events, connection) => events.onAttach(connection, command, bytes));
   }
@@ -99,16 +108,17 @@ export class TestClient {
     return head.sequence;
   }
 
-  release(token: number): number {
+  /** Gives back what that acquire brought, or its wait. */
+  end(target: number): number {
     const head = this.#head();
-    this.send({ op: OP.release, ...head, token });
+    this.send({ op: OP.end, ...head, target });
     return head.sequence;
   }
 
   keepalive(): number {
     this.#lastNumber += 1;
     const number = this.#lastNumber;
-    this.send({ op: OP.keepalive, number, mark: this.lastSequence + 1, acknowledged: [] });
+    this.send({ op: OP.keepalive, number, mark: 1, acknowledged: [] });
     return number;
   }
 
@@ -179,9 +189,24 @@ export class TestClient {
     return this.reply(sequence) as Reply;
   }
 
+  /** The error with which a node refused it, or the status of its reply. */
+  async untilStatus(sequence: number): Promise<number> {
+    const from = this.received.length;
+    const refusal = (): Refused | undefined =>
+      this.received
+        .slice(from)
+        .find((message) => message.kind === MESSAGE.refused && message.sequence === sequence) as
+        | Refused
+        | undefined;
+    const isAnswered = () => this.reply(sequence) !== undefined || refusal() !== undefined;
+    await this.#world.until(`an answer to ${sequence}`, isAnswered);
+    return refusal()?.status ?? (this.reply(sequence) as Reply).result.status;
+  }
+
   #head(): { sequence: number; mark: number; acknowledged: readonly number[] } {
     this.lastSequence += 1;
-    return { sequence: this.lastSequence, mark: 1, acknowledged: [] };
+    while (this.#answered.delete(this.#mark)) this.#mark += 1;
+    return { sequence: this.lastSequence, mark: this.#mark, acknowledged: [] };
   }
 
   #say(
@@ -198,7 +223,13 @@ export class TestClient {
     this.received.push(message);
     if (message.kind === MESSAGE.attached && message.status === 0) {
       this.session = message.session;
+      this.generation = message.generation;
       this.epoch = message.epoch;
-    }
+      this.lastSequence = message.highestSequence;
+      this.#mark = message.highestSequence + 1;
+      this.#answered.clear();
+    } else if (message.kind === MESSAGE.reply) this.#answered.add(message.sequence);
+    // What was sent after it is dropped: the numbers are used again.
+    else if (message.kind === MESSAGE.refused) this.lastSequence = message.sequence - 1;
   }
 }

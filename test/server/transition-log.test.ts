@@ -17,7 +17,7 @@ const GRANT: TableChange = {
   sessionName: "näme",
   owner: 2 ** 53 - 1,
   token: 2 ** 52 + 1,
-  sequence: 0,
+  sequence: 4,
   grantedAt: 500,
   value: "v",
   reason: END_REASON.unknown,
@@ -107,7 +107,7 @@ describe("the log of transitions", () => {
     }
     expect(log.bytes).toBeGreaterThan(1 << 20);
     expect(log.bytes).toBeLessThan(5 << 20);
-    expect(log.bytes).toBe(log.count * (64 + 1_000 + 1 + 4));
+    expect(log.bytes).toBe(log.count * (72 + 1_000 + 1 + 4));
   });
 
   test("begins anew behind a snapshot", () => {

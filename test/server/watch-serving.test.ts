@@ -58,7 +58,7 @@ class Scene {
 
   ask(attachment: Attachment, id: number, key = ""): void {
     const after = { index: this.#index, number: REVISION_NUMBER_MAX };
-    this.watches.admit(attachment, { op: OP.watch, id, key, isPrefix: true, after });
+    this.watches.begin(attachment, { op: OP.watch, id, key, isPrefix: true, after });
   }
 
   /** One entry with a change of each of these keys. */

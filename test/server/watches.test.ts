@@ -21,7 +21,7 @@ async function churn(world: World, node: WorldNode, changes: number): Promise<vo
     await client.start(node, 600_000);
     const sequences = Array.from({ length: 100 }, (_, i) => client.acquire(`churn/${i}`, 0));
     await client.untilReply(sequences.at(-1) as number);
-    const releases = sequences.map((sequence) => client.release(client.token(sequence)));
+    const releases = sequences.map((sequence) => client.end(sequence));
     await client.untilReply(releases.at(-1) as number);
     client.disconnect();
   }
@@ -30,7 +30,7 @@ async function churn(world: World, node: WorldNode, changes: number): Promise<vo
 async function take(client: TestClient, key: string): Promise<number> {
   const sequence = client.acquire(key, 0);
   await client.untilReply(sequence);
-  return client.token(sequence);
+  return sequence;
 }
 
 describe("a watch", () => {
@@ -114,17 +114,23 @@ describe("a watch", () => {
     expect([...before, ...rest.changes]).toEqual(whole.changes);
   });
 
-  test("without a revision begins behind everything that was answered before", async () => {
+  test("without a revision begins after what its node has applied, and misses nothing", async () => {
     const { world, leader, followers } = await startCluster();
     const client = world.client();
-    await client.start(leader);
+    await client.start(followers[0]);
     for (let round = 1; round <= 10; round += 1) {
-      const token = await take(client, "a");
-      const watcher = new Watcher(world, followers[round % 2] as WorldNode, { key: "a" });
-      await watcher.untilBegun();
-      await client.untilReply(client.release(token));
+      const granted = await take(client, "a");
+      const appliedIndex = followers[0].table.index;
+      const watcher = new Watcher(world, followers[0], { key: "a" });
+      // It has no need of anybody else.
+      if (round === 10) world.network.cut([followers[0].id], [leader.id, followers[1].id]);
+      const { index } = await watcher.untilBegun();
+      expect(index).toBeGreaterThanOrEqual(appliedIndex);
+      expect(index).toBeLessThanOrEqual(followers[0].table.index);
+      world.network.heal();
+      await client.untilReply(client.end(granted));
       await world.until("the end is told", () => watcher.changes.length > 0);
-      expect(watcher.changes.map(({ type }) => type)).toEqual(["ended"]);
+      expect(watcher.changes).toMatchObject([{ type: "ended", sequence: granted }]);
       watcher.client.disconnect();
     }
   });
@@ -155,7 +161,7 @@ describe("a watch", () => {
     const watcher = new Watcher(world, leader, { after });
     expect(await watcher.untilBegun()).toEqual(after);
     for (let round = 0; round < 5; round += 1) {
-      await client.untilReply(client.release(await take(client, "a")));
+      await client.untilReply(client.end(await take(client, "a")));
     }
     await world.run(5);
     expect(whole.changes).toHaveLength(10);
@@ -199,12 +205,12 @@ describe("a watch", () => {
     const client = world.client();
     await client.start(leader, 600_000);
     const whole = new Watcher(world, leader, { after: BEGINNING });
-    await client.untilReply(client.release(await take(client, "a")));
+    await client.untilReply(client.end(await take(client, "a")));
     const after = whole.told.at(-1)?.revision;
     world.network.cut([late.id], [leader.id, other.id]);
     const missed = late.raft.lastIndex;
     while (leader.raft.firstIndex <= missed + 1) {
-      await client.untilReply(client.release(await take(client, "a")));
+      await client.untilReply(client.end(await take(client, "a")));
     }
     world.network.heal();
     await world.until("the snapshot is taken over", () => {
@@ -215,7 +221,7 @@ describe("a watch", () => {
     const atSnapshot = { index: snapshotIndex, number: REVISION_NUMBER_MAX };
     const good = new Watcher(world, late, { after: atSnapshot });
     await world.until("both begin", () => tooOld.begun !== undefined && good.begun !== undefined);
-    await client.untilReply(client.release(await take(client, "b")));
+    await client.untilReply(client.end(await take(client, "b")));
     await world.run(20);
     expect(tooOld.endedBy).toBe(ERROR_NUMBERS.COMPACTED);
     expect(good.endedBy).toBeUndefined();
@@ -309,31 +315,6 @@ describe("a watch", () => {
     expect(leader.driver.status.seeing.watches).toBe(0);
   });
 
-  test("that was given up before it began does not begin", async () => {
-    const { world, leader, followers } = await startCluster();
-    const watcher = world.client();
-    watcher.connect(followers[0]);
-    await world.run(5);
-    const query = { op: OP.watch, id: 1, key: "a", isPrefix: false, after: undefined } as const;
-    watcher.query(query);
-    watcher.query({ op: OP.unwatch, id: 2, watch: 1 });
-    // The same number for another one, which is not to begin with the index of the first.
-    watcher.query({ ...query, key: "b" });
-    const answers = () =>
-      watcher.received.flatMap((message) =>
-        message.kind === MESSAGE.answer && message.id === 1 ? [message.status] : [],
-      );
-    await world.until("both answers", () => answers().length === 2);
-    expect(answers()).toEqual([ERROR_NUMBERS.CANCELLED, STATUS.ok]);
-    const client = world.client();
-    await client.start(leader);
-    await take(client, "a");
-    await take(client, "b");
-    const told = () => watcher.received.filter(({ kind }) => kind === MESSAGE.changes);
-    await world.until("a change", () => told().length > 0);
-    expect(told()).toMatchObject([{ payload: { changes: [{ key: "b" }] } }]);
-  });
-
   test("beyond what one connection may have is refused, and so is a number in use", async () => {
     const { world, leader } = await startCluster();
     const client = world.client();
@@ -352,22 +333,5 @@ describe("a watch", () => {
       { id: WATCHES_MAX + 1, status: ERROR_NUMBERS.QUOTA },
     ]);
     expect(leader.driver.status.seeing.watches).toBe(WATCHES_MAX);
-  });
-
-  test("whose index cannot be had is UNAVAILABLE and leaves nothing behind", async () => {
-    const { world, leader, followers } = await startCluster();
-    const watcher = new Watcher(world, followers[0]);
-    await world.run(1);
-    leader.crash();
-    followers[1].crash();
-    await world.until("an answer", () => watcher.client.answer(1) !== undefined);
-    expect(watcher.client.answer(1)?.status).toBe(ERROR_NUMBERS.UNAVAILABLE);
-    await leader.restart();
-    await world.untilLeader();
-    watcher.client.query({ op: OP.watch, id: 1, key: "", isPrefix: true, after: undefined });
-    await world.until("another answer", () => {
-      return watcher.client.received.filter(({ kind }) => kind === MESSAGE.answer).length === 2;
-    });
-    expect(followers[0].driver.status.seeing.watches).toBe(1);
   });
 });

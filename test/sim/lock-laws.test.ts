@@ -4,10 +4,16 @@ import { ERROR_NUMBERS } from "../../src/errors.js";
 import {
   ACQUIRE_DEFAULTS,
   type AcquireOptions,
+  type AttachCommand,
+  type Attached,
+  attachKeyOf,
   END_REASON,
+  type EndReason,
   type Item,
+  type LockMode,
   MESSAGE,
   OP,
+  RECALL_STATE,
   type Result,
   type SequencedCommand,
   type SessionMessage,
@@ -25,32 +31,43 @@ const permits = (key: string, count: number, limit: number): Item => {
 /** A log in which somebody says what is to be judged. */
 class Words {
   readonly laws = new LockLaws();
+  readonly #highest = new Map<number, number>();
+  readonly #epochs = new Map<number, number>();
   #stamp = 0;
-  #lastSequence = 0;
 
   constructor(sessions: readonly number[]) {
     this.at(1);
-    for (const session of sessions) this.#attach(session, 1);
+    for (const session of sessions) {
+      const rest = { ttlMs: TTL_MS, name: "", metadata: "" };
+      this.attach(session, { op: OP.open, nonce: nonceOf(session), attempt: 1, ...rest });
+    }
   }
 
   /** By another process, which has not asked for the new tokens yet. */
-  takeOver(session: number): void {
-    const command = { op: OP.takeOver, session, nonce: "", attempt: 2 } as const;
-    this.laws.begin(this.#stamp, [{ session, epoch: 2, command }]);
-    this.#attach(session, 2);
+  takeOver(session: number, generation = 0, taker = "t", answer: Partial<Attached> = {}): void {
+    const nonce = nonceOf(session);
+    const command = { op: OP.takeOver, session, nonce, generation, taker, attempt: 1 } as const;
+    this.attach(session, command, { generation: generation + 1, ...answer });
   }
 
-  #attach(session: number, epoch: number): void {
+  attach(session: number, command: AttachCommand, answer: Partial<Attached> = {}): void {
+    const epoch = (this.#epochs.get(session) ?? 0) + 1;
+    if ((answer.status ?? STATUS.ok) === STATUS.ok) this.#epochs.set(session, epoch);
+    this.laws.begin(this.#stamp, [{ session: 0, epoch: 0, command }]);
     this.laws.attached({
       kind: MESSAGE.attached,
-      nonce: "",
-      attempt: epoch,
+      key: attachKeyOf(command),
+      attempt: command.attempt,
       status: STATUS.ok,
       session,
+      generation: 0,
       epoch,
-      highestSequence: 0,
+      highestSequence: this.#highest.get(session) ?? 0,
       stamp: this.#stamp,
       ttlMs: TTL_MS,
+      index: 1,
+      taker: "",
+      ...answer,
     });
   }
 
@@ -61,11 +78,16 @@ class Words {
 
   /** The sequence of a command that was executed with that result. */
   ask(session: number, wish: Wish, result: Result): number {
-    this.#lastSequence += 1;
-    const sequence = this.#lastSequence;
+    const sequence = (this.#highest.get(session) ?? 0) + 1;
+    return this.execute(session, sequence, this.#epochs.get(session) ?? 0, wish, result);
+  }
+
+  execute(session: number, sequence: number, epoch: number, wish: Wish, result: Result): number {
+    this.#highest.set(session, sequence);
     const command = { sequence, mark: 1, acknowledged: [], ...wish } as SequencedCommand;
-    this.laws.begin(this.#stamp, [{ session, epoch: 1, command }]);
-    this.say(session, { kind: MESSAGE.reply, sequence, stamp: this.#stamp, result });
+    this.laws.begin(this.#stamp, [{ session, epoch, command }]);
+    const reply = { kind: MESSAGE.reply, sequence, stamp: this.#stamp, result };
+    this.laws.hear(session, epoch, reply);
     return sequence;
   }
 
@@ -79,42 +101,77 @@ class Words {
     return this.ask(session, { ...wish, options: { ...ACQUIRE_DEFAULTS, ...options } }, result);
   }
 
-  /** Asks what became of a lock that is held once. */
-  recall(session: number, token: number, current: number): void {
-    const how = { count: 1, endsAt: 0, isRevoked: false, isContended: false };
-    const tokens = [{ token, held: true, current, ...how } as const];
+  upgrade(session: number, target: number, result: Result): number {
+    const wish = { op: OP.upgrade, target, key: "k", waitMs: -1, detect: true };
+    return this.ask(session, wish, result);
+  }
+
+  end(session: number, target: number, result: Result): void {
+    this.ask(session, { op: OP.end, target }, result);
+  }
+
+  detach(session: number, target: number): void {
+    this.ask(session, { op: OP.detach, target, secret: "a", ticketTtlMs: 1_000 }, OK);
+  }
+
+  claim(session: number, token: number, result: Result, secret = "a"): number {
+    return this.ask(session, { op: OP.claim, token, secret, owner: 1 }, result);
+  }
+
+  /** How a lock of the key `k` stands. */
+  recall(
+    session: number,
+    sequence: number,
+    token: number,
+    mode: LockMode,
+    isContended = false,
+  ): void {
+    const items = [{ key: "k", mode, permits: 0, slots: [] }];
+    const how = { value: "", grantedAt: 1, endsAt: 0, isRevoked: false, isContended };
+    const held = { sequence, state: RECALL_STATE.held, token, items, ...how };
     const stamp = this.#stamp;
-    this.say(session, { kind: MESSAGE.recalled, number: 1, stamp, sequences: [], tokens });
+    this.say(session, { kind: MESSAGE.recalled, number: 1, stamp, sequences: [held] });
   }
 
   outcome(session: number, sequence: number, result: Result): void {
     this.say(session, { kind: MESSAGE.outcome, sequence, stamp: this.#stamp, result });
   }
 
-  lose(session: number, token: number, reason: (typeof END_REASON)[keyof typeof END_REASON]): void {
-    this.say(session, { kind: MESSAGE.lost, token, stamp: this.#stamp, reason });
+  contend(session: number, sequence: number): void {
+    this.say(session, { kind: MESSAGE.contended, sequence });
+  }
+
+  revoke(session: number, sequence: number, endsAt: number): void {
+    const stamp = this.#stamp;
+    this.say(session, { kind: MESSAGE.revoking, sequence, stamp, endsAt, reason: "" });
+  }
+
+  lose(session: number, sequence: number, token: number, reason: EndReason): void {
+    this.say(session, { kind: MESSAGE.lost, sequence, token, stamp: this.#stamp, reason });
   }
 
   say(session: number, message: SessionMessage): void {
-    this.laws.hear(session, message);
+    this.laws.hear(session, this.#epochs.get(session) ?? 0, message);
   }
 }
 
 type Wish = Readonly<Record<string, unknown>> & { readonly op: number };
 
+const nonceOf = (session: number): string => `nonce ${session}`;
 const granted = (token: number, slots?: readonly (readonly number[])[]): Result => {
   return slots === undefined
     ? { status: STATUS.granted, token }
     : { status: STATUS.granted, token, slots };
 };
-const upgraded = (token: number): Result => ({ status: STATUS.upgraded, token, key: "k" });
-const claimed = (token: number, endsAt = 0): Result => {
-  const items = [{ key: "k", mode: "exclusive", permits: 0, slots: [] }] as const;
+const upgraded = (token: number): Result => ({ status: STATUS.upgraded, token });
+const claimed = (token: number, endsAt = 0, mode: LockMode = "exclusive"): Result => {
+  const items = [{ key: "k", mode, permits: 0, slots: [] }] as const;
   return { status: STATUS.claimed, token, items, value: "", grantedAt: 1, endsAt };
 };
 const OK: Result = { status: STATUS.ok };
 const QUEUED: Result = { status: STATUS.queued };
 const RELEASED: Result = { status: STATUS.released };
+const GONE: Result = { status: STATUS.notReleased, reason: END_REASON.unknown };
 
 let words: Words;
 beforeEach(() => {
@@ -122,108 +179,179 @@ beforeEach(() => {
 });
 
 describe("nothing is said against", () => {
-  test("the refusal of an upgrade that names a token from before its session was taken over", () => {
-    words.acquire(1, [shared("k")], granted(10));
-    words.acquire(2, [shared("k")], granted(11));
-    words.ask(2, { op: OP.upgrade, token: 11, key: "k", waitMs: -1, detect: true }, QUEUED);
+  test("a lock that is recalled with a new token when its session was taken over", () => {
+    const first = words.acquire(1, [exclusive("k")], granted(10));
     words.takeOver(1);
-    const cycle = [1, 2].map((session) => {
-      return { session, sessionName: "", owner: session, key: "k", mode: "exclusive" } as const;
-    });
-    const refused: Result = { status: ERROR_NUMBERS.DEADLOCK, cycle };
-    words.ask(1, { op: OP.upgrade, token: 10, key: "k", waitMs: -1, detect: true }, refused);
-    expect(words.laws.complaint).toBeUndefined();
-  });
-
-  test("a wait that has less time than what an older attachment sent in vain", () => {
-    words.acquire(1, [exclusive("k")], granted(10));
-    const sent = { op: OP.acquire, sequence: 1, mark: 1, acknowledged: [], owner: 2 } as const;
-    const command = { ...sent, items: [exclusive("k")], waitMs: 118, options: undefined };
-    words.laws.begin(1, [{ session: 2, epoch: 1, command }]);
-    words.at(100);
-    words.laws.begin(100, [{ session: 2, epoch: 2, command: { ...command, waitMs: 1 } }]);
-    words.say(2, { kind: MESSAGE.reply, sequence: 1, stamp: 100, result: QUEUED });
-    words.at(101);
-    words.outcome(2, 1, { status: ERROR_NUMBERS.LOCK_TIMEOUT });
-    expect(words.laws.complaint).toBeUndefined();
-  });
-
-  test("a lock that was counted down under a token that nobody knew", () => {
-    words.acquire(1, [exclusive("k")], granted(10));
-    words.acquire(1, [exclusive("k")], { status: STATUS.granted, token: 10, count: 2 });
-    words.takeOver(1);
-    words.ask(1, { op: OP.release, token: 10 }, { status: STATUS.released, remaining: 1 });
-    words.recall(1, 10, 11);
-    words.ask(1, { op: OP.release, token: 11 }, RELEASED);
-    expect(words.laws.complaint).toBeUndefined();
-  });
-
-  test("a lock that is recalled, behind a takeover, by its token of before an upgrade", () => {
-    words.acquire(1, [shared("k")], granted(10));
-    words.ask(1, { op: OP.upgrade, token: 10, key: "k" }, upgraded(11));
-    words.takeOver(1);
-    words.recall(1, 10, 12);
-    words.acquire(2, [exclusive("k")], QUEUED);
-    words.say(1, { kind: MESSAGE.contended, token: 12 });
-    words.ask(1, { op: OP.detach, token: 12, secret: "a", ticketTtlMs: 1_000 }, OK);
-    words.ask(3, { op: OP.claim, token: 12, secret: "a", owner: 1 }, claimed(13));
-    words.say(3, { kind: MESSAGE.contended, token: 13 });
+    words.recall(1, first, 11, "exclusive");
+    words.end(1, first, RELEASED);
+    words.acquire(2, [exclusive("k")], granted(12));
     words.laws.finish();
     expect(words.laws.complaint).toBeUndefined();
+    expect([10, 11].map((token) => words.laws.isTorn(1, token))).toEqual([true, false]);
   });
 
   test("readers beside a lock that was made shared before anybody knew its new token", () => {
-    words.acquire(1, [exclusive("k")], granted(10));
+    const first = words.acquire(1, [exclusive("k")], granted(10));
     words.takeOver(1);
-    words.ask(1, { op: OP.downgrade, token: 10 }, OK);
-    words.recall(1, 10, 11);
+    words.ask(1, { op: OP.downgrade, target: first }, OK);
+    words.recall(1, first, 11, "shared");
     words.acquire(2, [shared("k")], granted(12));
     expect(words.laws.complaint).toBeUndefined();
   });
 
-  test("a lock that was upgraded behind a takeover, left and claimed, and nobody recalled", () => {
-    words.acquire(1, [shared("k")], granted(10));
+  test("a lock that was upgraded after a takeover, left and claimed, and nobody recalled", () => {
+    const first = words.acquire(1, [shared("k")], granted(10));
     words.takeOver(1);
-    words.ask(1, { op: OP.upgrade, token: 10, key: "k" }, upgraded(12));
-    words.say(1, { kind: MESSAGE.revoking, token: 12, stamp: 1, endsAt: 2_500, reason: "" });
+    words.upgrade(1, first, upgraded(12));
+    words.revoke(1, first, 2_500);
     words.at(1_000);
-    words.ask(1, { op: OP.detach, token: 12, secret: "a", ticketTtlMs: 1_000 }, OK);
-    words.ask(2, { op: OP.claim, token: 12, secret: "a", owner: 1 }, claimed(13, 2_500));
-    words.say(2, { kind: MESSAGE.revoking, token: 13, stamp: 1_000, endsAt: 2_500, reason: "" });
+    words.detach(1, first);
+    const second = words.claim(2, 12, claimed(13, 2_500));
+    words.revoke(2, second, 2_500);
     words.acquire(3, [exclusive("k")], QUEUED);
-    words.say(2, { kind: MESSAGE.contended, token: 13 });
-    words.ask(2, { op: OP.release, token: 13 }, RELEASED);
+    words.contend(2, second);
+    words.end(2, second, RELEASED);
+    words.laws.finish();
+    expect(words.laws.complaint).toBeUndefined();
+  });
+
+  test("an upgrade that waits and is ended by a downgrade, whichever of the two is told first", () => {
+    const first = words.acquire(1, [shared("k")], granted(10));
+    words.acquire(2, [shared("k")], granted(11));
+    const upgrade = words.upgrade(1, first, QUEUED);
+    words.ask(1, { op: OP.downgrade, target: first, key: "k" }, OK);
+    words.outcome(1, upgrade, { status: ERROR_NUMBERS.CANCELLED });
+    words.laws.finish();
+    expect(words.laws.complaint).toBeUndefined();
+  });
+
+  test("a wait that is withdrawn, and a number of which nothing is left", () => {
+    words.acquire(1, [exclusive("k")], granted(10));
+    const waiting = words.acquire(2, [exclusive("k")], QUEUED);
+    words.end(2, waiting, OK);
+    words.end(2, waiting, GONE);
     expect(words.laws.complaint).toBeUndefined();
   });
 
   test("a lock that passes from hand to hand, with its policies kept", () => {
-    words.acquire(1, [exclusive("k")], granted(10), { minHoldMs: 500 });
+    const first = words.acquire(1, [exclusive("k")], granted(10), { minHoldMs: 500 });
     const waiting = words.acquire(2, [exclusive("k")], QUEUED);
-    words.say(1, { kind: MESSAGE.contended, token: 10 });
+    words.contend(1, first);
     words.at(100);
-    words.ask(1, { op: OP.release, token: 10 }, RELEASED);
+    words.end(1, first, RELEASED);
     words.at(501);
     words.outcome(2, waiting, granted(11));
     expect(words.laws.complaint).toBeUndefined();
   });
 
   test("a cap, a revoke with grace, and a theft", () => {
-    words.acquire(1, [exclusive("k")], granted(10), { maxHoldMs: 1_000 });
+    const first = words.acquire(1, [exclusive("k")], granted(10), { maxHoldMs: 1_000 });
     words.at(1_001);
-    words.lose(1, 10, END_REASON.maxHold);
-    words.acquire(1, [exclusive("k")], granted(11));
-    words.say(1, { kind: MESSAGE.revoking, token: 11, stamp: 1_001, endsAt: 4_000, reason: "" });
+    words.lose(1, first, 10, END_REASON.maxHold);
+    const second = words.acquire(1, [exclusive("k")], granted(11));
+    words.revoke(1, second, 4_000);
     words.at(4_000);
-    words.lose(1, 11, END_REASON.revoked);
-    words.acquire(2, [exclusive("k")], granted(12));
-    words.lose(2, 12, END_REASON.stolen);
+    words.lose(1, second, 11, END_REASON.revoked);
+    const third = words.acquire(2, [exclusive("k")], granted(12));
+    words.lose(2, third, 12, END_REASON.stolen);
     words.acquire(3, [exclusive("k")], granted(13), { steal: true });
     expect(words.laws.complaint).toBeUndefined();
     expect([11, 12].map((token) => words.laws.isTorn(2, token))).toEqual([false, true]);
   });
+
+  test("a taker that is refused, and told who came first", () => {
+    words.takeOver(1, 0, "first");
+    words.takeOver(1, 0, "second", {
+      status: ERROR_NUMBERS.TAKEN_OVER,
+      generation: 1,
+      taker: "first",
+    });
+    expect(words.laws.complaint).toBeUndefined();
+  });
 });
 
 describe("the laws are broken by", () => {
+  test("a command that is executed out of its order, or for an older connection", () => {
+    const wish = { op: OP.update, target: 1, value: "" };
+    words.acquire(1, [exclusive("k")], granted(10));
+    words.execute(1, 3, 1, wish, OK);
+    expect(words.laws.complaint).toContain("1/3: is executed after 1");
+    const other = new Words([1]);
+    const resume = { op: OP.resume, session: 1, nonce: nonceOf(1), generation: 0 } as const;
+    other.acquire(1, [exclusive("k")], granted(10));
+    other.attach(1, { ...resume, attempt: 2 });
+    other.execute(1, 2, 1, wish, OK);
+    expect(other.laws.complaint).toContain("in epoch 1, it is 2");
+  });
+
+  test("two takers of one generation", () => {
+    words.takeOver(1, 0, "first");
+    words.takeOver(1, 0, "second");
+    expect(words.laws.complaint).toContain("is another taker's already");
+  });
+
+  test("a second takeover within a second", () => {
+    words.takeOver(1, 0, "first");
+    words.at(1_000);
+    words.takeOver(1, 1, "second");
+    expect(words.laws.complaint).toContain("is taken over again after 999 ms");
+  });
+
+  test("a lock that keeps its token when its session is taken over", () => {
+    const first = words.acquire(1, [exclusive("k")], granted(10));
+    words.takeOver(1);
+    words.recall(1, first, 10, "exclusive");
+    expect(words.laws.complaint).toContain("was taken over and has 10");
+  });
+
+  test("a downgrade that leaves an upgrade waiting", () => {
+    const first = words.acquire(1, [shared("k")], granted(10));
+    words.acquire(2, [shared("k")], granted(11));
+    words.upgrade(1, first, QUEUED);
+    words.ask(1, { op: OP.downgrade, target: first }, OK);
+    words.laws.finish();
+    expect(words.laws.complaint).toContain("is to upgrade what was made shared");
+  });
+
+  test("an upgrade that outlives its hold", () => {
+    const first = words.acquire(1, [shared("k")], granted(10));
+    words.acquire(2, [shared("k")], granted(11));
+    words.upgrade(1, first, QUEUED);
+    words.end(1, first, RELEASED);
+    words.laws.finish();
+    expect(words.laws.complaint).toContain("is to upgrade what is no more held");
+  });
+
+  test("a second upgrade that waits for one hold", () => {
+    const first = words.acquire(1, [shared("k")], granted(10));
+    words.acquire(2, [shared("k")], granted(11));
+    words.upgrade(1, first, QUEUED);
+    words.upgrade(1, first, QUEUED);
+    expect(words.laws.complaint).toContain("waits to upgrade what 1/2 waits to upgrade");
+  });
+
+  test("an end that finds nothing of what is held, or waits", () => {
+    const first = words.acquire(1, [exclusive("k")], granted(10));
+    words.end(1, first, GONE);
+    expect(words.laws.complaint).toContain("1 is held, and told 4");
+    const other = new Words([1, 2]);
+    other.acquire(1, [exclusive("k")], granted(10));
+    const waiting = other.acquire(2, [exclusive("k")], QUEUED);
+    other.end(2, waiting, GONE);
+    expect(other.laws.complaint).toContain("1 waits, and told 4");
+  });
+
+  test("a recall that tells another mode than the lock has, or of a lock that is held nothing", () => {
+    const first = words.acquire(1, [exclusive("k")], granted(10));
+    words.recall(1, first, 10, "shared");
+    expect(words.laws.complaint).toContain("k is exclusive, not shared");
+    const other = new Words([1]);
+    const sequence = other.acquire(1, [exclusive("k")], granted(10));
+    const sequences = [{ sequence, state: RECALL_STATE.forgotten }];
+    other.say(1, { kind: MESSAGE.recalled, number: 1, stamp: 1, sequences });
+    expect(other.laws.complaint).toContain("1/1: is held");
+  });
+
   test("a writer beside a reader", () => {
     words.acquire(1, [shared("k")], granted(10));
     words.acquire(2, [exclusive("k")], granted(11));
@@ -249,42 +377,43 @@ describe("the laws are broken by", () => {
   });
 
   test("a grant before somebody who came first, be it with a head start that is over", () => {
-    words.acquire(1, [exclusive("k")], granted(10));
+    const first = words.acquire(1, [exclusive("k")], granted(10));
     words.acquire(2, [exclusive("k")], QUEUED);
     words.at(1_500);
     const late = words.acquire(3, [exclusive("k")], QUEUED, { priority: 1 });
-    words.ask(1, { op: OP.release, token: 10 }, RELEASED);
+    words.end(1, first, RELEASED);
     words.outcome(3, late, granted(11));
-    expect(words.laws.complaint).toContain("overtakes 2/2");
+    expect(words.laws.complaint).toContain("overtakes 2/1");
   });
 
   test("a grant while the key is closed", () => {
-    words.acquire(1, [exclusive("k")], granted(10), { lockDelayMs: 300 });
-    words.lose(1, 10, END_REASON.stolen);
-    words.acquire(2, [exclusive("k")], granted(11), { lockDelayMs: 300, maxHoldMs: 1_000 });
+    const first = words.acquire(1, [exclusive("k")], granted(10), { lockDelayMs: 300 });
+    words.lose(1, first, 10, END_REASON.stolen);
+    const options = { lockDelayMs: 300, maxHoldMs: 1_000 };
+    const second = words.acquire(2, [exclusive("k")], granted(11), options);
     words.at(1_100);
-    words.lose(2, 11, END_REASON.maxHold);
+    words.lose(2, second, 11, END_REASON.maxHold);
     words.at(1_399);
     words.acquire(3, [exclusive("k")], granted(12));
     expect(words.laws.complaint).toContain("k is exclusive by 11");
   });
 
   test("a revoke that is due before the lease of its holder", () => {
-    words.acquire(1, [exclusive("k")], granted(10));
-    words.say(1, { kind: MESSAGE.revoking, token: 10, stamp: 1, endsAt: 1_999, reason: "" });
+    const first = words.acquire(1, [exclusive("k")], granted(10));
+    words.revoke(1, first, 1_999);
     expect(words.laws.complaint).toContain("its lease ends at 2001");
   });
 
   test("the loss of a hold that nobody revoked at once", () => {
-    words.acquire(1, [exclusive("k")], granted(10));
-    words.lose(1, 10, END_REASON.revoked);
+    const first = words.acquire(1, [exclusive("k")], granted(10));
+    words.lose(1, first, 10, END_REASON.revoked);
     expect(words.laws.complaint).toContain("revoked before its time");
   });
 
   test("a wait that ends before its deadline, or twice", () => {
     words.acquire(1, [exclusive("k")], granted(10));
     const waiting = words.acquire(2, [exclusive("k")], QUEUED);
-    words.outcome(2, waiting, { status: 17 });
+    words.outcome(2, waiting, { status: ERROR_NUMBERS.LOCK_TIMEOUT });
     expect(words.laws.complaint).toContain("timed out before 0");
     const other = new Words([1]);
     other.outcome(1, 7, granted(11));
@@ -292,52 +421,42 @@ describe("the laws are broken by", () => {
   });
 
   test("a holder that is told twice that somebody waits, or of nobody", () => {
-    words.acquire(1, [exclusive("k")], granted(10));
-    words.say(1, { kind: MESSAGE.contended, token: 10 });
+    const first = words.acquire(1, [exclusive("k")], granted(10));
+    words.contend(1, first);
     words.laws.finish();
     expect(words.laws.complaint).toContain("contended by nobody");
     const other = new Words([1, 2]);
-    other.acquire(1, [exclusive("k")], granted(10));
+    const held = other.acquire(1, [exclusive("k")], granted(10));
     other.acquire(2, [exclusive("k")], QUEUED);
-    other.say(1, { kind: MESSAGE.contended, token: 10 });
-    other.say(1, { kind: MESSAGE.contended, token: 10 });
+    other.contend(1, held);
+    other.contend(1, held);
     expect(other.laws.complaint).toContain("contended twice");
   });
 
   test("a circle in which the one that is refused has no part", () => {
     words.acquire(1, [exclusive("k")], granted(10));
     const cycle = [{ session: 2, sessionName: "", owner: 2, key: "k", mode: "exclusive" as const }];
-    words.acquire(3, [exclusive("k")], { status: 19, cycle });
+    words.acquire(3, [exclusive("k")], { status: ERROR_NUMBERS.DEADLOCK, cycle });
     expect(words.laws.complaint).toContain("no member of the circle");
   });
 
-  test("a release of what somebody else holds", () => {
+  test("an end of what somebody else holds by that number", () => {
     words.acquire(1, [exclusive("k")], granted(10));
-    words.ask(2, { op: OP.release, token: 10 }, RELEASED);
-    expect(words.laws.complaint).toContain("session 2 releases 10");
+    words.end(2, 1, RELEASED);
+    expect(words.laws.complaint).toContain("1 is nothing any more, and told 3");
   });
 
   test("a ticket that is claimed with another secret", () => {
-    words.acquire(1, [exclusive("k")], granted(10));
-    words.ask(1, { op: OP.detach, token: 10, secret: "a", ticketTtlMs: 1_000 }, OK);
-    words.ask(2, { op: OP.claim, token: 10, secret: "b", owner: 1 }, claimed(11));
+    const first = words.acquire(1, [exclusive("k")], granted(10));
+    words.detach(1, first);
+    words.claim(2, 10, claimed(11), "b");
     expect(words.laws.complaint).toContain("another secret");
   });
 
-  test("a reader beside a lock that was upgraded, taken over and recalled by its first token", () => {
-    words.acquire(1, [shared("k")], granted(10));
-    words.ask(1, { op: OP.upgrade, token: 10, key: "k" }, upgraded(11));
-    words.takeOver(1);
-    words.recall(1, 10, 12);
-    words.acquire(2, [shared("k")], granted(13));
-    expect(words.laws.complaint).toContain("k is exclusive by 12");
-  });
-
   test("a reader beside a lock that was upgraded before anybody knew its new token", () => {
-    words.acquire(1, [shared("k")], granted(10));
+    const first = words.acquire(1, [shared("k")], granted(10));
     words.takeOver(1);
-    words.ask(1, { op: OP.upgrade, token: 10, key: "k" }, upgraded(12));
-    words.recall(1, 10, 12);
+    words.upgrade(1, first, upgraded(12));
     words.acquire(2, [shared("k")], granted(13));
     expect(words.laws.complaint).toContain("k is exclusive by 12");
   });

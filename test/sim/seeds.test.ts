@@ -25,11 +25,9 @@ const OUTCOMES = [
   [OP.acquire, ERROR_NUMBERS.LIMIT_MISMATCH],
   [OP.acquire, ERROR_NUMBERS.INVALID_ARGUMENT],
   [OP.acquire, ERROR_NUMBERS.QUOTA],
-  [OP.acquire, ERROR_NUMBERS.CANCELLED],
-  [OP.release, STATUS.released],
-  [OP.release, STATUS.notReleased],
-  [OP.cancel, STATUS.ok],
-  [OP.cancel, STATUS.released],
+  [OP.end, STATUS.released],
+  [OP.end, STATUS.notReleased],
+  [OP.end, STATUS.ok],
   [OP.close, STATUS.ok],
   [OP.downgrade, STATUS.ok],
   [OP.upgrade, STATUS.upgraded],
@@ -37,6 +35,8 @@ const OUTCOMES = [
   [OP.upgrade, ERROR_NUMBERS.LOCK_TIMEOUT],
   [OP.upgrade, ERROR_NUMBERS.DEADLOCK],
   [OP.upgrade, ERROR_NUMBERS.NOT_HELD],
+  [OP.upgrade, ERROR_NUMBERS.CANCELLED],
+  [OP.upgrade, ERROR_NUMBERS.INVALID_ARGUMENT],
   [OP.update, STATUS.ok],
   [OP.revoke, STATUS.revoked],
   [OP.endSession, STATUS.ok],
@@ -59,6 +59,9 @@ const SEEN = [
   SEEN_BY_CLIENTS.revoking,
   SEEN_BY_CLIENTS.revokingSession,
   SEEN_BY_CLIENTS.takenOver,
+  SEEN_BY_CLIENTS.takerRefused,
+  SEEN_BY_CLIENTS.refused(ERROR_NUMBERS.BUSY),
+  SEEN_BY_CLIENTS.refused(ERROR_NUMBERS.DISK_FULL),
   SEEN_BY_CLIENTS.blockedBy(BLOCKED_BY.holds),
   SEEN_BY_CLIENTS.blockedBy(BLOCKED_BY.waiters),
   SEEN_BY_CLIENTS.blockedBy(BLOCKED_BY.closing),
@@ -66,6 +69,7 @@ const SEEN = [
   SEEN_BY_CLIENTS.lost(END_REASON.revoked),
   SEEN_BY_CLIENTS.lost(END_REASON.stolen),
   SEEN_BY_CLIENTS.ended(END_REASON.revoked),
+  SEEN_BY_CLIENTS.ended(END_REASON.takenOver),
   SEEN_BY_CLIENTS.watchBegun,
   SEEN_BY_CLIENTS.watchTold,
   ...["granted", "none", "aborted", "LOCK_HELD", "LOCK_TIMEOUT", "DEADLOCK", "SESSION_EXPIRED"].map(
@@ -88,42 +92,12 @@ const REMEMBERED = [
   402_372,
   // A node that was added again, which only its newest entry said, ended itself with the leader.
   506_928,
-  // Everybody waited for what a dead client held, and had no wish left when its lease ended.
-  600_146,
-  607_020,
-  // An upgrade named a token from before its session was taken over, and the laws of locks did not
-  // know whose its hold was.
-  722,
-  // A hold whose first handle was given up was believed twice, under its old token and its new one.
-  900_295,
   // A process that died in a write at once still said so, and was taken for one that failed.
   495,
-  // A lock was counted down before the laws knew the token that a taken-over session has for it.
-  920_445,
-  // A wait was sent again with less time left, and the laws went by what an older attachment sent.
-  920_779,
-  // A lock was recalled, behind a takeover, by its token of before an upgrade, and the laws of locks
-  // did not see it any more when it had been left and claimed.
-  930_133,
-  // A takeover did not arrive, the resume behind it did, and a stored reply made the new process
-  // believe in a token that the one before went on to use.
-  931_194,
-  // An upgrade was answered between two takeovers, and the new process asked for the older token,
-  // of which it had just said that it needed it no more.
-  931_354,
-  // A hold was upgraded twice and made shared between the answers: the simulated client believed the
-  // second one; and so with a cancel between them.
-  961_596,
-  977_886,
   // A watch that was behind ended before its turn, and its node turned for it without an end.
   974_249,
   // A process died in the middle of a write, and was asked all the same what it held for committed.
   1_002_031,
-  // A client was stopped by the first of two grants of one turn, and the second one never ended.
-  1_001_843,
-  // A client repeated more than its node could keep, and was cut off before any of it was done, again
-  // and again.
-  1_001_168,
 ];
 
 async function withPool<T>(use: (pool: WorkerPool, jobs: number) => Promise<T>): Promise<T> {

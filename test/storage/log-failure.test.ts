@@ -236,6 +236,33 @@ describe("a log whose disk fails", () => {
     expect(log.failures.length).toBe(1);
   });
 
+  it("tells it while half of a segment is free, all of which it can still take", async () => {
+    const segmentBytes = 1 << 20;
+    let capacityBytes = Number.POSITIVE_INFINITY;
+    const fileSystem = new MemoryFileSystem(undefined, { capacityBytes: () => capacityBytes });
+    const timer = new HandTimer();
+    const disk = memoryDisk(fileSystem, undefined, segmentBytes);
+    const log = await OpenLog.open(disk, { timer: timer.timer });
+    capacityBytes = [...fileSystem.sizes().values()].reduce((sum, bytes) => sum + bytes, 0);
+    // Nearly all of the next segment fits.
+    capacityBytes += segmentBytes - 10_000;
+    const bodyBytes = 10_000;
+    let index = 0;
+    const writeOne = async (): Promise<void> => {
+      index += 1;
+      await log.write(writeOf(index, [entryOf(index, 1, bodyBytes)]));
+    };
+    while (log.space.length === 0) await writeOne();
+    const { log: present } = log.directory;
+    expect(present.freeBytes).toBeGreaterThan(segmentBytes / 2);
+    const before = index;
+    while (present.freeBytes > 2 * bodyBytes) await writeOne();
+    expect(index - before).toBeGreaterThan(segmentBytes / 2 / bodyBytes - 3);
+    expect(log.failures).toEqual([]);
+    expect(log.space).toHaveLength(1);
+    await log.close();
+  });
+
   it("has room again once a snapshot let segments go", async () => {
     let capacityBytes = Number.POSITIVE_INFINITY;
     const fileSystem = new MemoryFileSystem(undefined, { capacityBytes: () => capacityBytes });

@@ -60,16 +60,10 @@ function readExchanged(history: LockHistory): Map<number, number> {
 /** When each hold stopped being certain for reasons other than its deadline. */
 function readGivenUp(history: LockHistory): Map<number, number> {
   const givenUpAt = new Map<number, number>();
-  const upgradedTo = new Map<number, number>();
-  for (const { token, call } of history.grants.values()) {
-    if (call.f === "upgrade" && call.token !== undefined) upgradedTo.set(call.token, token);
-  }
-  const giveUp = (first: number | undefined, at: number) => {
-    // The older tokens of a hold name it as well.
-    for (let token = first; token !== undefined; token = upgradedTo.get(token)) {
-      const known = givenUpAt.get(token);
-      if (known === undefined || at < known) givenUpAt.set(token, at);
-    }
+  const giveUp = (token: number | undefined, at: number) => {
+    if (token === undefined) return;
+    const known = givenUpAt.get(token);
+    if (known === undefined || at < known) givenUpAt.set(token, at);
   };
   for (const [token, at] of history.mayEndAt) {
     // A deadline that passed is counted apart.

@@ -137,7 +137,7 @@ function claimed(state: LockState, call: LockCall): LockState | undefined {
   const token = call.granted as number;
   if (hold === undefined || token <= state.newestToken) return undefined;
   const { session, owner } = call;
-  return replaceHold(state, hold, { ...hold, token, aliases: [], session, owner, count: 1 });
+  return replaceHold(state, hold, { ...hold, token, session, owner, count: 1 });
 }
 
 function closeAction(call: LockCall): LockAction {

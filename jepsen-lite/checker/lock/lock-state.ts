@@ -7,8 +7,6 @@ import type { Item, LockCall } from "./lock-calls.js";
 
 export interface Hold {
   readonly token: number;
-  /** Older tokens of the same hold that still name it. */
-  readonly aliases: readonly number[];
   readonly session: string;
   readonly owner: string;
   readonly items: readonly Item[];
@@ -28,7 +26,7 @@ export function encodeTable(state: LockState): string {
   let text = `${state.newestToken}`;
   for (const hold of state.holds) {
     const items = hold.items.map((item) => `${item.mode[0]}${JSON.stringify(item.key)}`).join();
-    text += `|${hold.token}×${hold.count} ${hold.aliases.join()} ${hold.session} ${items}`;
+    text += `|${hold.token}×${hold.count} ${hold.session} ${items}`;
   }
   return text;
 }
@@ -52,7 +50,7 @@ export function itemText(item: Item, slots: ReadonlyMap<string, readonly number[
 }
 
 export function findHold(state: LockState, token: number): Hold | undefined {
-  return state.holds.find((hold) => hold.token === token || hold.aliases.includes(token));
+  return state.holds.find((hold) => hold.token === token);
 }
 
 export function withoutHold(state: LockState, token: number): LockState {
@@ -80,7 +78,7 @@ export function grant(state: LockState, call: LockCall): LockState | undefined {
     if (!isFree(others, item, call.slots.get(item.key))) return undefined;
   }
   const { items, slots, session, owner } = call;
-  const hold: Hold = { token, aliases: [], session, owner, items, slots, count: 1 };
+  const hold: Hold = { token, session, owner, items, slots, count: 1 };
   // Its token is the largest, so the order stays.
   return { newestToken: token, holds: [...others, hold] };
 }
@@ -99,8 +97,7 @@ export function upgrade(state: LockState, call: LockCall): LockState | undefined
   for (const item of items) {
     if (item.mode === "exclusive" && !isFree(others, item, undefined)) return undefined;
   }
-  const aliases = [...old.aliases, old.token];
-  return replaceHold(state, old, { ...old, token, aliases, items });
+  return replaceHold(state, old, { ...old, token, items });
 }
 
 function coversAll(held: readonly Item[], wanted: readonly Item[]): boolean {

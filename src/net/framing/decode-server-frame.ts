@@ -6,6 +6,7 @@
  * A newer node may say more than this client knows: kinds of message that are unknown, and
  * positions behind the known ones, are passed over, checked for nothing but their form.
  */
+import { ERROR_NUMBERS } from "../../errors.js";
 import {
   type Answer,
   type Attached,
@@ -24,12 +25,15 @@ import { unpackPayload } from "./payload.js";
 /** What is told with a refusal to attach, beside the attempt and the error. */
 const NOT_ATTACHED = Object.freeze({
   kind: MESSAGE.attached,
-  nonce: "",
+  key: "",
   session: 0,
+  generation: 0,
   epoch: 0,
   highestSequence: 0,
   stamp: 0,
   ttlMs: 0,
+  index: 0,
+  taker: "",
 });
 
 /**
@@ -85,24 +89,32 @@ function readNotice(reader: MessageReader, kind: number, count: number): ServerM
     case MESSAGE.ended: {
       reader.need(count, 3);
       const session = reader.uint();
-      return { kind, session, reason: reader.last(reader.endReason(), count - 3) };
+      const reason = reader.endReason();
+      const taker = count > 3 ? reader.string() : "";
+      return { kind, session, reason, taker: reader.last(taker, Math.max(0, count - 4)) };
+    }
+    case MESSAGE.refused: {
+      reader.need(count, 3);
+      const sequence = reader.uint();
+      return { kind, sequence, status: reader.last(reader.error(), count - 3) };
     }
     case MESSAGE.contended: {
       reader.need(count, 2);
-      return { kind, token: reader.last(reader.uint(), count - 2) };
+      return { kind, sequence: reader.last(reader.uint(), count - 2) };
     }
     case MESSAGE.revoking: {
       reader.need(count, 5);
-      const token = reader.uint();
+      const sequence = reader.uint();
       const stamp = reader.uint();
       const endsAt = reader.uint();
-      return { kind, token, stamp, endsAt, reason: reader.last(reader.string(), count - 5) };
+      return { kind, sequence, stamp, endsAt, reason: reader.last(reader.string(), count - 5) };
     }
     case MESSAGE.lost: {
-      reader.need(count, 4);
+      reader.need(count, 5);
+      const sequence = reader.uint();
       const token = reader.uint();
       const stamp = reader.uint();
-      return { kind, token, stamp, reason: reader.last(reader.endReason(), count - 4) };
+      return { kind, sequence, token, stamp, reason: reader.last(reader.endReason(), count - 5) };
     }
     case MESSAGE.hello:
       return readHello(reader, count);
@@ -123,26 +135,34 @@ function readAttached(reader: MessageReader, count: number): Attached {
   const kind = MESSAGE.attached;
   const attempt = reader.uint();
   const status = reader.okOrError();
+  if (status === ERROR_NUMBERS.TAKEN_OVER) {
+    reader.need(count, 5);
+    const generation = reader.uint();
+    const taker = reader.last(reader.string(), count - 5);
+    return { ...NOT_ATTACHED, attempt, status, generation, taker };
+  }
   if (status !== STATUS.ok) {
     reader.passOver(count - 3);
     return { ...NOT_ATTACHED, attempt, status };
   }
-  reader.need(count, 8);
+  reader.need(count, 10);
   const session = reader.uint();
+  const generation = reader.uint();
   const epoch = reader.uint();
   const highestSequence = reader.uint();
   const stamp = reader.uint();
-  const ttlMs = reader.last(reader.uint(), count - 8);
-  return { kind, nonce: "", attempt, status, session, epoch, highestSequence, stamp, ttlMs };
+  const ttlMs = reader.uint();
+  const index = reader.last(reader.uint(), count - 10);
+  const rest = { session, generation, epoch, highestSequence, stamp, ttlMs, index };
+  return { kind, key: "", attempt, status, taker: "", ...rest };
 }
 
 function readRecalled(reader: MessageReader, count: number): Recalled {
-  reader.need(count, 5);
+  reader.need(count, 4);
   const number = reader.uint();
   const stamp = reader.uint();
-  const sequences = reader.recalledSequences();
-  const tokens = reader.last(reader.recalledTokens(), count - 5);
-  return { kind: MESSAGE.recalled, number, stamp, sequences, tokens };
+  const sequences = reader.last(reader.recalledSequences(), count - 4);
+  return { kind: MESSAGE.recalled, number, stamp, sequences };
 }
 
 function readAnswer(

@@ -16,8 +16,8 @@ import {
   type NodeEndpoint,
   RECALL_STATE,
   Reader,
+  type RecalledHold,
   type RecalledSequence,
-  type RecalledToken,
   type Result,
   STATUS,
 } from "../../protocol/index.js";
@@ -66,10 +66,17 @@ export class MessageReader extends Reader {
     return status as typeof STATUS.ok | ErrorNumber;
   }
 
+  /** An error's number, which may be one of a newer node's. */
+  error(): ErrorNumber {
+    const status = this.uint();
+    if (status < FIRST_ERROR) this.fail(`status ${status} is no error`);
+    return status as ErrorNumber;
+  }
+
   /** A reason that a newer node gives is told as unknown. */
   endReason(): EndReason {
     const reason = this.uint();
-    return reason <= END_REASON.stolen ? (reason as EndReason) : END_REASON.unknown;
+    return reason <= END_REASON.takenOver ? (reason as EndReason) : END_REASON.unknown;
   }
 
   /** A result that takes up exactly `count` positions, known and unknown ones. */
@@ -81,9 +88,8 @@ export class MessageReader extends Reader {
         this.need(count, 2);
         return this.#granted(count);
       case STATUS.upgraded: {
-        this.need(count, 3);
-        const token = this.uint();
-        return { status, token, key: this.last(this.string(), count - 3) };
+        this.need(count, 2);
+        return { status, token: this.last(this.uint(), count - 2) };
       }
       case STATUS.claimed:
         this.need(count, 6);
@@ -96,8 +102,7 @@ export class MessageReader extends Reader {
       case STATUS.queued:
         return this.last(QUEUED, count - 1);
       case STATUS.released:
-        if (count < 2) return RELEASED;
-        return { status, remaining: this.last(this.uint(), count - 2) };
+        return this.last(RELEASED, count - 1);
       case STATUS.ok:
         return this.last(OK, count - 1);
       case STATUS.notReleased:
@@ -138,18 +143,11 @@ export class MessageReader extends Reader {
     return this.list(() => this.#recalledSequence());
   }
 
-  recalledTokens(): RecalledToken[] {
-    return this.list(() => this.#recalledToken());
-  }
-
   #granted(count: number): Result {
     const token = this.uint();
-    if (count < 4) return this.last({ status: STATUS.granted, token }, count - 2);
-    const held = this.uint();
+    if (count < 3) return { status: STATUS.granted, token };
     const ofItems = this.list(() => this.numbers());
-    const slots = this.last(ofItems, count - 4);
-    if (slots.length === 0) return { status: STATUS.granted, token, count: held };
-    return { status: STATUS.granted, token, count: held, slots };
+    return { status: STATUS.granted, token, slots: this.last(ofItems, count - 3) };
   }
 
   #claimed(count: number): Result {
@@ -183,19 +181,6 @@ export class MessageReader extends Reader {
     return { session, sessionName, owner, key, mode: this.last(this.#mode(), count - 5) };
   }
 
-  #recalledToken(): RecalledToken {
-    const count = this.positions(3);
-    const token = this.uint();
-    if (!this.bool()) return { token, held: false, reason: this.last(this.endReason(), count - 3) };
-    this.need(count, 7);
-    const current = this.uint();
-    const held = this.uint();
-    const endsAt = this.uint();
-    const isRevoked = this.bool();
-    const isContended = this.last(this.bool(), count - 7);
-    return { token, held: true, current, count: held, endsAt, isRevoked, isContended };
-  }
-
   #recalledSequence(): RecalledSequence {
     const start = this.at;
     const count = this.positions(2);
@@ -203,10 +188,18 @@ export class MessageReader extends Reader {
     const state = this.uint();
     switch (state) {
       case RECALL_STATE.unseen:
-      case RECALL_STATE.queued:
-      case RECALL_STATE.dropped:
+      case RECALL_STATE.waiting:
+      case RECALL_STATE.forgotten:
         return this.last({ sequence, state }, count - 2);
-      case RECALL_STATE.done: {
+      case RECALL_STATE.held:
+        this.need(count, 9);
+        return this.last(this.#recalledHold(sequence), count - 9);
+      case RECALL_STATE.ended: {
+        this.need(count, 4);
+        const token = this.uint();
+        return { sequence, state, token, reason: this.last(this.endReason(), count - 4) };
+      }
+      case RECALL_STATE.replied: {
         this.need(count, 4);
         const stamp = this.uint();
         return { sequence, state, stamp, result: this.result(count - 3) };
@@ -214,6 +207,20 @@ export class MessageReader extends Reader {
       default:
         return this.fail(`unknown state ${state}`, start);
     }
+  }
+
+  #recalledHold(sequence: number): RecalledHold {
+    return {
+      sequence,
+      state: RECALL_STATE.held,
+      token: this.uint(),
+      items: this.list(() => this.#claimedItem()),
+      value: this.string(),
+      grantedAt: this.uint(),
+      endsAt: this.uint(),
+      isRevoked: this.bool(),
+      isContended: this.bool(),
+    };
   }
 
   #held(count: number): Result {

@@ -10,6 +10,13 @@ import type { Fail } from "./violation.js";
 
 /** Values of holds that begin so are those of a call. */
 export const MARKER = "call ";
+/** Of the number of a call that need not be executed in its turn. */
+const OUT_OF_TURN = "+";
+
+/** By which the log knows the call `number` of a process. */
+export function markerOf(process: string, number: number, isOutOfTurn: boolean): string {
+  return `${MARKER}${process} ${number}${isOutOfTurn ? OUT_OF_TURN : ""}`;
+}
 
 /** Refusals that only an entry can decide: the log must show the same one. */
 const DECIDED: readonly ErrorCode[] = [
@@ -30,6 +37,7 @@ const OPEN_ENDED: readonly ErrorCode[] = [
   "DISK_FULL",
   "CANCELLED",
   "LOCK_LOST",
+  "TAKEN_OVER",
 ];
 
 interface CallRecord {
@@ -43,6 +51,8 @@ interface CallRecord {
 export class ExactlyOnce {
   readonly #fail: Fail;
   readonly #calls = new Map<string, CallRecord>();
+  /** The latest call of a process that was executed, of those that come in turn. */
+  readonly #latest = new Map<string, number>();
 
   constructor(fail: Fail) {
     this.#fail = fail;
@@ -50,10 +60,8 @@ export class ExactlyOnce {
 
   /** An entry executed it, or ended its wait. `call`: session and sequence. */
   onAnswered(marker: string, call: string, result: Result): void {
-    // Said of a sequence that was never executed.
-    const { status } = result;
-    if (status === ERROR_NUMBERS.SESSION_EXPIRED || status === ERROR_NUMBERS.CANCELLED) return;
     const record = this.#of(marker);
+    if (record.call === "") this.#inTurn(marker);
     if (record.call !== "" && record.call !== call) {
       this.#complain(`"${marker}" is executed as ${record.call} and as ${call}`);
     }
@@ -62,11 +70,23 @@ export class ExactlyOnce {
     record.result = result;
   }
 
+  /** Calls that ask for locks take effect in the order in which they were made. */
+  #inTurn(marker: string): void {
+    const [process = "", number = ""] = marker.slice(MARKER.length).split(" ");
+    if (number.endsWith(OUT_OF_TURN)) return;
+    const latest = this.#latest.get(process) ?? 0;
+    if (Number(number) < latest) {
+      this.#fail("program order", `"${marker}" is executed behind call ${latest}`);
+    }
+    this.#latest.set(process, Number(number));
+  }
+
   onCallEnded(marker: string, ending: CallEnding): void {
     const record = this.#of(marker);
     const status = record.result?.status;
     switch (ending.kind) {
       case "granted":
+        if (isDecidedByClient(marker, record)) return;
         if (record.result?.status !== STATUS.granted) {
           this.#complain(`"${marker}" has ${ending.token}, the log says ${status}`);
         } else if (ending.token < record.result.token) {
@@ -74,7 +94,7 @@ export class ExactlyOnce {
         }
         return;
       case "none":
-        this.#demand(marker, status, "LOCK_HELD");
+        if (!isDecidedByClient(marker, record)) this.#demand(marker, status, "LOCK_HELD");
         return;
       case "aborted":
         return;
@@ -84,8 +104,9 @@ export class ExactlyOnce {
   }
 
   #onFailed(marker: string, record: CallRecord, code: ErrorCode, isDefinite: boolean): void {
-    if (DECIDED.includes(code)) this.#demand(marker, record.result?.status, code);
-    else if (!OPEN_ENDED.includes(code)) this.#complain(`"${marker}" fails with ${code}`);
+    if (DECIDED.includes(code)) {
+      if (!isDecidedByClient(marker, record)) this.#demand(marker, record.result?.status, code);
+    } else if (!OPEN_ENDED.includes(code)) this.#complain(`"${marker}" fails with ${code}`);
     if (!isDefinite) return;
     record.isExcluded = true;
     if (record.call !== "") {
@@ -111,4 +132,9 @@ export class ExactlyOnce {
     }
     return record;
   }
+}
+
+/** About a hold that its task had, or asked for before: the log need not know of such a call. */
+function isDecidedByClient(marker: string, { result }: CallRecord): boolean {
+  return result === undefined && marker.endsWith(OUT_OF_TURN);
 }

@@ -2,9 +2,9 @@
 import type { KeyView } from "../../../src/protocol/index.js";
 
 export function summaryOf({ kind, limit, holds, waiters, closings }: KeyView): string {
-  const held = holds.map(({ token, mode, session, owner, count, slots, value, isTicket }) => {
+  const held = holds.map(({ token, mode, session, owner, sequence, slots, value, isTicket }) => {
     const whose = isTicket ? "ticket" : `${session}.${owner}`;
-    return `${token} ${mode}[${slots.join()}] ${whose} x${count} "${value}"`;
+    return `${token} ${mode}[${slots.join()}] ${whose} by ${sequence} "${value}"`;
   });
   const waiting = waiters.map(({ session, sequence, mode, permits, isUpgrade, isEligible }) => {
     const how = `${mode}${permits || ""}${isUpgrade ? "+" : ""}${isEligible ? "!" : ""}`;

@@ -1,32 +1,24 @@
 /** What is held and what is closed, by the words of the log. */
 import {
   type ClaimCommand,
+  type ClaimedItem,
   END_REASON,
   type EndReason,
-  type RecalledToken,
+  type RecalledHold,
   type Result,
   type STATUS,
 } from "../../../src/protocol/index.js";
-import {
-  areLocksInConflict,
-  type LawClaim,
-  type LawClosing,
-  type LawHold,
-  type LawWait,
-  wantedOf,
-} from "./law-records.js";
+import { areLocksInConflict, type LawClaim, type LawClosing, type LawHold } from "./law-records.js";
 
-const WISHED: readonly EndReason[] = [END_REASON.released, END_REASON.cancelled, END_REASON.closed];
+const WISHED: readonly EndReason[] = [END_REASON.released, END_REASON.closed];
 
 export class LawHolds {
-  readonly #holds = new Map<number, LawHold>();
-  /** The newer token of a hold, by an older one. */
-  readonly #newer = new Map<number, number>();
-  /** Of sessions that were taken over, by the newest token that was told: they have a newer one. */
-  readonly #obscured = new Map<number, LawHold>();
-  readonly #obscuredSessions = new Set<number>();
+  /** By session and sequence. What is a ticket now is not among them. */
+  readonly #holds = new Map<string, LawHold>();
+  readonly #tickets = new Set<LawHold>();
+  /** By each token that was told of it, also when it is over. */
+  readonly #byToken = new Map<number, LawHold>();
   readonly #limits = new Map<string, number>();
-  readonly #torn = new Set<number>();
   #closings: LawClosing[] = [];
   #stamp = 0;
   #lastToken = 0;
@@ -34,31 +26,35 @@ export class LawHolds {
   begin(stamp: number): void {
     this.#stamp = stamp;
     this.#closings = this.#closings.filter(({ until }) => until > stamp);
-    for (const hold of this.#holds.values()) {
+    for (const hold of this.#tickets) {
       const { ticket, maxHoldMs, grantedAt } = hold;
-      if (ticket === undefined) continue;
-      if (ticket.endsAt <= stamp) hold.mayBeGone = true;
+      if (ticket !== undefined && ticket.endsAt <= stamp) hold.mayBeGone = true;
       if (maxHoldMs > 0 && grantedAt + maxHoldMs <= stamp) hold.mayBeGone = true;
       if (hold.revokedAt > 0 && hold.revokedAt <= stamp) hold.mayBeGone = true;
     }
   }
 
-  of(token: number): LawHold | undefined {
-    return this.#holds.get(this.#newestOf(token));
+  of(session: number, sequence: number): LawHold | undefined {
+    return this.#holds.get(`${session}/${sequence}`);
   }
 
-  /** Of a hold by any of its tokens, be the newest one told or not; `undefined`: it was never seen. */
-  ownerOf(token: number): number | undefined {
-    return this.#known(token)?.owner;
+  /** Of a session. */
+  *all(session: number): Generator<LawHold> {
+    for (const hold of this.#holds.values()) if (hold.session === session) yield hold;
   }
 
-  /** By any of its tokens, be the newest one told or not. */
-  #known(token: number): LawHold | undefined {
-    return this.of(token) ?? this.#obscured.get(this.#newestOf(token));
+  /** Which hold had, or has, that token; `undefined`: none that was told. */
+  withToken(token: number): LawHold | undefined {
+    return this.#byToken.get(token);
+  }
+
+  isHeld(hold: LawHold): boolean {
+    return this.of(hold.session, hold.sequence) === hold;
   }
 
   add(hold: LawHold): void {
-    this.#holds.set(hold.token, hold);
+    this.#holds.set(`${hold.session}/${hold.sequence}`, hold);
+    this.#byToken.set(hold.token, hold);
   }
 
   limitOf(key: string): number | undefined {
@@ -72,53 +68,43 @@ export class LawHolds {
 
   /** Somebody may have ended any of them, which nobody is told. */
   doubtTickets(): void {
-    for (const hold of this.#holds.values()) if (hold.ticket !== undefined) hold.mayBeGone = true;
+    for (const hold of this.#tickets) hold.mayBeGone = true;
   }
 
-  tear(token: number): void {
-    this.#torn.add(token);
+  /** It was taken away without time for its holder to hear of it. */
+  tear(hold: LawHold): void {
+    hold.tornToken = Number.POSITIVE_INFINITY;
   }
 
   isTorn(token: number): boolean {
-    return this.#torn.has(this.#newestOf(token));
+    const hold = this.#byToken.get(token);
+    return hold !== undefined && token <= hold.tornToken;
   }
 
-  /** The session was taken over: what it holds has tokens that were not told yet. */
-  obscure(session: number): void {
-    this.#obscuredSessions.add(session);
-    for (const [token, hold] of this.#holds) {
-      if (hold.session !== session) continue;
-      this.#holds.delete(token);
-      this.#obscured.set(token, hold);
+  /** What the session holds has tokens that were not told yet; those before are nobody's any more. */
+  takeOver(session: number): void {
+    for (const hold of this.all(session)) {
+      hold.isTokenUntold = true;
+      hold.tornToken = hold.token;
     }
   }
 
-  isObscured(session: number): boolean {
-    return this.#obscuredSessions.has(session);
+  /** Somebody asked how it stands. Returns what is wrong. */
+  recall(hold: LawHold, told: RecalledHold): string | undefined {
+    const problem = this.learnToken(hold, told.token);
+    if (problem !== undefined) return problem;
+    if (told.isContended !== hold.isContended) return `contended: ${told.isContended}`;
+    if (told.grantedAt !== hold.grantedAt) return `granted at ${told.grantedAt}`;
+    return differenceOf(hold.claims, told.items);
   }
 
-  /** Somebody asked what became of an old token. */
-  reveal(
-    session: number,
-    {
-      token,
-      current,
-      count,
-      isContended,
-      isRevoked,
-      endsAt,
-    }: Extract<RecalledToken, { held: true }>,
-  ): void {
-    // It may be asked for by any token that it had.
-    const hold = this.#obscured.get(this.#newestOf(token));
-    if (hold === undefined || hold.session !== session || this.#holds.has(current)) return;
-    this.#clear(hold);
-    this.#rename(hold, current);
-    hold.isContended = isContended;
-    // Counted up and down under the new token, before anybody knew it.
-    hold.count = count;
-    // Revoked under the new token, before anybody knew it.
-    if (isRevoked && hold.revokedAt === 0) hold.revokedAt = endsAt;
+  /** Returns what is wrong with the token that is told of a hold. */
+  learnToken(hold: LawHold, token: number): string | undefined {
+    if (!hold.isTokenUntold) {
+      return token === hold.token ? undefined : `has ${hold.token}, not ${token}`;
+    }
+    if (token <= hold.token) return `was taken over and has ${token}, after ${hold.token}`;
+    return this.#rename(hold, token);
   }
 
   problemOfToken(token: number): string | undefined {
@@ -127,8 +113,8 @@ export class LawHolds {
     return undefined;
   }
 
-  /** What keeps `claims` from being granted. `own`: a hold that is not in its own way; 0: none. */
-  problemOfGrant(claims: readonly LawClaim[], own: number): string | undefined {
+  /** What keeps `claims` from being granted. `own`: a hold that is not in its own way. */
+  problemOfGrant(claims: readonly LawClaim[], own: LawHold | undefined): string | undefined {
     for (const claim of claims) {
       let held = claim.wanted;
       for (const [token, theirs] of this.#inTheWay(claim.key, own)) {
@@ -151,123 +137,100 @@ export class LawHolds {
     return undefined;
   }
 
-  *#inTheWay(key: string, own: number): Generator<readonly [number, LawClaim]> {
-    for (const { token, claims, mayBeGone } of this.#holds.values()) {
-      if (token === own || mayBeGone) continue;
-      for (const claim of claims) if (claim.key === key) yield [token, claim];
+  *#inTheWay(key: string, own: LawHold | undefined): Generator<readonly [number, LawClaim]> {
+    for (const hold of [...this.#holds.values(), ...this.#tickets]) {
+      if (hold === own || hold.mayBeGone) continue;
+      for (const claim of hold.claims) if (claim.key === key) yield [hold.token, claim];
     }
     for (const { token, claims } of this.#closings) {
       for (const claim of claims) if (claim.key === key) yield [token, claim];
     }
   }
 
-  /** What holds of these tokens left closed is open in these keys, and there alone. */
-  open(keys: readonly string[], newestToken: number): void {
+  /** What keeps these keys closed is gone, and there alone. */
+  open(keys: ReadonlySet<string>): void {
     this.#closings = this.#closings.map((closing) => {
-      if (closing.token > newestToken) return closing;
-      return { ...closing, claims: closing.claims.filter(({ key }) => !keys.includes(key)) };
+      return { ...closing, claims: closing.claims.filter(({ key }) => !keys.has(key)) };
     });
   }
 
-  countUp(hold: LawHold, { session, owner, items }: LawWait, count: number): string | undefined {
-    if (hold.session !== session || hold.owner !== owner) return "counts what is another's";
-    if (items.length !== hold.claims.length) return "counts a hold of other keys";
-    for (const item of items) {
-      const claim = hold.claims.find(({ key }) => key === item.key);
-      if (claim === undefined || claim.wanted < wantedOf(item)) return `${item.key} is not so held`;
-      if (item.mode === "exclusive" && claim.mode !== "exclusive") return `${item.key} is shared`;
-    }
-    hold.count += 1;
-    return hold.count === count ? undefined : `is held ${hold.count} times, not ${count}`;
-  }
-
-  weaken(token: number, key: string | undefined): void {
-    for (const claim of this.#known(token)?.claims ?? []) {
+  weaken(hold: LawHold, key: string | undefined): void {
+    for (const claim of hold.claims) {
       const isMeant = key === undefined || claim.key === key;
       if (isMeant && claim.mode === "exclusive") claim.mode = "shared";
     }
   }
 
-  upgrade(token: number, renewed: number, key: string): string | undefined {
-    const hold = this.#known(token);
-    if (hold === undefined) return undefined;
+  /** Returns what is wrong. */
+  upgrade(hold: LawHold, token: number, key: string): string | undefined {
     const claim = hold.claims.find((other) => other.key === key);
-    if (claim === undefined) return `${key} is not of ${token}`;
-    const problem = this.problemOfGrant([{ ...claim, mode: "exclusive" }], hold.token);
+    if (claim === undefined) return `${key} is not of ${hold.token}`;
+    if (claim.mode === "exclusive") return this.learnToken(hold, token);
+    const problem = this.problemOfGrant([{ ...claim, mode: "exclusive" }], hold);
     claim.mode = "exclusive";
-    this.#rename(hold, renewed);
-    return problem;
+    return problem ?? this.problemOfToken(token) ?? this.#rename(hold, token);
   }
 
-  detach(token: number, ticket: NonNullable<LawHold["ticket"]>): void {
-    const hold = this.#known(token);
-    if (hold === undefined) return;
-    hold.session = 0;
-    hold.owner = 0;
-    hold.count = 1;
+  detach(hold: LawHold, ticket: NonNullable<LawHold["ticket"]>): void {
+    this.#holds.delete(`${hold.session}/${hold.sequence}`);
     hold.ticket = ticket;
+    this.#tickets.add(hold);
   }
 
+  /** Returns what is wrong. */
   claim(
     session: number,
-    { token, secret, owner }: ClaimCommand,
+    { sequence, token, secret, owner }: ClaimCommand,
     result: Extract<Result, { status: typeof STATUS.claimed }>,
   ): string | undefined {
-    const hold = this.#holds.get(token) ?? this.#obscured.get(token);
-    const ticket = hold?.ticket;
-    if (hold === undefined || ticket === undefined) return undefined;
-    if (ticket.secret !== secret) return `${token} is claimed with another secret`;
-    if (result.grantedAt !== hold.grantedAt) return `${token} was granted at ${hold.grantedAt}`;
-    hold.session = session;
-    hold.owner = owner;
-    hold.ticket = undefined;
-    hold.isContended = false;
-    // Revoked under a token that nobody knew, or it has a cap.
-    if (this.#clear(hold) && hold.revokedAt === 0) hold.revokedAt = result.endsAt;
-    this.#rename(hold, result.token);
+    const ticket = [...this.#tickets].find((other) => {
+      return other.isTokenUntold ? other.ticket?.secret === secret : other.token === token;
+    });
+    if (ticket === undefined) return `${token} is claimed, and is no ticket`;
+    if (ticket.ticket?.secret !== secret) return `${token} is claimed with another secret`;
+    if (result.grantedAt !== ticket.grantedAt) return `${token} was granted at ${ticket.grantedAt}`;
+    this.#tickets.delete(ticket);
     // A revoke of a ticket is told to nobody; its claimer hears of it behind this.
-    return undefined;
+    const kept = { ...ticket, ticket: undefined, isContended: false, isTokenUntold: false };
+    this.add({ ...kept, session, sequence, owner, token: result.token, tornToken: 0 });
+    return differenceOf(ticket.claims, result.items);
   }
 
   end(hold: LawHold, reason: EndReason): void {
-    this.#holds.delete(hold.token);
+    this.#holds.delete(`${hold.session}/${hold.sequence}`);
     const { grantedAt, minHoldMs, lockDelayMs, claims, token } = hold;
-    if (reason === END_REASON.stolen || hold.mayBeGone) return;
+    if (reason === END_REASON.stolen) return;
     const delayMs = WISHED.includes(reason) ? 0 : lockDelayMs;
     const until = Math.max(grantedAt + minHoldMs, this.#stamp + delayMs);
     if (until > this.#stamp) this.#closings.push({ claims, token, until });
   }
 
   endAll(session: number, reason: EndReason): void {
-    for (const hold of [...this.#holds.values()]) {
-      if (hold.session === session) this.end(hold, reason);
-    }
-    for (const [token, hold] of this.#obscured) {
-      if (hold.session === session) this.#obscured.delete(token);
-    }
+    for (const hold of [...this.all(session)]) this.end(hold, reason);
   }
 
-  /** Its newest token is told; returns whether it was not before. */
-  #clear(hold: LawHold): boolean {
-    if (!this.#obscured.delete(hold.token)) return false;
-    this.#holds.set(hold.token, hold);
-    return true;
-  }
-
-  #rename(hold: LawHold, token: number): void {
-    if (token === hold.token) return;
-    const holds = this.#obscured.has(hold.token) ? this.#obscured : this.#holds;
-    holds.delete(hold.token);
-    this.#newer.set(hold.token, token);
+  #rename(hold: LawHold, token: number): string | undefined {
     hold.token = token;
-    holds.set(token, hold);
+    hold.isTokenUntold = false;
+    const other = this.#byToken.get(token);
+    this.#byToken.set(token, hold);
+    if (other === undefined || other === hold) return undefined;
+    return `has ${token}, which ${other.session}/${other.sequence} has`;
   }
+}
 
-  #newestOf(token: number): number {
-    let newest = token;
-    for (let next = this.#newer.get(newest); next !== undefined; next = this.#newer.get(newest)) {
-      newest = next;
-    }
-    return newest;
+/** Between what is held by the words of the log and what is told of it. */
+function differenceOf(
+  claims: readonly LawClaim[],
+  items: readonly ClaimedItem[],
+): string | undefined {
+  if (claims.length !== items.length) return `has ${claims.length} keys, not ${items.length}`;
+  for (const { key, mode, wanted, slots } of claims) {
+    const told = items.find((item) => item.key === key);
+    if (told === undefined) return `${key} is left out`;
+    if (told.mode !== mode) return `${key} is ${mode}, not ${told.mode}`;
+    const isSame = told.permits === wanted && told.slots.join() === slots.join();
+    if (!isSame) return `has ${wanted} of ${key} (${slots}), not ${told.permits} (${told.slots})`;
   }
+  return undefined;
 }

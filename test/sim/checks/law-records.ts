@@ -9,16 +9,23 @@ export interface LawClaim {
   readonly slots: readonly number[];
 }
 
+/** A hold is one for as long as its session has it: what claims it has another one. */
 export interface LawHold {
+  readonly session: number;
+  /** Of the acquire or claim that brought it. */
+  readonly sequence: number;
+  readonly owner: number;
+  /** The newest that was told. */
   token: number;
-  session: number;
-  owner: number;
+  /** Its session was taken over, and nobody was told the token that it has since. */
+  isTokenUntold: boolean;
+  /** Up to this one its tokens were taken away untold from who had them. */
+  tornToken: number;
   readonly claims: readonly LawClaim[];
   readonly grantedAt: number;
   readonly maxHoldMs: number;
   readonly minHoldMs: number;
   readonly lockDelayMs: number;
-  count: number;
   isContended: boolean;
   /** 0: not revoked. */
   revokedAt: number;
@@ -27,12 +34,8 @@ export interface LawHold {
   mayBeGone: boolean;
 }
 
-/** Of an upgrade, in the place of its owner, when the laws never saw whose its hold is. */
-export const UNSEEN_OWNER = -1;
-
 export interface LawWait {
   readonly session: number;
-  /** Or `UNSEEN_OWNER`. */
   readonly owner: number;
   readonly items: readonly Item[];
   readonly enqueuedAt: number;
@@ -43,8 +46,8 @@ export interface LawWait {
   /** 0: it waits without a deadline. */
   readonly deadline: number;
   readonly detects: boolean;
-  /** The token of the hold that it is to make exclusive; 0: none. */
-  readonly upgrades: number;
+  /** The hold that it is to make exclusive. */
+  readonly upgrades: LawHold | undefined;
 }
 
 export interface LawClosing {
@@ -61,14 +64,9 @@ export function areLocksInConflict(one: ClaimMode, other: ClaimMode): boolean {
   return one !== "shared" || other !== "shared";
 }
 
-/** Whether it may be a wait of that task. */
-export function mayBeOf(wait: LawWait, session: number, owner: number): boolean {
-  return wait.session === session && (wait.owner === owner || wait.owner === UNSEEN_OWNER);
-}
-
 /** Whether `wait` comes before a request, however the head start of `wait` turned out. */
 export function isSurelyBefore(wait: LawWait, request: LawWait): boolean {
-  if (wait.upgrades !== 0) return true;
+  if (wait.upgrades !== undefined) return true;
   const rank = wait.enqueuedAt - (wait.detects ? 0 : wait.headStartMs);
   const other = request.enqueuedAt - request.headStartMs;
   return rank < other || (rank === other && wait.number < request.number);

@@ -6,7 +6,6 @@ import {
   isSurelyBefore,
   type LawHold,
   type LawWait,
-  mayBeOf,
   wantedOf,
 } from "./law-records.js";
 
@@ -16,6 +15,10 @@ export class LawWaits {
 
   add(key: string, wait: LawWait): void {
     this.#waits.set(key, wait);
+  }
+
+  has(key: string): boolean {
+    return this.#waits.has(key);
   }
 
   take(key: string): LawWait | undefined {
@@ -33,15 +36,34 @@ export class LawWaits {
     }
   }
 
-  /** Whether somebody waits for one of its keys, be it another upgrade beside its own. */
-  isAnyBehind(hold: LawHold, holdOf: (token: number) => LawHold | undefined): boolean {
-    return hold.claims.some(({ key }) => {
-      const behind = [...this.#waits.values(), ...this.#leaving].filter(({ items }) => {
-        return items.some((item) => item.key === key);
-      });
-      const [first] = behind;
-      const isOwn = first !== undefined && first.upgrades !== 0 && holdOf(first.upgrades) === hold;
-      return behind.length > 1 || (first !== undefined && !isOwn);
+  /** It was taken over: what was to become exclusive waits no more, and nobody is told. */
+  dropUpgrades(session: number): void {
+    for (const [key, wait] of this.#waits) {
+      if (wait.session === session && wait.upgrades !== undefined) this.#waits.delete(key);
+    }
+  }
+
+  /** The request that waits to make a hold exclusive, in that key or in any. */
+  upgradeOf(hold: LawHold, key?: string): string | undefined {
+    for (const [name, { upgrades, items }] of this.#waits) {
+      if (upgrades === hold && (key ?? items[0]?.key) === items[0]?.key) return name;
+    }
+    return undefined;
+  }
+
+  /** One that waits to make a hold exclusive which is no more. */
+  strandedUpgrade(isHeld: (hold: LawHold) => boolean): string | undefined {
+    for (const [name, { upgrades }] of this.#waits) {
+      if (upgrades !== undefined && !isHeld(upgrades)) return name;
+    }
+    return undefined;
+  }
+
+  /** Whether somebody waits for one of its keys beside its own upgrade. */
+  isAnyBehind(hold: LawHold): boolean {
+    return [...this.#waits.values(), ...this.#leaving].some(({ items, upgrades }) => {
+      if (upgrades === hold) return false;
+      return items.some((item) => hold.claims.some(({ key }) => key === item.key));
     });
   }
 
@@ -65,13 +87,14 @@ export class LawWaits {
     stamp: number,
     limitOf: (key: string) => number | undefined,
   ): string | undefined {
+    const isUpgrade = upgrades !== undefined;
     switch (result.status) {
       case STATUS.granted:
-        return upgrades === 0 ? undefined : "an upgrade is granted something else";
+        return isUpgrade ? "an upgrade is granted something else" : undefined;
       case STATUS.upgraded:
-        return upgrades === 0 ? "nothing was to be upgraded" : undefined;
+        return isUpgrade ? undefined : "nothing was to be upgraded";
       case ERROR_NUMBERS.CANCELLED:
-        return undefined;
+        return isUpgrade ? undefined : "is told that it was withdrawn, and was no upgrade";
       case ERROR_NUMBERS.LOCK_TIMEOUT:
         return deadline > 0 && stamp >= deadline ? undefined : `timed out before ${deadline}`;
       case ERROR_NUMBERS.DEADLOCK:
@@ -81,7 +104,7 @@ export class LawWaits {
           ? undefined
           : "does not want more than there is";
       case ERROR_NUMBERS.NOT_HELD:
-        return upgrades === 0 ? "was no upgrade" : undefined;
+        return isUpgrade ? undefined : "was no upgrade";
       default:
         return `left with ${result.status}`;
     }
@@ -91,11 +114,12 @@ export class LawWaits {
   problemOfCycle(refused: LawWait, result: Result): string | undefined {
     const cycle = "cycle" in result ? (result.cycle ?? []) : [];
     const [first, ...others] = cycle;
-    const isFirst = first !== undefined && mayBeOf(refused, first.session, first.owner);
+    const isFirst = first?.session === refused.session && first.owner === refused.owner;
     if (!isFirst) return "is no member of the circle for which it is refused";
     for (const { session, owner, key } of others) {
       const waits = [...this.#waits.values()].some((wait) => {
-        return mayBeOf(wait, session, owner) && wait.items.some((item) => item.key === key);
+        const isTheirs = wait.session === session && wait.owner === owner;
+        return isTheirs && wait.items.some((item) => item.key === key);
       });
       if (!waits) return `owner ${owner} of session ${session} does not wait for ${key}`;
     }

@@ -1,11 +1,13 @@
 /** Everything that watches a run, behind the ears of nodes, network and clients. */
+import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors.js";
 import type { PeerMessage } from "../../../src/net/index.js";
 import {
   type Answer,
   type Attached,
+  isStrong,
   type KeyView,
+  MESSAGE,
   type OP,
-  type Result,
   type Revision,
   type SessionMessage,
   STATUS,
@@ -14,7 +16,7 @@ import type { Entry, Message, Raft } from "../../../src/raft/index.js";
 import type { LogLevel } from "../../../src/server/ports.js";
 import type { DataDirectory } from "../../../src/storage/index.js";
 import type { HeldBelief } from "../clients/belief.js";
-import type { CallEnding, GuardedWrite } from "../clients/client-watch.js";
+import type { CallEnding, GuardedWrite, Said } from "../clients/client-watch.js";
 import { SEEN } from "../clients/seen.js";
 import type { WorldClient } from "../clients/world-client.js";
 import type { Simulation } from "../engine/simulation.js";
@@ -29,16 +31,25 @@ import { CoreChecks } from "./core-checks.js";
 import { ExactlyOnce } from "./exactly-once.js";
 import { Exclusion } from "./exclusion.js";
 import { FencedResource } from "./fenced-resource.js";
+import { ForwardOrder } from "./forward-order.js";
+import { ProgramOrder } from "./program-order.js";
 import { RaftChecks } from "./raft-checks.js";
 import { ReadIndexes } from "./read-index.js";
 import type { Story } from "./story.js";
 import { type Fail, Violation } from "./violation.js";
-import { type ToldChange, type WatchedKeys, WatchStreams } from "./watch-streams.js";
+import {
+  type ToldChange,
+  type WatchAsked,
+  type WatchedKeys,
+  WatchStreams,
+} from "./watch-streams.js";
 import { Witness } from "./witness.js";
 import { wordsOf } from "./words.js";
 
 /** Tables are compared at every index so many apart, with that of the witness. */
 const HASH_EVERY = 4;
+/** A node says these by itself to who wants to be attached. */
+const OF_ANY_NODE: readonly number[] = [ERROR_NUMBERS.BUSY, ERROR_NUMBERS.DISK_FULL];
 
 export class RunChecks implements WorldWatch {
   readonly raft: RaftChecks;
@@ -46,6 +57,10 @@ export class RunChecks implements WorldWatch {
   readonly exclusion: Exclusion;
   readonly resource: FencedResource;
   readonly once: ExactlyOnce;
+  readonly order: ProgramOrder;
+  readonly #forwarded: ForwardOrder;
+  /** Nodes have little room for clients: they may have none for what gives something back. */
+  readonly #isNarrow: boolean;
   readonly streams: WatchStreams;
   /** Commands that an entry executed, as `op/status`, and other things seen by name. */
   readonly outcomes = new Map<string, number>();
@@ -71,13 +86,20 @@ export class RunChecks implements WorldWatch {
     const hasReaders = plan.clients.some(({ mix }) => mix.inspect > 0);
     const keys = [...plan.keys, ...plan.semaphores.map(({ key }) => key)];
     this.once = new ExactlyOnce(this.#fail);
+    this.order = new ProgramOrder(this.#fail);
+    this.#isNarrow = plan.tuning.uncommittedBytesMax !== undefined;
     this.witness = new Witness(keys, hasReaders, {
       onAnswered: (marker, call, result) => this.once.onAnswered(marker, call, result),
       onSessionEnded: (session) => this.#onSessionEnded(session),
-      onLost: (session, token) => this.#onLost(session, token),
+      onLost: (token) => this.#onLost(token),
+      onExecuted: (session, epoch, command) => this.order.onExecuted(session, epoch, command),
+      onGivenUp: (token) => this.#onGivenUp(token),
     });
     this.streams = new WatchStreams(this.witness.table, this.#fail);
     if (plan.clients.some(({ speaks }) => speaks === "sdk")) this.streams.listen();
+    this.#forwarded = new ForwardOrder(this.#fail, (session) => {
+      return this.witness.laws.highestOf(session);
+    });
     this.#readIndexes = new ReadIndexes(this.#fail, () => this.raft.committedIndex);
     this.raft = new RaftChecks(ids, foundersOf(plan.nodeCount), this.#fail, (entry) =>
       this.#onCommitted(entry),
@@ -164,6 +186,7 @@ export class RunChecks implements WorldWatch {
 
   onSend(from: number, to: number, message: PeerMessage): void {
     this.#readIndexes.onSend(from, to, message);
+    this.#forwarded.onSend(from, to, message);
     if (message.type !== "raft") {
       this.#story.tell(() => `${from} -> ${to} ${message.type}`);
       return;
@@ -189,13 +212,15 @@ export class RunChecks implements WorldWatch {
     this.#story.tell(() => `operator ${text}`);
   }
 
-  onInvoke(session: number, sequence: number): void {
-    this.#askedAt.set(`${session}/${sequence}`, this.#knownIndex);
+  onSaid(said: Said): void {
+    const { session, command } = said;
+    this.#askedAt.set(`${session}/${command.sequence}`, this.#knownIndex);
+    this.order.onSaid(said);
   }
 
   onAttached(client: WorldClient, message: Attached): void {
     this.#story.tell(() => `client ${client.host} hears ${wordsOf(message)}`);
-    if (message.stamp === 0 || this.witness.hasAttached(message)) return;
+    if (OF_ANY_NODE.includes(message.status) || this.witness.hasAttached(message)) return;
     this.#fail("linearizable", `nobody said ${wordsOf(message)}`);
   }
 
@@ -208,8 +233,8 @@ export class RunChecks implements WorldWatch {
       const complaint = this.witness.hear(session, epoch, message);
       if (complaint !== undefined) this.#fail("nothing is left out", complaint);
     }
-    if (!("sequence" in message)) return;
-    const at = this.witness.answeredAt(session, message.sequence);
+    if (message.kind !== MESSAGE.reply && message.kind !== MESSAGE.outcome) return;
+    const at = this.witness.executedAt(session, message.sequence);
     const asked = this.#askedAt.get(`${session}/${message.sequence}`);
     if (asked !== undefined && at <= asked) {
       const what = `${message.sequence} of session ${session}`;
@@ -218,10 +243,13 @@ export class RunChecks implements WorldWatch {
     this.#knownIndex = Math.max(this.#knownIndex, at);
   }
 
-  onRefused(session: number, sequence: number, result: Result): void {
-    this.#story.tell(() => `${sequence} of session ${session} is refused: ${result.status}`);
-    const complaint = this.witness.refuse(session, sequence);
-    if (complaint !== undefined) this.#fail("refused is not executed", complaint);
+  onRefused(session: number, epoch: number, sequence: number, status: ErrorNumber): void {
+    this.#story.tell(() => `${sequence} of session ${session} is refused: ${status}`);
+    const command = this.order.onRefused(session, epoch, sequence);
+    const isWeak = command !== undefined && !isStrong(command);
+    if (isWeak && status === ERROR_NUMBERS.BUSY && !this.#isNarrow) {
+      this.#fail("weak calls get through", `op ${command.op} of session ${session} is refused`);
+    }
   }
 
   onExecuted(op: number, status: number): void {
@@ -248,13 +276,11 @@ export class RunChecks implements WorldWatch {
     this.once.onCallEnded(marker, ending);
   }
 
-  onWatchAsked(watched: WatchedKeys): void {
-    this.#askedAt.set(`watch ${watched.name}`, this.#knownIndex);
-  }
-
-  onWatchBegun(watched: WatchedKeys, after: Revision): void {
+  onWatchBegun(watched: WatchedKeys, after: Revision, asked: WatchAsked): void {
     this.onSeen(SEEN.watchBegun);
-    this.streams.onBegun(watched, after, this.#askedAt.get(`watch ${watched.name}`) ?? 0);
+    this.streams.onBegun(watched, after, asked, (session, sequence) => {
+      return this.witness.executedAt(session, sequence);
+    });
   }
 
   onWatchTold(watched: WatchedKeys, change: ToldChange): void {
@@ -292,16 +318,36 @@ export class RunChecks implements WorldWatch {
     this.#knownIndex = Math.max(this.#knownIndex, seenAt);
   }
 
-  #onSessionEnded(session: number): void {
-    const client = this.#world?.clients.find((candidate) => candidate.session === session);
-    if (client?.trustsLease !== true) return;
-    this.#fail("lease from below", `session ${session} ended before client ${client.host} let go`);
+  /** How the log has the key of a hold now; `undefined`: not under that token. */
+  modeInLog(token: number, key: string): string | undefined {
+    return this.witness.laws.modeOf(token, key);
   }
 
-  #onLost(session: number, token: number): void {
-    const client = this.#world?.clients.find((candidate) => candidate.session === session);
-    if (client?.trusts(token) !== true) return;
-    this.#fail("deadline from below", `${token} ended before client ${client.host} let go`);
+  /** Who counts on a hold that nothing took away untold. */
+  #rightful(): readonly HeldBelief[] {
+    const trusted = (this.#world?.clients ?? []).flatMap((client) => client.trusted);
+    return trusted.filter((belief) => !this.#isTorn(belief));
+  }
+
+  #onSessionEnded(session: number): void {
+    const holder = this.#rightful().find((belief) => belief.session === session);
+    if (holder === undefined) return;
+    const { host } = holder.client;
+    this.#fail("lease from below", `session ${session} ended before client ${host} let go`);
+  }
+
+  #onLost(token: number): void {
+    const holder = this.#rightful().find((belief) => belief.token === token);
+    if (holder === undefined) return;
+    const { host } = holder.client;
+    this.#fail("deadline from below", `${token} ended before client ${host} let go`);
+  }
+
+  #onGivenUp(token: number): void {
+    const holder = this.#rightful().find((belief) => belief.token === token);
+    if (holder === undefined) return;
+    const what = `${token} is given back, and client ${holder.client.host} counts on it`;
+    this.#fail("given up before it is given back", what);
   }
 
   /** Stolen, revoked at once, or of a session that another process has: only fencing covers that. */

@@ -1,7 +1,8 @@
 /**
  * Watches against everything that happened to the keys in the order of the log: from the revision at
  * which one begins each change is told once, in order, none left out, over however many connections
- * and nodes. When everything has come to rest nothing is left to be told.
+ * and nodes. One begins not before what the node that was asked had applied, and before whatever its own
+ * process asked for later. When everything has come to rest nothing is left to be told.
  */
 import type { LockTable } from "../../../src/lockfsm/index.js";
 import type { ChangeView, Revision } from "../../../src/protocol/index.js";
@@ -13,6 +14,14 @@ export interface WatchedKeys {
   readonly name: string;
   /** `undefined`: all keys. */
   readonly key: string | undefined;
+}
+
+/** What a process had heard, and did, when it began to watch. */
+export interface WatchAsked {
+  /** The entry that attached the connection over which it was first asked for; 0: none. */
+  readonly attachedIndex: number;
+  /** Sessions and sequences of its commands since. */
+  readonly said: readonly { readonly session: number; readonly sequence: number }[];
 }
 
 export type ToldChange = Pick<ChangeView, "revision" | "type" | "key" | "token" | "session">;
@@ -46,10 +55,21 @@ export class WatchStreams {
     this.#number = 0;
   }
 
-  /** `asked`: an index that was known when it was asked for, with nothing said of where to begin. */
-  onBegun(watched: WatchedKeys, after: Revision, asked: number): void {
-    if (after.index < asked) {
-      this.#complain(watched, `begins behind ${wordOf(after)}, was asked for behind ${asked}`);
+  /** `executedAt`: the entry that executed a command; 0: none. */
+  onBegun(
+    watched: WatchedKeys,
+    after: Revision,
+    { attachedIndex, said }: WatchAsked,
+    executedAt: (session: number, sequence: number) => number,
+  ): void {
+    if (after.index < attachedIndex) {
+      this.#complain(watched, `begins behind ${wordOf(after)}, attached by ${attachedIndex}`);
+    }
+    for (const { session, sequence } of said) {
+      const at = executedAt(session, sequence);
+      if (at === 0 || at > after.index) continue;
+      const what = `${sequence} of session ${session}, asked later and executed at ${at}`;
+      this.#complain(watched, `begins behind ${wordOf(after)}, misses ${what}`);
     }
     const at = this.#changes.findIndex(({ revision }) => isBehind(revision, after));
     this.#told.set(watched, at === -1 ? this.#changes.length : at);

@@ -5,12 +5,8 @@
  * at a place not before what the client, or any other, had heard when it asked; and all words must be
  * within the laws of locks, which know nothing of how a table works (`lock-laws.ts`).
  */
-import {
-  LockTable,
-  type Outbox,
-  type TableCommand,
-  type TableEntry,
-} from "../../../src/lockfsm/index.js";
+import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { LockTable, type Outbox, type TableEntry } from "../../../src/lockfsm/index.js";
 import { resolveTableSettings } from "../../../src/lockfsm/settings.js";
 import {
   type Attached,
@@ -22,8 +18,11 @@ import {
   type KeyView,
   MESSAGE,
   OP,
+  type Reply,
   type Result,
+  type SequencedCommand,
   type SessionMessage,
+  STATUS,
 } from "../../../src/protocol/index.js";
 import type { Entry } from "../../../src/raft/index.js";
 import { NaiveTable } from "../../lockfsm/model.js";
@@ -40,7 +39,11 @@ export interface WitnessEvents {
   /** `session` ended in the log: by its lease, or by an operator who had given it time. */
   onSessionEnded(session: number, reason: EndReason): void;
   /** A hold ended in the log, at a time that its holder could know. */
-  onLost(session: number, token: number, reason: EndReason): void;
+  onLost(token: number, reason: EndReason): void;
+  /** An entry executed it, for the first and only time. */
+  onExecuted(session: number, epoch: number, command: SequencedCommand): void;
+  /** By a command of its own session a hold is not its own any more. */
+  onGivenUp(token: number): void;
 }
 
 interface Version {
@@ -59,9 +62,8 @@ export class Witness implements Outbox {
   /** What was said to a session. */
   readonly #said = new Map<number, Set<string>>();
   readonly #attached = new Set<string>();
-  /** The entry that first answered a sequence of a session. */
-  readonly #answeredAt = new Map<string, number>();
-  readonly #refused = new Set<string>();
+  /** The entry that executed a sequence of a session. */
+  readonly #executedAt = new Map<string, number>();
   /** Of acquires of applications, by session and sequence. */
   readonly #markers = new Map<string, string>();
   readonly #versions = new Map<string, Version[]>();
@@ -94,7 +96,6 @@ export class Witness implements Outbox {
     const commands = decodeCommands(data, BATCH_HEADER_BYTES);
     const entry = { index, stamp, wallMs, commands };
     this.laws.begin(stamp, commands);
-    this.#noteMarkers(commands);
     this.#spoken = [];
     this.#named = [];
     this.table.apply(entry, this);
@@ -114,27 +115,35 @@ export class Witness implements Outbox {
     said.add(words);
     const at = this.#spoken.push(`${session}/${epoch} ${words}`) - 1;
     this.#words.say(session, epoch, words);
+    if (message.kind === MESSAGE.reply) this.#executed(session, epoch, message);
     this.#tell(session, message);
-    this.laws.hear(session, message);
+    this.laws.hear(session, epoch, message);
     if (message.kind !== MESSAGE.reply && message.kind !== MESSAGE.outcome) return;
     const { sequence, result } = message;
     if ("cycle" in result) this.#named.push({ at, session, sequence, cycle: result.cycle ?? [] });
     const key = `${session}/${sequence}`;
-    const isFirst = !this.#answeredAt.has(key);
-    if (isFirst) this.#answeredAt.set(key, this.#index);
     const marker = this.#markers.get(key);
-    if (marker !== undefined && (isFirst || message.kind === MESSAGE.outcome)) {
-      this.#events.onAnswered(marker, key, result);
+    if (marker !== undefined) this.#events.onAnswered(marker, key, result);
+  }
+
+  #executed(session: number, epoch: number, { sequence, result }: Reply): void {
+    const command = this.laws.commands.executed(session, epoch, sequence);
+    if (session === 0 || command === undefined) return;
+    const key = `${session}/${sequence}`;
+    if (!this.#executedAt.has(key)) this.#executedAt.set(key, this.#index);
+    this.#events.onExecuted(session, epoch, command);
+    for (const token of this.laws.givenUpBy(session, command, result)) {
+      this.#events.onGivenUp(token);
     }
-    if (this.#refused.has(key)) this.#complaint ??= `${key} was refused and is executed`;
+    if (command.op !== OP.acquire) return;
+    const marker = command.options?.value;
+    if (marker?.startsWith(MARKER)) this.#markers.set(key, marker);
   }
 
   attached(message: Attached): void {
-    const words = wordsOf(message);
-    this.#spoken.push(words);
-    this.#attached.add(words);
-    // As it reads behind the wire, which does not carry the nonce.
-    this.#attached.add(wordsOf({ ...message, nonce: "" }));
+    this.#spoken.push(wordsOf(message));
+    this.#attached.add(attachWordsOf(message));
+    if (message.index !== this.#index) this.#complaint ??= `attached by ${message.index}`;
     this.laws.attached(message);
   }
 
@@ -148,7 +157,7 @@ export class Witness implements Outbox {
   }
 
   hasAttached(message: Attached): boolean {
-    return this.#attached.has(wordsOf(message));
+    return this.#attached.has(attachWordsOf(message));
   }
 
   /** Who holds and who waits, for people. */
@@ -156,16 +165,9 @@ export class Witness implements Outbox {
     return summaryOf(this.table.inspect(key));
   }
 
-  /** A node refused it without an entry: it must not execute, before or later. */
-  refuse(session: number, sequence: number): string | undefined {
-    const key = `${session}/${sequence}`;
-    this.#refused.add(key);
-    return this.#answeredAt.has(key) ? `${key} was executed and is refused` : undefined;
-  }
-
-  /** Where a sequence was first answered; 0 when it was not. */
-  answeredAt(session: number, sequence: number): number {
-    return this.#answeredAt.get(`${session}/${sequence}`) ?? 0;
+  /** Where a sequence was executed; 0 when it was not. */
+  executedAt(session: number, sequence: number): number {
+    return this.#executedAt.get(`${session}/${sequence}`) ?? 0;
   }
 
   /** The first index from `from` on at which `view` was what a reader sees; `undefined`: none. */
@@ -178,14 +180,6 @@ export class Witness implements Outbox {
     }
     const first = versions[0]?.index ?? Number.POSITIVE_INFINITY;
     return first > from && text === UNUSED ? from : undefined;
-  }
-
-  #noteMarkers(commands: readonly TableCommand[]): void {
-    for (const { session, command } of commands) {
-      if (command?.op !== OP.acquire) continue;
-      const marker = command.options?.value;
-      if (marker?.startsWith(MARKER)) this.#markers.set(`${session}/${command.sequence}`, marker);
-    }
   }
 
   /** Between what the table and the model say and show of an entry. */
@@ -221,9 +215,9 @@ export class Witness implements Outbox {
       if (isExpected) events.onSessionEnded(session, message.reason);
     }
     if (message.kind !== MESSAGE.lost) return;
-    const { token, reason } = message;
-    const isExpected = reason === END_REASON.maxHold || this.laws.isWarned(session, token);
-    if (isExpected) events.onLost(session, token, reason);
+    const { sequence, token, reason } = message;
+    const isExpected = reason === END_REASON.maxHold || this.laws.isWarned(session, sequence);
+    if (isExpected) events.onLost(token, reason);
   }
 
   #note(key: string): void {
@@ -235,4 +229,12 @@ export class Witness implements Outbox {
     }
     if (versions.at(-1)?.view !== view) versions.push({ index: this.#index, view });
   }
+}
+
+/** What is told on the wire, which carries less beside a refusal. */
+function attachWordsOf(message: Attached): string {
+  const { attempt, status, generation, taker } = message;
+  if (status === STATUS.ok) return wordsOf({ ...message, key: "" });
+  if (status === ERROR_NUMBERS.TAKEN_OVER) return wordsOf({ attempt, status, generation, taker });
+  return wordsOf({ attempt, status });
 }

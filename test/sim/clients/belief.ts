@@ -30,15 +30,11 @@ export interface HeldBelief {
 export class Belief implements HeldBelief {
   readonly client: SimClient;
   readonly session: number;
+  /** Of the acquire or claim that brought it: what it is known by in its session. */
+  readonly sequence: number;
   readonly owner: number;
   readonly claims: readonly BeliefClaim[];
   token: number;
-  /** Tokens that it had before. */
-  readonly former: number[] = [];
-  /** How often it is held, as of the last word about it. */
-  count: number;
-  /** Releases and cancels on their way, each of which makes that one less. */
-  givingBack = 0;
   /** By the client's clock, when it ends by a cap or a revoke, if nothing ends it before. */
   deadlineMs = Number.POSITIVE_INFINITY;
   /** Why the client itself does not count on it any more. */
@@ -46,28 +42,22 @@ export class Belief implements HeldBelief {
 
   constructor(
     client: SimClient,
-    session: number,
-    owner: number,
+    identity: { readonly session: number; readonly sequence: number; readonly owner: number },
     token: number,
     claims: readonly BeliefClaim[],
-    count: number,
   ) {
     this.client = client;
-    this.session = session;
-    this.owner = owner;
+    this.session = identity.session;
+    this.sequence = identity.sequence;
+    this.owner = identity.owner;
     this.token = token;
     this.claims = claims;
-    this.count = count;
   }
 
   /** Whether the client, looking at its clock now, counts on it. */
   get isTrusted(): boolean {
     if (this.givenUp !== undefined) return false;
     return this.client.trustsLease && this.client.nowMs < this.deadlineMs;
-  }
-
-  hasToken(token: number): boolean {
-    return this.token === token || this.former.includes(token);
   }
 
   claimOf(key: string): BeliefClaim | undefined {
@@ -79,13 +69,6 @@ export class Belief implements HeldBelief {
     for (const claim of this.claims) {
       if (claim.mode === "exclusive" && keys.includes(claim.key)) claim.mode = "shared";
     }
-  }
-
-  /** The cluster knows it by a newer one. */
-  rename(token: number): void {
-    if (token === this.token) return;
-    this.former.push(this.token);
-    this.token = token;
   }
 
   /** It ends no later than this. */

@@ -2,23 +2,27 @@
 import { type LockItem, type LockMode, WAIT_FOREVER } from "../../../src/protocol/index.js";
 import type { RandomStream } from "../engine/random-stream.js";
 import type { ClientMix } from "../plan/plan.js";
+import type { Belief } from "./belief.js";
+import type { Call } from "./call.js";
 
 /** Beyond so many a client asks for nothing more. */
 const WAITS_MAX = 3;
 
 export type Action =
   | { readonly kind: "acquire"; readonly items: readonly LockItem[]; readonly waitMs: number }
-  | { readonly kind: "release"; readonly token: number }
-  | { readonly kind: "cancel"; readonly target: number }
+  | { readonly kind: "release"; readonly belief: Belief }
+  | { readonly kind: "leave"; readonly call: Call }
+  /** What others hold by that number, or nobody does. */
+  | { readonly kind: "meddle"; readonly target: number }
   | { readonly kind: "inspect"; readonly key: string }
   | { readonly kind: "close" }
   | { readonly kind: "reconnect" }
   | { readonly kind: "none" };
 
 export interface Possessions {
-  readonly holds: readonly number[];
-  readonly waits: readonly number[];
-  /** Tokens it saw in the hands of others. */
+  readonly holds: readonly Belief[];
+  readonly waits: readonly Call[];
+  /** Numbers it saw of what others hold. */
   readonly seen: readonly number[];
 }
 
@@ -35,17 +39,17 @@ export function chooseAction(
     return { kind: "inspect", key: random.pick(keys) };
   }
   if (random.chance(mix.meddle)) {
-    const token = random.pickOrNone(seen);
-    if (token !== undefined) return { kind: "release", token };
+    const target = random.pickOrNone(seen);
+    if (target !== undefined) return { kind: "meddle", target };
   }
   if (random.chance(mix.cancel)) {
-    const target = random.pickOrNone(waits);
-    if (target !== undefined) return { kind: "cancel", target };
+    const call = random.pickOrNone(waits);
+    if (call !== undefined) return { kind: "leave", call };
   }
   const isGreedy = waits.length >= WAITS_MAX;
   if (isGreedy || random.chance(mix.release)) {
-    const token = random.pickOrNone(holds);
-    if (token !== undefined) return { kind: "release", token };
+    const belief = random.pickOrNone(holds);
+    if (belief !== undefined) return { kind: "release", belief };
   }
   if (isGreedy) return { kind: "none" };
   const count = random.chance(mix.several) ? Math.min(2, keys.length) : 1;

@@ -5,6 +5,7 @@
 import type { ServerMessage } from "../../../src/protocol/index.js";
 import type { RandomStream } from "../engine/random-stream.js";
 import type { ClientEnd, ClientLine, ClientNetwork, Saying } from "../world/client-network.js";
+import type { SocketEnding } from "../world/node-socket.js";
 import type { ProcessLife } from "../world/process-life.js";
 
 const RECONNECT_MS = 40;
@@ -12,6 +13,8 @@ const RECONNECT_MS = 40;
 export interface ClientConnectionEvents {
   onOpen(): void;
   onMessage(message: ServerMessage): void;
+  /** By the node, or its system. */
+  onSentAway(ending: SocketEnding): void;
   onLeft(): void;
   onNote(text: string): void;
 }
@@ -63,7 +66,12 @@ export class ClientConnection {
           for (const message of messages) if (this.#line === line) this.#events.onMessage(message);
         });
       },
-      onClosed: () => this.#whileOn(line, () => this.leave("closed")),
+      onClosed: (ending) => {
+        this.#whileOn(line, () => {
+          this.#events.onSentAway(ending);
+          this.leave("closed");
+        });
+      },
     } satisfies ClientEnd);
     this.#line = line;
     this.#events.onNote(`connects to node ${node}`);

@@ -1,19 +1,37 @@
 /**
- * What a client makes of grants: holds that it counts on from when it hears of them. A grant that is
- * told late, by a stored reply or a recall, may be over or about to be ended: such a hold is counted on
- * only when the cluster was asked about its token. So is what another process had before.
+ * What a client makes of grants: holds that it counts on from when it hears of them. A grant of which an
+ * earlier connection should have told is not believed as it was: the cluster is asked how the hold stands
+ * now, and tells all of it. So is what another process had before.
  */
-import { OP, type RecalledToken, type Result, STATUS } from "../../../src/protocol/index.js";
-import { Belief } from "./belief.js";
-import type { Call } from "./client-calls.js";
+import { OP, type RecalledHold, type Result, type STATUS } from "../../../src/protocol/index.js";
+import { Belief, type BeliefClaim } from "./belief.js";
+import type { Call } from "./call.js";
+import type { ClientCalls } from "./client-calls.js";
 import type { ClientHolds } from "./client-holds.js";
 import type { ClientWatch } from "./client-watch.js";
 import type { Evidence } from "./evidence.js";
-import { claimsGranted, type Grant } from "./grant.js";
+import { claimsGranted } from "./grant.js";
 import { SEEN } from "./seen.js";
 import type { SimClient } from "./sim-client.js";
 
 type ResultOf<S extends number> = Extract<Result, { readonly status: S }>;
+
+/** A hold of the process before. */
+interface Inherited {
+  readonly owner: number;
+  /** As that process knew it. */
+  readonly token: number;
+  readonly givenUp: Belief["givenUp"];
+}
+
+interface Grant {
+  readonly sequence: number;
+  readonly owner: number;
+  readonly token: number;
+  readonly claims: readonly BeliefClaim[];
+  /** Cluster time; 0: with the session. */
+  readonly endsAt: number;
+}
 
 export class ClientGrants {
   /** How many it began to count on. */
@@ -22,9 +40,8 @@ export class ClientGrants {
   readonly #holds: ClientHolds;
   readonly #evidence: Evidence;
   readonly #watch: ClientWatch;
-  /** Of which it must be asked whether they are held, by token. */
-  readonly #doubts = new Map<number, Grant>();
-  #hasNewDoubts = false;
+  /** By number. Of each the cluster must be asked. */
+  readonly #inherited = new Map<number, Inherited>();
 
   constructor(client: SimClient, holds: ClientHolds, evidence: Evidence, watch: ClientWatch) {
     this.#client = client;
@@ -33,143 +50,120 @@ export class ClientGrants {
     this.#watch = watch;
   }
 
-  get doubtful(): number[] {
-    return [...this.#doubts.keys()];
+  /** The numbers of what the process before had, as far as it is not known how that stands. */
+  get inherited(): number[] {
+    return [...this.#inherited.keys()];
   }
 
-  /** What is to be asked about now, each time that there is something new. */
-  takeQuestions(): number[] {
-    const isAsked = this.#hasNewDoubts;
-    this.#hasNewDoubts = false;
-    return isAsked ? this.doubtful : [];
-  }
-
-  /** What is held belongs to another process, which has to learn under which tokens. */
+  /** What is held belongs to another process, which has to ask for it. */
   handOver(): void {
     for (const belief of this.#holds.export()) {
-      const { token, owner, claims, count, givenUp } = belief;
-      const former = [...belief.former, token];
-      const isCancelled = givenUp !== undefined;
-      this.#doubts.set(token, { token, owner, claims, count, isCancelled, former });
+      const { sequence, owner, token, givenUp } = belief;
+      this.#inherited.set(sequence, { owner, token, givenUp });
       belief.lapse();
     }
   }
 
   startAnew(): void {
-    this.#doubts.clear();
-    this.#hasNewDoubts = false;
+    this.#inherited.clear();
   }
 
   /** It is not held any more. */
-  forget(token: number): void {
-    this.#doubts.delete(token);
-    this.#holds.forget(token);
+  forget(sequence: number): void {
+    this.#inherited.delete(sequence);
+    this.#holds.forget(sequence);
   }
 
-  /** The outcome of a call. `isLive`: it was asked and answered on this connection. */
-  hear(call: Call, result: Result, stamp: number, isLive: boolean): void {
-    if (result.status === STATUS.granted) this.#onGranted(call, result, stamp, isLive);
-    else if (result.status === STATUS.claimed) this.#onClaimed(call, result, isLive);
-    else if (result.status === STATUS.upgraded) this.#onUpgraded(call, result.token, isLive);
-  }
-
-  /** What the cluster knows of a token that was asked about. */
-  hearOf(recalled: RecalledToken): void {
-    const { token } = recalled;
-    const doubt = this.#doubts.get(token);
-    this.#doubts.delete(token);
-    if (!recalled.held) {
-      this.#holds.forget(token);
-      return;
-    }
-    const { current, count, endsAt } = recalled;
-    const known = this.#holds.of(token);
-    if (known !== undefined) {
-      if (current > known.token) known.rename(current);
-      known.count = count;
-      if (endsAt > 0) known.endBy(this.#evidence.localMs(endsAt));
-    } else if (doubt !== undefined) {
-      if (doubt.former.length > 0 && current !== token) this.#watch.onSeen(SEEN.takenOver);
-      this.#take({ ...doubt, token: current, count }, endsAt, true);
-    }
-  }
-
-  #onGranted(
-    { command, isCancelled }: Call,
+  onGranted(
+    { wish, sequence, isLeft }: Call,
     result: ResultOf<typeof STATUS.granted>,
     stamp: number,
-    isLive: boolean,
   ): void {
-    if (command.op !== OP.acquire) return;
-    const { token, count = 1 } = result;
-    if (result.slots !== undefined) this.#watch.onSeen(SEEN.slots);
-    if (count > 1) this.#watch.onSeen(SEEN.countedUp);
-    const known = this.#holds.of(token);
-    if (known !== undefined) {
-      if (isLive) known.count = count;
-      if (isCancelled) known.lapse();
-      return;
-    }
-    const { owner, options } = command;
-    if (isCancelled) this.#holds.lapseOf(owner);
+    if (wish.op !== OP.acquire) return;
+    const { owner, options } = wish;
     const maxHoldMs = options?.maxHoldMs ?? 0;
     const endsAt = maxHoldMs === 0 ? 0 : stamp + maxHoldMs;
-    const claims = claimsGranted(command, result);
-    this.#take({ token, owner, claims, count, isCancelled, former: [] }, endsAt, isLive);
+    if (result.slots !== undefined) this.#watch.onSeen(SEEN.slots);
+    const claims = claimsGranted(wish, result);
+    this.#take(
+      { sequence, owner, token: result.token, claims, endsAt },
+      isLeft ? "released" : undefined,
+    );
   }
 
-  #onClaimed({ command }: Call, result: ResultOf<typeof STATUS.claimed>, isLive: boolean): void {
-    if (command.op !== OP.claim) return;
+  onClaimed({ wish, sequence, isLeft }: Call, result: ResultOf<typeof STATUS.claimed>): void {
+    if (wish.op !== OP.claim) return;
     const { token, items, endsAt } = result;
     const claims = items.map(({ key, mode, slots }) => ({ key, mode, slots }));
-    const { owner } = command;
-    this.#take({ token, owner, claims, count: 1, isCancelled: false, former: [] }, endsAt, isLive);
+    this.#take(
+      { sequence, owner: wish.owner, token, claims, endsAt },
+      isLeft ? "released" : undefined,
+    );
   }
 
-  #onUpgraded(call: Call, token: number, isLive: boolean): void {
-    const { command, isCancelled, isLowered } = call;
-    if (command.op !== OP.upgrade) return;
-    const belief = this.#holds.of(command.token);
-    if (belief === undefined) {
-      this.#renewDoubt(command.token, token);
-      return;
-    }
-    belief.rename(token);
-    const claim = belief.claimOf(command.key);
-    // Told late it may have been taken back; shared is right in any case.
-    if (claim === undefined || isCancelled || isLowered || !isLive) return;
+  onUpgraded({ wish }: Call, token: number, calls: ClientCalls): void {
+    if (wish.op !== OP.upgrade) return;
+    const belief = this.#holds.of(wish.target);
+    if (belief === undefined) return;
+    belief.token = token;
+    const claim = belief.claimOf(wish.key);
+    if (claim === undefined || isLowering(calls, wish.target, wish.key)) return;
     claim.mode = "exclusive";
     if (belief.isTrusted) this.#watch.onBelief(belief);
   }
 
-  /** The call is acknowledged now, and behind that nobody may know the older token any more. */
-  #renewDoubt(older: number, token: number): void {
-    for (const doubt of this.#doubts.values()) {
-      if (doubt.token !== older && !doubt.former.includes(older)) continue;
-      if (token <= doubt.token) continue;
-      this.#doubts.delete(doubt.token);
-      this.#doubts.set(token, { ...doubt, token });
-      this.#hasNewDoubts = true;
+  /** How a hold stands. `call`: the one that brought it, if that was not answered. */
+  onHeld(held: RecalledHold, call: Call | undefined, calls: ClientCalls): void {
+    const { sequence, token, items, endsAt } = held;
+    const claims = items.map(({ key, mode, slots }): BeliefClaim => {
+      const isLowered = mode === "exclusive" && isLowering(calls, sequence, key);
+      return { key, mode: isLowered ? "shared" : mode, slots };
+    });
+    const known = this.#holds.of(sequence);
+    if (known !== undefined) {
+      this.#update(known, claims, token);
+      if (endsAt > 0) known.endBy(this.#evidence.localMs(endsAt));
       return;
     }
+    const before = this.#inherited.get(sequence);
+    this.#inherited.delete(sequence);
+    if (before !== undefined && before.token !== token) this.#watch.onSeen(SEEN.takenOver);
+    const owner = before?.owner ?? ownerOf(call);
+    const givenUp = before?.givenUp ?? (call?.isLeft ? "released" : undefined);
+    this.#take({ sequence, owner, token, claims, endsAt }, givenUp);
   }
 
-  #take(grant: Grant, endsAt: number, isLive: boolean): void {
-    const { token, owner, count } = grant;
-    // What the process before had is its own under that token, whoever tells of it.
-    const former = [...(this.#doubts.get(token)?.former ?? []), ...grant.former];
-    if (!isLive) {
-      this.#doubts.set(token, { ...grant, former });
-      this.#hasNewDoubts = true;
-      return;
+  #update(belief: Belief, claims: readonly BeliefClaim[], token: number): void {
+    belief.token = token;
+    let isStronger = false;
+    for (const { key, mode } of claims) {
+      const known = belief.claimOf(key);
+      if (known === undefined || known.mode === mode) continue;
+      known.mode = mode;
+      isStronger ||= mode === "exclusive";
     }
+    if (isStronger && belief.isTrusted) this.#watch.onBelief(belief);
+  }
+
+  #take({ sequence, owner, token, claims, endsAt }: Grant, givenUp: Belief["givenUp"]): void {
     const { session } = this.#client;
-    const claims = grant.claims.map((claim) => ({ ...claim }));
-    const belief = new Belief(this.#client, session, owner, token, claims, count);
-    belief.former.push(...former);
+    const belief = new Belief(this.#client, { session, sequence, owner }, token, claims);
+    belief.givenUp = givenUp;
     if (endsAt > 0) belief.endBy(this.#evidence.localMs(endsAt));
-    this.#holds.add(belief, grant.isCancelled || former.includes(token));
+    this.#holds.add(belief);
     if (belief.givenUp === undefined) this.count += 1;
     this.#watch.onBelief(belief);
   }
+}
+
+/** Whether a key is being made shared, which the table may not have done yet. */
+function isLowering(calls: ClientCalls, target: number, key: string): boolean {
+  return calls.all.some(({ wish }) => {
+    if (wish.op !== OP.downgrade || wish.target !== target) return false;
+    return wish.key === undefined || wish.key === key;
+  });
+}
+
+function ownerOf(call: Call | undefined): number {
+  return call !== undefined && "owner" in call.wish ? call.wish.owner : 0;
 }

@@ -5,6 +5,7 @@ import type { ClientWatch } from "./client-watch.js";
 
 export class ClientReads {
   tokens: readonly number[] = [];
+  sequences: readonly number[] = [];
   sessions: readonly number[] = [];
   readonly #reader: number;
   readonly #watch: ClientWatch;
@@ -29,6 +30,7 @@ export class ClientReads {
     if (answer.status !== STATUS.ok) return;
     const { holds } = answer.payload as KeyView;
     const others = holds.filter(({ session }) => session !== own);
+    this.sequences = others.map(({ sequence }) => sequence);
     this.tokens = others.map(({ token }) => token);
     this.sessions = others.flatMap(({ session }) => (session === 0 ? [] : [session]));
   }

@@ -5,11 +5,15 @@
  */
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import {
+  type AttachCommand,
   type Attached,
+  attachKeyOf,
   MESSAGE,
   OP,
   RECALL_STATE,
   type Recalled,
+  type RecalledSequence,
+  type Refused,
   type Result,
   type SequencedCommand,
   type SessionMessage,
@@ -17,7 +21,8 @@ import {
 } from "../../../src/protocol/index.js";
 import type { ProcessClock } from "../world/process-clock.js";
 import type { Belief } from "./belief.js";
-import { type Call, ClientCalls } from "./client-calls.js";
+import type { Call, Wish } from "./call.js";
+import { ClientCalls } from "./client-calls.js";
 import { ClientGrants } from "./client-grants.js";
 import { ClientHolds } from "./client-holds.js";
 import type { ClientWatch } from "./client-watch.js";
@@ -25,7 +30,9 @@ import { Evidence } from "./evidence.js";
 import { SEEN } from "./seen.js";
 import type { SimClient } from "./sim-client.js";
 
-const WAITING: readonly number[] = [OP.acquire, OP.upgrade];
+const LATE_ATTEMPT = 1_000_000;
+/** Later there may be room. */
+const FOR_NOW: readonly number[] = [ERROR_NUMBERS.BUSY, ERROR_NUMBERS.DISK_FULL];
 
 export class ClientSession {
   /** 0 while there is none. */
@@ -34,17 +41,21 @@ export class ClientSession {
   readonly holds: ClientHolds;
   /** Sequenced commands that were answered by an entry, and ends of waits, in all sessions. */
   answeredCount = 0;
-  /** Another process takes the session over from this one. */
-  wantsTakeOver = false;
   readonly #client: SimClient;
   readonly #clock: ProcessClock;
   readonly #watch: ClientWatch;
   readonly #evidence: Evidence;
-  #nonceNumber = 0;
-  #attempt = 0;
-  #attachSentMs = 0;
-  #connection = 0;
   readonly #grants: ClientGrants;
+  #nonceNumber = 0;
+  #generation = 0;
+  /** Of the process that takes the session over and was not told yet that it has it. */
+  #taker: string | undefined;
+  #takers = 0;
+  #attempt = 0;
+  #attachKey = "";
+  #attachSentMs = 0;
+  #epoch = 0;
+  #connection = 0;
   /** When keepalives and recalls without an answer were sent, by their numbers. */
   readonly #numbers = new Map<number, number>();
   #lastNumber = 0;
@@ -65,13 +76,14 @@ export class ClientSession {
     return this.#grants.count;
   }
 
-  get nonce(): string {
-    return (this.#client.host * 1_000_000 + this.#nonceNumber).toString(16).padStart(32, "0");
+  /** Of its attachment. */
+  get epoch(): number {
+    return this.#epoch;
   }
 
-  /** The attempt that was answered last is this one, while the client is attached. */
-  get epoch(): number {
-    return this.#attempt;
+  /** Whether it is not known yet if this process has the session. */
+  get isTakingOver(): boolean {
+    return this.#taker !== undefined;
   }
 
   /** Whether the client counts on its lease at this moment. */
@@ -83,64 +95,141 @@ export class ClientSession {
     return this.calls.open.length > 0 || this.#numbers.size > 0;
   }
 
-  /** The sequences of acquires that may still be granted. */
-  get waits(): number[] {
-    return this.#waiting.map(({ command }) => command.sequence);
-  }
-
-  get #waiting(): Call[] {
-    return [...this.calls.open, ...this.calls.queued].filter(({ command }) => {
-      return WAITING.includes(command.op);
-    });
+  /** What may still be granted. */
+  get waits(): Call[] {
+    return this.calls.all.filter(({ mayWait, isLeft }) => mayWait && !isLeft);
   }
 
   /** Whether a task of this number stands still until it is answered. */
   isBlocked(owner: number): boolean {
-    return this.#waiting.some(({ command }) => {
-      if (command.op === OP.acquire) return command.owner === owner;
-      return command.op === OP.upgrade && this.holds.of(command.token)?.owner === owner;
+    return this.calls.all.some(({ wish, mayWait }) => {
+      if (!mayWait) return false;
+      if (wish.op === OP.acquire) return wish.owner === owner;
+      return wish.op === OP.upgrade && this.holds.of(wish.target)?.owner === owner;
     });
   }
 
-  /** Whether a hold may become stronger at any moment. */
-  isUpgrading(token: number): boolean {
-    return this.#waiting.some(({ command }) => {
-      return command.op === OP.upgrade && this.holds.of(command.token)?.hasToken(token) === true;
+  /** Whether it may become exclusive at any moment. */
+  isUpgrading({ sequence }: Belief, key: string): boolean {
+    return this.calls.all.some(({ wish }) => {
+      return wish.op === OP.upgrade && wish.target === sequence && wish.key === key;
     });
   }
 
-  /** Others may be let in from now on: what was exclusive is not, nor what becomes so on the way. */
-  lower(belief: Belief, keys: readonly string[]): void {
-    belief.weaken(keys);
-    for (const call of this.#waiting) {
-      const { command } = call;
-      if (command.op !== OP.upgrade || !keys.includes(command.key)) continue;
-      if (belief.hasToken(command.token)) call.isLowered = true;
-    }
+  /** Whether something of this session is, or may be, known by that number. */
+  isUsed(sequence: number): boolean {
+    const { calls, holds } = this;
+    if (calls.isUsed(sequence)) return true;
+    return holds.of(sequence) !== undefined || this.#grants.inherited.includes(sequence);
   }
 
   /** For people: what keeps it from being idle. */
   get business(): string {
-    const sequences = (calls: readonly Call[]): string =>
-      calls.map(({ command }) => command.sequence).join(",");
-    const { open, queued } = this.calls;
-    const tokens = this.holds.present.map(({ token, owner }) => `${token} of ${owner}`).join(",");
-    const doubts = this.#grants.doubtful.join(",");
-    return `session ${this.id} asks [${sequences(open)}] waits [${sequences(queued)}] holds [${tokens}] doubts [${doubts}]`;
+    const asked = this.calls.all.map(({ wish, sequence, isQueued }) => {
+      return `${sequence} op ${wish.op}${isQueued ? " queued" : ""}`;
+    });
+    const held = this.holds.present.map(({ sequence, token, owner }) => {
+      return `${sequence} with ${token} of ${owner}`;
+    });
+    const doubts = this.#grants.inherited.join();
+    return `session ${this.id} asks [${asked}] holds [${held}] doubts [${doubts}]`;
   }
 
   get isIdle(): boolean {
     const { calls, holds } = this;
-    if (calls.open.length + calls.queued.length > 0) return false;
-    return holds.present.length + this.#grants.doubtful.length === 0;
+    return calls.all.length + holds.present.length + this.#grants.inherited.length === 0;
   }
 
-  /** The number of the attachment that is about to be tried. */
-  nextAttempt(): number {
+  // Attaching.
+
+  /** The next attempt, which is about to be sent. */
+  nextAttach(): AttachCommand {
     this.#attempt += 1;
     this.#attachSentMs = this.#clock.nowMs();
-    return this.#attempt;
+    const command = this.#attachCommand();
+    this.#attachKey = attachKeyOf(command);
+    return command;
   }
+
+  #attachCommand(): AttachCommand {
+    const { ttlMs, host } = this.#client.plan;
+    const nonce = numberedName(host, this.#nonceNumber);
+    const attempt = this.#attempt;
+    if (this.id === 0) {
+      return { op: OP.open, nonce, attempt, ttlMs, name: `client ${host}`, metadata: "" };
+    }
+    const of = { session: this.id, nonce, generation: this.#generation };
+    if (this.#taker === undefined) return { op: OP.resume, ...of, attempt };
+    return { op: OP.takeOver, ...of, taker: this.#taker, attempt };
+  }
+
+  /** From here on this is another process, which knows what the one before had written down. */
+  handOver(): void {
+    this.#grants.handOver();
+    this.#beginAsTaker();
+  }
+
+  /** Of the process that was to take the session over nothing is left but what it was started with. */
+  restart(): void {
+    this.#beginAsTaker();
+  }
+
+  /** What another process says that was to have the session, or had it, before this one took it over. */
+  latecomer(isTaker: boolean): AttachCommand | undefined {
+    if (this.#generation === 0) return undefined;
+    const nonce = numberedName(this.#client.host, this.#nonceNumber);
+    const of = { session: this.id, nonce, generation: this.#generation - 1 };
+    // More than any attempt of the process that it might be.
+    const attempt = LATE_ATTEMPT;
+    if (!isTaker) return { op: OP.resume, ...of, attempt };
+    this.#takers += 1;
+    const taker = numberedName(this.#client.host, this.#takers);
+    return { op: OP.takeOver, ...of, taker, attempt };
+  }
+
+  /** It was refused: whoever has the session now is to lose it. */
+  force({ generation }: Attached): void {
+    this.#generation = generation;
+    this.#beginAsTaker();
+  }
+
+  #beginAsTaker(): void {
+    this.#takers += 1;
+    this.#taker = numberedName(this.#client.host, this.#takers);
+    this.#attempt = 0;
+  }
+
+  isAnswerToLastAttempt({ key }: Attached): boolean {
+    return key === this.#attachKey;
+  }
+
+  onAttached({ session, generation, epoch, highestSequence, stamp }: Attached): void {
+    this.id = session;
+    this.#generation = generation;
+    this.#taker = undefined;
+    this.#epoch = epoch;
+    this.#connection += 1;
+    this.#evidence.defer();
+    this.#evidence.add(stamp, this.#attachSentMs);
+    this.#numbers.clear();
+    this.calls.onAttached(highestSequence);
+  }
+
+  /** What is to be asked after an attach; `undefined`: nothing. */
+  questions(): { number: number; sequences: number[] } | undefined {
+    const { open, queued } = this.calls;
+    const asked = [...open, ...queued, ...this.holds.present].map(({ sequence }) => sequence);
+    const sequences = [...new Set([...asked, ...this.#grants.inherited])];
+    if (sequences.length === 0) {
+      this.#evidence.admit();
+      return undefined;
+    }
+    const number = this.nextNumber();
+    this.#awaitedRecall = number;
+    return { number, sequences };
+  }
+
+  // Asking.
 
   /** A number for a keepalive that is about to be sent. */
   nextNumber(): number {
@@ -149,37 +238,36 @@ export class ClientSession {
     return this.#lastNumber;
   }
 
-  /** What is to be asked after an attach; `undefined`: nothing. */
-  questions(): { number: number; sequences: number[]; tokens: number[] } | undefined {
-    const sequences = this.calls.queued.map(({ command }) => command.sequence);
-    const held = this.holds.present.map(({ token }) => token);
-    this.#grants.takeQuestions();
-    const tokens = [...new Set([...held, ...this.#grants.doubtful])];
-    if (sequences.length + tokens.length === 0) {
-      this.#evidence.admit();
-      return undefined;
-    }
-    const number = this.nextNumber();
-    this.#awaitedRecall = number;
-    return { number, sequences, tokens };
+  /** Gives a hold back: from now on it is not counted on. */
+  giveBack(belief: Belief): Wish {
+    belief.givenUp = "released";
+    return { op: OP.end, target: belief.sequence };
   }
 
-  /** What a late grant makes to be asked; `undefined`: nothing new. */
-  doubts(): { number: number; sequences: number[]; tokens: number[] } | undefined {
-    const tokens = this.#grants.takeQuestions();
-    return tokens.length === 0 ? undefined : { number: this.nextNumber(), sequences: [], tokens };
+  /** Makes keys shared: from now on they are used as such. */
+  lower(belief: Belief, key: string | undefined): Wish {
+    belief.weaken(key === undefined ? belief.claims.map((claim) => claim.key) : [key]);
+    return { op: OP.downgrade, target: belief.sequence, key };
   }
 
-  /** What stands before every sequenced command. */
-  head(): { sequence: number; mark: number; acknowledged: readonly number[] } {
-    return { sequence: this.calls.nextSequence, ...this.calls.read };
+  close(): Wish {
+    this.holds.lapseAll();
+    this.holds.isClosing = true;
+    return { op: OP.close };
   }
 
-  /** `gives`: the hold that a release or cancel makes one less. */
-  add(command: SequencedCommand, gives?: Belief): void {
-    if (gives !== undefined) gives.givingBack += 1;
-    this.calls.add(command, this.#clock.nowMs(), this.#connection, gives);
-    this.#watch.onInvoke(this.id, command.sequence);
+  /** Nobody waits for it any more. */
+  leave(call: Call): undefined {
+    if (!this.calls.drop(call)) this.calls.add({ op: OP.end, target: call.sequence }, call);
+  }
+
+  /** The next command that may go now, with its number. */
+  takeNext(): { readonly call: Call; readonly command: SequencedCommand } | undefined {
+    const call = this.calls.takeNext();
+    if (call === undefined) return undefined;
+    call.sentMs = this.#clock.nowMs();
+    call.connection = this.#connection;
+    return { call, command: call.command(this.calls.read) };
   }
 
   /** A lease that ended while nobody looked has ended all the same. */
@@ -188,86 +276,38 @@ export class ClientSession {
     this.holds.lapseOverdue(this.#clock.nowMs());
   }
 
-  /**
-   * What a cancel may end must not be counted on any more. Returns the hold that it makes one less,
-   * where that is certain and something of it is left.
-   */
-  giveUpGrantOf(sequence: number): Belief | undefined {
+  // Hearing.
+
+  /** Returns what is wrong with that. */
+  onRefused({ sequence, status }: Refused): string | undefined {
+    this.#watch.onRefused(this.id, this.#epoch, sequence, status);
     const call = this.calls.get(sequence);
-    if (call === undefined) return undefined;
-    call.isCancelled = true;
-    const { result, command } = call;
-    if (command.op === OP.upgrade) {
-      const belief = this.holds.of(command.token);
-      if (belief !== undefined) this.lower(belief, [command.key]);
-      return undefined;
-    }
-    const belief = result !== undefined && "token" in result && this.holds.of(result.token);
-    if (belief && belief.count - belief.givingBack > 1) return belief;
-    if (belief) belief.lapse();
-    if (command.op === OP.acquire) this.holds.lapseOf(command.owner);
+    if (call?.isOpen !== true) return `${sequence} is refused, and was not asked`;
+    this.calls.onRefused(sequence, !FOR_NOW.includes(status));
     return undefined;
-  }
-
-  /** From here on this is another process, which knows what the one before had written down. */
-  handOver(): void {
-    this.wantsTakeOver = true;
-    this.#grants.handOver();
-  }
-
-  isAnswerToLastAttempt({ attempt, nonce }: Attached): boolean {
-    return attempt === this.#attempt && nonce === this.nonce;
-  }
-
-  onAttached({ session, stamp }: Attached): void {
-    this.id = session;
-    this.#connection += 1;
-    this.#evidence.defer();
-    this.#evidence.add(stamp, this.#attachSentMs);
-    this.holds.lapseUncertain();
-    this.#numbers.clear();
-  }
-
-  /** A node refused it without an entry. */
-  onRefused(sequence: number, result: Result): void {
-    if (this.id === 0) return;
-    this.#watch.onRefused(this.id, sequence, result);
-    const call = this.calls.get(sequence);
-    if (call === undefined || call.result !== undefined) return;
-    call.isRefused = true;
-    const { command, gives } = call;
-    if (gives !== undefined) gives.givingBack -= 1;
-    if (command.op === OP.close) this.holds.isClosing = false;
-    if (command.op !== OP.release && command.op !== OP.detach) return;
-    const belief = this.holds.of(command.token);
-    if (belief?.givenUp === "released") this.holds.keep(belief);
   }
 
   /** Returns whether the session is over by that. */
   hear(message: SessionMessage): boolean {
     // The last words about a session that this client has buried already.
     if (this.id === 0) return false;
-    this.#watch.onMessage(this.#client, this.id, this.#attempt, message);
+    this.#watch.onMessage(this.#client, this.id, this.#epoch, message);
     switch (message.kind) {
       case MESSAGE.reply:
         return this.#onReply(message.sequence, message.result, message.stamp);
       case MESSAGE.outcome:
-        if (this.#settle(message.sequence, message.result, message.stamp, true)) {
-          this.answeredCount += 1;
-        }
+        this.#onOutcome(message.sequence, message.result, message.stamp);
         return false;
       case MESSAGE.pulse:
         this.#onNumber(message.number, message.stamp);
         return false;
       case MESSAGE.recalled:
-        this.#onRecalled(message);
-        return false;
+        return this.#onRecalled(message);
       case MESSAGE.revoking:
-        this.#onRevoking(message.token, message.endsAt);
+        this.#onRevoking(message.sequence, message.endsAt);
         return false;
       case MESSAGE.lost:
-        this.calls.noteLoss(message.token);
-        this.#grants.forget(message.token);
+        this.#onEnded(message.sequence);
         this.#watch.onSeen(SEEN.lost(message.reason));
         return false;
       case MESSAGE.contended:
@@ -279,7 +319,7 @@ export class ClientSession {
     }
   }
 
-  /** It is no more. */
+  /** It is no more, or another's. */
   startAnew(): void {
     this.#watch.onNote(this.#client, `session ${this.id} is over`);
     this.#evidence.reset(this.#client.plan.ttlMs);
@@ -287,7 +327,9 @@ export class ClientSession {
     this.id = 0;
     this.#nonceNumber += 1;
     this.#attempt = 0;
-    this.wantsTakeOver = false;
+    this.#generation = 0;
+    this.#taker = undefined;
+    this.#epoch = 0;
     this.calls = new ClientCalls();
     this.#numbers.clear();
     this.#grants.startAnew();
@@ -295,49 +337,56 @@ export class ClientSession {
   }
 
   #onReply(sequence: number, result: Result, stamp: number): boolean {
-    if (result.status === ERROR_NUMBERS.SESSION_EXPIRED) return true;
     const call = this.calls.get(sequence);
     if (call === undefined) return false;
-    const { command, gives } = call;
-    const isFirst = call.result === undefined;
-    const isLive = call.connection === this.#connection;
-    this.#evidence.add(stamp, call.firstSentMs);
-    this.calls.onRead(command.acknowledged);
-    if (isFirst) {
-      this.answeredCount += 1;
-      this.#watch.onExecuted(command.op, result.status);
-    }
-    this.#settle(sequence, result, stamp, isLive);
-    if (gives !== undefined && isFirst) this.#giveBack(gives, result, isLive);
-    const isGone = command.op === OP.release && !hasRemaining(result);
-    if (isGone || command.op === OP.detach) this.holds.forget(command.token);
-    return command.op === OP.close;
+    this.answeredCount += 1;
+    this.#watch.onExecuted(call.wish.op, result.status);
+    // Evidence is what was sent in this epoch alone, and nothing else is answered in it.
+    if (call.connection === this.#connection) this.#evidence.add(stamp, call.sentMs);
+    this.calls.onRead(call.acknowledged);
+    return this.#settle(call, result, stamp);
   }
 
-  /** A release or cancel of a hold was answered. */
-  #giveBack(belief: Belief, result: Result, isLive: boolean): void {
-    belief.givingBack -= 1;
-    if (!hasRemaining(result)) belief.lapse();
-    else if (isLive) belief.count = result.remaining;
-    if (hasRemaining(result) && belief.givenUp === "released") this.holds.keep(belief);
-  }
-
-  /** Returns whether that was not known before. */
-  #settle(sequence: number, result: Result, stamp: number, isLive: boolean): boolean {
+  #onOutcome(sequence: number, result: Result, stamp: number): void {
     const call = this.calls.get(sequence);
-    if (call === undefined) return false;
-    const wasQueued = call.result?.status === STATUS.queued;
-    const isNews = call.result === undefined || wasQueued;
+    if (call === undefined) return;
+    this.answeredCount += 1;
+    this.#watch.onExecuted(call.wish.op, result.status);
+    if (result.status !== STATUS.granted) this.calls.noteEnd(sequence);
+    this.#settle(call, result, stamp);
+  }
+
+  /** Returns whether the session is over by that. */
+  #settle(call: Call, result: Result, stamp: number): boolean {
     call.result = result;
-    if (isNews) {
-      if (wasQueued) this.#watch.onExecuted(call.command.op, result.status);
-      this.#grants.hear(call, result, stamp, isLive);
-      if ("blockedBy" in result && result.blockedBy !== undefined) {
-        this.#watch.onSeen(SEEN.blockedBy(result.blockedBy));
-      }
+    this.calls.onAnswered(call);
+    if ("blockedBy" in result && result.blockedBy !== undefined) {
+      this.#watch.onSeen(SEEN.blockedBy(result.blockedBy));
     }
-    this.calls.forget();
-    return isNews;
+    if (result.status === STATUS.queued) return false;
+    this.calls.settle(call);
+    if (result.status === STATUS.granted) this.#grants.onGranted(call, result, stamp);
+    else if (result.status === STATUS.claimed) this.#grants.onClaimed(call, result);
+    else if (result.status === STATUS.upgraded) {
+      this.#grants.onUpgraded(call, result.token, this.calls);
+    }
+    return this.#afterWeak(call);
+  }
+
+  /** What a weak call leaves behind, however it was answered. */
+  #afterWeak({ wish, target, leaves }: Call): boolean {
+    if (wish.op === OP.end && leaves?.wish.op !== OP.upgrade) this.#grants.forget(target);
+    if (wish.op === OP.end && leaves?.isOver === false) this.calls.settle(leaves);
+    if (wish.op === OP.detach) this.#grants.forget(target);
+    return wish.op === OP.close;
+  }
+
+  /** What had that number is over, and it was heard how. */
+  #onEnded(sequence: number): void {
+    this.calls.noteEnd(sequence);
+    this.#grants.forget(sequence);
+    const call = this.calls.get(sequence);
+    if (call !== undefined) this.calls.settle(call);
   }
 
   #onNumber(number: number, stamp: number): void {
@@ -349,31 +398,61 @@ export class ClientSession {
     if (sentMs !== undefined) this.#evidence.add(stamp, sentMs);
   }
 
-  #onRevoking(token: number, endsAt: number): void {
-    this.#watch.onSeen(token === 0 ? SEEN.revokingSession : SEEN.revoking);
-    if (token === 0) this.#evidence.endSessionAt(endsAt);
-    else this.holds.of(token)?.endBy(this.#evidence.localMs(endsAt));
+  #onRevoking(sequence: number, endsAt: number): void {
+    this.#watch.onSeen(sequence === 0 ? SEEN.revokingSession : SEEN.revoking);
+    if (sequence === 0) this.#evidence.endSessionAt(endsAt);
+    else this.holds.of(sequence)?.endBy(this.#evidence.localMs(endsAt));
   }
 
-  #onRecalled({ number, stamp, sequences, tokens }: Recalled): void {
+  #onRecalled({ number, stamp, sequences }: Recalled): boolean {
     this.#onNumber(number, stamp);
-    for (const recalled of sequences) {
-      if (recalled.state !== RECALL_STATE.done) continue;
-      this.#settle(recalled.sequence, recalled.result, recalled.stamp, false);
-    }
-    for (const told of tokens) {
-      if (!told.held) this.calls.noteLoss(told.token);
-      this.#grants.hearOf(told);
-    }
-    if (number !== this.#awaitedRecall) return;
+    let isOver = false;
+    for (const recalled of sequences) isOver = this.#onRecalledOne(recalled) || isOver;
+    if (number !== this.#awaitedRecall) return isOver;
     this.#awaitedRecall = 0;
     this.#evidence.admit();
     this.lookAtTime();
+    return isOver;
+  }
+
+  #onRecalledOne(recalled: RecalledSequence): boolean {
+    const { sequence } = recalled;
+    const call = this.calls.get(sequence);
+    switch (recalled.state) {
+      case RECALL_STATE.unseen:
+        this.#watch.onBroken(this.#client, "program order", `${sequence} was executed, and unseen`);
+        return false;
+      case RECALL_STATE.waiting:
+        if (call?.isOpen === true) call.result = { status: STATUS.queued };
+        return false;
+      case RECALL_STATE.held:
+        this.#grants.onHeld(recalled, call, this.calls);
+        if (call !== undefined) this.calls.settle(call);
+        return false;
+      case RECALL_STATE.ended:
+        this.#onEnded(sequence);
+        return false;
+      case RECALL_STATE.forgotten:
+        this.#grants.forget(sequence);
+        if (call !== undefined) this.calls.settle(call);
+        return false;
+      case RECALL_STATE.replied:
+        return this.#onRecalledReply(call, recalled.result);
+    }
+  }
+
+  /** How its holds stand is told beside it: of them the stored reply says nothing that counts. */
+  #onRecalledReply(call: Call | undefined, result: Result): boolean {
+    if (call === undefined) return false;
+    this.#watch.onExecuted(call.wish.op, result.status);
+    this.answeredCount += 1;
+    call.result = result;
+    if (call.mayWait) this.calls.noteEnd(call.sequence);
+    this.calls.settle(call);
+    return this.#afterWeak(call);
   }
 }
 
-function hasRemaining(result: Result): result is Extract<Result, { status: 3 }> & {
-  readonly remaining: number;
-} {
-  return result.status === STATUS.released && result.remaining !== undefined;
+function numberedName(host: number, number: number): string {
+  return (host * 1_000_000 + number).toString(16).padStart(32, "0");
 }

@@ -1,15 +1,15 @@
 /** What a client tells whoever watches it. Types only. */
-import type { ErrorCode } from "../../../src/errors.js";
+import type { ErrorCode, ErrorNumber } from "../../../src/errors.js";
 import type {
   Answer,
   Attached,
   ClaimMode,
   OP,
-  Result,
   Revision,
+  SequencedCommand,
   SessionMessage,
 } from "../../../src/protocol/index.js";
-import type { ToldChange, WatchedKeys } from "../checks/watch-streams.js";
+import type { ToldChange, WatchAsked, WatchedKeys } from "../checks/watch-streams.js";
 import type { HeldBelief } from "./belief.js";
 import type { WorldClient } from "./world-client.js";
 
@@ -34,8 +34,19 @@ export type CallEnding =
   /** `isDefinite`: it says that it was never carried out. */
   | { readonly kind: "failed"; readonly code: ErrorCode; readonly isDefinite: boolean };
 
+export interface Said {
+  readonly session: number;
+  readonly epoch: number;
+  readonly command: SequencedCommand;
+  readonly order: number | undefined;
+}
+
 export interface ClientWatch {
-  onInvoke(session: number, sequence: number): void;
+  /**
+   * Sent under its number to `session` by its attachment `epoch`. `order`: which of its calls the
+   * client meant by it; `undefined` where only the client knows.
+   */
+  onSaid(said: Said): void;
   /** Attached, on a new connection. */
   onAttached(client: WorldClient, message: Attached): void;
   /**
@@ -43,8 +54,8 @@ export interface ClientWatch {
    * given again, and what was said between is not known.
    */
   onMessage(client: WorldClient, session: number, epoch: number, message: SessionMessage): void;
-  /** A node refused a command by itself. */
-  onRefused(session: number, sequence: number, result: Result): void;
+  /** A node did not admit a command, nor what was sent behind it. */
+  onRefused(session: number, epoch: number, sequence: number, status: ErrorNumber): void;
   onExecuted(op: number, status: number): void;
   /** Of a hold that was lost, or of something else that is worth being seen. */
   onSeen(what: string): void;
@@ -55,14 +66,14 @@ export interface ClientWatch {
   onRead(reader: number | string, id: number): void;
   /** Of an application that asked for a lock with this value. */
   onCallEnded(marker: string, ending: CallEnding): void;
-  /** It begins to watch, from now on. */
-  onWatchAsked(watched: WatchedKeys): void;
-  /** It is told everything behind `after`. */
-  onWatchBegun(watched: WatchedKeys, after: Revision): void;
+  /** It is told everything behind `after`. `asked`: as of when it began to watch, and since. */
+  onWatchBegun(watched: WatchedKeys, after: Revision, asked: WatchAsked): void;
   onWatchTold(watched: WatchedKeys, change: ToldChange): void;
   onWatchEnded(watched: WatchedKeys): void;
   /** It was told that nothing is left of a hold that it gave back. */
   onGivenBack(client: WorldClient, session: number, token: number): void;
+  /** How the log has the key of a hold now; `undefined`: not under that token. */
+  modeInLog(token: number, key: string): string | undefined;
   /** Something that no client may do or see. */
   onBroken(client: WorldClient, rule: string, what: string): void;
   onAnswer(reader: number | string, op: typeof OP.inspect, answer: Answer): void;

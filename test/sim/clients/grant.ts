@@ -2,19 +2,8 @@
 import type { AcquireCommand, Result, STATUS } from "../../../src/protocol/index.js";
 import type { BeliefClaim } from "./belief.js";
 
-export interface Grant {
-  readonly token: number;
-  readonly owner: number;
-  readonly claims: readonly BeliefClaim[];
-  readonly count: number;
-  /** A cancel was sent, which may have ended it. */
-  readonly isCancelled: boolean;
-  /** Tokens that it had in the process before: it must not be counted on under one of these. */
-  readonly former: readonly number[];
-}
-
 export function claimsGranted(
-  { items }: AcquireCommand,
+  { items }: Pick<AcquireCommand, "items">,
   { slots = [] }: Extract<Result, { status: typeof STATUS.granted }>,
 ): BeliefClaim[] {
   let semaphores = 0;

@@ -5,16 +5,15 @@
  */
 import {
   ACQUIRE_DEFAULTS,
-  type AcquireCommand,
   type AcquireOptions,
   type Item,
   OP,
-  type SequencedCommand,
   WAIT_FOREVER,
 } from "../../../src/protocol/index.js";
 import type { RandomStream } from "../engine/random-stream.js";
 import type { LockMix, SemaphorePlan } from "../plan/plan.js";
 import type { Belief } from "./belief.js";
+import type { Wish } from "./call.js";
 import type { Action } from "./choose-action.js";
 import type { ClientSession } from "./client-session.js";
 import { SETTINGS_TO_CHANGE } from "./settings-to-change.js";
@@ -27,7 +26,10 @@ const SINGLE_TASKS_FROM = 100;
 /** Of holds that end by themselves one of so many is not kept until then. */
 const KEPT_OF = 4;
 /** Of moments at which an upgrade waits. */
-const ABANDONED_SHARE = 0.15;
+const ABANDONED_SHARE = 0.3;
+const RESTARTED_SHARE = 0.2;
+const FORCED_SHARE = 0.5;
+const LATE_SHARE = 0.4;
 const HOLD_MS = { least: 1_000, most: 2_500 } as const;
 
 export interface LockSurroundings {
@@ -40,24 +42,19 @@ export interface LockSurroundings {
   readonly host: number;
 }
 
-/** A command, and the hold that it makes one less. */
-export interface LockWish {
-  readonly command: SequencedCommand;
-  readonly gives?: Belief | undefined;
-}
-
 /** What others have, as the last reads showed. */
 export interface Sight {
   readonly tokens: readonly number[];
   readonly sessions: readonly number[];
 }
 
-type Maker = () => SequencedCommand | undefined;
+type Maker = () => Wish | undefined;
 
 export class LockActions {
   readonly #world: LockSurroundings;
   readonly #session: ClientSession;
   #values = 0;
+  #tasks = 0;
 
   constructor(world: LockSurroundings, session: ClientSession) {
     this.#world = world;
@@ -65,10 +62,8 @@ export class LockActions {
   }
 
   /** What to say now instead of something usual; `undefined`: nothing. */
-  choose(sight: Sight): LockWish | undefined {
+  choose(sight: Sight): Wish | undefined {
     const { random, mix } = this.#world;
-    const taken = random.chance(mix.takeBack) ? this.#takeBack() : undefined;
-    if (taken !== undefined) return taken;
     const makers: readonly (readonly [number, Maker])[] = [
       [mix.upgrade, () => this.#upgrade()],
       [mix.downgrade, () => this.#downgrade()],
@@ -81,22 +76,10 @@ export class LockActions {
       [mix.changeSetting, () => this.#changeSetting()],
     ];
     for (const [share, make] of makers) {
-      const command = random.chance(share) ? make() : undefined;
-      if (command !== undefined) return { command };
+      const wish = random.chance(share) ? make() : undefined;
+      if (wish !== undefined) return wish;
     }
     return undefined;
-  }
-
-  #takeBack(): LockWish | undefined {
-    const session = this.#session;
-    const call = this.#world.random.pickOrNone(session.calls.granted);
-    if (call === undefined) return undefined;
-    const target = call.command.sequence;
-    const gives = session.giveUpGrantOf(target);
-    const { acknowledged, ...head } = session.head();
-    // What is said to have been read cannot be taken back any more.
-    const others = acknowledged.filter((number) => number !== target);
-    return { command: { op: OP.cancel, ...head, acknowledged: others, target }, gives };
   }
 
   /** What it has no mind to give back soon: so that its end is seen that comes by itself. */
@@ -104,39 +87,64 @@ export class LockActions {
     return deadlineMs !== Number.POSITIVE_INFINITY && token % KEPT_OF !== 0;
   }
 
-  /** The token of a hold to be given back though it waits to become stronger. */
-  abandons(): number | undefined {
-    const { calls, holds } = this.#session;
-    const upgrade = calls.queued.find(({ command }) => command.op === OP.upgrade)?.command;
-    if (upgrade?.op !== OP.upgrade || !this.#world.random.chance(ABANDONED_SHARE)) return undefined;
-    const belief = holds.of(upgrade.token);
-    return belief === undefined || belief.givenUp === "released" ? undefined : belief.token;
+  /** Of a hold that waits to become stronger: it is given back, or is to stay as it is after all. */
+  abandons(): (() => Wish | undefined) | undefined {
+    const { random } = this.#world;
+    const session = this.#session;
+    const upgrade = session.calls.queued.find(({ wish, isLeft }) => {
+      return wish.op === OP.upgrade && !isLeft;
+    });
+    if (upgrade?.wish.op !== OP.upgrade || !random.chance(ABANDONED_SHARE)) return undefined;
+    const { target, key } = upgrade.wish;
+    const belief = session.holds.of(target);
+    if (belief === undefined || belief.givenUp === "released") return undefined;
+    return random.pick([
+      () => session.giveBack(belief),
+      () => session.lower(belief, key),
+      () => session.leave(upgrade),
+    ]);
   }
 
+  /** With preference while something waits to become stronger. */
   takesOver(): boolean {
-    return this.#world.random.chance(this.#world.mix.takeOver);
+    const { random, mix } = this.#world;
+    if (random.chance(mix.takeOver)) return true;
+    const waits = this.#session.calls.queued.some(({ wish }) => wish.op === OP.upgrade);
+    return waits && mix.takeOver > 0 && random.chance(ABANDONED_SHARE);
+  }
+
+  /** A process that comes too late for the session. */
+  comesLate(): boolean {
+    return this.#world.random.chance(LATE_SHARE);
+  }
+
+  /** A process that takes over is started once more before it hears whether it has the session. */
+  restarts(): boolean {
+    return this.#world.random.chance(RESTARTED_SHARE);
+  }
+
+  /** One that was refused takes the session from whoever has it. */
+  forces(): boolean {
+    return this.#world.random.chance(FORCED_SHARE);
+  }
+
+  /** Wants something ended of which it has nothing, or nothing any more. */
+  meddle(target: number): Wish | undefined {
+    return this.#session.isUsed(target) ? undefined : { op: OP.end, target };
   }
 
   /** The wish for a lock, as this client asks for locks. */
-  acquire({ items, waitMs }: Extract<Action, { kind: "acquire" }>): AcquireCommand {
+  acquire({ items, waitMs }: Extract<Action, { kind: "acquire" }>): Wish {
     const { random, mix } = this.#world;
-    const head = this.#session.head();
-    const again = random.chance(mix.reentrant) ? this.#ofSomeTask() : undefined;
-    // Another task of the session must wait for it as anybody else.
-    const isAnother = again === undefined || random.chance(0.2);
-    const owner = isAnother ? this.#owner(head.sequence) : again.owner;
-    const isSteal = again === undefined && random.chance(mix.steal);
-    const wanted = isSteal ? exclusively(items) : this.#withPermits(items);
-    const options = this.#options(isSteal, again !== undefined);
+    const isSteal = random.chance(mix.steal);
+    const options = this.#options(isSteal);
     // Without a search for circles only its deadline ends a wait for ever.
     const isBounded = options?.detect === false && waitMs === WAIT_FOREVER;
-    const boundMs = isBounded ? random.integer(200, 800) : waitMs;
     return {
       op: OP.acquire,
-      ...head,
-      owner,
-      items: again === undefined ? wanted : this.#itemsOf(again),
-      waitMs: boundMs,
+      owner: this.#owner(),
+      items: isSteal ? exclusively(items) : this.#withPermits(items),
+      waitMs: isBounded ? random.integer(200, 800) : waitMs,
       options,
     };
   }
@@ -151,27 +159,14 @@ export class LockActions {
     return random.chance(0.3) ? [...items, item] : [item];
   }
 
-  /** What a task with several claims holds already. */
-  #ofSomeTask(): Belief | undefined {
-    const held = this.#session.holds.present.filter(({ owner }) => owner <= TASKS);
-    return this.#world.random.pickOrNone(held);
-  }
-
-  /** The same keys, now and then as more than they are held. */
-  #itemsOf({ claims }: Belief): readonly Item[] {
-    const { random } = this.#world;
-    return claims.map(({ key, mode, slots }): Item => {
-      if (mode === "permits") return { key, mode, permits: slots.length, limit: undefined };
-      return { key, mode: random.chance(0.2) ? "exclusive" : mode };
-    });
-  }
-
-  #owner(sequence: number): number {
+  /** A task of its own, or one that may hold something already, be it the same key. */
+  #owner(): number {
     const { random, mix } = this.#world;
-    return random.chance(mix.nested) ? random.integer(1, TASKS) : SINGLE_TASKS_FROM + sequence;
+    this.#tasks += 1;
+    return random.chance(mix.nested) ? random.integer(1, TASKS) : SINGLE_TASKS_FROM + this.#tasks;
   }
 
-  #options(isSteal: boolean, isAgain: boolean): AcquireOptions | undefined {
+  #options(isSteal: boolean): AcquireOptions | undefined {
     const { random, mix } = this.#world;
     const holdMs = (share: number): number => {
       return random.chance(share) ? random.integer(HOLD_MS.least, HOLD_MS.most) : 0;
@@ -179,7 +174,6 @@ export class LockActions {
     this.#values += 1;
     const options = {
       priority: random.chance(mix.priority) ? random.integer(1, 3) : 0,
-      reentrant: isAgain && random.chance(0.9),
       maxHoldMs: holdMs(mix.maxHold),
       minHoldMs: random.chance(mix.minHold) ? random.integer(1, 800) : 0,
       lockDelayMs: random.chance(mix.lockDelay) ? random.integer(1, 800) : 0,
@@ -191,45 +185,48 @@ export class LockActions {
     return names.some((name) => options[name] !== ACQUIRE_DEFAULTS[name]) ? options : undefined;
   }
 
-  #upgrade(): SequencedCommand | undefined {
+  /** Now and then of what is exclusive already, or waits to be it. */
+  #upgrade(): Wish | undefined {
     const { random } = this.#world;
-    const { holds } = this.#session;
-    const able = holds.present.filter(({ givenUp, claims }) => {
-      return givenUp === undefined && claims.some(({ mode }) => mode === "shared");
+    const able = this.#session.holds.present.filter(({ givenUp, claims }) => {
+      return givenUp === undefined && claims.some(({ mode }) => mode !== "permits");
     });
     const belief = random.pickOrNone(able);
     if (belief === undefined) return undefined;
-    const claim = random.pick(belief.claims.filter(({ mode }) => mode === "shared"));
+    const locks = belief.claims.filter(({ mode }) => mode !== "permits");
+    const shared = locks.filter(({ mode }) => mode === "shared");
+    const claim = random.pickOrNone(random.chance(0.1) ? locks : shared);
+    if (claim === undefined) return undefined;
     const detect = random.chance(0.9);
-    const waitMs = random.pick([detect ? WAIT_FOREVER : 300, 0, random.integer(50, 800)]);
-    const { token } = belief;
-    return { op: OP.upgrade, ...this.#session.head(), token, key: claim.key, waitMs, detect };
+    const waitMs = random.pick([detect ? WAIT_FOREVER : 300, 0, random.integer(20, 200)]);
+    return { op: OP.upgrade, target: belief.sequence, key: claim.key, waitMs, detect };
   }
 
-  #downgrade(): SequencedCommand | undefined {
+  /** Of what is exclusive, or is on its way to be it. */
+  #downgrade(): Wish | undefined {
     const { random } = this.#world;
-    const able = this.#session.holds.present.filter(({ claims }) => {
-      return claims.some(({ mode }) => mode === "exclusive");
-    });
+    const session = this.#session;
+    const strongOf = (belief: Belief): string[] => {
+      const strong = belief.claims.filter(({ key, mode }) => {
+        return mode === "exclusive" || session.isUpgrading(belief, key);
+      });
+      return strong.map(({ key }) => key);
+    };
+    const able = session.holds.present.filter((belief) => strongOf(belief).length > 0);
     const belief = random.pickOrNone(able);
     if (belief === undefined) return undefined;
-    const strong = belief.claims.filter(({ mode }) => mode === "exclusive");
-    // What becomes exclusive on the way would be shared again, unknown to the client.
-    const isOne = random.chance(0.5) || this.#session.isUpgrading(belief.token);
-    const key = isOne ? random.pick(strong).key : undefined;
-    this.#session.lower(belief, key === undefined ? strong.map((claim) => claim.key) : [key]);
-    return { op: OP.downgrade, ...this.#session.head(), token: belief.token, key };
+    return session.lower(belief, random.chance(0.5) ? random.pick(strongOf(belief)) : undefined);
   }
 
-  #update(): SequencedCommand | undefined {
+  #update(): Wish | undefined {
     const belief = this.#world.random.pickOrNone(this.#session.holds.present);
     if (belief === undefined) return undefined;
     this.#values += 1;
     const value = `value ${this.#values}`;
-    return { op: OP.update, ...this.#session.head(), token: belief.token, value };
+    return { op: OP.update, target: belief.sequence, value };
   }
 
-  #revoke({ tokens }: Sight): SequencedCommand {
+  #revoke({ tokens }: Sight): Wish {
     const { random, keys, semaphores } = this.#world;
     const own = this.#session.holds.present.map(({ token }) => token);
     const token = random.chance(0.5) ? random.pickOrNone([...tokens, ...own]) : undefined;
@@ -238,38 +235,30 @@ export class LockActions {
     const graceMs = random.pick([0, random.integer(1, 600)]);
     const now = random.chance(0.2);
     const reason = "wanted elsewhere";
-    return {
-      op: OP.revoke,
-      ...this.#session.head(),
-      key,
-      token: token ?? 0,
-      graceMs,
-      now,
-      reason,
-    };
+    return { op: OP.revoke, key, token: token ?? 0, graceMs, now, reason };
   }
 
-  #endSession({ sessions }: Sight): SequencedCommand {
+  #endSession({ sessions }: Sight): Wish {
     const { random } = this.#world;
     const session = random.pick([...sessions, this.#session.id]);
     const graceMs = random.integer(0, 500);
     const now = random.chance(0.3);
     const reason = "moved";
-    return { op: OP.endSession, ...this.#session.head(), session, graceMs, now, reason };
+    return { op: OP.endSession, session, graceMs, now, reason };
   }
 
-  #setLimit(): SequencedCommand {
+  #setLimit(): Wish {
     const { random, semaphores } = this.#world;
     const { key, limit } = random.pick(semaphores);
     const wanted = random.chance(0.3) ? undefined : random.pick([limit, random.integer(1, 5)]);
-    return { op: OP.setLimit, ...this.#session.head(), key, limit: wanted };
+    return { op: OP.setLimit, key, limit: wanted };
   }
 
-  #detach(): SequencedCommand | undefined {
+  #detach(): Wish | undefined {
     const { random, board, host } = this.#world;
     const belief = random.pickOrNone(this.#session.holds.present);
     if (belief === undefined) return undefined;
-    const { token } = belief;
+    const { sequence, token } = belief;
     belief.givenUp = "released";
     const secret =
       random
@@ -278,24 +267,22 @@ export class LockActions {
         .padStart(28, "0") + padded(host);
     board.post({ token, secret });
     const ticketTtlMs = random.integer(1_000, 2_500);
-    return { op: OP.detach, ...this.#session.head(), token, secret, ticketTtlMs };
+    return { op: OP.detach, target: sequence, secret, ticketTtlMs };
   }
 
-  #claim(): SequencedCommand | undefined {
+  #claim(): Wish | undefined {
     const { random, board } = this.#world;
     const ticket = random.pickOrNone(board.tickets);
     if (ticket === undefined) return undefined;
     const secret = random.chance(0.1) ? "0".repeat(32) : ticket.secret;
-    const head = this.#session.head();
-    const owner = this.#owner(head.sequence);
-    return { op: OP.claim, ...head, token: ticket.token, secret, owner };
+    return { op: OP.claim, token: ticket.token, secret, owner: this.#owner() };
   }
 
-  #changeSetting(): SequencedCommand {
+  #changeSetting(): Wish {
     const { random } = this.#world;
     const { name, values } = random.pick(SETTINGS_TO_CHANGE);
     const value = random.chance(0.3) ? undefined : random.pick<number>(values);
-    return { op: OP.changeSetting, ...this.#session.head(), name, value };
+    return { op: OP.changeSetting, name, value };
   }
 }
 

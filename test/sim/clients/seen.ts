@@ -1,4 +1,5 @@
 /** Names of what clients see beside the answers to their commands, as runs count them. */
+import type { ErrorNumber } from "../../../src/errors.js";
 import type { BlockedBy, EndReason } from "../../../src/protocol/index.js";
 
 export const SEEN = {
@@ -9,6 +10,10 @@ export const SEEN = {
   revokingSession: "revoking session",
   /** A hold that a session had, under its new token. */
   takenOver: "taken over",
+  /** A process that was to have the session of another one, and came too late. */
+  takerRefused: "taker refused",
+  /** By the node that read the command. */
+  refused: (status: ErrorNumber) => `refused with ${status}`,
   blockedBy: (what: BlockedBy) => `blocked by ${what}`,
   lost: (reason: EndReason) => `lost by ${reason}`,
   watchBegun: "watch begun",

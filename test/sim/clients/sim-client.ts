@@ -1,20 +1,20 @@
 /**
  * A client that speaks the protocol by itself: it connects to one node or another, opens a session,
- * acquires, waits, releases, cancels and reads, sends again what was not answered, and trusts its
- * lease exactly as long as the rules of the SDK say, by a clock of its own. What it does next comes
+ * acquires, waits, releases, gives up and reads, says again under other numbers what was refused, and
+ * trusts its lease exactly as long as the rules of the SDK say, by a clock of its own. What it does next comes
  * from its own stream of random numbers; what it hears goes to the checkers word by word.
  */
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import {
-  type AttachCommand,
   type Attached,
   decodeCommand,
   encodeCommand,
   MESSAGE,
   OP,
-  type SequencedCommand,
+  type Refused,
   type ServerMessage,
   type SessionCommand,
+  type SessionMessage,
   STATUS,
 } from "../../../src/protocol/index.js";
 import { wordsOf } from "../checks/words.js";
@@ -24,20 +24,26 @@ import type { ClientPlan, SemaphorePlan } from "../plan/plan.js";
 import type { ClientNetwork } from "../world/client-network.js";
 import { ProcessClock } from "../world/process-clock.js";
 import { ProcessLife } from "../world/process-life.js";
-import type { Belief } from "./belief.js";
+import type { HeldBelief } from "./belief.js";
+import { breachOf } from "./breach.js";
+import type { Call, Wish } from "./call.js";
 import { type Action, chooseAction } from "./choose-action.js";
 import { ClientConnection } from "./client-connection.js";
 import { ClientReads } from "./client-reads.js";
 import { ClientSession } from "./client-session.js";
 import type { ClientWatch } from "./client-watch.js";
 import { GuardedWrites } from "./guarded-writes.js";
+import { comeLate } from "./latecomer.js";
 import { LockActions } from "./lock-actions.js";
+import { SEEN } from "./seen.js";
 import type { TicketBoard } from "./ticket-board.js";
 import type { WorldClient } from "./world-client.js";
 
 /** Without any answer for so long a client tries another node. */
 const PATIENCE_MS = 600;
 const LOOK_AT_TIME_EVERY_MS = 50;
+/** Between a refusal and the next try. */
+const PAUSE_MS = { least: 20, most: 200 } as const;
 /** The node has no room for an attempt, or the leader behind it: another one may have. */
 const FOR_NOW: readonly number[] = [ERROR_NUMBERS.BUSY, ERROR_NUMBERS.DISK_FULL];
 
@@ -92,6 +98,10 @@ export class SimClient implements WorldClient {
     this.#connection = new ClientConnection(this.host, this.#life, ways, {
       onOpen: () => this.#attach(),
       onMessage: (message) => this.#take(message),
+      onSentAway: (ending) => {
+        const breach = breachOf(ending);
+        if (breach !== undefined) world.watch.onBroken(this, "the protocol is kept", breach);
+      },
       onLeft: () => {
         this.#isAttached = false;
       },
@@ -125,9 +135,8 @@ export class SimClient implements WorldClient {
     return this.#clock.nowMs();
   }
 
-  /** Whether it counts on a hold of this token at this moment. */
-  trusts(token: number): boolean {
-    return this.#session.holds.of(token)?.isTrusted === true;
+  get trusted(): readonly HeldBelief[] {
+    return this.#session.holds.trusted;
   }
 
   /** Whether the client counts on its lease at this moment. */
@@ -192,41 +201,52 @@ export class SimClient implements WorldClient {
   // Attaching.
 
   #attach(): void {
-    const attempt = this.#session.nextAttempt();
-    const { id: session, nonce, wantsTakeOver } = this.#session;
-    // Asked once: whether it came to pass is seen by what becomes of the tokens.
-    this.#session.wantsTakeOver = false;
-    const { ttlMs } = this.plan;
-    const command: AttachCommand =
-      session === 0
-        ? { op: OP.open, nonce, attempt, ttlMs, name: `client ${this.host}`, metadata: "" }
-        : { op: wantsTakeOver ? OP.takeOver : OP.resume, session, nonce, attempt };
+    const session = this.#session;
+    if (session.isTakingOver && this.#lockActions.restarts()) session.restart();
+    const command = session.nextAttach();
     const bytes = encodeCommand(command);
     this.#connection.say((events, connection) => events.onAttach(connection, command, bytes));
   }
 
   #onAttached(message: Attached): void {
-    if (!this.#session.isAnswerToLastAttempt(message)) return;
+    const session = this.#session;
+    if (!session.isAnswerToLastAttempt(message)) return;
     if (FOR_NOW.includes(message.status)) {
       this.#connection.leave("no room");
       return;
     }
     this.#world.watch.onAttached(this, message);
+    if (message.status === ERROR_NUMBERS.TAKEN_OVER && this.#isRefusedTaker(message)) return;
     if (message.status !== STATUS.ok) {
       this.#startAnew();
       return;
     }
-    this.#session.onAttached(message);
+    const wasTakingOver = session.isTakingOver;
+    session.onAttached(message);
     this.#isAttached = true;
-    this.#recall();
+    if (wasTakingOver) this.#inviteLatecomers();
+    const questions = session.questions();
+    if (questions !== undefined) this.#say({ op: OP.recall, ...session.calls.read, ...questions });
+    this.#pump();
   }
 
-  /** Says again what was not answered, and asks what became of the rest. */
-  #recall(): void {
-    const { calls } = this.#session;
-    for (const { command } of calls.open) this.#say(command);
-    const questions = this.#session.questions();
-    if (questions !== undefined) this.#say({ op: OP.recall, ...calls.read, ...questions });
+  /** Whether it tries to have the session all the same. */
+  #isRefusedTaker(message: Attached): boolean {
+    this.#world.watch.onSeen(SEEN.takerRefused);
+    if (!this.#lockActions.forces()) return false;
+    this.#session.force(message);
+    this.#connection.leave("to take it all the same");
+    return true;
+  }
+
+  /** Who had the session, or was to have it, asks for it now. */
+  #inviteLatecomers(): void {
+    const { network, nodes } = this.#world;
+    for (const isTaker of [false, true]) {
+      const command = this.#session.latecomer(isTaker);
+      if (command === undefined || !this.#lockActions.comesLate()) continue;
+      comeLate(network, this.host, this.#random.pick(nodes), command);
+    }
   }
 
   /** The session is no more. */
@@ -253,31 +273,30 @@ export class SimClient implements WorldClient {
       this.#connection.leave("for another process");
       return;
     }
-    const abandoned = this.#lockActions.abandons();
-    if (abandoned !== undefined) {
-      this.#release(abandoned);
+    const abandon = this.#lockActions.abandons();
+    if (abandon !== undefined) {
+      this.#call(abandon());
       return;
     }
     const wish = this.#lockActions.choose(this.#reads);
     if (wish !== undefined) {
-      this.#call(wish.command, wish.gives);
+      this.#call(wish);
       return;
     }
     const present = session.holds.present.filter((belief) => !this.#lockActions.keeps(belief));
     const possessions = {
-      holds: present.map(({ token }) => token),
+      holds: present,
       waits: session.waits,
-      seen: this.#reads.tokens,
+      seen: this.#reads.sequences,
     };
     this.#do(chooseAction(this.#random, this.plan.mix, this.#world.keys, possessions));
   }
 
   /** But not what a task holds that stands still: those who wait for each other must be told. */
   #giveEverythingBack(): void {
-    const { holds } = this.#session;
-    for (const belief of holds.present) {
-      if (this.#session.isBlocked(belief.owner) || belief.givingBack > 0) continue;
-      this.#release(belief.token);
+    const session = this.#session;
+    for (const belief of session.holds.present) {
+      if (!session.isBlocked(belief.owner)) this.#call(session.giveBack(belief));
     }
   }
 
@@ -288,17 +307,16 @@ export class SimClient implements WorldClient {
         this.#call(this.#lockActions.acquire(action));
         break;
       case "release":
-        this.#release(action.token);
+        this.#call(session.giveBack(action.belief));
         break;
-      case "cancel": {
-        const gives = session.giveUpGrantOf(action.target);
-        this.#call({ op: OP.cancel, ...session.head(), target: action.target }, gives);
+      case "leave":
+        this.#call(session.leave(action.call));
         break;
-      }
+      case "meddle":
+        this.#call(this.#lockActions.meddle(action.target));
+        break;
       case "close":
-        session.holds.lapseAll();
-        session.holds.isClosing = true;
-        this.#call({ op: OP.close, ...session.head() });
+        this.#call(session.close());
         break;
       case "inspect":
         this.#reads.inspect(action.key, this.#connection);
@@ -311,25 +329,33 @@ export class SimClient implements WorldClient {
     }
   }
 
-  /** Of a hold of its own, or of somebody else's, which must not be possible. */
-  #release(token: number): void {
-    const belief = this.#session.holds.of(token);
-    const isLast = belief !== undefined && belief.count - belief.givingBack <= 1;
-    if (belief !== undefined && isLast) belief.givenUp = "released";
-    this.#call({ op: OP.release, ...this.#session.head(), token }, belief);
+  /** `undefined`: what is to be said is there already. */
+  #call(wish: Wish | undefined): void {
+    if (wish !== undefined) this.#session.calls.add(wish);
+    this.#pump();
   }
 
-  #call(command: SequencedCommand, gives?: Belief): void {
-    this.#session.add(command, gives);
-    this.#say(command);
+  /** Sends what may go now. */
+  #pump(): void {
+    if (!this.#isAttached) return;
+    const session = this.#session;
+    for (let next = session.takeNext(); next !== undefined; next = session.takeNext()) {
+      const { call, command } = next;
+      this.#say(command, call);
+    }
   }
 
   /** The node gets what its gateway reads, not what was written. */
-  #say(command: SessionCommand): void {
+  #say(command: SessionCommand, call?: Call): void {
     const bytes = encodeCommand(command);
     const read = decodeCommand(bytes);
     if (read?.op !== command.op) throw new Error(`cannot be said: ${wordsOf(command)}`);
     const heard = read as SessionCommand;
+    if (call !== undefined && "sequence" in heard) {
+      const { session } = this;
+      const { epoch } = this.#session;
+      this.#world.watch.onSaid({ session, epoch, command: heard, order: call.order });
+    }
     this.#connection.say((events, connection) => events.onCommand(connection, heard, bytes));
   }
 
@@ -363,25 +389,43 @@ export class SimClient implements WorldClient {
       case MESSAGE.answer:
         this.#reads.onAnswer(message, this.session);
         return;
+      case MESSAGE.refused:
+        this.#onRefused(message);
+        return;
       case MESSAGE.hello:
       case MESSAGE.leader:
       case MESSAGE.changes:
         return;
-      case MESSAGE.reply:
-        if (message.stamp === 0) {
-          this.#session.onRefused(message.sequence, message.result);
-          return;
-        }
-        break;
       default:
+        this.#hear(message);
     }
+  }
+
+  #hear(message: SessionMessage): void {
     const session = this.#session;
     const { grantCount } = session;
     if (session.hear(message)) this.#startAnew();
-    const doubts = session.doubts();
-    if (doubts !== undefined) this.#say({ op: OP.recall, ...session.calls.read, ...doubts });
+    this.#pump();
     for (const belief of session.holds.present) this.#writes.learn(belief);
     if (session.grantCount > grantCount) this.#tellGrant();
+  }
+
+  #onRefused(message: Refused): void {
+    const { watch, simulation } = this.#world;
+    const session = this.#session;
+    // The last words about a session that this client has buried already.
+    if (session.id === 0) return;
+    watch.onSeen(SEEN.refused(message.status));
+    const problem = session.onRefused(message);
+    if (problem !== undefined) watch.onBroken(this, "refused at admission only", problem);
+    const { calls } = session;
+    this.#pump();
+    simulation.after(this.#random.integer(PAUSE_MS.least, PAUSE_MS.most), () => {
+      this.#life.deliver(() => {
+        calls.endPause();
+        this.#pump();
+      });
+    });
   }
 
   #tellGrant(): void {

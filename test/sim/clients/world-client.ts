@@ -1,4 +1,5 @@
 /** A client as the rest of a run knows it, whichever way it speaks to the cluster. Types only. */
+import type { HeldBelief } from "./belief.js";
 
 export interface WorldClient {
   /** Behind the nodes. */
@@ -11,12 +12,10 @@ export interface WorldClient {
   readonly isIdle: boolean;
   /** For people: what keeps it from being idle. */
   readonly business: string;
-  /** Whether it counts on its lease at this moment. */
-  readonly trustsLease: boolean;
+  /** What it counts on at this moment, in whichever process. */
+  readonly trusted: readonly HeldBelief[];
   /** Gives everything back and asks for nothing more. */
   isDraining: boolean;
-  /** Whether it counts on a hold of this token at this moment. */
-  trusts(token: number): boolean;
   start(): void;
   pause(): void;
   resume(): void;

@@ -96,7 +96,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/read-rounds.ts",
     find: "return leadership.reads.hasWaiting && state.commitIndex >= leadership.firstIndex;",
     replace: "return leadership.reads.hasWaiting;",
-    seeds: [13],
+    seeds: [1],
   },
   {
     name: "read-by-any-answer",

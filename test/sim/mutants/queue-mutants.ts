@@ -22,9 +22,9 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     name: "nobody-let-in-by-a-timeout",
     rule: "who waited behind a request that left may be next",
     file: "src/lockfsm/ending.ts",
-    find: "  withdraw(state, request, result);\n  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {\n    advance(state, place.key);\n  }",
-    replace: "  withdraw(state, request, result);",
-    seeds: [3],
+    find: "  withdraw(state, request, result);\n  advanceKeys(state, request);\n",
+    replace: "  withdraw(state, request, result);\n",
+    seeds: [1],
   },
   {
     name: "one-key-of-several-is-enough",
@@ -56,7 +56,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/semaphore.ts",
     find: "    this.held -= slots.length;\n    if (this.held === 0) {",
     replace: "    this.held -= slots.length;\n    if (this.held <= 1) {",
-    seeds: [41],
+    seeds: [30],
   },
   {
     name: "highest-slot-first",
@@ -129,14 +129,5 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     find: "    if (request.detects && (last",
     replace: "    if ((last",
     seeds: [3],
-  },
-  {
-    name: "owner-ignored",
-    rule: "two tasks of one session are two owners, who exclude each other",
-    file: "src/lockfsm/reentering.ts",
-    find: '  if (typeof entry === "number" && entry !== state.loneOwners.find(session, owner))\n    return undefined;\n  const key = typeof entry === "number" ? findKey(state, item.key) : entry;\n  if (key === undefined || key.holdCount === 0) return undefined;\n  const holds = holdsOf(state, { session, owner });\n  if (holds.size <= key.holdCount) {\n    for (const hold of holds) if (covers(state, hold, items)) return hold;\n    return undefined;\n  }\n  for (let place = key.firstHold; place !== undefined; place = place.next) {\n    const { claimant } = place;\n    if (!(claimant instanceof Hold)) continue;\n    if (claimant.session !== session || claimant.owner !== owner) continue;',
-    replace:
-      "  const key = findKey(state, item.key);\n  if (key === undefined || key.holdCount === 0) return undefined;\n  for (let place = key.firstHold; place !== undefined; place = place.next) {\n    const { claimant } = place;\n    if (!(claimant instanceof Hold)) continue;\n    if (claimant.session !== session) continue;",
-    seeds: [93],
   },
 ];

@@ -67,7 +67,7 @@ export const FAULT_MAKERS: Readonly<Record<FaultKind, FaultMaker>> = {
   restartClient: (random, atMs, { clients }) => {
     const client = random.pickOrNone(clients.filter(({ speaks }) => speaks === "sdk"));
     if (client === undefined) return undefined;
-    const how = random.pick(["kill", "export"] as const);
+    const how = random.pick(["kill", "export", "export", "twins"] as const);
     // Longer than a lease: the next process finds nothing of the session.
     const downMs = random.integer(1, random.chance(0.2) ? client.ttlMs + 1_000 : 600);
     return { kind: "restartClient", atMs, client: client.host, how, downMs };
@@ -122,6 +122,12 @@ export const FAULT_MAKERS: Readonly<Record<FaultKind, FaultMaker>> = {
     atMs,
     node: random.pick(ids),
     forMs: random.integer(100, 2_000),
+  }),
+  scarceMemory: (random, atMs, { ids }) => ({
+    kind: "scarceMemory",
+    atMs,
+    node: victim(random, ids),
+    forMs: random.integer(10, 800),
   }),
   failWrite: (random, atMs, { ids }) => ({
     kind: "failWrite",

@@ -2,8 +2,8 @@
 import type { MemberAction } from "../../../src/protocol/index.js";
 import type { CrashKind } from "../world/node-disk.js";
 
-/** How the process of an application ends. */
-export type ClientEnding = "kill" | "export";
+/** How the process of an application ends; `twins`: it leaves its session to two others. */
+export type ClientEnding = "kill" | "export" | "twins";
 
 /** In place of a node's number: whoever leads at that time, or the first node. */
 export const LEADER = 0;
@@ -36,7 +36,7 @@ export type Fault = At &
         readonly kind: "restartClient";
         /** An application of the SDK. */
         readonly client: number;
-        /** Its process is killed, or leaves its session to the next one. */
+        /** Its process is killed, or leaves its session to others. */
         readonly how: ClientEnding;
         readonly downMs: number;
       }
@@ -59,6 +59,8 @@ export type Fault = At &
         readonly forMs: number;
       }
     | { readonly kind: "fullDisk"; readonly node: number; readonly forMs: number }
+    /** Its process has little memory left. */
+    | { readonly kind: "scarceMemory"; readonly node: number; readonly forMs: number }
     | {
         readonly kind: "failWrite";
         readonly node: number;

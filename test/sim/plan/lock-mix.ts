@@ -37,7 +37,6 @@ export function lockMixOf(random: RandomStream): LockMix {
     takeOver: share(0.02),
     changeSetting: share(0.02),
     write: random.between(0.1, 0.4),
-    takeBack: share(0.1),
   };
 }
 

@@ -28,6 +28,7 @@ export interface LockMix {
   readonly priority: number;
   /** By a task that has other claims, instead of one of its own. */
   readonly nested: number;
+  /** Of applications: once more of what a task holds. */
   readonly reentrant: number;
   readonly maxHold: number;
   readonly minHold: number;
@@ -40,8 +41,6 @@ export interface LockMix {
   readonly upgrade: number;
   readonly downgrade: number;
   readonly update: number;
-  /** Cancels what it was granted. */
-  readonly takeBack: number;
   readonly revoke: number;
   readonly endSession: number;
   readonly setLimit: number;

@@ -7,6 +7,7 @@ import type { ClientConnection, GatewayEvents } from "../../../src/net/index.js"
 import type { ServerMessage } from "../../../src/protocol/index.js";
 import type { Simulation } from "../engine/simulation.js";
 import type { CrashKind } from "./node-disk.js";
+import { BROKEN, type SocketEnding } from "./node-socket.js";
 import type { Paths } from "./paths.js";
 import { ServedConnection, type SimulatedGateway } from "./simulated-gateway.js";
 import { type SocketEnd, SocketLine } from "./socket-line.js";
@@ -17,7 +18,7 @@ export interface ClientEnd {
   readonly host: number;
   onOpen(): void;
   onFrame(messages: readonly ServerMessage[]): void;
-  onClosed(): void;
+  onClosed(ending: SocketEnding): void;
 }
 
 export type Saying = (events: GatewayEvents, connection: ClientConnection) => void;
@@ -31,7 +32,7 @@ export interface ClientLine {
 /** Of either kind, as the network has it. */
 interface NetworkLine {
   open(gateway: SimulatedGateway): void;
-  closed(): void;
+  closed(ending?: SocketEnding): void;
   /** The way opened again. */
   resume(from: number, to: number): void;
 }
@@ -90,7 +91,7 @@ export class ClientNetwork {
 
 class Line implements ClientLine, NetworkLine {
   readonly #up: Wire<Saying | "end">;
-  readonly #down: Wire<readonly ServerMessage[] | "end">;
+  readonly #down: Wire<readonly ServerMessage[] | SocketEnding>;
   readonly #client: ClientEnd;
   readonly #onEnd: () => void;
   #gateway: SimulatedGateway | undefined;
@@ -109,7 +110,7 @@ class Line implements ClientLine, NetworkLine {
     this.#onEnd = onEnd;
     this.#up = new Wire(simulation, paths, { from: host, to: node }, (what) => this.#heard(what));
     this.#down = new Wire(simulation, paths, { from: node, to: host }, (frame) => {
-      if (frame === "end") this.closed();
+      if ("code" in frame) this.closed(frame);
       else if (!this.#isLeft) client.onFrame(frame);
     });
   }
@@ -134,12 +135,12 @@ class Line implements ClientLine, NetworkLine {
     if (this.#served === undefined) this.#onEnd();
   }
 
-  closed(): void {
+  closed(ending: SocketEnding = BROKEN): void {
     this.#onEnd();
     if (this.#isLeft) return;
     this.#isLeft = true;
     this.#up.break();
-    this.#client.onClosed();
+    this.#client.onClosed(ending);
   }
 
   resume(from: number, to: number): void {

@@ -43,6 +43,7 @@ export class SimNode {
   readonly id: number;
   readonly disk: NodeDisk;
   readonly clock: ProcessClock;
+  readonly memory = { isScarce: false };
   readonly #world: NodeSurroundings;
   #state: NodeState = "down";
   #life: ProcessLife | undefined;
@@ -208,7 +209,7 @@ export class SimNode {
         peers: peers.linksOf(this.id, life),
         gateway,
         clock: this.clock,
-        memory: { isScarce: false },
+        memory: this.memory,
         scheduler: new NodeScheduler(life, this.clock, () => watch.afterTurn(this)),
         random,
         logger: (...line) => watch.onLogged(this, ...line),

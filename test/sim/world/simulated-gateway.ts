@@ -10,7 +10,7 @@ import type { GatewaySocket } from "../../../src/net/gateway-socket.js";
 import type { ClientConnection, ClientGateway, GatewayEvents } from "../../../src/net/index.js";
 import type { ServerMessage } from "../../../src/protocol/index.js";
 import type { CrashKind } from "./node-disk.js";
-import { NodeSocket, type SocketEnding } from "./node-socket.js";
+import { BROKEN, NodeSocket, type SocketEnding } from "./node-socket.js";
 import type { ProcessLife } from "./process-life.js";
 import type { Wire } from "./wire.js";
 
@@ -106,10 +106,10 @@ export class ServedConnection implements ClientConnection {
   readonly bufferedBytes = 0;
   isOpen = true;
   readonly #gateway: SimulatedGateway;
-  readonly #wire: Wire<readonly ServerMessage[] | "end">;
+  readonly #wire: Wire<readonly ServerMessage[] | SocketEnding>;
   #frame: ServerMessage[] = [];
 
-  constructor(gateway: SimulatedGateway, wire: Wire<readonly ServerMessage[] | "end">) {
+  constructor(gateway: SimulatedGateway, wire: Wire<readonly ServerMessage[] | SocketEnding>) {
     this.id = gateway.nextId;
     this.#gateway = gateway;
     this.#wire = wire;
@@ -129,11 +129,11 @@ export class ServedConnection implements ClientConnection {
     if (frame.length > 0) this.#wire.send(frame);
   }
 
-  close(): void {
+  close(code: number, reason: string): void {
     if (!this.isOpen || !this.#gateway.life.mayAct()) return;
     this.flush();
     this.isOpen = false;
-    this.#wire.send("end");
+    this.#wire.send({ code, reason });
     this.#gateway.remove(this);
   }
 
@@ -142,6 +142,6 @@ export class ServedConnection implements ClientConnection {
     this.isOpen = false;
     this.#frame = [];
     if (kind === "power") this.#wire.break();
-    else this.#wire.send("end");
+    else this.#wire.send(BROKEN);
   }
 }

@@ -99,6 +99,9 @@ export class Trouble {
       case "jumpWall":
         this.#world.node(fault.node).clock.jumpWall(fault.byMs);
         return;
+      case "scarceMemory":
+        this.#scarceMemory(fault.node, fault.forMs);
+        return;
       default:
         this.#breakDisk(fault);
     }
@@ -198,6 +201,15 @@ export class Trouble {
     if (node.state !== "running") return;
     node.pause();
     this.#undoAfter(forMs, () => node.resume());
+  }
+
+  /** Whatever process the node has meanwhile. */
+  #scarceMemory(id: number, forMs: number): void {
+    const { memory } = this.#world.node(id);
+    memory.isScarce = true;
+    this.#undoAfter(forMs, () => {
+      memory.isScarce = false;
+    });
   }
 
   #pauseClient(host: number, forMs: number, whenGranted: boolean): void {

@@ -27,6 +27,10 @@ export class WatchedLog implements LogStore {
     return this.#log.pendingBytes;
   }
 
+  get freeBytes(): number {
+    return this.#log.freeBytes;
+  }
+
   start(events: LogEvents): void {
     this.#log.start({
       ...events,

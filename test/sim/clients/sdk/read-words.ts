@@ -1,13 +1,12 @@
 /**
- * What a client was told in one session, against what it says that it has read. The table forgets what
- * is acknowledged, and everything below the mark: naming what was not read would lose it for ever.
- * It also knows which command a sequence stands for, since the table executes only the first.
+ * What one process was told in one session, against what it says that it has read. The table forgets what
+ * is acknowledged, and everything below the mark: naming what was not read would lose it for ever. It also
+ * knows which number comes next: a node sends a client away that leaves one out.
  */
 import {
   MESSAGE,
-  OP,
   RECALL_STATE,
-  type Result,
+  type RecalledSequence,
   type SequencedCommand,
   type SessionCommand,
   type SessionMessage,
@@ -15,129 +14,81 @@ import {
 } from "../../../../src/protocol/index.js";
 
 export class ReadWords {
-  readonly #commands = new Map<number, SequencedCommand>();
-  /** Sequences that were answered, `queued` too; or were not executed, and may have been dropped. */
-  readonly #answered = new Set<number>();
-  /** Sequences of which the end was heard. */
+  /** Numbers of what was sent and is not answered. */
+  readonly #open = new Set<number>();
+  /** Of which it was heard how they ended, otherwise than by a grant. */
   readonly #ended = new Set<number>();
-  /** Tokens of which the loss was heard, be it by a release that came too late. */
+  /** Tokens of which the cluster told that they are lost. */
   readonly #lost = new Set<number>();
-  /** Those among them of which the cluster told it, unasked or when it was asked how they stand. */
-  readonly #toldLost = new Set<number>();
-  /** What a sequence was granted. */
-  readonly #granted = new Map<number, number>();
-  /** From a token to the one that replaced it. */
-  readonly #newer = new Map<number, number>();
-  #mark = 1;
+  #next = 0;
+  /** The session is no more, or another process's. */
+  #isOver = false;
 
-  /** Returns whether it is said for the first time. */
-  onSaid(command: SequencedCommand): boolean {
-    if (this.#commands.has(command.sequence)) return false;
-    this.#commands.set(command.sequence, command);
-    return true;
-  }
-
-  /** The table never saw what lies behind: commands of earlier connections have no effect any more. */
+  /** What lies above was taken back. */
   onAttached(highestSequence: number): void {
-    for (const sequence of this.#commands.keys()) {
-      if (sequence > highestSequence) this.#answered.add(sequence);
-    }
+    this.#takeBackFrom(highestSequence + 1);
   }
 
   onRefused(sequence: number): void {
-    this.#answered.add(sequence);
+    this.#takeBackFrom(sequence);
+  }
+
+  #takeBackFrom(next: number): void {
+    this.#next = next;
+    for (const sequence of this.#open) if (sequence >= next) this.#open.delete(sequence);
+  }
+
+  /** Returns what is wrong with its number. */
+  onSaid({ sequence }: SequencedCommand): string | undefined {
+    const next = this.#next;
+    this.#next = sequence + 1;
+    this.#open.add(sequence);
+    return sequence === next ? undefined : `says ${sequence}, and ${next} comes next`;
   }
 
   onHeard(message: SessionMessage): void {
     switch (message.kind) {
       case MESSAGE.reply:
+        this.#open.delete(message.sequence);
+        return;
       case MESSAGE.outcome:
-        this.#onResult(message.sequence, message.result);
+        if (message.result.status !== STATUS.granted) this.#ended.add(message.sequence);
         return;
       case MESSAGE.lost:
-        this.#onLost(message.token);
+        this.#open.delete(message.sequence);
+        this.#ended.add(message.sequence);
+        this.#lost.add(message.token);
+        return;
+      case MESSAGE.ended:
+        this.#isOver = true;
         return;
       case MESSAGE.recalled:
-        for (const told of message.sequences) {
-          if (told.state === RECALL_STATE.done) this.#onResult(told.sequence, told.result);
-        }
-        for (const told of message.tokens) {
-          if (!told.held) this.#onLost(told.token);
-          else if (told.current !== told.token) this.#newer.set(told.token, told.current);
-        }
+        for (const told of message.sequences) this.#onRecalled(told);
         return;
       default:
     }
   }
 
+  #onRecalled(told: RecalledSequence): void {
+    if (told.state !== RECALL_STATE.unseen) this.#open.delete(told.sequence);
+    const isOver = told.state === RECALL_STATE.replied || told.state === RECALL_STATE.forgotten;
+    if (isOver) this.#ended.add(told.sequence);
+    if (told.state !== RECALL_STATE.ended) return;
+    this.#ended.add(told.sequence);
+    this.#lost.add(told.token);
+  }
+
   /** Whether nobody may count on a hold of this token any more. */
   isToldLost(token: number): boolean {
-    return this.#toldLost.has(token);
+    return this.#isOver || this.#lost.has(token);
   }
 
   /** What is wrong with what a command says was read. */
-  problemOf(command: SessionCommand): string | undefined {
-    for (const number of command.acknowledged) {
-      const isRead = this.#ended.has(number) || this.#isLost(number);
-      if (!isRead) return `acknowledges ${number}, of which it heard no end`;
-    }
-    for (; this.#mark < command.mark; this.#mark += 1) {
-      if (!this.#commands.has(this.#mark) || this.#answered.has(this.#mark)) continue;
-      return `needs nothing below ${command.mark}, and has no answer to ${this.#mark}`;
-    }
-    if (!("sequence" in command)) return undefined;
-    const first = this.#commands.get(command.sequence);
-    if (first === undefined || nameOf(first) === nameOf(command)) return undefined;
-    return `says ${nameOf(command)} as ${command.sequence}, which was ${nameOf(first)}`;
-  }
-
-  #onLost(token: number): void {
-    this.#lost.add(token);
-    this.#toldLost.add(token);
-  }
-
-  #onResult(sequence: number, result: Result): void {
-    this.#answered.add(sequence);
-    if (result.status === STATUS.queued) return;
-    this.#ended.add(sequence);
-    const command = this.#commands.get(sequence);
-    if ("token" in result) this.#granted.set(sequence, result.token);
-    if (result.status === STATUS.upgraded && command?.op === OP.upgrade) {
-      this.#newer.set(command.token, result.token);
-    }
-    if (result.status !== STATUS.notReleased) return;
-    if (command?.op === OP.release) this.#lost.add(command.token);
-    if (command?.op !== OP.cancel) return;
-    const token = this.#granted.get(command.target);
-    if (token !== undefined) this.#lost.add(token);
-  }
-
-  /** By whichever of its tokens: the end of a hold is the end of all of them. */
-  #isLost(token: number): boolean {
-    if (this.#lost.has(token)) return true;
-    const newest = this.#newestOf(token);
-    for (const lost of this.#lost) if (this.#newestOf(lost) === newest) return true;
-    return false;
-  }
-
-  #newestOf(token: number): number {
-    let newest = token;
-    for (let next = this.#newer.get(newest); next !== undefined && next > newest; ) {
-      newest = next;
-      next = this.#newer.get(newest);
-    }
-    return newest;
-  }
-}
-
-/** What a sequence stands for, whatever is written anew for each transmission. */
-function nameOf(command: SequencedCommand): string {
-  switch (command.op) {
-    case OP.acquire:
-      return `acquire "${command.options?.value ?? ""}"`;
-    case OP.cancel:
-      return `cancel ${command.target}`;
-    default:
-      return `op ${command.op}`;
+  problemOf({ acknowledged, mark }: SessionCommand): string | undefined {
+    const unheard = acknowledged.find((sequence) => !this.#ended.has(sequence));
+    if (unheard !== undefined) return `acknowledges ${unheard}, of which it heard no end`;
+    const open = [...this.#open].find((sequence) => sequence < mark);
+    if (open !== undefined) return `needs nothing below ${mark}, and has no answer to ${open}`;
+    return mark > this.#next ? `needs nothing below ${mark}, and never said it` : undefined;
   }
 }

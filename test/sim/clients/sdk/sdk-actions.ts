@@ -5,16 +5,19 @@
  */
 import type { Client, HoldOptions, Lock, WantedItem } from "../../../../src/client/index.js";
 import { MESSAGE, OP, STATUS } from "../../../../src/protocol/index.js";
-import { MARKER } from "../../checks/exactly-once.js";
+import { markerOf } from "../../checks/exactly-once.js";
 import type { ProcessSurroundings } from "./process-surroundings.js";
-import type { OpenCall } from "./sdk-calls.js";
-import type { SdkHold } from "./sdk-hold.js";
+import type { SdkHandle, SdkHold, WantedModes } from "./sdk-hold.js";
 import type { SdkProcess } from "./sdk-process.js";
 
 /** Beyond so many waits it asks for nothing more. */
 const WAITS_MAX = 3;
 const TRY_SHARE = 0.2;
-const STRONGER_SHARE = 0.1;
+const STRONGER_SHARE = 0.3;
+/** Of wishes: what is given back in the same turn. */
+const REGAIN_SHARE = 0.1;
+/** Of each thing, in the turn in which a process leaves its session. */
+const LAST_SHARE = 0.3;
 /** Of holds that end by themselves one of so many is not kept until then. */
 const KEPT_OF = 4;
 /** Beside those of its plan. */
@@ -23,6 +26,14 @@ const AT_ONCE_SHARE = 0.1;
 const GRACE_MS_MOST = 1_500;
 const HOLD_MS = { least: 1_000, most: 2_500 } as const;
 const TICKET_TTL_MS = { least: 1_000, most: 3_000 } as const;
+
+/** How something is asked for, and what is done with the answer. */
+interface Wish {
+  readonly marker: string;
+  readonly options: HoldOptions;
+  readonly signal: AbortSignal;
+  readonly ask: (lock: Promise<Lock | undefined>, items: readonly WantedItem[]) => void;
+}
 
 export class SdkActions {
   readonly #world: ProcessSurroundings;
@@ -65,82 +76,141 @@ export class SdkActions {
     if (!isGreedy) this.#acquire(client);
   }
 
+  /** In the turn in which its process leaves the session to the next one. */
+  performLast(client: Client): void {
+    const { random } = this.#world;
+    const makers = [
+      () => this.#upgrade(),
+      () => this.#acquireAgain(client),
+      () => this.#downgrade(),
+      () => this.#detach(),
+      () => this.#abort(),
+      () => this.#release(),
+    ];
+    for (const make of makers) if (random.chance(LAST_SHARE)) make();
+  }
+
   // Asking for locks.
 
   #acquire(client: Client): void {
     const { random, plan } = this.#world;
     const { locks } = plan;
-    const controller = new AbortController();
-    const marker = this.#marker();
-    const held = random.pickOrNone(this.#process.holds.held);
-    const options = { ...this.#options(), value: marker, signal: controller.signal };
-    const isCapped = options.maxHoldMs !== undefined;
-    if (held !== undefined && random.chance(locks.reentrant)) {
-      this.#acquireAgain(client, held, marker, controller);
-      return;
-    }
-    if (held !== undefined && random.chance(locks.nested)) {
-      const { lock } = held;
-      const waitMs = this.#waitMs();
-      const [key = ""] = this.#keys(1);
-      const nested = lock.acquire(key, { ...options, mode: this.#mode(), waitMs });
-      const call = { what: marker, owner: lock.owner.id, controller };
-      this.#ask(call, marker, nested, isCapped);
-      return;
-    }
-    const owner = client.owner();
-    const call: OpenCall = { what: marker, owner: owner.id, controller };
-    this.#ask(call, marker, this.#request(client, { ...options, owner }), isCapped);
+    if (random.chance(locks.reentrant) && this.#acquireAgain(client)) return;
+    if (random.chance(REGAIN_SHARE) && this.#regain(client)) return;
+    if (random.chance(locks.nested) && this.#acquireNested()) return;
+    this.#request(client);
   }
 
-  #request(client: Client, options: HoldOptions): Promise<Lock | undefined> {
+  /** By a task of its own. */
+  #request(client: Client): void {
     const { random, plan, semaphores } = this.#world;
     const { mix, locks } = plan;
+    const owner = client.owner();
+    const { marker, ask, options } = this.#wish(owner.id);
+    const own = { ...options, owner, value: marker };
     const isTry = random.chance(TRY_SHARE);
-    const waited = { ...options, waitMs: this.#waitMs() };
+    const waited = { ...own, waitMs: this.#waitMs() };
     const hasPermits = random.chance(locks.permits);
-    const hasSeveral = random.chance(mix.several);
-    if (hasSeveral) {
+    if (random.chance(mix.several)) {
       const items: WantedItem[] = this.#keys(2).map((key) => ({ key, mode: this.#mode() }));
       if (hasPermits) {
         const { key, limit } = random.pick(semaphores);
         items.push({ key, permits: random.integer(1, limit), limit });
       }
-      return client.acquireAll(items, waited);
-    }
-    if (hasPermits) {
+      ask(client.acquireAll(items, waited), items);
+    } else if (hasPermits) {
       const { key, limit } = random.pick(semaphores);
       const semaphore = client.semaphore(key, random.chance(0.5) ? { limit } : {});
       const permits = random.integer(1, limit);
-      if (isTry) return semaphore.tryAcquire({ ...options, permits });
-      return semaphore.acquire({ ...waited, permits });
+      const items = [{ key, permits }];
+      ask(
+        isTry
+          ? semaphore.tryAcquire({ ...own, permits })
+          : semaphore.acquire({ ...waited, permits }),
+        items,
+      );
+    } else {
+      const [key = ""] = this.#keys(1);
+      const isSteal = random.chance(locks.steal);
+      const mode = isSteal ? "exclusive" : this.#mode();
+      if (isSteal) ask(client.acquire(key, { ...waited, steal: true }), [{ key, mode }]);
+      else if (isTry) ask(client.tryAcquire(key, { ...own, mode }), [{ key, mode }]);
+      else ask(client.acquire(key, { ...waited, mode }), [{ key, mode }]);
     }
+  }
+
+  /** Another key, by a task that holds something. */
+  #acquireNested(): boolean {
+    const hold = this.#world.random.pickOrNone(this.#process.holds.held);
+    if (hold === undefined) return false;
+    const { lock } = hold;
+    const { marker, ask, options } = this.#wish(lock.owner.id, true);
     const [key = ""] = this.#keys(1);
-    if (random.chance(locks.steal)) return client.acquire(key, { ...waited, steal: true });
     const mode = this.#mode();
-    if (isTry) return client.tryAcquire(key, { ...options, mode });
-    return client.acquire(key, { ...waited, mode });
+    const waitMs = this.#waitMs();
+    ask(lock.acquire(key, { ...options, value: marker, mode, waitMs }), [{ key, mode }]);
+    return true;
   }
 
   /** The same keys by the same task, now and then as more than they are held. */
-  #acquireAgain(client: Client, hold: SdkHold, marker: string, controller: AbortController): void {
+  #acquireAgain(client: Client): boolean {
     const { random } = this.#world;
+    const hold = random.pickOrNone(this.#process.holds.held);
+    if (hold === undefined) return false;
     const items = hold.claims.map(({ key, mode, slots }): WantedItem => {
       if (mode === "permits") return { key, permits: slots.length };
       return { key, mode: random.chance(STRONGER_SHARE) ? "exclusive" : mode };
     });
     hold.isCounted = true;
     const { owner } = hold.lock;
-    const { signal } = controller;
+    const { marker, ask, signal } = this.#wish(owner.id, true);
     const waitMs = this.#waitMs();
     const options = { owner, reentrant: true, value: marker, signal, waitMs };
-    const call = { what: marker, owner: owner.id, controller };
-    this.#ask(call, marker, client.acquireAll(items, options), false);
+    ask(client.acquireAll(items, options), items);
+    return true;
   }
 
-  #ask(call: OpenCall, marker: string, lock: Promise<Lock | undefined>, isCapped: boolean): void {
-    const process = this.#process;
-    process.calls.ask(call, marker, lock, (given) => process.take(given, isCapped));
+  /** Gives something back and asks for it again in the same turn: it must not be in its own way. */
+  #regain(client: Client): boolean {
+    const { random } = this.#world;
+    const { calls, holds } = this.#process;
+    const able = holds.held.filter((hold) => {
+      const isOnly = holds.held.every((other) => other === hold || other.owner !== hold.owner);
+      return isOnly && hold.count === 1 && !calls.isBlocked(hold.owner);
+    });
+    const hold = random.pickOrNone(able);
+    if (hold === undefined) return false;
+    const items = hold.claims.map(({ key, mode, slots }): WantedItem => {
+      return mode === "permits" ? { key, permits: slots.length } : { key, mode };
+    });
+    const { owner } = hold.lock;
+    holds.release(hold);
+    const { marker, ask, options } = this.#wish(owner.id, true, true);
+    ask(
+      client.acquireAll(items, { ...options, owner, value: marker, waitMs: this.#waitMs() }),
+      items,
+    );
+    return true;
+  }
+
+  /**
+   * How something is asked for. `isJoining`: by a task that may have to wait for another call of its own, so
+   * that the log need not have it in its turn.
+   */
+  #wish(owner: number, isJoining = false, hasNothing = false): Wish {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const marker = this.#marker(isJoining);
+    const options = { ...this.#options(), signal };
+    const isCapped = options.maxHoldMs !== undefined;
+    const { calls } = this.#process;
+    const ask = (lock: Promise<Lock | undefined>, items: readonly WantedItem[]): void => {
+      const wanted = wantedModes(items);
+      calls.ask({ what: marker, owner, controller, hasNothing }, marker, lock, (given) => {
+        this.#process.take(given, wanted, isCapped);
+      });
+    };
+    return { marker, options, signal, ask };
   }
 
   #options(): HoldOptions {
@@ -172,9 +242,9 @@ export class SdkActions {
   }
 
   /** By which the log knows the call. */
-  #marker(): string {
+  #marker(isJoining: boolean): string {
     this.#calls += 1;
-    return `${MARKER}${this.#world.name}.${this.#calls}`;
+    return markerOf(this.#world.name, this.#calls, isJoining);
   }
 
   // With what it has, or waits for.
@@ -190,53 +260,54 @@ export class SdkActions {
       return !endsByItself || token % KEPT_OF === 0;
     });
     const hold = this.#world.random.pickOrNone(given);
-    if (hold !== undefined) this.#process.holds.release(hold);
-    return hold !== undefined;
+    if (hold === undefined) return false;
+    this.#process.holds.release(hold, this.#world.random.pickOrNone(hold.live));
+    return true;
   }
 
   #upgrade(): boolean {
     const { random } = this.#world;
-    const able = this.#process.holds.held.filter(({ isChanging, claims }) => {
-      return !isChanging && claims.some(({ mode }) => mode === "shared");
-    });
-    const hold = random.pickOrNone(able);
-    if (hold === undefined) return false;
-    const { key } = random.pick(hold.claims.filter(({ mode }) => mode === "shared"));
+    const able = this.#handles.filter(({ handle }) => handle.keysIn("shared").length > 0);
+    const chosen = random.pickOrNone(able);
+    if (chosen === undefined) return false;
+    const { hold, handle } = chosen;
+    const key = random.pick(handle.keysIn("shared"));
     const controller = new AbortController();
-    const { lock } = hold;
-    hold.isChanging = true;
+    const { lock } = handle;
     const waitMs = this.#waitMs();
+    const raised = handle.raise(key);
     const upgrade = lock.upgrade({ key, waitMs, signal: controller.signal });
-    const done = upgrade.finally(() => {
-      hold.isChanging = false;
-    });
     const call = { what: `upgrade ${hold.token}`, owner: lock.owner.id, controller };
-    this.#process.calls.track(call, done, () => {
-      hold.setMode(key, "exclusive");
+    this.#process.calls.track(call, upgrade.finally(raised.over), () => {
+      raised.done();
       this.#process.holds.believe(hold);
     });
     return true;
   }
 
   #downgrade(): boolean {
-    const able = this.#process.holds.held.filter(({ isChanging, claims }) => {
-      return !isChanging && claims.some(({ mode }) => mode === "exclusive");
-    });
-    const hold = this.#world.random.pickOrNone(able);
-    if (hold === undefined) return false;
-    const { key } = this.#world.random.pick(hold.claims.filter(({ mode }) => mode === "exclusive"));
-    // Before it asks: others may be let in before it hears of it.
-    hold.setMode(key, "shared");
+    const { random } = this.#world;
+    const able = this.#handles.filter(({ handle }) => handle.strongKeys.length > 0);
+    const chosen = random.pickOrNone(able);
+    if (chosen === undefined) return false;
+    const { hold, handle } = chosen;
+    const key = random.pick(handle.strongKeys);
+    handle.lower(key);
     const what = `downgrade ${hold.token}`;
-    this.#process.calls.track({ what, owner: 0 }, hold.lock.downgrade(key), () => {});
+    this.#process.calls.track({ what, owner: 0 }, handle.lock.downgrade(key), () => {});
     return true;
+  }
+
+  /** Everything that was not given back. */
+  get #handles(): { readonly hold: SdkHold; readonly handle: SdkHandle }[] {
+    return this.#process.holds.held.flatMap((hold) => {
+      return hold.live.map((handle) => ({ hold, handle }));
+    });
   }
 
   #detach(): boolean {
     const { random, board } = this.#world;
-    const hold = random.pickOrNone(
-      this.#process.holds.held.filter(({ isChanging }) => !isChanging),
-    );
+    const hold = random.pickOrNone(this.#process.holds.held);
     if (hold === undefined) return false;
     const ticketTtlMs = random.integer(TICKET_TTL_MS.least, TICKET_TTL_MS.most);
     const what = `detach ${hold.token}`;
@@ -254,7 +325,7 @@ export class SdkActions {
     const owner = client.owner();
     const lock = client.claim(ticket, { owner, signal: controller.signal });
     const call = { what: `claim ${ticket.token}`, owner: owner.id, controller };
-    this.#process.calls.track(call, lock, (given) => this.#process.take(given));
+    this.#process.calls.track(call, lock, (given) => this.#process.inherit(given));
     return true;
   }
 
@@ -283,4 +354,12 @@ export class SdkActions {
       },
     );
   }
+}
+
+function wantedModes(items: readonly WantedItem[]): WantedModes {
+  return new Map(
+    items.map((item) => {
+      return [item.key, item.permits === undefined ? (item.mode ?? "exclusive") : "permits"];
+    }),
+  );
 }

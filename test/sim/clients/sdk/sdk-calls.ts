@@ -23,6 +23,7 @@ const KNOWN_CODES: readonly ErrorCode[] = [
   "UNAVAILABLE",
   "FORBIDDEN",
   "CANCELLED",
+  "TAKEN_OVER",
 ];
 
 /** What the SDK tells only after it has tried again for a TTL. */
@@ -37,6 +38,8 @@ export interface OpenCall {
   readonly owner: number;
   /** To give it up with. */
   readonly controller?: AbortController;
+  /** The task gave everything back before it asked: it is never in its own way. */
+  readonly hasNothing?: boolean;
 }
 
 export class SdkCalls {
@@ -93,6 +96,9 @@ export class SdkCalls {
       if (isGivenUp(call, error)) end({ kind: "aborted" });
       else if (error instanceof HoldfastError) {
         end({ kind: "failed", code: error.code, isDefinite: isDefinite(error) });
+        if (call.hasNothing === true && isOwnDeadlock(error)) {
+          this.broken("program order", `${call.what} waits for what was given back before it`);
+        }
         const wasQuick = simulation.nowMs - askedMs < this.#ttlMs * PATIENCE_RATIO;
         if (TRIED_CODES.includes(error.code) && wasQuick) {
           this.broken("every call is answered as documented", `${error.code} within a TTL`);
@@ -136,6 +142,12 @@ export class SdkCalls {
 
 function isGivenUp({ controller }: OpenCall, error: unknown): boolean {
   return controller?.signal.aborted === true && error === controller.signal.reason;
+}
+
+/** Whether a task is said to wait for itself alone. */
+function isOwnDeadlock({ code, details }: HoldfastError): boolean {
+  const cycle = code === "DEADLOCK" ? details["cycle"] : undefined;
+  return Array.isArray(cycle) && cycle.length === 1;
 }
 
 /** Whether an error says that the lock was never asked for, and never will be. */

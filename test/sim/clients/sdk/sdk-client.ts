@@ -1,17 +1,23 @@
 /**
  * An application that uses the SDK, over all its processes: one is killed and the next one begins with
- * nothing, or leaves its session to the next one; a supervisor starts it again. What a process does is
- * `sdk-process.ts`'s.
+ * nothing, or leaves its session to the next one, or by mistake to two; a supervisor starts it again, now
+ * and then with what it was started with before. What a process does is `sdk-process.ts`'s.
  */
 import type { ExportedSession } from "../../../../src/client/index.js";
 import type { RandomStream } from "../../engine/random-stream.js";
 import type { ClientEnding } from "../../plan/fault.js";
 import type { ClientPlan } from "../../plan/plan.js";
 import { ProcessClock } from "../../world/process-clock.js";
+import type { HeldBelief } from "../belief.js";
 import type { ClientSurroundings } from "../sim-client.js";
 import type { WorldClient } from "../world-client.js";
-import { SdkEars } from "./sdk-ear.js";
+import { type HeardByAll, SdkEars } from "./sdk-ear.js";
 import { SdkProcess } from "./sdk-process.js";
+
+/** Of processes that were killed: the next one is started with the same session to go on with. */
+const SAME_FILE_SHARE = 0.5;
+/** Of two processes that stand side by side each is stopped with that probability, or the first one is. */
+const STOPPED_SHARE = 0.5;
 
 export class SdkClient implements WorldClient {
   readonly host: number;
@@ -19,10 +25,14 @@ export class SdkClient implements WorldClient {
   readonly #world: ClientSurroundings;
   readonly #clock: ProcessClock;
   readonly #random: RandomStream;
-  readonly #ears: SdkEars;
-  #process: SdkProcess | undefined;
-  /** Left by the process before. */
+  readonly #heardByAll: HeardByAll = { answeredCount: 0, epochs: new Set() };
+  #processes: readonly SdkProcess[] = [];
+  /** Left by the process before, */
   #exported: ExportedSession | undefined;
+  /** or by the one before that. */
+  #lastExported: ExportedSession | undefined;
+  /** How many processes go on with it. */
+  #heirs = 1;
   #lives = 0;
   #actionsLeft: number;
   #onGrant: () => void = () => {};
@@ -36,85 +46,111 @@ export class SdkClient implements WorldClient {
     this.#world = world;
     this.#clock = new ProcessClock(world.simulation, world.streams.of(`clock ${plan.host}`));
     this.#random = world.streams.of(`sdk ${plan.host}`);
-    this.#ears = new SdkEars(this, world.watch);
     this.#actionsLeft = plan.actions;
   }
 
   get session(): number {
-    return this.#process?.session ?? 0;
+    return this.#processes[0]?.session ?? 0;
   }
 
   get answeredCount(): number {
-    return this.#ears.answeredCount;
+    return this.#heardByAll.answeredCount;
   }
 
   get isIdle(): boolean {
-    return this.#process === undefined || this.#process.isIdle;
+    return this.#processes.every(({ isIdle }) => isIdle);
   }
 
   get business(): string {
-    return this.#process?.business ?? "no process";
+    return this.#processes.map(({ business }) => business).join(" and ") || "no process";
   }
 
-  get trustsLease(): boolean {
-    return this.#process?.trustsLease === true;
-  }
-
-  trusts(token: number): boolean {
-    return this.#process?.trusts(token) === true;
+  get trusted(): readonly HeldBelief[] {
+    return this.#processes.flatMap(({ holds }) => holds.trusted);
   }
 
   start(): void {
     this.#world.simulation.after(this.plan.startMs, () => this.begin());
   }
 
-  /** Its process ends. Undone by `begin`, once for each end. */
+  /** Its processes end. Undone by `begin`, once for each end. */
   end(how: ClientEnding): void {
     this.#heldDown += 1;
-    const process = this.#process;
-    if (process === undefined) return;
+    const [first] = this.#processes;
+    if (first === undefined) return;
     this.#note(`ends: ${how}`);
     // A process that stands still cannot leave anything to anybody.
-    if (how === "export" && !process.isPaused) {
-      process.export((exported) => {
-        this.#exported = exported;
-      });
+    const isLeft = how !== "kill" && !first.isPaused;
+    for (const process of this.#processes) {
+      if (isLeft && process === first) this.#leave(process, how);
+      else this.#kill(process);
     }
+  }
+
+  #leave(process: SdkProcess, how: ClientEnding): void {
+    process.export((exported) => {
+      // Killed meanwhile.
+      if (!this.#processes.includes(process)) return;
+      this.#kill(process);
+      this.#exported = exported;
+      this.#heirs = how === "twins" ? 2 : 1;
+      this.#begin();
+    });
+  }
+
+  #kill(process: SdkProcess): void {
     process.kill();
-    this.#process = undefined;
+    this.#processes = this.#processes.filter((other) => other !== process);
   }
 
   begin(): void {
     this.#heldDown -= 1;
-    if (this.#heldDown > 0 || this.#process !== undefined) return;
-    this.#lives += 1;
-    const exported = this.#exported;
+    this.#begin();
+  }
+
+  #begin(): void {
+    if (this.#heldDown > 0 || this.#processes.length > 0) return;
+    const isAgain = this.#lastExported !== undefined && this.#random.chance(SAME_FILE_SHARE);
+    const exported = this.#exported ?? (isAgain ? this.#lastExported : undefined);
     this.#exported = undefined;
-    const { streams } = this.#world;
-    this.#process = new SdkProcess(
+    this.#lastExported = exported;
+    const heirs = exported === undefined ? 1 : this.#heirs;
+    this.#heirs = 1;
+    this.#processes = Array.from({ length: heirs }, () => this.#processOf(exported));
+  }
+
+  #processOf(exported: ExportedSession | undefined): SdkProcess {
+    this.#lives += 1;
+    const { streams, watch } = this.#world;
+    const name = `${this.host}.${this.#lives}`;
+    this.#note(`begins as ${name}`);
+    return new SdkProcess(
       {
         ...this.#world,
         client: this,
         plan: this.plan,
         clock: this.#clock,
-        ears: this.#ears,
+        ears: new SdkEars(this, watch, this.#heardByAll),
         random: this.#random,
         platformRandom: streams.of(`platform ${this.host} life ${this.#lives}`),
-        name: `${this.host}.${this.#lives}`,
+        name,
         mayAct: () => this.#mayAct(),
         onGrant: () => this.#tellGrant(),
       },
       exported,
     );
-    this.#note(`begins as ${this.host}.${this.#lives}`);
   }
 
   pause(): void {
-    this.#process?.pause();
+    const [first, ...others] = this.#processes;
+    const stopped = others.filter(() => this.#random.chance(STOPPED_SHARE));
+    const isFirst = stopped.length === 0 || this.#random.chance(STOPPED_SHARE);
+    for (const process of stopped) process.pause();
+    if (isFirst) first?.pause();
   }
 
   resume(): void {
-    this.#process?.resume();
+    for (const process of this.#processes) process.resume();
   }
 
   atNextGrant(task: () => void): void {
@@ -125,7 +161,7 @@ export class SdkClient implements WorldClient {
   prefer(): void {}
 
   reconnect(): void {
-    this.#process?.reconnect();
+    for (const process of this.#processes) process.reconnect();
   }
 
   allow(actions: number): void {

@@ -1,6 +1,6 @@
 /**
  * Listens to what an SDK and a node say to each other, as bytes, and tells the checks: every word that
- * is heard, every command when it is first said, and what the SDK acknowledges. It changes nothing,
+ * is heard, every command under its number, and what the SDK acknowledges. It changes nothing,
  * and knows nothing of what the SDK makes of it.
  */
 import { decodeServerFrame } from "../../../../src/net/framing/index.js";
@@ -11,35 +11,43 @@ import {
   isOperation,
   isQuery,
   MESSAGE,
-  RECALL_STATE,
-  type Recalled,
+  type Refused,
   type Request,
-  type Result,
   type ServerMessage,
   type SessionMessage,
   STATUS,
 } from "../../../../src/protocol/index.js";
+import type { WatchAsked } from "../../checks/watch-streams.js";
 import type { SocketEnding } from "../../world/node-socket.js";
 import type { Ear } from "../../world/sdk-platform.js";
-import type { ClientWatch } from "../client-watch.js";
+import { breachOf } from "../breach.js";
+import type { ClientWatch, Said } from "../client-watch.js";
+import { SEEN } from "../seen.js";
 import type { WorldClient } from "../world-client.js";
 import { ReadWords } from "./read-words.js";
 
-/** The node says that the client broke the protocol. */
-const BREACHES: readonly number[] = [1002, 1003, 1007, 1008, 1009];
+/** What all processes of one client heard. */
+export interface HeardByAll {
+  /** Commands that an entry answered, and ends of waits. */
+  answeredCount: number;
+  /** Attachments, by session and epoch. */
+  readonly epochs: Set<string>;
+}
 
-/** What is known of the sessions of one client, over all its processes and connections. */
+/** What is known of the sessions of one process, over all its connections. */
 export class SdkEars {
   readonly client: WorldClient;
   readonly watch: ClientWatch;
-  /** Commands that an entry answered, and ends of waits. */
-  answeredCount = 0;
+  readonly heardByAll: HeardByAll;
+  /** The entry that attached its last connection. */
+  attachedIndex = 0;
   readonly #sessions = new Map<number, ReadWords>();
-  readonly #epochs = new Set<string>();
+  #records: { session: number; sequence: number }[][] = [];
 
-  constructor(client: WorldClient, watch: ClientWatch) {
+  constructor(client: WorldClient, watch: ClientWatch, heardByAll: HeardByAll) {
     this.client = client;
     this.watch = watch;
+    this.heardByAll = heardByAll;
   }
 
   listen(): Ear {
@@ -55,11 +63,25 @@ export class SdkEars {
     return words;
   }
 
+  /** What the process knows of the log now, and what it says from now on. */
+  record(): WatchAsked {
+    const said: { session: number; sequence: number }[] = [];
+    this.#records.push(said);
+    return { attachedIndex: this.attachedIndex, said };
+  }
+
+  onSaid(said: Said): void {
+    const { session, command } = said;
+    for (const record of this.#records) record.push({ session, sequence: command.sequence });
+    this.watch.onSaid(said);
+  }
+
   /** Whether this attachment is heard of for the first time. */
   isNew(session: number, epoch: number): boolean {
     const name = `${session}/${epoch}`;
-    if (this.#epochs.has(name)) return false;
-    this.#epochs.add(name);
+    const { epochs } = this.heardByAll;
+    if (epochs.has(name)) return false;
+    epochs.add(name);
     return true;
   }
 
@@ -72,6 +94,8 @@ class SdkEar implements Ear {
   readonly #of: SdkEars;
   #session = 0;
   #epoch = 0;
+  /** Another connection heard of this attachment: what was said between is not known. */
+  #isAgain = false;
 
   constructor(ears: SdkEars) {
     this.#of = ears;
@@ -90,22 +114,28 @@ class SdkEar implements Ear {
     for (const message of decodeServerFrame(frame)) this.#onMessage(message);
   }
 
-  onClosed({ code, reason }: SocketEnding): void {
-    if (BREACHES.includes(code)) {
-      this.#of.complain("the protocol is kept", `sent away with ${code}: ${reason}`);
-    }
+  onClosed(ending: SocketEnding): void {
+    const breach = breachOf(ending);
+    if (breach !== undefined) this.#of.complain("the protocol is kept", breach);
   }
 
   #onRequest(request: Request): void {
     if (isAttachCommand(request) || isQuery(request) || isOperation(request)) return;
-    const words = this.#of.of(this.#session);
+    const session = this.#session;
+    // An order without a session.
+    if (session === 0) return;
+    const words = this.#of.of(session);
+    let problem: string | undefined;
     if ("sequence" in request) {
-      if (words.onSaid(request)) this.#of.watch.onInvoke(this.#session, request.sequence);
+      this.#of.onSaid({ session, epoch: this.#epoch, command: request, order: undefined });
+      problem = words.onSaid(request);
     }
-    const problem = words.problemOf(request);
     if (problem !== undefined) {
-      const what = `session ${this.#session} ${problem}`;
-      this.#of.complain("acknowledged is read", what);
+      this.#of.complain("program order", `session ${session} ${problem}`);
+    }
+    const unread = words.problemOf(request);
+    if (unread !== undefined) {
+      this.#of.complain("acknowledged is read", `session ${session} ${unread}`);
     }
   }
 
@@ -114,6 +144,9 @@ class SdkEar implements Ear {
       case MESSAGE.attached:
         this.#onAttached(message);
         return;
+      case MESSAGE.refused:
+        this.#onRefused(message);
+        return;
       case MESSAGE.hello:
       case MESSAGE.leader:
       case MESSAGE.move:
@@ -121,51 +154,38 @@ class SdkEar implements Ear {
       case MESSAGE.changes:
         return;
       default:
-        if (this.#session !== 0) this.#onWord(asSaid(message));
+        if (this.#session !== 0) this.#onWord(message);
     }
   }
 
   #onAttached(message: Attached): void {
     this.#of.watch.onAttached(this.#of.client, message);
     if (message.status !== STATUS.ok) return;
-    const { session, epoch, highestSequence } = message;
+    const { session, epoch, highestSequence, index } = message;
     this.#session = session;
+    this.#epoch = epoch;
+    this.#of.attachedIndex = index;
     this.#of.of(session).onAttached(highestSequence);
     // An attempt that is answered again hears what is said from now on.
-    this.#epoch = this.#of.isNew(session, epoch) ? epoch : 0;
+    this.#isAgain = !this.#of.isNew(session, epoch);
+  }
+
+  #onRefused({ sequence, status }: Refused): void {
+    const session = this.#session;
+    // An order without a session.
+    if (session === 0) return;
+    this.#of.watch.onSeen(SEEN.refused(status));
+    this.#of.of(session).onRefused(sequence);
+    this.#of.watch.onRefused(session, this.#epoch, sequence, status);
   }
 
   #onWord(message: SessionMessage): void {
-    const { client, watch } = this.#of;
-    const words = this.#of.of(this.#session);
-    if (message.kind === MESSAGE.reply && message.stamp === 0) {
-      // It is sent again under its sequence, and may be executed then.
-      words.onRefused(message.sequence);
-      return;
-    }
-    words.onHeard(message);
+    const { client, watch, heardByAll } = this.#of;
+    this.#of.of(this.#session).onHeard(message);
     if (message.kind === MESSAGE.reply || message.kind === MESSAGE.outcome) {
-      this.#of.answeredCount += 1;
+      heardByAll.answeredCount += 1;
     }
-    watch.onMessage(client, this.#session, this.#epoch, message);
+    if (message.kind === MESSAGE.ended) watch.onSeen(SEEN.ended(message.reason));
+    watch.onMessage(client, this.#session, this.#isAgain ? 0 : this.#epoch, message);
   }
-}
-
-/** As the table said it: on the wire a count of one is written where there are slots. */
-function asSaid(message: SessionMessage): SessionMessage {
-  if (message.kind === MESSAGE.reply || message.kind === MESSAGE.outcome) {
-    return { ...message, result: resultAsSaid(message.result) };
-  }
-  if (message.kind !== MESSAGE.recalled) return message;
-  const sequences: Recalled["sequences"] = message.sequences.map((told) => {
-    if (told.state !== RECALL_STATE.done) return told;
-    return { ...told, result: resultAsSaid(told.result) };
-  });
-  return { ...message, sequences };
-}
-
-function resultAsSaid(result: Result): Result {
-  if (result.status !== STATUS.granted || result.count !== 1) return result;
-  const { status, token, slots } = result;
-  return slots === undefined ? { status, token } : { status, token, slots };
 }

@@ -1,10 +1,13 @@
 /**
- * A hold as an application of the SDK believes in it: as long as the signal of one of its handles is
- * not aborted. Nobody looks at `isHeld` for it, since looking makes the SDK read its clock: a process
- * that runs must have been told in time. One that stands still cannot be told; what it would see when
- * it looked is what its SDK said when it was stopped, counted on by its own clock.
+ * A hold as an application of the SDK believes in it: each handle as what was asked for by it, for as long as
+ * its signal is not aborted. Nobody looks at `isHeld` for it, since looking makes the SDK read its clock: a
+ * process that runs must have been told in time. One that stands still cannot be told; what it would see
+ * when it looked is what its SDK said when it was stopped, counted on by its own clock.
+ *
+ * What the SDK says of the mode of a lock is compared with that, and never taken for it.
  */
 import type { Lock } from "../../../../src/client/index.js";
+import type { ClaimMode } from "../../../../src/protocol/index.js";
 import type { ProcessClock } from "../../world/process-clock.js";
 import type { ProcessLife } from "../../world/process-life.js";
 import type { BeliefClaim, HeldBelief } from "../belief.js";
@@ -12,27 +15,78 @@ import type { BeliefClaim, HeldBelief } from "../belief.js";
 /** Far below any margin. */
 const ROUNDING_MS = 0.01;
 
-interface Handle {
+/** What was asked for by a handle, by key. */
+export type WantedModes = ReadonlyMap<string, ClaimMode>;
+
+export class SdkHandle {
   readonly lock: Lock;
   /** Kept, as applications do. */
   readonly signal: AbortSignal;
+  readonly #modes: Map<string, ClaimMode>;
+  /** How often it was made shared: an upgrade from before does not count any more. */
+  #lowerings = 0;
+  /** Upgrades on their way. */
+  readonly #upgrading = new Set<{ readonly key: string }>();
+
+  constructor(lock: Lock, modes: WantedModes) {
+    this.lock = lock;
+    this.signal = lock.signal;
+    this.#modes = new Map(modes);
+  }
+
+  get isLive(): boolean {
+    return !this.signal.aborted;
+  }
+
+  /** Keys of locks that it wants in that mode. */
+  keysIn(mode: ClaimMode): string[] {
+    return [...this.#modes].filter(([, wanted]) => wanted === mode).map(([key]) => key);
+  }
+
+  /** Keys that are, or may become, exclusive. */
+  get strongKeys(): string[] {
+    const upgrading = [...this.#upgrading].map(({ key }) => key);
+    return [...new Set([...this.keysIn("exclusive"), ...upgrading])];
+  }
+
+  modeOf(key: string): ClaimMode | undefined {
+    return this.#modes.get(key);
+  }
+
+  /** Before it is asked for: others may be let in before that is heard. */
+  lower(key: string): void {
+    this.#lowerings += 1;
+    this.#modes.set(key, "shared");
+  }
+
+  /** It is to become exclusive. Returns what is to be done when it did, or did not. */
+  raise(key: string): { readonly done: () => void; readonly over: () => void } {
+    const upgrade = { key };
+    this.#upgrading.add(upgrade);
+    const then = this.#lowerings;
+    return {
+      done: () => {
+        if (this.#lowerings === then) this.#modes.set(key, "exclusive");
+      },
+      over: () => {
+        this.#upgrading.delete(upgrade);
+      },
+    };
+  }
 }
 
 export class SdkHold implements HeldBelief {
   readonly client: { readonly host: number };
   readonly session: number;
-  readonly claims: readonly BeliefClaim[];
+  readonly handles: SdkHandle[] = [];
   /** Another request of the same task may be counted with it. */
   isCounted = false;
-  /** A request to make it stronger, or weaker, is on its way. */
-  isChanging = false;
   /** It has a cap, or is revoked: kept now and then, so that this end is seen. */
   endsByItself = false;
   /** Calls on their way that give a handle back. */
   givingBack = 0;
   readonly #life: ProcessLife;
   readonly #clock: ProcessClock;
-  readonly #handles: Handle[] = [];
   #token: number;
   /** By the clock of a process that stands still, when its SDK gives the hold up. */
   #frozenUntilMs = Number.POSITIVE_INFINITY;
@@ -41,21 +95,19 @@ export class SdkHold implements HeldBelief {
     client: { readonly host: number },
     session: number,
     process: { readonly life: ProcessLife; readonly clock: ProcessClock },
-    lock: Lock,
+    handle: SdkHandle,
   ) {
     this.client = client;
     this.session = session;
     this.#life = process.life;
     this.#clock = process.clock;
-    this.#token = lock.token;
-    this.claims = lock.items.map(({ key, mode, slots }) => ({ key, mode, slots }));
-    this.add(lock);
+    this.#token = handle.lock.token;
+    this.add(handle);
   }
 
   /** A handle that was given up is told of no newer one. */
   get token(): number {
-    const held = this.#handles.find(({ signal }) => !signal.aborted);
-    this.#token = held?.lock.token ?? this.#token;
+    this.#token = this.live[0]?.lock.token ?? this.#token;
     return this.#token;
   }
 
@@ -63,16 +115,31 @@ export class SdkHold implements HeldBelief {
     return this.lock.owner.id;
   }
 
-  /** To ask something of the hold with. */
-  get lock(): Lock {
-    const held = this.#handles.find(({ signal }) => !signal.aborted) ?? this.#handles[0];
-    if (held === undefined) throw new Error("a hold has a handle");
-    return held.lock;
+  /** Handles that were not given up. */
+  get live(): SdkHandle[] {
+    return this.handles.filter(({ isLive }) => isLive);
   }
 
-  /** Handles that were not given up. */
+  /** To ask something of the hold with. */
+  get lock(): Lock {
+    const handle = this.live[0] ?? this.handles[0];
+    if (handle === undefined) throw new Error("a hold has a handle");
+    return handle.lock;
+  }
+
   get count(): number {
-    return this.#handles.filter(({ signal }) => !signal.aborted).length;
+    return this.live.length;
+  }
+
+  /** In each key the most that one of the handles was asked for. */
+  get claims(): readonly BeliefClaim[] {
+    const { handles, live } = this;
+    const those = live.length > 0 ? live : handles;
+    return this.lock.items.map(({ key, slots }) => {
+      const modes = those.map((handle) => handle.modeOf(key));
+      if (modes.includes("permits")) return { key, mode: "permits", slots };
+      return { key, mode: modes.includes("exclusive") ? "exclusive" : "shared", slots };
+    });
   }
 
   get givenUp(): "lapsed" | undefined {
@@ -88,18 +155,12 @@ export class SdkHold implements HeldBelief {
   }
 
   /** Another handle of the same hold. */
-  add(lock: Lock): void {
-    if (this.#handles.some((handle) => handle.lock === lock)) return;
-    this.#handles.push({ lock, signal: lock.signal });
-    lock.on("revoking", () => {
+  add(handle: SdkHandle): void {
+    if (this.handles.some(({ lock }) => lock === handle.lock)) return;
+    this.handles.push(handle);
+    handle.lock.on("revoking", () => {
       this.endsByItself = true;
     });
-  }
-
-  setMode(key: string | undefined, mode: "exclusive" | "shared"): void {
-    for (const claim of this.claims) {
-      if (claim.mode !== "permits" && (key ?? claim.key) === claim.key) claim.mode = mode;
-    }
   }
 
   /** The process is about to stand still. */
@@ -117,7 +178,15 @@ export class SdkHold implements HeldBelief {
 
   /** What the SDK says of the hold in contradiction to itself; `undefined`: nothing. */
   get contradiction(): string | undefined {
-    const wrong = this.#handles.find(({ lock, signal }) => lock.isHeld && signal.aborted);
-    return wrong && `${this.token} is held, and its signal was aborted`;
+    for (const { lock, signal } of this.handles) {
+      if (lock.isHeld && signal.aborted) return `${this.token} is held, and its signal was aborted`;
+    }
+    for (const handle of this.live) {
+      const weak = handle.lock.items.find(({ key, mode }) => {
+        return mode === "shared" && handle.modeOf(key) === "exclusive";
+      });
+      if (weak !== undefined) return `${this.token} was asked to be exclusive, and is said shared`;
+    }
+    return undefined;
   }
 }

@@ -1,14 +1,15 @@
 /**
  * What one process of an application has: its holds, from the lock that it was given to the last handle
  * that it gives back. The checks are told when it begins to count on one, or on more of it, and when
- * nothing is left of it.
+ * nothing is left of it. What the log says of a hold must be what was asked for.
  */
 import type { Lock } from "../../../../src/client/index.js";
 import type { ProcessLife } from "../../world/process-life.js";
 import type { GuardedWrites } from "../guarded-writes.js";
+import { SEEN } from "../seen.js";
 import type { ProcessSurroundings } from "./process-surroundings.js";
 import type { SdkCalls } from "./sdk-calls.js";
-import { SdkHold } from "./sdk-hold.js";
+import { SdkHandle, SdkHold, type WantedModes } from "./sdk-hold.js";
 
 export class SdkHolds {
   readonly #world: ProcessSurroundings;
@@ -30,23 +31,20 @@ export class SdkHolds {
     this.#writes = writes;
   }
 
-  /** What it counts on. */
+  /** What it has handles of. */
   get held(): readonly SdkHold[] {
     return this.#all.filter(({ count }) => count > 0);
   }
 
-  /** Whether it counts on something that it was given in this session. */
-  trustsSession(session: number): boolean {
-    return this.#all.some((hold) => hold.session === session && hold.isTrusted);
+  /** What it counts on. */
+  get trusted(): readonly SdkHold[] {
+    return this.#all.filter(({ isTrusted }) => isTrusted);
   }
 
-  trusts(token: number): boolean {
-    return this.#all.some((hold) => hold.token === token && hold.isTrusted);
-  }
-
-  /** What the SDK says of a hold in contradiction to itself. */
+  /** What the SDK says of a hold in contradiction to itself, or to the log. */
   get contradictions(): readonly string[] {
-    return this.#all.flatMap(({ contradiction }) => contradiction ?? []);
+    const own = this.#all.flatMap(({ contradiction }) => contradiction ?? []);
+    return [...own, ...this.trusted.flatMap((hold) => this.#weakerInLog(hold) ?? [])];
   }
 
   /** The process is about to stand still. */
@@ -59,41 +57,63 @@ export class SdkHolds {
     return this.#all.filter((hold) => hold.thaw());
   }
 
-  /** A lock that it was given in `session`. `isCapped`: it ends by itself. */
-  take(lock: Lock, session: number, isCapped: boolean): void {
+  /** A lock that it was given in `session`. `wanted`: as what it was asked for. */
+  take(lock: Lock, session: number, wanted: WantedModes, isCapped: boolean): void {
+    const handle = new SdkHandle(lock, wanted);
     // Also one whose handles were all given back, when another request was counted with it before.
-    const known = this.#all.find(({ token }) => token === lock.token);
+    const known = this.#all.find((hold) => hold.token === lock.token);
     if (known !== undefined) {
-      known.add(lock);
+      known.add(handle);
+      this.#world.watch.onSeen(SEEN.countedUp);
       this.believe(known);
       return;
     }
     const { client, clock } = this.#world;
-    const hold = new SdkHold(client, session, { life: this.#life, clock }, lock);
+    const hold = new SdkHold(client, session, { life: this.#life, clock }, handle);
     hold.endsByItself ||= isCapped;
     this.#all.push(hold);
     this.believe(hold);
     this.#world.onGrant();
   }
 
+  /** A lock that the process before had, which is what the log says that it is. */
+  inherit(lock: Lock, session: number): void {
+    for (const { key, mode } of lock.items) {
+      const inLog = this.#world.watch.modeInLog(lock.token, key);
+      if (inLog === undefined || inLog === mode) continue;
+      this.#calls.broken("as it was asked for", `${lock.token} is ${inLog}, and said ${mode}`);
+    }
+    this.take(lock, session, new Map(lock.items.map(({ key, mode }) => [key, mode])), false);
+  }
+
   /** It begins to count on a hold, or on more of it. */
   believe(hold: SdkHold): void {
     // It was stopped in the middle of a turn that goes on to grant something.
     if (this.#life.isPaused) hold.freeze();
+    const weaker = this.#weakerInLog(hold) ?? hold.contradiction;
+    if (weaker !== undefined) this.#calls.broken("as it was asked for", weaker);
     this.#world.watch.onBelief(hold);
     this.#writes.learn(hold);
   }
 
   /** Gives one handle back. */
-  release(hold: SdkHold): void {
+  release(hold: SdkHold, handle = hold.live[0]): void {
+    if (handle === undefined) return;
     const { client, watch } = this.#world;
     hold.givingBack += 1;
     const { token } = hold;
-    const released = hold.lock.release();
+    const released = handle.lock.release();
     this.#calls.track({ what: `release ${token}`, owner: 0 }, released, (outcome) => {
       hold.givingBack -= 1;
       const isLast = hold.count + hold.givingBack === 0 && !hold.isCounted;
       if (outcome.released && isLast) watch.onGivenBack(client, hold.session, hold.token);
     });
+  }
+
+  #weakerInLog({ token, claims }: SdkHold): string | undefined {
+    const weak = claims.find(({ key, mode }) => {
+      return mode === "exclusive" && this.#world.watch.modeInLog(token, key) === "shared";
+    });
+    return weak && `${weak.key} is shared in the log by ${token}, and counted on as exclusive`;
   }
 }

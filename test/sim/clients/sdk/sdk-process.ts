@@ -9,13 +9,15 @@ import {
   type ExportedSession,
   type Lock,
 } from "../../../../src/client/index.js";
-import type { ErrorCode } from "../../../../src/errors.js";
+import { type ErrorCode, HoldfastError } from "../../../../src/errors.js";
 import { ProcessLife } from "../../world/process-life.js";
 import { endpointOf, SdkPlatform } from "../../world/sdk-platform.js";
 import { GuardedWrites } from "../guarded-writes.js";
+import { SEEN } from "../seen.js";
 import type { ProcessSurroundings } from "./process-surroundings.js";
 import { SdkActions } from "./sdk-actions.js";
 import { SdkCalls } from "./sdk-calls.js";
+import type { WantedModes } from "./sdk-hold.js";
 import { SdkHolds } from "./sdk-holds.js";
 import { SdkWatching } from "./sdk-watching.js";
 
@@ -39,9 +41,22 @@ const WAIT_CODES: readonly ErrorCode[] = [
   "BUSY",
   "DISK_FULL",
   "CANCELLED",
+  "TAKEN_OVER",
 ];
-/** Why a session that was left cannot be gone on with: `QUOTA` when it holds more than is moved at once. */
-const GONE_CODES: readonly ErrorCode[] = ["UNAVAILABLE", "SESSION_EXPIRED", "FORBIDDEN", "QUOTA"];
+/**
+ * Why a session that was left cannot be gone on with: `QUOTA` when it holds more than is moved at once,
+ * `BUSY` when it was taken over just now.
+ */
+const GONE_CODES: readonly ErrorCode[] = [
+  "UNAVAILABLE",
+  "SESSION_EXPIRED",
+  "FORBIDDEN",
+  "QUOTA",
+  "TAKEN_OVER",
+  "BUSY",
+];
+/** Of processes that are refused a session: they take it from whoever has it. */
+const FORCED_SHARE = 0.6;
 
 export class SdkProcess {
   readonly calls: SdkCalls;
@@ -53,6 +68,8 @@ export class SdkProcess {
   readonly #watching: SdkWatching;
   readonly #writes: GuardedWrites;
   #client: Client | undefined;
+  /** It leaves its session, and does nothing more. */
+  #isLeaving = false;
 
   constructor(world: ProcessSurroundings, exported: ExportedSession | undefined) {
     const { plan, clock, ears, network, streams, watch } = world;
@@ -93,14 +110,6 @@ export class SdkProcess {
     return `${this.#world.name}, session ${this.session}, asks [${this.calls.names}] holds [${holds}]`;
   }
 
-  get trustsLease(): boolean {
-    return this.holds.trustsSession(this.session);
-  }
-
-  trusts(token: number): boolean {
-    return this.holds.trusts(token);
-  }
-
   // Its life.
 
   pause(): void {
@@ -133,14 +142,22 @@ export class SdkProcess {
     this.#watching.end();
   }
 
-  /** Leaves the session to whoever is told. */
-  export(onExported: (exported: ExportedSession) => void): void {
+  /** Leaves the session to whoever is told; `undefined`: there was none, or it is no more. */
+  export(onExported: (exported: ExportedSession | undefined) => void): void {
     const client = this.#client;
-    if (client === undefined || client.session === 0 || client.closed.aborted) return;
-    const take = (exported: ExportedSession): void => {
-      onExported(JSON.parse(JSON.stringify(exported)) as ExportedSession);
-    };
-    client.export().then(take, (error) => this.calls.judge("export", error));
+    this.#isLeaving = true;
+    if (client === undefined || client.session === 0 || client.closed.aborted) {
+      onExported(undefined);
+      return;
+    }
+    if (!this.#life.isPaused) this.#actions.performLast(client);
+    client.export().then(
+      (exported) => onExported(JSON.parse(JSON.stringify(exported)) as ExportedSession),
+      (error) => {
+        this.calls.judge("export", error);
+        onExported(undefined);
+      },
+    );
   }
 
   /** Ends the session in peace, and begins another one. */
@@ -148,14 +165,19 @@ export class SdkProcess {
     this.calls.track({ what: "close", owner: 0 }, client.close(), () => {});
   }
 
-  /** A lock that it was given. */
-  take(lock: Lock, isCapped = false): void {
-    this.holds.take(lock, this.session, isCapped);
+  /** A lock that it was given, as `wanted`. */
+  take(lock: Lock, wanted: WantedModes, isCapped: boolean): void {
+    this.holds.take(lock, this.session, wanted, isCapped);
+  }
+
+  /** A lock that somebody else had. */
+  inherit(lock: Lock): void {
+    this.holds.inherit(lock, this.session);
   }
 
   // Connecting.
 
-  #connect(resume: ExportedSession | undefined): void {
+  #connect(resume: ExportedSession | undefined, force = false): void {
     const { plan, nodes } = this.#world;
     const settings = {
       ...CLIENT_DEFAULTS,
@@ -164,20 +186,27 @@ export class SdkProcess {
       name: `client ${plan.host}`,
       connectTimeoutMs: CONNECT_TIMEOUT_MS,
       resume,
+      force,
     };
     connectOn(this.#platform, settings).then(
       (client) => this.#onConnected(client),
       (error) => {
         this.calls.judge("connect", error, GONE_CODES);
-        this.#connectLater();
+        const isTaken = error instanceof HoldfastError && error.code === "TAKEN_OVER";
+        const isForced = isTaken && this.#world.random.chance(FORCED_SHARE);
+        if (isTaken) this.#world.watch.onSeen(SEEN.takerRefused);
+        this.#connectLater(isForced ? resume : undefined);
       },
     );
   }
 
-  #connectLater(): void {
+  /** `forced`: a session to be taken from whoever has it. */
+  #connectLater(forced?: ExportedSession): void {
     this.#client = undefined;
     this.#world.simulation.after(CONNECT_AGAIN_MS, () => {
-      this.#life.deliver(() => this.#connect(undefined));
+      this.#life.deliver(() => {
+        if (!this.#isLeaving) this.#connect(forced, forced !== undefined);
+      });
     });
   }
 
@@ -185,12 +214,12 @@ export class SdkProcess {
     this.#client = client;
     client.closed.addEventListener("abort", () => this.#connectLater(), { once: true });
     const { locks = [], waits = [] } = client.resumed ?? {};
-    for (const lock of locks) this.take(lock);
+    for (const lock of locks) this.inherit(lock);
     this.#watching.begin(client);
     for (const { owner, lock, keys } of waits) {
       const what = `wait for ${keys.join(" ")}`;
       const onError = (error: unknown): void => this.calls.judge(what, error, WAIT_CODES);
-      this.calls.track({ what, owner: owner.id }, lock, (given) => this.take(given), onError);
+      this.calls.track({ what, owner: owner.id }, lock, (given) => this.inherit(given), onError);
     }
   }
 
@@ -207,6 +236,7 @@ export class SdkProcess {
   }
 
   #act(): void {
+    if (this.#isLeaving) return;
     for (const what of this.holds.contradictions) this.calls.broken("one answer", what);
     this.#demandHeed();
     const client = this.#client;

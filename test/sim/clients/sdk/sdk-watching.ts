@@ -4,7 +4,7 @@
  */
 import type { Client, Watch } from "../../../../src/client/index.js";
 import type { ErrorCode } from "../../../../src/errors.js";
-import type { WatchedKeys } from "../../checks/watch-streams.js";
+import type { WatchAsked, WatchedKeys } from "../../checks/watch-streams.js";
 import type { ProcessLife } from "../../world/process-life.js";
 import type { ProcessSurroundings } from "./process-surroundings.js";
 import type { SdkCalls } from "./sdk-calls.js";
@@ -14,7 +14,7 @@ const WATCH_SHARE = 0.5;
 const WATCH_ALL_SHARE = 0.4;
 
 /** How a watch ends that nobody ended: its client did, or a node had forgotten what came next. */
-const WATCH_CODES: readonly ErrorCode[] = ["CANCELLED", "COMPACTED"];
+const WATCH_CODES: readonly ErrorCode[] = ["CANCELLED", "COMPACTED", "TAKEN_OVER"];
 
 export class SdkWatching {
   readonly #world: ProcessSurroundings;
@@ -30,16 +30,16 @@ export class SdkWatching {
 
   /** Perhaps: not every client watches. */
   begin(client: Client): void {
-    const { random, keys, name, watch } = this.#world;
+    const { ears, random, keys, name, watch } = this.#world;
     if (!random.chance(WATCH_SHARE)) return;
     const key = random.chance(WATCH_ALL_SHARE) ? undefined : random.pick(keys);
     const watched = { name: `${name}, session ${client.session}`, key };
     this.#watched = watched;
-    watch.onWatchAsked(watched);
+    const asked = ears.record();
     const end = (): void => {
       if (this.#life.isAlive) watch.onWatchEnded(watched);
     };
-    this.#follow(watched, client.watch(key ?? { prefix: "" })).then(end, (error) => {
+    this.#follow(watched, asked, client.watch(key ?? { prefix: "" })).then(end, (error) => {
       if (this.#life.isAlive) this.#calls.judge("watch", error, WATCH_CODES);
       end();
     });
@@ -50,12 +50,12 @@ export class SdkWatching {
     if (this.#watched !== undefined) this.#world.watch.onWatchEnded(this.#watched);
   }
 
-  async #follow(watched: WatchedKeys, stream: Watch): Promise<void> {
+  async #follow(watched: WatchedKeys, asked: WatchAsked, stream: Watch): Promise<void> {
     const { watch } = this.#world;
     await stream.begun;
     const { revision } = stream;
     if (revision === undefined) return;
-    watch.onWatchBegun(watched, revision);
+    watch.onWatchBegun(watched, revision, asked);
     for await (const change of stream) {
       if (!this.#life.isAlive) return;
       watch.onWatchTold(watched, change);

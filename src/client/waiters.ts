@@ -1,0 +1,112 @@
+/**
+ * Callers that wait for something. Each leaves once: by its answer, its signal or its deadline. They
+ * are counted, because they keep the process running. A deadline is enforced here only when the
+ * table's answer does not come (no connection, no leader), so all of them are looked through now and
+ * then instead of each having a timer.
+ */
+import { type Abortable, unwatchAbort, watchAbort } from "./abort-watch.js";
+
+/** Between two scans, so that many different deadlines do not make each of them one. */
+const SCAN_MS_MIN = 200;
+
+export interface Caller<T> {
+  readonly resolve: (value: T) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** What somebody waits for. */
+export interface Awaited {
+  /** The caller waits no more, for `reason`: tells it, and sees to what the table may do all the same. */
+  leave(reason: unknown): void;
+  /** The client's own deadline passed without an answer. */
+  onDeadline(lastFailure: string): void;
+}
+
+export class Waiter<T> implements Abortable {
+  readonly awaited: Awaited;
+  readonly deadlineMs: number;
+  /** The caller was told how it ended. */
+  isSettled = false;
+  readonly #all: Waiters;
+  readonly #signal: AbortSignal | undefined;
+  readonly #caller: Caller<T>;
+
+  constructor(
+    all: Waiters,
+    awaited: Awaited,
+    deadlineMs: number,
+    signal: AbortSignal | undefined,
+    caller: Caller<T>,
+  ) {
+    this.#all = all;
+    this.awaited = awaited;
+    this.deadlineMs = deadlineMs;
+    this.#signal = signal;
+    this.#caller = caller;
+    all.add(this);
+    if (signal !== undefined) watchAbort(signal, this);
+  }
+
+  onAbort(reason: unknown): void {
+    this.awaited.leave(reason);
+  }
+
+  resolve(value: T): void {
+    if (this.#settle()) this.#caller.resolve(value);
+  }
+
+  reject(reason: unknown): void {
+    if (this.#settle()) this.#caller.reject(reason);
+  }
+
+  #settle(): boolean {
+    if (this.isSettled) return false;
+    this.isSettled = true;
+    if (this.#signal !== undefined) unwatchAbort(this.#signal, this);
+    this.#all.delete(this);
+    return true;
+  }
+}
+
+type AnyWaiter = Waiter<never>;
+
+export class Waiters {
+  readonly #all = new Set<AnyWaiter>();
+  readonly #onIdle: () => void;
+  /** When the next scan is due; no deadline is much earlier. */
+  dueMs = Number.POSITIVE_INFINITY;
+
+  /** `onIdle` runs when nobody waits any more. */
+  constructor(onIdle: () => void) {
+    this.#onIdle = onIdle;
+  }
+
+  get count(): number {
+    return this.#all.size;
+  }
+
+  add(waiter: AnyWaiter): void {
+    this.#all.add(waiter);
+    if (waiter.deadlineMs < this.dueMs) this.dueMs = waiter.deadlineMs;
+  }
+
+  delete(waiter: AnyWaiter): void {
+    this.#all.delete(waiter);
+    if (this.#all.size === 0) this.#onIdle();
+  }
+
+  onAlarm(nowMs: number, lastFailure: string): void {
+    if (nowMs < this.dueMs) return;
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const { deadlineMs, awaited } of [...this.#all]) {
+      if (deadlineMs <= nowMs) awaited.onDeadline(lastFailure);
+      else if (deadlineMs < nextMs) nextMs = deadlineMs;
+    }
+    this.dueMs = Math.max(nextMs, nowMs + SCAN_MS_MIN);
+    if (nextMs === Number.POSITIVE_INFINITY) this.dueMs = nextMs;
+  }
+
+  leaveAll(reason: unknown, isMeant: (awaited: Awaited) => boolean = () => true): void {
+    for (const { awaited } of [...this.#all]) if (isMeant(awaited)) awaited.leave(reason);
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * What applications asked for and were told, as they would write it down themselves: from the arguments
+ * and the results of their calls. Nothing here is taken from what a lock says of itself, but its token
+ * when it was granted, by which the table knows it.
+ */
+import type { Client, Lock, Ticket } from "../../../src/client/index.js";
+import { HoldfastError } from "../../../src/errors.js";
+import type { ClaimMode } from "../../../src/protocol/index.js";
+import type { SimulatedPlatform } from "../simulated-platform.js";
+
+/** One key of a request or of a lock. */
+export interface Asked {
+  mode: ClaimMode;
+  /** 0 of locks. */
+  readonly permits: number;
+}
+
+/** A process of an application: a client, and everything it was called for. */
+export class Process {
+  readonly name: string;
+  readonly platform: SimulatedPlatform;
+  readonly client: Client;
+  readonly owners: readonly ReturnType<Client["owner"]>[];
+  /** By session: how often it had been taken over when this process was attached to it. */
+  readonly generations = new Map<number, number>();
+  /** It exported its session, so it calls nothing any more. */
+  isExported = false;
+  /** It ended without a word. */
+  isDead = false;
+
+  constructor(name: string, platform: SimulatedPlatform, client: Client, ownerCount: number) {
+    this.name = name;
+    this.platform = platform;
+    this.client = client;
+    this.owners = Array.from({ length: ownerCount }, () => client.owner());
+  }
+
+  get canCall(): boolean {
+    const isOver = this.isDead || this.isExported || this.client.closed.aborted;
+    return !isOver && !this.platform.isStopped;
+  }
+}
+
+export type CallKind =
+  | "acquire"
+  | "nest"
+  | "claim"
+  | "upgrade"
+  | "downgrade"
+  | "update"
+  | "release"
+  | "detach";
+
+/** One call, in the order in which they were made. */
+export interface Call {
+  readonly number: number;
+  readonly kind: CallKind;
+  readonly process: Process;
+  /** In the command that carries it out, where it has one: the value of an acquire or update. */
+  readonly marker: string;
+  /** What an acquire wants, or of which an upgrade is about one. */
+  readonly items: ReadonlyMap<string, Asked>;
+  /** The lock that it is about. */
+  readonly handle: Handle | undefined;
+  /** Of an acquire that names its task. */
+  readonly owner: number | undefined;
+  readonly controller: AbortController;
+  readonly atMs: number;
+  /** What it is about was held, as far as its caller knew. */
+  readonly isOfHeld: boolean;
+  state: "pending" | "done" | "failed";
+  /** With which it failed; "" for the reason of its signal, and while it has not failed. */
+  code: string;
+}
+
+/** A lock that was handed out to a caller. */
+export interface Handle {
+  readonly lock: Lock;
+  /** As the caller kept it. */
+  readonly signal: AbortSignal;
+  readonly process: Process;
+  /** With `sequence` what its hold is known by. */
+  readonly session: number;
+  readonly sequence: number;
+  readonly generation: number;
+  /** What it is to be held as, by key. */
+  readonly asked: Map<string, Asked>;
+  /** The caller gave it back, or left it to others. */
+  isGiven: boolean;
+  /** The call before which it was made shared last, by key. */
+  readonly loweredAt: Map<string, number>;
+  /** A downgrade failed in a way that does not say whether it happened. */
+  isVague: boolean;
+  /** Looks at the lock itself, and thereby at the clock, instead of at its signal alone. */
+  readonly isCurious: boolean;
+}
+
+/** What `detach` left. */
+export interface LeftTicket {
+  readonly ticket: Ticket;
+  isClaimed: boolean;
+}
+
+/** A request that a successor goes on with. */
+export interface HeirWait {
+  readonly process: Process;
+  readonly session: number;
+  readonly owner: number;
+  readonly keys: string;
+  isPending: boolean;
+}
+
+/** A session that was given up for others to go on with. */
+export interface Exported {
+  readonly session: number;
+  readonly generation: number;
+  /** By identity: how the process before was promised to hold it. */
+  readonly holds: ReadonlyMap<string, ReadonlyMap<string, Asked>>;
+  /** Who went on with it and was not told to use force. */
+  heirs: number;
+}
+
+export function identityOf(session: number, sequence: number): string {
+  return `${session}/${sequence}`;
+}
+
+export function codeOf(error: unknown): string {
+  return error instanceof HoldfastError ? error.code : "";
+}
+
+/** The strongest of what the handles of one hold are to be held as. */
+export function neededOf(handles: readonly Handle[]): Map<string, Asked> {
+  const needed = new Map<string, Asked>();
+  for (const { asked } of handles) {
+    for (const [key, { mode, permits }] of asked) {
+      const before = needed.get(key);
+      const isStronger = before === undefined || (before.mode === "shared" && mode !== "shared");
+      if (isStronger) needed.set(key, { mode, permits });
+    }
+  }
+  return needed;
+}

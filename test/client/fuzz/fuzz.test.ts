@@ -1,0 +1,35 @@
+/**
+ * Everything that a program can do with sessions and locks, at random, under everything that can go
+ * wrong, over the SDK and the table as they are in production: no promise is broken at any moment.
+ *
+ * `HOLDFAST_CLIENT_RUNS=3000 npx vitest run test/client/fuzz` does so many runs of random seeds. What
+ * fails is made as small as it gets, with the story of what happened.
+ */
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { plan } from "./plan.js";
+import { Trial } from "./trial.js";
+
+const { HOLDFAST_CLIENT_RUNS } = process.env;
+const RANDOM_RUNS = Number(HOLDFAST_CLIENT_RUNS ?? 20);
+const RUNS_PER_SEED = 20;
+const MINUTE_MS = 60_000;
+
+const property = fc.asyncProperty(plan, (given) => new Trial(given).run());
+
+it.each([1, 2, 3, 4])(
+  "keeps its promises, seed %i",
+  async (seed) => {
+    await fc.assert(property, { seed, numRuns: RUNS_PER_SEED });
+  },
+  5 * MINUTE_MS,
+);
+
+it(
+  "keeps its promises, whatever the seed",
+  async () => {
+    expect(RANDOM_RUNS).toBeGreaterThan(0);
+    await fc.assert(property, { numRuns: RANDOM_RUNS });
+  },
+  60 * MINUTE_MS,
+);
