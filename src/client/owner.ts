@@ -35,6 +35,7 @@ function without<T>(list: readonly T[], one: T): readonly T[] {
   return list.filter((each) => each !== one);
 }
 
+/** One task of a session, from `client.owner()`: what asks for locks under it shares what it holds. */
 export class Owner {
   /** As others see it: `owner` of holds and requests in views, errors and the wait-for graph. */
   readonly id: number;

@@ -22,6 +22,7 @@ export class SocketClient {
   readonly #socket: WebSocket;
   readonly #received: ServerMessage[] = [];
   readonly #looks = new Set<() => void>();
+  readonly #unanswered = new Set<number>();
   readonly #writer = new Writer(1_024);
 
   /** Resolves once the connection stands. */
@@ -80,12 +81,18 @@ export class SocketClient {
 
   acquire(key: string, sequence: number, waitMs = 0): Promise<Reply> {
     const items = [{ key, mode: "exclusive" }] as const;
-    const rest = { mark: 1, acknowledged: [], owner: 1, items, waitMs };
-    return this.#command({ op: OP.acquire, sequence, ...rest });
+    const rest = { acknowledged: [], owner: 1, items, waitMs };
+    return this.#command(sequence, {
+      op: OP.acquire,
+      mark: this.#markAt(sequence),
+      sequence,
+      ...rest,
+    });
   }
 
   end(target: number, sequence: number): Promise<Reply> {
-    return this.#command({ op: OP.end, sequence, mark: 1, acknowledged: [], target });
+    const head = { sequence, mark: this.#markAt(sequence), acknowledged: [] };
+    return this.#command(sequence, { op: OP.end, ...head, target });
   }
 
   async inspect(key: string): Promise<Answer> {
@@ -97,11 +104,19 @@ export class SocketClient {
     this.#socket.close();
   }
 
-  async #command(command: Request & { readonly sequence: number }): Promise<Reply> {
+  /** The lowest number whose reply was not read. */
+  #markAt(sequence: number): number {
+    return Math.min(sequence, ...this.#unanswered);
+  }
+
+  async #command(sequence: number, command: Request): Promise<Reply> {
+    this.#unanswered.add(sequence);
     this.#send(command);
-    return (await this.find(
-      (message) => message.kind === MESSAGE.reply && message.sequence === command.sequence,
-    )) as Reply;
+    const reply = await this.find(
+      (message) => message.kind === MESSAGE.reply && message.sequence === sequence,
+    );
+    this.#unanswered.delete(sequence);
+    return reply as Reply;
   }
 
   #send(request: Request): void {
