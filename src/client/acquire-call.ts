@@ -175,8 +175,19 @@ export class AcquireCall extends GrantCall implements Join {
 
   command(head: CommandHead, nowMs: number): SequencedCommand {
     const { items, owner, options } = this.wish;
+    const { sequence, mark, acknowledged } = head;
     const waitMs = remainingWaitMs(this.wish.waitMs, this.startedMs, nowMs);
-    return { op: OP.acquire, ...head, owner: owner.id, items, waitMs, options };
+    // Written out, like that of a release: nothing is sent more often.
+    return {
+      op: OP.acquire,
+      sequence,
+      mark,
+      acknowledged,
+      owner: owner.id,
+      items,
+      waitMs,
+      options,
+    };
   }
 
   onResult(result: Result, stamp: number): void {

@@ -25,28 +25,29 @@ export interface EndTarget {
   /** 0: its number was taken back, and there is nothing to end. */
   readonly sequence: number;
   onPassed?(order: number): void;
+  /** Nothing of it is left in the table. */
+  onGivenBack?(): void;
 }
 
 /** Ends the hold or the wait of a command that was sent, whichever the table has. */
 export class EndCall extends Call implements Ending {
   readonly isStrong = false;
   readonly target: EndTarget;
-  readonly #onEnd: () => void;
   #waiter: ReleaseWaiter | undefined;
 
-  constructor(target: EndTarget, waiter?: ReleaseWaiter, onEnd: () => void = () => undefined) {
+  constructor(target: EndTarget, waiter?: ReleaseWaiter) {
     super();
     this.target = target;
     this.#waiter = waiter;
-    this.#onEnd = onEnd;
   }
 
   override get isUnwanted(): boolean {
     return this.target.sequence === 0;
   }
 
-  command(head: CommandHead): SequencedCommand {
-    return { op: OP.end, ...head, target: this.target.sequence };
+  command({ sequence, mark, acknowledged }: CommandHead): SequencedCommand {
+    // Written out: to spread it would cost more than all the rest of a release.
+    return { op: OP.end, sequence, mark, acknowledged, target: this.target.sequence };
   }
 
   onResult(result: Result): void {
@@ -71,7 +72,7 @@ export class EndCall extends Call implements Ending {
   #tell(result: ReleaseResult): void {
     const waiter = this.#waiter;
     this.#waiter = undefined;
-    this.#onEnd();
+    this.target.onGivenBack?.();
     waiter?.onReleased(result);
   }
 }
@@ -83,20 +84,17 @@ export class DetachCall extends Call implements Ending, Awaited {
   readonly #secret: string;
   readonly #ticketTtlMs: number;
   readonly #waiter: Waiter<Ticket>;
-  readonly #onEnd: () => void;
 
   constructor(
     waiters: Waiters,
     hold: Hold,
     wish: { readonly secret: string; readonly ticketTtlMs: number },
-    onEnd: () => void,
     caller: Caller<Ticket>,
   ) {
     super();
     this.target = hold;
     this.#secret = wish.secret;
     this.#ticketTtlMs = wish.ticketTtlMs;
-    this.#onEnd = onEnd;
     this.#waiter = new Waiter(waiters, this, Number.POSITIVE_INFINITY, undefined, caller);
   }
 
@@ -115,7 +113,7 @@ export class DetachCall extends Call implements Ending, Awaited {
       this.onLost("unknown");
       return;
     }
-    this.#onEnd();
+    this.target.onGivenBack();
     this.#waiter.resolve({ token: this.target.token, secret: this.#secret });
   }
 
@@ -132,7 +130,7 @@ export class DetachCall extends Call implements Ending, Awaited {
   }
 
   leave(reason: unknown): void {
-    this.#onEnd();
+    this.target.onGivenBack();
     this.#waiter.reject(reason);
   }
 

@@ -65,6 +65,8 @@ export interface Join {
 /** What a hold needs of its session. */
 export interface HoldHost {
   submit(call: Call): void;
+  /** The table does not have it any more. */
+  forget(hold: Hold): void;
 }
 
 const NO_HANDLES: readonly HeldLock[] = Object.freeze([]);
@@ -128,7 +130,8 @@ export class Hold {
     const { handles } = this;
     const isOnly = handles.length === 1 && handles[0] === lock;
     this.handles = isOnly ? NO_HANDLES : handles.filter((each) => each !== lock);
-    for (const join of this.#joins.filter(({ handle }) => handle === lock)) {
+    for (const join of this.#joins) {
+      if (join.handle !== lock) continue;
       this.#remove(join);
       join.onHoldLost("released");
     }
@@ -161,6 +164,13 @@ export class Hold {
     this.upgrade = undefined;
     for (const handle of handles) handle.lose(reason);
     for (const join of joins) join.onHoldLost(reason);
+  }
+
+  /** How it was given back is known. */
+  onGivenBack(): void {
+    this.#host.forget(this);
+    // Else a hold that lived long would keep what is new alive until it is collected itself.
+    this.ending = undefined;
   }
 
   // Modes.
@@ -197,7 +207,7 @@ export class Hold {
    * Gives the downgrade that was sent last, if one was.
    */
   balance(): DowngradeCall | undefined {
-    if (this.endedBy !== undefined || this.taker !== undefined) return undefined;
+    if (this.#isPlain || this.endedBy !== undefined || this.taker !== undefined) return undefined;
     for (const join of this.#joins) {
       if (!this.covers(join.asks)) continue;
       this.#remove(join);
@@ -206,6 +216,12 @@ export class Hold {
     const downgrade = this.#lower();
     this.#raise();
     return downgrade;
+  }
+
+  /** As nearly always: one handle, which asks for what the hold is. */
+  get #isPlain(): boolean {
+    if (this.handles.length !== 1 || this.#joins.length > 0) return false;
+    return this.upgrade === undefined && this.handles[0]?.items === this.items;
   }
 
   #lower(): DowngradeCall | undefined {

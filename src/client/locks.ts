@@ -53,7 +53,7 @@ import type {
 } from "./lock-types.js";
 import { signalOf } from "./options.js";
 import type { Outgoing } from "./outgoing.js";
-import { Owner } from "./owner.js";
+import { Owner, Task } from "./owner.js";
 import { LOCK_HELD, routeOf, sharedItems } from "./reentrance.js";
 import type { TaskContext } from "./task-context.js";
 import { UpgradeJoin } from "./upgrade-join.js";
@@ -134,7 +134,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
   /** A task of its own: it excludes, and is excluded by, all others of this client. */
   newOwner(): Owner {
     this.#lastOwner += 1;
-    return new Owner(this.#lastOwner, this);
+    return new Task(this.#lastOwner, this);
   }
 
   /** Whoever is named, else the task whose callback runs, else a task of its own. */
@@ -149,7 +149,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
   /** Those of another process that had the session come before. */
   ownerOf(id: number): Owner {
     this.#lastOwner = Math.max(this.#lastOwner, id);
-    return new Owner(id, this);
+    return new Task(id, this);
   }
 
   /** The callback of a `using`: what it asks for belongs to the task, if there is a context. */
@@ -165,7 +165,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
     return this.#begin(wish.signal, (nowMs, caller) => {
       const call = new AcquireCall(this, wish, nowMs, this.#host.tryTimeoutMs, caller);
       call.askedAt = askedAt;
-      Owner.taskOf(wish.owner).onAsked(call);
+      Task.of(wish.owner).onAsked(call);
       this.#route(call);
     });
   }
@@ -249,9 +249,8 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
     const secret = this.#host.freshSecret();
     return new Promise((resolve, reject) => {
       this.#takeOut(hold);
-      const onEnd = (): void => this.#holds.remove(hold);
       const caller = { resolve, reject };
-      const call = new DetachCall(this.waiters, hold, { secret, ticketTtlMs }, onEnd, caller);
+      const call = new DetachCall(this.waiters, hold, { secret, ticketTtlMs }, caller);
       hold.ending = call;
       // Before those are asked for who wanted to share it.
       this.submit(call);
@@ -265,6 +264,10 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
     this.#host.submit(call);
   }
 
+  forget(hold: Hold): void {
+    this.#holds.remove(hold);
+  }
+
   traced(refusal: Result, askedAt: string | undefined): Result {
     return this.#sites.addTo(refusal, this.#host.sessionId, askedAt);
   }
@@ -272,9 +275,9 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
   onGranted(taker: GrantTaker, granted: Granted): void {
     const hold = new Hold(this, taker, granted);
     this.#holds.add(hold);
-    Owner.taskOf(hold.owner).onGranted(hold);
-    this.#unproven.add(hold);
-    this.onEvidence();
+    Task.of(hold.owner).onGranted(hold);
+    if (this.#isProven) this.#handOut(hold);
+    else this.#unproven.add(hold);
   }
 
   onGrantLost(taker: GrantTaker, granted: Granted, reason: LossReason): void {
@@ -285,14 +288,18 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
 
   /** If the lease is proven, what waits for that is handed out. */
   onEvidence(): void {
-    if (this.#unproven.size === 0 || this.#host.turnMs() >= this.#lease.deadlineMs) return;
+    if (this.#unproven.size === 0 || !this.#isProven) return;
     for (const hold of this.#unproven) this.#handOut(hold);
   }
 
+  get #isProven(): boolean {
+    return this.#host.turnMs() < this.#lease.deadlineMs;
+  }
+
   #handOut(hold: Hold): void {
-    this.#unproven.delete(hold);
     const { taker, items } = hold;
     if (taker === undefined) return;
+    this.#unproven.delete(hold);
     hold.taker = undefined;
     this.#holds.onHandedOut(hold);
     taker.handOut(this.#lockOf(taker, hold, items));
@@ -306,13 +313,13 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
 
   /** It may be what others of its owner wait for. */
   onAcquired(call: AcquireCall): void {
-    const task = Owner.taskOf(call.owner);
+    const task = Task.of(call.owner);
     task.onAnswered(call);
     for (const other of task.acquires) if (other.isPostponed) this.#route(other);
   }
 
   #route(call: AcquireCall): void {
-    const route = routeOf(call, Owner.taskOf(call.owner));
+    const route = routeOf(call, Task.of(call.owner));
     call.isPostponed = route.to === "later";
     switch (route.to) {
       case "table":
@@ -533,7 +540,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
   /** What another process held or waited for: its fate is asked for next. */
   inherit(call: AcquireCall): void {
     this.#waits.set(call.sequence, call);
-    Owner.taskOf(call.owner).onAsked(call);
+    Task.of(call.owner).onAsked(call);
   }
 
   #begin<T>(
@@ -551,7 +558,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
   /** Tells the table that nobody here wants it any more. */
   #giveBack(hold: Hold, waiter?: ReleaseWaiter): void {
     this.#takeOut(hold);
-    hold.ending = new EndCall(hold, waiter, () => this.#holds.remove(hold));
+    hold.ending = new EndCall(hold, waiter);
     // Before those are asked for who wanted to share it.
     this.submit(hold.ending);
     hold.end("released");
@@ -561,7 +568,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
   #takeOut(hold: Hold): void {
     this.#unproven.delete(hold);
     hold.taker = undefined;
-    Owner.taskOf(hold.owner).onEnded(hold);
+    Task.of(hold.owner).onEnded(hold);
     this.#holds.onEnding(hold);
   }
 

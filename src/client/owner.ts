@@ -7,11 +7,35 @@ import type { Hold } from "./hold.js";
 
 const NOTHING: readonly never[] = Object.freeze([]);
 
-/** What a task has and asks for: mostly one thing, once, so lists are made anew when they change. */
-export class Task {
+/** One task of a session, from `client.owner()`: what asks for locks under it shares what it holds. */
+export class Owner {
+  /** As others see it: `owner` of holds and requests in views, errors and the wait-for graph. */
+  readonly id: number;
+  /** Numbers mean something in one client only. */
+  readonly #client: object;
+
+  constructor(id: number, client: object) {
+    this.id = id;
+    this.#client = client;
+  }
+
+  isOf(client: object): boolean {
+    return this.#client === client;
+  }
+}
+
+/**
+ * An owner as its session knows it, with what it has and asks for: mostly one thing, once, so lists are
+ * made anew when they change. Every owner is one.
+ */
+export class Task extends Owner {
   holds: readonly Hold[] = NOTHING;
   /** Acquires whose callers wait, in the order of calls. */
   acquires: readonly AcquireCall[] = NOTHING;
+
+  static of(owner: Owner): Task {
+    return owner as Task;
+  }
 
   onAsked(call: AcquireCall): void {
     this.acquires = this.acquires.length === 0 ? [call] : [...this.acquires, call];
@@ -33,27 +57,4 @@ export class Task {
 function without<T>(list: readonly T[], one: T): readonly T[] {
   if (list.length === 1 && list[0] === one) return NOTHING;
   return list.filter((each) => each !== one);
-}
-
-/** One task of a session, from `client.owner()`: what asks for locks under it shares what it holds. */
-export class Owner {
-  /** As others see it: `owner` of holds and requests in views, errors and the wait-for graph. */
-  readonly id: number;
-  /** Numbers mean something in one client only. */
-  readonly #client: object;
-  readonly #task = new Task();
-
-  constructor(id: number, client: object) {
-    this.id = id;
-    this.#client = client;
-  }
-
-  isOf(client: object): boolean {
-    return this.#client === client;
-  }
-
-  /** No part of what applications see of an owner. */
-  static taskOf(owner: Owner): Task {
-    return owner.#task;
-  }
 }

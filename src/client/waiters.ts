@@ -27,6 +27,9 @@ export class Waiter<T> implements Abortable {
   readonly deadlineMs: number;
   /** The caller was told how it ended. */
   isSettled = false;
+  /** Its neighbours among all that wait. */
+  before: AnyWaiter | undefined = undefined;
+  after: AnyWaiter | undefined = undefined;
   readonly #all: Waiters;
   readonly #signal: AbortSignal | undefined;
   readonly #caller: Caller<T>;
@@ -70,8 +73,13 @@ export class Waiter<T> implements Abortable {
 
 type AnyWaiter = Waiter<never>;
 
+/**
+ * All of them are a linked list: the tables that a set outgrows would keep every one alive that stood
+ * in them, promises and locks included, until a collection of the old heap.
+ */
 export class Waiters {
-  readonly #all = new Set<AnyWaiter>();
+  #last: AnyWaiter | undefined;
+  count = 0;
   readonly #onIdle: () => void;
   /** When the next scan is due; no deadline is much earlier. */
   dueMs = Number.POSITIVE_INFINITY;
@@ -81,24 +89,30 @@ export class Waiters {
     this.#onIdle = onIdle;
   }
 
-  get count(): number {
-    return this.#all.size;
-  }
-
   add(waiter: AnyWaiter): void {
-    this.#all.add(waiter);
+    const last = this.#last;
+    if (last !== undefined) last.after = waiter;
+    waiter.before = last;
+    this.#last = waiter;
+    this.count += 1;
     if (waiter.deadlineMs < this.dueMs) this.dueMs = waiter.deadlineMs;
   }
 
   delete(waiter: AnyWaiter): void {
-    this.#all.delete(waiter);
-    if (this.#all.size === 0) this.#onIdle();
+    const { before, after } = waiter;
+    if (before !== undefined) before.after = after;
+    if (after === undefined) this.#last = before;
+    else after.before = before;
+    waiter.before = undefined;
+    waiter.after = undefined;
+    this.count -= 1;
+    if (this.count === 0) this.#onIdle();
   }
 
   onAlarm(nowMs: number, lastFailure: string): void {
     if (nowMs < this.dueMs) return;
     let nextMs = Number.POSITIVE_INFINITY;
-    for (const { deadlineMs, awaited } of [...this.#all]) {
+    for (const { deadlineMs, awaited } of this.#inOrder()) {
       if (deadlineMs <= nowMs) awaited.onDeadline(lastFailure);
       else if (deadlineMs < nextMs) nextMs = deadlineMs;
     }
@@ -107,6 +121,13 @@ export class Waiters {
   }
 
   leaveAll(reason: unknown, isMeant: (awaited: Awaited) => boolean = () => true): void {
-    for (const { awaited } of [...this.#all]) if (isMeant(awaited)) awaited.leave(reason);
+    for (const { awaited } of this.#inOrder()) if (isMeant(awaited)) awaited.leave(reason);
+  }
+
+  /** Oldest first. */
+  #inOrder(): AnyWaiter[] {
+    const all: AnyWaiter[] = [];
+    for (let waiter = this.#last; waiter !== undefined; waiter = waiter.before) all.push(waiter);
+    return all.reverse();
   }
 }

@@ -1,0 +1,62 @@
+/**
+ * How long a cluster is without a leader, at production tuning: in simulated time, so that the figure
+ * depends on nothing but the seed. Each bound follows from the settings and the weather.
+ */
+import { describe, expect, it } from "vitest";
+import { NODE_TUNING_DEFAULTS } from "../../src/server/options.js";
+import { TimedCluster, type Weather } from "./timed-cluster.js";
+
+const RUNS = Number(process.env["HOLDFAST_FAILOVER_RUNS"] ?? 60);
+const { electionTimeoutMs, closedPeerDelayMs } = NODE_TUNING_DEFAULTS;
+const WEATHER: Readonly<Record<string, Weather>> = {
+  "quick disks": { linkMs: [0.1, 0.5], diskMs: [0.5, 1.5] },
+  "slow disks": { linkMs: [0.1, 0.5], diskMs: [3, 8] },
+  "slow disks and links": { linkMs: [0.5, 5], diskMs: [1, 20] },
+};
+const LIMIT_MS = 20_000;
+
+/** From the death of a busy leader to the first entry that another one committed. */
+function failoverMs(size: number, isSilent: boolean, weather: Weather, seed: number): number {
+  const timed = new TimedCluster({ size, seed, weather });
+  timed.runUntil(() => timed.servingLeader !== undefined, LIMIT_MS);
+  const { servingLeader: first, cluster, random } = timed;
+  if (first === undefined) throw new Error("no leader to begin with");
+  let isAlive = true;
+  const propose = (): void => {
+    if (!isAlive) return;
+    cluster.propose(first.id);
+    timed.after(0.2 + 2 * random(), propose);
+  };
+  propose();
+  timed.runUntil(() => false, 200 + 100 * random());
+  isAlive = false;
+  if (isSilent) cluster.isolate(first.id);
+  else cluster.crash(first.id);
+  return timed.runUntil(() => ![undefined, first].includes(timed.servingLeader), LIMIT_MS);
+}
+
+/**
+ * A delay until one stands; twice, if the votes are split, two until it is repeated; and each time
+ * ballots and, once, a first entry over links and disks.
+ */
+function boundMs(isSilent: boolean, { linkMs, diskMs }: Weather): number {
+  const roundMs = 4 * linkMs[1] + 3 * diskMs[1];
+  const closedMs = closedPeerDelayMs + 2 * (2 * closedPeerDelayMs + roundMs) + roundMs;
+  return closedMs + (isSilent ? 2 * electionTimeoutMs : 0);
+}
+
+describe.each([3, 5])("of %i voters", (size) => {
+  describe.each(Object.entries(WEATHER))("with %s", (_, weather) => {
+    it.each([
+      ["closes its connections", false],
+      ["falls silent", true],
+    ])("a leader that %s is followed by another one soon", (_how, isSilent) => {
+      const allMs = Array.from({ length: RUNS }, (_each, at) =>
+        failoverMs(size, isSilent, weather, at + 1),
+      );
+      const longestMs = Math.max(...allMs);
+      const seed = allMs.indexOf(longestMs) + 1;
+      expect(longestMs, `seed ${seed}`).toBeLessThan(boundMs(isSilent, weather));
+    });
+  });
+});
