@@ -7,11 +7,14 @@ import { isVoter, votersOf } from "./configuration.js";
 import { becomeLeader } from "./leadership.js";
 import { ballotOutcome } from "./quorum.js";
 import {
+  becomeCandidate,
   becomeFollower,
+  becomePreCandidate,
   castVote,
   hasLiveLeader,
   hastenElection,
   raiseTerm,
+  repeatElection,
   restartElectionTimer,
   type State,
 } from "./state.js";
@@ -27,6 +30,7 @@ export function onElectionTimeout(state: State): void {
     return;
   }
   state.isPauseForgiven = false;
+  if (state.leader !== 0) state.silentLeader = state.leader;
   restartElectionTimer(state);
   if (canStand(state)) startPreVote(state);
 }
@@ -62,18 +66,13 @@ function isElectable(state: State): boolean {
 }
 
 function startPreVote(state: State): void {
-  becomeFollower(state, 0);
-  state.role = "preCandidate";
+  becomePreCandidate(state);
   requestBallots(state);
   count(state);
 }
 
 function startElection(state: State, isTransfer: boolean): void {
-  raiseTerm(state, state.term + 1);
-  state.isTransferElection = isTransfer;
-  castVote(state, state.id);
-  state.role = "candidate";
-  restartElectionTimer(state);
+  becomeCandidate(state, isTransfer);
   requestBallots(state);
   count(state);
 }
@@ -107,12 +106,28 @@ export function requestBallot(state: State, voter: NodeId): void {
 }
 
 export function onPreVote(state: State, message: VoteRequest): void {
-  const isFree = message.term > state.term && !hasLiveLeader(state);
+  const isFree =
+    message.term > state.term && !hasLiveLeader(state) && !awaitsLeader(state, message);
   const granted = isFree && isUpToDate(state, message);
   if (isFree && !granted) standInstead(state, message.from);
   // A refusal carries the voter's own term, so that a node left behind learns it (rule 12).
   const term = granted ? message.term : state.term;
   state.outbox.sendNow(voteReply(state, "preVoteReply", message, term, granted));
+}
+
+/**
+ * Whoever has this node's vote may be about to lead: for as long as an election takes, nobody else is let
+ * stand in the term after it, or the new leader would be deposed as soon as it was elected.
+ */
+function awaitsLeader(state: State, { from }: VoteRequest): boolean {
+  const { vote, votedAtMs, nowMs, config } = state;
+  if (vote === 0 || vote === from || nowMs >= votedAtMs + config.closedPeerDelayMs) return false;
+  return vote !== state.id || state.role === "candidate";
+}
+
+/** Somebody stood in this term a short while ago. */
+function isElectionUnderWay({ nowMs, termBeganMs, config }: State): boolean {
+  return nowMs < termBeganMs + config.electionTimeoutMs;
 }
 
 /**
@@ -176,12 +191,13 @@ function count(state: State): void {
     if (voter === state.id) return ownBallot(state);
     const ballot = state.ballots.get(voter);
     if (ballot !== undefined) return ballot;
-    return state.links.isUp(voter) ? undefined : false;
+    return state.links.isUp(voter) && voter !== state.silentLeader ? undefined : false;
   });
   if (outcome === "pending") return;
   if (state.role === "preCandidate") {
-    // A lost pre-vote waits for its timer, or for the voters that connect until then.
     if (outcome === "won") startElection(state, false);
+    else if (isElectionUnderWay(state)) repeatElection(state);
+    // Else it waits for its timer, or for the voters that connect until then.
   } else if (outcome === "won") {
     becomeLeader(state);
   } else {

@@ -6,7 +6,7 @@
  */
 import { acceptance, acceptLeader } from "./follower.js";
 import { isPossibleSnapshot } from "./message-check.js";
-import { advanceCommit, type State } from "./state.js";
+import { advanceCommit, restartFromSnapshot, type State } from "./state.js";
 import type { InstalledSnapshot, NodeId } from "./types.js";
 
 /** `snapshot` is durable here; the leader `from` of `term` sent it on its connection `epoch`. */
@@ -43,8 +43,6 @@ function reset(state: State, snapshot: InstalledSnapshot): void {
   configurations.reset(index, configuration);
   durability.onReset();
   compaction.request(snapshot, index + 1, true);
-  state.commitIndex = index;
-  state.appliedIndex = index;
-  state.restoringIndex = index;
+  restartFromSnapshot(state, index);
   outbox.restore(snapshot);
 }

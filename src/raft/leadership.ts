@@ -8,7 +8,13 @@ import { isJoint, isVoter, membersOf } from "./configuration.js";
 import { Progress } from "./progress.js";
 import { quorumValue } from "./quorum.js";
 import { ReadRounds } from "./read-rounds.js";
-import { advanceCommit, appendToLog, becomeFollower, type State } from "./state.js";
+import {
+  advanceCommit,
+  appendToLog,
+  becomeFollower,
+  enterLeadership,
+  type State,
+} from "./state.js";
 import { Thrift } from "./thrift.js";
 import type { Transfer } from "./transfer.js";
 import type { EntryKind, NodeId } from "./types.js";
@@ -128,13 +134,9 @@ function isOpen({ configuration, id }: State): boolean {
 
 /** A candidate has won: it leads from now on, and opens its term with an entry of its own. */
 export function becomeLeader(state: State): void {
-  assert(state.role === "candidate", () => `a ${state.role} became leader of ${state.term}`);
-  assert(state.vote === state.id, () => `leader of ${state.term} voted for ${state.vote}`);
-  state.ballots.clear();
-  state.role = "leader";
-  state.leader = state.id;
-  state.leadership = new Leadership(state);
-  appendOwn(state, state.leadership, "noop", NO_BYTES);
+  const leadership = new Leadership(state);
+  enterLeadership(state, leadership);
+  appendOwn(state, leadership, "noop", NO_BYTES);
 }
 
 /** Proposes one command; refuses it with the reason when it cannot be. */

@@ -157,6 +157,7 @@ export class Raft extends RaftView {
 
   private receive(message: Message): void {
     const { state } = this;
+    if (message.from === state.silentLeader) state.silentLeader = 0;
     switch (message.type) {
       case "preVote":
         onPreVote(state, message);

@@ -1,7 +1,7 @@
 /**
  * The state of one node (Raft paper, figure 2) and the few transitions that every part of the core
  * shares: term, vote, role, commit. Nothing here decides an election or replicates; whoever
- * changes term or vote goes through these functions, so that rules 4 and 6 hold in one place.
+ * changes term, vote, role or commit goes through these functions, so that rules 4 and 6 hold in one place.
  */
 import { assert } from "../assert.js";
 import { Compaction } from "./compaction.js";
@@ -28,6 +28,10 @@ export class State {
   term: number;
   /** Whom this node voted for in `term`; 0 is nobody. Cleared only when the term rises. */
   vote: NodeId;
+  /** When this life of the process took up `term`. */
+  termBeganMs = Number.NEGATIVE_INFINITY;
+  /** When it cast `vote`. */
+  votedAtMs = Number.NEGATIVE_INFINITY;
   role: Role = "follower";
   /** The leader of `term` as far as known; 0 while unknown, and always for (pre-)candidates. */
   leader: NodeId = 0;
@@ -37,6 +41,8 @@ export class State {
   readonly ballots = new Map<NodeId, boolean>();
   /** The leader before asked for the election that this candidate stands in. */
   isTransferElection = false;
+  /** The leader that an election timeout went by without, and that was not heard since; 0: none. */
+  silentLeader: NodeId = 0;
 
   /** Never falls; at most the last index; at least `appliedIndex`. */
   commitIndex: number;
@@ -103,6 +109,7 @@ export function raiseTerm(state: State, term: number): void {
   assert(term > state.term, () => `term raised from ${state.term} to ${term}`);
   assert(Number.isSafeInteger(term), () => `term ${term} is not safe`);
   state.term = term;
+  state.termBeganMs = state.nowMs;
   state.vote = 0;
   becomeFollower(state, 0);
 }
@@ -122,6 +129,31 @@ export function becomeFollower(state: State, leader: NodeId): void {
   state.ballots.clear();
 }
 
+/** Asks who would vote for this node: no leader is known meanwhile (consensus rule 12). */
+export function becomePreCandidate(state: State): void {
+  becomeFollower(state, 0);
+  state.role = "preCandidate";
+}
+
+/** Stands in the next term, with its own vote. `isTransfer`: the leader before asked for it. */
+export function becomeCandidate(state: State, isTransfer: boolean): void {
+  raiseTerm(state, state.term + 1);
+  castVote(state, state.id);
+  state.isTransferElection = isTransfer;
+  state.role = "candidate";
+  restartElectionTimer(state);
+}
+
+/** A candidate has won. */
+export function enterLeadership(state: State, leadership: Leadership): void {
+  assert(state.role === "candidate", () => `a ${state.role} became leader of ${state.term}`);
+  assert(state.vote === state.id, () => `leader of ${state.term} voted for ${state.vote}`);
+  state.ballots.clear();
+  state.role = "leader";
+  state.leader = state.id;
+  state.leadership = leadership;
+}
+
 /** Casts this node's only vote of the term. */
 export function castVote(state: State, candidate: NodeId): void {
   assert(
@@ -129,6 +161,7 @@ export function castVote(state: State, candidate: NodeId): void {
     () => `second vote of term ${state.term}: ${state.vote}, now ${candidate}`,
   );
   state.vote = candidate;
+  state.votedAtMs = state.nowMs;
 }
 
 /** Silence of a whole election timeout, drawn from [1, 2) times the option (Raft paper, 5.2). */
@@ -140,6 +173,13 @@ export function restartElectionTimer(state: State): void {
 /** The others are known to answer or to be dead: only a collision has to be avoided. */
 export function hastenElection(state: State): void {
   const deadlineMs = state.nowMs + state.config.closedPeerDelayMs * state.random();
+  state.electionDeadlineMs = Math.min(state.electionDeadlineMs, deadlineMs);
+}
+
+/** An election is under way that nobody may win: it is asked again when those who voted are free. */
+export function repeatElection(state: State): void {
+  const { closedPeerDelayMs } = state.config;
+  const deadlineMs = state.nowMs + closedPeerDelayMs * (1 + state.random());
   state.electionDeadlineMs = Math.min(state.electionDeadlineMs, deadlineMs);
 }
 
@@ -158,6 +198,14 @@ export function advanceCommit(state: State, commitIndex: number): void {
   const { lastIndex } = state.log;
   assert(commitIndex <= lastIndex, () => `commit ${commitIndex} in a log up to ${lastIndex}`);
   state.commitIndex = commitIndex;
+}
+
+/** A snapshot replaces log and table: what it holds is committed, and applied once it is read. */
+export function restartFromSnapshot(state: State, index: number): void {
+  assert(index > state.commitIndex, () => `snapshot ${index} behind commit ${state.commitIndex}`);
+  state.commitIndex = index;
+  state.appliedIndex = index;
+  state.restoringIndex = index;
 }
 
 /** The one place where the log grows. The configuration of an entry counts from here on. */
