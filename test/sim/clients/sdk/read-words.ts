@@ -52,6 +52,8 @@ export class ReadWords {
         this.#open.delete(message.sequence);
         return;
       case MESSAGE.outcome:
+        // It may come over a new connection before what is recalled: then it is the answer.
+        this.#open.delete(message.sequence);
         if (message.result.status !== STATUS.granted) this.#ended.add(message.sequence);
         return;
       case MESSAGE.lost:
