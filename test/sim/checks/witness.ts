@@ -143,12 +143,18 @@ export class Witness implements Outbox {
   attached(message: Attached): void {
     this.#spoken.push(wordsOf(message));
     this.#attached.add(attachWordsOf(message));
+    if (message.status === STATUS.ok) this.#words.sayAttached(message);
     if (message.index !== this.#index) this.#complaint ??= `attached by ${message.index}`;
     this.laws.attached(message);
   }
 
   hasSaid(session: number, message: SessionMessage): boolean {
     return this.#said.get(session)?.has(wordsOf(message)) === true;
+  }
+
+  /** A connection is attached: from here on nothing that is said to it may be left out. */
+  hearAttached(message: Attached): void {
+    this.#words.hearAttached(message);
   }
 
   /** What is left out or out of order on a connection. */

@@ -49,10 +49,7 @@ export interface ClientWatch {
   onSaid(said: Said): void;
   /** Attached, on a new connection. */
   onAttached(client: WorldClient, message: Attached): void;
-  /**
-   * The client is attached to `session`, as the `epoch`th attempt; 0: the answer to an attempt was
-   * given again, and what was said between is not known.
-   */
+  /** On a connection that is attached to `session` in `epoch`. */
   onMessage(client: WorldClient, session: number, epoch: number, message: SessionMessage): void;
   /** A node did not admit a command, nor what was sent behind it. */
   onRefused(session: number, epoch: number, sequence: number, status: ErrorNumber): void;

@@ -52,7 +52,7 @@ export class ReadWords {
         this.#open.delete(message.sequence);
         return;
       case MESSAGE.outcome:
-        // It may come over a new connection before what is recalled: then it is the answer.
+        // Of what waited it is the whole answer, also when the reply before it was lost.
         this.#open.delete(message.sequence);
         if (message.result.status !== STATUS.granted) this.#ended.add(message.sequence);
         return;

@@ -25,7 +25,7 @@ export class SdkClient implements WorldClient {
   readonly #world: ClientSurroundings;
   readonly #clock: ProcessClock;
   readonly #random: RandomStream;
-  readonly #heardByAll: HeardByAll = { answeredCount: 0, epochs: new Set() };
+  readonly #heardByAll: HeardByAll = { answeredCount: 0 };
   #processes: readonly SdkProcess[] = [];
   /** Left by the process before, */
   #exported: ExportedSession | undefined;

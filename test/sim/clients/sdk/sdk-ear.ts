@@ -30,8 +30,6 @@ import { ReadWords } from "./read-words.js";
 export interface HeardByAll {
   /** Commands that an entry answered, and ends of waits. */
   answeredCount: number;
-  /** Attachments, by session and epoch. */
-  readonly epochs: Set<string>;
 }
 
 /** What is known of the sessions of one process, over all its connections. */
@@ -76,15 +74,6 @@ export class SdkEars {
     this.watch.onSaid(said);
   }
 
-  /** Whether this attachment is heard of for the first time. */
-  isNew(session: number, epoch: number): boolean {
-    const name = `${session}/${epoch}`;
-    const { epochs } = this.heardByAll;
-    if (epochs.has(name)) return false;
-    epochs.add(name);
-    return true;
-  }
-
   complain(rule: string, what: string): void {
     this.watch.onBroken(this.client, rule, what);
   }
@@ -94,8 +83,6 @@ class SdkEar implements Ear {
   readonly #of: SdkEars;
   #session = 0;
   #epoch = 0;
-  /** Another connection heard of this attachment: what was said between is not known. */
-  #isAgain = false;
 
   constructor(ears: SdkEars) {
     this.#of = ears;
@@ -166,8 +153,6 @@ class SdkEar implements Ear {
     this.#epoch = epoch;
     this.#of.attachedIndex = index;
     this.#of.of(session).onAttached(highestSequence);
-    // An attempt that is answered again hears what is said from now on.
-    this.#isAgain = !this.#of.isNew(session, epoch);
   }
 
   #onRefused({ sequence, status }: Refused): void {
@@ -186,6 +171,6 @@ class SdkEar implements Ear {
       heardByAll.answeredCount += 1;
     }
     if (message.kind === MESSAGE.ended) watch.onSeen(SEEN.ended(message.reason));
-    watch.onMessage(client, this.#session, this.#isAgain ? 0 : this.#epoch, message);
+    watch.onMessage(client, this.#session, this.#epoch, message);
   }
 }
