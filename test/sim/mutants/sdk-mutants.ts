@@ -89,7 +89,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/answers.ts",
     find: "        this.#locks.onLost(message.sequence, lossReasonOf(message.reason));\n",
     replace: "",
-    seeds: [],
+    seeds: [10],
   },
   {
     name: "recalled-loss-not-heeded",

@@ -87,7 +87,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     find: '    if (reason === "notLeader") return;\n',
     replace:
       '    for (let i = 0; i < this.#underWay.length; i += 1) {\n      const batch = this.#underWay.at(i);\n      const first = batch?.id === id ? batch.commands.find(({ sequence }) => sequence > 0) : undefined;\n      if (first !== undefined && first.session > 0) {\n        const { attachment, sequence } = first;\n        attachment.isRefusing = true;\n        attachment.expected = sequence;\n        attachment.connection.send({ kind: 15, sequence, status: 28 });\n      }\n    }\n    if (reason === "notLeader") return;\n',
-    seeds: [],
+    seeds: [4],
   },
   {
     name: "admitted-after-a-refusal",
@@ -95,7 +95,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     file: "src/server/admission.ts",
     find: "    if (sequence === expected) return true;\n",
     replace: "    if (sequence === expected || (isRefusing && sequence > expected)) return true;\n",
-    seeds: [],
+    seeds: [3],
   },
   {
     name: "weak-refused-like-strong",
@@ -103,7 +103,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     file: "src/server/capacity.ts",
     find: "if (isStrong(command) || command.op === OP.open) {",
     replace: "if (isStrong(command) || command.op !== OP.keepalive) {",
-    seeds: [],
+    seeds: [5],
   },
   {
     name: "kept-no-longer-than-a-pulse",
@@ -111,7 +111,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     file: "src/server/kept-commands.ts",
     find: '          return "number" in command && command.number === message.number;',
     replace: '          return !("number" in command) || command.number === message.number;',
-    seeds: [],
+    seeds: [8],
   },
   {
     name: "kept-sent-in-any-order",
@@ -119,6 +119,6 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     file: "src/server/kept-commands.ts",
     find: "    return all.sort((a, b) => a.order - b.order);",
     replace: "    return all.sort((a, b) => b.order - a.order);",
-    seeds: [],
+    seeds: [4],
   },
 ];

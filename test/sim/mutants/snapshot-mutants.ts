@@ -33,7 +33,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/snapshot-reader.ts",
     find: "    session.taker = fields.text();\n",
     replace: "    fields.text();\n",
-    seeds: [],
+    seeds: [3],
   },
   {
     name: "snapshot-without-slots",
@@ -65,7 +65,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/snapshot-reader.ts",
     find: "    session.recordLoss(sequence, token, fields.endReason());",
     replace: "    fields.endReason();",
-    seeds: [],
+    seeds: [30],
   },
   {
     name: "snapshot-without-upgrades",

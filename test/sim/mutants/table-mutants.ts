@@ -8,7 +8,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/executing.ts",
     find: "command.sequence === session.highestSequence + 1",
     replace: "command.sequence <= session.highestSequence + 1",
-    seeds: [],
+    seeds: [1],
   },
   {
     name: "gap-executed",
@@ -41,7 +41,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     find: "function endHold(state: TableState, hold: Hold, reason: EndReason): void {\n  takeOut(state, hold, reason);\n  advanceKeys(state, hold);\n}",
     replace:
       "function endHold(state: TableState, hold: Hold, reason: EndReason): void {\n  takeOut(state, hold, reason);\n}",
-    seeds: [],
+    seeds: [1],
   },
   {
     name: "barger-before-the-queue",
@@ -57,7 +57,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/giving-up.ts",
     find: "    endRow(state, row, END_REASON.released);\n",
     replace: "",
-    seeds: [],
+    seeds: [1],
   },
   {
     name: "end-leaves-the-wait",
@@ -65,7 +65,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/giving-up.ts",
     find: "  leaveQueues(state, request);\n  advanceKeys(state, request);\n",
     replace: "",
-    seeds: [],
+    seeds: [5],
   },
   {
     name: "end-leaves-the-unread-end",
@@ -81,7 +81,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/recalling.ts",
     find: "  if (hold !== undefined) return recallHold(hold);\n",
     replace: "",
-    seeds: [],
+    seeds: [1],
   },
   {
     name: "outcome-dropped-by-the-mark",
@@ -89,7 +89,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/reply-window.ts",
     find: '      if (slot.state === "reply") this.#drop(slot);',
     replace: '      if (slot.state !== "waiting") this.#drop(slot);',
-    seeds: [],
+    seeds: [3],
   },
   {
     name: "token-from-a-local-counter",
@@ -147,6 +147,6 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/linking.ts",
     find: "    replies.add(slot);\n",
     replace: '    if (state !== "reply") replies.add(slot);\n',
-    seeds: [],
+    seeds: [10],
   },
 ];
