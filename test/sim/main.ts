@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { runMutants } from "./mutants/run-mutants.js";
 import type { SimPlan } from "./plan/plan.js";
 import { planOf } from "./plan/plan-of.js";
+import { coverageLines, coverageReport } from "./run/coverage-report.js";
 import { reportFailure } from "./run/report-failure.js";
 import { type BatchSummary, runBatch } from "./run/run-batch.js";
 import { readSimOptions, SIM_HELP, type SimOptions } from "./run/sim-options.js";
@@ -49,9 +50,11 @@ async function runSeeds(options: SimOptions, pool: WorkerPool): Promise<boolean>
     for (const line of report.lines) print(line);
   }
   if (options.isJson) {
-    printJson(summary, failures);
+    printJson(summary, failures, options.counts);
   } else {
     for (const line of others(summary)) print(line);
+    if (options.counts)
+      for (const line of coverageLines(coverageReport(summary.coverage))) print(line);
     print(summaryLine(summary));
   }
   return summary.failures.length === 0;
@@ -65,10 +68,11 @@ function others({ failures }: BatchSummary): string[] {
   return rest.length === 0 ? [] : ["", `and seeds ${rest.join(", ")}`];
 }
 
-function printJson(summary: BatchSummary, told: readonly object[]): void {
-  const { failures, ...numbers } = summary;
+function printJson(summary: BatchSummary, told: readonly object[], counts: boolean): void {
+  const { failures, coverage: sum, ...numbers } = summary;
+  const coverage = counts ? coverageReport(sum) : undefined;
   const failedSeeds = failures.map(({ seed }) => seed).sort((a, b) => a - b);
-  print(JSON.stringify({ ...numbers, failures: told, failedSeeds }));
+  print(JSON.stringify({ ...numbers, coverage, failures: told, failedSeeds }));
 }
 
 function summaryLine(summary: BatchSummary): string {

@@ -150,6 +150,12 @@ export class LockLaws {
     return hold !== undefined && hold.session === session && this.#holds.isHeld(hold);
   }
 
+  /** The number by which its session knows the hold that has, or had, that token; 0: nobody does. */
+  numberOf(session: number, token: number): number {
+    const hold = this.#holds.withToken(token);
+    return hold?.session === session ? hold.sequence : 0;
+  }
+
   /** How a key is held by that token now; `undefined`: not by that. */
   modeOf(token: number, key: string): string | undefined {
     const hold = this.#holds.withToken(token);

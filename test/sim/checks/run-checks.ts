@@ -3,12 +3,14 @@ import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors.js";
 import type { PeerMessage } from "../../../src/net/index.js";
 import {
   type Answer,
+  type AttachCommand,
   type Attached,
   isStrong,
   type KeyView,
   MESSAGE,
   type OP,
   type Revision,
+  type ServerMessage,
   type SessionMessage,
   STATUS,
 } from "../../../src/protocol/index.js";
@@ -28,6 +30,7 @@ import type { SimWorld, WorldWatch } from "../world/sim-world.js";
 import type { CoreWatch } from "../world/watched-core.js";
 import type { LogWatch } from "../world/watched-log.js";
 import { CoreChecks } from "./core-checks.js";
+import type { Coverage } from "./coverage.js";
 import { ExactlyOnce } from "./exactly-once.js";
 import { Exclusion } from "./exclusion.js";
 import { FencedResource } from "./fenced-resource.js";
@@ -73,9 +76,12 @@ export class RunChecks implements WorldWatch {
   #knownIndex = 0;
   /** `#knownIndex` when something was asked for. */
   readonly #askedAt = new Map<string, number>();
+  readonly #coverage: Coverage | undefined;
   #world: SimWorld | undefined;
 
-  constructor(plan: SimPlan, simulation: Simulation, story: Story) {
+  /** `coverage`: counts what the run comes to, where that is wanted. */
+  constructor(plan: SimPlan, simulation: Simulation, story: Story, coverage?: Coverage) {
+    this.#coverage = coverage;
     this.#simulation = simulation;
     this.#story = story;
     this.#fail = (rule, message) => simulation.fail(new Violation(rule, message));
@@ -124,9 +130,19 @@ export class RunChecks implements WorldWatch {
 
   coreOf(node: SimNode, raft: Raft): CoreWatch {
     const { electionTimeoutMs } = node.tuning;
-    return new CoreChecks(node.id, raft, electionTimeoutMs, this.#fail, () => {
+    const checks = new CoreChecks(node.id, raft, electionTimeoutMs, this.#fail, () => {
       return this.raft.committedIndex;
     });
+    const ear = this.#coverage?.coreOf(node, raft);
+    if (ear === undefined) return checks;
+    return {
+      beforeStep: (input) => {
+        ear.beforeStep(input);
+        checks.beforeStep(input);
+      },
+      afterStep: (input) => checks.afterStep(input),
+      onTake: (effects) => checks.onTake(effects),
+    };
   }
 
   onStarted(node: SimNode): void {
@@ -227,6 +243,10 @@ export class RunChecks implements WorldWatch {
     if (message.status === STATUS.ok) this.witness.hearAttached(message);
   }
 
+  onHeard(way: AttachCommand["op"], message: ServerMessage): void {
+    this.#coverage?.hear(way, message);
+  }
+
   onMessage(client: WorldClient, session: number, epoch: number, message: SessionMessage): void {
     this.#story.tell(() => `client ${client.host} hears ${wordsOf(message)}`);
     if (!this.witness.hasSaid(session, message)) {
@@ -317,6 +337,14 @@ export class RunChecks implements WorldWatch {
       return;
     }
     this.#knownIndex = Math.max(this.#knownIndex, seenAt);
+  }
+
+  isHeldInLog(session: number, token: number): boolean {
+    return this.witness.laws.isHeldBy(session, token);
+  }
+
+  numberInLog(session: number, token: number): number {
+    return this.witness.laws.numberOf(session, token);
   }
 
   /** How the log has the key of a hold now; `undefined`: not under that token. */

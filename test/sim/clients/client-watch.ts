@@ -2,11 +2,13 @@
 import type { ErrorCode, ErrorNumber } from "../../../src/errors.js";
 import type {
   Answer,
+  AttachCommand,
   Attached,
   ClaimMode,
   OP,
   Revision,
   SequencedCommand,
+  ServerMessage,
   SessionMessage,
 } from "../../../src/protocol/index.js";
 import type { ToldChange, WatchAsked, WatchedKeys } from "../checks/watch-streams.js";
@@ -47,6 +49,8 @@ export interface ClientWatch {
    * client meant by it; `undefined` where only the client knows.
    */
   onSaid(said: Said): void;
+  /** A node says something, whatever it is. `way`: how the client last asked for its session. */
+  onHeard(way: AttachCommand["op"], message: ServerMessage): void;
   /** Attached, on a new connection. */
   onAttached(client: WorldClient, message: Attached): void;
   /** On a connection that is attached to `session` in `epoch`. */
@@ -69,6 +73,10 @@ export interface ClientWatch {
   onWatchEnded(watched: WatchedKeys): void;
   /** It was told that nothing is left of a hold that it gave back. */
   onGivenBack(client: WorldClient, session: number, token: number): void;
+  /** Whether the log has a hold of that session under that token, or had it under it. */
+  isHeldInLog(session: number, token: number): boolean;
+  /** The number by which the session knows it; 0: it does not. */
+  numberInLog(session: number, token: number): number;
   /** How the log has the key of a hold now; `undefined`: not under that token. */
   modeInLog(token: number, key: string): string | undefined;
   /** Something that no client may do or see. */

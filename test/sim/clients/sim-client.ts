@@ -6,6 +6,7 @@
  */
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import {
+  type AttachCommand,
   type Attached,
   decodeCommand,
   encodeCommand,
@@ -71,6 +72,8 @@ export class SimClient implements WorldClient {
   readonly #writes: GuardedWrites;
   readonly #reads: ClientReads;
   #isAttached = false;
+  /** How it last asked for its session. */
+  #way: AttachCommand["op"] = OP.open;
   /** The last time anything was heard, or asked with nothing else open. */
   #heardMs = 0;
   #actionsLeft: number;
@@ -204,6 +207,7 @@ export class SimClient implements WorldClient {
     const session = this.#session;
     if (session.isTakingOver && this.#lockActions.restarts()) session.restart();
     const command = session.nextAttach();
+    this.#way = command.op;
     const bytes = encodeCommand(command);
     this.#connection.say((events, connection) => events.onAttach(connection, command, bytes));
   }
@@ -379,6 +383,7 @@ export class SimClient implements WorldClient {
   #take(message: ServerMessage): void {
     this.#heardMs = this.#clock.nowMs();
     this.#session.lookAtTime();
+    this.#world.watch.onHeard(this.#way, message);
     switch (message.kind) {
       case MESSAGE.attached:
         this.#onAttached(message);

@@ -1,4 +1,5 @@
 /** Many seeds, one after the other, on all cores; and what they came to together. */
+import { type CoverageSum, withCounts } from "./coverage-report.js";
 import type { SeedResult } from "./seed-result.js";
 import type { WorkerPool } from "./worker-pool.js";
 
@@ -7,6 +8,8 @@ export interface BatchOptions {
   readonly seedCount: number;
   readonly minutesMax: number;
   readonly jobs: number;
+  /** Counts what states and events the runs come to. */
+  readonly counts?: boolean;
 }
 
 export interface BatchSummary {
@@ -22,6 +25,7 @@ export interface BatchSummary {
   readonly overlapsWithoutFence: number;
   readonly refusedWrites: number;
   readonly outcomes: Readonly<Record<string, number>>;
+  readonly coverage: CoverageSum;
   readonly failures: readonly SeedResult[];
 }
 
@@ -39,7 +43,7 @@ export async function runBatch(
   let isEnough = false;
   const work = async (): Promise<void> => {
     while (seed < end && !isEnough && performance.now() < untilMs) {
-      const task = { seed, tellsStory: true };
+      const task = { seed, tellsStory: true, counts: options.counts === true };
       seed += 1;
       const result = await pool.run(task);
       summary = withResult(summary, result, (performance.now() - startMs) / 1_000);
@@ -64,6 +68,7 @@ function emptySummary(): BatchSummary {
     overlapsWithoutFence: 0,
     refusedWrites: 0,
     outcomes: {},
+    coverage: {},
     failures: [],
   };
 }
@@ -86,6 +91,7 @@ function withResult(sum: BatchSummary, result: SeedResult, wallSeconds: number):
     overlapsWithoutFence: sum.overlapsWithoutFence + result.overlapsWithoutFence,
     refusedWrites: sum.refusedWrites + result.refusedWrites,
     outcomes,
+    coverage: withCounts(sum.coverage, result.coverage),
     failures: result.failure === undefined ? sum.failures : [...sum.failures, result],
   };
 }

@@ -3,6 +3,7 @@
  * healed and must make progress beside what is left broken; then everything is healed and must come
  * to agree, serve every waiter, and still be on the disks when the power fails once more.
  */
+import { Coverage } from "../checks/coverage.js";
 import { RunChecks } from "../checks/run-checks.js";
 import { Story } from "../checks/story.js";
 import { Violation } from "../checks/violation.js";
@@ -16,12 +17,15 @@ import type { SeedFailure, SeedResult } from "./seed-result.js";
 export interface RunOptions {
   /** Lines of story to keep for a failure; 0 is quickest. */
   readonly storyLines?: number;
+  /** Counts what states and events it comes to. */
+  readonly counts?: boolean;
 }
 
 export async function runPlan(plan: SimPlan, options: RunOptions = {}): Promise<SeedResult> {
   const simulation = new Simulation();
   const story = new Story(simulation, options.storyLines ?? 0);
-  const checks = new RunChecks(plan, simulation, story);
+  const coverage = options.counts === true ? new Coverage() : undefined;
+  const checks = new RunChecks(plan, simulation, story, coverage);
   const world = new SimWorld(plan, simulation, checks);
   checks.world = world;
   const trouble = new Trouble(world, (text) => story.tell(() => `fault ${text}`));
@@ -53,6 +57,7 @@ export async function runPlan(plan: SimPlan, options: RunOptions = {}): Promise<
     overlapsWithoutFence: checks.exclusion.overlapsWithoutFence,
     refusedWrites: checks.resource.refused,
     outcomes: Object.fromEntries(checks.outcomes),
+    coverage: coverage?.counts ?? {},
     failure,
   };
 }

@@ -91,6 +91,7 @@ function brokenRun({ seed }: WorkerTask, message: string): SeedResult {
     overlapsWithoutFence: 0,
     refusedWrites: 0,
     outcomes: {},
+    coverage: {},
     failure: { rule: "the run ends", message, story: [] },
   };
 }

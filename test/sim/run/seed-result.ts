@@ -1,4 +1,6 @@
 /** What one run came to. Plain data, so that it can pass between processes. */
+import type { PairCounts } from "../checks/coverage.js";
+
 export interface SeedFailure {
   readonly rule: string;
   readonly message: string;
@@ -24,5 +26,7 @@ export interface SeedResult {
   readonly refusedWrites: number;
   /** Commands and reads by `op/status`, and other things seen, by name. */
   readonly outcomes: Readonly<Record<string, number>>;
+  /** How often it came to each pair of a state and an event; empty unless that was asked for. */
+  readonly coverage: PairCounts;
   readonly failure: SeedFailure | undefined;
 }

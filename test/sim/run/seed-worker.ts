@@ -20,9 +20,9 @@ process.on("message", (task: WorkerTask) => {
 });
 
 /** A run that failed is run once more for its story: the same plan gives the same run. */
-async function run({ seed, plan, tellsStory }: WorkerTask): Promise<SeedResult> {
+async function run({ seed, plan, tellsStory, counts = false }: WorkerTask): Promise<SeedResult> {
   const wanted = plan ?? planOf(seed);
-  const result = await runPlan(wanted);
+  const result = await runPlan(wanted, { counts });
   if (result.failure === undefined || !tellsStory) return result;
   return runPlan(wanted, { storyLines: STORY_LINES });
 }

@@ -9,6 +9,8 @@ export interface SimOptions {
   readonly minutesMax: number;
   readonly jobs: number;
   readonly isJson: boolean;
+  /** Shows which pairs of states and events the runs came to. */
+  readonly counts: boolean;
   readonly planFile: string | undefined;
   readonly minimises: boolean;
   /** `undefined`: no mutants. Empty: all of them. */
@@ -28,6 +30,8 @@ Runs whole clusters over simulated disks, network and clocks, one seed after the
   --no-minimise     do not make the plan of a failure smaller
   --mutants [NAME…] seed bugs into a copy of the sources and show that seeds find them;
                     --seeds bounds the seeds for each (default 500)
+  --coverage        count what states and events the runs come to, and show what is
+                    rare or was never seen
   --json            one document on standard output
   --help            this text
 
@@ -47,6 +51,7 @@ export function readSimOptions(args: readonly string[]): SimOptions {
       plan: { type: "string" },
       "no-minimise": { type: "boolean" },
       mutants: { type: "boolean" },
+      coverage: { type: "boolean" },
       json: { type: "boolean" },
       help: { type: "boolean" },
     },
@@ -61,6 +66,7 @@ export function readSimOptions(args: readonly string[]): SimOptions {
     minutesMax: positive("--minutes", values.minutes, Number.POSITIVE_INFINITY),
     jobs: wholeNumber("--jobs", values.jobs, availableParallelism(), 1),
     isJson: values.json === true,
+    counts: values.coverage === true,
     planFile: values.plan,
     minimises: values["no-minimise"] !== true,
     mutants: isMutants ? positionals : undefined,

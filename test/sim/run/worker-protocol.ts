@@ -7,6 +7,8 @@ export interface WorkerTask {
   /** Instead of the plan of the seed. */
   readonly plan?: SimPlan;
   readonly tellsStory: boolean;
+  /** Counts what states and events it comes to. */
+  readonly counts?: boolean;
 }
 
 export type WorkerAnswer =

@@ -19,6 +19,7 @@ const SLOW_FACTOR_MAX = 50;
 const QUICK_MS = 0.2;
 
 type DiskError = "EIO" | "ENOSPC";
+export type DiskTrouble = "stalled" | "slow" | "full";
 
 export class DiskWeather {
   /** An error was given to the present process: it is expected to end. */
@@ -55,6 +56,15 @@ export class DiskWeather {
     const isFair = this.#slowFactor === 1 && this.#simulation.nowMs >= this.#hungUntilMs;
     const isSound = this.#writesToError === Number.POSITIVE_INFINITY && !this.#isFull;
     return writeMs + jitterMs <= QUICK_MS && isFair && isSound;
+  }
+
+  /** What is wrong with it now, by name. */
+  get troubles(): readonly DiskTrouble[] {
+    const troubles: DiskTrouble[] = [];
+    if (this.#simulation.nowMs < this.#hungUntilMs) troubles.push("stalled");
+    if (this.#slowFactor > 1) troubles.push("slow");
+    if (this.#isFull) troubles.push("full");
+    return troubles;
   }
 
   get capacityBytes(): number {

@@ -75,6 +75,13 @@ export class SdkCalls {
     return [...this.#open].some((call) => call.owner === owner);
   }
 
+  /** Whether a task waits for an answer that it still wants. */
+  isWanted(owner: number): boolean {
+    return [...this.#open].some((call) => {
+      return call.owner === owner && call.controller?.signal.aborted !== true;
+    });
+  }
+
   /** Follows a call that asks for a lock; `marker`: the value by which the log knows it. */
   ask(
     call: OpenCall,

@@ -5,15 +5,19 @@
  */
 import { decodeServerFrame } from "../../../../src/net/framing/index.js";
 import {
+  type AttachCommand,
   type Attached,
   decodeFrame,
   isAttachCommand,
   isOperation,
   isQuery,
   MESSAGE,
+  OP,
   type Refused,
   type Request,
+  type SequencedCommand,
   type ServerMessage,
+  type SessionCommand,
   type SessionMessage,
   STATUS,
 } from "../../../../src/protocol/index.js";
@@ -32,6 +36,16 @@ export interface HeardByAll {
   answeredCount: number;
 }
 
+/** Who is asked about the process that listens, and told. */
+export interface HeedfulProcess {
+  /** Tokens that it counts on, and that the log has ended. */
+  endedInLog(session: number): readonly number[];
+  /** Once this turn is over it must count on none of them; without: on nothing that was told lost. */
+  heedLater(ended?: readonly number[]): void;
+  /** Why nobody can want that to be said; `undefined`: somebody may. */
+  objection(session: number, command: SequencedCommand): string | undefined;
+}
+
 /** What is known of the sessions of one process, over all its connections. */
 export class SdkEars {
   readonly client: WorldClient;
@@ -41,6 +55,7 @@ export class SdkEars {
   attachedIndex = 0;
   readonly #sessions = new Map<number, ReadWords>();
   #records: { session: number; sequence: number }[][] = [];
+  process: HeedfulProcess | undefined;
 
   constructor(client: WorldClient, watch: ClientWatch, heardByAll: HeardByAll) {
     this.client = client;
@@ -83,6 +98,11 @@ class SdkEar implements Ear {
   readonly #of: SdkEars;
   #session = 0;
   #epoch = 0;
+  #way: AttachCommand["op"] = OP.open;
+  /** Questions without an answer. */
+  readonly #recalls = new Set<number>();
+  /** What the process counted on, and the log had ended, when it asked something: by what it asked. */
+  readonly #endedThen = new Map<string, readonly number[]>();
 
   constructor(ears: SdkEars) {
     this.#of = ears;
@@ -107,6 +127,7 @@ class SdkEar implements Ear {
   }
 
   #onRequest(request: Request): void {
+    if (isAttachCommand(request)) this.#way = request.op;
     if (isAttachCommand(request) || isQuery(request) || isOperation(request)) return;
     const session = this.#session;
     // An order without a session.
@@ -116,17 +137,38 @@ class SdkEar implements Ear {
     if ("sequence" in request) {
       this.#of.onSaid({ session, epoch: this.#epoch, command: request, order: undefined });
       problem = words.onSaid(request);
+      const objection = this.#of.process?.objection(session, request);
+      if (objection !== undefined) this.#of.complain("nothing unwanted is said", objection);
     }
     if (problem !== undefined) {
       this.#of.complain("program order", `session ${session} ${problem}`);
     }
+    this.#noteEnded(request);
     const unread = words.problemOf(request);
     if (unread !== undefined) {
       this.#of.complain("acknowledged is read", `session ${session} ${unread}`);
     }
   }
 
+  /** What ended before it asked, it has heard of before it is answered, unless it asks just that. */
+  #noteEnded(request: SessionCommand): void {
+    if (request.op === OP.recall) this.#recalls.add(request.number);
+    if (this.#recalls.size > 0) return;
+    const tokens = this.#of.process?.endedInLog(this.#session) ?? [];
+    const asked = "number" in request ? `number ${request.number}` : `sequence ${request.sequence}`;
+    if (tokens.length > 0) this.#endedThen.set(asked, tokens);
+    else this.#endedThen.delete(asked);
+  }
+
+  #onAnswer(asked: string): void {
+    const tokens = this.#endedThen.get(asked);
+    if (tokens === undefined) return;
+    this.#endedThen.delete(asked);
+    this.#of.process?.heedLater(tokens);
+  }
+
   #onMessage(message: ServerMessage): void {
+    this.#of.watch.onHeard(this.#way, message);
     switch (message.kind) {
       case MESSAGE.attached:
         this.#onAttached(message);
@@ -171,6 +213,11 @@ class SdkEar implements Ear {
       heardByAll.answeredCount += 1;
     }
     if (message.kind === MESSAGE.ended) watch.onSeen(SEEN.ended(message.reason));
+    if (message.kind === MESSAGE.ended || message.kind === MESSAGE.lost)
+      this.#of.process?.heedLater();
+    if (message.kind === MESSAGE.recalled) this.#recalls.delete(message.number);
+    if (message.kind === MESSAGE.pulse) this.#onAnswer(`number ${message.number}`);
+    if (message.kind === MESSAGE.reply) this.#onAnswer(`sequence ${message.sequence}`);
     watch.onMessage(client, this.#session, this.#epoch, message);
   }
 }

@@ -7,6 +7,7 @@
  * What the SDK says of the mode of a lock is compared with that, and never taken for it.
  */
 import type { Lock } from "../../../../src/client/index.js";
+import { HoldfastError } from "../../../../src/errors.js";
 import type { ClaimMode } from "../../../../src/protocol/index.js";
 import type { ProcessClock } from "../../world/process-clock.js";
 import type { ProcessLife } from "../../world/process-life.js";
@@ -73,6 +74,11 @@ export class SdkHandle {
       },
     };
   }
+}
+
+/** Why a lock is lost, by the error that its signal was aborted with; `undefined`: it is not. */
+function lossOf({ reason }: AbortSignal): unknown {
+  return reason instanceof HoldfastError ? reason.details["reason"] : undefined;
 }
 
 export class SdkHold implements HeldBelief {
@@ -180,6 +186,8 @@ export class SdkHold implements HeldBelief {
   get contradiction(): string | undefined {
     for (const { lock, signal } of this.handles) {
       if (lock.isHeld && signal.aborted) return `${this.token} is held, and its signal was aborted`;
+      // What its own handle gave back is no loss, and what another one did not its business.
+      if (lossOf(signal) === "released") return `${this.token} is lost, since it was released`;
     }
     for (const handle of this.live) {
       const weak = handle.lock.items.find(({ key, mode }) => {

@@ -17,6 +17,7 @@ import { SEEN } from "../seen.js";
 import type { ProcessSurroundings } from "./process-surroundings.js";
 import { SdkActions } from "./sdk-actions.js";
 import { SdkCalls } from "./sdk-calls.js";
+import { SdkHeed } from "./sdk-heed.js";
 import type { WantedModes } from "./sdk-hold.js";
 import { SdkHolds } from "./sdk-holds.js";
 import { SdkWatching } from "./sdk-watching.js";
@@ -67,6 +68,7 @@ export class SdkProcess {
   readonly #actions: SdkActions;
   readonly #watching: SdkWatching;
   readonly #writes: GuardedWrites;
+  readonly #heed: SdkHeed;
   #client: Client | undefined;
   /** It leaves its session, and does nothing more. */
   #isLeaving = false;
@@ -89,6 +91,8 @@ export class SdkProcess {
     this.holds = new SdkHolds(world, this.#life, this.calls, this.#writes);
     this.#watching = new SdkWatching(world, this.#life, this.calls);
     this.#actions = new SdkActions(world, this);
+    this.#heed = new SdkHeed(world, this.#life, this.calls, this.holds);
+    ears.process = this.#heed;
     this.#connect(exported);
     this.#actLater();
   }
@@ -238,22 +242,13 @@ export class SdkProcess {
   #act(): void {
     if (this.#isLeaving) return;
     for (const what of this.holds.contradictions) this.calls.broken("one answer", what);
-    this.#demandHeed();
+    this.#heed.demandHeed();
     const client = this.#client;
     const { isDraining } = this.#world.client;
     if (!isDraining) this.#writes.write();
     if (client === undefined || client.closed.aborted) return;
     if (isDraining) this.#giveEverythingBack();
     else if (this.#world.mayAct()) this.#actions.perform(client);
-  }
-
-  /** Of what the process was told before this turn. */
-  #demandHeed(): void {
-    const { ears } = this.#world;
-    for (const { session, token } of this.holds.held) {
-      if (!ears.of(session).isToldLost(token)) continue;
-      this.calls.broken("losses are heeded", `${token} was told lost and is counted on`);
-    }
   }
 
   /** But not what a task holds that stands still: those who wait for each other must be told. */

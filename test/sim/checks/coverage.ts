@@ -1,0 +1,128 @@
+/**
+ * How often a run came to each pair of a state and an event, where bugs hide in what is rare: a node's
+ * role, its snapshots, its members and its disk when its core is stepped; how a client came to its
+ * session when a node says something to it. It counts and judges nothing, and changes nothing.
+ *
+ * Runs do without it unless it is asked for.
+ */
+import { errorCodeOf } from "../../../src/errors.js";
+import {
+  type AttachCommand,
+  MESSAGE,
+  OP,
+  type ServerMessage,
+} from "../../../src/protocol/index.js";
+import { type Input, isJoint, type Raft } from "../../../src/raft/index.js";
+import type { SimNode } from "../world/sim-node.js";
+import type { CoreWatch } from "../world/watched-core.js";
+import { DOMAINS, type DomainName } from "./coverage-domains.js";
+
+/** By the name of the pair; see `pairName`. What was never seen is left out. */
+export type PairCounts = Readonly<Record<string, number>>;
+
+export function pairName(domain: string, state: string, event: string): string {
+  return `${domain}: ${state} × ${event}`;
+}
+
+const WAY_NAMES: ReadonlyMap<number, string> = new Map([
+  [OP.open, "open"],
+  [OP.resume, "resume"],
+  [OP.takeOver, "takeover"],
+]);
+const MESSAGE_NAMES: ReadonlyMap<number, string> = new Map(
+  Object.entries(MESSAGE).map(([name, kind]) => [kind, name]),
+);
+
+export class Coverage {
+  readonly #counts = new Map<DomainName, Map<string, Map<string, number>>>();
+
+  /** An ear on the core of that node, beside the one that judges it. */
+  coreOf(node: SimNode, raft: Raft): Pick<CoreWatch, "beforeStep"> {
+    return new CoreCoverage(this, node, raft);
+  }
+
+  /** A node says that to a client which last asked for its session in this way. */
+  hear(way: AttachCommand["op"], message: ServerMessage): void {
+    const state = WAY_NAMES.get(way) ?? "";
+    if (message.kind === MESSAGE.attached) {
+      this.add("attaching", state, errorCodeOf(message.status) ?? "ok");
+    } else {
+      this.add("session", state, MESSAGE_NAMES.get(message.kind) ?? "");
+    }
+  }
+
+  add(domain: DomainName, state: string, event: string): void {
+    let states = this.#counts.get(domain);
+    if (states === undefined) {
+      states = new Map();
+      this.#counts.set(domain, states);
+    }
+    let events = states.get(state);
+    if (events === undefined) {
+      events = new Map();
+      states.set(state, events);
+    }
+    events.set(event, (events.get(event) ?? 0) + 1);
+  }
+
+  /** Pairs that no domain has are not counted: they are of no interest, as greetings are. */
+  get counts(): PairCounts {
+    const counts: Record<string, number> = {};
+    for (const [domain, { states, events }] of Object.entries(DOMAINS)) {
+      const seen = this.#counts.get(domain as DomainName);
+      for (const state of states) {
+        for (const event of events) {
+          const count = seen?.get(state)?.get(event) ?? 0;
+          if (count > 0) counts[pairName(domain, state, event)] = count;
+        }
+      }
+    }
+    return counts;
+  }
+}
+
+/** What its snapshots and its disk are at is looked at once a turn, which a tick begins. */
+class CoreCoverage implements Pick<CoreWatch, "beforeStep"> {
+  readonly #coverage: Coverage;
+  readonly #node: SimNode;
+  readonly #raft: Raft;
+  #snapshots: readonly string[] = [];
+
+  constructor(coverage: Coverage, node: SimNode, raft: Raft) {
+    this.#coverage = coverage;
+    this.#node = node;
+    this.#raft = raft;
+  }
+
+  beforeStep(input: Input): void {
+    const coverage = this.#coverage;
+    const { role, configuration } = this.#raft;
+    if (input.type === "tick" && this.#node.state === "running") this.#beginTurn();
+    const event = eventOf(input);
+    coverage.add("role", role, event);
+    const hasLearner = configuration.learners.length > 0;
+    const members = isJoint(configuration) ? "joint" : hasLearner ? "learner" : "simple";
+    coverage.add("members", members, event);
+    for (const state of this.#snapshots) coverage.add("snapshot", state, event);
+  }
+
+  #beginTurn(): void {
+    const { assembled, disk } = this.#node;
+    const { isTaking, isRestoring, sending, receiving } = assembled.driver.status.snapshots;
+    const snapshots: string[] = [];
+    if (isTaking) snapshots.push("taking");
+    if (sending.length > 0) snapshots.push("sending");
+    if (receiving !== undefined) snapshots.push("receiving");
+    if (isRestoring) snapshots.push("restoring");
+    this.#snapshots = snapshots;
+    for (const state of disk.weather.troubles) this.#coverage.add("disk", state, this.#raft.role);
+  }
+}
+
+function eventOf(input: Input): string {
+  if (input.type !== "message") return input.type;
+  const { message } = input;
+  if (message.type === "appendReply" && !message.success) return "appendReply refused";
+  if (message.type === "vote" && message.isTransfer) return "vote of a transfer";
+  return message.type;
+}

@@ -1,0 +1,64 @@
+/**
+ * Whether one process of an application heeds what it was told: what it heard to be lost, and what must
+ * have been told before an answer that it heard, it counts on no more once that turn is over. Nor does it
+ * ask for what none of its tasks waits for.
+ */
+import { OP, type SequencedCommand } from "../../../../src/protocol/index.js";
+import type { ProcessLife } from "../../world/process-life.js";
+import type { ProcessSurroundings } from "./process-surroundings.js";
+import type { SdkCalls } from "./sdk-calls.js";
+import type { HeedfulProcess } from "./sdk-ear.js";
+import type { SdkHolds } from "./sdk-holds.js";
+
+export class SdkHeed implements HeedfulProcess {
+  readonly #world: ProcessSurroundings;
+  readonly #life: ProcessLife;
+  readonly #calls: SdkCalls;
+  readonly #holds: SdkHolds;
+
+  constructor(world: ProcessSurroundings, life: ProcessLife, calls: SdkCalls, holds: SdkHolds) {
+    this.#world = world;
+    this.#life = life;
+    this.#calls = calls;
+    this.#holds = holds;
+  }
+
+  endedInLog(session: number): readonly number[] {
+    const { watch } = this.#world;
+    const own = this.#holds.held.filter((hold) => hold.session === session);
+    return own.map(({ token }) => token).filter((token) => !watch.isHeldInLog(session, token));
+  }
+
+  heedLater(ended: readonly number[] = []): void {
+    this.#world.simulation.after(0, () => {
+      this.#life.deliver(() => {
+        this.demandHeed();
+        for (const { token } of this.#holds.held) {
+          if (!ended.includes(token)) continue;
+          const what = `${token} had ended when something was asked that is answered now`;
+          this.#calls.broken("losses are heeded", `${what}, and is counted on`);
+        }
+      });
+    });
+  }
+
+  /** Of what the process was told before this turn. */
+  demandHeed(): void {
+    const { ears } = this.#world;
+    for (const { session, token } of this.#holds.held) {
+      if (!ears.of(session).isToldLost(token)) continue;
+      this.#calls.broken("losses are heeded", `${token} was told lost and is counted on`);
+    }
+  }
+
+  /** A hold is to become stronger for a call of its task that still waits, and for nobody else. */
+  objection(session: number, command: SequencedCommand): string | undefined {
+    if (command.op !== OP.upgrade) return undefined;
+    const { watch } = this.#world;
+    const hold = this.#holds.held.find((one) => {
+      return one.session === session && watch.numberInLog(session, one.token) === command.target;
+    });
+    if (hold === undefined || this.#calls.isWanted(hold.owner)) return undefined;
+    return `nobody waits for ${hold.token} to become exclusive`;
+  }
+}
