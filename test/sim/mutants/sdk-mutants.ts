@@ -97,7 +97,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/answers.ts",
     find: "      this.#locks.onToldOfHold(told, nowMs);\n",
     replace: "      if (state === RECALL_STATE.held) this.#locks.onToldOfHold(told, nowMs);\n",
-    seeds: [],
+    seeds: [31],
   },
   {
     name: "displaced-client-goes-on",
@@ -113,7 +113,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks.ts",
     find: "    this.#waits.delete(sequence);\n    return call;\n",
     replace: "    return call;\n",
-    seeds: [],
+    seeds: [31],
   },
   {
     name: "waits-not-recalled",
@@ -121,7 +121,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks.ts",
     find: "    const sequences = [...this.#waits.keys()];\n",
     replace: "    const sequences: number[] = [];\n",
-    seeds: [],
+    seeds: [10],
   },
   {
     name: "holds-not-recalled",
@@ -129,7 +129,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks.ts",
     find: "      if (!(ending instanceof EndCall)) sequences.push(sequence);\n",
     replace: "",
-    seeds: [],
+    seeds: [31],
   },
   {
     name: "abandoned-grant-not-given-back",
@@ -137,7 +137,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks.ts",
     find: "    this.submit(new EndCall(call));\n",
     replace: "",
-    seeds: [],
+    seeds: [15],
   },
   {
     name: "nested-release-ends-the-hold",
@@ -145,7 +145,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks.ts",
     find: "    } else if (hold.handles.length > 0) {\n      hold.balance();",
     replace: "    } else if (hold.handles.length > 1_000) {\n      hold.balance();",
-    seeds: [],
+    seeds: [15],
   },
   {
     name: "joined-before-it-is-stronger",
@@ -153,7 +153,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/hold.ts",
     find: "      if (!this.covers(join.asks)) continue;\n",
     replace: "",
-    seeds: [],
+    seeds: [17],
   },
   {
     name: "nested-downgrade-lowers-others",
@@ -161,7 +161,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/hold.ts",
     find: "    return this.handles.some(isAsked) || this.#joins",
     replace: "    return this.handles.every(isAsked) || this.#joins",
-    seeds: [],
+    seeds: [35],
   },
   {
     name: "abandoned-upgrade-lowers-a-join",
@@ -201,7 +201,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks.ts",
     find: '    this.#lose(this.#held(), "closed");\n',
     replace: "",
-    seeds: [],
+    seeds: [41],
   },
   {
     name: "held-while-left-to-others",
@@ -209,7 +209,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks.ts",
     find: '      hold.end("detached");\n',
     replace: "",
-    seeds: [],
+    seeds: [20],
   },
   {
     name: "waits-not-exported",
@@ -217,7 +217,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks.ts",
     find: "        waits.push({ sequence, owner: owner.id, items, value, maxHoldMs });\n",
     replace: "",
-    seeds: [],
+    seeds: [4],
   },
   {
     name: "release-not-exported",
@@ -249,7 +249,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/resuming.ts",
     find: "pulses.isCatchingUp || window.answeredUpTo < this.#lastLoose) return;",
     replace: "pulses.isCatchingUp || this.#lastLoose < 0) return;",
-    seeds: [],
+    seeds: [115],
   },
   {
     name: "watch-begins-anew",
