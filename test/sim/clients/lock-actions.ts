@@ -128,6 +128,12 @@ export class LockActions {
     return this.#world.random.chance(FORCED_SHARE);
   }
 
+  /** Says an end twice in a row: what it ends may have ended by itself, which it has not heard. */
+  endsAgain(): boolean {
+    const { random, mix } = this.#world;
+    return mix.endAgain > 0 && random.chance(mix.endAgain);
+  }
+
   /** Wants something ended of which it has nothing, or nothing any more. */
   meddle(target: number): Wish | undefined {
     return this.#session.isUsed(target) ? undefined : { op: OP.end, target };

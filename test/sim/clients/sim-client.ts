@@ -311,6 +311,7 @@ export class SimClient implements WorldClient {
         this.#call(this.#lockActions.acquire(action));
         break;
       case "release":
+        if (this.#lockActions.endsAgain()) session.calls.add(session.giveBack(action.belief));
         this.#call(session.giveBack(action.belief));
         break;
       case "leave":

@@ -36,6 +36,7 @@ export function lockMixOf(random: RandomStream): LockMix {
     claim: share(0.2),
     takeOver: share(0.02),
     changeSetting: share(0.02),
+    endAgain: 0,
     write: random.between(0.1, 0.4),
   };
 }

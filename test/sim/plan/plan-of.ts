@@ -6,6 +6,7 @@ import type { NodeTuning } from "../../../src/server/index.js";
 import { type RandomStream, RandomStreams } from "../engine/random-stream.js";
 import type { Fault } from "./fault.js";
 import { FAULT_MAKERS, type FaultScene } from "./fault-makers.js";
+import { focusClients, focusOf } from "./focus.js";
 import { lockMixOf, operatorMixOf, semaphoresOf } from "./lock-mix.js";
 import type { ClientPlan, SimPlan } from "./plan.js";
 
@@ -38,12 +39,16 @@ export function planOf(seed: number): SimPlan {
   const random = streams.of("plan");
   const usualCount = random.pick([1, 3, 3, 3, 3, 5]);
   const stormMs = random.integer(3_000, 6_000);
-  const spareCount = random.chance(SPARES_SHARE) ? random.integer(1, 2) : 0;
+  const focus = focusOf(streams);
+  const forFocus = streams.of("focus on what");
+  const usualSpares = random.chance(SPARES_SHARE) ? random.integer(1, 2) : 0;
+  const spareCount = focus?.hasSpares === true ? Math.max(1, usualSpares) : usualSpares;
   // Of an even number half is no majority, which only growing and shrinking clusters ever have.
   const nodeCount = spareCount > 0 ? streams.of("founders").pick([1, 2, 3, 3, 4, 5]) : usualCount;
   const ids = Array.from({ length: nodeCount }, (_, at) => at + 1);
   const spares = Array.from({ length: spareCount }, (_, at) => nodeCount + 1 + at);
-  const clients = clientsOf(streams, nodeCount + spareCount, stormMs);
+  const usualClients = clientsOf(streams, nodeCount + spareCount, stormMs);
+  const clients = focus ? focusClients(forFocus, focus, usualClients) : usualClients;
   const order = random.shuffled(ids);
   // Where members change, it is not known beforehand who will be a majority.
   const healthyCount = spareCount > 0 ? nodeCount : Math.floor(nodeCount / 2) + 1;
@@ -51,18 +56,24 @@ export function planOf(seed: number): SimPlan {
   const scene = { stormMs, ids, expendable: order.slice(healthyCount), clients, spares };
   return {
     seed,
+    focus: focus?.name ?? "",
     nodeCount,
     spareCount,
     stormMs,
-    tuning: { ...tuningOf(streams.of("tuning")), ...thriftOf(streams.of("thrift")) },
+    tuning: {
+      ...tuningOf(streams.of("tuning")),
+      ...thriftOf(streams.of("thrift")),
+      ...focus?.tuning,
+    },
     pathTimes: { latencyMs: random.pick([0.1, 0.5, 2]), jitterMs: random.pick([0.1, 1, 4]) },
     diskTimes: { writeMs: random.pick([0.1, 0.5, 3]), jitterMs: random.pick([0.1, 1, 5]) },
     keys: KEYS.slice(0, random.integer(1, KEYS.length)),
     semaphores: semaphoresOf(streams.of("semaphores")),
     clients,
-    faults: faultsOf(streams, scene),
+    faults: inOrder([...faultsOf(streams, scene), ...(focus?.faults?.(forFocus, scene) ?? [])]),
     healthy,
     others: random.pick(["down", "cut", "deaf", "paused", "healthy"] as const),
+    ...focus?.times,
   };
 }
 
@@ -151,7 +162,12 @@ function faultsOf(streams: RandomStreams, scene: FaultScene): Fault[] {
     }
   }
   const chosen = all.chance(CALM_SHARE) ? oneByOne(all, faults, scene.stormMs) : faults;
-  return [...chosen, ...rareFaultsOf(streams, scene)].sort((a, b) => a.atMs - b.atMs);
+  return [...chosen, ...rareFaultsOf(streams, scene)];
+}
+
+/** As they come: those that a scene has nothing for are left out. */
+function inOrder(faults: readonly (Fault | undefined)[]): Fault[] {
+  return faults.filter((fault) => fault !== undefined).sort((a, b) => a.atMs - b.atMs);
 }
 
 /**

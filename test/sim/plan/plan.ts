@@ -48,6 +48,8 @@ export interface LockMix {
   readonly claim: number;
   readonly takeOver: number;
   readonly changeSetting: number;
+  /** Of releases: said twice in a row. */
+  readonly endAgain: number;
   /** Uses what a hold guards, or did: nobody keeps who lost it from trying. */
   readonly write: number;
 }
@@ -72,6 +74,8 @@ export interface ClientPlan {
 
 export interface SimPlan {
   readonly seed: number;
+  /** What it is to lead to, for people; "": anywhere. */
+  readonly focus: string;
   /** Founders: nodes 1 … `nodeCount`. */
   readonly nodeCount: number;
   /** Nodes behind them that may be added; they run once they were. */

@@ -1,0 +1,153 @@
+/**
+ * Where plans hardly come to by chance, as `npm run sim -- --coverage` and surviving seeded bugs show, and
+ * what leads there. A quarter of the seeds have one such focus on top of what they have anyway. All of it
+ * draws from a stream of its own, so that a seed without one is what it always was, and one with it is still
+ * all that is needed to repeat the run.
+ */
+import type { NodeTuning } from "../../../src/server/index.js";
+import type { RandomStream, RandomStreams } from "../engine/random-stream.js";
+import type { Fault, FaultKind } from "./fault.js";
+import { FAULT_MAKERS, type FaultScene } from "./fault-makers.js";
+import type { ClientMix, ClientPlan, LockMix, SimPlan } from "./plan.js";
+
+const FOCUS_SHARE = 0.25;
+/** Of the clients of a focus on applications, beside the first one. */
+const SDK_SHARE = 0.6;
+
+export interface Focus {
+  readonly name: string;
+  /** There are nodes that may be added. */
+  readonly hasSpares?: boolean;
+  readonly tuning?: Partial<NodeTuning>;
+  readonly times?: Partial<Pick<SimPlan, "pathTimes" | "diskTimes">>;
+  /** Clients are applications, most of them. */
+  readonly hasSdk?: boolean;
+  readonly ttlMs?: readonly [least: number, most: number];
+  readonly mix?: Partial<ClientMix>;
+  readonly locks?: Partial<LockMix>;
+  /** Beside those that the plan has. */
+  readonly faults?: FaultsMaker;
+}
+
+type FaultsMaker = (random: RandomStream, scene: FaultScene) => (Fault | undefined)[];
+
+const MANY_SNAPSHOTS = { snapshotLogBytes: 400, trailingLogBytes: 1 };
+/** What is on its way is long under way. */
+const SLOW_PATHS = { pathTimes: { latencyMs: 2, jitterMs: 4 } };
+const SLOW_DISKS = { diskTimes: { writeMs: 3, jitterMs: 5 } };
+
+export const FOCUSES: readonly Focus[] = [
+  {
+    name: "elections and cuts while snapshots are taken, sent and restored",
+    tuning: MANY_SNAPSHOTS,
+    times: SLOW_DISKS,
+    faults: several({ slowDisk: 4, crash: 3, partition: 3, transfer: 4, reset: 4 }),
+  },
+  {
+    name: "elections and cuts while members change",
+    hasSpares: true,
+    times: SLOW_PATHS,
+    faults: several({ changeMember: 12, transfer: 5, crash: 2, cut: 4, reset: 3 }),
+  },
+  {
+    name: "snapshots while members change",
+    hasSpares: true,
+    tuning: MANY_SNAPSHOTS,
+    times: { ...SLOW_DISKS, ...SLOW_PATHS },
+    faults: several({ changeMember: 12, slowDisk: 4, transfer: 3, crash: 2 }),
+  },
+  {
+    name: "disks that are all full at once",
+    hasSdk: true,
+    locks: { takeOver: 0.04 },
+    faults: (random, { ids, stormMs }) => {
+      const atMs = random.integer(300, Math.floor(stormMs / 2));
+      const forMs = random.integer(500, 1_500);
+      return ids.map((node) => ({ kind: "fullDisk", atMs, node, forMs }));
+    },
+  },
+  {
+    name: "upgrades that are given up, and asked for again",
+    hasSdk: true,
+    tuning: MANY_SNAPSHOTS,
+    mix: { shared: 0.8, cancel: 0.3, release: 0.3, inspect: 0 },
+    locks: { upgrade: 0.4, downgrade: 0.15, reentrant: 0.6, nested: 0.3, permits: 0 },
+    faults: several({ scarceMemory: 4, reconnectClient: 6, crash: 2 }),
+  },
+  {
+    name: "sessions that are left while nobody answers",
+    hasSdk: true,
+    ttlMs: [2_600, 3_000],
+    mix: { release: 0.3, inspect: 0, close: 0 },
+    locks: { detach: 0.1, downgrade: 0.1, upgrade: 0.2 },
+    faults: leftUnheard,
+  },
+  {
+    name: "a cluster that is away for longer than a lease",
+    hasSdk: true,
+    ttlMs: [1_000, 1_200],
+    faults: (random, { stormMs }) => {
+      const [atMs, downMs] = [
+        random.integer(600, Math.floor(stormMs / 2)),
+        random.integer(1_000, 1_600),
+      ];
+      return [{ kind: "crashAll", atMs, crash: "kill", downMs }];
+    },
+  },
+  {
+    name: "connections that are lost as soon as they stand",
+    hasSdk: true,
+    mix: { reconnect: 0.12, close: 0.06, inspect: 0 },
+    faults: several({ reconnectClient: 12 }),
+  },
+  {
+    name: "holds that are ended once more, and had ended by themselves",
+    mix: { release: 0.6, inspect: 0 },
+    locks: { endAgain: 0.6, maxHold: 0.6, steal: 0.04, revoke: 0.05 },
+    faults: several({ pauseClient: 4 }),
+  },
+];
+
+export function focusOf(streams: RandomStreams): Focus | undefined {
+  const random = streams.of("focus");
+  return random.chance(FOCUS_SHARE) ? random.pick(FOCUSES) : undefined;
+}
+
+/** What becomes of the clients. */
+export function focusClients(
+  random: RandomStream,
+  { hasSdk = false, ttlMs, mix, locks }: Focus,
+  clients: readonly ClientPlan[],
+): ClientPlan[] {
+  return clients.map((client, at) => ({
+    ...client,
+    speaks: hasSdk && (at === 0 || random.chance(SDK_SHARE)) ? "sdk" : client.speaks,
+    ttlMs: ttlMs === undefined ? client.ttlMs : random.integer(...ttlMs),
+    mix: { ...client.mix, ...mix },
+    locks: { ...client.locks, ...locks },
+  }));
+}
+
+/** So many of each kind, at any time. */
+function several(counts: Partial<Record<FaultKind, number>>): FaultsMaker {
+  return (random, scene) => {
+    return Object.entries(counts).flatMap(([kind, count]) => {
+      const make = FAULT_MAKERS[kind as FaultKind];
+      return Array.from({ length: count }, () => {
+        return make(random, random.integer(0, scene.stormMs), scene);
+      });
+    });
+  };
+}
+
+/** Its process leaves a session whose nodes it cannot reach, for longer than it waits for them. */
+function leftUnheard(random: RandomStream, { clients, stormMs }: FaultScene): Fault[] {
+  const client = random.pick(clients.filter(({ speaks }) => speaks === "sdk"));
+  const atMs = random.integer(500, stormMs - 2_000);
+  const leavesMs = atMs + random.integer(1, 60);
+  const how = random.pick(["export", "twins"] as const);
+  return [
+    { kind: "partition", atMs, side: [client.host], forMs: random.integer(2_050, 2_300) },
+    { kind: "restartClient", atMs: leavesMs, client: client.host, how, downMs: 1 },
+  ];
+}
