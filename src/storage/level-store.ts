@@ -159,7 +159,8 @@ export async function openLevelStore(
       await outlast().finally(() => level.close());
     }
     // Before it is opened: closing any descriptor of the file drops the lock of this process.
-    await writeFile(lock, LOCK_TEXT, { mode: 0o600 });
+    // Synced: left empty by a loss of power, it would look as if it had been made by hand.
+    await writeFile(lock, LOCK_TEXT, { mode: 0o600, flush: true });
   }
   const level = await openLevel(path, mustExist);
   await nodeFileSystem.syncDirectory(path);

@@ -15,18 +15,32 @@ const STATUS_MS_MAX = 1_000;
 const POLL_INTERVAL_MS = 20;
 const STDERR_CHARACTERS_MAX = 1 << 20;
 
+export interface NodeProgram {
+  /** Another file to run. Default: the build's. */
+  readonly command?: string;
+  /** Added to the environment of the tests; looked at with every start. */
+  readonly env?: () => NodeJS.ProcessEnv;
+}
+
 export class NodeHandle {
   readonly id: number;
   readonly endpoint: string;
+  readonly #program: NodeProgram;
   readonly #arguments: readonly string[];
   #child: ChildProcess | undefined;
   #exited: Promise<unknown> = Promise.resolve();
   #stderr = "";
 
-  constructor(id: number, endpoint: string, serverArguments: readonly string[]) {
+  constructor(
+    id: number,
+    endpoint: string,
+    serverArguments: readonly string[],
+    program: NodeProgram = {},
+  ) {
     this.id = id;
     this.endpoint = endpoint;
     this.#arguments = serverArguments;
+    this.#program = program;
   }
 
   /** 0 while it does not run. */
@@ -57,8 +71,10 @@ export class NodeHandle {
   /** Starts the process; resolves when it answers. */
   async start(): Promise<void> {
     if (this.isRunning) throw new Error(`node ${this.id} runs already`);
-    const child = spawn(process.execPath, [COMMAND, "server", ...this.#arguments], {
+    const { command = COMMAND, env } = this.#program;
+    const child = spawn(process.execPath, [command, "server", ...this.#arguments], {
       stdio: ["pipe", "ignore", "pipe"],
+      env: { ...process.env, ...env?.() },
     });
     this.#child = child;
     endWithTest(child);
