@@ -2,6 +2,7 @@
  * The one entry of the checker: a history and the name of a model in, a verdict with its reasons out.
  * It is pure but for the clock that a limit of time needs.
  */
+import type { AnomalyKind } from "./anomalies.js";
 import { BadHistoryError, type HistoryEvent } from "./input/history-event.js";
 import { checkParts, type Linearization, type PartsVerdict } from "./linearizable/check-parts.js";
 import type { Counterexample } from "./linearizable/counterexample.js";
@@ -129,18 +130,16 @@ function resultOf(
 }
 
 function linearizableFinding(searched: PartsVerdict): Finding {
-  const violations = searched.counterexamples.slice(0, LISTED_MAX).map((counterexample) => ({
-    text:
-      `${counterexample.operation.text} of process ${counterexample.operation.process} ` +
-      "cannot be explained",
-    lines: [counterexample.operation.invokeLine, counterexample.line],
-  }));
+  const found = searched.counterexamples.map(({ violation }) => violation);
+  const anomalies: Partial<Record<AnomalyKind, number>> = {};
+  for (const { kind } of found) anomalies[kind] = (anomalies[kind] ?? 0) + 1;
   return {
     check: "linearizable",
     valid: searched.valid,
     compared: searched.parts,
-    violations,
-    more: Math.max(0, searched.counterexamples.length - LISTED_MAX),
+    violations: found.slice(0, LISTED_MAX),
+    more: Math.max(0, found.length - LISTED_MAX),
+    anomalies,
   };
 }
 

@@ -1,6 +1,7 @@
 /**
  * The checker's only door.
  */
+export { ANOMALIES, type AnomalyCounts, type AnomalyKind } from "./anomalies.js";
 export {
   type CheckOptions,
   type CheckResult,
@@ -23,8 +24,9 @@ export {
 export type { Linearization, UndecidedPart } from "./linearizable/check-parts.js";
 export type { Counterexample, LastState, OperationView } from "./linearizable/counterexample.js";
 export type { TokensRise } from "./lock/check-tokens.js";
-export type { Finding, Violation } from "./lock/finding.js";
+export type { Finding } from "./lock/finding.js";
 export type { FailedCas } from "./models/model.js";
 export { MODEL_NAMES } from "./models/models.js";
 export { type Budget, DEFAULT_BUDGET, type Verdict } from "./verdict.js";
 export { verdictText } from "./verdict-text.js";
+export type { Violation, ViolationStep } from "./violation.js";

@@ -1,23 +1,29 @@
 /**
- * A verdict as text for people: what was checked, what was found, and where a history cannot be
- * explained the story of it, with the lines to look at.
+ * A verdict as text for people: what was checked, what was found in plain sentences with the lines
+ * to look at, and where a history cannot be explained the orders that get furthest.
  */
+import { withShortNumbers } from "../short-numbers.js";
+import { wrapped } from "../wrapped-text.js";
 import type { CheckResult } from "./check-history.js";
-import type { Counterexample, OperationView } from "./linearizable/counterexample.js";
+import { secondsText } from "./event-text.js";
+import type { Counterexample } from "./linearizable/counterexample.js";
 import type { Finding } from "./lock/finding.js";
+import type { Violation } from "./violation.js";
+
+/** Violations of one check that are told step by step; of the others there is the sentence. */
+const TOLD_MAX = 3;
 
 export function verdictText(result: CheckResult): string {
   const { counts } = result;
+  const parts = `${counts.parts} independent ${counts.parts === 1 ? "part" : "parts"}`;
   const lines = [
     `${verdictWord(result)} (model ${result.model})`,
     `${counts.operations} operations: ${counts.ok} ok, ${counts.fail} failed, ` +
-      `${counts.info} of unknown outcome; ${counts.parts} independent ` +
-      `${counts.parts === 1 ? "part" : "parts"}; ${result.steps} steps of search`,
+      `${counts.info} of unknown outcome`,
+    `${parts}; ${result.steps} steps of search`,
   ];
   if (result.checks.length > 1) lines.push("", ...result.checks.map(findingLine));
-  for (const check of result.checks) {
-    if (check.check !== "linearizable") lines.push(...violationLines(check));
-  }
+  for (const check of result.checks) lines.push(...violationLines(check));
   if (result.counterexample !== undefined) lines.push("", ...story(result.counterexample));
   const further = result.furtherCounterexamples ?? [];
   if (further.length > 0) {
@@ -27,7 +33,11 @@ export function verdictText(result: CheckResult): string {
   if (result.undecided !== undefined && result.valid === "unknown") {
     lines.push("", "Undecided:", ...result.undecided.map((reason) => `  ${reason}`));
   }
-  return lines.join("\n");
+  return lines.map((line) => wrapped(line, indentOf(line) + 2)).join("\n");
+}
+
+function indentOf(line: string): number {
+  return line.length - line.trimStart().length;
 }
 
 function verdictWord(result: CheckResult): string {
@@ -38,7 +48,7 @@ function verdictWord(result: CheckResult): string {
 function findingLine(finding: Finding): string {
   const word = findingWord(finding);
   const figures = Object.entries(finding.figures ?? {}).map(([name, value]) => `${name} ${value}`);
-  const what = finding.compared === 0 ? "compared nothing" : `${finding.compared} compared`;
+  const what = finding.compared === 0 ? "nothing to compare" : `${finding.compared} compared`;
   return `  ${finding.check.padEnd(13)} ${word.padEnd(9)} ${[what, ...figures].join(", ")}`;
 }
 
@@ -51,30 +61,40 @@ function findingWord({ valid, compared }: Finding): string {
 
 function violationLines(finding: Finding): string[] {
   if (finding.violations.length === 0) return [];
-  const lines = ["", `${finding.check}:`];
-  for (const [position, { text, lines: where }] of finding.violations.entries()) {
-    lines.push(`  ${position + 1}. ${text} (${lineNumbers(where)})`);
+  const lines = ["", `${finding.check}: ${countsText(finding)}`];
+  for (const [position, violation] of finding.violations.entries()) {
+    const [text = "", ...steps] = toldIn(violation);
+    const where = position < TOLD_MAX ? "" : ` (${lineNumbers(violation.lines)})`;
+    lines.push(`  ${position + 1}. ${violation.kind}: ${text}${where}`);
+    if (position < TOLD_MAX) lines.push(...steps.map((step) => `       ${step}`));
   }
   if (finding.more > 0) lines.push(`  … and ${finding.more} more`);
   return lines;
 }
 
-function story(counterexample: Counterexample): string[] {
-  const { keys, operation, concurrent, lastStates, previous } = counterexample;
-  const where =
-    keys.length === 0 ? "" : `Key ${keys.map((key) => JSON.stringify(key)).join(", ")}: `;
+function countsText({ anomalies }: Finding): string {
+  return Object.entries(anomalies)
+    .map(([kind, times]) => `${kind} × ${times}`)
+    .join(", ");
+}
+
+/** The sentence, and each of its lines; long numbers by what differs in this story. */
+function toldIn({ text, steps }: Violation): string[] {
+  const told = steps.map((step) => {
+    const at = step.timeNs === undefined ? "" : `, ${secondsText(step.timeNs)}`;
+    return `line ${step.line}${at}: ${step.text}`;
+  });
+  return withShortNumbers([text, ...told]);
+}
+
+function story({ keys, line, index, isShortest, lastStates }: Counterexample): string[] {
+  const names = keys.map((key) => JSON.stringify(key)).join(", ");
   const lines = [
-    `${where}up to line ${counterexample.line} (index ${counterexample.index}) there is no order ` +
-      "of operations that explains every answer.",
-    "",
-    `  cannot be explained: ${viewText(operation)}`,
+    `${keys.length === 0 ? "" : `Key ${names}: `}up to line ${line} (index ${index}) there is ` +
+      "no order of operations that explains every answer.",
   ];
-  if (!counterexample.isShortest) {
+  if (!isShortest) {
     lines.push("  (an earlier line may be the first; the budget ended before that was certain)");
-  }
-  if (previous !== undefined) lines.push(`  explained before it:  ${viewText(previous)}`);
-  if (concurrent.length > 0) {
-    lines.push("  open at that moment:", ...concurrent.map((view) => `    ${viewText(view)}`));
   }
   lines.push("", "  The explanations that get furthest, and where they end:");
   for (const [position, { state, after, refused }] of lastStates.entries()) {
@@ -82,15 +102,7 @@ function story(counterexample: Counterexample): string[] {
     if (after.length > 0) lines.push(...after.map((step) => `       ${step}`));
     lines.push(...refused.map((reason) => `     ✗ ${reason}`));
   }
-  return lines;
-}
-
-function viewText(view: OperationView): string {
-  const end =
-    view.completeLine === undefined
-      ? `asked in line ${view.invokeLine}, never answered`
-      : `lines ${view.invokeLine} to ${view.completeLine}, ${view.outcome}`;
-  return `process ${view.process} ${view.text} (${end})`;
+  return withShortNumbers(lines);
 }
 
 function lineNumbers(lines: readonly number[]): string {

@@ -55,6 +55,7 @@ export class NodeProcess {
   #isEnding = false;
   #isPaused = false;
   #isKeptDown = false;
+  #isClosed = false;
   #words: string[] = [];
 
   constructor(plan: NodePlan, events: NodeEvents) {
@@ -106,14 +107,21 @@ export class NodeProcess {
     await this.#end("SIGKILL");
   }
 
+  /** For good: whatever still goes on, a fault that ends say, cannot start it again. */
+  async close(): Promise<void> {
+    this.#isKeptDown = true;
+    this.#isClosed = true;
+    await this.kill();
+  }
+
   /** While its files are worked on nothing may start it. */
-  async whileDown(work: () => Promise<void>): Promise<void> {
+  async whileDown<T>(work: () => Promise<T>): Promise<T> {
     this.#isKeptDown = true;
     try {
       await this.kill();
-      await work();
+      return await work();
     } finally {
-      this.#isKeptDown = false;
+      this.#isKeptDown = this.#isClosed;
     }
   }
 

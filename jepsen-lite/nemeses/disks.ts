@@ -52,14 +52,12 @@ export const damage: Nemesis = {
     const node = random.pick(target.nodes);
     const giveBack = target.reserve(node.id);
     if (giveBack === undefined) return nothing("no disk can be spared at the moment");
-    let what = "";
-    await node.whileDown(async () => {
-      what = await harm(node.plan.dataDirectory, random);
-    });
+    const { what, file } = await node.whileDown(() => harm(node.plan.dataDirectory, random));
     // It must notice by itself, and take part in nothing that it cannot vouch for.
     node.start();
     return {
       what: `on the disk of node ${node.id}: ${what}`,
+      file,
       async end() {
         if (!(await isWell(target, node))) await recover(target, node);
         giveBack();
@@ -92,7 +90,8 @@ async function recover(target: Target, node: NodeProcess): Promise<void> {
   while (!target.signal.aborted) {
     try {
       await node.whileDown(async () => {
-        await run(process.execPath, [builtCommand(), ...words]);
+        const { signal } = target;
+        await run(process.execPath, [builtCommand(), ...words], { signal, killSignal: "SIGKILL" });
       });
       break;
     } catch (error) {

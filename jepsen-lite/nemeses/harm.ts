@@ -3,8 +3,9 @@
  * a page of zeros, the end cut off, or the whole file gone; or nothing is left at all.
  */
 import { open, readdir, rm, stat, truncate } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import type { SeededRandom } from "../seeded-random.js";
+import type { HarmedFile } from "./nemesis.js";
 
 const PAGE_BYTES = 4_096;
 /** Set aside by an earlier recovery: evidence, read by nobody. */
@@ -20,20 +21,29 @@ const FIRST_SHARE = 0.8;
 const WAYS = ["bit", "zeros", "cut", "remove"] as const;
 type Way = (typeof WAYS)[number];
 
-/** Does one harm to the directory. Resolves to what was done, for people. */
-export async function harm(dataDirectory: string, random: SeededRandom): Promise<string> {
+/** What is harmed where nothing is left. */
+const EVERYTHING = "everything";
+
+interface Harm {
+  /** For people. */
+  readonly what: string;
+  readonly file: HarmedFile;
+}
+
+/** Does one harm to the directory. */
+export async function harm(dataDirectory: string, random: SeededRandom): Promise<Harm> {
   const isWipe = random.chance(1 / 8);
-  const files = isWipe ? [] : await filesIn(dataDirectory);
+  const files = await filesIn(dataDirectory);
   // By kind first: there are many segments and tables, and one mark.
   const kinds = [...new Set(files.map(kindOf))].sort();
-  if (kinds.length === 0) {
+  if (isWipe || kinds.length === 0) {
     await emptied(dataDirectory);
-    return "nothing left";
+    return { what: "nothing left", file: { kind: EVERYTHING, kinds } };
   }
   const kind = random.pick(kinds);
   const file = random.pick(files.filter((name) => kindOf(name) === kind));
   const way = random.pick(WAYS);
-  return harmFile(dataDirectory, file, way, random);
+  return { what: await harmFile(dataDirectory, file, way, random), file: { kind, kinds } };
 }
 
 export async function emptied(directory: string): Promise<void> {
@@ -44,18 +54,12 @@ export async function emptied(directory: string): Promise<void> {
 
 /** Names below the directory, in their order. */
 async function filesIn(dataDirectory: string): Promise<string[]> {
-  const found: string[] = [];
-  for (const entry of await readdir(dataDirectory, { withFileTypes: true })) {
-    if (EVIDENCE.test(entry.name)) continue;
-    if (!entry.isDirectory()) {
-      found.push(entry.name);
-      continue;
-    }
-    for (const name of await readdir(join(dataDirectory, entry.name))) {
-      if (!CHRONICLE.test(name)) found.push(`${entry.name}/${name}`);
-    }
-  }
-  return found.sort();
+  const entries = await readdir(dataDirectory, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile() && !CHRONICLE.test(entry.name))
+    .map((entry) => relative(dataDirectory, join(entry.parentPath, entry.name)))
+    .filter((name) => !EVIDENCE.test(name))
+    .sort();
 }
 
 /** `log/00000003.seg` and `log/00000004.seg` are of one kind. */

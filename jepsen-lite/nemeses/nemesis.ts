@@ -35,8 +35,16 @@ export interface NemesisSetting {
 export interface Fault {
   /** What was done to whom, for people: `kill -9 of node 2, the leader`. */
   readonly what: string;
+  /** Of trouble with a file: its kind, and all kinds that were there to choose from. */
+  readonly file?: HarmedFile;
   /** Ends it: everything that this fault changed is as before. Called once. */
   end(): Promise<void>;
+}
+
+/** `log/N.seg` is every segment of the log; `everything` is the whole directory. */
+export interface HarmedFile {
+  readonly kind: string;
+  readonly kinds: readonly string[];
 }
 
 /** What can be attacked. */

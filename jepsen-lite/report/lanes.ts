@@ -18,12 +18,16 @@ export function row(label: Markup, height: number, content: Markup, kind = ""): 
 }
 
 /** Behind everything: when there was which fault. */
-export function faultBands(data: ReportData, scale: TimeScale): Markup {
+export function backgroundBands(
+  data: ReportData,
+  scale: TimeScale,
+  further: readonly Markup[],
+): Markup {
   const bands = data.faults.map(({ startMs, endMs }) => {
     return html`<rect class="band" x="${scale.at(startMs)}" width="${scale.span(startMs, endMs)}" y="0" height="100%"/>`;
   });
   const calm = html`<rect class="calm" x="${scale.at(data.loadEndMs)}" width="${scale.span(data.loadEndMs, data.endMs)}" y="0" height="100%"/>`;
-  return html`<svg class="bands" aria-hidden="true">${calm}${bands}</svg>`;
+  return html`<svg class="bands" aria-hidden="true">${calm}${bands}${further}</svg>`;
 }
 
 export function faultRows(data: ReportData, scale: TimeScale): Markup[] {
@@ -61,13 +65,19 @@ function nodeBar(change: LaneChange, endMs: number, scale: TimeScale): Markup {
   return html`<rect class="node ${state}" x="${scale.at(timeMs)}" width="${scale.span(timeMs, endMs)}" y="3" height="18" data-t="${tip}"/>${text}`;
 }
 
-export function ownershipRows(data: ReportData, scale: TimeScale): Markup[] {
+/** `marksOf`: what is drawn over the row of a key of that height. */
+export function ownershipRows(
+  data: ReportData,
+  scale: TimeScale,
+  marksOf: (key: string, height: number) => readonly Markup[],
+): Markup[] {
   return data.keys.map((key) => {
     const holds = data.holds.filter((hold) => hold.key === key);
     const isShared = holds.some(({ mode }) => mode !== "exclusive");
     const lanes = isShared ? 3 : 1;
     const bars = holds.map((hold) => holdBar(hold, lanes, scale));
-    return row(html`${key}`, lanes * 9 + 15, html`${bars}`, "slim");
+    const height = lanes * 9 + 15;
+    return row(html`${key}`, height, html`${bars}${marksOf(key, height)}`, "slim");
   });
 }
 
@@ -138,5 +148,6 @@ function taskOf({ process }: DrawnOperation): number {
 export function drawnNote(data: ReportData): string {
   const operations = `${count(data.operations.length)} of ${count(data.operationsOffered)} operations`;
   const holds = `${count(data.holds.length)} of ${count(data.holdsOffered)} holds`;
-  return `Drawn: ${operations} and ${holds}, the longest and the unknown first.`;
+  const dots = `${count(data.dots.length)} points`;
+  return `Drawn: ${operations} and ${holds}, the longest and the unknown first; ${dots} of latency.`;
 }

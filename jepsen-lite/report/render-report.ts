@@ -6,19 +6,21 @@
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { RefusedError } from "../refused-error.js";
-import { latencyRow, rateRow } from "./curves.js";
+import { latencyRow, rateRow, scatterRows } from "./curves.js";
 import { html, Markup } from "./html.js";
 import {
+  backgroundBands,
   drawnNote,
-  faultBands,
   faultRows,
   nodeRows,
   operationRows,
   ownershipRows,
   row,
 } from "./lanes.js";
+import { anomalyBands, anomalyRows, keyMarks } from "./marks.js";
 import type { ReportData } from "./report-data.js";
 import { duration, marksOf, TimeScale } from "./scale.js";
+import { storyPart } from "./story.js";
 import {
   checksPart,
   comparisonPart,
@@ -26,7 +28,6 @@ import {
   countsPart,
   coveragePart,
   figuresPart,
-  storyPart,
   verdictPart,
 } from "./tables.js";
 
@@ -35,6 +36,7 @@ const MARKS = 8;
 const FINE_MARKS = 64;
 /** So much of what was before the load is shown. */
 const LEAD_MS = 500;
+const STYLES = ["report.css", "anomalies.css"] as const;
 /** Nothing may be loaded, whatever a value in the page contains. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
 
@@ -43,7 +45,7 @@ export function renderReport(data: ReportData): string {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="${POLICY}">
 <title>jepsen-lite, ${data.system}: ${data.valid === true ? "valid" : data.valid === false ? "not valid" : "unknown"}</title>
-<style>${new Markup(pageFile("report.css"))}</style></head>
+<style>${STYLES.map((name) => new Markup(pageFile(name)))}</style></head>
 <body><button type="button" id="theme" aria-label="light or dark">◐</button><main>
 ${verdictPart(data)}${figuresPart(data)}${comparisonPart(data)}${storyPart(data)}${timelinePart(data)}${checksPart(data)}${countsPart(data)}${coveragePart(data)}${configurationPart(data)}
 </main><div id="tip" role="tooltip" hidden></div>
@@ -55,10 +57,15 @@ ${verdictPart(data)}${figuresPart(data)}${comparisonPart(data)}${storyPart(data)
 function timelinePart(data: ReportData): Markup {
   const scale = new TimeScale(Math.max(0, data.loadStartMs - LEAD_MS), data.endMs);
   const parts: (readonly [string, Markup[]])[] = [
+    ["What went wrong", anomalyRows(data, scale)],
     ["Faults", faultRows(data, scale)],
     ["Nodes: role and term", nodeRows(data, scale)],
     ["Rate and latency", [rateRow(data, scale), latencyRow(data, scale)]],
-    ["Who held what", ownershipRows(data, scale)],
+    ["How long each operation took", scatterRows(data, scale)],
+    [
+      "Who held what",
+      ownershipRows(data, scale, (key, height) => keyMarks(data, key, height, scale)),
+    ],
     ["Operations", operationRows(data, scale)],
   ];
   const rows = parts
@@ -66,7 +73,7 @@ function timelinePart(data: ReportData): Markup {
     .map(([title, content]) => html`<h3>${title}</h3>${content}`);
   return html`<section class="timeline"><h2>What went on</h2>
 <div class="tools"><button type="button" data-zoom="0.5" aria-label="smaller">−</button><button type="button" data-zoom="2" aria-label="larger">+</button><button type="button" data-zoom="0">fit</button>${legend()}</div>
-<div class="scroller" tabindex="0"><div class="canvas">${faultBands(data, scale)}${axis(scale)}${rows}</div></div>
+<div class="scroller" tabindex="0"><div class="canvas">${backgroundBands(data, scale, anomalyBands(data, scale))}${axis(scale)}${rows}</div></div>
 <p class="note">${drawnNote(data)} Shaded: a fault was there. Right of the last: healed, after ${duration(data.loadEndMs - data.loadStartMs)} of load.</p></section>`;
 }
 
@@ -88,8 +95,9 @@ function legend(): Markup {
     ["node leader", "leads"],
     ["node down", "down"],
     ["node paused", "stopped"],
-    ["stale", "believed, not certain"],
+    ["stale", "held past its deadline"],
     ["lost", "lost"],
+    ["wrong", "anomaly"],
   ] as const;
   const entries = words.map(([kind, word]) => {
     return html`<span><svg width="14" height="10"><rect class="${kind}" width="14" height="10" rx="2"/></svg>${word}</span>`;
@@ -99,11 +107,11 @@ function legend(): Markup {
 
 /** Refuses where the report could not be written in the end, for want of what its page is made of. */
 export function requirePageFiles(): void {
-  for (const name of ["report.css", "report.js"] as const) pageFile(name);
+  for (const name of [...STYLES, "report.js"]) pageFile(name);
 }
 
 /** Beside this file, or beside the source of it. */
-function pageFile(name: "report.css" | "report.js"): string {
+function pageFile(name: string): string {
   for (const place of ["./page/", "../../../jepsen-lite/report/page/"]) {
     const file = fileURLToPath(new URL(place + name, import.meta.url));
     if (existsSync(file)) return readFileSync(file, "utf8");

@@ -1,5 +1,6 @@
 /** Everything that a report shows: plain data, already in milliseconds since the run began. */
 
+import type { AnomalyCounts } from "../checker/index.js";
 import type { ComparedSystem } from "../run/comparison.js";
 import type { DrawnHold } from "../run/hold-chart.js";
 import type { SliceView } from "../run/latency-series.js";
@@ -31,6 +32,8 @@ export interface Coverage {
   readonly nemesis: string;
   readonly times: number;
   readonly seconds: number;
+  /** Of a nemesis that harms files: how often each kind of file was met; else empty. */
+  readonly files: Readonly<Record<string, number>>;
 }
 
 export interface ReportData {
@@ -48,6 +51,7 @@ export interface ReportData {
   readonly figures: Figures;
   readonly configuration: readonly (readonly [string, string])[];
   readonly checks: readonly CheckResult[];
+  readonly anomalies: AnomalyCounts;
   readonly counts: readonly WorkloadCounts[];
   readonly coverage: readonly Coverage[];
   readonly errors: readonly (readonly [string, number])[];
@@ -61,4 +65,6 @@ export interface ReportData {
   readonly holdsOffered: number;
   readonly operations: readonly DrawnOperation[];
   readonly operationsOffered: number;
+  /** Each a point of the latency plot. */
+  readonly dots: readonly DrawnOperation[];
 }

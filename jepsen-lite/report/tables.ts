@@ -11,8 +11,11 @@ const HEADLINES: Readonly<Record<string, readonly [string, string]>> = {
   unknown: ["Unknown", "No violation was found, and not everything could be decided."],
 };
 
+const CUT_SHORT = ["Interrupted", "Nothing had been found wrong until then."] as const;
+
 export function verdictPart(data: ReportData): Markup {
-  const [headline, sentence] = HEADLINES[String(data.valid)] ?? ["", ""];
+  const isCutShort = data.wasInterrupted && data.valid !== false;
+  const [headline, sentence] = isCutShort ? CUT_SHORT : (HEADLINES[String(data.valid)] ?? ["", ""]);
   const interrupted = data.wasInterrupted ? html`<p>The run was interrupted.</p>` : undefined;
   return html`<header class="verdict ${className(data.valid)}">
 <div><p class="kicker">jepsen-lite · ${data.system} · ${data.startedAt}</p><h1>${headline}</h1><p>${sentence}</p>${interrupted}</div>
@@ -29,29 +32,23 @@ export function figuresPart({ figures }: ReportData): Markup {
   const cards: readonly (readonly [string, string, string])[] = [
     ["operations", count(figures.operations), `${count(figures.ok)} succeeded`],
     ["unknown outcome", count(figures.info), `${count(figures.fail)} refused`],
-    ["faults", count(figures.faults), `${count(figures.clientKills)} clients killed`],
+    [
+      "faults",
+      count(figures.faults),
+      `${count(figures.clientKills)} ${figures.clientKills === 1 ? "client" : "clients"} killed`,
+    ],
     ["elections", count(figures.elections), `up to term ${count(figures.termMax)}`],
-    ["sessions lost", count(figures.sessionsLost), `${count(figures.holdsLost)} holds lost`],
+    [
+      "sessions lost",
+      count(figures.sessionsLost),
+      `${count(figures.holdsLost)} ${figures.holdsLost === 1 ? "hold" : "holds"} lost`,
+    ],
     ["longest without success", duration(figures.longestGapMs), "over all workloads"],
   ];
   const items = cards.map(([name, value, more]) => {
     return html`<div class="card"><dt>${name}</dt><dd>${value}<small>${more}</small></dd></div>`;
   });
   return html`<dl class="cards">${items}</dl>`;
-}
-
-/** Only where something has a story: what is wrong, step by step. */
-export function storyPart(data: ReportData): Markup | undefined {
-  const told = data.checks.filter(({ story }) => story.length > 0);
-  if (told.length === 0) return undefined;
-  const stories = told.map((check) => {
-    const steps = check.story.map(({ text, timeMs }) => {
-      const when = timeMs === undefined ? undefined : html`<time>${moment(timeMs)}</time> `;
-      return html`<li>${when}${text}</li>`;
-    });
-    return html`<h3><i class="sign ${className(check.valid)}"></i>${check.subject}: ${check.name}</h3><p>${check.summary}</p><ol class="story">${steps}</ol>`;
-  });
-  return html`<section><h2>What happened</h2>${stories}<p class="again">See it again: <code>${data.command}</code></p></section>`;
 }
 
 /** Only where peers ran: what the same faults did to each. */
@@ -77,17 +74,22 @@ export function checksPart({ checks }: ReportData): Markup {
     const cells = names.map((name) => {
       const part = check.parts?.find((each) => each.name === name);
       if (part === undefined) return html`<td class="n none">–</td>`;
+      if (part.compared === 0 && !part.isAsked) {
+        const tip = `${name}: this workload is not there for it`;
+        return html`<td class="n none" data-t="${tip}">–</td>`;
+      }
       if (part.compared === 0) {
-        const tip = `${name}: compared nothing, so it has shown nothing`;
-        return html`<td class="n none" data-t="${tip}">nothing</td>`;
+        const tip = `${name}: compared nothing, although this workload is there for it`;
+        return html`<td class="n word alarm" data-t="${tip}"><i class="sign unknown"></i>nothing</td>`;
       }
       const tip = `${name}: ${wordOf(part.valid)}, ${count(part.compared)} compared`;
       return html`<td class="n word" data-t="${tip}"><i class="sign ${className(part.valid)}"></i>${count(part.compared)}</td>`;
     });
-    return html`<tr><td class="word"><i class="sign ${className(check.valid)}"></i><span class="word">${wordOf(check.valid)}</span></td><td>${check.subject}</td><td>${check.name}</td><td>${check.summary}</td>${cells}</tr>`;
+    const remarks = check.remarks.map((remark) => html`<small class="remark">${remark}</small>`);
+    return html`<tr><td class="word"><i class="sign ${className(check.valid)}"></i><span class="word">${wordOf(check.valid)}</span></td><td>${check.subject}</td><td>${check.name}</td><td>${check.summary}${remarks}</td>${cells}</tr>`;
   });
   const heads = names.map((name) => html`<th class="n">${name}</th>`);
-  return html`<section><h2>Checks</h2><div class="wide"><table><thead><tr><th>verdict</th><th>of</th><th>check</th><th>result</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div><p class="note">Numbers: how many things were compared. What compared nothing has shown nothing. A dash: no such check.</p></section>`;
+  return html`<section><h2>Checks</h2><div class="wide"><table class="checks"><thead><tr><th>verdict</th><th>of</th><th>check</th><th>result</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div><p class="note">Numbers: how many things each check compared. <b class="alarm">nothing</b>: the workload is there for that check and gave it nothing, so nothing was shown. A dash: the workload is not there for it.</p></section>`;
 }
 
 export function countsPart({ counts, errors }: ReportData): Markup {
@@ -109,10 +111,17 @@ export function coveragePart({ coverage, counts, faults }: ReportData): Markup |
     return html`<tr><td>${nemesis}</td><td class="n">${count(times)}</td>${cells}</tr>`;
   });
   const heads = workloads.map((workload) => html`<th class="n">${workload}</th>`);
+  const files = coverage.flatMap(({ nemesis, files: met }) => {
+    const kinds = Object.entries(met).map(([kind, times]) => {
+      return html`<li class="${times === 0 ? "none" : ""}"><code>${kind}</code> ${count(times)}</li>`;
+    });
+    if (kinds.length === 0) return [];
+    return [html`<h3>Files that ${nemesis} met, by kind</h3><ul class="codes">${kinds}</ul>`];
+  });
   const list = faults.map(({ nemesis, what, startMs, endMs }) => {
     return html`<tr><td><time>${moment(startMs)}</time></td><td class="n">${duration(endMs - startMs)}</td><td>${nemesis}</td><td>${what}</td></tr>`;
   });
-  return html`<section><h2>Faults and workloads</h2><p>All workloads run side by side, so each fault meets all of them.</p><div class="wide"><table><thead><tr><th>fault</th><th class="n">times</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div><details><summary>every fault</summary><div class="wide"><table><thead><tr><th>at</th><th class="n">for</th><th>nemesis</th><th>what</th></tr></thead><tbody>${list}</tbody></table></div></details></section>`;
+  return html`<section><h2>Faults and workloads</h2><p>All workloads run side by side, so each fault meets all of them.</p><div class="wide"><table><thead><tr><th>fault</th><th class="n">times</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div>${files}<details><summary>every fault</summary><div class="wide"><table><thead><tr><th>at</th><th class="n">for</th><th>nemesis</th><th>what</th></tr></thead><tbody>${list}</tbody></table></div></details></section>`;
 }
 
 export function configurationPart({ configuration }: ReportData): Markup {

@@ -29,12 +29,21 @@ const POLL_INTERVAL_MS = 50;
 const TICK_MS = 100;
 /** After every lease of a dead client ran out, and what was closed is open again. */
 const SETTLE_MS = 2_000;
+/** Of a run that is interrupted: to undo faults, and for clients to finish what they are at. */
+const CUT_SHORT_MS_MAX = 2_000;
 /** How long to wait for somebody to be granted something. */
 const HOLDER_MS_MAX = 2_000;
 const HOLDERS_KILLED = 5;
 const NANOSECONDS = 1_000_000;
 
-export type Phase = "starting" | "attacking" | "healing" | "settling" | "reading" | "done";
+export type Phase =
+  | "starting"
+  | "attacking"
+  | "healing"
+  | "settling"
+  | "reading"
+  | "stopping"
+  | "done";
 
 export interface Progress {
   readonly seconds: number;
@@ -50,8 +59,10 @@ export interface AttackPlan {
   readonly nemeses: readonly Nemesis[];
   /** Exists, and is empty. */
   readonly directory: string;
-  /** Aborted when the run is to end early: it heals, and leaves what there is. */
+  /** Aborted when the run is to end early: it leaves what there is, within seconds. */
   readonly signal: AbortSignal;
+  /** Aborted when it is to end at once: `run` rejects, and leaves no process. */
+  readonly abandoned: AbortSignal;
   readonly onPhase: (phase: Phase, note: string) => void;
 }
 
@@ -63,12 +74,18 @@ export interface AttackResult {
   readonly loadStartMs: number;
   readonly loadEndMs: number;
   readonly endMs: number;
-  /** Whether a leader was there again in time after everything was healed. */
-  readonly hasRecovered: boolean;
+  /** Whether a leader was there again in time after everything was healed; unknown: not waited. */
+  readonly hasRecovered: boolean | "unknown";
   readonly clientKills: number;
-  /** Nodes that ended although nobody had wanted it, with their last words. */
-  readonly deaths: readonly string[];
+  readonly deaths: readonly NodeDeath[];
   readonly wasInterrupted: boolean;
+}
+
+/** A node that ended although nobody had wanted it, with its last words. */
+export interface NodeDeath {
+  readonly node: number;
+  readonly timeMs: number;
+  readonly words: string;
 }
 
 export class Attack {
@@ -76,7 +93,7 @@ export class Attack {
   readonly #originNs = process.hrtime.bigint();
   readonly #observer: Observer;
   readonly #histories: HistoryFiles;
-  readonly #deaths: string[] = [];
+  readonly #deaths: NodeDeath[] = [];
   /** What has to be undone, newest last. */
   readonly #undo: Undo = [];
   readonly #failure = new AbortController();
@@ -116,9 +133,12 @@ export class Attack {
   /** Rejects when the run could not be carried out: nothing is said about the cluster then. */
   async run(): Promise<AttackResult> {
     try {
-      return await this.#run();
+      const result = this.#run();
+      // When it is abandoned nobody waits for it any more.
+      result.catch(() => undefined);
+      return await Promise.race([result, rejection(this.#plan.abandoned)]);
     } finally {
-      for (const undo of this.#undo.reverse()) await undo();
+      await undoAll(this.#undo);
     }
   }
 
@@ -135,27 +155,17 @@ export class Attack {
     const durationMs = options.seconds * 1_000;
     const names = this.#plan.nemeses.map(({ name }) => name);
     const faultPlan = planFaults(options.schedule, names, durationMs, options.seed);
-    onPhase("attacking", `${faultPlan.length} faults in ${options.seconds} s`);
+    const planned = faultPlan.length === 1 ? "1 fault" : `${faultPlan.length} faults`;
+    onPhase("attacking", `${planned} in ${options.seconds} s`);
     const faults = this.#faultRunner(crew);
     faults.start(faultPlan, loadStartMs);
     await this.#pause(durationMs);
-    onPhase("healing", "every fault ends, every process runs");
-    await faults.stop();
-    for (const node of nodes) {
-      node.resume();
-      node.start();
-    }
-    for (const client of crew.clients) client.resume();
-    const loadEndMs = this.#nowMs();
-    const hasRecovered = await this.#recovered(nodes);
-    crew.note("healed", { recovered: hasRecovered });
-    onPhase("settling", "holders die, and their leases run out");
-    await this.#killHolders(crew);
-    await this.#pause(options.ttlMs + SETTLE_MS);
-    crew.note("settled", {});
-    onPhase("reading", "clients finish and read for the last time");
-    await crew.finish();
-    this.#failure.signal.throwIfAborted();
+    const concluding = this.#conclude(crew, faults, nodes);
+    // When it is interrupted nobody waits for it any more.
+    concluding.catch(() => undefined);
+    const interrupted = rejection(this.#plan.signal).catch(() => undefined);
+    const conclusion = await Promise.race([concluding, interrupted]);
+    const { loadEndMs, hasRecovered } = conclusion ?? (await this.#cutShort(crew, faults, nodes));
     const endMs = this.#nowMs();
     this.#observer.end(endMs);
     await this.#histories.close();
@@ -171,14 +181,62 @@ export class Attack {
       hasRecovered,
       clientKills: crew.kills,
       deaths: this.#deaths,
-      wasInterrupted: this.#plan.signal.aborted,
+      wasInterrupted: conclusion === undefined,
     };
+  }
+
+  /** Heals everything, lets it settle, and has the clients read for the last time. */
+  async #conclude(
+    crew: ClientCrew,
+    faults: FaultRunner,
+    nodes: readonly NodeProcess[],
+  ): Promise<Conclusion> {
+    const { options, onPhase, signal } = this.#plan;
+    // What was interrupted is not healed, and must not be noted as if it were.
+    signal.throwIfAborted();
+    onPhase("healing", "every fault ends, every process runs");
+    await faults.stop();
+    resumeAll(nodes, crew);
+    const loadEndMs = this.#nowMs();
+    const hasRecovered = await this.#recovered(nodes);
+    crew.note("healed", { recovered: hasRecovered });
+    onPhase("settling", "some clients are killed, and their leases run out");
+    await this.#killHolders(crew);
+    await this.#pause(options.ttlMs + SETTLE_MS);
+    signal.throwIfAborted();
+    crew.note("settled", {});
+    onPhase("reading", "clients finish and read for the last time");
+    await crew.finish();
+    this.#failure.signal.throwIfAborted();
+    return { loadEndMs, hasRecovered };
+  }
+
+  /**
+   * Interrupted: the clients may finish what they are at, and everything ends. Whether the cluster
+   * would have come back is not waited for, and nothing in the history says so.
+   */
+  async #cutShort(
+    crew: ClientCrew,
+    faults: FaultRunner,
+    nodes: readonly NodeProcess[],
+  ): Promise<Conclusion> {
+    this.#plan.onPhase("stopping", "interrupted: what there is will be judged");
+    const loadEndMs = this.#nowMs();
+    const stopped = faults.stop().catch(() => undefined);
+    await Promise.race([stopped, delay(CUT_SHORT_MS_MAX)]);
+    faults.abandon();
+    resumeAll(nodes, crew);
+    await Promise.race([crew.finish(), delay(CUT_SHORT_MS_MAX)]);
+    await crew.kill();
+    return { loadEndMs, hasRecovered: "unknown" };
   }
 
   async #startNodes(network: Network, system: System): Promise<NodeProcess[]> {
     const { directory, nemeses } = this.#plan;
     const usesVolumes = nemeses.some(({ name }) => name === "disk-full");
-    if (usesVolumes) this.#volumes = await mountVolumes(network, directory, this.#undo);
+    if (usesVolumes) {
+      this.#volumes = await mountVolumes(network, directory, this.#signal, this.#undo);
+    }
     const volumes = this.#volumes;
     const setting = {
       system,
@@ -243,8 +301,7 @@ export class Attack {
       replaceClient: (client) => crew.replace(client),
     });
     this.#target.leaderId = this.#leaderId;
-    await crew.start(options.clients);
-    this.#signal.throwIfAborted();
+    await Promise.race([crew.start(options.clients), rejection(this.#signal)]);
     return crew;
   }
 
@@ -287,7 +344,9 @@ export class Attack {
         // LevelDB ends processes that open some damaged tables.
         const isDamage = this.#faults?.active.includes("damage") === true;
         if (isDamage && this.#target?.isReserved(id) === true) return;
-        if (!this.#failure.signal.aborted) this.#deaths.push(`node ${id}: ${words}`);
+        if (!this.#failure.signal.aborted) {
+          this.#deaths.push({ node: id, timeMs: this.#nowMs(), words });
+        }
       },
     };
   }
@@ -331,7 +390,7 @@ export class Attack {
   async #recovered(nodes: readonly NodeProcess[]): Promise<boolean> {
     const deadlineMs = this.#nowMs() + HEALTHY_MS_MAX;
     while (this.#nowMs() < deadlineMs) {
-      this.#failure.signal.throwIfAborted();
+      this.#signal.throwIfAborted();
       const reports = await Promise.all(nodes.map((node) => node.status()));
       const leader = reports.find((report) => report?.role === "leader");
       const isFollowed = reports.every(
@@ -357,4 +416,34 @@ export class Attack {
   #nowMs(): number {
     return this.#now() / NANOSECONDS;
   }
+}
+
+interface Conclusion {
+  readonly loadEndMs: number;
+  readonly hasRecovered: AttackResult["hasRecovered"];
+}
+
+function resumeAll(nodes: readonly NodeProcess[], crew: ClientCrew): void {
+  for (const node of nodes) {
+    node.resume();
+    node.start();
+  }
+  for (const client of crew.clients) client.resume();
+}
+
+/** Rejects when the signal is aborted, and never resolves. */
+function rejection(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}
+
+/** Newest first, each of them whatever became of the others. Rejects with the first failure. */
+async function undoAll(undo: Undo): Promise<void> {
+  const failures: unknown[] = [];
+  for (const step of undo.toReversed()) {
+    await step().catch((error: unknown) => failures.push(error));
+  }
+  if (failures.length > 0) throw failures[0];
 }

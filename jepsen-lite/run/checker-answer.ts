@@ -1,110 +1,76 @@
-/**
- * What the checker said about one history, as one result with a story: the operations that nobody
- * can put into an order, or the lines that break a rule, each with the time at which it happened.
- */
-import { createReadStream } from "node:fs";
-import { createInterface } from "node:readline";
-import type { CheckResult as Answer, Counterexample, OperationView } from "../checker/index.js";
-import type { CheckPart, CheckResult, StoryStep } from "./verdict.js";
+/** What the checker said about one history, as one result with the anomalies that it found. */
+import type { CheckResult as Answer, Violation } from "../checker/index.js";
+import { type Anomaly, anomalyOf, mostOf } from "./anomaly.js";
+import type { CheckPart, CheckResult } from "./verdict.js";
 
-const NANOSECONDS = 1_000_000;
-const VIOLATIONS_TOLD = 3;
+/** Of each kind in each check so many are told step by step; all of them are counted. */
+const TOLD_MAX = 3;
+/** Every history gives these something to compare, or it shows nothing at all. */
+const ALWAYS_ASKED: ReadonlySet<string> = new Set(["linearizable", "tokens", "exclusion"]);
 
-interface TellingLine {
-  readonly text: string;
-  /** Of the history, from 1; 0: it has no place in it. */
-  readonly line: number;
-}
-
-/** `file`: the history, where the times of lines are looked up. */
-export async function resultOfAnswer(
+/** `asked`: further checks that the history was made for. */
+export function resultOfAnswer(
   subject: string,
   answer: Answer,
-  file: string,
-): Promise<CheckResult> {
-  const { valid, model, counts, checks } = answer;
-  const telling = tellingLines(answer);
-  const times = await timesOf(file, new Set(telling.map(({ line }) => line)));
-  const story = telling.map(({ text, line }): StoryStep => {
-    const timeMs = times.get(line);
-    return { text: line === 0 ? text : `${text} (line ${line})`, ...optionalTime(timeMs) };
-  });
+  asked: readonly string[],
+): CheckResult {
+  const { valid, model, counts, checks, undecided = [] } = answer;
   const parts = checks.map((finding): CheckPart => {
     const { check, valid: holds, compared, violations, more, figures = {} } = finding;
-    return { name: check, valid: holds, compared, violations: violations.length + more, figures };
+    const isAsked = ALWAYS_ASKED.has(check) || asked.includes(check);
+    return {
+      name: check,
+      valid: holds,
+      compared,
+      isAsked,
+      violations: violations.length + more,
+      figures,
+    };
   });
-  const figures = parts.flatMap((part) => Object.entries(part.figures));
-  const extra = figures
-    .filter(([, value]) => value !== 0)
-    .map(([name, value]) => `, ${wordsOf(name)}: ${value}`)
-    .join("");
-  const empty = parts.filter(({ compared }) => compared === 0).map(({ name: part }) => part);
   const broken = parts.filter((part) => part.valid !== true).map(({ name }) => name);
+  const overlaps = parts.reduce((sum, part) => {
+    return sum + (part.figures["overlapsWithoutDeadline"] ?? 0);
+  }, 0);
   const summary =
-    `${counts.ok} ok, ${counts.fail} refused, ${counts.info} of unknown outcome${extra}` +
-    (empty.length === 0 ? "" : `; compared nothing: ${empty.join(", ")}`) +
+    `${counts.operations} operations: ${counts.ok} succeeded, ${counts.fail} refused, ` +
+    `${counts.info} of unknown outcome` +
+    (overlaps === 0 ? "" : `; ${overlaps} overlaps with a holder past its deadline`) +
     (broken.length === 0
       ? ""
       : `; ${valid === false ? "broken" : "undecided"}: ${broken.join(", ")}`);
-  return { subject, name: `model ${model}`, valid, summary, story, parts, details: answer };
+  return {
+    subject,
+    name: `model ${model}`,
+    valid,
+    summary,
+    anomalies: toldIn(answer),
+    anomalyCounts: mostOf(checks.map(({ anomalies }) => anomalies)),
+    // Keys that were not searched because another one had settled the verdict are no news then.
+    remarks: valid === "unknown" ? undecided : [],
+    parts,
+    details: answer,
+  };
 }
 
-function optionalTime(timeMs: number | undefined): { timeMs?: number } {
-  return timeMs === undefined ? {} : { timeMs };
-}
-
-function tellingLines({ checks, counterexample, undecided = [] }: Answer): TellingLine[] {
-  const violations = checks
-    .filter(({ check }) => check !== "linearizable")
-    .flatMap(({ check, violations: all }) =>
-      all.slice(0, VIOLATIONS_TOLD).map(({ text, lines }) => {
-        return { text: `${check}: ${text}`, line: lines.at(-1) ?? 0 };
-      }),
-    );
-  const impossible = counterexample === undefined ? [] : counterexampleLines(counterexample);
-  return [...impossible, ...violations, ...undecided.map((text) => ({ text, line: 0 }))];
-}
-
-function counterexampleLines(counterexample: Counterexample): TellingLine[] {
-  const { keys, operation, previous, concurrent, lastStates } = counterexample;
-  const about = keys.length === 0 ? "" : `${keys.join(", ")}: `;
-  const views = [...(previous === undefined ? [] : [previous]), ...concurrent, operation];
-  const lines = views.flatMap(linesOf).sort((one, other) => one.line - other.line);
-  const upTo = lines.filter(({ line }) => line <= counterexample.line);
-  const [best] = lastStates;
-  const ends =
-    best === undefined
-      ? []
-      : [
-          {
-            text: `${about}no order explains that answer: the best one is in the state ${best.state}`,
-            line: 0,
-          },
-          ...best.refused.map((text) => ({ text, line: 0 })),
-        ];
-  return [...upTo, ...ends];
-}
-
-function linesOf({ process, text, invokeLine, completeLine, outcome }: OperationView) {
-  const asks = { text: `process ${process} asks: ${text}`, line: invokeLine };
-  if (completeLine === undefined) return [asks];
-  return [asks, { text: `process ${process} is told ${outcome}: ${text}`, line: completeLine }];
-}
-
-async function timesOf(file: string, wanted: ReadonlySet<number>): Promise<Map<number, number>> {
-  const times = new Map<number, number>();
-  if (wanted.size === 0) return times;
-  let number = 0;
-  for await (const line of createInterface({ input: createReadStream(file) })) {
-    number += 1;
-    if (!wanted.has(number)) continue;
-    const { time } = JSON.parse(line) as { time?: number };
-    if (time !== undefined) times.set(number, time / NANOSECONDS);
-  }
-  return times;
-}
-
-/** `overlapsWithoutDeadline` → `overlaps without deadline`. */
-function wordsOf(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+/**
+ * In the order of time, those without a time last. What another check tells more plainly the search
+ * does not tell again.
+ */
+function toldIn({ checks }: Answer): Anomaly[] {
+  const plain = checks.filter(({ check }) => check !== "linearizable");
+  const nameOf = ({ kind, lines }: Violation) => `${kind} ${lines.at(-1)}`;
+  const known = new Set(plain.flatMap(({ violations }) => violations).map(nameOf));
+  const told = checks.flatMap((finding) => {
+    const isSearch = finding.check === "linearizable";
+    const violations = finding.violations.filter((each) => !(isSearch && known.has(nameOf(each))));
+    const kinds = new Set(violations.map(({ kind }) => kind));
+    return [...kinds].flatMap((kind) => {
+      return violations
+        .filter((each) => each.kind === kind)
+        .slice(0, TOLD_MAX)
+        .map(anomalyOf);
+    });
+  });
+  const timeOf = ({ fromMs = Number.POSITIVE_INFINITY }: Anomaly) => fromMs;
+  return told.sort((one, other) => timeOf(one) - timeOf(other) || 0);
 }

@@ -54,6 +54,11 @@ export class FaultRunner {
     this.#running.catch((error: unknown) => this.#events.onFailure(error));
   }
 
+  /** Takes what is still there as ended now: the whole cluster is about to end. */
+  abandon(): void {
+    for (const active of [...this.#active]) this.#ended(active);
+  }
+
   /** Begins nothing any more and ends what is there. Rejects when something could not be done. */
   async stop(): Promise<void> {
     this.#stop.abort();
@@ -73,10 +78,17 @@ export class FaultRunner {
     this.#events.onBegin(planned.nemesis, fault.what);
     await this.#until(originMs + planned.endMs);
     await fault.end();
-    this.#active.delete(active);
-    const { what } = fault;
+    this.#ended(active);
+  }
+
+  #ended(active: ActiveFault): void {
+    // Abandoned before its end came.
+    if (!this.#active.delete(active)) return;
+    const { planned, fault, startMs } = active;
+    const { what, file } = fault;
     const endMs = this.#events.nowMs();
-    this.#events.onEnd({ nemesis: planned.nemesis, what, startMs, endMs });
+    const drawn = { nemesis: planned.nemesis, what, startMs, endMs };
+    this.#events.onEnd(file === undefined ? drawn : { ...drawn, file });
   }
 
   async #until(timeMs: number): Promise<void> {

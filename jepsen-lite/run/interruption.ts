@@ -1,15 +1,33 @@
-/** The first signal heals and reports; the second one gives up the checking too. */
+/**
+ * Signals that end a run. The first one stops the load and has what there is judged and reported,
+ * which takes seconds; the second one ends everything at once.
+ */
+
+/**
+ * Ctrl-C is sent to everything in the terminal, and `npm run` passes it on as well: signals so close
+ * to each other are one.
+ */
+const ONE_SIGNAL_MS = 300;
+
 export class Interruption {
   readonly #first = new AbortController();
   readonly #second = new AbortController();
   readonly #onSignal = (signal: NodeJS.Signals) => {
-    if (this.received !== undefined) this.#second.abort();
-    this.received ??= signal;
-    this.#first.abort();
+    const nowMs = performance.now();
+    this.#firstMs ??= nowMs;
+    if (this.received === undefined) {
+      this.received = signal;
+      this.#first.abort();
+    } else if (nowMs - this.#firstMs >= ONE_SIGNAL_MS) {
+      this.#second.abort();
+    }
   };
+  #firstMs: number | undefined;
   received: NodeJS.Signals | undefined;
 
-  constructor() {
+  /** `onFirst` is called as soon as the first signal is there. */
+  constructor(onFirst: () => void) {
+    this.#first.signal.addEventListener("abort", onFirst);
     for (const signal of SIGNALS) process.on(signal, this.#onSignal);
   }
 

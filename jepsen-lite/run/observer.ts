@@ -6,12 +6,14 @@
 
 import type { NodeState } from "../cluster/node-process.js";
 import { clientOfProcess, type HistoryEvent } from "../history/history-event.js";
+import type { HarmedFile } from "../nemeses/nemesis.js";
 import { HoldChart } from "./hold-chart.js";
 import { KeptSample } from "./kept-sample.js";
 import { LatencySeries } from "./latency-series.js";
 
 const NANOSECONDS = 1_000_000;
 const OPERATIONS_MAX = 6_000;
+const DOTS_MAX = 4_000;
 const LANE_CHANGES_MAX = 5_000;
 
 export interface DrawnOperation {
@@ -30,6 +32,7 @@ export interface DrawnFault {
   readonly what: string;
   readonly startMs: number;
   readonly endMs: number;
+  readonly file?: HarmedFile;
 }
 
 /** What a node was from then on. */
@@ -55,6 +58,8 @@ export class Observer {
   readonly series: LatencySeries;
   readonly holds = new HoldChart();
   readonly operations = new KeptSample<DrawnOperation>(OPERATIONS_MAX, tellingOf);
+  /** Chosen without regard to how they went, so that plots show what is usual. */
+  readonly evenly = new KeptSample<DrawnOperation>(DOTS_MAX, lotOf);
   readonly lanes: LaneChange[] = [];
   readonly faults: DrawnFault[] = [];
   /** By workload, then by operation. */
@@ -148,7 +153,9 @@ export class Observer {
     this.series.add(timeMs, outcome, timeMs - startMs);
     const detail = detailOf(event);
     const process = Number(event.process);
-    this.operations.add({ process, workload, f, key, startMs, endMs: timeMs, outcome, detail });
+    const drawn = { process, workload, f, key, startMs, endMs: timeMs, outcome, detail };
+    this.operations.add(drawn);
+    this.evenly.add(drawn);
   }
 
   #session(event: HistoryEvent): void {
@@ -173,6 +180,12 @@ export class Observer {
 function tellingOf({ outcome, startMs, endMs }: DrawnOperation): number {
   const weight = { ok: 1, fail: 0.5, info: 20 }[outcome];
   return (endMs - startMs) * weight;
+}
+
+/** The same for the same operation, and else as good as random. */
+function lotOf({ process, startMs }: DrawnOperation): number {
+  const mixed = Math.imul(Math.floor(startMs * 1_000) ^ Math.imul(process, 0x9e3779b1), 0x85ebca6b);
+  return Math.imul(mixed ^ (mixed >>> 15), 0xc2b2ae35) >>> 0;
 }
 
 function detailOf({ value, error }: HistoryEvent): string {

@@ -1,12 +1,14 @@
 /** What a run leaves for machines (`results.json`) and for the report, made of what it observed. */
 import { availableParallelism } from "node:os";
+import type { AnomalyCounts } from "../checker/index.js";
 import type { Nemesis } from "../nemeses/nemesis.js";
 import type { Coverage, Figures, ReportData, WorkloadCounts } from "../report/report-data.js";
 import type { SystemKind, SystemName } from "../systems/system.js";
 import type { Workload } from "../workloads/workload.js";
+import { sumOf } from "./anomaly.js";
 import type { AttackResult } from "./attack.js";
 import type { ComparedSystem } from "./comparison.js";
-import type { Observer } from "./observer.js";
+import type { DrawnFault, DrawnOperation, Observer } from "./observer.js";
 import type { RunOptions } from "./run-options.js";
 import type { CheckResult, Validity, Verdict } from "./verdict.js";
 
@@ -22,6 +24,8 @@ export interface Results {
   readonly options: RunOptions;
   readonly figures: Figures;
   readonly checks: readonly CheckResult[];
+  /** How often each kind was seen where it must not be; what no fencing lets happen is not in it. */
+  readonly anomalies: AnomalyCounts;
   readonly counts: readonly WorkloadCounts[];
   readonly coverage: readonly Coverage[];
   readonly errors: Readonly<Record<string, number>>;
@@ -41,6 +45,7 @@ export interface OutcomeParts {
   readonly nemeses: readonly Nemesis[];
   readonly result: AttackResult;
   readonly verdict: Verdict;
+  readonly wasInterrupted: boolean;
 }
 
 export function outcomeOf(parts: OutcomeParts): Outcome {
@@ -51,11 +56,12 @@ export function outcomeOf(parts: OutcomeParts): Outcome {
     about: system.about,
     comparison: [],
     valid: verdict.valid,
-    wasInterrupted: result.wasInterrupted,
+    wasInterrupted: parts.wasInterrupted,
     command: commandOf(parts),
     startedAt: new Date(result.wallStartMs).toISOString(),
     figures: figuresOf(result),
     checks: verdict.checks,
+    anomalies: sumOf(brokenOf(verdict.checks).map(({ anomalyCounts }) => anomalyCounts)),
     counts: countsOf(observer),
     coverage: coverageOf(observer),
   };
@@ -79,9 +85,14 @@ export function outcomeOf(parts: OutcomeParts): Outcome {
       holds: observer.holds.view(result.endMs),
       holdsOffered: observer.holds.offered,
       operations: observer.operations.items,
+      dots: dotsOf(observer),
       operationsOffered: observer.operations.offered,
     },
   };
+}
+
+function brokenOf(checks: readonly CheckResult[]): CheckResult[] {
+  return checks.filter(({ valid }) => valid === false);
 }
 
 /** The same with a look at others. One system alone is no comparison. */
@@ -154,8 +165,24 @@ function coverageOf({ faults }: Observer): Coverage[] {
   return [...nemeses].sort().map((nemesis) => {
     const own = faults.filter((fault) => fault.nemesis === nemesis);
     const milliseconds = own.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0);
-    return { nemesis, times: own.length, seconds: Math.round(milliseconds / 100) / 10 };
+    const seconds = Math.round(milliseconds / 100) / 10;
+    return { nemesis, times: own.length, seconds, files: filesOf(own) };
   });
+}
+
+/** For the scatter plot: what is drawn anyway, and an even choice of the rest. */
+function dotsOf({ operations, evenly }: Observer): DrawnOperation[] {
+  return [...new Set([...operations.items, ...evenly.items])];
+}
+
+/** How often each kind of file was met, those that were there and never met included. */
+function filesOf(faults: readonly DrawnFault[]): Record<string, number> {
+  const times = new Map<string, number>();
+  for (const { file } of faults) {
+    for (const kind of file?.kinds ?? []) times.set(kind, times.get(kind) ?? 0);
+    if (file !== undefined) times.set(file.kind, (times.get(file.kind) ?? 0) + 1);
+  }
+  return Object.fromEntries([...times].sort(([one], [other]) => one.localeCompare(other)));
 }
 
 function configurationOf({ system, options, workloads, nemeses, result }: OutcomeParts) {

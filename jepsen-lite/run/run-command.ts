@@ -40,11 +40,11 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
   const chosen = await resolveNames(options);
   await refuseWhatCannotBe(options, chosen);
   const directory = await prepareDirectory(options.directory);
-  const interruption = new Interruption();
   const terminal = new Console(options.isQuiet);
+  const interruption = new Interruption(() => terminal.interrupted());
   try {
     const { workloads, nemeses, peers } = chosen;
-    const signals = { load: interruption.first, judging: interruption.second };
+    const signals = { early: interruption.first, atOnce: interruption.second };
     const shared = { options, workloads, nemeses, signals, terminal };
     const own = await runSystem({ ...shared, system: SYSTEMS.holdfast, directory });
     // Whatever becomes of the peers, this is known by then.
@@ -60,6 +60,8 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
       await rm(directory, { recursive: true, force: true });
     }
     if (interruption.received !== undefined) {
+      const why = interruption.second.aborted ? "twice" : "before there was anything to judge";
+      process.stderr.write(`jepsen: interrupted ${why}: no report, logs in ${directory}\n`);
       return SIGNAL_BASE + constants.signals[interruption.received];
     }
     throw error;
@@ -93,7 +95,7 @@ async function runPeers(
 ): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   for (const system of peers) {
-    if (shared.signals.load.aborted) break;
+    if (shared.signals.early.aborted) break;
     const directory = join(shared.directory, system.name);
     await mkdir(directory);
     const outcome = await runSystem({ ...shared, system, directory });

@@ -20,8 +20,8 @@ export interface SystemRun {
   readonly nemeses: readonly Nemesis[];
   /** Exists, and is empty. */
   readonly directory: string;
-  /** The first is aborted when the load is to end early, the second when judging is to end too. */
-  readonly signals: { readonly load: AbortSignal; readonly judging: AbortSignal };
+  /** The first is aborted when the run is to end early, the second when it is to end at once. */
+  readonly signals: { readonly early: AbortSignal; readonly atOnce: AbortSignal };
   readonly terminal: Console;
 }
 
@@ -33,7 +33,8 @@ export async function runSystem(run: SystemRun): Promise<Outcome> {
     workloads,
     nemeses,
     directory,
-    signal: signals.load,
+    signal: signals.early,
+    abandoned: signals.atOnce,
     onPhase: (phase: Phase, note) => terminal.phase(phase, note),
   });
   const ticking = terminal.tick(() => attack.progress);
@@ -43,10 +44,13 @@ export async function runSystem(run: SystemRun): Promise<Outcome> {
     nemeses: options.schedule === "none" ? [] : nemeses.map(({ name }) => name),
     isFenced: options.isFenced,
     tokensRise: system.tokensRise,
-    signal: signals.judging,
+    isPeer: system.name !== "holdfast",
+    early: signals.early,
+    atOnce: signals.atOnce,
     onProgress: (note) => terminal.phase("checking", note),
   });
-  return outcomeOf({ system, options, workloads, nemeses, result, verdict });
+  const wasInterrupted = signals.early.aborted;
+  return outcomeOf({ system, options, workloads, nemeses, result, verdict, wasInterrupted });
 }
 
 export async function writeOutcome(directory: string, outcome: Outcome): Promise<void> {

@@ -27,14 +27,14 @@ export async function openNetwork(
 ): Promise<Network> {
   const { clients } = options;
   const ids = Array.from({ length: options.nodes }, (_, index) => index + 1);
-  let network: Network;
+  let opening: Promise<Network>;
   if (options.usesNamespaces) {
     const subnet = 1 + (process.pid % 253);
     const nodes = ids.map((id): NodeAddresses => {
       const host = namespacedAddress(subnet, id);
       return { id, host, clientPort: CLIENT_PORT, peerPort: PEER_PORT };
     });
-    network = await NamespacedNetwork.open({ nodes, clients }, subnet);
+    opening = NamespacedNetwork.open({ nodes, clients }, subnet);
   } else {
     const ports = await findPorts(2 * options.nodes, options.basePort);
     const nodes = ids.map((id, index): NodeAddresses => {
@@ -42,27 +42,32 @@ export async function openNetwork(
       const peerPort = hasOnePort ? clientPort : (ports[options.nodes + index] ?? 0);
       return { id, host: "127.0.0.1", clientPort, peerPort };
     });
-    network = await ProxiedNetwork.open({ nodes, clients, hasOnePeerAddress });
+    opening = ProxiedNetwork.open({ nodes, clients, hasOnePeerAddress });
   }
-  undo.push(() => network.close());
-  return network;
+  // Also of one that is still being made when the run ends; one that failed has removed itself.
+  undo.push(async () => (await opening.catch(() => undefined))?.close());
+  return opening;
 }
 
 /** A file system of its own for each node. */
 export async function mountVolumes(
   network: Network,
   directory: string,
+  signal: AbortSignal,
   undo: Undo,
 ): Promise<Volume[]> {
   const volumes: Volume[] = [];
   for (const { id } of network.nodes) {
     const volume = { nodeId: id, directory: join(directory, `volume-${id}`) };
-    await mountVolume(volume.directory);
+    signal.throwIfAborted();
+    const mounting = mountVolume(volume.directory);
     volumes.push(volume);
     undo.push(async () => {
+      await mounting;
       await unmountVolume(volume.directory);
       await rm(volume.directory, { recursive: true });
     });
+    await mounting;
   }
   return volumes;
 }
@@ -89,7 +94,7 @@ export async function startNodes(setting: NodeSetting, undo: Undo): Promise<Node
   });
   // Their data are worth nothing any more: they are killed rather than stopped.
   undo.push(async () => {
-    await Promise.all(nodes.map((node) => node.kill()));
+    await Promise.all(nodes.map((node) => node.close()));
   });
   for (const node of nodes) {
     await mkdir(node.plan.dataDirectory, { recursive: true });

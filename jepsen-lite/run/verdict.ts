@@ -5,17 +5,21 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import type { CheckResult as Answer, TokensRise } from "../checker/index.js";
-import { findLostUpdates, type LostUpdate } from "../guarded/lost-updates.js";
-import { historyName } from "../history/history-event.js";
+import type { AnomalyCounts, CheckResult as Answer, TokensRise } from "../checker/index.js";
+import { parentDeathPrefix } from "../cluster/parent-death.js";
+import { type AcceptedUpdate, findLostUpdates, type LostUpdate } from "../guarded/lost-updates.js";
+import { clientOfProcess, historyName } from "../history/history-event.js";
 import { runnerOf } from "../own-scripts.js";
 import type { Workload, WorkloadModel } from "../workloads/workload.js";
+import type { Anomaly } from "./anomaly.js";
 import type { AttackResult } from "./attack.js";
 import { resultOfAnswer } from "./checker-answer.js";
 import { clusterChecks } from "./cluster-checks.js";
 
 /** Of one history. What cannot be decided by then is unknown. */
 const CHECK_SECONDS_MAX = 300;
+/** Whoever interrupts a run wants it to end. */
+const INTERRUPTED_CHECK_SECONDS_MAX = 10;
 
 export type Validity = true | false | "unknown";
 
@@ -27,8 +31,15 @@ export interface CheckResult {
   readonly valid: Validity;
   /** One line for people. */
   readonly summary: string;
-  /** What is wrong, as a story; empty where nothing is. */
-  readonly story: readonly StoryStep[];
+  /**
+   * What went wrong, the first few of each kind. Where the result is valid all the same, as of a
+   * store that compares no tokens, they are what was to be expected, and shown as that.
+   */
+  readonly anomalies: readonly Anomaly[];
+  /** All of them. */
+  readonly anomalyCounts: AnomalyCounts;
+  /** What else is to be known, such as why something was not decided. */
+  readonly remarks: readonly string[];
   /** The single checks of which it consists. */
   readonly parts?: readonly CheckPart[];
   /** What was counted, where there are no parts. */
@@ -42,14 +53,10 @@ export interface CheckPart {
   readonly valid: Validity;
   /** How many things were compared; 0: nothing was shown by it. */
   readonly compared: number;
+  /** Whether the history was made to give it something; if not, comparing nothing is expected. */
+  readonly isAsked: boolean;
   readonly violations: number;
   readonly figures: Readonly<Record<string, number>>;
-}
-
-export interface StoryStep {
-  readonly text: string;
-  /** When it happened, where that is known. */
-  readonly timeMs?: number;
 }
 
 export interface Verdict {
@@ -63,23 +70,29 @@ export interface JudgeOptions {
   readonly nemeses: readonly string[];
   readonly isFenced: boolean;
   readonly tokensRise: TokensRise;
-  readonly signal: AbortSignal;
+  /** Of peers there are plain locks only, whose histories feed fewer checks. */
+  readonly isPeer: boolean;
+  /** Aborted when it is to end soon: each history then gets a few seconds. */
+  readonly early: AbortSignal;
+  /** Aborted when it is to end at once: `judge` rejects. */
+  readonly atOnce: AbortSignal;
   readonly onProgress: (note: string) => void;
 }
 
 export async function judge(result: AttackResult, options: JudgeOptions): Promise<Verdict> {
   const checks: CheckResult[] = clusterChecks(result, options);
-  for (const { name, model, parts = {} } of options.workloads) {
+  for (const { name, model, parts = {}, compares = [] } of options.workloads) {
     const histories: [string, WorkloadModel][] = [[historyName(name), model]];
     for (const [part, of] of Object.entries(parts)) histories.push([historyName(name, part), of]);
     for (const [history, of] of histories) {
-      options.onProgress(`checking ${history}`);
+      options.onProgress(history);
       const file = result.histories.fileOf(history);
       if (of === "updates" || of === "unfenced-updates") {
         const isFenced = of === "updates" && options.isFenced;
         checks.push(await updatesCheck(history, file, isFenced));
       } else {
-        checks.push(await historyCheck(history, of, file, options));
+        const asked = options.isPeer ? [] : compares;
+        checks.push(await historyCheck(history, { model: of, file, asked }, options));
       }
     }
   }
@@ -103,38 +116,72 @@ async function updatesCheck(
     subject,
     name: isFenced ? "no update lost" : "updates lost without fencing",
     valid: isFenced ? lost === 0 : true,
-    summary: isFenced ? counts : `${counts}; this store compares no tokens, so some may be`,
+    summary: isFenced
+      ? counts
+      : `${counts}; losses do not count, since this store compares no tokens`,
     figures: { accepted, refused, lost },
-    story: examples.flatMap(storyOf),
+    anomalies: examples.map(lostUpdate),
+    anomalyCounts: lost === 0 ? {} : { "lost update": lost },
+    remarks: [],
   };
 }
 
-function storyOf({ key, earlier, later }: LostUpdate): StoryStep[] {
-  const read = (update: typeof earlier) =>
-    `process ${update.process} reads ${key} = ${update.from} under token ${update.token}`;
-  const wrote = (update: typeof earlier, more: string) =>
-    `process ${update.process} writes ${update.to} under token ${update.token}${more}`;
+function lostUpdate({ key, earlier, later }: LostUpdate): Anomaly {
+  const who = ({ process }: AcceptedUpdate) => `client ${clientOfProcess(Number(process))}`;
+  const full = (update: AcceptedUpdate) => `${who(update)} (process ${update.process})`;
+  const reads = (update: AcceptedUpdate) => ({
+    text: `${full(update)} reads ${update.from} by token ${update.token}`,
+    timeMs: update.startMs,
+  });
+  const writes = (update: AcceptedUpdate, more: string) => ({
+    text: `${full(update)} writes ${update.to} by token ${update.token}${more}`,
+    timeMs: update.endMs,
+  });
   const steps = [
-    { text: read(earlier), timeMs: earlier.startMs },
-    { text: read(later), timeMs: later.startMs },
-    { text: wrote(earlier, ""), timeMs: earlier.endMs },
-    { text: wrote(later, `: ${earlier.to} is lost, nobody ever read it`), timeMs: later.endMs },
+    reads(earlier),
+    reads(later),
+    writes(earlier, ""),
+    writes(later, `: ${earlier.to} is lost, nobody ever read it`),
   ];
-  return steps.sort((one, other) => one.timeMs - other.timeMs);
+  return {
+    kind: "lost update",
+    sentence:
+      `${who(later)} (token ${later.token}) overwrote at ${(later.endMs / 1_000).toFixed(3)} s ` +
+      `what ${who(earlier)} (token ${earlier.token}) had written to \`${key}\` after both had ` +
+      "read the same value",
+    keys: [key],
+    fromMs: earlier.startMs,
+    toMs: later.endMs,
+    steps: steps.sort((one, other) => one.timeMs - other.timeMs),
+    reasons: [],
+  };
+}
+
+interface HistoryToCheck {
+  readonly model: string;
+  readonly file: string;
+  /** Checks that the history was made for. */
+  readonly asked: readonly string[];
 }
 
 async function historyCheck(
   subject: string,
-  model: string,
-  file: string,
-  { signal, tokensRise }: JudgeOptions,
+  { model, file, asked }: HistoryToCheck,
+  { early, atOnce, tokensRise }: JudgeOptions,
 ): Promise<CheckResult> {
-  const flags = [`--time-limit=${CHECK_SECONDS_MAX}`, `--tokens-rise=${tokensRise}`, "--json"];
-  const words = [...runnerOf("check"), `--model=${model}`, ...flags, file];
-  const [command = "", ...rest] = words;
-  const child = spawn(command, rest, { stdio: ["ignore", "pipe", "pipe"] });
+  const seconds = early.aborted ? INTERRUPTED_CHECK_SECONDS_MAX : CHECK_SECONDS_MAX;
+  const flags = [`--time-limit=${seconds}`, `--tokens-rise=${tokensRise}`, "--json"];
+  const checker = [...runnerOf("check"), `--model=${model}`, ...flags, file];
+  const [command = "", ...rest] = [...(await parentDeathPrefix()), ...checker];
+  // By itself, so that Ctrl-C reaches only the harness, which decides what it means.
+  const child = spawn(command, rest, { detached: true, stdio: ["ignore", "pipe", "pipe"] });
   const kill = () => child.kill("SIGKILL");
-  signal.addEventListener("abort", kill);
+  let lastMoment: NodeJS.Timeout | undefined;
+  const hurry = () => {
+    lastMoment = setTimeout(kill, INTERRUPTED_CHECK_SECONDS_MAX * 1_000);
+  };
+  atOnce.addEventListener("abort", kill);
+  early.addEventListener("abort", hurry);
   let output = "";
   let complaint = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
@@ -144,15 +191,26 @@ async function historyCheck(
     complaint = (complaint + text).slice(-2_000);
   });
   await once(child, "close");
-  signal.removeEventListener("abort", kill);
+  clearTimeout(lastMoment);
+  atOnce.removeEventListener("abort", kill);
+  early.removeEventListener("abort", hurry);
+  atOnce.throwIfAborted();
   const name = `model ${model}`;
   const parsed = parseAnswer(output);
   if (parsed === undefined) {
-    const why = signal.aborted ? "interrupted" : complaint.trim().split("\n").at(-1);
+    const why = early.aborted ? "interrupted" : complaint.trim().split("\n").at(-1);
     const summary = `not checked: ${why ?? "no answer of the checker"}`;
-    return { subject, name, valid: "unknown", summary, story: [] };
+    return {
+      subject,
+      name,
+      valid: "unknown",
+      summary,
+      anomalies: [],
+      anomalyCounts: {},
+      remarks: [],
+    };
   }
-  return resultOfAnswer(subject, parsed, file);
+  return resultOfAnswer(subject, parsed, asked);
 }
 
 function parseAnswer(text: string): Answer | undefined {

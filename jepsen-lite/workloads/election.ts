@@ -8,6 +8,7 @@ export const election: Workload = {
   name: "election",
   about: "candidates campaign, proclaim and resign; one leads at a time",
   model: "lock",
+  compares: ["exactly-once"],
   tasksMax: 2,
   async step(task) {
     const { client, random } = task;

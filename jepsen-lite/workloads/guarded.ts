@@ -10,7 +10,12 @@ import type { PlainTask, Workload } from "./workload.js";
 
 const WAIT_MS = 3_000;
 
-const GUARDING = { model: "lock", needsStore: true, tasksMax: 1 } as const;
+const GUARDING = {
+  model: "lock",
+  compares: ["exactly-once"],
+  needsStore: true,
+  tasksMax: 1,
+} as const;
 
 export const guarded: Workload = {
   name: "guarded",

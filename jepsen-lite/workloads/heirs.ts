@@ -20,6 +20,7 @@ export const heirs: Workload = {
   name: "heirs",
   about: "sessions exported with a lock held, which two others then want",
   model: "lock",
+  compares: ["exactly-once"],
   tasksMax: 2,
   async step(task) {
     if (task.index > 0) {

@@ -9,6 +9,7 @@ export const multi: Workload = {
   name: "multi",
   about: "two or three keys in one atomic request, locks and permits mixed",
   model: "lock",
+  compares: ["exactly-once"],
   async step(task) {
     const { client, random } = task;
     const items = itemsOf(task);

@@ -6,6 +6,7 @@ export const mutex: Workload = {
   name: "mutex",
   about: "exclusive locks: tries, bounded waits, head starts; a watcher in each client",
   model: "lock",
+  compares: ["exactly-once", "watches"],
   async step(task) {
     const { client, random } = task;
     const key = random.pick(task.keys);

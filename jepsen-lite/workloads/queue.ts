@@ -21,6 +21,7 @@ export const queue: Workload = {
   name: "queue",
   about: "long queues: grants in the order in which requests arrived",
   model: "lock",
+  compares: ["exactly-once", "order", "leases", "wake-ups"],
   async step(task) {
     const { client, random } = task;
     const key = random.pick(task.keys.slice(0, KEYS_MAX));

@@ -6,6 +6,7 @@ export const reentrant: Workload = {
   name: "reentrant",
   about: "the same owner takes a lock two or three times and is counted",
   model: "lock",
+  compares: ["exactly-once"],
   tasksMax: 2,
   async step(task) {
     const { client, random } = task;

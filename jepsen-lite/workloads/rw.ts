@@ -7,6 +7,7 @@ export const rw: Workload = {
   name: "rw",
   about: "shared and exclusive locks, upgrades and downgrades",
   model: "lock",
+  compares: ["exactly-once"],
   async step(task) {
     const { client, random } = task;
     const key = random.pick(task.keys);

@@ -8,6 +8,7 @@ export const semaphore: Workload = {
   name: "semaphore",
   about: "one to three permits of four, and their slots",
   model: "lock",
+  compares: ["exactly-once"],
   async step(task) {
     const { client, random } = task;
     const key = random.pick(task.keys);

@@ -19,6 +19,9 @@ export type WorkloadModel =
   /** The same of a store that compares no tokens: what is lost is shown, and is no violation. */
   | "unfenced-updates";
 
+/** The checks that not every history of locks can feed. */
+export type LockCheck = "order" | "leases" | "exactly-once" | "wake-ups" | "watches";
+
 export interface Workload {
   /** Lower-case words with hyphens; names its keys, its history and its row in the report. */
   readonly name: string;
@@ -27,6 +30,11 @@ export interface Workload {
   readonly model: WorkloadModel;
   /** Histories of its own beside that of `model`, by name: what else is judged, and how. */
   readonly parts?: Readonly<Record<string, WorkloadModel>>;
+  /**
+   * Checks of the lock model beside `linearizable`, `tokens` and `exclusion` to which its history is
+   * made to give something to compare. Where one of them gets nothing, the run says so.
+   */
+  readonly compares?: readonly LockCheck[];
   /** Tasks in each client, fewer than `--tasks` says; default: as many. */
   readonly tasksMax?: number;
   /** Whether it uses the guarded store, a process of its own. */

@@ -4,7 +4,9 @@ import type { HistoryEvent } from "../../jepsen-lite/history/history-event.js";
 import { clusterChecks } from "../../jepsen-lite/run/cluster-checks.js";
 import { Observer } from "../../jepsen-lite/run/observer.js";
 
-function observed(succeeds: readonly string[], faults: readonly string[]) {
+type Observed = Parameters<typeof clusterChecks>[0];
+
+function observed(succeeds: readonly string[], faults: readonly string[]): Observed {
   const observer = new Observer(1_000);
   for (const [process, workload] of succeeds.entries()) {
     const event = { process, workload, f: "acquire", key: "k", time: 1 } as const;
@@ -15,17 +17,21 @@ function observed(succeeds: readonly string[], faults: readonly string[]) {
     for (const each of events) observer.event(each);
   }
   for (const nemesis of faults) observer.faults.push({ nemesis, what: "", startMs: 0, endMs: 1 });
-  return { observer, hasRecovered: true, deaths: [] as string[] };
+  return {
+    observer,
+    hasRecovered: true,
+    deaths: [] as { node: number; timeMs: number; words: string }[],
+  };
 }
 
 const workloads = [{ name: "mutex" }, { name: "queue" }];
-const found = (run: ReturnType<typeof observed>, nemeses: readonly string[]) =>
+const found = (run: Observed, nemeses: readonly string[]) =>
   Object.fromEntries(clusterChecks(run, { workloads, nemeses }).map((each) => [each.name, each]));
 
 test("a run in which everything got something done and happened is valid", () => {
   const checks = found(observed(["mutex", "queue"], ["kill"]), ["kill"]);
   expect(Object.values(checks).map(({ valid }) => valid)).toEqual([true, true, true, true]);
-  expect(checks["faults"]?.summary).toBe("1 fault");
+  expect(checks["faults"]?.summary).toBe("1 fault: kill 1");
 });
 
 test("a workload that got nothing done leaves the verdict open, by its name", () => {
@@ -40,15 +46,26 @@ test("faults that were asked for and never happened are named; none at all leave
   const some = found(observed(["mutex", "queue"], ["kill", "kill"]), ["kill", "slow"]);
   expect(some["faults"]).toMatchObject({
     valid: true,
-    summary: "2 faults; too short a run for slow",
+    summary: "2 faults: kill 2; too short a run for slow",
   });
   expect(found(observed(["mutex", "queue"], []), ["kill"])["faults"]?.valid).toBe("unknown");
   expect(found(observed(["mutex", "queue"], []), [])["faults"]?.valid).toBe(true);
 });
 
 test("a cluster that did not come back, or lost a node by itself, is not valid", () => {
-  const run = { ...observed(["mutex", "queue"], []), hasRecovered: false, deaths: ["node 1: x"] };
+  const deaths = [{ node: 1, timeMs: 7_500, words: "first\nlast" }];
+  const run = { ...observed(["mutex", "queue"], []), hasRecovered: false, deaths };
   const checks = found(run, []);
-  expect(checks["recovery"]?.valid).toBe(false);
-  expect(checks["processes"]).toMatchObject({ valid: false, story: [{ text: "node 1: x" }] });
+  expect(checks["recovery"]).toMatchObject({ valid: false, anomalyCounts: { "no recovery": 1 } });
+  expect(checks["processes"]).toMatchObject({
+    valid: false,
+    anomalyCounts: { "node ended by itself": 1 },
+    anomalies: [{ fromMs: 7_500, reasons: ["first", "last"] }],
+  });
+  expect(checks["processes"]?.anomalies[0]?.sentence).toContain("node 1 ended at 7.500 s");
+});
+
+test("whether an interrupted run would have recovered is not known, and is no violation", () => {
+  const run = { ...observed(["mutex", "queue"], []), hasRecovered: "unknown" as const };
+  expect(found(run, [])["recovery"]).toMatchObject({ valid: "unknown", anomalies: [] });
 });

@@ -27,7 +27,7 @@ test("damage meets every kind of file in every way, one at a time, and no eviden
     const content = Buffer.alloc(10_000, 7);
     content.fill(0, 9_000);
     for (const name of [...FILES, ...UNTOUCHED]) await writeFile(join(directory, name), content);
-    const what = await harm(directory, new SeededRandom(seed, "harm"));
+    const { what, file } = await harm(directory, new SeededRandom(seed, "harm"));
     const left = await readdir(directory);
     if (left.length > 0) {
       const changed: string[] = [];
@@ -38,6 +38,7 @@ test("damage meets every kind of file in every way, one at a time, and no eviden
       expect(changed).toHaveLength(1);
       const [name = ""] = changed;
       expect(what.startsWith(`${name} `)).toBe(true);
+      expect(file.kind).toBe(kindOf(name));
       const way = what.slice(name.length + 1).split(" at ")[0] ?? "";
       met.set(kindOf(name), (met.get(kindOf(name)) ?? new Set()).add(way));
     } else {

@@ -26,7 +26,12 @@ test("nothing that a run brings along becomes markup", () => {
 
 test("the page names no address but its own", () => {
   const page = renderReport(sampleReport());
-  expect(page).not.toMatch(/(?:src|href)\s*=|url\(|@import|https?:/);
+  expect(page).not.toMatch(/src\s*=|url\(|@import|https?:/);
+  // Links lead from the time line to the stories and back.
+  for (const [, address = ""] of page.matchAll(/href\s*=\s*"([^"]*)/g)) {
+    expect(address).toMatch(/^#(?:anomaly|mark)-\d+$/);
+    expect(page).toContain(`id="${address.slice(1)}"`);
+  }
 });
 
 describe.skipIf(CHROMIUM === undefined)("in Chromium", () => {
@@ -64,7 +69,7 @@ describe.skipIf(CHROMIUM === undefined)("in Chromium", () => {
   test("it shows the verdict, the story and every lane, with no error and no request", async () => {
     const { page, complaints } = await open(1_300, "light");
     expect(await textOf(page, "h1")).toBe("Not valid");
-    expect(await page.locator(".story li").count()).toBe(3);
+    expect(await page.locator(".story li").count()).toBe(4);
     expect(await textOf(page, ".story li >> nth=0")).toContain("acquire <b>mutex/0</b>");
     expect(await textOf(page, ".again code")).toContain("--seed 7");
     const labels = await page.locator(".label").allInnerTexts();
@@ -84,8 +89,85 @@ describe.skipIf(CHROMIUM === undefined)("in Chromium", () => {
     expect((await row("updates lost, fenced")).join()).toMatch(/0 of 300\s+9 of 300/);
     expect((await row("two holders at once")).join()).toMatch(/0\s+18$/);
     expect((await row("verdict")).join()).toMatch(/valid\s+not valid/);
-    expect(await page.locator("td.none", { hasText: "nothing" }).count()).toBe(1);
+    // Alarming only where something was to be compared.
+    expect(await page.locator("td.alarm", { hasText: "nothing" }).count()).toBe(1);
+    expect(await page.locator("td.none", { hasText: "nothing" }).count()).toBe(0);
     expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test("each kind of anomaly is named, worst first, and each begins with one sentence", async () => {
+    const { page, complaints } = await open(1_300, "light");
+    const kinds = await page.locator("h3.kind").allInnerTexts();
+    expect(kinds.map((text) => text.split(" ×")[0])).toEqual([
+      "two holders",
+      "token not larger",
+      "lost update",
+    ]);
+    expect(kinds[0]).toMatch(/× 7\s*1 of them is told$/);
+    // Long tokens by what differs; whole when pointed at.
+    const sentence = page.locator("#anomaly-2 .sentence");
+    expect(await sentence.innerText()).toContain(
+      "two clients held mutex/0 from 15.000 s to 15.200 s: client 0 by token …0005, client 1 by token …0006",
+    );
+    await sentence.locator("abbr").first().hover();
+    expect(await textOf(page, "#tip")).toBe("3764820767670005");
+    // What no fencing lets happen stands apart.
+    const expected = page.locator("section", { hasText: "What was to be expected" });
+    expect(await expected.locator(".anomaly").count()).toBe(1);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test("a story leads to its mark in the time line, and the mark back to the story", async () => {
+    const { page, complaints } = await open(1_300, "light");
+    await page.locator("#anomaly-2 a").click();
+    const mark = page.locator("#mark-2 rect");
+    const seen = async () => {
+      const box = await mark.boundingBox();
+      if (box === null) return false;
+      const { x, y, width, height } = box;
+      return x > 0 && x + width < 1_300 && y > 0 && y + height < 800;
+    };
+    await expect.poll(seen).toBe(true);
+    await expect
+      .poll(() => page.evaluate("document.querySelector('.canvas').className"))
+      .toContain("magnified");
+    await mark.click();
+    await expect.poll(() => page.evaluate("location.hash")).toBe("#anomaly-2");
+    // It is drawn around the key that two held, too.
+    expect(await page.locator("rect.around").count()).toBe(2);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test("every operation is a point, by kind and outcome, over the bands of the faults", async () => {
+    const { page, complaints } = await open(1_300, "light");
+    const rows = page.locator(".row.scatter");
+    expect(
+      (await rows.locator(".label").allInnerTexts()).map((text) => text.split("\n")[0]),
+    ).toEqual(["acquire", "release"]);
+    const pointsOf = async (outcome: string) => {
+      const paths = await rows.locator(`path.dots.${outcome}`).all();
+      const drawn = await Promise.all(paths.map((path) => path.getAttribute("d")));
+      return drawn.join("").split("M").length - 1;
+    };
+    expect(await pointsOf("ok")).toBe(240);
+    expect(await pointsOf("fail")).toBe(80);
+    expect(await pointsOf("info")).toBe(80);
+    // Slower is higher.
+    const path = (await rows.first().locator("path.dots.ok").getAttribute("d")) ?? "";
+    const heights = [...path.matchAll(/M[\d.]+ ([\d.]+)h0/g)].map(([, y]) => Number(y));
+    expect(Math.min(...heights)).toBeLessThan(Math.max(...heights) - 5);
+    expect(await page.locator(".bands .band").count()).toBe(2);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test("what damage met is counted by kind of file, and what it never met is named", async () => {
+    const { page } = await open(1_300, "light");
+    const files = page.locator("h3", { hasText: "Files that damage met" }).locator("+ ul");
+    expect(await files.innerText()).toMatch(/mark\s*2\s+log\/N\.seg\s*1\s+VERSION\s*0/);
     await page.close();
   });
 

@@ -21,6 +21,8 @@ export interface HistoryEvent {
   readonly error: string | undefined;
   readonly session: string | undefined;
   readonly owner: string | undefined;
+  /** Which program the process is a part of; only what people call it follows from it. */
+  readonly client: string | undefined;
 }
 
 /** A history that cannot be checked because it is no history. Exit code 2. */
@@ -59,6 +61,7 @@ export function toEvent(record: unknown, line: number, position: number): Histor
     error: errorText(fields["error"]),
     session: optionalName(fields, "session", line),
     owner: optionalName(fields, "owner", line),
+    client: clientIn(fields),
   };
 }
 
@@ -78,6 +81,12 @@ function optionalName(
   if (typeof value === "string") return value;
   if (typeof value === "number") return String(value);
   throw new BadHistoryError(`"${field}" is ${kindOf(value)}, expected a string or number`, line);
+}
+
+/** Other harnesses may mean something else by the word; it decides nothing, so it is no error. */
+function clientIn({ client }: Readonly<Record<string, unknown>>): string | undefined {
+  const isName = typeof client === "string" || typeof client === "number";
+  return isName ? String(client) : undefined;
 }
 
 function optionalNumber(

@@ -3,9 +3,11 @@
  * certain line; up to the line before there are explanations, and these are the states in which the
  * best of them ended, with what was still open.
  */
+import { eventText } from "../event-text.js";
 import type { Operation } from "../operations.js";
+import { type Violation, violationOf } from "../violation.js";
 import type { PathStep } from "./moves.js";
-import type { Step } from "./problem.js";
+import type { Refusal, Step } from "./problem.js";
 import type { Refutation } from "./refinement.js";
 import type { Search } from "./search.js";
 import { ILLEGAL } from "./states.js";
@@ -47,6 +49,8 @@ export interface Counterexample {
   readonly lastStates: readonly LastState[];
   /** The last operation that was explained before it, if any. */
   readonly previous?: OperationView;
+  /** All of this in one sentence, and line by line. */
+  readonly violation: Violation;
 }
 
 const AFTER_MAX = 8;
@@ -76,6 +80,8 @@ export function explain<State>(refutation: Refutation<State>): Counterexample {
   const operation = refused.operation as Operation;
   const before = timeline.certain[layer - 1]?.operation;
   const beforeText = timeline.certain[layer - 1]?.action.text;
+  const concurrent = concurrentWith(search, layer);
+  const lastStates = different(rows.map((row) => lastState(search, layer, row)));
   return {
     keys: timeline.part.keys,
     prefixEvents: refused.returnedAt + 1,
@@ -83,13 +89,50 @@ export function explain<State>(refutation: Refutation<State>): Counterexample {
     line: operation.completion?.line ?? operation.invocation.line,
     index: operation.completion?.index ?? operation.invocation.index,
     operation: viewOf(operation, refused.action.text),
-    concurrent: concurrentWith(search, layer),
-    lastStates: different(rows.map((row) => lastState(search, layer, row))),
+    concurrent: concurrent.map(({ operation: open, text }) => viewOf(open, text)),
+    lastStates,
     ...(before === undefined ? {} : { previous: viewOf(before, beforeText ?? "") }),
+    violation: violationIn(
+      refutation,
+      [...concurrent.map(({ operation: open }) => open), ...(before === undefined ? [] : [before])],
+      lastStates[0],
+    ),
   };
 }
 
-function concurrentWith<State>(search: Search<State>, layer: number): OperationView[] {
+/** `others`: what else is part of the story. */
+function violationIn<State>(
+  { search, layer, rows }: Refutation<State>,
+  others: readonly Operation[],
+  best: LastState | undefined,
+): Violation {
+  const { timeline, states } = search;
+  const refused = timeline.certain[layer] as Step<State>;
+  const operation = refused.operation as Operation;
+  const answer = operation.completion ?? operation.invocation;
+  const refusals = rows.map((row): Refusal | undefined => {
+    const state = states.state(stateAt(search, row));
+    return refused.action.refusal?.(state);
+  });
+  const refusal = refusals.find((each) => each !== undefined);
+  const why = refusal === undefined ? "" : `: ${refusal.because}`;
+  const text = `${eventText(answer)}; no order of operations explains that${why}`;
+  const events = [...others, operation]
+    .flatMap(({ invocation, completion }) => [invocation, completion])
+    .filter((event) => event !== undefined && event.line <= answer.line);
+  const violation = violationOf(refusal?.kind ?? "unexplained answer", text, {
+    keys: timeline.part.keys,
+    events,
+  });
+  if (best === undefined) return violation;
+  const reasons = [`the best order ends with this: ${best.state}`, ...best.refused];
+  return { ...violation, reasons };
+}
+
+/** Open operations with the words for what each did. */
+type OpenView = { readonly operation: Operation; readonly text: string };
+
+function concurrentWith<State>(search: Search<State>, layer: number): OpenView[] {
   const { timeline } = search;
   const refused = timeline.certain[layer] as Step<State>;
   const from = timeline.pendingFrom[layer] as number;
@@ -101,10 +144,10 @@ function concurrentWith<State>(search: Search<State>, layer: number): OperationV
   for (const step of timeline.openSteps) {
     if (step.invokedAt < refused.returnedAt) steps.push(step);
   }
-  const views: OperationView[] = [];
+  const views: OpenView[] = [];
   for (const step of steps) {
     if (step === refused || step.operation === undefined) continue;
-    views.push(viewOf(step.operation, step.action.text));
+    views.push({ operation: step.operation, text: step.action.text });
     if (views.length === CONCURRENT_MAX) break;
   }
   return views;
@@ -118,7 +161,7 @@ function different(states: readonly LastState[]): LastState[] {
 function lastState<State>(search: Search<State>, layer: number, row: number): LastState {
   const { timeline, states } = search;
   const path = search.path(row);
-  const state = path.at(-1)?.state ?? states.numberOf(timeline.part.initial);
+  const state = stateAt(search, row);
   const done = new Set(path.map((step) => step.certain));
   const from = timeline.pendingFrom[layer] as number;
   const end = timeline.pendingFrom[layer + 1] as number;
@@ -128,7 +171,7 @@ function lastState<State>(search: Search<State>, layer: number, row: number): La
     if (done.has(step)) continue;
     const next = states.next(state, timeline.actionClass[step] as number);
     const text = labelOf(timeline.certain[step] as Step<State>);
-    if (next === ILLEGAL) refused.push(`${text}: impossible here`);
+    if (next === ILLEGAL) refused.push(`${text}: impossible here${whyNot(search, step, state)}`);
     else refused.push(`${text}: then ${timeline.part.describe(states.state(next))}, a dead end`);
   }
   return {
@@ -136,6 +179,17 @@ function lastState<State>(search: Search<State>, layer: number, row: number): La
     after: path.slice(-AFTER_MAX).map((step) => pathText(search, step)),
     refused,
   };
+}
+
+/** Where the explanation of that row ends. */
+function stateAt<State>(search: Search<State>, row: number): number {
+  const { timeline, states } = search;
+  return search.path(row).at(-1)?.state ?? states.numberOf(timeline.part.initial);
+}
+
+function whyNot<State>({ timeline, states }: Search<State>, step: number, state: number): string {
+  const refusal = timeline.certain[step]?.action.refusal?.(states.state(state));
+  return refusal === undefined ? "" : `: ${refusal.because}`;
 }
 
 function pathText<State>(search: Search<State>, step: PathStep): string {

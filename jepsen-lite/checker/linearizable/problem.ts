@@ -4,7 +4,15 @@
  * is local (Herlihy & Wing 1990, theorem 1; P-compositionality: Horn & Kroening 2015), so the parts
  * are searched one by one.
  */
+import type { AnomalyKind } from "../anomalies.js";
 import type { Operation } from "../operations.js";
+
+/** Why an operation cannot have happened in a state, where the model can say it. */
+export interface Refusal {
+  readonly kind: AnomalyKind;
+  /** What stands against it: a clause that goes on from "because". */
+  readonly because: string;
+}
 
 /** One transition of the specification: what an operation did, with the answer it got. */
 export interface Action<State> {
@@ -14,6 +22,8 @@ export interface Action<State> {
   readonly isPure: boolean;
   /** The state afterwards, or `undefined` where it could not have happened. Changes nothing. */
   readonly apply: (state: State) => State | undefined;
+  /** Of a state that `apply` refuses; asked for only to tell people. */
+  readonly refusal?: (state: State) => Refusal | undefined;
   /** It is possible in every state. Then it has no `needs`. */
   readonly isTotal?: boolean;
   /** The encoded states in which it is possible; absent if they are not known beforehand. */

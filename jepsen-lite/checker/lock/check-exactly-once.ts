@@ -2,7 +2,7 @@
  * Exactly once: a request that was sent again is granted once and released once. A token is released
  * as often as it was granted, and watchers see no grant that no request can have asked for.
  */
-import { answerOf, type Finding, FindingBuilder, quote } from "./finding.js";
+import { type Finding, FindingBuilder, keysOf, linesOf, ofKeys } from "./finding.js";
 import type { LockCall } from "./lock-calls.js";
 import type { Grant, LockHistory } from "./lock-history.js";
 import { readChanges } from "./watch-changes.js";
@@ -43,12 +43,18 @@ function checkReleases(history: LockHistory, builder: FindingBuilder): void {
     builder.compared += 1;
     const times = granted.get(grant) ?? 0;
     if (releases.length <= times) continue;
+    const keys = keysOf(grant);
+    const releasedTimes = timesText(releases.length);
     builder.violation(
-      `token ${grant.token} was granted ${times} times and released ${releases.length} times`,
-      answerOf(grant.call),
-      ...releases.map(answerOf),
+      "released twice",
+      `token ${grant.token}${ofKeys(keys)} was granted ${timesText(times)} and released ${releasedTimes}`,
+      { keys, events: linesOf(grant.call, ...releases) },
     );
   }
+}
+
+function timesText(times: number): string {
+  return times === 1 ? "once" : `${times} times`;
 }
 
 /** Through upgrades, which keep the hold; a claim begins a new one. */
@@ -73,10 +79,13 @@ function checkUnaskedGrants(history: LockHistory, builder: FindingBuilder): void
     const allowed = (possible.get(key) ?? 0) + (possible.get("") ?? 0);
     if (tokens.size <= allowed) continue;
     const [[token, at] = [0, 0]] = tokens;
+    const grants = tokens.size === 1 ? "a grant" : `${tokens.size} grants`;
+    const requests = `${allowed === 0 ? "no" : `only ${allowed}`} request${allowed === 1 ? "" : "s"}`;
     builder.violation(
-      `${quote(key)}: watchers saw ${tokens.size} grants that no client was told of, such as ` +
-        `token ${token}, but only ${allowed} requests are without an answer`,
-      history.paired.events[at],
+      "phantom grant",
+      `watchers saw ${grants}${ofKeys([key])} that no client was told of (token ${token}), ` +
+        `and ${requests} without an answer can have asked for it`,
+      { keys: [key], events: [history.paired.events[at]] },
     );
   }
 }

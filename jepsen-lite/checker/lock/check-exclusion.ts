@@ -4,7 +4,8 @@
  * The same count without the deadline shows what the deadline is good for; those overlaps are no
  * violation, and a run with pauses in which there are none has not tested anything.
  */
-import { answerOf, type Finding, FindingBuilder, quote } from "./finding.js";
+import { namesOf, quote, spanText } from "../event-text.js";
+import { answerOf, type Finding, FindingBuilder, linesOf } from "./finding.js";
 import type { Item, LockCall } from "./lock-calls.js";
 import type { Grant, LockHistory } from "./lock-history.js";
 
@@ -36,7 +37,7 @@ export function checkExclusion(history: LockHistory): Finding {
   }
   for (const holds of certain.values()) {
     builder.compared += holds.length;
-    sweep(holds, (earlier, later) => report(builder, earlier, later));
+    sweep(holds, (earlier, later) => report(history, builder, earlier, later));
   }
   let overlaps = 0;
   for (const holds of believed.values()) {
@@ -147,12 +148,35 @@ function conflictWith(active: readonly CertainHold[], hold: CertainHold): Certai
   return undefined;
 }
 
-function report(builder: FindingBuilder, earlier: CertainHold, later: CertainHold): void {
+function report(
+  history: LockHistory,
+  builder: FindingBuilder,
+  earlier: CertainHold,
+  later: CertainHold,
+): void {
+  const { events } = history.paired;
+  const { key } = later.item;
+  const [both, one, other] = namesOf(answerOf(earlier.grant.call), answerOf(later.grant.call));
+  // An end between two lines was seen by the later one.
+  const end = events[Math.ceil(Math.min(earlier.to, later.to))];
+  const fromNs = answerOf(later.grant.call).timeNs;
+  const toNs = (end ?? events.at(-1))?.timeNs;
+  const span = spanText(fromNs, toNs) || " at the same time";
+  const isPermits = earlier.item.mode === "permits" && later.item.mode === "permits";
   builder.violation(
-    `${quote(later.item.key)}: token ${later.grant.token} (${later.grant.session}) was granted ` +
-      `${later.item.mode} while token ${earlier.grant.token} (${earlier.grant.session}) ` +
-      `held it ${earlier.item.mode} for certain`,
-    answerOf(earlier.grant.call),
-    answerOf(later.grant.call),
+    isPermits ? "too many permits" : "two holders",
+    `${both} held ${isPermits ? "too many permits of " : ""}${quote(key)}${span}: ` +
+      `${one}${howOf(earlier)} by token ${earlier.grant.token}, ` +
+      `${other}${howOf(later)} by token ${later.grant.token}`,
+    { keys: [key], events: [...linesOf(earlier.grant.call, later.grant.call), end], fromNs, toNs },
   );
+}
+
+/** What is not exclusive is said. */
+function howOf({ item, grant }: CertainHold): string {
+  if (item.mode === "exclusive") return "";
+  if (item.mode === "shared") return " shared";
+  const slots = grant.call.slots.get(item.key);
+  const which = slots === undefined ? "" : ` (slots ${slots.join()})`;
+  return ` ${item.permits} of ${item.limit ?? "?"}${which}`;
 }

@@ -4,8 +4,10 @@
  * request that was already waiting must be granted within the lease, what keeps the key closed, and a
  * slack for the election of a leader and the delivery. The bound from below is exclusion.
  */
+
+import { nameOf, quote } from "../event-text.js";
 import { NEMESIS, type Note } from "../operations.js";
-import { answerOf, type Finding, FindingBuilder, quote } from "./finding.js";
+import { type Finding, FindingBuilder, linesOf } from "./finding.js";
 import { fieldsOf, numberIn } from "./lock-calls.js";
 import type { Grant, LockHistory } from "./lock-history.js";
 
@@ -56,11 +58,16 @@ function checkInheritance(
   if (grantedNs <= boundNs) return;
   const afterMs = Math.round((grantedNs - startNs) / MS_IN_NS);
   builder.violation(
-    `${quote(key)}: the holder of token ${grant.token} died; its lease is ${ttlMs} ms, but the ` +
-      `request waiting for it was granted ${afterMs} ms later (slack ${SLACK_MS} ms)`,
-    answerOf(grant.call),
-    crash.event,
-    answerOf(next.call),
+    "lease ended late",
+    `${nameOf(crash.event)} died with ${quote(key)} (token ${grant.token}) under a lease of ` +
+      `${ttlMs} ms, and the request that waited for it was granted ${afterMs} ms later ` +
+      `(${SLACK_MS} ms are allowed for)`,
+    {
+      keys: [key],
+      events: [...linesOf(grant.call, next.call), crash.event],
+      fromNs: diedNs,
+      toNs: grantedNs,
+    },
   );
 }
 

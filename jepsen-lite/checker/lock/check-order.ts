@@ -5,7 +5,8 @@
  * Cluster time may stand still, never run ahead, so a head start is only judged where that cannot
  * turn the verdict.
  */
-import { answerOf, type Finding, FindingBuilder, quote } from "./finding.js";
+import { namesOf, quote } from "../event-text.js";
+import { type Finding, FindingBuilder, linesOf } from "./finding.js";
 import type { Item, ItemMode, LockCall } from "./lock-calls.js";
 import type { LockHistory } from "./lock-history.js";
 
@@ -28,7 +29,7 @@ const PAIRS_MAX = 2_000_000;
 export function checkOrder(history: LockHistory): Finding {
   const builder = new FindingBuilder("order");
   for (const requests of requestsByKey(history).values()) {
-    checkArrivals(requests, builder);
+    checkArrivals(requests, history, builder);
     checkHeadStarts(requests, history, builder);
   }
   return builder.finding();
@@ -64,7 +65,11 @@ function excludeEachOther(a: ItemMode, b: ItemMode): boolean {
 }
 
 /** Of those that had arrived, the one granted last, by priority and mode. */
-function checkArrivals(requests: readonly Request[], builder: FindingBuilder): void {
+function checkArrivals(
+  requests: readonly Request[],
+  history: LockHistory,
+  builder: FindingBuilder,
+): void {
   const queued = requests.filter((request) => Number.isFinite(request.queuedAt));
   queued.sort((a, b) => a.queuedAt - b.queuedAt);
   const latest = new Map<string, Request>();
@@ -83,7 +88,7 @@ function checkArrivals(requests: readonly Request[], builder: FindingBuilder): v
       if (!excludeEachOther(earlier.item.mode, request.item.mode)) continue;
       builder.compared += 1;
       if (earlier.token > request.token)
-        reportOvertaken(builder, earlier, request, "arrived later");
+        reportOvertaken(history, builder, earlier, request, "arrived later");
     }
   }
 }
@@ -115,7 +120,7 @@ function checkHeadStarts(
       if (!isAhead || urgent.queuedAt > (blockedUntil.get(slow) ?? 0)) continue;
       builder.compared += 1;
       if (slow.token < urgent.token) {
-        reportOvertaken(builder, urgent, slow, `has ${steps} steps less of priority`);
+        reportOvertaken(history, builder, urgent, slow, `has a priority ${steps} lower`);
       }
     }
   }
@@ -149,17 +154,21 @@ function certainlyBlockedUntil(
 }
 
 function reportOvertaken(
+  history: LockHistory,
   builder: FindingBuilder,
   first: Request,
   second: Request,
   why: string,
 ): void {
+  const { key } = first.item;
+  const [, one, other] = namesOf(first.call.operation.invocation, second.call.operation.invocation);
   builder.violation(
-    `${quote(first.item.key)}: token ${second.token} was granted before token ${first.token}, ` +
-      `whose request was ahead: the other one ${why}`,
-    first.call.operation.invocation,
-    second.call.operation.invocation,
-    answerOf(first.call),
-    answerOf(second.call),
+    "granted out of order",
+    `${quote(key)} was granted to ${other} (token ${second.token}) before ${one} ` +
+      `(token ${first.token}), whose request was ahead: that of ${other} ${why}`,
+    {
+      keys: [key],
+      events: [...linesOf(first.call, second.call), history.queuedAt.get(first.call)?.event],
+    },
   );
 }

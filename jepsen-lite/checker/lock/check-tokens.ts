@@ -4,7 +4,8 @@
  * whatever the keys (or among those of one key, for services that promise no more), and nobody is
  * told that a token which was never granted is good.
  */
-import { answerOf, type Finding, FindingBuilder } from "./finding.js";
+import { nameOf, namesOf } from "../event-text.js";
+import { answerOf, type Finding, FindingBuilder, keysOf, linesOf, ofKeys } from "./finding.js";
 import type { LockCall } from "./lock-calls.js";
 import { type Grant, isReentry, type LockHistory } from "./lock-history.js";
 
@@ -43,10 +44,12 @@ function checkUnique(
     const first = history.grants.get(call.granted as number)?.call;
     if (first === undefined || first === call) continue;
     if (isReentry(first, call)) continue;
+    const [, one, other] = namesOf(answerOf(first), answerOf(call));
+    const keys = [...new Set([...keysOf(first), ...keysOf(call)])];
     builder.violation(
-      `token ${call.granted} was granted twice: to ${first.owner} and to ${call.owner}`,
-      answerOf(first),
-      answerOf(call),
+      "token granted twice",
+      `token ${call.granted}${ofKeys(keys)} was granted twice: to ${one} and to ${other}`,
+      { keys, events: linesOf(first, call) },
     );
   }
 }
@@ -81,13 +84,15 @@ function checkRising(
       answered += 1;
     }
     if (largest === undefined || (call.granted as number) > (largest.granted as number)) continue;
+    const keys = keysOf(call);
     builder.violation(
-      `token ${call.granted} was granted after token ${largest.granted} was known: ` +
-        "tokens must rise",
-      answerOf(largest),
-      call.operation.invocation,
-      history.paired.events[earliestOf(call)],
-      answerOf(call),
+      "token not larger",
+      `${nameOf(answerOf(call))} was granted token ${call.granted}${ofKeys(keys)} although ` +
+        `the larger token ${largest.granted} was known before: tokens must rise`,
+      {
+        keys,
+        events: [...linesOf(largest, call), history.paired.events[Math.ceil(earliestOf(call))]],
+      },
     );
   }
 }
@@ -158,8 +163,10 @@ function checkKnown(history: LockHistory, builder: FindingBuilder): void {
     // Somebody may have got it without being told; then nothing follows.
     if (isAnyUnknown) continue;
     builder.violation(
-      `${call.f} of token ${call.token} succeeded, which was granted to nobody`,
-      answerOf(call),
+      "unknown token accepted",
+      `${nameOf(answerOf(call))} was told that its ${call.f} of token ${call.token} ` +
+        "succeeded, which nobody was ever granted",
+      { keys: call.operation.key === undefined ? [] : [call.operation.key], events: linesOf(call) },
     );
   }
 }

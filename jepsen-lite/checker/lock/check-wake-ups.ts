@@ -3,8 +3,10 @@
  * `settled` says so), whoever still waits for a lock that nobody can hold was forgotten. Compared is
  * whoever waited when the faults ended, and was granted something since or waits to the end.
  */
+
+import { nameOf, quote } from "../event-text.js";
 import { NEMESIS } from "../operations.js";
-import { type Finding, FindingBuilder, quote } from "./finding.js";
+import { type Finding, FindingBuilder, keysOf } from "./finding.js";
 import type { Item, LockCall } from "./lock-calls.js";
 import type { LockHistory } from "./lock-history.js";
 
@@ -37,11 +39,13 @@ export function checkWakeUps(history: LockHistory): Finding {
       (possible.get(item.key) ?? []).some((holder) => blocks(holder, item, call)),
     );
     if (isBlocked) continue;
+    const { invocation } = call.operation;
+    const keys = keysOf(call);
     builder.violation(
-      `${call.items.map((item) => quote(item.key)).join(", ")}: process ` +
-        `${call.operation.process} still waits, and nobody can hold what it waits for`,
-      call.operation.invocation,
-      settled.event,
+      "lost wake-up",
+      `${nameOf(invocation)} still waits for ${keys.map(quote).join(" and ")}, ` +
+        "which nobody can hold any more",
+      { keys, events: [invocation, healed?.event, settled.event] },
     );
   }
   return builder.finding();

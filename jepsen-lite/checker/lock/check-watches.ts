@@ -2,7 +2,8 @@
  * Watch streams: each sees revisions rise, none twice; streams of the same key that ran at the same
  * time saw the same transitions; and a grant that a client was told of while a stream ran is in it.
  */
-import { answerOf, type Finding, FindingBuilder, quote } from "./finding.js";
+import { quote } from "../event-text.js";
+import { type Finding, FindingBuilder, linesOf } from "./finding.js";
 import type { Grant, LockHistory } from "./lock-history.js";
 import { compareRevisions, readChanges, type WatchChange } from "./watch-changes.js";
 
@@ -23,11 +24,11 @@ export function checkWatches(history: LockHistory): Finding {
       builder.compared += 1;
       const difference = compareRevisions(before.revision, change.revision);
       if (difference < 0) continue;
+      const how = difference === 0 ? "twice" : `after revision ${before.revision.join(".")}`;
       builder.violation(
-        `watch ${watch}: revision ${change.revision.join(".")} ` +
-          `${difference === 0 ? "came twice" : `came after ${before.revision.join(".")}`}`,
-        eventOf(before),
-        eventOf(change),
+        "watch out of order",
+        `watch ${watch} told revision ${change.revision.join(".")} of ${quote(change.key)} ${how}`,
+        { keys: [change.key], events: [eventOf(before), eventOf(change)] },
       );
     }
     for (const [key, own] of groupByKey(changes)) {
@@ -74,11 +75,12 @@ function checkSame(
       if (compareRevisions(change.revision, last.revision) > 0) break;
       builder.compared += 1;
       if (seen.has(change.revision.join("."))) continue;
+      const { events } = history.paired;
       builder.violation(
-        `${quote(key)}: watch ${first.watch} missed revision ${change.revision.join(".")} ` +
-          `(${change.kind}), which watch ${change.watch} saw`,
-        history.paired.events[change.at],
-        history.paired.events[last.at],
+        "watch missed a change",
+        `watch ${first.watch} left out revision ${change.revision.join(".")} of ${quote(key)} ` +
+          `(${change.kind}), which watch ${change.watch} told`,
+        { keys: [key], events: [events[first.at], events[change.at], events[last.at]] },
       );
     }
   }
@@ -118,9 +120,10 @@ function checkGrantsSeen(
     builder.compared += 1;
     if (tokens.has(grant.token)) continue;
     builder.violation(
-      `${quote(key)}: watch ${list[0]?.watch} saw grants before and after token ${grant.token}, ` +
-        "but not that one",
-      answerOf(grant.call),
+      "watch missed a change",
+      `watch ${list[0]?.watch} told grants of ${quote(key)} before and after token ` +
+        `${grant.token}, but not that one`,
+      { keys: [key], events: linesOf(grant.call) },
     );
   }
 }

@@ -1,15 +1,12 @@
 /**
  * What a check of locks beside linearizability reports: one rule, what it looked at, what breaks it.
  */
+import type { AnomalyCounts, AnomalyKind } from "../anomalies.js";
+import { quote } from "../event-text.js";
 import type { HistoryEvent } from "../input/history-event.js";
 import type { Verdict } from "../verdict.js";
+import { type Involved, type Violation, violationOf } from "../violation.js";
 import type { LockCall } from "./lock-calls.js";
-
-export interface Violation {
-  readonly text: string;
-  /** Lines of the history that show it, in order. */
-  readonly lines: readonly number[];
-}
 
 export interface Finding {
   /** The name of the check, as the documentation lists it. */
@@ -20,6 +17,8 @@ export interface Finding {
   readonly violations: readonly Violation[];
   /** Violations beyond those listed. */
   readonly more: number;
+  /** All of them by kind, those beyond the list too. */
+  readonly anomalies: AnomalyCounts;
   /** What was counted but breaks no promise. */
   readonly figures?: Readonly<Record<string, number>>;
 }
@@ -30,6 +29,7 @@ const VIOLATIONS_MAX = 20;
 export class FindingBuilder {
   readonly #check: string;
   readonly #violations: Violation[] = [];
+  readonly #anomalies = new Map<AnomalyKind, number>();
   #more = 0;
   compared = 0;
 
@@ -37,13 +37,13 @@ export class FindingBuilder {
     this.#check = check;
   }
 
-  violation(text: string, ...events: readonly (HistoryEvent | undefined)[]): void {
-    if (this.#violations.length >= VIOLATIONS_MAX) {
+  violation(kind: AnomalyKind, text: string, involved: Involved): void {
+    this.#anomalies.set(kind, (this.#anomalies.get(kind) ?? 0) + 1);
+    if (this.#violations.length < VIOLATIONS_MAX) {
+      this.#violations.push(violationOf(kind, text, involved));
+    } else {
       this.#more += 1;
-      return;
     }
-    const lines = events.flatMap((event) => (event === undefined ? [] : [event.line]));
-    this.#violations.push({ text, lines: lines.sort((a, b) => a - b) });
   }
 
   finding(figures?: Readonly<Record<string, number>>): Finding {
@@ -53,6 +53,7 @@ export class FindingBuilder {
       compared: this.compared,
       violations: this.#violations,
       more: this.#more,
+      anomalies: Object.fromEntries(this.#anomalies),
       ...(figures === undefined ? {} : { figures }),
     };
   }
@@ -63,6 +64,16 @@ export function answerOf(call: LockCall): HistoryEvent {
   return call.operation.completion ?? call.operation.invocation;
 }
 
-export function quote(key: string): string {
-  return JSON.stringify(key);
+/** Both lines of each call, the question and the answer, where there is one. */
+export function linesOf(...calls: readonly LockCall[]): (HistoryEvent | undefined)[] {
+  return calls.flatMap(({ operation }) => [operation.invocation, operation.completion]);
+}
+
+export function keysOf({ items }: { readonly items: readonly { readonly key: string }[] }) {
+  return items.map(({ key }) => key);
+}
+
+/** ` of \`a\` and \`b\``, or nothing. */
+export function ofKeys(keys: readonly string[]): string {
+  return keys.length === 0 ? "" : ` of ${keys.map(quote).join(" and ")}`;
 }

@@ -3,7 +3,8 @@
  * nobody can see from outside, such as an acquire without an answer, are left out: they could only
  * forbid what happened, never explain it.
  */
-import type { Action } from "../linearizable/problem.js";
+import { quote } from "../event-text.js";
+import type { Action, Refusal } from "../linearizable/problem.js";
 import type { LockCall } from "./lock-calls.js";
 import type { LockHistory } from "./lock-history.js";
 import {
@@ -11,12 +12,31 @@ import {
   grant,
   itemText,
   type LockState,
+  notHeld,
+  notLarger,
+  refusal,
   replaceHold,
   upgrade,
   withoutHold,
 } from "./lock-state.js";
 
 type LockAction = Action<LockState>;
+
+/** A change that happens, or says why it cannot. */
+type Change = (state: LockState) => LockState | Refusal;
+
+function changing(change: Change): Pick<LockAction, "apply" | "refusal"> {
+  return {
+    apply: (state) => {
+      const next = change(state);
+      return "kind" in next ? undefined : next;
+    },
+    refusal: (state) => {
+      const next = change(state);
+      return "kind" in next ? next : undefined;
+    },
+  };
+}
 
 /** The hold of that token ends without its client having asked. */
 export function endAction(token: number): LockAction {
@@ -72,18 +92,15 @@ function acquireAction(call: LockCall): LockAction {
   return {
     id: `line ${call.operation.invocation.line}`,
     isPure: false,
-    apply: (state) => grant(state, call),
+    ...changing((state) => grant(state, call)),
     text: `${how} ${items} → token ${call.granted}`,
   };
 }
 
-function toChange(
-  call: LockCall,
-  result: string,
-  apply: (state: LockState) => LockState | undefined,
-): LockAction {
+function toChange(call: LockCall, result: string, change: Change): LockAction {
   const text = `${call.f} token ${call.token} ${result}`.trimEnd();
-  return { id: `line ${call.operation.invocation.line}`, isPure: false, apply, text };
+  const id = `line ${call.operation.invocation.line}`;
+  return { id, isPure: false, ...changing(change), text };
 }
 
 function releaseAction(call: LockCall): LockAction {
@@ -91,12 +108,12 @@ function releaseAction(call: LockCall): LockAction {
   return {
     id: `release ${token}`,
     isPure: false,
-    apply: (state) => {
+    ...changing((state) => {
       const hold = findHold(state, token);
-      if (hold === undefined) return undefined;
+      if (hold === undefined) return refusal("released twice", `token ${token} had ended before`);
       if (hold.count === 1) return withoutHold(state, token);
       return replaceHold(state, hold, { ...hold, count: hold.count - 1 });
-    },
+    }),
     text: `release token ${token}`,
   };
 }
@@ -106,7 +123,10 @@ function goneAction(call: LockCall, text: string): LockAction {
   return {
     id: `gone ${token}`,
     isPure: true,
-    apply: (state) => (findHold(state, token) === undefined ? state : undefined),
+    ...changing((state) => {
+      if (findHold(state, token) === undefined) return state;
+      return refusal("lease ended early", `nothing can have ended token ${token} before`);
+    }),
     text: `${text}, token ${token}`,
   };
 }
@@ -116,14 +136,14 @@ function presentAction(call: LockCall, text: string): LockAction {
   return {
     id: `present ${token}`,
     isPure: true,
-    apply: (state) => (findHold(state, token) === undefined ? undefined : state),
+    ...changing((state) => (findHold(state, token) === undefined ? notHeld(token) : state)),
     text: `${text}, token ${token}`,
   };
 }
 
-function downgraded(state: LockState, call: LockCall): LockState | undefined {
+function downgraded(state: LockState, call: LockCall): LockState | Refusal {
   const hold = findHold(state, call.token as number);
-  if (hold === undefined) return undefined;
+  if (hold === undefined) return notHeld(call.token as number);
   const key = call.operation.key;
   const items = hold.items.map((item) => {
     const isMeant = item.mode === "exclusive" && (key === undefined || key === item.key);
@@ -132,10 +152,11 @@ function downgraded(state: LockState, call: LockCall): LockState | undefined {
   return replaceHold(state, hold, { ...hold, items });
 }
 
-function claimed(state: LockState, call: LockCall): LockState | undefined {
+function claimed(state: LockState, call: LockCall): LockState | Refusal {
   const hold = findHold(state, call.token as number);
   const token = call.granted as number;
-  if (hold === undefined || token <= state.newestToken) return undefined;
+  if (hold === undefined) return notHeld(call.token as number);
+  if (token <= state.newestToken) return notLarger(state);
   const { session, owner } = call;
   return replaceHold(state, hold, { ...hold, token, session, owner, count: 1 });
 }
@@ -168,14 +189,18 @@ function inspectAction(call: LockCall, history: LockHistory): LockAction | undef
   return {
     id: `line ${call.operation.invocation.line}`,
     isPure: true,
-    apply: (state) => {
-      if (isImpossible) return undefined;
+    ...changing((state) => {
+      if (isImpossible) {
+        return refusal("unexplained answer", "it shows a token that nobody was granted");
+      }
       const held = state.holds.filter((hold) => hold.items.some((item) => item.key === key));
       const isEqual =
         held.length === expected.length &&
         held.every((hold, position) => hold.token === expected[position]);
-      return isEqual ? state : undefined;
-    },
+      if (isEqual) return state;
+      const holders = describeTokens(held.map(({ token }) => token));
+      return refusal("unexplained answer", `${quote(key)} had ${holders}`);
+    }),
     text,
   };
 }

@@ -3,6 +3,7 @@
  * what, and the newest token. It has no queue and no clock. A hold ends by release, by what others do
  * to it, or by an action of its own that is possible only from the moment it may have ended.
  */
+import type { Refusal } from "../linearizable/problem.js";
 import type { Item, LockCall } from "./lock-calls.js";
 
 export interface Hold {
@@ -63,19 +64,22 @@ export function replaceHold(state: LockState, old: Hold, next: Hold): LockState 
   return { newestToken: Math.max(state.newestToken, next.token), holds };
 }
 
-/** Grants what an acquire was granted, or `undefined` where that grant would break a promise. */
-export function grant(state: LockState, call: LockCall): LockState | undefined {
+/** Grants what an acquire was granted, or says which promise that grant would break. */
+export function grant(state: LockState, call: LockCall): LockState | Refusal {
   const token = call.granted as number;
   const again = findHold(state, token);
   if (again !== undefined) {
     const isSame = again.owner === call.owner && coversAll(again.items, call.items);
-    if (!call.isReentrant || !isSame) return undefined;
+    if (!call.isReentrant || !isSame) {
+      return refusal("token granted twice", `token ${token} is held already`);
+    }
     return replaceHold(state, again, { ...again, count: again.count + 1 });
   }
-  if (token <= state.newestToken) return undefined;
+  if (token <= state.newestToken) return notLarger(state);
   const others = call.isSteal ? state.holds.filter((hold) => !touches(hold, call)) : state.holds;
   for (const item of call.items) {
-    if (!isFree(others, item, call.slots.get(item.key))) return undefined;
+    const taken = obstacle(others, item, call.slots.get(item.key));
+    if (taken !== undefined) return taken;
   }
   const { items, slots, session, owner } = call;
   const hold: Hold = { token, session, owner, items, slots, count: 1 };
@@ -84,10 +88,11 @@ export function grant(state: LockState, call: LockCall): LockState | undefined {
 }
 
 /** Two upgraders exclude each other; one's own hold is no obstacle. */
-export function upgrade(state: LockState, call: LockCall): LockState | undefined {
+export function upgrade(state: LockState, call: LockCall): LockState | Refusal {
   const old = findHold(state, call.token as number);
   const token = call.granted as number;
-  if (old === undefined || token <= state.newestToken) return undefined;
+  if (old === undefined) return notHeld(call.token as number);
+  if (token <= state.newestToken) return notLarger(state);
   const others = state.holds.filter((hold) => hold !== old);
   const key = call.operation.key;
   const items = old.items.map((item): Item => {
@@ -95,9 +100,22 @@ export function upgrade(state: LockState, call: LockCall): LockState | undefined
     return isMeant ? { ...item, mode: "exclusive" } : item;
   });
   for (const item of items) {
-    if (item.mode === "exclusive" && !isFree(others, item, undefined)) return undefined;
+    const taken = item.mode === "exclusive" ? obstacle(others, item, undefined) : undefined;
+    if (taken !== undefined) return taken;
   }
   return replaceHold(state, old, { ...old, token, items });
+}
+
+export function refusal(kind: Refusal["kind"], because: string): Refusal {
+  return { kind, because };
+}
+
+export function notLarger({ newestToken }: LockState): Refusal {
+  return refusal("token not larger", `token ${newestToken} had been granted before`);
+}
+
+export function notHeld(token: number): Refusal {
+  return refusal("unexplained answer", `token ${token} is not held any more`);
 }
 
 function coversAll(held: readonly Item[], wanted: readonly Item[]): boolean {
@@ -113,24 +131,35 @@ function touches(hold: Hold, call: LockCall): boolean {
   return hold.items.some((held) => call.items.some((item) => item.key === held.key));
 }
 
-function isFree(
+/** What of others keeps `wanted` from being granted. */
+function obstacle(
   holds: readonly Hold[],
   wanted: Item,
   slots: readonly number[] | undefined,
-): boolean {
+): Refusal | undefined {
   let taken = wanted.permits;
   let limit = wanted.limit ?? Number.POSITIVE_INFINITY;
   for (const hold of holds) {
     for (const held of hold.items) {
       if (held.key !== wanted.key) continue;
       if (held.mode !== "shared" || wanted.mode !== "shared") {
-        if (held.mode !== "permits" || wanted.mode !== "permits") return false;
+        if (held.mode !== "permits" || wanted.mode !== "permits") {
+          return refusal("two holders", `token ${hold.token} still held it`);
+        }
       }
       taken += held.permits;
       limit = Math.min(limit, held.limit ?? Number.POSITIVE_INFINITY);
       const theirs = hold.slots.get(wanted.key);
-      if (theirs !== undefined && slots?.some((slot) => theirs.includes(slot))) return false;
+      const twice = slots?.find((slot) => theirs?.includes(slot));
+      if (twice !== undefined) {
+        return refusal("too many permits", `token ${hold.token} still held slot ${twice}`);
+      }
     }
   }
-  return taken <= limit && !slots?.some((slot) => slot < 0 || slot >= limit);
+  if (taken > limit) {
+    return refusal("too many permits", `${taken} permits would be held, and there are ${limit}`);
+  }
+  const beyond = slots?.find((slot) => slot < 0 || slot >= limit);
+  if (beyond === undefined) return undefined;
+  return refusal("too many permits", `there is no slot ${beyond} of ${limit}`);
 }

@@ -5,6 +5,8 @@ const canvas = document.querySelector(".canvas");
 const scroller = document.querySelector(".scroller");
 const tip = document.getElementById("tip");
 const ZOOM_MAX = 256;
+/** So much of the width an anomaly takes when it is looked at. */
+const MARK_SHARE_PERCENT = 12;
 let zoom = 1;
 
 /** Keeps what is in the middle of the window, or under `centre`, where it is. */
@@ -30,6 +32,22 @@ scroller?.addEventListener(
   },
   { passive: false },
 );
+
+/** Brings an anomaly to the middle of the time line, as large as its neighbourhood allows. */
+function showMark() {
+  const mark = document.getElementById(location.hash.slice(1));
+  if (!mark?.dataset.from) return;
+  const [from, to] = [Number(mark.dataset.from), Number(mark.dataset.to)];
+  const label = document.querySelector(".label").getBoundingClientRect().width;
+  const plot = scroller.clientWidth - label;
+  zoom = Math.min(ZOOM_MAX, Math.max(1, MARK_SHARE_PERCENT / Math.max(to - from, 0.5)));
+  canvas.style.setProperty("--zoom", String(zoom));
+  canvas.classList.toggle("magnified", zoom >= 4);
+  scroller.scrollLeft = (plot * zoom * (from + to)) / 200 - plot / 2;
+  mark.closest(".row").scrollIntoView({ block: "center" });
+}
+addEventListener("hashchange", showMark);
+showMark();
 
 function explain(event) {
   const told = event.target.closest?.("[data-t]");

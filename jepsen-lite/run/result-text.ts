@@ -1,0 +1,147 @@
+/** What is printed when a run is over, in lines of a terminal's usual width. */
+import { ANOMALIES, type AnomalyKind } from "../checker/index.js";
+import { withShortNumbers } from "../short-numbers.js";
+import { COLUMNS, named, wrapped } from "../wrapped-text.js";
+import type { Anomaly } from "./anomaly.js";
+import { type ComparedSystem, comparisonRows } from "./comparison.js";
+import type { Results } from "./outcome-file.js";
+import type { CheckResult, Validity } from "./verdict.js";
+
+const SENTENCES: Readonly<Record<string, string>> = {
+  true: "VALID: everything that the clients were told can be true",
+  false: "NOT VALID: the clients were told something that cannot be true",
+  unknown: "UNKNOWN: nothing was found wrong, but not everything could be decided",
+};
+const SIGNS: Readonly<Record<string, string>> = { true: "✓", false: "✗", unknown: "?" };
+const WORDS: Readonly<Record<string, string>> = {
+  true: "valid",
+  false: "NOT VALID",
+  unknown: "unknown",
+};
+
+export function resultText(results: Results, directory: string): string {
+  const { figures, checks, comparison, seconds } = results;
+  const peers = comparison.slice(1).map(({ name }) => `${directory}/${name}/report.html`);
+  const width = 4 + Math.max(...checks.map((check) => labelOf(check).length)) + 2;
+  const lines = [
+    "",
+    ...checks.map((check) => {
+      return named(`  ${SIGNS[String(check.valid)]} ${labelOf(check)}`, check.summary, width);
+    }),
+    ...checks.flatMap(({ subject, remarks }) => {
+      return remarks.map((remark) => wrapped(`    ${subject}: ${remark}`, 6));
+    }),
+    "",
+    ...anomalyLines(results),
+    named("  compared", comparedText(checks), 14),
+    ...emptyLines(checks),
+    named(
+      "  in all",
+      `${figures.operations} operations in ${seconds} s, ${plural(figures.faults, "fault")}, ` +
+        `${plural(figures.elections, "election")}, ${plural(figures.sessionsLost, "session")} lost; ` +
+        `at the longest nothing succeeded for ${(figures.longestGapMs / 1_000).toFixed(1)} s`,
+      14,
+    ),
+    `  report      ${directory}/report.html`,
+    ...peers.map((file) => `              ${file}`),
+    "",
+    ...comparisonLines(comparison),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+/** The last line. */
+export function verdictText({ valid, wasInterrupted }: Results): string {
+  if (wasInterrupted && valid !== false) return "INTERRUPTED: nothing was found wrong until then";
+  return `${SENTENCES[String(valid)]}${wasInterrupted ? " (interrupted)" : ""}`;
+}
+
+/** Checks of the cluster are told apart by their own names. */
+function labelOf({ subject, name }: CheckResult): string {
+  return subject === "cluster" ? name : subject;
+}
+
+/** Each kind with how often it was seen and one example. */
+function anomalyLines({ checks, anomalies }: Results): string[] {
+  const all = Object.keys(ANOMALIES) as AnomalyKind[];
+  const kinds = all.filter((kind) => anomalies[kind] !== undefined);
+  if (kinds.length === 0) return [];
+  const told = checks.filter(({ valid }) => valid === false);
+  const lines = ["  anomalies"];
+  for (const kind of kinds) {
+    const example = told.flatMap((check) => check.anomalies).find((each) => each.kind === kind);
+    lines.push(`  ✗ ${kind} × ${anomalies[kind]}`);
+    if (example !== undefined) lines.push(wrapped(`    ${sentenceOf(example)}`, 4));
+  }
+  return [...lines, "    Step by step, and in the time line: the report.", ""];
+}
+
+function sentenceOf({ sentence }: Anomaly): string {
+  return withShortNumbers([sentence]).join("");
+}
+
+/** How much each check had to look at, over all histories. */
+function comparedText(checks: readonly CheckResult[]): string {
+  const full = [...comparedBy(checks)].filter(([, { compared }]) => compared > 0);
+  return full.map(([name, { compared }]) => `${name} ${compared}`).join(", ");
+}
+
+/** A check of nothing has shown nothing: said loudly only where the run was made for it. */
+function emptyLines(checks: readonly CheckResult[]): string[] {
+  const lines: string[] = [];
+  for (const { subject, parts = [] } of checks) {
+    const silent = parts.filter(({ isAsked, compared }) => isAsked && compared === 0);
+    if (silent.length === 0) continue;
+    const names = silent.map(({ name }) => name).join(", ");
+    lines.push(
+      named("  NOTHING", `was compared by ${names} in ${subject}, which is there for it`, 14),
+    );
+  }
+  const unasked = [...comparedBy(checks)]
+    .filter(([, { compared, isAsked }]) => compared === 0 && !isAsked)
+    .map(([name]) => name);
+  if (unasked.length > 0) {
+    const why = "(no workload of this run is there for it)";
+    lines.push(named("  not tested", `${unasked.join(", ")} ${why}`, 14));
+  }
+  return lines;
+}
+
+function comparedBy(checks: readonly CheckResult[]) {
+  const totals = new Map<string, { compared: number; isAsked: boolean }>();
+  for (const { name, compared, isAsked } of checks.flatMap(({ parts = [] }) => parts)) {
+    const known = totals.get(name);
+    totals.set(name, {
+      compared: (known?.compared ?? 0) + compared,
+      isAsked: isAsked || known?.isAsked === true,
+    });
+  }
+  return totals;
+}
+
+/** Side by side, one column a system. */
+function comparisonLines(systems: readonly ComparedSystem[]): string[] {
+  if (systems.length === 0) return [];
+  const table: (readonly [string, readonly string[]])[] = [
+    ["side by side", systems.map(({ name }) => name)],
+    ["verdict", systems.map(({ valid }) => wordOf(valid))],
+    ...comparisonRows(systems).map(
+      ({ name, cells }) => [name, cells.map(({ text }) => text)] as const,
+    ),
+  ];
+  const nameWidth = Math.max(...table.map(([name]) => name.length));
+  const widest = 2 + Math.max(...table.flatMap(([, cells]) => cells.map(({ length }) => length)));
+  const width = Math.min(widest, Math.floor((COLUMNS - 2 - nameWidth) / systems.length));
+  const lines = table.map(([name, cells]) => {
+    return `  ${name.padEnd(nameWidth)}${cells.map((cell) => cell.padStart(width)).join("")}`;
+  });
+  return [...lines, ""];
+}
+
+function wordOf(valid: Validity): string {
+  return WORDS[String(valid)] ?? "";
+}
+
+function plural(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? "" : "s"}`;
+}
