@@ -2,28 +2,25 @@
 export const COLUMNS = 80;
 
 /**
- * Breaks a text between words so that no line is longer than `COLUMNS`; further lines begin with as
- * many blanks as `indent` says. A word that is longer than a line stays whole, to be copied.
+ * Breaks a text between words so that no line is longer than `COLUMNS`; further lines begin with
+ * `indent` blanks. A word that is longer than a line stays whole, so that it can be copied.
  */
 export function wrapped(text: string, indent: number): string {
   const lines: string[] = [];
-  const lead = /^ */.exec(text)?.[0] ?? "";
-  let line = "";
-  for (const word of text.trim().split(/ +/)) {
-    const start = lines.length === 0 ? lead : " ".repeat(indent);
-    if (line === "") line = start + word;
-    else if (line.length + 1 + word.length <= COLUMNS) line += ` ${word}`;
-    else {
-      lines.push(line);
-      line = " ".repeat(indent) + word;
-    }
+  let rest = text;
+  while (rest.length > COLUMNS) {
+    const lead = rest.length - rest.trimStart().length;
+    const within = rest.lastIndexOf(" ", COLUMNS);
+    const at = within > lead ? within : rest.indexOf(" ", COLUMNS);
+    if (at === -1) break;
+    lines.push(rest.slice(0, at).trimEnd());
+    rest = " ".repeat(indent) + rest.slice(at).trimStart();
   }
-  return [...lines, line].join("\n");
+  return [...lines, rest].join("\n");
 }
 
-/** What belongs under a name: the name takes `width` columns, the text the rest. */
+/** A name in a column of its own, and a text beside it. */
 export function named(name: string, text: string, width: number): string {
-  const label = name.padEnd(width);
-  const rest = wrapped(`${" ".repeat(label.length)}${text}`, label.length);
-  return label + rest.slice(label.length);
+  const column = name.length < width ? name.padEnd(width) : `${name} `;
+  return wrapped(column + text, width);
 }

@@ -160,10 +160,12 @@ export class Attack {
     const faults = this.#faultRunner(crew);
     faults.start(faultPlan, loadStartMs);
     await this.#pause(durationMs);
-    const concluding = this.#conclude(crew, faults, nodes);
-    // When it is interrupted nobody waits for it any more.
-    concluding.catch(() => undefined);
-    const interrupted = rejection(this.#plan.signal).catch(() => undefined);
+    const { signal } = this.#plan;
+    // Whatever becomes of it after an interruption, nobody waits for it any more.
+    const concluding = this.#conclude(crew, faults, nodes).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
+    const interrupted = rejection(signal).catch(() => undefined);
     const conclusion = await Promise.race([concluding, interrupted]);
     const { loadEndMs, hasRecovered } = conclusion ?? (await this.#cutShort(crew, faults, nodes));
     const endMs = this.#nowMs();

@@ -1,5 +1,5 @@
 /** What the checker said about one history, as one result with the anomalies that it found. */
-import type { CheckResult as Answer, Violation } from "../checker/index.js";
+import type { AnomalyKind, CheckResult as Answer } from "../checker/index.js";
 import { type Anomaly, anomalyOf, mostOf } from "./anomaly.js";
 import type { CheckPart, CheckResult } from "./verdict.js";
 
@@ -58,11 +58,17 @@ export function resultOfAnswer(
  */
 function toldIn({ checks }: Answer): Anomaly[] {
   const plain = checks.filter(({ check }) => check !== "linearizable");
-  const nameOf = ({ kind, lines }: Violation) => `${kind} ${lines.at(-1)}`;
-  const known = new Set(plain.flatMap(({ violations }) => violations).map(nameOf));
+  const nameOf = (kind: AnomalyKind, line: number | undefined) => `${kind} ${line}`;
+  const known = new Set(
+    plain.flatMap(({ violations }) =>
+      violations.flatMap(({ kind, lines }) => lines.map((line) => nameOf(kind, line))),
+    ),
+  );
   const told = checks.flatMap((finding) => {
     const isSearch = finding.check === "linearizable";
-    const violations = finding.violations.filter((each) => !(isSearch && known.has(nameOf(each))));
+    const violations = finding.violations.filter(({ kind, lines }) => {
+      return !(isSearch && known.has(nameOf(kind, lines.at(-1))));
+    });
     const kinds = new Set(violations.map(({ kind }) => kind));
     return [...kinds].flatMap((kind) => {
       return violations

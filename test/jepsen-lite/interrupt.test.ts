@@ -1,33 +1,97 @@
-/** Ctrl-C: the run heals, ends everything that it started, and reports on what there was. */
+/**
+ * Ctrl-C: the run ends everything that it started and reports on what there was; a second one ends it
+ * at once. Either way no process and no network namespace stays behind.
+ */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { resultDirectory, startJepsen } from "./run-jepsen.js";
+import { type JepsenRun, resultDirectory, startJepsen } from "./run-jepsen.js";
+
+const execute = promisify(execFile);
+const RUN_MS_MAX = 90_000;
+/** Signals that are closer to each other are one. */
+const AGAIN_MS = 400;
+
+const canNamespace =
+  process.getuid?.() === 0 &&
+  (await execute("ip", ["netns", "list"]).then(
+    () => true,
+    () => false,
+  ));
+if (!canNamespace) console.warn("NOT TESTED: network namespaces need root and the command ip");
 
 /** Everything that runs with this directory in its arguments. */
 async function processesOf(directory: string): Promise<string[]> {
-  const { stdout } = await promisify(execFile)("ps", ["-eo", "pid,args"]);
+  const { stdout } = await execute("ps", ["-eo", "pid,args"]);
   return stdout.split("\n").filter((line) => line.includes(directory));
 }
 
-test("an interrupted run heals, leaves a report of what there was, and no process", async () => {
-  await using out = await resultDirectory();
-  const words = ["--workload=mutex", "--nemesis=pause,pause-clients", "--schedule=all"];
-  const run = startJepsen([...words, "--time=300", "--clients=2", `--out=${out.directory}`]);
-  // By then faults are under way or about to be.
-  while (!run.stderr().includes("attacking")) await once(run.child, "progress");
-  expect((await processesOf(out.directory)).length).toBeGreaterThan(3);
-  run.child.kill("SIGINT");
-  const { code, stderr, stdout } = await run.ended;
-  expect(code, `${stdout}\n${stderr}`).toBe(130);
-  expect(stderr).toContain("healing");
-  expect((await out.results()).wasInterrupted).toBe(true);
-  expect(await readFile(out.report, "utf8")).toContain("The run was interrupted.");
-  expect(await processesOf(out.directory)).toEqual([]);
-  // Data of nodes are worth nothing; logs, histories, results and report stay.
-  const left = await readdir(out.directory);
-  expect(left.filter((name) => name.startsWith("data-"))).toEqual([]);
-  expect(left).toEqual(expect.arrayContaining(["history-mutex.jsonl", "node-1.log"]));
-}, 90_000);
+/** Those of the harness with this process id. */
+async function namespacesOf(pid: number | undefined): Promise<string[]> {
+  const { stdout } = await execute("ip", ["netns", "list"]);
+  const prefix = `hfjl${1 + (Number(pid) % 253)}-`;
+  return stdout.split("\n").filter((line) => line.startsWith(prefix));
+}
+
+async function said(run: JepsenRun, words: string): Promise<void> {
+  while (!run.stderr().includes(words)) await once(run.child, "progress");
+}
+
+/** Faults are under way or about to be, those of disks among them. */
+const WORDS = [
+  "--workload=mutex",
+  "--nemesis=pause,damage,restart,pause-clients",
+  "--schedule=all",
+];
+
+test(
+  "an interrupted run leaves a report of what there was, and no process",
+  async () => {
+    await using out = await resultDirectory();
+    const run = startJepsen([...WORDS, "--time=300", "--clients=2", `--out=${out.directory}`]);
+    await said(run, "attacking");
+    expect((await processesOf(out.directory)).length).toBeGreaterThan(3);
+    run.child.kill("SIGINT");
+    const { code, stderr, stdout } = await run.ended;
+    expect(code, `${stdout}\n${stderr}`).toBe(130);
+    expect(stderr).toContain("once more ends it at once");
+    expect(stdout).toContain("INTERRUPTED: nothing was found wrong until then");
+    const { wasInterrupted, anomalies, checks } = await out.results();
+    expect(wasInterrupted).toBe(true);
+    // What was not waited for is unknown, and no accusation.
+    expect(anomalies).toEqual({});
+    expect(checks.find(({ name }) => name === "recovery")?.valid).toBe("unknown");
+    const page = await readFile(out.report, "utf8");
+    expect(page).toContain("<h1>Interrupted</h1>");
+    expect(await processesOf(out.directory)).toEqual([]);
+    // Data of nodes are worth nothing; logs, histories, results and report stay.
+    const left = await readdir(out.directory);
+    expect(left.filter((name) => name.startsWith("data-"))).toEqual([]);
+    expect(left).toEqual(expect.arrayContaining(["history-mutex.jsonl", "node-1.log"]));
+    // Nobody said in the history that all was well.
+    const history = await readFile(`${out.directory}/history-mutex.jsonl`, "utf8");
+    expect(history).not.toMatch(/"f":"(?:healed|settled)"/);
+  },
+  RUN_MS_MAX,
+);
+
+test.each(["starting", "attacking"])(
+  "a second signal while it is %s ends it at once",
+  async (phase) => {
+    await using out = await resultDirectory();
+    const where = canNamespace ? ["--netns"] : [];
+    const words = [...WORDS, ...where, "--time=300", "--clients=2", `--out=${out.directory}`];
+    const run = startJepsen(words);
+    await said(run, phase);
+    run.child.kill("SIGINT");
+    const again = setInterval(() => run.child.kill("SIGINT"), AGAIN_MS);
+    const { code, stderr } = await run.ended.finally(() => clearInterval(again));
+    expect(code, stderr).toBe(130);
+    expect(stderr).toMatch(/interrupted (?:twice|before there was anything to judge): no report/);
+    expect(await processesOf(out.directory)).toEqual([]);
+    if (canNamespace) expect(await namespacesOf(run.child.pid)).toEqual([]);
+  },
+  RUN_MS_MAX,
+);
