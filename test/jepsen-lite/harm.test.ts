@@ -1,10 +1,13 @@
-/** What the nemesis `damage` does to the files of a data directory. */
+/** What the nemesis `damage` does to the files of a data directory: all of those that there are. */
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { harm, kindOf } from "../../jepsen-lite/nemeses/harm.js";
 import { SeededRandom } from "../../jepsen-lite/seeded-random.js";
+import { connect } from "../../src/index.js";
+import { freePorts } from "../e2e/free-ports.js";
+import { NodeHandle } from "../e2e/node-handle.js";
 
 const FILES = [
   ...["mark", "VERSION", "log/00000001.seg", "log/00000002.seg", "log/next.tmp"],
@@ -54,3 +57,36 @@ test("damage meets every kind of file in every way, one at a time, and no eviden
     );
   }
 });
+
+/** Every kind of file that a server leaves in its data directory but LevelDB's words about itself. */
+const KINDS = [
+  ...["VERSION", "mark", "log/N.seg", "log/next.tmp"],
+  ...["store/CURRENT", "store/LOCK", "store/MANIFEST-N", "store/N.ldb", "store/N.log"],
+];
+
+test("what a real server keeps on its disk is within reach, the audit in its store too", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "holdfast-harm-"));
+  const data = join(directory, "data");
+  const [clientPort = 0, peerPort = 0] = await freePorts(2);
+  const endpoint = `ws://127.0.0.1:${clientPort}`;
+  const node = new NodeHandle(1, endpoint, [
+    ...["--id=1", `--data=${data}`, `--listen=127.0.0.1:${clientPort}`, "--audit"],
+    ...[`--initial-cluster=1=127.0.0.1:${peerPort}`, "--stop-on-stdin-end"],
+  ]);
+  try {
+    // The store writes its journal into a table when it is opened again.
+    for (let life = 0; life < 2; life += 1) {
+      await node.start();
+      {
+        await using client = await connect({ endpoints: [endpoint] });
+        await (await client.acquire("a")).release();
+      }
+      await node.stop();
+    }
+    const { file } = await harm(data, new SeededRandom(1, "harm"));
+    expect([...file.kinds].sort()).toEqual([...KINDS].sort());
+  } finally {
+    await node.kill();
+    await rm(directory, { recursive: true, force: true });
+  }
+}, 60_000);

@@ -4,7 +4,8 @@
  */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { type JepsenRun, resultDirectory, startJepsen } from "./run-jepsen.js";
@@ -73,6 +74,38 @@ test(
     // Nobody said in the history that all was well.
     const history = await readFile(`${out.directory}/history-mutex.jsonl`, "utf8");
     expect(history).not.toMatch(/"f":"(?:healed|settled)"/);
+  },
+  RUN_MS_MAX,
+);
+
+/** A fault that is there at once, says so, and never ends. */
+const STUBBORN = `
+export const nemesis = {
+  name: "stubborn",
+  about: "a node is stopped, and whoever ends that waits for ever",
+  async begin({ nodes }) {
+    nodes[0].pause();
+    process.stderr.write("it began\\n");
+    return { what: "node 1 stopped for ever", end: () => new Promise(() => undefined) };
+  },
+};
+`;
+
+test(
+  "a fault that cannot be ended keeps nobody from ending the run, and is in the report",
+  async () => {
+    await using out = await resultDirectory();
+    const module = join(dirname(out.directory), "stubborn.mjs");
+    await writeFile(module, STUBBORN);
+    const words = ["--workload=mutex", `--nemesis=${module}`, "--time=300", "--clients=2"];
+    const run = startJepsen([...words, `--out=${out.directory}`]);
+    await said(run, "it began");
+    run.child.kill("SIGINT");
+    const { code, stderr } = await run.ended;
+    expect(code, stderr).toBe(130);
+    expect((await out.results()).coverage).toMatchObject([{ nemesis: "stubborn", times: 1 }]);
+    expect(await readFile(out.report, "utf8")).toContain("node 1 stopped for ever");
+    expect(await processesOf(out.directory)).toEqual([]);
   },
   RUN_MS_MAX,
 );
