@@ -155,4 +155,12 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     replace: "if (lacking >= BATCH_ENTRIES_MAX) {",
     seeds: [5],
   },
+  {
+    name: "late-refusal-believed",
+    rule: "an answer that was overtaken, or comes twice, moves nothing back",
+    file: "src/raft/progress.ts",
+    find: "    this.next = Math.max(next, this.match + 1);\n    this.stopStream",
+    replace: "    this.next = next;\n    this.stopStream",
+    seeds: [60],
+  },
 ];

@@ -104,6 +104,11 @@ export const FAULT_MAKERS: Readonly<Record<FaultKind, FaultMaker>> = {
     const forMs = random.integer(100, 2_000);
     return { kind: "slow", atMs, from, to, byMs: random.integer(5, 120), forMs };
   },
+  disorder: (random, atMs, { ids }) => {
+    if (ids.length === 1) return undefined;
+    const share = random.pick([0.02, 0.1, 0.4]);
+    return { kind: "disorder", atMs, share, forMs: random.integer(500, 4_000) };
+  },
   hangDisk: (random, atMs, { ids }) => ({
     kind: "hangDisk",
     atMs,

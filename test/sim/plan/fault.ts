@@ -51,6 +51,12 @@ export type Fault = At &
         readonly byMs: number;
         readonly forMs: number;
       }
+    | {
+        /** Of the frames between nodes a share is passed on twice, or later than others after it. */
+        readonly kind: "disorder";
+        readonly share: number;
+        readonly forMs: number;
+      }
     | { readonly kind: "hangDisk"; readonly node: number; readonly forMs: number }
     | {
         readonly kind: "slowDisk";

@@ -29,7 +29,7 @@ const CALM_FROM_MS = 500;
 const CALM_FAULTS_MAX = 6;
 const CALM_PATIENT_MAX = 3;
 
-const RARE_KINDS = ["loseRecords", "wipeDisk"] as const;
+const RARE_KINDS = ["loseRecords", "wipeDisk", "disorder"] as const;
 const RARE_SHARE = 0.2;
 
 const KEYS = ["a", "b", "c", "d"] as const;
@@ -171,8 +171,8 @@ function inOrder(faults: readonly (Fault | undefined)[]): Fault[] {
 }
 
 /**
- * What takes a node out for the rest of the run, or nearly so, is in few plans, and comes on top of
- * whatever else there is.
+ * What takes a node out for the rest of the run, or nearly so, or is rare in itself, is in few plans,
+ * and comes on top of whatever else there is.
  */
 function rareFaultsOf(streams: RandomStreams, scene: FaultScene): Fault[] {
   return RARE_KINDS.flatMap((kind) => {

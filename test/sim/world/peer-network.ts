@@ -2,11 +2,14 @@
  * The links between nodes, as `src/net` has them on TCP: each node dials each other and sends only
  * on what it dialed. A link that stands delivers in order. A process that dies has its connections
  * closed by its system, which the others notice at once where the way is open; behind a cut, or of a
- * process that stands still, they notice only the silence. A reset loses what is under way.
+ * process that stands still, they notice only the silence. A reset loses what is under way. While
+ * `disorder` is above 0, a box in between passes some frames on twice or late.
  */
 import type { PeerEvents, PeerIdentity, PeerLinks, PeerMessage } from "../../../src/net/index.js";
 import type { KnownPeers } from "../../../src/net/known-peers.js";
+import type { RandomStream, RandomStreams } from "../engine/random-stream.js";
 import type { Simulation } from "../engine/simulation.js";
+import { MiddleBox } from "./middle-box.js";
 import type { CrashKind } from "./node-disk.js";
 import type { Paths } from "./paths.js";
 import type { ProcessLife } from "./process-life.js";
@@ -33,6 +36,8 @@ interface Station {
 interface Link {
   readonly from: number;
   readonly to: number;
+  /** Of the box in between. */
+  readonly random: RandomStream;
   /** 0 while down. */
   epoch: number;
   wire: Wire<readonly Batch[]> | undefined;
@@ -46,6 +51,8 @@ export interface PeerNetworkHooks {
 }
 
 export class PeerNetwork {
+  /** Of the frames between nodes: so many are passed on twice or late; 0 … 1. */
+  disorder = 0;
   readonly #simulation: Simulation;
   readonly #paths: Paths;
   readonly #silenceMs: number;
@@ -58,6 +65,7 @@ export class PeerNetwork {
 
   constructor(
     simulation: Simulation,
+    streams: RandomStreams,
     paths: Paths,
     ids: readonly number[],
     silenceMs: number,
@@ -71,7 +79,7 @@ export class PeerNetwork {
       for (const to of ids) {
         if (from === to) continue;
         const down = { epoch: 0, wire: undefined, outbox: [], isDialing: false };
-        const link = { from, to, ...down };
+        const link = { from, to, random: streams.of(`box ${from} ${to}`), ...down };
         this.#links.push(link);
         this.#linksFrom(from).set(to, link);
       }
@@ -184,11 +192,13 @@ export class PeerNetwork {
     const epoch = this.#lastEpoch;
     link.epoch = epoch;
     link.outbox = [];
-    link.wire = new Wire(this.#simulation, this.#paths, link, (batch) => {
+    const arrive = (batch: readonly Batch[]): void => {
       answerer.life.deliver(() => {
         for (const { group, message } of batch) answerer.events.onMessage(from, group, message);
       });
-    });
+    };
+    const box = new MiddleBox(link.random, () => this.disorder, arrive);
+    link.wire = new Wire(this.#simulation, this.#paths, link, (batch) => box.take(batch));
     dialer.known.note(answerer.identity);
     answerer.known.note(dialer.identity);
     const { identity } = answerer;

@@ -49,7 +49,7 @@ export class SimWorld {
     this.tuning = resolveTuning({ ...NODE_TUNING_DEFAULTS, ...plan.tuning });
     this.paths = new Paths(streams, plan.pathTimes);
     const silenceMs = SILENCE_TIMEOUTS * this.tuning.electionTimeoutMs;
-    this.peers = new PeerNetwork(simulation, this.paths, ids, silenceMs, watch);
+    this.peers = new PeerNetwork(simulation, streams, this.paths, ids, silenceMs, watch);
     const network = new ClientNetwork(simulation, this.paths);
     const { tuning, peers } = this;
     const founders = foundersOf(plan.nodeCount);

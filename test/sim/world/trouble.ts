@@ -75,6 +75,12 @@ export class Trouble {
       case "slow":
         this.#slow(fault.from, fault.to, fault.byMs, fault.forMs);
         return;
+      case "disorder":
+        this.#world.peers.disorder = fault.share;
+        this.#undoAfter(fault.forMs, () => {
+          this.#world.peers.disorder = 0;
+        });
+        return;
       case "crashLeaders":
         for (let at = 0; at < fault.times; at += 1) {
           this.#later(at * fault.everyMs, () => {
