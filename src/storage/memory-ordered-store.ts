@@ -111,6 +111,15 @@ export class MemoryStoreDisk {
     for (const batch of this.#journal) apply(batch, this.values);
   }
 
+  /** Damage at rest: one key is gone, as if it had never been written. `name`: the key in hex. */
+  loseKey(name: string): void {
+    if (!this.values.delete(name)) throw new Error(`no value of key ${name}`);
+    this.#tables.delete(name);
+    this.#journal.forEach((batch, at) => {
+      this.#journal[at] = batch.filter(([key]) => key !== name);
+    });
+  }
+
   /** Nothing is left on it. */
   wipe(): void {
     this.values.clear();

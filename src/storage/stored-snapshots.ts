@@ -4,6 +4,7 @@
  */
 import { HoldfastError } from "../errors.js";
 import type { SnapshotPoint } from "../raft/index.js";
+import { damageOf } from "./corruption.js";
 import type { OrderedStore } from "./ordered-store.js";
 import { missing, SnapshotCatalog, type StoredSnapshot } from "./snapshot-catalog.js";
 import { isChecksum } from "./snapshot-record.js";
@@ -57,8 +58,15 @@ export class StoredSnapshots implements SnapshotStore {
     const former = snapshot.owner;
     const writer = this.#writerOf(snapshot, manifest);
     await former?.supersede();
-    await writer.resume();
-    return writer;
+    try {
+      await writer.resume();
+      return writer;
+    } catch (error) {
+      if (damageOf(error) === undefined || snapshot.isComplete) throw error;
+      // Nobody counts on a part of a snapshot: it is received anew.
+      await writer.abandon();
+      return this.receive(manifest);
+    }
   }
 
   async readChunk(manifest: SnapshotManifest, number: number): Promise<Uint8Array> {

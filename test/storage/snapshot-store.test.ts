@@ -47,6 +47,10 @@ async function offered(index: number, chunks: readonly Uint8Array[]): Promise<Sn
   return write(openSnapshotStore(new MemoryStoreDisk().open()), index, chunks);
 }
 
+function loserOf(name: string): (disk: MemoryStoreDisk) => void {
+  return (disk) => disk.loseKey(name);
+}
+
 async function keysIn(store: OrderedStore): Promise<number> {
   let count = 0;
   for await (const _ of store.iterate({ from: Uint8Array.of(0), to: Uint8Array.of(255) })) {
@@ -310,6 +314,30 @@ describe("snapshots in a store whose process dies", () => {
     }
   });
 
+  it("are received anew when what was received before is damaged", async () => {
+    const disk = new MemoryStoreDisk();
+    const store = disk.open();
+    const chunks = chunksOf(3);
+    const offer = await offered(8, chunks);
+    const writer = await openSnapshotStore(store).receive(offer);
+    for (const chunk of chunks.slice(0, 2)) await writer.append(chunk);
+    await store.close();
+    const parts = [...disk.values.keys()].filter((name) => name.startsWith("12"));
+    expect(parts.length).toBe(2);
+    for (const name of parts) {
+      for (const harm of [(on: MemoryStoreDisk) => on.damage(name, 9), loserOf(name)]) {
+        const damaged = disk.copy();
+        harm(damaged);
+        const snapshots = openSnapshotStore(damaged.open());
+        const again = await snapshots.receive(offer);
+        expect(again.chunkCount).toBe(0);
+        for (const chunk of chunks) await again.append(chunk);
+        expect(await again.finish(CONFIGURATION)).toEqual(offer);
+        expect(await contentsOf(snapshots, offer)).toEqual(chunks.map((chunk) => [...chunk]));
+      }
+    }
+  });
+
   it("never come out altered", async () => {
     const disk = new MemoryStoreDisk();
     const store = disk.open();
@@ -329,7 +357,7 @@ describe("snapshots in a store whose process dies", () => {
     }
     for (const name of disk.values.keys()) {
       const lacking = disk.copy();
-      lacking.values.delete(name);
+      lacking.loseKey(name);
       const snapshots = openSnapshotStore(lacking.open());
       await expect(contentsOf(snapshots, manifest)).rejects.toMatchObject({
         details: { corrupt: true },

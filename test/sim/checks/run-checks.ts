@@ -167,7 +167,7 @@ export class RunChecks implements WorldWatch {
   onFailed(node: SimNode, error: Error, isRemoved: boolean): void {
     this.#story.tell(() => `node ${node.id} gives up: ${error.message}`);
     if (isRemoved) return;
-    if (!node.disk.weather.hasFailed) {
+    if (!node.isExcusable(error)) {
       this.#fail("no failure without a cause", `node ${node.id}: ${error.stack ?? error.message}`);
     }
     this.#world?.ensureLater(node.id);

@@ -42,4 +42,12 @@ export const CURED_MUTANTS: readonly Mutant[] = [
     replace: "",
     seeds: [885, 1059],
   },
+  {
+    name: "damaged-draft-ends-the-node",
+    rule: "a part of a snapshot on which nobody counts is received anew",
+    file: "src/storage/stored-snapshots.ts",
+    find: "if (damageOf(error) === undefined || snapshot.isComplete) throw error;",
+    replace: "if (error !== undefined) throw error;",
+    seeds: [],
+  },
 ];

@@ -75,4 +75,12 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     replace: "if (!isDiskBusy) {",
     seeds: [30],
   },
+  {
+    name: "named-snapshot-not-looked-for",
+    rule: "21: what the log stands on and is gone is damage",
+    file: "src/storage/stored-snapshots.ts",
+    find: "    if (snapshot?.isComplete === true && index === named.index && term === named.term) return;\n",
+    replace: "    if (index <= named.index || term === named.term) return;\n",
+    seeds: [34],
+  },
 ];

@@ -164,6 +164,19 @@ export const FAULT_MAKERS: Readonly<Record<FaultKind, FaultMaker>> = {
     const isTail = random.chance(0.5);
     return { kind: "loseRecords", atMs, node, isTail, downMs: random.integer(1, 500) };
   },
+  loseKeys: (random, atMs, { expendable }) => {
+    const node = random.pickOrNone(expendable);
+    if (node === undefined) return undefined;
+    const keys = random.integer(1, 3);
+    return { kind: "loseKeys", atMs, node, keys, downMs: random.integer(1, 500) };
+  },
+  rot: (random, atMs, { ids, expendable }) => {
+    const node = random.pickOrNone(expendable);
+    const away = random.pickOrNone(ids.filter((id) => id !== node));
+    if (node === undefined || away === undefined) return undefined;
+    const harm = { bits: random.integer(0, 3), keys: random.integer(1, 3) };
+    return { kind: "rot", atMs, node, ...harm, away, forMs: random.integer(200, 1_500) };
+  },
   wipeDisk: (random, atMs, { expendable }) => {
     const node = random.pickOrNone(expendable);
     if (node === undefined) return undefined;

@@ -94,6 +94,25 @@ export type Fault = At &
         readonly downMs: number;
       }
     | {
+        /** Single keys of its store vanish, new ones and old ones. */
+        readonly kind: "loseKeys";
+        readonly node: number;
+        readonly keys: number;
+        readonly downMs: number;
+      }
+    | {
+        /**
+         * Bits turn over and keys vanish under its running process. It is to lead by then, and `away`,
+         * which hears nobody until then, may want a snapshot of it.
+         */
+        readonly kind: "rot";
+        readonly node: number;
+        readonly bits: number;
+        readonly keys: number;
+        readonly away: number;
+        readonly forMs: number;
+      }
+    | {
         /** A voter's directory is emptied, and it is started again as if nothing had happened. */
         readonly kind: "wipeDisk";
         readonly node: number;

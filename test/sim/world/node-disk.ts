@@ -1,7 +1,7 @@
 /**
  * The disk of one node, which outlives its processes. A process that is killed leaves the cached
- * bytes behind, a loss of power only what was synced and any part of the rest. While no process is on
- * it, its contents can be damaged: bits turned over, segments lost, an older copy put back.
+ * bytes behind, a loss of power only what was synced and any part of the rest. Its contents can be
+ * damaged: bits turned over, segments, batches and keys of the store lost.
  */
 import {
   type FileOperation,
@@ -69,7 +69,7 @@ export class NodeDisk {
     this.#files = kind === "kill" ? files.inherited(options) : files.crashed(next, options);
   }
 
-  /** Turns bits over. Needs a disk without a process. Returns what was done, for people. */
+  /** Turns bits over. Returns what was done, for people. */
   flipBits(count: number): string[] {
     const done: string[] = [];
     for (let left = count; left > 0; left -= 1) {
@@ -101,6 +101,13 @@ export class NodeDisk {
     const from = isTail ? journalLength - count : this.#random.below(journalLength - count + 1);
     this.#store.loseBatches(from, count);
     return [`${count} batches of the store from the one of number ${from} of ${journalLength} on`];
+  }
+
+  /** Single keys of the store vanish, whenever they were written. */
+  loseKeys(count: number): string[] {
+    const lost = this.#random.shuffled([...this.#store.values.keys()].sort()).slice(0, count);
+    for (const key of lost) this.#store.loseKey(key);
+    return lost.map((key) => `key ${key} of the store is gone`);
   }
 
   /** Needs a disk without a process. */

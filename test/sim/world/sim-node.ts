@@ -2,11 +2,12 @@
  * One node: a disk that outlives its processes, and the process that runs on it now, if any. A life
  * is: open the directory, boot, drive; all of it the code of production, all of it in simulated time.
  */
+import { HoldfastError } from "../../../src/errors.js";
 import type { PeerEvents } from "../../../src/net/index.js";
 import { KnownPeers } from "../../../src/net/known-peers.js";
 import { type Configuration, type MemberAddress, membersOf } from "../../../src/raft/index.js";
 import { type AssembledDriver, bootDriver, type NodeTuning } from "../../../src/server/index.js";
-import { type DataDirectory, openDataDirectory } from "../../../src/storage/index.js";
+import { type DataDirectory, damageOf, openDataDirectory } from "../../../src/storage/index.js";
 import type { RandomStreams } from "../engine/random-stream.js";
 import type { Simulation } from "../engine/simulation.js";
 import type { ClientNetwork } from "./client-network.js";
@@ -51,7 +52,9 @@ export class SimNode {
   #lastRaft: AssembledDriver["raft"] | undefined;
   #startCount = 0;
   /** Damage was done to the disk since it was last opened without complaint. */
-  isDamaged = false;
+  #isDamaged = false;
+  /** Damage was done to the disk at some time, and may be met at any later one. */
+  #mayBeDamaged = false;
   /**
    * Its directory was emptied, and it was started on it again: the others know it for another one,
    * and never let it in.
@@ -142,9 +145,21 @@ export class SimNode {
   wipe(): void {
     this.disk.wipe();
     this.isWiped = true;
-    this.isDamaged = false;
+    this.#isDamaged = false;
+    this.#mayBeDamaged = false;
     this.#remembered.clear();
     this.#world.watch.onWiped(this);
+  }
+
+  /** Its disk is not what was written on it. */
+  onDamaged(): void {
+    this.#isDamaged = true;
+    this.#mayBeDamaged = true;
+  }
+
+  /** Whether `error` may be what its disk has made it say. */
+  isExcusable(error: unknown): boolean {
+    return this.disk.weather.hasFailed || (this.#mayBeDamaged && damageOf(error) !== undefined);
   }
 
   /** Whether it has noted, durably, on which directory the other one came. */
@@ -186,7 +201,7 @@ export class SimNode {
     watchCore(assembled.raft, watch.coreOf(this, assembled.raft));
     this.#assembled = assembled;
     this.#state = "running";
-    this.isDamaged = false;
+    this.#isDamaged = false;
     this.comparedIndex = 0;
     this.#join(life, directory, known, assembled);
     this.#world.clients.listen(this.id, gateway);
@@ -283,7 +298,8 @@ export class SimNode {
 
   #onStartFailed(error: unknown): void {
     // A read that failed is damage to the node, but the next process may find all as it was.
-    const isRefused = this.isDamaged && !this.disk.weather.hasFailed;
+    const isKnown = this.#isDamaged && error instanceof HoldfastError;
+    const isRefused = (isKnown || this.isExcusable(error)) && !this.disk.weather.hasFailed;
     this.#world.watch.onStartFailed(this, error, isRefused);
     this.crash("kill");
     if (isRefused) this.#state = "quarantined";

@@ -160,7 +160,11 @@ export class Trouble {
       case "flipBits":
       case "loseSegment":
       case "loseRecords":
+      case "loseKeys":
         this.#damage(node, fault);
+        return;
+      case "rot":
+        this.#rot(node, fault);
         return;
       case "wipeDisk":
         this.#wipe(node, fault.downMs);
@@ -175,7 +179,21 @@ export class Trouble {
     this.#crash(node.id, "power", fault.downMs, 0);
     const { disk } = node;
     const done = damageOn(disk, fault);
-    node.isDamaged ||= done.length > 0;
+    this.#onDamaged(node, done);
+  }
+
+  #rot(node: SimNode, { bits, keys, away, forMs }: RotFault): void {
+    const { operator, nodes } = this.#world;
+    operator.ask({ op: OP.transfer, node: node.id });
+    this.#later(forMs, () => {
+      if (node.state !== "running") return;
+      this.#onDamaged(node, [...node.disk.flipBits(bits), ...node.disk.loseKeys(keys)]);
+    });
+    for (const { id } of nodes) if (id !== away) this.#cut(id, away, forMs);
+  }
+
+  #onDamaged(node: SimNode, done: readonly string[]): void {
+    if (done.length > 0) node.onDamaged();
     this.#onFault(`damaged on node ${node.id}: ${done.join(", ")}`);
   }
 
@@ -310,13 +328,24 @@ export class Trouble {
 
 type CutFault = Extract<Fault, { readonly kind: "partition" | "bridge" | "cut" }>;
 type StrandFault = Extract<Fault, { readonly kind: "strand" }>;
-type DamageFault = Extract<Fault, { readonly kind: "flipBits" | "loseSegment" | "loseRecords" }>;
+type RotFault = Extract<Fault, { readonly kind: "rot" }>;
+type DamageFault = Extract<
+  Fault,
+  { readonly kind: "flipBits" | "loseSegment" | "loseRecords" | "loseKeys" }
+>;
 type DiskFault =
   | DamageFault
   | Extract<
       Fault,
       {
-        readonly kind: "hangDisk" | "slowDisk" | "fullDisk" | "failWrite" | "failRead" | "wipeDisk";
+        readonly kind:
+          | "hangDisk"
+          | "slowDisk"
+          | "fullDisk"
+          | "failWrite"
+          | "failRead"
+          | "rot"
+          | "wipeDisk";
       }
     >;
 
@@ -328,6 +357,8 @@ function damageOn(disk: NodeDisk, fault: DamageFault): string[] {
       return disk.loseSegment();
     case "loseRecords":
       return disk.loseRecords(fault.isTail);
+    case "loseKeys":
+      return disk.loseKeys(fault.keys);
     default:
       return unreachable(fault);
   }
