@@ -47,6 +47,16 @@ export class LogicalLog {
     return copy;
   }
 
+  static of({ hardState, baseIndex, baseTerm, entries }: LogBoot): LogicalLog {
+    const log = new LogicalLog();
+    log.hardState = hardState;
+    log.coveredIndex = baseIndex;
+    log.coveredTerm = baseTerm;
+    log.#entries.length = baseIndex;
+    for (const entry of entries) log.#push(entry);
+    return log;
+  }
+
   apply({ hardState, truncateFrom, snapshot, entries }: Write): void {
     if (hardState !== undefined) this.hardState = hardState;
     if (truncateFrom !== undefined) this.#truncate(truncateFrom);
@@ -56,10 +66,12 @@ export class LogicalLog {
       this.#truncate(1);
       this.#entries.length = snapshot.index;
     }
-    for (const entry of entries) {
-      this.#entries[entry.index - 1] = entry;
-      if (entry.kind === "configuration") this.#configurations.push(entry);
-    }
+    for (const entry of entries) this.#push(entry);
+  }
+
+  #push(entry: Entry): void {
+    this.#entries[entry.index - 1] = entry;
+    if (entry.kind === "configuration") this.#configurations.push(entry);
   }
 
   #truncate(from: number): void {

@@ -9,12 +9,23 @@ const NOBODY: Configuration = { voters: [], outgoing: [], learners: [], addresse
 
 export class Members {
   readonly #founders: Configuration;
+  readonly #joined = new Set<number>();
   /** By rising index. */
   readonly #committed: Entry[] = [];
   readonly #decoded = new WeakMap<Entry, Configuration>();
 
   constructor(founders: Configuration) {
     this.#founders = founders;
+  }
+
+  /** Node `id` is on a directory that was not made for a founder. */
+  onRecovered(id: number): void {
+    this.#joined.add(id);
+  }
+
+  /** What it is started on next is made as for the first time. */
+  onWiped(id: number): void {
+    this.#joined.delete(id);
   }
 
   /** A configuration entry is committed; in the order of the log. */
@@ -26,7 +37,8 @@ export class Members {
   inForce(id: number, log: LogicalLog): Configuration {
     const entry = log.lastConfiguration ?? this.#committedUpTo(log.coveredIndex);
     if (entry !== undefined) return this.#decode(entry);
-    const isFounded = log.coveredIndex > 0 || this.#founders.voters.includes(id);
+    const isFounder = this.#founders.voters.includes(id) && !this.#joined.has(id);
+    const isFounded = log.coveredIndex > 0 || isFounder;
     return isFounded ? this.#founders : NOBODY;
   }
 

@@ -11,6 +11,8 @@ export class NodeLedger {
   handed = new LogicalLog();
   /** With everything that was reported durable. */
   durable = new LogicalLog();
+  /** What is on the disk is to be learned from the next process. */
+  isUnknown = false;
   #pending: Write[] = [];
 
   onAppend(write: Write): void {
@@ -32,6 +34,10 @@ export class NodeLedger {
 
   /** A new process opened the disk. Returns what it should have found and did not. */
   onBoot(boot: LogBoot): string | undefined {
+    if (this.isUnknown) {
+      this.durable = LogicalLog.of(boot);
+      this.isUnknown = false;
+    }
     const { durable } = this;
     const first = durable.differenceFrom(boot);
     let difference = first;

@@ -99,6 +99,17 @@ export class RaftChecks {
     this.#former.set(id, this.#everyLedger(id));
     this.#ledgers.set(id, new NodeLedger());
     this.#seen.set(id, nothingSeen());
+    this.#members.onWiped(id);
+  }
+
+  /** Behind `onWiped`: it comes with the log that it had at some time. */
+  onPutBack(id: number): void {
+    this.#ledger(id).isUnknown = true;
+  }
+
+  /** Behind `onWiped`: who founded the cluster is not known to it. */
+  onRecovered(id: number): void {
+    this.#members.onRecovered(id);
   }
 
   onBoot(id: number, boot: LogBoot): void {

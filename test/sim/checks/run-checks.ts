@@ -1,6 +1,6 @@
 /** Everything that watches a run, behind the ears of nodes, network and clients. */
 import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors.js";
-import type { PeerMessage } from "../../../src/net/index.js";
+import type { PeerIdentity, PeerMessage } from "../../../src/net/index.js";
 import {
   type Answer,
   type AttachCommand,
@@ -162,6 +162,29 @@ export class RunChecks implements WorldWatch {
 
   onWiped(node: SimNode): void {
     this.raft.onWiped(node.id);
+  }
+
+  onPutBack(node: SimNode): void {
+    this.#story.tell(() => `an old copy is the disk of node ${node.id}`);
+    this.raft.onPutBack(node.id);
+  }
+
+  onRecovered(node: SimNode): void {
+    this.#story.tell(() => `node ${node.id} is recovered`);
+    this.raft.onRecovered(node.id);
+    this.onSeen(SEEN.recovered);
+  }
+
+  onRecoveryFailed(node: SimNode, error: unknown): void {
+    this.#story.tell(() => `node ${node.id} is not recovered: ${String(error)}`);
+    if (node.disk.weather.hasFailed || node.mayBeDamaged) return;
+    this.#fail("starts", `node ${node.id} is not recovered: ${String(error)}`);
+  }
+
+  onMet(node: SimNode, identity: PeerIdentity): void {
+    const isForgetful = this.#world?.node(identity.nodeId).isForgetful === true;
+    if (!isForgetful || node.isForgetful || !node.knowsBetter(identity)) return;
+    this.#fail("who forgot is let in by nobody", `node ${node.id} lets ${wordsOf(identity)} in`);
   }
 
   onFailed(node: SimNode, error: Error, isRemoved: boolean): void {

@@ -16,6 +16,8 @@ export const SEEN = {
   refused: (status: ErrorNumber) => `refused with ${status}`,
   blockedBy: (what: BlockedBy) => `blocked by ${what}`,
   lost: (reason: EndReason) => `lost by ${reason}`,
+  /** A node whose data were lost, and which waits to be told everything. */
+  recovered: "recovered",
   watchBegun: "watch begun",
   watchTold: "watch told",
   /** Of an application that asked for a lock. */

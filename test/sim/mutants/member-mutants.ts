@@ -92,4 +92,28 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     replace: "",
     seeds: [170],
   },
+  {
+    name: "old-copy-let-in",
+    rule: "a directory that was started less often than is known is an old copy",
+    file: "src/net/known-peers.ts",
+    find: "      if (incarnation >= highest) return undefined;\n",
+    replace: "      if (incarnation <= highest + INCARNATION_JUMP_MAX) return undefined;\n",
+    seeds: [],
+  },
+  {
+    name: "recovered-with-the-old-count",
+    rule: "a recovered directory comes later than all that was met",
+    file: "src/storage/set-aside.ts",
+    find: "      incarnation: incarnation + 1,\n",
+    replace: "      incarnation: 0,\n",
+    seeds: [],
+  },
+  {
+    name: "recovered-as-a-founder",
+    rule: "a recovered directory is to be told everything by the others",
+    file: "src/storage/set-aside.ts",
+    find: '      origin: "joined",\n',
+    replace: '      origin: "initial",\n',
+    seeds: [],
+  },
 ];

@@ -182,6 +182,17 @@ export const FAULT_MAKERS: Readonly<Record<FaultKind, FaultMaker>> = {
     if (node === undefined) return undefined;
     return { kind: "wipeDisk", atMs, node, downMs: random.integer(1, 500) };
   },
+  recover: (random, atMs, { expendable }) => {
+    const node = random.pickOrNone(expendable);
+    if (node === undefined) return undefined;
+    return { kind: "recover", atMs, node, isLost: random.chance(0.5) };
+  },
+  oldCopy: (random, atMs, { expendable, stormMs }) => {
+    const node = random.pickOrNone(expendable);
+    if (node === undefined) return undefined;
+    const times = { starts: random.integer(2, 4), everyMs: random.integer(200, 500) };
+    return { kind: "oldCopy", atMs: atMs % (stormMs / 2), node, ...times, downMs: 50 };
+  },
   transfer: (random, atMs, { ids }) => {
     const node = random.chance(0.5) ? 0 : random.pick(ids);
     return { kind: "transfer", atMs, node };

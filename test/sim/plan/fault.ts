@@ -118,6 +118,20 @@ export type Fault = At &
         readonly node: number;
         readonly downMs: number;
       }
+    | {
+        /** An operator brings it back, its data being lost or merely distrusted. */
+        readonly kind: "recover";
+        readonly node: number;
+        readonly isLost: boolean;
+      }
+    | {
+        /** It is started some times more, and then on what was on its disk before. */
+        readonly kind: "oldCopy";
+        readonly node: number;
+        readonly starts: number;
+        readonly everyMs: number;
+        readonly downMs: number;
+      }
     | { readonly kind: "transfer"; readonly node: number }
     | {
         /** Whoever leads dies in the middle of a turn, and the next one, and the next one. */

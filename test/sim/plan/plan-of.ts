@@ -29,7 +29,15 @@ const CALM_FROM_MS = 500;
 const CALM_FAULTS_MAX = 6;
 const CALM_PATIENT_MAX = 3;
 
-const RARE_KINDS = ["loseRecords", "wipeDisk", "disorder", "loseKeys", "rot"] as const;
+const RARE_KINDS = [
+  "loseRecords",
+  "wipeDisk",
+  "disorder",
+  "loseKeys",
+  "rot",
+  "recover",
+  "oldCopy",
+] as const;
 const RARE_SHARE = 0.2;
 
 const KEYS = ["a", "b", "c", "d"] as const;

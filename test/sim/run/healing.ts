@@ -47,8 +47,8 @@ export class Healing {
   /** The members whose disks are sound, and what they had on them. */
   get #sound(): SimNode[] {
     const members = membersOf(this.#world.members);
-    return this.#world.nodes.filter(({ id, state, isWiped }) => {
-      return members.includes(id) && !isWiped && state !== "quarantined" && state !== "removed";
+    return this.#world.nodes.filter(({ id, state, isForgetful }) => {
+      return members.includes(id) && !isForgetful && state !== "quarantined" && state !== "removed";
     });
   }
 

@@ -1,7 +1,7 @@
 /**
  * The disk of one node, which outlives its processes. A process that is killed leaves the cached
  * bytes behind, a loss of power only what was synced and any part of the rest. Its contents can be
- * damaged: bits turned over, segments, batches and keys of the store lost.
+ * damaged: bits turned over, segments, batches and keys of the store lost, an older copy put back.
  */
 import {
   type FileOperation,
@@ -29,6 +29,12 @@ const TAIL_BYTES = 100;
 const QUICK_BYTES_MAX = 4 << 10;
 /** Of flipped bits: in the ordered store, if there is anything in it. */
 const STORE_SHARE = 0.3;
+
+/** What lay on a disk at some time. */
+export interface DiskCopy {
+  readonly files: MemoryFileSystem;
+  readonly store: MemoryStoreDisk;
+}
 
 export class NodeDisk {
   readonly weather: DiskWeather;
@@ -114,6 +120,21 @@ export class NodeDisk {
   wipe(): void {
     this.#files = new MemoryFileSystem(undefined, this.#fileOptions);
     this.#store.wipe();
+  }
+
+  copy(): DiskCopy {
+    return { files: this.#files.copy(), store: this.#store.copy() };
+  }
+
+  /** Needs a disk without a process. */
+  putBack({ files, store }: DiskCopy): void {
+    this.#files = files.copy(this.#fileOptions);
+    this.#store = store.copy(this.#storeOptions);
+  }
+
+  /** The old one is evidence, which nobody here looks at. Needs a store that is closed. */
+  setStoreAside(): void {
+    this.#store = new MemoryStoreDisk(this.#storeOptions);
   }
 
   #flipInStore(keys: readonly string[]): string | undefined {

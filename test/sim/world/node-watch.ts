@@ -1,5 +1,5 @@
 /** What a node tells whoever watches it. Types only. */
-import type { PeerMessage } from "../../../src/net/index.js";
+import type { PeerIdentity, PeerMessage } from "../../../src/net/index.js";
 import type { Raft } from "../../../src/raft/index.js";
 import type { LogLevel } from "../../../src/server/ports.js";
 import type { DataDirectory } from "../../../src/storage/index.js";
@@ -17,8 +17,16 @@ export interface NodeWatch {
   /** `isRefused`: its files are damaged for good. */
   onStartFailed(node: SimNode, error: unknown, isRefused: boolean): void;
   onCrash(node: SimNode, kind: CrashKind): void;
-  /** It is down, and its disk is empty. */
+  /** It is down, and what it promised is not on its disk any more. */
   onWiped(node: SimNode): void;
+  /** Behind `onWiped`: its disk is as it was at some time before. */
+  onPutBack(node: SimNode): void;
+  /** Behind `onWiped`: its directory is a fresh one, which waits to be told everything. */
+  onRecovered(node: SimNode): void;
+  /** Nothing is lost by it: it may be repeated. */
+  onRecoveryFailed(node: SimNode, error: unknown): void;
+  /** It lets in, or is let in by, a node that says this of itself. */
+  onMet(node: SimNode, identity: PeerIdentity): void;
   /** Its driver cannot go on. `isRemoved`: because the cluster has other members now. */
   onFailed(node: SimNode, error: Error, isRemoved: boolean): void;
   /** A message of another node reached it. */

@@ -3,16 +3,22 @@
  * is: open the directory, boot, drive; all of it the code of production, all of it in simulated time.
  */
 import { HoldfastError } from "../../../src/errors.js";
-import type { PeerEvents } from "../../../src/net/index.js";
+import type { PeerEvents, PeerIdentity } from "../../../src/net/index.js";
 import { KnownPeers } from "../../../src/net/known-peers.js";
 import { type Configuration, type MemberAddress, membersOf } from "../../../src/raft/index.js";
 import { type AssembledDriver, bootDriver, type NodeTuning } from "../../../src/server/index.js";
-import { type DataDirectory, damageOf, openDataDirectory } from "../../../src/storage/index.js";
+import {
+  type DataDirectory,
+  damageOf,
+  type NodeIdentity,
+  openDataDirectory,
+  setDataAside,
+} from "../../../src/storage/index.js";
 import type { RandomStreams } from "../engine/random-stream.js";
 import type { Simulation } from "../engine/simulation.js";
 import type { ClientNetwork } from "./client-network.js";
 import type { DiskTimes } from "./disk-weather.js";
-import { type CrashKind, NodeDisk } from "./node-disk.js";
+import { type CrashKind, type DiskCopy, NodeDisk } from "./node-disk.js";
 import { NodeScheduler } from "./node-scheduler.js";
 import type { NodeWatch } from "./node-watch.js";
 import type { PeerNetwork } from "./peer-network.js";
@@ -51,19 +57,20 @@ export class SimNode {
   #assembled: AssembledDriver | undefined;
   #lastRaft: AssembledDriver["raft"] | undefined;
   #startCount = 0;
+  #startsLeft = Number.POSITIVE_INFINITY;
   /** Damage was done to the disk since it was last opened without complaint. */
   #isDamaged = false;
   /** Damage was done to the disk at some time, and may be met at any later one. */
   #mayBeDamaged = false;
   /**
-   * Its directory was emptied, and it was started on it again: the others know it for another one,
-   * and never let it in.
+   * Its directory was emptied, or is an old copy, and it was started on it again: the others know
+   * better, and never let it in. Until it is recovered.
    */
-  isWiped = false;
+  isForgetful = false;
   /** On which directory it runs, or ran last. */
-  #birth = "";
+  #identity: NodeIdentity | undefined;
   /** Of the others, as far as it is on the disk. */
-  readonly #remembered = new Map<number, string>();
+  readonly #remembered = new Map<number, PeerIdentity>();
   /** The index behind which its table was last looked at. */
   comparedIndex = 0;
 
@@ -108,9 +115,10 @@ export class SimNode {
   }
 
   start(): void {
-    if (this.#state !== "down") return;
+    if (this.#state !== "down" || this.#startsLeft === 0) return;
     this.#state = "starting";
     this.#startCount += 1;
+    this.#startsLeft -= 1;
     const life = new ProcessLife(this.#world.simulation);
     this.#life = life;
     this.#boot(life).catch((error: unknown) => {
@@ -144,11 +152,74 @@ export class SimNode {
   /** Needs a node that is down. */
   wipe(): void {
     this.disk.wipe();
-    this.isWiped = true;
+    this.#forget();
+    this.#onMadeAnew();
+  }
+
+  #onMadeAnew(): void {
+    this.#startsLeft = Number.POSITIVE_INFINITY;
     this.#isDamaged = false;
     this.#mayBeDamaged = false;
     this.#remembered.clear();
+  }
+
+  /** On which start of its directory it is, or was last. */
+  get incarnation(): number {
+    return this.#identity?.incarnation ?? 0;
+  }
+
+  /** It can be started on it so many times. Needs a node that is down. */
+  putBack(copy: DiskCopy, starts: number): void {
+    this.disk.putBack(copy);
+    this.#startsLeft = starts;
+    this.#forget();
+    this.#world.watch.onPutBack(this);
+  }
+
+  /**
+   * Does what `holdfast recover` does on its machine; `isForgetful` says whether it got that far. To be
+   * repeated when it was cut short. Needs a node that is down.
+   */
+  recover(incarnationMin: number): void {
+    const life = new ProcessLife(this.#world.simulation);
+    this.#life = life;
+    this.#state = "starting";
+    this.#forget();
+    this.#setAside(life, incarnationMin).then(
+      () => {
+        this.crash("kill");
+        this.isForgetful = false;
+        this.#onMadeAnew();
+        this.#world.watch.onRecovered(this);
+      },
+      (error: unknown) => {
+        if (this.#life !== life) return;
+        this.crash("kill");
+        this.#world.watch.onRecoveryFailed(this, error);
+      },
+    );
+  }
+
+  /** What was promised on this disk is forgotten on it. */
+  #forget(): void {
+    this.isForgetful = true;
     this.#world.watch.onWiped(this);
+  }
+
+  async #setAside(life: ProcessLife, incarnationMin: number): Promise<void> {
+    const random = this.#world.streams.of(`node ${this.id} recovery ${this.#startCount}`);
+    await setDataAside({
+      path: "/data",
+      nodeId: this.id,
+      clusterId: CLUSTER_ID,
+      incarnationMin,
+      fileSystem: this.disk.filesFor(life),
+      openStore: (_path, mustExist) => this.disk.openStoreFor(life, mustExist),
+      moveStore: async () => this.disk.setStoreAside(),
+      ports: {
+        randomBytes: (count) => Uint8Array.from({ length: count }, () => random.below(256)),
+      },
+    });
   }
 
   /** Its disk is not what was written on it. */
@@ -162,9 +233,32 @@ export class SimNode {
     return this.disk.weather.hasFailed || (this.#mayBeDamaged && damageOf(error) !== undefined);
   }
 
+  get mayBeDamaged(): boolean {
+    return this.#mayBeDamaged;
+  }
+
+  /** Its machine is left alone: a process that was there only to be seen is ended. */
+  takeDown(): void {
+    if (this.#state === "quarantined") this.#state = "down";
+    this.crash("power");
+  }
+
   /** Whether it has noted, durably, on which directory the other one came. */
   remembers(other: SimNode): boolean {
-    return other.#birth !== "" && this.#remembered.get(other.id) === other.#birth;
+    const birth = other.#identity?.birth;
+    return birth !== undefined && this.#remembered.get(other.id)?.birth === birth;
+  }
+
+  /** The last start of the other one that it has noted, durably; 0: none. */
+  rememberedStart(other: SimNode): number {
+    return this.#remembered.get(other.id)?.incarnation ?? 0;
+  }
+
+  /** Whether it has noted, durably, that this node was on another directory, or later on the same. */
+  knowsBetter({ nodeId, birth, incarnation }: PeerIdentity): boolean {
+    const noted = this.#remembered.get(nodeId);
+    if (noted === undefined) return false;
+    return noted.birth !== birth || noted.incarnation > incarnation;
   }
 
   pause(): void {
@@ -192,7 +286,7 @@ export class SimNode {
         randomBytes: (count) => Uint8Array.from({ length: count }, () => random.below(256)),
       },
     });
-    this.#birth = directory.identity.birth;
+    this.#identity = directory.identity;
     watch.onBoot(this, directory);
     const known = new KnownPeers(directory.knownPeers());
     const gateway = new SimulatedGateway(life);
@@ -254,10 +348,11 @@ export class SimNode {
       },
       onRefused: (reason) => peerEvents.onRefused(reason),
       onPeerIdentity: (identity) => {
+        this.#world.watch.onMet(this, identity);
         peerEvents.onPeerIdentity(identity);
         directory.notePeer(identity);
         const remember = (): void => {
-          this.#remembered.set(identity.nodeId, identity.birth);
+          this.#remembered.set(identity.nodeId, identity);
         };
         // A mark that cannot be synced has been reported to the log.
         directory.log.syncMark().then(remember, () => {});

@@ -4,6 +4,7 @@ import { type MemberAction, OP } from "../../../src/protocol/index.js";
 import { SdkClient } from "../clients/sdk/sdk-client.js";
 import { type ClientEnding, type Fault, LEADER } from "../plan/fault.js";
 import type { CrashKind, NodeDisk } from "./node-disk.js";
+import { Recovery } from "./recovery.js";
 import type { SimNode } from "./sim-node.js";
 import type { SimWorld } from "./sim-world.js";
 
@@ -166,6 +167,12 @@ export class Trouble {
       case "rot":
         this.#rot(node, fault);
         return;
+      case "recover":
+        this.#recover(node, fault.isLost);
+        return;
+      case "oldCopy":
+        this.#putOldCopyBack(node, fault);
+        return;
       case "wipeDisk":
         this.#wipe(node, fault.downMs);
         return;
@@ -205,6 +212,30 @@ export class Trouble {
     this.#crash(node.id, "power", downMs, 0);
     node.wipe();
     this.#onFault(`nothing is left on the disk of node ${node.id}`);
+  }
+
+  #recover(node: SimNode, isLost: boolean): void {
+    if (node.state === "removed") return;
+    const recovery = new Recovery(this.#world, node);
+    this.#inForce.add(() => recovery.end());
+    recovery.begin(isLost);
+  }
+
+  /** Refused for as long as it was started less often than the others know: an operator sees to that. */
+  #putOldCopyBack(node: SimNode, { starts, everyMs, downMs }: OldCopyFault): void {
+    if (node.state !== "running" || node.isForgetful || node.mayBeDamaged) return;
+    const copy = node.disk.copy();
+    const { incarnation } = node;
+    for (let at = 1; at <= starts; at += 1) {
+      this.#later(at * everyMs, () => this.#crash(node.id, "kill", downMs, 0));
+    }
+    this.#later((starts + 1) * everyMs, () => {
+      const others = this.#world.nodes.filter(({ id }) => id !== node.id);
+      const known = Math.min(...others.map((other) => other.rememberedStart(node)));
+      if (node.isForgetful || node.state === "quarantined" || known <= incarnation + 1) return;
+      this.#crash(node.id, "power", downMs, 0);
+      node.putBack(copy, known - incarnation - 1);
+    });
   }
 
   #crash(id: number, kind: CrashKind, downMs: number, afterEffects: number): void {
@@ -328,6 +359,7 @@ export class Trouble {
 
 type CutFault = Extract<Fault, { readonly kind: "partition" | "bridge" | "cut" }>;
 type StrandFault = Extract<Fault, { readonly kind: "strand" }>;
+type OldCopyFault = Extract<Fault, { readonly kind: "oldCopy" }>;
 type RotFault = Extract<Fault, { readonly kind: "rot" }>;
 type DamageFault = Extract<
   Fault,
@@ -345,6 +377,8 @@ type DiskFault =
           | "failWrite"
           | "failRead"
           | "rot"
+          | "recover"
+          | "oldCopy"
           | "wipeDisk";
       }
     >;
