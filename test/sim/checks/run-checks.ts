@@ -182,8 +182,12 @@ export class RunChecks implements WorldWatch {
   }
 
   onMet(node: SimNode, identity: PeerIdentity): void {
-    const isForgetful = this.#world?.node(identity.nodeId).isForgetful === true;
-    if (!isForgetful || node.isForgetful || !node.knowsBetter(identity)) return;
+    const other = this.#world?.node(identity.nodeId);
+    if (other !== undefined && other.versionOffset !== node.versionOffset) {
+      this.#fail("one version in a cluster", `nodes ${node.id} and ${other.id} talk`);
+    }
+    const isForgetful = other?.isForgetful === true;
+    if (!isForgetful || node.isForgetful || !node.noted.knowsBetter(identity)) return;
     this.#fail("who forgot is let in by nobody", `node ${node.id} lets ${wordsOf(identity)} in`);
   }
 

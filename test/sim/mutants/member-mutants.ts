@@ -98,7 +98,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     file: "src/net/known-peers.ts",
     find: "      if (incarnation >= highest) return undefined;\n",
     replace: "      if (incarnation <= highest + INCARNATION_JUMP_MAX) return undefined;\n",
-    seeds: [],
+    seeds: [21],
   },
   {
     name: "recovered-with-the-old-count",
@@ -106,7 +106,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     file: "src/storage/set-aside.ts",
     find: "      incarnation: incarnation + 1,\n",
     replace: "      incarnation: 0,\n",
-    seeds: [],
+    seeds: [12],
   },
   {
     name: "recovered-as-a-founder",
@@ -114,6 +114,14 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     file: "src/storage/set-aside.ts",
     find: '      origin: "joined",\n',
     replace: '      origin: "initial",\n',
-    seeds: [],
+    seeds: [12],
+  },
+  {
+    name: "other-version-let-in",
+    rule: "nodes of one cluster have one version of the model",
+    file: "src/net/peer-hello.ts",
+    find: "  if (version !== MODEL_VERSION) {",
+    replace: "  if (version > MODEL_VERSION + 1) {",
+    seeds: [9],
   },
 ];

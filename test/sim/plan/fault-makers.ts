@@ -193,6 +193,13 @@ export const FAULT_MAKERS: Readonly<Record<FaultKind, FaultMaker>> = {
     const times = { starts: random.integer(2, 4), everyMs: random.integer(200, 500) };
     return { kind: "oldCopy", atMs: atMs % (stormMs / 2), node, ...times, downMs: 50 };
   },
+  otherVersion: (random, _atMs, { expendable, stormMs }) => {
+    const node = random.pickOrNone(expendable);
+    if (node === undefined) return undefined;
+    const forMs = random.integer(500, stormMs);
+    // From the beginning: nobody has met it on other data.
+    return { kind: "otherVersion", atMs: 0, node, by: random.pick([-1, 1] as const), forMs };
+  },
   transfer: (random, atMs, { ids }) => {
     const node = random.chance(0.5) ? 0 : random.pick(ids);
     return { kind: "transfer", atMs, node };

@@ -132,6 +132,13 @@ export type Fault = At &
         readonly everyMs: number;
         readonly downMs: number;
       }
+    | {
+        /** Until then it is run by an executable a version before or after that of the others. */
+        readonly kind: "otherVersion";
+        readonly node: number;
+        readonly by: -1 | 1;
+        readonly forMs: number;
+      }
     | { readonly kind: "transfer"; readonly node: number }
     | {
         /** Whoever leads dies in the middle of a turn, and the next one, and the next one. */

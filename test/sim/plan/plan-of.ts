@@ -37,6 +37,7 @@ const RARE_KINDS = [
   "rot",
   "recover",
   "oldCopy",
+  "otherVersion",
 ] as const;
 const RARE_SHARE = 0.2;
 

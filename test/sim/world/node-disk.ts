@@ -132,9 +132,18 @@ export class NodeDisk {
     this.#store = store.copy(this.#storeOptions);
   }
 
-  /** The old one is evidence, which nobody here looks at. Needs a store that is closed. */
-  setStoreAside(): void {
-    this.#store = new MemoryStoreDisk(this.#storeOptions);
+  /** For whoever sets the data aside; the old store is evidence, which nobody here looks at. */
+  meansFor(life: ProcessLife, random: RandomStream) {
+    return {
+      fileSystem: this.filesFor(life),
+      openStore: (_path: string, mustExist: boolean) => this.openStoreFor(life, mustExist),
+      moveStore: async () => {
+        this.#store = new MemoryStoreDisk(this.#storeOptions);
+      },
+      ports: {
+        randomBytes: (count: number) => Uint8Array.from({ length: count }, () => random.below(256)),
+      },
+    };
   }
 
   #flipInStore(keys: readonly string[]): string | undefined {

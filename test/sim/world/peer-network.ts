@@ -5,10 +5,11 @@
  * process that stands still, they notice only the silence. A reset loses what is under way. While
  * `disorder` is above 0, a box in between passes some frames on twice or late.
  */
-import type { PeerEvents, PeerIdentity, PeerLinks, PeerMessage } from "../../../src/net/index.js";
+import type { PeerEvents, PeerLinks, PeerMessage } from "../../../src/net/index.js";
 import type { KnownPeers } from "../../../src/net/known-peers.js";
 import type { RandomStream, RandomStreams } from "../engine/random-stream.js";
 import type { Simulation } from "../engine/simulation.js";
+import { refusalOfHello, type Speaker } from "./hello.js";
 import { MiddleBox } from "./middle-box.js";
 import type { CrashKind } from "./node-disk.js";
 import type { Paths } from "./paths.js";
@@ -23,10 +24,9 @@ interface Batch {
 }
 
 /** A process on the network. */
-interface Station {
+interface Station extends Speaker {
   readonly life: ProcessLife;
   readonly events: PeerEvents;
-  readonly identity: PeerIdentity;
   /** On which data each other node ever came. */
   readonly known: KnownPeers;
   /** Whom it dials and lets in. */
@@ -166,7 +166,15 @@ export class PeerNetwork {
     if (!one.peers.has(to) || !other.peers.has(from)) return false;
     if (one.known.refusalOf(other.identity) !== undefined) return false;
     if (other.known.refusalOf(one.identity) !== undefined) return false;
+    if (this.#refuse(one, other) || this.#refuse(other, one)) return false;
     return this.#paths.isOpenBothWays(from, to) && !other.life.isPaused;
+  }
+
+  #refuse(reader: Station, speaker: Station): boolean {
+    const refusal = refusalOfHello(speaker, reader);
+    if (refusal === undefined) return false;
+    reader.life.deliver(() => reader.events.onRefused(refusal.detail));
+    return true;
   }
 
   /** Tries until the link stands; what stands in the way is waited for. */

@@ -3,7 +3,7 @@
  * is: open the directory, boot, drive; all of it the code of production, all of it in simulated time.
  */
 import { HoldfastError } from "../../../src/errors.js";
-import type { PeerEvents, PeerIdentity } from "../../../src/net/index.js";
+import type { PeerEvents } from "../../../src/net/index.js";
 import { KnownPeers } from "../../../src/net/known-peers.js";
 import { type Configuration, type MemberAddress, membersOf } from "../../../src/raft/index.js";
 import { type AssembledDriver, bootDriver, type NodeTuning } from "../../../src/server/index.js";
@@ -21,6 +21,7 @@ import type { DiskTimes } from "./disk-weather.js";
 import { type CrashKind, type DiskCopy, NodeDisk } from "./node-disk.js";
 import { NodeScheduler } from "./node-scheduler.js";
 import type { NodeWatch } from "./node-watch.js";
+import { PeerMemory } from "./peer-memory.js";
 import type { PeerNetwork } from "./peer-network.js";
 import { ProcessClock } from "./process-clock.js";
 import { ProcessLife } from "./process-life.js";
@@ -61,7 +62,7 @@ export class SimNode {
   /** Damage was done to the disk since it was last opened without complaint. */
   #isDamaged = false;
   /** Damage was done to the disk at some time, and may be met at any later one. */
-  #mayBeDamaged = false;
+  mayBeDamaged = false;
   /**
    * Its directory was emptied, or is an old copy, and it was started on it again: the others know
    * better, and never let it in. Until it is recovered.
@@ -69,8 +70,10 @@ export class SimNode {
   isForgetful = false;
   /** On which directory it runs, or ran last. */
   #identity: NodeIdentity | undefined;
-  /** Of the others, as far as it is on the disk. */
-  readonly #remembered = new Map<number, PeerIdentity>();
+  /** Of the others. */
+  readonly noted = new PeerMemory();
+  /** Of what runs on it, versions of the model after that of the sources. Its data are of the same. */
+  versionOffset = 0;
   /** The index behind which its table was last looked at. */
   comparedIndex = 0;
 
@@ -159,8 +162,8 @@ export class SimNode {
   #onMadeAnew(): void {
     this.#startsLeft = Number.POSITIVE_INFINITY;
     this.#isDamaged = false;
-    this.#mayBeDamaged = false;
-    this.#remembered.clear();
+    this.mayBeDamaged = false;
+    this.noted.forget();
   }
 
   /** On which start of its directory it is, or was last. */
@@ -185,7 +188,9 @@ export class SimNode {
     this.#life = life;
     this.#state = "starting";
     this.#forget();
-    this.#setAside(life, incarnationMin).then(
+    const random = this.#world.streams.of(`node ${this.id} recovery ${this.#startCount}`);
+    const node = { nodeId: this.id, clusterId: CLUSTER_ID, incarnationMin };
+    setDataAside({ path: "/data", ...node, ...this.disk.meansFor(life, random) }).then(
       () => {
         this.crash("kill");
         this.isForgetful = false;
@@ -200,41 +205,31 @@ export class SimNode {
     );
   }
 
+  /**
+   * It begins on an empty directory, by an executable of this version. Whoever it never met counts on
+   * nothing that it had. Needs a node that is down.
+   */
+  begin(versionOffset: number): void {
+    this.wipe();
+    this.isForgetful = false;
+    this.versionOffset = versionOffset;
+  }
+
   /** What was promised on this disk is forgotten on it. */
   #forget(): void {
     this.isForgetful = true;
     this.#world.watch.onWiped(this);
   }
 
-  async #setAside(life: ProcessLife, incarnationMin: number): Promise<void> {
-    const random = this.#world.streams.of(`node ${this.id} recovery ${this.#startCount}`);
-    await setDataAside({
-      path: "/data",
-      nodeId: this.id,
-      clusterId: CLUSTER_ID,
-      incarnationMin,
-      fileSystem: this.disk.filesFor(life),
-      openStore: (_path, mustExist) => this.disk.openStoreFor(life, mustExist),
-      moveStore: async () => this.disk.setStoreAside(),
-      ports: {
-        randomBytes: (count) => Uint8Array.from({ length: count }, () => random.below(256)),
-      },
-    });
-  }
-
   /** Its disk is not what was written on it. */
   onDamaged(): void {
     this.#isDamaged = true;
-    this.#mayBeDamaged = true;
+    this.mayBeDamaged = true;
   }
 
   /** Whether `error` may be what its disk has made it say. */
   isExcusable(error: unknown): boolean {
-    return this.disk.weather.hasFailed || (this.#mayBeDamaged && damageOf(error) !== undefined);
-  }
-
-  get mayBeDamaged(): boolean {
-    return this.#mayBeDamaged;
+    return this.disk.weather.hasFailed || (this.mayBeDamaged && damageOf(error) !== undefined);
   }
 
   /** Its machine is left alone: a process that was there only to be seen is ended. */
@@ -246,19 +241,7 @@ export class SimNode {
   /** Whether it has noted, durably, on which directory the other one came. */
   remembers(other: SimNode): boolean {
     const birth = other.#identity?.birth;
-    return birth !== undefined && this.#remembered.get(other.id)?.birth === birth;
-  }
-
-  /** The last start of the other one that it has noted, durably; 0: none. */
-  rememberedStart(other: SimNode): number {
-    return this.#remembered.get(other.id)?.incarnation ?? 0;
-  }
-
-  /** Whether it has noted, durably, that this node was on another directory, or later on the same. */
-  knowsBetter({ nodeId, birth, incarnation }: PeerIdentity): boolean {
-    const noted = this.#remembered.get(nodeId);
-    if (noted === undefined) return false;
-    return noted.birth !== birth || noted.incarnation > incarnation;
+    return birth !== undefined && this.noted.birthOf(other.id) === birth;
   }
 
   pause(): void {
@@ -352,7 +335,7 @@ export class SimNode {
         peerEvents.onPeerIdentity(identity);
         directory.notePeer(identity);
         const remember = (): void => {
-          this.#remembered.set(identity.nodeId, identity);
+          this.noted.note(identity);
         };
         // A mark that cannot be synced has been reported to the log.
         directory.log.syncMark().then(remember, () => {});
@@ -361,6 +344,7 @@ export class SimNode {
     this.#world.peers.join({
       life,
       events,
+      versionOffset: this.versionOffset,
       identity: { ...directory.identity, advertise: `ws://node-${this.id}` },
       known,
       peers: this.#peersAmong(raft.configuration.addresses),

@@ -3,8 +3,8 @@ import { unreachable } from "../../../src/assert.js";
 import { type MemberAction, OP } from "../../../src/protocol/index.js";
 import { SdkClient } from "../clients/sdk/sdk-client.js";
 import { type ClientEnding, type Fault, LEADER } from "../plan/fault.js";
+import { DataLoss } from "./data-loss.js";
 import type { CrashKind, NodeDisk } from "./node-disk.js";
-import { Recovery } from "./recovery.js";
 import type { SimNode } from "./sim-node.js";
 import type { SimWorld } from "./sim-world.js";
 
@@ -16,6 +16,7 @@ export class Trouble {
   readonly #world: SimWorld;
   readonly #onFault: (text: string) => void;
   readonly #inForce = new Set<() => void>();
+  readonly #loss: DataLoss;
   #isOver = false;
   /** Faults that met something to break. */
   episodes = 0;
@@ -23,6 +24,14 @@ export class Trouble {
   constructor(world: SimWorld, onFault: (text: string) => void) {
     this.#world = world;
     this.#onFault = onFault;
+    this.#loss = new DataLoss(world, {
+      crash: (id, kind, downMs) => this.#crash(id, kind, downMs, 0),
+      cut: (from, to, forMs) => this.#cut(from, to, forMs),
+      damaged: (node, done) => this.#onDamaged(node, done),
+      later: (delayMs, task) => this.#later(delayMs, task),
+      undoAtEnd: (undo) => this.#inForce.add(undo),
+      undoAfter: (delayMs, undo) => this.#undoAfter(delayMs, undo),
+    });
   }
 
   plan(faults: readonly Fault[]): void {
@@ -106,6 +115,9 @@ export class Trouble {
       case "jumpWall":
         this.#world.node(fault.node).clock.jumpWall(fault.byMs);
         return;
+      case "otherVersion":
+        this.#loss.runOther(this.#world.node(fault.node), fault);
+        return;
       case "scarceMemory":
         this.#scarceMemory(fault.node, fault.forMs);
         return;
@@ -165,13 +177,13 @@ export class Trouble {
         this.#damage(node, fault);
         return;
       case "rot":
-        this.#rot(node, fault);
+        this.#loss.rot(node, fault);
         return;
       case "recover":
-        this.#recover(node, fault.isLost);
+        this.#loss.recover(node, fault.isLost);
         return;
       case "oldCopy":
-        this.#putOldCopyBack(node, fault);
+        this.#loss.putOldCopyBack(node, fault);
         return;
       case "wipeDisk":
         this.#wipe(node, fault.downMs);
@@ -189,16 +201,6 @@ export class Trouble {
     this.#onDamaged(node, done);
   }
 
-  #rot(node: SimNode, { bits, keys, away, forMs }: RotFault): void {
-    const { operator, nodes } = this.#world;
-    operator.ask({ op: OP.transfer, node: node.id });
-    this.#later(forMs, () => {
-      if (node.state !== "running") return;
-      this.#onDamaged(node, [...node.disk.flipBits(bits), ...node.disk.loseKeys(keys)]);
-    });
-    for (const { id } of nodes) if (id !== away) this.#cut(id, away, forMs);
-  }
-
   #onDamaged(node: SimNode, done: readonly string[]): void {
     if (done.length > 0) node.onDamaged();
     this.#onFault(`damaged on node ${node.id}: ${done.join(", ")}`);
@@ -212,30 +214,6 @@ export class Trouble {
     this.#crash(node.id, "power", downMs, 0);
     node.wipe();
     this.#onFault(`nothing is left on the disk of node ${node.id}`);
-  }
-
-  #recover(node: SimNode, isLost: boolean): void {
-    if (node.state === "removed") return;
-    const recovery = new Recovery(this.#world, node);
-    this.#inForce.add(() => recovery.end());
-    recovery.begin(isLost);
-  }
-
-  /** Refused for as long as it was started less often than the others know: an operator sees to that. */
-  #putOldCopyBack(node: SimNode, { starts, everyMs, downMs }: OldCopyFault): void {
-    if (node.state !== "running" || node.isForgetful || node.mayBeDamaged) return;
-    const copy = node.disk.copy();
-    const { incarnation } = node;
-    for (let at = 1; at <= starts; at += 1) {
-      this.#later(at * everyMs, () => this.#crash(node.id, "kill", downMs, 0));
-    }
-    this.#later((starts + 1) * everyMs, () => {
-      const others = this.#world.nodes.filter(({ id }) => id !== node.id);
-      const known = Math.min(...others.map((other) => other.rememberedStart(node)));
-      if (node.isForgetful || node.state === "quarantined" || known <= incarnation + 1) return;
-      this.#crash(node.id, "power", downMs, 0);
-      node.putBack(copy, known - incarnation - 1);
-    });
   }
 
   #crash(id: number, kind: CrashKind, downMs: number, afterEffects: number): void {
@@ -359,8 +337,6 @@ export class Trouble {
 
 type CutFault = Extract<Fault, { readonly kind: "partition" | "bridge" | "cut" }>;
 type StrandFault = Extract<Fault, { readonly kind: "strand" }>;
-type OldCopyFault = Extract<Fault, { readonly kind: "oldCopy" }>;
-type RotFault = Extract<Fault, { readonly kind: "rot" }>;
 type DamageFault = Extract<
   Fault,
   { readonly kind: "flipBits" | "loseSegment" | "loseRecords" | "loseKeys" }
