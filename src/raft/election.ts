@@ -106,8 +106,8 @@ export function requestBallot(state: State, voter: NodeId): void {
 }
 
 export function onPreVote(state: State, message: VoteRequest): void {
-  const isFree =
-    message.term > state.term && !hasLiveLeader(state) && !awaitsLeader(state, message);
+  const isLoyal = hasLiveLeader(state) || awaitsLeader(state, message);
+  const isFree = message.term > state.term && !isLoyal;
   const granted = isFree && isUpToDate(state, message);
   if (isFree && !granted) standInstead(state, message.from);
   // A refusal carries the voter's own term, so that a node left behind learns it (rule 12).
@@ -116,13 +116,15 @@ export function onPreVote(state: State, message: VoteRequest): void {
 }
 
 /**
- * Whoever has this node's vote may be about to lead: for as long as an election takes, nobody else is let
- * stand in the term after it, or the new leader would be deposed as soon as it was elected.
+ * Whoever has this node's vote may be about to lead: for as long as an election takes, nobody else
+ * is let stand in the term after it, or the new leader would be deposed as soon as it was elected
+ * (consensus rule 26). Not when it is known who leads the term, or that this candidate does not.
  */
 function awaitsLeader(state: State, { from }: VoteRequest): boolean {
-  const { vote, votedAtMs, nowMs, config } = state;
-  if (vote === 0 || vote === from || nowMs >= votedAtMs + config.closedPeerDelayMs) return false;
-  return vote !== state.id || state.role === "candidate";
+  const { id, vote, leader, links, votedAtMs, nowMs, config } = state;
+  if (leader !== 0 || vote === 0 || vote === from) return false;
+  const mayWin = vote === id ? state.role === "candidate" : links.isUp(vote);
+  return mayWin && nowMs < votedAtMs + config.closedPeerDelayMs;
 }
 
 /** Somebody stood in this term a short while ago. */
@@ -162,7 +164,10 @@ export function onVote(state: State, message: VoteRequest): void {
 export function onBallot(state: State, message: VoteReply): void {
   const isPreVote = message.type === "preVoteReply";
   if (message.term > state.term && !(isPreVote && message.granted)) {
+    const isLost = isPreVote && state.role === "preCandidate";
     raiseTerm(state, message.term);
+    // Somebody stood in that term, and may elect nobody (consensus rule 27).
+    if (isLost) repeatElection(state);
     return;
   }
   if (state.role !== (isPreVote ? "preCandidate" : "candidate")) return;
@@ -186,6 +191,7 @@ export function onVoteDurable(state: State): void {
   if (state.role === "candidate") count(state);
 }
 
+/** Whoever is out of reach has no vote, nor has the leader whose silence began this (consensus rule 28). */
 function count(state: State): void {
   const outcome = ballotOutcome(state.configuration, (voter) => {
     if (voter === state.id) return ownBallot(state);
@@ -196,6 +202,7 @@ function count(state: State): void {
   if (outcome === "pending") return;
   if (state.role === "preCandidate") {
     if (outcome === "won") startElection(state, false);
+    // The others may be bound by a vote that elects nobody (consensus rule 27).
     else if (isElectionUnderWay(state)) repeatElection(state);
     // Else it waits for its timer, or for the voters that connect until then.
   } else if (outcome === "won") {

@@ -27,7 +27,7 @@ import { idleEffects } from "./outbox.js";
 import { RaftView } from "./raft-view.js";
 import { readIndex } from "./read-rounds.js";
 import { onAppendReply, onHeartbeatReply, onLogCut, onSnapshotFailed } from "./replication.js";
-import { hastenElection, State } from "./state.js";
+import { hastenElection, isAwaited, noteLife, State } from "./state.js";
 import { advanceTime, nextDeadlineMs, runTimers } from "./timers.js";
 import { abandonTransfer, transferLeadership } from "./transfer.js";
 import type {
@@ -157,7 +157,7 @@ export class Raft extends RaftView {
 
   private receive(message: Message): void {
     const { state } = this;
-    if (message.from === state.silentLeader) state.silentLeader = 0;
+    noteLife(state, message.from);
     switch (message.type) {
       case "preVote":
         onPreVote(state, message);
@@ -220,6 +220,7 @@ export class Raft extends RaftView {
     const { state } = this;
     assert(Number.isSafeInteger(epoch) && epoch > 0, () => `epoch ${epoch} of peer ${peer}`);
     if (!state.links.up(peer, epoch)) return;
+    noteLife(state, peer);
     const progress = state.leadership?.progressOf(peer);
     if (!isVoter(state.configuration, peer)) progress?.forget();
     progress?.reconnect(epoch, state.log.baseIndex);
@@ -235,7 +236,7 @@ export class Raft extends RaftView {
       if (leadership.transfer?.target === peer) abandonTransfer(state, leadership);
     }
     onVoterDown(state);
-    if (closed && peer === state.leader) hastenElection(state);
+    if (closed && isAwaited(state, peer)) hastenElection(state);
   }
 
   private onCommitInterest(peer: NodeId, isInterested: boolean): void {

@@ -30,7 +30,7 @@ export class State {
   vote: NodeId;
   /** When this life of the process took up `term`. */
   termBeganMs = Number.NEGATIVE_INFINITY;
-  /** When it cast `vote`. */
+  /** When it cast `vote`; never, if another life did. */
   votedAtMs = Number.NEGATIVE_INFINITY;
   role: Role = "follower";
   /** The leader of `term` as far as known; 0 while unknown, and always for (pre-)candidates. */
@@ -41,7 +41,7 @@ export class State {
   readonly ballots = new Map<NodeId, boolean>();
   /** The leader before asked for the election that this candidate stands in. */
   isTransferElection = false;
-  /** The leader that an election timeout went by without, and that was not heard since; 0: none. */
+  /** The leader that an election timeout went by without, and that shows no life since; 0: none. */
   silentLeader: NodeId = 0;
 
   /** Never falls; at most the last index; at least `appliedIndex`. */
@@ -160,8 +160,14 @@ export function castVote(state: State, candidate: NodeId): void {
     state.vote === 0 || state.vote === candidate,
     () => `second vote of term ${state.term}: ${state.vote}, now ${candidate}`,
   );
+  // A vote that is repeated binds no longer than it did.
+  if (state.vote === 0) state.votedAtMs = state.nowMs;
   state.vote = candidate;
-  state.votedAtMs = state.nowMs;
+}
+
+/** `peer` was heard, or has a new connection: what it is asked it may answer. */
+export function noteLife(state: State, peer: NodeId): void {
+  if (peer === state.silentLeader) state.silentLeader = 0;
 }
 
 /** Silence of a whole election timeout, drawn from [1, 2) times the option (Raft paper, 5.2). */
@@ -191,6 +197,11 @@ export function hasLiveLeader(state: State): boolean {
     !state.links.isClosed(state.leader) &&
     state.nowMs < state.leaderContactMs + state.config.electionTimeoutMs
   );
+}
+
+/** Whether `peer` leads the term as far as known or, while nobody does, has this node's vote to lead it. */
+export function isAwaited(state: State, peer: NodeId): boolean {
+  return peer === (state.leader === 0 ? state.vote : state.leader);
 }
 
 export function advanceCommit(state: State, commitIndex: number): void {

@@ -308,7 +308,10 @@ export interface RaftConfig {
   /** The least time without a leader before a node stands for election; drawn from [1, 2) times it. */
   readonly electionTimeoutMs: number;
   readonly heartbeatIntervalMs: number;
-  /** Longest delay before a pre-vote after the leader's process closed its connection. */
+  /**
+   * Longest delay before a pre-vote after the leader's process closed its connection; and so long a
+   * vote binds who gave it (`election.ts`): an election, ballots and disks, should take no longer.
+   */
   readonly closedPeerDelayMs: number;
   /** Proposals are refused as `busy` while so many bytes of entries are not committed. */
   readonly uncommittedBytesMax: number;

@@ -45,6 +45,36 @@ function boundMs(isSilent: boolean, { linkMs, diskMs }: Weather): number {
   return closedMs + (isSilent ? 2 * electionTimeoutMs : 0);
 }
 
+/**
+ * A leader dies, one stands, another asks whether it may while some are bound by their votes, and the
+ * candidate falls silent. From then to the first entry that was committed; `undefined` where it did
+ * not come so, or where somebody else stood too, who may yet have the vote of the silent one.
+ */
+function secondFailoverMs(weather: Weather, seed: number): number | undefined {
+  const timed = new TimedCluster({ size: 5, seed, weather });
+  timed.runUntil(() => timed.servingLeader !== undefined, LIMIT_MS);
+  const { servingLeader: first, cluster } = timed;
+  if (first === undefined) throw new Error("no leader to begin with");
+  timed.runUntil(() => false, 2 * electionTimeoutMs);
+  cluster.crash(first.id);
+  const others = cluster.nodes.filter((node) => node !== first);
+  const candidates = () => others.filter(({ raft }) => raft.role === "candidate");
+  const isContested = () => {
+    const { id, term } = candidates()[0]?.raft ?? { id: 0, term: 0 };
+    const bound = others.filter(({ raft }) => raft.term === term && raft.vote === id);
+    return bound.length > 1 && others.some(({ raft }) => raft.role === "preCandidate");
+  };
+  timed.runUntil(() => isContested() || timed.servingLeader !== undefined, LIMIT_MS);
+  const [second] = candidates();
+  if (second === undefined || !isContested()) return undefined;
+  cluster.isolate(second.id);
+  // Until whoever asked has its answers.
+  const answeredMs = timed.runUntil(() => false, 2 * weather.linkMs[1]);
+  if (others.some(({ raft }) => raft.vote === raft.id && raft.id !== second.id)) return undefined;
+  const isOver = () => ![undefined, second].includes(timed.servingLeader);
+  return answeredMs + timed.runUntil(isOver, LIMIT_MS);
+}
+
 describe.each([3, 5])("of %i voters", (size) => {
   describe.each(Object.entries(WEATHER))("with %s", (_, weather) => {
     it.each([
@@ -58,5 +88,16 @@ describe.each([3, 5])("of %i voters", (size) => {
       const seed = allMs.indexOf(longestMs) + 1;
       expect(longestMs, `seed ${seed}`).toBeLessThan(boundMs(isSilent, weather));
     });
+  });
+});
+
+describe.each(Object.entries(WEATHER))("of 5 voters with %s", (_, weather) => {
+  it("a candidate that falls silent is followed by one that was refused for it", () => {
+    const allMs = Array.from({ length: 4 * RUNS }, (_each, at) => {
+      return secondFailoverMs(weather, at + 1) ?? 0;
+    });
+    const longestMs = Math.max(...allMs);
+    expect(longestMs).toBeGreaterThan(0);
+    expect(longestMs, `seed ${allMs.indexOf(longestMs) + 1}`).toBeLessThan(boundMs(false, weather));
   });
 });

@@ -30,8 +30,8 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     name: "pre-vote-beside-a-live-leader",
     rule: "11: loyalty to a leader that was heard",
     file: "src/raft/election.ts",
-    find: "const isFree = message.term > state.term && !hasLiveLeader(state);",
-    replace: "const isFree = message.term > state.term;",
+    find: "const isLoyal = hasLiveLeader(state) || awaitsLeader(state, message);",
+    replace: "const isLoyal = awaitsLeader(state, message);",
     seeds: [8],
   },
   {
