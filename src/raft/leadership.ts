@@ -1,7 +1,8 @@
 /**
  * What exists only while a node leads: the progress of every peer, the noop that opens the term,
  * reads and a transfer under way, the check that a quorum still answers and that the disk still writes (thesis, 6.2). A leader
- * that fails the check stops leading at once and with it everything that keeps the others quiet.
+ * that fails the check stops leading at once and with it everything that keeps the others quiet
+ * (consensus rule 13).
  */
 import { assert } from "../assert.js";
 import { isJoint, isVoter, membersOf } from "./configuration.js";
@@ -49,7 +50,7 @@ export class Leadership {
   pauseForgivenMs = Number.NEGATIVE_INFINITY;
   /** Bytes of this term's entries that are not committed. */
   uncommittedBytes = 0;
-  /** How far the log of a member is known to be durable. */
+  /** How far the log of a member is known to be durable; the own one is no exception (rule 19). */
   readonly matchOf: (id: NodeId) => number;
   /** When a member last answered; this node answers itself. */
   readonly heardMsOf: (id: NodeId) => number;
@@ -169,7 +170,7 @@ export function commitByCounting(state: State, leadership: Leadership): void {
   }
 }
 
-/** Steps down unless a quorum answered, and the disk wrote, within an election timeout. */
+/** Steps down unless a quorum answered, and the disk wrote, within an election timeout (rules 13, 18). */
 export function checkLeadership(state: State, leadership: Leadership): void {
   const { electionTimeoutMs } = state.config;
   const healthyAtMs = Math.min(quorumHeardMs(state, leadership), state.durability.oldestPendingMs);

@@ -2,7 +2,8 @@
  * Reads that are not in the log (thesis, 6.4): a leader remembers its commit index, lets a quorum
  * confirm in a heartbeat round that *began afterwards* that it still leads, and answers. Rounds are
  * numbered within the term and never reused; a reply speaks for its round and all before it, never
- * for a later one (consensus rules 14, 15). The reads of a turn share one round.
+ * for a later one (consensus rules 14, 15). No answer is a promise for the time to come, so there is no
+ * read without a round (rule 16). The reads of a turn share one round.
  */
 import type { Leadership } from "./leadership.js";
 import type { Outbox } from "./outbox.js";

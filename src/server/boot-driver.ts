@@ -1,6 +1,6 @@
 /**
  * From an open data directory to a driver that is ready to start: the table is restored from the
- * snapshot the log stands on, and the members are those of that snapshot, or the founding ones, or
+ * snapshot the log stands on and from nothing else (consensus rule 20), and the members are those of that snapshot, or the founding ones, or
  * nobody as long as a leader has not told. The same in production and in simulation.
  */
 import { assert } from "../assert.js";

@@ -6,7 +6,8 @@
  * that does not demand them any more.
  *
  * A failed write or sync is final: it is reported once, nothing is written after it, nothing is
- * tried again. (Rebello et al., Can Applications Recover from fsync Failures?, ATC '20.)
+ * tried again (consensus rule 22; Rebello et al., Can Applications Recover from fsync Failures?,
+ * ATC '20).
  */
 import { assert } from "../assert.js";
 import { HoldfastError } from "../errors.js";

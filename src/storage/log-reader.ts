@@ -1,7 +1,8 @@
 /**
  * Reads the whole log at opening, and changes nothing. Every segment the mark names must be there,
  * be the one its name says, and continue the one before it by sequence and checksum. Only the last
- * record of the last segment may be torn, and only above the mark; all else is corruption. Where
+ * record of the last segment may be torn, and only above the mark; all else is corruption (consensus
+ * rule 21). Where
  * the first segments were removed, a snapshot must stand for them.
  */
 import { corruption } from "./corruption.js";
