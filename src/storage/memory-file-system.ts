@@ -94,6 +94,12 @@ export class MemoryFileSystem implements FileSystem {
     return sizes;
   }
 
+  /** Of a file whose name is durable, the bytes that are; `undefined` without one. */
+  durable(path: string): Uint8Array | undefined {
+    const node = this.#durableNames.get(path);
+    return node === undefined || node === "directory" ? undefined : node.durable;
+  }
+
   /**
    * The disk after a crash of the machine at this moment. This file system lives on as the one the
    * dead process saw; nothing it still does reaches the new one.

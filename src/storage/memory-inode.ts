@@ -28,6 +28,11 @@ export class MemoryInode {
     this.#durable = Uint8Array.from(content);
   }
 
+  /** What is there after a loss of power, whatever else is; a copy. */
+  get durable(): Uint8Array {
+    return this.#durable.slice();
+  }
+
   /** Another file with the same history: what is not durable here is not durable there. */
   copy(): MemoryInode {
     const copy = new MemoryInode(this.path, this.#durable);

@@ -1,87 +1,107 @@
 /**
- * What one core promises its driver, input by input: reads that are not older than what was
- * committed when they were asked for, loyalty to a live leader, no change of members too early, no
- * proposal while leadership is handed over, no leading without a majority or a disk that answer.
+ * What one core promises its driver, input by input: reads that a majority confirmed and that are not
+ * older than what was committed when they were asked for, loyalty to a live leader and for a moment to
+ * whom it voted for, no change of members too early, no proposal while leadership is handed over, no
+ * leading without a majority or a disk that answer. Who hears whom is told by what was sent and heard
+ * (`core-ear.ts`), who counts by the log.
  */
-import type { Effects, Input, Message, Raft } from "../../../src/raft/index.js";
+import {
+  type Configuration,
+  decodeConfiguration,
+  type Effects,
+  type Input,
+  type Message,
+  type Raft,
+  type TimeoutNow,
+  type Write,
+} from "../../../src/raft/index.js";
 import type { CoreWatch } from "../world/watched-core.js";
+import { CoreEar, type CoreTimes } from "./core-ear.js";
+import { HandOver } from "./hand-over.js";
 import type { Fail } from "./violation.js";
 
 /** A leader that has to step down may do so later by this, for what it puts down to a pause. */
 const PATIENCE_TIMEOUTS = 3;
 
-interface HandedOver {
-  readonly seq: number;
+export interface CoreSurroundings {
+  readonly times: CoreTimes;
+  /** The highest index that any node ever held for committed. */
+  readonly committedIndex: () => number;
+  /** Those that count on this node by its log, as far as it was handed over. */
+  readonly members: () => Configuration;
+}
+
+interface AskedRead {
+  /** What was committed anywhere when it was asked for. */
+  readonly behind: number;
+  /** The term of its node then, and the last round it had sent in that; 0 for none. */
+  readonly term: number;
+  readonly round: number;
+}
+
+/** Whom this node voted for. */
+interface GivenVote {
+  readonly term: number;
+  readonly candidate: number;
   readonly atMs: number;
 }
 
 export class CoreChecks implements CoreWatch {
   readonly #id: number;
   readonly #raft: Raft;
+  readonly #around: CoreSurroundings;
   readonly #fail: Fail;
-  readonly #committedIndex: () => number;
-  /** What was committed anywhere when a read was asked for. */
-  readonly #askedBehind = new Map<number, number>();
+  readonly #ear: CoreEar;
+  readonly #handOver = new HandOver();
+  readonly #reads = new Map<number, AskedRead>();
   /** Pre-votes that were asked for in this turn when no leader was in the way, by `ballot`. */
   readonly #welcome = new Set<string>();
-  /** Of this turn: what must be refused, and the rule that says so. */
-  readonly #untimely = new Map<number, string>();
-  /** Writes that are not durable. */
-  readonly #writes: HandedOver[] = [];
-  readonly #electionTimeoutMs: number;
-  /** The table is being replaced by the snapshot of this index; 0: it is whole. */
-  #restoringIndex = 0;
-  #nowMs = 0;
-  /** When this process last went on after a pause. */
-  #awakeSinceMs = 0;
-  /** When this node, leading, was last in touch with a majority, or did not lead. */
-  #quorumMs = 0;
+  /** Those for which no vote of this node was in the way. */
+  readonly #unbound = new Set<string>();
+  /** Changes of members in this turn that nothing of the own term was committed for. */
+  readonly #untimely = new Set<number>();
+  #vote: GivenVote | undefined;
+  /** The last request to stand. */
+  #toldToStand: TimeoutNow | undefined;
   /** As they were before the present input. */
   #termBefore = 0;
   #hadLiveLeader = false;
 
-  /** `committedIndex`: the highest that any node ever held for committed. */
-  constructor(
-    id: number,
-    raft: Raft,
-    electionTimeoutMs: number,
-    fail: Fail,
-    committedIndex: () => number,
-  ) {
+  constructor(id: number, raft: Raft, around: CoreSurroundings, fail: Fail) {
     this.#id = id;
-    this.#electionTimeoutMs = electionTimeoutMs;
     this.#raft = raft;
+    this.#around = around;
     this.#fail = fail;
-    this.#committedIndex = committedIndex;
+    this.#ear = new CoreEar(id, around.times);
   }
 
   beforeStep(input: Input): void {
-    const raft = this.#raft;
-    this.#termBefore = raft.term;
-    this.#hadLiveLeader = raft.role === "leader" || raft.hasQuorumContact;
-    if (input.type === "tick") {
-      if (input.nowMs > this.#nowMs + this.#electionTimeoutMs / 2) this.#awakeSinceMs = input.nowMs;
-      this.#nowMs = input.nowMs;
-    } else if (input.type === "persisted") {
-      while ((this.#writes[0]?.seq ?? Number.POSITIVE_INFINITY) <= input.seq) this.#writes.shift();
-    } else if (input.type === "applied") {
-      if (input.index >= this.#restoringIndex) this.#restoringIndex = 0;
-    } else if (input.type === "readIndex") {
-      this.#askedBehind.set(input.id, this.#committedIndex());
-    } else if (input.type === "propose" && raft.isTransferring) {
-      this.#untimely.set(input.id, "no proposal during a transfer");
-    } else if (input.type === "changeMembership" && !this.#hasCommittedOwn) {
-      this.#untimely.set(input.id, "no change before a commit of the own term");
-    } else if (input.type === "message" && input.message.type === "preVote") {
-      const { from, term } = input.message;
-      if (!this.#hadLiveLeader) this.#welcome.add(ballot(from, term));
+    const ear = this.#ear;
+    const { term } = this.#raft;
+    this.#termBefore = term;
+    this.#hadLiveLeader = ear.hasLiveLeader(term);
+    ear.onInput(input, term);
+    this.#handOver.onInput(input);
+    if (input.type === "readIndex") {
+      const behind = this.#around.committedIndex();
+      const round = ear.reign?.term === term ? ear.reign.round : 0;
+      this.#reads.set(input.id, { behind, term, round });
+    } else if (input.type === "changeMembership") {
+      if (ear.reign?.hasCommitted(this.#around.members()) !== true) this.#untimely.add(input.id);
+    } else if (input.type === "message") {
+      const { message } = input;
+      if (message.type === "timeoutNow") this.#toldToStand = message;
+      if (message.type !== "preVote") return;
+      const asked = ballot(message.from, message.term);
+      if (!this.#hadLiveLeader) this.#welcome.add(asked);
+      if (!this.#isBound(message.from, term)) this.#unbound.add(asked);
     }
   }
 
   afterStep(input: Input): void {
     if (input.type !== "message") return;
     const { message } = input;
-    const { term, lastIndex } = this.#raft;
+    const { term } = this.#raft;
     if (teachesTerm(message) && term < message.term) {
       const text = `node ${this.#id} stays in ${term} after ${message.type} of ${message.term}`;
       this.#fail("higher terms are taken up", text);
@@ -89,58 +109,118 @@ export class CoreChecks implements CoreWatch {
     if (term === this.#termBefore) return;
     if (message.type === "vote" && !message.isTransfer && this.#hadLiveLeader) {
       this.#fail("loyalty", `node ${this.#id} leaves its leader for ${message.from}`);
-    } else if (message.type === "timeoutNow" && message.lastLogIndex !== lastIndex) {
-      const logs = `${lastIndex} and not ${message.lastLogIndex}`;
-      this.#fail("transfer to a whole log", `node ${this.#id} stands with a log to ${logs}`);
     }
   }
 
-  onTake({ reads, accepted, sendNow, write, restore }: Effects): void {
-    if (restore !== undefined) this.#restoringIndex = restore.index;
-    if (write !== undefined) this.#writes.push({ seq: write.seq, atMs: this.#nowMs });
+  onTake(effects: Effects): void {
+    this.#ear.onTake(effects);
+    const early = this.#handOver.onTake(effects);
+    for (const id of early) {
+      this.#fail("no proposal during a transfer", `node ${this.#id} accepts ${id}`);
+    }
     this.#checkFitness();
-    for (const { id, index } of reads) {
-      const behind = this.#askedBehind.get(id) ?? 0;
-      this.#askedBehind.delete(id);
-      if (index >= behind) continue;
-      this.#fail("read index", `node ${this.#id} reads at ${index}, asked behind ${behind}`);
+    this.#checkReads(effects);
+    for (const { id } of effects.accepted) {
+      if (!this.#untimely.has(id)) continue;
+      const rule = "no change before a commit of the own term";
+      this.#fail(rule, `node ${this.#id} accepts ${id}`);
     }
-    for (const { id } of accepted) {
-      const rule = this.#untimely.get(id);
-      if (rule !== undefined) this.#fail(rule, `node ${this.#id} accepts ${id}`);
-    }
-    for (const message of sendNow) {
-      if (message.type !== "preVoteReply" || !message.granted) continue;
-      if (this.#welcome.has(ballot(message.to, message.term))) continue;
-      this.#fail("loyalty", `node ${this.#id} would vote for ${message.to} beside its leader`);
-    }
+    this.#checkPreVotes(effects.sendNow);
+    for (const { message } of effects.sendAfter) this.#onVote(message);
     this.#welcome.clear();
+    this.#unbound.clear();
     this.#untimely.clear();
+  }
+
+  #checkReads({ reads, readsRefused, write }: Effects): void {
+    if (reads.length === 0 && readsRefused.length === 0) return;
+    const { lastReign: reign } = this.#ear;
+    // What was answered when this turn began to change the members was so by those before.
+    const deciding = [this.#around.members(), ...membersIn(write)];
+    for (const { id, index } of reads) {
+      const { behind, term, round } = this.#reads.get(id) ?? { behind: 0, term: 0, round: 0 };
+      this.#reads.delete(id);
+      if (index < behind) {
+        this.#fail("read index", `node ${this.#id} reads at ${index}, asked behind ${behind}`);
+      }
+      const isSure =
+        reign?.term === term && deciding.some((members) => reign.hasConfirmed(members, round));
+      if (isSure) continue;
+      const asked = `asked after round ${round} of term ${term}`;
+      this.#fail("a majority confirms a read", `node ${this.#id} reads at ${index}, ${asked}`);
+    }
+    for (const id of readsRefused) this.#reads.delete(id);
+  }
+
+  #checkPreVotes(sent: readonly Message[]): void {
+    for (const message of sent) {
+      if (message.type !== "preVoteReply" || !message.granted) continue;
+      const asked = ballot(message.to, message.term);
+      if (!this.#welcome.has(asked)) {
+        this.#fail("loyalty", `node ${this.#id} would vote for ${message.to} beside its leader`);
+      }
+      if (this.#unbound.has(asked)) continue;
+      // It may have lost in this very turn, before it was asked.
+      if (this.#vote?.candidate === this.#id && this.#ear.role !== "candidate") continue;
+      const other = `after its vote for ${this.#vote?.candidate}`;
+      this.#fail("a vote binds for a moment", `node ${this.#id} lets ${message.to} stand ${other}`);
+    }
+  }
+
+  /** Whether a vote of this node in `term` may be about to elect somebody else than `from`. */
+  #isBound(from: number, term: number): boolean {
+    const vote = this.#vote;
+    if (vote?.term !== term || vote.candidate === from) return false;
+    const ear = this.#ear;
+    if (ear.hasHeardLeader(term)) return false;
+    const isOwn = vote.candidate === this.#id;
+    const mayWin = isOwn ? ear.role === "candidate" : ear.isUp(vote.candidate);
+    return mayWin && ear.nowMs < vote.atMs + this.#around.times.closedPeerDelayMs;
+  }
+
+  /** A vote, or the request for one, was decided on. */
+  #onVote(message: Message): void {
+    if (message.type !== "vote" && message.type !== "voteReply") return;
+    if (message.type === "voteReply" && !message.granted) return;
+    const { type, term } = message;
+    const candidate = type === "vote" ? this.#id : message.to;
+    if (this.#vote?.term !== term || this.#vote.candidate !== candidate) {
+      this.#vote = { term, candidate, atMs: this.#ear.nowMs };
+    }
+    if (type !== "vote" || !message.isTransfer) return;
+    const told = this.#toldToStand;
+    const isWhole =
+      told?.term === term - 1 &&
+      told.lastLogIndex === message.lastLogIndex &&
+      told.lastLogTerm === message.lastLogTerm;
+    if (isWhole) return;
+    const logs = `to ${message.lastLogIndex} and not ${told?.lastLogIndex}`;
+    this.#fail("transfer to a whole log", `node ${this.#id} stands with a log ${logs}`);
   }
 
   /** Who leads without being able to keeps everybody else from leading. */
   #checkFitness(): void {
-    const { role, hasQuorumContact } = this.#raft;
-    if (role !== "leader" || hasQuorumContact) this.#quorumMs = this.#nowMs;
-    if (role !== "follower" && this.#restoringIndex > 0) {
+    const { role, reign, restoringIndex, nowMs, awakeSinceMs, oldestWriteMs } = this.#ear;
+    if (role !== "follower" && restoringIndex > 0) {
       this.#fail("no candidate without a table", `node ${this.#id} restores and is a ${role}`);
     }
-    if (role !== "leader") return;
-    const limitMs = this.#nowMs - PATIENCE_TIMEOUTS * this.#electionTimeoutMs;
-    if (this.#awakeSinceMs >= limitMs) return;
-    if (this.#quorumMs < limitMs) {
+    if (reign === undefined) return;
+    const limitMs = nowMs - PATIENCE_TIMEOUTS * this.#around.times.electionTimeoutMs;
+    if (awakeSinceMs >= limitMs || reign.sinceMs >= limitMs) return;
+    if (!reign.wasAnswered(this.#around.members(), limitMs)) {
       this.#fail("no leader without a majority", `node ${this.#id} leads on`);
     }
-    if ((this.#writes[0]?.atMs ?? this.#nowMs) < limitMs) {
+    if (oldestWriteMs < limitMs) {
       this.#fail("no leader without a disk", `node ${this.#id} leads on`);
     }
   }
+}
 
-  get #hasCommittedOwn(): boolean {
-    const { commitIndex, baseIndex, baseTerm, term } = this.#raft;
-    const lastTerm = commitIndex > baseIndex ? this.#raft.entry(commitIndex).term : baseTerm;
-    return lastTerm === term;
-  }
+/** The members that a write brings, if it brings any. */
+function membersIn(write: Write | undefined): Configuration[] {
+  const entry = write?.entries.findLast(({ kind }) => kind === "configuration");
+  const members = entry === undefined ? undefined : decodeConfiguration(entry.data);
+  return members === undefined ? [] : [members];
 }
 
 /** Whoever hears it takes up its term (Raft paper, 5.1); what only asks is left out. */

@@ -42,6 +42,12 @@ export class Members {
     return isFounded ? this.#founders : NOBODY;
   }
 
+  /** Those that a node which applied everything up to `index` has to know. */
+  committedAt(index: number): Configuration {
+    const entry = this.#committedUpTo(index);
+    return entry === undefined ? this.#founders : this.#decode(entry);
+  }
+
   #committedUpTo(index: number): Entry | undefined {
     return this.#committed.findLast((entry) => entry.index <= index);
   }

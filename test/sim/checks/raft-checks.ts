@@ -7,6 +7,7 @@ import type { PeerMessage } from "../../../src/net/index.js";
 import { decodeBatchHeader } from "../../../src/protocol/index.js";
 import {
   type Configuration,
+  decodeConfiguration,
   type Entry,
   isSameConfiguration,
   type Message,
@@ -156,7 +157,7 @@ export class RaftChecks {
         this.#votes.onVote(from, message.term, from);
         if (!message.isTransfer) {
           const { stood } = this.#of(from);
-          const members = stood?.term === message.term ? stood.members : this.#membersOf(from);
+          const members = stood?.term === message.term ? stood.members : this.membersOf(from);
           this.#votes.checkAsked(from, message.term, members);
         }
         if (term > message.term || this.#leaders.has(message.term)) return;
@@ -203,6 +204,17 @@ export class RaftChecks {
     }
   }
 
+  /** A snapshot of node `id` names those that the committed log says at its index. */
+  onSnapshot(id: number, index: number, configuration: Uint8Array): void {
+    const named = decodeConfiguration(configuration);
+    const isCommitted = index <= this.#committed.length;
+    const members = this.#members.committedAt(index);
+    if (isCommitted && named !== undefined && isSameConfiguration(named, members)) return;
+    const [names, says] = [named, members].map(wordsOf);
+    const text = `node ${id}, entry ${index}: ${names}, the log says ${says}`;
+    this.#fail("a snapshot names its members", text);
+  }
+
   /** A follower may commit what an append has up to its own last entry, or what a heartbeat says. */
   onReceive(id: number, message: PeerMessage): void {
     const seen = this.#of(id);
@@ -216,7 +228,7 @@ export class RaftChecks {
   afterTurn(id: number, raft: Raft, isAlive: boolean): void {
     const seen = this.#of(id);
     const membersBefore = seen.members;
-    seen.members = this.#membersOf(id);
+    seen.members = this.membersOf(id);
     if (isAlive) this.#checkMembers(id, raft, seen);
     const { term, commitIndex, appliedIndex } = raft;
     if (term < seen.term || commitIndex < seen.commitIndex || appliedIndex < seen.appliedIndex) {
@@ -266,14 +278,14 @@ export class RaftChecks {
     if (seen.ledTerm !== term) this.#checkNewLeader(id, term);
     else if (raft.commitIndex > seen.commitIndex) this.#checkCounting(id, raft);
     if (seen.turns % TURNS_PER_PEER_CHECK !== 0) return;
-    this.#views.check(id, raft, this.#ledger(id).handed, this.#membersOf(id));
+    this.#views.check(id, raft, this.#ledger(id).handed, this.membersOf(id));
   }
 
   #checkNewLeader(id: number, term: number): void {
     const { hardState } = this.#ledger(id).durable;
     const hasOwn = hardState.term === term && hardState.vote === id;
     this.#views.begin(id);
-    this.#votes.checkElected(id, term, this.#membersOf(id), hasOwn);
+    this.#votes.checkElected(id, term, this.membersOf(id), hasOwn);
     this.#checkCompleteness(id, term);
   }
 
@@ -299,7 +311,8 @@ export class RaftChecks {
     this.#fail("commit by counting", `leader ${id} of ${raft.term} commits ${what}`);
   }
 
-  #membersOf(id: number): Configuration {
+  /** Those that count on node `id`, by everything that it handed to its log. */
+  membersOf(id: number): Configuration {
     return this.#members.inForce(id, this.#ledger(id).handed);
   }
 

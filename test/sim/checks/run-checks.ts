@@ -31,6 +31,7 @@ import type { CoreWatch } from "../world/watched-core.js";
 import type { LogWatch } from "../world/watched-log.js";
 import { CoreChecks } from "./core-checks.js";
 import type { Coverage } from "./coverage.js";
+import { DemandedSegments } from "./demanded-segments.js";
 import { ExactlyOnce } from "./exactly-once.js";
 import { Exclusion } from "./exclusion.js";
 import { FencedResource } from "./fenced-resource.js";
@@ -68,6 +69,7 @@ export class RunChecks implements WorldWatch {
   /** Commands that an entry executed, as `op/status`, and other things seen by name. */
   readonly outcomes = new Map<string, number>();
   readonly #readIndexes: ReadIndexes;
+  readonly #demanded: DemandedSegments;
   readonly #simulation: Simulation;
   readonly #story: Story;
   readonly #fail: Fail;
@@ -107,6 +109,7 @@ export class RunChecks implements WorldWatch {
       return this.witness.laws.highestOf(session);
     });
     this.#readIndexes = new ReadIndexes(this.#fail, () => this.raft.committedIndex);
+    this.#demanded = new DemandedSegments(this.#fail);
     this.raft = new RaftChecks(ids, foundersOf(plan.nodeCount), this.#fail, (entry) =>
       this.#onCommitted(entry),
     );
@@ -129,10 +132,12 @@ export class RunChecks implements WorldWatch {
   }
 
   coreOf(node: SimNode, raft: Raft): CoreWatch {
-    const { electionTimeoutMs } = node.tuning;
-    const checks = new CoreChecks(node.id, raft, electionTimeoutMs, this.#fail, () => {
-      return this.raft.committedIndex;
-    });
+    const around = {
+      times: node.tuning,
+      committedIndex: () => this.raft.committedIndex,
+      members: () => this.raft.membersOf(node.id),
+    };
+    const checks = new CoreChecks(node.id, raft, around, this.#fail);
     const ear = this.#coverage?.coreOf(node, raft);
     if (ear === undefined) return checks;
     return {
@@ -223,8 +228,15 @@ export class RunChecks implements WorldWatch {
     const { id } = node;
     return {
       onAppend: (write) => this.raft.onAppend(id, write, node.raftOrNone),
-      onDurable: (seq) => this.raft.onDurable(id, seq),
+      onDurable: (seq) => {
+        this.raft.onDurable(id, seq);
+        this.#demanded.onDurable(id, node.disk);
+      },
     };
+  }
+
+  onSnapshot({ id }: SimNode, index: number, configuration: Uint8Array): void {
+    this.raft.onSnapshot(id, index, configuration);
   }
 
   onSend(from: number, to: number, message: PeerMessage): void {

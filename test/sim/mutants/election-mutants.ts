@@ -66,4 +66,21 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     replace: "",
     seeds: [20],
   },
+  {
+    name: "vote-binds-nobody",
+    rule: "26: a vote binds for as long as an election takes",
+    file: "src/raft/election.ts",
+    find: "const isLoyal = hasLiveLeader(state) || awaitsLeader(state, message);",
+    replace: "const isLoyal = hasLiveLeader(state);",
+    seeds: [4],
+  },
+  {
+    name: "read-confirmed-by-a-learner",
+    rule: "15: a learner's answer confirms no read",
+    file: "src/raft/read-rounds.ts",
+    find: "quorumValue(state.configuration, leadership.roundOf)",
+    replace:
+      "quorumValue(\n    {\n      ...state.configuration,\n      voters: [...state.configuration.voters, ...state.configuration.learners],\n    },\n    leadership.roundOf,\n  )",
+    seeds: [2],
+  },
 ];

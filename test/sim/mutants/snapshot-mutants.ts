@@ -99,4 +99,12 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
     replace: "new TableState(resolveTableSettings({}), nextToken)",
     seeds: [3],
   },
+  {
+    name: "snapshot-names-uncommitted-members",
+    rule: "9: a snapshot names the members in force at its index",
+    file: "src/server/snapshot-taking.ts",
+    find: "configuration: encodeConfiguration(configuration),",
+    replace: "configuration: encodeConfiguration(raft.configuration),",
+    seeds: [83],
+  },
 ];

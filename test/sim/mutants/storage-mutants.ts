@@ -83,4 +83,13 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     replace: "    if (index <= named.index || term === named.term) return;\n",
     seeds: [34],
   },
+  {
+    name: "durable-before-the-mark",
+    rule: "21: nothing in a new segment is durable before the mark demands it",
+    file: "src/storage/file-log.ts",
+    find: "    await this.mark.move({ seq: this.#durable.seq, lastSegment: number });\n    this.#row.begun",
+    replace:
+      "    this.mark.move({ seq: this.#durable.seq, lastSegment: number }).catch(() => {});\n    this.#row.begun",
+    seeds: [1],
+  },
 ];

@@ -238,6 +238,11 @@ export const FAULT_MAKERS: Readonly<Record<FaultKind, FaultMaker>> = {
     const crashAfterMs = random.chance(0.5) ? random.integer(1, 20) : 0;
     return { kind: "changeMember", atMs, action, node, crashAfterMs, downMs: 400 };
   },
+  learnersOnly: (random, atMs, { ids, spares }) => {
+    const member = random.pickOrNone(spares);
+    if (member === undefined || ids.length === 1) return undefined;
+    return { kind: "learnersOnly", atMs, member, forMs: random.integer(100, 800) };
+  },
   jumpWall: (random, atMs, { ids }) => ({
     kind: "jumpWall",
     atMs,

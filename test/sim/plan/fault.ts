@@ -171,6 +171,15 @@ export type Fault = At &
         readonly crashAfterMs: number;
         readonly downMs: number;
       }
+    | {
+        /**
+         * The voters and whoever leads do not hear each other any more, but learners still hear it and
+         * answer: `member` is made one before, if it is no member.
+         */
+        readonly kind: "learnersOnly";
+        readonly member: number;
+        readonly forMs: number;
+      }
     | { readonly kind: "jumpWall"; readonly node: number; readonly byMs: number }
   );
 

@@ -38,6 +38,7 @@ const RARE_KINDS = [
   "recover",
   "oldCopy",
   "otherVersion",
+  "learnersOnly",
 ] as const;
 const RARE_SHARE = 0.2;
 

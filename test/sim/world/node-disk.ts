@@ -11,6 +11,7 @@ import {
   type OrderedStore,
   type StoreAccess,
 } from "../../../src/storage/index.js";
+import { MARK_FILE_NAME, type Mark, readMark } from "../../../src/storage/mark-file.js";
 import type { RandomStream } from "../engine/random-stream.js";
 import type { Simulation } from "../engine/simulation.js";
 import { type DiskTimes, DiskWeather } from "./disk-weather.js";
@@ -73,6 +74,25 @@ export class NodeDisk {
     const options = this.#fileOptions;
     const files = this.#files;
     this.#files = kind === "kill" ? files.inherited(options) : files.crashed(next, options);
+  }
+
+  /** The number of the last segment of the log that there is; 0 without one. */
+  get lastSegment(): number {
+    let last = 0;
+    for (const path of this.#files.sizes().keys()) {
+      const number = Number(/(\d+)\.seg$/.exec(path)?.[1] ?? 0);
+      last = Math.max(last, number);
+    }
+    return last;
+  }
+
+  /** What the mark says that is durable; `undefined` without one. */
+  async durableMark(): Promise<Mark | undefined> {
+    const path = `/data/${MARK_FILE_NAME}`;
+    const bytes = this.#files.durable(path);
+    if (bytes === undefined) return undefined;
+    const found = await readMark(new MemoryFileSystem(new Map([[path, bytes]])), "/data");
+    return found?.mark;
   }
 
   /** Turns bits over. Returns what was done, for people. */

@@ -35,4 +35,6 @@ export interface NodeWatch {
   afterTurn(node: SimNode): void;
   onLogged(node: SimNode, level: LogLevel, event: string, fields?: Record<string, unknown>): void;
   logOf(node: SimNode): LogWatch;
+  /** It wrote a snapshot of everything up to `index`, with these members, encoded. */
+  onSnapshot(node: SimNode, index: number, configuration: Uint8Array): void;
 }

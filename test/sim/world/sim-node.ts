@@ -28,6 +28,7 @@ import { ProcessLife } from "./process-life.js";
 import { SimulatedGateway } from "./simulated-gateway.js";
 import { watchCore } from "./watched-core.js";
 import { WatchedLog } from "./watched-log.js";
+import { watchSnapshots } from "./watched-snapshots.js";
 
 const CLUSTER_ID = "c".repeat(32);
 
@@ -294,6 +295,7 @@ export class SimNode {
   ): Promise<AssembledDriver> {
     const { watch, tuning, peers, founders } = this.#world;
     const log = new WatchedLog(directory.log, life, watch.logOf(this));
+    watchSnapshots(directory.snapshots, (...snapshot) => watch.onSnapshot(this, ...snapshot));
     const options = { group: 0, founders: this.#founds ? founders : undefined, tuning };
     return bootDriver(
       { ...options, advertise: `ws://node-${this.id}` },

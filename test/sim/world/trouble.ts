@@ -1,6 +1,7 @@
 /** Carries out faults, and takes back what they did: each at its time, or all of them at once. */
 import { unreachable } from "../../../src/assert.js";
 import { type MemberAction, OP } from "../../../src/protocol/index.js";
+import { votersOf } from "../../../src/raft/index.js";
 import { SdkClient } from "../clients/sdk/sdk-client.js";
 import { type ClientEnding, type Fault, LEADER } from "../plan/fault.js";
 import { DataLoss } from "./data-loss.js";
@@ -11,6 +12,8 @@ import type { SimWorld } from "./sim-world.js";
 /** How the answers to a stranded node get later: less at a time than a leader can bear. */
 const STRAND_STEP_MS = 10;
 const STRAND_STEP_EVERY_MS = 15;
+/** So long a node that was added has to catch up. */
+const LEARNING_MS = 300;
 
 export class Trouble {
   readonly #world: SimWorld;
@@ -101,6 +104,9 @@ export class Trouble {
         return;
       case "strand":
         this.#strand(fault);
+        return;
+      case "learnersOnly":
+        this.#leaveLearners(fault.member, fault.forMs);
         return;
       case "transfer":
         this.#world.operator.ask({ op: OP.transfer, node: fault.node });
@@ -285,6 +291,20 @@ export class Trouble {
       }
       for (const other of others) this.#cut(node, other, forMs);
       if (act === "cutAndChange") this.#changeMemberAt(node, member);
+    });
+  }
+
+  /** Learners answer whoever leads, and voters do not. */
+  #leaveLearners(member: number, forMs: number): void {
+    const { voters, learners } = this.#world.members;
+    if (![...voters, ...learners].includes(member)) this.#changeMember("add", member);
+    this.#later(LEARNING_MS, () => {
+      const { leaderId, members } = this.#world;
+      for (const voter of votersOf(members)) {
+        if (voter === leaderId) continue;
+        this.#cut(leaderId, voter, forMs);
+        this.#cut(voter, leaderId, forMs);
+      }
     });
   }
 
