@@ -41,7 +41,7 @@ export const FOCUSES: readonly Focus[] = [
     name: "elections and cuts while snapshots are taken, sent and restored",
     tuning: MANY_SNAPSHOTS,
     times: SLOW_DISKS,
-    faults: several({ slowDisk: 4, crash: 3, partition: 3, transfer: 4, reset: 4 }),
+    faults: several({ slowDisk: 6, pause: 8, crash: 3, partition: 3, transfer: 4, reset: 4 }),
   },
   {
     name: "elections and cuts while members change",
@@ -54,7 +54,7 @@ export const FOCUSES: readonly Focus[] = [
     hasSpares: true,
     tuning: MANY_SNAPSHOTS,
     times: { ...SLOW_DISKS, ...SLOW_PATHS },
-    faults: several({ changeMember: 12, slowDisk: 4, transfer: 3, crash: 2 }),
+    faults: several({ changeMember: 12, slowDisk: 6, pause: 6, transfer: 3, crash: 2 }),
   },
   {
     name: "disks that are all full at once",
@@ -77,7 +77,7 @@ export const FOCUSES: readonly Focus[] = [
   {
     name: "sessions that are left while nobody answers",
     hasSdk: true,
-    ttlMs: [2_600, 3_000],
+    ttlMs: [5_000, 6_000],
     mix: { release: 0.3, inspect: 0, close: 0 },
     locks: { detach: 0.1, downgrade: 0.1, upgrade: 0.2 },
     faults: leftUnheard,
@@ -140,7 +140,10 @@ function several(counts: Partial<Record<FaultKind, number>>): FaultsMaker {
   };
 }
 
-/** Its process leaves a session whose nodes it cannot reach, for longer than it waits for them. */
+/**
+ * Its process leaves a session whose nodes it cannot reach, for longer than it waits for them. The nodes
+ * are started again meanwhile: else what it said last would reach them when the way opens.
+ */
 function leftUnheard(random: RandomStream, { clients, stormMs }: FaultScene): Fault[] {
   const client = random.pick(clients.filter(({ speaks }) => speaks === "sdk"));
   const atMs = random.integer(500, stormMs - 2_000);
@@ -149,5 +152,6 @@ function leftUnheard(random: RandomStream, { clients, stormMs }: FaultScene): Fa
   return [
     { kind: "partition", atMs, side: [client.host], forMs: random.integer(2_050, 2_300) },
     { kind: "restartClient", atMs: leavesMs, client: client.host, how, downMs: 1 },
+    { kind: "crashAll", atMs: leavesMs + 1_000, crash: "kill", downMs: random.integer(1, 100) },
   ];
 }
