@@ -185,7 +185,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/hold-calls.ts",
     find: "    return this.#hold.upgrade !== this;\n",
     replace: "    return false;\n",
-    seeds: [],
+    seeds: [17],
   },
   {
     name: "revoke-not-obeyed",
@@ -225,7 +225,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks.ts",
     find: "        if (call.target.sequence !== 0) ends.push(call.target.sequence);\n",
     replace: "",
-    seeds: [],
+    seeds: [1257],
   },
   {
     name: "downgrade-not-exported",
