@@ -18,7 +18,7 @@ export function eventText(event: HistoryEvent): string {
   const { f, type, error } = event;
   if (event.process === NEMESIS) return NEMESIS_NOTES[f] ?? f;
   const who = fullName(event);
-  const what = `${operationText(event)}`;
+  const what = operationText(event);
   const why = error === undefined ? "" : ` (${error})`;
   if (type === "invoke") return `${who} asks: ${what}`;
   if (type === "ok") return `${who} is told: ${what}`;
@@ -47,7 +47,8 @@ function operationText({ f, key, value, type }: HistoryEvent): string {
   }
   if (token !== undefined) return `${name}${type === "ok" ? "," : ""} token ${token}`;
   const isPlain = value === null || typeof value !== "object" || Array.isArray(value);
-  if (value === undefined || (!isPlain && type === "invoke")) return name;
+  const isNoArgument = type === "invoke" && (!isPlain || value === null);
+  if (value === undefined || isNoArgument) return name;
   return `${name} ${JSON.stringify(value).slice(0, VALUE_CHARACTERS_MAX)}`;
 }
 

@@ -72,9 +72,9 @@ function timelinePart(data: ReportData): Markup {
     .filter(([, content]) => content.length > 0)
     .map(([title, content]) => html`<h3>${title}</h3>${content}`);
   return html`<section class="timeline"><h2>What went on</h2>
-<div class="tools"><button type="button" data-zoom="0.5" aria-label="smaller">−</button><button type="button" data-zoom="2" aria-label="larger">+</button><button type="button" data-zoom="0">fit</button>${legend()}</div>
+<div class="tools"><button type="button" data-zoom="0.5" aria-label="smaller">−</button><button type="button" data-zoom="2" aria-label="larger">+</button><button type="button" data-zoom="0">fit</button>${legend(data.checks.some(({ anomalies }) => anomalies.length > 0))}</div>
 <div class="scroller" tabindex="0"><div class="canvas">${backgroundBands(data, scale, anomalyBands(data, scale))}${axis(scale)}${rows}</div></div>
-<p class="note">${drawnNote(data)} Shaded: a fault was there. Right of the last: healed, after ${duration(data.loadEndMs - data.loadStartMs)} of load.</p></section>`;
+<p class="note">${drawnNote(data)} Shaded: a fault was there. Green, at the end: every fault is over, after ${duration(data.loadEndMs - data.loadStartMs)} of load.</p></section>`;
 }
 
 function axis(scale: TimeScale): Markup {
@@ -87,7 +87,7 @@ function axis(scale: TimeScale): Markup {
   return row(html`time`, 20, html`${marks}`, "slim axis");
 }
 
-function legend(): Markup {
+function legend(hasAnomalies: boolean): Markup {
   const words = [
     ["op ok", "succeeded"],
     ["op fail", "refused"],
@@ -99,7 +99,8 @@ function legend(): Markup {
     ["lost", "lost"],
     ["wrong", "anomaly"],
   ] as const;
-  const entries = words.map(([kind, word]) => {
+  const shown = words.filter(([kind]) => hasAnomalies || kind !== "wrong");
+  const entries = shown.map(([kind, word]) => {
     return html`<span><svg width="14" height="10"><rect class="${kind}" width="14" height="10" rx="2"/></svg>${word}</span>`;
   });
   return html`<span class="legend">${entries}</span>`;

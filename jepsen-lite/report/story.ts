@@ -3,7 +3,7 @@
  * line, and is then told step by step in the order of time.
  */
 import { ANOMALIES, type AnomalyKind } from "../checker/index.js";
-import type { Anomaly } from "../run/anomaly.js";
+import { type Anomaly, sumOf } from "../run/anomaly.js";
 import type { CheckResult } from "../run/verdict.js";
 import { partsOf, shortNumbers } from "../short-numbers.js";
 import { html, Markup } from "./html.js";
@@ -39,7 +39,8 @@ export function storyPart(data: ReportData): Markup[] {
     sections.push(html`<section><h2>What went wrong</h2>${kinds}${again}</section>`);
   }
   if (expected.length > 0) {
-    const kinds = kindsOf(expected, {});
+    const all = expected.map(({ check }) => check);
+    const kinds = kindsOf(expected, sumOf([...new Set(all)].map((each) => each.anomalyCounts)));
     const why =
       "Shown, and not held against the system: without tokens that are compared it cannot prevent this.";
     sections.push(html`<section><h2>What was to be expected</h2><p>${why}</p>${kinds}</section>`);

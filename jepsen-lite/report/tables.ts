@@ -76,17 +76,17 @@ export function checksPart({ checks }: ReportData): Markup {
       if (part === undefined) return html`<td class="n none">–</td>`;
       if (part.compared === 0 && !part.isAsked) {
         const tip = `${name}: this workload is not there for it`;
-        return html`<td class="n none" data-t="${tip}">–</td>`;
+        return html`<td class="n none" data-name="${name}" data-t="${tip}">–</td>`;
       }
       if (part.compared === 0) {
         const tip = `${name}: compared nothing, although this workload is there for it`;
-        return html`<td class="n word alarm" data-t="${tip}"><i class="sign unknown"></i>nothing</td>`;
+        return html`<td class="n word alarm" data-name="${name}" data-t="${tip}"><i class="sign unknown"></i>nothing</td>`;
       }
       const tip = `${name}: ${wordOf(part.valid)}, ${count(part.compared)} compared`;
-      return html`<td class="n word" data-t="${tip}"><i class="sign ${className(part.valid)}"></i>${count(part.compared)}</td>`;
+      return html`<td class="n word" data-name="${name}" data-t="${tip}"><i class="sign ${className(part.valid)}"></i>${count(part.compared)}</td>`;
     });
     const remarks = check.remarks.map((remark) => html`<small class="remark">${remark}</small>`);
-    return html`<tr><td class="word"><i class="sign ${className(check.valid)}"></i><span class="word">${wordOf(check.valid)}</span></td><td>${check.subject}</td><td>${check.name}</td><td>${check.summary}${remarks}</td>${cells}</tr>`;
+    return html`<tr><td class="word"><i class="sign ${className(check.valid)}"></i><span class="word">${wordOf(check.valid)}</span></td><td>${check.subject}</td><td>${check.name}</td><td class="result">${check.summary}${remarks}</td>${cells}</tr>`;
   });
   const heads = names.map((name) => html`<th class="n">${name}</th>`);
   return html`<section><h2>Checks</h2><div class="wide"><table class="checks"><thead><tr><th>verdict</th><th>of</th><th>check</th><th>result</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div><p class="note">Numbers: how many things each check compared. <b class="alarm">nothing</b>: the workload is there for that check and gave it nothing, so nothing was shown. A dash: the workload is not there for it.</p></section>`;

@@ -13,16 +13,16 @@ import { parentDeathPrefix } from "../cluster/parent-death.js";
 import { StoreProcess } from "../guarded/store-process.js";
 import { type HistoryEvent, historyName } from "../history/history-event.js";
 import { HistoryFiles } from "../history/history-files.js";
-import type { Nemesis, Volume } from "../nemeses/nemesis.js";
-import { type PlannedFault, planFaults } from "../nemeses/schedule.js";
-import type { System, SystemKind } from "../systems/system.js";
-import type { Workload } from "../workloads/workload.js";
+import type { Volume } from "../nemeses/nemesis.js";
+import { planFaults } from "../nemeses/schedule.js";
+import type { System } from "../systems/system.js";
+import type { AttackPlan, AttackResult, NodeDeath, Progress } from "./attack-plan.js";
 import { AttackTarget } from "./attack-target.js";
 import { ClientCrew } from "./client-crew.js";
 import { FaultRunner } from "./fault-runner.js";
 import { Observer } from "./observer.js";
-import type { RunOptions } from "./run-options.js";
-import { mountVolumes, openNetwork, startNodes, type Undo } from "./start-cluster.js";
+import { mountVolumes, openNetwork, startNodes } from "./start-cluster.js";
+import { type Undo, undoAll } from "./undo.js";
 
 const HEALTHY_MS_MAX = 60_000;
 const POLL_INTERVAL_MS = 50;
@@ -35,58 +35,6 @@ const CUT_SHORT_MS_MAX = 2_000;
 const HOLDER_MS_MAX = 2_000;
 const HOLDERS_KILLED = 5;
 const NANOSECONDS = 1_000_000;
-
-export type Phase =
-  | "starting"
-  | "attacking"
-  | "healing"
-  | "settling"
-  | "reading"
-  | "stopping"
-  | "done";
-
-export interface Progress {
-  readonly seconds: number;
-  readonly operations: number;
-  /** Names of the faults that are there. */
-  readonly faults: readonly string[];
-}
-
-export interface AttackPlan {
-  readonly system: SystemKind;
-  readonly options: RunOptions;
-  readonly workloads: readonly Workload[];
-  readonly nemeses: readonly Nemesis[];
-  /** Exists, and is empty. */
-  readonly directory: string;
-  /** Aborted when the run is to end early: it leaves what there is, within seconds. */
-  readonly signal: AbortSignal;
-  /** Aborted when it is to end at once: `run` rejects, and leaves no process. */
-  readonly abandoned: AbortSignal;
-  readonly onPhase: (phase: Phase, note: string) => void;
-}
-
-export interface AttackResult {
-  readonly observer: Observer;
-  readonly plan: readonly PlannedFault[];
-  readonly histories: HistoryFiles;
-  readonly wallStartMs: number;
-  readonly loadStartMs: number;
-  readonly loadEndMs: number;
-  readonly endMs: number;
-  /** Whether a leader was there again in time after everything was healed; unknown: not waited. */
-  readonly hasRecovered: boolean | "unknown";
-  readonly clientKills: number;
-  readonly deaths: readonly NodeDeath[];
-  readonly wasInterrupted: boolean;
-}
-
-/** A node that ended although nobody had wanted it, with its last words. */
-export interface NodeDeath {
-  readonly node: number;
-  readonly timeMs: number;
-  readonly words: string;
-}
 
 export class Attack {
   readonly #plan: AttackPlan;
@@ -202,7 +150,7 @@ export class Attack {
     const loadEndMs = this.#nowMs();
     const hasRecovered = await this.#recovered(nodes);
     crew.note("healed", { recovered: hasRecovered });
-    onPhase("settling", "some clients are killed, and their leases run out");
+    onPhase("settling", "clients are killed on purpose, to see their leases end in time");
     await this.#killHolders(crew);
     await this.#pause(options.ttlMs + SETTLE_MS);
     signal.throwIfAborted();
@@ -439,13 +387,4 @@ function rejection(signal: AbortSignal): Promise<never> {
     if (signal.aborted) reject(signal.reason);
     else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
-}
-
-/** Newest first, each of them whatever became of the others. Rejects with the first failure. */
-async function undoAll(undo: Undo): Promise<void> {
-  const failures: unknown[] = [];
-  for (const step of undo.toReversed()) {
-    await step().catch((error: unknown) => failures.push(error));
-  }
-  if (failures.length > 0) throw failures[0];
 }

@@ -34,7 +34,9 @@ export function resultOfAnswer(
   const summary =
     `${counts.operations} operations: ${counts.ok} succeeded, ${counts.fail} refused, ` +
     `${counts.info} of unknown outcome` +
-    (overlaps === 0 ? "" : `; ${overlaps} overlaps with a holder past its deadline`) +
+    (overlaps === 0
+      ? ""
+      : `; ${overlaps} overlaps with holders past their deadline (allowed: tokens are for that)`) +
     (broken.length === 0
       ? ""
       : `; ${valid === false ? "broken" : "undecided"}: ${broken.join(", ")}`);

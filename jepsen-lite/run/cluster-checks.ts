@@ -3,7 +3,7 @@
  * and whether the run was one at all: each workload got something done, and faults happened.
  */
 import { type Anomaly, sumOf } from "./anomaly.js";
-import type { AttackResult } from "./attack.js";
+import type { AttackResult } from "./attack-plan.js";
 import type { CheckResult, Validity } from "./verdict.js";
 
 type Observed = Pick<AttackResult, "observer" | "hasRecovered" | "deaths">;

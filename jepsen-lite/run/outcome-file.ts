@@ -6,7 +6,7 @@ import type { Coverage, Figures, ReportData, WorkloadCounts } from "../report/re
 import type { SystemKind, SystemName } from "../systems/system.js";
 import type { Workload } from "../workloads/workload.js";
 import { sumOf } from "./anomaly.js";
-import type { AttackResult } from "./attack.js";
+import type { AttackResult } from "./attack-plan.js";
 import type { ComparedSystem } from "./comparison.js";
 import type { DrawnFault, DrawnOperation, Observer } from "./observer.js";
 import type { RunOptions } from "./run-options.js";

@@ -1,6 +1,7 @@
 /** What is printed when a run is over, in lines of a terminal's usual width. */
 import { ANOMALIES, type AnomalyKind } from "../checker/index.js";
 import { withShortNumbers } from "../short-numbers.js";
+import { WORKLOADS } from "../workloads/catalogue.js";
 import { COLUMNS, named, wrapped } from "../wrapped-text.js";
 import type { Anomaly } from "./anomaly.js";
 import { type ComparedSystem, comparisonRows } from "./comparison.js";
@@ -101,8 +102,11 @@ function emptyLines(checks: readonly CheckResult[]): string[] {
     .filter(([, { compared, isAsked }]) => compared === 0 && !isAsked)
     .map(([name]) => name);
   if (unasked.length > 0) {
-    const why = "(no workload of this run is there for it)";
-    lines.push(named("  not tested", `${unasked.join(", ")} ${why}`, 14));
+    const others = WORKLOADS.filter(({ compares = [] }) => {
+      return compares.some((name) => unasked.includes(name));
+    });
+    const how = `add --workload ${others.map(({ name }) => name).join(",")}`;
+    lines.push(named("  not tested", `${unasked.join(", ")} (${how})`, 14));
   }
   return lines;
 }

@@ -14,11 +14,10 @@ import { mountVolume, unmountVolume } from "../cluster/volumes.js";
 import type { Volume } from "../nemeses/nemesis.js";
 import type { System, SystemKind } from "../systems/system.js";
 import type { RunOptions } from "./run-options.js";
+import type { Undo } from "./undo.js";
 
 const CLIENT_PORT = 7411;
 const PEER_PORT = 7511;
-
-export type Undo = (() => Promise<void>)[];
 
 export async function openNetwork(
   options: RunOptions,

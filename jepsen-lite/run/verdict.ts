@@ -12,7 +12,7 @@ import { clientOfProcess, historyName } from "../history/history-event.js";
 import { runnerOf } from "../own-scripts.js";
 import type { Workload, WorkloadModel } from "../workloads/workload.js";
 import type { Anomaly } from "./anomaly.js";
-import type { AttackResult } from "./attack.js";
+import type { AttackResult } from "./attack-plan.js";
 import { resultOfAnswer } from "./checker-answer.js";
 import { clusterChecks } from "./cluster-checks.js";
 

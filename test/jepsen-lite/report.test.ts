@@ -115,6 +115,7 @@ describe.skipIf(CHROMIUM === undefined)("in Chromium", () => {
     // What no fencing lets happen stands apart.
     const expected = page.locator("section", { hasText: "What was to be expected" });
     expect(await expected.locator(".anomaly").count()).toBe(1);
+    expect(kinds[2]).toContain("× 3");
     expect(complaints).toEqual([]);
     await page.close();
   });

@@ -69,7 +69,7 @@ test("what compared nothing is told loudly only where something was to be compar
     "/d",
   );
   expect(quiet).not.toContain("NOTHING");
-  expect(quiet).toMatch(/not tested +order \(no workload/);
+  expect(quiet).toMatch(/not tested +order \(add --workload queue\)/);
   const loud = resultText(
     resultsOf([
       checked("mutex", [part("order", 0, false)]),
