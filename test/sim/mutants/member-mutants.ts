@@ -98,7 +98,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     file: "src/net/known-peers.ts",
     find: "      if (incarnation >= highest) return undefined;\n",
     replace: "      if (incarnation <= highest + INCARNATION_JUMP_MAX) return undefined;\n",
-    seeds: [21],
+    seeds: [44],
   },
   {
     name: "recovered-with-the-old-count",
@@ -106,7 +106,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     file: "src/storage/set-aside.ts",
     find: "      incarnation: incarnation + 1,\n",
     replace: "      incarnation: 0,\n",
-    seeds: [12],
+    seeds: [28],
   },
   {
     name: "recovered-as-a-founder",
@@ -114,7 +114,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     file: "src/storage/set-aside.ts",
     find: '      origin: "joined",\n',
     replace: '      origin: "initial",\n',
-    seeds: [12],
+    seeds: [28],
   },
   {
     name: "other-version-let-in",
@@ -122,6 +122,6 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     file: "src/net/peer-hello.ts",
     find: "  if (version !== MODEL_VERSION) {",
     replace: "  if (version > MODEL_VERSION + 1) {",
-    seeds: [9],
+    seeds: [34],
   },
 ];

@@ -81,7 +81,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     file: "src/storage/stored-snapshots.ts",
     find: "    if (snapshot?.isComplete === true && index === named.index && term === named.term) return;\n",
     replace: "    if (index <= named.index || term === named.term) return;\n",
-    seeds: [34],
+    seeds: [108],
   },
   {
     name: "durable-before-the-mark",

@@ -4,7 +4,7 @@
  */
 import type { NodeTuning } from "../../../src/server/index.js";
 import { type RandomStream, RandomStreams } from "../engine/random-stream.js";
-import type { Fault } from "./fault.js";
+import type { Fault, FaultKind } from "./fault.js";
 import { FAULT_MAKERS, type FaultScene } from "./fault-makers.js";
 import { focusClients, focusOf } from "./focus.js";
 import { lockMixOf, operatorMixOf, semaphoresOf } from "./lock-mix.js";
@@ -29,18 +29,13 @@ const CALM_FROM_MS = 500;
 const CALM_FAULTS_MAX = 6;
 const CALM_PATIENT_MAX = 3;
 
-const RARE_KINDS = [
-  "loseRecords",
-  "wipeDisk",
-  "disorder",
-  "loseKeys",
-  "rot",
-  "recover",
-  "oldCopy",
-  "otherVersion",
-  "learnersOnly",
-] as const;
+const RARE_KINDS = ["loseRecords", "wipeDisk", "disorder", "learnersOnly"] as const;
+/** Of plans: each of these. */
 const RARE_SHARE = 0.2;
+/** At most one of these is in a plan, so that most runs keep all their nodes. */
+const LOSS_KINDS = ["loseKeys", "rot", "recover", "oldCopy", "otherVersion"] as const;
+const LOSS_SHARE = 0.25;
+const KINDS_ON_TOP: readonly string[] = [...RARE_KINDS, ...LOSS_KINDS];
 
 const KEYS = ["a", "b", "c", "d"] as const;
 
@@ -162,7 +157,7 @@ function faultsOf(streams: RandomStreams, scene: FaultScene): Fault[] {
   const all = streams.of("faults");
   const countMax = all.pick([3, 3, 10]);
   for (const [name, make] of Object.entries(FAULT_MAKERS)) {
-    if (RARE_KINDS.some((kind) => kind === name)) continue;
+    if (KINDS_ON_TOP.includes(name)) continue;
     const random = streams.of(`faults ${name}`);
     if (!random.chance(0.5)) continue;
     const count = random.integer(1, name === "changeMember" ? MEMBER_CHANGES_MAX : countMax);
@@ -185,12 +180,16 @@ function inOrder(faults: readonly (Fault | undefined)[]): Fault[] {
  * and comes on top of whatever else there is.
  */
 function rareFaultsOf(streams: RandomStreams, scene: FaultScene): Fault[] {
-  return RARE_KINDS.flatMap((kind) => {
-    const random = streams.of(`faults ${kind}`);
-    if (!random.chance(RARE_SHARE)) return [];
+  const make = (kind: FaultKind, random: RandomStream): Fault[] => {
     const fault = FAULT_MAKERS[kind](random, random.integer(0, scene.stormMs), scene);
     return fault === undefined ? [] : [fault];
+  };
+  const rare = RARE_KINDS.flatMap((kind) => {
+    const random = streams.of(`faults ${kind}`);
+    return random.chance(RARE_SHARE) ? make(kind, random) : [];
   });
+  const losses = streams.of("faults of lost data");
+  return losses.chance(LOSS_SHARE) ? [...rare, ...make(losses.pick(LOSS_KINDS), losses)] : rare;
 }
 
 /**
