@@ -75,6 +75,14 @@ export class SnapshotTaking {
     return this.#appliedIndex;
   }
 
+  /**
+   * Whether the entries that were applied say who the members were. To a node that joined and reads
+   * the log from its beginning nobody has told the founders: it knows of none before the first change.
+   */
+  get knowsMembers(): boolean {
+    return this.#configuration !== undefined && this.#configuration.voters.length > 0;
+  }
+
   get isUnderWay(): boolean {
     return this.#attempt !== undefined || this.#leaving !== undefined;
   }

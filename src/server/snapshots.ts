@@ -286,7 +286,7 @@ export class Snapshots {
    * what was before it is gone when the next one begins.
    */
   get #mayTake(): boolean {
-    if (this.#receiving.isUnderWay || this.isRestoring) return false;
+    if (this.#receiving.isUnderWay || this.isRestoring || !this.#taking.knowsMembers) return false;
     return this.#canWrite && !this.#shelf.isNamingPending;
   }
 

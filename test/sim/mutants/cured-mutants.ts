@@ -35,6 +35,14 @@ export const CURED_MUTANTS: readonly Mutant[] = [
     seeds: [3],
   },
   {
+    name: "snapshot-by-a-newcomer",
+    rule: "9: a snapshot names the members in force at its index",
+    file: "src/server/snapshots.ts",
+    find: "this.isRestoring || !this.#taking.knowsMembers) return false;",
+    replace: "this.isRestoring) return false;",
+    seeds: [77_052, 77_103],
+  },
+  {
     name: "members-not-told",
     rule: "9: a node that was away learns of members that it does not know",
     file: "src/server/members.ts",
