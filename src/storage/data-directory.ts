@@ -6,13 +6,12 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../errors.js";
-import { corruption } from "./corruption.js";
+import { corruption, damageOf } from "./corruption.js";
 import {
   demandClusterId,
   demandNodeId,
   demandUsable,
   explained,
-  incarnationIn,
   LOG_NAME,
   STORE_NAME,
   writeVersion,
@@ -20,7 +19,7 @@ import {
 import type { FileLog } from "./file-log.js";
 import { type FileSystem, makeDirectories } from "./file-system.js";
 import type { KnownPeers, NotedPeer } from "./known-peers.js";
-import { openLevelStore } from "./level-store.js";
+import { LOCK_NAME, openLevelStore } from "./level-store.js";
 import { LOOK_MS } from "./log-mark.js";
 import { type LogContents, readLog } from "./log-reader.js";
 import type { LogStore, LogWrites, NodeIdentity, NodeOrigin } from "./log-store.js";
@@ -108,22 +107,37 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
   let store: OrderedStore | undefined;
   try {
     await makeDirectories(fileSystem, path);
-    await demandUsable(fileSystem, path);
     const storePath = `${path}/${STORE_NAME}`;
-    // The store was durable before the mark first counted an opening.
-    const mustExist = ((await incarnationIn(fileSystem, path)) ?? 0) > 0;
-    if (!mustExist) await makeDirectories(fileSystem, storePath);
+    // The store was durable before the directory was made.
+    const mustExist = await demandUsable(fileSystem, path);
+    if (mustExist) await demandMark(path, fileSystem);
+    else await makeDirectories(fileSystem, storePath);
     const notices: string[] = [];
-    store = await openStore(storePath, mustExist, async () => {
+    const opening = openStore(storePath, mustExist, async () => {
       await outlast(options, fileSystem);
       notices.push(
         `${storePath}/LOCK was made by hand; waited for a process that may have had the data`,
       );
     });
+    store = await opening.catch(async (error: unknown) => {
+      if (mustExist || damageOf(error) === undefined) throw error;
+      await emptyStore(fileSystem, storePath);
+      return openStore(storePath, mustExist);
+    });
     return await openLocked(options, fileSystem, store, notices);
   } catch (error) {
     await store?.close();
     throw explained(path, error);
+  }
+}
+
+/**
+ * `level` does not sync the first files that it makes, so a loss of power in a first start may leave
+ * a store that cannot be opened. Nothing was ever written to it. The lock is not taken away.
+ */
+async function emptyStore(fileSystem: FileSystem, path: string): Promise<void> {
+  for (const name of await fileSystem.list(path)) {
+    if (name !== LOCK_NAME) await fileSystem.unlink(`${path}/${name}`);
   }
 }
 
@@ -163,8 +177,7 @@ async function openLocked(
   notices: readonly string[],
 ): Promise<DataDirectory> {
   const { path } = options;
-  if (await demandUsable(fileSystem, path)) await demandMark(path, fileSystem);
-  else await makeFresh(options, fileSystem);
+  if (!(await demandUsable(fileSystem, path))) await makeFresh(options, fileSystem);
   await makeDirectories(fileSystem, `${path}/${LOG_NAME}`);
   // A process that died may have left names that were never synced.
   await fileSystem.syncDirectory(path);

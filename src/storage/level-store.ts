@@ -21,6 +21,8 @@ import {
 
 type BinaryLevel = Level<Uint8Array, Uint8Array>;
 
+/** The file of the lock, in the directory of the store. */
+export const LOCK_NAME = "LOCK";
 /** `level` leaves the file of its lock empty, and so does somebody who makes it by hand. */
 const LOCK_TEXT = "Keeps a second process out of this data directory. Never remove this file.\n";
 
@@ -152,7 +154,7 @@ export async function openLevelStore(
   outlast?: () => Promise<void>,
 ): Promise<OrderedStore> {
   if (mustExist) await demandStore(path);
-  const lock = `${path}/LOCK`;
+  const lock = `${path}/${LOCK_NAME}`;
   if ((await sizeOf(lock)) === 0) {
     if (mustExist && outlast !== undefined) {
       const level = await openLevel(path, mustExist);
@@ -198,7 +200,7 @@ async function demandStore(path: string): Promise<void> {
   });
   const place = { file: `${path}/CURRENT`, offset: 0, index: 0 };
   if (!names.includes("CURRENT")) throw corruption(place, "the store is gone, the file is missing");
-  if (names.includes("LOCK")) return;
+  if (names.includes(LOCK_NAME)) return;
   const message =
     `${path}/LOCK was removed, so another process may use these data unseen: ` +
     "make sure that none does, then create the file again, empty";

@@ -110,8 +110,17 @@ describe("a data directory", () => {
       const file = `${options.path}/mark`;
       expect(error.details).toMatchObject({ corrupt: true, file, reason: "the mark is missing" });
     }
-    expect((await readdir(options.path)).sort()).toEqual(["VERSION", "store"]);
+    expect(await readdir(options.path)).toEqual(["VERSION"]);
     expect(await isFreshDirectory(options.path)).toBe(false);
+  });
+
+  it("is made anew after a loss of power in its first start, of whose store only names are left", async () => {
+    const store = `${options.path}/store`;
+    await mkdir(store, { recursive: true });
+    await writeFile(`${store}/CURRENT`, "MANIFEST-000001\n");
+    await writeFile(`${store}/MANIFEST-000001`, "");
+    await (await opened()).close();
+    expect((await opened()).notices).toEqual([]);
   });
 
   it("is fresh until it was opened once", async () => {

@@ -11,8 +11,8 @@
  *                         synced may be removed
  *
  * Durable is: what fsync or fdatasync was called for; what was written through a descriptor with
- * O_DSYNC; the names in a directory that was synced, or in which a new file was synced for the first
- * time (ext4, XFS and btrfs write a new file's name with it; they do not promise that of a rename).
+ * O_DSYNC; the names in a directory that was synced; and the name that a new file had when it was
+ * synced for the first time, which ext4, XFS and btrfs write with it, and LevelDB counts on that.
  *
  * Errs in one direction only. A call that this file does not know (a raw system call, io_uring, a
  * sync of a mapped file) makes nothing durable, so that a test may fail without cause but cannot
@@ -104,6 +104,22 @@ static void persist_names(const char *path) {
   closedir(directory);
 }
 
+/* So is the name of a file, beside those that were durable before. The last of equal names counts. */
+static void persist_name(char *path, ino_t inode) {
+  char names[PATH_MAX];
+  struct stat status;
+  char *slash = strrchr(path, '/');
+  /* It may have lost its name meanwhile. */
+  if (slash == NULL || stat(path, &status) != 0 || status.st_ino != inode) return;
+  *slash = '\0';
+  demand(stat(path, &status) == 0, "cannot look at a directory");
+  place(names, "names", status.st_ino);
+  int list = open(names, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  demand(list >= 0, "cannot open a list of names");
+  demand(dprintf(list, "f %ju %s\n", (uintmax_t)inode, slash + 1) > 0, "cannot add a name");
+  close(list);
+}
+
 /* `length` bytes of the file from `from` on are durable as they are now; all of it when negative. */
 static void persist_content(int fd, char *path, ino_t inode, off_t from, off_t length) {
   static char buffer[1 << 16];
@@ -128,10 +144,7 @@ static void persist_content(int fd, char *path, ino_t inode, off_t from, off_t l
   }
   close(source);
   close(target);
-  char *slash = strrchr(path, '/');
-  if (!isNew || slash == NULL) return;
-  *slash = '\0';
-  persist_names(path);
+  if (isNew) persist_name(path, inode);
 }
 
 static void persist(int fd, off_t from, off_t length) {

@@ -115,11 +115,13 @@ export class Platter {
   #durableNames(inode: number): Name[] {
     const path = this.#pathOf("names", inode);
     if (!fs.existsSync(path)) return [];
-    const lines = fs.readFileSync(path, "utf8").split("\n").slice(0, -1);
-    return lines.map((line) => {
-      const [kind, number, ...name] = line.split(" ");
-      return { name: name.join(" "), inode: Number(number), isDirectory: kind === "d" };
-    });
+    const names = new Map<string, Name>();
+    for (const line of fs.readFileSync(path, "utf8").split("\n").slice(0, -1)) {
+      const [kind, inode, ...words] = line.split(" ");
+      const name = words.join(" ");
+      names.set(name, { name, inode: Number(inode), isDirectory: kind === "d" });
+    }
+    return [...names.values()];
   }
 
   /** `path`: where the file is if it was never held, and then it has that name. */
