@@ -73,7 +73,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks.ts",
     find: "    for (const hold of holds) if (!(hold.ending instanceof EndCall)) this.submit(new EndCall(hold));\n",
     replace: "",
-    seeds: [],
+    seeds: [1339],
   },
   {
     name: "signal-not-aborted",
