@@ -65,7 +65,7 @@ export class RaftChecks {
   readonly #matching: LogMatching;
   readonly #views: PeerViews;
   readonly #committed: CommittedEntry[] = [];
-  readonly #onCommitted: (entry: Entry) => void;
+  readonly #onCommitted: (entry: Entry, raft: Raft) => void;
   #lastStamp = 0;
 
   /** `onCommitted`: told of every entry once, in order, when the first node holds it committed. */
@@ -73,7 +73,7 @@ export class RaftChecks {
     ids: readonly number[],
     founders: Configuration,
     fail: Fail,
-    onCommitted: (entry: Entry) => void,
+    onCommitted: (entry: Entry, raft: Raft) => void,
   ) {
     this.#fail = fail;
     this.#votes = new Votes(fail);
@@ -371,7 +371,7 @@ export class RaftChecks {
       }
       this.#lastStamp = stamp;
     }
-    this.#onCommitted(entry);
+    this.#onCommitted(entry, raft);
   }
 
   #early(message: Message, disk: string): void {

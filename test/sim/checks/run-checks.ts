@@ -22,6 +22,7 @@ import type { CallEnding, GuardedWrite, Said } from "../clients/client-watch.js"
 import { SEEN } from "../clients/seen.js";
 import type { WorldClient } from "../clients/world-client.js";
 import type { Simulation } from "../engine/simulation.js";
+import type { Fault } from "../plan/fault.js";
 import type { SimPlan } from "../plan/plan.js";
 import { foundersOf } from "../world/founders.js";
 import type { CrashKind } from "../world/node-disk.js";
@@ -40,6 +41,7 @@ import { ProgramOrder } from "./program-order.js";
 import { RaftChecks } from "./raft-checks.js";
 import { ReadIndexes } from "./read-index.js";
 import type { Story } from "./story.js";
+import { TimeLaws } from "./time-laws.js";
 import { type Fail, Violation } from "./violation.js";
 import {
   type ToldChange,
@@ -79,11 +81,14 @@ export class RunChecks implements WorldWatch {
   /** `#knownIndex` when something was asked for. */
   readonly #askedAt = new Map<string, number>();
   readonly #coverage: Coverage | undefined;
+  readonly #plan: SimPlan;
   #world: SimWorld | undefined;
+  #time: TimeLaws | undefined;
 
   /** `coverage`: counts what the run comes to, where that is wanted. */
   constructor(plan: SimPlan, simulation: Simulation, story: Story, coverage?: Coverage) {
     this.#coverage = coverage;
+    this.#plan = plan;
     this.#simulation = simulation;
     this.#story = story;
     this.#fail = (rule, message) => simulation.fail(new Violation(rule, message));
@@ -110,13 +115,19 @@ export class RunChecks implements WorldWatch {
     });
     this.#readIndexes = new ReadIndexes(this.#fail, () => this.raft.committedIndex);
     this.#demanded = new DemandedSegments(this.#fail);
-    this.raft = new RaftChecks(ids, foundersOf(plan.nodeCount), this.#fail, (entry) =>
-      this.#onCommitted(entry),
+    this.raft = new RaftChecks(ids, foundersOf(plan.nodeCount), this.#fail, (entry, raft) =>
+      this.#onCommitted(entry, raft),
     );
   }
 
   set world(world: SimWorld) {
     this.#world = world;
+    if (!this.#plan.isTimed) return;
+    this.#time = new TimeLaws(this.#plan, world.tuning, this.#simulation, this.#fail);
+  }
+
+  onFault(fault: Fault): void {
+    this.#time?.onFault(fault);
   }
 
   // Nodes.
@@ -209,6 +220,7 @@ export class RunChecks implements WorldWatch {
     if (node.state !== "running") return;
     const { raft, table, driver } = node.assembled;
     this.raft.afterTurn(node.id, raft, node.isAlive);
+    this.#time?.afterTurn(raft);
     if (raft.appliedIndex === node.comparedIndex) return;
     // While the table waits for a snapshot the core is ahead of it.
     const index = driver.status.appliedIndex;
@@ -227,7 +239,10 @@ export class RunChecks implements WorldWatch {
   logOf(node: SimNode): LogWatch {
     const { id } = node;
     return {
-      onAppend: (write) => this.raft.onAppend(id, write, node.raftOrNone),
+      onAppend: (write) => {
+        this.raft.onAppend(id, write, node.raftOrNone);
+        this.#time?.onAppend(id, write, node.raftOrNone);
+      },
       onDurable: (seq) => {
         this.raft.onDurable(id, seq);
         this.#demanded.onDurable(id, node.disk);
@@ -248,6 +263,7 @@ export class RunChecks implements WorldWatch {
     }
     const inner = message.message;
     this.raft.onSend(inner);
+    this.#time?.onSend(inner);
     // Of the heartbeats there are too many for a story.
     if (inner.type === "heartbeat" || inner.type === "heartbeatReply") return;
     this.#story.tell(() => `${from} -> ${to} ${describe(inner)}`);
@@ -423,7 +439,8 @@ export class RunChecks implements WorldWatch {
     return this.witness.laws.isTorn(session, token);
   }
 
-  #onCommitted(entry: Entry): void {
+  #onCommitted(entry: Entry, raft: Raft): void {
+    this.#time?.onCommitted(entry, raft);
     this.#simulation.hash.number(entry.index);
     this.#simulation.hash.number(entry.term);
     this.#simulation.hash.number(entry.data.length);

@@ -12,6 +12,7 @@ import { SERVER_MUTANTS } from "./server-mutants.js";
 import { SNAPSHOT_MUTANTS } from "./snapshot-mutants.js";
 import { STORAGE_MUTANTS } from "./storage-mutants.js";
 import { TABLE_MUTANTS } from "./table-mutants.js";
+import { TIME_MUTANTS } from "./time-mutants.js";
 
 export const MUTANTS: readonly Mutant[] = [
   ...CONSENSUS_MUTANTS,
@@ -26,4 +27,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...CLIENT_MUTANTS,
   ...SDK_MUTANTS,
   ...CURED_MUTANTS,
+  ...TIME_MUTANTS,
 ];

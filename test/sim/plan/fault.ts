@@ -7,6 +7,8 @@ export type ClientEnding = "kill" | "export" | "twins";
 
 /** In place of a node's number: whoever leads at that time, or the first node. */
 export const LEADER = 0;
+/** The node after the one that leads. */
+export const FOLLOWER = -1;
 
 interface At {
   readonly atMs: number;
@@ -181,6 +183,34 @@ export type Fault = At &
         readonly forMs: number;
       }
     | { readonly kind: "jumpWall"; readonly node: number; readonly byMs: number }
+    | TimedOnly
   );
 
-export type FaultKind = Fault["kind"];
+/** Only timed plans have these, so that no other plan is changed by them. */
+type TimedOnly =
+  | {
+      /** The machine gets no time: what was sent to it comes after it goes on. */
+      readonly kind: "freeze";
+      readonly node: number;
+      readonly forMs: number;
+      /** Suspended: its monotonic clock stands as well. */
+      readonly isAsleep: boolean;
+    }
+  | {
+      /** Its next write that is done at once hangs for so long, and its process with it. */
+      readonly kind: "hangWriteNow";
+      readonly node: number;
+      readonly forMs: number;
+    }
+  | { readonly kind: "failWriteNow"; readonly node: number }
+  | {
+      /** The machine of an application of the SDK sleeps. */
+      readonly kind: "suspendClient";
+      readonly client: number;
+      readonly forMs: number;
+      /** Its wall clock is set by so much meanwhile. */
+      readonly wallMs: number;
+    }
+  | { readonly kind: "jumpClientWall"; readonly client: number; readonly byMs: number };
+
+export type FaultKind = Exclude<Fault["kind"], TimedOnly["kind"]>;

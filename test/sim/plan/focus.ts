@@ -33,8 +33,8 @@ type FaultsMaker = (random: RandomStream, scene: FaultScene) => (Fault | undefin
 
 const MANY_SNAPSHOTS = { snapshotLogBytes: 400, trailingLogBytes: 1 };
 /** What is on its way is long under way. */
-const SLOW_PATHS = { pathTimes: { latencyMs: 2, jitterMs: 4 } };
-const SLOW_DISKS = { diskTimes: { writeMs: 3, jitterMs: 5 } };
+const SLOW_PATHS = { pathTimes: { latencyMs: 2, jitterMs: 4, stragglerFactor: 10 } };
+const SLOW_DISKS = { diskTimes: { writeMs: 3, jitterMs: 5, stragglerFactor: 20 } };
 
 export const FOCUSES: readonly Focus[] = [
   {

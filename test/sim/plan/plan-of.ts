@@ -8,7 +8,8 @@ import type { Fault, FaultKind } from "./fault.js";
 import { FAULT_MAKERS, type FaultScene } from "./fault-makers.js";
 import { focusClients, focusOf } from "./focus.js";
 import { lockMixOf, operatorMixOf, semaphoresOf } from "./lock-mix.js";
-import type { ClientPlan, SimPlan } from "./plan.js";
+import { AT_ONCE, type ClientPlan, type SimPlan } from "./plan.js";
+import { isTimed, timedPlanOf } from "./timed-plan.js";
 
 /** Of clients: they hardly do anything but look. */
 const READER_SHARE = 0.25;
@@ -41,6 +42,11 @@ const KEYS = ["a", "b", "c", "d"] as const;
 
 export function planOf(seed: number): SimPlan {
   const streams = new RandomStreams(seed);
+  if (!isTimed(streams)) return stormPlanOf(seed, streams);
+  return timedPlanOf(seed, streams, (hostsBefore, ms) => clientsOf(streams, hostsBefore, ms));
+}
+
+function stormPlanOf(seed: number, streams: RandomStreams): SimPlan {
   const random = streams.of("plan");
   const usualCount = random.pick([1, 3, 3, 3, 3, 5]);
   const stormMs = random.integer(3_000, 6_000);
@@ -61,6 +67,7 @@ export function planOf(seed: number): SimPlan {
   const scene = { stormMs, ids, expendable: order.slice(healthyCount), clients, spares };
   return {
     seed,
+    isTimed: false,
     focus: focus?.name ?? "",
     nodeCount,
     spareCount,
@@ -70,8 +77,17 @@ export function planOf(seed: number): SimPlan {
       ...thriftOf(streams.of("thrift")),
       ...focus?.tuning,
     },
-    pathTimes: { latencyMs: random.pick([0.1, 0.5, 2]), jitterMs: random.pick([0.1, 1, 4]) },
-    diskTimes: { writeMs: random.pick([0.1, 0.5, 3]), jitterMs: random.pick([0.1, 1, 5]) },
+    pathTimes: {
+      latencyMs: random.pick([0.1, 0.5, 2]),
+      jitterMs: random.pick([0.1, 1, 4]),
+      stragglerFactor: 10,
+    },
+    diskTimes: {
+      writeMs: random.pick([0.1, 0.5, 3]),
+      jitterMs: random.pick([0.1, 1, 5]),
+      stragglerFactor: 20,
+    },
+    pace: AT_ONCE,
     keys: KEYS.slice(0, random.integer(1, KEYS.length)),
     semaphores: semaphoresOf(streams.of("semaphores")),
     clients,
@@ -146,6 +162,7 @@ function clientsOf(streams: RandomStreams, hostsBefore: number, stormMs: number)
     actions: Math.ceil(stormMs / thinkMs),
     thinkMs,
     ttlMs: random.integer(1_000, 3_000),
+    countsSleep: false,
     mix: random.chance(READER_SHARE) ? { ...mix, inspect: READER_INSPECT } : mix,
     locks: forLocks.chance(OPERATOR_SHARE) ? operatorMixOf(forLocks, locks) : locks,
   }));

@@ -68,14 +68,28 @@ export interface ClientPlan {
   readonly actions: number;
   readonly thinkMs: number;
   readonly ttlMs: number;
+  /** Its system has a clock that goes on while the machine is suspended. */
+  readonly countsSleep: boolean;
   readonly mix: ClientMix;
   readonly locks: LockMix;
 }
+
+/** How long a process takes for what takes no time where nothing is said of it. */
+export interface Pace {
+  /** A turn of a node takes up to so long; what comes in meanwhile waits. */
+  readonly turnMs: number;
+  /** Timers of a node fire up to so much later than they are due. */
+  readonly timerLateMs: number;
+}
+
+export const AT_ONCE: Pace = { turnMs: 0, timerLateMs: 0 };
 
 export interface SimPlan {
   readonly seed: number;
   /** What it is to lead to, for people; "": anywhere. */
   readonly focus: string;
+  /** One trouble at a time at production's tuning: then there are laws with figures. */
+  readonly isTimed: boolean;
   /** Founders: nodes 1 … `nodeCount`. */
   readonly nodeCount: number;
   /** Nodes behind them that may be added; they run once they were. */
@@ -85,6 +99,7 @@ export interface SimPlan {
   readonly tuning: Partial<NodeTuning>;
   readonly pathTimes: PathTimes;
   readonly diskTimes: DiskTimes;
+  readonly pace: Pace;
   /** Of locks. */
   readonly keys: readonly string[];
   readonly semaphores: readonly SemaphorePlan[];

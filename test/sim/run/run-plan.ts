@@ -28,7 +28,11 @@ export async function runPlan(plan: SimPlan, options: RunOptions = {}): Promise<
   const checks = new RunChecks(plan, simulation, story, coverage);
   const world = new SimWorld(plan, simulation, checks);
   checks.world = world;
-  const trouble = new Trouble(world, (text) => story.tell(() => `fault ${text}`));
+  const trouble = new Trouble(
+    world,
+    (text) => story.tell(() => `fault ${text}`),
+    (fault) => checks.onFault(fault),
+  );
   const onUnhandled = (error: unknown): void => {
     simulation.fail(new Violation("no unhandled rejection", String(error)));
   };

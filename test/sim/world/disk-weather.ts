@@ -8,8 +8,9 @@ import type { Simulation } from "../engine/simulation.js";
 
 export interface DiskTimes {
   readonly writeMs: number;
-  /** Spread above `writeMs`; now and then twenty times as much. */
+  /** Spread above `writeMs`; now and then `stragglerFactor` times as much. */
   readonly jitterMs: number;
+  readonly stragglerFactor: number;
 }
 
 const STRAGGLER_CHANCE = 0.005;
@@ -30,6 +31,8 @@ export class DiskWeather {
   #readsToError = Number.POSITIVE_INFINITY;
   #hungUntilMs = 0;
   #isFull = false;
+  /** What befalls the next write that is done at once; it may throw. */
+  #atWriteNow: () => void = () => {};
   readonly #simulation: Simulation;
   readonly #random: RandomStream;
   readonly #times: DiskTimes;
@@ -91,8 +94,29 @@ export class DiskWeather {
     this.#readsToError = operations;
   }
 
+  /** `befall` is called in the middle of the next write that is done at once. */
+  hangWriteNow(befall: () => void): void {
+    this.#atWriteNow = befall;
+  }
+
+  /** The next write that is done at once fails; `befall` is called before. */
+  failWriteNow(befall: () => void): void {
+    this.#atWriteNow = () => {
+      befall();
+      throw this.#error("EIO", "at once");
+    };
+  }
+
+  /** A write is done at once: fails with `EIO` when that was ordered. */
+  onWriteNow(): void {
+    const befall = this.#atWriteNow;
+    this.#atWriteNow = () => {};
+    befall();
+  }
+
   /** Everything that is not the contents is as it should be again. */
   heal(): void {
+    this.#atWriteNow = () => {};
     this.#slowFactor = 1;
     this.#writesToError = Number.POSITIVE_INFINITY;
     this.#readsToError = Number.POSITIVE_INFINITY;
@@ -112,8 +136,8 @@ export class DiskWeather {
   }
 
   async #change(path: string): Promise<void> {
-    const { writeMs, jitterMs } = this.#times;
-    const factor = this.#random.chance(STRAGGLER_CHANCE) ? 20 : 1;
+    const { writeMs, jitterMs, stragglerFactor } = this.#times;
+    const factor = this.#random.chance(STRAGGLER_CHANCE) ? stragglerFactor : 1;
     await this.#pass((writeMs + this.#random.next() * jitterMs * factor) * this.slowFactor);
     this.#writesToError -= 1;
     if (this.#writesToError < 0) {

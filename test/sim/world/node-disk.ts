@@ -60,7 +60,7 @@ export class NodeDisk {
 
   filesFor(life: ProcessLife): FileSystem {
     this.weather.hasFailed = false;
-    return new ProcessFiles(life, this.#files);
+    return new ProcessFiles(life, this.#files, () => this.weather.onWriteNow());
   }
 
   async openStoreFor(life: ProcessLife, mustExist: boolean): Promise<OrderedStore> {

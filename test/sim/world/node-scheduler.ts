@@ -3,21 +3,33 @@
  * A deadline usually moves on before it is reached, so one event serves many of them.
  */
 import type { Scheduler } from "../../../src/server/ports.js";
+import type { RandomStream } from "../engine/random-stream.js";
+import type { Pace } from "../plan/plan.js";
 import type { ProcessClock } from "./process-clock.js";
 import type { ProcessLife } from "./process-life.js";
 
 export class NodeScheduler implements Scheduler {
   readonly #life: ProcessLife;
   readonly #clock: ProcessClock;
+  readonly #pace: Pace;
+  readonly #random: RandomStream;
   readonly #afterTask: () => void;
   #wantedAtMs = Number.POSITIVE_INFINITY;
   #eventAtMs = Number.POSITIVE_INFINITY;
   #task: (() => void) | undefined;
 
   /** `afterTask` is called when whatever ran has come to its end. */
-  constructor(life: ProcessLife, clock: ProcessClock, afterTask: () => void) {
+  constructor(
+    life: ProcessLife,
+    clock: ProcessClock,
+    pace: Pace,
+    random: RandomStream,
+    afterTask: () => void,
+  ) {
     this.#life = life;
     this.#clock = clock;
+    this.#pace = pace;
+    this.#random = random;
     this.#afterTask = afterTask;
   }
 
@@ -40,7 +52,7 @@ export class NodeScheduler implements Scheduler {
     const atMs = this.#wantedAtMs;
     this.#eventAtMs = atMs;
     const { simulation } = this.#life;
-    simulation.at(this.#clock.toSimulatedMs(atMs), () => {
+    simulation.at(this.#clock.toSimulatedMs(atMs) + this.#upTo(this.#pace.timerLateMs), () => {
       if (this.#eventAtMs !== atMs) return;
       this.#eventAtMs = Number.POSITIVE_INFINITY;
       if (this.#wantedAtMs > atMs) {
@@ -71,5 +83,11 @@ export class NodeScheduler implements Scheduler {
     if (!this.#life.isAlive) return;
     task();
     this.#afterTask();
+    // What the turn did left at its beginning, as if the turn before it had ended late.
+    this.#life.beBusy(this.#upTo(this.#pace.turnMs));
+  }
+
+  #upTo(mostMs: number): number {
+    return mostMs === 0 ? 0 : this.#random.next() * mostMs;
   }
 }

@@ -16,8 +16,9 @@ interface Path {
 
 export interface PathTimes {
   readonly latencyMs: number;
-  /** Spread above `latencyMs`; now and then ten times as much. */
+  /** Spread above `latencyMs`; now and then `stragglerFactor` times as much. */
   readonly jitterMs: number;
+  readonly stragglerFactor: number;
 }
 
 const STRAGGLER_CHANCE = 0.01;
@@ -52,8 +53,8 @@ export class Paths {
   /** Drawn anew for everything that is sent. */
   latencyMs(from: number, to: number): number {
     const { random, slowMs } = this.#path(from, to);
-    const { latencyMs, jitterMs } = this.#times;
-    const factor = random.chance(STRAGGLER_CHANCE) ? 10 : 1;
+    const { latencyMs, jitterMs, stragglerFactor } = this.#times;
+    const factor = random.chance(STRAGGLER_CHANCE) ? stragglerFactor : 1;
     return latencyMs + slowMs + random.next() * jitterMs * factor;
   }
 

@@ -5,16 +5,19 @@ import type { ProcessLife } from "./process-life.js";
 export class ProcessFiles implements FileSystem {
   readonly #life: ProcessLife;
   readonly #files: FileSystem;
+  readonly #onWriteNow: () => void;
 
-  constructor(life: ProcessLife, files: FileSystem) {
+  /** `onWriteNow` is called before each write that is done at once, and may throw. */
+  constructor(life: ProcessLife, files: FileSystem, onWriteNow: () => void) {
     this.#life = life;
     this.#files = files;
+    this.#onWriteNow = onWriteNow;
   }
 
   open(path: string, mode: OpenMode): Promise<File> {
     return this.#life.through(async () => {
       const file = await this.#files.open(path, mode);
-      return new ProcessFile(this.#life, file);
+      return new ProcessFile(this.#life, file, this.#onWriteNow);
     });
   }
 
@@ -42,10 +45,12 @@ export class ProcessFiles implements FileSystem {
 class ProcessFile implements File {
   readonly #life: ProcessLife;
   readonly #file: File;
+  readonly #onWriteNow: () => void;
 
-  constructor(life: ProcessLife, file: File) {
+  constructor(life: ProcessLife, file: File, onWriteNow: () => void) {
     this.#life = life;
     this.#file = file;
+    this.#onWriteNow = onWriteNow;
   }
 
   write(chunks: readonly Uint8Array[], position: number): Promise<void> {
@@ -57,13 +62,16 @@ class ProcessFile implements File {
   }
 
   writeNow(chunks: readonly Uint8Array[], position: number): void {
-    if (this.#life.mayAct()) {
-      this.#file.writeNow(chunks, position);
-      return;
+    const isAlive = this.#life.mayAct();
+    try {
+      if (!isAlive) throw new Error("the process ended in the middle of a write");
+      this.#onWriteNow();
+    } catch (error) {
+      // The write began, and is over for a later process only.
+      this.#file.write(chunks, position).catch(() => {});
+      throw error;
     }
-    // It dies in the middle of it: the write began, and is over for a later process only.
-    this.#file.write(chunks, position).catch(() => {});
-    throw new Error("the process ended in the middle of a write");
+    this.#file.writeNow(chunks, position);
   }
 
   read(target: Uint8Array, position: number): Promise<number> {

@@ -7,7 +7,10 @@ import type { Simulation } from "../engine/simulation.js";
 export class ProcessLife {
   readonly simulation: Simulation;
   #isAlive = true;
+  /** Defined while the process takes nothing in: it stands still, or has its hands full. */
   #backlog: (() => void)[] | undefined;
+  #isPaused = false;
+  #isBusy = false;
   /** External effects it may still have before it dies in the middle of what it does. */
   #effectsLeft = Number.POSITIVE_INFINITY;
   #onDeath: () => void = () => {};
@@ -21,11 +24,12 @@ export class ProcessLife {
   }
 
   get isPaused(): boolean {
-    return this.#backlog !== undefined;
+    return this.#isPaused;
   }
 
   end(): void {
     this.#isAlive = false;
+    this.#isPaused = false;
     this.#backlog = undefined;
   }
 
@@ -38,11 +42,30 @@ export class ProcessLife {
 
   /** As SIGSTOP does. */
   pause(): void {
-    if (this.#isAlive) this.#backlog ??= [];
+    if (!this.#isAlive) return;
+    this.#isPaused = true;
+    this.#backlog ??= [];
   }
 
   /** As SIGCONT does: everything that waited is there at once. */
   resume(): void {
+    this.#isPaused = false;
+    this.#takeIn();
+  }
+
+  /** What it does takes so long: whatever comes in meanwhile waits. */
+  beBusy(forMs: number): void {
+    if (!this.#isAlive || this.#isBusy || forMs === 0) return;
+    this.#isBusy = true;
+    this.#backlog ??= [];
+    this.simulation.after(forMs, () => {
+      this.#isBusy = false;
+      this.#takeIn();
+    });
+  }
+
+  #takeIn(): void {
+    if (this.#isPaused || this.#isBusy) return;
     const backlog = this.#backlog;
     this.#backlog = undefined;
     for (const task of backlog ?? []) this.deliver(task);

@@ -24,11 +24,16 @@ export interface SdkSurroundings {
   readonly host: number;
   readonly life: ProcessLife;
   readonly clock: ProcessClock;
+  /** Its system has a clock that counts sleep, as Linux has. */
+  readonly countsSleep: boolean;
   readonly network: ClientNetwork;
   readonly random: RandomStream;
   /** Of a connection that begins. */
   readonly listen: () => Ear;
 }
+
+/** The resolution of the clock that counts sleep. */
+export const SLEEP_CLOCK_MS = 10;
 
 export function endpointOf(node: number): string {
   return `ws://node-${node}`;
@@ -38,10 +43,12 @@ export class SdkPlatform implements Platform {
   readonly #world: SdkSurroundings;
   readonly #lines = new Set<SocketLine>();
   readonly random: () => number;
+  readonly sinceBootMs?: () => number;
 
   constructor(world: SdkSurroundings) {
     this.#world = world;
     this.random = world.random.next;
+    if (world.countsSleep) this.sinceBootMs = () => inHundredths(world.clock.withSleepMs());
   }
 
   monotonicMs(): number {
@@ -63,12 +70,20 @@ export class SdkPlatform implements Platform {
 
   setTimer(delayMs: number, task: () => void): Timer {
     const { life, clock } = this.#world;
+    const { simulation } = life;
+    const dueMs = clock.nowMs() + delayMs;
     let isArmed = true;
-    life.simulation.at(clock.toSimulatedMs(clock.nowMs() + delayMs), () => {
-      life.deliver(() => {
-        if (isArmed) task();
+    const plan = (): void => {
+      simulation.at(clock.toSimulatedMs(dueMs), () => {
+        life.deliver(() => {
+          if (!isArmed) return;
+          // Its clock stood still meanwhile.
+          if (clock.toSimulatedMs(dueMs) > simulation.nowMs) plan();
+          else task();
+        });
       });
-    });
+    };
+    plan();
     return {
       cancel: () => {
         isArmed = false;
@@ -134,4 +149,9 @@ export class SdkPlatform implements Platform {
     for (const line of this.#lines) line.leave();
     this.#lines.clear();
   }
+}
+
+/** As `/proc/uptime` has it. */
+function inHundredths(ms: number): number {
+  return Math.floor(ms / SLEEP_CLOCK_MS) * SLEEP_CLOCK_MS;
 }

@@ -16,6 +16,7 @@ import {
 } from "../../../src/storage/index.js";
 import type { RandomStreams } from "../engine/random-stream.js";
 import type { Simulation } from "../engine/simulation.js";
+import type { Pace } from "../plan/plan.js";
 import type { ClientNetwork } from "./client-network.js";
 import type { DiskTimes } from "./disk-weather.js";
 import { type CrashKind, type DiskCopy, NodeDisk } from "./node-disk.js";
@@ -43,6 +44,7 @@ export interface NodeSurroundings {
   readonly currentMembers: () => Configuration;
   readonly tuning: NodeTuning;
   readonly diskTimes: DiskTimes;
+  readonly pace: Pace;
   readonly peers: PeerNetwork;
   readonly clients: ClientNetwork;
   readonly watch: NodeWatch;
@@ -254,6 +256,11 @@ export class SimNode {
     this.#life?.resume();
   }
 
+  /** Its process has its hands full for so long, from the end of the present turn on. */
+  beBusy(forMs: number): void {
+    this.#life?.beBusy(forMs);
+  }
+
   async #boot(life: ProcessLife): Promise<void> {
     const { watch, tuning, streams } = this.#world;
     const random = streams.of(`node ${this.id} life ${this.#startCount}`);
@@ -293,7 +300,8 @@ export class SimNode {
     gateway: SimulatedGateway,
     random: () => number,
   ): Promise<AssembledDriver> {
-    const { watch, tuning, peers, founders } = this.#world;
+    const { watch, tuning, peers, founders, pace, streams } = this.#world;
+    const forPace = streams.of(`pace ${this.id} life ${this.#startCount}`);
     const log = new WatchedLog(directory.log, life, watch.logOf(this));
     watchSnapshots(directory.snapshots, (...snapshot) => watch.onSnapshot(this, ...snapshot));
     const options = { group: 0, founders: this.#founds ? founders : undefined, tuning };
@@ -304,7 +312,7 @@ export class SimNode {
         gateway,
         clock: this.clock,
         memory: this.memory,
-        scheduler: new NodeScheduler(life, this.clock, () => watch.afterTurn(this)),
+        scheduler: new NodeScheduler(life, this.clock, pace, forPace, () => watch.afterTurn(this)),
         random,
         logger: (...line) => watch.onLogged(this, ...line),
         onPeers: (members) => peers.setPeers(this.id, life, this.#peersAmong(members)),

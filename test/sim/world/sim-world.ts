@@ -55,9 +55,8 @@ export class SimWorld {
     const founders = foundersOf(plan.nodeCount);
     const currentMembers = (): Configuration => this.members;
     const shared = { simulation, streams, founders, currentMembers, tuning, peers, watch };
-    this.nodes = ids.map(
-      (id) => new SimNode(id, { ...shared, diskTimes: plan.diskTimes, clients: network }),
-    );
+    const { diskTimes, pace } = plan;
+    this.nodes = ids.map((id) => new SimNode(id, { ...shared, diskTimes, pace, clients: network }));
     this.#founders = founders;
     for (const id of ids) if (id > plan.nodeCount) this.hold(id);
     this.operator = new Operator({

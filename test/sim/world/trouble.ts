@@ -3,7 +3,7 @@ import { unreachable } from "../../../src/assert.js";
 import { type MemberAction, OP } from "../../../src/protocol/index.js";
 import { votersOf } from "../../../src/raft/index.js";
 import { SdkClient } from "../clients/sdk/sdk-client.js";
-import { type ClientEnding, type Fault, LEADER } from "../plan/fault.js";
+import { type ClientEnding, type Fault, FOLLOWER, LEADER } from "../plan/fault.js";
 import { DataLoss } from "./data-loss.js";
 import type { CrashKind, NodeDisk } from "./node-disk.js";
 import type { SimNode } from "./sim-node.js";
@@ -18,13 +18,19 @@ const LEARNING_MS = 300;
 export class Trouble {
   readonly #world: SimWorld;
   readonly #onFault: (text: string) => void;
+  readonly #onBegun: (fault: Fault) => void;
   readonly #inForce = new Set<() => void>();
   readonly #loss: DataLoss;
   #isOver = false;
   /** Faults that met something to break. */
   episodes = 0;
 
-  constructor(world: SimWorld, onFault: (text: string) => void) {
+  /** `onBegun` is told of each fault as it begins, with a node in the place of "whoever leads". */
+  constructor(
+    world: SimWorld,
+    onFault: (text: string) => void,
+    onBegun: (fault: Fault) => void = () => {},
+  ) {
     this.#world = world;
     this.#onFault = onFault;
     this.#loss = new DataLoss(world, {
@@ -35,6 +41,7 @@ export class Trouble {
       undoAtEnd: (undo) => this.#inForce.add(undo),
       undoAfter: (delayMs, undo) => this.#undoAfter(delayMs, undo),
     });
+    this.#onBegun = onBegun;
   }
 
   plan(faults: readonly Fault[]): void {
@@ -55,6 +62,7 @@ export class Trouble {
   #begin(planned: Fault): void {
     const fault = this.#resolved(planned);
     this.#onFault(JSON.stringify(fault));
+    this.#onBegun(fault);
     this.episodes += 1;
     switch (fault.kind) {
       case "crash":
@@ -67,6 +75,30 @@ export class Trouble {
         return;
       case "pause":
         this.#pause(fault.node, fault.forMs);
+        return;
+      case "freeze":
+        this.#freeze(fault.node, fault.forMs, fault.isAsleep);
+        return;
+      case "hangWriteNow": {
+        const node = this.#world.node(fault.node);
+        node.disk.weather.hangWriteNow(() => {
+          // To everybody else it stands still.
+          this.#onBegun({ ...fault, kind: "pause" });
+          node.beBusy(fault.forMs);
+        });
+        return;
+      }
+      case "failWriteNow": {
+        const { weather } = this.#world.node(fault.node).disk;
+        const ending = { crash: "kill", downMs: 0, afterEffects: 0 } as const;
+        weather.failWriteNow(() => this.#onBegun({ ...fault, ...ending, kind: "crash" }));
+        return;
+      }
+      case "suspendClient":
+        this.#suspendClient(fault.client, fault.forMs, fault.wallMs);
+        return;
+      case "jumpClientWall":
+        this.#application(fault.client)?.jumpWall(fault.byMs);
         return;
       case "pauseClient":
         this.#pauseClient(fault.client, fault.forMs, fault.whenGranted);
@@ -134,12 +166,14 @@ export class Trouble {
 
   /** With a node in the place of "whoever leads". */
   #resolved(fault: Fault): Fault {
-    const { leaderId } = this.#world;
-    if (fault.kind === "partition") {
-      return { ...fault, side: fault.side.map((id) => (id === LEADER ? leaderId : id)) };
-    }
-    if (fault.kind === "transfer" || !("node" in fault) || fault.node !== LEADER) return fault;
-    return { ...fault, node: leaderId };
+    const { leaderId, nodes } = this.#world;
+    const idOf = (id: number): number => {
+      if (id === FOLLOWER) return (leaderId % nodes.length) + 1;
+      return id === LEADER ? leaderId : id;
+    };
+    if (fault.kind === "partition") return { ...fault, side: fault.side.map(idOf) };
+    if (fault.kind === "transfer" || !("node" in fault)) return fault;
+    return { ...fault, node: idOf(fault.node) };
   }
 
   /** `asked`: by way of which node; default: any. */
@@ -242,6 +276,21 @@ export class Trouble {
     this.#undoAfter(forMs, () => node.resume());
   }
 
+  /** What was on its way to it is sent again when it goes on. */
+  #freeze(id: number, forMs: number, isAsleep: boolean): void {
+    const { clock } = this.#world.node(id);
+    if (isAsleep) {
+      clock.sleep();
+      this.#undoAfter(forMs, () => clock.wake());
+    }
+    this.#pause(id, forMs);
+    for (const { id: other } of this.#world.nodes) {
+      if (other === id) continue;
+      this.#cut(other, id, forMs);
+      this.#cut(id, other, forMs);
+    }
+  }
+
   /** Whatever process the node has meanwhile. */
   #scarceMemory(id: number, forMs: number): void {
     const { memory } = this.#world.node(id);
@@ -264,10 +313,23 @@ export class Trouble {
   }
 
   #restartClient(host: number, how: ClientEnding, downMs: number): void {
-    const client = this.#client(host);
-    if (!(client instanceof SdkClient)) return;
+    const client = this.#application(host);
+    if (client === undefined) return;
     client.end(how);
     this.#undoAfter(downMs, () => client.begin());
+  }
+
+  #suspendClient(host: number, forMs: number, wallMs: number): void {
+    const client = this.#application(host);
+    const wake = client?.suspend();
+    if (client === undefined || wake === undefined) return;
+    client.jumpWall(wallMs);
+    this.#undoAfter(forMs, wake);
+  }
+
+  #application(host: number): SdkClient | undefined {
+    const client = this.#client(host);
+    return client instanceof SdkClient ? client : undefined;
   }
 
   #cut(from: number, to: number, forMs: number): void {

@@ -8,6 +8,7 @@ import type { RandomStream } from "../../engine/random-stream.js";
 import type { ClientEnding } from "../../plan/fault.js";
 import type { ClientPlan } from "../../plan/plan.js";
 import { ProcessClock } from "../../world/process-clock.js";
+import { SLEEP_CLOCK_MS } from "../../world/sdk-platform.js";
 import type { HeldBelief } from "../belief.js";
 import type { ClientSurroundings } from "../sim-client.js";
 import type { WorldClient } from "../world-client.js";
@@ -151,6 +152,21 @@ export class SdkClient implements WorldClient {
 
   resume(): void {
     for (const process of this.#processes) process.resume();
+  }
+
+  /** Its machine is suspended. Returns what wakes it up; `undefined`: it stands still already. */
+  suspend(): (() => void) | undefined {
+    if (this.#clock.isAsleep || this.#processes.some(({ isPaused }) => isPaused)) return undefined;
+    for (const process of this.#processes) process.pause();
+    this.#clock.sleep();
+    return () => {
+      this.#clock.wake();
+      for (const process of this.#processes) process.resume(2 * SLEEP_CLOCK_MS);
+    };
+  }
+
+  jumpWall(byMs: number): void {
+    this.#clock.jumpWall(byMs);
   }
 
   atNextGrant(task: () => void): void {

@@ -94,7 +94,7 @@ export class SdkHold implements HeldBelief {
   readonly #life: ProcessLife;
   readonly #clock: ProcessClock;
   #token: number;
-  /** By the clock of a process that stands still, when its SDK gives the hold up. */
+  /** By the clock of a process that stands still, which counts sleep, when its SDK gives the hold up. */
   #frozenUntilMs = Number.POSITIVE_INFINITY;
 
   constructor(
@@ -153,7 +153,7 @@ export class SdkHold implements HeldBelief {
   }
 
   get isTrusted(): boolean {
-    return this.givenUp === undefined && this.#clock.nowMs() < this.#frozenUntilMs;
+    return this.givenUp === undefined && this.#clock.withSleepMs() < this.#frozenUntilMs;
   }
 
   claimOf(key: string): BeliefClaim | undefined {
@@ -172,12 +172,15 @@ export class SdkHold implements HeldBelief {
   /** The process is about to stand still. */
   freeze(): void {
     if (this.givenUp !== undefined) return;
-    this.#frozenUntilMs = this.#clock.nowMs() + this.lock.remainingMs;
+    this.#frozenUntilMs = this.#clock.withSleepMs() + this.lock.remainingMs;
   }
 
-  /** The process goes on. Returns whether the time of the hold ran out meanwhile. */
-  thaw(): boolean {
-    const wasOver = this.#clock.nowMs() > this.#frozenUntilMs + ROUNDING_MS;
+  /**
+   * The process goes on. Returns whether the time of the hold ran out meanwhile. `roundingMs`: how far
+   * off the clocks are by which it knows how long it stood still.
+   */
+  thaw(roundingMs: number): boolean {
+    const wasOver = this.#clock.withSleepMs() > this.#frozenUntilMs + ROUNDING_MS + roundingMs;
     this.#frozenUntilMs = Number.POSITIVE_INFINITY;
     return wasOver && this.count > 0;
   }

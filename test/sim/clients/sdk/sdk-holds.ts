@@ -53,8 +53,8 @@ export class SdkHolds {
   }
 
   /** The process goes on. Returns those whose time ran out meanwhile. */
-  thaw(): readonly SdkHold[] {
-    return this.#all.filter((hold) => hold.thaw());
+  thaw(roundingMs: number): readonly SdkHold[] {
+    return this.#all.filter((hold) => hold.thaw(roundingMs));
   }
 
   /** A lock that it was given in `session`. `wanted`: as what it was asked for. */

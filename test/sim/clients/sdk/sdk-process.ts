@@ -81,6 +81,7 @@ export class SdkProcess {
       host: plan.host,
       life: this.#life,
       clock,
+      countsSleep: plan.countsSleep,
       network,
       random: world.platformRandom,
       listen: () => ears.listen(),
@@ -122,10 +123,13 @@ export class SdkProcess {
     this.#life.pause();
   }
 
-  /** Now and then the application looks first, now and then what waited for the process comes first. */
-  resume(): void {
+  /**
+   * Now and then the application looks first, now and then what waited for the process comes first.
+   * `roundingMs`: how far off its clocks may be by which it knows for how long it stood still.
+   */
+  resume(roundingMs = 0): void {
     if (!this.#life.isPaused) return;
-    const over = this.holds.thaw();
+    const over = this.holds.thaw(roundingMs);
     const looks = this.#world.random.chance(0.5);
     for (const { lock, token } of looks ? over : []) {
       if (lock.isHeld) this.calls.broken("lease from below", `${token} is held behind a pause`);

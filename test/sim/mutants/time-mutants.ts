@@ -1,0 +1,77 @@
+/** Bugs that keep every promise but the one of when: laws with figures find them, and no others. */
+import type { Mutant } from "./mutant.js";
+
+export const TIME_MUTANTS: readonly Mutant[] = [
+  {
+    name: "voter-lets-others-stand",
+    rule: "whoever voted lets nobody else stand for as long as an election takes",
+    file: "src/raft/election.ts",
+    find: "!hasLiveLeader(state) && !awaitsLeader(state, message);",
+    replace: "!hasLiveLeader(state);",
+    seeds: [],
+  },
+  {
+    name: "silent-leader-waited-for",
+    rule: "the leader whose silence began an election has no vote in it",
+    file: "src/raft/election.ts",
+    find: "return state.links.isUp(voter) && voter !== state.silentLeader ? undefined : false;",
+    replace: "return state.links.isUp(voter) ? undefined : false;",
+    seeds: [],
+  },
+  {
+    name: "closed-link-tells-nothing",
+    rule: "14: a closed connection of the leader hastens the election",
+    file: "src/raft/raft.ts",
+    find: "    if (closed && peer === state.leader) hastenElection(state);\n",
+    replace: "",
+    seeds: [],
+  },
+  {
+    name: "hand-over-by-pre-vote",
+    rule: "17: the target of a hand-over stands at once",
+    file: "src/raft/election.ts",
+    find: "  startElection(state, true);\n}",
+    replace: "  startPreVote(state);\n}",
+    seeds: [],
+  },
+  {
+    name: "hand-over-keeps-back",
+    rule: "nothing is kept back while leadership is handed over",
+    file: "src/raft/thrift.ts",
+    find: "leadership.isChangeOpen || leadership.transfer !== undefined;",
+    replace: "leadership.isChangeOpen;",
+    seeds: [],
+  },
+  {
+    name: "spare-delay-without-a-timer",
+    rule: "nothing is kept back for longer than spareDelayMs",
+    file: "src/raft/thrift.ts",
+    find: "    this.deadlineMs = Math.min(this.deadlineMs, dueMs);\n",
+    replace: "",
+    seeds: [],
+  },
+  {
+    name: "late-timer-is-silence",
+    rule: "16: a late timer is a pause of this process and no silence of others",
+    file: "src/raft/timers.ts",
+    find: "    if (lateMs > heartbeatIntervalMs) state.isLate = true;\n",
+    replace: "",
+    seeds: [],
+  },
+  {
+    name: "sleep-not-counted",
+    rule: "a lease goes on while the machine of its client sleeps",
+    file: "src/client/lease-clock.ts",
+    find: "return monotonicMs + this.#skippedMs;",
+    replace: "return monotonicMs;",
+    seeds: [],
+  },
+  {
+    name: "sleep-behind-a-step-back",
+    rule: "a wall clock that is set back hides no sleep",
+    file: "src/client/lease-clock.ts",
+    find: "if (Math.abs(stepMs) > TOLERANCE_MS) this.#onStep",
+    replace: "if (stepMs > TOLERANCE_MS) this.#onStep",
+    seeds: [],
+  },
+];
