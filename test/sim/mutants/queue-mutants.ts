@@ -56,7 +56,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/semaphore.ts",
     find: "    this.held -= slots.length;\n    if (this.held === 0) {",
     replace: "    this.held -= slots.length;\n    if (this.held <= 1) {",
-    seeds: [30],
+    seeds: [8],
   },
   {
     name: "highest-slot-first",

@@ -131,7 +131,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/key.ts",
     find: "      if (queue.frontier !== undefined) return false;",
     replace: '      if (mode !== "shared" && queue.frontier !== undefined) return false;',
-    seeds: [15],
+    seeds: [9],
   },
   {
     name: "snapshot-without-queue",

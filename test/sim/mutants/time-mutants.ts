@@ -3,14 +3,6 @@ import type { Mutant } from "./mutant.js";
 
 export const TIME_MUTANTS: readonly Mutant[] = [
   {
-    name: "voter-lets-others-stand",
-    rule: "whoever voted lets nobody else stand for as long as an election takes",
-    file: "src/raft/election.ts",
-    find: "!hasLiveLeader(state) && !awaitsLeader(state, message);",
-    replace: "!hasLiveLeader(state);",
-    seeds: [],
-  },
-  {
     name: "silent-leader-waited-for",
     rule: "the leader whose silence began an election has no vote in it",
     file: "src/raft/election.ts",
@@ -20,11 +12,11 @@ export const TIME_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "closed-link-tells-nothing",
-    rule: "14: a closed connection of the leader hastens the election",
+    rule: "a closed connection of the leader hastens the election",
     file: "src/raft/raft.ts",
-    find: "    if (closed && peer === state.leader) hastenElection(state);\n",
+    find: "    if (closed && isAwaited(state, peer)) hastenElection(state);\n",
     replace: "",
-    seeds: [],
+    seeds: [47],
   },
   {
     name: "hand-over-by-pre-vote",
@@ -32,7 +24,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
     file: "src/raft/election.ts",
     find: "  startElection(state, true);\n}",
     replace: "  startPreVote(state);\n}",
-    seeds: [],
+    seeds: [47],
   },
   {
     name: "hand-over-keeps-back",
@@ -40,7 +32,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
     file: "src/raft/thrift.ts",
     find: "leadership.isChangeOpen || leadership.transfer !== undefined;",
     replace: "leadership.isChangeOpen;",
-    seeds: [],
+    seeds: [491],
   },
   {
     name: "spare-delay-without-a-timer",
@@ -48,15 +40,15 @@ export const TIME_MUTANTS: readonly Mutant[] = [
     file: "src/raft/thrift.ts",
     find: "    this.deadlineMs = Math.min(this.deadlineMs, dueMs);\n",
     replace: "",
-    seeds: [],
+    seeds: [104],
   },
   {
     name: "late-timer-is-silence",
-    rule: "16: a late timer is a pause of this process and no silence of others",
+    rule: "a late timer is a pause of this process and no silence of others",
     file: "src/raft/timers.ts",
     find: "    if (lateMs > heartbeatIntervalMs) state.isLate = true;\n",
     replace: "",
-    seeds: [],
+    seeds: [395],
   },
   {
     name: "sleep-not-counted",
@@ -64,7 +56,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
     file: "src/client/lease-clock.ts",
     find: "return monotonicMs + this.#skippedMs;",
     replace: "return monotonicMs;",
-    seeds: [],
+    seeds: [123],
   },
   {
     name: "sleep-behind-a-step-back",
@@ -72,6 +64,6 @@ export const TIME_MUTANTS: readonly Mutant[] = [
     file: "src/client/lease-clock.ts",
     find: "if (Math.abs(stepMs) > TOLERANCE_MS) this.#onStep",
     replace: "if (stepMs > TOLERANCE_MS) this.#onStep",
-    seeds: [],
+    seeds: [123],
   },
 ];

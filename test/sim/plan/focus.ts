@@ -95,10 +95,13 @@ export const FOCUSES: readonly Focus[] = [
     },
   },
   {
-    name: "connections that are lost as soon as they stand",
+    name: "connections and sessions that are lost as soon as they stand",
     hasSdk: true,
     mix: { reconnect: 0.12, close: 0.06, inspect: 0 },
-    faults: several({ reconnectClient: 12 }),
+    faults: (random, scene) => [
+      ...several({ reconnectClient: 12 })(random, scene),
+      ...leftToTwins(random, scene),
+    ],
   },
   {
     name: "holds that are ended once more, and had ended by themselves",
@@ -154,4 +157,14 @@ function leftUnheard(random: RandomStream, { clients, stormMs }: FaultScene): Fa
     { kind: "restartClient", atMs: leavesMs, client: client.host, how, downMs: 1 },
     { kind: "crashAll", atMs: leavesMs + 1_000, crash: "kill", downMs: random.integer(1, 100) },
   ];
+}
+
+/** Two processes want what a third one leaves, and who was refused may take it by force. */
+function leftToTwins(random: RandomStream, { clients, stormMs }: FaultScene): Fault[] {
+  const applications = clients.filter(({ speaks }) => speaks === "sdk");
+  return Array.from({ length: 4 }, () => {
+    const { host } = random.pick(applications);
+    const atMs = random.integer(500, stormMs);
+    return { kind: "restartClient", atMs, client: host, how: "twins", downMs: 1 };
+  });
 }

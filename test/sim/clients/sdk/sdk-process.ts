@@ -201,7 +201,8 @@ export class SdkProcess {
       (error) => {
         this.calls.judge("connect", error, GONE_CODES);
         const isTaken = error instanceof HoldfastError && error.code === "TAKEN_OVER";
-        const isForced = isTaken && this.#world.random.chance(FORCED_SHARE);
+        // It is refused for a second after the last takeover, and does not give in.
+        const isForced = isTaken && (force || this.#world.random.chance(FORCED_SHARE));
         if (isTaken) this.#world.watch.onSeen(SEEN.takerRefused);
         this.#connectLater(isForced ? resume : undefined);
       },
