@@ -111,10 +111,7 @@ async function isUnopened(
 }
 
 /** How often the directory was opened, as far as a mark can be read. */
-export async function incarnationIn(
-  fileSystem: FileSystem,
-  path: string,
-): Promise<number | undefined> {
+async function incarnationIn(fileSystem: FileSystem, path: string): Promise<number | undefined> {
   try {
     return (await readMark(fileSystem, path))?.mark.incarnation;
   } catch (error) {
