@@ -20,6 +20,7 @@ const NAMES = [
   "signal-not-aborted",
   "watch-begins-anew",
   "frame-used-again-too-early",
+  "hand-over-by-pre-vote",
 ];
 const TIMEOUT_MS = 600_000;
 

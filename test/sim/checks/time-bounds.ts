@@ -23,6 +23,9 @@ export interface TimeBounds {
 
 /** A process opens its directory and makes its first files in so many operations, one after the other. */
 const BOOT_OPERATIONS = 60;
+/** Besides a read the mark is opened, and both its copies are written. */
+const MARK_OPERATIONS = 3;
+const READ_MS = 0.05;
 
 export function timeBoundsOf(plan: SimPlan, tuning: NodeTuning): TimeBounds {
   const { pathTimes, diskTimes, pace } = plan;
@@ -33,6 +36,8 @@ export function timeBoundsOf(plan: SimPlan, tuning: NodeTuning): TimeBounds {
   const operationMs = diskTimes.writeMs + diskTimes.jitterMs * diskTimes.stragglerFactor;
   // A record waits for the one that is being written, which goes first.
   const writeMs = 2 * operationMs + waitMs;
+  // A vote is in the mark as well (decision 27), behind the one that is being written.
+  const voteMs = writeMs + 2 * (MARK_OPERATIONS * operationMs + READ_MS) + waitMs;
   // By the slowest clock; and what comes in is looked at first.
   const timer = (ms: number): number => ms * (1 + 2 * DRIFT_MAX) + pace.timerLateMs + waitMs;
 
@@ -41,7 +46,8 @@ export function timeBoundsOf(plan: SimPlan, tuning: NodeTuning): TimeBounds {
   // Nobody lacks a voter that answers for longer than a spare waits, whoever stands or stalls.
   const commitMs = timer(spareDelayMs) + entryMs;
   // Pre-votes there and back; the candidate's own vote on disk; votes there, on disk and back.
-  const electionMs = 2 * hopMs + writeMs + (hopMs + writeMs + hopMs);
+  const votesMs = voteMs + hopMs + voteMs + hopMs;
+  const electionMs = 2 * hopMs + votesMs;
   // Votes that were split, or a candidate whose log was too short, cost another election each: at
   // the latest two delays later, since whoever voted lets nobody else stand for one, and whoever
   // could not win draws from the one after it. Twice, as in `test/raft/failover.property.test.ts`.
@@ -52,7 +58,7 @@ export function timeBoundsOf(plan: SimPlan, tuning: NodeTuning): TimeBounds {
   // The last word of the leader may still be under way; the timers are drawn from [1, 2).
   const silentMs = hopMs + timer(2 * electionTimeoutMs) + electedMs + entryMs;
   // The target catches up, is told, puts its vote on disk and is voted for, without pre-votes.
-  const handOverMs = entryMs + hopMs + writeMs + (hopMs + writeMs + hopMs) + entryMs;
+  const handOverMs = entryMs + hopMs + votesMs + entryMs;
   return {
     commitMs,
     closedMs,
@@ -60,6 +66,6 @@ export function timeBoundsOf(plan: SimPlan, tuning: NodeTuning): TimeBounds {
     handOverMs,
     startMs: BOOT_OPERATIONS * operationMs + silentMs,
     // An answer under way, a vote that was being written, and the leader's first entry.
-    settledMs: hopMs + writeMs + hopMs,
+    settledMs: hopMs + voteMs + hopMs,
   };
 }

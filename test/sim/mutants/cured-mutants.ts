@@ -24,7 +24,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
     file: "src/storage/ordered-store.ts",
     find: "if (!isForWantOfRoom(error)) this.#failure = error;",
     replace: "this.#failure = error;",
-    seeds: [488, 84],
+    seeds: [488],
   },
   {
     name: "own-vote-counted-early",

@@ -73,7 +73,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/giving-up.ts",
     find: "  session.acknowledgeLoss(target);\n",
     replace: "",
-    seeds: [403],
+    seeds: [670],
   },
   {
     name: "grant-not-recalled",
