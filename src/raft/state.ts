@@ -213,7 +213,7 @@ export function advanceCommit(state: State, commitIndex: number): void {
 
 /** A snapshot replaces log and table: what it holds is committed, and applied once it is read. */
 export function restartFromSnapshot(state: State, index: number): void {
-  assert(index > state.commitIndex, () => `snapshot ${index} behind commit ${state.commitIndex}`);
+  assert(index > state.commitIndex, () => `snapshot ${index}, commit ${state.commitIndex}`);
   state.commitIndex = index;
   state.appliedIndex = index;
   state.restoringIndex = index;
