@@ -24,12 +24,13 @@ export class KeptPromises {
   readonly #tokens = new Set<number>();
   readonly #broken: string[] = [];
   #isEnded = false;
-  #going: Promise<void> = Promise.resolve();
+  #going: Promise<void> | undefined;
   #goOn: () => void = () => undefined;
 
   private constructor(endpoint: string, client: Client) {
     this.#endpoint = endpoint;
     this.#client = client;
+    this.pause();
     for (let worker = 0; worker < WORKERS; worker += 1) {
       this.#work(worker).catch((error: Error) => {
         if (!this.#isEnded) this.#broken.push(`a call failed: ${error}`);
@@ -37,7 +38,7 @@ export class KeptPromises {
     }
   }
 
-  /** Workers begin at once. */
+  /** It pauses until `resume` is called. */
   static async begin(endpoint: string): Promise<KeptPromises> {
     return new KeptPromises(endpoint, await connect({ endpoints: [endpoint], ttlMs: TTL_MS }));
   }
