@@ -48,7 +48,7 @@ function executeOf(state: TableState, id: number, epoch: number, command: Sessio
   }
   if (epoch !== session.attachEpoch) return;
   if (!session.isAliveAt(state.stamp)) {
-    state.pushEnded(id, epoch, END_REASON.expired);
+    state.pushEnded(id, epoch, session.endReason);
     return;
   }
   state.saving.keepSession(session);

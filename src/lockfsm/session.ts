@@ -3,7 +3,7 @@
  * It is alive while its lease is not due and it was not ended; standing in the table is no proof.
  */
 
-import type { EndReason } from "../protocol/index.js";
+import { END_REASON, type EndReason } from "../protocol/index.js";
 import { unlink } from "./chain.js";
 import { type DueItem, NOT_IN_HEAP } from "./due-heap.js";
 import { ReplyWindow } from "./reply-window.js";
@@ -133,6 +133,12 @@ export class Session implements DueItem {
   isAliveAt(stamp: number): boolean {
     if (this.endedBy !== undefined || this.dueAt <= stamp) return false;
     return this.forcedEnd === undefined || this.forcedEnd.dueAt > stamp;
+  }
+
+  /** Why it ends, if nothing renews its lease: what is due first counts. */
+  get endReason(): EndReason {
+    const isForced = this.forcedEnd !== undefined && this.forcedEnd.dueAt < this.dueAt;
+    return isForced ? END_REASON.revoked : END_REASON.expired;
   }
 
   /** Outcomes and ends that it has not said to have read. */

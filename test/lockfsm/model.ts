@@ -17,6 +17,7 @@ import type {
 import {
   type CloseCommand,
   END_REASON,
+  type EndReason,
   isOrder,
   MESSAGE,
   OP,
@@ -134,13 +135,18 @@ function execute(model: Model, { session: id, epoch, command }: TableCommand): v
   else executeOf(model, id, epoch, command);
 }
 
+/** Of the end that is due. */
+function reasonOf({ forced, expiresAt }: ModelSession): EndReason {
+  return forced !== undefined && forced.at < expiresAt ? END_REASON.revoked : END_REASON.expired;
+}
+
 function executeOf(model: Model, id: number, epoch: number, command: SessionCommand): void {
   const { stamp } = model;
   const session = model.sessions.find((other) => other.id === id);
   const isAlive = session !== undefined && model.isAlive(session);
   if (session !== undefined && session.epoch !== epoch) return;
   if (!isAlive) {
-    const reason = session === undefined ? END_REASON.unknown : END_REASON.expired;
+    const reason = session === undefined ? END_REASON.unknown : reasonOf(session);
     model.outbox?.toSession(id, epoch, { kind: MESSAGE.ended, session: id, reason, taker: "" });
     return;
   }

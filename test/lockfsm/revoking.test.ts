@@ -229,7 +229,7 @@ describe("the end of a session by an operator", () => {
     log.stamp += 500;
     expect(a.end(1)).toMatchObject([
       { kind: MESSAGE.ended, session: first.session },
-      { kind: MESSAGE.ended, session: a.session, reason: END_REASON.expired },
+      { kind: MESSAGE.ended, session: a.session, reason: END_REASON.revoked },
     ]);
     expect(log.table.counts().sessions).toBe(2);
   });

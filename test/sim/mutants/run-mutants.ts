@@ -30,14 +30,18 @@ export async function runMutants(names: readonly string[], options: SimOptions):
   const survivors = results.filter(({ found }) => !found);
   if (!options.isJson) {
     const found = results.length - survivors.length;
-    process.stdout.write(`${found} of ${results.length} seeded bugs found\n`);
+    const runs = results.map(({ tries }) => tries).sort((a, b) => a - b);
+    const median = runs[Math.floor(runs.length / 2)] ?? 0;
+    const cost = `runs for one: median ${median}, most ${runs.at(-1) ?? 0}`;
+    process.stdout.write(`${found} of ${results.length} seeded bugs found; ${cost}\n`);
   }
   return survivors.length === 0;
 }
 
-/** Those that found it before first. */
-function seedsFor({ seeds }: Mutant, { firstSeed, seedCount }: SimOptions): Iterable<number> {
-  return new Set([...seeds, ...Array.from({ length: seedCount }, (_, at) => firstSeed + at)]);
+/** Those that found it before first, unless only fresh ones count. */
+function seedsFor(mutant: Mutant, { firstSeed, seedCount, isFresh }: SimOptions): Iterable<number> {
+  const fresh = Array.from({ length: seedCount }, (_, at) => firstSeed + at);
+  return new Set(isFresh ? fresh : [...mutant.seeds, ...fresh]);
 }
 
 function choose(names: readonly string[]): readonly Mutant[] {

@@ -164,11 +164,12 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     seeds: [35],
   },
   {
-    name: "abandoned-upgrade-lowers-a-join",
-    rule: "what a hold must be is the most that one of those who join it asks for",
+    name: "abandoned-upgrade-lowers-others",
+    rule: "what a hold must be is the most that one of its handles asks for, whoever gives up an upgrade",
     file: "src/client/hold.ts",
-    find: "this.handles.some(isAsked) || this.#joins.some(({ asks }) => asksFor(asks, key));",
-    replace: "this.handles.some(isAsked);",
+    find: "    this.#remove(join);\n    this.balance();\n",
+    replace:
+      "    this.#remove(join);\n    this.#host.submit(new DowngradeCall(this, undefined));\n    this.balance();\n",
     seeds: [],
   },
   {

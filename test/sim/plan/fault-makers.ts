@@ -64,6 +64,12 @@ export const FAULT_MAKERS: Readonly<Record<FaultKind, FaultMaker>> = {
     atMs,
     client: random.pick(clients).host,
   }),
+  cutAtAttach: (random, atMs, { clients }) => {
+    const client = random.pickOrNone(clients.filter(({ speaks }) => speaks === "sdk"));
+    if (client === undefined) return undefined;
+    const forMs = random.integer(10, client.ttlMs + 500);
+    return { kind: "cutAtAttach", atMs, client: client.host, forMs };
+  },
   restartClient: (random, atMs, { clients }) => {
     const client = random.pickOrNone(clients.filter(({ speaks }) => speaks === "sdk"));
     if (client === undefined) return undefined;

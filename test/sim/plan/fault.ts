@@ -34,6 +34,8 @@ export type Fault = At &
         readonly whenGranted: boolean;
       }
     | { readonly kind: "reconnectClient"; readonly client: number }
+    /** As soon as an application has its session, again or for the first time, it is alone. */
+    | { readonly kind: "cutAtAttach"; readonly client: number; readonly forMs: number }
     | {
         readonly kind: "restartClient";
         /** An application of the SDK. */

@@ -41,7 +41,10 @@ export const FOCUSES: readonly Focus[] = [
     name: "elections and cuts while snapshots are taken, sent and restored",
     tuning: MANY_SNAPSHOTS,
     times: SLOW_DISKS,
-    faults: several({ slowDisk: 6, pause: 8, crash: 3, partition: 3, transfer: 4, reset: 4 }),
+    faults: several({
+      ...{ slowDisk: 6, pause: 8, crash: 3, partition: 3, transfer: 4, reset: 4 },
+      loseKeys: 4,
+    }),
   },
   {
     name: "elections and cuts while members change",
@@ -78,8 +81,8 @@ export const FOCUSES: readonly Focus[] = [
     name: "sessions that are left while nobody answers",
     hasSdk: true,
     ttlMs: [5_000, 6_000],
-    mix: { release: 0.3, inspect: 0, close: 0 },
-    locks: { detach: 0.1, downgrade: 0.1, upgrade: 0.2 },
+    mix: { shared: 0.7, release: 0.15, inspect: 0, close: 0 },
+    locks: { detach: 0.05, downgrade: 0.1, upgrade: 0.3, permits: 0, revoke: 0, steal: 0 },
     faults: leftUnheard,
   },
   {
@@ -102,6 +105,15 @@ export const FOCUSES: readonly Focus[] = [
       ...several({ reconnectClient: 12 })(random, scene),
       ...leftToTwins(random, scene),
     ],
+  },
+  {
+    name: "connections that break before they tell what was missed",
+    hasSdk: true,
+    ttlMs: [1_500, 2_000],
+    times: { ...SLOW_PATHS, ...SLOW_DISKS },
+    mix: { release: 0.1, inspect: 0, close: 0, shared: 0.6 },
+    locks: { revoke: 0.15, detach: 0, downgrade: 0, steal: 0, maxHold: 0 },
+    faults: cutTwice,
   },
   {
     name: "holds that are ended once more, and had ended by themselves",
@@ -144,19 +156,36 @@ function several(counts: Partial<Record<FaultKind, number>>): FaultsMaker {
 }
 
 /**
- * Its process leaves a session whose nodes it cannot reach, for longer than it waits for them. The nodes
- * are started again meanwhile: else what it said last would reach them when the way opens.
+ * Processes leave sessions whose nodes they cannot reach, for longer than they wait for them. The nodes
+ * are started again meanwhile: else what was said last would reach them when the way opens.
  */
 function leftUnheard(random: RandomStream, { clients, stormMs }: FaultScene): Fault[] {
-  const client = random.pick(clients.filter(({ speaks }) => speaks === "sdk"));
+  const hosts = clients.filter(({ speaks }) => speaks === "sdk").map(({ host }) => host);
   const atMs = random.integer(500, stormMs - 2_000);
-  const leavesMs = atMs + random.integer(1, 60);
-  const how = random.pick(["export", "twins"] as const);
+  const leave = (client: number): Fault => {
+    const how = random.pick(["export", "twins"] as const);
+    const leavesMs = atMs + random.integer(1, 60);
+    return { kind: "restartClient", atMs: leavesMs, client, how, downMs: 1 };
+  };
   return [
-    { kind: "partition", atMs, side: [client.host], forMs: random.integer(2_050, 2_300) },
-    { kind: "restartClient", atMs: leavesMs, client: client.host, how, downMs: 1 },
-    { kind: "crashAll", atMs: leavesMs + 1_000, crash: "kill", downMs: random.integer(1, 100) },
+    { kind: "partition", atMs, side: hosts, forMs: random.integer(2_050, 2_300) },
+    ...hosts.map(leave),
+    { kind: "crashAll", atMs: atMs + 1_060, crash: "kill", downMs: random.integer(1, 100) },
   ];
+}
+
+/** A client misses something, is back, and is gone again before it was told, for longer than a lease. */
+function cutTwice(random: RandomStream, { clients, stormMs }: FaultScene): Fault[] {
+  const applications = clients.filter(({ speaks }) => speaks === "sdk");
+  return Array.from({ length: 10 }, () => random.pick(applications)).flatMap(({ host }) => {
+    const atMs = random.integer(500, stormMs - 2_000);
+    const forMs = random.integer(500, 1_000);
+    return [
+      { kind: "partition", atMs, side: [host], forMs },
+      { kind: "cutAtAttach", atMs, client: host, forMs: 1_500 },
+      { kind: "reconnectClient", atMs: atMs + forMs, client: host },
+    ] satisfies Fault[];
+  });
 }
 
 /** Two processes want what a third one leaves, and who was refused may take it by force. */

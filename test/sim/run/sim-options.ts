@@ -15,6 +15,8 @@ export interface SimOptions {
   readonly minimises: boolean;
   /** `undefined`: no mutants. Empty: all of them. */
   readonly mutants: readonly string[] | undefined;
+  /** Seeds that found a mutant before are not tried. */
+  readonly isFresh: boolean;
   readonly isHelp: boolean;
 }
 
@@ -30,6 +32,7 @@ Runs whole clusters over simulated disks, network and clocks, one seed after the
   --no-minimise     do not make the plan of a failure smaller
   --mutants [NAME…] seed bugs into a copy of the sources and show that seeds find them;
                     --seeds bounds the seeds for each (default 500)
+  --fresh           with --mutants: leave out the seeds that found them before
   --coverage        count what states and events the runs come to, and show what is
                     rare or was never seen
   --json            one document on standard output
@@ -51,6 +54,7 @@ export function readSimOptions(args: readonly string[]): SimOptions {
       plan: { type: "string" },
       "no-minimise": { type: "boolean" },
       mutants: { type: "boolean" },
+      fresh: { type: "boolean" },
       coverage: { type: "boolean" },
       json: { type: "boolean" },
       help: { type: "boolean" },
@@ -70,6 +74,7 @@ export function readSimOptions(args: readonly string[]): SimOptions {
     planFile: values.plan,
     minimises: values["no-minimise"] !== true,
     mutants: isMutants ? positionals : undefined,
+    isFresh: values.fresh === true,
     isHelp: values.help === true,
   };
 }

@@ -106,10 +106,17 @@ export class Trouble {
       case "reconnectClient":
         this.#client(fault.client)?.reconnect();
         return;
+      case "cutAtAttach":
+        this.#application(fault.client)?.atNextAttach(() => {
+          if (!this.#isOver) this.#cutOff([fault.client], fault.forMs);
+        });
+        return;
       case "restartClient":
         this.#restartClient(fault.client, fault.how, fault.downMs);
         return;
       case "partition":
+        this.#cutOff(fault.side, fault.forMs);
+        return;
       case "bridge":
       case "cut":
         for (const [from, to] of this.#cutsOf(fault)) this.#cut(from, to, fault.forMs);
@@ -382,20 +389,22 @@ export class Trouble {
     this.#undoAfter(forMs, () => this.#world.paths.slow(from, to, -byMs));
   }
 
+  /** These, nodes and clients, from all others. */
+  #cutOff(side: readonly number[], forMs: number): void {
+    const { nodes, clients } = this.#world;
+    const hosts = [...nodes.map(({ id }) => id), ...clients.map(({ host }) => host)];
+    const cuts = pairsOf(hosts, (from, to) => side.includes(from) !== side.includes(to));
+    for (const [from, to] of cuts) this.#cut(from, to, forMs);
+  }
+
   #cutsOf(fault: CutFault): [from: number, to: number][] {
     if (fault.kind === "cut") return [[fault.from, fault.to]];
     const ids = this.#world.nodes.map(({ id }) => id);
-    const crosses = (from: number, to: number): boolean => {
-      if (fault.kind === "partition") return fault.side.includes(from) !== fault.side.includes(to);
+    return pairsOf(ids, (from, to) => {
       // The bridge sees everybody; of the others, those before and behind it do not see each other.
       if (from === fault.node || to === fault.node) return false;
       return isBefore(from, fault.node, ids.length) !== isBefore(to, fault.node, ids.length);
-    };
-    return ids.flatMap((from) =>
-      ids
-        .filter((to) => to !== from && crosses(from, to))
-        .map((to): [number, number] => [from, to]),
-    );
+    });
   }
 
   #client(host: number) {
@@ -417,7 +426,7 @@ export class Trouble {
   }
 }
 
-type CutFault = Extract<Fault, { readonly kind: "partition" | "bridge" | "cut" }>;
+type CutFault = Extract<Fault, { readonly kind: "bridge" | "cut" }>;
 type StrandFault = Extract<Fault, { readonly kind: "strand" }>;
 type DamageFault = Extract<
   Fault,
@@ -454,6 +463,16 @@ function damageOn(disk: NodeDisk, fault: DamageFault): string[] {
     default:
       return unreachable(fault);
   }
+}
+
+function pairsOf(
+  hosts: readonly number[],
+  isCut: (from: number, to: number) => boolean,
+): [from: number, to: number][] {
+  return hosts.flatMap((from) => {
+    const others = hosts.filter((to) => to !== from && isCut(from, to));
+    return others.map((to): [number, number] => [from, to]);
+  });
 }
 
 /** Whether `id` is in the first half of the circle that begins behind `bridge`. */

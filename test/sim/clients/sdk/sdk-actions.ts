@@ -311,6 +311,7 @@ export class SdkActions {
     if (hold === undefined) return false;
     const ticketTtlMs = random.integer(TICKET_TTL_MS.least, TICKET_TTL_MS.most);
     const what = `detach ${hold.token}`;
+    hold.isDetached = true;
     this.#process.calls.track({ what, owner: 0 }, hold.lock.detach({ ticketTtlMs }), (ticket) => {
       board.post(ticket);
     });

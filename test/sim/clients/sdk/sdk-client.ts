@@ -3,7 +3,6 @@
  * nothing, or leaves its session to the next one, or by mistake to two; a supervisor starts it again, now
  * and then with what it was started with before. What a process does is `sdk-process.ts`'s.
  */
-import type { ExportedSession } from "../../../../src/client/index.js";
 import type { RandomStream } from "../../engine/random-stream.js";
 import type { ClientEnding } from "../../plan/fault.js";
 import type { ClientPlan } from "../../plan/plan.js";
@@ -12,6 +11,7 @@ import { SLEEP_CLOCK_MS } from "../../world/sdk-platform.js";
 import type { HeldBelief } from "../belief.js";
 import type { ClientSurroundings } from "../sim-client.js";
 import type { WorldClient } from "../world-client.js";
+import type { LeftSession } from "./given-up.js";
 import { type HeardByAll, SdkEars } from "./sdk-ear.js";
 import { SdkProcess } from "./sdk-process.js";
 
@@ -29,14 +29,15 @@ export class SdkClient implements WorldClient {
   readonly #heardByAll: HeardByAll = { answeredCount: 0 };
   #processes: readonly SdkProcess[] = [];
   /** Left by the process before, */
-  #exported: ExportedSession | undefined;
+  #left: LeftSession | undefined;
   /** or by the one before that. */
-  #lastExported: ExportedSession | undefined;
+  #lastLeft: LeftSession | undefined;
   /** How many processes go on with it. */
   #heirs = 1;
   #lives = 0;
   #actionsLeft: number;
   #onGrant: () => void = () => {};
+  #onAttached: () => void = () => {};
   /** Why no process runs: planned to begin later, or faults that ended it. */
   #heldDown = 1;
   isDraining = false;
@@ -89,11 +90,11 @@ export class SdkClient implements WorldClient {
   }
 
   #leave(process: SdkProcess, how: ClientEnding): void {
-    process.export((exported) => {
+    process.export((left) => {
       // Killed meanwhile.
       if (!this.#processes.includes(process)) return;
       this.#kill(process);
-      this.#exported = exported;
+      this.#left = left;
       this.#heirs = how === "twins" ? 2 : 1;
       this.#begin();
     });
@@ -111,16 +112,16 @@ export class SdkClient implements WorldClient {
 
   #begin(): void {
     if (this.#heldDown > 0 || this.#processes.length > 0) return;
-    const isAgain = this.#lastExported !== undefined && this.#random.chance(SAME_FILE_SHARE);
-    const exported = this.#exported ?? (isAgain ? this.#lastExported : undefined);
-    this.#exported = undefined;
-    this.#lastExported = exported;
-    const heirs = exported === undefined ? 1 : this.#heirs;
+    const isAgain = this.#lastLeft !== undefined && this.#random.chance(SAME_FILE_SHARE);
+    const left = this.#left ?? (isAgain ? this.#lastLeft : undefined);
+    this.#left = undefined;
+    this.#lastLeft = left;
+    const heirs = left === undefined ? 1 : this.#heirs;
     this.#heirs = 1;
-    this.#processes = Array.from({ length: heirs }, () => this.#processOf(exported));
+    this.#processes = Array.from({ length: heirs }, () => this.#processOf(left));
   }
 
-  #processOf(exported: ExportedSession | undefined): SdkProcess {
+  #processOf(left: LeftSession | undefined): SdkProcess {
     this.#lives += 1;
     const { streams, watch } = this.#world;
     const name = `${this.host}.${this.#lives}`;
@@ -131,14 +132,14 @@ export class SdkClient implements WorldClient {
         client: this,
         plan: this.plan,
         clock: this.#clock,
-        ears: new SdkEars(this, watch, this.#heardByAll),
+        ears: new SdkEars(this, watch, this.#heardByAll, () => this.#tellAttached()),
         random: this.#random,
         platformRandom: streams.of(`platform ${this.host} life ${this.#lives}`),
         name,
         mayAct: () => this.#mayAct(),
         onGrant: () => this.#tellGrant(),
       },
-      exported,
+      left,
     );
   }
 
@@ -173,6 +174,10 @@ export class SdkClient implements WorldClient {
     this.#onGrant = task;
   }
 
+  atNextAttach(task: () => void): void {
+    this.#onAttached = task;
+  }
+
   /** It finds its way by itself. */
   prefer(): void {}
 
@@ -193,6 +198,12 @@ export class SdkClient implements WorldClient {
   #tellGrant(): void {
     const task = this.#onGrant;
     this.#onGrant = () => {};
+    task();
+  }
+
+  #tellAttached(): void {
+    const task = this.#onAttached;
+    this.#onAttached = () => {};
     task();
   }
 

@@ -51,13 +51,20 @@ export class SdkEars {
   readonly client: WorldClient;
   readonly watch: ClientWatch;
   readonly heardByAll: HeardByAll;
+  readonly onAttached: () => void;
   /** The entry that attached its last connection. */
   attachedIndex = 0;
   readonly #sessions = new Map<number, ReadWords>();
   #records: { session: number; sequence: number }[][] = [];
   process: HeedfulProcess | undefined;
 
-  constructor(client: WorldClient, watch: ClientWatch, heardByAll: HeardByAll) {
+  constructor(
+    client: WorldClient,
+    watch: ClientWatch,
+    heardByAll: HeardByAll,
+    onAttached: () => void,
+  ) {
+    this.onAttached = onAttached;
     this.client = client;
     this.watch = watch;
     this.heardByAll = heardByAll;
@@ -195,6 +202,7 @@ class SdkEar implements Ear {
     this.#epoch = epoch;
     this.#of.attachedIndex = index;
     this.#of.of(session).onAttached(highestSequence);
+    this.#of.onAttached();
   }
 
   #onRefused({ sequence, status }: Refused): void {

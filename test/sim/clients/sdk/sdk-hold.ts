@@ -87,6 +87,8 @@ export class SdkHold implements HeldBelief {
   readonly handles: SdkHandle[] = [];
   /** Another request of the same task may be counted with it. */
   isCounted = false;
+  /** It was left to whoever has the ticket, also if others wanted to share it. */
+  isDetached = false;
   /** It has a cap, or is revoked: kept now and then, so that this end is seen. */
   endsByItself = false;
   /** Calls on their way that give a handle back. */
@@ -146,6 +148,12 @@ export class SdkHold implements HeldBelief {
       if (modes.includes("permits")) return { key, mode: "permits", slots };
       return { key, mode: modes.includes("exclusive") ? "exclusive" : "shared", slots };
     });
+  }
+
+  /** Keys that no handle wants, or may get, exclusively. */
+  get sharedKeys(): readonly string[] {
+    const strong = this.live.flatMap(({ strongKeys }) => strongKeys);
+    return this.lock.items.map(({ key }) => key).filter((key) => !strong.includes(key));
   }
 
   get givenUp(): "lapsed" | undefined {

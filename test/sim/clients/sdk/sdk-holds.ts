@@ -7,6 +7,7 @@ import type { Lock } from "../../../../src/client/index.js";
 import type { ProcessLife } from "../../world/process-life.js";
 import type { GuardedWrites } from "../guarded-writes.js";
 import { SEEN } from "../seen.js";
+import { GivenUp } from "./given-up.js";
 import type { ProcessSurroundings } from "./process-surroundings.js";
 import type { SdkCalls } from "./sdk-calls.js";
 import { SdkHandle, SdkHold, type WantedModes } from "./sdk-hold.js";
@@ -76,14 +77,27 @@ export class SdkHolds {
     this.#world.onGrant();
   }
 
-  /** A lock that the process before had, which is what the log says that it is. */
-  inherit(lock: Lock, session: number): void {
+  /** A lock that the process before had and did not give up, which is what the log says that it is. */
+  inherit(lock: Lock, session: number, givenUp: GivenUp | undefined): void {
+    const { watch } = this.#world;
+    const problem = givenUp?.problemOf(watch.numberInLog(session, lock.token), lock);
+    if (problem !== undefined) this.#calls.broken("what was given up is not handed over", problem);
     for (const { key, mode } of lock.items) {
-      const inLog = this.#world.watch.modeInLog(lock.token, key);
+      const inLog = watch.modeInLog(lock.token, key);
       if (inLog === undefined || inLog === mode) continue;
       this.#calls.broken("as it was asked for", `${lock.token} is ${inLog}, and said ${mode}`);
     }
     this.take(lock, session, new Map(lock.items.map(({ key, mode }) => [key, mode])), false);
+  }
+
+  /** The process leaves `session`. `before`: what the process before had given up in it. */
+  givenUpIn(session: number, before: GivenUp | undefined): GivenUp {
+    const givenUp = new GivenUp(before);
+    for (const hold of this.#all) {
+      const number = this.#world.watch.numberInLog(session, hold.token);
+      if (number > 0) givenUp.add(number, hold);
+    }
+    return givenUp;
   }
 
   /** It begins to count on a hold, or on more of it. */

@@ -6,7 +6,6 @@ import {
   CLIENT_DEFAULTS,
   type Client,
   connectOn,
-  type ExportedSession,
   type Lock,
 } from "../../../../src/client/index.js";
 import { type ErrorCode, HoldfastError } from "../../../../src/errors.js";
@@ -14,6 +13,7 @@ import { ProcessLife } from "../../world/process-life.js";
 import { endpointOf, SdkPlatform } from "../../world/sdk-platform.js";
 import { GuardedWrites } from "../guarded-writes.js";
 import { SEEN } from "../seen.js";
+import type { GivenUp, LeftSession } from "./given-up.js";
 import type { ProcessSurroundings } from "./process-surroundings.js";
 import { SdkActions } from "./sdk-actions.js";
 import { SdkCalls } from "./sdk-calls.js";
@@ -69,13 +69,16 @@ export class SdkProcess {
   readonly #watching: SdkWatching;
   readonly #writes: GuardedWrites;
   readonly #heed: SdkHeed;
+  /** Before it got its session. */
+  readonly #givenUp: GivenUp | undefined;
   #client: Client | undefined;
   /** It leaves its session, and does nothing more. */
   #isLeaving = false;
 
-  constructor(world: ProcessSurroundings, exported: ExportedSession | undefined) {
+  constructor(world: ProcessSurroundings, left: LeftSession | undefined) {
     const { plan, clock, ears, network, streams, watch } = world;
     this.#world = world;
+    this.#givenUp = left?.givenUp;
     this.#life = new ProcessLife(world.simulation);
     this.#platform = new SdkPlatform({
       host: plan.host,
@@ -94,7 +97,7 @@ export class SdkProcess {
     this.#actions = new SdkActions(world, this);
     this.#heed = new SdkHeed(world, this.#life, this.calls, this.holds);
     ears.process = this.#heed;
-    this.#connect(exported);
+    this.#connect(left?.exported);
     this.#actLater();
   }
 
@@ -151,19 +154,20 @@ export class SdkProcess {
   }
 
   /** Leaves the session to whoever is told; `undefined`: there was none, or it is no more. */
-  export(onExported: (exported: ExportedSession | undefined) => void): void {
+  export(onLeft: (left: LeftSession | undefined) => void): void {
     const client = this.#client;
     this.#isLeaving = true;
     if (client === undefined || client.session === 0 || client.closed.aborted) {
-      onExported(undefined);
+      onLeft(undefined);
       return;
     }
     if (!this.#life.isPaused) this.#actions.performLast(client);
+    const givenUp = this.holds.givenUpIn(client.session, this.#givenUp);
     client.export().then(
-      (exported) => onExported(JSON.parse(JSON.stringify(exported)) as ExportedSession),
+      (exported) => onLeft({ exported: JSON.parse(JSON.stringify(exported)), givenUp }),
       (error) => {
         this.calls.judge("export", error);
-        onExported(undefined);
+        onLeft(undefined);
       },
     );
   }
@@ -180,12 +184,12 @@ export class SdkProcess {
 
   /** A lock that somebody else had. */
   inherit(lock: Lock): void {
-    this.holds.inherit(lock, this.session);
+    this.holds.inherit(lock, this.session, this.#givenUp);
   }
 
   // Connecting.
 
-  #connect(resume: ExportedSession | undefined, force = false): void {
+  #connect(resume: LeftSession["exported"] | undefined, force = false): void {
     const { plan, nodes } = this.#world;
     const settings = {
       ...CLIENT_DEFAULTS,
@@ -210,7 +214,7 @@ export class SdkProcess {
   }
 
   /** `forced`: a session to be taken from whoever has it. */
-  #connectLater(forced?: ExportedSession): void {
+  #connectLater(forced?: LeftSession["exported"]): void {
     this.#client = undefined;
     this.#world.simulation.after(CONNECT_AGAIN_MS, () => {
       this.#life.deliver(() => {
