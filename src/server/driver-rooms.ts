@@ -113,6 +113,7 @@ export function furnish(options: DriverOptions, ports: DriverPorts, host: Driver
     {
       snapshotLogBytes: tuning.snapshotLogBytes,
       snapshotSizeFactor: tuning.snapshotSizeFactor,
+      chunkBytes: tuning.snapshotChunkBytes,
       trailingLogBytes: tuning.trailingLogBytes,
       electionTimeoutMs,
       heartbeatIntervalMs: tuning.heartbeatIntervalMs,

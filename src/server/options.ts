@@ -86,6 +86,8 @@ export interface NodeTuning {
    * snapshots. Counts for nothing where only `snapshotLogBytes` is given.
    */
   readonly snapshotSizeFactor: number;
+  /** Bytes of one chunk of a snapshot, which is written and sent at once. */
+  readonly snapshotChunkBytes: number;
   /** So much of the log before a snapshot is kept, for followers that are only slow. */
   readonly trailingLogBytes: number;
   /** Changes of locks that are kept in memory, for watches and the history. */
@@ -112,6 +114,7 @@ export const NODE_TUNING_DEFAULTS: NodeTuning = Object.freeze({
   segmentBytes: 16 << 20,
   snapshotLogBytes: 64 << 20,
   snapshotSizeFactor: 2,
+  snapshotChunkBytes: 256 << 10,
   trailingLogBytes: 16 << 20,
   // Some seconds at the highest rates, so that a watch goes on elsewhere after a change of leader.
   changesMax: 128 << 10,

@@ -3,7 +3,12 @@
  * and its value, and where two options contradict each other, both values.
  */
 import { HoldfastError } from "../errors.js";
-import { CLIENT_FRAME_BYTES_MAX, MEMBERS_MAX, PEER_FRAME_BYTES_MAX } from "../protocol/index.js";
+import {
+  CLIENT_FRAME_BYTES_MAX,
+  MEMBERS_MAX,
+  PEER_FRAME_BYTES_MAX,
+  SNAPSHOT_CHUNK_BYTES_MAX,
+} from "../protocol/index.js";
 import { computeClusterId } from "./cluster-id.js";
 import {
   type Founder,
@@ -178,6 +183,7 @@ export function resolveTuning(tuning: Partial<NodeTuning>): NodeTuning {
   atMost("appendBytesMax", frameRoom - all.batchBytesMax, "what a frame holds beside one batch,");
   atMost("batchBytesMax", all.segmentBytes / 2, "half of segmentBytes, which is");
   atMost("trailingLogBytes", all.snapshotLogBytes, "snapshotLogBytes");
+  atMost("snapshotChunkBytes", SNAPSHOT_CHUNK_BYTES_MAX / 2, "half of what a chunk may have,");
   return all;
 }
 

@@ -37,8 +37,8 @@ export interface SnapshotOptions {
   readonly snapshotSizeFactor: number;
   /** Bytes of entries that a compaction leaves to followers that are only slow. */
   readonly trailingLogBytes: number;
-  /** Bytes of one chunk, which is the work of one turn. Default: the table's own. */
-  readonly chunkBytes?: number;
+  /** Bytes of one chunk, which is the work of one turn. */
+  readonly chunkBytes: number;
   readonly electionTimeoutMs: number;
   readonly heartbeatIntervalMs: number;
 }

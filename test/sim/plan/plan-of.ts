@@ -75,6 +75,7 @@ function stormPlanOf(seed: number, streams: RandomStreams): SimPlan {
     tuning: {
       ...tuningOf(streams.of("tuning")),
       ...thriftOf(streams.of("thrift")),
+      ...chunksOf(streams.of("chunks")),
       ...focus?.tuning,
     },
     pathTimes: {
@@ -128,6 +129,11 @@ function tuningOf(random: RandomStream): Partial<NodeTuning> {
 /** Off in most plans: entries that reach everybody at once are the harder case for some bugs. */
 function thriftOf(random: RandomStream): Partial<NodeTuning> {
   return { spareDelayMs: random.chance(THRIFT_SHARE) ? random.pick([2, 10]) : 0 };
+}
+
+/** Tables are small here: of their snapshots most have many chunks all the same. */
+function chunksOf(random: RandomStream): Partial<NodeTuning> {
+  return { snapshotChunkBytes: random.pick([1, 100, 400, 256 << 10]) };
 }
 
 /** So often that a run sees many of them, with hardly any log kept for slow followers. */
