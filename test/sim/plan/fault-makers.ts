@@ -67,7 +67,8 @@ export const FAULT_MAKERS: Readonly<Record<FaultKind, FaultMaker>> = {
   cutAtAttach: (random, atMs, { clients }) => {
     const client = random.pickOrNone(clients.filter(({ speaks }) => speaks === "sdk"));
     if (client === undefined) return undefined;
-    const forMs = random.integer(10, client.ttlMs + 500);
+    // Most sessions outlive that, and their clients ask once more what they missed.
+    const forMs = random.integer(10, 300);
     return { kind: "cutAtAttach", atMs, client: client.host, forMs };
   },
   restartClient: (random, atMs, { clients }) => {
