@@ -12,6 +12,7 @@ import { decodeConfiguration, encodeConfiguration, isVoter } from "../raft/index
 import {
   demandVacant,
   makeRestoredDirectory,
+  type RestoringMeans,
   type SavedSnapshot,
   SnapshotDigest,
   SnapshotFileEncoder,
@@ -127,6 +128,10 @@ export interface RestoreOptions {
   /** No token will be below it; 0: only what follows from the snapshot and the clock. */
   readonly tokenFloor: number;
   readonly signal?: AbortSignal | undefined;
+  /** Of the log; default: that of `holdfast server`. */
+  readonly segmentBytes?: number;
+  /** Default: the machine's. */
+  readonly means?: RestoringMeans;
 }
 
 export interface RestoredNode {
@@ -148,9 +153,10 @@ export async function restoreSnapshotFile(
   options: RestoreOptions,
 ): Promise<RestoredNode> {
   const { id, dataDirectory, initialCluster, restoreId, signal } = options;
+  const { segmentBytes = NODE_TUNING_DEFAULTS.segmentBytes, means = {} } = options;
   demandFounders(id, initialCluster);
   demandRestoreId(restoreId);
-  await demandVacant(dataDirectory);
+  await demandVacant(dataDirectory, means.fileSystem);
   const { saved, table, fileBytes } = await readTable(source, signal);
   const contents = contentsOf(saved, table, fileBytes);
   demandRoomBehind(saved.manifest);
@@ -165,10 +171,11 @@ export async function restoreSnapshotFile(
   const manifest = manifestOf(founded, saved.manifest.term, initialCluster);
   const clusterId = restoredClusterId(restoreId, manifest);
   await makeRestoredDirectory({
+    ...means,
     path: dataDirectory,
     nodeId: id,
     clusterId,
-    segmentBytes: NODE_TUNING_DEFAULTS.segmentBytes,
+    segmentBytes,
     manifest,
     chunks: () => founded.snapshot(),
     signal,

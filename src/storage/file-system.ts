@@ -39,7 +39,9 @@ export interface FileSystem {
   list(path: string): Promise<string[]>;
   /** `EEXIST` when there is anything of that name; the parent must exist. */
   makeDirectory(path: string): Promise<void>;
-  /** Makes the names in a directory durable: after create, rename and unlink. */
+  /** `ENOTEMPTY` when there is anything in it. */
+  removeDirectory(path: string): Promise<void>;
+  /** Makes the names in a directory durable: after create, rename, unlink and remove. */
   syncDirectory(path: string): Promise<void>;
 }
 
@@ -107,6 +109,27 @@ export async function removeIfPresent(fileSystem: FileSystem, path: string): Pro
   }
 }
 
+/** Removes a directory and all that is in it. Nothing happens when it is not there. */
+export async function removeTree(fileSystem: FileSystem, path: string): Promise<void> {
+  let names: string[];
+  try {
+    names = await fileSystem.list(path);
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT") return;
+    throw error;
+  }
+  for (const name of names) {
+    try {
+      await fileSystem.unlink(`${path}/${name}`);
+    } catch (error) {
+      // A directory: Linux says the first, other systems the second.
+      if (!["EISDIR", "EPERM"].includes(errnoOf(error) ?? "")) throw error;
+      await removeTree(fileSystem, `${path}/${name}`);
+    }
+  }
+  await fileSystem.removeDirectory(path);
+}
+
 /** Makes a directory and whatever is missing above it. It is durable then, whoever made it. */
 export async function makeDirectories(fileSystem: FileSystem, path: string): Promise<void> {
   const parent = parentOf(path);
@@ -136,6 +159,7 @@ async function syncName(fileSystem: FileSystem, parent: string): Promise<void> {
 
 function parentOf(path: string): string {
   const trimmed = path.replace(/\/+$/, "");
+  if (trimmed === "" && path !== "") return "/";
   const slash = trimmed.lastIndexOf("/");
   if (slash < 0) return ".";
   return slash === 0 ? "/" : trimmed.slice(0, slash);

@@ -21,6 +21,7 @@ export type { OrderedStore } from "./ordered-store.js";
 export {
   demandVacant,
   makeRestoredDirectory,
+  type RestoringMeans,
 } from "./restored-directory.js";
 export { readIdentity, type SetAsideOptions, setDataAside } from "./set-aside.js";
 export { SnapshotDigest } from "./snapshot-digest.js";

@@ -20,7 +20,8 @@ export interface FileOperation {
     | "unlink"
     | "list"
     | "syncDirectory"
-    | "makeDirectory";
+    | "makeDirectory"
+    | "removeDirectory";
   /** Of a rename: the new one. */
   readonly path: string;
   /** Of a read or write: how many, and where. */
@@ -214,10 +215,17 @@ export class MemoryFileSystem implements FileSystem {
   }
 
   async makeDirectory(path: string): Promise<void> {
-    if (this.#names.has(path)) throw errno("EEXIST", path);
+    if (path === "/" || this.#names.has(path)) throw errno("EEXIST", path);
     this.#demandDirectory(parentOf(path), "ENOTDIR");
     this.#change([parentOf(path)], [[path, "directory"]]);
     await this.#intercept("makeDirectory", path);
+  }
+
+  async removeDirectory(path: string): Promise<void> {
+    this.#demandDirectory(path, "ENOTDIR");
+    this.#demandReplaceable(path);
+    this.#change([parentOf(path)], [[path, undefined]]);
+    await this.#intercept("removeDirectory", path);
   }
 
   async syncDirectory(path: string): Promise<void> {

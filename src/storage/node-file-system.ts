@@ -156,6 +156,7 @@ const NAMES: Omit<FileSystem, "open"> = {
   unlink: (path: string) => fs.promises.unlink(path),
   list: (path: string) => fs.promises.readdir(path),
   makeDirectory: (path: string) => fs.promises.mkdir(path, { mode: DIRECTORY_PERMISSIONS }),
+  removeDirectory: (path: string) => fs.promises.rmdir(path),
   async syncDirectory(path: string): Promise<void> {
     // Windows can neither open nor sync a directory; its rename is durable by the journal of NTFS.
     if (process.platform === "win32") return;

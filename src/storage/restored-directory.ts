@@ -3,18 +3,26 @@
  * a cluster which is restored. It is made beside its place, under another name, and moved there when
  * all of it is durable, so that it is there wholly or not at all, whatever happens meanwhile.
  */
-import { randomBytes } from "node:crypto";
-import { mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { HoldfastError } from "../errors.js";
-import { openDataDirectory } from "./data-directory.js";
+import { type OpenStore, openDataDirectory } from "./data-directory.js";
 import { explained } from "./directory-layout.js";
-import { errnoOf, makeDirectories } from "./file-system.js";
+import { errnoOf, type FileSystem, makeDirectories, removeTree } from "./file-system.js";
 import type { LogStore } from "./log-store.js";
 import { nodeFileSystem } from "./node-file-system.js";
 import type { SnapshotManifest } from "./snapshot-store.js";
+import { NODE_STORAGE_PORTS, type StoragePorts } from "./storage-ports.js";
 
-export interface RestoredDirectoryOptions {
+/** What a directory is made with, where it is not what the machine has. */
+export interface RestoringMeans {
+  /** Default: the machine's. */
+  readonly fileSystem?: FileSystem;
+  /** Default: `level`. A store that does not lie in its path must be another one for each path. */
+  readonly openStore?: OpenStore;
+  readonly ports?: StoragePorts;
+}
+
+export interface RestoredDirectoryOptions extends RestoringMeans {
   /** Must be missing or empty; what is above it is made when it is missing. */
   readonly path: string;
   readonly nodeId: number;
@@ -34,25 +42,30 @@ export interface RestoredDirectoryOptions {
  */
 export async function makeRestoredDirectory(options: RestoredDirectoryOptions): Promise<void> {
   const path = resolve(options.path);
-  await demandVacant(path);
-  const name = `.${basename(path)}.restoring-${randomBytes(6).toString("hex")}`;
+  const { fileSystem = nodeFileSystem, ports = NODE_STORAGE_PORTS } = options;
+  await demandVacant(path, fileSystem);
+  const suffix = Buffer.from(ports.randomBytes(6)).toString("hex");
+  const name = `.${basename(path)}.restoring-${suffix}`;
   const temporary = join(dirname(path), name);
   try {
-    await makeDirectories(nodeFileSystem, dirname(path));
+    await makeDirectories(fileSystem, dirname(path));
     await fill(temporary, options);
     options.signal?.throwIfAborted();
-    await moveInto(temporary, path);
+    await moveInto(fileSystem, temporary, path);
   } catch (error) {
-    await rm(temporary, { recursive: true, force: true });
+    await removeTree(fileSystem, temporary);
     throw options.signal?.aborted === true ? options.signal.reason : explained(path, error);
   }
 }
 
 /** Fails with `INVALID_ARGUMENT` unless nothing is there, or an empty directory. */
-export async function demandVacant(path: string): Promise<void> {
+export async function demandVacant(
+  path: string,
+  fileSystem: FileSystem = nodeFileSystem,
+): Promise<void> {
   let names: string[];
   try {
-    names = await readdir(path);
+    names = await fileSystem.list(path);
   } catch (error) {
     if (errnoOf(error) === "ENOENT") return;
     throw explained(path, error);
@@ -64,9 +77,8 @@ export async function demandVacant(path: string): Promise<void> {
 }
 
 async function fill(path: string, options: RestoredDirectoryOptions): Promise<void> {
-  const { nodeId, clusterId, segmentBytes, manifest, chunks, signal } = options;
-  const identity = { nodeId, clusterId, origin: "initial" } as const;
-  const directory = await openDataDirectory({ path, ...identity, segmentBytes });
+  const { manifest, chunks, signal } = options;
+  const directory = await openDataDirectory({ ...options, path, origin: "initial" });
   try {
     const writer = await directory.snapshots.create(manifest);
     for (const chunk of chunks()) {
@@ -103,20 +115,20 @@ async function beginBehind(
 }
 
 /** An empty directory gives way; what came into it meanwhile keeps it. */
-async function moveInto(temporary: string, path: string): Promise<void> {
-  const wasThere = await removeEmpty(path);
+async function moveInto(fileSystem: FileSystem, temporary: string, path: string): Promise<void> {
+  const wasThere = await removeEmpty(fileSystem, path);
   try {
-    await rename(temporary, path);
+    await fileSystem.rename(temporary, path);
   } catch (error) {
-    if (wasThere) await mkdir(path);
+    if (wasThere) await fileSystem.makeDirectory(path);
     throw error;
   }
-  await nodeFileSystem.syncDirectory(dirname(path));
+  await fileSystem.syncDirectory(dirname(path));
 }
 
-async function removeEmpty(path: string): Promise<boolean> {
+async function removeEmpty(fileSystem: FileSystem, path: string): Promise<boolean> {
   try {
-    await rmdir(path);
+    await fileSystem.removeDirectory(path);
     return true;
   } catch (error) {
     const code = errnoOf(error);

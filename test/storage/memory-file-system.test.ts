@@ -1,7 +1,11 @@
 /** What the file system in memory does to files when a disk, a process or a machine fails. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readWhole } from "../../src/storage/file-system.js";
+import { makeDirectories, readWhole, removeTree } from "../../src/storage/file-system.js";
 import { type FileOperation, MemoryFileSystem, MemoryStoreDisk } from "../../src/storage/index.js";
+import { nodeFileSystem } from "../../src/storage/node-file-system.js";
 
 const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values);
 
@@ -153,4 +157,33 @@ describe("the store in memory", () => {
       expect([...((await before.open().get(bytes(1))) ?? [])]).toEqual([1]);
     },
   );
+});
+
+describe.each(["in memory", "of the machine"])("directories of the file system %s", (which) => {
+  it("go when they are empty, and with all that is in them when that is wanted", async () => {
+    const place = await mkdtemp(join(tmpdir(), "holdfast-directories-"));
+    try {
+      const isMemory = which === "in memory";
+      const fileSystem = isMemory ? new MemoryFileSystem() : nodeFileSystem;
+      const top = isMemory ? "/top" : `${place}/top`;
+      await makeDirectories(fileSystem, `${top}/inner`);
+      const file = await fileSystem.open(`${top}/inner/file`, "create");
+      await file.close();
+      await expect(fileSystem.removeDirectory(`${top}/inner`)).rejects.toMatchObject({
+        code: "ENOTEMPTY",
+      });
+      await fileSystem.unlink(`${top}/inner/file`);
+      await fileSystem.removeDirectory(`${top}/inner`);
+      expect(await fileSystem.list(top)).toEqual([]);
+      await makeDirectories(fileSystem, `${top}/a/b`);
+      await (await fileSystem.open(`${top}/a/b/file`, "create")).close();
+      await removeTree(fileSystem, top);
+      await removeTree(fileSystem, top);
+      await expect(fileSystem.list(top)).rejects.toMatchObject({ code: "ENOENT" });
+      // The root is there, and its name is nobody's to make.
+      await makeDirectories(fileSystem, "/");
+    } finally {
+      await rm(place, { recursive: true, force: true });
+    }
+  });
 });

@@ -4,11 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openDataDirectory } from "../../src/storage/data-directory.js";
+import { MemoryFileSystem, MemoryStoreDisk } from "../../src/storage/index.js";
 import {
   makeRestoredDirectory,
   type RestoredDirectoryOptions,
 } from "../../src/storage/restored-directory.js";
 import { SnapshotDigest } from "../../src/storage/snapshot-digest.js";
+import { seededRandom } from "../seeded-random.js";
 
 const IDENTITY = { nodeId: 3, clusterId: "c".repeat(32) };
 const SEGMENT_BYTES = 64 << 10;
@@ -105,6 +107,46 @@ describe("a restored directory", () => {
     });
     expect(await readdir(place)).toEqual([]);
   });
+
+  // What was not durable is lost, or kept, or some of it.
+  test.each([0.99, 0, undefined])(
+    "is there wholly or not at all when the power fails, at any moment (%s)",
+    async (chance) => {
+      const found = new Set<boolean>();
+      for (let at = 0, isDone = false; !isDone; at += 1) {
+        const random = chance === undefined ? seededRandom(at) : () => chance;
+        let left = at;
+        let onHang = (): void => {};
+        const hung = new Promise<void>((resolve) => {
+          onHang = resolve;
+        });
+        const intercept = (): Promise<void> | undefined => {
+          left -= 1;
+          if (left >= 0) return undefined;
+          onHang();
+          return new Promise(() => {});
+        };
+        const files = new MemoryFileSystem(undefined, { intercept });
+        const store = new MemoryStoreDisk();
+        const openStore = async () => store.open();
+        const made = makeRestoredDirectory({ ...options("/n3"), fileSystem: files, openStore });
+        isDone = await Promise.race([made.then(() => true), hung.then(() => false)]);
+        store.crash(random);
+        const fileSystem = files.crashed(random);
+        const isThere = (await fileSystem.list("")).includes("n3");
+        found.add(isThere);
+        if (isDone) expect(isThere).toBe(true);
+        if (!isThere) continue;
+        const opened = await openDataDirectory({
+          ...{ path: "/n3", ...IDENTITY, segmentBytes: SEGMENT_BYTES, fileSystem },
+          openStore: async (_path, mustExist) => store.open(mustExist),
+        });
+        expect(opened.log.boot.baseIndex).toBe(2 ** 40);
+        await opened.close();
+      }
+      expect(found).toEqual(new Set([false, true]));
+    },
+  );
 
   test.skipIf(process.getuid?.() === 0)("needs permission, and says so", async () => {
     await chmod(place, 0o500);

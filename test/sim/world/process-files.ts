@@ -37,6 +37,10 @@ export class ProcessFiles implements FileSystem {
     return this.#life.through(() => this.#files.makeDirectory(path));
   }
 
+  removeDirectory(path: string): Promise<void> {
+    return this.#life.through(() => this.#files.removeDirectory(path));
+  }
+
   syncDirectory(path: string): Promise<void> {
     return this.#life.through(() => this.#files.syncDirectory(path));
   }
