@@ -97,7 +97,12 @@ export class MemoryFileSystem implements FileSystem {
 
   /** Of a file whose name is durable, the bytes that are; `undefined` without one. */
   durable(path: string): Uint8Array | undefined {
-    const node = this.#durableNames.get(path);
+    let node = this.#durableNames.get(path);
+    // As in a crash that keeps nothing else: what came before a synced change need not be synced.
+    for (const { names, unsynced } of this.#pendingNames) {
+      if (unsynced.size > 0) continue;
+      for (const [changed, now] of names) if (changed === path) node = now;
+    }
     return node === undefined || node === "directory" ? undefined : node.durable;
   }
 
@@ -176,6 +181,7 @@ export class MemoryFileSystem implements FileSystem {
     const directories = [parentOf(from), parentOf(to)];
     if (node === "directory") {
       this.#demandReplaceable(to);
+      this.#moveUnsynced(from, to);
       const moved = [...this.#names].filter(([path]) => path === from || isBelow(path, from));
       const names = moved.flatMap(([path, inner]): NameChange["names"] => {
         const target = to + path.slice(from.length);
@@ -323,6 +329,17 @@ export class MemoryFileSystem implements FileSystem {
     const pending = { names, unsynced: new Set(directories) };
     change(this.#names, pending);
     this.#pendingNames.push(pending);
+  }
+
+  /** A directory that is moved is synced under its new name from now on. */
+  #moveUnsynced(from: string, to: string): void {
+    for (const { unsynced } of this.#pendingNames) {
+      for (const directory of [...unsynced]) {
+        if (directory !== from && !isBelow(directory, from)) continue;
+        unsynced.delete(directory);
+        unsynced.add(to + directory.slice(from.length));
+      }
+    }
   }
 
   #foldNames(): void {

@@ -159,6 +159,25 @@ describe("the store in memory", () => {
   );
 });
 
+describe("a directory that is moved in memory", () => {
+  it("has what was made in it before, once it is synced under its new name", async () => {
+    const fileSystem = new MemoryFileSystem();
+    await makeDirectories(fileSystem, "/old");
+    await (await fileSystem.open("/old/synced", "create")).close();
+    await fileSystem.syncDirectory("/old");
+    await (await fileSystem.open("/old/late", "create")).close();
+    await fileSystem.rename("/old", "/new");
+    expect(fileSystem.durable("/new/synced")).toBeUndefined();
+    await fileSystem.syncDirectory("/");
+    // What was never synced keeps nothing else from being durable.
+    expect(fileSystem.durable("/new/synced")).toEqual(bytes());
+    await fileSystem.syncDirectory("/new");
+    expect(fileSystem.durable("/new/late")).toEqual(bytes());
+    const kept = await fileSystem.crashed(() => 0.99).list("/new");
+    expect(kept.sort()).toEqual(["late", "synced"]);
+  });
+});
+
 describe.each(["in memory", "of the machine"])("directories of the file system %s", (which) => {
   it("go when they are empty, and with all that is in them when that is wanted", async () => {
     const place = await mkdtemp(join(tmpdir(), "holdfast-directories-"));
