@@ -71,6 +71,7 @@ const SEEN = [
   SEEN_BY_CLIENTS.lost(END_REASON.revoked),
   SEEN_BY_CLIENTS.lost(END_REASON.stolen),
   SEEN_BY_CLIENTS.ended(END_REASON.revoked),
+  SEEN_BY_CLIENTS.restored,
   SEEN_BY_CLIENTS.watchBegun,
   SEEN_BY_CLIENTS.watchTold,
   ...["granted", "none", "aborted", "LOCK_HELD", "LOCK_TIMEOUT", "DEADLOCK", "SESSION_EXPIRED"].map(

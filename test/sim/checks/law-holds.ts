@@ -19,6 +19,8 @@ export class LawHolds {
   /** By each token that was told of it, also when it is over. */
   readonly #byToken = new Map<number, LawHold>();
   readonly #limits = new Map<string, number>();
+  /** Keys whose limit stays when nobody uses them. */
+  readonly #remembered = new Set<string>();
   #closings: LawClosing[] = [];
   #stamp = 0;
   #lastToken = 0;
@@ -64,6 +66,37 @@ export class LawHolds {
   /** `undefined`: the key remembers none; those who use it go on under the one that it has. */
   setLimit(key: string, limit: number | undefined): void {
     if (limit !== undefined) this.#limits.set(key, limit);
+  }
+
+  remember(key: string, isSet: boolean): void {
+    if (isSet) this.#remembered.add(key);
+    else this.#remembered.delete(key);
+  }
+
+  get newestToken(): number {
+    return this.#lastToken;
+  }
+
+  /**
+   * A cluster begins that was restored from what `before` was: nobody holds anything in it, but what
+   * was closed stays so, and what was to be closed for a while after its grant. No token is used again.
+   */
+  outlive(before: LawHolds, newestToken: number): void {
+    this.#stamp = before.#stamp;
+    this.#lastToken = newestToken;
+    this.#closings = [...before.#closings];
+    for (const { claims, token, grantedAt, minHoldMs, mayBeGone } of [
+      ...before.#holds.values(),
+      ...before.#tickets,
+    ]) {
+      const until = grantedAt + minHoldMs;
+      if (until > before.#stamp && !mayBeGone) this.#closings.push({ claims, token, until });
+    }
+    const closed = this.#closings.flatMap(({ claims }) => claims.map(({ key }) => key));
+    for (const key of [...before.#remembered, ...closed]) {
+      this.setLimit(key, before.#limits.get(key));
+    }
+    for (const key of before.#remembered) this.remember(key, true);
   }
 
   /** Somebody may have ended any of them, which nobody is told. */

@@ -47,6 +47,8 @@ export class LockLaws {
   /** What was executed and waits, by session and sequence. */
   readonly #waiting = new Map<string, SequencedCommand>();
   #stamp = 0;
+  /** Of a restored cluster: before that nobody has a session. */
+  #quietUntil = 0;
   #arrivals = 0;
   #priorityStepMs = PRIORITY_STEP_MS;
   /** Told that somebody waits, while nobody was known to: who does may be answered later. */
@@ -55,6 +57,28 @@ export class LockLaws {
   #lowered: string[] = [];
   /** Said to who had a session: it is that process's now, as the answer to that must say too. */
   #displaced: { readonly session: number; readonly taker: string }[] = [];
+
+  /**
+   * Those of a cluster that is restored from what this one was. `newestToken`: that of the last grant
+   * before this one was stopped for good.
+   */
+  outlived(quietMs: number, newestToken: number): LockLaws {
+    const laws = new LockLaws();
+    laws.#stamp = this.#stamp;
+    laws.#quietUntil = this.#stamp + quietMs;
+    laws.#priorityStepMs = this.#priorityStepMs;
+    laws.#holds.outlive(this.#holds, newestToken);
+    return laws;
+  }
+
+  get stamp(): number {
+    return this.#stamp;
+  }
+
+  /** The highest token that was told of any grant. */
+  get newestToken(): number {
+    return this.#holds.newestToken;
+  }
 
   /** The next entry. */
   begin(stamp: number, commands: readonly TableCommand[]): void {
@@ -87,6 +111,9 @@ export class LockLaws {
     if (command === undefined) {
       this.#complain(`nobody asked for the attach ${key}`);
       return;
+    }
+    if (message.status === STATUS.ok && this.#stamp < this.#quietUntil) {
+      this.#complain(`session ${session} begins before ${this.#quietUntil}, at ${this.#stamp}`);
     }
     const isTakenOver = this.#sessions.attach(message, command);
     this.#note(`session ${session}`, this.#sessions.problem);
@@ -213,7 +240,10 @@ export class LockLaws {
 
   /** What needs no more than `ok`. Returns what is wrong. */
   #done(session: number, command: SequencedCommand): string | undefined {
-    if (command.op === OP.setLimit) this.#holds.setLimit(command.key, command.limit);
+    if (command.op === OP.setLimit) {
+      this.#holds.setLimit(command.key, command.limit);
+      this.#holds.remember(command.key, command.limit !== undefined);
+    }
     if (command.op === OP.changeSetting && command.name === "priorityStepMs") {
       this.#priorityStepMs = command.value ?? PRIORITY_STEP_MS;
     }

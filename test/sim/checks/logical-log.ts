@@ -5,17 +5,41 @@
 import type { Entry, HardState, Write } from "../../../src/raft/index.js";
 import type { LogBoot } from "../../../src/storage/index.js";
 
+/** How the log of a node begins that founds its cluster: empty, or behind a restored snapshot. */
+export interface LogOrigin {
+  /** Of the entry before the first; 0: there is none. */
+  readonly index: number;
+  readonly term: number;
+}
+
 export class LogicalLog {
   hardState: HardState = { term: 0, vote: 0 };
   /** Entries up to here may be missing: a snapshot that was installed has their effects. */
   coveredIndex = 0;
   coveredTerm = 0;
+  /** No entry of this cluster has this index or a lower one. */
+  readonly #origin: number;
   readonly #entries: (Entry | undefined)[] = [];
   /** Those of `#entries` that change the members. */
   #configurations: Entry[] = [];
 
+  /** An empty one. `origin`: the index before that of the first entry of the cluster. */
+  constructor(origin = 0) {
+    this.#origin = origin;
+  }
+
+  /** Of a node that founds the cluster. */
+  static founded({ index, term }: LogOrigin): LogicalLog {
+    const log = new LogicalLog(index);
+    log.hardState = { term, vote: 0 };
+    log.coveredIndex = index;
+    log.coveredTerm = term;
+    return log;
+  }
+
   get lastIndex(): number {
-    return Math.max(this.coveredIndex, this.#entries.length);
+    const { length } = this.#entries;
+    return length === 0 ? this.coveredIndex : this.#origin + length;
   }
 
   get lastTerm(): number {
@@ -28,17 +52,17 @@ export class LogicalLog {
   }
 
   entry(index: number): Entry | undefined {
-    return this.#entries[index - 1];
+    return this.#entries[index - this.#origin - 1];
   }
 
   /** Whether it has this very entry, or a snapshot that has. */
   holds(entry: Entry): boolean {
-    const own = this.#entries[entry.index - 1];
+    const own = this.entry(entry.index);
     return own === undefined ? entry.index <= this.coveredIndex : isSameEntry(own, entry);
   }
 
   copy(): LogicalLog {
-    const copy = new LogicalLog();
+    const copy = new LogicalLog(this.#origin);
     copy.hardState = this.hardState;
     copy.coveredIndex = this.coveredIndex;
     copy.coveredTerm = this.coveredTerm;
@@ -47,12 +71,12 @@ export class LogicalLog {
     return copy;
   }
 
-  static of({ hardState, baseIndex, baseTerm, entries }: LogBoot): LogicalLog {
-    const log = new LogicalLog();
+  static of({ hardState, baseIndex, baseTerm, entries }: LogBoot, origin: number): LogicalLog {
+    const log = new LogicalLog(origin);
     log.hardState = hardState;
     log.coveredIndex = baseIndex;
     log.coveredTerm = baseTerm;
-    log.#entries.length = baseIndex;
+    log.#entries.length = Math.max(0, baseIndex - origin);
     for (const entry of entries) log.#push(entry);
     return log;
   }
@@ -63,19 +87,19 @@ export class LogicalLog {
     if (snapshot?.isReset === true) {
       this.coveredIndex = snapshot.index;
       this.coveredTerm = snapshot.term;
-      this.#truncate(1);
-      this.#entries.length = snapshot.index;
+      this.#truncate(this.#origin + 1);
+      this.#entries.length = snapshot.index - this.#origin;
     }
     for (const entry of entries) this.#push(entry);
   }
 
   #push(entry: Entry): void {
-    this.#entries[entry.index - 1] = entry;
+    this.#entries[entry.index - this.#origin - 1] = entry;
     if (entry.kind === "configuration") this.#configurations.push(entry);
   }
 
   #truncate(from: number): void {
-    this.#entries.length = from - 1;
+    this.#entries.length = from - this.#origin - 1;
     this.#configurations = this.#configurations.filter(({ index }) => index < from);
   }
 

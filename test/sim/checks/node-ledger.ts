@@ -4,16 +4,24 @@
  */
 import type { Write } from "../../../src/raft/index.js";
 import type { LogBoot } from "../../../src/storage/index.js";
-import { LogicalLog } from "./logical-log.js";
+import { LogicalLog, type LogOrigin } from "./logical-log.js";
 
 export class NodeLedger {
   /** With everything that was handed over. */
-  handed = new LogicalLog();
+  handed: LogicalLog;
   /** With everything that was reported durable. */
-  durable = new LogicalLog();
+  durable: LogicalLog;
   /** What is on the disk is to be learned from the next process. */
   isUnknown = false;
   #pending: Write[] = [];
+  readonly #origin: number;
+
+  /** `isFounder`: its log begins where that of the cluster does, and else it has nothing. */
+  constructor(origin: LogOrigin, isFounder: boolean) {
+    this.#origin = origin.index;
+    this.durable = isFounder ? LogicalLog.founded(origin) : new LogicalLog(origin.index);
+    this.handed = this.durable.copy();
+  }
 
   onAppend(write: Write): void {
     this.#pending.push(write);
@@ -35,7 +43,7 @@ export class NodeLedger {
   /** A new process opened the disk. Returns what it should have found and did not. */
   onBoot(boot: LogBoot): string | undefined {
     if (this.isUnknown) {
-      this.durable = LogicalLog.of(boot);
+      this.durable = LogicalLog.of(boot, this.#origin);
       this.isUnknown = false;
     }
     const { durable } = this;

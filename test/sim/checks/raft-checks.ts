@@ -16,7 +16,7 @@ import {
 } from "../../../src/raft/index.js";
 import type { LogBoot } from "../../../src/storage/index.js";
 import { LogMatching } from "./log-matching.js";
-import { isSameEntry } from "./logical-log.js";
+import { isSameEntry, type LogOrigin } from "./logical-log.js";
 import { isMajority } from "./majority.js";
 import { Members } from "./members.js";
 import { NodeLedger } from "./node-ledger.js";
@@ -50,6 +50,13 @@ interface LastSeen {
   stood: { readonly term: number; readonly members: Configuration } | undefined;
 }
 
+/** How the cluster begins. */
+export interface RaftFounding extends LogOrigin {
+  readonly founders: Configuration;
+  /** Cluster time goes on from there. */
+  readonly stamp: number;
+}
+
 /** A leader's view of its peers is held against their disks in one turn of so many. */
 const TURNS_PER_PEER_CHECK = 4;
 
@@ -66,29 +73,42 @@ export class RaftChecks {
   readonly #views: PeerViews;
   readonly #committed: CommittedEntry[] = [];
   readonly #onCommitted: (entry: Entry, raft: Raft) => void;
-  #lastStamp = 0;
+  readonly #origin: LogOrigin;
+  #lastStamp: number;
 
   /** `onCommitted`: told of every entry once, in order, when the first node holds it committed. */
   constructor(
     ids: readonly number[],
-    founders: Configuration,
+    founding: RaftFounding,
     fail: Fail,
     onCommitted: (entry: Entry, raft: Raft) => void,
   ) {
     this.#fail = fail;
     this.#votes = new Votes(fail);
+    const { founders, stamp } = founding;
+    this.#origin = founding;
+    this.#lastStamp = stamp;
     this.#members = new Members(founders);
     this.#matching = new LogMatching(fail);
     this.#views = new PeerViews(fail, (id) => this.#everyLedger(id));
     this.#onCommitted = onCommitted;
     for (const id of ids) {
-      this.#ledgers.set(id, new NodeLedger());
+      this.#ledgers.set(id, new NodeLedger(founding, founders.voters.includes(id)));
       this.#seen.set(id, nothingSeen());
     }
   }
 
   get committedIndex(): number {
+    return this.#origin.index + this.#committed.length;
+  }
+
+  get committedCount(): number {
     return this.#committed.length;
+  }
+
+  /** What was committed in this cluster, up to that index. */
+  *committedUpTo(index: number): Generator<Entry> {
+    for (const { entry } of this.#committed) if (entry.index <= index) yield entry;
   }
 
   get leaderCount(): number {
@@ -98,7 +118,7 @@ export class RaftChecks {
   /** The next process of the node has promised nothing; those before it have. */
   onWiped(id: number): void {
     this.#former.set(id, this.#everyLedger(id));
-    this.#ledgers.set(id, new NodeLedger());
+    this.#ledgers.set(id, new NodeLedger(this.#origin, false));
     this.#seen.set(id, nothingSeen());
     this.#members.onWiped(id);
   }
@@ -207,7 +227,7 @@ export class RaftChecks {
   /** A snapshot of node `id` names those that the committed log says at its index. */
   onSnapshot(id: number, index: number, configuration: Uint8Array): void {
     const named = decodeConfiguration(configuration);
-    const isCommitted = index <= this.#committed.length;
+    const isCommitted = index <= this.committedIndex;
     const members = this.#members.committedAt(index);
     if (isCommitted && named !== undefined && isSameConfiguration(named, members)) return;
     const [names, says] = [named, members].map(wordsOf);
@@ -336,16 +356,17 @@ export class RaftChecks {
     deciding: readonly Configuration[],
   ): void {
     const { handed } = this.#ledger(id);
-    for (let index = from + 1; index <= raft.commitIndex; index += 1) {
+    const first = Math.max(from, this.#origin.index) + 1;
+    for (let index = first; index <= raft.commitIndex; index += 1) {
       const entry = handed.entry(index);
       if (entry === undefined) {
-        if (index <= handed.coveredIndex && index <= this.#committed.length) continue;
+        if (index <= handed.coveredIndex && index <= this.committedIndex) continue;
         // It died before it could hand the entry over, and tells nobody what it took for committed.
         if (!isAlive) return;
         this.#fail("commit is in the log", `${id} commits ${index} without having it`);
         return;
       }
-      const known = this.#committed[index - 1];
+      const known = this.#committed[index - this.#origin.index - 1];
       if (known === undefined) this.#commit(entry, raft, deciding);
       else if (!isSameEntry(known.entry, entry)) {
         this.#fail("state machine safety", `two committed entries ${index}, at ${id}`);

@@ -51,10 +51,23 @@ interface Version {
   readonly view: string;
 }
 
+/** What the first entry of a cluster is executed by. */
+export interface Beginning {
+  readonly table: LockTable;
+  readonly model: NaiveTable;
+  readonly laws: LockLaws;
+}
+
+/** Of a cluster that nobody had before. */
+export function emptyBeginning(): Beginning {
+  const model = new NaiveTable(resolveTableSettings());
+  return { table: new LockTable(), model, laws: new LockLaws() };
+}
+
 export class Witness implements Outbox {
-  readonly table = new LockTable();
-  readonly model = new NaiveTable(resolveTableSettings());
-  readonly laws = new LockLaws();
+  readonly table: LockTable;
+  readonly model: NaiveTable;
+  readonly laws: LockLaws;
   readonly #keys: readonly string[];
   readonly #hasReaders: boolean;
   readonly #events: WitnessEvents;
@@ -67,17 +80,28 @@ export class Witness implements Outbox {
   /** Of acquires of applications, by session and sequence. */
   readonly #markers = new Map<string, string>();
   readonly #versions = new Map<string, Version[]>();
-  #index = 0;
+  #index: number;
   /** What the table said of this entry. */
   #spoken: string[] = [];
   /** Circles that it named: of several the model takes any that is one. */
   #named: NamedCircle[] = [];
   #complaint: string | undefined;
 
-  constructor(keys: readonly string[], hasReaders: boolean, events: WitnessEvents) {
+  constructor(
+    keys: readonly string[],
+    hasReaders: boolean,
+    events: WitnessEvents,
+    { table, model, laws }: Beginning,
+  ) {
     this.#keys = keys;
     this.#hasReaders = hasReaders;
     this.#events = events;
+    this.table = table;
+    this.model = model;
+    this.laws = laws;
+    this.#index = table.index;
+    // What a cluster before this one left behind is seen by whoever comes first.
+    if (hasReaders && table.index > 0) for (const key of keys) this.#note(key);
   }
 
   get index(): number {

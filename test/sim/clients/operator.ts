@@ -54,6 +54,11 @@ export class Operator {
     this.#isOver = true;
   }
 
+  /** With another cluster. */
+  goOn(): void {
+    this.#isOver = false;
+  }
+
   #try(operation: Operation, triesLeft: number, first?: number): void {
     if (triesLeft === 0 || this.#isOver) return;
     const { network, host, nodes, random, simulation } = this.#world;

@@ -18,6 +18,8 @@ export const SEEN = {
   lost: (reason: EndReason) => `lost by ${reason}`,
   /** A node whose data were lost, and which waits to be told everything. */
   recovered: "recovered",
+  /** A cluster that begins with what another one saved. */
+  restored: "restored",
   watchBegun: "watch begun",
   watchTold: "watch told",
   /** Of an application that asked for a lock. */

@@ -72,6 +72,10 @@ export class SimClient implements WorldClient {
   readonly #writes: GuardedWrites;
   readonly #reads: ClientReads;
   #isAttached = false;
+  /** In which it has its session, or had. */
+  #clusterId = "";
+  /** The node is of another cluster than the session. */
+  #isAmongStrangers = false;
   /** How it last asked for its session. */
   #way: AttachCommand["op"] = OP.open;
   /** The last time anything was heard, or asked with nothing else open. */
@@ -221,6 +225,15 @@ export class SimClient implements WorldClient {
     }
     this.#world.watch.onAttached(this, message);
     if (message.status === ERROR_NUMBERS.TAKEN_OVER && this.#isRefusedTaker(message)) return;
+    if (message.status === ERROR_NUMBERS.UNAVAILABLE) {
+      this.#connection.leave("the cluster opens no session yet");
+      return;
+    }
+    // Strangers know nothing of its session, which may be as good as ever in its own cluster.
+    if (message.status !== STATUS.ok && this.#isAmongStrangers && session.trustsLease) {
+      this.#connection.leave("the node is of another cluster");
+      return;
+    }
     if (message.status !== STATUS.ok) {
       this.#startAnew();
       return;
@@ -399,6 +412,9 @@ export class SimClient implements WorldClient {
         this.#onRefused(message);
         return;
       case MESSAGE.hello:
+        this.#isAmongStrangers = this.session !== 0 && this.#clusterId !== message.clusterId;
+        if (this.session === 0) this.#clusterId = message.clusterId;
+        return;
       case MESSAGE.leader:
       case MESSAGE.changes:
         return;

@@ -1,7 +1,9 @@
 /** A client as the rest of a run knows it, whichever way it speaks to the cluster. Types only. */
+import type { ClientPlan } from "../plan/plan.js";
 import type { HeldBelief } from "./belief.js";
 
 export interface WorldClient {
+  readonly plan: ClientPlan;
   /** Behind the nodes. */
   readonly host: number;
   /** The number of its session; 0 while it has none. */
@@ -24,6 +26,6 @@ export interface WorldClient {
   /** From now on these nodes are to be preferred. */
   prefer(nodes: readonly number[]): void;
   reconnect(): void;
-  /** Acts at once, beyond its plan: for the end of a run. */
+  /** It may act so often from now on, beyond its plan. */
   allow(actions: number): void;
 }

@@ -9,6 +9,7 @@ import { FAULT_MAKERS, type FaultScene } from "./fault-makers.js";
 import { focusClients, focusOf } from "./focus.js";
 import { lockMixOf, operatorMixOf, semaphoresOf } from "./lock-mix.js";
 import { AT_ONCE, type ClientPlan, type SimPlan } from "./plan.js";
+import { beforeRestore, clientsToRestore, restorePlanOf } from "./restore-plan.js";
 import { isTimed, timedPlanOf } from "./timed-plan.js";
 
 /** Of clients: they hardly do anything but look. */
@@ -65,6 +66,11 @@ function stormPlanOf(seed: number, streams: RandomStreams): SimPlan {
   const healthyCount = spareCount > 0 ? nodeCount : Math.floor(nodeCount / 2) + 1;
   const healthy = order.slice(0, healthyCount).sort((a, b) => a - b);
   const scene = { stormMs, ids, expendable: order.slice(healthyCount), clients, spares };
+  const faults = [...faultsOf(streams, scene), ...(focus?.faults?.(forFocus, scene) ?? [])];
+  const size = { nodeCount, spareCount, clients };
+  const restore = restorePlanOf(streams, size, stormMs, (second) => {
+    return inOrder(faultsOf(streams, second, "second "));
+  });
   return {
     seed,
     isTimed: false,
@@ -91,11 +97,12 @@ function stormPlanOf(seed: number, streams: RandomStreams): SimPlan {
     pace: AT_ONCE,
     keys: KEYS.slice(0, random.integer(1, KEYS.length)),
     semaphores: semaphoresOf(streams.of("semaphores")),
-    clients,
-    faults: inOrder([...faultsOf(streams, scene), ...(focus?.faults?.(forFocus, scene) ?? [])]),
+    clients: restore === undefined ? clients : clientsToRestore(streams, clients),
+    faults: restore === undefined ? inOrder(faults) : beforeRestore(inOrder(faults)),
     healthy,
     others: random.pick(["down", "cut", "deaf", "paused", "healthy"] as const),
     ...focus?.times,
+    ...(restore === undefined ? {} : { restore }),
   };
 }
 
@@ -174,14 +181,17 @@ function clientsOf(streams: RandomStreams, hostsBefore: number, stormMs: number)
   }));
 }
 
-/** Each kind of trouble with probability one half, in any number and at any time, on top of others. */
-function faultsOf(streams: RandomStreams, scene: FaultScene): Fault[] {
+/**
+ * Each kind of trouble with probability one half, in any number and at any time, on top of others.
+ * `which`: of several storms.
+ */
+function faultsOf(streams: RandomStreams, scene: FaultScene, which = ""): Fault[] {
   const faults: Fault[] = [];
-  const all = streams.of("faults");
+  const all = streams.of(`${which}faults`);
   const countMax = all.pick([3, 3, 10]);
   for (const [name, make] of Object.entries(FAULT_MAKERS)) {
     if (KINDS_ON_TOP.includes(name)) continue;
-    const random = streams.of(`faults ${name}`);
+    const random = streams.of(`${which}faults ${name}`);
     if (!random.chance(0.5)) continue;
     const count = random.integer(1, name === "changeMember" ? MEMBER_CHANGES_MAX : countMax);
     for (let left = count; left > 0; left -= 1) {
@@ -190,7 +200,7 @@ function faultsOf(streams: RandomStreams, scene: FaultScene): Fault[] {
     }
   }
   const chosen = all.chance(CALM_SHARE) ? oneByOne(all, faults, scene.stormMs) : faults;
-  return [...chosen, ...rareFaultsOf(streams, scene)];
+  return [...chosen, ...rareFaultsOf(streams, scene, which)];
 }
 
 /** As they come: those that a scene has nothing for are left out. */
@@ -202,16 +212,16 @@ function inOrder(faults: readonly (Fault | undefined)[]): Fault[] {
  * What takes a node out for the rest of the run, or nearly so, or is rare in itself, is in few plans,
  * and comes on top of whatever else there is.
  */
-function rareFaultsOf(streams: RandomStreams, scene: FaultScene): Fault[] {
+function rareFaultsOf(streams: RandomStreams, scene: FaultScene, which: string): Fault[] {
   const make = (kind: FaultKind, random: RandomStream): Fault[] => {
     const fault = FAULT_MAKERS[kind](random, random.integer(0, scene.stormMs), scene);
     return fault === undefined ? [] : [fault];
   };
   const rare = RARE_KINDS.flatMap((kind) => {
-    const random = streams.of(`faults ${kind}`);
+    const random = streams.of(`${which}faults ${kind}`);
     return random.chance(RARE_SHARE) ? make(kind, random) : [];
   });
-  const losses = streams.of("faults of lost data");
+  const losses = streams.of(`${which}faults of lost data`);
   return losses.chance(LOSS_SHARE) ? [...rare, ...make(losses.pick(LOSS_KINDS), losses)] : rare;
 }
 

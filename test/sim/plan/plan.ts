@@ -6,6 +6,7 @@ import type { NodeTuning } from "../../../src/server/index.js";
 import type { DiskTimes } from "../world/disk-weather.js";
 import type { PathTimes } from "../world/paths.js";
 import type { Fault } from "./fault.js";
+import type { RestorePlan } from "./restore-plan.js";
 
 /** Shares of what a client does, each 0 … 1. */
 export interface ClientMix {
@@ -109,4 +110,6 @@ export interface SimPlan {
   readonly healthy: readonly number[];
   /** What becomes of the others meanwhile. */
   readonly others: "down" | "cut" | "deaf" | "paused" | "healthy";
+  /** The cluster is lost when the storm is over, and restored; `undefined`: it is not. */
+  readonly restore?: RestorePlan | undefined;
 }

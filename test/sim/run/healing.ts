@@ -6,7 +6,6 @@ import { Violation } from "../checks/violation.js";
 import type { SimPlan } from "../plan/plan.js";
 import type { SimNode } from "../world/sim-node.js";
 import type { SimWorld } from "../world/sim-world.js";
-import type { Trouble } from "../world/trouble.js";
 
 /** Until a healthy majority has executed something new for a client. */
 const PROGRESS_MS_MAX = 6_000;
@@ -19,20 +18,17 @@ export class Healing {
   readonly #plan: SimPlan;
   readonly #world: SimWorld;
   readonly #checks: RunChecks;
-  readonly #trouble: Trouble;
   readonly #story: Story;
 
-  constructor(plan: SimPlan, world: SimWorld, checks: RunChecks, trouble: Trouble, story: Story) {
+  constructor(plan: SimPlan, world: SimWorld, checks: RunChecks, story: Story) {
     this.#plan = plan;
     this.#world = world;
     this.#checks = checks;
-    this.#trouble = trouble;
     this.#story = story;
   }
 
   async run(): Promise<void> {
     this.#say("the storm is over");
-    this.#trouble.end();
     for (const { disk } of this.#world.nodes) disk.weather.heal();
     const mend = this.#breakOthers();
     await this.#demandProgress();
@@ -97,7 +93,8 @@ export class Healing {
       client.reconnect();
     }
     if (clients.length === 0) return;
-    await this.#until("progress", () => answered() > before, PROGRESS_MS_MAX);
+    const quietMs = this.#plan.restore?.quietMs ?? 0;
+    await this.#until("progress", () => answered() > before, PROGRESS_MS_MAX + quietMs);
   }
 
   get #isAgreed(): boolean {

@@ -24,6 +24,13 @@ export async function minimise(
     const before = JSON.stringify(least).length;
     const faults = await fewest(least.faults, (some) => attempt({ ...least, faults: some }));
     least = { ...least, faults };
+    const { restore } = least;
+    if (restore !== undefined) {
+      const second = await fewest(restore.faults, (some) => {
+        return attempt({ ...least, restore: { ...restore, faults: some } });
+      });
+      least = { ...least, restore: { ...restore, faults: second } };
+    }
     const clients = await fewest(least.clients, (some) => attempt({ ...least, clients: some }));
     least = { ...least, clients };
     least = await withFewerActions(least, attempt);

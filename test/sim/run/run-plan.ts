@@ -1,17 +1,21 @@
 /**
  * One plan from its first event to its verdict: safety while faults come and go; then a majority is
  * healed and must make progress beside what is left broken; then everything is healed and must come
- * to agree, serve every waiter, and still be on the disks when the power fails once more.
+ * to agree, serve every waiter, and still be on the disks when the power fails once more. In some plans
+ * the cluster is lost when the first storm is over, and another one is restored, over which a second
+ * storm comes (`restoration.ts`).
  */
 import { Coverage } from "../checks/coverage.js";
 import { RunChecks } from "../checks/run-checks.js";
 import { Story } from "../checks/story.js";
 import { Violation } from "../checks/violation.js";
 import { Simulation } from "../engine/simulation.js";
+import type { Fault } from "../plan/fault.js";
 import type { SimPlan } from "../plan/plan.js";
 import { SimWorld } from "../world/sim-world.js";
 import { Trouble } from "../world/trouble.js";
 import { Healing } from "./healing.js";
+import { Restoration } from "./restoration.js";
 import type { SeedFailure, SeedResult } from "./seed-result.js";
 
 export interface RunOptions {
@@ -28,21 +32,38 @@ export async function runPlan(plan: SimPlan, options: RunOptions = {}): Promise<
   const checks = new RunChecks(plan, simulation, story, coverage);
   const world = new SimWorld(plan, simulation, checks);
   checks.world = world;
-  const trouble = new Trouble(
-    world,
-    (text) => story.tell(() => `fault ${text}`),
-    (fault) => checks.onFault(fault),
-  );
+  const troubleOver = (faults: readonly Fault[]): Trouble => {
+    const trouble = new Trouble(
+      world,
+      (text) => story.tell(() => `fault ${text}`),
+      (fault) => checks.onFault(fault),
+    );
+    trouble.plan(faults, simulation.nowMs);
+    return trouble;
+  };
   const onUnhandled = (error: unknown): void => {
     simulation.fail(new Violation("no unhandled rejection", String(error)));
   };
   process.on("unhandledRejection", onUnhandled);
   let failure: SeedFailure | undefined;
+  const troubles: Trouble[] = [];
   try {
+    const { restore } = plan;
+    const restoration = restore && new Restoration(plan, restore, world, checks, story);
     world.startAll();
-    trouble.plan(plan.faults);
+    troubles.push(troubleOver(plan.faults));
+    restoration?.begin();
     await simulation.run(plan.stormMs);
-    await new Healing(plan, world, checks, trouble, story).run();
+    if (restoration !== undefined) troubles.at(-1)?.end();
+    const rest = await restoration?.run();
+    if (restore !== undefined && rest !== undefined) {
+      troubles.push(troubleOver(restore.faults));
+      for (const client of world.clients)
+        client.allow(Math.ceil(restore.stormMs / client.plan.thinkMs));
+      await simulation.run(simulation.nowMs + restore.stormMs);
+    }
+    troubles.at(-1)?.end();
+    await new Healing(rest ?? plan, world, checks, story).run();
   } catch (error) {
     failure = failureOf(error, story);
   } finally {
@@ -52,10 +73,10 @@ export async function runPlan(plan: SimPlan, options: RunOptions = {}): Promise<
     seed: plan.seed,
     hash: simulation.hash.hex(),
     simulatedMs: simulation.nowMs,
-    faultEpisodes: trouble.episodes,
-    committedEntries: checks.raft.committedIndex,
-    grants: checks.witness.grantCount,
-    elections: checks.raft.leaderCount,
+    faultEpisodes: troubles.reduce((sum, { episodes }) => sum + episodes, 0),
+    committedEntries: checks.clusters.committedCount,
+    grants: checks.clusters.grantCount,
+    elections: checks.clusters.leaderCount,
     quarantines: world.nodes.filter(({ state }) => state === "quarantined").length,
     overlapsWithoutDeadline: checks.exclusion.overlapsWithoutDeadline,
     overlapsWithoutFence: checks.exclusion.overlapsWithoutFence,

@@ -1,9 +1,31 @@
-/** The members of a cluster that begins. */
+/** Clusters as nodes are told of them, and the members with which one begins. */
 import type { Configuration } from "../../../src/raft/index.js";
+
+/** Of the cluster that a run begins with. */
+export const FIRST_CLUSTER_ID = "c".repeat(32);
+
+/** To which cluster the nodes belong that are started from now on. */
+export interface NodeCluster {
+  /** 32 hex digits. */
+  readonly id: string;
+  /** Whom its founders are told by their options: nobody where their directories say it. */
+  readonly told: Configuration;
+  readonly members: Configuration;
+}
 
 /** Nodes 1 … `count`, all of them voters. */
 export function foundersOf(count: number): Configuration {
   const voters = Array.from({ length: count }, (_, at) => at + 1);
   const addresses = voters.map((id) => ({ id, address: `node-${id}:1` }));
   return { voters, outgoing: [], learners: [], addresses };
+}
+
+export function newCluster(nodeCount: number): NodeCluster {
+  const members = foundersOf(nodeCount);
+  return { id: FIRST_CLUSTER_ID, told: members, members };
+}
+
+export function restoredCluster(id: string, nodeCount: number): NodeCluster {
+  const members = foundersOf(nodeCount);
+  return { id, told: { ...members, voters: [], addresses: [] }, members };
 }

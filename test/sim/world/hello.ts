@@ -1,12 +1,13 @@
 /**
- * The first words of two nodes, as bytes of the production codec, where each may be of another version
- * of the model. There is one version in the sources: whoever reads takes itself for that one, and
+ * The first words of two nodes, as bytes that production code writes and judges: each may be of another
+ * cluster, or of another version of the model. There is one version in the sources: whoever reads takes itself for that one, and
  * finds the other so far from it as it is.
  */
 import { crc32 } from "node:zlib";
 import { MODEL_VERSION } from "../../../src/model-version.js";
 import type { PeerIdentity } from "../../../src/net/index.js";
-import { decodeHello, encodeHello, type HelloRefusal } from "../../../src/net/peer-hello.js";
+import { PeerDirectory } from "../../../src/net/peer-directory.js";
+import { encodeHello, type HelloRefusal } from "../../../src/net/peer-hello.js";
 
 /** Where it stands, whatever the version. */
 const VERSION_AT = 4;
@@ -18,13 +19,14 @@ export interface Speaker {
   readonly versionOffset: number;
 }
 
-/** Why `reader` does not listen to `speaker`, by their versions alone. */
+/** Why `reader` does not listen to `speaker`, whatever it has noted of that node. */
 export function refusalOfHello(speaker: Speaker, reader: Speaker): HelloRefusal | undefined {
   const bytes = Buffer.from(encodeHello(speaker.identity, reader.identity.nodeId));
   const version = MODEL_VERSION + speaker.versionOffset - reader.versionOffset;
   bytes.writeUInt16BE(version, VERSION_AT);
   const end = bytes.length - CHECKSUM_BYTES;
   bytes.writeUInt32BE(crc32(bytes.subarray(0, end)), end);
-  const hello = decodeHello(bytes);
-  return "code" in hello ? hello : undefined;
+  const members = [speaker.identity.nodeId];
+  const admitted = new PeerDirectory(reader.identity, members, new Map(), () => {}).admit(bytes, 0);
+  return "code" in admitted ? admitted : undefined;
 }

@@ -9,6 +9,7 @@ import {
   MemoryFileSystem,
   MemoryStoreDisk,
   type OrderedStore,
+  type RestoringMeans,
   type StoreAccess,
 } from "../../../src/storage/index.js";
 import { MARK_FILE_NAME, type Mark, readMark } from "../../../src/storage/mark-file.js";
@@ -162,6 +163,27 @@ export class NodeDisk {
       },
       ports: {
         randomBytes: (count: number) => Uint8Array.from({ length: count }, () => random.below(256)),
+      },
+    };
+  }
+
+  /** For who restores a directory: the store of one that was cut short is never looked at again. */
+  restoringMeansFor(life: ProcessLife, random: RandomStream): RestoringMeans {
+    return {
+      fileSystem: this.filesFor(life),
+      openStore: (_path, mustExist) => {
+        this.#store = new MemoryStoreDisk(this.#storeOptions);
+        return this.openStoreFor(life, mustExist);
+      },
+      ports: {
+        timer: (delayMs, task) => {
+          let isArmed = true;
+          life.simulation.after(delayMs, () => life.deliver(() => isArmed && task()));
+          return () => {
+            isArmed = false;
+          };
+        },
+        randomBytes: (count) => Uint8Array.from({ length: count }, () => random.below(256)),
       },
     };
   }

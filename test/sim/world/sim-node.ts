@@ -19,6 +19,7 @@ import type { Simulation } from "../engine/simulation.js";
 import type { Pace } from "../plan/plan.js";
 import type { ClientNetwork } from "./client-network.js";
 import type { DiskTimes } from "./disk-weather.js";
+import type { NodeCluster } from "./founders.js";
 import { type CrashKind, type DiskCopy, NodeDisk } from "./node-disk.js";
 import { NodeScheduler } from "./node-scheduler.js";
 import type { NodeWatch } from "./node-watch.js";
@@ -31,15 +32,12 @@ import { watchCore } from "./watched-core.js";
 import { WatchedLog } from "./watched-log.js";
 import { watchSnapshots } from "./watched-snapshots.js";
 
-const CLUSTER_ID = "c".repeat(32);
-
 /** `quarantined`: its files are damaged. `removed`: it belongs to the cluster no more. */
 export type NodeState = "down" | "starting" | "running" | "quarantined" | "removed";
 
 export interface NodeSurroundings {
   readonly simulation: Simulation;
   readonly streams: RandomStreams;
-  readonly founders: Configuration;
   /** What a node that is to join is told by those it asks. */
   readonly currentMembers: () => Configuration;
   readonly tuning: NodeTuning;
@@ -80,16 +78,28 @@ export class SimNode {
   /** The index behind which its table was last looked at. */
   comparedIndex = 0;
 
-  constructor(id: number, world: NodeSurroundings) {
+  /** For which its directory is made when it has none. */
+  #cluster: NodeCluster;
+
+  constructor(id: number, cluster: NodeCluster, world: NodeSurroundings) {
     const { simulation, streams, diskTimes } = world;
     this.id = id;
+    this.#cluster = cluster;
     this.#world = world;
     this.disk = new NodeDisk(simulation, streams.of(`disk ${id}`), diskTimes);
     this.clock = new ProcessClock(simulation, streams.of(`clock ${id}`));
   }
 
+  get clusterId(): string {
+    return this.#cluster.id;
+  }
+
   get state(): NodeState {
     return this.#state;
+  }
+
+  get simulation(): Simulation {
+    return this.#world.simulation;
   }
 
   get tuning(): NodeTuning {
@@ -187,25 +197,63 @@ export class SimNode {
    * repeated when it was cut short. Needs a node that is down.
    */
   recover(incarnationMin: number): void {
-    const life = new ProcessLife(this.#world.simulation);
-    this.#life = life;
-    this.#state = "starting";
     this.#forget();
     const random = this.#world.streams.of(`node ${this.id} recovery ${this.#startCount}`);
-    const node = { nodeId: this.id, clusterId: CLUSTER_ID, incarnationMin };
-    setDataAside({ path: "/data", ...node, ...this.disk.meansFor(life, random) }).then(
-      () => {
-        this.crash("kill");
+    const node = { nodeId: this.id, clusterId: this.clusterId, incarnationMin };
+    const work = (life: ProcessLife): Promise<unknown> => {
+      return setDataAside({ path: "/data", ...node, ...this.disk.meansFor(life, random) });
+    };
+    this.runCommand(work, "kill", {
+      done: () => {
         this.isForgetful = false;
         this.#onMadeAnew();
         this.#world.watch.onRecovered(this);
       },
+      failed: (error) => this.#world.watch.onRecoveryFailed(this, error),
+    });
+  }
+
+  /**
+   * On its machine somebody runs a command, which ends with `ending` for the disk. When it is cut short
+   * the node is down, and nobody is told. Needs a node that is down.
+   */
+  runCommand<T>(
+    work: (life: ProcessLife) => Promise<T>,
+    ending: CrashKind,
+    then: { done(result: T): void; failed(error: unknown): void },
+  ): void {
+    const life = new ProcessLife(this.#world.simulation);
+    this.#life = life;
+    this.#state = "starting";
+    const end = (): boolean => {
+      if (this.#life !== life) return false;
+      this.crash(ending);
+      return true;
+    };
+    work(life).then(
+      (result) => {
+        if (end()) then.done(result);
+      },
       (error: unknown) => {
-        if (this.#life !== life) return;
-        this.crash("kill");
-        this.#world.watch.onRecoveryFailed(this, error);
+        if (end()) then.failed(error);
       },
     );
+  }
+
+  /** Somebody sets its data aside by hand, in whatever state they are. Needs one without a process. */
+  vacate(): void {
+    this.#state = "down";
+    this.disk.wipe();
+    this.#onMadeAnew();
+    this.isForgetful = false;
+    this.versionOffset = 0;
+    this.#lastRaft = undefined;
+    this.#identity = undefined;
+  }
+
+  /** What is made on its machine from now on is of that cluster. */
+  joinCluster(cluster: NodeCluster): void {
+    this.#cluster = cluster;
   }
 
   /**
@@ -267,7 +315,7 @@ export class SimNode {
     const directory = await openDataDirectory({
       path: "/data",
       nodeId: this.id,
-      clusterId: CLUSTER_ID,
+      clusterId: this.clusterId,
       origin: this.#founds ? "initial" : "joined",
       segmentBytes: tuning.segmentBytes,
       fileSystem: this.disk.filesFor(life),
@@ -300,11 +348,11 @@ export class SimNode {
     gateway: SimulatedGateway,
     random: () => number,
   ): Promise<AssembledDriver> {
-    const { watch, tuning, peers, founders, pace, streams } = this.#world;
+    const { watch, tuning, peers, pace, streams } = this.#world;
     const forPace = streams.of(`pace ${this.id} life ${this.#startCount}`);
     const log = new WatchedLog(directory.log, life, watch.logOf(this));
     watchSnapshots(directory.snapshots, (...snapshot) => watch.onSnapshot(this, ...snapshot));
-    const options = { group: 0, founders: this.#founds ? founders : undefined, tuning };
+    const options = { group: 0, founders: this.#founds ? this.#cluster.told : undefined, tuning };
     return bootDriver(
       { ...options, advertise: `ws://node-${this.id}` },
       {
@@ -368,7 +416,7 @@ export class SimNode {
   }
 
   get #founds(): boolean {
-    return this.#world.founders.voters.includes(this.id);
+    return this.#cluster.told.voters.includes(this.id);
   }
 
   #timer(life: ProcessLife, delayMs: number, task: () => void): () => void {

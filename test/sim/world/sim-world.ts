@@ -15,17 +15,21 @@ import { RandomStreams } from "../engine/random-stream.js";
 import type { Simulation } from "../engine/simulation.js";
 import type { SimPlan } from "../plan/plan.js";
 import { ClientNetwork } from "./client-network.js";
-import { foundersOf } from "./founders.js";
+import { type NodeCluster, newCluster } from "./founders.js";
+import type { CrashKind } from "./node-disk.js";
 import type { NodeWatch } from "./node-watch.js";
 import { Paths } from "./paths.js";
 import { PeerNetwork, type PeerNetworkHooks } from "./peer-network.js";
+import { type RestoreCommand, Restoring, type RestoringEvents } from "./restoring.js";
 import { SimNode } from "./sim-node.js";
+import { type SaverSurroundings, SnapshotSaver } from "./snapshot-saver.js";
 
 /** A link that was silent for so many election timeouts is given up, as in production. */
 const SILENCE_TIMEOUTS = 5;
 const RESTART_MS = 150;
 /** Behind all clients. */
 const OPERATOR_HOST = 1_000;
+const SAVER_HOST = 1_001;
 
 export type WorldWatch = NodeWatch & ClientWatch & PeerNetworkHooks;
 
@@ -37,7 +41,9 @@ export class SimWorld {
   readonly clients: readonly WorldClient[];
   readonly operator: Operator;
   readonly tuning: NodeTuning;
-  readonly #founders: Configuration;
+  readonly #streams: RandomStreams;
+  readonly #network: ClientNetwork;
+  #cluster: NodeCluster;
   /** How many faults hold a node down. */
   readonly #held = new Map<number, number>();
 
@@ -46,18 +52,22 @@ export class SimWorld {
     const count = plan.nodeCount + plan.spareCount;
     const ids = Array.from({ length: count }, (_, at) => at + 1);
     this.simulation = simulation;
+    this.#streams = streams;
     this.tuning = resolveTuning({ ...NODE_TUNING_DEFAULTS, ...plan.tuning });
     this.paths = new Paths(streams, plan.pathTimes);
     const silenceMs = SILENCE_TIMEOUTS * this.tuning.electionTimeoutMs;
     this.peers = new PeerNetwork(simulation, streams, this.paths, ids, silenceMs, watch);
     const network = new ClientNetwork(simulation, this.paths);
+    this.#network = network;
     const { tuning, peers } = this;
-    const founders = foundersOf(plan.nodeCount);
+    const cluster = newCluster(plan.nodeCount);
     const currentMembers = (): Configuration => this.members;
-    const shared = { simulation, streams, founders, currentMembers, tuning, peers, watch };
+    const shared = { simulation, streams, currentMembers, tuning, peers, watch };
     const { diskTimes, pace } = plan;
-    this.nodes = ids.map((id) => new SimNode(id, { ...shared, diskTimes, pace, clients: network }));
-    this.#founders = founders;
+    this.nodes = ids.map((id) => {
+      return new SimNode(id, cluster, { ...shared, diskTimes, pace, clients: network });
+    });
+    this.#cluster = cluster;
     for (const id of ids) if (id > plan.nodeCount) this.hold(id);
     this.operator = new Operator({
       simulation,
@@ -81,7 +91,7 @@ export class SimWorld {
   /** As the node that has come furthest knows them, or knew them in the life before. */
   get members(): Configuration {
     const best = furthest(this.nodes.map(({ raftOrNone, lastRaft }) => raftOrNone ?? lastRaft));
-    return best?.configuration ?? this.#founders;
+    return best?.configuration ?? this.#cluster.members;
   }
 
   /** Who leads the highest term; node 1 while nobody does. */
@@ -102,6 +112,44 @@ export class SimWorld {
   startAll(): void {
     for (const { id } of this.nodes) this.ensure(id);
     for (const client of this.clients) client.start();
+  }
+
+  /** Everything is stopped, and nothing starts by itself: all of it is to be another cluster. */
+  stopAll(kind: CrashKind): void {
+    for (const node of this.nodes) {
+      this.#held.set(node.id, 1);
+      node.crash(kind);
+    }
+  }
+
+  /** Its founders are to be let go, and the other machines are there to be added. */
+  found(cluster: NodeCluster): void {
+    this.#cluster = cluster;
+    this.operator.goOn();
+  }
+
+  /** Its machine is to be one of the present cluster. */
+  replace(node: SimNode): void {
+    this.hold(node.id);
+    node.crash("kill");
+    node.vacate();
+    node.joinCluster(this.#cluster);
+  }
+
+  /** Somebody who saves what the cluster knows. */
+  saver(events: Pick<SaverSurroundings, "committedIndex" | "onSaved" | "onBroken">): SnapshotSaver {
+    const nodes = this.nodes.map(({ id }) => id);
+    const [simulation, streams, network] = [this.simulation, this.#streams, this.#network];
+    return new SnapshotSaver({ simulation, streams, network, nodes, host: SAVER_HOST, ...events });
+  }
+
+  restoring(
+    id: number,
+    mayBeCutShort: boolean,
+    command: RestoreCommand,
+    events: RestoringEvents,
+  ): Restoring {
+    return new Restoring(this.node(id), command, this.#streams, mayBeCutShort, events);
   }
 
   hold(id: number): void {

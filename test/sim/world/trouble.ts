@@ -44,9 +44,10 @@ export class Trouble {
     this.#onBegun = onBegun;
   }
 
-  plan(faults: readonly Fault[]): void {
+  /** `fromMs`: from when on the times of the faults count. */
+  plan(faults: readonly Fault[], fromMs = 0): void {
     for (const fault of faults) {
-      this.#world.simulation.at(fault.atMs, () => {
+      this.#world.simulation.at(fromMs + fault.atMs, () => {
         if (!this.#isOver) this.#begin(fault);
       });
     }

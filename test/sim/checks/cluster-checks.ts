@@ -1,0 +1,129 @@
+/**
+ * What must hold of one cluster: of its log, and of everything that its nodes and clients do and say,
+ * from its first entry on. A cluster that is restored from what another one saved begins with what
+ * survived of that (`founding.ts`), and is looked at in the same way from there on.
+ */
+import { isStrong, type SequencedCommand } from "../../../src/protocol/index.js";
+import type { Entry, Raft } from "../../../src/raft/index.js";
+import type { SimPlan } from "../plan/plan.js";
+import type { SimNode } from "../world/sim-node.js";
+import type { CoreWatch } from "../world/watched-core.js";
+import { CoreChecks } from "./core-checks.js";
+import { DemandedSegments } from "./demanded-segments.js";
+import { ForwardOrder } from "./forward-order.js";
+import type { Founding } from "./founding.js";
+import { ProgramOrder } from "./program-order.js";
+import { RaftChecks } from "./raft-checks.js";
+import { ReadIndexes } from "./read-index.js";
+import type { Fail } from "./violation.js";
+import { WatchStreams } from "./watch-streams.js";
+import { Witness, type WitnessEvents } from "./witness.js";
+
+/** Tables are compared at every index so many apart, with that of the witness. */
+const HASH_EVERY = 4;
+
+export type ClusterEvents = Omit<WitnessEvents, "onExecuted"> & {
+  /** An entry is committed; before anything is made of it. */
+  onCommitted(entry: Entry, raft: Raft): void;
+};
+
+export class ClusterChecks {
+  readonly founding: Founding;
+  readonly raft: RaftChecks;
+  readonly witness: Witness;
+  readonly streams: WatchStreams;
+  readonly order: ProgramOrder;
+  readonly forwarded: ForwardOrder;
+  readonly readIndexes: ReadIndexes;
+  readonly demanded: DemandedSegments;
+  readonly #events: ClusterEvents;
+  readonly #fail: Fail;
+  readonly #hashes = new Map<number, string>();
+  /** Where the log stood, as far as anybody outside can know. */
+  #knownIndex: number;
+  /** `#knownIndex` when something was asked for. */
+  readonly #askedAt = new Map<string, number>();
+
+  constructor(plan: SimPlan, founding: Founding, events: ClusterEvents, fail: Fail) {
+    this.founding = founding;
+    this.#events = events;
+    this.#fail = fail;
+    this.#knownIndex = founding.index;
+    const count = plan.nodeCount + plan.spareCount;
+    const ids = Array.from({ length: count }, (_, at) => at + 1);
+    const hasReaders = plan.clients.some(({ mix }) => mix.inspect > 0);
+    const keys = [...plan.keys, ...plan.semaphores.map(({ key }) => key)];
+    this.order = new ProgramOrder(fail);
+    const heard: WitnessEvents = {
+      onAnswered: (marker, call, result) => events.onAnswered(marker, call, result),
+      onSessionEnded: (session, reason) => events.onSessionEnded(session, reason),
+      onLost: (token, reason) => events.onLost(token, reason),
+      onExecuted: (session, epoch, command) => this.order.onExecuted(session, epoch, command),
+      onGivenUp: (token) => events.onGivenUp(token),
+    };
+    this.witness = new Witness(keys, hasReaders, heard, founding.beginning);
+    if (founding.index > 0) this.#hashes.set(founding.index, this.witness.table.hash());
+    this.streams = new WatchStreams(this.witness.table, fail);
+    if (plan.clients.some(({ speaks }) => speaks === "sdk")) this.streams.listen();
+    this.forwarded = new ForwardOrder(fail, (session) => this.witness.laws.highestOf(session));
+    this.readIndexes = new ReadIndexes(fail, () => this.raft.committedIndex);
+    this.demanded = new DemandedSegments(fail);
+    this.raft = new RaftChecks(ids, founding, fail, (entry, raft) => {
+      this.#onCommitted(entry, raft);
+    });
+  }
+
+  coreOf(node: SimNode, raft: Raft): CoreWatch {
+    const around = {
+      times: node.tuning,
+      committedIndex: () => this.raft.committedIndex,
+      members: () => this.raft.membersOf(node.id),
+    };
+    return new CoreChecks(node.id, raft, around, this.#fail);
+  }
+
+  /** The table of a node against that of the witness, where it has come further. */
+  compareTable(node: SimNode): void {
+    const { raft, table, driver } = node.assembled;
+    if (raft.appliedIndex === node.comparedIndex) return;
+    // While the table waits for a snapshot the core is ahead of it.
+    const index = driver.status.appliedIndex;
+    if (index === node.comparedIndex) return;
+    node.comparedIndex = index;
+    const known = this.#hashes.get(index);
+    if (known !== undefined && table.hash() !== known) {
+      this.#fail("state machine safety", `tables differ behind entry ${index}, node ${node.id}`);
+    }
+  }
+
+  // Questions, and what is known by their answers.
+
+  onAsked(question: string): void {
+    this.#askedAt.set(question, this.#knownIndex);
+  }
+
+  /** `undefined`: nobody asked that. */
+  askedAt(question: string): number | undefined {
+    return this.#askedAt.get(question);
+  }
+
+  /** Somebody was told what was so at that index. */
+  onTold(index: number): void {
+    this.#knownIndex = Math.max(this.#knownIndex, index);
+  }
+
+  /** A node did not admit it. Returns whether it may wait for nothing but room. */
+  onRefused(session: number, epoch: number, sequence: number): SequencedCommand | undefined {
+    const command = this.order.onRefused(session, epoch, sequence);
+    return command === undefined || isStrong(command) ? undefined : command;
+  }
+
+  #onCommitted(entry: Entry, raft: Raft): void {
+    this.#events.onCommitted(entry, raft);
+    this.streams.beginEntry(entry.index);
+    const complaint = this.witness.apply(entry);
+    if (complaint !== undefined) this.#fail("one order of everything", complaint);
+    if (entry.index % HASH_EVERY !== 0) return;
+    this.#hashes.set(entry.index, this.witness.table.hash());
+  }
+}
