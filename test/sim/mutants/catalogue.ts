@@ -7,6 +7,7 @@ import { HOLD_MUTANTS } from "./hold-mutants.js";
 import { MEMBER_MUTANTS } from "./member-mutants.js";
 import type { Mutant } from "./mutant.js";
 import { QUEUE_MUTANTS } from "./queue-mutants.js";
+import { RESTORE_MUTANTS } from "./restore-mutants.js";
 import { SDK_MUTANTS } from "./sdk-mutants.js";
 import { SERVER_MUTANTS } from "./server-mutants.js";
 import { SNAPSHOT_MUTANTS } from "./snapshot-mutants.js";
@@ -24,6 +25,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...QUEUE_MUTANTS,
   ...HOLD_MUTANTS,
   ...SNAPSHOT_MUTANTS,
+  ...RESTORE_MUTANTS,
   ...CLIENT_MUTANTS,
   ...SDK_MUTANTS,
   ...CURED_MUTANTS,

@@ -1,0 +1,77 @@
+/** Bugs of a restore: the new cluster believes what it should not, or forgets what it promised. */
+import type { Mutant } from "./mutant.js";
+
+export const RESTORE_MUTANTS: readonly Mutant[] = [
+  {
+    name: "restored-tokens-count-on",
+    rule: "tokens of a restored cluster are above all that the one before gave",
+    file: "src/lockfsm/refounding.ts",
+    find: "  const floor = Math.max(next + TOKEN_JUMP, tokenFloor);\n",
+    replace: "  const floor = next;\n",
+    seeds: [39],
+  },
+  {
+    name: "restored-token-floor-ignored",
+    rule: "no token of a restored cluster is below the floor that its operator said",
+    file: "src/server/snapshot-files.ts",
+    find: "    tokenFloor: options.tokenFloor,\n",
+    replace: "    tokenFloor: 0,\n",
+    seeds: [75],
+  },
+  {
+    name: "restored-without-quiet-time",
+    rule: "a restored cluster opens no session before the old leases are over",
+    file: "src/lockfsm/refounding.ts",
+    find: "  state.quietUntil = quietMs === 0 ? 0 : old.stamp + quietMs;\n",
+    replace: "  state.quietUntil = 0;\n",
+    seeds: [68],
+  },
+  {
+    name: "restored-without-closings",
+    rule: "what kept a key closed keeps it closed over a restore",
+    file: "src/lockfsm/refounding.ts",
+    find: "    keepClosed(parts, closing, closing.dueAt);\n",
+    replace: "    if (closing.dueAt < 0) keepClosed(parts, closing, closing.dueAt);\n",
+    seeds: [245],
+  },
+  {
+    name: "restored-without-minimum-holds",
+    rule: "minHoldMs of a hold that ends with its cluster keeps the key closed",
+    file: "src/lockfsm/refounding.ts",
+    find: "    if (dueAt > old.stamp) keepClosed(parts, hold, dueAt);\n",
+    replace: "    if (dueAt < 0) keepClosed(parts, hold, dueAt);\n",
+    seeds: [39],
+  },
+  {
+    name: "restored-with-its-sessions",
+    rule: "no session outlives its cluster",
+    file: "src/lockfsm/table.ts",
+    find: "    return LockTable.of(refound(this.#state, options));\n",
+    replace: "    return LockTable.of(Object.assign(this.#state, { index: options.index }));\n",
+    seeds: [39],
+  },
+  {
+    name: "restored-name-not-synced",
+    rule: "a restored directory is durable when the command ends",
+    file: "src/storage/restored-directory.ts",
+    find: "  await fileSystem.syncDirectory(dirname(path));\n",
+    replace: "",
+    seeds: [39],
+  },
+  {
+    name: "restored-behind-the-snapshot",
+    rule: "a restored cluster begins beyond all that the one before can have reached",
+    file: "src/server/snapshot-files.ts",
+    find: "    index: saved.manifest.index + INDEX_JUMP,\n",
+    replace: "    index: saved.manifest.index + 1,\n",
+    seeds: [39],
+  },
+  {
+    name: "saved-without-the-last",
+    rule: "a saved snapshot has all that was committed when it was asked for",
+    file: "src/server/snapshot-exporting.ts",
+    find: "newest.index >= one.indexMin) {",
+    replace: "newest.index > 0) {",
+    seeds: [75],
+  },
+];
