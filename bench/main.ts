@@ -6,11 +6,11 @@
  */
 import { setMaxListeners } from "node:events";
 import { constants } from "node:os";
-import { UsageError } from "./bench-options.js";
-import { USAGE } from "./bench-usage.js";
-import { type Invocation, type One, parseInvocation } from "./invocation.js";
-import { runSeveral } from "./several.js";
-import { linesOf, measure, violationsOf } from "./workloads.js";
+import { runSeveral } from "./comparison/several.js";
+import { UsageError } from "./options/bench-options.js";
+import { USAGE } from "./options/bench-usage.js";
+import { type Invocation, type One, parseInvocation } from "./options/invocation.js";
+import { linesOf, measure, violationsOf } from "./workloads/workloads.js";
 
 const EXIT = { done: 0, failed: 1, usage: 2, signalBase: 128 } as const;
 

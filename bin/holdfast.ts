@@ -5,10 +5,10 @@
  * the process, after what was written has left it.
  */
 import { CommanderError } from "commander";
-import { EXIT } from "./exit-codes.js";
-import { exitNow, guardProcess } from "./last-resort.js";
-import { buildProgram } from "./program.js";
-import { guardOutput, outputFailure, reportFailure } from "./terminal.js";
+import { EXIT } from "./output/exit-codes.js";
+import { exitNow, guardProcess } from "./output/last-resort.js";
+import { guardOutput, outputFailure, reportFailure } from "./output/terminal.js";
+import { buildProgram } from "./program/program.js";
 
 async function main(argv: readonly string[]): Promise<number> {
   let exitCode: number = EXIT.done;

@@ -4,9 +4,9 @@
  */
 import type { EventEmitter } from "node:events";
 import type { Argument, Command, Option } from "commander";
-import { COMMANDS, EVERY_EXIT } from "../bin/command-list.js";
-import { EXIT, EXIT_CODES } from "../bin/exit-codes.js";
-import { buildProgram } from "../bin/program.js";
+import { EXIT, EXIT_CODES } from "../bin/output/exit-codes.js";
+import { COMMANDS, EVERY_EXIT } from "../bin/program/command-list.js";
+import { buildProgram } from "../bin/program/program.js";
 
 const INTRODUCTION = `# The command line
 

@@ -2,7 +2,7 @@
  * What the bench needs of a peer: a system that people use for locks instead of this one. Its
  * servers are started and stopped by the bench, its clients are loaded by the same workers.
  */
-import type { MeasuredProcess } from "../process-cpu.js";
+import type { MeasuredProcess } from "../measures/process-cpu.js";
 
 /** In the order in which they are measured and shown. */
 export const PEER_NAMES = [

@@ -4,9 +4,9 @@
  */
 import { join } from "node:path";
 import type { HostPort } from "../../src/server/index.js";
-import { formatHostPort } from "../addresses.js";
-import { EXIT } from "../exit-codes.js";
-import { Failure } from "../failure.js";
+import { formatHostPort } from "../output/addresses.js";
+import { EXIT } from "../output/exit-codes.js";
+import { Failure } from "../output/failure.js";
 
 export const HOST = "127.0.0.1";
 export const NODES_MAX = 7;

@@ -4,7 +4,7 @@
  * mistake, a second start, a clear message before anything runs.
  */
 import { createServer, type Server } from "node:net";
-import { systemCodeOf } from "../failure.js";
+import { systemCodeOf } from "../output/failure.js";
 
 /** Resolves to whether `port` can be listened on; rejects for other reasons than being taken. */
 export async function isPortFree(host: string, port: number): Promise<boolean> {

@@ -6,8 +6,9 @@
 import { setMaxListeners } from "node:events";
 import { type Command, Option } from "commander";
 import type { Client } from "../../src/index.js";
-import { type BenchSetup, benchDocument, benchLines } from "../bench-report.js";
-import { withPlightTold } from "../cluster-plight.js";
+import { type BenchSetup, benchDocument, benchLines } from "../bench/bench-report.js";
+import { type LoadResult, LockLoad } from "../bench/lock-load.js";
+import { withPlightTold } from "../cluster/cluster-plight.js";
 import {
   type ClusterAccess,
   clusterAccessFor,
@@ -17,14 +18,13 @@ import {
   examplesText,
   jsonOption,
   wholeNumberArgument,
-} from "../command-options.js";
-import { formatDuration } from "../durations.js";
-import { EXIT } from "../exit-codes.js";
-import { Failure } from "../failure.js";
-import { type LoadResult, LockLoad } from "../lock-load.js";
-import { Progress } from "../progress.js";
-import { print, printJson } from "../terminal.js";
-import { untilStopped } from "../until-stopped.js";
+} from "../config/command-options.js";
+import { formatDuration } from "../output/durations.js";
+import { EXIT } from "../output/exit-codes.js";
+import { Failure } from "../output/failure.js";
+import { Progress } from "../output/progress.js";
+import { print, printJson } from "../output/terminal.js";
+import { untilStopped } from "../run/until-stopped.js";
 
 interface BenchFlags {
   readonly workers: number;

@@ -4,23 +4,23 @@
  * whichever way it ends: stopped, interrupted while starting, or killed (see `node-process.ts`).
  */
 import type { Command } from "commander";
-import { DEFAULT_ENDPOINTS } from "../addresses.js";
 import { drawClusterName, noteIn, prepareDirectory } from "../cluster/cluster-directory.js";
 import type { ClusterPlan } from "../cluster/cluster-plan.js";
 import { consecutivePorts, HOST, planCluster } from "../cluster/cluster-plan.js";
 import { LocalCluster } from "../cluster/local-cluster.js";
+import { leaderOf, type NodeReport, nodeReports } from "../cluster/node-report.js";
 import { findFreePorts, isPortFree } from "../cluster/ports.js";
-import { examplesText } from "../command-options.js";
+import { examplesText } from "../config/command-options.js";
 import { Configuration } from "../config/configuration.js";
 import { addOptions } from "../config/flags.js";
 import type { SettledOptions } from "../config/option-definition.js";
 import { CLUSTER_OPTIONS } from "../config/option-table.js";
-import { EXIT } from "../exit-codes.js";
-import { Failure, systemCodeOf } from "../failure.js";
-import { onUnplannedExit } from "../last-resort.js";
-import { leaderOf, type NodeReport, nodeReports } from "../node-report.js";
-import { StopRequest } from "../stop-request.js";
-import { note, print, printJson, styled } from "../terminal.js";
+import { DEFAULT_ENDPOINTS } from "../output/addresses.js";
+import { EXIT } from "../output/exit-codes.js";
+import { Failure, systemCodeOf } from "../output/failure.js";
+import { onUnplannedExit } from "../output/last-resort.js";
+import { note, print, printJson, styled } from "../output/terminal.js";
+import { StopRequest } from "../run/stop-request.js";
 
 const NODES_DEFAULT = 3;
 const PEER_PORT_DEFAULT = 7511;

@@ -3,10 +3,10 @@
  * and the names of locks in use. Made from the definitions of the commands, for this version.
  */
 import { Argument, type Command } from "commander";
-import { examplesText } from "../command-options.js";
-import { type CompletedCommand, completionModel } from "../completion-model.js";
-import { EXIT } from "../exit-codes.js";
-import { print } from "../terminal.js";
+import { type CompletedCommand, completionModel } from "../completion/model.js";
+import { examplesText } from "../config/command-options.js";
+import { EXIT } from "../output/exit-codes.js";
+import { print } from "../output/terminal.js";
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
 type Shell = (typeof SHELLS)[number];
@@ -34,7 +34,7 @@ export function defineCompletion(command: Command, finish: (exitCode: number) =>
 }
 
 async function scriptFor(shell: Shell): Promise<string> {
-  const { buildProgram } = await import("../program.js");
+  const { buildProgram } = await import("../program/program.js");
   const program = buildProgram(() => undefined);
   await program.loadAll();
   const write = await writerFor(shell);
@@ -44,10 +44,10 @@ async function scriptFor(shell: Shell): Promise<string> {
 async function writerFor(shell: Shell): Promise<(program: CompletedCommand) => string> {
   switch (shell) {
     case "bash":
-      return (await import("../completion-bash.js")).bashCompletion;
+      return (await import("../completion/bash.js")).bashCompletion;
     case "zsh":
-      return (await import("../completion-zsh.js")).zshCompletion;
+      return (await import("../completion/zsh.js")).zshCompletion;
     case "fish":
-      return (await import("../completion-fish.js")).fishCompletion;
+      return (await import("../completion/fish.js")).fishCompletion;
   }
 }

@@ -4,8 +4,7 @@
  * secret is ever shown.
  */
 import { Command } from "commander";
-import { COMMANDS } from "../command-list.js";
-import { examplesText, jsonOption } from "../command-options.js";
+import { examplesText, jsonOption } from "../config/command-options.js";
 import { Configuration, type Setting } from "../config/configuration.js";
 import { addOptions } from "../config/flags.js";
 import { flagOf, variableOf } from "../config/option-definition.js";
@@ -19,11 +18,12 @@ import {
 } from "../config/option-table.js";
 import { optionsPage } from "../config/options-page.js";
 import { similarName } from "../config/similar-name.js";
-import { EXIT } from "../exit-codes.js";
-import { Failure } from "../failure.js";
+import { EXIT } from "../output/exit-codes.js";
+import { Failure } from "../output/failure.js";
+import { noteUsage, print, printJson, styled } from "../output/terminal.js";
+import { type Column, tableLines } from "../output/text-table.js";
+import { COMMANDS } from "../program/command-list.js";
 import { requireRunRelations } from "../run/run-relations.js";
-import { noteUsage, print, printJson, styled } from "../terminal.js";
-import { type Column, tableLines } from "../text-table.js";
 import { requireServerRelations } from "./server.js";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [

@@ -6,25 +6,25 @@
 import { type Command, Option } from "commander";
 import type { Client, Leader, Lock } from "../../src/index.js";
 import { keyText, printable } from "../../src/safe-text.js";
+import { withClient } from "../cluster/reading.js";
 import {
   type ClusterAccess,
   clusterAccessFor,
   examplesText,
   jsonOption,
   wholeNumberArgument,
-} from "../command-options.js";
+} from "../config/command-options.js";
 import { Configuration } from "../config/configuration.js";
 import { addOptions } from "../config/flags.js";
 import { CONNECTION_OPTIONS, ELECT_OPTIONS } from "../config/option-table.js";
-import { type ElectFlags, type ElectPlan, planElect } from "../elect-plan.js";
-import { EXIT } from "../exit-codes.js";
-import { Failure } from "../failure.js";
-import { sessionText } from "../names.js";
-import { withClient } from "../reading.js";
+import { EXIT } from "../output/exit-codes.js";
+import { Failure } from "../output/failure.js";
+import { sessionText } from "../output/names.js";
+import { isOutputClosed, note, print, printJson } from "../output/terminal.js";
+import { formatTimeOfDay } from "../output/wall-time.js";
+import { type ElectFlags, type ElectPlan, planElect } from "../run/elect-plan.js";
+import { untilStopped } from "../run/until-stopped.js";
 import { accessWithin, connectedWithin, NodeSearch, waitForLock } from "../run/wait-for-lock.js";
-import { isOutputClosed, note, print, printJson } from "../terminal.js";
-import { untilStopped } from "../until-stopped.js";
-import { formatTimeOfDay } from "../wall-time.js";
 import { quietExitCode, run } from "./run.js";
 
 type LeadPlan = Extract<ElectPlan, { kind: "lead" }>;

@@ -6,19 +6,19 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { ExplainView } from "../../src/index.js";
 import { keyText, printable } from "../../src/safe-text.js";
+import { askCluster } from "../cluster/reading.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
   endpointsOption,
   examplesText,
   jsonOption,
-} from "../command-options.js";
-import { formatDuration } from "../durations.js";
-import { EXIT } from "../exit-codes.js";
-import { Failure } from "../failure.js";
-import { parseNumberPair, sessionText } from "../names.js";
-import { askCluster } from "../reading.js";
-import { print, printJson, styled } from "../terminal.js";
+} from "../config/command-options.js";
+import { formatDuration } from "../output/durations.js";
+import { EXIT } from "../output/exit-codes.js";
+import { Failure } from "../output/failure.js";
+import { parseNumberPair, sessionText } from "../output/names.js";
+import { print, printJson, styled } from "../output/terminal.js";
 
 interface ExplainFlags {
   readonly request?: readonly [number, number];

@@ -5,6 +5,7 @@
 import { type Command, Option } from "commander";
 import type { WaitGraphView } from "../../src/index.js";
 import { keyText } from "../../src/safe-text.js";
+import { askCluster } from "../cluster/reading.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -12,13 +13,12 @@ import {
   examplesText,
   jsonOption,
   wholeNumberArgument,
-} from "../command-options.js";
-import { EXIT } from "../exit-codes.js";
-import { sessionText } from "../names.js";
-import { dotText } from "../printable.js";
-import { askCluster } from "../reading.js";
-import { note, print, printJson } from "../terminal.js";
-import { type Column, tableLines } from "../text-table.js";
+} from "../config/command-options.js";
+import { EXIT } from "../output/exit-codes.js";
+import { sessionText } from "../output/names.js";
+import { dotText } from "../output/printable.js";
+import { note, print, printJson } from "../output/terminal.js";
+import { type Column, tableLines } from "../output/text-table.js";
 
 interface GraphFlags {
   readonly limit: number;

@@ -5,6 +5,7 @@
 import { type Command, Option } from "commander";
 import type { LostTenures, Tenure } from "../../src/index.js";
 import { keyText } from "../../src/safe-text.js";
+import { askCluster } from "../cluster/reading.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -12,14 +13,13 @@ import {
   examplesText,
   jsonOption,
   wholeNumberArgument,
-} from "../command-options.js";
-import { formatDuration } from "../durations.js";
-import { EXIT } from "../exit-codes.js";
-import { sessionText } from "../names.js";
-import { askCluster } from "../reading.js";
-import { note, print, printJson } from "../terminal.js";
-import { type Column, tableLines } from "../text-table.js";
-import { formatWallTime } from "../wall-time.js";
+} from "../config/command-options.js";
+import { formatDuration } from "../output/durations.js";
+import { EXIT } from "../output/exit-codes.js";
+import { sessionText } from "../output/names.js";
+import { note, print, printJson } from "../output/terminal.js";
+import { type Column, tableLines } from "../output/text-table.js";
+import { formatWallTime } from "../output/wall-time.js";
 
 const LIMIT_MAX = 1_000;
 const LIMIT_DEFAULT = 100;

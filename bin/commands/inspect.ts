@@ -4,17 +4,17 @@
  */
 import type { Command } from "commander";
 import type { Admin, KeyView } from "../../src/index.js";
+import { askCluster } from "../cluster/reading.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
   endpointsOption,
   examplesText,
   jsonOption,
-} from "../command-options.js";
-import { EXIT } from "../exit-codes.js";
-import { keyLines } from "../key-view.js";
-import { askCluster } from "../reading.js";
-import { print, printJson } from "../terminal.js";
+} from "../config/command-options.js";
+import { EXIT } from "../output/exit-codes.js";
+import { print, printJson } from "../output/terminal.js";
+import { keyLines } from "../views/key-view.js";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast inspect orders/1001", "who holds it, who waits"],

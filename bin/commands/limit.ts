@@ -5,6 +5,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { Admin } from "../../src/index.js";
 import { keyText } from "../../src/safe-text.js";
+import { askCluster } from "../cluster/reading.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -12,10 +13,9 @@ import {
   examplesText,
   jsonOption,
   wholeNumberArgument,
-} from "../command-options.js";
-import { EXIT } from "../exit-codes.js";
-import { askCluster } from "../reading.js";
-import { print, printJson } from "../terminal.js";
+} from "../config/command-options.js";
+import { EXIT } from "../output/exit-codes.js";
+import { print, printJson } from "../output/terminal.js";
 
 const PERMITS_MAX = 1_000_000;
 

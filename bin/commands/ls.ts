@@ -6,19 +6,19 @@
 import { type Command, Option } from "commander";
 import type { Admin, KeyView } from "../../src/index.js";
 import { keyText } from "../../src/safe-text.js";
+import { askCluster } from "../cluster/reading.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
   endpointsOption,
   examplesText,
   jsonOption,
-} from "../command-options.js";
-import { EXIT } from "../exit-codes.js";
-import { LIST_COLUMNS, listRow } from "../key-view.js";
-import { jsonLine } from "../printable.js";
-import { askCluster } from "../reading.js";
-import { isOutputClosed, note, print } from "../terminal.js";
-import { tableLines } from "../text-table.js";
+} from "../config/command-options.js";
+import { EXIT } from "../output/exit-codes.js";
+import { jsonLine } from "../output/printable.js";
+import { isOutputClosed, note, print } from "../output/terminal.js";
+import { tableLines } from "../output/text-table.js";
+import { LIST_COLUMNS, listRow } from "../views/key-view.js";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast ls", "every lock in use"],

@@ -5,7 +5,8 @@
 import { type Command, Option } from "commander";
 import type { Admin, MembersView } from "../../src/index.js";
 import type { HostPort } from "../../src/server/index.js";
-import { formatHostPort, parseMemberAddress, parseNodeId } from "../addresses.js";
+import { majorityText, withAdmin } from "../cluster/operating.js";
+import { promoteWhenCaughtUp } from "../cluster/promotion.js";
 import {
   type ClusterAccess,
   clusterAccessFor,
@@ -15,15 +16,14 @@ import {
   examplesText,
   explained,
   jsonOption,
-} from "../command-options.js";
+} from "../config/command-options.js";
 import { addEither } from "../config/flags.js";
-import { EXIT } from "../exit-codes.js";
-import { Failure } from "../failure.js";
-import { memberLines, startCommand } from "../member-view.js";
-import { majorityText, withAdmin } from "../operating.js";
-import { Progress } from "../progress.js";
-import { promoteWhenCaughtUp } from "../promotion.js";
-import { note, print, printJson } from "../terminal.js";
+import { formatHostPort, parseMemberAddress, parseNodeId } from "../output/addresses.js";
+import { EXIT } from "../output/exit-codes.js";
+import { Failure } from "../output/failure.js";
+import { Progress } from "../output/progress.js";
+import { note, print, printJson } from "../output/terminal.js";
+import { memberLines, startCommand } from "../views/member-view.js";
 
 type Finish = (exitCode: number) => void;
 

@@ -3,7 +3,8 @@
  * from what the others have. Run on the node's machine while the node does not run.
  */
 import type { Command } from "commander";
-import { parseNodeId } from "../addresses.js";
+import { withAdmin } from "../cluster/operating.js";
+import { type Recovery, type RecoveryPlan, recoverFromCluster } from "../cluster/recovery.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -11,12 +12,11 @@ import {
   examplesText,
   explained,
   jsonOption,
-} from "../command-options.js";
-import { EXIT } from "../exit-codes.js";
-import { withAdmin } from "../operating.js";
-import { type Recovery, type RecoveryPlan, recoverFromCluster } from "../recovery.js";
-import { directoryFailure } from "../start-failure.js";
-import { note, print, printJson } from "../terminal.js";
+} from "../config/command-options.js";
+import { parseNodeId } from "../output/addresses.js";
+import { EXIT } from "../output/exit-codes.js";
+import { directoryFailure } from "../output/start-failure.js";
+import { note, print, printJson } from "../output/terminal.js";
 
 interface RecoverFlags {
   readonly id: number;

@@ -6,6 +6,7 @@ import { type Command, Option } from "commander";
 import { HoldfastError } from "../../src/errors.js";
 import type { Admin, Revoked, RevokeTarget } from "../../src/index.js";
 import { keyText } from "../../src/safe-text.js";
+import { askCluster } from "../cluster/reading.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -13,12 +14,11 @@ import {
   examplesText,
   jsonOption,
   wholeNumberArgument,
-} from "../command-options.js";
-import { EXIT } from "../exit-codes.js";
-import { Failure } from "../failure.js";
-import { addForceOptions, FORCE_NOTES, type ForceFlags, forceOf } from "../force-options.js";
-import { askCluster } from "../reading.js";
-import { print, printJson } from "../terminal.js";
+} from "../config/command-options.js";
+import { addForceOptions, FORCE_NOTES, type ForceFlags, forceOf } from "../config/force-options.js";
+import { EXIT } from "../output/exit-codes.js";
+import { Failure } from "../output/failure.js";
+import { print, printJson } from "../output/terminal.js";
 
 interface RevokeFlags extends ForceFlags {
   readonly token?: number;

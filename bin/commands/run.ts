@@ -6,15 +6,16 @@
 import { hostname } from "node:os";
 import type { Command } from "commander";
 import type { Client, HeldItem, Lock } from "../../src/index.js";
-import { withPlightTold } from "../cluster-plight.js";
-import { type ClusterAccess, clusterAccessFor, examplesText } from "../command-options.js";
+import { withPlightTold } from "../cluster/cluster-plight.js";
+import { type ClusterAccess, clusterAccessFor, examplesText } from "../config/command-options.js";
 import { Configuration } from "../config/configuration.js";
 import { addOptions } from "../config/flags.js";
 import { CONNECTION_OPTIONS, RUN_OPTIONS } from "../config/option-table.js";
-import { formatDuration } from "../durations.js";
-import { EXIT, exitCodeOfSignal } from "../exit-codes.js";
-import { Failure, failureOf } from "../failure.js";
-import { onUnplannedExit } from "../last-resort.js";
+import { formatDuration } from "../output/durations.js";
+import { EXIT, exitCodeOfSignal } from "../output/exit-codes.js";
+import { Failure, failureOf } from "../output/failure.js";
+import { onUnplannedExit } from "../output/last-resort.js";
+import { note } from "../output/terminal.js";
 import { CommandProcess } from "../run/command-process.js";
 import { findExecutable } from "../run/find-executable.js";
 import { endsByCap } from "../run/kill-schedule.js";
@@ -23,7 +24,6 @@ import { parentDeathPrefix } from "../run/parent-death.js";
 import { maxHoldText, planRun, type RunPlan } from "../run/run-plan.js";
 import { SignalRelay } from "../run/signal-relay.js";
 import { accessWithin, connectedWithin, NodeSearch, waitForLock } from "../run/wait-for-lock.js";
-import { note } from "../terminal.js";
 
 /** How long the end of the session may take; the lease ends it anyway. */
 const FAREWELL_MS_MAX = 3_000;

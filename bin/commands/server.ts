@@ -6,21 +6,21 @@
 import type { Command } from "commander";
 import { HoldfastError } from "../../src/errors.js";
 import type { HostPort, NodeOptions, NodeTuning, RunningNode } from "../../src/server/index.js";
-import { formatHostPort, type NodeAddress } from "../addresses.js";
-import { examplesText } from "../command-options.js";
+import { examplesText } from "../config/command-options.js";
 import { Configuration } from "../config/configuration.js";
 import { addOptions } from "../config/flags.js";
 import { durationText } from "../config/option-kinds.js";
 import { SERVER_OPTIONS } from "../config/option-table.js";
 import { SNAPSHOT_LOG_BYTES } from "../config/server-options.js";
-import { EXIT } from "../exit-codes.js";
-import { Failure, systemCodeOf } from "../failure.js";
-import { exitNow } from "../last-resort.js";
-import { createLogger, type LogFormat } from "../node-log.js";
-import { formatSize } from "../sizes.js";
-import { startFailure } from "../start-failure.js";
-import { StopRequest } from "../stop-request.js";
-import { note } from "../terminal.js";
+import { formatHostPort, type NodeAddress } from "../output/addresses.js";
+import { EXIT } from "../output/exit-codes.js";
+import { Failure, systemCodeOf } from "../output/failure.js";
+import { exitNow } from "../output/last-resort.js";
+import { createLogger, type LogFormat } from "../output/node-log.js";
+import { formatSize } from "../output/sizes.js";
+import { startFailure } from "../output/start-failure.js";
+import { note } from "../output/terminal.js";
+import { StopRequest } from "../run/stop-request.js";
 
 /** How long a stop that nobody supervises may take (see `--stop-on-stdin-end`). */
 const UNATTENDED_STOP_MS_MAX = 10_000;

@@ -6,6 +6,7 @@ import type { Command } from "commander";
 import { HoldfastError } from "../../src/errors.js";
 import type { Admin, SessionView } from "../../src/index.js";
 import { printable } from "../../src/safe-text.js";
+import { askCluster } from "../cluster/reading.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -13,14 +14,13 @@ import {
   examplesText,
   jsonOption,
   wholeNumberArgument,
-} from "../command-options.js";
-import { formatDuration } from "../durations.js";
-import { EXIT } from "../exit-codes.js";
-import { Failure } from "../failure.js";
-import { addForceOptions, FORCE_NOTES, type ForceFlags, forceOf } from "../force-options.js";
-import { askCluster } from "../reading.js";
-import { isOutputClosed, note, print, printJson } from "../terminal.js";
-import { type Column, tableLines } from "../text-table.js";
+} from "../config/command-options.js";
+import { addForceOptions, FORCE_NOTES, type ForceFlags, forceOf } from "../config/force-options.js";
+import { formatDuration } from "../output/durations.js";
+import { EXIT } from "../output/exit-codes.js";
+import { Failure } from "../output/failure.js";
+import { isOutputClosed, note, print, printJson } from "../output/terminal.js";
+import { type Column, tableLines } from "../output/text-table.js";
 
 type Finish = (exitCode: number) => void;
 

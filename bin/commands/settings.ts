@@ -5,18 +5,18 @@
  */
 import type { Command } from "commander";
 import type { SettingView } from "../../src/index.js";
+import { askCluster } from "../cluster/reading.js";
+import { settingNamed, settingsNamed, settingValue } from "../cluster/setting-change.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
   endpointsOption,
   examplesText,
   jsonOption,
-} from "../command-options.js";
-import { EXIT } from "../exit-codes.js";
-import { askCluster } from "../reading.js";
-import { settingNamed, settingsNamed, settingValue } from "../setting-change.js";
-import { print, printJson } from "../terminal.js";
-import { type Column, tableLines } from "../text-table.js";
+} from "../config/command-options.js";
+import { EXIT } from "../output/exit-codes.js";
+import { print, printJson } from "../output/terminal.js";
+import { type Column, tableLines } from "../output/text-table.js";
 
 type Finish = (exitCode: number) => void;
 

@@ -7,6 +7,7 @@ import { addAbortSignal } from "node:stream";
 import type { Command } from "commander";
 import { HoldfastError } from "../../src/errors.js";
 import type { ClusterSnapshot } from "../../src/index.js";
+import { withAdmin } from "../cluster/operating.js";
 import {
   type ClusterAccess,
   clusterAccessFor,
@@ -14,17 +15,19 @@ import {
   endpointsOption,
   examplesText,
   jsonOption,
-} from "../command-options.js";
+} from "../config/command-options.js";
 import { Configuration } from "../config/configuration.js";
 import { addOptions } from "../config/flags.js";
 import { RESTORE_OPTIONS } from "../config/option-table.js";
-import { EXIT } from "../exit-codes.js";
-import { Failure, systemCodeOf } from "../failure.js";
-import { fileFailure } from "../new-file.js";
-import { withAdmin } from "../operating.js";
-import { Progress } from "../progress.js";
-import { roughSize } from "../sizes.js";
-import { demandTarget, openTarget, STANDARD_STREAM } from "../snapshot-output.js";
+import { EXIT } from "../output/exit-codes.js";
+import { Failure, systemCodeOf } from "../output/failure.js";
+import { fileFailure } from "../output/new-file.js";
+import { Progress } from "../output/progress.js";
+import { roughSize } from "../output/sizes.js";
+import { demandTarget, openTarget, STANDARD_STREAM } from "../output/snapshot-output.js";
+import { directoryFailure } from "../output/start-failure.js";
+import { note, print, printJson } from "../output/terminal.js";
+import { untilStopped } from "../run/until-stopped.js";
 import {
   contentsDocument,
   contentsLines,
@@ -32,10 +35,7 @@ import {
   restoredLines,
   savedDocument,
   savedText,
-} from "../snapshot-view.js";
-import { directoryFailure } from "../start-failure.js";
-import { note, print, printJson } from "../terminal.js";
-import { untilStopped } from "../until-stopped.js";
+} from "../views/snapshot-view.js";
 
 type Finish = (exitCode: number) => void;
 type Examples = readonly (readonly [string, string])[];

@@ -4,14 +4,24 @@
  */
 import type { Command } from "commander";
 import { printable } from "../../src/safe-text.js";
-import { plightOf } from "../cluster-plight.js";
-import { endpointsFor, endpointsOption, examplesText, jsonOption } from "../command-options.js";
-import { formatDuration } from "../durations.js";
-import { EXIT } from "../exit-codes.js";
-import { Failure } from "../failure.js";
-import { type ClusterMember, clusterMembers, leaderOf, type NodeReport } from "../node-report.js";
-import { print, printJson, type Style, styled } from "../terminal.js";
-import { type Column, tableLines } from "../text-table.js";
+import { plightOf } from "../cluster/cluster-plight.js";
+import {
+  type ClusterMember,
+  clusterMembers,
+  leaderOf,
+  type NodeReport,
+} from "../cluster/node-report.js";
+import {
+  endpointsFor,
+  endpointsOption,
+  examplesText,
+  jsonOption,
+} from "../config/command-options.js";
+import { formatDuration } from "../output/durations.js";
+import { EXIT } from "../output/exit-codes.js";
+import { Failure } from "../output/failure.js";
+import { print, printJson, type Style, styled } from "../output/terminal.js";
+import { type Column, tableLines } from "../output/text-table.js";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast status", "the nodes of the cluster"],

@@ -3,7 +3,7 @@
  * to the clients. Commands of clients wait a moment; none of them fails.
  */
 import type { Command } from "commander";
-import { parseNodeId } from "../addresses.js";
+import { withAdmin } from "../cluster/operating.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -11,10 +11,10 @@ import {
   examplesText,
   explained,
   jsonOption,
-} from "../command-options.js";
-import { EXIT } from "../exit-codes.js";
-import { withAdmin } from "../operating.js";
-import { print } from "../terminal.js";
+} from "../config/command-options.js";
+import { parseNodeId } from "../output/addresses.js";
+import { EXIT } from "../output/exit-codes.js";
+import { print } from "../output/terminal.js";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast transfer", "to the voter that is most up to date"],

@@ -5,6 +5,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Change, Client, Revision, WatchTarget } from "../../src/index.js";
 import { keyText, printable } from "../../src/safe-text.js";
+import { withClient } from "../cluster/reading.js";
 import {
   type ClusterAccess,
   clusterAccessFor,
@@ -13,14 +14,13 @@ import {
   examplesText,
   jsonOption,
   wholeNumberArgument,
-} from "../command-options.js";
-import { EXIT } from "../exit-codes.js";
-import { Failure } from "../failure.js";
-import { parseNumberPair, sessionText } from "../names.js";
-import { withClient } from "../reading.js";
-import { isOutputClosed, note, print, printJson } from "../terminal.js";
-import { untilStopped } from "../until-stopped.js";
-import { formatTimeOfDay } from "../wall-time.js";
+} from "../config/command-options.js";
+import { EXIT } from "../output/exit-codes.js";
+import { Failure } from "../output/failure.js";
+import { parseNumberPair, sessionText } from "../output/names.js";
+import { isOutputClosed, note, print, printJson } from "../output/terminal.js";
+import { formatTimeOfDay } from "../output/wall-time.js";
+import { untilStopped } from "../run/until-stopped.js";
 
 interface WatchFlags {
   readonly prefix?: string;

@@ -3,8 +3,8 @@
  * knows is an error, one that belongs to another command is not: one file may serve them all.
  */
 import { readFileSync } from "node:fs";
-import { EXIT } from "../exit-codes.js";
-import { Failure, systemCodeOf } from "../failure.js";
+import { EXIT } from "../output/exit-codes.js";
+import { Failure, systemCodeOf } from "../output/failure.js";
 import { JsonProblem, keysIn, type PlacedKey } from "./json-places.js";
 import type { OptionDefinition } from "./option-definition.js";
 import { OPTION_TABLE } from "./option-table.js";

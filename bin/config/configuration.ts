@@ -3,8 +3,8 @@
  * default. Every value is checked by its kind wherever it came from, and a refusal names the place.
  */
 import type { Command } from "commander";
-import { EXIT } from "../exit-codes.js";
-import { Failure } from "../failure.js";
+import { EXIT } from "../output/exit-codes.js";
+import { Failure } from "../output/failure.js";
 import { type ConfigFile, readConfigFile } from "./config-file.js";
 import { type Environment, requireKnownVariables, variableText } from "./environment.js";
 import { flagText } from "./flags.js";

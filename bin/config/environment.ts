@@ -3,8 +3,8 @@
  * put variables with our prefix there too: what Kubernetes sets for a service that is called
  * holdfast is left alone, and of the rest only what looks like a slip of the hand is an error.
  */
-import { EXIT } from "../exit-codes.js";
-import { Failure } from "../failure.js";
+import { EXIT } from "../output/exit-codes.js";
+import { Failure } from "../output/failure.js";
 import { variableOf } from "./option-definition.js";
 import { OPTION_TABLE } from "./option-table.js";
 import { similarName } from "./similar-name.js";

@@ -8,9 +8,9 @@ import {
   parseHostPort,
   parseNodeAddresses,
   parseNodeId,
-} from "../addresses.js";
-import { DURATION_PROBLEM, parseDuration } from "../durations.js";
-import { formatSize, parseSize } from "../sizes.js";
+} from "../output/addresses.js";
+import { DURATION_PROBLEM, parseDuration } from "../output/durations.js";
+import { formatSize, parseSize } from "../output/sizes.js";
 import { type OptionKind, ValueProblem } from "./option-kind.js";
 
 const DURATION_UNITS_MS: readonly (readonly [number, string])[] = [

@@ -2,7 +2,7 @@
  * The table of all options that may be configured. Flags, environment variables, keys of a file,
  * `holdfast config print` and the reference page are made from it and from nothing else.
  */
-import { DEFAULT_ENDPOINTS } from "../addresses.js";
+import { DEFAULT_ENDPOINTS } from "../output/addresses.js";
 import {
   type OptionDefinitions,
   option,

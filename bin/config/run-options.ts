@@ -2,7 +2,7 @@
  * The options of `holdfast run`. What describes one request (its mode, its permits, what is shown
  * beside it) is said where it is made; how runs behave may be set for many of them.
  */
-import { EXIT } from "../exit-codes.js";
+import { EXIT } from "../output/exit-codes.js";
 import { option, optionWithDefault, switchOption } from "./option-definition.js";
 import {
   durationKind,

@@ -2,8 +2,8 @@
  * The options of `holdfast server`. Their defaults for tuning repeat those of the node itself,
  * which is not loaded for a reference page; a test holds them against each other.
  */
-import type { LogFormat } from "../node-log.js";
-import { formatSize } from "../sizes.js";
+import type { LogFormat } from "../output/node-log.js";
+import { formatSize } from "../output/sizes.js";
 import { option, optionWithDefault, requiredOption, switchOption } from "./option-definition.js";
 import {
   choiceKind,

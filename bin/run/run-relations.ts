@@ -3,8 +3,8 @@
  * another's, also right before a renewal of the lease and before a cap ends the hold.
  */
 import { durationText } from "../config/option-kinds.js";
-import { EXIT } from "../exit-codes.js";
-import { Failure } from "../failure.js";
+import { EXIT } from "../output/exit-codes.js";
+import { Failure } from "../output/failure.js";
 import { capRoom, hasRoomForGrace, leaseRoom } from "./kill-schedule.js";
 
 export interface RunTimes {

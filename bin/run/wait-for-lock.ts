@@ -6,12 +6,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../../src/errors.js";
 import type { Client, KeyView, Lock } from "../../src/index.js";
 import { keyText, printable } from "../../src/safe-text.js";
-import { askPlight, type PlightOptions } from "../cluster-plight.js";
-import type { ClusterAccess } from "../command-options.js";
-import { formatDuration } from "../durations.js";
-import { EXIT } from "../exit-codes.js";
-import { Failure } from "../failure.js";
-import { note } from "../terminal.js";
+import { askPlight, type PlightOptions } from "../cluster/cluster-plight.js";
+import type { ClusterAccess } from "../config/command-options.js";
+import { formatDuration } from "../output/durations.js";
+import { EXIT } from "../output/exit-codes.js";
+import { Failure } from "../output/failure.js";
+import { note } from "../output/terminal.js";
 import type { RunPlan } from "./run-plan.js";
 
 const NOTICE_AFTER_MS = 1_000;

@@ -1,11 +1,16 @@
 /** Everything that a report shows: plain data, already in milliseconds since the run began. */
 
+import type {
+  DrawnFault,
+  DrawnOperation,
+  LaneChange,
+  OperationCounts,
+} from "../attack/observer.js";
 import type { AnomalyCounts } from "../checker/index.js";
 import type { ComparedSystem } from "../run/comparison.js";
 import type { DrawnHold } from "../run/hold-chart.js";
 import type { SliceView } from "../run/latency-series.js";
-import type { DrawnFault, DrawnOperation, LaneChange, OperationCounts } from "../run/observer.js";
-import type { CheckResult, Validity } from "../run/verdict.js";
+import type { CheckResult, Validity } from "../verdict/verdict.js";
 
 export interface Figures {
   readonly operations: number;

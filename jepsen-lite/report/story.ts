@@ -3,9 +3,9 @@
  * line, and is then told step by step in the order of time.
  */
 import { ANOMALIES, type AnomalyKind } from "../checker/index.js";
-import { type Anomaly, sumOf } from "../run/anomaly.js";
-import type { CheckResult } from "../run/verdict.js";
 import { partsOf, shortNumbers } from "../short-numbers.js";
+import { type Anomaly, sumOf } from "../verdict/anomaly.js";
+import type { CheckResult } from "../verdict/verdict.js";
 import { html, Markup } from "./html.js";
 import type { ReportData } from "./report-data.js";
 import { count, moment } from "./scale.js";

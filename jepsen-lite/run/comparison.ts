@@ -2,8 +2,9 @@
  * What several systems did under the same faults, side by side: what they lost, and what it cost
  * them to be there. It is shown, and says nothing about the verdict on Holdfast.
  */
+
+import type { CheckResult, Validity } from "../verdict/verdict.js";
 import type { Outcome } from "./outcome-file.js";
-import type { CheckResult, Validity } from "./verdict.js";
 
 export interface ComparedSystem {
   readonly name: string;

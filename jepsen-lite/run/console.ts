@@ -1,7 +1,7 @@
 /** What a person sees while a run goes on, and when it is over. */
 
+import type { Progress } from "../attack/attack-plan.js";
 import { named } from "../wrapped-text.js";
-import type { Progress } from "./attack-plan.js";
 import type { Outcome } from "./outcome-file.js";
 import { resultText, verdictText } from "./result-text.js";
 

@@ -1,16 +1,16 @@
 /** What a run leaves for machines (`results.json`) and for the report, made of what it observed. */
 import { availableParallelism } from "node:os";
+import type { AttackResult } from "../attack/attack-plan.js";
+import type { DrawnFault, DrawnOperation, Observer } from "../attack/observer.js";
 import type { AnomalyCounts } from "../checker/index.js";
 import type { Nemesis } from "../nemeses/nemesis.js";
 import type { Coverage, Figures, ReportData, WorkloadCounts } from "../report/report-data.js";
 import type { SystemKind, SystemName } from "../systems/system.js";
+import { sumOf } from "../verdict/anomaly.js";
+import type { CheckResult, Validity, Verdict } from "../verdict/verdict.js";
 import type { Workload } from "../workloads/workload.js";
-import { sumOf } from "./anomaly.js";
-import type { AttackResult } from "./attack-plan.js";
 import type { ComparedSystem } from "./comparison.js";
-import type { DrawnFault, DrawnOperation, Observer } from "./observer.js";
 import type { RunOptions } from "./run-options.js";
-import type { CheckResult, Validity, Verdict } from "./verdict.js";
 
 export interface Results {
   /** What was attacked, in a word and in a line. */

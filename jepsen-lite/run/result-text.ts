@@ -1,12 +1,12 @@
 /** What is printed when a run is over, in lines of a terminal's usual width. */
 import { ANOMALIES, type AnomalyKind } from "../checker/index.js";
 import { withShortNumbers } from "../short-numbers.js";
+import type { Anomaly } from "../verdict/anomaly.js";
+import type { CheckResult, Validity } from "../verdict/verdict.js";
 import { WORKLOADS } from "../workloads/catalogue.js";
 import { COLUMNS, named, wrapped } from "../wrapped-text.js";
-import type { Anomaly } from "./anomaly.js";
 import { type ComparedSystem, comparisonRows } from "./comparison.js";
 import type { Results } from "./outcome-file.js";
-import type { CheckResult, Validity } from "./verdict.js";
 
 const SENTENCES: Readonly<Record<string, string>> = {
   true: "VALID: everything that the clients were told can be true",

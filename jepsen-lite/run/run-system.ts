@@ -3,16 +3,16 @@
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Attack } from "../attack/attack.js";
+import type { Phase } from "../attack/attack-plan.js";
 import type { Nemesis } from "../nemeses/nemesis.js";
 import { renderReport } from "../report/render-report.js";
 import type { SystemKind } from "../systems/system.js";
+import { judge } from "../verdict/verdict.js";
 import type { Workload } from "../workloads/workload.js";
-import { Attack } from "./attack.js";
-import type { Phase } from "./attack-plan.js";
 import type { Console } from "./console.js";
 import { type Outcome, outcomeOf } from "./outcome-file.js";
 import type { RunOptions } from "./run-options.js";
-import { judge } from "./verdict.js";
 
 export interface SystemRun {
   readonly system: SystemKind;

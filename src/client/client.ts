@@ -3,12 +3,18 @@
  * to its session.
  */
 import { type KeyView, OP, type SessionsView } from "../protocol/index.js";
+import {
+  changeSetting,
+  type EndSessionOptions,
+  endSession,
+  type Revoked,
+  type RevokeOptions,
+  type RevokeTarget,
+  revoke,
+} from "./calls/orders.js";
 import { ClusterViews } from "./cluster-views.js";
-import { type Deadlock, explainDeadlock } from "./deadlocks.js";
 import { type Election, NamedElection } from "./election.js";
 import type { ExportedSession } from "./exported-session.js";
-import type { HeldLock } from "./held-lock.js";
-import { resolveAcquire, resolveAcquireAll } from "./lock-options.js";
 import type {
   AcquireAllOptions,
   AcquireOptions,
@@ -19,29 +25,27 @@ import type {
   TryAcquireOptions,
   WantedItem,
 } from "./lock-types.js";
+import { type Deadlock, explainDeadlock } from "./locks/deadlocks.js";
+import type { HeldLock } from "./locks/held-lock.js";
+import { resolveAcquire, resolveAcquireAll } from "./locks/lock-options.js";
+import type { Owner } from "./locks/owner.js";
+import { SemaphoreKey, setLimit } from "./locks/semaphore.js";
+import { holdWhile, type LockCallback } from "./locks/using.js";
 import { requireKnown, requireObject, signalOf } from "./options.js";
+import type { Question } from "./reads/reads.js";
 import {
-  changeSetting,
-  type EndSessionOptions,
-  endSession,
-  type Revoked,
-  type RevokeOptions,
-  type RevokeTarget,
-  revoke,
-} from "./orders.js";
-import type { Owner } from "./owner.js";
-import type { Question } from "./reads.js";
-import type { Resumed } from "./resuming.js";
-import { SemaphoreKey, setLimit } from "./semaphore.js";
-import type { Session } from "./session.js";
+  CLAIM_OPTIONS,
+  resolveClaim,
+  resolveWatch,
+  type WatchTarget,
+} from "./reads/view-options.js";
+import type { Watch, WatchOptions } from "./reads/view-types.js";
+import type { Resumed } from "./session/resuming.js";
+import type { Session } from "./session/session.js";
 import type { Client } from "./types.js";
-import { holdWhile, type LockCallback } from "./using.js";
-import { CLAIM_OPTIONS, resolveClaim, resolveWatch, type WatchTarget } from "./view-options.js";
-import type { Watch, WatchOptions } from "./view-types.js";
-
-import { MADE_HERE } from "./web-interface.js";
-import { WebLocks } from "./web-locks.js";
-import type { LockManager } from "./web-locks-types.js";
+import type { LockManager } from "./web-locks/types.js";
+import { MADE_HERE } from "./web-locks/web-interface.js";
+import { WebLocks } from "./web-locks/web-locks.js";
 
 const SEMAPHORE_OPTIONS: ReadonlySet<string> = new Set(["limit"]);
 

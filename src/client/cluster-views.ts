@@ -17,8 +17,7 @@ import {
 } from "../protocol/index.js";
 import type { CallOptions } from "./lock-types.js";
 import { signalOf } from "./options.js";
-import type { Question } from "./reads.js";
-import type { Views } from "./types.js";
+import type { Question } from "./reads/reads.js";
 import {
   EXPLAIN_OPTIONS,
   type ExplainOptions,
@@ -29,8 +28,9 @@ import {
   resolveQuery,
   resolveVerify,
   resolveWaitGraph,
-} from "./view-options.js";
-import { type History, tenureOf } from "./view-types.js";
+} from "./reads/view-options.js";
+import { type History, tenureOf } from "./reads/view-types.js";
+import type { Views } from "./types.js";
 
 export abstract class ClusterViews implements Views {
   protected abstract ask(question: Question, signal: AbortSignal | undefined): Promise<unknown>;

@@ -2,12 +2,12 @@
  * From options to a client that is connected and has a session.
  */
 import { HoldfastClient } from "./client.js";
-import { loadPlatform } from "./load-platform.js";
+import type { Owner } from "./locks/owner.js";
 import { type ClientSettings, resolveConnectOptions } from "./options.js";
-import type { Owner } from "./owner.js";
-import type { Platform } from "./platform.js";
-import { Session } from "./session.js";
-import type { TaskContext } from "./task-context.js";
+import { Session } from "./session/session.js";
+import { loadPlatform } from "./transport/load-platform.js";
+import type { Platform } from "./transport/platform.js";
+import type { TaskContext } from "./transport/task-context.js";
 import type { Client, ConnectOptions } from "./types.js";
 
 /**

@@ -5,13 +5,13 @@
  */
 import { HoldfastError } from "../errors.js";
 import { isValidKey, type KeyView, OP } from "../protocol/index.js";
-import { HeldLock } from "./held-lock.js";
-import { resolveAcquire, resolveValue } from "./lock-options.js";
 import type { AcquireOptions, CallOptions, Lock, ReleaseResult } from "./lock-types.js";
+import { HeldLock } from "./locks/held-lock.js";
+import { resolveAcquire, resolveValue } from "./locks/lock-options.js";
 import { requireKnown, requireObject, requireText, signalOf } from "./options.js";
-import type { Session } from "./session.js";
-import type { Change, Leader } from "./view-types.js";
-import type { WatchStream } from "./watch-stream.js";
+import type { Change, Leader } from "./reads/view-types.js";
+import type { WatchStream } from "./reads/watch-stream.js";
+import type { Session } from "./session/session.js";
 
 /** What `campaign` takes, as of an acquire; the value is an argument of its own. */
 export type CampaignOptions = Pick<

@@ -1,15 +1,14 @@
-export type { Admin, AdminCallOptions, SnapshotOptions } from "./admin.js";
-export type { DeadlockedTask } from "./call-sites.js";
-export type { ClusterSnapshot } from "./cluster-snapshot.js";
+export type { Admin, AdminCallOptions, SnapshotOptions } from "./admin/admin.js";
+export type { ClusterSnapshot } from "./admin/cluster-snapshot.js";
 export {
   type ClusterStatusOptions,
   clusterStatus,
   type NodeReport,
   type UnreachableNode,
-} from "./cluster-status.js";
+} from "./admin/cluster-status.js";
+export { connectAdmin, connectAdminOn } from "./admin/connect-admin.js";
+export type { EndSessionOptions, Revoked, RevokeOptions, RevokeTarget } from "./calls/orders.js";
 export { connect, connectOn } from "./connect.js";
-export { connectAdmin, connectAdminOn } from "./connect-admin.js";
-export type { Deadlock, DeadlockBlocker, DeadlockMember } from "./deadlocks.js";
 export type { CampaignOptions, Election, Leadership } from "./election.js";
 export type {
   ExportedHold,
@@ -18,6 +17,9 @@ export type {
 } from "./exported-session.js";
 export { noLeaderText } from "./failures.js";
 export * from "./lock-types.js";
+export type { DeadlockedTask } from "./locks/call-sites.js";
+export type { Deadlock, DeadlockBlocker, DeadlockMember } from "./locks/deadlocks.js";
+export type { Owner } from "./locks/owner.js";
 export {
   ADMIN_DEFAULTS,
   type AdminSettings,
@@ -28,12 +30,7 @@ export {
   requirePrefix,
   requireTableKey,
 } from "./options.js";
-export type { EndSessionOptions, Revoked, RevokeOptions, RevokeTarget } from "./orders.js";
-export type { Owner } from "./owner.js";
-export type { Platform, Timer, Transport, TransportEvents } from "./platform.js";
-export type { Resumed, ResumedWait } from "./resuming.js";
-export * from "./types.js";
-export type { ExplainOptions, WatchTarget } from "./view-options.js";
+export type { ExplainOptions, WatchTarget } from "./reads/view-options.js";
 export type {
   Change,
   History,
@@ -43,8 +40,11 @@ export type {
   Tenure,
   Watch,
   WatchOptions,
-} from "./view-types.js";
-export { toDot } from "./wait-graph.js";
+} from "./reads/view-types.js";
+export { toDot } from "./reads/wait-graph.js";
+export type { Resumed, ResumedWait } from "./session/resuming.js";
+export type { Platform, Timer, Transport, TransportEvents } from "./transport/platform.js";
+export * from "./types.js";
 export type {
   LockGrantedCallback,
   LockInfo,
@@ -52,4 +52,4 @@ export type {
   LockManagerSnapshot,
   LockRequestOptions,
   RequestedLock,
-} from "./web-locks-types.js";
+} from "./web-locks/types.js";

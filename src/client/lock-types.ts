@@ -2,7 +2,7 @@
  * The public types around one lock: what can be asked for, and what is had once it is granted.
  */
 import type { ClaimMode, LockMode } from "../protocol/index.js";
-import type { Owner } from "./owner.js";
+import type { Owner } from "./locks/owner.js";
 
 /** What every kind of acquire takes. */
 export interface HoldOptions {

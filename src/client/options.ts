@@ -16,9 +16,9 @@ import {
   TTL_MS_MAX,
   TTL_MS_MIN,
 } from "../protocol/index.js";
-import { normalizeEndpoint } from "./endpoints.js";
 import { type ExportedSession, requireExportedSession } from "./exported-session.js";
 import type { CallOptions } from "./lock-types.js";
+import { normalizeEndpoint } from "./transport/endpoints.js";
 import type { ConnectOptions } from "./types.js";
 
 const TIMEOUT_MS_MAX = 2 ** 31 - 1;

@@ -22,7 +22,7 @@ import type {
   WaiterView,
   WaitGraphView,
 } from "../protocol/index.js";
-import type { Deadlock } from "./deadlocks.js";
+import type { EndSessionOptions, Revoked, RevokeOptions, RevokeTarget } from "./calls/orders.js";
 import type { Election } from "./election.js";
 import type { ExportedSession } from "./exported-session.js";
 import type {
@@ -35,12 +35,12 @@ import type {
   TryAcquireOptions,
   WantedItem,
 } from "./lock-types.js";
-import type { EndSessionOptions, Revoked, RevokeOptions, RevokeTarget } from "./orders.js";
-import type { Owner } from "./owner.js";
-import type { Resumed } from "./resuming.js";
-import type { ExplainOptions, WatchTarget } from "./view-options.js";
-import type { History, Watch, WatchOptions } from "./view-types.js";
-import type { LockManager } from "./web-locks-types.js";
+import type { Deadlock } from "./locks/deadlocks.js";
+import type { Owner } from "./locks/owner.js";
+import type { ExplainOptions, WatchTarget } from "./reads/view-options.js";
+import type { History, Watch, WatchOptions } from "./reads/view-types.js";
+import type { Resumed } from "./session/resuming.js";
+import type { LockManager } from "./web-locks/types.js";
 
 /** What `connect` takes. An option that it does not know is a `TypeError`. */
 export interface ConnectOptions {

@@ -4,10 +4,10 @@
  */
 import { HoldfastError } from "../errors.js";
 import { ProtocolError } from "../protocol/index.js";
-import { BlockReader } from "./block-reader.js";
-import { link } from "./linking.js";
-import { corruptSnapshot } from "./snapshot-format.js";
-import { SnapshotReader } from "./snapshot-reader.js";
+import { BlockReader } from "./snapshot/block-reader.js";
+import { corruptSnapshot } from "./snapshot/format.js";
+import { link } from "./snapshot/linking.js";
+import { SnapshotReader } from "./snapshot/reader.js";
 import { LockTable } from "./table.js";
 
 export class TableRestore {

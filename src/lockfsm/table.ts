@@ -13,16 +13,16 @@ import type {
   VerifyView,
   WaitGraphView,
 } from "../protocol/index.js";
-import { drain } from "./drain.js";
-import { execute } from "./executing.js";
-import { explain, type HoldTimes, waitGraph } from "./explaining.js";
-import { type RefoundOptions, refound } from "./refounding.js";
+import { execute } from "./commands/executing.js";
+import { drain } from "./expiry/drain.js";
+import { TableState } from "./records/state.js";
 import { resolveTableSettings, viewSettings } from "./settings.js";
-import { TableState } from "./state.js";
-import { hashState } from "./state-hash.js";
-import { takeSnapshot } from "./taking-snapshots.js";
+import { type RefoundOptions, refound } from "./snapshot/refounding.js";
+import { takeSnapshot } from "./snapshot/taking-snapshots.js";
 import type { ChangeListener, Outbox, TableCounts, TableEntry, TableSettings } from "./types.js";
-import { inspect, listSessions, query, verify } from "./views.js";
+import { explain, type HoldTimes, waitGraph } from "./views/explaining.js";
+import { hashState } from "./views/state-hash.js";
+import { inspect, listSessions, query, verify } from "./views/views.js";
 
 export class LockTable {
   #state: TableState;

@@ -3,9 +3,9 @@
  * (thesis, 4.2.3) unless that leader asked for the election itself (thesis, 3.10). A vote and the request for one leave only when term, vote and the log they speak
  * of are durable. A voter judges by terms and logs alone, never by its own configuration.
  */
-import { isVoter, votersOf } from "./configuration.js";
+import { isVoter, votersOf } from "./configuration/configuration.js";
+import { ballotOutcome } from "./configuration/quorum.js";
 import { becomeLeader } from "./leadership.js";
-import { ballotOutcome } from "./quorum.js";
 import {
   becomeCandidate,
   becomeFollower,

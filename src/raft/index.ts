@@ -5,8 +5,8 @@ export {
   isVoter,
   membersOf,
   votersOf,
-} from "./configuration.js";
-export { decodeConfiguration, encodeConfiguration } from "./configuration-codec.js";
-export { ballotOutcome, quorumSize, quorumValue } from "./quorum.js";
+} from "./configuration/configuration.js";
+export { decodeConfiguration, encodeConfiguration } from "./configuration/configuration-codec.js";
+export { ballotOutcome, quorumSize, quorumValue } from "./configuration/quorum.js";
 export { Raft } from "./raft.js";
 export * from "./types.js";

@@ -5,7 +5,7 @@
  * on, and leaves when what it says is durable.
  */
 import { acceptance, acceptLeader } from "./follower.js";
-import { isPossibleSnapshot } from "./message-check.js";
+import { isPossibleSnapshot } from "./messages/message-check.js";
 import { advanceCommit, restartFromSnapshot, type State } from "./state.js";
 import type { InstalledSnapshot, NodeId } from "./types.js";
 

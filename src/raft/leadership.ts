@@ -5,9 +5,10 @@
  * (consensus rule 13).
  */
 import { assert } from "../assert.js";
-import { isJoint, isVoter, membersOf } from "./configuration.js";
-import { Progress } from "./progress.js";
-import { quorumValue } from "./quorum.js";
+import { isJoint, isVoter, membersOf } from "./configuration/configuration.js";
+import { quorumValue } from "./configuration/quorum.js";
+import { Progress } from "./progress/progress.js";
+import { Thrift } from "./progress/thrift.js";
 import { ReadRounds } from "./read-rounds.js";
 import {
   advanceCommit,
@@ -16,7 +17,6 @@ import {
   enterLeadership,
   type State,
 } from "./state.js";
-import { Thrift } from "./thrift.js";
 import type { Transfer } from "./transfer.js";
 import type { EntryKind, NodeId } from "./types.js";
 

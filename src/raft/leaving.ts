@@ -3,9 +3,9 @@
  * commit, so that it learns its fate instead of standing for election; a leader that is no voter
  * any more stops leading when that is committed, having told the others (thesis, 4.2.2 and 4.2.3).
  */
-import { isJoint, isVoter } from "./configuration.js";
+import { isJoint, isVoter } from "./configuration/configuration.js";
 import type { Leadership } from "./leadership.js";
-import type { Progress } from "./progress.js";
+import type { Progress } from "./progress/progress.js";
 import { tellCommit } from "./replication.js";
 import { becomeFollower, type State } from "./state.js";
 import { bestSuccessor, tellToStand } from "./transfer.js";

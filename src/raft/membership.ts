@@ -10,11 +10,11 @@ import {
   isSameConfiguration,
   membersOf,
   problemOf,
-} from "./configuration.js";
-import { encodeConfiguration } from "./configuration-codec.js";
+} from "./configuration/configuration.js";
+import { encodeConfiguration } from "./configuration/configuration-codec.js";
+import { quorumSize } from "./configuration/quorum.js";
 import { appendOwn, type Leadership } from "./leadership.js";
-import { isReachable } from "./progress.js";
-import { quorumSize } from "./quorum.js";
+import { isReachable } from "./progress/progress.js";
 import type { State } from "./state.js";
 import type {
   Configuration,

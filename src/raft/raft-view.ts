@@ -3,9 +3,9 @@
  * changes nothing; what a getter says is true until the next `step` or `take`.
  */
 import { quorumHeardMs } from "./leadership.js";
-import { isTermInReach } from "./message-check.js";
+import { isTermInReach } from "./messages/message-check.js";
+import { type PeerStatus, peerStatuses } from "./progress/status.js";
 import { hasLiveLeader, type State } from "./state.js";
-import { type PeerStatus, peerStatuses } from "./status.js";
 import type { Configuration, Entry, NodeId, Role } from "./types.js";
 
 export class RaftView {

@@ -6,7 +6,7 @@
  */
 import { assert, unreachable } from "../assert.js";
 import { compact, cutLog } from "./compaction.js";
-import { isSameConfiguration, isVoter } from "./configuration.js";
+import { isSameConfiguration, isVoter } from "./configuration/configuration.js";
 import {
   onBallot,
   onPreVote,
@@ -22,8 +22,8 @@ import { InvariantWatch } from "./invariants.js";
 import { leadTurn } from "./leader-turn.js";
 import { commitByCounting, propose } from "./leadership.js";
 import { changeMembership } from "./membership.js";
-import { isPossible } from "./message-check.js";
-import { idleEffects } from "./outbox.js";
+import { isPossible } from "./messages/message-check.js";
+import { idleEffects } from "./messages/outbox.js";
 import { RaftView } from "./raft-view.js";
 import { readIndex } from "./read-rounds.js";
 import { onAppendReply, onHeartbeatReply, onLogCut, onSnapshotFailed } from "./replication.js";

@@ -5,9 +5,10 @@
  * for a later one (consensus rules 14, 15). No answer is a promise for the time to come, so there is no
  * read without a round (rule 16). The reads of a turn share one round.
  */
+
+import { quorumValue } from "./configuration/quorum.js";
 import type { Leadership } from "./leadership.js";
-import type { Outbox } from "./outbox.js";
-import { quorumValue } from "./quorum.js";
+import type { Outbox } from "./messages/outbox.js";
 import type { State } from "./state.js";
 
 interface ReadRound {

@@ -6,7 +6,7 @@
  * snapshot (consensus rule 24).
  */
 import { commitByCounting, type Leadership } from "./leadership.js";
-import type { Progress } from "./progress.js";
+import type { Progress } from "./progress/progress.js";
 import { confirmReads } from "./read-rounds.js";
 import { raiseTerm, type State } from "./state.js";
 import type { AppendReply, HeartbeatReply, NodeId } from "./types.js";

@@ -5,13 +5,13 @@
  */
 import { assert } from "../assert.js";
 import { Compaction } from "./compaction.js";
-import { membersOf } from "./configuration.js";
-import { Configurations } from "./configurations.js";
+import { membersOf } from "./configuration/configuration.js";
+import { Configurations } from "./configuration/configurations.js";
 import { Durability } from "./durability.js";
 import type { Leadership } from "./leadership.js";
-import { Links } from "./links.js";
 import { RaftLog } from "./log.js";
-import { Outbox } from "./outbox.js";
+import { Links } from "./messages/links.js";
+import { Outbox } from "./messages/outbox.js";
 import type { Boot, Configuration, Entry, NodeId, RaftConfig, Random, Role } from "./types.js";
 
 export class State {

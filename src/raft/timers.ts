@@ -5,10 +5,10 @@
  * What was measured over a smaller one is no measure of others either (`thrift.ts`).
  */
 import { assert } from "../assert.js";
-import { isVoter } from "./configuration.js";
+import { isVoter } from "./configuration/configuration.js";
+import { ballotOutcome } from "./configuration/quorum.js";
 import { onElectionTimeout } from "./election.js";
 import { checkLeadership, type Leadership } from "./leadership.js";
-import { ballotOutcome } from "./quorum.js";
 import { confirmReads, isReadRoundDue } from "./read-rounds.js";
 import { broadcastHeartbeat } from "./replication.js";
 import { restartElectionTimer, type State } from "./state.js";

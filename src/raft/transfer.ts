@@ -4,7 +4,7 @@
  * target's connection ends, and goes on leading (consensus rule 17).
  */
 import type { Leadership } from "./leadership.js";
-import type { Progress } from "./progress.js";
+import type { Progress } from "./progress/progress.js";
 import type { State } from "./state.js";
 import type { NodeId } from "./types.js";
 

@@ -1,7 +1,23 @@
-export { type AssembledDriver, assembleDriver } from "./assemble-driver.js";
-export { bootDriver } from "./boot-driver.js";
-export { computeClusterId } from "./cluster-id.js";
-export { examineNode, type NodeFinding } from "./examine-node.js";
+export { type AssembledDriver, assembleDriver } from "./driver/assemble.js";
+export { bootDriver } from "./driver/boot.js";
+export { computeClusterId } from "./node/cluster-id.js";
+export { resolveOptions, resolveTuning } from "./node/resolve-options.js";
+export { startNode } from "./node/start-node.js";
+export { examineNode, type NodeFinding } from "./offline/examine-node.js";
+export {
+  type RecoveredNode,
+  type RecoverNodeOptions,
+  recoverNode,
+} from "./offline/recover-node.js";
+export {
+  inspectSnapshotFile,
+  QUIET_MS_DEFAULT,
+  type RestoredNode,
+  restoreSnapshotFile,
+  type SnapshotContents,
+  writeSnapshotFile,
+} from "./offline/snapshot-files.js";
+export { snapshotOfDirectory } from "./offline/snapshot-from-directory.js";
 export {
   type HostPort,
   NODE_TUNING_DEFAULTS,
@@ -10,16 +26,4 @@ export {
   type RunningNode,
 } from "./options.js";
 export type { Logger } from "./ports.js";
-export { type RecoveredNode, type RecoverNodeOptions, recoverNode } from "./recover-node.js";
-export { resolveOptions, resolveTuning } from "./resolve-options.js";
-export {
-  inspectSnapshotFile,
-  QUIET_MS_DEFAULT,
-  type RestoredNode,
-  restoreSnapshotFile,
-  type SnapshotContents,
-  writeSnapshotFile,
-} from "./snapshot-files.js";
-export { snapshotOfDirectory } from "./snapshot-from-directory.js";
-export { startNode } from "./start-node.js";
 export { VERSION } from "./version.js";

@@ -5,8 +5,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "vitest";
-import { COMMAND } from "../e2e/command-line.js";
-import { endWithTest } from "../e2e/end-with-test.js";
+import { COMMAND } from "../e2e/world/command-line.js";
+import { endWithTest } from "../e2e/world/end-with-test.js";
 
 const MARK = "loaded ";
 const HOOK = `export async function load(url, context, next) {

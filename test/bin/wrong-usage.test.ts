@@ -1,7 +1,7 @@
 /** What is said of a command line that makes no sense: what was meant, and where to read on. */
 import { expect, test } from "vitest";
-import { COMMANDS } from "../../bin/command-list.js";
-import { runCli } from "../e2e/command-line.js";
+import { COMMANDS } from "../../bin/program/command-list.js";
+import { runCli } from "../e2e/world/command-line.js";
 
 test("wrong usage is one line that ends with where to read what would be right", async () => {
   const wrong: readonly (readonly [string, string])[] = [

@@ -1,16 +1,16 @@
 /** The package in real browser pages, against a real cluster of three nodes. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type ClusterProcess, startCluster } from "../e2e/cluster-process.js";
-import { freePorts } from "../e2e/free-ports.js";
+import { type ClusterProcess, startCluster } from "../e2e/world/cluster-process.js";
+import { freePorts } from "../e2e/world/free-ports.js";
 import { bundleForBrowser } from "./bundle.js";
 import { findChromium, launchChromium, openPage, type PageGlobals, servePages } from "./pages.js";
 
 describe("the bundle", () => {
   test("holds nothing of Node, and the transport of browsers", async () => {
     const { text, inputs } = await bundleForBrowser('export * from "holdfast";');
-    expect(inputs).toContain("dist/src/client/browser-platform.js");
-    expect(inputs).not.toContain("dist/src/client/node-platform.js");
+    expect(inputs).toContain("dist/src/client/transport/browser-platform.js");
+    expect(inputs).not.toContain("dist/src/client/transport/node-platform.js");
     expect(text).not.toMatch(
       /AsyncLocalStorage|\bfrom\s*"node:|\brequire\(|\bprocess\.(?!versions)/,
     );

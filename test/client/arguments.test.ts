@@ -5,8 +5,8 @@ import {
   clusterStatus,
   connect,
 } from "../../src/index.js";
-import { rejection, setUp } from "./set-up.js";
-import { connectTo } from "./simulated-client.js";
+import { rejection, setUp } from "./world/set-up.js";
+import { connectTo } from "./world/simulated-client.js";
 
 describe("wrong arguments", () => {
   const wrongConnects: [unknown, string | RegExp][] = [

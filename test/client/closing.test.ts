@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { OP } from "../../src/protocol/index.js";
-import { EMPTY, failure, setUp } from "./set-up.js";
-import { connectTo } from "./simulated-client.js";
+import { EMPTY, failure, setUp } from "./world/set-up.js";
+import { connectTo } from "./world/simulated-client.js";
 
 describe("close", () => {
   it("ends the session, what it holds, what it waits for and what it asks", async () => {

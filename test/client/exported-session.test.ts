@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import type { ExportedSession } from "../../src/client/index.js";
 import { resolveConnectOptions } from "../../src/client/options.js";
 import { OP } from "../../src/protocol/index.js";
-import { exportOf } from "./exporting.js";
-import { failure, setUp } from "./set-up.js";
-import { connectTo } from "./simulated-client.js";
+import { exportOf } from "./world/exporting.js";
+import { failure, setUp } from "./world/set-up.js";
+import { connectTo } from "./world/simulated-client.js";
 
 describe("an exported session", () => {
   it("must be what export gave, to its last part", async () => {

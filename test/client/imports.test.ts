@@ -9,10 +9,10 @@ import { expect, it } from "vitest";
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const DOOR = join(ROOT, "src/index.ts");
 /** The one file that only Node loads, what it imports, and what it loads when it is asked to. */
-const NODE_FILE = join(ROOT, "src/client/node-platform.ts");
+const NODE_FILE = join(ROOT, "src/client/transport/node-platform.ts");
 const PAGE_FILE = join(ROOT, "src/read-page.ts");
-const NODE_CONTEXT_FILE = join(ROOT, "src/client/node-task-context.ts");
-const LOADER = "src/client/load-platform.ts";
+const NODE_CONTEXT_FILE = join(ROOT, "src/client/transport/node-task-context.ts");
+const LOADER = "src/client/transport/load-platform.ts";
 
 const IMPORT = /(?:^|[\s;])(?:import|export)\s*(?:[^"';]*?\sfrom\s*)?\(?\s*"([^"]+)"/g;
 const TYPE_ONLY = /(?:^|[\s;])(?:import|export) type [^;]*?;/g;
@@ -71,7 +71,7 @@ it("reaches what only Node has through the file for Node alone, and never at its
     expect(importer).toBe(target === NODE_FILE ? join(ROOT, LOADER) : NODE_FILE);
     expect(sourceOf(importer)).toContain(`await import("${name}")`);
   }
-  const readers = [...files].filter((file) => sourceOf(file).includes('"../read-page.js"'));
+  const readers = [...files].filter((file) => sourceOf(file).includes('"../../read-page.js"'));
   expect(readers).toEqual([NODE_FILE]);
 });
 

@@ -15,8 +15,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { bareEnvironment, COMMAND } from "../e2e/command-line.js";
-import { endWithTest } from "../e2e/end-with-test.js";
+import { bareEnvironment, COMMAND } from "../e2e/world/command-line.js";
+import { endWithTest } from "../e2e/world/end-with-test.js";
 import { blocksOf, type CodeBlock } from "./document-page.js";
 
 export const ROOT = fileURLToPath(new URL("../../", import.meta.url));

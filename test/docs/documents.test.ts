@@ -4,7 +4,7 @@
  * says how a page marks its blocks.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type ClusterProcess, startCluster } from "../e2e/cluster-process.js";
+import { type ClusterProcess, startCluster } from "../e2e/world/cluster-process.js";
 import { type CodeBlock, expectedOutput, isAsExpected } from "./document-page.js";
 import { DocumentProject, type RunResult, readBlocks } from "./document-project.js";
 

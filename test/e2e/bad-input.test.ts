@@ -17,10 +17,10 @@ import {
   type Request,
   STATUS,
 } from "../../src/protocol/index.js";
-import { frameOf } from "../net/gateway-client.js";
-import { Bystander } from "./bystander.js";
-import { type ClusterProcess, startCluster } from "./cluster-process.js";
-import { RawConnection, refusedUpgrade, sayOverTcp } from "./raw-connection.js";
+import { frameOf } from "../net/gateway/client.js";
+import { Bystander } from "./world/bystander.js";
+import { type ClusterProcess, startCluster } from "./world/cluster-process.js";
+import { RawConnection, refusedUpgrade, sayOverTcp } from "./world/raw-connection.js";
 
 const { INVALID_ARGUMENT } = ERROR_NUMBERS;
 const PROBE_ID = 4_000_000_000;

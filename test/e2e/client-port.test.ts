@@ -11,9 +11,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect } from "../../src/index.js";
-import { COMMAND } from "./command-line.js";
-import { endWithTest } from "./end-with-test.js";
-import { freePorts } from "./free-ports.js";
+import { COMMAND } from "./world/command-line.js";
+import { endWithTest } from "./world/end-with-test.js";
+import { freePorts } from "./world/free-ports.js";
 
 const DESCRIPTORS = 1_200;
 const SOCKETS = 1_800;

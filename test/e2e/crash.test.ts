@@ -4,7 +4,7 @@
  */
 import { expect, test } from "vitest";
 import { type Client, connect, type Lock } from "../../src/index.js";
-import { type ClusterProcess, startCluster } from "./cluster-process.js";
+import { type ClusterProcess, startCluster } from "./world/cluster-process.js";
 
 /** Tokens in the order in which their holders had the lock, with whoever held it. */
 interface Grant {

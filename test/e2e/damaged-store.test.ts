@@ -7,8 +7,8 @@ import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { connect } from "../../src/index.js";
-import { type NodeHandle, startCluster } from "./cluster-process.js";
-import { until } from "./process-life.js";
+import { type NodeHandle, startCluster } from "./world/cluster-process.js";
+import { until } from "./world/process-life.js";
 
 const endings: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -11,11 +11,11 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, describe, expect, test } from "vitest";
 import { connect } from "../../src/index.js";
-import { COMMAND } from "./command-line.js";
-import { endWithTest } from "./end-with-test.js";
-import { freePorts } from "./free-ports.js";
-import { NodeHandle } from "./node-handle.js";
-import { until } from "./process-life.js";
+import { COMMAND } from "./world/command-line.js";
+import { endWithTest } from "./world/end-with-test.js";
+import { freePorts } from "./world/free-ports.js";
+import { NodeHandle } from "./world/node-handle.js";
+import { until } from "./world/process-life.js";
 
 const run = promisify(execFile);
 const VOLUME_MEBIBYTES = 64;

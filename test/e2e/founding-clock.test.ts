@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runCli } from "./command-line.js";
+import { runCli } from "./world/command-line.js";
 
 let directory: string;
 beforeAll(async () => {

@@ -3,8 +3,8 @@
  */
 import { expect, test } from "vitest";
 import { connect, type HoldfastError } from "../../src/index.js";
-import { startCluster } from "./cluster-process.js";
-import { startHolder } from "./holder-process.js";
+import { startCluster } from "./world/cluster-process.js";
+import { startHolder } from "./world/holder-process.js";
 
 const TTL_MS = 4_000;
 /** While anything waits for time, entries are at most so far apart. */

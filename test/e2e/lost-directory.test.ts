@@ -13,9 +13,9 @@ import {
   type NodeHandle,
   runCli,
   startCluster,
-} from "./cluster-process.js";
-import { freePorts } from "./free-ports.js";
-import { until } from "./process-life.js";
+} from "./world/cluster-process.js";
+import { freePorts } from "./world/free-ports.js";
+import { until } from "./world/process-life.js";
 
 const endings: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -2,8 +2,8 @@
 
 import { expect, test } from "vitest";
 import { connect, type Lock } from "../../src/index.js";
-import { startCluster } from "./cluster-process.js";
-import { until } from "./process-life.js";
+import { startCluster } from "./world/cluster-process.js";
+import { until } from "./world/process-life.js";
 
 /** A heap that some ten thousand large locks fill. */
 const HEAP_MIB = 96;

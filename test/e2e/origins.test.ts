@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { runCli, startCli } from "./command-line.js";
+import { runCli, startCli } from "./world/command-line.js";
 
 const ALLOWED = ["http://localhost:3000", "https://ops.example"] as const;
 let directory = "";

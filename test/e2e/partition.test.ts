@@ -4,10 +4,10 @@
  */
 import { afterEach, expect, test } from "vitest";
 import { connect } from "../../src/index.js";
-import { TcpProxy } from "../net/tcp-proxy.js";
-import { type ClusterProcess, startCluster } from "./cluster-process.js";
-import { freePorts } from "./free-ports.js";
-import { until } from "./process-life.js";
+import { TcpProxy } from "../net/peers/tcp-proxy.js";
+import { type ClusterProcess, startCluster } from "./world/cluster-process.js";
+import { freePorts } from "./world/free-ports.js";
+import { until } from "./world/process-life.js";
 
 const IDS = [1, 2, 3];
 

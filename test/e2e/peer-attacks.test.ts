@@ -7,15 +7,20 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { NodeStatus } from "../../src/client/types.js";
-import { encodeHello, PEER_CLOSE, PEER_SUBPROTOCOL } from "../../src/net/peer-hello.js";
+import { encodeHello, PEER_CLOSE, PEER_SUBPROTOCOL } from "../../src/net/peers/hello.js";
 import type { PeerIdentity, PeerMessage } from "../../src/net/types.js";
 import type { Message } from "../../src/raft/index.js";
 import { readIdentity } from "../../src/storage/index.js";
-import { frameOf } from "../net/peer-messages.js";
-import { type ClusterProcess, type NodeHandle, runCli, startCluster } from "./cluster-process.js";
-import { freePorts } from "./free-ports.js";
-import { until } from "./process-life.js";
-import { RawConnection, refusedUpgrade } from "./raw-connection.js";
+import { frameOf } from "../net/peers/messages.js";
+import {
+  type ClusterProcess,
+  type NodeHandle,
+  runCli,
+  startCluster,
+} from "./world/cluster-process.js";
+import { freePorts } from "./world/free-ports.js";
+import { until } from "./world/process-life.js";
+import { RawConnection, refusedUpgrade } from "./world/raw-connection.js";
 
 let cluster: ClusterProcess;
 let peerPorts: readonly number[] = [];

@@ -8,10 +8,10 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { type Admin, type Client, connect, connectAdmin, type Lock } from "../../src/index.js";
-import { type ClusterProcess, startCluster } from "./cluster-process.js";
-import { freePorts } from "./free-ports.js";
-import { NodeHandle } from "./node-handle.js";
-import { until } from "./process-life.js";
+import { type ClusterProcess, startCluster } from "./world/cluster-process.js";
+import { freePorts } from "./world/free-ports.js";
+import { NodeHandle } from "./world/node-handle.js";
+import { until } from "./world/process-life.js";
 
 const CLIENTS = 4;
 /** Every client also keeps a lock all the time. */

@@ -5,12 +5,12 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { EXIT } from "../../bin/exit-codes.js";
+import { EXIT } from "../../bin/output/exit-codes.js";
 import { connect } from "../../src/index.js";
-import { startCluster } from "./cluster-process.js";
-import { freePorts } from "./free-ports.js";
-import { NodeHandle } from "./node-handle.js";
-import { until } from "./process-life.js";
+import { startCluster } from "./world/cluster-process.js";
+import { freePorts } from "./world/free-ports.js";
+import { NodeHandle } from "./world/node-handle.js";
+import { until } from "./world/process-life.js";
 
 test("a second process does not start without the lock, and when it is made to, the first one ends", async () => {
   const [port = 0, peerPort = 0, secondPort = 0, secondPeerPort = 0] = await freePorts(4);

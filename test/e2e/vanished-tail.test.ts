@@ -7,10 +7,10 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { connect } from "../../src/index.js";
-import { type Mark, readMark } from "../../src/storage/mark-file.js";
+import { type Mark, readMark } from "../../src/storage/log/mark-file.js";
 import { nodeFileSystem } from "../../src/storage/node-file-system.js";
-import { startCluster } from "./cluster-process.js";
-import { until } from "./process-life.js";
+import { startCluster } from "./world/cluster-process.js";
+import { until } from "./world/process-life.js";
 
 /** Together they leave no pause in which the log would rest. */
 const WORKERS = 8;

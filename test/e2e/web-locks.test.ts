@@ -1,10 +1,10 @@
 /**
  * Web Locks on a cluster of real processes: what only shows where reads and commands take different
- * ways. The API's statements one by one are in `test/client/web-locks*.test.ts`.
+ * ways. The API's statements one by one are in `test/client/web-locks/*.test.ts`.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Client, connect, type RequestedLock } from "../../src/index.js";
-import { type ClusterProcess, startCluster } from "./cluster-process.js";
+import { type ClusterProcess, startCluster } from "./world/cluster-process.js";
 
 let cluster: ClusterProcess;
 let one: Client;

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type CodeBlock, expectedOutput } from "../docs/document-page.js";
 import { DocumentProject, readBlocks } from "../docs/document-project.js";
-import { type ClusterProcess, startCluster } from "../e2e/cluster-process.js";
+import { type ClusterProcess, startCluster } from "../e2e/world/cluster-process.js";
 import { startPostgresql } from "./stores/postgresql.js";
 import { startRedis } from "./stores/redis.js";
 

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect } from "../../src/index.js";
-import { type ClusterProcess, startCluster } from "../e2e/cluster-process.js";
+import { type ClusterProcess, startCluster } from "../e2e/world/cluster-process.js";
 import { startLateWriter } from "./late-writer.js";
 import { startNumberService } from "./stores/number-service.js";
 import { startObjectServer } from "./stores/object-server.js";

@@ -8,7 +8,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { HoldfastError } from "../../src/fence/index.js";
 import { connect } from "../../src/index.js";
-import { endWithTest } from "../e2e/end-with-test.js";
+import { endWithTest } from "../e2e/world/end-with-test.js";
 import { openTarget, type TargetSpec } from "./stores/targets.js";
 
 interface Task {

@@ -12,8 +12,8 @@ import {
   type Violation,
   verdictText,
 } from "../../jepsen-lite/checker/index.js";
-import { resultOfAnswer } from "../../jepsen-lite/run/checker-answer.js";
-import type { Line } from "./checker-histories.js";
+import { resultOfAnswer } from "../../jepsen-lite/verdict/checker-answer.js";
+import type { Line } from "./checker/histories.js";
 
 const MS = 1_000_000;
 const BIG = 3_764_820_767_670_000;

@@ -1,8 +1,8 @@
 /** Whether a run was one: what got nothing done, and what never happened, was not tested. */
 import { expect, test } from "vitest";
+import { Observer } from "../../jepsen-lite/attack/observer.js";
 import type { HistoryEvent } from "../../jepsen-lite/history/history-event.js";
-import { clusterChecks } from "../../jepsen-lite/run/cluster-checks.js";
-import { Observer } from "../../jepsen-lite/run/observer.js";
+import { clusterChecks } from "../../jepsen-lite/verdict/cluster-checks.js";
 
 type Observed = Parameters<typeof clusterChecks>[0];
 

@@ -6,8 +6,8 @@ import { expect, test } from "vitest";
 import { harm, kindOf } from "../../jepsen-lite/nemeses/harm.js";
 import { SeededRandom } from "../../jepsen-lite/seeded-random.js";
 import { connect } from "../../src/index.js";
-import { freePorts } from "../e2e/free-ports.js";
-import { NodeHandle } from "../e2e/node-handle.js";
+import { freePorts } from "../e2e/world/free-ports.js";
+import { NodeHandle } from "../e2e/world/node-handle.js";
 
 const FILES = [
   ...["mark", "VERSION", "log/00000001.seg", "log/00000002.seg", "log/next.tmp"],

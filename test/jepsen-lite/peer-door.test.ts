@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { diallingProcess } from "../../jepsen-lite/cluster/dialling-process.js";
 import { Link } from "../../jepsen-lite/cluster/link.js";
 import { PeerDoor } from "../../jepsen-lite/cluster/peer-door.js";
-import { endWithTest } from "../e2e/end-with-test.js";
+import { endWithTest } from "../e2e/world/end-with-test.js";
 
 const HOST = "127.0.0.1";
 const IS_LINUX = process.platform === "linux";

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Results } from "../../jepsen-lite/run/outcome-file.js";
-import { endWithTest } from "../e2e/end-with-test.js";
+import { endWithTest } from "../e2e/world/end-with-test.js";
 
 const MAIN = fileURLToPath(new URL("../../jepsen-lite/main.ts", import.meta.url));
 const TSX = import.meta.resolve("tsx");

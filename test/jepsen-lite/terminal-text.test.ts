@@ -4,9 +4,9 @@ import { NEMESES } from "../../jepsen-lite/nemeses/catalogue.js";
 import type { Results } from "../../jepsen-lite/run/outcome-file.js";
 import { resultText, verdictText } from "../../jepsen-lite/run/result-text.js";
 import { usageText } from "../../jepsen-lite/run/run-usage.js";
-import type { CheckPart, CheckResult } from "../../jepsen-lite/run/verdict.js";
 import { withShortNumbers } from "../../jepsen-lite/short-numbers.js";
 import { PEERS } from "../../jepsen-lite/systems/catalogue.js";
+import type { CheckPart, CheckResult } from "../../jepsen-lite/verdict/verdict.js";
 import { WORKLOADS } from "../../jepsen-lite/workloads/catalogue.js";
 import { named, wrapped } from "../../jepsen-lite/wrapped-text.js";
 

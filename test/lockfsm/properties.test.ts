@@ -12,9 +12,9 @@ import {
   STATUS,
   type WaiterView,
 } from "../../src/protocol/index.js";
-import { check, heldBy, holds, run, type Step } from "./history.js";
-import { KEYS, type Turn } from "./plans.js";
-import { letEverythingEnd, Recording } from "./recording.js";
+import { check, heldBy, holds, run, type Step } from "./plans/history.js";
+import { KEYS, type Turn } from "./plans/plans.js";
+import { letEverythingEnd, Recording } from "./plans/recording.js";
 
 function withoutChanges(turns: readonly Turn[]): Turn[] {
   return turns.map(({ elapsedMs, actions }) => {

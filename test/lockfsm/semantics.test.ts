@@ -6,8 +6,8 @@
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../src/errors.js";
 import { BLOCKED_BY, END_REASON, MESSAGE, STATUS } from "../../src/protocol/index.js";
-import { startCluster } from "../server/cluster.js";
-import { ClusterLog, exclusive, permits, resultOf, shared } from "./cluster-log.js";
+import { startCluster } from "../server/world/cluster.js";
+import { ClusterLog, exclusive, permits, resultOf, shared } from "./plans/cluster-log.js";
 
 const QUEUED = { status: STATUS.queued };
 const INVALID = { status: ERROR_NUMBERS.INVALID_ARGUMENT };

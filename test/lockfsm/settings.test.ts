@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../src/errors.js";
 import type { TableSettings } from "../../src/lockfsm/index.js";
 import { OP, STATUS, WAIT_FOREVER } from "../../src/protocol/index.js";
-import { ClusterLog, exclusive, resultOf, shared } from "./cluster-log.js";
+import { ClusterLog, exclusive, resultOf, shared } from "./plans/cluster-log.js";
 
 const ok = { status: STATUS.ok };
 const queued = { status: STATUS.queued };

@@ -5,9 +5,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isJoint, membersOf } from "../../src/raft/index.js";
-import { Cluster } from "./cluster.js";
-import { type Mood, type Schedule, schedulesOf } from "./schedule.js";
-import { perform } from "./schedule-steps.js";
+import { Cluster } from "./cluster/cluster.js";
+import { type Mood, type Schedule, schedulesOf } from "./cluster/schedule.js";
+import { perform } from "./cluster/schedule-steps.js";
 
 /** Schedules drawn for each size and mood; `HOLDFAST_RAFT_RUNS=5000` for a longer look. */
 const { HOLDFAST_RAFT_RUNS } = process.env;

@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Input, SnapshotPoint } from "../../src/raft/index.js";
 import { RaftLog } from "../../src/raft/log.js";
-import { members } from "./configurations.js";
-import { accept, append, entry, heartbeat, log, ofType, reject, Solo } from "./solo.js";
+import { members } from "./cluster/configurations.js";
+import { accept, append, entry, heartbeat, log, ofType, reject, Solo } from "./cluster/solo.js";
 
 const CHECKSUM = "ab".repeat(32);
 

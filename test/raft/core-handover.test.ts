@@ -9,7 +9,7 @@ import {
   isJoint,
   type Message,
 } from "../../src/raft/index.js";
-import { members, target } from "./configurations.js";
+import { members, target } from "./cluster/configurations.js";
 import {
   accept,
   append,
@@ -20,7 +20,7 @@ import {
   ofType,
   Solo,
   voteRequest,
-} from "./solo.js";
+} from "./cluster/solo.js";
 
 /** A leader of term 1 whose noop is committed and known to everybody. */
 function leader(): Solo {

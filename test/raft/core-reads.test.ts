@@ -1,8 +1,8 @@
 /** Reads without log entries: which round confirms which read, and when none can. */
 import { describe, expect, it } from "vitest";
 import type { Input, Message, NodeId } from "../../src/raft/index.js";
-import { target } from "./configurations.js";
-import { accept, heartbeat, ofType, Solo } from "./solo.js";
+import { target } from "./cluster/configurations.js";
+import { accept, heartbeat, ofType, Solo } from "./cluster/solo.js";
 
 function ask(...ids: readonly number[]): Input[] {
   return ids.map((id) => ({ type: "readIndex", id }));

@@ -1,9 +1,9 @@
 /** Logs that parted: the figures 7 and 8 of the Raft paper, and how the leader finds the place. */
 import { describe, expect, it } from "vitest";
 import { quorumValue, type Raft } from "../../src/raft/index.js";
-import { Cluster } from "./cluster.js";
-import { converse, elect } from "./reign.js";
-import { accept, append, entry, log, ofType, reject, Solo, termsOf } from "./solo.js";
+import { Cluster } from "./cluster/cluster.js";
+import { converse, elect } from "./cluster/reign.js";
+import { accept, append, entry, log, ofType, reject, Solo, termsOf } from "./cluster/solo.js";
 
 /** Figure 7: the log of the leader of term 8, and those of possible followers. */
 const LEADER = [1, 1, 1, 4, 4, 5, 5, 6, 6, 6];

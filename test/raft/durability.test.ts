@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { Durability } from "../../src/raft/durability.js";
 import type { Effects } from "../../src/raft/index.js";
 import { RaftLog } from "../../src/raft/log.js";
-import { Cluster } from "./cluster.js";
-import { append, entry, log, Solo, termsOf, voteRequest } from "./solo.js";
+import { Cluster } from "./cluster/cluster.js";
+import { append, entry, log, Solo, termsOf, voteRequest } from "./cluster/solo.js";
 
 describe("the record of a turn", () => {
   it("rule 5: holds term, truncation and entries together", () => {

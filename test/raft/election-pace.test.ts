@@ -3,7 +3,15 @@
  * when a lost pre-vote is repeated, and whose answer nobody waits for.
  */
 import { describe, expect, it } from "vitest";
-import { append, ballot, heartbeat, heartbeatReply, ofType, Solo, voteRequest } from "./solo.js";
+import {
+  append,
+  ballot,
+  heartbeat,
+  heartbeatReply,
+  ofType,
+  Solo,
+  voteRequest,
+} from "./cluster/solo.js";
 
 describe("rule 26: a voter that voted", () => {
   const vote = voteRequest("vote", 2, 5, 0, 0);

@@ -1,7 +1,7 @@
 /** Transcripts of elections: what leaves, in which lane, and who wins. */
 import { describe, expect, it } from "vitest";
-import { Cluster } from "./cluster.js";
-import { append, ballot, heartbeat, log, ofType, Solo, voteRequest } from "./solo.js";
+import { Cluster } from "./cluster/cluster.js";
+import { append, ballot, heartbeat, log, ofType, Solo, voteRequest } from "./cluster/solo.js";
 
 describe("an election", () => {
   it("begins with a pre-vote that leaves at once and changes nothing durable", () => {

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { NODE_TUNING_DEFAULTS } from "../../src/server/options.js";
-import { TimedCluster, type Weather } from "./timed-cluster.js";
+import { TimedCluster, type Weather } from "./cluster/timed-cluster.js";
 
 const RUNS = Number(process.env["HOLDFAST_FAILOVER_RUNS"] ?? 60);
 const { electionTimeoutMs, closedPeerDelayMs } = NODE_TUNING_DEFAULTS;

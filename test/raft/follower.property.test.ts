@@ -6,7 +6,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Entry } from "../../src/raft/index.js";
-import { append, entry, Solo } from "./solo.js";
+import { append, entry, Solo } from "./cluster/solo.js";
 
 interface Reign {
   /** The log of the leader of this term; its last entry is of the term itself. */

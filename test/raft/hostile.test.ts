@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Configuration, Entry, Input, Message } from "../../src/raft/index.js";
-import { TERM_JUMP_MAX } from "../../src/raft/message-check.js";
-import { configurationEntry, joint, members } from "./configurations.js";
-import { append, ballot, entry, log, Solo } from "./solo.js";
+import { TERM_JUMP_MAX } from "../../src/raft/messages/message-check.js";
+import { configurationEntry, joint, members } from "./cluster/configurations.js";
+import { append, ballot, entry, log, Solo } from "./cluster/solo.js";
 
 const count = fc.oneof(
   fc.nat({ max: 12 }),

@@ -10,10 +10,10 @@ import {
   membersOf,
   votersOf,
 } from "../../src/raft/index.js";
-import { InflightWindow } from "../../src/raft/inflight.js";
 import { RaftLog } from "../../src/raft/log.js";
-import { addressesOf, joint, members, NO_MEMBERS } from "./configurations.js";
-import { entry, log } from "./solo.js";
+import { InflightWindow } from "../../src/raft/progress/inflight.js";
+import { addressesOf, joint, members, NO_MEMBERS } from "./cluster/configurations.js";
+import { entry, log } from "./cluster/solo.js";
 
 const JOINT = joint([1, 2, 3], [1, 4, 5], [6]);
 

@@ -1,9 +1,9 @@
 /** Rules 14, 15 and 16: reads that are not in the log (thesis, 6.4), and who may answer them. */
 import { describe, expect, it } from "vitest";
-import { Cluster } from "./cluster.js";
-import { target } from "./configurations.js";
-import { usurp } from "./reign.js";
-import { accept, heartbeat, heartbeatReply, ofType, Solo } from "./solo.js";
+import { Cluster } from "./cluster/cluster.js";
+import { target } from "./cluster/configurations.js";
+import { usurp } from "./cluster/reign.js";
+import { accept, heartbeat, heartbeatReply, ofType, Solo } from "./cluster/solo.js";
 
 const read = (id: number) => ({ type: "readIndex", id }) as const;
 

@@ -1,8 +1,8 @@
 /** Transcripts of replication: pipelining, windows, probes, the commit index on its way. */
 import { describe, expect, it } from "vitest";
 import type { Effects } from "../../src/raft/index.js";
-import { Cluster } from "./cluster.js";
-import { accept, append, entry, heartbeat, log, ofType, reject, Solo } from "./solo.js";
+import { Cluster } from "./cluster/cluster.js";
+import { accept, append, entry, heartbeat, log, ofType, reject, Solo } from "./cluster/solo.js";
 
 const appendsTo = (effects: Effects, to: number) =>
   ofType(effects.sendNow, "append")

@@ -1,9 +1,9 @@
 /** Snapshots and compaction: rules 23 and 24, and what a record may say about them. */
 import { describe, expect, it } from "vitest";
 import type { Effects, Input, InstalledSnapshot, Message } from "../../src/raft/index.js";
-import { Cluster } from "./cluster.js";
-import { configurationEntry, members } from "./configurations.js";
-import { accept, append, entry, log, ofType, reject, Solo, termsOf } from "./solo.js";
+import { Cluster } from "./cluster/cluster.js";
+import { configurationEntry, members } from "./cluster/configurations.js";
+import { accept, append, entry, log, ofType, reject, Solo, termsOf } from "./cluster/solo.js";
 
 const CHECKSUM = "ab".repeat(32);
 

@@ -1,7 +1,7 @@
 /** Time: dead processes, silence, pauses of this process, hanging disks. */
 import { describe, expect, it } from "vitest";
-import { Cluster } from "./cluster.js";
-import { accept, ballot, heartbeat, ofType, Solo, voteRequest } from "./solo.js";
+import { Cluster } from "./cluster/cluster.js";
+import { accept, ballot, heartbeat, ofType, Solo, voteRequest } from "./cluster/solo.js";
 
 const gone = (peer: number) =>
   ({ type: "peerDown", peer, epoch: peer * 10, closed: true }) as const;

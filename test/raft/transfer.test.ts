@@ -1,9 +1,9 @@
 /** Rule 17: leadership handed over (thesis, 3.10), and every way in which that fails. */
 import { describe, expect, it } from "vitest";
 import type { Message } from "../../src/raft/index.js";
-import { Cluster } from "./cluster.js";
-import { members } from "./configurations.js";
-import { accept, ballot, heartbeat, log, ofType, Solo, voteRequest } from "./solo.js";
+import { Cluster } from "./cluster/cluster.js";
+import { members } from "./cluster/configurations.js";
+import { accept, ballot, heartbeat, log, ofType, Solo, voteRequest } from "./cluster/solo.js";
 
 const handOver = (id: number, to: number) =>
   ({ type: "transferLeadership", id, target: to }) as const;

@@ -3,7 +3,7 @@
  * the client of a `ClusterLog` would give them. It decides nothing and remembers nothing.
  */
 import type { SequencedCommand } from "../../src/protocol/index.js";
-import type { Client } from "../lockfsm/cluster-log.js";
+import type { Client } from "../lockfsm/plans/cluster-log.js";
 
 type WithoutHead<T> = T extends unknown ? Omit<T, "sequence" | "mark" | "acknowledged"> : never;
 /** What is asked for, before it has its number. */

@@ -3,9 +3,9 @@
  * scenario would show the reported symptom if the same thing were wrong here.
  */
 import { describe, expect, test } from "vitest";
-import { setUp } from "../client/set-up.js";
-import { connectTo } from "../client/simulated-client.js";
-import { ClusterLog } from "../lockfsm/cluster-log.js";
+import { setUp } from "../client/world/set-up.js";
+import { connectTo } from "../client/world/simulated-client.js";
+import { ClusterLog } from "../lockfsm/plans/cluster-log.js";
 
 describe("Consul #1172: a session lives twice as long as its TTL", () => {
   // Fails if a lease is given more, or less, than its TTL from the last command on.

@@ -5,9 +5,9 @@
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../src/errors.js";
 import { OP, STATUS } from "../../src/protocol/index.js";
-import { setUp } from "../client/set-up.js";
-import { connectTo } from "../client/simulated-client.js";
-import { Client, ClusterLog, exclusive, resultOf, shared } from "../lockfsm/cluster-log.js";
+import { setUp } from "../client/world/set-up.js";
+import { connectTo } from "../client/world/simulated-client.js";
+import { Client, ClusterLog, exclusive, resultOf, shared } from "../lockfsm/plans/cluster-log.js";
 import { asking } from "./asking.js";
 
 describe("Curator 604: a new session gets the lock on the strength of the old one's hold", () => {

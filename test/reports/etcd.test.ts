@@ -5,11 +5,11 @@
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../src/errors.js";
 import { MESSAGE, OP, STATUS } from "../../src/protocol/index.js";
-import { failure, rejection, setUp } from "../client/set-up.js";
-import { connectTo } from "../client/simulated-client.js";
-import { ClusterLog, exclusive, resultOf } from "../lockfsm/cluster-log.js";
-import { expectAgreement, startCluster } from "../server/cluster.js";
-import { Operator } from "../server/operator.js";
+import { failure, rejection, setUp } from "../client/world/set-up.js";
+import { connectTo } from "../client/world/simulated-client.js";
+import { ClusterLog, exclusive, resultOf } from "../lockfsm/plans/cluster-log.js";
+import { expectAgreement, startCluster } from "../server/world/cluster.js";
+import { Operator } from "../server/world/operator.js";
 import { asking } from "./asking.js";
 
 const HELD = { status: ERROR_NUMBERS.LOCK_HELD };

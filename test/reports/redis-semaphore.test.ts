@@ -3,8 +3,8 @@
  * would show the reported symptom if the same thing were wrong here.
  */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { setUp } from "../client/set-up.js";
-import { connectTo } from "../client/simulated-client.js";
+import { setUp } from "../client/world/set-up.js";
+import { connectTo } from "../client/world/simulated-client.js";
 
 describe("redis-semaphore #199: a renewal that times out throws where nobody can catch it", () => {
   const unhandled: unknown[] = [];

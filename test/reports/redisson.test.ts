@@ -5,9 +5,9 @@
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../src/errors.js";
 import { END_REASON, MESSAGE, STATUS } from "../../src/protocol/index.js";
-import { rejection, setUp } from "../client/set-up.js";
-import { connectTo } from "../client/simulated-client.js";
-import { ClusterLog, exclusive, permits, resultOf, shared } from "../lockfsm/cluster-log.js";
+import { rejection, setUp } from "../client/world/set-up.js";
+import { connectTo } from "../client/world/simulated-client.js";
+import { ClusterLog, exclusive, permits, resultOf, shared } from "../lockfsm/plans/cluster-log.js";
 
 describe("redisson #4796: a reader that asks for the write lock waits for itself, for ever", () => {
   // Fails if an owner's own hold is not seen as what its request waits for.

@@ -3,8 +3,8 @@
  * show the reported symptom if the same thing were wrong here.
  */
 import { describe, expect, test } from "vitest";
-import { setUp } from "../client/set-up.js";
-import { connectTo } from "../client/simulated-client.js";
+import { setUp } from "../client/world/set-up.js";
+import { connectTo } from "../client/world/simulated-client.js";
 
 describe("redlock #296: a lock that was waited for is over before it is handed out", () => {
   // Fails if the time of a lock is counted from the first try instead of from what renewed it last.

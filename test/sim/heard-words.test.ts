@@ -10,7 +10,7 @@ import {
   type SessionMessage,
   STATUS,
 } from "../../src/protocol/index.js";
-import { SpokenWords } from "./checks/heard-in-order.js";
+import { SpokenWords } from "./checks/hearing/heard-in-order.js";
 import { wordsOf } from "./checks/words.js";
 import { ReadWords } from "./clients/sdk/read-words.js";
 

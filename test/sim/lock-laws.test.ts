@@ -19,7 +19,7 @@ import {
   type SessionMessage,
   STATUS,
 } from "../../src/protocol/index.js";
-import { LockLaws } from "./checks/lock-laws.js";
+import { LockLaws } from "./checks/locks/lock-laws.js";
 
 const TTL_MS = 2_000;
 const exclusive = (key: string): Item => ({ key, mode: "exclusive" });

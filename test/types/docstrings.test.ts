@@ -5,7 +5,19 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
 const SOURCES = join(dirname(fileURLToPath(import.meta.url)), "../../src");
-const ROOMS = ["client", "protocol", "."];
+const ROOMS = [
+  "client",
+  "client/transport",
+  "client/session",
+  "client/lease",
+  "client/calls",
+  "client/locks",
+  "client/reads",
+  "client/admin",
+  "client/web-locks",
+  "protocol",
+  ".",
+];
 
 /** Text of every file in which the SDK's exports may be declared. */
 const texts = ROOMS.flatMap((room) => {

@@ -6,7 +6,7 @@
 import type { Client, Lock, Ticket } from "../../../src/client/index.js";
 import { HoldfastError } from "../../../src/errors.js";
 import type { ClaimMode } from "../../../src/protocol/index.js";
-import type { SimulatedPlatform } from "../simulated-platform.js";
+import type { SimulatedPlatform } from "../world/simulated-platform.js";
 
 /** One key of a request or of a lock. */
 export interface Asked {

@@ -1,6 +1,6 @@
 /** What goes wrong in a run of the fuzz: on the network, in the nodes, in processes and machines. */
 import { isStrong } from "../../../src/protocol/index.js";
-import type { TableServer } from "../table-server.js";
+import type { TableServer } from "../world/table-server.js";
 import type { Process } from "./asked.js";
 import type { Fault, Plan } from "./plan.js";
 

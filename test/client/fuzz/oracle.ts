@@ -13,7 +13,7 @@ import {
   OP,
   type SequencedCommand,
 } from "../../../src/protocol/index.js";
-import type { TableServer } from "../table-server.js";
+import type { TableServer } from "../world/table-server.js";
 import {
   type Call,
   type Exported,

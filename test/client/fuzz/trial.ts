@@ -10,10 +10,10 @@ import {
   type Lock,
   type WantedItem,
 } from "../../../src/client/index.js";
-import { EMPTY } from "../set-up.js";
-import { SimulatedPlatform } from "../simulated-platform.js";
-import { SimulatedWorld } from "../simulated-world.js";
-import { TableServer } from "../table-server.js";
+import { EMPTY } from "../world/set-up.js";
+import { SimulatedPlatform } from "../world/simulated-platform.js";
+import { SimulatedWorld } from "../world/simulated-world.js";
+import { TableServer } from "../world/table-server.js";
 import {
   type Asked,
   type Call,

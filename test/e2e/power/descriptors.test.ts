@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import * as storage from "../../../src/storage/index.js";
-import { CLUSTER_ID, entryOf, writeOf } from "../../storage/log-harness.js";
-import { until } from "../process-life.js";
+import { CLUSTER_ID, entryOf, writeOf } from "../../storage/log/log-harness.js";
+import { until } from "../world/process-life.js";
 import { MutatedBuild, UNSYNCED_LOG } from "./mutated-build.js";
 
 const IS_LINUX = process.platform === "linux";

@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { endWithTest } from "../../e2e/end-with-test.js";
+import { endWithTest } from "../../e2e/world/end-with-test.js";
 
 export interface StartedServer extends AsyncDisposable {
   readonly port: number;

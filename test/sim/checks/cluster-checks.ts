@@ -6,18 +6,18 @@
 import { isStrong, type SequencedCommand } from "../../../src/protocol/index.js";
 import type { Entry, Raft } from "../../../src/raft/index.js";
 import type { SimPlan } from "../plan/plan.js";
-import type { SimNode } from "../world/sim-node.js";
-import type { CoreWatch } from "../world/watched-core.js";
-import { CoreChecks } from "./core-checks.js";
-import { DemandedSegments } from "./demanded-segments.js";
-import { ForwardOrder } from "./forward-order.js";
+import type { SimNode } from "../world/node/sim-node.js";
+import type { CoreWatch } from "../world/node/watched-core.js";
+import { CoreChecks } from "./consensus/core-checks.js";
+import { DemandedSegments } from "./consensus/demanded-segments.js";
+import { RaftChecks } from "./consensus/raft-checks.js";
+import { ReadIndexes } from "./consensus/read-index.js";
 import type { Founding } from "./founding.js";
-import { ProgramOrder } from "./program-order.js";
-import { RaftChecks } from "./raft-checks.js";
-import { ReadIndexes } from "./read-index.js";
+import { ForwardOrder } from "./hearing/forward-order.js";
+import { ProgramOrder } from "./hearing/program-order.js";
+import { WatchStreams } from "./hearing/watch-streams.js";
+import { Witness, type WitnessEvents } from "./hearing/witness.js";
 import type { Fail } from "./violation.js";
-import { WatchStreams } from "./watch-streams.js";
-import { Witness, type WitnessEvents } from "./witness.js";
 
 /** Tables are compared at every index so many apart, with that of the witness. */
 const HASH_EVERY = 4;

@@ -1,5 +1,5 @@
 /** The clusters of a run: the one that clients use now, and those from which it was restored. */
-import type { SimNode } from "../world/sim-node.js";
+import type { SimNode } from "../world/node/sim-node.js";
 import type { ClusterChecks } from "./cluster-checks.js";
 
 export class Clusters {

@@ -13,8 +13,8 @@ import {
   type ServerMessage,
 } from "../../../src/protocol/index.js";
 import { type Input, isJoint, type Raft } from "../../../src/raft/index.js";
-import type { SimNode } from "../world/sim-node.js";
-import type { CoreWatch } from "../world/watched-core.js";
+import type { SimNode } from "../world/node/sim-node.js";
+import type { CoreWatch } from "../world/node/watched-core.js";
 import { DOMAINS, type DomainName } from "./coverage-domains.js";
 
 /** By the name of the pair; see `pairName`. What was never seen is left out. */

@@ -9,9 +9,9 @@ import type { RestoredNode } from "../../../src/server/index.js";
 import { SnapshotFileReader } from "../../../src/storage/index.js";
 import { foundersOf } from "../world/founders.js";
 import type { ClusterChecks } from "./cluster-checks.js";
-import type { RaftFounding } from "./raft-checks.js";
+import type { RaftFounding } from "./consensus/raft-checks.js";
+import { type Beginning, emptyBeginning, Witness, type WitnessEvents } from "./hearing/witness.js";
 import type { Fail } from "./violation.js";
-import { type Beginning, emptyBeginning, Witness, type WitnessEvents } from "./witness.js";
 import { wordsOf } from "./words.js";
 
 export interface Founding extends RaftFounding {

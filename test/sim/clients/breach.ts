@@ -1,5 +1,5 @@
 /** What a node that ends a connection says of the client: whether that broke the protocol. */
-import type { SocketEnding } from "../world/node-socket.js";
+import type { SocketEnding } from "../world/network/node-socket.js";
 
 /** The codes with which WebSocket says so. */
 const BREACHES: readonly number[] = [1002, 1003, 1007, 1008, 1009];

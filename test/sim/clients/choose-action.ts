@@ -3,7 +3,7 @@ import { type LockItem, type LockMode, WAIT_FOREVER } from "../../../src/protoco
 import type { RandomStream } from "../engine/random-stream.js";
 import type { ClientMix } from "../plan/plan.js";
 import type { Belief } from "./belief.js";
-import type { Call } from "./call.js";
+import type { Call } from "./protocol/call.js";
 
 /** Beyond so many a client asks for nothing more. */
 const WAITS_MAX = 3;

@@ -11,7 +11,7 @@ import type {
   ServerMessage,
   SessionMessage,
 } from "../../../src/protocol/index.js";
-import type { ToldChange, WatchAsked, WatchedKeys } from "../checks/watch-streams.js";
+import type { ToldChange, WatchAsked, WatchedKeys } from "../checks/hearing/watch-streams.js";
 import type { HeldBelief } from "./belief.js";
 import type { WorldClient } from "./world-client.js";
 

@@ -4,7 +4,7 @@
  * whether it had to be refused the laws of locks know.
  */
 import { type AttachCommand, encodeCommand } from "../../../src/protocol/index.js";
-import type { ClientLine, ClientNetwork } from "../world/client-network.js";
+import type { ClientLine, ClientNetwork } from "../world/network/client-network.js";
 
 export function comeLate(
   network: ClientNetwork,

@@ -13,9 +13,9 @@ import {
 import type { RandomStream } from "../engine/random-stream.js";
 import type { LockMix, SemaphorePlan } from "../plan/plan.js";
 import type { Belief } from "./belief.js";
-import type { Wish } from "./call.js";
 import type { Action } from "./choose-action.js";
-import type { ClientSession } from "./client-session.js";
+import type { Wish } from "./protocol/call.js";
+import type { ClientSession } from "./protocol/client-session.js";
 import { SETTINGS_TO_CHANGE } from "./settings-to-change.js";
 import type { TicketBoard } from "./ticket-board.js";
 

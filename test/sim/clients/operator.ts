@@ -13,7 +13,7 @@ import {
 } from "../../../src/protocol/index.js";
 import type { RandomStream } from "../engine/random-stream.js";
 import type { Simulation } from "../engine/simulation.js";
-import type { ClientLine, ClientNetwork } from "../world/client-network.js";
+import type { ClientLine, ClientNetwork } from "../world/network/client-network.js";
 
 const PATIENCE_MS = 800;
 const RETRY_MS = 60;

@@ -5,7 +5,7 @@
  * is emptied to the end, however long the chains of promises are. Times are whole microseconds,
  * written in milliseconds.
  */
-import { EventHeap } from "../../server/event-heap.js";
+import { EventHeap } from "../../server/world/event-heap.js";
 import { RollingHash } from "./rolling-hash.js";
 
 /** Events without time moving, beyond which something spins. */

@@ -142,7 +142,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "match-goes-back",
     rule: "25: match never falls",
-    file: "src/raft/progress.ts",
+    file: "src/raft/progress/progress.ts",
     find: "if (rose) this.match = matchIndex;",
     replace: "this.match = matchIndex;",
     seeds: [29],
@@ -150,7 +150,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "spare-is-never-due",
     rule: "what is kept back from a voter reaches it all the same",
-    file: "src/raft/thrift.ts",
+    file: "src/raft/progress/thrift.ts",
     find: "if (nowMs >= dueMs || lacking >= BATCH_ENTRIES_MAX) {",
     replace: "if (lacking >= BATCH_ENTRIES_MAX) {",
     seeds: [5],
@@ -158,7 +158,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "late-refusal-believed",
     rule: "an answer that was overtaken, or comes twice, moves nothing back",
-    file: "src/raft/progress.ts",
+    file: "src/raft/progress/progress.ts",
     find: "    this.next = Math.max(next, this.match + 1);\n    this.stopStream",
     replace: "    this.next = next;\n    this.stopStream",
     seeds: [60],

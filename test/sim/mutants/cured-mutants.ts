@@ -13,7 +13,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
   {
     name: "time-begins-at-zero",
     rule: "a stamp of 0 says that no entry executed the command",
-    file: "src/server/leadership.ts",
+    file: "src/server/commands/leadership.ts",
     find: "const FIRST_STAMP = 1;",
     replace: "const FIRST_STAMP = 0;",
     seeds: [1],
@@ -37,7 +37,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-by-a-newcomer",
     rule: "9: a snapshot names the members in force at its index",
-    file: "src/server/snapshots.ts",
+    file: "src/server/snapshots/snapshots.ts",
     find: "this.isRestoring || !this.#taking.knowsMembers) return false;",
     replace: "this.isRestoring) return false;",
     seeds: [77_052, 77_103],
@@ -45,7 +45,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
   {
     name: "members-not-told",
     rule: "9: a node that was away learns of members that it does not know",
-    file: "src/server/members.ts",
+    file: "src/server/driver/members.ts",
     find: '    for (const peer of peers) this.#send(peer, { type: "members", index, configuration: encoded });\n',
     replace: "",
     seeds: [885, 1059],
@@ -53,7 +53,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
   {
     name: "damaged-draft-ends-the-node",
     rule: "a part of a snapshot on which nobody counts is received anew",
-    file: "src/storage/stored-snapshots.ts",
+    file: "src/storage/snapshots/stored-snapshots.ts",
     find: "if (damageOf(error) === undefined || snapshot.isComplete) throw error;",
     replace: "if (error !== undefined) throw error;",
     seeds: [],

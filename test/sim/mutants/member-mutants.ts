@@ -29,7 +29,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
   {
     name: "old-half-ignored",
     rule: "while joint, both majorities commit (thesis, 4.3)",
-    file: "src/raft/quorum.ts",
+    file: "src/raft/configuration/quorum.ts",
     find: "    majorityValue(configuration.outgoing, reachedBy),\n",
     replace: "",
     seeds: [225],
@@ -37,7 +37,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
   {
     name: "new-half-ignored",
     rule: "while joint, both majorities commit (thesis, 4.3)",
-    file: "src/raft/quorum.ts",
+    file: "src/raft/configuration/quorum.ts",
     find: "    majorityValue(configuration.voters, reachedBy),\n    majorityValue(configuration.outgoing, reachedBy),",
     replace:
       "    configuration.outgoing.length > 0\n      ? majorityValue(configuration.outgoing, reachedBy)\n      : majorityValue(configuration.voters, reachedBy),",
@@ -46,7 +46,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
   {
     name: "elected-by-the-new-half",
     rule: "while joint, both majorities elect (thesis, 4.3)",
-    file: "src/raft/quorum.ts",
+    file: "src/raft/configuration/quorum.ts",
     find: 'incoming === "won" && outgoing === "won"',
     replace: 'incoming === "won"',
     seeds: [291],
@@ -54,7 +54,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
   {
     name: "learner-counted",
     rule: "a learner does not decide (thesis, 4.2.1)",
-    file: "src/raft/quorum.ts",
+    file: "src/raft/configuration/quorum.ts",
     find: "    majorityValue(configuration.voters, reachedBy),",
     replace: "    majorityValue([...configuration.voters, ...configuration.learners], reachedBy),",
     seeds: [4],
@@ -95,7 +95,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
   {
     name: "old-copy-let-in",
     rule: "a directory that was started less often than is known is an old copy",
-    file: "src/net/known-peers.ts",
+    file: "src/net/peers/known-peers.ts",
     find: "      if (incarnation >= highest) return undefined;\n",
     replace: "      if (incarnation <= highest + INCARNATION_JUMP_MAX) return undefined;\n",
     seeds: [44],
@@ -103,7 +103,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
   {
     name: "recovered-with-the-old-count",
     rule: "a recovered directory comes later than all that was met",
-    file: "src/storage/set-aside.ts",
+    file: "src/storage/directory/set-aside.ts",
     find: "      incarnation: incarnation + 1,\n",
     replace: "      incarnation: 0,\n",
     seeds: [28],
@@ -111,7 +111,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
   {
     name: "recovered-as-a-founder",
     rule: "a recovered directory is to be told everything by the others",
-    file: "src/storage/set-aside.ts",
+    file: "src/storage/directory/set-aside.ts",
     find: '      origin: "joined",\n',
     replace: '      origin: "initial",\n',
     seeds: [28],
@@ -119,7 +119,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
   {
     name: "other-version-let-in",
     rule: "nodes of one cluster have one version of the model",
-    file: "src/net/peer-hello.ts",
+    file: "src/net/peers/hello.ts",
     find: "  if (version !== MODEL_VERSION) {",
     replace: "  if (version > MODEL_VERSION + 1) {",
     seeds: [34],

@@ -15,7 +15,7 @@ const PARTS = [
   "src",
   "test/sim",
   "test/seeded-random.ts",
-  "test/server/event-heap.ts",
+  "test/server/world/event-heap.ts",
   "test/lockfsm",
 ] as const;
 

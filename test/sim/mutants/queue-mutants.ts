@@ -5,7 +5,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "priority-as-rank",
     rule: "a head start overtakes for a while, not for ever",
-    file: "src/lockfsm/acquiring.ts",
+    file: "src/lockfsm/commands/acquiring.ts",
     find: "  const rank = stamp - (options?.priority ?? 0) * state.settings.priorityStepMs;",
     replace: "  const rank = -(options?.priority ?? 0);",
     seeds: [7],
@@ -13,7 +13,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "head-start-not-forfeited",
     rule: "a head start that would close a circle is given up, not refused",
-    file: "src/lockfsm/suspecting.ts",
+    file: "src/lockfsm/deadlock/suspecting.ts",
     find: "  if (request.rank >= request.enqueuedAt || request.upgrades !== undefined) {",
     replace: "  if (cycle.length > 0) {",
     seeds: [234],
@@ -21,7 +21,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "nobody-let-in-by-a-timeout",
     rule: "who waited behind a request that left may be next",
-    file: "src/lockfsm/ending.ts",
+    file: "src/lockfsm/holds/ending.ts",
     find: "  withdraw(state, request, result);\n  advanceKeys(state, request);\n",
     replace: "  withdraw(state, request, result);\n",
     seeds: [1],
@@ -29,7 +29,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "one-key-of-several-is-enough",
     rule: "a request of several keys is granted when all of them are free",
-    file: "src/lockfsm/request.ts",
+    file: "src/lockfsm/records/request.ts",
     find: "      if (!place.key.hasReached(place)) return false;",
     replace: "      if (place === this.firstPlace && !place.key.hasReached(place)) return false;",
     seeds: [2],
@@ -37,7 +37,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "try-waits",
     rule: "who does not want to wait is told at once",
-    file: "src/lockfsm/acquiring.ts",
+    file: "src/lockfsm/commands/acquiring.ts",
     find: "  const refusal = isTry\n",
     replace: "  const refusal = isTry && request.rank === request.enqueuedAt\n",
     seeds: [7],
@@ -45,7 +45,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "permits-counted-per-hold",
     rule: "a hold takes as many permits as it has",
-    file: "src/lockfsm/semaphore.ts",
+    file: "src/lockfsm/records/semaphore.ts",
     find: "    this.held += count;",
     replace: "    this.held += 1;",
     seeds: [3],
@@ -53,7 +53,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "slot-given-twice",
     rule: "a slot is given to one at a time",
-    file: "src/lockfsm/semaphore.ts",
+    file: "src/lockfsm/records/semaphore.ts",
     find: "    this.held -= slots.length;\n    if (this.held === 0) {",
     replace: "    this.held -= slots.length;\n    if (this.held <= 1) {",
     seeds: [8],
@@ -61,7 +61,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "highest-slot-first",
     rule: "a hold gets the lowest free slots",
-    file: "src/lockfsm/semaphore.ts",
+    file: "src/lockfsm/records/semaphore.ts",
     find: "    const lowest = free[0];\n",
     replace: "    const lowest = undefined;\n",
     seeds: [5],
@@ -69,7 +69,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "lowered-limit-ignored",
     rule: "who wants more than a lowered limit is refused, waiting or not",
-    file: "src/lockfsm/limiting.ts",
+    file: "src/lockfsm/commands/limiting.ts",
     find: "  if (limit < before) lower(state, key, semaphore);",
     replace: "  if (limit < 0) lower(state, key, semaphore);",
     seeds: [8],
@@ -77,7 +77,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "raised-limit-wakes-nobody",
     rule: "a raised limit lets in who was waiting for it",
-    file: "src/lockfsm/limiting.ts",
+    file: "src/lockfsm/commands/limiting.ts",
     find: "  else if (limit > before) advance(state, key);\n",
     replace: "",
     seeds: [8],
@@ -85,7 +85,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "set-limit-not-kept",
     rule: "a limit that was set stays when nobody uses the key",
-    file: "src/lockfsm/key.ts",
+    file: "src/lockfsm/records/key.ts",
     find: "    return this.semaphore === undefined || !this.semaphore.isSet;",
     replace: "    return true;",
     seeds: [1],
@@ -93,7 +93,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "circle-not-looked-for",
     rule: "a request that closes a circle of waits is refused",
-    file: "src/lockfsm/acquiring.ts",
+    file: "src/lockfsm/commands/acquiring.ts",
     find: "  if (!isSuspect || !request.detects) return undefined;",
     replace: "  if (!isSuspect || request.detects) return undefined;",
     seeds: [1],
@@ -101,7 +101,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "circle-of-upgrades-not-seen",
     rule: "two upgrades of one key wait for each other: the second is told",
-    file: "src/lockfsm/acquiring.ts",
+    file: "src/lockfsm/commands/acquiring.ts",
     find: "  if (!isSuspect || !request.detects) return undefined;",
     replace: "  if (!isSuspect || !request.detects || request.upgrades) return undefined;",
     seeds: [45],
@@ -109,7 +109,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "circle-by-a-grant-not-seen",
     rule: "a grant to an owner that still waits may close a circle",
-    file: "src/lockfsm/granting.ts",
+    file: "src/lockfsm/holds/granting.ts",
     find: "  if (hasMore) state.suspects.push({ session, owner });",
     replace: "  if (hasMore && owner < 0) state.suspects.push({ session, owner });",
     seeds: [3747],
@@ -117,7 +117,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "bystander-refused",
     rule: "only a member of the circle gives way",
-    file: "src/lockfsm/suspecting.ts",
+    file: "src/lockfsm/deadlock/suspecting.ts",
     find: "    endWait(state, victim, deadlock(cycle, victim));",
     replace: "    endWait(state, victim.next ?? victim, deadlock(cycle, victim));",
     seeds: [443],
@@ -125,7 +125,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "undetected-refused",
     rule: "who wants no search for circles is not refused for one",
-    file: "src/lockfsm/suspecting.ts",
+    file: "src/lockfsm/deadlock/suspecting.ts",
     find: "    if (request.detects && (last",
     replace: "    if ((last",
     seeds: [3],

@@ -5,7 +5,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
   {
     name: "restored-tokens-count-on",
     rule: "tokens of a restored cluster are above all that the one before gave",
-    file: "src/lockfsm/refounding.ts",
+    file: "src/lockfsm/snapshot/refounding.ts",
     find: "  const floor = Math.max(next + TOKEN_JUMP, tokenFloor);\n",
     replace: "  const floor = next;\n",
     seeds: [39],
@@ -13,7 +13,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
   {
     name: "restored-token-floor-ignored",
     rule: "no token of a restored cluster is below the floor that its operator said",
-    file: "src/server/snapshot-files.ts",
+    file: "src/server/offline/snapshot-files.ts",
     find: "    tokenFloor: options.tokenFloor,\n",
     replace: "    tokenFloor: 0,\n",
     seeds: [75],
@@ -21,7 +21,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
   {
     name: "restored-without-quiet-time",
     rule: "a restored cluster opens no session before the old leases are over",
-    file: "src/lockfsm/refounding.ts",
+    file: "src/lockfsm/snapshot/refounding.ts",
     find: "  state.quietUntil = quietMs === 0 ? 0 : old.stamp + quietMs;\n",
     replace: "  state.quietUntil = 0;\n",
     seeds: [68],
@@ -29,7 +29,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
   {
     name: "restored-without-closings",
     rule: "what kept a key closed keeps it closed over a restore",
-    file: "src/lockfsm/refounding.ts",
+    file: "src/lockfsm/snapshot/refounding.ts",
     find: "    keepClosed(parts, closing, closing.dueAt);\n",
     replace: "    if (closing.dueAt < 0) keepClosed(parts, closing, closing.dueAt);\n",
     seeds: [245],
@@ -37,7 +37,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
   {
     name: "restored-without-minimum-holds",
     rule: "minHoldMs of a hold that ends with its cluster keeps the key closed",
-    file: "src/lockfsm/refounding.ts",
+    file: "src/lockfsm/snapshot/refounding.ts",
     find: "    if (dueAt > old.stamp) keepClosed(parts, hold, dueAt);\n",
     replace: "    if (dueAt < 0) keepClosed(parts, hold, dueAt);\n",
     seeds: [39],
@@ -53,7 +53,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
   {
     name: "restored-name-not-synced",
     rule: "a restored directory is durable when the command ends",
-    file: "src/storage/restored-directory.ts",
+    file: "src/storage/directory/restored-directory.ts",
     find: "  await fileSystem.syncDirectory(dirname(path));\n",
     replace: "",
     seeds: [39],
@@ -61,7 +61,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
   {
     name: "restored-behind-the-snapshot",
     rule: "a restored cluster begins beyond all that the one before can have reached",
-    file: "src/server/snapshot-files.ts",
+    file: "src/server/offline/snapshot-files.ts",
     find: "    index: saved.manifest.index + INDEX_JUMP,\n",
     replace: "    index: saved.manifest.index + 1,\n",
     seeds: [39],
@@ -69,7 +69,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
   {
     name: "saved-without-the-last",
     rule: "a saved snapshot has all that was committed when it was asked for",
-    file: "src/server/snapshot-exporting.ts",
+    file: "src/server/snapshots/exporting.ts",
     find: "newest.index >= one.indexMin) {",
     replace: "newest.index > 0) {",
     seeds: [75],

@@ -5,7 +5,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "queued-acknowledged-as-read",
     rule: "only an outcome that was read is acknowledged",
-    file: "src/client/answers.ts",
+    file: "src/client/session/answers.ts",
     find: "    if (result.status === STATUS.queued) this.#locks.onQueued(call);\n",
     replace:
       "    if (result.status === STATUS.queued) this.#locks.onQueued(call);\n    if (result.status === STATUS.queued) window.acknowledge(sequence);\n",
@@ -14,7 +14,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "grant-acknowledged",
     rule: "3.5: a grant is not acknowledged",
-    file: "src/client/answers.ts",
+    file: "src/client/session/answers.ts",
     find: "    if (result.status !== STATUS.granted) this.#outgoing.window.acknowledge(sequence);",
     replace: "    this.#outgoing.window.acknowledge(sequence);",
     seeds: [2],
@@ -22,7 +22,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "mark-passes-the-unanswered",
     rule: "the mark stays at the first command without an answer",
-    file: "src/client/command-window.ts",
+    file: "src/client/calls/command-window.ts",
     find: "    while (this.#mark < this.#nextSequence && this.#slots[this.#mark & SLOT_MASK] === undefined) {\n",
     replace: "    if (call.sequence >= this.#mark) {\n" + "      this.#mark = call.sequence;\n",
     seeds: [23],
@@ -30,7 +30,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "number-not-taken-back",
     rule: "2.2: a number is taken back when its command was not executed",
-    file: "src/client/command-window.ts",
+    file: "src/client/calls/command-window.ts",
     find: "    this.#nextSequence = sequence;\n",
     replace: "",
     seeds: [4],
@@ -38,7 +38,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "executed-calls-sent-again",
     rule: "2.7: what was executed is recalled, and never sent again",
-    file: "src/client/command-window.ts",
+    file: "src/client/calls/command-window.ts",
     find: "    this.takeBack(highest + 1);\n",
     replace: "    this.takeBack(Math.min(this.#mark, highest + 1));\n",
     seeds: [4],
@@ -46,7 +46,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "refused-call-goes-last",
     rule: "1.6: calls take effect in the order in which they were made",
-    file: "src/client/command-window.ts",
+    file: "src/client/calls/command-window.ts",
     find: "    this.#calls = [...calls, ...this];\n",
     replace: "    this.#calls = [...this, ...calls];\n",
     seeds: [16],
@@ -54,7 +54,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "strong-passes-weak",
     rule: "1.6: nothing passes a weak call",
-    file: "src/client/command-window.ts",
+    file: "src/client/calls/command-window.ts",
     find: "    return strong.order < weak.order ? strong : weak;\n",
     replace: "    return strong.order > 0 ? strong : weak;\n",
     seeds: [10],
@@ -62,7 +62,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "believed-before-it-was-recalled",
     rule: "nothing is believed of a new connection before it told what was missed",
-    file: "src/client/answers.ts",
+    file: "src/client/session/answers.ts",
     find: "    if (!this.#outgoing.pulses.isCatchingUp) {",
     replace: "    if (sentMs > 0) {",
     seeds: [],
@@ -70,7 +70,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "lapsed-hold-not-released",
     rule: "what a client gave up it ends as soon as it can",
-    file: "src/client/locks.ts",
+    file: "src/client/locks/locks.ts",
     find: "    for (const hold of holds) if (!(hold.ending instanceof EndCall)) this.submit(new EndCall(hold));\n",
     replace: "",
     seeds: [1339],
@@ -78,7 +78,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "signal-not-aborted",
     rule: "the signal of a lock is aborted when the lock is given up",
-    file: "src/client/held-lock.ts",
+    file: "src/client/locks/held-lock.ts",
     find: "    this.#endReason = reason;\n    this.#abort();\n",
     replace: "    this.#endReason = reason;\n",
     seeds: [10],
@@ -86,7 +86,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "loss-not-heeded",
     rule: "a lock is given up when the cluster tells that it is lost",
-    file: "src/client/answers.ts",
+    file: "src/client/session/answers.ts",
     find: "        this.#locks.onLost(message.sequence, lossReasonOf(message.reason));\n",
     replace: "",
     seeds: [10],
@@ -94,7 +94,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "recalled-loss-not-heeded",
     rule: "what was lost while there was no connection is given up behind the next one",
-    file: "src/client/answers.ts",
+    file: "src/client/session/answers.ts",
     find: "      this.#locks.onToldOfHold(told, nowMs);\n",
     replace: "      if (state === RECALL_STATE.held) this.#locks.onToldOfHold(told, nowMs);\n",
     seeds: [31],
@@ -102,7 +102,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "displaced-client-goes-on",
     rule: "8.5: a client whose session another process has gives everything up",
-    file: "src/client/attaching.ts",
+    file: "src/client/session/attaching.ts",
     find: "    if (reason === END_REASON.takenOver) this.#displace(taker);",
     replace: "    if (reason === END_REASON.takenOver) this.#of.attachment.refused(taker.length);",
     seeds: [],
@@ -110,7 +110,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "outcome-taken-twice",
     rule: "an outcome that is told twice is taken once",
-    file: "src/client/locks.ts",
+    file: "src/client/locks/locks.ts",
     find: "    this.#waits.delete(sequence);\n    return call;\n",
     replace: "    return call;\n",
     seeds: [31],
@@ -118,7 +118,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "waits-not-recalled",
     rule: "2.7: a new connection is asked what became of everything waited for",
-    file: "src/client/locks.ts",
+    file: "src/client/locks/locks.ts",
     find: "    const sequences = [...this.#waits.keys()];\n",
     replace: "    const sequences: number[] = [];\n",
     seeds: [10],
@@ -126,7 +126,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "holds-not-recalled",
     rule: "2.7: a new connection is asked how everything held stands",
-    file: "src/client/locks.ts",
+    file: "src/client/locks/locks.ts",
     find: "      if (!(ending instanceof EndCall)) sequences.push(sequence);\n",
     replace: "",
     seeds: [31],
@@ -134,7 +134,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "abandoned-grant-not-given-back",
     rule: "what nobody waits for any more is given back",
-    file: "src/client/locks.ts",
+    file: "src/client/locks/locks.ts",
     find: "    this.submit(new EndCall(call));\n",
     replace: "",
     seeds: [15],
@@ -142,7 +142,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "nested-release-ends-the-hold",
     rule: "a hold ends with its last handle",
-    file: "src/client/locks.ts",
+    file: "src/client/locks/locks.ts",
     find: "    } else if (hold.handles.length > 0) {\n      hold.balance();",
     replace: "    } else if (hold.handles.length > 1_000) {\n      hold.balance();",
     seeds: [15],
@@ -150,7 +150,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "joined-before-it-is-stronger",
     rule: "a nested acquire is given what it asked for",
-    file: "src/client/hold.ts",
+    file: "src/client/locks/hold.ts",
     find: "      if (!this.covers(join.asks)) continue;\n",
     replace: "",
     seeds: [17],
@@ -158,7 +158,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "nested-downgrade-lowers-others",
     rule: "what a hold must be is the most that one of its handles asks for",
-    file: "src/client/hold.ts",
+    file: "src/client/locks/hold.ts",
     find: "    return this.handles.some(isAsked) || this.#joins",
     replace: "    return this.handles.every(isAsked) || this.#joins",
     seeds: [35],
@@ -166,7 +166,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "abandoned-upgrade-lowers-others",
     rule: "what a hold must be is the most that one of its handles asks for, whoever gives up an upgrade",
-    file: "src/client/hold.ts",
+    file: "src/client/locks/hold.ts",
     find: "    this.#remove(join);\n    this.balance();\n",
     replace:
       "    this.#remove(join);\n    this.#host.submit(new DowngradeCall(this, undefined));\n    this.balance();\n",
@@ -175,7 +175,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "abandoned-upgrade-believed",
     rule: "an upgrade that was given up is not believed",
-    file: "src/client/hold.ts",
+    file: "src/client/locks/hold.ts",
     find: "    if (this.upgrade !== upgrade) return;\n    this.upgrade = undefined;\n    this.setMode",
     replace: "    this.upgrade = undefined;\n    this.setMode",
     seeds: [],
@@ -183,7 +183,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "upgrade-behind-its-downgrade",
     rule: "2.6: a weak call on a hold first fails the upgrades that have no number yet",
-    file: "src/client/hold-calls.ts",
+    file: "src/client/locks/hold-calls.ts",
     find: "    return this.#hold.upgrade !== this;\n",
     replace: "    return false;\n",
     seeds: [17],
@@ -191,7 +191,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "revoke-not-obeyed",
     rule: "a hold that is revoked is given up before its time",
-    file: "src/client/holds.ts",
+    file: "src/client/locks/holds.ts",
     find: `    if (!this.#setEnd(hold, endsAt, "revoked")) return;\n`,
     replace: "    if (endsAt === 0) return;\n",
     seeds: [178],
@@ -199,7 +199,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "held-while-closing",
     rule: "a client that closes holds nothing any more",
-    file: "src/client/locks.ts",
+    file: "src/client/locks/locks.ts",
     find: '    this.#lose(this.#held(), "closed");\n',
     replace: "",
     seeds: [41],
@@ -207,7 +207,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "held-while-left-to-others",
     rule: "a lock is given up before it becomes a ticket",
-    file: "src/client/locks.ts",
+    file: "src/client/locks/locks.ts",
     find: '      hold.end("detached");\n',
     replace: "",
     seeds: [20],
@@ -215,7 +215,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "waits-not-exported",
     rule: "who takes a session over goes on with what it waits for",
-    file: "src/client/locks.ts",
+    file: "src/client/locks/locks.ts",
     find: "        waits.push({ sequence, owner: owner.id, items, value, maxHoldMs });\n",
     replace: "",
     seeds: [4],
@@ -223,7 +223,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "release-not-exported",
     rule: "8.1: what is given back and not answered is handed over as loose",
-    file: "src/client/locks.ts",
+    file: "src/client/locks/locks.ts",
     find: "        if (call.target.sequence !== 0) ends.push(call.target.sequence);\n",
     replace: "",
     seeds: [1257],
@@ -231,7 +231,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "downgrade-not-exported",
     rule: "8.1: what is made shared and not answered is handed over as loose",
-    file: "src/client/locks.ts",
+    file: "src/client/locks/locks.ts",
     find: "          downgrades.push({ sequence, key });\n",
     replace: "",
     seeds: [],
@@ -239,7 +239,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "detached-hold-exported",
     rule: "8.2: what is being given back is not handed over as held",
-    file: "src/client/locks.ts",
+    file: "src/client/locks/locks.ts",
     find: "    return this.#holds.all().filter(({ ending }) => ending === undefined);\n",
     replace: "    return this.#holds.all();\n",
     seeds: [],
@@ -247,7 +247,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "handed-out-before-the-loose",
     rule: "8.4: a successor ends what is loose before it hands out the rest",
-    file: "src/client/resuming.ts",
+    file: "src/client/session/resuming.ts",
     find: "pulses.isCatchingUp || window.answeredUpTo < this.#lastLoose) return;",
     replace: "pulses.isCatchingUp || this.#lastLoose < 0) return;",
     seeds: [115],
@@ -255,7 +255,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "watch-begins-anew",
     rule: "a watch goes on where it was, over reconnects",
-    file: "src/client/watches.ts",
+    file: "src/client/reads/watches.ts",
     find: "      frame.add({ op: OP.watch, id, key, isPrefix, after });\n",
     replace: "      frame.add({ op: OP.watch, id, key, isPrefix, after: after && undefined });\n",
     seeds: [10],
@@ -263,7 +263,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "change-told-twice",
     rule: "a change is told once",
-    file: "src/client/watch-stream.ts",
+    file: "src/client/reads/watch-stream.ts",
     find: "    this.after = revision;\n    if (this.#buffer.length",
     replace: "    if (this.#buffer.length",
     seeds: [10],
@@ -271,7 +271,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "watch-misses-its-beginning",
     rule: "a watch whose first answer was lost begins where it was first asked for",
-    file: "src/client/watches.ts",
+    file: "src/client/reads/watches.ts",
     find: "      stream.onAsked({ index: this.#attachedIndex, number: REVISION_NUMBER_MAX });\n",
     replace: "",
     seeds: [],
@@ -279,7 +279,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "full-disk-ends-a-call",
     rule: "what a full disk refused is sent again",
-    file: "src/client/outgoing.ts",
+    file: "src/client/calls/outgoing.ts",
     find: "    if (status !== ERROR_NUMBERS.BUSY && status !== ERROR_NUMBERS.DISK_FULL) {",
     replace: "    if (status !== ERROR_NUMBERS.BUSY) {",
     seeds: [],
@@ -287,7 +287,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "full-disk-ends-a-client",
     rule: "a session outlives a full disk",
-    file: "src/client/attaching.ts",
+    file: "src/client/session/attaching.ts",
     find: ` || code === "UNAVAILABLE" || code === "DISK_FULL";`,
     replace: ` || code === "UNAVAILABLE";`,
     seeds: [102],
@@ -295,7 +295,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "frame-used-again-too-early",
     rule: "a frame is not touched until the system has taken it",
-    file: "src/net/gateway-connection.ts",
+    file: "src/net/gateway/connection.ts",
     find: "    this.#socket.sendWhole(frame, slot.sent);\n",
     replace: "    this.#socket.sendWhole(frame, () => undefined);\n    slot.sent();\n",
     seeds: [10],
@@ -303,7 +303,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "frame-of-a-client-not-copied",
     rule: "what is kept of a client's frame is the node's own copy",
-    file: "src/net/gateway-requests.ts",
+    file: "src/net/gateway/requests.ts",
     find: "    this.#frame = ownBytes(data);\n",
     replace: "    this.#frame = data;\n",
     seeds: [2],
@@ -311,7 +311,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "connection-flushed-once",
     rule: "what is said in a turn leaves at its end",
-    file: "src/net/gateway-connection.ts",
+    file: "src/net/gateway/connection.ts",
     find: "    this.#isTouched = false;\n",
     replace: "",
     seeds: [2],

@@ -5,7 +5,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "deferred-messages-leave-early",
     rule: "nothing of sendAfter leaves before its write is durable",
-    file: "src/server/deferred-messages.ts",
+    file: "src/server/driver/deferred-messages.ts",
     find: "      if (first.seq > durableSeq) return;\n",
     replace: "",
     seeds: [1],
@@ -13,7 +13,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "clock-runs-fast",
     rule: "cluster time never runs faster than true time",
-    file: "src/server/cluster-clock.ts",
+    file: "src/server/commands/cluster-clock.ts",
     find: "      this.#stamp += wholeMs;",
     replace: "      this.#stamp += 2 * wholeMs;",
     seeds: [21],
@@ -21,7 +21,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "clock-begins-anew",
     rule: "a new leader goes on from the last stamp in its log",
-    file: "src/server/leadership.ts",
+    file: "src/server/commands/leadership.ts",
     find: "    this.#clock.start(base, nowMs);",
     replace: "    this.#clock.start(0, nowMs);",
     seeds: [1],
@@ -29,7 +29,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "read-from-local-table",
     rule: "a read waits until its index is applied",
-    file: "src/server/reads.ts",
+    file: "src/server/reads/reads.ts",
     find: "      if (placed.index > index) still.push(placed);",
     replace: "      if (placed.index > index + 1_000) still.push(placed);",
     seeds: [59],
@@ -37,7 +37,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "stamps-by-the-wall-clock",
     rule: "expiry never depends on a wall clock",
-    file: "src/server/proposing.ts",
+    file: "src/server/commands/proposing.ts",
     find: "this.#leadership.countTime(nowMs);",
     replace: "this.#leadership.countTime(clock.wallMs());",
     seeds: [19],
@@ -45,7 +45,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "stamps-in-the-log-forgotten",
     rule: "a new leader goes on from the last stamp in its log, committed or not",
-    file: "src/server/leadership.ts",
+    file: "src/server/commands/leadership.ts",
     find: "lastStampBehind(raft, appliedIndex) ?? table.stamp",
     replace: "table.stamp",
     seeds: [1],
@@ -53,7 +53,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "leader-ends-leases-by-itself",
     rule: "nothing ends but by an entry: who leads may be deposed and not know it",
-    file: "src/server/proposing.ts",
+    file: "src/server/commands/proposing.ts",
     find: "    const stamp = this.#leadership.countTime(nowMs);\n",
     replace:
       "    const stamp = this.#leadership.countTime(nowMs);\n" +
@@ -67,7 +67,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "watch-that-ended-has-work",
     rule: "a node turns for what is to be told, and for nobody who is gone",
-    file: "src/server/watches.ts",
+    file: "src/server/reads/watches.ts",
     find: "    this.#serveBehind(nowMs);\n",
     replace: "    if (this.#behind.size > 0) this.#serveBehind(nowMs);\n",
     seeds: [974_249],
@@ -75,7 +75,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "known-peers-forgotten",
     rule: "a voter on another directory than before is refused by all who met it, over restarts",
-    file: "src/net/known-peers.ts",
+    file: "src/net/peers/known-peers.ts",
     find: "this.#peers = new Map(known);",
     replace: "this.#peers = new Map([...known].slice(0, 0));",
     seeds: [37],
@@ -83,7 +83,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "refusal-of-the-leader-told",
     rule: "2.3: a leader's refusal is never told to a client",
-    file: "src/server/forwarding.ts",
+    file: "src/server/commands/forwarding.ts",
     find: '    if (reason === "notLeader") return;\n',
     replace:
       '    for (let i = 0; i < this.#underWay.length; i += 1) {\n      const batch = this.#underWay.at(i);\n      const first = batch?.id === id ? batch.commands.find(({ sequence }) => sequence > 0) : undefined;\n      if (first !== undefined && first.session > 0) {\n        const { attachment, sequence } = first;\n        attachment.isRefusing = true;\n        attachment.expected = sequence;\n        attachment.connection.send({ kind: 15, sequence, status: 28 });\n      }\n    }\n    if (reason === "notLeader") return;\n',
@@ -92,7 +92,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "admitted-after-a-refusal",
     rule: "2.4: after a refusal other numbers are dropped",
-    file: "src/server/admission.ts",
+    file: "src/server/commands/admission.ts",
     find: "    if (sequence === expected) return true;\n",
     replace: "    if (sequence === expected || (isRefusing && sequence > expected)) return true;\n",
     seeds: [3],
@@ -100,7 +100,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "weak-refused-like-strong",
     rule: "2.5: weak calls are refused only where there is no room at all",
-    file: "src/server/capacity.ts",
+    file: "src/server/commands/capacity.ts",
     find: "if (isStrong(command) || command.op === OP.open) {",
     replace: "if (isStrong(command) || command.op !== OP.keepalive) {",
     seeds: [5],
@@ -108,7 +108,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "kept-no-longer-than-a-pulse",
     rule: "2.3: what was admitted stays until it was executed",
-    file: "src/server/kept-commands.ts",
+    file: "src/server/commands/kept-commands.ts",
     find: '          return "number" in command && command.number === message.number;',
     replace: '          return !("number" in command) || command.number === message.number;',
     seeds: [8],
@@ -116,7 +116,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "kept-sent-in-any-order",
     rule: "2.3: what is kept goes again in the order of its numbers",
-    file: "src/server/kept-commands.ts",
+    file: "src/server/commands/kept-commands.ts",
     find: "    return all.sort((a, b) => a.order - b.order);",
     replace: "    return all.sort((a, b) => b.order - a.order);",
     seeds: [4],

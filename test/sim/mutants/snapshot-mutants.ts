@@ -5,7 +5,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-closings",
     rule: "a snapshot holds what keeps keys closed",
-    file: "src/lockfsm/linking.ts",
+    file: "src/lockfsm/snapshot/linking.ts",
     find: "  for (const closing of yield* sortByNumber(parts.closings, ({ number }) => number)) {",
     replace:
       "  for (const closing of yield* sortByNumber(parts.closings.slice(1), ({ number }) => number)) {",
@@ -14,7 +14,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-values",
     rule: "a snapshot holds the values of holds",
-    file: "src/lockfsm/snapshot-reader.ts",
+    file: "src/lockfsm/snapshot/reader.ts",
     find: "  extras.value = fields.text();",
     replace: "  fields.text();",
     seeds: [12],
@@ -22,7 +22,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-due-times",
     rule: "a snapshot holds when holds end",
-    file: "src/lockfsm/linking.ts",
+    file: "src/lockfsm/snapshot/linking.ts",
     find: "  if (extras !== undefined) linkEnd(parts, hold);\n",
     replace: "",
     seeds: [14],
@@ -30,7 +30,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-takers",
     rule: "a snapshot holds who has a session",
-    file: "src/lockfsm/snapshot-reader.ts",
+    file: "src/lockfsm/snapshot/reader.ts",
     find: "    session.taker = fields.text();\n",
     replace: "    fields.text();\n",
     seeds: [3],
@@ -38,7 +38,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-slots",
     rule: "a snapshot holds who has which slot",
-    file: "src/lockfsm/linking.ts",
+    file: "src/lockfsm/snapshot/linking.ts",
     find: "      slots.push(...(place.permits?.slots ?? []));\n",
     replace: "",
     seeds: [12],
@@ -46,7 +46,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-set-limits",
     rule: "a snapshot holds the limits that were set",
-    file: "src/lockfsm/snapshot-reader.ts",
+    file: "src/lockfsm/snapshot/reader.ts",
     find: '  makeSemaphore(state, key, limit, fields.flag("set"));',
     replace: '  makeSemaphore(state, key, limit, !fields.flag("set"));',
     seeds: [3],
@@ -54,7 +54,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-tickets",
     rule: "a snapshot holds the tickets",
-    file: "src/lockfsm/linking.ts",
+    file: "src/lockfsm/snapshot/linking.ts",
     find: "  if (tickets !== undefined) yield* linkHolds(parts, tickets, turn);\n",
     replace: "  if (tickets === undefined) return;\n",
     seeds: [14],
@@ -62,7 +62,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-losses",
     rule: "a snapshot holds what sessions have lost and not read",
-    file: "src/lockfsm/snapshot-reader.ts",
+    file: "src/lockfsm/snapshot/reader.ts",
     find: "    session.recordLoss(sequence, token, fields.endReason());",
     replace: "    fields.endReason();",
     seeds: [30],
@@ -70,7 +70,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-upgrades",
     rule: "a snapshot holds which hold an upgrade is of",
-    file: "src/lockfsm/linking.ts",
+    file: "src/lockfsm/snapshot/linking.ts",
     find: "    hold.obtainExtras().upgrade = request;\n",
     replace: "",
     seeds: [],
@@ -78,7 +78,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-announced-ends",
     rule: "a snapshot holds the ends of sessions that were announced",
-    file: "src/lockfsm/linking.ts",
+    file: "src/lockfsm/snapshot/linking.ts",
     find: "      if (session.forcedEnd !== undefined) state.due.add(session.forcedEnd);\n",
     replace: "",
     seeds: [3],
@@ -86,7 +86,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-contended",
     rule: "a snapshot holds who was told that somebody waits",
-    file: "src/lockfsm/snapshot-reader.ts",
+    file: "src/lockfsm/snapshot/reader.ts",
     find: "  hold.isContended = (flags & HOLD_CONTENDED) !== 0;\n",
     replace: "",
     seeds: [12],
@@ -94,7 +94,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-settings",
     rule: "a snapshot holds the settings",
-    file: "src/lockfsm/snapshot-reader.ts",
+    file: "src/lockfsm/snapshot/reader.ts",
     find: "new TableState(resolveTableSettings(settings), nextToken)",
     replace: "new TableState(resolveTableSettings({}), nextToken)",
     seeds: [3],
@@ -102,7 +102,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-names-uncommitted-members",
     rule: "9: a snapshot names the members in force at its index",
-    file: "src/server/snapshot-taking.ts",
+    file: "src/server/snapshots/taking.ts",
     find: "configuration: encodeConfiguration(configuration),",
     replace: "configuration: encodeConfiguration(raft.configuration),",
     seeds: [83],

@@ -5,7 +5,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "corrupt-record-accepted",
     rule: "21: corruption is told from a torn tail",
-    file: "src/storage/segment-scan.ts",
+    file: "src/storage/log/segment-scan.ts",
     find: '  if (crc32(segment.subarray(bodyFrom, bodyTo)) !== header.bodyCrc) return "the body is damaged";\n',
     replace: "",
     seeds: [20],
@@ -13,7 +13,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "damage-cut-as-torn-tail",
     rule: "21: corruption is told from a torn tail",
-    file: "src/storage/log-reader.ts",
+    file: "src/storage/log/log-reader.ts",
     find: "      if (refutation !== undefined) {",
     replace: '      if (refutation === "never") {',
     seeds: [20],
@@ -21,7 +21,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "mark-ignored",
     rule: "21: nothing at or below the durable mark may be missing",
-    file: "src/storage/data-directory.ts",
+    file: "src/storage/directory/data-directory.ts",
     find: "await readLog(fileSystem, directory, found);",
     replace:
       "await readLog(fileSystem, directory, { ...found, seq: 0, index: 0, term: 0, lastSegment: 0 });",
@@ -30,7 +30,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "unsynced-tail-trusted",
     rule: "what only the page cache shows is written again before it counts",
-    file: "src/storage/open-file-log.ts",
+    file: "src/storage/log/open-file-log.ts",
     find: "if (last.tail.length > 0) await",
     replace: "if (last.tail.length < 0) await",
     seeds: [7],
@@ -38,7 +38,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "segment-name-not-synced",
     rule: "a directory is synced after a name in it changed",
-    file: "src/storage/segment.ts",
+    file: "src/storage/log/segment.ts",
     find: "      await fileSystem.syncDirectory(directory);\n",
     replace: "",
     seeds: [1],
@@ -46,7 +46,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "durable-before-written",
     rule: "durable is reported when the write resolved",
-    file: "src/storage/file-log.ts",
+    file: "src/storage/log/file-log.ts",
     find: "await segment.append(this.#encode(segment, group, seq), seq);",
     replace: "void segment.append(this.#encode(segment, group, seq), seq);",
     seeds: [1],
@@ -54,7 +54,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "failed-write-goes-on",
     rule: "22: after a failed write the process ends",
-    file: "src/storage/file-log.ts",
+    file: "src/storage/log/file-log.ts",
     find: "        await this.#writeRecord(group, last.write.seq, bodyBytes);\n      } catch (error) {\n        this.#fail(error as Error);\n        break;\n      }",
     replace: "        await this.#writeRecord(group, last.write.seq, bodyBytes);\n      } catch {}",
     seeds: [7],
@@ -62,7 +62,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "handed-over-is-durable",
     rule: "durable is reported when the write resolved",
-    file: "src/storage/file-log.ts",
+    file: "src/storage/log/file-log.ts",
     find: "this.#writing ??= this.#writeWaiting();\n    return false;",
     replace: "this.#writing ??= this.#writeWaiting();\n    return true;",
     seeds: [1],
@@ -70,7 +70,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "written-at-once-beside-another",
     rule: "one write in flight",
-    file: "src/storage/file-log.ts",
+    file: "src/storage/log/file-log.ts",
     find: "if (this.#writing === undefined && !isDiskBusy) {",
     replace: "if (!isDiskBusy) {",
     seeds: [30],
@@ -78,7 +78,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "named-snapshot-not-looked-for",
     rule: "21: what the log stands on and is gone is damage",
-    file: "src/storage/stored-snapshots.ts",
+    file: "src/storage/snapshots/stored-snapshots.ts",
     find: "    if (snapshot?.isComplete === true && index === named.index && term === named.term) return;\n",
     replace: "    if (index <= named.index || term === named.term) return;\n",
     seeds: [108],
@@ -86,7 +86,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "durable-before-the-mark",
     rule: "21: nothing in a new segment is durable before the mark demands it",
-    file: "src/storage/file-log.ts",
+    file: "src/storage/log/file-log.ts",
     find: "    await this.mark.move({ seq: this.#durable.seq, lastSegment: number });\n    this.#row.begun",
     replace:
       "    this.mark.move({ seq: this.#durable.seq, lastSegment: number }).catch(() => {});\n    this.#row.begun",

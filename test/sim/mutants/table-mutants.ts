@@ -5,7 +5,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "command-executed-twice",
     rule: "2.1: the table executes the number after the highest, and no other",
-    file: "src/lockfsm/executing.ts",
+    file: "src/lockfsm/commands/executing.ts",
     find: "command.sequence === session.highestSequence + 1",
     replace: "command.sequence <= session.highestSequence + 1",
     seeds: [1],
@@ -13,7 +13,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "gap-executed",
     rule: "2.1: the table executes the number after the highest, and no other",
-    file: "src/lockfsm/executing.ts",
+    file: "src/lockfsm/commands/executing.ts",
     find: "command.sequence === session.highestSequence + 1",
     replace: "command.sequence > session.highestSequence",
     seeds: [],
@@ -21,7 +21,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "session-epoch-ignored",
     rule: "only the newest attachment speaks for a session",
-    file: "src/lockfsm/executing.ts",
+    file: "src/lockfsm/commands/executing.ts",
     find: "  if (epoch !== session.attachEpoch) return;\n",
     replace: "",
     seeds: [26],
@@ -29,7 +29,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "grant-to-the-dead",
     rule: "no grant without a live session",
-    file: "src/lockfsm/granting.ts",
+    file: "src/lockfsm/holds/granting.ts",
     find: "if (request.isEligible && !request.isOverAt(state.stamp)) {",
     replace: "if (request.isEligible) {",
     seeds: [97],
@@ -37,7 +37,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "waiter-not-woken",
     rule: "what a hold's end lets through is granted in that step",
-    file: "src/lockfsm/ending.ts",
+    file: "src/lockfsm/holds/ending.ts",
     find: "function endHold(state: TableState, hold: Hold, reason: EndReason): void {\n  takeOut(state, hold, reason);\n  advanceKeys(state, hold);\n}",
     replace:
       "function endHold(state: TableState, hold: Hold, reason: EndReason): void {\n  takeOut(state, hold, reason);\n}",
@@ -46,7 +46,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "barger-before-the-queue",
     rule: "grants follow the order of arrival",
-    file: "src/lockfsm/acquiring.ts",
+    file: "src/lockfsm/commands/acquiring.ts",
     find: "if (!key.admits(item.mode, ",
     replace: "if (!key.admitsHold(item.mode, ",
     seeds: [1],
@@ -54,7 +54,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "end-leaks-the-hold",
     rule: "5.2: an end that comes after the grant ends the hold",
-    file: "src/lockfsm/giving-up.ts",
+    file: "src/lockfsm/commands/giving-up.ts",
     find: "    endRow(state, row, END_REASON.released);\n",
     replace: "",
     seeds: [1],
@@ -62,7 +62,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "end-leaves-the-wait",
     rule: "5.2: an end that comes before the grant ends the wait",
-    file: "src/lockfsm/giving-up.ts",
+    file: "src/lockfsm/commands/giving-up.ts",
     find: "  leaveQueues(state, request);\n  advanceKeys(state, request);\n",
     replace: "",
     seeds: [5],
@@ -70,7 +70,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "end-leaves-the-unread-end",
     rule: "5.2: after an end nothing is left of its number",
-    file: "src/lockfsm/giving-up.ts",
+    file: "src/lockfsm/commands/giving-up.ts",
     find: "  session.acknowledgeLoss(target);\n",
     replace: "",
     seeds: [670],
@@ -78,7 +78,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "grant-not-recalled",
     rule: "3.5: a grant is stored by the hold that it made",
-    file: "src/lockfsm/recalling.ts",
+    file: "src/lockfsm/commands/recalling.ts",
     find: "  if (hold !== undefined) return recallHold(hold);\n",
     replace: "",
     seeds: [1],
@@ -86,7 +86,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "outcome-dropped-by-the-mark",
     rule: "3.5: how a wait ended is kept until it is acknowledged",
-    file: "src/lockfsm/reply-window.ts",
+    file: "src/lockfsm/records/reply-window.ts",
     find: '      if (slot.state === "reply") this.#drop(slot);',
     replace: '      if (slot.state !== "waiting") this.#drop(slot);',
     seeds: [3],
@@ -103,7 +103,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-tokens",
     rule: "a snapshot holds the next token",
-    file: "src/lockfsm/snapshot-writer.ts",
+    file: "src/lockfsm/snapshot/writer.ts",
     find: "    body.uint(this.#nextToken);\n    body.uint(state.nextNumber);",
     replace: "    body.uint(this.#nextToken + 1);\n    body.uint(state.nextNumber);",
     seeds: [3],
@@ -111,7 +111,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-changed-while-written",
     rule: "a snapshot is the table of one moment",
-    file: "src/lockfsm/saving.ts",
+    file: "src/lockfsm/snapshot/saving.ts",
     find: '    if (typeof content === "string") writer.loneHold(rows, row, content);\n    else writer.hold(content);\n',
     replace: '    assert(content !== undefined, () => "");\n',
     seeds: [3],
@@ -128,7 +128,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "shared-barger",
     rule: "FIFO: a shared request waits behind an exclusive one",
-    file: "src/lockfsm/key.ts",
+    file: "src/lockfsm/records/key.ts",
     find: "      if (queue.frontier !== undefined) return false;",
     replace: '      if (mode !== "shared" && queue.frontier !== undefined) return false;',
     seeds: [9],
@@ -136,7 +136,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-queue",
     rule: "a snapshot holds who waits",
-    file: "src/lockfsm/linking.ts",
+    file: "src/lockfsm/snapshot/linking.ts",
     find: "    linkRequest(parts, request);\n",
     replace: "",
     seeds: [3],
@@ -144,7 +144,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-replies",
     rule: "a snapshot holds the stored replies",
-    file: "src/lockfsm/linking.ts",
+    file: "src/lockfsm/snapshot/linking.ts",
     find: "    replies.add(slot);\n",
     replace: '    if (state !== "reply") replies.add(slot);\n',
     seeds: [10],

@@ -21,7 +21,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
   {
     name: "hand-over-keeps-back",
     rule: "nothing is kept back while leadership is handed over",
-    file: "src/raft/thrift.ts",
+    file: "src/raft/progress/thrift.ts",
     find: "leadership.isChangeOpen || leadership.transfer !== undefined;",
     replace: "leadership.isChangeOpen;",
     seeds: [151],
@@ -29,7 +29,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
   {
     name: "spare-delay-without-a-timer",
     rule: "nothing is kept back for longer than spareDelayMs",
-    file: "src/raft/thrift.ts",
+    file: "src/raft/progress/thrift.ts",
     find: "    this.deadlineMs = Math.min(this.deadlineMs, dueMs);\n",
     replace: "",
     seeds: [118],
@@ -45,7 +45,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
   {
     name: "sleep-not-counted",
     rule: "a lease goes on while the machine of its client sleeps",
-    file: "src/client/lease-clock.ts",
+    file: "src/client/lease/lease-clock.ts",
     find: "return monotonicMs + this.#skippedMs;",
     replace: "return monotonicMs;",
     seeds: [243],
@@ -53,7 +53,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
   {
     name: "sleep-behind-a-step-back",
     rule: "a wall clock that is set back hides no sleep",
-    file: "src/client/lease-clock.ts",
+    file: "src/client/lease/lease-clock.ts",
     find: "if (Math.abs(stepMs) > TOLERANCE_MS) this.#onStep",
     replace: "if (stepMs > TOLERANCE_MS) this.#onStep",
     seeds: [243],

@@ -1,6 +1,6 @@
 /** The kinds of trouble, as plain data. Times are simulated milliseconds. */
 import type { MemberAction } from "../../../src/protocol/index.js";
-import type { CrashKind } from "../world/node-disk.js";
+import type { CrashKind } from "../world/disk/node-disk.js";
 
 /** How the process of an application ends; `twins`: it leaves its session to two others. */
 export type ClientEnding = "kill" | "export" | "twins";

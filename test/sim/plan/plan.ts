@@ -3,8 +3,8 @@
  * run draws from streams named by node, link and client, so leaving a part out changes no other.
  */
 import type { NodeTuning } from "../../../src/server/index.js";
-import type { DiskTimes } from "../world/disk-weather.js";
-import type { PathTimes } from "../world/paths.js";
+import type { DiskTimes } from "../world/disk/disk-weather.js";
+import type { PathTimes } from "../world/network/paths.js";
 import type { Fault } from "./fault.js";
 import type { RestorePlan } from "./restore-plan.js";
 

@@ -6,7 +6,7 @@
  */
 
 import type { RandomStreams } from "../engine/random-stream.js";
-import type { CrashKind } from "../world/node-disk.js";
+import type { CrashKind } from "../world/disk/node-disk.js";
 import type { Fault } from "./fault.js";
 import type { FaultScene } from "./fault-makers.js";
 import type { ClientPlan } from "./plan.js";

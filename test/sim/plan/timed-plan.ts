@@ -2,11 +2,11 @@
  * Plans in which time itself is looked at: everything as it is set in production, and one trouble at
  * a time, each over and done with before the next begins. What such a cluster owes follows from its
  * settings and from what links, disks and turns take, so there are laws with figures
- * (`checks/time-laws.ts`). A share of the seeds, by a stream of its own.
+ * (`checks/time/time-laws.ts`). A share of the seeds, by a stream of its own.
  */
 import type { RandomStream, RandomStreams } from "../engine/random-stream.js";
-import type { DiskTimes } from "../world/disk-weather.js";
-import type { PathTimes } from "../world/paths.js";
+import type { DiskTimes } from "../world/disk/disk-weather.js";
+import type { PathTimes } from "../world/network/paths.js";
 import { type Fault, FOLLOWER, LEADER } from "./fault.js";
 import { semaphoresOf } from "./lock-mix.js";
 import type { ClientPlan, SimPlan } from "./plan.js";

@@ -4,7 +4,7 @@ import type { RunChecks } from "../checks/run-checks.js";
 import type { Story } from "../checks/story.js";
 import { Violation } from "../checks/violation.js";
 import type { SimPlan } from "../plan/plan.js";
-import type { SimNode } from "../world/sim-node.js";
+import type { SimNode } from "../world/node/sim-node.js";
 import type { SimWorld } from "../world/sim-world.js";
 
 /** Until a healthy majority has executed something new for a client. */

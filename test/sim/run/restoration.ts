@@ -11,8 +11,8 @@ import { Violation } from "../checks/violation.js";
 import type { SimPlan } from "../plan/plan.js";
 import type { RestorePlan } from "../plan/restore-plan.js";
 import { restoredCluster } from "../world/founders.js";
+import type { SimNode } from "../world/node/sim-node.js";
 import type { RestoreCommand, RestoringEvents } from "../world/restoring.js";
-import type { SimNode } from "../world/sim-node.js";
 import type { SimWorld } from "../world/sim-world.js";
 import type { SnapshotSaver } from "../world/snapshot-saver.js";
 

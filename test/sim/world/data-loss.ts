@@ -4,9 +4,9 @@
  */
 import { OP } from "../../../src/protocol/index.js";
 import type { Fault } from "../plan/fault.js";
-import type { CrashKind } from "./node-disk.js";
+import type { CrashKind } from "./disk/node-disk.js";
+import type { SimNode } from "./node/sim-node.js";
 import { Recovery } from "./recovery.js";
-import type { SimNode } from "./sim-node.js";
 import type { SimWorld } from "./sim-world.js";
 
 export interface DataLossMeans {

@@ -4,7 +4,7 @@
  * are set aside; then it starts, catches up, and is promoted. Whatever is cut short is done again.
  */
 import { OP } from "../../../src/protocol/index.js";
-import type { SimNode } from "./sim-node.js";
+import type { SimNode } from "./node/sim-node.js";
 import type { SimWorld } from "./sim-world.js";
 
 const STEP_MS = 40;

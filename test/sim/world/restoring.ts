@@ -6,7 +6,7 @@
 import { HoldfastError } from "../../../src/errors.js";
 import { type RestoredNode, restoreSnapshotFile } from "../../../src/server/index.js";
 import type { RandomStream, RandomStreams } from "../engine/random-stream.js";
-import type { SimNode } from "./sim-node.js";
+import type { SimNode } from "./node/sim-node.js";
 
 const STEP_MS = 40;
 const CUT_SHORT_SHARE = 0.4;

@@ -14,14 +14,14 @@ import type { WorldClient } from "../clients/world-client.js";
 import { RandomStreams } from "../engine/random-stream.js";
 import type { Simulation } from "../engine/simulation.js";
 import type { SimPlan } from "../plan/plan.js";
-import { ClientNetwork } from "./client-network.js";
+import type { CrashKind } from "./disk/node-disk.js";
 import { type NodeCluster, newCluster } from "./founders.js";
-import type { CrashKind } from "./node-disk.js";
-import type { NodeWatch } from "./node-watch.js";
-import { Paths } from "./paths.js";
-import { PeerNetwork, type PeerNetworkHooks } from "./peer-network.js";
+import { ClientNetwork } from "./network/client-network.js";
+import { Paths } from "./network/paths.js";
+import { PeerNetwork, type PeerNetworkHooks } from "./network/peer-network.js";
+import type { NodeWatch } from "./node/node-watch.js";
+import { SimNode } from "./node/sim-node.js";
 import { type RestoreCommand, Restoring, type RestoringEvents } from "./restoring.js";
-import { SimNode } from "./sim-node.js";
 import { type SaverSurroundings, SnapshotSaver } from "./snapshot-saver.js";
 
 /** A link that was silent for so many election timeouts is given up, as in production. */

@@ -8,10 +8,10 @@ import { type ErrorCode, HoldfastError } from "../../../src/errors.js";
 import { writeSnapshotFile } from "../../../src/server/index.js";
 import type { RandomStreams } from "../engine/random-stream.js";
 import type { Simulation } from "../engine/simulation.js";
-import type { ClientNetwork } from "./client-network.js";
-import { ProcessClock } from "./process-clock.js";
-import { ProcessLife } from "./process-life.js";
-import { endpointOf, SdkPlatform } from "./sdk-platform.js";
+import type { ClientNetwork } from "./network/client-network.js";
+import { ProcessClock } from "./node/process-clock.js";
+import { ProcessLife } from "./node/process-life.js";
+import { endpointOf, SdkPlatform } from "./node/sdk-platform.js";
 
 const TIMEOUT_MS = 1_500;
 const AGAIN_MS = 100;

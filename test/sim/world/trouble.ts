@@ -5,8 +5,8 @@ import { votersOf } from "../../../src/raft/index.js";
 import { SdkClient } from "../clients/sdk/sdk-client.js";
 import { type ClientEnding, type Fault, FOLLOWER, LEADER } from "../plan/fault.js";
 import { DataLoss } from "./data-loss.js";
-import type { CrashKind, NodeDisk } from "./node-disk.js";
-import type { SimNode } from "./sim-node.js";
+import type { CrashKind, NodeDisk } from "./disk/node-disk.js";
+import type { SimNode } from "./node/sim-node.js";
 import type { SimWorld } from "./sim-world.js";
 
 /** How the answers to a stranded node get later: less at a time than a leader can bear. */

@@ -1,7 +1,7 @@
 /** What one process of an application finds around it. Types only. */
 import type { RandomStream } from "../../engine/random-stream.js";
 import type { ClientPlan } from "../../plan/plan.js";
-import type { ProcessClock } from "../../world/process-clock.js";
+import type { ProcessClock } from "../../world/node/process-clock.js";
 import type { ClientSurroundings } from "../sim-client.js";
 import type { WorldClient } from "../world-client.js";
 import type { SdkEars } from "./sdk-ear.js";

@@ -5,7 +5,7 @@
  */
 import type { Client, HoldOptions, Lock, WantedItem } from "../../../../src/client/index.js";
 import { MESSAGE, OP, STATUS } from "../../../../src/protocol/index.js";
-import { markerOf } from "../../checks/exactly-once.js";
+import { markerOf } from "../../checks/locks/exactly-once.js";
 import type { ProcessSurroundings } from "./process-surroundings.js";
 import type { SdkHandle, SdkHold, WantedModes } from "./sdk-hold.js";
 import type { SdkProcess } from "./sdk-process.js";

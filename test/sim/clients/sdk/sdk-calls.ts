@@ -4,7 +4,7 @@
  */
 import type { Lock } from "../../../../src/client/index.js";
 import { type ErrorCode, HoldfastError } from "../../../../src/errors.js";
-import type { ProcessLife } from "../../world/process-life.js";
+import type { ProcessLife } from "../../world/node/process-life.js";
 import type { CallEnding, ClientWatch } from "../client-watch.js";
 import type { WorldClient } from "../world-client.js";
 

@@ -6,8 +6,8 @@
 import type { RandomStream } from "../../engine/random-stream.js";
 import type { ClientEnding } from "../../plan/fault.js";
 import type { ClientPlan } from "../../plan/plan.js";
-import { ProcessClock } from "../../world/process-clock.js";
-import { SLEEP_CLOCK_MS } from "../../world/sdk-platform.js";
+import { ProcessClock } from "../../world/node/process-clock.js";
+import { SLEEP_CLOCK_MS } from "../../world/node/sdk-platform.js";
 import type { HeldBelief } from "../belief.js";
 import type { ClientSurroundings } from "../sim-client.js";
 import type { WorldClient } from "../world-client.js";

@@ -21,9 +21,9 @@ import {
   type SessionMessage,
   STATUS,
 } from "../../../../src/protocol/index.js";
-import type { WatchAsked } from "../../checks/watch-streams.js";
-import type { SocketEnding } from "../../world/node-socket.js";
-import type { Ear } from "../../world/sdk-platform.js";
+import type { WatchAsked } from "../../checks/hearing/watch-streams.js";
+import type { SocketEnding } from "../../world/network/node-socket.js";
+import type { Ear } from "../../world/node/sdk-platform.js";
 import { breachOf } from "../breach.js";
 import type { ClientWatch, Said } from "../client-watch.js";
 import { SEEN } from "../seen.js";

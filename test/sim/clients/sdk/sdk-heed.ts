@@ -4,7 +4,7 @@
  * ask for what none of its tasks waits for.
  */
 import { OP, type SequencedCommand } from "../../../../src/protocol/index.js";
-import type { ProcessLife } from "../../world/process-life.js";
+import type { ProcessLife } from "../../world/node/process-life.js";
 import type { ProcessSurroundings } from "./process-surroundings.js";
 import type { SdkCalls } from "./sdk-calls.js";
 import type { HeedfulProcess } from "./sdk-ear.js";

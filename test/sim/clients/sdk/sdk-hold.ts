@@ -9,8 +9,8 @@
 import type { Lock } from "../../../../src/client/index.js";
 import { HoldfastError } from "../../../../src/errors.js";
 import type { ClaimMode } from "../../../../src/protocol/index.js";
-import type { ProcessClock } from "../../world/process-clock.js";
-import type { ProcessLife } from "../../world/process-life.js";
+import type { ProcessClock } from "../../world/node/process-clock.js";
+import type { ProcessLife } from "../../world/node/process-life.js";
 import type { BeliefClaim, HeldBelief } from "../belief.js";
 
 /** Far below any margin. */

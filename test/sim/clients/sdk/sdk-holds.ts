@@ -4,7 +4,7 @@
  * nothing is left of it. What the log says of a hold must be what was asked for.
  */
 import type { Lock } from "../../../../src/client/index.js";
-import type { ProcessLife } from "../../world/process-life.js";
+import type { ProcessLife } from "../../world/node/process-life.js";
 import type { GuardedWrites } from "../guarded-writes.js";
 import { SEEN } from "../seen.js";
 import { GivenUp } from "./given-up.js";

@@ -9,8 +9,8 @@ import {
   type Lock,
 } from "../../../../src/client/index.js";
 import { type ErrorCode, HoldfastError } from "../../../../src/errors.js";
-import { ProcessLife } from "../../world/process-life.js";
-import { endpointOf, SdkPlatform } from "../../world/sdk-platform.js";
+import { ProcessLife } from "../../world/node/process-life.js";
+import { endpointOf, SdkPlatform } from "../../world/node/sdk-platform.js";
 import { GuardedWrites } from "../guarded-writes.js";
 import { SEEN } from "../seen.js";
 import type { GivenUp, LeftSession } from "./given-up.js";

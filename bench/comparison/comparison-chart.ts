@@ -1,0 +1,32 @@
+/** The picture of several measurements: cycles a second of all systems, load by load. */
+
+import { OWN_SYSTEM } from "../options/system-names.js";
+import { grouped } from "../workloads/report-table.js";
+import { type BarGroup, barChart } from "./bar-chart.js";
+import type { MeasuredStep } from "./comparison.js";
+import { rowsOf, shortText } from "./comparison-report.js";
+
+const TITLE = "Acquire and release, a second";
+const NOTE = "Logarithmic. Behind the bars: cycles a second, and the median time of an acquire.";
+
+/** `undefined` when nothing in it was measured with more than one system. */
+export function comparisonChart(steps: readonly MeasuredStep[]): string | undefined {
+  const groups = steps.filter(({ peers }) => peers.length > 0).map(groupOf);
+  return groups.length === 0 ? undefined : barChart(TITLE, NOTE, groups);
+}
+
+function groupOf(measured: MeasuredStep): BarGroup {
+  const rows = rowsOf(measured);
+  const [first] = rows;
+  const { workload = "", workers = 0, connections = 0 } = first?.result ?? {};
+  const noun = workers === 1 ? "worker" : `workers over ${grouped(connections)} connections`;
+  return {
+    title: `${workload === "contended" ? "one lock" : "a lock each"}, ${grouped(workers)} ${noun}`,
+    bars: rows.map(({ name, result }) => ({
+      name,
+      value: result.cyclesPerSecond,
+      text: `${grouped(Math.round(result.cyclesPerSecond))}, ${shortText(result.acquireMs.p50)} ms`,
+      isOwn: name === OWN_SYSTEM,
+    })),
+  };
+}

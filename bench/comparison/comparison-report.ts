@@ -1,0 +1,181 @@
+/**
+ * Several measurements for people: one table a load with all systems in it, as text on a terminal
+ * and as Markdown for documents. The layout is no contract; `--json` is.
+ */
+
+import { machineText } from "../measures/machine.js";
+import { OWN_SYSTEM, type SystemName } from "../options/system-names.js";
+import { grouped } from "../workloads/report-table.js";
+import type { ThroughputResult } from "../workloads/throughput.js";
+import { linesOf, type Result } from "../workloads/workloads.js";
+import { isLoad, type MeasuredStep } from "./comparison.js";
+
+const COLUMNS = [
+  "system",
+  "cycles/s",
+  "ours / theirs",
+  "p50 ms",
+  "p99 ms",
+  "p99.9 ms",
+  "max ms",
+  "CPU µs a cycle, client",
+  "servers",
+  "resident MiB, servers",
+  "disk bytes a cycle",
+  "syncs a cycle",
+] as const;
+
+const NOT_TOLD = "–";
+
+/** Of one load: this system and its peers, in columns. */
+export interface ComparedRow {
+  readonly name: SystemName;
+  readonly result: ThroughputResult;
+  readonly turns: readonly number[];
+}
+
+export function rowsOf({ own, turns, peers }: MeasuredStep): ComparedRow[] {
+  const rows: ComparedRow[] = peers.map((peer) => ({
+    name: peer.name,
+    result: peer,
+    turns: peer.turns,
+  }));
+  if (own === undefined) return rows;
+  return [{ name: OWN_SYSTEM, result: own as ThroughputResult, turns }, ...rows];
+}
+
+/** For a terminal. */
+export function comparisonLines(steps: readonly MeasuredStep[]): string[] {
+  return steps.flatMap((measured) => {
+    const title = titleOf(measured);
+    return [title, "-".repeat(title.length), ...bodyLines(measured), ...leftOutLines(measured), ""];
+  });
+}
+
+/** For a document: what was measured by which command, on what. */
+export function comparisonMarkdown(
+  steps: readonly MeasuredStep[],
+  command: string,
+  version: string,
+): string {
+  const parts = steps.map((measured) => {
+    const lines = isLoad(measured.step.options.workload)
+      ? markdownTable(cellsOf(measured))
+      : ["```text", ...bodyLines(measured), "```"];
+    const left = leftOutLines(measured).map((line) => `- ${line}`);
+    const parts = [`## ${titleOf(measured)}`, lines.join("\n"), left.join("\n")];
+    return parts.filter((part) => part !== "").join("\n\n");
+  });
+  const machine = machineOf(steps);
+  const head = [
+    "# Measured",
+    `\`${command}\`, version ${version}, Node.js ${process.versions.node}${machine}.`,
+  ];
+  return `${[...head, ...parts].join("\n\n")}\n`;
+}
+
+function machineOf(steps: readonly MeasuredStep[]): string {
+  for (const { own } of steps) {
+    const machine = (own as Partial<ThroughputResult> | undefined)?.machine;
+    if (machine !== undefined) return `; ${machineText(machine)}`;
+  }
+  return "";
+}
+
+/** What was asked for, as the command line has it, without the dashes. */
+function titleOf({ step }: MeasuredStep): string {
+  const [workload = "", ...options] = step.argv;
+  const texts = options.map((option) => option.replace(/^--/, "").replace("=", " "));
+  return [workload, ...texts].join(", ");
+}
+
+function bodyLines(measured: MeasuredStep): string[] {
+  const { own, step } = measured;
+  if (isLoad(step.options.workload)) return textTable(cellsOf(measured));
+  return own === undefined ? [] : linesOf(own as Result);
+}
+
+function leftOutLines({ missing, failed }: MeasuredStep): string[] {
+  return [
+    ...missing.map(({ name, reason }) => `${name} not measured: ${reason}`),
+    ...failed.map(({ name, reason }) => `${name} FAILED: ${reason}`),
+  ];
+}
+
+/** The first row has the names of the columns. */
+function cellsOf(measured: MeasuredStep): string[][] {
+  const rows = rowsOf(measured);
+  const own = rows.find(({ name }) => name === OWN_SYSTEM);
+  return [[...COLUMNS], ...rows.map((row) => cellsOfRow(row, own))];
+}
+
+function cellsOfRow({ name, result, turns }: ComparedRow, own: ComparedRow | undefined): string[] {
+  const { acquireMs, cyclesPerSecond, cpuMicrosPerCycle, residentMiB, syncsPerCycle } = result;
+  const rate = turns.length > 1 ? turns.map(wholeText).join(" / ") : wholeText(cyclesPerSecond);
+  const ratio = own === undefined || name === OWN_SYSTEM ? NOT_TOLD : ratioText(own, result);
+  const disk = sumOfServers(result.diskBytesPerProcess);
+  const cycles = cyclesPerSecond * result.seconds;
+  const problems = problemsOf(result);
+  return [
+    problems === "" ? name : `${name} (${problems})`,
+    rate,
+    ratio,
+    ...[acquireMs.p50, acquireMs.p99, acquireMs.p999, acquireMs.max].map(shortText),
+    shortText(cpuMicrosPerCycle["load"]),
+    shortText(sumOfServers(cpuMicrosPerCycle)),
+    shortText(sumOfServers(residentMiB.end)),
+    shortText(disk === undefined || cycles === 0 ? undefined : disk / cycles),
+    syncsPerCycle === null ? NOT_TOLD : `${syncsPerCycle}`,
+  ];
+}
+
+function ratioText(own: ComparedRow, { cyclesPerSecond }: ThroughputResult): string {
+  if (cyclesPerSecond === 0) return NOT_TOLD;
+  return (own.result.cyclesPerSecond / cyclesPerSecond).toFixed(2);
+}
+
+function problemsOf({ errors, fencingViolations, open }: ThroughputResult): string {
+  const failures = Object.values(errors).reduce((sum, count) => sum + count, 0);
+  const parts = [
+    failures > 0 ? `${failures} errors` : "",
+    fencingViolations > 0 ? `${fencingViolations} VIOLATIONS` : "",
+    open !== null && open.backlog > 0 ? `${grouped(open.backlog)} begun too late` : "",
+  ];
+  return parts.filter((part) => part !== "").join(", ");
+}
+
+/** All processes but the load generator; `undefined` where none is known. */
+function sumOfServers(values: Readonly<Record<string, number>>): number | undefined {
+  const servers = Object.entries(values).filter(([name]) => name !== "load");
+  if (servers.length === 0) return undefined;
+  return servers.reduce((sum, [, value]) => sum + value, 0);
+}
+
+function wholeText(value: number): string {
+  return grouped(Math.round(value));
+}
+
+/** Three digits are enough to compare by. */
+export function shortText(value: number | undefined): string {
+  if (value === undefined) return NOT_TOLD;
+  return value >= 100 ? wholeText(value) : `${Number(value.toPrecision(3))}`;
+}
+
+function textTable(cells: readonly (readonly string[])[]): string[] {
+  const widths = COLUMNS.map((_, column) => {
+    return Math.max(...cells.map((row) => (row[column] ?? "").length));
+  });
+  return cells.map((row) => {
+    const padded = row.map((cell, column) => {
+      const width = widths[column] ?? 0;
+      return column === 0 ? cell.padEnd(width) : cell.padStart(width);
+    });
+    return padded.join("  ").trimEnd();
+  });
+}
+
+function markdownTable(cells: readonly (readonly string[])[]): string[] {
+  const [head = [], ...rows] = cells.map((row) => `| ${row.join(" | ")} |`);
+  const rule = `|${COLUMNS.map((_, column) => (column === 0 ? "---|" : "---:|")).join("")}`;
+  return [`${head}`, rule, ...rows];
+}

@@ -1,0 +1,74 @@
+/**
+ * Several measurements from one command: runs them, prints one table for each, writes the document
+ * and the picture that were asked for. Says on standard error how far it is, also where that is no
+ * terminal: such a run takes long.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { describeMachine } from "../measures/machine.js";
+import type { Several } from "../options/invocation.js";
+import { type MeasuredStep, measureSteps, stepObject, violationsIn } from "./comparison.js";
+import { comparisonChart } from "./comparison-chart.js";
+import { comparisonLines, comparisonMarkdown } from "./comparison-report.js";
+import { SavedResults } from "./saved-results.js";
+
+/** What its parts came to. */
+export interface SeveralOutcome {
+  readonly text: string;
+  /** A violation, or a system that failed. */
+  readonly isFailed: boolean;
+}
+
+/** `signal` ends it early, by rejecting; what was measured so far is kept if it is saved. */
+export async function runSeveral(
+  several: Several,
+  argv: readonly string[],
+  signal: AbortSignal,
+): Promise<SeveralOutcome> {
+  const machine = describeMachine();
+  const version = ownVersion();
+  const saved = SavedResults.open(several.saveFile, several.isResumed, version);
+  let steps: MeasuredStep[];
+  try {
+    steps = await measureSteps(several, saved, signal, note);
+  } catch (error) {
+    if (several.saveFile !== undefined) {
+      note(`what was measured is in ${several.saveFile}; --resume goes on with it`);
+    }
+    throw error;
+  }
+  const command = ["npm run bench --", ...argv].join(" ");
+  write(several.markdownFile, comparisonMarkdown(steps, command, version));
+  write(several.svgFile, comparisonChart(steps));
+  const objects = steps.map(stepObject);
+  const all = { workload: "all", version, machine, results: objects };
+  const text = several.isJson
+    ? JSON.stringify(several.isAll ? all : objects[0])
+    : comparisonLines(steps).join("\n");
+  const isFailed = violationsIn(steps) > 0 || steps.some(({ failed }) => failed.length > 0);
+  return { text, isFailed };
+}
+
+function write(file: string | undefined, content: string | undefined): void {
+  if (file === undefined || content === undefined) return;
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, content);
+  note(`written: ${file}`);
+}
+
+function note(line: string): void {
+  process.stderr.write(`bench: ${line}\n`);
+}
+
+/** Seen from `dist/bench/comparison` and from `bench/comparison`. */
+function ownVersion(): string {
+  for (const path of ["../../../package.json", "../../package.json"]) {
+    try {
+      const text = readFileSync(new URL(path, import.meta.url), "utf8");
+      return (JSON.parse(text) as { version: string }).version;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
+  }
+  throw new Error("package.json is missing");
+}

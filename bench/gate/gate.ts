@@ -1,0 +1,86 @@
+/**
+ * `npm run bench:gate`: counts what a fixed load costs and compares it with what it cost when
+ * `gate-baseline.json` was written. Exit code 0 when nothing rose too much, 1 when something did or could
+ * not be measured, 2 for wrong usage, 128 + n when interrupted. `--update` writes the baseline anew,
+ * `--json` prints the counts as one object.
+ */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { constants } from "node:os";
+import { fileURLToPath } from "node:url";
+import { type CountsByPhase, compareCounts, comparisonText } from "./gate-counts.js";
+import { runGate } from "./gate-run.js";
+
+const EXIT = { done: 0, failed: 1, usage: 2, signalBase: 128 } as const;
+const OPTIONS: readonly string[] = ["--update", "--json"];
+/** A quiet machine takes a quarter of it. */
+const RUN_MS_MAX = 120_000;
+
+async function main(argv: readonly string[]): Promise<number> {
+  const unknown = argv.find((option) => !OPTIONS.includes(option));
+  if (unknown !== undefined) {
+    complain(`${unknown} is no option; there are ${OPTIONS.join(" and ")}`);
+    return EXIT.usage;
+  }
+  const interruption = new AbortController();
+  let received: NodeJS.Signals | undefined;
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.on(name, () => {
+      received ??= name;
+      interruption.abort();
+    });
+  }
+  const limit = AbortSignal.timeout(RUN_MS_MAX);
+  try {
+    const counts = await runGate(AbortSignal.any([interruption.signal, limit]));
+    return judge(counts, argv.includes("--update"), argv.includes("--json"));
+  } catch (error) {
+    if (received !== undefined) return EXIT.signalBase + constants.signals[received];
+    const message = error instanceof Error ? error.message : String(error);
+    complain(limit.aborted ? `not done within ${RUN_MS_MAX / 1_000} s` : message);
+    return EXIT.failed;
+  }
+}
+
+function judge(counts: CountsByPhase, isUpdate: boolean, isJson: boolean): number {
+  const file = findBaseline();
+  if (isJson) print(JSON.stringify(counts));
+  if (isUpdate) {
+    writeFileSync(file, `${JSON.stringify(counts, undefined, 2)}\n`);
+    complain(`written: ${file}`);
+    return EXIT.done;
+  }
+  const baseline = JSON.parse(readFileSync(file, "utf8")) as CountsByPhase;
+  const comparisons = compareCounts(baseline, counts);
+  if (!isJson) print(comparisonText(comparisons).join("\n"));
+  const tooHigh = comparisons.filter((each) => each.isTooHigh);
+  for (const line of comparisonText(tooHigh)) complain(line.replaceAll(/ {2,}/g, "  "));
+  if (tooHigh.length > 0) {
+    complain(
+      "a command costs more than before; if it must, npm run bench:gate -- --update says so",
+    );
+    return EXIT.failed;
+  }
+  if (comparisons.some(({ isMuchLower }) => isMuchLower)) {
+    complain("a command costs much less than before; npm run bench:gate -- --update keeps it so");
+  }
+  return EXIT.done;
+}
+
+/** It is part of the sources, not of what is built. */
+function findBaseline(): string {
+  for (const path of ["../../../bench/gate/gate-baseline.json", "./gate-baseline.json"]) {
+    const file = fileURLToPath(new URL(path, import.meta.url));
+    if (existsSync(file)) return file;
+  }
+  throw new Error("bench/gate/gate-baseline.json is missing");
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function complain(message: string): void {
+  process.stderr.write(`bench:gate: ${message}\n`);
+}
+
+process.exit(await main(process.argv.slice(2)));

@@ -1,0 +1,28 @@
+/**
+ * The workers: closed loops that acquire and release, each beginning its next cycle when the last
+ * one is durable. A service that is slow is asked less, so their times tell what the service does at
+ * its limit, and not what somebody waits who comes at a time of his own: that is `open-loop.ts`.
+ */
+import type { Client } from "../../src/index.js";
+import { clientOf, LoadLoop, type LoopOptions } from "./load-loop.js";
+
+export class ClosedLoop<Service = Client> extends LoadLoop<Service> {
+  readonly #workers: readonly Promise<void>[];
+
+  constructor(options: LoopOptions<Service>) {
+    super(options);
+    this.#workers = Array.from({ length: options.workers }, (_, worker) =>
+      this.#work(clientOf(options.clients, worker), worker),
+    );
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await Promise.all(this.#workers);
+  }
+
+  async #work(client: Service, worker: number): Promise<void> {
+    const { signal } = this.stopping;
+    while (!signal.aborted) await this.cycle(client, worker, performance.now());
+  }
+}

@@ -1,0 +1,37 @@
+/**
+ * Warms a cluster up. A young process runs interpreted code, and at a slow pace it would do so for a
+ * whole measurement; a cluster that people use has long been compiled. So before every workload some
+ * workers make it run at full speed, on keys of their own.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import type { Client } from "../../src/index.js";
+import { drained } from "../cluster/bench-clients.js";
+import { ClosedLoop } from "./closed-loop.js";
+import { type LoadShape, ownKeys } from "./load-shapes.js";
+
+export const HEATING_WORKERS = 256;
+
+export async function heat(
+  clients: readonly Client[],
+  seconds: number,
+  prefix: string,
+  signal: AbortSignal,
+): Promise<void> {
+  await heatBy(clients, seconds, ownKeys(prefix), signal);
+}
+
+/** The same for whatever service. Its workers are to have locks of their own. */
+export async function heatBy<Service>(
+  clients: readonly Service[],
+  seconds: number,
+  shape: LoadShape<Service>,
+  signal: AbortSignal,
+): Promise<void> {
+  if (seconds === 0) return;
+  const loop = new ClosedLoop({ clients, workers: HEATING_WORKERS, shape });
+  try {
+    await delay(seconds * 1_000, undefined, { signal });
+  } finally {
+    await drained(loop.stop());
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * What closed and open loops have in common: one cycle of acquire and release, a witness that checks
+ * what is granted, and what is counted of it. When the next cycle begins is theirs to decide.
+ */
+import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
+import { HoldfastError } from "../../src/index.js";
+import { GrantWitness, type Rule } from "./grant-witness.js";
+import { Histogram } from "./histogram.js";
+import type { LoadedLock, LoadShape } from "./load-shapes.js";
+
+/** After an error, so that a cluster that is down is not asked in a busy loop. */
+const ERROR_PAUSE_MS = 50;
+
+export interface LoopOptions<Service> {
+  readonly clients: readonly Service[];
+  readonly workers: number;
+  readonly shape: LoadShape<Service>;
+}
+
+export abstract class LoadLoop<Service> {
+  /** From when a cycle was to begin until its lock was granted. */
+  readonly acquireTimes = new Histogram();
+  /** The same by kind, if the shape tells them apart. */
+  readonly acquireTimesByKind = new Map<string, Histogram>();
+  /** Whole cycles that ended since `reset`. */
+  cycles = 0;
+  /** Number of errors by code since `reset`. */
+  readonly errors = new Map<string, number>();
+  protected readonly stopping = new AbortController();
+  readonly #shape: LoadShape<Service>;
+  readonly #witness: GrantWitness;
+
+  constructor({ shape }: LoopOptions<Service>) {
+    this.#shape = shape;
+    this.#witness = new GrantWitness(shape.limit);
+  }
+
+  /** What must not happen, and how often it did, from the start on. */
+  get violations(): Readonly<Record<Rule, number>> {
+    return this.#witness.violations;
+  }
+
+  /** All of these. */
+  get fencingViolations(): number {
+    return this.#witness.total;
+  }
+
+  /** Forgets what was counted so far, except violations. */
+  reset(): void {
+    this.acquireTimes.clear();
+    this.acquireTimesByKind.clear();
+    this.errors.clear();
+    this.cycles = 0;
+  }
+
+  /** Lets every worker finish what it holds; waits end at once where they can. */
+  abstract stop(): Promise<void>;
+
+  /** One acquire and release by a worker, which was to begin at `intendedMs`. */
+  protected async cycle(client: Service, worker: number, intendedMs: number): Promise<void> {
+    const { signal } = this.stopping;
+    try {
+      const lock = await this.#shape.ask(client, worker, { signal });
+      this.#record(lock, performance.now() - intendedMs);
+      this.#witness.onGranted(lock);
+      if (this.#shape.isKeptForATurn === true) await nextTurn();
+      this.#witness.onReleasing(lock);
+      if ((await lock.release()).released) this.cycles += 1;
+      else this.#count("LOCK_LOST");
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#count(this.#codeOf(error));
+      await delay(ERROR_PAUSE_MS);
+    }
+  }
+
+  /** What is no error of the service is one of this program, and ends it. */
+  #codeOf(error: unknown): string {
+    if (error instanceof HoldfastError) return error.code;
+    const code = this.#shape.codeOf?.(error);
+    if (code === undefined) throw error;
+    return code;
+  }
+
+  #record(lock: LoadedLock, milliseconds: number): void {
+    this.acquireTimes.record(milliseconds);
+    const kind = this.#shape.kindOf?.(lock);
+    if (kind === undefined) return;
+    let times = this.acquireTimesByKind.get(kind);
+    if (times === undefined) {
+      times = new Histogram();
+      this.acquireTimesByKind.set(kind, times);
+    }
+    times.record(milliseconds);
+  }
+
+  #count(code: string): void {
+    this.errors.set(code, (this.errors.get(code) ?? 0) + 1);
+  }
+}
+
+/** Which client a worker uses. */
+export function clientOf<Service>(clients: readonly Service[], worker: number): Service {
+  const client = clients[worker % clients.length];
+  if (client === undefined) throw new RangeError("no client");
+  return client;
+}

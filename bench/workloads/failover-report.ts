@@ -1,0 +1,46 @@
+/**
+ * What `failover` measured, for people.
+ */
+
+import { machineText } from "../measures/machine.js";
+import type { Summary } from "../measures/statistics.js";
+import type { FailoverResult } from "./failover.js";
+import { FAULTS, type Fault } from "./failover-run.js";
+import { errorsText, grouped, type Row, tableLines, violationsText } from "./report-table.js";
+
+const NAMES: Readonly<Record<Fault, string>> = {
+  kill: "kill -9 of the leader",
+  term: "SIGTERM of the leader",
+  partition: "leader cut off",
+};
+
+export function failoverLines(result: FailoverResult): string[] {
+  const { runs, connections, paceMs, fencingViolations } = result;
+  const gaps = { kill: result.killMs, term: result.termMs, partition: result.partitionMs };
+  const rows: Row[] = [
+    ["workload", result.workload],
+    ["machine", machineText(result.machine)],
+    ["load", `${connections} clients, each at most a cycle every ${paceMs} ms (no overload)`],
+    ["runs", `${runs} of each fault; time without a grant to anybody:`],
+  ];
+  for (const fault of FAULTS) {
+    rows.push(
+      [NAMES[fault], summaryText(gaps[fault])],
+      ["  the worst client's own", summaryText(result.worstClientMs[fault])],
+      ["  while the node came back", summaryText(result.returnMs[fault])],
+      ["  failed commands", failuresText(result, fault)],
+    );
+  }
+  rows.push(["fencing", violationsText(fencingViolations)]);
+  return tableLines(rows);
+}
+
+function summaryText({ median, max }: Summary): string {
+  return `median ${median} ms, max ${max} ms`;
+}
+
+function failuresText(result: FailoverResult, fault: Fault): string {
+  const failures = errorsText(result.failedCommands[fault]);
+  const sessions = result.sessionsExpired[fault];
+  return `${failures} of ${grouped(result.commands[fault])}; sessions expired: ${sessions}`;
+}

@@ -1,0 +1,197 @@
+/**
+ * `sessions`: what thousands of connected clients cost that do nothing but renew their leases, and
+ * what it does to the event loops when a session ends that holds very many locks.
+ *
+ * The session that expires is given up by its client (`export`), which ends nothing: from the last
+ * renewal on its lease runs, as when a process dies.
+ */
+import { readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Client } from "../../src/index.js";
+import { closeAll, connectAll, runPrefix } from "../cluster/bench-clients.js";
+import { fetchFigures, fetchMetrics } from "../cluster/node-pages.js";
+import { type OwnCluster, withOwnCluster } from "../cluster/own-cluster.js";
+import { until } from "../cluster/polling.js";
+import { heat } from "../load/heat.js";
+import { fillTable } from "../load/hold-filler.js";
+import { describeMachine } from "../measures/machine.js";
+import { cpuSeconds } from "../measures/process-cpu.js";
+import { residentMiB } from "../measures/resident-memory.js";
+import { StallWatch } from "../measures/stall-watch.js";
+import { tenths } from "../measures/statistics.js";
+import type { SessionsOptions } from "../options/bench-options.js";
+import { Progress } from "../progress.js";
+import {
+  type Expiry,
+  type IdleTime,
+  type SessionsResult,
+  sessionsResult,
+} from "./sessions-result.js";
+
+/** The SDK's default. */
+const TTL_MS = 15_000;
+/** Connections that are being made at once. */
+const CONNECTING = 200;
+const WARMING_CLIENTS = 8;
+/** Descriptors of this process beyond one a connection. */
+const SPARE_DESCRIPTORS = 200;
+/** After the last session was opened: by then all renew at their own pace. */
+const SETTLING_MS = TTL_MS / 2;
+/** A lease ends at most so much later than its length, on a busy machine. */
+const EXPIRY_MS_MAX = TTL_MS + 60_000;
+const POLL_INTERVAL_MS = 20;
+
+/** `signal` ends it early, by rejecting. */
+export async function runSessions(
+  options: SessionsOptions,
+  signal: AbortSignal,
+): Promise<SessionsResult> {
+  requireDescriptors(options.count);
+  return withOwnCluster({ signal }, (cluster) => runOn(cluster, options, signal));
+}
+
+async function runOn(
+  cluster: OwnCluster,
+  options: SessionsOptions,
+  signal: AbortSignal,
+): Promise<SessionsResult> {
+  const { count, seconds, warmupSeconds } = options;
+  const prefix = runPrefix();
+  const progress = new Progress();
+  const machine = describeMachine();
+  const clients: Client[] = [];
+  try {
+    await warmUp(cluster, warmupSeconds, `${prefix}/heat`, signal);
+    const before = residentMiB(cluster);
+    const startMs = performance.now();
+    while (clients.length < count) {
+      const next = Math.min(CONNECTING, count - clients.length);
+      clients.push(...(await connectAll(next, cluster.endpoints, signal)));
+      progress.show(`${clients.length} of ${count} sessions are connected`);
+    }
+    const connectSeconds = tenths((performance.now() - startMs) / 1_000);
+    const sessions = clients.map(({ session }) => session);
+    await delay(SETTLING_MS, undefined, { signal });
+    const connected = residentMiB(cluster);
+    const watch = new StallWatch(cluster.nodes);
+    const measure = async () => {
+      progress.show(`${count} sessions are idle for ${seconds} s`);
+      const idle = await measureIdle(cluster, seconds, signal);
+      const expiry = await measureExpiry(cluster, options, `${prefix}/held`, progress, signal);
+      progress.show("watching what follows");
+      return { idle, expiry };
+    };
+    const { idle, expiry } = await watch.during(measure, signal);
+    return sessionsResult(options, {
+      machine,
+      ttlMs: TTL_MS,
+      connectSeconds,
+      residentMiB: { before, connected },
+      idle,
+      expiry,
+      boundsPerNode: cluster.nodes.map(({ id }) => [`n${id}`, watch.boundsOf(id)] as const),
+      sessionsLost: clients.filter(({ session }, index) => session !== sessions[index]).length,
+    });
+  } finally {
+    progress.clear();
+    await closeAll(clients);
+  }
+}
+
+async function warmUp(
+  cluster: OwnCluster,
+  seconds: number,
+  prefix: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const clients = await connectAll(WARMING_CLIENTS, cluster.endpoints, signal);
+  try {
+    await heat(clients, seconds, prefix, signal);
+  } finally {
+    await closeAll(clients);
+  }
+}
+
+/** Nobody asks for anything: all commands are renewals. */
+async function measureIdle(
+  cluster: OwnCluster,
+  seconds: number,
+  signal: AbortSignal,
+): Promise<IdleTime> {
+  const processes = [
+    { name: "load", pid: process.pid },
+    ...cluster.nodes.map(({ id, pid }) => ({ name: `n${id}`, pid })),
+  ];
+  const leader = await cluster.healthy();
+  const fromMs = Date.now();
+  const commandsBefore = await commandsApplied(leader.endpoint);
+  const cpuBefore = cpuSeconds(processes);
+  await delay(seconds * 1_000, undefined, { signal });
+  const cpuAfter = cpuSeconds(processes);
+  const keepalives = (await commandsApplied(leader.endpoint)) - commandsBefore;
+  return { leader: `n${leader.id}`, fromMs, toMs: Date.now(), keepalives, cpuBefore, cpuAfter };
+}
+
+async function commandsApplied(endpoint: string): Promise<number> {
+  const name = "holdfast_commands_applied_total";
+  const metrics = await fetchMetrics(endpoint, [name]);
+  if (metrics === undefined) throw new Error(`${endpoint}/metrics was not answered`);
+  return metrics[name];
+}
+
+async function measureExpiry(
+  cluster: OwnCluster,
+  { holds }: SessionsOptions,
+  prefix: string,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<Expiry> {
+  const [holder] = await connectAll(1, cluster.endpoints, signal, () => ({ ttlMs: TTL_MS }));
+  if (holder === undefined) throw new Error("no client");
+  try {
+    const fillSeconds = await fillTable(cluster, [holder], prefix, holds, progress, signal);
+    await holder.export();
+    progress.show(`a session with ${holds} locks expires`);
+    const silentMs = Date.now();
+    let fromMs = silentMs;
+    const hasEnded = async () => {
+      const atMs = Date.now();
+      const figures = await Promise.all(
+        cluster.nodes.map(({ endpoint }) => fetchFigures(endpoint)),
+      );
+      const left = figures.map((each) => each?.holds ?? holds);
+      // Whoever was asked might have begun right after.
+      if (Math.min(...left) === holds) fromMs = atMs;
+      if (Math.max(...left) === 0) return true;
+      await delay(POLL_INTERVAL_MS, undefined, { signal });
+      return false;
+    };
+    await until("the session to expire", hasEnded, signal, EXPIRY_MS_MAX);
+    return { fillSeconds, silentMs, fromMs, toMs: Date.now() };
+  } finally {
+    await holder.close();
+  }
+}
+
+/** Node.js raises the soft limit to the hard one by itself; beyond that only the user can. */
+function requireDescriptors(count: number): void {
+  const limit = descriptorsMax();
+  const needed = count + SPARE_DESCRIPTORS;
+  if (limit === undefined || needed <= limit) return;
+  throw new Error(
+    `${count} connections need ${needed} descriptors, and a process has ${limit}: ` +
+      `ulimit -n ${needed}, or --count ${Math.max(1, limit - SPARE_DESCRIPTORS)}`,
+  );
+}
+
+/** `undefined` where /proc does not tell, or when there is no limit. */
+function descriptorsMax(): number | undefined {
+  try {
+    const text = readFileSync("/proc/self/limits", "utf8");
+    const match = /^Max open files\s+(\d+)/m.exec(text);
+    return match === null ? undefined : Number(match[1]);
+  } catch {
+    // Another system: connecting will tell.
+    return undefined;
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * `uncontended`, `contended`, `hot-set`, `rw`, `semaphore`, `multi`: closed loops, or cycles at a
+ * fixed rate, for a fixed time. Clients, warm-up, measured time, result; bounded in time whatever the
+ * servers do.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { drained } from "../cluster/bench-clients.js";
+import { ClosedLoop } from "../load/closed-loop.js";
+import type { Rule } from "../load/grant-witness.js";
+import { heatBy } from "../load/heat.js";
+import type { LoadLoop } from "../load/load-loop.js";
+import type { LoadSubject } from "../load/load-subject.js";
+import { type Latencies, type LoadWindow, latenciesOf, measureLoad } from "../load/load-window.js";
+import { OpenLoop } from "../load/open-loop.js";
+import { withOwnSubject } from "../load/own-subject.js";
+import { withPeerSubject } from "../load/peer-subject.js";
+import { describeMachine, type Machine } from "../measures/machine.js";
+import { hundredths } from "../measures/statistics.js";
+import type { LoadWorkload } from "../options/bench-numbers.js";
+import type { LoadOptions } from "../options/bench-options.js";
+import type { Attachment, SystemName } from "../options/system-names.js";
+
+/** The measured workers then run so long without being counted. */
+const SETTLING_SECONDS = 1;
+
+/** Of an open loop. */
+interface OpenLoad {
+  /** Cycles a second that were to begin. */
+  readonly rate: number;
+  /** By how much they began later; part of `acquireMs`, which counts from when they were to. */
+  readonly startDelayMs: Latencies;
+  /** Cycles that had not begun at the end although it was time: the rate is too high. */
+  readonly backlog: number;
+}
+
+/** The shape of `--json`; a contract. */
+export interface ThroughputResult extends LoadWindow {
+  readonly workload: LoadWorkload;
+  /** `holdfast`, or the peer that was loaded instead. */
+  readonly system: SystemName;
+  readonly machine: Machine;
+  readonly workers: number;
+  readonly connections: number;
+  /** To which node clients were attached. */
+  readonly attach: Attachment;
+  /** Of `hot-set`, `rw` and `multi`: how many locks; else 0. */
+  readonly keys: number;
+  /** Of `semaphore`: its permits; else 0. */
+  readonly limit: number;
+  /** `null`: closed loops. */
+  readonly open: OpenLoad | null;
+  /** Name of the node that led when the run ended, if one did. */
+  readonly leader: string | null;
+  /** Synced writes of all servers' logs for each cycle; null where they do not tell. */
+  readonly syncsPerCycle: number | null;
+  readonly errors: Readonly<Record<string, number>>;
+  /** What must not happen, by what it breaks; see `grant-witness.ts`. */
+  readonly violations: Readonly<Record<Rule, number>>;
+  /** All of these. */
+  readonly fencingViolations: number;
+}
+
+/** `signal` ends the run early, by rejecting. */
+export async function runThroughput(
+  options: LoadOptions,
+  signal: AbortSignal,
+): Promise<ThroughputResult> {
+  const { system } = options;
+  const machine = describeMachine();
+  const run = <Client>(subject: LoadSubject<Client>) =>
+    measureSubject(subject, options, machine, signal);
+  return system === "holdfast"
+    ? withOwnSubject(options, signal, run)
+    : withPeerSubject(system, options, signal, run);
+}
+
+async function measureSubject<Client>(
+  subject: LoadSubject<Client>,
+  options: LoadOptions,
+  machine: Machine,
+  signal: AbortSignal,
+): Promise<ThroughputResult> {
+  const { workload, system, attach, workers, keys, limit, rate, seconds } = options;
+  const { clients, shape } = subject;
+  await heatBy(clients, options.warmupSeconds, subject.heatShape, signal);
+  const open = rate > 0 ? new OpenLoop({ clients, workers, shape, rate }) : undefined;
+  const loop: LoadLoop<Client> = open ?? new ClosedLoop({ clients, workers, shape });
+  try {
+    await delay(SETTLING_SECONDS * 1_000, undefined, { signal });
+    const processes = await subject.processes();
+    const syncsBefore = await subject.syncs();
+    const window = await measureLoad(loop, processes, seconds * 1_000, signal);
+    if (window.cyclesPerSecond === 0) {
+      throw new Error(`not one cycle was completed in ${seconds} s: ${errorsText(loop.errors)}`);
+    }
+    const openLoad = open === undefined ? null : openLoadOf(open, rate);
+    const errors = Object.fromEntries(loop.errors);
+    const syncsAfter = await subject.syncs();
+    const { violations, fencingViolations } = loop;
+    return {
+      workload,
+      system,
+      machine,
+      workers,
+      connections: clients.length,
+      attach,
+      keys,
+      limit,
+      open: openLoad,
+      ...window,
+      leader: await subject.leader(),
+      syncsPerCycle: perCycle(syncsBefore, syncsAfter, window),
+      errors,
+      violations: { ...violations },
+      fencingViolations,
+    };
+  } finally {
+    await drained(loop.stop());
+  }
+}
+
+function errorsText(errors: ReadonlyMap<string, number>): string {
+  const parts = [...errors].map(([code, count]) => `${code} ${count}`);
+  return parts.length === 0 ? "and no error" : parts.join(", ");
+}
+
+function openLoadOf<Client>(loop: OpenLoop<Client>, rate: number): OpenLoad {
+  return { rate, startDelayMs: latenciesOf(loop.startDelays), backlog: loop.backlog };
+}
+
+function perCycle(
+  before: number | undefined,
+  after: number | undefined,
+  { cyclesPerSecond, seconds }: LoadWindow,
+): number | null {
+  const cycles = cyclesPerSecond * seconds;
+  if (before === undefined || after === undefined || cycles === 0) return null;
+  return hundredths((after - before) / cycles);
+}

@@ -1,0 +1,73 @@
+/**
+ * Which workload does what: how it is run, and how people are told.
+ */
+import type { BenchOptions } from "../options/bench-options.js";
+import { type FailoverResult, runFailover } from "./failover.js";
+import { failoverLines } from "./failover-report.js";
+import { runQueue } from "./queue.js";
+import { queueLines } from "./queue-report.js";
+import type { QueueResult } from "./queue-result.js";
+import { runSessions } from "./sessions.js";
+import { sessionsLines } from "./sessions-report.js";
+import type { SessionsResult } from "./sessions-result.js";
+import { runSnapshot } from "./snapshot.js";
+import { snapshotLines } from "./snapshot-report.js";
+import type { SnapshotResult } from "./snapshot-result.js";
+import { runTable } from "./table.js";
+import { tableWorkloadLines } from "./table-report.js";
+import type { TableResult } from "./table-result.js";
+import { runThroughput, type ThroughputResult } from "./throughput.js";
+import { throughputLines } from "./throughput-report.js";
+
+/** Each workload documents its own. */
+export type Result =
+  | FailoverResult
+  | SnapshotResult
+  | QueueResult
+  | TableResult
+  | SessionsResult
+  | ThroughputResult;
+
+/** `signal` ends it early, by rejecting. */
+export async function measure(options: BenchOptions, signal: AbortSignal): Promise<Result> {
+  switch (options.workload) {
+    case "failover":
+      return runFailover(options, signal);
+    case "snapshot":
+      return runSnapshot(options, signal);
+    case "queue":
+      return runQueue(options, signal);
+    case "table":
+      return runTable(options, signal);
+    case "sessions":
+      return runSessions(options, signal);
+    default:
+      return runThroughput(options, signal);
+  }
+}
+
+/** For people. */
+export function linesOf(result: Result): string[] {
+  switch (result.workload) {
+    case "failover":
+      return failoverLines(result);
+    case "snapshot":
+      return snapshotLines(result);
+    case "queue":
+      return queueLines(result);
+    case "table":
+      return tableWorkloadLines(result);
+    case "sessions":
+      return sessionsLines(result);
+    default:
+      return throughputLines(result);
+  }
+}
+
+/**
+ * What must not happen, whatever the machine: such a run has failed. Of `sessions` every lock is
+ * granted once, so that there is nothing to compare.
+ */
+export function violationsOf(result: Result): number {
+  return "fencingViolations" in result ? result.fencingViolations : 0;
+}

@@ -1,0 +1,67 @@
+/**
+ * Promotes a learner as soon as it has caught up. The leader alone decides when that is: it is asked
+ * again and again, and how far the node is behind is only shown.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { HoldfastError } from "../../src/errors.js";
+import type { Admin, MemberView } from "../../src/index.js";
+import { formatDuration } from "../output/durations.js";
+import { EXIT } from "../output/exit-codes.js";
+import { Failure } from "../output/failure.js";
+
+const ASK_AGAIN_MS = 250;
+
+export interface PromotionClock {
+  nowMs(): number;
+  sleep(forMs: number): Promise<void>;
+}
+
+const REAL_CLOCK: PromotionClock = {
+  nowMs: () => performance.now(),
+  sleep: (forMs) => delay(forMs),
+};
+
+/**
+ * Resolves when node `id` is a voter. A `waitMs` of 0 takes the first refusal as the answer; else
+ * `show` is told what is missing, and it fails with exit code 124 when the time is over.
+ */
+export async function promoteWhenCaughtUp(
+  admin: Pick<Admin, "members" | "promoteMember">,
+  id: number,
+  waitMs: number,
+  show: (text: string) => void,
+  clock: PromotionClock = REAL_CLOCK,
+): Promise<void> {
+  const deadlineMs = clock.nowMs() + waitMs;
+  for (;;) {
+    try {
+      await admin.promoteMember(id);
+      return;
+    } catch (error) {
+      if (waitMs === 0 || !isForNow(error)) throw error;
+      const leftMs = deadlineMs - clock.nowMs();
+      const { members } = await admin.members();
+      const state = stateOf(id, members, error.message);
+      if (leftMs <= 0) throw tooLate(id, waitMs, state);
+      show(`node ${id} is no voter yet: ${state} (${formatDuration(leftMs)} left)`);
+      await clock.sleep(Math.min(ASK_AGAIN_MS, leftMs));
+    }
+  }
+}
+
+function isForNow(error: unknown): error is HoldfastError {
+  return error instanceof HoldfastError && error.code === "BUSY";
+}
+
+function stateOf(id: number, members: readonly MemberView[], refusal: string): string {
+  const member = members.find((candidate) => candidate.id === id);
+  if (member === undefined) return refusal;
+  if (!member.isReachable) return "the leader does not hear from it";
+  if (member.lagEntries === 0) return refusal;
+  return `it is ${member.lagEntries} ${member.lagEntries === 1 ? "entry" : "entries"} behind`;
+}
+
+function tooLate(id: number, waitMs: number, state: string): Failure {
+  const text = `node ${id} was not promoted within ${formatDuration(waitMs)}: ${state}`;
+  return new Failure(EXIT.timedOut, text);
+}

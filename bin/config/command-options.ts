@@ -1,0 +1,119 @@
+/**
+ * Options that several commands share, and the parsers that turn what was typed into values.
+ * Parsers throw commander's `InvalidArgumentError`, which becomes one line and exit code 2. What is
+ * not typed may come from the environment or a file: see `config/configuration.ts`.
+ */
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { AddressError } from "../output/addresses.js";
+import {
+  DURATION_MS_MAX,
+  DURATION_PROBLEM,
+  formatDuration,
+  parseDuration,
+} from "../output/durations.js";
+import { Configuration } from "./configuration.js";
+import { flagOption, sentence } from "./flags.js";
+import { CONNECTION_OPTIONS, FILE_OPTIONS } from "./option-table.js";
+
+/** `--endpoints`, before or after the name of the command. */
+export function endpointsOption(): Option {
+  return flagOption("endpoints", CONNECTION_OPTIONS.endpoints);
+}
+
+/** `--connect-timeout`, of the commands that need a cluster which serves. */
+export function connectTimeoutOption(): Option {
+  return flagOption("connectTimeout", CONNECTION_OPTIONS.connectTimeout);
+}
+
+/** `--config`, before or after the name of the command. */
+export function configOption(): Option {
+  return flagOption("config", FILE_OPTIONS.config);
+}
+
+/** Gives a command and all below it `--config`, unless they have it. */
+export function addConfigOption(command: Command): void {
+  const isThere = command.options.some((option) => option.attributeName() === "config");
+  if (!isThere) command.addOption(configOption());
+  for (const below of command.commands) addConfigOption(below);
+}
+
+/** Where a command connects to, and how long it tries: `connect` takes it as it is. */
+export interface ClusterAccess {
+  readonly endpoints: readonly string[];
+  readonly connectTimeoutMs: number;
+}
+
+export function clusterAccessFor(command: Command): ClusterAccess {
+  const { endpoints, connectTimeout } = Configuration.of(command).settle(CONNECTION_OPTIONS);
+  return { endpoints, connectTimeoutMs: connectTimeout };
+}
+
+export function jsonOption(description: string): Option {
+  return new Option("--json", description);
+}
+
+/** What was given nearest: after the command, before it, in the environment, a file, the default. */
+export function endpointsFor(command: Command): readonly string[] {
+  const { endpoints } = CONNECTION_OPTIONS;
+  return Configuration.of(command).settle({ endpoints }).endpoints;
+}
+
+/** Turns the address parsers' errors into usage errors. */
+export function explained<T>(parse: (text: string) => T): (text: string) => T {
+  return (text) => {
+    try {
+      return parse(text);
+    } catch (error) {
+      if (!(error instanceof AddressError)) throw error;
+      throw new InvalidArgumentError(`${error.message}.`);
+    }
+  };
+}
+
+/** A duration with a unit. */
+export function durationArgument(text: string): number {
+  const milliseconds = parseDuration(text, Number.MAX_SAFE_INTEGER);
+  if (milliseconds === undefined) throw new InvalidArgumentError(sentence(DURATION_PROBLEM));
+  if (milliseconds <= DURATION_MS_MAX) return milliseconds;
+  throw new InvalidArgumentError(`It is longer than ${formatDuration(DURATION_MS_MAX)}.`);
+}
+
+/** A whole number between two bounds, both included. */
+export function wholeNumberArgument(smallest: number, largest: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,16}$/.test(text) ? Number(text) : -1;
+    if (value < smallest || value > largest || !Number.isSafeInteger(value)) {
+      throw new InvalidArgumentError(`A whole number from ${smallest} to ${largest} is needed.`);
+    }
+    return value;
+  };
+}
+
+/** Of an example with what it means. */
+const HELP_COLUMNS = 80;
+/** What an example means stands at least so far to the right of it. */
+const MEANING_INDENT = 4;
+
+/**
+ * The examples a command's help begins with. What an example means stands beside its last line, in
+ * one column for all, or below it where there is no room.
+ */
+export function examplesText(examples: readonly (readonly [string, string])[]): string {
+  const lengths = examples.map(([text]) => lastLineOf(text).length);
+  const hasRoom = (width: number): boolean =>
+    examples.every(
+      ([, meaning], at) => (lengths[at] ?? 0) > width || width + meaning.length + 4 <= HELP_COLUMNS,
+    );
+  const width = Math.max(MEANING_INDENT, ...lengths.filter(hasRoom));
+  const lines = examples.flatMap(([text, meaning], at) => {
+    const shown = text.split("\n").map((line) => `  ${line}`);
+    const isBeside = (lengths[at] ?? 0) <= width;
+    const before = isBeside ? (shown.pop() ?? "") : "";
+    return [...shown, `${before.padEnd(width + 2)}  ${meaning}`];
+  });
+  return ["Examples:", ...lines, ""].join("\n");
+}
+
+function lastLineOf(text: string): string {
+  return text.slice(text.lastIndexOf("\n") + 1);
+}

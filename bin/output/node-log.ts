@@ -1,0 +1,56 @@
+/**
+ * The log of a node on standard error: text for people, JSON lines for collectors. One line an
+ * event; values that could break a line are quoted, and what a terminal obeys is escaped, since many
+ * values are other people's text. The format of the text is no contract.
+ */
+import { printable } from "../../src/safe-text.js";
+import type { Logger } from "../../src/server/index.js";
+import { jsonLine } from "./printable.js";
+
+export type LogFormat = "text" | "json";
+
+/** A logger that writes to `stream`; the wall clock is for display only. */
+export function createLogger(
+  format: LogFormat,
+  stream: NodeJS.WritableStream = process.stderr,
+  wallMs: () => number = Date.now,
+): Logger {
+  const line = format === "json" ? documentLine : textLine;
+  return (level, event, fields = {}) => {
+    stream.write(`${line(new Date(wallMs()).toISOString(), level, event, fields)}\n`);
+  };
+}
+
+function documentLine(
+  time: string,
+  level: string,
+  event: string,
+  fields: Readonly<Record<string, unknown>>,
+): string {
+  return jsonLine({ time, level, event, ...fields }, plainValue);
+}
+
+function textLine(
+  time: string,
+  level: string,
+  event: string,
+  fields: Readonly<Record<string, unknown>>,
+): string {
+  let line = `${time} ${level.toUpperCase().padEnd(5)} ${event}`;
+  for (const [name, value] of Object.entries(fields)) {
+    if (value !== undefined) line += ` ${name}=${textValue(value)}`;
+  }
+  return line;
+}
+
+function textValue(value: unknown): string {
+  const plain = plainValue("", value);
+  const text = typeof plain === "string" ? plain : (JSON.stringify(plain, plainValue) ?? "");
+  return /^[^\s"=\p{Cc}]+$/u.test(text) ? printable(text) : jsonLine(text);
+}
+
+/** Errors have no enumerable properties and big integers no JSON: both become text. */
+function plainValue(_name: string, value: unknown): unknown {
+  if (value instanceof Error) return value.message;
+  return typeof value === "bigint" ? value.toString() : value;
+}

@@ -1,0 +1,113 @@
+/**
+ * What the commands say and where: data on standard output, everything else on standard error.
+ * Colour only on a terminal and only without NO_COLOR. A reader that went away (`| head`) is no
+ * error: from then on nothing is written, and `isOutputClosed` lets long outputs stop early.
+ */
+
+import { printable } from "../../src/safe-text.js";
+import { EXIT } from "./exit-codes.js";
+import { Failure, failureOf, isDebugging, systemCodeOf } from "./failure.js";
+import { jsonLine, withoutCredentials } from "./printable.js";
+
+export type Style = "bold" | "dim" | "red" | "green" | "yellow";
+
+const ESCAPES: Readonly<Record<Style, readonly [number, number]>> = Object.freeze({
+  bold: [1, 22],
+  dim: [2, 22],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+});
+
+/** Of a stream whose reader or terminal went away. */
+const GONE: ReadonlySet<string> = new Set(["EPIPE", "EIO"]);
+
+let outputClosed = false;
+let outputError: Error | undefined;
+
+/** Must be called before anything is written. */
+export function guardOutput(): void {
+  process.stdout.on("error", (error) => {
+    outputClosed = true;
+    if (!GONE.has(systemCodeOf(error))) outputError ??= error;
+  });
+  // There is nowhere left to say so.
+  process.stderr.on("error", () => undefined);
+}
+
+/** Whether nobody reads standard output any more. */
+export function isOutputClosed(): boolean {
+  return outputClosed;
+}
+
+/** Why data was lost that somebody still wanted to read: a full disk, for one. */
+export function outputFailure(): Failure | undefined {
+  if (outputError === undefined) return undefined;
+  const message = `cannot write to standard output: ${outputError.message}`;
+  return new Failure(EXIT.failed, message, { cause: outputError });
+}
+
+/** One line of data. */
+export function print(line: string): void {
+  if (!outputClosed) process.stdout.write(`${line}\n`);
+}
+
+/** One document, on a line of its own. */
+export function printJson(document: unknown): void {
+  print(jsonLine(document));
+}
+
+/** One line for a person, whatever it quotes. */
+export function note(line: string): void {
+  process.stderr.write(`holdfast: ${printable(withoutCredentials(line))}\n`);
+}
+
+/** How commander begins to say what is wrong with an argument, before our own words. */
+const ARGUMENT = /^command-argument value '(.*?)' is invalid for argument '([^']*)'\. ("?)/s;
+
+/**
+ * What commander says of a wrong command line, in one line: suggestions included, and where to read
+ * what would be right.
+ */
+export function noteUsage(text: string, command: string): void {
+  const said = text
+    .replace(/^error: /, "")
+    // Words of ours that begin with a quotation name the value themselves.
+    .replace(ARGUMENT, (_, value, name, quote) => quote || `<${name}> cannot be '${value}'. `)
+    .replace(/\.?\s*$/, "")
+    .replaceAll("\n", " ");
+  note(`${said}; see ${command} --help`);
+}
+
+/** One line for an error; its stack if HOLDFAST_DEBUG asks for it. Returns the exit code. */
+export function reportFailure(error: unknown): number {
+  const failure = failureOf(error);
+  note(failure.message);
+  if (isDebugging())
+    process.stderr.write(`${printableLines(withoutCredentials(stackOf(failure)))}\n`);
+  return failure.exitCode;
+}
+
+/** `text` in a style, if `stream` shows styles. */
+export function styled(style: Style, text: string, stream: NodeJS.WriteStream): string {
+  if (!showsStyles(stream)) return text;
+  const [on, off] = ESCAPES[style];
+  return `\u001b[${on}m${text}\u001b[${off}m`;
+}
+
+function showsStyles(stream: NodeJS.WriteStream): boolean {
+  const noColor = process.env["NO_COLOR"];
+  if (noColor !== undefined && noColor !== "") return false;
+  return stream.isTTY && process.env["TERM"] !== "dumb";
+}
+
+/** Of text that people wrote, lines are all that is obeyed. */
+function printableLines(text: string): string {
+  return text.split("\n").map(printable).join("\n");
+}
+
+function stackOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const own = error.stack ?? error.message;
+  return error.cause === undefined ? own : `${own}\ncaused by ${stackOf(error.cause)}`;
+}

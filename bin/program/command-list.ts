@@ -1,0 +1,213 @@
+/**
+ * The commands of `holdfast`, each with the file that defines it, loaded only when it is needed: the
+ * start of the command must not pay for what was not asked for. Help, completion and the reference
+ * page are made from this list, so a command that is not here does not exist.
+ */
+import type { Command } from "commander";
+import { EXIT } from "../output/exit-codes.js";
+
+/** Defines options and action of a subcommand. The action calls `finish` with its exit code. */
+export type DefineCommand = (command: Command, finish: (exitCode: number) => void) => void;
+
+export interface CommandEntry {
+  readonly name: string;
+  readonly summary: string;
+  /** What others call it: no names of it, but it is suggested to those who type them. */
+  readonly otherWords?: readonly string[];
+  /** The heading it stands under. */
+  readonly group: string;
+  /**
+   * What it may end with beside `EVERY_EXIT`: 0, 2, 70 and 128 + n. Ascending.
+   */
+  readonly exits: readonly number[];
+  readonly load: () => Promise<DefineCommand>;
+}
+
+/** What every command may end with. */
+export const EVERY_EXIT: readonly number[] = [EXIT.done, EXIT.usage, EXIT.internal];
+
+const RUNNING = "Running a cluster:";
+const USING = "Using locks:";
+const SEEING = "Seeing:";
+const ACTING = "Acting:";
+const OPERATING = "Operating:";
+const TOOLS = "Tools:";
+
+const { failed, held, noCluster, refused, lost, timedOut } = EXIT;
+const { notStarted, notExecutable, notFound } = EXIT;
+const UNDER_LOCK = [
+  ...[failed, held, noCluster, refused, lost, timedOut],
+  ...[notStarted, notExecutable, notFound],
+];
+
+export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: "cluster",
+    summary: "start a local cluster of real processes",
+    otherWords: ["start", "up"],
+    group: RUNNING,
+    exits: [failed, noCluster],
+    load: async () => (await import("../commands/cluster.js")).defineCluster,
+  },
+  {
+    name: "server",
+    summary: "start one node",
+    otherWords: ["node", "serve"],
+    group: RUNNING,
+    exits: [failed, noCluster, refused],
+    load: async () => (await import("../commands/server.js")).defineServer,
+  },
+  {
+    name: "run",
+    summary: "run a command while holding a lock",
+    otherWords: ["lock", "acquire", "exec", "with"],
+    group: USING,
+    exits: UNDER_LOCK,
+    load: async () => (await import("../commands/run.js")).defineRun,
+  },
+  {
+    name: "elect",
+    summary: "lead, alone or while a command runs, or follow who leads",
+    otherWords: ["lead", "campaign"],
+    group: USING,
+    exits: UNDER_LOCK,
+    load: async () => (await import("../commands/elect.js")).defineElect,
+  },
+  {
+    name: "ls",
+    summary: "list the locks in use",
+    otherWords: ["list", "locks"],
+    group: SEEING,
+    exits: [failed, noCluster, refused],
+    load: async () => (await import("../commands/ls.js")).defineLs,
+  },
+  {
+    name: "inspect",
+    summary: "show who holds a lock and who waits for it",
+    otherWords: ["show", "get", "holder"],
+    group: SEEING,
+    exits: [failed, noCluster, refused],
+    load: async () => (await import("../commands/inspect.js")).defineInspect,
+  },
+  {
+    name: "explain",
+    summary: "show what stands between a request and its grant",
+    group: SEEING,
+    exits: [failed, noCluster, refused],
+    load: async () => (await import("../commands/explain.js")).defineExplain,
+  },
+  {
+    name: "history",
+    summary: "show who held a lock, for how long, and why it ended",
+    otherWords: ["log", "audit"],
+    group: SEEING,
+    exits: [failed, noCluster, refused],
+    load: async () => (await import("../commands/history.js")).defineHistory,
+  },
+  {
+    name: "watch",
+    summary: "follow what happens to a lock, or to all below a prefix",
+    otherWords: ["follow", "tail"],
+    group: SEEING,
+    exits: [failed, noCluster, refused],
+    load: async () => (await import("../commands/watch.js")).defineWatch,
+  },
+  {
+    name: "graph",
+    summary: "show who waits for whom",
+    group: SEEING,
+    exits: [failed, noCluster, refused],
+    load: async () => (await import("../commands/graph.js")).defineGraph,
+  },
+  {
+    name: "revoke",
+    summary: "take a lock away from whoever holds it",
+    otherWords: ["release", "unlock", "steal"],
+    group: ACTING,
+    exits: [failed, noCluster, refused],
+    load: async () => (await import("../commands/revoke.js")).defineRevoke,
+  },
+  {
+    name: "session",
+    summary: "list the sessions of clients, and end one",
+    otherWords: ["sessions", "client", "clients"],
+    group: ACTING,
+    exits: [failed, noCluster, refused],
+    load: async () => (await import("../commands/session.js")).defineSession,
+  },
+  {
+    name: "limit",
+    summary: "set how many permits a semaphore has",
+    otherWords: ["semaphore"],
+    group: ACTING,
+    exits: [failed, noCluster, refused],
+    load: async () => (await import("../commands/limit.js")).defineLimit,
+  },
+  {
+    name: "status",
+    summary: "show the nodes of the cluster",
+    otherWords: ["health", "info"],
+    group: OPERATING,
+    exits: [failed, noCluster],
+    load: async () => (await import("../commands/status.js")).defineStatus,
+  },
+  {
+    name: "member",
+    summary: "show, add, promote, demote and remove nodes of the cluster",
+    otherWords: ["members", "nodes"],
+    group: OPERATING,
+    exits: [failed, noCluster, refused, timedOut],
+    load: async () => (await import("../commands/member.js")).defineMember,
+  },
+  {
+    name: "transfer",
+    summary: "hand leadership to another node",
+    otherWords: ["leader"],
+    group: OPERATING,
+    exits: [failed, noCluster, refused],
+    load: async () => (await import("../commands/transfer.js")).defineTransfer,
+  },
+  {
+    name: "settings",
+    summary: "show and change the settings of the whole cluster",
+    group: OPERATING,
+    exits: [failed, noCluster, refused],
+    load: async () => (await import("../commands/settings.js")).defineSettings,
+  },
+  {
+    name: "snapshot",
+    summary: "save what the cluster knows, look into it, make a new cluster of it",
+    otherWords: ["backup", "save", "restore"],
+    group: OPERATING,
+    exits: [failed, noCluster, refused],
+    load: async () => (await import("../commands/snapshot.js")).defineSnapshot,
+  },
+  {
+    name: "recover",
+    summary: "bring back a node whose data are damaged or lost",
+    group: OPERATING,
+    exits: [failed, noCluster, refused],
+    load: async () => (await import("../commands/recover.js")).defineRecover,
+  },
+  {
+    name: "config",
+    summary: "show the configuration, and where each value came from",
+    group: OPERATING,
+    exits: [],
+    load: async () => (await import("../commands/config.js")).defineConfig,
+  },
+  {
+    name: "bench",
+    summary: "measure how fast a cluster grants locks",
+    group: TOOLS,
+    exits: [failed, noCluster, refused],
+    load: async () => (await import("../commands/bench.js")).defineBench,
+  },
+  {
+    name: "completion",
+    summary: "print a script by which a shell completes commands and flags",
+    group: TOOLS,
+    exits: [failed],
+    load: async () => (await import("../commands/completion.js")).defineCompletion,
+  },
+];

@@ -1,0 +1,135 @@
+/**
+ * The commander program: every command with its name and summary at once, its options and action
+ * when it is needed. Ends no process and reads nothing but the version of the package.
+ */
+import { readFileSync } from "node:fs";
+import { Command } from "commander";
+import {
+  addConfigOption,
+  configOption,
+  endpointsOption,
+  examplesText,
+} from "../config/command-options.js";
+import { similarName } from "../config/similar-name.js";
+import { exitCodesText } from "../output/exit-codes.js";
+import { noteUsage } from "../output/terminal.js";
+import { COMMANDS, type CommandEntry } from "./command-list.js";
+
+export interface Program {
+  readonly command: Command;
+  /** Defines every command, for those who want to know all of them. */
+  loadAll(): Promise<void>;
+}
+
+const EXAMPLES: readonly (readonly [string, string])[] = [
+  ["holdfast cluster", "start three nodes on this machine"],
+  ["holdfast run deploy -- ./deploy.sh", "run a script while holding the lock deploy"],
+  ["holdfast run -n nightly -- ./job", "do not wait if another holds it"],
+  ["holdfast inspect deploy", "who holds it, who waits"],
+  ["holdfast status", "the nodes and their leader"],
+];
+
+/** Of a word that may be a slip for what others call a command: many words are near short ones. */
+const SLIPPED_LETTERS_MIN = 5;
+
+/** `finish` is called with the exit code of the command that ran. */
+export function buildProgram(finish: (exitCode: number) => void): Program {
+  const program = new Command("holdfast");
+  program
+    .description("A lock service: leases, fair queues and fencing tokens.")
+    .usage("<command> [options]")
+    .version(readVersion(), "-V, --version", "show the version")
+    .helpOption("-h, --help", "show help")
+    .helpCommand(false)
+    .addOption(endpointsOption())
+    .addOption(configOption())
+    .enablePositionalOptions()
+    // Below it commander does not wrap what stands beside a long name, whatever the terminal's width.
+    .configureHelp({ minWidthToWrap: 20 })
+    .exitOverride()
+    .addHelpText("before", examplesText(EXAMPLES))
+    .addHelpText("after", "\nExit codes: holdfast help exit-codes");
+  const missing = new Map<Command, CommandEntry>();
+  for (const entry of COMMANDS) {
+    const command = program.command(entry.name).description(entry.summary).helpGroup(entry.group);
+    missing.set(command, entry);
+  }
+  defineHelp(program);
+  pointToHelp(program, program.name());
+  program.on("command:*", ([word = ""]: readonly string[]) => {
+    program.error(`unknown command '${word}'${suggestion(word)}`);
+  });
+  const define = async (command: Command): Promise<void> => {
+    const entry = missing.get(command);
+    missing.delete(command);
+    if (entry === undefined) return;
+    (await entry.load())(command, finish);
+    addConfigOption(command);
+    pointToHelp(command, `${program.name()} ${command.name()}`);
+  };
+  program.hook("preSubcommand", async (_program, command) => define(command));
+  return {
+    command: program,
+    async loadAll() {
+      for (const command of [...missing.keys()]) await define(command);
+    },
+  };
+}
+
+/** What is wrong with the words of `command` is said with where to read on, below it too. */
+function pointToHelp(command: Command, path: string): void {
+  command.configureOutput({ outputError: (text) => noteUsage(text, path) });
+  for (const below of command.commands) pointToHelp(below, `${path} ${below.name()}`);
+}
+
+function suggestion(word: string): string {
+  const meant = new Map<string, string>();
+  for (const { name, otherWords = [] } of COMMANDS) {
+    meant.set(name, name);
+    for (const other of otherWords) {
+      if (other === word || word.length >= SLIPPED_LETTERS_MIN) meant.set(other, name);
+    }
+  }
+  const nearest = similarName(word, meant.keys());
+  return nearest === undefined ? "" : ` (Did you mean ${meant.get(nearest)}?)`;
+}
+
+function defineHelp(program: Command): void {
+  program
+    .command("help")
+    .description("show help for a command, or the table of exit codes")
+    .helpGroup("Tools:")
+    .argument("[topic...]", "a command, or exit-codes")
+    .action(async (topic: readonly string[]) => {
+      const [name] = topic;
+      if (name === undefined) program.outputHelp();
+      else if (name === "exit-codes") process.stdout.write(`${exitCodesText()}\n`);
+      else await program.parseAsync(helpArguments(program, topic), { from: "user" });
+    });
+}
+
+/** Without `--help` an unknown command is an error, with a suggestion. */
+function helpArguments(program: Command, topic: readonly string[]): string[] {
+  const isKnown = program.commands.some((command) => command.name() === topic[0]);
+  return isKnown ? [...topic, "--help"] : [...topic];
+}
+
+/** The nearest package.json above this file is ours, built or not. */
+function readVersion(): string {
+  for (const path of ["../../package.json", "../../../package.json"]) {
+    const parsed = readPackage(new URL(path, import.meta.url));
+    if (parsed !== undefined) return parsed;
+  }
+  return "unknown";
+}
+
+function readPackage(url: URL): string | undefined {
+  let text: string;
+  try {
+    text = readFileSync(url, "utf8");
+  } catch {
+    return undefined;
+  }
+  const parsed: { name?: unknown; version?: unknown } = JSON.parse(text);
+  return parsed.name === "holdfast" ? String(parsed.version) : undefined;
+}

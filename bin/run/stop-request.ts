@@ -1,0 +1,60 @@
+/**
+ * Requests to stop a process that runs until it is told to: signals, and where it was asked for the
+ * end of standard input, which comes when the process at the other end of the pipe is gone. The
+ * first request asks for an orderly stop, a later signal means "at once". One press of Ctrl-C can
+ * arrive twice, from the terminal and again from `npm`, which passes on to its children what it
+ * gets itself: repetitions within a second are one request.
+ */
+import { EXIT, exitCodeOfSignal } from "../output/exit-codes.js";
+import { exitNow } from "../output/last-resort.js";
+
+const STOP_SIGNALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
+const SAME_REQUEST_MS = 1_000;
+
+export interface StopOptions {
+  /** Whether the end of standard input is a request. */
+  readonly watchesStdin: boolean;
+  /** Called when that was the request: then nobody is left who could insist. */
+  readonly onStdinEnd?: () => void;
+}
+
+/** Listens from its construction on, so that a request during a start is obeyed too. */
+export class StopRequest {
+  readonly #controller = new AbortController();
+  /** Aborted by the first request. */
+  readonly signal: AbortSignal = this.#controller.signal;
+  /** Resolves with the first request. */
+  readonly requested: Promise<"stop">;
+  #received: NodeJS.Signals | undefined;
+  #receivedAtMs = 0;
+
+  constructor(options: StopOptions) {
+    this.requested = new Promise((resolve) => {
+      this.signal.addEventListener("abort", () => resolve("stop"), { once: true });
+    });
+    for (const signal of STOP_SIGNALS) process.on(signal, () => this.#receive(signal));
+    if (!options.watchesStdin) return;
+    // A closed pipe ends it, a broken one reports an error: either way the other end is gone.
+    const onStdinEnd = (): void => {
+      this.#controller.abort();
+      options.onStdinEnd?.();
+    };
+    process.stdin.once("end", onStdinEnd).once("error", onStdinEnd).resume();
+  }
+
+  /** The exit code of something that a request ended before it was done. */
+  get exitCode(): number {
+    return this.#received === undefined ? EXIT.failed : exitCodeOfSignal(this.#received);
+  }
+
+  #receive(signal: NodeJS.Signals): void {
+    const nowMs = performance.now();
+    if (this.#received === undefined) {
+      this.#received = signal;
+      this.#receivedAtMs = nowMs;
+      this.#controller.abort();
+    } else if (nowMs - this.#receivedAtMs > SAME_REQUEST_MS) {
+      exitNow(exitCodeOfSignal(signal));
+    }
+  }
+}

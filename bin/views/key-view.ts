@@ -1,0 +1,135 @@
+/**
+ * One key for people: its holders, who waits in which order, and what keeps it closed. Names and
+ * values are other people's text: nothing in them reaches the terminal as it is.
+ */
+import type { KeyView } from "../../src/index.js";
+import { keyText, printable } from "../../src/safe-text.js";
+import { formatDuration } from "../output/durations.js";
+import { sessionText } from "../output/names.js";
+import { styled } from "../output/terminal.js";
+import { type Column, tableLines } from "../output/text-table.js";
+
+type Hold = KeyView["holds"][number];
+type Waiter = KeyView["waiters"][number];
+type Closing = KeyView["closings"][number];
+
+const HOLD_COLUMNS: readonly Column[] = [
+  { heading: "HELD BY" },
+  { heading: "MODE" },
+  { heading: "SESSION", alignment: "right" },
+  { heading: "FOR", alignment: "right" },
+  { heading: "LEASE LEFT", alignment: "right" },
+  { heading: "TOKEN", alignment: "right" },
+  { heading: "" },
+];
+
+const WAITER_COLUMNS: readonly Column[] = [
+  { heading: "#", alignment: "right" },
+  { heading: "WAITING" },
+  { heading: "MODE" },
+  { heading: "REQUEST", alignment: "right" },
+  { heading: "FOR", alignment: "right" },
+  { heading: "" },
+];
+
+export function keyLines(view: KeyView): string[] {
+  const { holds, waiters, closings } = view;
+  const key = styled("bold", keyText(view.key), process.stdout);
+  if (holds.length + waiters.length + closings.length === 0) {
+    return [`${key}: free${view.limit === 0 ? "" : ` (${limitText(view.limit)})`}`];
+  }
+  const lines = [view.kind === "semaphore" ? `${key}: ${limitText(view.limit)}` : key, ""];
+  if (holds.length === 0) lines.push("held by nobody");
+  else lines.push(...tableLines(HOLD_COLUMNS, holds.map(holdRow)));
+  if (closings.length > 0) lines.push("", ...closings.map(closingLine));
+  if (waiters.length > 0) lines.push("", ...tableLines(WAITER_COLUMNS, waiters.map(waiterRow)));
+  const { truncated } = view;
+  if (truncated !== undefined) {
+    lines.push("", `in all: ${truncated.holds} holds, ${truncated.waiters} requests that wait`);
+  }
+  return lines;
+}
+
+/** Of the table of many keys. */
+export const LIST_COLUMNS: readonly Column[] = [
+  { heading: "KEY" },
+  { heading: "MODE" },
+  { heading: "HELD BY" },
+  { heading: "FOR", alignment: "right" },
+  { heading: "WAITING", alignment: "right" },
+];
+
+/** One key in a line of that table. */
+export function listRow(view: KeyView): string[] {
+  const [first] = view.holds;
+  const [closing] = view.closings;
+  const holds = view.truncated?.holds ?? view.holds.length;
+  const waiting = String(view.truncated?.waiters ?? view.waiters.length);
+  const key = keyText(view.key);
+  if (first === undefined) {
+    const closed = closing === undefined ? ["-", "-"] : [modeText(closing), "(closed)"];
+    return [key, ...closed, "-", waiting];
+  }
+  const others = holds > 1 ? ` and ${holds - 1} more` : "";
+  return [key, modeText(first), holderText(first) + others, formatDuration(first.heldMs), waiting];
+}
+
+function holderText({ sessionName, session, isTicket }: Hold): string {
+  return isTicket ? "(a ticket)" : sessionText(sessionName, session);
+}
+
+/** `exclusive`, `shared`, or how many permits. */
+function modeText({ mode, permits }: { mode: string; permits: number }): string {
+  return mode === "permits" ? (permits === 1 ? "1 permit" : `${permits} permits`) : mode;
+}
+
+function limitText(limit: number): string {
+  return `a semaphore of ${limit} ${limit === 1 ? "permit" : "permits"}`;
+}
+
+function holdRow(hold: Hold): string[] {
+  return [
+    hold.isTicket ? "(a ticket)" : nameOf(hold.sessionName),
+    modeText(hold),
+    hold.isTicket ? "-" : String(hold.session),
+    formatDuration(hold.heldMs),
+    formatDuration(hold.leaseMs),
+    String(hold.token),
+    holdRemarks(hold).join(", "),
+  ];
+}
+
+function holdRemarks({ slots, endsInMs, isRevoked, value }: Hold): string[] {
+  const remarks: string[] = [];
+  if (slots.length > 0) remarks.push(`${slots.length === 1 ? "slot" : "slots"} ${slots.join(" ")}`);
+  if (isRevoked) remarks.push("being revoked");
+  if (endsInMs !== null) remarks.push(`ends in ${formatDuration(endsInMs)}`);
+  if (value !== "") remarks.push(`value "${printable(value)}"`);
+  return remarks;
+}
+
+function waiterRow(waiter: Waiter, index: number): string[] {
+  const { isUpgrade, isEligible, priority, endsInMs } = waiter;
+  const remarks: string[] = [];
+  if (isUpgrade) remarks.push("an upgrade");
+  if (isEligible) remarks.push("waits for its other keys");
+  if (priority > 0) remarks.push(`priority ${priority}`);
+  if (endsInMs !== null) remarks.push(`gives up in ${formatDuration(endsInMs)}`);
+  return [
+    String(index + 1),
+    nameOf(waiter.sessionName),
+    modeText(waiter),
+    `${waiter.session}/${waiter.sequence}`,
+    formatDuration(waiter.waitingMs),
+    remarks.join(", "),
+  ];
+}
+
+function closingLine(closing: Closing): string {
+  const { token, endsInMs } = closing;
+  return `closed for ${formatDuration(endsInMs)} more after token ${token} (${modeText(closing)})`;
+}
+
+function nameOf(sessionName: string): string {
+  return sessionName === "" ? "-" : printable(sessionName);
+}

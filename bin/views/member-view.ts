@@ -1,0 +1,87 @@
+/**
+ * The members of a cluster for people, and what a new one has to be told. Endpoints and addresses
+ * are other people's text: nothing in them reaches the terminal as it is.
+ */
+import type { MembersView, MemberView } from "../../src/index.js";
+import { printable } from "../../src/safe-text.js";
+import type { HostPort } from "../../src/server/index.js";
+import { majorityText } from "../cluster/operating.js";
+import { formatHostPort } from "../output/addresses.js";
+import { styled } from "../output/terminal.js";
+import { type Column, tableLines } from "../output/text-table.js";
+
+const COLUMNS: readonly Column[] = [
+  { heading: "NODE", alignment: "right" },
+  { heading: "ROLE" },
+  { heading: "LEADS" },
+  { heading: "REACHABLE" },
+  { heading: "LAG", alignment: "right" },
+  { heading: "STARTS", alignment: "right" },
+  { heading: "ADDRESS" },
+  { heading: "ENDPOINT" },
+];
+
+const CLIENT_PORT = 7_411;
+/** By which the client ports of a local cluster lie below its peer ports. */
+const LOCAL_PORT_DISTANCE = 100;
+
+export function memberLines(view: MembersView): string[] {
+  const lines = tableLines(
+    COLUMNS,
+    view.members.map((member) => row(member, view.leaderId)),
+  );
+  lines.push("", majorityText(view));
+  if (view.isJoint) {
+    const text = "a change is under way: the majorities before and after it decide together";
+    lines.push(styled("yellow", text, process.stdout));
+  }
+  return lines;
+}
+
+function row(member: MemberView, leaderId: number): string[] {
+  return [
+    String(member.id),
+    member.role,
+    member.id === leaderId ? "yes" : "",
+    member.isReachable ? "yes" : "no",
+    String(member.lagEntries),
+    member.incarnation === 0 ? "?" : String(member.incarnation),
+    printable(member.address),
+    member.endpoint === "" ? "-" : printable(member.endpoint),
+  ];
+}
+
+/** The command that starts node `id` on its machine, where the others reach it at `address`. */
+export function startCommand(
+  id: number,
+  address: HostPort,
+  view: MembersView,
+  asked: readonly string[],
+): string[] {
+  const known = view.members.flatMap((member) =>
+    member.id === id || member.endpoint === "" ? [] : [member.endpoint],
+  );
+  const join = `--join=${(known.length === 0 ? asked : known).map(printable).join(",")}`;
+  return serverCommand(id, `n${id}`, address, [join]);
+}
+
+/** The command that starts a node which knows, or is told by `more`, what it belongs to. */
+export function serverCommand(
+  id: number,
+  data: string,
+  address: HostPort,
+  more: readonly string[] = [],
+): string[] {
+  const isLocal = /^(localhost|127\..*|::1)$/.test(address.host);
+  const port = isLocal ? Math.max(address.port - LOCAL_PORT_DISTANCE, 1) : CLIENT_PORT;
+  return [
+    "holdfast",
+    "server",
+    `--id=${id}`,
+    `--data=${data}`,
+    `--listen=${formatHostPort({ host: address.host, port })}`,
+    `--peer-listen=${formatHostPort(address)}`,
+    ...more,
+    ...(isLocal ? [] : ["--insecure"]),
+  ];
+}

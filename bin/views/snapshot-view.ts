@@ -1,0 +1,135 @@
+/**
+ * Saved snapshots for people and scripts: what is in one, and what is to be done after a restore.
+ * Addresses and versions in a file are other people's text: nothing in them reaches the terminal as
+ * it is.
+ */
+import type { ClusterSnapshot } from "../../src/index.js";
+import { printable } from "../../src/safe-text.js";
+import type { RestoredNode, SnapshotContents } from "../../src/server/index.js";
+import type { NodeAddress } from "../output/addresses.js";
+import { formatDuration } from "../output/durations.js";
+import { roughSize } from "../output/sizes.js";
+import { serverCommand } from "./member-view.js";
+
+export interface RestorePlan {
+  readonly id: number;
+  readonly data: string;
+  readonly initialCluster: readonly NodeAddress[];
+}
+
+type Document = Readonly<Record<string, unknown>>;
+
+export function savedDocument(file: string, bytes: number, snapshot: ClusterSnapshot): Document {
+  const { clusterId, nodeId, index, term, checksum, wallMs } = snapshot;
+  return { file, bytes, clusterId, nodeId, index, term, checksum, savedAt: timeText(wallMs) };
+}
+
+export function savedText(file: string, bytes: number, snapshot: ClusterSnapshot): string {
+  const { clusterId, nodeId, index } = snapshot;
+  const what = `entry ${index} of cluster ${clusterId}, from node ${nodeId}`;
+  return `${printable(file)}: ${roughSize(bytes)}, ${what}`;
+}
+
+export function contentsDocument(file: string, contents: SnapshotContents): Document {
+  const { savedWallMs, members, settings, leaseMsMax, quietMs, ...told } = contents;
+  return {
+    file,
+    ...told,
+    savedAt: timeText(savedWallMs),
+    longestLeaseMs: leaseMsMax,
+    quietMs,
+    members,
+    settings: Object.fromEntries(settings.map(({ name, value }) => [name, value])),
+    isIntact: true,
+  };
+}
+
+export function contentsLines(contents: SnapshotContents, nowMs: number): string[] {
+  const { clusterId, nodeId, version, savedWallMs, index, term, checksum, bytes } = contents;
+  const { members, stamp, sessions, keys, holds, waiters, closings, leaseMsMax } = contents;
+  const rows: [string, string][] = [
+    ["cluster", clusterId],
+    ["saved", `${timeText(savedWallMs)} (${ageText(nowMs - savedWallMs)})`],
+    ["by", `node ${nodeId}, holdfast ${printable(version)}`],
+    ["entry", `${index} of term ${term}`],
+    ["cluster time", `${formatDuration(stamp)}`],
+    ...members.map(({ id, role, address }): [string, string] => [
+      `node ${id}`,
+      `${role}, ${printable(address)}`,
+    ]),
+    [
+      "sessions",
+      leaseMsMax === 0 ? "0" : `${sessions}, leases up to ${formatDuration(leaseMsMax)}`,
+    ],
+    ["locks in use", `${keys}; holds ${holds}, waiters ${waiters}, closings ${closings}`],
+    ["next token", String(contents.nextToken)],
+    ["settings", changedText(contents)],
+    ["size", roughSize(bytes)],
+    ["checksum", checksum],
+    ["digest", "ok"],
+  ];
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return rows.map(([name, text]) => `${name.padEnd(width)}  ${text}`);
+}
+
+export function restoredDocument(plan: RestorePlan, restored: RestoredNode): Document {
+  const { id, data } = plan;
+  const { clusterId, index, quietMs, tokenFloor, contents } = restored;
+  return {
+    id,
+    data,
+    clusterId,
+    from: contents.clusterId,
+    index,
+    quietMs,
+    tokenFloor,
+    start: startOf(plan),
+  };
+}
+
+export function restoredLines(plan: RestorePlan, restored: RestoredNode, nowMs: number): string[] {
+  const { id, data, initialCluster } = plan;
+  const { contents, clusterId, quietMs, tokenFloor } = restored;
+  const others = initialCluster.filter((member) => member.id !== id);
+  const saved = `${timeText(contents.savedWallMs)} (${ageText(nowMs - contents.savedWallMs)})`;
+  const lines = [
+    `${printable(data)} is the data directory of node ${id} of the new cluster ${clusterId}`,
+    `from cluster ${contents.clusterId}, entry ${contents.index}, saved ${saved}`,
+    `ended: sessions ${contents.sessions}, holds ${contents.holds}, waiters ${contents.waiters}`,
+    `tokens: above ${tokenFloor - 1}`,
+    quietMs === 0
+      ? "sessions are opened at once: the leases of the old cluster were said to be over"
+      : `no session is opened in the first ${formatDuration(quietMs)} with a leader`,
+    "",
+  ];
+  if (others.length > 0) {
+    const names = others.map((member) => member.id).join(", ");
+    const nodes = others.length === 1 ? `node ${names}` : `nodes ${names}`;
+    lines.push(`Do the same for ${nodes}: the same file, the same options but --id and --data.`);
+  }
+  lines.push("No node of the old cluster may run any more. Then start this one:");
+  lines.push("", `  ${startOf(plan).map(printable).join(" ")}`);
+  return lines;
+}
+
+function startOf({ id, data, initialCluster }: RestorePlan): string[] {
+  const self = initialCluster.find((member) => member.id === id);
+  return self === undefined ? [] : serverCommand(id, data, self.address);
+}
+
+function changedText({ settings }: SnapshotContents): string {
+  const changed = settings.filter(({ value, defaultValue }) => value !== defaultValue);
+  if (changed.length === 0) return "all at their defaults";
+  return changed.map(({ name, value }) => `${name} ${value}`).join(", ");
+}
+
+function timeText(wallMs: number): string {
+  const isTime = wallMs <= 8.64e15;
+  return isTime ? new Date(wallMs).toISOString() : String(wallMs);
+}
+
+function ageText(ageMs: number): string {
+  return ageMs < 0
+    ? `${formatDuration(-ageMs)} ahead of this clock`
+    : `${formatDuration(ageMs)} ago`;
+}

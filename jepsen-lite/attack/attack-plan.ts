@@ -1,0 +1,60 @@
+/** What an attack is given, what it tells on the way, and what it leaves to be judged. */
+import type { HistoryFiles } from "../history/history-files.js";
+import type { Nemesis } from "../nemeses/nemesis.js";
+import type { PlannedFault } from "../nemeses/schedule.js";
+import type { RunOptions } from "../run/run-options.js";
+import type { SystemKind } from "../systems/system.js";
+import type { Workload } from "../workloads/workload.js";
+import type { Observer } from "./observer.js";
+
+export type Phase =
+  | "starting"
+  | "attacking"
+  | "healing"
+  | "settling"
+  | "reading"
+  | "stopping"
+  | "done";
+
+export interface Progress {
+  readonly seconds: number;
+  readonly operations: number;
+  /** Names of the faults that are there. */
+  readonly faults: readonly string[];
+}
+
+export interface AttackPlan {
+  readonly system: SystemKind;
+  readonly options: RunOptions;
+  readonly workloads: readonly Workload[];
+  readonly nemeses: readonly Nemesis[];
+  /** Exists, and is empty. */
+  readonly directory: string;
+  /** Aborted when the run is to end early: it leaves what there is, within seconds. */
+  readonly signal: AbortSignal;
+  /** Aborted when it is to end at once: `run` rejects, and leaves no process. */
+  readonly abandoned: AbortSignal;
+  readonly onPhase: (phase: Phase, note: string) => void;
+}
+
+export interface AttackResult {
+  readonly observer: Observer;
+  readonly plan: readonly PlannedFault[];
+  readonly histories: HistoryFiles;
+  readonly wallStartMs: number;
+  readonly loadStartMs: number;
+  readonly loadEndMs: number;
+  readonly endMs: number;
+  /** Whether a leader was there again in time after everything was healed; unknown: not waited. */
+  readonly hasRecovered: boolean | "unknown";
+  readonly clientKills: number;
+  readonly deaths: readonly NodeDeath[];
+  readonly wasInterrupted: boolean;
+}
+
+/** A node that ended although nobody had wanted it, with its last words. */
+export interface NodeDeath {
+  readonly node: number;
+  readonly timeMs: number;
+  readonly words: string;
+}

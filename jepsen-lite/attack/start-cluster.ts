@@ -1,0 +1,123 @@
+/**
+ * Brings up what is attacked: the network, the disks, the nodes. Whatever was made is handed to
+ * `undo`, newest last, as soon as it is there, so that a start that fails half-way leaves nothing.
+ */
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { findPorts } from "../cluster/free-ports.js";
+import { NamespacedNetwork, namespacedAddress } from "../cluster/namespaced-network.js";
+import { type Network, type NodeAddresses, nodePlace } from "../cluster/network.js";
+import { type NodeEvents, type NodePlan, NodeProcess } from "../cluster/node-process.js";
+import { parentDeathPrefix } from "../cluster/parent-death.js";
+import { ProxiedNetwork } from "../cluster/proxied-network.js";
+import { mountVolume, unmountVolume } from "../cluster/volumes.js";
+import type { Volume } from "../nemeses/nemesis.js";
+import type { RunOptions } from "../run/run-options.js";
+import type { System, SystemKind } from "../systems/system.js";
+import type { Undo } from "./undo.js";
+
+const CLIENT_PORT = 7411;
+const PEER_PORT = 7511;
+
+export async function openNetwork(
+  options: RunOptions,
+  { hasOnePort, hasOnePeerAddress }: SystemKind,
+  undo: Undo,
+): Promise<Network> {
+  const { clients } = options;
+  const ids = Array.from({ length: options.nodes }, (_, index) => index + 1);
+  let opening: Promise<Network>;
+  if (options.usesNamespaces) {
+    const subnet = 1 + (process.pid % 253);
+    const nodes = ids.map((id): NodeAddresses => {
+      const host = namespacedAddress(subnet, id);
+      return { id, host, clientPort: CLIENT_PORT, peerPort: PEER_PORT };
+    });
+    opening = NamespacedNetwork.open({ nodes, clients }, subnet);
+  } else {
+    const ports = await findPorts(2 * options.nodes, options.basePort);
+    const nodes = ids.map((id, index): NodeAddresses => {
+      const clientPort = ports[index] ?? 0;
+      const peerPort = hasOnePort ? clientPort : (ports[options.nodes + index] ?? 0);
+      return { id, host: "127.0.0.1", clientPort, peerPort };
+    });
+    opening = ProxiedNetwork.open({ nodes, clients, hasOnePeerAddress });
+  }
+  // Also of one that is still being made when the run ends; one that failed has removed itself.
+  undo.push(async () => (await opening.catch(() => undefined))?.close());
+  return opening;
+}
+
+/** A file system of its own for each node. */
+export async function mountVolumes(
+  network: Network,
+  directory: string,
+  signal: AbortSignal,
+  undo: Undo,
+): Promise<Volume[]> {
+  const volumes: Volume[] = [];
+  for (const { id } of network.nodes) {
+    const volume = { nodeId: id, directory: join(directory, `volume-${id}`) };
+    signal.throwIfAborted();
+    const mounting = mountVolume(volume.directory);
+    volumes.push(volume);
+    undo.push(async () => {
+      await mounting;
+      await unmountVolume(volume.directory);
+      await rm(volume.directory, { recursive: true });
+    });
+    await mounting;
+  }
+  return volumes;
+}
+
+export interface NodeSetting {
+  readonly system: System;
+  readonly network: Network;
+  readonly volumes: readonly Volume[];
+  readonly directory: string;
+  readonly events: NodeEvents;
+  readonly signal: AbortSignal;
+}
+
+/** Resolves when each node answers. */
+export async function startNodes(setting: NodeSetting, undo: Undo): Promise<NodeProcess[]> {
+  const { network, events, signal } = setting;
+  const death = await parentDeathPrefix();
+  const nodes = network.nodes.map((node) => {
+    return new NodeProcess(planOf(node, setting, death), events);
+  });
+  network.nameProcesses((id) => nodes.find((node) => node.id === id)?.pid);
+  undo.push(async () => {
+    for (const { plan } of nodes) await rm(plan.dataDirectory, { recursive: true, force: true });
+  });
+  // Their data are worth nothing any more: they are killed rather than stopped.
+  undo.push(async () => {
+    await Promise.all(nodes.map((node) => node.close()));
+  });
+  for (const node of nodes) {
+    await mkdir(node.plan.dataDirectory, { recursive: true });
+    node.start();
+  }
+  await Promise.all(nodes.map((node) => node.answers(signal)));
+  return nodes;
+}
+
+function planOf(
+  node: NodeAddresses,
+  { system, network, volumes, directory }: NodeSetting,
+  death: readonly string[],
+): NodePlan {
+  const { id, host, clientPort } = node;
+  const volume = volumes.find(({ nodeId }) => nodeId === id);
+  const own = join(directory, `data-${id}`);
+  const dataDirectory = volume === undefined ? own : join(volume.directory, "data");
+  return {
+    id,
+    dataDirectory,
+    logFile: join(directory, `node-${id}.log`),
+    endpoint: `ws://${host}:${clientPort}`,
+    prefix: [...death, ...network.prefixOf(nodePlace(id))],
+    ...system.serverOf(node, dataDirectory),
+  };
+}

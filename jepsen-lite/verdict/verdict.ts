@@ -1,0 +1,223 @@
+/**
+ * The verdict on a run: every history is held against its model by the checker, in a process of its
+ * own since its tables may be large, and what histories cannot say is added: whether the cluster
+ * came back, whether a node died by itself, whether updates of the guarded store were lost.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import type { AttackResult } from "../attack/attack-plan.js";
+import type { AnomalyCounts, CheckResult as Answer, TokensRise } from "../checker/index.js";
+import { parentDeathPrefix } from "../cluster/parent-death.js";
+import { type AcceptedUpdate, findLostUpdates, type LostUpdate } from "../guarded/lost-updates.js";
+import { clientOfProcess, historyName } from "../history/history-event.js";
+import { runnerOf } from "../own-scripts.js";
+import type { Workload, WorkloadModel } from "../workloads/workload.js";
+import type { Anomaly } from "./anomaly.js";
+import { resultOfAnswer } from "./checker-answer.js";
+import { clusterChecks } from "./cluster-checks.js";
+
+/** Of one history. What cannot be decided by then is unknown. */
+const CHECK_SECONDS_MAX = 300;
+/** Whoever interrupts a run wants it to end. */
+const INTERRUPTED_CHECK_SECONDS_MAX = 10;
+
+export type Validity = true | false | "unknown";
+
+/** One question and its answer. */
+export interface CheckResult {
+  /** The history, or `cluster`. */
+  readonly subject: string;
+  readonly name: string;
+  readonly valid: Validity;
+  /** One line for people. */
+  readonly summary: string;
+  /**
+   * What went wrong, the first few of each kind. Where the result is valid all the same, as of a
+   * store that compares no tokens, they are what was to be expected, and shown as that.
+   */
+  readonly anomalies: readonly Anomaly[];
+  /** All of them. */
+  readonly anomalyCounts: AnomalyCounts;
+  /** What else is to be known, such as why something was not decided. */
+  readonly remarks: readonly string[];
+  /** The single checks of which it consists. */
+  readonly parts?: readonly CheckPart[];
+  /** What was counted, where there are no parts. */
+  readonly figures?: Readonly<Record<string, number>>;
+  /** What the checker said, whole. */
+  readonly details?: unknown;
+}
+
+export interface CheckPart {
+  readonly name: string;
+  readonly valid: Validity;
+  /** How many things were compared; 0: nothing was shown by it. */
+  readonly compared: number;
+  /** Whether the history was made to give it something; if not, comparing nothing is expected. */
+  readonly isAsked: boolean;
+  readonly violations: number;
+  readonly figures: Readonly<Record<string, number>>;
+}
+
+export interface Verdict {
+  readonly valid: Validity;
+  readonly checks: readonly CheckResult[];
+}
+
+export interface JudgeOptions {
+  readonly workloads: readonly Workload[];
+  /** Names of those that were asked for. */
+  readonly nemeses: readonly string[];
+  readonly isFenced: boolean;
+  readonly tokensRise: TokensRise;
+  /** Of peers there are plain locks only, whose histories feed fewer checks. */
+  readonly isPeer: boolean;
+  /** Aborted when it is to end soon: each history then gets a few seconds. */
+  readonly early: AbortSignal;
+  /** Aborted when it is to end at once: `judge` rejects. */
+  readonly atOnce: AbortSignal;
+  readonly onProgress: (note: string) => void;
+}
+
+export async function judge(result: AttackResult, options: JudgeOptions): Promise<Verdict> {
+  const checks: CheckResult[] = clusterChecks(result, options);
+  for (const { name, model, parts = {}, compares = [] } of options.workloads) {
+    const histories: [string, WorkloadModel][] = [[historyName(name), model]];
+    for (const [part, of] of Object.entries(parts)) histories.push([historyName(name, part), of]);
+    for (const [history, of] of histories) {
+      options.onProgress(history);
+      const file = result.histories.fileOf(history);
+      if (of === "updates" || of === "unfenced-updates") {
+        const isFenced = of === "updates" && options.isFenced;
+        checks.push(await updatesCheck(history, file, isFenced));
+      } else {
+        const asked = options.isPeer ? [] : compares;
+        checks.push(await historyCheck(history, { model: of, file, asked }, options));
+      }
+    }
+  }
+  return { valid: worst(checks.map(({ valid }) => valid)), checks };
+}
+
+function worst(validities: readonly Validity[]): Validity {
+  if (validities.includes(false)) return false;
+  return validities.includes("unknown") ? "unknown" : true;
+}
+
+/** Without fencing, updates *are* lost: that is shown, and is no verdict on the cluster. */
+async function updatesCheck(
+  subject: string,
+  file: string,
+  isFenced: boolean,
+): Promise<CheckResult> {
+  const { accepted, refused, lost, examples } = await findLostUpdates(file);
+  const counts = `${accepted} updates accepted, ${refused} refused for their token, ${lost} lost`;
+  return {
+    subject,
+    name: isFenced ? "no update lost" : "updates lost without fencing",
+    valid: isFenced ? lost === 0 : true,
+    summary: isFenced
+      ? counts
+      : `${counts}; losses do not count, since this store compares no tokens`,
+    figures: { accepted, refused, lost },
+    anomalies: examples.map(lostUpdate),
+    anomalyCounts: lost === 0 ? {} : { "lost update": lost },
+    remarks: [],
+  };
+}
+
+function lostUpdate({ key, earlier, later }: LostUpdate): Anomaly {
+  const who = ({ process }: AcceptedUpdate) => `client ${clientOfProcess(Number(process))}`;
+  const full = (update: AcceptedUpdate) => `${who(update)} (process ${update.process})`;
+  const reads = (update: AcceptedUpdate) => ({
+    text: `${full(update)} reads ${update.from} by token ${update.token}`,
+    timeMs: update.startMs,
+  });
+  const writes = (update: AcceptedUpdate, more: string) => ({
+    text: `${full(update)} writes ${update.to} by token ${update.token}${more}`,
+    timeMs: update.endMs,
+  });
+  const steps = [
+    reads(earlier),
+    reads(later),
+    writes(earlier, ""),
+    writes(later, `: ${earlier.to} is lost, nobody ever read it`),
+  ];
+  return {
+    kind: "lost update",
+    sentence:
+      `${who(later)} (token ${later.token}) overwrote at ${(later.endMs / 1_000).toFixed(3)} s ` +
+      `what ${who(earlier)} (token ${earlier.token}) had written to \`${key}\` after both had ` +
+      "read the same value",
+    keys: [key],
+    fromMs: earlier.startMs,
+    toMs: later.endMs,
+    steps: steps.sort((one, other) => one.timeMs - other.timeMs),
+    reasons: [],
+  };
+}
+
+interface HistoryToCheck {
+  readonly model: string;
+  readonly file: string;
+  /** Checks that the history was made for. */
+  readonly asked: readonly string[];
+}
+
+async function historyCheck(
+  subject: string,
+  { model, file, asked }: HistoryToCheck,
+  { early, atOnce, tokensRise }: JudgeOptions,
+): Promise<CheckResult> {
+  const seconds = early.aborted ? INTERRUPTED_CHECK_SECONDS_MAX : CHECK_SECONDS_MAX;
+  const flags = [`--time-limit=${seconds}`, `--tokens-rise=${tokensRise}`, "--json"];
+  const checker = [...runnerOf("check"), `--model=${model}`, ...flags, file];
+  const [command = "", ...rest] = [...(await parentDeathPrefix()), ...checker];
+  // By itself, so that Ctrl-C reaches only the harness, which decides what it means.
+  const child = spawn(command, rest, { detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  const kill = () => child.kill("SIGKILL");
+  let lastMoment: NodeJS.Timeout | undefined;
+  const hurry = () => {
+    lastMoment = setTimeout(kill, INTERRUPTED_CHECK_SECONDS_MAX * 1_000);
+  };
+  atOnce.addEventListener("abort", kill);
+  early.addEventListener("abort", hurry);
+  let output = "";
+  let complaint = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    output += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    complaint = (complaint + text).slice(-2_000);
+  });
+  await once(child, "close");
+  clearTimeout(lastMoment);
+  atOnce.removeEventListener("abort", kill);
+  early.removeEventListener("abort", hurry);
+  atOnce.throwIfAborted();
+  const name = `model ${model}`;
+  const parsed = parseAnswer(output);
+  if (parsed === undefined) {
+    const why = early.aborted ? "interrupted" : complaint.trim().split("\n").at(-1);
+    const summary = `not checked: ${why ?? "no answer of the checker"}`;
+    return {
+      subject,
+      name,
+      valid: "unknown",
+      summary,
+      anomalies: [],
+      anomalyCounts: {},
+      remarks: [],
+    };
+  }
+  return resultOfAnswer(subject, parsed, asked);
+}
+
+function parseAnswer(text: string): Answer | undefined {
+  try {
+    const parsed = JSON.parse(text) as Answer;
+    return [true, false, "unknown"].includes(parsed.valid) ? parsed : undefined;
+  } catch {
+    return undefined; // The reason is on its standard error.
+  }
+}

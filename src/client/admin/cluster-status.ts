@@ -1,0 +1,133 @@
+/**
+ * Asks nodes about themselves over HTTP on their client port. Needs no session and no leader, so it
+ * answers when nothing else does.
+ */
+import { HoldfastError } from "../../errors.js";
+import { printable } from "../../safe-text.js";
+import {
+  CLIENT_DEFAULTS,
+  requireEndpoints,
+  requireInteger,
+  requireKnown,
+  requireObject,
+  requireSignal,
+} from "../options.js";
+import { loadReadPage } from "../transport/load-platform.js";
+import type { Page, ReadPage } from "../transport/platform.js";
+import type { NodeStatus } from "../types.js";
+
+const TIMEOUT_MS_DEFAULT = 2_000;
+const TIMEOUT_MS_MAX = 600_000;
+const REFUSAL_LENGTH_MAX = 200;
+const STATUS_OPTIONS: ReadonlySet<string> = new Set(["timeoutMs", "signal"]);
+
+/** What `clusterStatus` takes. */
+export interface ClusterStatusOptions {
+  /** How long each node has to answer. 1 – 600,000. Default 2,000. */
+  timeoutMs?: number | undefined;
+  /** Gives up all of them when aborted. */
+  signal?: AbortSignal | undefined;
+}
+
+/** A node that answered, or why it did not. */
+export type NodeReport = (NodeStatus & { readonly isReachable: true }) | UnreachableNode;
+
+/** A node that did not answer, or with something else than a status. */
+export interface UnreachableNode {
+  readonly isReachable: false;
+  readonly role: "unreachable";
+  /** As it was asked. */
+  readonly endpoint: string;
+  readonly error: HoldfastError;
+}
+
+/**
+ * The status of each endpoint, all asked at once, in the order given. A node that cannot be reached
+ * has an `error` with code `UNAVAILABLE`, one that answers with something else `PROTOCOL`.
+ *
+ * @throws the signal's reason when aborted; never because of a node
+ */
+export async function clusterStatus(
+  endpoints: readonly string[] = CLIENT_DEFAULTS.endpoints,
+  options: ClusterStatusOptions = {},
+): Promise<NodeReport[]> {
+  const urls = requireEndpoints(endpoints);
+  requireObject(options, "options");
+  requireKnown(options, STATUS_OPTIONS);
+  const { timeoutMs = TIMEOUT_MS_DEFAULT, signal } = options;
+  requireInteger(timeoutMs, "timeoutMs", 1, TIMEOUT_MS_MAX);
+  requireSignal(signal);
+  signal?.throwIfAborted();
+  const readPage = await loadReadPage();
+  const reports = await Promise.all(urls.map((url) => report(readPage, url, timeoutMs, signal)));
+  signal?.throwIfAborted();
+  return reports;
+}
+
+async function report(
+  readPage: ReadPage,
+  endpoint: string,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+): Promise<NodeReport> {
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const either = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
+  let body: unknown;
+  try {
+    const url = `${endpoint.replace(/^ws/, "http")}/status`;
+    const page = await readPage(url, either);
+    if (page.status !== 200) return strange(endpoint, refusalText(page));
+    body = JSON.parse(page.text);
+  } catch (cause) {
+    const why = timeout.aborted ? `no answer in ${timeoutMs} ms` : reasonOf(cause);
+    const error = new HoldfastError("UNAVAILABLE", `${endpoint}: ${why}`, {
+      cause,
+      details: { endpoint },
+    });
+    return unreachable(endpoint, error);
+  }
+  if (!isNodeStatus(body)) return strange(endpoint, "something else than a node's status");
+  return { ...body, isReachable: true };
+}
+
+/** A node says in a line why it does not show its pages. */
+function refusalText({ status, text }: Page): string {
+  const [line = ""] = text.split("\n");
+  const told = printable(line.slice(0, REFUSAL_LENGTH_MAX));
+  return `HTTP status ${status}${told === "" ? "" : `: ${told}`}`;
+}
+
+function strange(endpoint: string, what: string): UnreachableNode {
+  const details = { endpoint };
+  const error = new HoldfastError("PROTOCOL", `${endpoint} answered ${what}`, { details });
+  return unreachable(endpoint, error);
+}
+
+function unreachable(endpoint: string, error: HoldfastError): UnreachableNode {
+  return { isReachable: false, role: "unreachable", endpoint, error };
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return "code" in error ? String(error.code) : error.message;
+}
+
+const NUMBERS = ["id", "pid", "term", "leader", "commitIndex", "appliedIndex"] as const;
+const TEXTS = ["role", "endpoint"] as const;
+
+function isNodeStatus(body: unknown): body is NodeStatus {
+  if (typeof body !== "object" || body === null) return false;
+  const fields = body as Record<string, unknown>;
+  return (
+    NUMBERS.every((name) => typeof fields[name] === "number") &&
+    TEXTS.every((name) => typeof fields[name] === "string") &&
+    (fields["quietMs"] === undefined || typeof fields["quietMs"] === "number") &&
+    (fields["damage"] === undefined || isDamage(fields["damage"]))
+  );
+}
+
+function isDamage(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const { file, reason } = value as Record<string, unknown>;
+  return typeof file === "string" && typeof reason === "string";
+}

@@ -1,0 +1,30 @@
+/**
+ * From options to an `Admin` that has found its cluster.
+ */
+
+import { type AdminSettings, type ConnectAdminOptions, resolveAdminOptions } from "../options.js";
+import { loadPlatform } from "../transport/load-platform.js";
+import type { Platform } from "../transport/platform.js";
+import { type Admin, ClusterAdmin } from "./admin.js";
+import { AdminConnection } from "./admin-connection.js";
+
+/**
+ * Finds a cluster to operate. Opens no session. An `Admin` keeps the process running only while it
+ * is asked for something.
+ *
+ * @throws {HoldfastError} `UNAVAILABLE` when no node answered within `timeoutMs`; `PROTOCOL`,
+ *   `UNAUTHENTICATED` or `FORBIDDEN` when the cluster refuses this client
+ * @throws {TypeError | RangeError} for options of a wrong type or beyond their limits
+ */
+export async function connectAdmin(options: ConnectAdminOptions = {}): Promise<Admin> {
+  const settings = resolveAdminOptions(options);
+  return connectAdminOn(await loadPlatform(), settings);
+}
+
+/** The same on a given platform: what a simulator calls. */
+export async function connectAdminOn(platform: Platform, settings: AdminSettings): Promise<Admin> {
+  settings.signal?.throwIfAborted();
+  const connection = new AdminConnection(platform, settings);
+  await connection.open(settings.signal);
+  return new ClusterAdmin(connection);
+}

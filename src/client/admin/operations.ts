@@ -1,0 +1,328 @@
+/**
+ * Operators' requests that wait for their answer. Each is a question, or wishes for a state of the
+ * cluster and not for a step towards it, so it is simply sent again on another connection until
+ * somebody answers or its time is over. What is refused is told to the caller at once: whether to try
+ * again is not decided here. Only questions and orders for which a node has no room wait for it.
+ */
+import { ERROR_NUMBERS, errorCodeOf, HoldfastError } from "../../errors.js";
+import {
+  type Answer,
+  type ChangeMemberOperation,
+  isOperation,
+  isOrder,
+  isQuery,
+  type MembersOperation,
+  OP,
+  type Operation,
+  type OrderCommand,
+  type ReadSnapshotOperation,
+  type Refused,
+  type Reply,
+  type Request,
+  type Result,
+  type SaveSnapshotOperation,
+  STATUS,
+  type TransferOperation,
+} from "../../protocol/index.js";
+import { type Abortable, unwatchAbort, watchAbort } from "../calls/abort-watch.js";
+import type { OrderWish } from "../calls/orders.js";
+import { commandFailure, unavailable } from "../failures.js";
+import type { Question } from "../reads/reads.js";
+import type { FrameWriter } from "../transport/frame-writer.js";
+import type { Platform } from "../transport/platform.js";
+
+/** A question or an operation without its number, which is chosen here. */
+export type Wish =
+  | Question
+  | Omit<MembersOperation, "id">
+  | Omit<ChangeMemberOperation, "id">
+  | Omit<TransferOperation, "id">
+  | Omit<SaveSnapshotOperation, "id">
+  | Omit<ReadSnapshotOperation, "id">;
+
+/** What an answer says of the node that gave it: only the second kind is a reason to leave it. */
+export type Verdict =
+  | { readonly isServed: true }
+  | { readonly isServed: false; readonly why: string };
+
+const SERVED: Verdict = Object.freeze({ isServed: true });
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** Pause before what a node had no room for is sent again, give or take a half. */
+const RETRY_MS = 100;
+/**
+ * Numbers of orders are drawn by chance, since all clients of a node draw from the same ones; they lie
+ * above all numbers that are counted up, and below `SEQUENCE_MAX`.
+ */
+const ORDER_NUMBER_MIN = 2 ** 32;
+const ORDER_NUMBER_BYTES = 5;
+
+const NAMES: Readonly<Record<Operation["op"], string>> = Object.freeze({
+  [OP.members]: "the members of the cluster",
+  [OP.changeMember]: "the change of members",
+  [OP.transfer]: "the transfer of leadership",
+  [OP.saveSnapshot]: "a snapshot of the cluster",
+  [OP.readSnapshot]: "a part of the snapshot",
+});
+
+/** What may have happened although nobody said so. */
+const CHANGES: ReadonlySet<number> = new Set([OP.changeMember, OP.transfer]);
+
+class OpenOperation implements Abortable {
+  readonly number: number;
+  /** As it is to be sent. */
+  readonly request: Request;
+  /** For messages. */
+  readonly what: string;
+  readonly deadlineMs: number;
+  readonly #signal: AbortSignal | undefined;
+  readonly #onAbort: (operation: OpenOperation) => void;
+  readonly #resolve: (payload: unknown) => void;
+  readonly #reject: (reason: unknown) => void;
+  /** When it went out over this connection; `Infinity` while it has to be sent. */
+  sentMs = NEVER;
+  /** Not before; a node had no room for it. */
+  sendAtMs = Number.NEGATIVE_INFINITY;
+  /** How often it left: once, and it may have been carried out without our hearing of it. */
+  copies = 0;
+  /** Why the last node that answered could not do it. */
+  lastRefusal = "";
+
+  constructor(
+    number: number,
+    request: Request,
+    what: string,
+    deadlineMs: number,
+    signal: AbortSignal | undefined,
+    onAbort: (operation: OpenOperation) => void,
+    resolve: (payload: unknown) => void,
+    reject: (reason: unknown) => void,
+  ) {
+    this.number = number;
+    this.request = request;
+    this.what = what;
+    this.deadlineMs = deadlineMs;
+    this.#signal = signal;
+    this.#onAbort = onAbort;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    if (signal !== undefined) watchAbort(signal, this);
+  }
+
+  onAbort(reason: unknown): void {
+    this.#onAbort(this);
+    this.#reject(reason);
+  }
+
+  resolve(payload: unknown): void {
+    this.#stopWatching();
+    this.#resolve(payload);
+  }
+
+  reject(reason: unknown): void {
+    this.#stopWatching();
+    this.#reject(reason);
+  }
+
+  #stopWatching(): void {
+    if (this.#signal !== undefined) unwatchAbort(this.#signal, this);
+  }
+}
+
+export class Operations {
+  readonly #open = new Map<number, OpenOperation>();
+  readonly #platform: Pick<Platform, "random" | "randomBytes">;
+  readonly #onAbort: () => void;
+  #lastId = 0;
+
+  /** `onAbort` runs when somebody gave up. */
+  constructor(platform: Pick<Platform, "random" | "randomBytes">, onAbort: () => void) {
+    this.#platform = platform;
+    this.#onAbort = onAbort;
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  ask(
+    wish: Wish,
+    nowMs: number,
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<unknown> {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const request = { ...wish, id } as Request;
+    const what = isOperation(request) ? NAMES[request.op] : "the read had no answer";
+    return this.#begin(id, request, what, nowMs + timeoutMs, signal);
+  }
+
+  /** What the table answered. One that was sent before, and finds nothing to end, has ended it. */
+  async order(wish: OrderWish, nowMs: number, timeoutMs: number): Promise<Result> {
+    const { command, what, texts, signal } = wish;
+    const number = this.#drawNumber();
+    const request: OrderCommand = { ...command, sequence: number, mark: 0, acknowledged: [] };
+    const answer = await this.#begin(number, request, what, nowMs + timeoutMs, signal);
+    const { result, isRepeated } = answer as OrderAnswer;
+    if (errorCodeOf(result.status) === undefined) return result;
+    if (isRepeated && result.status === ERROR_NUMBERS.NOT_HELD) return doneBefore(request);
+    throw commandFailure(what, result, texts);
+  }
+
+  #begin(
+    number: number,
+    request: Request,
+    what: string,
+    deadlineMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<unknown> {
+    const onAbort = (open: OpenOperation): void => {
+      this.#open.delete(open.number);
+      this.#onAbort();
+    };
+    return new Promise((resolve, reject) => {
+      const how = [signal, onAbort, resolve, reject] as const;
+      this.#open.set(number, new OpenOperation(number, request, what, deadlineMs, ...how));
+    });
+  }
+
+  #drawNumber(): number {
+    const bytes = new Uint8Array(ORDER_NUMBER_BYTES);
+    this.#platform.randomBytes(bytes);
+    return bytes.reduce((number, byte) => number * 256 + byte, 0) + ORDER_NUMBER_MIN;
+  }
+
+  /** Writes what has to be sent. */
+  write(frame: FrameWriter, nowMs: number): void {
+    for (const open of this.#open.values()) {
+      if (open.sentMs !== NEVER || open.sendAtMs > nowMs) continue;
+      open.sentMs = nowMs;
+      open.copies += 1;
+      frame.add(open.request);
+    }
+    frame.end();
+  }
+
+  /** The connection is gone: everything is asked again on the next one. */
+  restart(): void {
+    for (const open of this.#open.values()) open.sentMs = NEVER;
+  }
+
+  /** A node did not take an order. */
+  onRefused({ sequence, status }: Refused, nowMs: number): void {
+    const open = this.#open.get(sequence);
+    if (open === undefined) return;
+    if (status === ERROR_NUMBERS.BUSY) {
+      this.#postpone(open, nowMs);
+      return;
+    }
+    this.#open.delete(sequence);
+    open.reject(commandFailure(open.what, { status }));
+  }
+
+  /** The table answered an order. */
+  onReply({ sequence, result }: Reply): void {
+    const open = this.#open.get(sequence);
+    if (open === undefined) return;
+    this.#open.delete(sequence);
+    const answer: OrderAnswer = { result, isRepeated: open.copies > 1 };
+    open.resolve(answer);
+  }
+
+  onAnswer({ id, status, payload }: Answer, nowMs: number): Verdict {
+    const open = this.#open.get(id);
+    if (open === undefined) return SERVED;
+    if (status === ERROR_NUMBERS.BUSY && isQuery(open.request)) {
+      this.#postpone(open, nowMs);
+      return SERVED;
+    }
+    if (status === ERROR_NUMBERS.UNAVAILABLE) {
+      open.lastRefusal = messageOf(payload) ?? "no leader answered";
+      open.sentMs = NEVER;
+      return { isServed: false, why: open.lastRefusal };
+    }
+    this.#open.delete(id);
+    if (status === STATUS.ok) open.resolve(payload);
+    else open.reject(refusal(open, status, payload));
+    return SERVED;
+  }
+
+  #postpone(open: OpenOperation, nowMs: number): void {
+    open.lastRefusal = "the node has no room for it";
+    open.sentMs = NEVER;
+    open.sendAtMs = nowMs + RETRY_MS * (0.5 + this.#platform.random());
+  }
+
+  /** `noLeader`: what is missing, where no node knows of a leader. */
+  onAlarm(nowMs: number, lastFailure: string, noLeader: string | undefined): void {
+    for (const [id, open] of this.#open) {
+      if (nowMs < open.deadlineMs) continue;
+      this.#open.delete(id);
+      const { request, what, lastRefusal, copies } = open;
+      const isIndeterminate = copies > 0 && (CHANGES.has(request.op) || isOrder(request));
+      const why = noLeader ?? (lastRefusal === "" ? lastFailure : lastRefusal);
+      const rest = isIndeterminate && noLeader !== undefined ? "; it may still take effect" : "";
+      open.reject(unavailable(what, why + rest, isIndeterminate));
+    }
+  }
+
+  /** The earliest deadline. */
+  get deadlineMs(): number {
+    let earliestMs = NEVER;
+    for (const { deadlineMs } of this.#open.values()) earliestMs = Math.min(earliestMs, deadlineMs);
+    return earliestMs;
+  }
+
+  /** When something is to be sent that a node had no room for. */
+  get sendAtMs(): number {
+    let earliestMs = NEVER;
+    for (const { sentMs, sendAtMs } of this.#open.values()) {
+      if (sentMs === NEVER) earliestMs = Math.min(earliestMs, sendAtMs);
+    }
+    return earliestMs;
+  }
+
+  /** When the oldest request without an answer went out on this connection. */
+  get oldestSentMs(): number {
+    let oldestMs = NEVER;
+    for (const { sentMs } of this.#open.values()) oldestMs = Math.min(oldestMs, sentMs);
+    return oldestMs;
+  }
+
+  /** The client ends, or no node will have it. */
+  rejectAll(reason: unknown): void {
+    const all = [...this.#open.values()];
+    this.#open.clear();
+    for (const open of all) open.reject(reason);
+  }
+}
+
+interface OrderAnswer {
+  readonly result: Result;
+  /** It was sent more than once, and may have been carried out before. */
+  readonly isRepeated: boolean;
+}
+
+function doneBefore({ op }: OrderCommand): Result {
+  return op === OP.revoke
+    ? { status: STATUS.revoked, count: 0, remaining: 0, opened: 0 }
+    : { status: STATUS.ok };
+}
+
+function refusal(
+  { request, what }: OpenOperation,
+  status: number,
+  payload: unknown,
+): HoldfastError {
+  const code = errorCodeOf(status) ?? "PROTOCOL";
+  if (isQuery(request)) return new HoldfastError(code, `the cluster refused to answer: ${code}`);
+  return new HoldfastError(code, messageOf(payload) ?? `${what}: refused with ${code}`);
+}
+
+/** A node of another version may send anything beside an error. */
+function messageOf(payload: unknown): string | undefined {
+  if (typeof payload !== "object" || payload === null || !("message" in payload)) return undefined;
+  const { message } = payload;
+  return typeof message === "string" && message !== "" ? message : undefined;
+}

@@ -1,0 +1,64 @@
+/** A command that has an answer at once, whose effect needs no undoing. */
+import { type ErrorCode, type ErrorNumber, errorCodeOf } from "../../errors.js";
+import { isStrong, type Result, type SequencedCommand } from "../../protocol/index.js";
+import { commandFailure, unavailable } from "../failures.js";
+import { Call, type CommandHead } from "./call.js";
+import { type Awaited, type Caller, Waiter, type Waiters } from "./waiters.js";
+
+export type WithoutHead<C> = C extends unknown ? Omit<C, keyof CommandHead> : never;
+
+export interface CommandWish<C extends SequencedCommand = SequencedCommand> {
+  /** The command without what it begins with. */
+  readonly command: WithoutHead<C>;
+  /** For messages: "the limit of semaphore "gpu"". */
+  readonly what: string;
+  /** What refusals mean here, where that is more than they mean anywhere. */
+  readonly texts?: Readonly<Partial<Record<ErrorCode, string>>>;
+  readonly signal: AbortSignal | undefined;
+}
+
+export class CommandCall extends Call implements Awaited {
+  readonly isStrong: boolean;
+  readonly #wish: CommandWish;
+  readonly #waiter: Waiter<Result>;
+
+  constructor(waiters: Waiters, wish: CommandWish, deadlineMs: number, caller: Caller<Result>) {
+    super();
+    this.isStrong = isStrong(wish.command);
+    this.#wish = wish;
+    this.#waiter = new Waiter(waiters, this, deadlineMs, wish.signal, caller);
+  }
+
+  override get isUnwanted(): boolean {
+    return this.#waiter.isSettled;
+  }
+
+  override get outlivesSession(): boolean {
+    return true;
+  }
+
+  command(head: CommandHead): SequencedCommand {
+    return { ...this.#wish.command, ...head } as SequencedCommand;
+  }
+
+  onResult(result: Result): void {
+    if (errorCodeOf(result.status) === undefined) this.#waiter.resolve(result);
+    else this.leave(commandFailure(this.#wish.what, result, this.#wish.texts));
+  }
+
+  override onRefused(status: ErrorNumber): void {
+    this.leave(commandFailure(this.#wish.what, { status }, this.#wish.texts));
+  }
+
+  onSessionLost(): void {
+    this.onDeadline("the session ended before the answer came");
+  }
+
+  leave(reason: unknown): void {
+    this.#waiter.reject(reason);
+  }
+
+  onDeadline(why: string): void {
+    this.leave(unavailable(this.#wish.what, why, this.mayBeExecuted));
+  }
+}

@@ -1,0 +1,180 @@
+/**
+ * Everything a session sends over its connection: commands in program order, keepalives and recalls.
+ * All of one turn leaves in one frame. It decides nothing about leases, locks or connections.
+ *
+ * After a refusal it pauses. Weak commands go on in the meantime, unless it was one of them; then one
+ * strong command is tried, and the rest follows once it was answered.
+ */
+import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
+import { OP } from "../../protocol/index.js";
+import { FrameWriter } from "../transport/frame-writer.js";
+import { type Call, NOTHING_ACKNOWLEDGED } from "./call.js";
+import { CommandWindow } from "./command-window.js";
+import { Pulses } from "./pulses.js";
+
+const PAUSE_MS_MIN = 20;
+const PAUSE_MS_MAX = 1_000;
+const LONG_AGO = Number.NEGATIVE_INFINITY;
+/** Numbers of one recall, and recalls without an answer: what a node has to send at once is bounded. */
+const RECALL_NUMBERS = 250;
+const RECALLS_MAX = 4;
+
+export class Outgoing {
+  readonly frame: FrameWriter;
+  readonly window = new CommandWindow();
+  readonly pulses = new Pulses();
+  readonly #random: () => number;
+  /** No strong command is sent before this: the node has no room. */
+  #strongPauseMs = LONG_AGO;
+  /** Nor any other. */
+  #weakPauseMs = LONG_AGO;
+  /** Refusals since the cluster last executed something. */
+  #refusals = 0;
+  /** A strong command was refused, and none was executed since. */
+  #isProbing = false;
+  /** Numbers that are asked for as soon as earlier questions are answered. */
+  #toRecall: (readonly number[])[] = [];
+  /** The one that is tried then. */
+  #probe: Call | undefined;
+
+  constructor(send: (frame: Uint8Array) => void, random: () => number) {
+    this.frame = new FrameWriter(send);
+    this.#random = random;
+  }
+
+  /** When sending goes on after a refusal; `Infinity` when nothing waits for that. */
+  pausedUntilMs(nowMs: number): number {
+    let untilMs = Number.POSITIVE_INFINITY;
+    if (nowMs < this.#weakPauseMs && this.window.canSend(false, true)) untilMs = this.#weakPauseMs;
+    if (nowMs < this.#strongPauseMs && this.window.canSend(true, false)) {
+      untilMs = Math.min(untilMs, this.#strongPauseMs);
+    }
+    return untilMs;
+  }
+
+  /** Whether `write` would send something. */
+  canWrite(nowMs: number): boolean {
+    return this.window.canSend(this.#maySendStrong(nowMs), nowMs >= this.#weakPauseMs);
+  }
+
+  /** When the oldest of what has no answer was sent over this connection. */
+  get oldestSentMs(): number {
+    return Math.min(this.window.oldestSentMs, this.pulses.oldestSentMs);
+  }
+
+  /** Adds what waits to the frame of this turn. */
+  write(nowMs: number): void {
+    const { window, frame } = this;
+    const mayBeWeak = nowMs >= this.#weakPauseMs;
+    for (;;) {
+      const call = window.next(this.#maySendStrong(nowMs), mayBeWeak);
+      if (call === undefined) return;
+      if (call.isStrong && this.#isProbing) this.#probe = call;
+      call.sentMs = nowMs;
+      const { sequence, acknowledged } = call;
+      frame.add(call.command({ sequence, mark: window.mark, acknowledged }, nowMs));
+    }
+  }
+
+  #maySendStrong(nowMs: number): boolean {
+    if (nowMs < this.#strongPauseMs) return false;
+    return !this.#isProbing || this.#probe === undefined;
+  }
+
+  keepalive(nowMs: number): void {
+    const acknowledged = this.window.takeAcknowledgements();
+    const number = this.pulses.begin(nowMs, acknowledged);
+    this.frame.add({ op: OP.keepalive, number, mark: this.window.mark, acknowledged });
+  }
+
+  /** This connection has the session: what it takes to believe it is asked for. */
+  attached(nowMs: number, highestSequence: number, known: readonly number[]): void {
+    this.#goOn();
+    this.#toRecall = [];
+    this.recall(nowMs, [...this.window.resume(highestSequence), ...known]);
+  }
+
+  /** Asks what became of these numbers. Until all of it is answered, nothing else is believed. */
+  recall(nowMs: number, sequences: readonly number[]): void {
+    for (let from = 0; from < sequences.length; from += RECALL_NUMBERS) {
+      this.#toRecall.push(sequences.slice(from, from + RECALL_NUMBERS));
+    }
+    this.recallMore(nowMs);
+  }
+
+  /** The next questions, as many as may be without an answer. */
+  recallMore(nowMs: number): void {
+    const { pulses, window } = this;
+    while (pulses.catchingUpCount < RECALLS_MAX) {
+      const sequences = this.#toRecall.shift();
+      if (sequences === undefined) return;
+      const acknowledged = NOTHING_ACKNOWLEDGED;
+      const number = pulses.begin(nowMs, acknowledged, true);
+      this.frame.add({ op: OP.recall, number, mark: window.mark, acknowledged, sequences });
+    }
+  }
+
+  /** The table answered it. */
+  onAnswered(call: Call): void {
+    this.window.remove(call);
+    if (call === this.#probe) {
+      this.#goOn();
+    } else if (!call.isStrong && this.#weakPauseMs !== LONG_AGO) {
+      this.#weakPauseMs = LONG_AGO;
+      this.#refusals = 0;
+    }
+  }
+
+  /**
+   * The node admitted neither this number nor anything that was sent after it. Strong calls that found
+   * no room for `patienceMs` are given up.
+   */
+  onRefused(sequence: number, status: ErrorNumber, nowMs: number, patienceMs: number): void {
+    const { window } = this;
+    const refused = window.get(sequence);
+    if (refused === undefined) return;
+    window.takeBack(sequence);
+    if (this.#probe?.sequence === 0) this.#probe = undefined;
+    if (status !== ERROR_NUMBERS.BUSY && status !== ERROR_NUMBERS.DISK_FULL) {
+      giveUp(refused, status);
+      return;
+    }
+    for (const call of [...window.queued()]) {
+      if (!call.isStrong) break;
+      call.refusedSinceMs = Math.min(call.refusedSinceMs, nowMs);
+      if (nowMs - call.refusedSinceMs >= patienceMs) giveUp(call, status);
+    }
+    this.#isProbing = true;
+    this.#strongPauseMs = nowMs + this.nextPauseMs();
+    if (!refused.isStrong) this.#weakPauseMs = this.#strongPauseMs;
+  }
+
+  /** Grows with every refusal in a row. */
+  nextPauseMs(): number {
+    const base = Math.min(PAUSE_MS_MIN * 2 ** Math.min(this.#refusals, 10), PAUSE_MS_MAX);
+    this.#refusals += 1;
+    return base * (0.5 + this.#random());
+  }
+
+  /** The connection is gone; the next node may have room. */
+  disconnect(): void {
+    this.#strongPauseMs = LONG_AGO;
+    this.#weakPauseMs = LONG_AGO;
+    this.#toRecall = [];
+    this.pulses.abandon(this.window);
+    this.window.disconnect();
+    this.frame.begin(0);
+  }
+
+  #goOn(): void {
+    this.#refusals = 0;
+    this.#isProbing = false;
+    this.#probe = undefined;
+  }
+}
+
+/** Nobody executed it, and it will not be sent again. */
+function giveUp(call: Call, status: ErrorNumber): void {
+  call.isGivenUp = true;
+  call.onRefused(status);
+}

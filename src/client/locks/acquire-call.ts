@@ -1,0 +1,347 @@
+/**
+ * One request for locks, from `acquire` to grant, refusal or abort, and the claim of a ticket, which
+ * brings a hold likewise. A caller that leaves one that was sent has its number ended, so that
+ * nothing leaks: the hold or the wait, whichever the table has by then.
+ */
+import { assert } from "../../assert.js";
+import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
+import {
+  type AcquireOptions,
+  END_REASON,
+  type EndReason,
+  type Item,
+  OP,
+  type RecalledHold,
+  type Result,
+  type SequencedCommand,
+  STATUS,
+} from "../../protocol/index.js";
+import { Call, type CommandHead } from "../calls/call.js";
+import { remainingWaitMs, waitDeadlineMs } from "../calls/wait-times.js";
+import { type Awaited, type Caller, Waiter, type Waiters } from "../calls/waiters.js";
+import {
+  acquireFailure,
+  claimFailure,
+  lockTimeout,
+  lossReasonOf,
+  nameOf,
+  sessionExpired,
+  unavailable,
+} from "../failures.js";
+import type { HeldItem, LossReason, Ticket } from "../lock-types.js";
+import type { HeldLock } from "./held-lock.js";
+import type { Granted, GrantTaker, Hold, Join, MakeLock } from "./hold.js";
+import type { Owner } from "./owner.js";
+
+/** What an acquire needs of its session. */
+export interface AcquireHost {
+  readonly waiters: Waiters;
+  /** The table granted `granted`: hand it out, or keep it until that is certain. */
+  onGranted(taker: GrantTaker, granted: Granted): void;
+  /** What it was granted has ended before it was read. */
+  onGrantLost(taker: GrantTaker, granted: Granted, reason: LossReason): void;
+  /** The caller of an acquire was told. */
+  onAcquired(call: AcquireCall): void;
+  /** A caller waits no more for what the table has, or may have, under the number of this call. */
+  onLeft(call: GrantCall): void;
+  /** The hold is what a nested acquire asks for. */
+  share(call: AcquireCall): void;
+  /** The hold that a nested acquire was to share is no more. */
+  askAnew(call: AcquireCall): void;
+  /** A refusal with what is known of the cycle behind it. */
+  traced(refusal: Result, askedAt: string | undefined): Result;
+}
+
+export interface AcquireWish {
+  readonly items: readonly Item[];
+  readonly owner: Owner;
+  /** As on the wire: `WAIT_FOREVER`, 0 or a number of milliseconds. */
+  readonly waitMs: number;
+  /** Resolves to `undefined` instead of rejecting with `LOCK_HELD`. */
+  readonly isTry: boolean;
+  /** What the owner holds already is shared. */
+  readonly isReentrant: boolean;
+  readonly signal: AbortSignal | undefined;
+  /** `undefined`: the defaults. */
+  readonly options: AcquireOptions | undefined;
+  /** What the caller is given for its hold; `undefined`: a plain lock. */
+  readonly makeLock?: MakeLock;
+}
+
+const NEVER = Number.POSITIVE_INFINITY;
+const NO_SLOTS: readonly number[] = Object.freeze([]);
+
+/** A call that is granted a hold. */
+export abstract class GrantCall extends Call implements GrantTaker, Awaited {
+  readonly isStrong = true;
+  abstract readonly owner: Owner;
+  /** Stack of the call, where stacks are captured. */
+  askedAt: string | undefined = undefined;
+  protected readonly host: AcquireHost;
+  protected abstract readonly waiter: Waiter<never>;
+
+  constructor(host: AcquireHost) {
+    super();
+    this.host = host;
+  }
+
+  get makeLock(): MakeLock | undefined {
+    return undefined;
+  }
+
+  /** Its caller was told. */
+  get isSettled(): boolean {
+    return this.waiter.isSettled;
+  }
+
+  override get isUnwanted(): boolean {
+    return this.isSettled;
+  }
+
+  override get outlivesSession(): boolean {
+    return true;
+  }
+
+  abstract handOut(lock: HeldLock): void;
+  abstract onDeadline(lastFailure: string): void;
+
+  leave(reason: unknown): void {
+    if (this.isSettled) return;
+    // Before others of its owner hear of it: nothing may pass what ends it.
+    this.host.onLeft(this);
+    this.fail(reason);
+  }
+
+  /** Tells the caller; nothing of it is left in the table. */
+  fail(reason: unknown): void {
+    this.waiter.reject(reason);
+  }
+
+  override onHeld(told: RecalledHold): void {
+    this.take({ ...told, endsAt: told.endsAt === 0 ? NEVER : told.endsAt });
+  }
+
+  protected take(granted: Granted): void {
+    // Else its number is being ended.
+    if (!this.isSettled) this.host.onGranted(this, granted);
+  }
+}
+
+function granted(
+  { sequence }: Call,
+  token: number,
+  items: readonly HeldItem[],
+  value = "",
+  endsAt = NEVER,
+): Granted {
+  return { sequence, token, items, value, endsAt, isRevoked: false, isContended: false };
+}
+
+export class AcquireCall extends GrantCall implements Join {
+  readonly wish: AcquireWish;
+  readonly startedMs: number;
+  readonly handle = undefined;
+  /** What its owner holds and this is to share. */
+  joined: Hold | undefined = undefined;
+  /** It waits for an earlier acquire of its owner. */
+  isPostponed = false;
+  protected readonly waiter: Waiter<HeldLock | undefined>;
+
+  constructor(
+    host: AcquireHost,
+    wish: AcquireWish,
+    nowMs: number,
+    tryTimeoutMs: number,
+    caller: Caller<HeldLock | undefined>,
+  ) {
+    super(host);
+    this.wish = wish;
+    this.startedMs = nowMs;
+    const deadlineMs = waitDeadlineMs(wish.waitMs, nowMs, tryTimeoutMs);
+    this.waiter = new Waiter(host.waiters, this, deadlineMs, wish.signal, caller);
+  }
+
+  get owner(): Owner {
+    return this.wish.owner;
+  }
+
+  override get makeLock(): MakeLock | undefined {
+    return this.wish.makeLock;
+  }
+
+  override get mayWait(): boolean {
+    return true;
+  }
+
+  command(head: CommandHead, nowMs: number): SequencedCommand {
+    const { items, owner, options } = this.wish;
+    const { sequence, mark, acknowledged } = head;
+    const waitMs = remainingWaitMs(this.wish.waitMs, this.startedMs, nowMs);
+    // Written out, like that of a release: nothing is sent more often.
+    return {
+      op: OP.acquire,
+      sequence,
+      mark,
+      acknowledged,
+      owner: owner.id,
+      items,
+      waitMs,
+      options,
+    };
+  }
+
+  onResult(result: Result, stamp: number): void {
+    const { items, options, waitMs, isTry } = this.wish;
+    const { status } = result;
+    if (status === STATUS.granted) {
+      const maxHoldMs = options?.maxHoldMs ?? 0;
+      const endsAt = maxHoldMs === 0 ? NEVER : stamp + maxHoldMs;
+      const held = heldItems(items, result.slots);
+      this.take(granted(this, result.token, held, options?.value, endsAt));
+      return;
+    }
+    assert(status !== STATUS.queued, () => `acquire ${this.sequence} ended as queued`);
+    if (isTry && status === ERROR_NUMBERS.LOCK_HELD) this.#end(undefined);
+    else if (status === ERROR_NUMBERS.LOCK_TIMEOUT)
+      this.fail(lockTimeout(items, waitMs, "service"));
+    else this.fail(acquireFailure(items, this.host.traced(result, this.askedAt)));
+  }
+
+  override onEnded(token: number, reason: EndReason): void {
+    if (this.isSettled) return;
+    const lost = granted(this, token, heldItems(this.wish.items, undefined));
+    this.host.onGrantLost(this, lost, lossReasonOf(reason));
+  }
+
+  override onForgotten(): void {
+    this.onEnded(0, END_REASON.unknown);
+  }
+
+  handOut(lock: HeldLock): void {
+    this.#end(lock);
+  }
+
+  override fail(reason: unknown): void {
+    super.fail(reason);
+    this.host.onAcquired(this);
+  }
+
+  override onRefused(status: ErrorNumber): void {
+    this.fail(acquireFailure(this.wish.items, { status }));
+  }
+
+  onDeadline(lastFailure: string): void {
+    const { items, waitMs } = this.wish;
+    if (waitMs !== 0) this.leave(lockTimeout(items, waitMs, "client"));
+    else this.leave(unavailable(nameOf(items), lastFailure));
+  }
+
+  override onSessionLost(reason: LossReason): void {
+    this.fail(sessionExpired(this.wish.items, reason));
+  }
+
+  #end(lock: HeldLock | undefined): void {
+    this.waiter.resolve(lock);
+    this.host.onAcquired(this);
+  }
+
+  // As one that shares what its owner holds: then it is never sent.
+
+  get asks(): readonly Item[] {
+    return this.wish.items;
+  }
+
+  get waitMs(): number {
+    return this.wish.waitMs;
+  }
+
+  get detects(): boolean {
+    return this.wish.options?.detect ?? true;
+  }
+
+  onCovered(): void {
+    this.host.share(this);
+  }
+
+  onRefusal(_key: string, result: Result): void {
+    this.onResult(result, 0);
+  }
+
+  onHoldLost(): void {
+    this.host.askAnew(this);
+  }
+}
+
+/** `slots`: of each semaphore among the items, in their order. */
+function heldItems(
+  items: readonly Item[],
+  slots: readonly (readonly number[])[] | undefined,
+): HeldItem[] {
+  const held: HeldItem[] = [];
+  let semaphores = 0;
+  for (const item of items) {
+    if (item.mode !== "permits") {
+      held.push({ key: item.key, mode: item.mode, permits: 0, slots: NO_SLOTS });
+      continue;
+    }
+    const { key, mode, permits } = item;
+    held.push({ key, mode, permits, slots: slots?.[semaphores] ?? NO_SLOTS });
+    semaphores += 1;
+  }
+  return held;
+}
+
+export interface ClaimWish {
+  readonly ticket: Ticket;
+  readonly owner: Owner;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Turns a ticket into a hold of this session. */
+export class ClaimCall extends GrantCall {
+  readonly owner: Owner;
+  protected readonly waiter: Waiter<HeldLock>;
+  readonly #ticket: Ticket;
+
+  constructor(host: AcquireHost, wish: ClaimWish, deadlineMs: number, caller: Caller<HeldLock>) {
+    super(host);
+    this.owner = wish.owner;
+    this.#ticket = wish.ticket;
+    this.waiter = new Waiter(host.waiters, this, deadlineMs, wish.signal, caller);
+  }
+
+  command(head: CommandHead): SequencedCommand {
+    const { token, secret } = this.#ticket;
+    return { op: OP.claim, ...head, token, secret, owner: this.owner.id };
+  }
+
+  onResult(result: Result): void {
+    if (result.status !== STATUS.claimed) {
+      this.fail(claimFailure(result));
+      return;
+    }
+    const { token, items, value, endsAt } = result;
+    this.take(granted(this, token, items, value, endsAt === 0 ? NEVER : endsAt));
+  }
+
+  override onEnded(): void {
+    this.fail(claimFailure({ status: ERROR_NUMBERS.NOT_HELD }));
+  }
+
+  handOut(lock: HeldLock): void {
+    this.waiter.resolve(lock);
+  }
+
+  override onRefused(status: ErrorNumber): void {
+    this.fail(claimFailure({ status }));
+  }
+
+  onDeadline(lastFailure: string): void {
+    this.leave(unavailable("the ticket", lastFailure, this.mayBeExecuted));
+  }
+
+  onSessionLost(): void {
+    const why = "the session ended before the answer came";
+    this.fail(unavailable("the ticket", why, this.mayBeExecuted));
+  }
+}

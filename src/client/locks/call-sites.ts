@@ -1,0 +1,83 @@
+/**
+ * Where in the program locks were asked for, for those who search a deadlock: nothing is kept unless
+ * `captureStacks` is on. Only what this client asked for is known; of other sessions of a circle
+ * there are names alone.
+ */
+import type { CycleMember, Result } from "../../protocol/index.js";
+import type { Call } from "../calls/call.js";
+import { AcquireCall } from "./acquire-call.js";
+import { UpgradeCall } from "./hold-calls.js";
+import type { Holds } from "./holds.js";
+
+/** Anything that can be called. */
+type Callable = (...args: never[]) => unknown;
+
+/** As `details.cycle` of a `DEADLOCK` has them: each waits for the next, the last for the first. */
+export interface DeadlockedTask extends CycleMember {
+  /** Stack of the call that waits. Only of this client, and with `captureStacks`. */
+  readonly waitsAt?: string;
+  /** Stack of the call that got, or waits for, what the task before it waits for. Likewise. */
+  readonly blocksAt?: string;
+}
+
+export class CallSites {
+  readonly #isOn: boolean;
+  readonly #holds: Holds;
+  readonly #waits: ReadonlyMap<number, Call>;
+
+  constructor(isOn: boolean, holds: Holds, waits: ReadonlyMap<number, Call>) {
+    this.#isOn = isOn;
+    this.#holds = holds;
+    this.#waits = waits;
+  }
+
+  /** The stack of whoever called `ceiling`; `undefined` when nobody wants to know. */
+  capture(ceiling: Callable): string | undefined {
+    if (!this.#isOn) return undefined;
+    const site = new Error("asked for");
+    // Engines other than V8 show the SDK's own calls above the caller's.
+    Error.captureStackTrace?.(site, ceiling);
+    return site.stack?.replace(/^Error: asked for\n/, "");
+  }
+
+  /** The refusal of a request that was asked for at `refusedAt`, with what is known of its circle. */
+  addTo(result: Result, session: number, refusedAt: string | undefined): Result {
+    if (!this.#isOn || !("cycle" in result) || result.cycle === undefined) return result;
+    const { cycle } = result;
+    const traced = cycle.map((member, at): DeadlockedTask => {
+      if (member.session !== session) return member;
+      const wanted = cycle[(at + cycle.length - 1) % cycle.length]?.key ?? member.key;
+      // Whoever is refused comes first.
+      const waitsAt = at === 0 ? refusedAt : this.#waiting(member.owner, member.key);
+      const blocksAt = this.#holding(member.owner, wanted) ?? this.#waiting(member.owner, wanted);
+      return {
+        ...member,
+        ...(waitsAt !== undefined && { waitsAt }),
+        ...(blocksAt !== undefined && { blocksAt }),
+      };
+    });
+    return { ...result, cycle: traced };
+  }
+
+  #holding(owner: number, key: string): string | undefined {
+    for (const hold of this.#holds.all()) {
+      if (hold.owner.id === owner && hasKey(hold.items, key)) return hold.askedAt;
+    }
+    return undefined;
+  }
+
+  #waiting(owner: number, key: string): string | undefined {
+    for (const call of this.#waits.values()) {
+      if (call instanceof AcquireCall) {
+        if (call.owner.id === owner && hasKey(call.wish.items, key)) return call.askedAt;
+      } else if (call instanceof UpgradeCall && call.hold.owner.id === owner && call.key === key) {
+        return call.hold.joinsOf(key)[0]?.askedAt;
+      }
+    }
+    return undefined;
+  }
+}
+
+function hasKey(items: readonly { readonly key: string }[], key: string): boolean {
+  return items.some((item) => item.key === key);
+}

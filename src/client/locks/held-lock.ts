@@ -1,0 +1,256 @@
+/**
+ * One granted lock as the application sees it. It never outlives what the session can prove: every
+ * look at it checks its deadlines itself, because a blocked event loop runs no timer. Loss and
+ * release are final, whatever the table still has.
+ */
+import type { HoldfastError } from "../../errors.js";
+import type { ClaimMode } from "../../protocol/index.js";
+import { lockLost, releasedAbort } from "../failures.js";
+import type {
+  CallOptions,
+  DetachOptions,
+  HeldItem,
+  Lock,
+  LockEvents,
+  LossReason,
+  NestedOptions,
+  ReleaseResult,
+  Ticket,
+  UpgradeOptions,
+} from "../lock-types.js";
+import type { Hold } from "./hold.js";
+import type { ReleaseWaiter } from "./hold-calls.js";
+import type { Owner } from "./owner.js";
+import { holdWhile, type LockCallback, type TaskRunner } from "./using.js";
+
+/** What a lock needs of its session. */
+export interface LockHost extends TaskRunner {
+  /** How long the hold is still held by what is known, 0 when it is over; ends what is over. */
+  remainingMs(hold: Hold): number;
+  /** `lock.onReleased` tells how it went. */
+  release(hold: Hold, lock: HeldLock): void;
+  acquireUnder(owner: Owner, key: string, options: NestedOptions | undefined): Promise<HeldLock>;
+  upgrade(hold: Hold, lock: HeldLock, options: UpgradeOptions | undefined): Promise<void>;
+  downgrade(hold: Hold, lock: HeldLock, key: string | undefined): Promise<void>;
+  update(hold: Hold, value: string, options: CallOptions | undefined): Promise<void>;
+  detach(hold: Hold, options: DetachOptions): Promise<Ticket>;
+}
+
+/** By which Node, and tools that follow it, ask an object how it is to be shown. */
+const INSPECT: unique symbol = Symbol.for("nodejs.util.inspect.custom");
+
+/** Of the options of an inspection, what is used here. */
+interface InspectOptions {
+  readonly stylize?: (text: string, style: "special") => string;
+}
+
+export class HeldLock implements Lock, ReleaseWaiter {
+  readonly #host: LockHost;
+  readonly #hold: Hold;
+  /** As they were asked for: the hold may be stronger, for another handle. */
+  #items: readonly HeldItem[];
+  #state: "held" | "released" | "lost" = "held";
+  #endReason: LossReason = "unknown";
+  /** Made when somebody looks: most locks are released without. */
+  #controller: AbortController | undefined;
+  #events: EventTarget | undefined;
+  #release: Promise<ReleaseResult> | undefined;
+  #resolveRelease: ((result: ReleaseResult) => void) | undefined;
+
+  constructor(host: LockHost, hold: Hold, items: readonly HeldItem[]) {
+    this.#host = host;
+    this.#hold = hold;
+    this.#items = items;
+    hold.addHandle(this);
+  }
+
+  get items(): readonly HeldItem[] {
+    return this.#items;
+  }
+
+  get keys(): readonly string[] {
+    return this.items.map(({ key }) => key);
+  }
+
+  get key(): string {
+    return this.#first.key;
+  }
+
+  get mode(): ClaimMode {
+    return this.#first.mode;
+  }
+
+  get slots(): readonly number[] {
+    return this.#first.slots;
+  }
+
+  get token(): number {
+    return this.#hold.token;
+  }
+
+  get owner(): Owner {
+    return this.#hold.owner;
+  }
+
+  get value(): string {
+    return this.#hold.value;
+  }
+
+  get isContended(): boolean {
+    return this.#hold.isContended;
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    // The lease may be over without any timer having run.
+    if (!this.isHeld && !this.#controller.signal.aborted) this.#abort();
+    return this.#controller.signal;
+  }
+
+  get isHeld(): boolean {
+    if (this.#state === "held") this.#host.remainingMs(this.#hold);
+    return this.#state === "held";
+  }
+
+  get remainingMs(): number {
+    if (this.#state !== "held") return 0;
+    return this.#host.remainingMs(this.#hold);
+  }
+
+  assertHeld(): void {
+    if (!this.isHeld) throw lockLost(this.items, this.token, this.#endReason);
+  }
+
+  release(): Promise<ReleaseResult> {
+    if (this.isHeld) {
+      this.#state = "released";
+      this.#endReason = "released";
+      this.#release = new Promise((resolve) => {
+        this.#resolveRelease = resolve;
+      });
+      this.#abort();
+      this.#host.release(this.#hold, this);
+    }
+    this.#release ??= Promise.resolve({ released: false, reason: this.#endReason });
+    return this.#release;
+  }
+
+  async upgrade(options?: UpgradeOptions): Promise<void> {
+    this.assertHeld();
+    return this.#host.upgrade(this.#hold, this, options);
+  }
+
+  async downgrade(key?: string): Promise<void> {
+    this.assertHeld();
+    return this.#host.downgrade(this.#hold, this, key);
+  }
+
+  async update(value: string, options?: CallOptions): Promise<void> {
+    this.assertHeld();
+    return this.#host.update(this.#hold, value, options);
+  }
+
+  async detach(options: DetachOptions = {}): Promise<Ticket> {
+    this.assertHeld();
+    return this.#host.detach(this.#hold, options);
+  }
+
+  on<Name extends keyof LockEvents>(
+    event: Name,
+    listener: (detail: LockEvents[Name]) => void,
+  ): () => void {
+    if (event !== "contended" && event !== "revoking") {
+      throw new TypeError(`a lock has no event ${JSON.stringify(event)}: contended, revoking`);
+    }
+    if (typeof listener !== "function") throw new TypeError("listener must be a function");
+    const hold = this.#hold;
+    const tell = (): void => {
+      const detail = event === "revoking" ? hold.revocation : undefined;
+      listener(detail as LockEvents[Name]);
+    };
+    const happened = event === "revoking" ? hold.revocation !== undefined : hold.isContended;
+    this.#events ??= new EventTarget();
+    this.#events.addEventListener(event, tell);
+    if (happened) tell();
+    return () => this.#events?.removeEventListener(event, tell);
+  }
+
+  async acquire(key: string, options?: NestedOptions): Promise<HeldLock> {
+    this.assertHeld();
+    return this.#host.acquireUnder(this.owner, key, options);
+  }
+
+  async using<T>(
+    key: string,
+    optionsOrCallback: NestedOptions | LockCallback<T>,
+    callback?: LockCallback<T>,
+  ): Promise<T> {
+    const acquire = (options?: NestedOptions) => this.acquire(key, options);
+    return holdWhile(this.#host, acquire, optionsOrCallback, callback);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release();
+  }
+
+  /** What `console.log` shows: what its user knows of it, and nothing of how it is kept. */
+  [INSPECT](
+    depth: number,
+    options: InspectOptions,
+    inspect: (shown: object, options: InspectOptions) => string,
+  ): string {
+    if (depth < 0) return options.stylize?.("[Lock]", "special") ?? "[Lock]";
+    const name = this.items.length === 1 ? { key: this.key } : { keys: this.keys };
+    const state = this.isHeld
+      ? { remainingMs: Math.round(this.remainingMs) }
+      : { isHeld: false, reason: this.#endReason };
+    return `Lock ${inspect({ ...name, mode: this.mode, token: this.token, ...state }, options)}`;
+  }
+
+  /** Why it was lost, as an error; `undefined` while held or once the application gave it up. */
+  get loss(): HoldfastError | undefined {
+    if (this.isHeld || this.#state === "released") return undefined;
+    return lockLost(this.items, this.token, this.#endReason);
+  }
+
+  /** It needs the key like that from now on; `undefined`: all of its keys. Permits have no mode. */
+  setMode(key: string | undefined, mode: "exclusive" | "shared"): void {
+    this.#items = this.#items.map((item) => {
+      const isMeant = (key === undefined || item.key === key) && item.mode !== "permits";
+      return isMeant ? { ...item, mode } : item;
+    });
+  }
+
+  /** Tells listeners, whose errors are the platform's to report, like those of signals. */
+  notify(event: keyof LockEvents): void {
+    if (this.#state === "held") this.#events?.dispatchEvent(new Event(event));
+  }
+
+  /** The hold is no more, for ever. Runs the listeners of `signal` before it returns. */
+  lose(reason: LossReason): void {
+    if (this.#state !== "held") return;
+    // What is left to others is given up at the application's own wish.
+    this.#state = reason === "detached" ? "released" : "lost";
+    this.#endReason = reason;
+    this.#abort();
+  }
+
+  onReleased(result: ReleaseResult): void {
+    this.#resolveRelease?.(result);
+    this.#resolveRelease = undefined;
+  }
+
+  get #first(): HeldItem {
+    return this.items[0] as HeldItem;
+  }
+
+  #abort(): void {
+    if (this.#controller === undefined) return;
+    const isWished = this.#state === "released";
+    this.#controller.abort(
+      isWished
+        ? releasedAbort(this.items, this.#endReason)
+        : lockLost(this.items, this.token, this.#endReason),
+    );
+  }
+}

@@ -1,0 +1,322 @@
+/**
+ * One hold of the table as its session knows it: the number by which both know it, the token that it
+ * carries now, and its items as the table has them. All handles of one task share it. What it has to
+ * be in each key is the strongest that its handles and those who join it ask for: when that rises it
+ * is upgraded, when it falls downgraded. What ends it ends all handles.
+ *
+ * No handle may be given out, or called exclusive, that the table's last word does not cover. Answers
+ * come in the order of the log, and nothing passes a downgrade, so the last word is the last answer;
+ * only the one of an upgrade that was given up comes when a downgrade is under way.
+ */
+import { ERROR_NUMBERS } from "../../errors.js";
+import type { Result } from "../../protocol/index.js";
+import type { Call } from "../calls/call.js";
+import type { HeldItem, LossReason, Revocation } from "../lock-types.js";
+import type { HeldLock, LockHost } from "./held-lock.js";
+import { DowngradeCall, type Ending, type UpdateCall, UpgradeCall } from "./hold-calls.js";
+import type { Owner } from "./owner.js";
+
+/** What the table granted. */
+export interface Granted {
+  readonly sequence: number;
+  readonly token: number;
+  readonly items: readonly HeldItem[];
+  readonly value: string;
+  /** When it ends by itself, in cluster time; Infinity: with the session. */
+  readonly endsAt: number;
+  readonly isRevoked: boolean;
+  readonly isContended: boolean;
+}
+
+/** Makes the handle of a hold, for what was asked for. */
+export type MakeLock = (host: LockHost, hold: Hold, items: readonly HeldItem[]) => HeldLock;
+
+/** Who is to be given the lock. */
+export interface GrantTaker {
+  readonly owner: Owner;
+  /** Stack of the call, where stacks are captured. */
+  readonly askedAt: string | undefined;
+  /** `undefined`: a plain lock. */
+  readonly makeLock: MakeLock | undefined;
+  handOut(lock: HeldLock): void;
+  fail(reason: unknown): void;
+  onSessionLost(reason: LossReason): void;
+}
+
+/** Somebody who asks for more than the hold may be: a nested acquire, or the upgrade of a handle. */
+export interface Join {
+  readonly asks: readonly Pick<HeldItem, "key" | "mode">[];
+  /** 0: what cannot be had at once is not wanted. */
+  readonly waitMs: number;
+  readonly startedMs: number;
+  /** Whether it is refused where waiting would never end. */
+  readonly detects: boolean;
+  readonly askedAt: string | undefined;
+  /** Whose wish it is; `undefined` of a nested acquire. */
+  readonly handle: HeldLock | undefined;
+  /** The hold is what it asks for. */
+  onCovered(): void;
+  /** The table refused to make it so. */
+  onRefusal(key: string, result: Result): void;
+  /** The hold is no more. */
+  onHoldLost(reason: LossReason): void;
+}
+
+/** What a hold needs of its session. */
+export interface HoldHost {
+  submit(call: Call): void;
+  /** The table does not have it any more. */
+  forget(hold: Hold): void;
+}
+
+const NO_HANDLES: readonly HeldLock[] = Object.freeze([]);
+const NO_JOINS: readonly Join[] = Object.freeze([]);
+
+export class Hold {
+  readonly sequence: number;
+  /** The newest. */
+  token: number;
+  readonly owner: Owner;
+  items: readonly HeldItem[];
+  value: string;
+  /** Why it ends at `endsAt`. */
+  endReason: "maxHold" | "revoked";
+  /** When it ends by itself, in cluster time; Infinity: with the session. */
+  endsAt: number;
+  /** Its place among those that end by themselves; -1: it has none. */
+  heapIndex = -1;
+  isContended: boolean;
+  revocation: Revocation | undefined = undefined;
+  /** Stack of the call that brought it, where stacks are captured. */
+  readonly askedAt: string | undefined;
+  /** Who is to be given the first handle, while it is not certain that the lease lives. */
+  taker: GrantTaker | undefined;
+  /** Not given back yet. */
+  handles: readonly HeldLock[] = NO_HANDLES;
+  /** The one upgrade that its handles and joins wait for. */
+  upgrade: UpgradeCall | undefined = undefined;
+  /** Why it is no more, here; it may be that the table was not told yet. */
+  endedBy: LossReason | undefined = undefined;
+  /** Tells the table so, when it was given back here. */
+  ending: Ending | undefined = undefined;
+  readonly #host: HoldHost;
+  #joins = NO_JOINS;
+  /** Made with the first one: nearly every hold has none. */
+  #updates: Set<UpdateCall> | undefined;
+
+  constructor(host: HoldHost, taker: GrantTaker, granted: Granted) {
+    this.#host = host;
+    this.taker = taker;
+    this.owner = taker.owner;
+    this.askedAt = taker.askedAt;
+    this.sequence = granted.sequence;
+    this.token = granted.token;
+    this.items = granted.items;
+    this.value = granted.value;
+    this.endsAt = granted.endsAt;
+    this.endReason = granted.isRevoked ? "revoked" : "maxHold";
+    this.isContended = granted.isContended;
+  }
+
+  // Handles.
+
+  addHandle(lock: HeldLock): void {
+    // Nearly every hold has one.
+    this.handles = this.handles.length === 0 ? [lock] : [...this.handles, lock];
+  }
+
+  /** It was given back; what was asked for in its name is not wanted any more. */
+  removeHandle(lock: HeldLock): void {
+    const { handles } = this;
+    const isOnly = handles.length === 1 && handles[0] === lock;
+    this.handles = isOnly ? NO_HANDLES : handles.filter((each) => each !== lock);
+    for (const join of this.#joins) {
+      if (join.handle !== lock) continue;
+      this.#remove(join);
+      join.onHoldLost("released");
+    }
+  }
+
+  /** Somebody began to wait behind it. */
+  contend(): void {
+    if (this.isContended) return;
+    this.isContended = true;
+    for (const handle of this.handles) handle.notify("contended");
+  }
+
+  /** The end was set, or moved to earlier. */
+  announce(revocation: Revocation): void {
+    this.revocation = revocation;
+    for (const handle of this.handles) handle.notify("revoking");
+  }
+
+  /**
+   * Here it is no more: gives up all handles, for ever, and runs the listeners of their signals before
+   * it returns.
+   */
+  end(reason: LossReason): void {
+    if (this.endedBy !== undefined) return;
+    this.endedBy = reason;
+    const { handles } = this;
+    const joins = this.#joins;
+    this.handles = NO_HANDLES;
+    this.#joins = NO_JOINS;
+    this.upgrade = undefined;
+    for (const handle of handles) handle.lose(reason);
+    for (const join of joins) join.onHoldLost(reason);
+  }
+
+  /** How it was given back is known. */
+  onGivenBack(): void {
+    this.#host.forget(this);
+    // Else a hold that lived long would keep what is new alive until it is collected itself.
+    this.ending = undefined;
+  }
+
+  // Modes.
+
+  /** Whether the table's last word is at least that. */
+  covers(asks: Join["asks"]): boolean {
+    return asks.every(({ key, mode }) => mode !== "exclusive" || this.#isExclusive(key));
+  }
+
+  join(join: Join): void {
+    this.#joins = [...this.#joins, join];
+    this.balance();
+  }
+
+  /** What the handle asks for in that key, or in any, it does not want any more. */
+  cancelUpgrades(handle: HeldLock, key: string | undefined): void {
+    for (const join of this.#joins) {
+      const [asked] = join.asks;
+      if (join.handle !== handle || asked === undefined) continue;
+      if (key !== undefined && asked.key !== key) continue;
+      this.#remove(join);
+      join.onRefusal(asked.key, { status: ERROR_NUMBERS.CANCELLED });
+    }
+  }
+
+  /** It is not wanted any more. */
+  leave(join: Join): void {
+    this.#remove(join);
+    this.balance();
+  }
+
+  /**
+   * Hands out what may be, and asks the table for what its users need: no less, and no more than that.
+   * Gives the downgrade that was sent last, if one was.
+   */
+  balance(): DowngradeCall | undefined {
+    if (this.#isPlain || this.endedBy !== undefined || this.taker !== undefined) return undefined;
+    for (const join of this.#joins) {
+      if (!this.covers(join.asks)) continue;
+      this.#remove(join);
+      join.onCovered();
+    }
+    const downgrade = this.#lower();
+    this.#raise();
+    return downgrade;
+  }
+
+  /** As nearly always: one handle, which asks for what the hold is. */
+  get #isPlain(): boolean {
+    if (this.handles.length !== 1 || this.#joins.length > 0) return false;
+    return this.upgrade === undefined && this.handles[0]?.items === this.items;
+  }
+
+  #lower(): DowngradeCall | undefined {
+    const keys = new Set<string>();
+    const { upgrade } = this;
+    if (upgrade !== undefined && !this.#needs(upgrade.key)) {
+      this.upgrade = undefined;
+      // Whether it waits or was granted: one that was not sent is not wanted any more.
+      if (upgrade.sequence !== 0) keys.add(upgrade.key);
+    }
+    for (const { key, mode } of this.items) {
+      if (mode === "exclusive" && !this.#needs(key)) keys.add(key);
+    }
+    if (keys.size === 0) return undefined;
+    // Before others can be let in. Should it fail, less is believed than there is.
+    for (const key of keys) this.setMode(key, "shared");
+    const isAll =
+      this.upgrade === undefined && this.items.every((item) => item.mode !== "exclusive");
+    let last: DowngradeCall | undefined;
+    for (const key of isAll ? [undefined] : keys) {
+      last = new DowngradeCall(this, key);
+      this.#host.submit(last);
+    }
+    return last;
+  }
+
+  #raise(): void {
+    if (this.upgrade !== undefined) return;
+    for (const { asks } of this.#joins) {
+      const item = asks.find(({ key, mode }) => mode === "exclusive" && !this.#isExclusive(key));
+      if (item === undefined) continue;
+      this.upgrade = new UpgradeCall(this, item.key);
+      this.#host.submit(this.upgrade);
+      return;
+    }
+  }
+
+  setMode(key: string, mode: "exclusive" | "shared"): void {
+    this.items = this.items.map((item) => (item.key === key ? { ...item, mode } : item));
+  }
+
+  /** Who waits for that key to become exclusive. */
+  joinsOf(key: string): readonly Join[] {
+    return this.#joins.filter(({ asks }) => asksFor(asks, key));
+  }
+
+  onUpgraded(upgrade: UpgradeCall, token: number): void {
+    this.token = Math.max(this.token, token);
+    // Of one that was given up the table is told to undo it.
+    if (this.upgrade !== upgrade) return;
+    this.upgrade = undefined;
+    this.setMode(upgrade.key, "exclusive");
+    this.balance();
+  }
+
+  onUpgradeRefused(upgrade: UpgradeCall, result: Result): void {
+    if (this.upgrade !== upgrade) return;
+    this.upgrade = undefined;
+    for (const join of upgrade.refusedBy(result.status)) {
+      this.#remove(join);
+      join.onRefusal(upgrade.key, result);
+    }
+    this.balance();
+  }
+
+  #remove(join: Join): void {
+    this.#joins = this.#joins.filter((each) => each !== join);
+  }
+
+  #isExclusive(wanted: string): boolean {
+    return this.items.some(({ key, mode }) => key === wanted && mode === "exclusive");
+  }
+
+  #needs(key: string): boolean {
+    const isAsked = ({ items }: HeldLock): boolean => asksFor(items, key);
+    return this.handles.some(isAsked) || this.#joins.some(({ asks }) => asksFor(asks, key));
+  }
+
+  // Its value.
+
+  addUpdate(update: UpdateCall): void {
+    this.#updates ??= new Set();
+    this.#updates.add(update);
+  }
+
+  removeUpdate(update: UpdateCall): void {
+    this.#updates?.delete(update);
+  }
+
+  /** A command that gives something of it back is sent before those that were called earlier. */
+  onPassed(order: number): void {
+    for (const update of this.#updates ?? []) update.onPassed(order);
+  }
+}
+
+function asksFor(asks: Join["asks"], wanted: string): boolean {
+  return asks.some(({ key, mode }) => key === wanted && mode === "exclusive");
+}

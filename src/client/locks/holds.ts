@@ -1,0 +1,106 @@
+/**
+ * What this session holds as far as its client may believe, by number. Rule: while a lock in here is
+ * not aborted, the table still has it.
+ *
+ * A hold whose grant came when the lease was not proven is in here, but nobody is given it before it
+ * is: what happened to it meanwhile is told in the order of the log.
+ */
+import type { RecalledHold } from "../../protocol/index.js";
+import type { Lease } from "../lease/lease.js";
+import { EndsHeap } from "./ends-heap.js";
+import type { Hold } from "./hold.js";
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+export class Holds {
+  readonly #lease: Lease;
+  /** Also those that are being given back. */
+  readonly #bySequence = new Map<number, Hold>();
+  readonly #ends = new EndsHeap();
+
+  constructor(lease: Lease) {
+    this.#lease = lease;
+  }
+
+  get size(): number {
+    return this.#bySequence.size;
+  }
+
+  /** When the first hold that ends by itself is given up; `Infinity` when none does. */
+  get nextEndMs(): number {
+    const { first } = this.#ends;
+    return first === undefined ? NEVER : this.#lease.localMs(first.endsAt);
+  }
+
+  get(sequence: number): Hold | undefined {
+    return this.#bySequence.get(sequence);
+  }
+
+  all(): Hold[] {
+    return [...this.#bySequence.values()];
+  }
+
+  add(hold: Hold): void {
+    this.#bySequence.set(hold.sequence, hold);
+  }
+
+  /** Somebody is given it: from now on it is looked after when it ends by itself. */
+  onHandedOut(hold: Hold): void {
+    this.#ends.place(hold);
+  }
+
+  remove(hold: Hold): void {
+    if (this.#bySequence.get(hold.sequence) !== hold) return;
+    this.#bySequence.delete(hold.sequence);
+    this.#ends.remove(hold);
+  }
+
+  /** It is being given back: it ends by itself no more. */
+  onEnding(hold: Hold): void {
+    this.#ends.remove(hold);
+  }
+
+  /** Gives what ends by itself and may have ended. */
+  ended(nowMs: number): Hold[] {
+    const ended: Hold[] = [];
+    for (let { first } = this.#ends; first !== undefined; first = this.#ends.first) {
+      if (nowMs < this.#lease.localMs(first.endsAt)) break;
+      this.#ends.remove(first);
+      ended.push(first);
+    }
+    return ended;
+  }
+
+  /** The table still has it: as what, and until when it says for itself. */
+  onStillHeld(hold: Hold, told: RecalledHold, nowMs: number): void {
+    const { token, endsAt, isRevoked, isContended } = told;
+    hold.token = Math.max(hold.token, token);
+    if (endsAt > 0) this.#setEnd(hold, endsAt, isRevoked ? "revoked" : "maxHold");
+    if (isRevoked && hold.revocation === undefined) {
+      // The reason went to the connection that broke.
+      hold.announce({ reason: "", remainingMs: this.remainingMs(hold, nowMs) });
+    }
+    if (isContended) hold.contend();
+  }
+
+  /** The hold will be ended at `endsAt` in cluster time. */
+  revoke(hold: Hold, endsAt: number, reason: string, nowMs: number): void {
+    if (!this.#setEnd(hold, endsAt, "revoked")) return;
+    hold.announce({ reason, remainingMs: this.remainingMs(hold, nowMs) });
+  }
+
+  /** How long the hold is still held by what is known. */
+  remainingMs(hold: Hold, nowMs: number): number {
+    const endMs = Math.min(this.#lease.deadlineMs, this.#lease.localMs(hold.endsAt));
+    return Math.max(0, endMs - nowMs);
+  }
+
+  /** In cluster time, if not earlier. Returns whether that is news. */
+  #setEnd(hold: Hold, endsAt: number, reason: "maxHold" | "revoked"): boolean {
+    if (endsAt > hold.endsAt || (endsAt === hold.endsAt && reason === hold.endReason)) return false;
+    hold.endsAt = endsAt;
+    hold.endReason = reason;
+    if (hold.taker === undefined) this.#ends.place(hold);
+    return true;
+  }
+}

@@ -1,0 +1,608 @@
+/**
+ * What the application asked for and what it holds, apart from how commands travel. Everything that
+ * must happen to locks and requests together happens here: a lapse of the lease, the end of the
+ * session, the end of the client.
+ */
+import {
+  ACQUIRE_DEFAULTS,
+  RECALL_STATE,
+  type RecalledSequence,
+  type Result,
+  type Revoking,
+} from "../../protocol/index.js";
+import { Call } from "../calls/call.js";
+import { CommandCall, type CommandWish } from "../calls/command-call.js";
+import type { Outgoing } from "../calls/outgoing.js";
+import { type Caller, Waiters } from "../calls/waiters.js";
+import type { ExportedSession, ExportedWait, Loose } from "../exported-session.js";
+import { lossReasonOf } from "../failures.js";
+import type { Lease } from "../lease/lease.js";
+import type {
+  CallOptions,
+  DetachOptions,
+  HeldItem,
+  LossReason,
+  NestedOptions,
+  Ticket,
+  UpgradeOptions,
+} from "../lock-types.js";
+import { signalOf } from "../options.js";
+import type { TaskContext } from "../transport/task-context.js";
+import {
+  AcquireCall,
+  type AcquireHost,
+  type AcquireWish,
+  ClaimCall,
+  type ClaimWish,
+  GrantCall,
+} from "./acquire-call.js";
+import { CallSites } from "./call-sites.js";
+import { HeldLock, type LockHost } from "./held-lock.js";
+import { type Granted, type GrantTaker, Hold, type HoldHost } from "./hold.js";
+import {
+  DetachCall,
+  DowngradeCall,
+  EndCall,
+  type ReleaseWaiter,
+  UpdateCall,
+  UpgradeCall,
+} from "./hold-calls.js";
+import { Holds } from "./holds.js";
+import {
+  requireLockKeyOf,
+  resolveAcquire,
+  resolveTicketTtl,
+  resolveUpgrade,
+  resolveValue,
+} from "./lock-options.js";
+import { Owner, Task } from "./owner.js";
+import { LOCK_HELD, routeOf, sharedItems } from "./reentrance.js";
+import { UpgradeJoin } from "./upgrade-join.js";
+
+/** What this part of a session needs of the others. */
+export interface LocksHost {
+  /** 0 while there is none. */
+  readonly sessionId: number;
+  readonly isEnding: boolean;
+  /** `undefined`: tasks are named, or nested in locks. */
+  readonly context: TaskContext<Owner> | undefined;
+  readonly capturesStacks: boolean;
+  /** Why nothing can be asked for any more. */
+  readonly endError: () => Error;
+  /** How long a try, or a command that is answered at once, may look for the cluster. */
+  readonly tryTimeoutMs: number;
+  /** Reads the clock; runs `lapseIfDue`. */
+  now(): number;
+  /** The time at which this turn began. */
+  turnMs(): number;
+  submit(call: Call): void;
+  /** 32 hex digits that nobody can guess. */
+  freshSecret(): string;
+  /** The last open request was settled. */
+  onIdle(): void;
+}
+
+export class Locks implements AcquireHost, HoldHost, LockHost {
+  readonly waiters: Waiters;
+  readonly #holds: Holds;
+  /** Requests of which the table said `queued`, by number: acquires that are wanted, and upgrades. */
+  readonly #waits = new Map<number, Call>();
+  /** Holds that are handed out when the lease is proven. */
+  readonly #unproven = new Set<Hold>();
+  readonly #sites: CallSites;
+  readonly #host: LocksHost;
+  readonly #lease: Lease;
+  readonly #window: Outgoing["window"];
+  /** The deadline that was acted on. */
+  #lapsedAtMs = Number.NEGATIVE_INFINITY;
+  #lastOwner = 0;
+
+  constructor(host: LocksHost, lease: Lease, { window }: Pick<Outgoing, "window">) {
+    this.#host = host;
+    this.#lease = lease;
+    this.#window = window;
+    this.#holds = new Holds(lease);
+    this.waiters = new Waiters(() => host.onIdle());
+    this.#sites = new CallSites(host.capturesStacks, this.#holds, this.#waits);
+  }
+
+  /** Whether somebody waits for an answer, or holds something. */
+  get isBusy(): boolean {
+    return this.waiters.count > 0 || this.#holds.size > 0;
+  }
+
+  /** Whether there is something that a lapse of the lease would end. */
+  get isHolding(): boolean {
+    return this.#holds.size > 0;
+  }
+
+  /** Grants wait for a lease that is proven. */
+  get wantsEvidence(): boolean {
+    return this.#unproven.size > 0;
+  }
+
+  /** When something is given up unless newer evidence arrives; `Infinity` when nothing is. */
+  get lapseMs(): number {
+    if (this.#holds.size === 0) return Number.POSITIVE_INFINITY;
+    const { deadlineMs } = this.#lease;
+    const leaseMs = deadlineMs === this.#lapsedAtMs ? Number.POSITIVE_INFINITY : deadlineMs;
+    return Math.min(leaseMs, this.#holds.nextEndMs);
+  }
+
+  // Tasks.
+
+  /** A task of its own: it excludes, and is excluded by, all others of this client. */
+  newOwner(): Owner {
+    this.#lastOwner += 1;
+    return new Task(this.#lastOwner, this);
+  }
+
+  /** Whoever is named, else the task whose callback runs, else a task of its own. */
+  resolveOwner(named: Owner | undefined): Owner {
+    if (named === undefined) return this.#host.context?.current() ?? this.newOwner();
+    if (!(named instanceof Owner) || !named.isOf(this)) {
+      throw new TypeError("owner must be one of this client: client.owner() or lock.owner");
+    }
+    return named;
+  }
+
+  /** Those of another process that had the session come before. */
+  ownerOf(id: number): Owner {
+    this.#lastOwner = Math.max(this.#lastOwner, id);
+    return new Task(id, this);
+  }
+
+  /** The callback of a `using`: what it asks for belongs to the task, if there is a context. */
+  runAs<T>(owner: Owner, work: () => T): T {
+    const { context } = this.#host;
+    return context === undefined ? work() : context.run(owner, work);
+  }
+
+  // What the application asks for.
+
+  request(wish: AcquireWish): Promise<HeldLock | undefined> {
+    const askedAt = this.#sites.capture(this.request);
+    return this.#begin(wish.signal, (nowMs, caller) => {
+      const call = new AcquireCall(this, wish, nowMs, this.#host.tryTimeoutMs, caller);
+      call.askedAt = askedAt;
+      Task.of(wish.owner).onAsked(call);
+      this.#route(call);
+    });
+  }
+
+  claim(wish: ClaimWish): Promise<HeldLock> {
+    return this.#begin(wish.signal, (nowMs, caller) => {
+      this.submit(new ClaimCall(this, wish, nowMs + this.#host.tryTimeoutMs, caller));
+    });
+  }
+
+  /** A command that is answered at once. */
+  command(wish: CommandWish): Promise<Result> {
+    return this.#begin(wish.signal, (nowMs, caller) => {
+      this.submit(new CommandCall(this.waiters, wish, nowMs + this.#host.tryTimeoutMs, caller));
+    });
+  }
+
+  // What a held lock asks for.
+
+  async acquireUnder(
+    owner: Owner,
+    key: string,
+    options: NestedOptions | undefined,
+  ): Promise<HeldLock> {
+    // Only a try resolves to undefined.
+    return this.request(resolveAcquire(key, options, owner, "nested")) as Promise<HeldLock>;
+  }
+
+  remainingMs(hold: Hold): number {
+    return this.#holds.remainingMs(hold, this.#host.now());
+  }
+
+  release(hold: Hold, lock: HeldLock): void {
+    hold.removeHandle(lock);
+    if (hold.endedBy !== undefined) {
+      lock.onReleased({ released: false, reason: hold.endedBy });
+    } else if (hold.handles.length > 0) {
+      hold.balance();
+      lock.onReleased({ released: true });
+    } else {
+      this.#giveBack(hold, lock);
+    }
+  }
+
+  async upgrade(hold: Hold, lock: HeldLock, options: UpgradeOptions | undefined): Promise<void> {
+    const wish = resolveUpgrade(lock, options);
+    if (wish === undefined) return undefined;
+    const askedAt = this.#sites.capture(this.upgrade);
+    return this.#begin(wish.signal, (nowMs, caller) => {
+      const times = { nowMs, tryTimeoutMs: this.#host.tryTimeoutMs };
+      const join = new UpgradeJoin(this, { hold, handle: lock, askedAt }, wish, times, caller);
+      const isUnderWay = !hold.covers(join.asks) && hold.upgrade !== undefined;
+      if (wish.waitMs === 0 && isUnderWay) join.onRefusal(wish.key, LOCK_HELD);
+      else hold.join(join);
+    });
+  }
+
+  async downgrade(hold: Hold, lock: HeldLock, key: string | undefined): Promise<void> {
+    requireLockKeyOf(lock, key);
+    hold.cancelUpgrades(lock, key);
+    lock.setMode(key, "shared");
+    const call = hold.balance();
+    if (call === undefined) return undefined;
+    await this.#begin(undefined, (nowMs, caller: Caller<void>) => {
+      call.await(this.waiters, nowMs + this.#host.tryTimeoutMs, caller);
+    });
+  }
+
+  async update(hold: Hold, value: string, options: CallOptions | undefined): Promise<void> {
+    resolveValue(value);
+    const signal = signalOf(options);
+    await this.#begin(signal, (nowMs, caller: Caller<Result>) => {
+      const deadlineMs = nowMs + this.#host.tryTimeoutMs;
+      this.submit(new UpdateCall(this.waiters, hold, { value, signal }, deadlineMs, caller));
+    });
+  }
+
+  async detach(hold: Hold, options: DetachOptions): Promise<Ticket> {
+    const ticketTtlMs = resolveTicketTtl(options);
+    if (this.#host.isEnding) throw this.#host.endError();
+    const secret = this.#host.freshSecret();
+    return new Promise((resolve, reject) => {
+      this.#takeOut(hold);
+      const caller = { resolve, reject };
+      const call = new DetachCall(this.waiters, hold, { secret, ticketTtlMs }, caller);
+      hold.ending = call;
+      // Before those are asked for who wanted to share it.
+      this.submit(call);
+      hold.end("detached");
+    });
+  }
+
+  // What calls need.
+
+  submit(call: Call): void {
+    this.#host.submit(call);
+  }
+
+  forget(hold: Hold): void {
+    this.#holds.remove(hold);
+  }
+
+  traced(refusal: Result, askedAt: string | undefined): Result {
+    return this.#sites.addTo(refusal, this.#host.sessionId, askedAt);
+  }
+
+  onGranted(taker: GrantTaker, granted: Granted): void {
+    const hold = new Hold(this, taker, granted);
+    this.#holds.add(hold);
+    Task.of(hold.owner).onGranted(hold);
+    if (this.#isProven) this.#handOut(hold);
+    else this.#unproven.add(hold);
+  }
+
+  onGrantLost(taker: GrantTaker, granted: Granted, reason: LossReason): void {
+    const hold = new Hold(this, taker, granted);
+    this.#handOut(hold);
+    hold.end(reason);
+  }
+
+  /** If the lease is proven, what waits for that is handed out. */
+  onEvidence(): void {
+    if (this.#unproven.size === 0 || !this.#isProven) return;
+    for (const hold of this.#unproven) this.#handOut(hold);
+  }
+
+  get #isProven(): boolean {
+    return this.#host.turnMs() < this.#lease.deadlineMs;
+  }
+
+  #handOut(hold: Hold): void {
+    const { taker, items } = hold;
+    if (taker === undefined) return;
+    this.#unproven.delete(hold);
+    hold.taker = undefined;
+    this.#holds.onHandedOut(hold);
+    taker.handOut(this.#lockOf(taker, hold, items));
+    hold.balance();
+  }
+
+  #lockOf({ makeLock }: GrantTaker, hold: Hold, items: readonly HeldItem[]): HeldLock {
+    if (makeLock === undefined) return new HeldLock(this, hold, items);
+    return makeLock(this, hold, items);
+  }
+
+  /** It may be what others of its owner wait for. */
+  onAcquired(call: AcquireCall): void {
+    const task = Task.of(call.owner);
+    task.onAnswered(call);
+    for (const other of task.acquires) if (other.isPostponed) this.#route(other);
+  }
+
+  #route(call: AcquireCall): void {
+    const route = routeOf(call, Task.of(call.owner));
+    call.isPostponed = route.to === "later";
+    switch (route.to) {
+      case "table":
+        this.submit(call);
+        break;
+      case "hold":
+        call.joined = route.hold;
+        route.hold.join(call);
+        break;
+      case "refusal":
+        call.fail(route.error);
+        break;
+      case "held":
+        call.onResult(LOCK_HELD, 0);
+        break;
+      default:
+    }
+  }
+
+  share(call: AcquireCall): void {
+    const hold = call.joined as Hold;
+    call.joined = undefined;
+    call.handOut(this.#lockOf(call, hold, sharedItems(hold, call.wish.items)));
+  }
+
+  askAnew(call: AcquireCall): void {
+    call.joined = undefined;
+    if (this.#host.isEnding) call.fail(this.#host.endError());
+    else this.#route(call);
+  }
+
+  onLeft(call: GrantCall): void {
+    if (call instanceof AcquireCall && call.joined !== undefined) {
+      call.joined.leave(call);
+      return;
+    }
+    const { sequence } = call;
+    // The end of the session ends all of it.
+    if (sequence === 0 || this.#host.isEnding) return;
+    const hold = this.#holds.get(sequence);
+    if (hold !== undefined) {
+      this.#giveBack(hold);
+      return;
+    }
+    this.#waits.delete(sequence);
+    this.submit(new EndCall(call));
+  }
+
+  // What the table says.
+
+  /** It waits in the table. */
+  onQueued(call: Call): void {
+    // What nobody wants is being ended.
+    if (!(call instanceof GrantCall && call.isSettled)) this.#waits.set(call.sequence, call);
+  }
+
+  /** Takes the call that waits under this number. */
+  takeWait(sequence: number): Call | undefined {
+    const call = this.#waits.get(sequence);
+    this.#waits.delete(sequence);
+    return call;
+  }
+
+  /** The hold ended otherwise than by a command of this session. */
+  onLost(sequence: number, reason: LossReason): void {
+    const hold = this.#holds.get(sequence);
+    if (hold === undefined) return;
+    this.#window.acknowledge(sequence);
+    if (hold.ending !== undefined) hold.ending.onLost(reason);
+    else this.#lose([hold], reason);
+  }
+
+  /** What a recall found under the number of a hold. */
+  onToldOfHold(told: RecalledSequence, nowMs: number): void {
+    const { sequence, state } = told;
+    const hold = this.#holds.get(sequence);
+    if (hold === undefined) this.#endStray(sequence, state === RECALL_STATE.held);
+    else if (state === RECALL_STATE.held) this.#holds.onStillHeld(hold, told, nowMs);
+    else if (state === RECALL_STATE.ended) this.onLost(sequence, lossReasonOf(told.reason));
+    else this.onLost(sequence, "unknown");
+  }
+
+  onStillWaiting(sequence: number): void {
+    if (!this.#waits.has(sequence)) this.#endStray(sequence, true);
+  }
+
+  /** Nobody here knows of it: it was given back in the meantime, or another process had the session. */
+  #endStray(sequence: number, isAlive: boolean): void {
+    if (this.#host.isEnding) return;
+    if (isAlive) this.submit(new EndCall({ sequence }));
+    else this.#window.acknowledge(sequence);
+  }
+
+  onContended(sequence: number): void {
+    this.#holds.get(sequence)?.contend();
+  }
+
+  onRevoking({ sequence, endsAt, reason }: Revoking, nowMs: number): void {
+    if (sequence !== 0) {
+      const hold = this.#holds.get(sequence);
+      if (hold !== undefined) this.#holds.revoke(hold, endsAt, reason, nowMs);
+      return;
+    }
+    this.#lease.force(endsAt);
+    for (const hold of this.#holds.all()) {
+      hold.announce({ reason, remainingMs: this.#holds.remainingMs(hold, nowMs) });
+    }
+  }
+
+  /** The numbers whose fate a new connection has to ask for. */
+  sequencesToRecall(): number[] {
+    const sequences = [...this.#waits.keys()];
+    for (const { sequence, ending } of this.#holds.all()) {
+      // Who ends it reads how it ended.
+      if (!(ending instanceof EndCall)) sequences.push(sequence);
+    }
+    return sequences;
+  }
+
+  // What happens to all of them.
+
+  /** What may be over by now is given up for good; the session goes on if it can. */
+  lapseIfDue(nowMs: number): void {
+    if (nowMs < this.lapseMs) return;
+    const { deadlineMs, endReason } = this.#lease;
+    const isLapse = nowMs >= deadlineMs;
+    if (isLapse) this.#lapsedAtMs = deadlineMs;
+    // What nobody was given yet is certain to be held as soon as the lease is.
+    const holds = isLapse
+      ? this.#holds.all().filter(({ taker }) => taker === undefined)
+      : this.#holds.ended(nowMs);
+    // Before anything that a listener may ask for.
+    for (const hold of holds) if (!(hold.ending instanceof EndCall)) this.submit(new EndCall(hold));
+    this.#lose(holds, isLapse ? endReason : undefined);
+  }
+
+  /** The session is no more: so are its holds and waits. What was never sent waits for the next. */
+  onSessionLost(reason: LossReason): void {
+    const calls = [...this.#window.reset(), ...this.#waits.values()];
+    this.#waits.clear();
+    // To the next session the number means another command.
+    for (const call of calls) call.sequence = 0;
+    const holds = this.#held();
+    const takers = holds.map(({ taker }) => taker);
+    for (const hold of holds) hold.taker = undefined;
+    this.#lose(holds, reason);
+    for (const call of calls) call.onSessionLost(reason);
+    for (const taker of takers) taker?.onSessionLost(reason);
+  }
+
+  /** The client is closing: the end of its session will do what a release would. */
+  onClosing(error: Error): void {
+    this.#leaveStrong(error);
+    this.#lose(this.#held(), "closed");
+  }
+
+  /** The client has ended: nothing is held, and nothing will be granted. */
+  onEnded(error: unknown, reason: LossReason): void {
+    this.#refuseTakers(error);
+    this.#lose(this.#holds.all(), reason);
+    this.waiters.leaveAll(error);
+  }
+
+  /**
+   * Everything here is another process's from now on: gives what it holds and waits for. What is being
+   * given back is still told to the table.
+   */
+  export(error: unknown): Pick<ExportedSession, "holds" | "waits" | "loose"> {
+    const held = this.#held();
+    const holds = held.map(({ sequence, owner, items, value }) => {
+      return { sequence, owner: owner.id, items, value };
+    });
+    const waits: ExportedWait[] = [];
+    const loose: Loose = { ends: [], downgrades: [] };
+    for (const call of [...this.#waits.values(), ...this.#window.sent()]) {
+      if (call instanceof UpgradeCall) {
+        // Nobody here will know whether it was granted.
+        loose.ends.push(call.sequence);
+        if (!call.isUnwanted)
+          loose.downgrades.push({ sequence: call.hold.sequence, key: call.key });
+      } else if (call instanceof AcquireCall && this.#waits.has(call.sequence)) {
+        const { owner, items, options } = call.wish;
+        const { value, maxHoldMs } = options ?? ACQUIRE_DEFAULTS;
+        const { sequence } = call;
+        waits.push({ sequence, owner: owner.id, items, value, maxHoldMs });
+      }
+    }
+    for (const [sequence, call] of this.#waits) {
+      // A ticket that is being made names the newest token.
+      const isOfTicket = call instanceof UpgradeCall && call.hold.ending instanceof DetachCall;
+      if (!isOfTicket) this.#waits.delete(sequence);
+    }
+    this.#refuseTakers(error);
+    this.#lose(held, "exported");
+    for (const call of this.#window.sent()) {
+      if (call instanceof GrantCall && !call.isSettled) this.submit(new EndCall(call));
+    }
+    this.#leaveStrong(error);
+    return { holds, waits, loose };
+  }
+
+  /** Adds what was given back, and the table may not know. */
+  addLoose({ ends, downgrades }: Loose): void {
+    ends.push(...this.#window.unacknowledged());
+    for (const call of [...this.#window.sent(), ...this.#window.queued()]) {
+      if (call instanceof EndCall || call instanceof DetachCall) {
+        if (call.target.sequence !== 0) ends.push(call.target.sequence);
+      } else if (call instanceof DowngradeCall) {
+        const { sequence, items } = call.hold;
+        const keys = items.filter(({ mode }) => mode !== "permits").map(({ key }) => key);
+        for (const key of call.key === undefined ? keys : [call.key]) {
+          downgrades.push({ sequence, key });
+        }
+      }
+    }
+  }
+
+  /** What another process held or waited for: its fate is asked for next. */
+  inherit(call: AcquireCall): void {
+    this.#waits.set(call.sequence, call);
+    Task.of(call.owner).onAsked(call);
+  }
+
+  #begin<T>(
+    signal: AbortSignal | undefined,
+    begin: (nowMs: number, caller: Caller<T>) => void,
+  ): Promise<T> {
+    const host = this.#host;
+    // First of all, since it may run listeners that close the client or abort the signal.
+    const nowMs = host.now();
+    if (host.isEnding) return Promise.reject(host.endError());
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    return new Promise((resolve, reject) => begin(nowMs, { resolve, reject }));
+  }
+
+  /** Tells the table that nobody here wants it any more. */
+  #giveBack(hold: Hold, waiter?: ReleaseWaiter): void {
+    this.#takeOut(hold);
+    hold.ending = new EndCall(hold, waiter);
+    // Before those are asked for who wanted to share it.
+    this.submit(hold.ending);
+    hold.end("released");
+  }
+
+  /** Its owner does not have it any more. */
+  #takeOut(hold: Hold): void {
+    this.#unproven.delete(hold);
+    hold.taker = undefined;
+    Task.of(hold.owner).onEnded(hold);
+    this.#holds.onEnding(hold);
+  }
+
+  /** What nobody gave back yet. */
+  #held(): Hold[] {
+    return this.#holds.all().filter(({ ending }) => ending === undefined);
+  }
+
+  /** Nobody is given what the table granted a moment ago. */
+  #refuseTakers(error: unknown): void {
+    for (const { taker } of this.#unproven) taker?.fail(error);
+  }
+
+  /**
+   * They are no more, as far as this client may believe. Runs listeners of their signals. Without a
+   * reason each ended as it had to.
+   */
+  #lose(holds: readonly Hold[], reason: LossReason | undefined): void {
+    // Listeners may call anything, so the state is final before the first of them runs.
+    for (const hold of holds) {
+      // A grant that nobody was told is told like any other: as a lost lock.
+      this.#handOut(hold);
+      this.#takeOut(hold);
+      this.#holds.remove(hold);
+    }
+    for (const hold of holds) {
+      const { ending, endReason } = hold;
+      ending?.onLost(reason ?? endReason);
+      hold.end(reason ?? endReason);
+    }
+  }
+
+  /** What gives something back still gets its answer. */
+  #leaveStrong(error: unknown): void {
+    this.waiters.leaveAll(error, (awaited) => !(awaited instanceof Call) || awaited.isStrong);
+  }
+}

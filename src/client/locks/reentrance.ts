@@ -1,0 +1,76 @@
+/**
+ * What a task gets that asks again for what it has. The table knows no reentrance: a second acquire of
+ * the same keys shares the hold of the first, and is never sent. Only exactly the held keys count, since
+ * of others neither one token nor one step could be kept; and acquires of one task that share a key
+ * go one after the other, so that the later one finds what the earlier one got.
+ */
+import { ERROR_NUMBERS, HoldfastError } from "../../errors.js";
+import type { Item } from "../../protocol/index.js";
+import { nameOf } from "../failures.js";
+import type { HeldItem } from "../lock-types.js";
+import type { AcquireCall } from "./acquire-call.js";
+import type { Hold } from "./hold.js";
+import type { Task } from "./owner.js";
+
+type Keys = readonly { readonly key: string }[];
+
+export type Route =
+  | { readonly to: "table" }
+  /** Decided anew when an earlier acquire of the task is over. */
+  | { readonly to: "later" }
+  | { readonly to: "hold"; readonly hold: Hold }
+  | { readonly to: "refusal"; readonly error: HoldfastError }
+  /** As the table answers who does not want to wait. */
+  | { readonly to: "held" };
+
+export function routeOf(call: AcquireCall, { acquires, holds }: Task): Route {
+  const { items, isReentrant, waitMs } = call.wish;
+  if (!isReentrant) return { to: "table" };
+  for (const earlier of acquires) {
+    if (earlier === call) break;
+    if (overlaps(earlier.wish.items, items)) return { to: waitMs === 0 ? "held" : "later" };
+  }
+  const same = holds.filter((hold) => overlaps(hold.items, items));
+  if (same.length === 0) return { to: "table" };
+  const exact = same.filter((hold) => {
+    return hold.items.length === items.length && items.every((item) => itemOf(hold, item.key));
+  });
+  const hold = exact.find((each) => each.covers(items)) ?? exact[0];
+  if (hold === undefined) return refused(items, "other keys than it holds already");
+  for (const item of items) {
+    const held = itemOf(hold, item.key) as HeldItem;
+    if ((held.mode === "permits") !== (item.mode === "permits")) {
+      const text = `${nameOf(items)}: its own task holds the key as the other kind`;
+      return { to: "refusal", error: new HoldfastError("WRONG_KIND", text) };
+    }
+    if (item.mode === "permits" && item.permits > held.permits) {
+      return refused(items, `more permits than the ${held.permits} that it holds`);
+    }
+  }
+  // One that does not want to wait would have to wait for what others here wait for.
+  const isUnderWay = hold.taker !== undefined || hold.upgrade !== undefined;
+  if (waitMs === 0 && !hold.covers(items) && isUnderWay) return { to: "held" };
+  return { to: "hold", hold };
+}
+
+/** What a nested acquire is given: what it asked for, in the slots that its task has. */
+export function sharedItems(hold: Hold, items: readonly Item[]): HeldItem[] {
+  return items.map(({ key, mode }) => ({ ...(itemOf(hold, key) as HeldItem), mode }));
+}
+
+function itemOf(hold: Hold, key: string): HeldItem | undefined {
+  return hold.items.find((item) => item.key === key);
+}
+
+function overlaps(some: Keys, others: Keys): boolean {
+  return some.some(({ key }) => others.some((other) => other.key === key));
+}
+
+function refused(items: readonly Item[], what: string): Route {
+  const text =
+    `${nameOf(items)}: its own task asks for ${what}, and would wait for itself; ask for exactly what ` +
+    "it holds, for everything in one acquireAll, or as another owner";
+  return { to: "refusal", error: new HoldfastError("DEADLOCK", text, { details: { cycle: [] } }) };
+}
+
+export const LOCK_HELD = { status: ERROR_NUMBERS.LOCK_HELD } as const;

@@ -1,0 +1,72 @@
+/** Permits of one key: the slots of a semaphore, asked for one key at a time. */
+
+import { OP } from "../../protocol/index.js";
+import { quotedKey } from "../../safe-text.js";
+import type { OrderCarrier } from "../calls/orders.js";
+import type {
+  CallOptions,
+  Lock,
+  PermitOptions,
+  Semaphore,
+  TryPermitOptions,
+} from "../lock-types.js";
+import { requireKey, signalOf } from "../options.js";
+import type { HeldLock } from "./held-lock.js";
+import { type AcquireKind, requireLimit, resolvePermits } from "./lock-options.js";
+import type { Locks } from "./locks.js";
+import { holdWhile, type LockCallback } from "./using.js";
+
+export class SemaphoreKey implements Semaphore {
+  readonly key: string;
+  readonly #locks: Locks;
+  readonly #limit: number | undefined;
+
+  constructor(locks: Locks, key: string, limit: number | undefined) {
+    requireKey(key);
+    requireLimit(limit);
+    this.#locks = locks;
+    this.key = key;
+    this.#limit = limit;
+  }
+
+  async acquire(options?: PermitOptions): Promise<HeldLock> {
+    // Only a try resolves to undefined.
+    return this.#request(options, "acquire") as Promise<HeldLock>;
+  }
+
+  async tryAcquire(options?: TryPermitOptions): Promise<Lock | undefined> {
+    return this.#request(options, "try");
+  }
+
+  async using<T>(
+    optionsOrCallback: PermitOptions | LockCallback<T>,
+    callback?: LockCallback<T>,
+  ): Promise<T> {
+    const acquire = (options?: PermitOptions) => this.acquire(options);
+    return holdWhile(this.#locks, acquire, optionsOrCallback, callback);
+  }
+
+  async setLimit(limit: number | undefined, options?: CallOptions): Promise<void> {
+    await setLimit(this.#locks, this.key, limit, options);
+  }
+
+  #request(options: PermitOptions | undefined, kind: AcquireKind): Promise<HeldLock | undefined> {
+    const owner = this.#locks.resolveOwner(options?.owner);
+    return this.#locks.request(resolvePermits(this.key, this.#limit, options, owner, kind));
+  }
+}
+
+export async function setLimit(
+  carrier: OrderCarrier,
+  key: string,
+  limit: number | undefined,
+  options: CallOptions | undefined,
+): Promise<void> {
+  requireKey(key);
+  requireLimit(limit);
+  await carrier.command({
+    command: { op: OP.setLimit, key, limit },
+    what: `the limit of semaphore ${quotedKey(key)}`,
+    signal: signalOf(options),
+  });
+}

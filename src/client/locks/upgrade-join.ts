@@ -1,0 +1,89 @@
+/**
+ * The wish of one handle that its lock be exclusive in a key. Until the table made it so, the handle
+ * is what it was; a caller that leaves needs it no more, and the hold sees to the rest.
+ */
+import { ERROR_NUMBERS } from "../../errors.js";
+import type { Result } from "../../protocol/index.js";
+import { quotedKey } from "../../safe-text.js";
+import { waitDeadlineMs } from "../calls/wait-times.js";
+import { type Awaited, type Caller, Waiter, type Waiters } from "../calls/waiters.js";
+import { clientExported, lockLost, lockTimeout, unavailable, upgradeFailure } from "../failures.js";
+import type { LossReason } from "../lock-types.js";
+import type { HeldLock } from "./held-lock.js";
+import type { Hold, Join } from "./hold.js";
+
+export interface UpgradeWish {
+  readonly key: string;
+  readonly waitMs: number;
+  readonly detect: boolean;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** What it needs of its session. */
+export interface UpgradeHost {
+  readonly waiters: Waiters;
+  /** A refusal with what is known of the cycle behind it. */
+  traced(refusal: Result, askedAt: string | undefined): Result;
+}
+
+export class UpgradeJoin implements Join, Awaited {
+  readonly asks: Join["asks"];
+  readonly waitMs: number;
+  readonly detects: boolean;
+  readonly handle: HeldLock;
+  readonly startedMs: number;
+  readonly askedAt: string | undefined;
+  readonly #host: UpgradeHost;
+  readonly #hold: Hold;
+  readonly #key: string;
+  readonly #waiter: Waiter<void>;
+
+  constructor(
+    host: UpgradeHost,
+    of: { readonly hold: Hold; readonly handle: HeldLock; readonly askedAt: string | undefined },
+    wish: UpgradeWish,
+    times: { readonly nowMs: number; readonly tryTimeoutMs: number },
+    caller: Caller<void>,
+  ) {
+    this.#host = host;
+    this.#hold = of.hold;
+    this.handle = of.handle;
+    this.askedAt = of.askedAt;
+    this.#key = wish.key;
+    this.asks = [{ key: wish.key, mode: "exclusive" }];
+    this.waitMs = wish.waitMs;
+    this.detects = wish.detect;
+    this.startedMs = times.nowMs;
+    const deadlineMs = waitDeadlineMs(wish.waitMs, times.nowMs, times.tryTimeoutMs);
+    this.#waiter = new Waiter(host.waiters, this, deadlineMs, wish.signal, caller);
+  }
+
+  onCovered(): void {
+    this.handle.setMode(this.#key, "exclusive");
+    this.#waiter.resolve();
+  }
+
+  onRefusal(key: string, result: Result): void {
+    const isTimeout = result.status === ERROR_NUMBERS.LOCK_TIMEOUT;
+    const error = isTimeout
+      ? lockTimeout([{ key }], this.waitMs, "service")
+      : upgradeFailure(key, this.#host.traced(result, this.askedAt));
+    this.#waiter.reject(error);
+  }
+
+  onHoldLost(reason: LossReason): void {
+    const { items, token } = this.#hold;
+    this.#waiter.reject(reason === "exported" ? clientExported() : lockLost(items, token, reason));
+  }
+
+  leave(reason: unknown): void {
+    this.#waiter.reject(reason);
+    this.#hold.leave(this);
+  }
+
+  onDeadline(lastFailure: string): void {
+    const key = this.#key;
+    if (this.waitMs !== 0) this.leave(lockTimeout([{ key }], this.waitMs, "client"));
+    else this.leave(unavailable(`the upgrade of lock ${quotedKey(key)}`, lastFailure));
+  }
+}

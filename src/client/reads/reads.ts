@@ -1,0 +1,156 @@
+/**
+ * Questions that are answered by a node and never enter the log. They have no effect, so they are
+ * simply asked again on another connection or after a refusal, until their time is over.
+ */
+import { ERROR_NUMBERS, errorCodeOf, HoldfastError } from "../../errors.js";
+import {
+  type Answer,
+  type Query,
+  STATUS,
+  type UnwatchQuery,
+  type WatchQuery,
+} from "../../protocol/index.js";
+import { type Abortable, unwatchAbort, watchAbort } from "../calls/abort-watch.js";
+import { unavailable } from "../failures.js";
+import type { FrameWriter } from "../transport/frame-writer.js";
+
+/** Watches go on after their answer; they are `watches.ts`. */
+type SingleQuery = Exclude<Query, WatchQuery | UnwatchQuery>;
+type WithoutId<T> = T extends unknown ? Omit<T, "id"> : never;
+/** Without the number, which is chosen here. */
+export type Question = WithoutId<SingleQuery>;
+
+interface Read {
+  readonly query: SingleQuery;
+  readonly deadlineMs: number;
+  readonly resolve: (payload: unknown) => void;
+  readonly reject: (reason: unknown) => void;
+  /** Asked once all commands up to this one were answered. */
+  readonly behind: number;
+  /** When it may be asked (again); `Infinity` while it is on its way. */
+  askAtMs: number;
+}
+
+/** Of a question that does not care which commands were answered. */
+export const BEHIND_NOTHING = Number.NEGATIVE_INFINITY;
+
+/** Pause before a refused question is asked again, give or take a half. */
+const RETRY_MS = 100;
+
+export class Reads {
+  readonly #open = new Map<number, Read>();
+  readonly #random: () => number;
+  readonly #onEmpty: () => void;
+  #lastId = 0;
+
+  /** `onEmpty` runs when the last open question was given up by who asked it. */
+  constructor(random: () => number, onEmpty: () => void) {
+    this.#random = random;
+    this.#onEmpty = onEmpty;
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** Numbers of questions, and of whatever else is answered by its number. */
+  nextId(): number {
+    this.#lastId += 1;
+    return this.#lastId;
+  }
+
+  ask(
+    question: Question,
+    nowMs: number,
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+    behind: number,
+  ): Promise<unknown> {
+    const id = this.nextId();
+    const query = { ...question, id } as SingleQuery;
+    return new Promise<unknown>((resolve, reject) => {
+      const waiter: Abortable = {
+        onAbort: (reason) => {
+          this.#open.delete(id);
+          reject(reason);
+          if (this.#open.size === 0) this.#onEmpty();
+        },
+      };
+      const end = (): void => {
+        if (signal !== undefined) unwatchAbort(signal, waiter);
+      };
+      if (signal !== undefined) watchAbort(signal, waiter);
+      this.#open.set(id, {
+        query,
+        deadlineMs: nowMs + timeoutMs,
+        behind,
+        askAtMs: nowMs,
+        resolve: (payload) => {
+          end();
+          resolve(payload);
+        },
+        reject: (reason) => {
+          end();
+          reject(reason);
+        },
+      });
+    });
+  }
+
+  /** Writes what may be asked now, with all commands up to `answeredUpTo` answered. */
+  write(frame: FrameWriter, nowMs: number, answeredUpTo: number): void {
+    for (const read of this.#open.values()) {
+      if (read.askAtMs > nowMs || read.behind > answeredUpTo) continue;
+      read.askAtMs = Number.POSITIVE_INFINITY;
+      frame.add(read.query);
+    }
+  }
+
+  /** The connection is gone: everything is asked again on the next one. */
+  restart(nowMs: number): void {
+    for (const read of this.#open.values()) read.askAtMs = nowMs;
+  }
+
+  onAnswer(answer: Answer, nowMs: number): void {
+    const read = this.#open.get(answer.id);
+    if (read === undefined) return;
+    if (answer.status === STATUS.ok) {
+      this.#open.delete(answer.id);
+      read.resolve(answer.payload);
+    } else if (
+      answer.status === ERROR_NUMBERS.BUSY ||
+      answer.status === ERROR_NUMBERS.UNAVAILABLE
+    ) {
+      read.askAtMs = nowMs + RETRY_MS * (0.5 + this.#random());
+    } else {
+      this.#open.delete(answer.id);
+      const code = errorCodeOf(answer.status) ?? "PROTOCOL";
+      read.reject(new HoldfastError(code, `the cluster refused to answer: ${code}`));
+    }
+  }
+
+  onAlarm(nowMs: number, lastFailure: string): void {
+    for (const [id, read] of this.#open) {
+      if (nowMs < read.deadlineMs) continue;
+      this.#open.delete(id);
+      read.reject(unavailable("the read had no answer", lastFailure));
+    }
+  }
+
+  /** When `onAlarm`, or `write` on a connection that serves, has something to do. */
+  dueMs(canAsk: boolean, answeredUpTo: number): number {
+    let dueMs = Number.POSITIVE_INFINITY;
+    for (const { deadlineMs, askAtMs, behind } of this.#open.values()) {
+      dueMs = Math.min(dueMs, deadlineMs);
+      if (canAsk && behind <= answeredUpTo) dueMs = Math.min(dueMs, askAtMs);
+    }
+    return dueMs;
+  }
+
+  /** The client ends. */
+  rejectAll(error: unknown): void {
+    const reads = [...this.#open.values()];
+    this.#open.clear();
+    for (const read of reads) read.reject(error);
+  }
+}

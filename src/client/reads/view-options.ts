@@ -1,0 +1,125 @@
+/** Turns what callers of reads and watches pass into complete, checked questions. */
+import {
+  HISTORY_PAGE_MAX,
+  OP,
+  REVISION_NUMBER_MAX,
+  SECRET_BYTES,
+  TOKEN_MIN,
+  WAIT_GRAPH_EDGES_MAX,
+} from "../../protocol/index.js";
+import type { CallOptions, Ticket } from "../lock-types.js";
+import {
+  requireInteger,
+  requireKnown,
+  requireObject,
+  requirePrefix,
+  requireTableKey,
+  signalOf,
+} from "../options.js";
+import type { Question } from "./reads.js";
+import type { Revision, WatchOptions } from "./view-types.js";
+import type { WatchWish } from "./watches.js";
+
+const HISTORY_DEFAULT = 100;
+/** As the request of an explanation: nobody who waits already. */
+const NEWCOMER = Object.freeze({ session: 0, sequence: 0 });
+const NUMBER_MAX = Number.MAX_SAFE_INTEGER;
+
+/** What the calls of those names take. */
+export const CLAIM_OPTIONS: ReadonlySet<string> = new Set(["owner", "signal"]);
+export const EXPLAIN_OPTIONS: ReadonlySet<string> = new Set(["request", "signal"]);
+/** Of views that have no end by themselves. */
+export const LIMIT_OPTIONS: ReadonlySet<string> = new Set(["limit", "signal"]);
+const TARGET_OPTIONS: ReadonlySet<string> = new Set(["prefix"]);
+const WATCH_OPTIONS: ReadonlySet<string> = new Set(["after", "signal"]);
+
+/**
+ * One key, or all that begin with something: a text that ends with "/" means all below it, as
+ * `{ prefix }` does, which may end anywhere.
+ */
+export type WatchTarget = string | { readonly prefix: string };
+
+/** What `explain` takes. */
+export interface ExplainOptions extends CallOptions {
+  /** A request, as `inspect` shows it among the waiters; default: what a newcomer would meet. */
+  request?: { readonly session: number; readonly sequence: number } | undefined;
+}
+
+export function resolveInspect(key: string): Question {
+  requireTableKey(key);
+  return { op: OP.inspect, key };
+}
+
+export function resolveQuery(prefix: string): void {
+  requirePrefix(prefix);
+}
+
+export function resolveExplain(key: string, options: ExplainOptions | undefined): Question {
+  requireTableKey(key);
+  const { request = NEWCOMER } = options ?? {};
+  requireObject(request, "request");
+  const { session, sequence } = request;
+  requireInteger(session, "request.session", 0, NUMBER_MAX);
+  requireInteger(sequence, "request.sequence", 0, NUMBER_MAX);
+  return { op: OP.explain, key, session, sequence };
+}
+
+export function resolveWaitGraph(limit: number = WAIT_GRAPH_EDGES_MAX): Question {
+  requireInteger(limit, "limit", 1, WAIT_GRAPH_EDGES_MAX);
+  return { op: OP.waitGraph, limit };
+}
+
+export function resolveVerify(key: string, token: number): Question {
+  requireTableKey(key);
+  requireInteger(token, "token", 0, NUMBER_MAX);
+  return { op: OP.verify, key, token };
+}
+
+export function resolveHistory(key: string, limit: number = HISTORY_DEFAULT): Question {
+  requireTableKey(key);
+  requireInteger(limit, "limit", 1, HISTORY_PAGE_MAX);
+  return { op: OP.history, key, limit };
+}
+
+export function resolveWatch(target: WatchTarget, options: WatchOptions | undefined): WatchWish {
+  const prefix = prefixOf(target);
+  if (prefix === undefined) requireTableKey(target as string);
+  else requirePrefix(prefix);
+  const signal = signalOf(options, WATCH_OPTIONS);
+  return {
+    key: prefix ?? (target as string),
+    isPrefix: prefix !== undefined,
+    after: resolveAfter(options?.after),
+    signal,
+  };
+}
+
+function prefixOf(target: WatchTarget): string | undefined {
+  if (typeof target === "object" && target !== null) {
+    requireKnown(target, TARGET_OPTIONS);
+    requirePrefix(target.prefix);
+    return target.prefix;
+  }
+  return typeof target === "string" && target.endsWith("/") ? target : undefined;
+}
+
+export function resolveClaim(ticket: Ticket): Ticket {
+  requireObject(ticket, "ticket");
+  const { token, secret } = ticket;
+  requireInteger(token, "ticket.token", TOKEN_MIN, NUMBER_MAX);
+  const isSecret = typeof secret === "string" && /^[0-9a-f]+$/.test(secret);
+  if (!isSecret || secret.length !== 2 * SECRET_BYTES) {
+    throw new TypeError("ticket must be what detach gave");
+  }
+  return { token, secret };
+}
+
+function resolveAfter(after: Revision | undefined): Revision | undefined {
+  if (after === undefined) return undefined;
+  requireObject(after, "after");
+  const { index, number } = after;
+  // Index 0 would mean: from now on.
+  requireInteger(index, "after.index", 1, NUMBER_MAX);
+  requireInteger(number, "after.number", 0, REVISION_NUMBER_MAX);
+  return { index, number };
+}

@@ -1,0 +1,182 @@
+/**
+ * The watches of a client at the node of its connection. A watch has no effect on the table, so after
+ * a reconnect or a refusal it is simply asked for again: after the last revision that it told, or
+ * after the entry that began the connection over which it was first asked for, so that it misses
+ * nothing that happened since.
+ */
+
+import { ERROR_NUMBERS, errorCodeOf, HoldfastError } from "../../errors.js";
+import {
+  type Answer,
+  type Changes,
+  type ChangesView,
+  OP,
+  type OperationFailure,
+  REVISION_NUMBER_MAX,
+  STATUS,
+  type WatchView,
+} from "../../protocol/index.js";
+import { quotedKey } from "../../safe-text.js";
+import type { FrameWriter } from "../transport/frame-writer.js";
+import { changeOf, type Revision } from "./view-types.js";
+import { type WatchHost, WatchStream } from "./watch-stream.js";
+
+/** Pause before a refused watch is asked for again, give or take a half. */
+const RETRY_MS = 100;
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** What watches need of their session. */
+export interface WatchesHost {
+  readonly random: () => number;
+  now(): number;
+  nextId(): number;
+  /** There is something to write, or somebody to wait for. */
+  onChange(): void;
+}
+
+export interface WatchWish {
+  readonly key: string;
+  readonly isPrefix: boolean;
+  readonly after: Revision | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+export class Watches implements WatchHost {
+  readonly #host: WatchesHost;
+  readonly #streams = new Set<WatchStream>();
+  /** Those the node was asked for over this connection. */
+  readonly #byId = new Map<number, WatchStream>();
+  /** Of the entry by which this connection has its session: every question here comes after it. */
+  #attachedIndex = 0;
+  /** Watches at the node that are wanted no more. */
+  #unwanted: number[] = [];
+
+  constructor(host: WatchesHost) {
+    this.#host = host;
+  }
+
+  get size(): number {
+    return this.#streams.size;
+  }
+
+  /** Whether somebody waits for a change. */
+  get isBusy(): boolean {
+    for (const stream of this.#streams) if (stream.isAwaited) return true;
+    return false;
+  }
+
+  open({ key, isPrefix, after, signal }: WatchWish): WatchStream {
+    const stream = new WatchStream(this, key, isPrefix, after, signal);
+    this.#streams.add(stream);
+    this.resume(stream);
+    return stream;
+  }
+
+  resume(stream: WatchStream): void {
+    stream.askAtMs = this.#host.now();
+    this.#host.onChange();
+  }
+
+  stop(stream: WatchStream): void {
+    stream.askAtMs = NEVER;
+    if (stream.isOver) this.#streams.delete(stream);
+    if (this.#byId.delete(stream.id)) this.#unwanted.push(stream.id);
+    stream.id = 0;
+    this.#host.onChange();
+  }
+
+  onWaiting(): void {
+    this.#host.onChange();
+  }
+
+  /** Another connection has the session, by the entry of that index. */
+  attached(index: number): void {
+    this.#attachedIndex = index;
+  }
+
+  /** Writes what may be asked now. */
+  write(frame: FrameWriter, nowMs: number): void {
+    for (const watch of this.#unwanted.splice(0)) {
+      frame.add({ op: OP.unwatch, id: this.#host.nextId(), watch });
+    }
+    for (const stream of this.#streams) {
+      if (stream.askAtMs > nowMs) continue;
+      stream.askAtMs = NEVER;
+      stream.id = this.#host.nextId();
+      this.#byId.set(stream.id, stream);
+      const { id, key, isPrefix, after } = stream;
+      frame.add({ op: OP.watch, id, key, isPrefix, after });
+      stream.onAsked({ index: this.#attachedIndex, number: REVISION_NUMBER_MAX });
+    }
+  }
+
+  /** The connection is gone: everything is asked for again on the next one. */
+  restart(nowMs: number): void {
+    this.#unwanted = [];
+    this.#byId.clear();
+    for (const stream of this.#streams) {
+      stream.id = 0;
+      stream.onUnanswered();
+      stream.askAtMs = stream.isPaused ? NEVER : nowMs;
+    }
+  }
+
+  /** Whether the answer was meant for a watch. */
+  onAnswer({ id, status, payload }: Answer, nowMs: number): boolean {
+    const stream = this.#byId.get(id);
+    if (stream === undefined) return false;
+    if (status === STATUS.ok) stream.onBegun((payload as WatchView).revision);
+    else this.#onRefused(stream, status, nowMs, payload);
+    return true;
+  }
+
+  onChanges({ id, status, payload }: Changes, nowMs: number): void {
+    const stream = this.#byId.get(id);
+    if (stream === undefined) return;
+    if (status === STATUS.ok) {
+      const { changes, revision } = payload as ChangesView;
+      stream.onChanges(changes.map(changeOf), revision);
+    } else this.#onRefused(stream, status, nowMs);
+  }
+
+  /** When `write` has something to do. */
+  get dueMs(): number {
+    let dueMs = NEVER;
+    for (const { askAtMs } of this.#streams) dueMs = Math.min(dueMs, askAtMs);
+    return dueMs;
+  }
+
+  /** The client ends. */
+  endAll(reason: unknown): void {
+    for (const stream of [...this.#streams]) stream.end(reason, true);
+  }
+
+  /** The node watches it no more. */
+  #onRefused(stream: WatchStream, status: number, nowMs: number, payload: unknown = null): void {
+    this.#byId.delete(stream.id);
+    stream.id = 0;
+    if (status === ERROR_NUMBERS.BUSY || status === ERROR_NUMBERS.UNAVAILABLE) {
+      stream.onUnanswered();
+      stream.askAtMs = nowMs + RETRY_MS * (0.5 + this.#host.random());
+      return;
+    }
+    stream.end(refusal(stream, status, payload), true);
+  }
+}
+
+function refusal(
+  { key, isPrefix, after }: WatchStream,
+  status: number,
+  payload: unknown,
+): HoldfastError {
+  const code = errorCodeOf(status) ?? "PROTOCOL";
+  const what = `the watch of ${isPrefix ? "keys under " : ""}${quotedKey(key)}`;
+  if (code !== "COMPACTED") {
+    const why = (payload as OperationFailure | null)?.message ?? code;
+    return new HoldfastError(code, `${what} was refused: ${why}`);
+  }
+  const text =
+    `${what}: what followed revision ${after?.index}/${after?.number} is no longer kept; ` +
+    "watch from now on, and look at the present state with inspect or query";
+  return new HoldfastError(code, text, { details: { after } });
+}

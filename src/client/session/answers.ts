@@ -1,0 +1,168 @@
+/**
+ * What the table's answers mean: evidence for the lease, the end of calls, the fate of locks. An
+ * answer is evidence only when it came over the connection that sent the command: pushed outcomes
+ * and what was recalled are none. (`docs/internals/semantics.md`, 3.4.)
+ *
+ * Nor is anything believed of a new connection before it told what the ones before it missed: the
+ * word that a hold was revoked may be part of that, and a lease that is renewed without it would
+ * outlive the hold.
+ */
+import { unreachable } from "../../assert.js";
+import {
+  MESSAGE,
+  type Outcome,
+  RECALL_STATE,
+  type Recalled,
+  type RecalledSequence,
+  type Reply,
+  type SessionMessage,
+  STATUS,
+} from "../../protocol/index.js";
+import type { Call } from "../calls/call.js";
+import type { Outgoing } from "../calls/outgoing.js";
+import { lossReasonOf } from "../failures.js";
+import type { Lease } from "../lease/lease.js";
+import type { Locks } from "../locks/locks.js";
+
+/** All but the end of the session. */
+type Message = Exclude<SessionMessage, { kind: typeof MESSAGE.ended }>;
+
+export class Answers {
+  readonly #outgoing: Outgoing;
+  readonly #locks: Locks;
+  readonly #lease: Lease;
+  /** The newest evidence of a connection that is not believed yet. */
+  #withheld: { readonly sentMs: number; readonly stamp: number } | undefined;
+
+  constructor(outgoing: Outgoing, locks: Locks, lease: Lease) {
+    this.#outgoing = outgoing;
+    this.#locks = locks;
+    this.#lease = lease;
+  }
+
+  /** An entry of that stamp executed what was sent at `sentMs`. */
+  renew(sentMs: number, stamp: number): void {
+    if (!this.#outgoing.pulses.isCatchingUp) {
+      this.#lease.renew(sentMs, stamp);
+      this.#locks.onEvidence();
+    } else if (this.#withheld === undefined || sentMs > this.#withheld.sentMs) {
+      this.#withheld = { sentMs, stamp };
+    }
+  }
+
+  /** The connection is gone: what it proved was not to be believed yet. */
+  disconnect(): void {
+    this.#withheld = undefined;
+  }
+
+  onMessage(message: Message, nowMs: number): void {
+    switch (message.kind) {
+      case MESSAGE.reply:
+        this.#onReply(message);
+        break;
+      case MESSAGE.outcome:
+        this.#onOutcome(message);
+        break;
+      case MESSAGE.pulse:
+        this.#onPulse(message.number, message.stamp, nowMs);
+        break;
+      case MESSAGE.recalled:
+        this.#onRecalled(message, nowMs);
+        break;
+      case MESSAGE.lost:
+        this.#locks.onLost(message.sequence, lossReasonOf(message.reason));
+        break;
+      case MESSAGE.contended:
+        this.#locks.onContended(message.sequence);
+        break;
+      case MESSAGE.revoking:
+        this.#locks.onRevoking(message, nowMs);
+        break;
+      default:
+        unreachable(message);
+    }
+  }
+
+  #onReply({ sequence, result, stamp }: Reply): void {
+    const { window } = this.#outgoing;
+    const call = window.get(sequence);
+    if (call === undefined) return;
+    this.#outgoing.onAnswered(call);
+    if (sequence > window.resumedAt) this.renew(call.sentMs, stamp);
+    if (result.status === STATUS.queued) this.#locks.onQueued(call);
+    else call.onResult(result, stamp);
+  }
+
+  #onOutcome({ sequence, result, stamp }: Outcome): void {
+    // No correct node calls this an end; whatever waits goes on waiting.
+    if (result.status === STATUS.queued) return;
+    const call = this.#take(sequence);
+    if (call === undefined) return;
+    if (result.status !== STATUS.granted) this.#outgoing.window.acknowledge(sequence);
+    call.onResult(result, stamp);
+  }
+
+  /** The call that waits in the table, or whose answer the last connection swallowed. */
+  #take(sequence: number): Call | undefined {
+    const call = this.#outgoing.window.get(sequence);
+    if (call === undefined) return this.#locks.takeWait(sequence);
+    this.#outgoing.onAnswered(call);
+    return call;
+  }
+
+  #onPulse(number: number, stamp: number, nowMs: number): void {
+    const { pulses } = this.#outgoing;
+    const wasCatchingUp = pulses.isCatchingUp;
+    const sentMs = pulses.end(number);
+    this.#outgoing.recallMore(nowMs);
+    if (sentMs !== undefined) this.renew(sentMs, stamp);
+    if (!wasCatchingUp || pulses.isCatchingUp) return;
+    const withheld = this.#withheld;
+    this.#withheld = undefined;
+    if (withheld !== undefined) this.renew(withheld.sentMs, withheld.stamp);
+  }
+
+  #onRecalled({ number, stamp, sequences }: Recalled, nowMs: number): void {
+    // First: what ends by itself is to be known before anything is believed for longer.
+    for (const told of sequences) this.#onTold(told, nowMs);
+    this.#onPulse(number, stamp, nowMs);
+  }
+
+  #onTold(told: RecalledSequence, nowMs: number): void {
+    const { window } = this.#outgoing;
+    const { sequence, state } = told;
+    const sent = window.get(sequence);
+    if (state === RECALL_STATE.waiting) {
+      if (sent === undefined) this.#locks.onStillWaiting(sequence);
+      else {
+        this.#outgoing.onAnswered(sent);
+        this.#locks.onQueued(sent);
+      }
+      return;
+    }
+    const call = this.#take(sequence);
+    if (call === undefined) {
+      this.#locks.onToldOfHold(told, nowMs);
+      return;
+    }
+    switch (state) {
+      case RECALL_STATE.held:
+        call.onHeld(told);
+        break;
+      case RECALL_STATE.ended:
+        window.acknowledge(sequence);
+        call.onEnded(told.token, told.reason);
+        break;
+      case RECALL_STATE.replied:
+        if (call.mayWait) window.acknowledge(sequence);
+        call.onResult(told.result, told.stamp);
+        break;
+      case RECALL_STATE.unseen:
+      case RECALL_STATE.forgotten:
+        call.onForgotten();
+        break;
+      default:
+        unreachable(state);
+    }
+  }
+}

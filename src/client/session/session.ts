@@ -1,0 +1,443 @@
+/**
+ * The session machine: attaches to the cluster, transmits commands exactly once however often the
+ * connection breaks, keeps the lease, and gives up every hold before the table may grant it to
+ * somebody else. It runs on the ports of `platform.ts` alone, so a simulator can drive it.
+ *
+ * Whatever happens first in a turn, the lease is looked at before it: a process that was paused
+ * must abort its locks before it acts on anything else. ("Sessions and replies".)
+ */
+import { MESSAGE, SECRET_BYTES, type ServerMessage } from "../../protocol/index.js";
+import { type Call, CloseCall } from "../calls/call.js";
+import { Outgoing } from "../calls/outgoing.js";
+import { type ExportedSession, exportedSession } from "../exported-session.js";
+import { clientClosed, clientExported, takeOverFailure, unavailable } from "../failures.js";
+import { Lease } from "../lease/lease.js";
+import { LeaseClock } from "../lease/lease-clock.js";
+import type { LossReason } from "../lock-types.js";
+import { Locks, type LocksHost } from "../locks/locks.js";
+import type { Owner } from "../locks/owner.js";
+import type { ClientSettings } from "../options.js";
+import { BEHIND_NOTHING, type Question, Reads } from "../reads/reads.js";
+import type { WatchStream } from "../reads/watch-stream.js";
+import { Watches, type WatchWish } from "../reads/watches.js";
+import { Alarm } from "../transport/alarm.js";
+import { Connection } from "../transport/connection.js";
+import { Endpoints } from "../transport/endpoints.js";
+import type { Platform } from "../transport/platform.js";
+import type { TaskContext } from "../transport/task-context.js";
+import { Answers } from "./answers.js";
+import { Attaching } from "./attaching.js";
+import { Attachment, freshSecret } from "./attachment.js";
+import { Lifetime } from "./lifetime.js";
+import { Opening } from "./opening.js";
+import { Resumption } from "./resuming.js";
+import { MOVE_PER_TTL, Schedule } from "./schedule.js";
+
+const HANDSHAKE_TIMEOUT_MS_MAX = 2_000;
+const CLOSE_TIMEOUT_MS_MAX = 3_000;
+/** How long an export waits for the table to hear what was given back. */
+const EXPORT_TIMEOUT_MS = 2_000;
+
+/** An export that waits for answers. */
+interface Exporting {
+  readonly untilMs: number;
+  readonly finish: () => void;
+}
+
+export class Session {
+  readonly locks: Locks;
+  readonly #platform: Platform;
+  readonly #settings: ClientSettings;
+  readonly #clock: LeaseClock;
+  readonly #lease: Lease;
+  readonly #alarm: Alarm;
+  readonly #endpoints: Endpoints;
+  readonly #connection: Connection;
+  readonly #outgoing: Outgoing;
+  readonly #reads: Reads;
+  readonly #watches: Watches;
+  readonly #attachment: Attachment;
+  readonly #attaching: Attaching;
+  readonly #answers: Answers;
+  readonly #schedule: Schedule;
+  readonly #lifetime = new Lifetime();
+  #isEnded = false;
+  /** The time of the turn that is being worked on. */
+  #nowMs: number;
+  #isFlushDue = false;
+  #exporting: Exporting | undefined;
+  /** Of a session that was another process's. */
+  resumed: Resumption | undefined;
+
+  constructor(platform: Platform, settings: ClientSettings, context?: TaskContext<Owner>) {
+    this.#platform = platform;
+    this.#settings = settings;
+    this.#clock = new LeaseClock(platform);
+    this.#nowMs = this.#clock.read();
+    this.#lease = new Lease(settings.ttlMs);
+    this.#attachment = new Attachment(platform, settings);
+    this.#alarm = new Alarm(platform, () => this.#onAlarm());
+    this.#endpoints = new Endpoints(settings.endpoints, settings.followLeader, platform.random);
+    this.#connection = new Connection(
+      platform,
+      this.#endpoints,
+      () => this.#clock.read(),
+      Math.min(settings.ttlMs * MOVE_PER_TTL, HANDSHAKE_TIMEOUT_MS_MAX),
+      {
+        objection: (hello) => this.#attaching.objection(hello),
+        onReady: (hello) => this.#attaching.onReady(hello),
+        onMessages: (messages, from) => this.#onMessages(messages, from),
+        onLost: () => this.#onLost(),
+        onRefused: (error) => this.#end(error),
+        onTurnBegin: () => this.#readClock(),
+        onTurnEnd: () => this.#settleTurn(),
+      },
+    );
+    this.#outgoing = new Outgoing((frame) => this.#connection.send(frame), platform.random);
+    this.locks = new Locks(this.#locksHost(context), this.#lease, this.#outgoing);
+    this.#answers = new Answers(this.#outgoing, this.locks, this.#lease);
+    this.#reads = new Reads(platform.random, () => this.#settleTurn());
+    this.#watches = new Watches({
+      random: platform.random,
+      now: () => this.#nowMs,
+      nextId: () => this.#reads.nextId(),
+      onChange: () => {
+        this.#scheduleFlush();
+        this.#settleTurn();
+      },
+    });
+    const parts = {
+      connection: this.#connection,
+      attachment: this.#attachment,
+      outgoing: this.#outgoing,
+      answers: this.#answers,
+      lease: this.#lease,
+      locks: this.locks,
+      reads: this.#reads,
+      watches: this.#watches,
+      lifetime: this.#lifetime,
+    };
+    this.#attaching = new Attaching(parts, {
+      ttlMs: settings.ttlMs,
+      isForced: settings.force,
+      clock: () => this.#clock.read(),
+      goesOn: () => this.#goesOn(),
+      end: (reason, loss) => this.#end(reason, loss),
+    });
+    this.#schedule = new Schedule(parts);
+  }
+
+  get id(): number {
+    return this.#attachment.session;
+  }
+
+  get endpoints(): readonly string[] {
+    return this.#endpoints.urls;
+  }
+
+  get closed(): AbortSignal {
+    return this.#lifetime.closed;
+  }
+
+  /** Connects, and opens the session or takes it over. */
+  open(signal: AbortSignal | undefined): Promise<void> {
+    const nowMs = this.#readClock();
+    const { connectTimeoutMs, resume } = this.#settings;
+    if (resume !== undefined) {
+      this.#attachment.takeOver(resume);
+      this.#attaching.clusterId = resume.clusterId;
+      this.resumed = new Resumption(resume, this.locks, this.#outgoing, nowMs);
+    }
+    const end = (): void => this.#end(signal?.reason);
+    const done = this.#lifetime.begin(new Opening(nowMs + connectTimeoutMs, signal, end));
+    this.#connection.start();
+    this.#settleTurn();
+    return done;
+  }
+
+  /** `isBehind`: not before the cluster answered every command that was begun earlier. */
+  ask(question: Question, signal: AbortSignal | undefined, isBehind = false): Promise<unknown> {
+    // First of all, since it may run listeners that close the client or abort the signal.
+    const nowMs = this.#readClock();
+    if (this.#isEnding) return Promise.reject(this.#endError());
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    const { connectTimeoutMs } = this.#settings;
+    const behind = isBehind ? this.#outgoing.window.lastOrder : BEHIND_NOTHING;
+    const answer = this.#reads.ask(question, nowMs, connectTimeoutMs, signal, behind);
+    this.#scheduleFlush();
+    this.#settleTurn();
+    return answer;
+  }
+
+  watch(wish: WatchWish): WatchStream {
+    this.#readClock();
+    if (this.#isEnding) throw this.#endError();
+    wish.signal?.throwIfAborted();
+    return this.#watches.open(wish);
+  }
+
+  /** Ends the session and whatever it holds; waits a bounded time for the cluster to say so. */
+  close(): Promise<void> {
+    return this.#lifetime.close(() => this.#beginClosing());
+  }
+
+  /** Gives up everything here, for another process to go on with. */
+  export(): Promise<ExportedSession> {
+    const nowMs = this.#readClock();
+    if (this.#isEnding) throw this.#endError();
+    if (this.id === 0)
+      throw unavailable("exporting the session", "there is no session at the moment");
+    const { name, metadata } = this.#settings;
+    const { ttlMs } = this.#lease;
+    const { clusterId } = this.#attaching;
+    const { endpoints } = this;
+    const { credentials } = this.#attachment;
+    return new Promise((resolve) => {
+      // Nothing new may be begun by the listeners of what is aborted.
+      let finish = (): void => undefined;
+      this.#exporting = { untilMs: nowMs + EXPORT_TIMEOUT_MS, finish: () => finish() };
+      const rest = this.locks.export(clientExported());
+      finish = () => {
+        this.#outgoing.pulses.abandon(this.#outgoing.window);
+        this.locks.addLoose(rest.loose);
+        const answered = this.#outgoing.window.mark - 1;
+        const identity = { clusterId, endpoints, ...credentials, answered, ttlMs, name, metadata };
+        this.#end(clientExported(), "exported");
+        resolve(exportedSession({ ...identity, ...rest }));
+      };
+      this.#reads.rejectAll(clientExported());
+      this.#watches.endAll(clientExported());
+      this.#scheduleFlush();
+      this.#settleTurn();
+    });
+  }
+
+  #locksHost(context: TaskContext<Owner> | undefined): LocksHost {
+    const session = this;
+    return {
+      get sessionId() {
+        return session.id;
+      },
+      get isEnding() {
+        return session.#isEnding;
+      },
+      endError: () => session.#endError(),
+      context,
+      capturesStacks: this.#settings.captureStacks,
+      tryTimeoutMs: this.#settings.connectTimeoutMs,
+      now: () => this.#readClock(),
+      turnMs: () => this.#nowMs,
+      submit: (call) => this.#submit(call),
+      freshSecret: () => freshSecret(this.#platform, SECRET_BYTES),
+      onIdle: () => {
+        // While attached, whatever settles a call ends its turn here anyway.
+        if (!this.#isAttached) this.#settleTurn();
+      },
+    };
+  }
+
+  get #isEnding(): boolean {
+    return this.#lifetime.isClosing || this.#isEnded || this.#exporting !== undefined;
+  }
+
+  #endError(): Error {
+    return this.#exporting === undefined ? clientClosed() : clientExported();
+  }
+
+  #submit(call: Call): void {
+    if (this.#isEnded) return;
+    this.#outgoing.window.enqueue(call);
+    if (this.#isAttached) this.#scheduleFlush();
+    else this.#settleTurn();
+  }
+
+  /** Reads the clock and looks at the lease: nothing else may come before it in a turn. */
+  #readClock(): number {
+    this.#nowMs = this.#clock.read();
+    this.locks.lapseIfDue(this.#nowMs);
+    return this.#nowMs;
+  }
+
+  // Transmitting.
+
+  #scheduleFlush(): void {
+    if (this.#isFlushDue || !this.#isAttached) return;
+    this.#isFlushDue = true;
+    this.#platform.soon(() => {
+      this.#isFlushDue = false;
+      this.#readClock();
+      this.#write();
+      this.#settleTurn();
+    });
+  }
+
+  /** Sends whatever may go out now, in one frame. */
+  #write(): void {
+    if (!this.#isAttached) return;
+    this.#outgoing.write(this.#nowMs);
+    if (this.#reads.size > 0) {
+      const { answeredUpTo } = this.#outgoing.window;
+      this.#reads.write(this.#outgoing.frame, this.#nowMs, answeredUpTo);
+    }
+    this.#watches.write(this.#outgoing.frame, this.#nowMs);
+    this.#outgoing.frame.end();
+  }
+
+  // Connection events.
+
+  #onLost(): void {
+    if (this.#isEnded) return;
+    this.#attaching.disconnect();
+    this.resumed?.restart();
+    this.#reads.restart(this.#nowMs);
+    this.#watches.restart(this.#nowMs);
+  }
+
+  #onMessages(messages: readonly ServerMessage[], from: number): void {
+    for (let i = from; i < messages.length; i++) this.#onMessage(messages[i] as ServerMessage);
+    if (this.#outgoing.canWrite(this.#nowMs) || this.#canAsk) this.#scheduleFlush();
+  }
+
+  /** A question that waited for the answers of commands waits no more. */
+  get #canAsk(): boolean {
+    if (this.#reads.size === 0) return false;
+    return this.#reads.dueMs(true, this.#outgoing.window.answeredUpTo) <= this.#nowMs;
+  }
+
+  #onMessage(message: ServerMessage): void {
+    switch (message.kind) {
+      case MESSAGE.attached:
+        this.#attaching.onAttached(message, this.#nowMs);
+        this.#write();
+        break;
+      case MESSAGE.answer:
+        if (!this.#watches.onAnswer(message, this.#nowMs)) {
+          this.#reads.onAnswer(message, this.#nowMs);
+        }
+        break;
+      case MESSAGE.changes:
+        this.#watches.onChanges(message, this.#nowMs);
+        break;
+      case MESSAGE.leader:
+        this.#endpoints.learn(message.endpoints, message.leaderId);
+        break;
+      case MESSAGE.move:
+        this.#connection.move("the node asked its clients to move");
+        break;
+      case MESSAGE.hello:
+        break;
+      case MESSAGE.refused:
+        if (this.#isAttached) {
+          const { sequence, status } = message;
+          this.#outgoing.onRefused(sequence, status, this.#nowMs, this.#lease.ttlMs);
+        }
+        break;
+      case MESSAGE.ended:
+        if (this.#isAttached) this.#attaching.onEnded(message);
+        break;
+      default:
+        // Nothing of an older session, nor after the end of this connection.
+        if (this.#isAttached) this.#answers.onMessage(message, this.#nowMs);
+    }
+  }
+
+  // Ends.
+
+  #beginClosing(): void {
+    if (this.#isEnded) {
+      this.#lifetime.end(clientClosed());
+      return;
+    }
+    // It ends the client as well, in a moment.
+    if (this.#exporting !== undefined) return;
+    const error = clientClosed();
+    const patienceMs = Math.min(this.#settings.ttlMs * MOVE_PER_TTL, CLOSE_TIMEOUT_MS_MAX);
+    this.#lifetime.closeBy(this.#readClock() + patienceMs);
+    this.locks.onClosing(error);
+    this.#reads.rejectAll(error);
+    this.#watches.endAll(error);
+    if (this.id === 0) this.#end(error);
+    else this.#submit(new CloseCall(() => this.#end(error)));
+  }
+
+  /** The session is no more. Whether another one may take its place. */
+  #goesOn(): boolean {
+    const isTakingOver = this.#lifetime.isOpening && this.resumed !== undefined;
+    if (isTakingOver) this.#end(takeOverFailure("SESSION_EXPIRED"));
+    else this.#exporting?.finish();
+    return !this.#isEnded;
+  }
+
+  /** The client is of no use any more: closed, exported, or refused by the cluster. */
+  #end(reason: unknown, loss?: LossReason): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#connection.stop();
+    this.#alarm.cancel();
+    this.#attachment.reset();
+    this.locks.onEnded(reason, loss ?? (this.#lifetime.isClosing ? "closed" : "unknown"));
+    this.#reads.rejectAll(reason);
+    this.#watches.endAll(reason);
+    this.#lifetime.end(reason);
+  }
+
+  // Time.
+
+  #onAlarm(): void {
+    this.#readClock();
+    const nowMs = this.#nowMs;
+    this.#connection.onAlarm(nowMs);
+    if (nowMs >= this.#attachment.againAtMs) this.#attaching.attach();
+    if (nowMs >= this.#schedule.moveMs(this.#isAttached)) {
+      this.#connection.move("no answer in time");
+    }
+    if (nowMs >= this.#schedule.keepaliveMs(this.#isAttached)) this.#outgoing.keepalive(nowMs);
+    this.#write();
+    const { lastFailure } = this.#connection;
+    this.locks.waiters.onAlarm(nowMs, lastFailure);
+    this.#reads.onAlarm(nowMs, lastFailure);
+    if (nowMs >= this.#lifetime.openingUntilMs) {
+      this.#end(unavailable("no node serves", lastFailure));
+    }
+    if (nowMs >= this.#lifetime.closingUntilMs) this.#end(clientClosed());
+    this.#settleTurn();
+  }
+
+  get #isAttached(): boolean {
+    return this.#attaching.isAttached && !this.#isEnded;
+  }
+
+  /** The end of every turn: what waits for evidence asks for it, and the one timer is set. */
+  #settleTurn(): void {
+    if (this.#isEnded) return;
+    const { locks, resumed } = this;
+    const { pulses, window, frame } = this.#outgoing;
+    const isAttached = this.#isAttached;
+    const exporting = this.#exporting;
+    if (exporting !== undefined && (!window.hasWeak || this.#nowMs >= exporting.untilMs)) {
+      exporting.finish();
+      return;
+    }
+    if (isAttached) {
+      resumed?.goOn(this.#nowMs);
+      if (resumed?.isDone === false && this.#outgoing.canWrite(this.#nowMs)) this.#scheduleFlush();
+      if (locks.wantsEvidence && pulses.size === 0) this.#outgoing.keepalive(this.#nowMs);
+      frame.end();
+      const isResumed = resumed === undefined || resumed.isDone;
+      const isKnown = !locks.wantsEvidence && !pulses.isCatchingUp;
+      if (isResumed && isKnown) this.#lifetime.opened();
+    }
+    const untilMs = exporting?.untilMs ?? Number.POSITIVE_INFINITY;
+    const dueMs = Math.min(untilMs, this.#schedule.nextMs(isAttached, this.#nowMs));
+    this.#alarm.need(dueMs, this.#nowMs, this.#clock.skippedMs);
+    const isBusy =
+      locks.isBusy ||
+      this.#reads.size > 0 ||
+      this.#watches.isBusy ||
+      this.#lifetime.isOpening ||
+      this.#lifetime.isClosing ||
+      exporting !== undefined;
+    this.#alarm.setKeepsProcess(isBusy);
+    this.#connection.setKeepsProcess(isBusy);
+  }
+}

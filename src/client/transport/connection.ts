@@ -1,0 +1,363 @@
+/**
+ * Finds a node that serves and keeps one connection to it. A search tries every known endpoint,
+ * prefers the leader that a `hello` names, takes a node that knows of no leader only when it found
+ * nothing better, and comes to what failed a moment ago last. When the connection ends, the other
+ * nodes are tried at once, each a first time; only then come jittered pauses that grow while
+ * nothing serves. It knows nothing of sessions; what travels behind `hello` is the events'.
+ */
+import { HoldfastError } from "../../errors.js";
+import { decodeServerFrame } from "../../net/framing/index.js";
+import { type Hello, MESSAGE, PROTOCOL_VERSION, type ServerMessage } from "../../protocol/index.js";
+import { type Endpoints, socketUrl } from "./endpoints.js";
+import type { Platform, Transport } from "./platform.js";
+
+const PAUSE_MS_MIN = 20;
+const PAUSE_MS_MAX = 1_000;
+/** A node that served for so long was worth its search: the next one begins without a pause. */
+const STEADY_MS = 1_000;
+
+const CLOSE = { normal: 1000, protocolError: 1002 } as const;
+/**
+ * The node says that this client is wrong. Once may be an accident (a paused process asks too late,
+ * a proxy damages a frame); again and again it is true, and other nodes would say the same.
+ */
+const REFUSAL_CODES: ReadonlySet<number> = new Set([1002, 1008]);
+const REFUSALS_MAX = 3;
+/** A refusal longer ago than this is forgotten. */
+const REFUSAL_MEMORY_MS = 10_000;
+
+export interface ConnectionEvents {
+  /** Why this node must not be used, or `undefined`. Asked before any other event of it. */
+  objection(hello: Hello): string | undefined;
+  onReady(hello: Hello): void;
+  /** Whatever came behind `hello`, one call a frame. */
+  onMessages(messages: readonly ServerMessage[], from: number): void;
+  /** The connection that was ready is gone; a search is under way. */
+  onLost(): void;
+  /** No node will serve this client: it breaks the protocol or is not allowed. */
+  onRefused(error: HoldfastError): void;
+  /** Before and behind all of the above, whenever the network calls. */
+  onTurnBegin(): void;
+  onTurnEnd(): void;
+}
+
+interface Link {
+  readonly url: string;
+  transport: Transport | undefined;
+  isReady: boolean;
+}
+
+export class Connection {
+  readonly #platform: Platform;
+  readonly #endpoints: Endpoints;
+  readonly #events: ConnectionEvents;
+  readonly #nowMs: () => number;
+  readonly #handshakeTimeoutMs: number;
+  /** The one connection that counts; events of any other are ignored. */
+  #link: Link | undefined;
+  #isStopped = true;
+  #keepsProcess = true;
+  /** What this search has still to try. */
+  #candidates: string[] = [];
+  /** Where no word of another node leads: tried in this search, or a moment ago in vain. */
+  readonly #tried = new Set<string>();
+  /** Knew of no leader, or of a better node: taken when no candidate is left. */
+  #fallbacks: string[] = [];
+  /** Failed a moment ago: tried when there is not even a fallback. */
+  #lastResorts: string[] = [];
+  #acceptsAny = false;
+  /** Searches begun since a node served for a while. */
+  #searches = 0;
+  /** When the node behind the connection began to serve; `Infinity` while it does not. */
+  #servedSinceMs = Number.POSITIVE_INFINITY;
+  #refusals = 0;
+  #refusedAtMs = Number.NEGATIVE_INFINITY;
+  /** Frames of the node must stay below this. */
+  frameBytesMax = 0;
+  /** When `onAlarm` has something to do. */
+  dueMs = Number.POSITIVE_INFINITY;
+  #lastFailure = "";
+
+  constructor(
+    platform: Platform,
+    endpoints: Endpoints,
+    nowMs: () => number,
+    handshakeTimeoutMs: number,
+    events: ConnectionEvents,
+  ) {
+    this.#platform = platform;
+    this.#endpoints = endpoints;
+    this.#nowMs = nowMs;
+    this.#handshakeTimeoutMs = handshakeTimeoutMs;
+    this.#events = events;
+  }
+
+  /** Why nothing is served for the moment, for the error of who gives up. */
+  get lastFailure(): string {
+    return this.noLeader ?? this.#lastFailure;
+  }
+
+  /** The same, where that is the lack of a leader. */
+  get noLeader(): string | undefined {
+    return this.#endpoints.noLeader;
+  }
+
+  get isReady(): boolean {
+    return this.#link?.isReady === true;
+  }
+
+  start(): void {
+    this.#isStopped = false;
+    this.#searches = 0;
+    this.#search();
+  }
+
+  /** Closes for good. No event follows. */
+  stop(code: number = CLOSE.normal, reason = ""): void {
+    this.#isStopped = true;
+    this.dueMs = Number.POSITIVE_INFINITY;
+    this.#drop(code, reason);
+  }
+
+  send(frame: Uint8Array): void {
+    this.#link?.transport?.send(frame);
+  }
+
+  /** The node behind the connection serves. */
+  served(): void {
+    this.#servedSinceMs = this.#nowMs();
+    this.#endpoints.served();
+    // Should it fall silent now, whatever failed before it served is not the reason.
+    if (this.#link !== undefined) this.#note(this.#link, "does not answer");
+  }
+
+  /** The node behind the connection answers, and why that does not help. */
+  servesNot(why: string): void {
+    this.#endpoints.served();
+    if (this.#link !== undefined) this.#note(this.#link, why);
+  }
+
+  /** Leaves this node for another one. */
+  move(reason: string): void {
+    const link = this.#link;
+    if (link?.isReady !== true) return;
+    this.#drop(CLOSE.normal, "");
+    this.#lost(link, reason);
+  }
+
+  setKeepsProcess(keeps: boolean): void {
+    this.#keepsProcess = keeps;
+    this.#link?.transport?.setKeepsProcess(keeps);
+  }
+
+  onAlarm(nowMs: number): void {
+    if (nowMs < this.dueMs) return;
+    this.dueMs = Number.POSITIVE_INFINITY;
+    const link = this.#link;
+    if (link === undefined) {
+      this.#search();
+    } else if (!link.isReady) {
+      this.#drop(CLOSE.normal, "");
+      this.#failed(link, "no answer in time");
+    }
+  }
+
+  #search(): void {
+    const { promising, failed } = this.#endpoints.searchOrder(this.#nowMs());
+    this.#searches += 1;
+    this.#tried.clear();
+    this.#fallbacks = [];
+    this.#acceptsAny = false;
+    if (promising.length === 0) {
+      this.#candidates = failed;
+      this.#lastResorts = [];
+    } else {
+      this.#candidates = promising;
+      this.#lastResorts = failed;
+      for (const url of failed) this.#tried.add(url);
+    }
+    this.#dialNext();
+  }
+
+  #dialNext(): void {
+    let url = this.#candidates.shift();
+    while (url !== undefined && this.#tried.has(url)) url = this.#candidates.shift();
+    if (url === undefined) {
+      this.#acceptsAny = true;
+      url = this.#fallbacks.shift() ?? this.#lastResorts.shift();
+    }
+    if (url === undefined) this.#pause();
+    else this.#dial(url);
+  }
+
+  #dial(url: string): void {
+    this.#tried.add(url);
+    const link: Link = { url, transport: undefined, isReady: false };
+    this.#link = link;
+    if (this.#lastFailure === "") this.#note(link, "does not answer");
+    this.dueMs = this.#nowMs() + this.#handshakeTimeoutMs;
+    link.transport = this.#platform.open(socketUrl(url), {
+      onOpen: () => undefined,
+      onFrame: (frame) => {
+        this.#turn(link, () => this.#onFrame(link, frame));
+      },
+      onClose: (code, reason) => {
+        this.#turn(link, () => this.#onClose(link, code, reason));
+      },
+    });
+    link.transport.setKeepsProcess(this.#keepsProcess);
+  }
+
+  #turn(link: Link, work: () => void): void {
+    if (this.#link !== link) return;
+    this.#events.onTurnBegin();
+    // The beginning of a turn may run listeners, and these may close the client.
+    if (this.#link === link) work();
+    this.#events.onTurnEnd();
+  }
+
+  #onFrame(link: Link, frame: Uint8Array): void {
+    let messages: ServerMessage[];
+    try {
+      messages = decodeServerFrame(frame);
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      this.#drop(CLOSE.protocolError, text.slice(0, 120));
+      this.#lost(link, `sent a broken frame: ${text}`);
+      return;
+    }
+    let from = 0;
+    if (!link.isReady) {
+      const hello = messages[0];
+      if (hello === undefined) return;
+      if (hello.kind !== MESSAGE.hello) {
+        this.#drop(CLOSE.protocolError, "hello expected");
+        this.#failed(link, "its first message is no hello");
+        return;
+      }
+      this.#onHello(link, hello);
+      from = 1;
+    }
+    if (this.#link === link && link.isReady && from < messages.length) {
+      this.#events.onMessages(messages, from);
+    }
+  }
+
+  #onHello(link: Link, hello: Hello): void {
+    const objection =
+      hello.version === PROTOCOL_VERSION
+        ? this.#events.objection(hello)
+        : `speaks version ${hello.version} of the protocol, not ${PROTOCOL_VERSION}`;
+    if (objection !== undefined) {
+      this.#drop(CLOSE.normal, "");
+      this.#failed(link, objection);
+      return;
+    }
+    // Not before: nodes of another cluster have the same ids.
+    this.#endpoints.identify(link.url, hello);
+    this.#endpoints.learn(hello.endpoints, hello.leaderId);
+    const better = this.#acceptsAny ? undefined : this.#betterThan(link, hello);
+    if (better === undefined) {
+      link.isReady = true;
+      this.dueMs = Number.POSITIVE_INFINITY;
+      this.frameBytesMax = hello.frameBytesMax;
+      this.#note(link, hello.leaderId === 0 ? "knows of no leader" : "does not answer");
+      this.#events.onReady(hello);
+      return;
+    }
+    this.#drop(CLOSE.normal, "");
+    this.#fallbacks.push(link.url);
+    if (better !== "") this.#candidates.unshift(better);
+    this.#dialNext();
+  }
+
+  /** The leader's URL if it was not tried yet, "" for whoever else is left, `undefined`: stay. */
+  #betterThan(link: Link, hello: Hello): string | undefined {
+    if (hello.leaderId === hello.nodeId || !this.#endpoints.followsLeader) return undefined;
+    if (hello.leaderId === 0) {
+      this.#note(link, "knows of no leader");
+      return "";
+    }
+    const urls = this.#endpoints.urlsOf(hello.leaderId);
+    return urls.some((url) => this.#tried.has(url)) ? undefined : urls[0];
+  }
+
+  #onClose(link: Link, code: number, reason: string): void {
+    this.#link = undefined;
+    const what = reason === "" ? `closed with code ${code}` : `${reason} (code ${code})`;
+    if (REFUSAL_CODES.has(code) && this.#isRefusedForGood()) {
+      this.#isStopped = true;
+      this.dueMs = Number.POSITIVE_INFINITY;
+      const details = { endpoint: link.url, closeCode: code, reason };
+      this.#events.onRefused(
+        new HoldfastError("PROTOCOL", `${link.url} refused this client: ${what}`, { details }),
+      );
+    } else if (link.isReady) {
+      this.#endpoints.fellSilent(link.url);
+      this.#lost(link, what);
+    } else {
+      this.#failed(link, what);
+    }
+  }
+
+  #isRefusedForGood(): boolean {
+    const nowMs = this.#nowMs();
+    if (nowMs - this.#refusedAtMs > REFUSAL_MEMORY_MS) this.#refusals = 0;
+    this.#refusedAtMs = nowMs;
+    this.#refusals += 1;
+    return this.#refusals >= REFUSALS_MAX;
+  }
+
+  /** An attempt of this search came to nothing. */
+  #failed(link: Link, why: string): void {
+    this.#note(link, why);
+    this.#endpoints.fellSilent(link.url);
+    this.#endpoints.failed(link.url, this.#nowMs());
+    if (!this.#isStopped) this.#dialNext();
+  }
+
+  /**
+   * A connection that was ready is gone. Whoever lost a node that served well looks at all others
+   * anew. Else the search that found it goes on, so that clients which are sent round in circles,
+   * or find nodes that fall over one by one, come to its end and pause.
+   */
+  #lost(link: Link, why: string): void {
+    const nowMs = this.#nowMs();
+    const wasSteady = nowMs - this.#servedSinceMs >= STEADY_MS;
+    this.#servedSinceMs = Number.POSITIVE_INFINITY;
+    this.#note(link, why);
+    this.#endpoints.failed(link.url, nowMs);
+    this.#events.onLost();
+    if (this.#isStopped) return;
+    if (wasSteady) {
+      this.#searches = 0;
+      this.#search();
+    } else {
+      this.#resumeSearch();
+    }
+  }
+
+  /** What was passed over for the node that is gone counts again. */
+  #resumeSearch(): void {
+    for (const url of this.#fallbacks) this.#tried.delete(url);
+    this.#candidates.push(...this.#fallbacks);
+    this.#fallbacks = [];
+    this.#acceptsAny = false;
+    this.#dialNext();
+  }
+
+  #note(link: Link, why: string): void {
+    this.#lastFailure = `${link.url}: ${why}`;
+  }
+
+  #pause(): void {
+    const base = Math.min(PAUSE_MS_MIN * 2 ** Math.min(this.#searches, 10), PAUSE_MS_MAX);
+    this.dueMs = this.#nowMs() + base * (0.5 + this.#platform.random() / 2);
+  }
+
+  #drop(code: number, reason: string): void {
+    const link = this.#link;
+    this.#link = undefined;
+    link?.transport?.close(code, reason);
+  }
+}

@@ -1,0 +1,167 @@
+/**
+ * What a client knows about the nodes: the URLs it was given and those it learned, which of them
+ * leads, and where it failed lately. It decides the order in which a search tries them; it opens
+ * nothing itself.
+ */
+import type { Hello, NodeEndpoint } from "../../protocol/index.js";
+import { noLeaderText } from "../failures.js";
+
+const PATH = "/v1";
+/** A node that failed within this time is tried when no other serves. */
+const FAILURE_MEMORY_MS = 5_000;
+/** Of a wrong endpoint, in a message. */
+const SHOWN_LENGTH_MAX = 200;
+
+export interface SearchOrder {
+  readonly promising: string[];
+  /** Those that failed lately, the latest failure last: it may have cost a whole timeout. */
+  readonly failed: string[];
+}
+
+interface RankedEndpoint {
+  readonly url: string;
+  readonly rank: number;
+}
+
+interface KnownEndpoint {
+  readonly url: string;
+  /** 0 until a node told which of them this is. */
+  nodeId: number;
+  failedAtMs: number;
+  /** Whether a node answered when this was tried last. */
+  answers: boolean;
+}
+
+/** Checks a URL as a user writes it and gives it without a trailing slash or path `/v1`. */
+export function normalizeEndpoint(endpoint: string): string {
+  let url: URL;
+  try {
+    url = new URL(endpoint);
+  } catch {
+    throw new TypeError(`${quoted(endpoint)} is no URL like ws://host:7411`);
+  }
+  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
+    // Not repeated in the message: there may be a secret in it.
+    throw new TypeError(`endpoint at ${url.host} must be nothing but ws://host:port and a path`);
+  }
+  if (url.protocol !== "ws:" && url.protocol !== "wss:") {
+    throw new TypeError(`${quoted(endpoint)} must begin with ws:// or wss://`);
+  }
+  const path = url.pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
+  return `${url.protocol}//${url.host}${path}`;
+}
+
+/** Unless there may be a secret in it, or more than anybody reads. */
+function quoted(endpoint: string): string {
+  const isShown = endpoint.length <= SHOWN_LENGTH_MAX && !/[@?#]/.test(endpoint);
+  return isShown ? `endpoint ${JSON.stringify(endpoint)}` : "an endpoint";
+}
+
+/** Where to open the socket for an endpoint. */
+export function socketUrl(endpoint: string): string {
+  return endpoint + PATH;
+}
+
+export class Endpoints {
+  readonly #random: () => number;
+  readonly #known = new Map<string, KnownEndpoint>();
+  /** Whether other nodes than those given may be used, the leader above all. */
+  readonly followsLeader: boolean;
+  #leaderId = 0;
+  /** Whether the last node that said who leads knew of nobody. */
+  #isLeaderless = false;
+  #voters: readonly number[] = [];
+
+  constructor(given: readonly string[], followsLeader: boolean, random: () => number) {
+    this.followsLeader = followsLeader;
+    this.#random = random;
+    for (const endpoint of given) this.#add(normalizeEndpoint(endpoint));
+  }
+
+  get urls(): string[] {
+    return [...this.#known.keys()];
+  }
+
+  /** A node named the members and the leader. `leaderId` 0 means that it knows none. */
+  learn(endpoints: readonly NodeEndpoint[], leaderId: number): void {
+    this.#isLeaderless = leaderId === 0;
+    if (!this.followsLeader) return;
+    for (const { id, endpoint } of endpoints) {
+      let url: string;
+      try {
+        url = normalizeEndpoint(endpoint);
+      } catch {
+        continue; // Advertised in a form that this client cannot dial; others remain.
+      }
+      this.#add(url).nodeId = id;
+    }
+    if (leaderId !== 0) this.#leaderId = leaderId;
+  }
+
+  /** The node at `url` said which one it is, and who decides. */
+  identify(url: string, { nodeId, voters }: Hello): void {
+    this.#voters = voters;
+    const known = this.#known.get(url);
+    if (known === undefined) return;
+    known.nodeId = nodeId;
+    known.answers = true;
+  }
+
+  /** A node answered for the cluster: there is a leader, or was a moment ago. */
+  served(): void {
+    this.#isLeaderless = false;
+  }
+
+  /** What is missing where nodes answer and none of them knows of a leader. */
+  get noLeader(): string | undefined {
+    if (!this.#isLeaderless) return undefined;
+    const answering = this.#voters.filter((id) =>
+      [...this.#known.values()].some(({ nodeId, answers }) => nodeId === id && answers),
+    );
+    return answering.length === 0 ? undefined : noLeaderText(answering.length, this.#voters.length);
+  }
+
+  /** All URLs under which the node can be reached. */
+  urlsOf(nodeId: number): string[] {
+    return this.urls.filter((url) => this.#known.get(url)?.nodeId === nodeId);
+  }
+
+  /** Nothing answers at `url`. */
+  fellSilent(url: string): void {
+    const known = this.#known.get(url);
+    if (known !== undefined) known.answers = false;
+  }
+
+  failed(url: string, nowMs: number): void {
+    const known = this.#known.get(url);
+    if (known === undefined) return;
+    known.failedAtMs = nowMs;
+    if (known.nodeId === this.#leaderId) this.#leaderId = 0;
+  }
+
+  /** What one search is to try, in order: the leader first, then by chance, then what failed. */
+  searchOrder(nowMs: number): SearchOrder {
+    const promising: RankedEndpoint[] = [];
+    const failed: RankedEndpoint[] = [];
+    for (const { url, nodeId, failedAtMs } of this.#known.values()) {
+      const isLeader = this.#leaderId !== 0 && nodeId === this.#leaderId;
+      const hasFailed = nowMs - failedAtMs < FAILURE_MEMORY_MS;
+      if (hasFailed) failed.push({ url, rank: failedAtMs });
+      else promising.push({ url, rank: isLeader ? -1 : this.#random() });
+    }
+    return { promising: inOrder(promising), failed: inOrder(failed) };
+  }
+
+  #add(url: string): KnownEndpoint {
+    let known = this.#known.get(url);
+    if (known === undefined) {
+      known = { url, nodeId: 0, failedAtMs: Number.NEGATIVE_INFINITY, answers: false };
+      this.#known.set(url, known);
+    }
+    return known;
+  }
+}
+
+function inOrder(ranked: RankedEndpoint[]): string[] {
+  return ranked.sort((a, b) => a.rank - b.rank).map(({ url }) => url);
+}

@@ -1,0 +1,185 @@
+/**
+ * The platform of Node: `ws`, `setImmediate`, signals. The one file of the SDK that imports `ws` or
+ * knows `process`; it is loaded only when Node runs it (`load-platform.ts`).
+ */
+import { uptime } from "node:os";
+import { WebSocket } from "ws";
+import { SERVER_FRAME_BYTES_MAX, SUBPROTOCOL } from "../../protocol/index.js";
+import type { Platform, Timer, Transport, TransportEvents } from "./platform.js";
+import type { TaskContext } from "./task-context.js";
+
+export { readPage } from "../../read-page.js";
+
+/** The kernel gives up a connect only after minutes; the session machine moves on long before. */
+const HANDSHAKE_TIMEOUT_MS = 10_000;
+
+/** How long the other side has to answer a close; the library alone would wait half a minute. */
+const CLOSE_TIMEOUT_MS = 250;
+
+/** Of the sentence with which a node refuses a connection. */
+const REFUSAL_BYTES_MAX = 500;
+
+/** The part of a socket that decides whether the process may end. */
+interface Referable {
+  ref(): unknown;
+  unref(): unknown;
+}
+
+class NodeTransport implements Transport {
+  readonly #socket: WebSocket;
+  #referable: Referable | undefined;
+  #keepsProcess = true;
+  #closed = false;
+  #closeTimer: NodeJS.Timeout | undefined;
+
+  constructor(url: string, events: TransportEvents) {
+    let failure = "";
+    this.#socket = new WebSocket(url, SUBPROTOCOL, {
+      perMessageDeflate: false,
+      maxPayload: SERVER_FRAME_BYTES_MAX,
+      handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+      finishRequest: (request) => {
+        request.once("socket", (socket) => {
+          this.#referable = socket;
+          if (!this.#keepsProcess) socket.unref();
+        });
+        request.end();
+      },
+    });
+    this.#socket.on("open", () => events.onOpen());
+    this.#socket.on("message", (data: Uint8Array, isBinary: boolean) => {
+      if (isBinary) events.onFrame(data);
+      else this.#socket.close(1003, "binary messages only");
+    });
+    this.#socket.on("unexpected-response", (_, response) => {
+      failure = `HTTP status ${response.statusCode}`;
+      response.once("data", (body: Uint8Array) => {
+        const [line = ""] = new TextDecoder()
+          .decode(body.subarray(0, REFUSAL_BYTES_MAX))
+          .split("\n");
+        if (line !== "") failure = line;
+        this.#socket.terminate();
+      });
+      response.once("end", () => this.#socket.terminate());
+    });
+    this.#socket.on("error", (error: Error & { code?: string }) => {
+      // What the node said first is the cause of it.
+      if (failure === "")
+        failure = error.message === "" ? (error.code ?? error.name) : error.message;
+    });
+    this.#socket.on("close", (code: number, reason: Uint8Array) => {
+      this.#closed = true;
+      clearTimeout(this.#closeTimer);
+      const text = new TextDecoder().decode(reason);
+      events.onClose(code, text === "" ? failure : text);
+    });
+  }
+
+  send(frame: Uint8Array): void {
+    // A view is masked into a copy by ws, so the caller may fill its buffer again at once.
+    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(frame);
+  }
+
+  close(code: number, reason: string): void {
+    if (this.#closed || this.#closeTimer !== undefined) return;
+    if (this.#socket.readyState === WebSocket.CONNECTING) this.#socket.terminate();
+    else this.#socket.close(code, reason);
+    this.#closeTimer = setTimeout(() => this.#socket.terminate(), CLOSE_TIMEOUT_MS);
+  }
+
+  setKeepsProcess(keeps: boolean): void {
+    if (keeps === this.#keepsProcess) return;
+    this.#keepsProcess = keeps;
+    if (keeps) this.#referable?.ref();
+    else this.#referable?.unref();
+  }
+}
+
+class NodeTimer implements Timer {
+  readonly #timeout: NodeJS.Timeout;
+
+  constructor(delayMs: number, task: () => void) {
+    this.#timeout = setTimeout(task, delayMs);
+    this.#timeout.unref();
+  }
+
+  cancel(): void {
+    clearTimeout(this.#timeout);
+  }
+
+  setKeepsProcess(keeps: boolean): void {
+    if (keeps) this.#timeout.ref();
+    else this.#timeout.unref();
+  }
+}
+
+const EXIT_SIGNALS = ["SIGTERM", "SIGINT"] as const;
+
+/** Of all clients, so that the process does not end before the last of them is done. */
+const exitTasks = new Set<() => Promise<void>>();
+
+/** Runs all tasks on the first signal, then lets the signal do what it would have done. */
+function onExitSignal(name: NodeJS.Signals): void {
+  const tasks = [...exitTasks];
+  exitTasks.clear();
+  listenForExit(false);
+  // Looked for now: a listener that is to be called once is gone when it has been called, and the
+  // application it belongs to is about to end in its own time.
+  const isObeyedByOthers = process.listenerCount(name) > 0;
+  void Promise.allSettled(tasks.map((task) => task())).then(() => {
+    if (!isObeyedByOthers) process.kill(process.pid, name);
+  });
+}
+
+function listenForExit(listens: boolean): void {
+  for (const name of EXIT_SIGNALS) {
+    // The first of all listeners, which so sees all others.
+    if (listens) process.prependListener(name, onExitSignal);
+    else process.off(name, onExitSignal);
+  }
+}
+
+function onExit(task: () => Promise<void>): () => void {
+  if (exitTasks.size === 0) listenForExit(true);
+  exitTasks.add(task);
+  return () => {
+    if (exitTasks.delete(task) && exitTasks.size === 0) listenForExit(false);
+  };
+}
+
+async function loadTaskContext<Task>(): Promise<TaskContext<Task>> {
+  const { createTaskContext } = await import("./node-task-context.js");
+  return createTaskContext<Task>();
+}
+
+/**
+ * The clock that counts sleep. On Linux `uptime` is the one of CLOCK_BOOTTIME (read from a file, in
+ * hundredths of a second); on macOS and Windows the monotonic clock of Node itself goes on in a
+ * suspended machine (mach_continuous_time, QueryPerformanceCounter). Other runtimes that call
+ * themselves Node have clocks of their own: of these nothing is promised.
+ */
+function sleepClock(): (() => number) | undefined {
+  if ("bun" in process.versions || "deno" in process.versions) return undefined;
+  if (process.platform === "linux") return () => uptime() * 1_000;
+  const ticksAsleep = process.platform === "darwin" || process.platform === "win32";
+  return ticksAsleep ? () => performance.now() : undefined;
+}
+
+const sinceBootMs = sleepClock();
+
+export const platform: Platform = Object.freeze({
+  monotonicMs: () => performance.now(),
+  wallMs: () => Date.now(),
+  ...(sinceBootMs === undefined ? {} : { sinceBootMs }),
+  random: () => Math.random(),
+  randomBytes: (target: Uint8Array) => {
+    globalThis.crypto.getRandomValues(target);
+  },
+  soon: (task: () => void) => {
+    setImmediate(task);
+  },
+  setTimer: (delayMs: number, task: () => void) => new NodeTimer(delayMs, task),
+  open: (url: string, events: TransportEvents) => new NodeTransport(url, events),
+  loadTaskContext,
+  onExit,
+});

@@ -1,0 +1,254 @@
+/**
+ * Acquire: all items at once or none. Granted in its own step when nothing conflicts with it in any
+ * of its keys; else it waits in all of them, or is refused.
+ */
+import { ERROR_NUMBERS } from "../../errors.js";
+import {
+  type AcquireCommand,
+  type AcquireOptions,
+  ITEMS_MAX,
+  type Item,
+  type Result,
+  WAIT_FOREVER,
+  WAIT_MS_MAX,
+} from "../../protocol/index.js";
+import { refusalOf, searchLater, UNDECIDED } from "../deadlock/suspecting.js";
+import { blockersOf } from "../holds/blockers.js";
+import { advanceKeys } from "../holds/ending.js";
+import {
+  advance,
+  forgetRequest,
+  grant,
+  grantAtOnce,
+  grantedResult,
+  tellHolders,
+} from "../holds/granting.js";
+import { kindProblem, lookAtKey, placeOf, waitersOf } from "../holds/keys.js";
+import { holdAlone } from "../holds/lone-holds.js";
+import { join } from "../holds/owning.js";
+import { store } from "../holds/storing.js";
+import { holdOf } from "../holds/tokens.js";
+import type { Hold } from "../records/hold.js";
+import type { Place } from "../records/place.js";
+import { Slot } from "../records/reply-window.js";
+import { NO_DEADLINE, Request } from "../records/request.js";
+import type { Session } from "../records/session.js";
+import { hasAllHolds, isOverfull } from "../records/sizes.js";
+import type { TableState } from "../records/state.js";
+import { INVALID_ARGUMENT, QUEUE_FULL, QUEUED, QUOTA } from "../results.js";
+import { steal } from "./stealing.js";
+
+export function acquire(state: TableState, session: Session, command: AcquireCommand): void {
+  const { sequence, items, options } = command;
+  const isSound = isWellFormed(command) && mayKeepClosed(state, options);
+  const isFull = hasAllHolds(state, session) || isOverfull(state, session);
+  // Most acquires: one look at the key and one at the owner say all.
+  const alone = isSound && !isFull ? holdAlone(state, session, command) : undefined;
+  if (alone !== undefined) {
+    state.reply(session, sequence, alone);
+    return;
+  }
+  const problem = isSound ? kindProblemOf(state, items) : INVALID_ARGUMENT;
+  if (problem !== undefined) {
+    store(state, session, sequence, problem);
+    return;
+  }
+  if (isFull) store(state, session, sequence, QUOTA);
+  else if (options?.steal === true) answerSteal(state, session, command);
+  else if (isAdmitted(state, items)) {
+    state.reply(session, sequence, grantAtOnce(state, session, command));
+  } else if (command.waitMs === 0 && !hasHeadStart(state, command)) {
+    store(state, session, sequence, lockHeld(state, items));
+  } else if (command.waitMs !== 0 && isAnyFull(state, items)) {
+    store(state, session, sequence, QUEUE_FULL);
+  } else if (command.waitMs !== 0 && session.requestCount >= state.settings.waitsPerSessionMax) {
+    store(state, session, sequence, QUOTA);
+  } else enqueue(state, session, command);
+}
+
+function isWellFormed({ items, waitMs, owner }: AcquireCommand): boolean {
+  if (!isValidWait(waitMs) || !Number.isSafeInteger(owner) || owner < 0) return false;
+  if (items.length === 0 || items.length > ITEMS_MAX) return false;
+  for (let at = 1; at < items.length; at += 1) {
+    const key = items[at]?.key;
+    for (let before = 0; before < at; before += 1) {
+      if (items[before]?.key === key) return false;
+    }
+  }
+  return true;
+}
+
+/** For how long its keys may stay closed after the hold. */
+function mayKeepClosed({ settings }: TableState, options: AcquireOptions | undefined): boolean {
+  if (options === undefined) return true;
+  const { minHoldMs, lockDelayMs } = options;
+  return minHoldMs <= settings.minHoldMsMax && lockDelayMs <= settings.lockDelayMsMax;
+}
+
+function kindProblemOf(state: TableState, items: readonly Item[]): Result | undefined {
+  for (const item of items) {
+    const problem = kindProblem(state, item);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+export function isValidWait(waitMs: number): boolean {
+  return Number.isSafeInteger(waitMs) && waitMs >= WAIT_FOREVER && waitMs <= WAIT_MS_MAX;
+}
+
+/** The thief hears of its hold before those behind it are looked at. */
+function answerSteal(state: TableState, session: Session, command: AcquireCommand): void {
+  const stolen = steal(state, session, command);
+  if (stolen === undefined) {
+    store(state, session, command.sequence, QUOTA);
+    return;
+  }
+  state.reply(session, command.sequence, stolen.result);
+  for (const key of stolen.keys) advance(state, key);
+}
+
+/** Whether the items conflict with nothing in any of their keys, behind everybody. */
+function isAdmitted(state: TableState, items: readonly Item[]): boolean {
+  for (const item of items) {
+    const key = state.keys.get(item.key);
+    if (typeof key === "number") return false;
+    if (key === undefined || (item.mode === "permits" && key.semaphore === undefined)) continue;
+    if (!key.admits(item.mode, item.mode === "permits" ? item.permits : 0)) return false;
+  }
+  return true;
+}
+
+function isAnyFull(state: TableState, items: readonly Item[]): boolean {
+  for (const item of items) {
+    if (waitersOf(state, item.key) >= state.settings.waitersMax) return true;
+  }
+  return false;
+}
+
+/** Whether it may come before others that wait: only its place in the queues can tell. */
+function hasHeadStart(state: TableState, { items, options }: AcquireCommand): boolean {
+  if (options === undefined || options.priority === 0) return false;
+  return items.some(({ key }) => waitersOf(state, key) > 0);
+}
+
+function enqueue(state: TableState, session: Session, command: AcquireCommand): void {
+  const { sequence, owner, waitMs, options, items } = command;
+  const { stamp } = state;
+  const dueAt = waitMs === WAIT_FOREVER ? NO_DEADLINE : stamp + waitMs;
+  const rank = stamp - (options?.priority ?? 0) * state.settings.priorityStepMs;
+  const order = { rank, number: state.takeNumber() };
+  const request = new Request(session, sequence, owner, order, stamp, dueAt, options);
+  let last: Place | undefined;
+  for (const item of items) {
+    const place = placeOf(state, item, request);
+    if (last === undefined) request.firstPlace = place;
+    else last.sibling = place;
+    last = place;
+  }
+  lineUp(state, request, waitMs === 0);
+}
+
+/**
+ * A request with its places takes its place in the queues, unless it turns out that it need not, or
+ * must not, wait.
+ */
+export function lineUp(state: TableState, request: Request, isTry: boolean): void {
+  const { session, sequence, upgrades } = request;
+  const hadClaims = addRequest(state, request);
+  if (request.isEligible) {
+    const result = grant(state, request);
+    if (upgrades === undefined) state.reply(session, sequence, result);
+    else store(state, session, sequence, result);
+    advanceKeys(state, request);
+    return;
+  }
+  const refusal = isTry
+    ? lockHeldAt(request)
+    : check(state, request, hadClaims || hasSomebodyBehind(request));
+  if (refusal !== undefined) {
+    if (refusal.status === ERROR_NUMBERS.DEADLOCK) state.deadlocks += 1;
+    removeRequest(state, request);
+    store(state, session, sequence, refusal);
+    advanceKeys(state, request);
+    return;
+  }
+  if (request.hasEnded) {
+    // Granted after all, without its head start.
+    const hold = holdOf(state, session, sequence);
+    if (hold !== undefined) state.reply(session, sequence, grantedResult(hold));
+    return;
+  }
+  request.slot = new Slot(sequence, state.stamp, "waiting", request, state.saving.epoch);
+  session.replies.add(request.slot);
+  state.reply(session, sequence, QUEUED);
+  state.note("queued", request);
+  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
+    tellHolders(state, place.key);
+  }
+}
+
+/** The refusal of a request that would wait for ever, unless a later entry is to find that out. */
+function check(state: TableState, request: Request, isSuspect: boolean): Result | undefined {
+  if (!isSuspect || !request.detects) return undefined;
+  request.isUnchecked = true;
+  const refusal = refusalOf(state, request);
+  if (refusal === UNDECIDED) {
+    searchLater(state, request);
+    return undefined;
+  }
+  request.isUnchecked = false;
+  return refusal;
+}
+
+/** Returns whether its owner has other claims. */
+function addRequest(state: TableState, request: Request): boolean {
+  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
+    place.key.enqueue(place);
+  }
+  request.session.addRequest(request);
+  if (request.dueAt !== NO_DEADLINE) state.due.add(request);
+  state.requestCount += 1;
+  state.otherBytes += request.bytes;
+  if (request.upgrades !== undefined) noteUpgrade(state, request, request.upgrades);
+  return join(state, request);
+}
+
+function noteUpgrade(state: TableState, request: Request, hold: Hold): void {
+  state.saving.keepHold(hold);
+  hold.obtainExtras().upgrade = request;
+}
+
+function removeRequest(state: TableState, request: Request): void {
+  forgetRequest(state, request);
+  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
+    place.key.dequeue(place);
+  }
+}
+
+function hasSomebodyBehind(request: Request): boolean {
+  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
+    if (place.next !== undefined) return true;
+  }
+  return false;
+}
+
+/** The refusal of an acquire that does not want to wait, with a few of those in its way. */
+function lockHeld(state: TableState, items: readonly Item[]): Result {
+  const found = blockersOf(
+    items.map((item) => {
+      const key = lookAtKey(state, item.key);
+      return { key, mode: item.mode, wanted: item.mode === "permits" ? item.permits : 0 };
+    }),
+  );
+  return { status: ERROR_NUMBERS.LOCK_HELD, ...found };
+}
+
+/** The same of one that has a place in its queues already. */
+function lockHeldAt(request: Request): Result {
+  const asked = [];
+  for (let place: Place | undefined = request.firstPlace; place; place = place.sibling) {
+    asked.push({ key: place.key, mode: place.mode, wanted: place.wanted, before: place });
+  }
+  return { status: ERROR_NUMBERS.LOCK_HELD, ...blockersOf(asked) };
+}

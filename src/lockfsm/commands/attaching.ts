@@ -1,0 +1,234 @@
+/**
+ * Open, resume and takeover: which process, and which of its connections, may speak for a session is
+ * decided here, in the log. A process raises `attempt` with every transmission; the largest one wins,
+ * its duplicates get its answer again, and what comes later with a smaller one is ignored. Of several
+ * processes that take over from one generation the first one wins, and the others are told who it is.
+ */
+import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
+import {
+  ATTEMPT_MAX,
+  type AttachCommand,
+  attachKeyOf,
+  END_REASON,
+  GENERATION_MAX,
+  MESSAGE,
+  OP,
+  type OpenCommand,
+  type ResumeCommand,
+  STATUS,
+  type TakeOverCommand,
+  TTL_MS_MAX,
+  TTL_MS_MIN,
+} from "../../protocol/index.js";
+import { advanceKeys, leaveQueues } from "../holds/ending.js";
+import { renewLease } from "../holds/leases.js";
+import { renewAllTokens } from "../holds/tokens.js";
+import { Hold } from "../records/hold.js";
+import type { Request } from "../records/request.js";
+import { Session } from "../records/session.js";
+import { isTableFull } from "../records/sizes.js";
+import type { TableState } from "../records/state.js";
+import { tellForcedEnd } from "./revoking.js";
+import { digestOf } from "./secret-digest.js";
+
+/** A session is taken over at most once in so long, lest two processes take it in turns for ever. */
+const TAKEOVER_MS_MIN = 1_000;
+
+export function open(state: TableState, command: OpenCommand): void {
+  const { nonce, attempt, ttlMs } = command;
+  const isValidTtl = Number.isSafeInteger(ttlMs) && ttlMs >= TTL_MS_MIN && ttlMs <= TTL_MS_MAX;
+  if (!isValidTtl || !isWithin(attempt, 1, ATTEMPT_MAX)) {
+    refuse(state, command, ERROR_NUMBERS.INVALID_ARGUMENT);
+    return;
+  }
+  if (state.quietUntil > 0) {
+    refuse(state, command, ERROR_NUMBERS.UNAVAILABLE);
+    return;
+  }
+  const digest = digestOf(nonce);
+  const known = state.sessions.findByNonce(digest);
+  if (known?.isAliveAt(state.stamp)) {
+    if (known.generation === 0) attach(state, known, command);
+    else refuseTaken(state, command, known);
+    return;
+  }
+  if (state.sessions.size >= state.settings.sessionsMax || isTableFull(state)) {
+    refuse(state, command, ERROR_NUMBERS.QUOTA);
+    return;
+  }
+  const { name, metadata } = command;
+  const id = state.takeNumber();
+  const session = new Session(
+    state.saving,
+    id,
+    digest,
+    name,
+    metadata,
+    ttlMs,
+    state.stamp,
+    attempt,
+  );
+  state.sessions.add(session);
+  state.due.add(session);
+  answer(state, session, command);
+}
+
+export function resume(state: TableState, command: ResumeCommand): void {
+  const session = findMeant(state, command);
+  if (session === undefined) return;
+  const { generation } = command;
+  if (generation === session.generation) attach(state, session, command);
+  else if (generation < session.generation) refuseTaken(state, command, session);
+  else refuse(state, command, ERROR_NUMBERS.FORBIDDEN);
+}
+
+/** Another process goes on with the session: all that it holds gets new tokens, and no upgrade waits. */
+export function takeOver(state: TableState, command: TakeOverCommand): void {
+  const session = findMeant(state, command);
+  if (session === undefined) return;
+  const { generation, taker } = command;
+  if (generation + 1 === session.generation && taker === session.taker) {
+    attach(state, session, command);
+    return;
+  }
+  if (generation !== session.generation) {
+    refuseTaken(state, command, session);
+    return;
+  }
+  const refusal = takeoverProblem(state, session);
+  if (refusal === undefined) change(state, session, command);
+  else refuse(state, command, refusal);
+}
+
+function takeoverProblem(state: TableState, session: Session): ErrorNumber | undefined {
+  const { holdCount, generation, takenOverAt } = session;
+  if (holdCount > state.settings.holdsPerStepMax) return ERROR_NUMBERS.QUOTA;
+  if (holdCount > 0 && state.tokens.isExhausted) return ERROR_NUMBERS.TOKENS_EXHAUSTED;
+  const isTooSoon = generation > 0 && state.stamp < takenOverAt + TAKEOVER_MS_MIN;
+  return isTooSoon ? ERROR_NUMBERS.BUSY : undefined;
+}
+
+/** The process before hears of it, and is not believed by what it guards any more. */
+function change(state: TableState, session: Session, command: TakeOverCommand): void {
+  const { taker } = command;
+  state.pushEnded(session.id, session.attachEpoch, END_REASON.takenOver, taker);
+  state.saving.keepSession(session);
+  session.generation += 1;
+  session.taker = taker;
+  session.takenOverAt = state.stamp;
+  // Less than any.
+  session.attempt = 0;
+  const upgrades = upgradesOf(state, session);
+  for (const upgrade of upgrades) {
+    if (upgrade.slot !== undefined) session.replies.forget(upgrade.slot);
+    leaveQueues(state, upgrade);
+  }
+  renewAllTokens(state, session);
+  attach(state, session, command);
+  for (const upgrade of upgrades) advanceKeys(state, upgrade);
+}
+
+function upgradesOf({ rows }: TableState, session: Session): Request[] {
+  const upgrades: Request[] = [];
+  for (let row = session.firstHold; row !== 0; row = rows.nextOf(row)) {
+    const content = rows.contentOf(row);
+    const upgrade = content instanceof Hold ? content.extras?.upgrade : undefined;
+    if (upgrade !== undefined) upgrades.push(upgrade);
+  }
+  return upgrades;
+}
+
+/** The session of a sound command that knows its secret; else it is refused. */
+function findMeant(
+  state: TableState,
+  command: ResumeCommand | TakeOverCommand,
+): Session | undefined {
+  const { attempt, generation } = command;
+  const generationMax = command.op === OP.takeOver ? GENERATION_MAX - 1 : GENERATION_MAX;
+  if (!isWithin(attempt, 1, ATTEMPT_MAX) || !isWithin(generation, 0, generationMax)) {
+    refuse(state, command, ERROR_NUMBERS.INVALID_ARGUMENT);
+    return undefined;
+  }
+  const session = state.sessions.find(command.session);
+  if (session === undefined || !session.isAliveAt(state.stamp)) {
+    refuse(state, command, ERROR_NUMBERS.SESSION_EXPIRED);
+    return undefined;
+  }
+  if (session.nonceDigest !== digestOf(command.nonce)) {
+    refuse(state, command, ERROR_NUMBERS.FORBIDDEN);
+    return undefined;
+  }
+  return session;
+}
+
+/** The command proved by its secret that the session is its client's, and it knows the generation. */
+function attach(state: TableState, session: Session, command: AttachCommand): void {
+  const { attempt } = command;
+  if (attempt < session.attempt) return;
+  // What it was told is true no more, and nobody who means well asks again under the same attempt.
+  if (attempt === session.attempt && session.highestSequence > session.attachedSequence) return;
+  if (attempt > session.attempt) {
+    state.saving.keepSession(session);
+    session.attempt = attempt;
+    // A record has 32 bits for it.
+    session.attachEpoch = (session.attachEpoch % ATTEMPT_MAX) + 1;
+    session.attachedAt = state.stamp;
+    session.attachedSequence = session.highestSequence;
+    renewLease(state, session);
+  }
+  answer(state, session, command);
+  tellForcedEnd(state, session);
+}
+
+function answer(state: TableState, session: Session, command: AttachCommand): void {
+  state.outbox.attached({
+    kind: MESSAGE.attached,
+    key: attachKeyOf(command),
+    attempt: command.attempt,
+    status: STATUS.ok,
+    session: session.id,
+    generation: session.generation,
+    epoch: session.attachEpoch,
+    highestSequence: session.attachedSequence,
+    stamp: session.attachedAt,
+    ttlMs: session.ttlMs,
+    index: state.index,
+    taker: "",
+  });
+}
+
+/** Another process has the session: which one, and since how many of them. */
+function refuseTaken(
+  state: TableState,
+  command: AttachCommand,
+  { generation, taker }: Session,
+): void {
+  refuse(state, command, ERROR_NUMBERS.TAKEN_OVER, generation, taker);
+}
+
+function refuse(
+  state: TableState,
+  command: AttachCommand,
+  status: ErrorNumber,
+  generation = 0,
+  taker = "",
+): void {
+  state.outbox.attached({
+    kind: MESSAGE.attached,
+    key: attachKeyOf(command),
+    attempt: command.attempt,
+    status,
+    session: "session" in command ? command.session : 0,
+    generation,
+    epoch: 0,
+    highestSequence: 0,
+    stamp: state.stamp,
+    ttlMs: 0,
+    index: state.index,
+    taker,
+  });
+}
+
+function isWithin(value: number, least: number, most: number): boolean {
+  return Number.isSafeInteger(value) && value >= least && value <= most;
+}

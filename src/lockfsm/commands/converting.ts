@@ -1,0 +1,124 @@
+/** What changes of a hold while it is held: its mode in a key, and its value. */
+import {
+  type DowngradeCommand,
+  STATUS,
+  type UpdateCommand,
+  type UpgradeCommand,
+  WAIT_FOREVER,
+} from "../../protocol/index.js";
+import { advanceKeys, withdraw } from "../holds/ending.js";
+import { advance, placeIn } from "../holds/granting.js";
+import { findKey, obtainKey } from "../holds/keys.js";
+import { store } from "../holds/storing.js";
+import { holdOf } from "../holds/tokens.js";
+import type { Hold } from "../records/hold.js";
+import { Place } from "../records/place.js";
+import { NO_DEADLINE, Request, UPGRADE_RANK } from "../records/request.js";
+import type { Session } from "../records/session.js";
+import { isOverfull } from "../records/sizes.js";
+import type { TableState } from "../records/state.js";
+import { CANCELLED, INVALID_ARGUMENT, NOT_HELD, OK, QUOTA, WRONG_KIND } from "../results.js";
+import { isValidWait, lineUp } from "./acquiring.js";
+
+/**
+ * Exclusive becomes shared, at once; what is shared already stays so, and does not become exclusive
+ * later: its upgrade ends.
+ */
+export function downgrade(state: TableState, session: Session, command: DowngradeCommand): void {
+  const { sequence, target, key: name } = command;
+  const hold = holdOf(state, session, target);
+  const places = hold === undefined ? [] : placesOf(state, hold, name);
+  if (hold === undefined || places.length === 0) {
+    store(state, session, sequence, NOT_HELD);
+    return;
+  }
+  if (places.every(({ permits }) => permits !== undefined)) {
+    store(state, session, sequence, WRONG_KIND);
+    return;
+  }
+  store(state, session, sequence, OK);
+  const upgrade = hold.extras?.upgrade;
+  if (upgrade !== undefined && places.some(({ key }) => key === upgrade.firstPlace?.key)) {
+    withdraw(state, upgrade, CANCELLED);
+    advanceKeys(state, upgrade);
+  }
+  for (const place of places) weaken(state, hold, place);
+}
+
+/** Lets those in that go together with a shared hold. */
+function weaken(state: TableState, hold: Hold, place: Place): void {
+  if (place.mode !== "exclusive") return;
+  state.saving.keepHold(hold);
+  place.mode = "shared";
+  state.note("converted", hold, place);
+  advance(state, place.key);
+}
+
+/**
+ * Shared becomes exclusive, ahead of everybody who waits, with a new token. One upgrade of a hold may
+ * wait; of a key that is held exclusively already the answer is the present token.
+ */
+export function upgrade(state: TableState, session: Session, command: UpgradeCommand): void {
+  const { sequence, target, waitMs, key: name } = command;
+  const hold = holdOf(state, session, target);
+  const held = hold === undefined ? undefined : placeIn(hold, findKey(state, name));
+  if (!isValidWait(waitMs)) store(state, session, sequence, INVALID_ARGUMENT);
+  else if (hold === undefined || held === undefined) store(state, session, sequence, NOT_HELD);
+  else if (held.permits !== undefined) store(state, session, sequence, WRONG_KIND);
+  else if (held.mode === "exclusive") {
+    store(state, session, sequence, { status: STATUS.upgraded, token: hold.token });
+  } else if (hold.extras?.upgrade !== undefined) {
+    store(state, session, sequence, INVALID_ARGUMENT);
+  } else if (
+    (session.requestCount >= state.settings.waitsPerSessionMax || isOverfull(state, session)) &&
+    !held.key.admitsHold("exclusive", 0, hold)
+  ) {
+    store(state, session, sequence, QUOTA);
+  } else lineUpUpgrade(state, session, command, hold);
+}
+
+function lineUpUpgrade(
+  state: TableState,
+  session: Session,
+  { sequence, waitMs, key: name, detect }: UpgradeCommand,
+  hold: Hold,
+): void {
+  const { stamp } = state;
+  const order = { rank: UPGRADE_RANK, number: state.takeNumber() };
+  const dueAt = waitMs === WAIT_FOREVER ? NO_DEADLINE : stamp + waitMs;
+  const request = new Request(session, sequence, hold.owner, order, stamp, dueAt, undefined);
+  request.upgrades = hold;
+  request.detects = detect;
+  request.firstPlace = new Place(obtainKey(state, name), "exclusive", request, undefined);
+  lineUp(state, request, waitMs === 0);
+}
+
+/** What others see beside the hold. */
+export function update(state: TableState, session: Session, command: UpdateCommand): void {
+  const { sequence, target, value } = command;
+  const hold = holdOf(state, session, target);
+  if (hold === undefined) {
+    store(state, session, sequence, NOT_HELD);
+    return;
+  }
+  const more = value.length - hold.value.length;
+  if (more > 0 && isOverfull(state, session)) {
+    store(state, session, sequence, QUOTA);
+    return;
+  }
+  state.saving.keepHold(hold);
+  state.rows.grow(session, more);
+  hold.obtainExtras().value = value;
+  store(state, session, sequence, OK);
+  state.note("updated", hold);
+}
+
+function placesOf(state: TableState, hold: Hold, name: string | undefined): Place[] {
+  if (name !== undefined) {
+    const place = placeIn(hold, findKey(state, name));
+    return place === undefined ? [] : [place];
+  }
+  const places: Place[] = [];
+  for (let place = hold.firstPlace; place !== undefined; place = place.sibling) places.push(place);
+  return places;
+}

@@ -1,0 +1,138 @@
+/**
+ * From a command of an entry to its effect: whose it is, whether it counts, whether it is the one that
+ * comes next. Bad input is answered or has no effect; nothing a client can send throws.
+ */
+import { unreachable } from "../../assert.js";
+import {
+  type CloseCommand,
+  type Command,
+  END_REASON,
+  isOrder,
+  MESSAGE,
+  OP,
+  type SequencedCommand,
+  type SessionCommand,
+} from "../../protocol/index.js";
+import { resolveSuspects } from "../deadlock/suspecting.js";
+import { endSession } from "../holds/ending.js";
+import { renewLease } from "../holds/leases.js";
+import { store } from "../holds/storing.js";
+import type { Session } from "../records/session.js";
+import type { TableState } from "../records/state.js";
+import { OK, TOKENS_EXHAUSTED, TOO_MANY_IN_FLIGHT } from "../results.js";
+import type { TableCommand } from "../types.js";
+import { acquire } from "./acquiring.js";
+import { open, resume, takeOver } from "./attaching.js";
+import { downgrade, update, upgrade } from "./converting.js";
+import { end } from "./giving-up.js";
+import { order, orderWithoutSession } from "./ordering.js";
+import { recall } from "./recalling.js";
+import { claim, detach } from "./tickets.js";
+
+export function execute(state: TableState, { session: id, epoch, command }: TableCommand): void {
+  if (command === undefined) return;
+  state.stepUnits = state.settings.grantsPerStepMax;
+  if (command.op === OP.open) open(state, command);
+  else if (command.op === OP.resume) resume(state, command);
+  else if (command.op === OP.takeOver) takeOver(state, command);
+  else executeOf(state, id, epoch, command);
+  resolveSuspects(state);
+}
+
+function executeOf(state: TableState, id: number, epoch: number, command: SessionCommand): void {
+  const session = state.sessions.find(id);
+  if (session === undefined) {
+    if (id === 0 && isOrder(command)) orderWithoutSession(state, command);
+    else state.pushEnded(id, epoch, END_REASON.unknown);
+    return;
+  }
+  if (epoch !== session.attachEpoch) return;
+  if (!session.isAliveAt(state.stamp)) {
+    state.pushEnded(id, epoch, session.endReason);
+    return;
+  }
+  state.saving.keepSession(session);
+  noteRead(session, command);
+  if (command.op === OP.keepalive) {
+    renewLease(state, session);
+    state.say(session, { kind: MESSAGE.pulse, number: command.number, stamp: state.stamp });
+  } else if (command.op === OP.recall) {
+    renewLease(state, session);
+    recall(state, session, command);
+  } else if (command.sequence === session.highestSequence + 1) {
+    renewLease(state, session);
+    session.highestSequence = command.sequence;
+    perform(state, session, command);
+  }
+}
+
+function perform(state: TableState, session: Session, command: SequencedCommand): void {
+  if (mayBringToken(command)) {
+    const { sequence } = command;
+    if (session.unreadEnds >= state.settings.unacknowledgedMax) {
+      store(state, session, sequence, TOO_MANY_IN_FLIGHT);
+      return;
+    }
+    if (state.tokens.isExhausted) {
+      store(state, session, sequence, TOKENS_EXHAUSTED);
+      return;
+    }
+  }
+  switch (command.op) {
+    case OP.acquire:
+      acquire(state, session, command);
+      return;
+    case OP.end:
+      end(state, session, command);
+      return;
+    case OP.close:
+      close(state, session, command);
+      return;
+    case OP.downgrade:
+      downgrade(state, session, command);
+      return;
+    case OP.upgrade:
+      upgrade(state, session, command);
+      return;
+    case OP.update:
+      update(state, session, command);
+      return;
+    case OP.revoke:
+    case OP.endSession:
+    case OP.setLimit:
+    case OP.changeSetting:
+      order(state, command, (result) => store(state, session, command.sequence, result));
+      return;
+    case OP.detach:
+      detach(state, session, command);
+      return;
+    case OP.claim:
+      claim(state, session, command);
+      return;
+    default:
+      unreachable(command);
+  }
+}
+
+/** Nothing of the session is left in which the answer could be stored. */
+function close(state: TableState, session: Session, { sequence }: CloseCommand): void {
+  state.reply(session, sequence, OK);
+  endSession(state, session, END_REASON.closed);
+}
+
+/** What the client says it has read is true whenever it arrives, whatever becomes of the command. */
+function noteRead(session: Session, { acknowledged, mark }: SessionCommand): void {
+  // Every command comes here: no iterator is made for what is one number mostly.
+  for (let at = 0; at < acknowledged.length; at += 1) {
+    const sequence = acknowledged[at] as number;
+    session.replies.acknowledge(sequence);
+    session.acknowledgeLoss(sequence);
+  }
+  if (Number.isSafeInteger(mark)) {
+    session.replies.raiseMark(Math.min(mark, session.highestSequence + 1));
+  }
+}
+
+function mayBringToken({ op }: Command): boolean {
+  return op === OP.acquire || op === OP.upgrade || op === OP.claim;
+}

@@ -1,0 +1,56 @@
+/** Steal: the holds and tickets that touch the keys end whole, what keeps the keys closed goes, and the thief comes before all who wait. */
+import { type AcquireCommand, END_REASON, type Result } from "../../protocol/index.js";
+import { openKey, takeAway } from "../holds/ending.js";
+import { grantAtOnce } from "../holds/granting.js";
+import { findKey, lookAtKey } from "../holds/keys.js";
+import { Closing } from "../records/closing.js";
+import { Hold } from "../records/hold.js";
+import type { Key } from "../records/key.js";
+import type { Claim } from "../records/place.js";
+import type { Session } from "../records/session.js";
+import type { TableState } from "../records/state.js";
+
+export interface Stolen {
+  readonly result: Result;
+  /** In which others may be let in now. */
+  readonly keys: ReadonlySet<Key>;
+}
+
+/** `undefined`: it would end more holds, those that are closing included, than one step may. */
+export function steal(
+  state: TableState,
+  session: Session,
+  command: AcquireCommand,
+): Stolen | undefined {
+  const keys = new Set<Key>();
+  const claims = new Set<Claim>();
+  for (const { key: name } of command.items) {
+    const key = findKey(state, name);
+    if (key === undefined) continue;
+    keys.add(key);
+    for (let place = key.firstHold; place !== undefined; place = place.next) {
+      claims.add(place.claimant);
+      if (claims.size > state.settings.holdsPerStepMax) return undefined;
+    }
+  }
+  for (const hold of claims) {
+    if (!(hold instanceof Hold)) continue;
+    for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
+      keys.add(place.key);
+    }
+    takeAway(state, hold, END_REASON.stolen);
+  }
+  for (const { key: name } of command.items) {
+    const closing = lookAtKey(state, name)?.firstHold?.claimant;
+    if (closing instanceof Closing) openAll(state, name);
+  }
+  return { result: grantAtOnce(state, session, command), keys };
+}
+
+function openAll(state: TableState, name: string): void {
+  for (;;) {
+    const closing = lookAtKey(state, name)?.firstHold?.claimant;
+    if (!(closing instanceof Closing)) return;
+    openKey(state, closing, name);
+  }
+}

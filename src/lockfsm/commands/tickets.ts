@@ -1,0 +1,123 @@
+/**
+ * Hand-over between processes: a hold becomes a ticket, which conflicts like any hold and belongs to
+ * nobody, and whoever knows its secret makes it a hold of its own, known by the sequence of the claim
+ * and with a new token. Nobody gets in between.
+ */
+import {
+  type ClaimCommand,
+  type ClaimedItem,
+  type DetachCommand,
+  type Result,
+  STATUS,
+  TTL_MS_MAX,
+  TTL_MS_MIN,
+} from "../../protocol/index.js";
+import { advanceKeys, withdraw } from "../holds/ending.js";
+import { tellHolders } from "../holds/granting.js";
+import { join, leave } from "../holds/owning.js";
+import { store } from "../holds/storing.js";
+import { findHold, holdOf, moveHold } from "../holds/tokens.js";
+import type { Hold } from "../records/hold.js";
+import { endOf, scheduleEnd } from "../records/hold-ends.js";
+import type { Session } from "../records/session.js";
+import { hasAllHolds } from "../records/sizes.js";
+import type { TableState } from "../records/state.js";
+import { FORBIDDEN, INVALID_ARGUMENT, NOT_HELD, OK, QUOTA } from "../results.js";
+import { tellRevoked } from "./revoking.js";
+import { digestOf } from "./secret-digest.js";
+
+export function detach(state: TableState, session: Session, command: DetachCommand): void {
+  const { sequence, target, secret, ticketTtlMs } = command;
+  const hold = holdOf(state, session, target);
+  if (hold === undefined) {
+    store(state, session, sequence, NOT_HELD);
+    return;
+  }
+  if (ticketTtlMs < TTL_MS_MIN || ticketTtlMs > TTL_MS_MAX) {
+    store(state, session, sequence, INVALID_ARGUMENT);
+    return;
+  }
+  store(state, session, sequence, OK);
+  state.saving.keepHold(hold);
+  const extras = hold.obtainExtras();
+  const { upgrade } = extras;
+  if (upgrade !== undefined) withdraw(state, upgrade, NOT_HELD);
+  // While it still says who gives it away.
+  state.note("detached", hold);
+  leave(state, hold);
+  state.holdsBySequence.remove(hold.row);
+  hold.session = state.detached;
+  hold.owner = 0;
+  state.rows.move(hold.row, state.detached, hold.token);
+  extras.ticket = { secretDigest: digestOf(secret), endsAt: state.stamp + ticketTtlMs };
+  scheduleEnd(state, hold);
+  // Those who waited behind its upgrade.
+  if (upgrade !== undefined) advanceKeys(state, upgrade);
+}
+
+/** A token that is no ticket, any more or yet, is `NOT_HELD`; a wrong secret is `FORBIDDEN`. */
+export function claim(state: TableState, session: Session, command: ClaimCommand): void {
+  const { sequence, token, secret, owner } = command;
+  const hold = findHold(state, token);
+  const ticket = hold?.extras?.ticket;
+  if (hold === undefined || ticket === undefined || isDue(state, hold)) {
+    store(state, session, sequence, NOT_HELD);
+  } else if (ticket.secretDigest !== digestOf(secret)) {
+    store(state, session, sequence, FORBIDDEN);
+  } else if (hasNoRoom(state, session)) {
+    store(state, session, sequence, QUOTA);
+  } else {
+    take(state, session, hold, sequence, owner);
+    state.reply(session, sequence, claimedResult(hold));
+    tellRevoked(state, hold);
+    for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
+      tellHolders(state, place.key);
+    }
+  }
+}
+
+/** The table grows by no ticket that is claimed. */
+function hasNoRoom(state: TableState, session: Session): boolean {
+  return hasAllHolds(state, session) || session.bytes >= state.settings.bytesPerSessionMax;
+}
+
+/** It has ended, and only stands in the table until it is swept. */
+function isDue({ stamp }: TableState, hold: Hold): boolean {
+  const endsAt = endOf(hold);
+  return endsAt !== undefined && endsAt <= stamp;
+}
+
+function take(
+  state: TableState,
+  session: Session,
+  hold: Hold,
+  sequence: number,
+  owner: number,
+): void {
+  state.saving.keepHold(hold);
+  const extras = hold.obtainExtras();
+  extras.ticket = undefined;
+  moveHold(state, hold, session, sequence);
+  hold.owner = owner;
+  hold.isContended = false;
+  if (join(state, hold)) state.suspects.push({ session, owner });
+  scheduleEnd(state, hold);
+  state.note("converted", hold);
+}
+
+function claimedResult(hold: Hold): Result {
+  const { token, value, grantedAt } = hold;
+  const items = claimedItems(hold);
+  return { status: STATUS.claimed, token, items, value, grantedAt, endsAt: endOf(hold) ?? 0 };
+}
+
+/** What is held, as whoever knows nothing of it is told. */
+export function claimedItems(hold: Hold): ClaimedItem[] {
+  const items: ClaimedItem[] = [];
+  for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
+    const { key, mode, permits } = place;
+    const slots = permits?.slots ?? [];
+    items.push({ key: key.name, mode, permits: place.wanted, slots });
+  }
+  return items;
+}

@@ -1,0 +1,224 @@
+/**
+ * Whether an owner waits, through others, for itself. Two searches run in turns, step by step: from
+ * the owner on to those it waits for, and back to those that wait for it. The first one that comes to
+ * its end, or finds the owner again, decides, so that the search costs twice the smaller side: an owner
+ * for whom nobody waits costs one look at what it has, and one that waits for idle holders a few more.
+ * Of a key everything is looked at once, so that a side costs no more than its claims.
+ *
+ * A cycle of locks is a deadlock. Where a cycle goes by permits that somebody holds it need not be one,
+ * since others may give back enough of them: then the graph has to be reduced ("wait-for.ts").
+ */
+
+import { holdsOf, type OwnedBy, requestsOf } from "../holds/owning.js";
+import type { Hold } from "../records/hold.js";
+import type { Key } from "../records/key.js";
+import type { OwnerEntry } from "../records/owner-index.js";
+import type { Place } from "../records/place.js";
+import { Request } from "../records/request.js";
+import type { TableState } from "../records/state.js";
+import type { WaitEdges } from "../records/wait-edges.js";
+import { orderOf } from "../records/waiting-queue.js";
+
+/** An owner waits at `place` because of `obstacle`: somebody's hold, or a request ahead. */
+interface Hop {
+  readonly place: Place;
+  readonly obstacle: Place;
+  /** The next one of the path: towards the owner, or back towards it. */
+  readonly rest: Hop | undefined;
+}
+
+/** The places at which the members of a cycle wait, each for the next, the last for the first. */
+export interface FoundCycle {
+  readonly places: readonly Place[];
+  /** It goes by permits: whether it is a deadlock is for the reduction to say. */
+  readonly isDoubtful: boolean;
+}
+
+type Search = Generator<void, Hop | undefined, void>;
+
+export class CycleSearch {
+  readonly #state: TableState;
+  readonly #edges: WaitEdges;
+  readonly #counts: (request: Request) => boolean;
+  readonly #start: OwnedBy;
+
+  /** `counts`: whose waits may be part of the cycle. */
+  constructor(
+    state: TableState,
+    edges: WaitEdges,
+    start: OwnedBy,
+    counts: (request: Request) => boolean,
+  ) {
+    this.#state = state;
+    this.#edges = edges;
+    this.#start = start;
+    this.#counts = counts;
+  }
+
+  /** Throws `OutOfSteps` when the limit is reached first. */
+  find(): FoundCycle | undefined {
+    const back = this.#searchBack();
+    const on = this.#searchOn();
+    for (;;) {
+      const behind = back.next();
+      if (behind.done === true) {
+        if (behind.value === undefined) return undefined;
+        const hops = hopsOf(behind.value);
+        // The search back takes for an edge what may be none.
+        return hops.every((hop) => this.#isEdge(hop)) ? cycleOf(hops) : endOfSearch(on);
+      }
+      const ahead = on.next();
+      if (ahead.done === true) return ahead.value && cycleOf(hopsOf(ahead.value).reverse());
+    }
+  }
+
+  /** To those that the owner waits for; all hops are edges. */
+  *#searchOn(): Search {
+    const reached = new Set<OwnerEntry>();
+    const line: { readonly owner: OwnedBy; readonly path: Hop | undefined }[] = [];
+    /** Of each key: whether its holders were looked at, and how many of its listed requests. */
+    const looked = new Map<Key, { hasHolders: boolean; ahead: number }>();
+    let found: Hop | undefined;
+    const reach = (place: Place, obstacle: Place, rest: Hop | undefined): boolean => {
+      const owner = obstacle.claimant as Hold | Request;
+      const path = { place, obstacle, rest };
+      if (this.#isStart(owner)) found = path;
+      else if (this.#isNew(owner, reached)) line.push({ owner, path });
+      return found !== undefined;
+    };
+    line.push({ owner: this.#start, path: undefined });
+    for (const { owner, path } of line) {
+      for (const request of requestsOf(this.#state, owner)) {
+        this.#edges.step();
+        yield;
+        if (this.#edges.isAbsent(request) || !this.#counts(request)) continue;
+        for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
+          const { key } = place;
+          if (key.hasReached(place)) continue;
+          const last = yield* this.#edges.seekConflictBefore(place);
+          if (!this.#edges.isBlocked(place, last)) continue;
+          const done = looked.get(key) ?? { hasHolders: false, ahead: 0 };
+          looked.set(key, done);
+          if (!done.hasHolders) {
+            // Its own hold is not in the way of an upgrade, but of others.
+            done.hasHolders = request.upgrades === undefined;
+            for (const held of key.heldByWaiters) {
+              this.#edges.step();
+              yield;
+              if (held.claimant === request.upgrades) continue;
+              if (this.#edges.holderAt(held) === undefined) continue;
+              if (reach(place, held, path)) return found;
+            }
+          }
+          const ahead = last === undefined ? 0 : (key.queue?.countListedTo(last) ?? 0);
+          for (; done.ahead < ahead; done.ahead += 1) {
+            this.#edges.step();
+            yield;
+            const other = key.queue?.listed[done.ahead] as Place;
+            if (this.#edges.isAbsent(orderOf(other))) continue;
+            if (reach(place, other, path)) return found;
+          }
+        }
+      }
+    }
+    return undefined;
+  }
+
+  /** To those that wait for the owner, and perhaps to some that do not. */
+  *#searchBack(): Search {
+    const reached = new Set<OwnerEntry>();
+    const line: { readonly owner: OwnedBy; readonly path: Hop | undefined }[] = [];
+    /** Of each key: from which of its listed requests on all were looked at. */
+    const looked = new Map<Key, number>();
+    line.push({ owner: this.#start, path: undefined });
+    for (const { owner, path } of line) {
+      for (const obstacle of this.#placesOf(owner)) {
+        yield;
+        const { key, claimant } = obstacle;
+        const { queue } = key;
+        if (queue === undefined || queue.listed.length === 0) continue;
+        const isWaiting = claimant instanceof Request;
+        const first = isWaiting ? queue.countListedTo(obstacle) : queue.countReachedListed();
+        const known = looked.get(key) ?? queue.listed.length;
+        let isWhole = true;
+        for (let at = first; at < known; at += 1) {
+          this.#edges.step();
+          yield;
+          const place = queue.listed[at] as Place;
+          const request = orderOf(place);
+          if (key.hasReached(place) || this.#edges.isAbsent(request)) continue;
+          if (!this.#counts(request)) continue;
+          if (request.upgrades === claimant) {
+            isWhole = false;
+            continue;
+          }
+          const hop = { place, obstacle, rest: path };
+          if (this.#isStart(request)) return hop;
+          if (this.#isNew(request, reached)) line.push({ owner: request, path: hop });
+        }
+        if (isWhole) looked.set(key, Math.min(first, known));
+      }
+    }
+    return undefined;
+  }
+
+  /** What an owner has in keys where others may wait for it. */
+  *#placesOf(owner: OwnedBy): Generator<Place, void, void> {
+    for (const hold of holdsOf(this.#state, owner)) {
+      this.#edges.step();
+      for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
+        if (this.#edges.holderAt(place) !== undefined) yield place;
+      }
+    }
+    for (const request of requestsOf(this.#state, owner)) {
+      this.#edges.step();
+      if (!request.isListed || this.#edges.isAbsent(request)) continue;
+      for (let place = request.firstPlace; place !== undefined; place = place.sibling) yield place;
+    }
+  }
+
+  #isStart({ session, owner }: OwnedBy): boolean {
+    return session === this.#start.session && owner === this.#start.owner;
+  }
+
+  #isNew({ session, owner }: OwnedBy, reached: Set<OwnerEntry>): boolean {
+    const entry = this.#state.owners.find(session, owner);
+    if (entry === undefined || reached.has(entry)) return false;
+    reached.add(entry);
+    return true;
+  }
+
+  #isEdge({ place, obstacle }: Hop): boolean {
+    const { claimant } = obstacle;
+    const last = this.#edges.lastConflictBefore(place);
+    if (!(claimant instanceof Request)) return this.#edges.isBlocked(place, last);
+    if (last === undefined) return false;
+    return obstacle === last || !isBehind(obstacle, last);
+  }
+}
+
+function isBehind(place: Place, other: Place): boolean {
+  const [left, right] = [orderOf(place), orderOf(other)];
+  return left.rank > right.rank || (left.rank === right.rank && left.number > right.number);
+}
+
+/** The hop that was found last comes first. */
+function hopsOf(last: Hop): Hop[] {
+  const hops: Hop[] = [];
+  for (let hop: Hop | undefined = last; hop !== undefined; hop = hop.rest) hops.push(hop);
+  return hops;
+}
+
+function cycleOf(hops: readonly Hop[]): FoundCycle {
+  const isDoubtful = hops.some(({ place, obstacle }) => {
+    return place.mode === "permits" && !(obstacle.claimant instanceof Request);
+  });
+  return { places: hops.map(({ place }) => place), isDoubtful };
+}
+
+function endOfSearch(search: Search): FoundCycle | undefined {
+  for (;;) {
+    const next = search.next();
+    if (next.done === true) return next.value && cycleOf(hopsOf(next.value).reverse());
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * What an entry does before its commands: it goes on with the searches that earlier entries deferred,
+ * then with the work queue, then ends what is due, each in order; the last two together within a limit
+ * of units, the first within the same limit of its own and within the entry's steps of search. Each
+ * turn and each due time is a step of its own; a step counts at least one unit and may exceed the limit
+ * by its own size.
+ */
+import { END_REASON } from "../../protocol/index.js";
+import { goOnSearching, resolveSuspects } from "../deadlock/suspecting.js";
+import { endClaims, endClosing, endSession, endWait, loseHold } from "../holds/ending.js";
+import { advance } from "../holds/granting.js";
+import { Closing } from "../records/closing.js";
+import { HoldEnd } from "../records/hold.js";
+import { reasonAtEnd } from "../records/hold-ends.js";
+import { Request } from "../records/request.js";
+import { Session, SessionEnd } from "../records/session.js";
+import type { Due, TableState } from "../records/state.js";
+import type { Work } from "../records/work-queue.js";
+import { LOCK_TIMEOUT } from "../results.js";
+import { evictOversized } from "./evicting.js";
+
+export function drain(state: TableState): void {
+  search(state);
+  let units = state.settings.unitsPerEntryMax;
+  while (units > 0) {
+    const work = state.work.take();
+    if (work === undefined) break;
+    begin(state);
+    goOn(state, work);
+    resolveSuspects(state);
+    units -= Math.max(1, unitsOf(state));
+  }
+  while (units > 0) {
+    const item = state.due.first;
+    if (item === undefined || item.dueAt > state.stamp) return;
+    begin(state);
+    end(state, item);
+    resolveSuspects(state);
+    units -= 1 + unitsOf(state);
+  }
+}
+
+/** The first of them has all steps of the entry for itself. */
+function search(state: TableState): void {
+  const { searches, searchSteps } = state;
+  let units = state.settings.unitsPerEntryMax;
+  for (let first = searches.first; first !== undefined; first = searches.first) {
+    begin(state);
+    goOnSearching(state, first);
+    resolveSuspects(state);
+    units -= Math.max(1, unitsOf(state));
+    if (units <= 0 || searchSteps.left === 0) return;
+  }
+}
+
+function begin(state: TableState): void {
+  state.stepUnits = state.settings.grantsPerStepMax;
+}
+
+/** Of the step that was just made. */
+function unitsOf({ settings, stepUnits }: TableState): number {
+  return settings.grantsPerStepMax - stepUnits;
+}
+
+function goOn(state: TableState, work: Work): void {
+  if (work instanceof Session) endClaims(state, work);
+  else if (evictOversized(state, work)) advance(state, work);
+}
+
+function end(state: TableState, due: Due): void {
+  if (due instanceof Request) endWait(state, due, LOCK_TIMEOUT);
+  else if (due instanceof HoldEnd) loseHold(state, due.hold, reasonAtEnd(due.hold));
+  else if (due instanceof Closing) endClosing(state, due);
+  else if (due instanceof SessionEnd) endSession(state, due.session, END_REASON.revoked);
+  else endSession(state, due, END_REASON.expired);
+}

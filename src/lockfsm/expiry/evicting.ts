@@ -1,0 +1,37 @@
+/**
+ * After the limit of a semaphore was lowered: whoever waits for more permits than there are now is
+ * refused, wherever it stands; then those who still wait are looked at for circles. A long queue is
+ * looked through in several steps.
+ */
+
+import { suspectAll } from "../deadlock/suspecting.js";
+import { endWait } from "../holds/ending.js";
+import { advance } from "../holds/granting.js";
+import type { Key } from "../records/key.js";
+import type { TableState } from "../records/state.js";
+import { orderOf } from "../records/waiting-queue.js";
+import { INVALID_ARGUMENT } from "../results.js";
+
+/** Returns whether there is nothing left to look at; else the key is queued for work. */
+export function evictOversized(state: TableState, key: Key): boolean {
+  const { semaphore } = key;
+  if (semaphore?.evictFrom === undefined) return true;
+  for (;;) {
+    const place = semaphore.evictFrom && key.queue?.firstFrom(semaphore.evictFrom);
+    if (place === undefined) {
+      semaphore.evictFrom = undefined;
+      advance(state, key);
+      suspectAll(state, key);
+      return true;
+    }
+    const request = orderOf(place);
+    if (state.stepUnits === 0) {
+      semaphore.evictFrom = { rank: request.rank, number: request.number };
+      state.work.addKey(key);
+      return false;
+    }
+    state.stepUnits -= 1;
+    semaphore.evictFrom = { rank: request.rank, number: request.number + 1 };
+    if (place.wanted > semaphore.limit) endWait(state, request, INVALID_ARGUMENT);
+  }
+}

@@ -1,0 +1,100 @@
+/** Who is in the way of a request, for people: a few of them, found in a bounded number of looks. */
+import { BLOCKED_BY, type BlockedBy, type Blocker, type ClaimMode } from "../../protocol/index.js";
+import { Closing } from "../records/closing.js";
+import { Hold } from "../records/hold.js";
+import type { Key } from "../records/key.js";
+import type { Place } from "../records/place.js";
+import { comesBefore } from "../records/request.js";
+import { orderOf } from "../records/waiting-queue.js";
+
+/** How many of those in the way are named, and how many places are looked at for each key. */
+const BLOCKERS_MAX = 4;
+const LOOKS_MAX = 16;
+
+export interface Asked {
+  /** `undefined`: not in use. */
+  readonly key: Key | undefined;
+  readonly mode: ClaimMode;
+  readonly wanted: number;
+  /** Only those before it count; `undefined`: everybody. */
+  readonly before?: Place | undefined;
+}
+
+export interface Blocking {
+  readonly blockedBy: BlockedBy;
+  readonly blockers: readonly Blocker[];
+}
+
+/** Holds first, then closings, then those who wait. */
+export function blockersOf(asked: readonly Asked[]): Blocking {
+  const blockers: Blocker[] = [];
+  let [isHeld, isClosing] = [false, false];
+  for (const { key, mode, wanted, before } of asked) {
+    if (key === undefined || isFree(key, mode, wanted, before)) continue;
+    if (!key.admitsHold(mode, wanted, ownOf(before))) {
+      const claims = listFrom(blockers, key.firstHold, mode, (place) => !isOwn(place, before));
+      isHeld ||= claims.hasHold || claims.isCut;
+      isClosing ||= claims.hasClosing;
+    }
+    listFrom(blockers, firstInTheWay(key, mode), mode, (place) => isBefore(place, before));
+  }
+  const held = isHeld ? BLOCKED_BY.holds : BLOCKED_BY.waiters;
+  return { blockedBy: isClosing && !isHeld ? BLOCKED_BY.closing : held, blockers };
+}
+
+function isFree(key: Key, mode: ClaimMode, wanted: number, before: Place | undefined): boolean {
+  return before === undefined ? key.admits(mode, wanted) : key.hasReached(before);
+}
+
+/**
+ * Shared places at the head of the queue were reached: those in a shared request's way begin at the
+ * frontier, however many are before it.
+ */
+function firstInTheWay({ queue }: Key, mode: ClaimMode): Place | undefined {
+  const isBehindShared = mode === "shared" && queue?.first?.mode === "shared";
+  return isBehindShared ? queue?.frontier : queue?.first;
+}
+
+function listFrom(
+  blockers: Blocker[],
+  first: Place | undefined,
+  mode: ClaimMode,
+  counts: (place: Place) => boolean,
+): { hasHold: boolean; hasClosing: boolean; isCut: boolean } {
+  const found = { hasHold: false, hasClosing: false, isCut: false };
+  let place = first;
+  for (let looks = 0; place !== undefined; looks += 1, place = place.next) {
+    if (looks === LOOKS_MAX) {
+      found.isCut = true;
+      break;
+    }
+    if (!counts(place) || (mode === "shared" && place.mode === "shared")) continue;
+    if (place.claimant instanceof Hold) found.hasHold = true;
+    if (place.claimant instanceof Closing) found.hasClosing = true;
+    if (blockers.length < BLOCKERS_MAX) blockers.push(blockerAt(place));
+  }
+  return found;
+}
+
+/** The hold that an upgrade is of is not in its way. */
+function ownOf(before: Place | undefined): Hold | undefined {
+  return before === undefined ? undefined : orderOf(before).upgrades;
+}
+
+function isOwn(place: Place, before: Place | undefined): boolean {
+  const own = ownOf(before);
+  return own !== undefined && place.claimant === own;
+}
+
+function isBefore(place: Place, before: Place | undefined): boolean {
+  return before === undefined || comesBefore(orderOf(place), orderOf(before));
+}
+
+function blockerAt({ key, mode, claimant }: Place): Blocker {
+  return {
+    sessionName: claimant instanceof Closing ? "" : claimant.session.name,
+    key: key.name,
+    mode,
+    token: claimant instanceof Hold ? claimant.token : 0,
+  };
+}

@@ -1,0 +1,188 @@
+/**
+ * How holds, requests and sessions end, and what their end lets through. The end of one claim is a
+ * step over its at most 16 keys; the end of a session is one step per claim, and goes on in the
+ * work queue when there are many.
+ */
+import { assert } from "../../assert.js";
+import { END_REASON, type EndReason, MESSAGE, type Result } from "../../protocol/index.js";
+import { addClosing, Closing, removeClosing, shrinkClosing } from "../records/closing.js";
+import type { Hold } from "../records/hold.js";
+import { cancelEnd } from "../records/hold-ends.js";
+import type { Request } from "../records/request.js";
+import type { Session } from "../records/session.js";
+import type { TableState } from "../records/state.js";
+import { NOT_HELD } from "../results.js";
+import { advance, forgetRequest } from "./granting.js";
+import { endAlone } from "./lone-holds.js";
+import { leave } from "./owning.js";
+
+/** Ends a hold against the wish of its session, which is told, and lets others in. */
+export function loseHold(state: TableState, hold: Hold, reason: EndReason): void {
+  takeAway(state, hold, reason);
+  advanceKeys(state, hold);
+}
+
+/** The same without letting others in. */
+export function takeAway(state: TableState, hold: Hold, reason: EndReason): void {
+  const { session, sequence, token } = hold;
+  if (session !== state.detached) {
+    state.saving.keepSession(session);
+    session.recordLoss(sequence, token, reason);
+    state.say(session, { kind: MESSAGE.lost, sequence, token, stamp: state.stamp, reason });
+  }
+  takeOut(state, hold, reason);
+}
+
+/** Ends a wait with an outcome that its session is told. */
+export function endWait(state: TableState, request: Request, result: Result): void {
+  withdraw(state, request, result);
+  advanceKeys(state, request);
+}
+
+/** From here on the session is unknown; its claims end in this step and, if many, later ones. */
+export function endSession(state: TableState, session: Session, reason: EndReason): void {
+  assert(!session.isEnded, () => `session ${session.id} ended twice`);
+  state.saving.keepEnding(session);
+  session.endedBy = reason;
+  state.sessions.remove(session);
+  state.due.remove(session);
+  if (session.forcedEnd !== undefined) state.due.remove(session.forcedEnd);
+  state.pushEnded(session.id, session.attachEpoch, reason);
+  endClaims(state, session);
+}
+
+/** Ends requests in the order of arrival, then holds in the order of tokens. */
+export function endClaims(state: TableState, session: Session): void {
+  const reason = session.endedBy;
+  assert(reason !== undefined, () => `claims of session ${session.id} ended while it lives`);
+  for (;;) {
+    const request = session.firstRequest;
+    const row = session.firstHold;
+    if (request === undefined && row === 0) return;
+    if (state.stepUnits === 0) {
+      state.work.addSession(session);
+      return;
+    }
+    state.stepUnits -= 1;
+    if (request !== undefined) endRequest(state, request);
+    else endRow(state, row, reason);
+  }
+}
+
+/** The keys of a hold that ended are open again. */
+export function endClosing(state: TableState, closing: Closing): void {
+  state.saving.keepClosing(closing);
+  removeClosing(state, closing);
+  state.note("opened", closing);
+  for (let place = closing.firstPlace; place !== undefined; place = place.sibling) {
+    place.key.removeHold(place);
+  }
+  for (let place = closing.firstPlace; place !== undefined; place = place.sibling) {
+    advance(state, place.key);
+  }
+}
+
+/** Ends what keeps `key` closed, and there alone. */
+export function openKey(state: TableState, closing: Closing, keyName: string): void {
+  state.saving.keepClosing(closing);
+  const isLast = closing.firstPlace?.sibling === undefined;
+  if (isLast) removeClosing(state, closing);
+  else shrinkClosing(state, closing, keyName);
+  let before: typeof closing.firstPlace;
+  for (let place = closing.firstPlace; place !== undefined; place = place.sibling) {
+    if (place.key.name === keyName) {
+      state.note("opened", closing, place);
+      place.key.removeHold(place);
+      if (before === undefined) closing.firstPlace = place.sibling;
+      else before.sibling = place.sibling;
+    } else before = place;
+  }
+}
+
+/** Ends a wait without letting others in. */
+export function withdraw(state: TableState, request: Request, result: Result): void {
+  const { session, sequence, slot } = request;
+  leaveQueues(state, request);
+  if (slot !== undefined) session.replies.settle(slot, state.stamp, result);
+  state.pushOutcome(session, sequence, result);
+}
+
+/** Nobody is left who could be told its outcome. */
+function endRequest(state: TableState, request: Request): void {
+  leaveQueues(state, request);
+  advanceKeys(state, request);
+}
+
+/** Takes a request out of everything but the stored replies. */
+export function leaveQueues(state: TableState, request: Request): void {
+  forgetRequest(state, request);
+  state.note("left", request);
+  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
+    place.key.dequeue(place);
+  }
+}
+
+export function endRow(state: TableState, row: number, reason: EndReason): void {
+  const content = state.rows.contentOf(row);
+  if (typeof content === "string") endAlone(state, row, reason);
+  else endHold(state, content, reason);
+}
+
+function endHold(state: TableState, hold: Hold, reason: EndReason): void {
+  takeOut(state, hold, reason);
+  advanceKeys(state, hold);
+}
+
+/** Lets others into the keys of a hold, or of a request, that is no more. */
+export function advanceKeys(state: TableState, { firstPlace }: Hold | Request): void {
+  for (let place = firstPlace; place !== undefined; place = place.sibling) {
+    advance(state, place.key);
+  }
+}
+
+/** Takes a hold out of everything; its keys stay closed for as long as its policies say. */
+function takeOut(state: TableState, hold: Hold, reason: EndReason): void {
+  state.saving.keepHold(hold);
+  const upgrade = hold.extras?.upgrade;
+  if (upgrade !== undefined) withdraw(state, upgrade, NOT_HELD);
+  const known = state.holds.remove(hold.row);
+  assert(known, () => `token ${hold.token} is not held`);
+  if (hold.session !== state.detached) {
+    leave(state, hold);
+    state.holdsBySequence.remove(hold.row);
+  }
+  state.rows.remove(hold.row);
+  hold.row = 0;
+  cancelEnd(state, hold);
+  state.note("ended", hold, undefined, reason);
+  const closedMs = closedMsAfter(state, hold, reason);
+  if (closedMs > 0) {
+    close(state, hold, state.stamp + closedMs);
+    return;
+  }
+  for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
+    place.key.removeHold(place);
+  }
+}
+
+function close(state: TableState, hold: Hold, dueAt: number): void {
+  const { token, session, firstPlace } = hold;
+  const number = state.takeNumber();
+  const closing = new Closing(token, session.id, dueAt, number, state.saving.epoch);
+  closing.firstPlace = firstPlace;
+  for (let place = firstPlace; place !== undefined; place = place.sibling) {
+    place.claimant = closing;
+  }
+  addClosing(state, closing);
+}
+
+/** "How holds end by themselves", the last column. */
+function closedMsAfter(state: TableState, { extras, grantedAt }: Hold, reason: EndReason): number {
+  if (extras === undefined || reason === END_REASON.stolen) return 0;
+  const restMs = Math.max(0, grantedAt + extras.minHoldMs - state.stamp);
+  return isWished(reason) ? restMs : Math.max(restMs, extras.lockDelayMs);
+}
+
+function isWished(reason: EndReason): boolean {
+  return reason === END_REASON.released || reason === END_REASON.closed;
+}

@@ -1,0 +1,229 @@
+/**
+ * How a request becomes a hold. A request is granted in the step in which the last of its places
+ * is reached, unless its deadline or its session is due by then: such a one is never granted, and
+ * stands in the way of others until it is swept.
+ */
+import { assert } from "../../assert.js";
+import {
+  type AcquireCommand,
+  type AcquireOptions,
+  MESSAGE,
+  type Result,
+  STATUS,
+} from "../../protocol/index.js";
+import { Hold } from "../records/hold.js";
+import { scheduleEnd } from "../records/hold-ends.js";
+import type { Key } from "../records/key.js";
+import type { Place } from "../records/place.js";
+import { NO_DEADLINE, type Request } from "../records/request.js";
+import type { Session } from "../records/session.js";
+import type { TableState } from "../records/state.js";
+import { orderOf } from "../records/waiting-queue.js";
+import { dropKey, placeOf } from "./keys.js";
+import { join, leave } from "./owning.js";
+import { renewToken } from "./tokens.js";
+
+/**
+ * Looks at what became possible in a key after something changed in it, and forgets the key when
+ * nothing is left. What exceeds the units of the step goes to the work queue, to be decided anew there.
+ */
+export function advance(state: TableState, key: Key): void {
+  const others = advanceOne(state, key, undefined);
+  // Grants in them may add further ones.
+  for (const other of others ?? []) advanceOne(state, other, others);
+}
+
+/** Returns `others` with the keys that are to be looked at as well, made when there are any. */
+function advanceOne(state: TableState, key: Key, others: Key[] | undefined): Key[] | undefined {
+  let found = others;
+  while (key.canReachNext) {
+    if (state.stepUnits === 0) {
+      state.work.addKey(key);
+      return found;
+    }
+    state.stepUnits -= 1;
+    const request = orderOf(key.reachNext());
+    if (request.isEligible && !request.isOverAt(state.stamp)) {
+      const result = grant(state, request);
+      state.pushOutcome(request.session, request.sequence, result);
+      found = leaveOthers(state, request, key, found);
+    }
+  }
+  tellHolders(state, key);
+  if (key.isIdle) dropKey(state, key);
+  return found;
+}
+
+/** Grants an acquire at once: none of its items conflicts with anything. */
+export function grantAtOnce(state: TableState, session: Session, command: AcquireCommand): Result {
+  const hold = makeHold(state, session, command.owner, command.sequence, command.options);
+  let last: Place | undefined;
+  for (const item of command.items) {
+    const place = placeOf(state, item, hold);
+    if (last === undefined) hold.firstPlace = place;
+    else last.sibling = place;
+    last = place;
+    place.key.addHold(place);
+  }
+  addHold(state, hold);
+  return grantedResult(hold);
+}
+
+/**
+ * The request leaves its queues as a hold, or as the upgrade of one; returns its outcome, which is not
+ * told. A hold is its own outcome; that of an upgrade that has waited is stored.
+ */
+export function grant(state: TableState, request: Request): Result {
+  const { session, slot, upgrades } = request;
+  forgetRequest(state, request);
+  if (upgrades === undefined) {
+    if (slot !== undefined) session.replies.forget(slot);
+    return becomeHold(state, request);
+  }
+  const result = strengthen(state, request, upgrades);
+  if (slot !== undefined) session.replies.settle(slot, state.stamp, result);
+  return result;
+}
+
+function becomeHold(state: TableState, request: Request): Result {
+  const { session, sequence, owner, options } = request;
+  const hold = makeHold(state, session, owner, sequence, options);
+  hold.firstPlace = request.firstPlace;
+  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
+    assert(place.key.hasReached(place), () => `${sequence}: ${place.key.name} not reached`);
+    place.key.dequeue(place);
+  }
+  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
+    place.claimant = hold;
+    place.key.addHold(place);
+  }
+  addHold(state, hold);
+  return grantedResult(hold);
+}
+
+function strengthen(state: TableState, request: Request, hold: Hold): Result {
+  const { firstPlace } = request;
+  assert(firstPlace !== undefined, () => `upgrade ${request.sequence} of no key`);
+  const { key } = firstPlace;
+  key.dequeue(firstPlace);
+  renewToken(state, hold);
+  const held = placeIn(hold, key);
+  assert(held !== undefined, () => `${key.name} is not of ${hold.token}`);
+  held.mode = "exclusive";
+  state.note("converted", hold, held);
+  state.suspects.push({ session: hold.session, owner: hold.owner });
+  return { status: STATUS.upgraded, token: hold.token };
+}
+
+/** Takes a request out of everything but its queues, in which it must still stand. */
+export function forgetRequest(state: TableState, request: Request): void {
+  const { session, upgrades } = request;
+  state.saving.keepRequest(request);
+  request.hasEnded = true;
+  leave(state, request);
+  session.removeRequest(request);
+  if (request.dueAt !== NO_DEADLINE) state.due.remove(request);
+  // What else its owner waits for is to be looked at instead.
+  if (request.isQueuedForSearch) state.suspects.push({ session, owner: request.owner });
+  state.requestCount -= 1;
+  state.otherBytes -= request.bytes;
+  if (upgrades?.extras !== undefined) upgrades.extras.upgrade = undefined;
+}
+
+/** The place of a hold in one of its keys. */
+export function placeIn(hold: Hold, key: Key | undefined): Place | undefined {
+  let place = hold.firstPlace;
+  while (place !== undefined && place.key !== key) place = place.sibling;
+  return place;
+}
+
+/** Tells those who hold a key, each once, that somebody waits behind them. */
+export function tellHolders(state: TableState, key: Key): void {
+  const { queue } = key;
+  if (queue === undefined || queue.frontier === undefined) return;
+  for (let place = queue.untold; place !== undefined; place = place.next) {
+    const hold = place.claimant;
+    if (hold instanceof Hold && !hold.isContended && !isOnlyOwnUpgrade(key, hold)) {
+      if (state.stepUnits === 0) {
+        queue.untold = place;
+        state.work.addKey(key);
+        return;
+      }
+      state.stepUnits -= 1;
+      state.saving.keepHold(hold);
+      hold.isContended = true;
+      state.say(hold.session, { kind: MESSAGE.contended, sequence: hold.sequence });
+    }
+  }
+  queue.untold = undefined;
+}
+
+export function grantedResult(hold: Hold): Result {
+  const { token } = hold;
+  const slots: (readonly number[])[] = [];
+  for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
+    if (place.permits !== undefined) slots.push(place.permits.slots);
+  }
+  if (slots.length === 0) return { status: STATUS.granted, token };
+  return { status: STATUS.granted, token, slots };
+}
+
+/**
+ * In the other keys of a request that was granted through `key` it waits no more: whoever is next in
+ * a semaphore may go together with it, in a lock only those who could before.
+ */
+function leaveOthers(
+  state: TableState,
+  request: Request,
+  key: Key,
+  others: Key[] | undefined,
+): Key[] | undefined {
+  let found = others;
+  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
+    if (place.key === key) continue;
+    if (place.permits === undefined) tellHolders(state, place.key);
+    else {
+      found ??= [];
+      found.push(place.key);
+    }
+  }
+  return found;
+}
+
+/** Nobody but the holder itself waits behind it. */
+function isOnlyOwnUpgrade({ queue }: Key, hold: Hold): boolean {
+  if (queue === undefined || queue.count > 1 || queue.first === undefined) return false;
+  return orderOf(queue.first).upgrades === hold;
+}
+
+function makeHold(
+  state: TableState,
+  session: Session,
+  owner: number,
+  sequence: number,
+  options: AcquireOptions | undefined,
+): Hold {
+  assert(session.isAliveAt(state.stamp), () => `grant to session ${session.id} after its end`);
+  const hold = new Hold(state.tokens.take(), session, owner, sequence, state.stamp);
+  if (options === undefined) return hold;
+  const { value, maxHoldMs, minHoldMs, lockDelayMs } = options;
+  if (value === "" && maxHoldMs === 0 && minHoldMs === 0 && lockDelayMs === 0) return hold;
+  const extras = hold.obtainExtras();
+  extras.value = value;
+  extras.maxHoldMs = maxHoldMs;
+  extras.minHoldMs = minHoldMs;
+  extras.lockDelayMs = lockDelayMs;
+  return hold;
+}
+
+/** A hold whose places stand in their keys. */
+function addHold(state: TableState, hold: Hold): void {
+  const { session, owner } = hold;
+  hold.row = state.rows.add(session, hold.token, hold.sequence, hold);
+  state.holds.add(hold.row);
+  state.holdsBySequence.add(hold.row);
+  const hasMore = join(state, hold);
+  if (hold.extras !== undefined) scheduleEnd(state, hold);
+  state.note("granted", hold);
+  if (hasMore) state.suspects.push({ session, owner });
+}

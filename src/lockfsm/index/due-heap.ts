@@ -1,0 +1,96 @@
+/**
+ * What ends by itself, ordered by (due time, number): leases of sessions and deadlines of requests.
+ * A binary heap in which each item knows its own place, so that moving or removing one costs
+ * O(log n). The order is total, hence what comes out never depends on how the heap was built.
+ */
+import { assert } from "../../assert.js";
+
+/** `heapIndex` of an item that is not in the heap. */
+export const NOT_IN_HEAP = -1;
+
+export interface DueItem {
+  /** Cluster time, in milliseconds, from which on it is over. Changed by the heap alone. */
+  dueAt: number;
+  /** Unique among all items. */
+  readonly number: number;
+  heapIndex: number;
+}
+
+export class DueHeap<T extends DueItem> {
+  readonly #items: T[] = [];
+
+  get size(): number {
+    return this.#items.length;
+  }
+
+  /** The earliest, or `undefined`. */
+  get first(): T | undefined {
+    return this.#items[0];
+  }
+
+  add(item: T): void {
+    assert(item.heapIndex === NOT_IN_HEAP, () => `${item.number} is already at ${item.heapIndex}`);
+    this.#items.push(item);
+    this.#rise(item, this.#items.length - 1);
+  }
+
+  /** Postpones an item of the heap; due times never move forward. */
+  postpone(item: T, dueAt: number): void {
+    assert(dueAt >= item.dueAt, () => `${item.number}: due ${item.dueAt} moved to ${dueAt}`);
+    item.dueAt = dueAt;
+    this.#sink(item, item.heapIndex);
+  }
+
+  remove(item: T): void {
+    const index = item.heapIndex;
+    assert(this.#items[index] === item, () => `${item.number} is not at ${index} of the heap`);
+    const last = this.#items.pop() as T;
+    item.heapIndex = NOT_IN_HEAP;
+    if (last === item) return;
+    this.#rise(last, index);
+    this.#sink(last, last.heapIndex);
+  }
+
+  #rise(item: T, from: number): void {
+    const items = this.#items;
+    let index = from;
+    while (index > 0) {
+      const parentIndex = (index - 1) >> 1;
+      const parent = items[parentIndex] as T;
+      if (!isBefore(item, parent)) break;
+      items[index] = parent;
+      parent.heapIndex = index;
+      index = parentIndex;
+    }
+    items[index] = item;
+    item.heapIndex = index;
+  }
+
+  #sink(item: T, from: number): void {
+    const items = this.#items;
+    const size = items.length;
+    let index = from;
+    for (;;) {
+      let childIndex = 2 * index + 1;
+      if (childIndex >= size) break;
+      let child = items[childIndex] as T;
+      if (childIndex + 1 < size) {
+        const right = items[childIndex + 1] as T;
+        if (isBefore(right, child)) {
+          child = right;
+          childIndex += 1;
+        }
+      }
+      if (!isBefore(child, item)) break;
+      items[index] = child;
+      child.heapIndex = index;
+      index = childIndex;
+    }
+    items[index] = item;
+    item.heapIndex = index;
+  }
+}
+
+function isBefore(left: DueItem, right: DueItem): boolean {
+  return left.dueAt < right.dueAt || (left.dueAt === right.dueAt && left.number < right.number);
+}

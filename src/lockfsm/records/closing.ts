@@ -1,0 +1,60 @@
+/**
+ * What is left of a hold that ended but keeps its keys closed for a while: its places, with their
+ * modes and slots. It belongs to nobody, but counts against the session that left it for as long as
+ * that lives, as the hold did; against the table always. What of a session is counted follows from
+ * the closings there are.
+ */
+import { type DueItem, NOT_IN_HEAP } from "../index/due-heap.js";
+import type { Place } from "./place.js";
+import { bytesOfName, bytesOfPlaces } from "./sizes.js";
+import type { TableState } from "./state.js";
+
+export class Closing implements DueItem {
+  /** Of the hold that it was. */
+  readonly token: number;
+  /** Whose hold it was; 0: a ticket, or of the cluster that this one was restored from. */
+  readonly session: number;
+  dueAt: number;
+  readonly number: number;
+  heapIndex = NOT_IN_HEAP;
+  firstPlace: Place | undefined = undefined;
+  previous: Closing | undefined = undefined;
+  next: Closing | undefined = undefined;
+  /** It is in this snapshot, or is not to be in it. */
+  savedIn: number;
+
+  constructor(token: number, session: number, dueAt: number, number: number, epoch: number) {
+    this.token = token;
+    this.session = session;
+    this.dueAt = dueAt;
+    this.number = number;
+    this.savedIn = epoch;
+  }
+}
+
+/** With its places, which stand in their keys already, or will. */
+export function addClosing(state: TableState, closing: Closing): void {
+  state.closings.add(closing);
+  state.due.add(closing);
+  count(state, closing, 1, bytesOfPlaces(closing.firstPlace));
+}
+
+/** With all of its places, which are taken out of their keys elsewhere. */
+export function removeClosing(state: TableState, closing: Closing): void {
+  state.closings.remove(closing);
+  state.due.remove(closing);
+  count(state, closing, -1, -bytesOfPlaces(closing.firstPlace));
+}
+
+/** One of its places, and not the last, goes. */
+export function shrinkClosing(state: TableState, closing: Closing, keyName: string): void {
+  count(state, closing, 0, -bytesOfName(keyName));
+}
+
+function count(state: TableState, { session: id }: Closing, closings: number, bytes: number): void {
+  state.otherBytes += bytes;
+  const session = state.sessions.find(id);
+  if (session === undefined) return;
+  session.closingCount += closings;
+  session.bytes += bytes;
+}

@@ -1,0 +1,53 @@
+/**
+ * When a hold ends by itself while its session lives: by its cap, by the force behind a revoke, as a
+ * ticket that nobody claimed. One due time stands for whichever comes first.
+ */
+import { END_REASON, type EndReason } from "../../protocol/index.js";
+import { type Hold, HoldEnd, type HoldExtras } from "./hold.js";
+import type { TableState } from "./state.js";
+
+/** Cluster time; `undefined`: only with its session. */
+export function endOf(hold: Hold): number | undefined {
+  const { extras } = hold;
+  return extras === undefined ? undefined : earliest(hold, extras);
+}
+
+/** After anything of it changed. */
+export function scheduleEnd(state: TableState, hold: Hold): void {
+  const { extras } = hold;
+  if (extras === undefined) return;
+  const dueAt = earliest(hold, extras);
+  const { end } = extras;
+  if (end?.dueAt === dueAt) return;
+  if (end !== undefined) state.due.remove(end);
+  extras.end = dueAt === undefined ? undefined : new HoldEnd(hold, dueAt, state.takeNumber());
+  if (extras.end !== undefined) state.due.add(extras.end);
+}
+
+/** The hold is no more. */
+export function cancelEnd(state: TableState, { extras }: Hold): void {
+  if (extras?.end === undefined) return;
+  state.due.remove(extras.end);
+  extras.end = undefined;
+}
+
+/** Why a hold ends that is due now: what came first, and of equals the weightiest. */
+export function reasonAtEnd(hold: Hold): EndReason {
+  const { extras } = hold;
+  const dueAt = extras === undefined ? undefined : earliest(hold, extras);
+  if (extras?.revokedAt === dueAt) return END_REASON.revoked;
+  return capOf(hold, extras) === dueAt ? END_REASON.maxHold : END_REASON.expired;
+}
+
+function earliest(hold: Hold, extras: HoldExtras): number | undefined {
+  const { revokedAt, ticket } = extras;
+  let first = capOf(hold, extras);
+  if (revokedAt > 0) first = Math.min(first ?? revokedAt, revokedAt);
+  if (ticket !== undefined) first = Math.min(first ?? ticket.endsAt, ticket.endsAt);
+  return first;
+}
+
+function capOf({ grantedAt }: Hold, extras: HoldExtras | undefined): number | undefined {
+  const maxHoldMs = extras?.maxHoldMs ?? 0;
+  return maxHoldMs > 0 ? grantedAt + maxHoldMs : undefined;
+}

@@ -1,0 +1,290 @@
+/**
+ * One row of numbers for every hold: its place in the list of its session, in the order of tokens, what
+ * it is known by, and all that a lone hold consists of ("lone-holds.ts"). Rows are numbers from 1 on; 0 is none. A row is
+ * 64 bytes, one line of a processor's cache, and nothing that is collected as garbage. Rows come in
+ * chunks, and chunks that are empty are given back.
+ */
+import { assert } from "../../assert.js";
+import type { Hold } from "./hold.js";
+import type { Session } from "./session.js";
+import { bytesOfHold } from "./sizes.js";
+
+const CHUNK_BITS = 12;
+const CHUNK_ROWS = 1 << CHUNK_BITS;
+const CHUNK_MASK = CHUNK_ROWS - 1;
+
+/** Columns of 64 bits, 8 in a row. */
+const TOKEN = 0;
+const OWNER = 1;
+const SEQUENCE = 2;
+const GRANTED_AT = 3;
+/** Columns of 32 bits, 16 in a row, of which the first eight are the above. */
+const PREVIOUS = 8;
+const NEXT = 9;
+const NEXT_BY_TOKEN = 10;
+const NEXT_BY_OWNER = 11;
+const SAVED_IN = 12;
+const SESSION = 13;
+const NEXT_BY_SEQUENCE = 14;
+
+class Chunk {
+  readonly wide = new Float64Array(CHUNK_ROWS * 8);
+  readonly narrow = new Int32Array(this.wide.buffer);
+  readonly contents = new Array<Hold | string | undefined>(CHUNK_ROWS).fill(undefined);
+  used = 0;
+  /** The first of those that were given back, chained by `NEXT`; 0: none. */
+  free = 0;
+  /** Rows of the chunk from here on were never used. */
+  fresh: number;
+
+  constructor(number: number) {
+    this.fresh = number === 0 ? 1 : 0;
+  }
+
+  get isFull(): boolean {
+    return this.free === 0 && this.fresh === CHUNK_ROWS;
+  }
+}
+
+export class HoldRows {
+  readonly #chunks: (Chunk | undefined)[] = [];
+  /** Numbers of chunks that are not full, given back ones included; the last one is used next. */
+  readonly #open: number[] = [];
+  /** One that is empty is kept, lest it come and go with every hold. */
+  #reserve: Chunk | undefined = undefined;
+  /** Sessions that hold something, by the number that stands in their rows. */
+  readonly #sessions: (Session | undefined)[] = [];
+  readonly #freeNumbers: number[] = [];
+  #bytes = 0;
+
+  /** What all holds take of the table; see `sizes.ts`. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** A row for a hold that comes behind all others of its session. */
+  add(session: Session, token: number, sequence: number, content: Hold | string): number {
+    const row = this.#take();
+    const chunk = this.#chunkOf(row);
+    const at = row & CHUNK_MASK;
+    chunk.contents[at] = content;
+    chunk.wide[at * 8 + TOKEN] = token;
+    chunk.wide[at * 8 + SEQUENCE] = sequence;
+    chunk.narrow[at * 16 + NEXT_BY_TOKEN] = 0;
+    chunk.narrow[at * 16 + NEXT_BY_OWNER] = 0;
+    chunk.narrow[at * 16 + NEXT_BY_SEQUENCE] = 0;
+    chunk.narrow[at * 16 + SAVED_IN] = session.saving.epoch;
+    this.#append(session, row);
+    this.grow(session, bytesOfHold(content));
+    return row;
+  }
+
+  /** What a lone hold has besides. */
+  describe(row: number, owner: number, grantedAt: number): void {
+    const { wide } = this.#chunkOf(row);
+    const at = (row & CHUNK_MASK) * 8;
+    wide[at + OWNER] = owner;
+    wide[at + GRANTED_AT] = grantedAt;
+  }
+
+  /** The hold is no more: nothing may know its row any longer. */
+  remove(row: number): void {
+    this.grow(this.sessionOf(row), -bytesOfHold(this.contentOf(row)));
+    this.#unlink(row);
+    const chunk = this.#chunkOf(row);
+    const at = row & CHUNK_MASK;
+    chunk.contents[at] = undefined;
+    if (chunk.isFull) this.#open.push(row >>> CHUNK_BITS);
+    chunk.narrow[at * 16 + NEXT] = chunk.free;
+    chunk.free = row;
+    chunk.used -= 1;
+    if (chunk.used === 0) this.#giveBack(row >>> CHUNK_BITS, chunk);
+  }
+
+  /** A newer token, larger than that of the hold before it and less than that of the next one. */
+  setToken(row: number, token: number): void {
+    this.#chunkOf(row).wide[(row & CHUNK_MASK) * 8 + TOKEN] = token;
+  }
+
+  /** What it is known by from now on, in the session to which it is about to be moved. */
+  setSequence(row: number, sequence: number): void {
+    this.#chunkOf(row).wide[(row & CHUNK_MASK) * 8 + SEQUENCE] = sequence;
+  }
+
+  /** With a new token, or in another session, it comes behind all others there. */
+  move(row: number, session: Session, token: number): void {
+    const before = this.sessionOf(row);
+    if (session !== before) {
+      const bytes = bytesOfHold(this.contentOf(row));
+      before.bytes -= bytes;
+      session.bytes += bytes;
+    }
+    this.#unlink(row);
+    this.setToken(row, token);
+    this.#append(session, row);
+  }
+
+  /** A hold of the session takes so much more. */
+  grow(session: Session, bytes: number): void {
+    session.bytes += bytes;
+    this.#bytes += bytes;
+  }
+
+  /** The hold itself, or of a lone one the name of its key. */
+  contentOf(row: number): Hold | string {
+    const content = this.#chunkOf(row).contents[row & CHUNK_MASK];
+    assert(content !== undefined, () => `row ${row} is not in use`);
+    return content;
+  }
+
+  setContent(row: number, content: Hold): void {
+    this.#chunkOf(row).contents[row & CHUNK_MASK] = content;
+  }
+
+  sessionOf(row: number): Session {
+    return this.#sessions[this.#narrow(row, SESSION)] as Session;
+  }
+
+  tokenOf(row: number): number {
+    return this.#wide(row, TOKEN);
+  }
+
+  ownerOf(row: number): number {
+    return this.#wide(row, OWNER);
+  }
+
+  /** Of the acquire or claim that brought it. */
+  sequenceOf(row: number): number {
+    return this.#wide(row, SEQUENCE);
+  }
+
+  grantedAtOf(row: number): number {
+    return this.#wide(row, GRANTED_AT);
+  }
+
+  nextOf(row: number): number {
+    return this.#narrow(row, NEXT);
+  }
+
+  nextByToken(row: number): number {
+    return this.#narrow(row, NEXT_BY_TOKEN);
+  }
+
+  setNextByToken(row: number, next: number): void {
+    this.#setNarrow(row, NEXT_BY_TOKEN, next);
+  }
+
+  nextBySequence(row: number): number {
+    return this.#narrow(row, NEXT_BY_SEQUENCE);
+  }
+
+  setNextBySequence(row: number, next: number): void {
+    this.#setNarrow(row, NEXT_BY_SEQUENCE, next);
+  }
+
+  nextByOwner(row: number): number {
+    return this.#narrow(row, NEXT_BY_OWNER);
+  }
+
+  setNextByOwner(row: number, next: number): void {
+    this.#setNarrow(row, NEXT_BY_OWNER, next);
+  }
+
+  /** The last snapshot that has it, or is not to have it. */
+  savedIn(row: number): number {
+    return this.#narrow(row, SAVED_IN);
+  }
+
+  setSavedIn(row: number, epoch: number): void {
+    this.#setNarrow(row, SAVED_IN, epoch);
+  }
+
+  #append(session: Session, row: number): void {
+    const last = session.lastHold;
+    // Tickets come in whatever order they were left.
+    assert(
+      last === 0 || this.tokenOf(last) < this.tokenOf(row) || session.id === 0,
+      () => `session ${session.id}: token ${this.tokenOf(row)} behind ${this.tokenOf(last)}`,
+    );
+    if (session.holdCount === 0) this.#enter(session);
+    session.holdCount += 1;
+    const { narrow } = this.#chunkOf(row);
+    const at = (row & CHUNK_MASK) * 16;
+    narrow[at + SESSION] = session.rowNumber;
+    narrow[at + PREVIOUS] = last;
+    narrow[at + NEXT] = 0;
+    if (last === 0) session.firstHold = row;
+    else this.#setNarrow(last, NEXT, row);
+    session.lastHold = row;
+  }
+
+  #unlink(row: number): void {
+    const session = this.sessionOf(row);
+    const previous = this.#narrow(row, PREVIOUS);
+    const next = this.#narrow(row, NEXT);
+    if (previous === 0) session.firstHold = next;
+    else this.#setNarrow(previous, NEXT, next);
+    if (next === 0) session.lastHold = previous;
+    else this.#setNarrow(next, PREVIOUS, previous);
+    session.holdCount -= 1;
+    if (session.holdCount === 0) this.#leave(session);
+  }
+
+  #enter(session: Session): void {
+    session.rowNumber = this.#freeNumbers.pop() ?? this.#sessions.length;
+    this.#sessions[session.rowNumber] = session;
+  }
+
+  #leave(session: Session): void {
+    this.#sessions[session.rowNumber] = undefined;
+    this.#freeNumbers.push(session.rowNumber);
+  }
+
+  #take(): number {
+    const number = this.#open.at(-1) ?? this.#openAnother();
+    const chunk = this.#chunks[number] ?? this.#obtainChunk(number);
+    if (chunk === this.#reserve) this.#reserve = undefined;
+    let row = chunk.free;
+    if (row === 0) {
+      row = (number << CHUNK_BITS) | chunk.fresh;
+      chunk.fresh += 1;
+    } else chunk.free = chunk.narrow[(row & CHUNK_MASK) * 16 + NEXT] as number;
+    chunk.used += 1;
+    if (chunk.isFull) this.#open.pop();
+    return row;
+  }
+
+  #openAnother(): number {
+    const number = this.#chunks.length;
+    this.#chunks.push(undefined);
+    this.#open.push(number);
+    return number;
+  }
+
+  #obtainChunk(number: number): Chunk {
+    const chunk = new Chunk(number);
+    this.#chunks[number] = chunk;
+    return chunk;
+  }
+
+  #giveBack(number: number, chunk: Chunk): void {
+    if (this.#reserve === undefined) this.#reserve = chunk;
+    else this.#chunks[number] = undefined;
+  }
+
+  #chunkOf(row: number): Chunk {
+    return this.#chunks[row >>> CHUNK_BITS] as Chunk;
+  }
+
+  #wide(row: number, column: number): number {
+    return this.#chunkOf(row).wide[(row & CHUNK_MASK) * 8 + column] as number;
+  }
+
+  #narrow(row: number, column: number): number {
+    return this.#chunkOf(row).narrow[(row & CHUNK_MASK) * 16 + column] as number;
+  }
+
+  #setNarrow(row: number, column: number, value: number): void {
+    this.#chunkOf(row).narrow[(row & CHUNK_MASK) * 16 + column] = value;
+  }
+}

@@ -1,0 +1,182 @@
+/**
+ * All keys in use. Names are kept in blocks by range of the byte order, unsorted inside a block: a
+ * look-up is a short binary search and one Map, a page of names in order sorts one or two blocks,
+ * and neither grows with the table. A small table is one block.
+ */
+import { assert } from "../../assert.js";
+import { compareByteOrder } from "../index/byte-order.js";
+import { Key } from "./key.js";
+
+/** A key, or the row of the lone hold that is all there is to be known of one. */
+export type KeyEntry = Key | number;
+
+export interface NamedKey {
+  readonly name: string;
+  readonly entry: KeyEntry;
+}
+
+/** A block of more names is split; sorting that many must not be felt by the loop. */
+const BLOCK_NAMES_MAX = 8_192;
+/** Names of which the middle one parts a block: near enough to its middle, and soon found. */
+const SPLIT_SAMPLE_NAMES = 128;
+
+export class KeyBlock {
+  /** No name in it is smaller. The first block begins with the empty name. */
+  lowest: string;
+  readonly keys: Map<string, KeyEntry> = new Map();
+
+  constructor(lowest: string) {
+    this.lowest = lowest;
+  }
+}
+
+export class KeyIndex {
+  readonly #blocks: KeyBlock[] = [new KeyBlock("")];
+  #size = 0;
+  /**
+   * The name that was looked for last, and the position of its block: it is looked for more than
+   * once, and the next one is often near.
+   */
+  #recentName = "";
+  #recentAt = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get(name: string): KeyEntry | undefined {
+    return this.#blockOf(name).keys.get(name);
+  }
+
+  /** A new key of that name, in the place of a row if there is one. */
+  add(name: string): Key {
+    const block = this.#blockOf(name);
+    const key = new Key(name, block);
+    this.#set(block, name, key);
+    return key;
+  }
+
+  /** A lone hold's, of a key that was not in use. */
+  addRow(name: string, row: number): void {
+    this.#set(this.#blockOf(name), name, row);
+  }
+
+  /** Forgets a key that became idle. */
+  drop(key: Key): void {
+    assert(key.isIdle, () => `${key.name}: ${key.holdCount} holds, ${key.waiterCount} waiters`);
+    const { block } = key;
+    assert(block !== undefined, () => `${key.name} was forgotten`);
+    key.block = undefined;
+    this.#delete(block, key.name);
+  }
+
+  dropRow(name: string): void {
+    this.#delete(this.#blockOf(name), name);
+  }
+
+  /** At most `limit` keys with the prefix, in byte order, behind `after`. */
+  page(prefix: string, after: string | undefined, limit: number): NamedKey[] {
+    const start = after !== undefined && compareByteOrder(after, prefix) > 0 ? after : prefix;
+    const found: NamedKey[] = [];
+    for (let at = this.#positionOf(start); at < this.#blocks.length; at += 1) {
+      const block = this.#blocks[at] as KeyBlock;
+      if (found.length >= limit || isBehind(block.lowest, prefix)) break;
+      const names = [...block.keys.keys()].filter(
+        (name) =>
+          name.startsWith(prefix) && (after === undefined || compareByteOrder(name, after) > 0),
+      );
+      for (const name of names.sort(compareByteOrder).slice(0, limit - found.length)) {
+        found.push({ name, entry: block.keys.get(name) as KeyEntry });
+      }
+    }
+    return found;
+  }
+
+  /** In no order that means anything. */
+  forEach(visit: (entry: KeyEntry) => void): void {
+    for (const block of this.#blocks) for (const entry of block.keys.values()) visit(entry);
+  }
+
+  #set(block: KeyBlock, name: string, entry: KeyEntry): void {
+    const { size } = block.keys;
+    block.keys.set(name, entry);
+    this.#size += block.keys.size - size;
+    if (block.keys.size > BLOCK_NAMES_MAX) this.#split(block);
+  }
+
+  #delete(block: KeyBlock, name: string): void {
+    const deleted = block.keys.delete(name);
+    assert(deleted, () => `${name} is not in its block`);
+    this.#size -= 1;
+    if (block.keys.size === 0 && this.#blocks.length > 1) this.#removeBlock(block);
+  }
+
+  #blockOf(name: string): KeyBlock {
+    const blocks = this.#blocks;
+    if (blocks.length === 1) return blocks[0] as KeyBlock;
+    if (name !== this.#recentName) {
+      this.#recentName = name;
+      if (!this.#isIn(this.#recentAt, name)) this.#recentAt = this.#positionOf(name);
+    }
+    return blocks[this.#recentAt] as KeyBlock;
+  }
+
+  /** Whether the block at that position is the one of `name`. */
+  #isIn(position: number, name: string): boolean {
+    const blocks = this.#blocks;
+    if (compareByteOrder((blocks[position] as KeyBlock).lowest, name) > 0) return false;
+    const next = blocks[position + 1];
+    return next === undefined || compareByteOrder(name, next.lowest) < 0;
+  }
+
+  /** Positions have changed. The empty name, which is no key, would be in the first block. */
+  #forgetRecent(): void {
+    this.#recentName = "";
+    this.#recentAt = 0;
+  }
+
+  /** The last block that begins at or before `name`. */
+  #positionOf(name: string): number {
+    let low = 0;
+    let high = this.#blocks.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      const isAtOrBefore = compareByteOrder((this.#blocks[middle] as KeyBlock).lowest, name) <= 0;
+      if (isAtOrBefore) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+
+  #split(block: KeyBlock): void {
+    const upper = new KeyBlock(roughMedian([...block.keys.keys()]));
+    for (const [name, entry] of block.keys) {
+      if (compareByteOrder(name, upper.lowest) < 0) continue;
+      block.keys.delete(name);
+      upper.keys.set(name, entry);
+      if (typeof entry !== "number") entry.block = upper;
+    }
+    this.#blocks.splice(this.#positionOf(block.lowest) + 1, 0, upper);
+    this.#forgetRecent();
+  }
+
+  #removeBlock(block: KeyBlock): void {
+    const position = this.#positionOf(block.lowest);
+    assert(this.#blocks[position] === block, () => `block at ${position} is not its own`);
+    this.#blocks.splice(position, 1);
+    this.#forgetRecent();
+    (this.#blocks[0] as KeyBlock).lowest = "";
+  }
+}
+
+/** A name somewhere in the middle, above at least one other: the middle of a few. */
+function roughMedian(names: readonly string[]): string {
+  const step = Math.max(1, Math.floor(names.length / SPLIT_SAMPLE_NAMES));
+  const sample = names.filter((_, at) => at % step === 0).sort(compareByteOrder);
+  return sample[sample.length >> 1] as string;
+}
+
+/** Whether names from `lowest` on are all behind those that begin with `prefix`. */
+function isBehind(lowest: string, prefix: string): boolean {
+  return compareByteOrder(lowest, prefix) > 0 && !lowest.startsWith(prefix);
+}

@@ -1,0 +1,181 @@
+/**
+ * What is stored of the commands of a session beside what it holds: a *reply* until the mark passes it,
+ * a request that *waits* until it ends, an *outcome* until it is acknowledged. A grant is stored by the
+ * hold that it made. Commands are executed in the order of their sequences, so that slots are only ever
+ * added behind all others; one that is forgotten leaves a gap, and gaps are closed when half of the
+ * list is gaps.
+ */
+import { assert } from "../../assert.js";
+import type { Result } from "../../protocol/index.js";
+import { QUEUED } from "../results.js";
+import type { Request } from "./request.js";
+import type { Session } from "./session.js";
+
+/** `gone`: forgotten; not to be found any more. */
+export type SlotState = "reply" | "waiting" | "outcome" | "gone";
+
+export class Slot {
+  readonly sequence: number;
+  /** Of the entry that answered, or ended the wait. */
+  stamp: number;
+  state: SlotState;
+  result: Result;
+  /** While it waits. */
+  request: Request | undefined;
+  /** It is in this snapshot, or is not to be in it. */
+  savedIn: number;
+
+  constructor(
+    sequence: number,
+    stamp: number,
+    state: SlotState,
+    content: Result | Request,
+    epoch: number,
+  ) {
+    this.sequence = sequence;
+    this.stamp = stamp;
+    this.state = state;
+    this.result = "status" in content ? content : QUEUED;
+    this.request = "status" in content ? undefined : content;
+    this.savedIn = epoch;
+  }
+}
+
+const GAPS_MIN = 32;
+
+export class ReplyWindow {
+  readonly #session: Session;
+  /** In the order of their sequences. */
+  readonly #slots: Slot[] = [];
+  #gaps = 0;
+  #mark = 1;
+  /** Index of the first slot that the mark has not passed. */
+  #markIndex = 0;
+  #unacknowledged = 0;
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  /** The lowest sequence whose reply the client may still need. Never falls. */
+  get mark(): number {
+    return this.#mark;
+  }
+
+  /** Outcomes that are stored. */
+  get unacknowledged(): number {
+    return this.#unacknowledged;
+  }
+
+  /** The largest sequence of any slot; 0 when there is none. */
+  get lastSequence(): number {
+    return this.#slots.at(-1)?.sequence ?? 0;
+  }
+
+  find(sequence: number): Slot | undefined {
+    const slot = this.firstFrom(sequence);
+    return slot?.sequence === sequence && slot.state !== "gone" ? slot : undefined;
+  }
+
+  /** The first slot, one that is gone perhaps, whose sequence is not below `sequence`. */
+  firstFrom(sequence: number): Slot | undefined {
+    const slots = this.#slots;
+    let low = 0;
+    let high = slots.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((slots[middle] as Slot).sequence < sequence) low = middle + 1;
+      else high = middle;
+    }
+    return slots[low];
+  }
+
+  /** A slot behind all others. Also puts back those of a snapshot, once the mark is. */
+  add(slot: Slot): void {
+    const { sequence, state } = slot;
+    assert(sequence > this.lastSequence, () => `${sequence} after ${this.lastSequence}`);
+    const isPassed = sequence < this.#mark;
+    assert(!isPassed || state !== "reply", () => `${sequence} below the mark ${this.#mark}`);
+    if (isPassed) this.#markIndex += 1;
+    if (state === "outcome") this.#unacknowledged += 1;
+    this.#slots.push(slot);
+  }
+
+  /** The wait of a slot ended with `result`, which is kept until it is acknowledged. */
+  settle(slot: Slot, stamp: number, result: Result): void {
+    assert(slot.state === "waiting", () => `sequence ${slot.sequence} is ${slot.state}`);
+    this.#keep(slot);
+    slot.state = "outcome";
+    slot.stamp = stamp;
+    slot.result = result;
+    slot.request = undefined;
+    this.#unacknowledged += 1;
+  }
+
+  /** Nothing of the slot is needed any more. */
+  forget(slot: Slot): void {
+    this.#drop(slot);
+    this.#closeGaps();
+  }
+
+  /** The client has read how `sequence` ended. Without effect on what waits, and on replies. */
+  acknowledge(sequence: number): void {
+    const slot = this.find(sequence);
+    if (slot?.state === "outcome") this.forget(slot);
+  }
+
+  /** The client has read all replies below `mark`. */
+  raiseMark(mark: number): void {
+    if (mark <= this.#mark) return;
+    this.#mark = mark;
+    for (let slot = this.#slots[this.#markIndex]; slot !== undefined && slot.sequence < mark; ) {
+      if (slot.state === "reply") this.#drop(slot);
+      this.#markIndex += 1;
+      slot = this.#slots[this.#markIndex];
+    }
+    this.#closeGaps();
+  }
+
+  /** The mark of a window that is empty. */
+  restoreMark(mark: number): void {
+    assert(this.#mark === 1 && this.#slots.length === 0, () => `the mark was ${this.#mark}`);
+    this.#mark = mark;
+  }
+
+  /** In the order of sequences. */
+  forEach(visit: (slot: Slot) => void): void {
+    for (const slot of this.#slots) if (slot.state !== "gone") visit(slot);
+  }
+
+  #drop(slot: Slot): void {
+    this.#keep(slot);
+    if (slot.state === "outcome") this.#unacknowledged -= 1;
+    slot.state = "gone";
+    slot.result = QUEUED;
+    slot.request = undefined;
+    this.#gaps += 1;
+  }
+
+  #closeGaps(): void {
+    const slots = this.#slots;
+    const { length } = slots;
+    if (this.#gaps < length && (this.#gaps < GAPS_MIN || this.#gaps * 2 < length)) return;
+    let kept = 0;
+    let keptBelowMark = 0;
+    for (let at = 0; at < length && this.#gaps < length; at += 1) {
+      const slot = slots[at] as Slot;
+      if (slot.state === "gone") continue;
+      slots[kept] = slot;
+      kept += 1;
+      if (at < this.#markIndex) keptBelowMark = kept;
+    }
+    slots.length = kept;
+    this.#markIndex = keptBelowMark;
+    this.#gaps = 0;
+  }
+
+  /** A snapshot that is under way gets the slot as it is before it changes. */
+  #keep(slot: Slot): void {
+    this.#session.saving.keepSlot(this.#session, slot);
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * What a key is while it is a semaphore: its limit, and which slots are free. A hold gets the lowest
+ * free slots of 0 … limit − 1; after the limit was lowered holds may have higher ones until they end,
+ * and count all the same.
+ */
+import { assert } from "../../assert.js";
+import type { Key } from "./key.js";
+import type { Order } from "./request.js";
+
+export class Semaphore {
+  readonly key: Key;
+  limit: number;
+  /** The limit was set for good, not just named by those who use it. */
+  isSet: boolean;
+  /** Permits held, those of closings included. */
+  held = 0;
+  /** After the limit was lowered: from here on waiting requests may want more than there is. */
+  evictFrom: Order | undefined = undefined;
+  /** A binary heap of free slots below `#next`, the smallest first. */
+  #free: number[] = [];
+  /** The lowest slot that was never taken since nothing was held. */
+  #next = 0;
+  /** It is in this snapshot, or is not to be in it. */
+  savedIn: number;
+  previous: Semaphore | undefined = undefined;
+  next: Semaphore | undefined = undefined;
+
+  constructor(key: Key, limit: number, isSet: boolean, epoch: number) {
+    this.key = key;
+    this.limit = limit;
+    this.isSet = isSet;
+    this.savedIn = epoch;
+  }
+
+  /** The lowest free slots, ascending. There must be room. */
+  take(count: number): number[] {
+    assert(this.held + count <= this.limit, () => `${this.held} of ${this.limit}, ${count} more`);
+    const slots: number[] = [];
+    for (let left = count; left > 0; left -= 1) slots.push(this.#takeOne());
+    this.held += count;
+    return slots;
+  }
+
+  give(slots: readonly number[]): void {
+    this.held -= slots.length;
+    if (this.held === 0) {
+      this.#free = [];
+      this.#next = 0;
+      return;
+    }
+    for (const slot of slots) this.#giveOne(slot);
+  }
+
+  /** Makes those of a snapshot held, all of them at once; returns whether none was named twice. */
+  restore(slots: readonly number[]): boolean {
+    const taken = new Set(slots);
+    this.held = slots.length;
+    this.#next = slots.reduce((most, slot) => Math.max(most, slot + 1), 0);
+    this.#free = [];
+    for (let slot = 0; slot < this.#next; slot += 1) if (!taken.has(slot)) this.#free.push(slot);
+    return taken.size === slots.length;
+  }
+
+  #takeOne(): number {
+    const free = this.#free;
+    const lowest = free[0];
+    if (lowest === undefined) {
+      this.#next += 1;
+      return this.#next - 1;
+    }
+    const last = free.pop() as number;
+    if (free.length > 0) this.#sink(last);
+    return lowest;
+  }
+
+  #giveOne(slot: number): void {
+    const free = this.#free;
+    let at = free.length;
+    free.push(slot);
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if ((free[parent] as number) <= slot) break;
+      free[at] = free[parent] as number;
+      at = parent;
+    }
+    free[at] = slot;
+  }
+
+  /** Puts `slot` in the place of the first. */
+  #sink(slot: number): void {
+    const free = this.#free;
+    let at = 0;
+    for (;;) {
+      let child = 2 * at + 1;
+      if (child >= free.length) break;
+      if (child + 1 < free.length && (free[child + 1] as number) < (free[child] as number)) {
+        child += 1;
+      }
+      if (slot <= (free[child] as number)) break;
+      free[at] = free[child] as number;
+      at = child;
+    }
+    free[at] = slot;
+  }
+}

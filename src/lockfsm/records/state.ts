@@ -1,0 +1,206 @@
+/**
+ * Everything the table remembers, in one place, for the files that change it. Only fields and the
+ * two ways to speak; the rules are in the files named after them.
+ */
+import {
+  type ChangeType,
+  END_REASON,
+  type EndReason,
+  MESSAGE,
+  type Result,
+  type SessionMessage,
+} from "../../protocol/index.js";
+import { DueHeap } from "../index/due-heap.js";
+import { RecordList } from "../index/record-list.js";
+import { Saving } from "../snapshot/saving.js";
+import { TokenCounter } from "../token-counter.js";
+import {
+  type ChangeListener,
+  NOBODY,
+  type Outbox,
+  type TableChange,
+  type TableSettings,
+} from "../types.js";
+import { Closing } from "./closing.js";
+import { Hold, type HoldEnd } from "./hold.js";
+import { SequenceIndex, TokenIndex } from "./hold-index.js";
+import { HoldRows } from "./hold-rows.js";
+import { KeyIndex } from "./key-index.js";
+import { LoneOwnerIndex, OwnerIndex } from "./owner-index.js";
+import type { Place } from "./place.js";
+import { Request } from "./request.js";
+import { SearchQueue } from "./search-queue.js";
+import type { Semaphore } from "./semaphore.js";
+import { Session, type SessionEnd } from "./session.js";
+import { SessionIndex } from "./session-index.js";
+import { StepLimit } from "./wait-edges.js";
+import { WorkQueue } from "./work-queue.js";
+
+/** A step looks at one claim or place; so many take about a millisecond. */
+export const SEARCH_STEPS_MAX = 10_000;
+
+/** Whatever ends at a time of its own. */
+export type Due = Session | SessionEnd | Request | HoldEnd | Closing;
+
+export class TableState {
+  settings: TableSettings;
+  /** Of the last applied entry. Never falls. */
+  stamp = 0;
+  /** Its index. Rises. */
+  index = 0;
+  readonly sessions = new SessionIndex();
+  readonly keys = new KeyIndex();
+  readonly rows = new HoldRows();
+  /** Holds and tickets by their tokens. */
+  readonly holds = new TokenIndex(this.rows);
+  /** Holds by what they are known by. */
+  readonly holdsBySequence = new SequenceIndex(this.rows);
+  readonly owners = new OwnerIndex();
+  readonly loneOwners = new LoneOwnerIndex(this.rows);
+  /** In the order of their numbers. */
+  readonly closings = new RecordList<Closing>();
+  /** Of all keys that are semaphores now. */
+  readonly semaphores = new RecordList<Semaphore>();
+  readonly due = new DueHeap<Due>();
+  readonly work = new WorkQueue();
+  readonly searches = new SearchQueue();
+  tokens: TokenCounter;
+  /**
+   * Cluster time before which no session is opened: holders in the cluster of which this one was
+   * restored may still count on their leases. 0 once that is over.
+   */
+  quietUntil = 0;
+  readonly saving = new Saving(this.rows);
+  /** Has the tickets: holds that belong to no session until they are claimed. */
+  readonly detached: Session;
+  /** The number of the next session, request or end. */
+  nextNumber = 1;
+  /** Requests in queues. */
+  requestCount = 0;
+  /** What requests, closings and limits that were set take; see `sizes.ts`. */
+  otherBytes = 0;
+  /** How many more places or claims the step under way may deal with. */
+  stepUnits = 0;
+  /** What the searches for cycles may look at in one entry: equal on all nodes, as it decides. */
+  searchStepsMax = SEARCH_STEPS_MAX;
+  /** How many more steps they may make in the entry under way. */
+  readonly searchSteps = new StepLimit(SEARCH_STEPS_MAX);
+  /** Of the entry under way. */
+  outbox: Outbox = NOBODY;
+  listener: ChangeListener | undefined = undefined;
+  /** One for all that is told: nothing is allocated for a change. */
+  readonly #change: { -readonly [Field in keyof TableChange]: TableChange[Field] } = {
+    type: "granted",
+    key: "",
+    mode: "exclusive",
+    session: 0,
+    sessionName: "",
+    owner: 0,
+    token: 0,
+    sequence: 0,
+    grantedAt: 0,
+    value: "",
+    reason: END_REASON.unknown,
+  };
+  /** Owners that got something and may still wait: each is looked at when the step is over. */
+  readonly suspects: { readonly session: Session; readonly owner: number }[] = [];
+  /** Counted for people, not replicated. */
+  searchesDeferred = 0;
+  searchesGivenUp = 0;
+  deadlocks = 0;
+
+  constructor(settings: TableSettings, nextToken = 0) {
+    this.settings = settings;
+    this.tokens = new TokenCounter(nextToken);
+    this.detached = Session.ofTickets(this.saving);
+  }
+
+  /** What everything in the table takes. */
+  get bytes(): number {
+    return this.rows.bytes + this.sessions.bytes + this.otherBytes;
+  }
+
+  closeOutbox(): void {
+    this.outbox = NOBODY;
+  }
+
+  takeNumber(): number {
+    const number = this.nextNumber;
+    this.nextNumber = number + 1;
+    return number;
+  }
+
+  /** Nobody hears of tickets, and a session hears nothing after its end. */
+  say(session: Session, message: SessionMessage): void {
+    if (session === this.detached || session.isEnded) return;
+    this.outbox.toSession(session.id, session.attachEpoch, message);
+  }
+
+  /** The answer to the command that is executed. */
+  reply(session: Session, sequence: number, result: Result): void {
+    if (this.outbox === NOBODY) return;
+    this.say(session, { kind: MESSAGE.reply, sequence, stamp: this.stamp, result });
+  }
+
+  /** How a wait ended. */
+  pushOutcome(session: Session, sequence: number, result: Result): void {
+    this.say(session, { kind: MESSAGE.outcome, sequence, stamp: this.stamp, result });
+  }
+
+  /** Tells whoever listens, of each of the claim's keys or of the one `place`. */
+  note(type: ChangeType, claim: Request | Hold | Closing, place?: Place, reason?: EndReason): void {
+    if (this.listener === undefined) return;
+    for (let at = place ?? claim.firstPlace; at !== undefined; at = at.sibling) {
+      this.#noteOne(this.listener, type, claim, at, reason ?? END_REASON.unknown);
+      if (place !== undefined) return;
+    }
+  }
+
+  /** `taker`: who has taken it over, if that is the reason. */
+  pushEnded(session: number, epoch: number, reason: EndReason, taker = ""): void {
+    this.outbox.toSession(session, epoch, { kind: MESSAGE.ended, session, reason, taker });
+  }
+
+  /** The same of a lone hold, that of `row`. */
+  noteAlone(type: ChangeType, row: number, reason: EndReason): void {
+    if (this.listener === undefined) return;
+    const { rows } = this;
+    const session = rows.sessionOf(row);
+    const change = this.#change;
+    change.type = type;
+    change.key = rows.contentOf(row) as string;
+    change.mode = "exclusive";
+    change.session = session.id;
+    change.sessionName = session.name;
+    change.owner = rows.ownerOf(row);
+    change.token = rows.tokenOf(row);
+    change.sequence = rows.sequenceOf(row);
+    change.grantedAt = rows.grantedAtOf(row);
+    change.value = "";
+    change.reason = reason;
+    this.listener(change);
+  }
+
+  #noteOne(
+    listener: ChangeListener,
+    type: ChangeType,
+    claim: Request | Hold | Closing,
+    { key, mode }: Place,
+    reason: EndReason,
+  ): void {
+    const session = claim instanceof Closing ? this.detached : claim.session;
+    const change = this.#change;
+    change.type = type;
+    change.key = key.name;
+    change.mode = mode;
+    change.session = session.id;
+    change.sessionName = session.name;
+    change.owner = claim instanceof Closing ? 0 : claim.owner;
+    change.token = claim instanceof Request ? 0 : claim.token;
+    change.sequence = claim instanceof Closing ? 0 : claim.sequence;
+    change.grantedAt = claim instanceof Hold ? claim.grantedAt : 0;
+    change.value = claim instanceof Hold ? claim.value : "";
+    change.reason = reason;
+    listener(change);
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * The format of snapshots, whose version is that of the model. A snapshot is a row of blocks; a chunk that the table gives is
+ * one block, but who restores may be given the bytes in any slices.
+ *
+ *     block     length of the body, checksum; 4 bytes each, the higher byte first; body
+ *     checksum  of the body, begun with the block's place in the row and the index of the snapshot:
+ *               one altered byte of a body is always found; a block that belongs elsewhere, but for
+ *               one in four thousand million
+ *
+ * Bodies are values in the canonical subset of msgpack (`protocol`, `writer.ts`). The first begins:
+ *
+ *     "holdfast table", version, index, stamp, next token, next number, left at, quiet rest,
+ *     [settings, in their order],
+ *     [sessions, holds, requests, items of the work queue, closings, semaphores]
+ *
+ * *Left at* is the wall clock at which the cluster of which this one was restored counted on from the
+ * next token, 0 once that is settled; *quiet rest* is how long no session is opened.
+ *
+ * The rest are records, none of them parted between blocks, each a kind and its fields. *Ago* stands
+ * for the stamp of the snapshot less that of the field, *back* for its next token less the token, and
+ * *or 0* for that when there is none.
+ *
+ *     1 session     id, digest of its nonce, name, metadata, ttlMs, dueAt, attempt, attachEpoch,
+ *                   attachedAt ago, generation, (taker, takenOverAt ago) if that is above 0,
+ *                   attachedSequence, highestSequence, mark, reason of its end + 1 or 0, forced end
+ *                   (dueAt, number, reason) or 0, count of losses, (sequence, back, reason) of each
+ *     2 of          id: the session of the slots, holds and requests that follow, until the next
+ *                   record of kind 1 or 2; its own record comes before. 0: tickets
+ *     3 slot        sequence, stamp ago, state, result
+ *     4 hold        back, owner, sequence, grantedAt ago, flags (1 contended, 2 extras), extras if
+ *                   there are, items; or flag 4 and the name of the one lock held exclusively
+ *     5 request     number, kind, (rank below enqueuedAt, options) of an acquire or the sequence of
+ *                   the hold of an upgrade, owner, sequence, enqueuedAt ago, waitMs + 1 or 0 without end,
+ *                   1 if it may be refused, looks, items; the slot of its sequence, which waits, is
+ *                   not stored beside it
+ *     6 work key    name, number of the first request not reached or 0, where to go on refusing
+ *                   oversized ones (rank above the lowest, number) or 0
+ *     7 work session: id of one whose record came before
+ *     8 end         count of slots; nothing follows
+ *     9 closing     token back, session that left it or 0, number, dueAt, items
+ *    10 semaphore   name, limit, 1 if it was set
+ *    11 work request: id of its session, sequence. Records 6, 7 and 11 are in the order of the work
+ *                   queue
+ *
+ *     items         count, then for each its mode and its key, and of a semaphore's the permits
+ *                   wanted, or the slots held
+ *     extras        value, maxHoldMs, minHoldMs, lockDelayMs, revokedAt or 0, its reason,
+ *                   ticket (digest of its secret, endsAt) or 0, number of its due time or 0
+ *     options       0, or 1 and all of them in the order of their numbers on the wire
+ *     result        status and what belongs to it, tokens as back
+ *
+ * In everything else the order of records is free. What can be told from the rest is not stored:
+ * keys, the order of queues, who was reached in them, due times, sums, free slots, owners, and who found
+ * which session by its nonce. No secret is in it ("secret-digest.ts"): any client may save a snapshot.
+ *
+ * Whatever is added, fields of a record, a kind or a setting, raises the version (`model-version.ts`). A
+ * reader refuses any other version and an unknown kind, because a table that lacks something is not the same table.
+ */
+import { HoldfastError } from "../../errors.js";
+
+export const MAGIC = "holdfast table";
+
+export const KIND = {
+  session: 1,
+  of: 2,
+  slot: 3,
+  hold: 4,
+  request: 5,
+  workKey: 6,
+  workSession: 7,
+  end: 8,
+  closing: 9,
+  semaphore: 10,
+  workRequest: 11,
+} as const;
+
+/** The states of slots that are stored, by their numbers. */
+export const SLOT_STATES = ["reply", "outcome"] as const;
+
+/** Statuses from here on are `ERROR_NUMBERS`. */
+export const REFUSALS_FROM = 16;
+
+export const HOLD_CONTENDED = 1;
+export const HOLD_EXTRAS = 2;
+/** Instead of its items it has the name of the one lock that it holds exclusively. */
+export const HOLD_LONE = 4;
+
+export const REQUEST_ACQUIRE = 0;
+export const REQUEST_UPGRADE = 1;
+/** No rank is lower. */
+export const RANK_LOWEST = -(2 ** 52);
+
+/** Length and checksum. */
+export const BLOCK_HEAD_BYTES = 8;
+/** A longer body is damage. */
+export const BODY_BYTES_MAX = 16 << 20;
+
+/** Each step maps different states to different states, hence different bytes to different sums. */
+export function checksumOf(body: Uint8Array, ordinal: number, index: number): number {
+  let sum = mix(mix(mix(0x811c_9dc5, ordinal), index >>> 0), Math.floor(index / 0x1_0000_0000));
+  const { length } = body;
+  let at = 0;
+  for (; at + 4 <= length; at += 4) {
+    const high = ((body[at] as number) << 24) | ((body[at + 1] as number) << 16);
+    const low = ((body[at + 2] as number) << 8) | (body[at + 3] as number);
+    sum = mix(sum, high | low);
+  }
+  for (; at < length; at += 1) sum = mix(sum, body[at] as number);
+  return mix(sum, length) >>> 0;
+}
+
+function mix(sum: number, word: number): number {
+  const mixed = Math.imul(sum ^ word, 0x9e37_79b1);
+  return mixed ^ (mixed >>> 15);
+}
+
+/** Bytes that are no snapshot, or not all of one. `what` says where they fail. */
+export function corruptSnapshot(what: string): HoldfastError {
+  return new HoldfastError("INTERNAL", `corrupt snapshot of the lock table: ${what}`, {
+    details: { corrupt: true, reason: what },
+  });
+}

@@ -1,0 +1,295 @@
+/**
+ * Makes a table of the parts of a snapshot: everything into its lists, in the orders that the table
+ * would have given it. A turn deals with a bounded number of records. What could not have come about
+ * by entries is refused, so that no rule is found broken later.
+ */
+
+import { placeIn } from "../holds/granting.js";
+import { obtainKey } from "../holds/keys.js";
+import { enterAlone, isNew, type LoneHold } from "../holds/lone-holds.js";
+import { join } from "../holds/owning.js";
+import { holdOf } from "../holds/tokens.js";
+import { sortByNumber } from "../index/sorting.js";
+import { addClosing } from "../records/closing.js";
+import { Hold, HoldEnd } from "../records/hold.js";
+import { endOf } from "../records/hold-ends.js";
+import type { Key } from "../records/key.js";
+import { Place } from "../records/place.js";
+import { NO_DEADLINE, type Request } from "../records/request.js";
+import type { Session } from "../records/session.js";
+import type { TableState } from "../records/state.js";
+import { orderOf } from "../records/waiting-queue.js";
+import { corruptSnapshot } from "./format.js";
+import type { SessionParts, SnapshotParts, WorkPart } from "./parts.js";
+
+/** Records of one turn. */
+const TURN_RECORDS = 2_048;
+
+/** Counts records; a turn is over after so many. */
+class Turn {
+  #left = TURN_RECORDS;
+
+  isOver(): boolean {
+    this.#left -= 1;
+    if (this.#left > 0) return false;
+    this.#left = TURN_RECORDS;
+    return true;
+  }
+}
+
+export function* link(parts: SnapshotParts): Generator<void, TableState, void> {
+  const { state } = parts;
+  const turn = new Turn();
+  yield* linkSessions(parts, turn);
+  yield* linkClosings(parts, turn);
+  yield* linkShared(parts, turn);
+  yield* linkSlotsOfSemaphores(state, turn);
+  yield* linkRequests(parts, turn);
+  yield* linkWork(parts, turn);
+  yield* checkWaiting(parts, turn);
+  return state;
+}
+
+/** The newest of several sessions with one nonce comes last, and is the one that it finds. */
+function* linkSessions(parts: SnapshotParts, turn: Turn): Generator<void, void, void> {
+  const { state } = parts;
+  const tickets = parts.sessionsById.get(0);
+  if (tickets !== undefined) yield* linkHolds(parts, tickets, turn);
+  const sorted = yield* sortByNumber(parts.sessions, ({ session }) => session.id);
+  for (const one of sorted) {
+    yield* linkSlots(one, turn);
+    yield* linkHolds(parts, one, turn);
+    const { session } = one;
+    if (!session.isEnded) {
+      state.sessions.add(session);
+      state.due.add(session);
+      if (session.forcedEnd !== undefined) state.due.add(session.forcedEnd);
+    }
+    if (turn.isOver()) yield;
+  }
+}
+
+function* linkSlots({ session, slots }: SessionParts, turn: Turn): Generator<void, void, void> {
+  const { replies } = session;
+  let previous = 0;
+  for (const slot of yield* sortByNumber(slots, ({ sequence }) => sequence)) {
+    const { sequence, state } = slot;
+    if (sequence === previous) refuse(session, `sequence ${sequence} twice`);
+    if (sequence < replies.mark && state !== "outcome" && state !== "waiting") {
+      refuse(session, `a ${state} at ${sequence} below the mark ${replies.mark}`);
+    }
+    replies.add(slot);
+    previous = sequence;
+    if (turn.isOver()) yield;
+  }
+}
+
+/** Holds of one session are next to each other in memory: this order is many times faster. */
+function* linkHolds(
+  parts: SnapshotParts,
+  { session, holds }: SessionParts,
+  turn: Turn,
+): Generator<void, void, void> {
+  for (const hold of yield* sortByNumber(holds, ({ token }) => token)) {
+    if (hold instanceof Hold) linkHold(parts, hold);
+    else linkLoneHold(parts, session, hold);
+    if (turn.isOver()) yield;
+  }
+}
+
+function linkLoneHold(parts: SnapshotParts, session: Session, part: LoneHold): void {
+  const { state } = parts;
+  const { token, owner, sequence, grantedAt, name } = part;
+  if (isNew(state, session, owner, name)) {
+    checkNew(state, session, token, sequence);
+    enterAlone(state, session, { token, owner, sequence, grantedAt, name });
+    return;
+  }
+  const hold = new Hold(token, session, owner, sequence, grantedAt);
+  hold.firstPlace = new Place(obtainKey(state, name), "exclusive", hold, undefined);
+  linkHold(parts, hold);
+}
+
+function linkHold(parts: SnapshotParts, hold: Hold): void {
+  const { state, sharedHeld } = parts;
+  const { session, token, sequence, extras } = hold;
+  checkNew(state, session, token, sequence);
+  hold.row = state.rows.add(session, token, sequence, hold);
+  state.holds.add(hold.row);
+  if (!hold.isTicket) {
+    state.holdsBySequence.add(hold.row);
+    join(state, hold);
+  }
+  if (extras !== undefined) linkEnd(parts, hold);
+  for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
+    if (place.mode === "exclusive") linkHeld(place, session, token);
+    else sharedHeld.push(place);
+  }
+}
+
+function checkNew(state: TableState, session: Session, token: number, sequence: number): void {
+  if (state.holds.find(token) !== 0) refuse(session, `token ${token} twice`);
+  const isKnown = state.holdsBySequence.find(session, sequence) !== 0;
+  if (isKnown || session.replies.find(sequence) !== undefined) {
+    refuse(session, `sequence ${sequence} twice`);
+  }
+}
+
+function linkEnd({ state, endNumbers }: SnapshotParts, hold: Hold): void {
+  const dueAt = endOf(hold);
+  const number = endNumbers.get(hold);
+  if (dueAt === undefined || number === undefined) return;
+  const end = new HoldEnd(hold, dueAt, number);
+  hold.obtainExtras().end = end;
+  state.due.add(end);
+}
+
+function linkHeld(place: Place, session: Session, token: number): void {
+  const { key } = place;
+  const isOfKind = (place.permits !== undefined) === (key.semaphore !== undefined);
+  if (!isOfKind || !key.restoreHold(place)) refuse(session, `token ${token} conflicts`);
+}
+
+function* linkClosings(parts: SnapshotParts, turn: Turn): Generator<void, void, void> {
+  const { state, sharedHeld } = parts;
+  for (const closing of yield* sortByNumber(parts.closings, ({ number }) => number)) {
+    addClosing(state, closing);
+    for (let place = closing.firstPlace; place !== undefined; place = place.sibling) {
+      if (place.mode === "exclusive") linkHeld(place, state.detached, closing.token);
+      else sharedHeld.push(place);
+    }
+    if (turn.isOver()) yield;
+  }
+}
+
+function* linkShared(parts: SnapshotParts, turn: Turn): Generator<void, void, void> {
+  for (const place of yield* sortByNumber(parts.sharedHeld, tokenOf)) {
+    linkHeld(place, parts.state.detached, tokenOf(place));
+    if (turn.isOver()) yield;
+  }
+}
+
+function tokenOf({ claimant }: Place): number {
+  return (claimant as Hold).token;
+}
+
+function* linkSlotsOfSemaphores(state: TableState, turn: Turn): Generator<void, void, void> {
+  for (const semaphore of state.semaphores.walk()) {
+    const slots: number[] = [];
+    for (let place = semaphore.key.firstHold; place !== undefined; place = place.next) {
+      slots.push(...(place.permits?.slots ?? []));
+      if (turn.isOver()) yield;
+    }
+    if (!semaphore.restore(slots)) throw corruptSnapshot(`slots of ${semaphore.key.name} twice`);
+  }
+}
+
+function* linkRequests(parts: SnapshotParts, turn: Turn): Generator<void, void, void> {
+  let previous = 0;
+  for (const request of yield* sortByNumber(parts.requests, ({ number }) => number)) {
+    if (request.number === previous) refuse(request.session, `number ${previous} twice`);
+    linkRequest(parts, request);
+    previous = request.number;
+    if (turn.isOver()) yield;
+  }
+}
+
+function linkRequest({ state, upgraded }: SnapshotParts, request: Request): void {
+  const { session, number } = request;
+  const target = upgraded.get(request);
+  if (target !== undefined) {
+    const hold = holdOf(state, session, target);
+    if (hold === undefined || hold.extras?.upgrade !== undefined) {
+      refuse(session, `${number} upgrades nothing, or what has an upgrade`);
+    }
+    const { firstPlace } = request;
+    if (firstPlace?.sibling !== undefined || placeIn(hold, firstPlace?.key) === undefined) {
+      refuse(session, `${number} upgrades what its hold has not`);
+    }
+    request.upgrades = hold;
+    hold.obtainExtras().upgrade = request;
+  }
+  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
+    if ((place.permits !== undefined) !== (place.key.semaphore !== undefined)) {
+      refuse(session, `${number} waits for another kind of key`);
+    }
+    place.key.enqueue(place);
+  }
+  join(state, request);
+  session.addRequest(request);
+  if (request.dueAt !== NO_DEADLINE) state.due.add(request);
+  state.requestCount += 1;
+  state.otherBytes += request.bytes;
+}
+
+/** Sessions that were ended are in the work queue, each once, until they have no claims. */
+function* linkWork(parts: SnapshotParts, turn: Turn) {
+  const { sessions, work } = parts;
+  const ended = new Set<Session>();
+  for (const { session } of sessions) {
+    if (session.isEnded) ended.add(session);
+    if (turn.isOver()) yield;
+  }
+  for (const part of work) {
+    linkWorkPart(parts, part, ended);
+    if (turn.isOver()) yield;
+  }
+  for (const session of ended) refuse(session, "ended, but not queued for work");
+}
+
+function linkWorkPart(parts: SnapshotParts, part: WorkPart, ended: Set<Session>): void {
+  const { state, sessionsById } = parts;
+  if (part.kind === "session") {
+    if (!ended.delete(part.session))
+      refuse(part.session, "queued for work, but not ended or twice");
+    state.work.addSession(part.session);
+  } else if (part.kind === "key") linkWorkKey(state, part);
+  else {
+    // Its session may have ended, so that the table does not find it any more.
+    const { session } = sessionsById.get(part.session) ?? {};
+    const request = session?.replies.find(part.sequence)?.request;
+    if (request === undefined) throw corruptSnapshot(`no request ${part.sequence} to look at`);
+    if (!state.searches.add(request)) throw corruptSnapshot(`${part.sequence} twice to look at`);
+  }
+}
+
+function linkWorkKey(state: TableState, part: Extract<WorkPart, { kind: "key" }>): void {
+  const key = obtainKey(state, part.name);
+  if (key.isQueuedForWork) throw corruptSnapshot(`the key ${part.name} twice queued for work`);
+  if (part.evictFrom !== undefined) {
+    if (key.semaphore === undefined) throw corruptSnapshot(`${part.name} is no semaphore`);
+    key.semaphore.evictFrom = part.evictFrom;
+  }
+  if (part.frontier > 0) retreatTo(key, part.frontier);
+  state.work.addKey(key);
+}
+
+/** What could be reached in the key had not been looked at yet. */
+function retreatTo(key: Key, number: number): void {
+  const { queue } = key;
+  for (let place = queue?.first; place !== undefined; place = place.next) {
+    if (queue !== undefined && orderOf(place).number === number) {
+      queue.frontier = place;
+      return;
+    }
+    if (place === queue?.frontier) break;
+  }
+  throw corruptSnapshot(`${key.name}: request ${number} is not at its frontier`);
+}
+
+/** Whoever could be granted has been, unless that is queued for work; likewise with searches. */
+function* checkWaiting({ state, requests }: SnapshotParts, turn: Turn) {
+  for (const request of requests) {
+    if (request.isEligible && !request.isOverAt(state.stamp)) {
+      refuse(request.session, `${request.number} waits for nothing`);
+    }
+    if (request.isUnchecked && !request.isQueuedForSearch) {
+      refuse(request.session, `${request.number} is unchecked, and not to be looked at`);
+    }
+    if (turn.isOver()) yield;
+  }
+}
+
+function refuse(session: Session, what: string): never {
+  throw corruptSnapshot(`session ${session.id}: ${what}`);
+}

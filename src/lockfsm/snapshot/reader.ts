@@ -1,0 +1,343 @@
+/**
+ * Reads the records of a snapshot ("format.ts"), body after body, into its parts. A body
+ * may hold anything: what could make the table break a rule of its own later is refused, here or
+ * when the parts are linked up.
+ */
+import { HoldfastError } from "../../errors.js";
+import { MODEL_VERSION } from "../../model-version.js";
+import {
+  ATTEMPT_MAX,
+  GENERATION_MAX,
+  ITEMS_MAX,
+  LIMIT_MAX,
+  LOCK_DELAY_MS_MAX,
+  PERMITS_MAX,
+  TTL_MS_MAX,
+  TTL_MS_MIN,
+  WAIT_MS_MAX,
+} from "../../protocol/index.js";
+import { makeSemaphore, obtainKey } from "../holds/keys.js";
+import { Closing } from "../records/closing.js";
+import { Hold } from "../records/hold.js";
+import { endOf } from "../records/hold-ends.js";
+import { type Claim, Permits, Place } from "../records/place.js";
+import { Slot } from "../records/reply-window.js";
+import { NO_DEADLINE, Request, UPGRADE_RANK } from "../records/request.js";
+import { LOSSES_MAX, Session, SessionEnd } from "../records/session.js";
+import { TableState } from "../records/state.js";
+import { isSettingValue, resolveTableSettings, SETTING_NAMES } from "../settings.js";
+import { TokenCounter } from "../token-counter.js";
+import { FieldReader } from "./field-reader.js";
+import {
+  HOLD_CONTENDED,
+  HOLD_EXTRAS,
+  HOLD_LONE,
+  KIND,
+  MAGIC,
+  RANK_LOWEST,
+  REQUEST_ACQUIRE,
+  REQUEST_UPGRADE,
+  SLOT_STATES,
+} from "./format.js";
+import { type SessionParts, SnapshotParts } from "./parts.js";
+
+const SAFE_MAX = Number.MAX_SAFE_INTEGER;
+
+export class SnapshotReader {
+  #parts: SnapshotParts | undefined = undefined;
+  /** Whose slots and claims come. */
+  #current: SessionParts | undefined = undefined;
+  #hasEnded = false;
+
+  /** `undefined` before the first body. */
+  get parts(): SnapshotParts | undefined {
+    return this.#parts;
+  }
+
+  /** Whether the record was read behind which nothing may follow. */
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  /** The next body, all of it. */
+  read(body: Uint8Array): void {
+    const fields = new FieldReader(body);
+    this.#parts ??= readBeginning(fields);
+    while (!fields.isAtEnd) {
+      if (this.#hasEnded) fields.fail("a record behind the end");
+      this.#record(this.#parts, fields);
+    }
+  }
+
+  #record(parts: SnapshotParts, fields: FieldReader): void {
+    const kind = fields.uint();
+    if (kind === KIND.hold) readHold(parts, this.#sessionOf(fields), fields);
+    else if (kind === KIND.slot) readSlot(parts, this.#sessionOf(fields), fields);
+    else if (kind === KIND.request) readRequest(parts, this.#sessionOf(fields), fields);
+    else if (kind === KIND.session) this.#current = readSession(parts, fields);
+    else if (kind === KIND.of) this.#current = findSession(parts, fields);
+    else if (kind === KIND.closing) readClosing(parts, fields);
+    else if (kind === KIND.semaphore) readSemaphore(parts, fields);
+    else if (kind === KIND.workKey) readWorkKey(parts, fields);
+    else if (kind === KIND.workSession) {
+      parts.work.push({ kind: "session", session: findSession(parts, fields).session });
+    } else if (kind === KIND.workRequest) {
+      parts.work.push({ kind: "request", session: fields.uint(), sequence: fields.uint() });
+    } else if (kind === KIND.end) this.#end(parts, fields);
+    else fields.fail(`a record of kind ${kind}`);
+  }
+
+  #sessionOf(fields: FieldReader): SessionParts {
+    return this.#current ?? fields.fail("a record of no session");
+  }
+
+  #end(parts: SnapshotParts, fields: FieldReader): void {
+    const { slotCount, counts, sessions, holdCount, requests, work, closings } = parts;
+    fields.within(slotCount, slotCount, "count of slots");
+    const rest = [closings.length, parts.semaphoreCount];
+    const found = [sessions.length, holdCount, requests.length, work.length, ...rest];
+    const announced = Object.values(counts);
+    if (found.some((count, at) => count !== announced[at])) {
+      fields.fail(`${found.join(", ")} records instead of ${announced.join(", ")}`);
+    }
+    this.#hasEnded = true;
+  }
+}
+
+function readBeginning(fields: FieldReader): SnapshotParts {
+  if (fields.text() !== MAGIC) fields.fail("no snapshot of a lock table");
+  const version = fields.uint();
+  if (version !== MODEL_VERSION) {
+    const message =
+      `a snapshot in format ${version} cannot be read by this version of Holdfast, which reads format ` +
+      `${MODEL_VERSION}: use the version that saved it`;
+    const details = { formatVersion: version, knownVersion: MODEL_VERSION };
+    throw new HoldfastError("INTERNAL", message, { details });
+  }
+  const index = fields.uint();
+  const stamp = fields.uint();
+  const nextToken = fields.uint();
+  const nextNumber = fields.within(1, SAFE_MAX, "next number");
+  const leftAtMs = fields.uint();
+  const quietMs = fields.within(0, SAFE_MAX - stamp, "quiet time");
+  fields.array(SETTING_NAMES.length);
+  const settings: Record<string, number> = {};
+  for (const name of SETTING_NAMES) {
+    const value = fields.uint();
+    if (!isSettingValue(name, value)) fields.fail(`${name} ${value}`);
+    settings[name] = value;
+  }
+  fields.array(6);
+  const count = () => fields.uint();
+  const counts = {
+    sessions: count(),
+    holds: count(),
+    requests: count(),
+    work: count(),
+    closings: count(),
+    semaphores: count(),
+  };
+  const state = new TableState(resolveTableSettings(settings), nextToken);
+  state.index = index;
+  state.stamp = stamp;
+  state.nextNumber = nextNumber;
+  if (leftAtMs > 0) state.tokens = new TokenCounter(nextToken, leftAtMs);
+  if (quietMs > 0) state.quietUntil = stamp + quietMs;
+  const parts = new SnapshotParts(state, counts);
+  parts.sessionsById.set(0, { session: state.detached, slots: [], holds: [] });
+  return parts;
+}
+
+function readSession(parts: SnapshotParts, fields: FieldReader): SessionParts {
+  const { state, sessions, sessionsById } = parts;
+  const id = fields.within(1, state.nextNumber - 1, "session");
+  if (sessionsById.get(id) !== undefined) fields.fail(`session ${id} twice`);
+  const [nonceDigest, name, metadata] = [fields.text(), fields.text(), fields.text()];
+  const ttlMs = fields.within(TTL_MS_MIN, TTL_MS_MAX, "lease");
+  const dueAt = fields.uint();
+  const attempt = fields.within(1, ATTEMPT_MAX, "attempt");
+  const epoch = fields.within(1, ATTEMPT_MAX, "epoch");
+  const attachedAt = readStamp(state, fields);
+  const session = new Session(
+    ...[state.saving, id, nonceDigest, name, metadata, ttlMs, attachedAt, attempt],
+  );
+  session.attachEpoch = epoch;
+  session.generation = fields.within(0, GENERATION_MAX, "generation");
+  if (session.generation > 0) {
+    session.taker = fields.text();
+    session.takenOverAt = readStamp(state, fields);
+  }
+  session.dueAt = dueAt;
+  session.attachedSequence = fields.uint();
+  session.highestSequence = fields.within(0, SAFE_MAX - 1, "highest sequence");
+  session.replies.restoreMark(fields.within(1, session.highestSequence + 1, "mark"));
+  session.endedBy = fields.optionalEndReason();
+  const forcedAt = fields.uint();
+  if (forcedAt > 0) {
+    const number = fields.within(1, state.nextNumber - 1, "number");
+    session.forcedEnd = new SessionEnd(session, forcedAt, number, fields.text());
+  }
+  for (let left = fields.within(0, LOSSES_MAX, "losses"); left > 0; left -= 1) {
+    const sequence = fields.within(1, session.highestSequence, "sequence");
+    const token = fields.token(state.tokens.next);
+    session.recordLoss(sequence, token, fields.endReason());
+  }
+  const read = { session, slots: [], holds: [] };
+  sessions.push(read);
+  sessionsById.set(id, read);
+  return read;
+}
+
+function findSession(parts: SnapshotParts, fields: FieldReader): SessionParts {
+  const id = fields.uint();
+  return parts.sessionsById.get(id) ?? fields.fail(`session ${id} has not come before`);
+}
+
+function readSlot(parts: SnapshotParts, of: SessionParts, fields: FieldReader): void {
+  const { state: table } = parts;
+  const sequence = readSequence(of, fields);
+  const stamp = readStamp(table, fields);
+  const at = fields.within(0, SLOT_STATES.length - 1, "state");
+  const state = SLOT_STATES[at] as (typeof SLOT_STATES)[number];
+  const result = fields.result(table.tokens.next);
+  of.slots.push(new Slot(sequence, stamp, state, result, table.saving.epoch));
+  parts.slotCount += 1;
+}
+
+function readHold(parts: SnapshotParts, of: SessionParts, fields: FieldReader): void {
+  const { state } = parts;
+  const token = fields.token(state.tokens.next);
+  const owner = fields.uint();
+  const sequence =
+    of.session === state.detached
+      ? fields.within(1, SAFE_MAX, "sequence")
+      : readSequence(of, fields);
+  const grantedAt = readStamp(state, fields);
+  const flags = fields.within(0, HOLD_LONE, "flags");
+  parts.holdCount += 1;
+  if (flags === HOLD_LONE) {
+    if (of.session === state.detached) fields.fail("a hold of nobody");
+    of.holds.push({ token, owner, sequence, grantedAt, name: fields.text() });
+    return;
+  }
+  const hold = new Hold(token, of.session, owner, sequence, grantedAt);
+  hold.isContended = (flags & HOLD_CONTENDED) !== 0;
+  if ((flags & HOLD_EXTRAS) !== 0) readExtras(parts, hold, fields);
+  hold.firstPlace = readItems(state, hold, true, fields);
+  if (hold.isTicket !== (of.session === state.detached)) fields.fail("a ticket of a session");
+  of.holds.push(hold);
+}
+
+function readExtras(parts: SnapshotParts, hold: Hold, fields: FieldReader): void {
+  const { state } = parts;
+  const extras = hold.obtainExtras();
+  extras.value = fields.text();
+  extras.maxHoldMs = fields.within(0, WAIT_MS_MAX, "cap");
+  extras.minHoldMs = fields.within(0, WAIT_MS_MAX, "minHoldMs");
+  extras.lockDelayMs = fields.within(0, LOCK_DELAY_MS_MAX, "lockDelayMs");
+  extras.revokedAt = fields.uint();
+  extras.revokeReason = fields.text();
+  const endsAt = fields.uint();
+  if (endsAt > 0) extras.ticket = { endsAt, secretDigest: fields.text() };
+  const number = fields.within(0, state.nextNumber - 1, "number");
+  if (number > 0 !== (endOf(hold) !== undefined)) fields.fail("a due time without a number");
+  if (number > 0) parts.endNumbers.set(hold, number);
+}
+
+function readRequest(parts: SnapshotParts, of: SessionParts, fields: FieldReader): void {
+  const { state } = parts;
+  const { session, slots } = of;
+  const number = fields.within(1, state.nextNumber - 1, "number");
+  const kind = fields.within(REQUEST_ACQUIRE, REQUEST_UPGRADE, "kind");
+  const isUpgrade = kind === REQUEST_UPGRADE;
+  const headStart = isUpgrade ? 0 : fields.uint();
+  const options = isUpgrade ? undefined : fields.options();
+  const upgraded = isUpgrade ? readSequence(of, fields) : 0;
+  const owner = fields.uint();
+  const sequence = readSequence(of, fields);
+  const enqueuedAt = readStamp(state, fields);
+  const wait = fields.within(0, SAFE_MAX - enqueuedAt, "wait");
+  const dueAt = wait === 0 ? NO_DEADLINE : enqueuedAt + wait - 1;
+  const order = { rank: isUpgrade ? UPGRADE_RANK : enqueuedAt - headStart, number };
+  const request = new Request(session, sequence, owner, order, enqueuedAt, dueAt, options);
+  request.detects = fields.flag("detects");
+  request.isUnchecked = fields.flag("unchecked");
+  request.slot = new Slot(sequence, enqueuedAt, "waiting", request, state.saving.epoch);
+  slots.push(request.slot);
+  request.firstPlace = readItems(state, request, false, fields);
+  if (isUpgrade) parts.upgraded.set(request, upgraded);
+  parts.requests.push(request);
+}
+
+function readClosing(parts: SnapshotParts, fields: FieldReader): void {
+  const { state } = parts;
+  const token = fields.token(state.tokens.next);
+  const session = fields.within(0, state.nextNumber - 1, "session");
+  const number = fields.within(1, state.nextNumber - 1, "number");
+  const closing = new Closing(token, session, fields.uint(), number, state.saving.epoch);
+  closing.firstPlace = readItems(state, closing, true, fields);
+  parts.closings.push(closing);
+}
+
+function readSemaphore(parts: SnapshotParts, fields: FieldReader): void {
+  const { state } = parts;
+  const key = obtainKey(state, fields.text());
+  const limit = fields.within(1, LIMIT_MAX, "limit");
+  if (key.semaphore !== undefined) fields.fail(`the semaphore ${key.name} twice`);
+  makeSemaphore(state, key, limit, fields.flag("set"));
+  parts.semaphoreCount += 1;
+}
+
+function readWorkKey(parts: SnapshotParts, fields: FieldReader): void {
+  const name = fields.text();
+  const frontier = fields.uint();
+  const rank = fields.uint();
+  const evictFrom =
+    rank === 0 ? undefined : { rank: rank - 1 + RANK_LOWEST, number: fields.uint() };
+  parts.work.push({ kind: "key", name, frontier, evictFrom });
+}
+
+/** Places for the claim; they do not stand in their keys yet. */
+function readItems(
+  state: TableState,
+  claimant: Claim,
+  isHeld: boolean,
+  fields: FieldReader,
+): Place | undefined {
+  const count = fields.within(1, ITEMS_MAX, "count of items");
+  let [first, last]: [Place | undefined, Place | undefined] = [undefined, undefined];
+  for (let left = count; left > 0; left -= 1) {
+    const mode = fields.mode();
+    const key = obtainKey(state, fields.text());
+    for (let other = first; other !== undefined; other = other.sibling) {
+      if (other.key === key) fields.fail("a key twice in one claim");
+    }
+    const permits = mode === "permits" ? readPermits(isHeld, fields) : undefined;
+    const place = new Place(key, mode, claimant, permits);
+    if (last === undefined) first = place;
+    else last.sibling = place;
+    last = place;
+  }
+  return first;
+}
+
+function readPermits(isHeld: boolean, fields: FieldReader): Permits {
+  const permits = new Permits(fields.within(1, PERMITS_MAX, "permits"));
+  if (!isHeld) return permits;
+  const slots: number[] = [];
+  for (let left = permits.wanted; left > 0; left -= 1) {
+    slots.push(fields.within(0, LIMIT_MAX - 1, "slot"));
+  }
+  permits.slots = slots;
+  return permits;
+}
+
+/** Of a command that was executed. */
+function readSequence({ session }: SessionParts, fields: FieldReader): number {
+  return fields.within(1, session.highestSequence, "sequence");
+}
+
+/** A time up to that of the snapshot. */
+function readStamp({ stamp }: TableState, fields: FieldReader): number {
+  return stamp - fields.within(0, stamp, "time ago");
+}

@@ -1,0 +1,306 @@
+/**
+ * Writes the records of a snapshot into blocks ("format.ts"), in whatever order they come.
+ * Knows nothing of what has been written and what is to come; never changes a record.
+ */
+import { assert } from "../../assert.js";
+import { MODEL_VERSION } from "../../model-version.js";
+import { CLAIM_MODES, Writer } from "../../protocol/index.js";
+import type { Closing } from "../records/closing.js";
+import type { Hold, HoldExtras } from "../records/hold.js";
+import type { HoldRows } from "../records/hold-rows.js";
+import type { Place } from "../records/place.js";
+import type { Slot } from "../records/reply-window.js";
+import { NO_DEADLINE, type Request } from "../records/request.js";
+import type { Semaphore } from "../records/semaphore.js";
+import type { Session } from "../records/session.js";
+import type { TableState } from "../records/state.js";
+import { SETTING_NAMES } from "../settings.js";
+import {
+  BLOCK_HEAD_BYTES,
+  BODY_BYTES_MAX,
+  checksumOf,
+  HOLD_CONTENDED,
+  HOLD_EXTRAS,
+  HOLD_LONE,
+  KIND,
+  MAGIC,
+  RANK_LOWEST,
+  REQUEST_ACQUIRE,
+  REQUEST_UPGRADE,
+  SLOT_STATES,
+} from "./format.js";
+import { writeOptions, writeResult } from "./values.js";
+import type { WorkRecord } from "./work-record.js";
+
+/** A record of 16 keys, or a session of many losses, may come on top of a full block. */
+const RECORD_BYTES_MAX = 32 << 10;
+
+export class SnapshotWriter {
+  readonly #chunkBytes: number;
+  readonly #body: Writer;
+  /** Of the moment of the snapshot. */
+  readonly #index: number;
+  readonly #stamp: number;
+  readonly #nextToken: number;
+  /** Sealed, and not fetched yet. */
+  #blocks: Uint8Array[] = [];
+  /** Fetched of them. */
+  #fetched = 0;
+  #blockCount = 0;
+  #slotCount = 0;
+  /** Whose slots and claims are being written; `undefined` for nobody's, 0 for tickets. */
+  #sessionId: number | undefined = undefined;
+
+  /** Writes the beginning of a snapshot of `state` as it is now. */
+  constructor(state: TableState, work: readonly WorkRecord[], chunkBytes: number) {
+    assert(
+      Number.isSafeInteger(chunkBytes) && chunkBytes > 0 && chunkBytes < BODY_BYTES_MAX / 2,
+      () => `chunks of ${chunkBytes} bytes`,
+    );
+    this.#chunkBytes = chunkBytes;
+    this.#body = new Writer(chunkBytes + RECORD_BYTES_MAX);
+    this.#index = state.index;
+    this.#stamp = state.stamp;
+    this.#nextToken = state.tokens.next;
+    this.#beginning(state, work);
+  }
+
+  get hasBlock(): boolean {
+    return this.#fetched < this.#blocks.length;
+  }
+
+  /** The next block; seals what there is, be it nothing, when none is complete. */
+  takeBlock(): Uint8Array {
+    if (!this.hasBlock) this.#seal();
+    const block = this.#blocks[this.#fetched] as Uint8Array;
+    this.#fetched += 1;
+    if (!this.hasBlock) {
+      this.#blocks = [];
+      this.#fetched = 0;
+    }
+    return block;
+  }
+
+  session(session: Session): void {
+    const body = this.#body;
+    const { forcedEnd, losses } = session;
+    body.uint(KIND.session);
+    body.uint(session.id);
+    body.string(session.nonceDigest);
+    body.string(session.name);
+    body.string(session.metadata);
+    body.uint(session.ttlMs);
+    body.uint(session.dueAt);
+    body.uint(session.attempt);
+    body.uint(session.attachEpoch);
+    body.uint(this.#stamp - session.attachedAt);
+    body.uint(session.generation);
+    if (session.generation > 0) {
+      body.string(session.taker);
+      body.uint(this.#stamp - session.takenOverAt);
+    }
+    body.uint(session.attachedSequence);
+    body.uint(session.highestSequence);
+    body.uint(session.replies.mark);
+    body.uint(session.endedBy === undefined ? 0 : session.endedBy + 1);
+    body.uint(forcedEnd?.dueAt ?? 0);
+    if (forcedEnd !== undefined) {
+      body.uint(forcedEnd.number);
+      body.string(forcedEnd.reason);
+    }
+    body.uint(losses?.size ?? 0);
+    for (const [sequence, { token, reason }] of losses ?? []) {
+      body.uint(sequence);
+      body.uint(this.#nextToken - token);
+      body.uint(reason);
+    }
+    this.#sessionId = session.id;
+    this.#endRecord();
+  }
+
+  slot(session: Session, slot: Slot): void {
+    this.#of(session);
+    const body = this.#body;
+    const state = SLOT_STATES.indexOf(slot.state as (typeof SLOT_STATES)[number]);
+    assert(state >= 0, () => `sequence ${slot.sequence} is ${slot.state}`);
+    body.uint(KIND.slot);
+    body.uint(slot.sequence);
+    body.uint(this.#stamp - slot.stamp);
+    body.uint(state);
+    writeResult(body, slot.result, this.#nextToken);
+    this.#slotCount += 1;
+    this.#endRecord();
+  }
+
+  hold(hold: Hold): void {
+    this.#of(hold.session);
+    const body = this.#body;
+    const { extras } = hold;
+    body.uint(KIND.hold);
+    body.uint(this.#nextToken - hold.token);
+    body.uint(hold.owner);
+    body.uint(hold.sequence);
+    body.uint(this.#stamp - hold.grantedAt);
+    const flags = (hold.isContended ? HOLD_CONTENDED : 0) | (extras ? HOLD_EXTRAS : 0);
+    body.uint(flags);
+    if (extras !== undefined) this.#extras(extras);
+    this.#items(hold.firstPlace, true);
+    this.#endRecord();
+  }
+
+  loneHold(rows: HoldRows, row: number, name: string): void {
+    this.#of(rows.sessionOf(row));
+    const body = this.#body;
+    body.uint(KIND.hold);
+    body.uint(this.#nextToken - rows.tokenOf(row));
+    body.uint(rows.ownerOf(row));
+    body.uint(rows.sequenceOf(row));
+    body.uint(this.#stamp - rows.grantedAtOf(row));
+    body.uint(HOLD_LONE);
+    body.string(name);
+    this.#endRecord();
+  }
+
+  request(request: Request): void {
+    this.#of(request.session);
+    const { enqueuedAt, dueAt, upgrades } = request;
+    const body = this.#body;
+    body.uint(KIND.request);
+    body.uint(request.number);
+    if (upgrades === undefined) {
+      body.uint(REQUEST_ACQUIRE);
+      body.uint(enqueuedAt - request.rank);
+      writeOptions(body, request.options);
+    } else {
+      body.uint(REQUEST_UPGRADE);
+      body.uint(upgrades.sequence);
+    }
+    body.uint(request.owner);
+    body.uint(request.sequence);
+    body.uint(this.#stamp - enqueuedAt);
+    body.uint(dueAt === NO_DEADLINE ? 0 : dueAt - enqueuedAt + 1);
+    body.uint(request.detects ? 1 : 0);
+    body.uint(request.isUnchecked ? 1 : 0);
+    this.#items(request.firstPlace, false);
+    this.#endRecord();
+  }
+
+  closing(closing: Closing): void {
+    const body = this.#body;
+    body.uint(KIND.closing);
+    body.uint(this.#nextToken - closing.token);
+    body.uint(closing.session);
+    body.uint(closing.number);
+    body.uint(closing.dueAt);
+    this.#items(closing.firstPlace, true);
+    this.#endRecord();
+  }
+
+  semaphore({ key, limit, isSet }: Semaphore): void {
+    const body = this.#body;
+    body.uint(KIND.semaphore);
+    body.string(key.name);
+    body.uint(limit);
+    body.uint(isSet ? 1 : 0);
+    this.#endRecord();
+  }
+
+  work(item: WorkRecord): void {
+    const body = this.#body;
+    body.uint(item.kind);
+    if (item.kind === KIND.workKey) {
+      body.string(item.name);
+      body.uint(item.frontier);
+      body.uint(item.evictFrom === undefined ? 0 : item.evictFrom.rank - RANK_LOWEST + 1);
+      if (item.evictFrom !== undefined) body.uint(item.evictFrom.number);
+    } else {
+      body.uint(item.session);
+      if (item.kind === KIND.workRequest) body.uint(item.sequence);
+    }
+    this.#endRecord();
+  }
+
+  end(): void {
+    this.#body.uint(KIND.end);
+    this.#body.uint(this.#slotCount);
+    this.#seal();
+  }
+
+  #beginning(state: TableState, work: readonly WorkRecord[]): void {
+    const { settings, sessions, holds, closings, semaphores } = state;
+    const endedCount = work.reduce((sum, { kind }) => sum + (kind === KIND.workSession ? 1 : 0), 0);
+    const body = this.#body;
+    body.string(MAGIC);
+    body.uint(MODEL_VERSION);
+    body.uint(this.#index);
+    body.uint(this.#stamp);
+    body.uint(this.#nextToken);
+    body.uint(state.nextNumber);
+    body.uint(state.tokens.leftAtMs);
+    body.uint(Math.max(0, state.quietUntil - this.#stamp));
+    body.arrayHeader(SETTING_NAMES.length);
+    for (const name of SETTING_NAMES) body.uint(settings[name]);
+    body.arrayHeader(6);
+    body.uint(sessions.size + endedCount);
+    body.uint(holds.size);
+    body.uint(state.requestCount);
+    body.uint(work.length);
+    body.uint(closings.size);
+    body.uint(semaphores.size);
+    this.#endRecord();
+  }
+
+  #of(session: Session): void {
+    if (this.#sessionId === session.id) return;
+    this.#sessionId = session.id;
+    this.#body.uint(KIND.of);
+    this.#body.uint(session.id);
+  }
+
+  #extras(extras: HoldExtras): void {
+    const body = this.#body;
+    const { ticket, end } = extras;
+    body.string(extras.value);
+    body.uint(extras.maxHoldMs);
+    body.uint(extras.minHoldMs);
+    body.uint(extras.lockDelayMs);
+    body.uint(extras.revokedAt);
+    body.string(extras.revokeReason);
+    body.uint(ticket?.endsAt ?? 0);
+    if (ticket !== undefined) body.string(ticket.secretDigest);
+    body.uint(end?.number ?? 0);
+  }
+
+  #items(first: Place | undefined, isHeld: boolean): void {
+    const body = this.#body;
+    let count = 0;
+    for (let place = first; place !== undefined; place = place.sibling) count += 1;
+    body.uint(count);
+    for (let place = first; place !== undefined; place = place.sibling) {
+      const { key, mode, permits } = place;
+      body.uint(CLAIM_MODES.indexOf(mode));
+      body.string(key.name);
+      if (permits === undefined) continue;
+      body.uint(permits.wanted);
+      if (isHeld) for (const slot of permits.slots) body.uint(slot);
+    }
+  }
+
+  #endRecord(): void {
+    if (this.#body.length >= this.#chunkBytes) this.#seal();
+  }
+
+  #seal(): void {
+    const body = this.#body.view();
+    const block = new Uint8Array(BLOCK_HEAD_BYTES + body.length);
+    block.set(body, BLOCK_HEAD_BYTES);
+    // The first block tells the index that the others are bound to.
+    const index = this.#blockCount === 0 ? 0 : this.#index;
+    const head = new DataView(block.buffer);
+    head.setUint32(0, body.length);
+    head.setUint32(4, checksumOf(body, this.#blockCount, index));
+    this.#blocks.push(block);
+    this.#blockCount += 1;
+    this.#body.reset();
+  }
+}

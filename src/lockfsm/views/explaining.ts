@@ -1,0 +1,176 @@
+/**
+ * Answers to "why am I waiting": what stands between a request and its grant, and who waits for whom.
+ * Reads only, in a bounded number of looks.
+ */
+import type {
+  ClosingView,
+  ExplainedKey,
+  ExplainView,
+  GraphEdge,
+  GraphOwner,
+  WaitGraphView,
+} from "../../protocol/index.js";
+import { type OwnerNode, WaitForGraph } from "../deadlock/wait-for.js";
+import { blockersOf } from "../holds/blockers.js";
+import { lookAtKey } from "../holds/keys.js";
+import { Closing } from "../records/closing.js";
+import type { Key } from "../records/key.js";
+import type { Place } from "../records/place.js";
+import type { Request } from "../records/request.js";
+import type { Session } from "../records/session.js";
+import type { TableState } from "../records/state.js";
+import { OutOfSteps, StepLimit, WaitEdges } from "../records/wait-edges.js";
+import { closingViewOf, waiterViewOf } from "./views.js";
+
+const CLOSINGS_MAX = 16;
+
+/** How long a key was held before, on average; `undefined` where nothing is known. */
+export type HoldTimes = (key: string) => number | undefined;
+
+/**
+ * Of the request of that session and sequence, if it waits in the key; else what a newcomer who wants
+ * the key for itself would meet.
+ */
+export function explain(
+  state: TableState,
+  name: string,
+  of: { readonly session: number; readonly sequence: number } | undefined,
+  holdTimes: HoldTimes,
+): ExplainView {
+  const key = lookAtKey(state, name);
+  const session = of === undefined ? undefined : state.sessions.find(of.session);
+  const request = of === undefined ? undefined : session?.replies.find(of.sequence)?.request;
+  const place = request === undefined ? undefined : placeOf(request, key);
+  if (request === undefined || place === undefined) {
+    return { key: name, request: null, keys: [newcomer(state, name, key, holdTimes)] };
+  }
+  const places = [place];
+  for (let at = request.firstPlace; at !== undefined; at = at.sibling) {
+    if (at !== place) places.push(at);
+  }
+  const keys = places.map((at) => explained(state, at, holdTimes));
+  return { key: name, request: waiterViewOf(state, place), keys };
+}
+
+/** Who waits for whom, in the order of sessions and requests, up to `edgesMax` edges. */
+export function waitGraph(state: TableState, edgesMax: number): WaitGraphView {
+  const owners: GraphOwner[] = [];
+  const edges: GraphEdge[] = [];
+  const ids = new Map<OwnerNode, number>();
+  const idOf = (node: OwnerNode): number => {
+    const known = ids.get(node);
+    if (known !== undefined) return known;
+    const { session, owner } = node;
+    const id = owners.length + 1;
+    ids.set(node, id);
+    owners.push({ id, session: session.id, sessionName: session.name, owner });
+    return id;
+  };
+  const wholeEdges = new WaitEdges(state, new StepLimit(edgesMax), undefined);
+  const graph = new WaitForGraph(state, wholeEdges, holdsIn);
+  try {
+    for (const request of waitingRequests(state)) graph.explore(request);
+  } catch (error) {
+    if (!(error instanceof OutOfSteps)) throw error;
+  }
+  for (const node of graph.nodes) {
+    if (node.waits === undefined) return { owners, edges, isTruncated: true };
+    for (const { place, holders, ahead } of node.waits) {
+      const { mode } = place;
+      const key = place.key.name;
+      // Those who wait for one semaphore share its holders, so that edges are more than visits.
+      if (edges.length + holders.length + ahead.length > edgesMax) {
+        return { owners, edges, isTruncated: true };
+      }
+      for (const holder of holders) {
+        edges.push({ from: idOf(node), to: idOf(holder), key, mode, why: "holds" });
+      }
+      for (const { node: other } of ahead) {
+        edges.push({ from: idOf(node), to: idOf(other), key, mode, why: "ahead" });
+      }
+    }
+  }
+  return { owners, edges, isTruncated: false };
+}
+
+/** Those that wait for nothing as well. */
+function* holdsIn({ firstHold }: Key): Generator<Place, void, void> {
+  for (let place = firstHold; place !== undefined; place = place.next) yield place;
+}
+
+/** Those that nobody looks at cost nothing, however many wait. */
+function* waitingRequests(state: TableState): Generator<Request, void, void> {
+  const sessions: Session[] = [];
+  if (state.requestCount === 0) return;
+  state.sessions.forEach((session) => {
+    if (session.firstRequest !== undefined) sessions.push(session);
+  });
+  sessions.sort((left, right) => left.id - right.id);
+  for (const session of sessions) {
+    for (let at = session.firstRequest; at !== undefined; at = at.next) yield at;
+  }
+}
+
+function placeOf(request: Request, key: Key | undefined): Place | undefined {
+  let place = request.firstPlace;
+  while (place !== undefined && place.key !== key) place = place.sibling;
+  return place;
+}
+
+function explained(state: TableState, place: Place, holdTimes: HoldTimes): ExplainedKey {
+  const { key, mode, wanted } = place;
+  let aheadCount = 0;
+  for (let at = place.previous; at !== undefined; at = at.previous) aheadCount += 1;
+  return {
+    key: key.name,
+    mode,
+    isEligible: key.hasReached(place),
+    aheadCount,
+    blockers: blockersOf([{ key, mode, wanted, before: place }]).blockers,
+    closings: closingsOf(state, key),
+    expectedWaitMs: expectedWaitMs(state, key, aheadCount, holdTimes),
+  };
+}
+
+function newcomer(
+  state: TableState,
+  name: string,
+  key: Key | undefined,
+  holdTimes: HoldTimes,
+): ExplainedKey {
+  const mode = key?.semaphore === undefined ? "exclusive" : "permits";
+  const wanted = mode === "permits" ? 1 : 0;
+  return {
+    key: name,
+    mode,
+    isEligible: key === undefined || key.admits(mode, wanted),
+    aheadCount: key?.waiterCount ?? 0,
+    blockers: blockersOf([{ key, mode, wanted }]).blockers,
+    closings: key === undefined ? [] : closingsOf(state, key),
+    expectedWaitMs: key === undefined ? 0 : expectedWaitMs(state, key, key.waiterCount, holdTimes),
+  };
+}
+
+function closingsOf(state: TableState, { firstHold }: Key): ClosingView[] {
+  const closings: ClosingView[] = [];
+  for (let place = firstHold; place !== undefined; place = place.next) {
+    if (closings.length === CLOSINGS_MAX) break;
+    const { claimant } = place;
+    if (claimant instanceof Closing) closings.push(closingViewOf(state, place, claimant));
+  }
+  return closings;
+}
+
+/** As if everybody ahead held it as long as was usual, one after the other. */
+function expectedWaitMs(
+  state: TableState,
+  key: Key,
+  aheadCount: number,
+  holdTimes: HoldTimes,
+): number | null {
+  const usualMs = holdTimes(key.name);
+  if (usualMs === undefined) return null;
+  const hold = key.firstHold?.claimant;
+  const heldMs = hold !== undefined && "grantedAt" in hold ? state.stamp - hold.grantedAt : usualMs;
+  return Math.round(aheadCount * usualMs + Math.max(0, usualMs - heldMs));
+}

@@ -1,0 +1,214 @@
+/**
+ * One value for everything the table remembers, equal on all nodes that applied the same entries.
+ * Records in Maps are hashed one by one and summed, since the order of a Map is not part of the
+ * state; whatever has an order is hashed in it. Takes time proportional to the table: for the
+ * simulator, tests and comparisons on request, never for every entry.
+ */
+
+import { lookAtEntry } from "../holds/keys.js";
+import { Closing } from "../records/closing.js";
+import { type Hold, HoldExtras } from "../records/hold.js";
+import { Key } from "../records/key.js";
+import type { Place } from "../records/place.js";
+import { type Order, Request } from "../records/request.js";
+import type { Session } from "../records/session.js";
+import type { TableState } from "../records/state.js";
+import { orderOf } from "../records/waiting-queue.js";
+import type { Work } from "../records/work-queue.js";
+import { SETTING_NAMES } from "../settings.js";
+
+const NO_EXTRAS: HoldExtras = Object.freeze(new HoldExtras());
+
+/** Two independent lanes of 32 bits. */
+class Digest {
+  first = 0x811c_9dc5;
+  second = 0x2545_f491;
+
+  /** A whole number, negative ones included. */
+  number(value: number): void {
+    this.#word(value >>> 0);
+    this.#word(Math.floor(value / 0x1_0000_0000) >>> 0);
+  }
+
+  text(text: string): void {
+    this.number(text.length);
+    for (let at = 0; at < text.length; at += 1) this.#word(text.charCodeAt(at));
+  }
+
+  flag(flag: boolean): void {
+    this.#word(flag ? 1 : 0);
+  }
+
+  /** Adds a finished record; a sum does not know the order. */
+  sum(record: Digest): void {
+    this.first = (this.first + record.mixed(record.first)) >>> 0;
+    this.second = (this.second + record.mixed(record.second)) >>> 0;
+  }
+
+  mixed(lane: number): number {
+    let mixed = lane;
+    mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85eb_ca6b);
+    mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2_ae35);
+    return (mixed ^ (mixed >>> 16)) >>> 0;
+  }
+
+  hex(): string {
+    const lanes = [this.mixed(this.first), this.mixed(this.second)];
+    return lanes.map((lane) => lane.toString(16).padStart(8, "0")).join("");
+  }
+
+  #word(word: number): void {
+    this.first = Math.imul(this.first ^ word, 0x0100_0193);
+    this.first ^= this.first >>> 15;
+    this.second = Math.imul(this.second + word, 0x9e37_79b1);
+    this.second ^= this.second >>> 13;
+  }
+}
+
+/** 16 lower-case hex digits. */
+export function hashState(state: TableState): string {
+  const sums = new Digest();
+  state.sessions.forEach((session) => {
+    sums.sum(digestSession(session));
+  });
+  state.keys.forEach((entry) => {
+    sums.sum(digestKey(lookAtEntry(state, entry)));
+  });
+  const whole = new Digest();
+  whole.number(state.index);
+  whole.number(state.stamp);
+  whole.number(state.tokens.next);
+  whole.number(state.nextNumber);
+  whole.number(state.tokens.leftAtMs);
+  whole.number(state.quietUntil);
+  for (const name of SETTING_NAMES) whole.number(state.settings[name]);
+  state.work.forEach((item) => {
+    digestWork(whole, item);
+  });
+  state.searches.forEach(({ number }) => {
+    whole.number(number);
+  });
+  whole.number(sums.first);
+  whole.number(sums.second);
+  return whole.hex();
+}
+
+function digestWork(digest: Digest, item: Work): void {
+  if (item instanceof Key) {
+    digest.text(item.name);
+    digest.number(item.frontier === undefined ? 0 : orderOf(item.frontier).number);
+    digestOrder(digest, item.semaphore?.evictFrom);
+  } else {
+    digest.number(item.id);
+    digest.text(item.name);
+  }
+}
+
+function digestSession(session: Session): Digest {
+  const digest = new Digest();
+  digest.number(session.id);
+  digest.text(session.nonceDigest);
+  digest.text(session.name);
+  digest.text(session.metadata);
+  digest.number(session.ttlMs);
+  digest.number(session.dueAt);
+  digest.number(session.generation);
+  digest.text(session.taker);
+  digest.number(session.takenOverAt);
+  digest.number(session.attempt);
+  digest.number(session.attachEpoch);
+  digest.number(session.attachedAt);
+  digest.number(session.attachedSequence);
+  digest.number(session.highestSequence);
+  digest.number(session.replies.mark);
+  digest.number(session.forcedEnd?.dueAt ?? 0);
+  digest.number(session.forcedEnd?.number ?? 0);
+  digest.text(session.forcedEnd?.reason ?? "");
+  for (const [sequence, { token, reason }] of session.losses ?? []) {
+    digest.number(sequence);
+    digest.number(token);
+    digest.number(reason);
+  }
+  session.replies.forEach((slot) => {
+    digest.number(slot.sequence);
+    digest.number(slot.stamp);
+    digest.text(slot.state);
+    digest.text(JSON.stringify(slot.result));
+  });
+  return digest;
+}
+
+/** With the claims that stand in it; one of several keys is hashed in each of them. */
+function digestKey(key: Key): Digest {
+  const digest = new Digest();
+  const { semaphore } = key;
+  digest.text(key.name);
+  digest.number(key.holdCount);
+  digest.number(semaphore?.limit ?? 0);
+  digest.flag(semaphore?.isSet === true);
+  for (let place = key.firstHold; place !== undefined; place = place.next) {
+    digestPlace(digest, place);
+  }
+  for (let place = key.queue?.first; place !== undefined; place = place.next) {
+    digestPlace(digest, place);
+  }
+  return digest;
+}
+
+function digestPlace(digest: Digest, place: Place): void {
+  const { mode, permits, claimant } = place;
+  digest.text(mode);
+  digest.number(permits?.wanted ?? 0);
+  for (const slot of permits?.slots ?? []) digest.number(slot);
+  if (claimant instanceof Request) digestRequest(digest, claimant);
+  else if (claimant instanceof Closing) {
+    digest.number(claimant.token);
+    digest.number(claimant.session);
+    digest.number(claimant.number);
+    digest.number(claimant.dueAt);
+  } else digestHold(digest, claimant);
+  for (let at = claimant.firstPlace; at !== undefined; at = at.sibling) digest.text(at.key.name);
+}
+
+function digestRequest(digest: Digest, request: Request): void {
+  digestOwner(digest, request);
+  digest.number(request.sequence);
+  digestOrder(digest, request);
+  digest.number(request.enqueuedAt);
+  digest.number(request.dueAt);
+  digest.number(request.upgrades?.token ?? 0);
+  digest.flag(request.isUnchecked);
+  digest.flag(request.detects);
+  digest.flag(request.isListed);
+  digest.text(JSON.stringify(request.options ?? null));
+}
+
+function digestHold(digest: Digest, hold: Hold): void {
+  digestOwner(digest, hold);
+  digest.number(hold.token);
+  digest.number(hold.sequence);
+  digest.number(hold.grantedAt);
+  digest.flag(hold.isContended);
+  // Made when the first of them is needed, and not unmade: a default says no more than none.
+  const extras = hold.extras ?? NO_EXTRAS;
+  digest.text(extras.value);
+  digest.number(extras.maxHoldMs);
+  digest.number(extras.minHoldMs);
+  digest.number(extras.lockDelayMs);
+  digest.number(extras.revokedAt);
+  digest.text(extras.revokeReason);
+  digest.text(extras.ticket?.secretDigest ?? "");
+  digest.number(extras.ticket?.endsAt ?? 0);
+  digest.number(extras.end?.number ?? 0);
+}
+
+function digestOwner(digest: Digest, { session, owner }: Hold | Request): void {
+  digest.number(session.id);
+  digest.number(session.endedBy ?? -1);
+  digest.number(owner);
+}
+
+function digestOrder(digest: Digest, order: Order | undefined): void {
+  digest.number(order?.rank ?? 0);
+  digest.number(order?.number ?? 0);
+}

@@ -1,0 +1,198 @@
+/**
+ * What `inspect` and `query` show ("Seeing"). Reads only, and never without a limit: a queue of a
+ * hundred thousand is shown by its beginning and its length.
+ */
+import {
+  type ClosingView,
+  END_REASON,
+  type HoldView,
+  type KeysView,
+  type KeyView,
+  QUERY_PAGE_MAX,
+  type SessionsView,
+  type VerifyView,
+  type WaiterView,
+} from "../../protocol/index.js";
+import { lookAtEntry, lookAtKey } from "../holds/keys.js";
+import { lookAtHold } from "../holds/tokens.js";
+import { Closing } from "../records/closing.js";
+import { Hold } from "../records/hold.js";
+import { endOf, reasonAtEnd } from "../records/hold-ends.js";
+import type { Key } from "../records/key.js";
+import type { Place } from "../records/place.js";
+import { NO_DEADLINE } from "../records/request.js";
+import type { Session } from "../records/session.js";
+import type { TableState } from "../records/state.js";
+import { orderOf } from "../records/waiting-queue.js";
+
+/** Holds, and likewise waiters, that are listed of one key. */
+const LINES_PER_KEY_MAX = 1_000;
+/** A page ends with the key that reaches so many holds and waiters. */
+const LINES_PER_PAGE_MAX = 1_000;
+
+/** Sessions are sorted when so many pages of them were found. */
+const SORTED_PAGES = 8;
+
+export function inspect(state: TableState, name: string): KeyView {
+  const key = lookAtKey(state, name);
+  if (key !== undefined) return viewOf(state, key);
+  return { key: name, kind: null, limit: 0, holds: [], waiters: [], closings: [] };
+}
+
+/** `limit` is brought into 1 … `QUERY_PAGE_MAX`; a page may end early when its keys are crowded. */
+export function query(
+  state: TableState,
+  prefix: string,
+  after: string | undefined,
+  limit: number,
+): KeysView {
+  const wanted = Number.isSafeInteger(limit) ? limit : QUERY_PAGE_MAX;
+  const pageKeys = Math.min(Math.max(1, wanted), QUERY_PAGE_MAX);
+  const found = state.keys.page(prefix, after, pageKeys + 1);
+  const keys: KeyView[] = [];
+  let lines = 0;
+  for (const { entry } of found) {
+    if (keys.length === pageKeys || lines >= LINES_PER_PAGE_MAX) break;
+    const view = viewOf(state, lookAtEntry(state, entry));
+    keys.push(view);
+    lines += view.holds.length + view.waiters.length;
+  }
+  const next = keys.length < found.length ? (keys[keys.length - 1]?.key ?? null) : null;
+  return { keys, next };
+}
+
+/** Live sessions in the order of their numbers, after `after`. Each is looked at, few are sorted. */
+export function listSessions(state: TableState, after: number, limit: number): SessionsView {
+  const pageSessions = Math.min(Math.max(1, limit), QUERY_PAGE_MAX);
+  // Those with the smallest numbers, and one more, by which it is known that the page is not the last.
+  let found: Session[] = [];
+  let largest = Number.POSITIVE_INFINITY;
+  const cut = (): void => {
+    found.sort((left, right) => left.id - right.id);
+    if (found.length <= pageSessions) return;
+    found = found.slice(0, pageSessions + 1);
+    largest = found[pageSessions]?.id ?? largest;
+  };
+  state.sessions.forEach((session) => {
+    const { id } = session;
+    if (id <= after || id >= largest || !session.isAliveAt(state.stamp)) return;
+    found.push(session);
+    if (found.length > SORTED_PAGES * QUERY_PAGE_MAX) cut();
+  });
+  cut();
+  const page = found.slice(0, pageSessions);
+  const sessions = page.map((session) => ({
+    session: session.id,
+    name: session.name,
+    metadata: session.metadata,
+    ttlMs: session.ttlMs,
+    leaseMs: session.dueAt - state.stamp,
+    holds: session.holdCount,
+    waits: session.requestCount,
+    isRevoked: session.forcedEnd !== undefined,
+  }));
+  return { sessions, next: found.length > page.length ? (page.at(-1)?.id ?? null) : null };
+}
+
+/** Whether a token is that of a hold of the key, and the newest token of the key. */
+export function verify(state: TableState, name: string, token: number): VerifyView {
+  const key = lookAtKey(state, name);
+  let newestToken = 0;
+  let isCurrent = false;
+  const hold = lookAtHold(state, token);
+  if (hold !== undefined) {
+    for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
+      isCurrent ||= place.key.name === name;
+    }
+  }
+  const last = key?.lastHold?.claimant;
+  if (last instanceof Hold || last instanceof Closing) newestToken = last.token;
+  return { isCurrent, newestToken };
+}
+
+function viewOf(state: TableState, key: Key): KeyView {
+  const holds: HoldView[] = [];
+  const closings: ClosingView[] = [];
+  const waiters: WaiterView[] = [];
+  let closingCount = 0;
+  for (let place = key.firstHold; place !== undefined; place = place.next) {
+    const { claimant } = place;
+    if (claimant instanceof Hold) {
+      if (holds.length < LINES_PER_KEY_MAX) holds.push(holdViewOf(state, place, claimant));
+    } else if (claimant instanceof Closing) {
+      closingCount += 1;
+      if (closings.length < LINES_PER_KEY_MAX) closings.push(closingViewOf(state, place, claimant));
+    }
+  }
+  for (let place = key.queue?.first; place !== undefined; place = place.next) {
+    if (waiters.length === LINES_PER_KEY_MAX) break;
+    waiters.push(waiterViewOf(state, place));
+  }
+  const { semaphore, waiterCount, name } = key;
+  const kind = semaphore === undefined ? "lock" : "semaphore";
+  const limit = semaphore?.limit ?? 0;
+  const view = { key: name, kind, limit, holds, waiters, closings } as const;
+  const holdCount = key.holdCount - closingCount;
+  const isWhole =
+    holds.length === holdCount &&
+    waiters.length === waiterCount &&
+    closings.length === closingCount;
+  if (isWhole) return view;
+  return {
+    ...view,
+    truncated: { holds: holdCount, waiters: waiterCount, closings: closingCount },
+  };
+}
+
+function holdViewOf({ stamp }: TableState, { mode, permits }: Place, hold: Hold): HoldView {
+  const { session, token, owner, sequence, extras } = hold;
+  const endsAt = endOf(hold);
+  const { ticket } = extras ?? {};
+  return {
+    token,
+    mode,
+    session: session.id,
+    sessionName: session.name,
+    owner,
+    sequence,
+    heldMs: stamp - hold.grantedAt,
+    leaseMs: restMs(stamp, ticket?.endsAt ?? (session.isAliveAt(stamp) ? session.dueAt : 0)),
+    endsInMs: endsAt === undefined ? null : restMs(stamp, endsAt),
+    isRevoked: endsAt !== undefined && reasonAtEnd(hold) === END_REASON.revoked,
+    isTicket: hold.isTicket,
+    permits: permits?.wanted ?? 0,
+    slots: permits?.slots ?? [],
+    value: hold.value,
+  };
+}
+
+export function closingViewOf(
+  { stamp }: TableState,
+  { mode, wanted }: Place,
+  { token, dueAt }: Closing,
+): ClosingView {
+  return { mode, token, endsInMs: restMs(stamp, dueAt), permits: wanted };
+}
+
+export function waiterViewOf({ stamp }: TableState, place: Place): WaiterView {
+  const request = orderOf(place);
+  const { session, sequence, owner, number, options, dueAt, upgrades } = request;
+  return {
+    mode: place.mode,
+    session: session.id,
+    sessionName: session.name,
+    owner,
+    sequence,
+    arrival: number,
+    waitingMs: stamp - request.enqueuedAt,
+    endsInMs: dueAt === NO_DEADLINE ? null : restMs(stamp, dueAt),
+    priority: options?.priority ?? 0,
+    permits: place.wanted,
+    isUpgrade: upgrades !== undefined,
+    isEligible: place.key.hasReached(place),
+  };
+}
+
+function restMs(stamp: number, at: number): number {
+  return Math.max(0, at - stamp);
+}

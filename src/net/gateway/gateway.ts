@@ -1,0 +1,278 @@
+/**
+ * The port that clients connect to: WebSocket at `/v1`, plain HTTP beside it. It decides who may
+ * connect and when a connection ends; what is said on one is read in `requests.ts` and
+ * written in `connection.ts`. It knows nothing of locks.
+ */
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { WebSocketServer } from "ws";
+import { assert } from "../../assert.js";
+import { SUBPROTOCOL } from "../../protocol/index.js";
+import { closeServer, type ListenAddress, listenOn, refuseUpgrade } from "../listen.js";
+import { startTicker, type Ticker } from "../ticker.js";
+import type { ClientGateway, GatewayEvents, HttpAnswer, PortLoad, Traffic } from "../types.js";
+import { GatewayConnection, Outbound } from "./connection.js";
+import { descriptorLimit } from "./descriptor-limit.js";
+import { answerHttp, HTTP_LIMITS, judgeHost, judgeUpgrade, type Refusal } from "./http.js";
+import { KnownHosts } from "./known-hosts.js";
+import { GatewayLiveness } from "./liveness.js";
+import { GATEWAY_DEFAULTS, type GatewayOptions, type GatewayTuning } from "./options.js";
+import { AddressTally, addressGroup, type GatewayPlaces, placesOf } from "./places.js";
+import { GatewayRequests } from "./requests.js";
+import { GatewaySocket } from "./socket.js";
+import { ToldOnce } from "./told-once.js";
+import { UnfinishedFrames } from "./unfinished-frames.js";
+
+/** `port` is the bound one, 0 before; `traffic` counts from the start on. */
+export type StartableGateway = ClientGateway & {
+  readonly port: number;
+  readonly traffic: Traffic;
+  readonly load: PortLoad;
+};
+
+/** What a connection meets from its beginning to its end. Made by `start`. */
+interface Rooms {
+  readonly events: GatewayEvents;
+  readonly requests: GatewayRequests;
+  readonly liveness: GatewayLiveness;
+  readonly unfinished: UnfinishedFrames;
+}
+
+/** Creates the gateway; `start` listens. */
+export function createGateway(options: GatewayOptions): StartableGateway {
+  return new Gateway(options.listen, { ...GATEWAY_DEFAULTS, ...options });
+}
+
+class Gateway implements StartableGateway {
+  port = 0;
+  readonly #listen: ListenAddress;
+  readonly #tuning: GatewayTuning;
+  readonly #places: GatewayPlaces;
+  readonly #outbound: Outbound;
+  readonly #connections = new Set<GatewayConnection>();
+  readonly #clientAddresses = new AddressTally();
+  /** Of every socket, also of those that never say a word. */
+  readonly #socketAddresses = new AddressTally();
+  readonly #knownHosts: KnownHosts;
+  readonly #strangers = new ToldOnce();
+  #http: Server | undefined;
+  #unfinished: UnfinishedFrames | undefined;
+  #sockets = 0;
+  #refusedTotal = 0;
+  #ticker: Ticker | undefined;
+  #lastId = 0;
+  #isDraining = false;
+  #isClosed = false;
+  /** Takes a connection off the books, once. Set by `start`. */
+  #onGone: (connection: GatewayConnection) => void = () => undefined;
+
+  constructor(listen: ListenAddress, tuning: GatewayTuning) {
+    this.#listen = listen;
+    this.#tuning = tuning;
+    const { connectionsMax, descriptorsMax = descriptorLimit() } = tuning;
+    this.#places = placesOf(connectionsMax, descriptorsMax);
+    this.#outbound = new Outbound(tuning);
+    this.#knownHosts = new KnownHosts(tuning.allowedHosts);
+  }
+
+  get traffic(): Traffic {
+    return this.#outbound.meter;
+  }
+
+  get load(): PortLoad {
+    const { socketsMax, connectionsMax, addressConnectionsMax } = this.#places;
+    return {
+      sockets: this.#sockets,
+      socketsMax,
+      connectionsMax,
+      addressConnectionsMax,
+      unfinishedBytes: this.#unfinished?.bytes ?? 0,
+      refusedTotal: this.#refusedTotal,
+    };
+  }
+
+  async start(events: GatewayEvents, http: (path: string) => HttpAnswer): Promise<void> {
+    assert(this.#http === undefined, () => "gateway started twice");
+    const rooms = this.#furnish(events);
+    const { liveness, unfinished } = rooms;
+    const webSockets = new WebSocketServer<typeof GatewaySocket>({
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false,
+      maxPayload: this.#tuning.frameBytesMax,
+      // Pings are answered here: `ws` would cut off a flood of them without a word.
+      autoPong: false,
+      maxFragments: 1_024,
+      maxBufferedChunks: 16 << 10,
+      handleProtocols: () => SUBPROTOCOL,
+      WebSocket: GatewaySocket,
+    });
+    const server = createServer(HTTP_LIMITS, (request, response) => {
+      const refusal = judgeHost(request, this.#knownHosts);
+      if (refusal !== undefined) this.#tell(refusal, events);
+      answerHttp(request, response, http, refusal);
+    });
+    server.maxConnections = this.#places.socketsMax;
+    server.on("drop", () => this.#noteDropped("all addresses together", events));
+    server.on("connection", (socket) => this.#countSocket(socket, events));
+    // For readers of pages that stop reading; `ws` lifts it from the sockets it takes over.
+    server.setTimeout(this.#tuning.handshakeTimeoutMs);
+    server.on("upgrade", (request, socket, head) => {
+      if (!this.#mayUpgrade(request, socket, events)) return;
+      webSockets.handleUpgrade(request, socket, head, (webSocket) => {
+        webSocket.stream = socket;
+        this.#accept(webSocket, addressOf(request), rooms);
+      });
+    });
+    this.#http = server;
+    this.port = await listenOn(server, this.#listen);
+    server.on("error", (error) => {
+      events.onRefused?.(`cannot accept client connections: ${error.message}`);
+    });
+    if (this.#isClosed) return;
+    this.#ticker = startTicker(liveness.tickMs, () => {
+      liveness.tick();
+      unfinished.tick();
+    });
+  }
+
+  #furnish(events: GatewayEvents): Rooms {
+    const { unfinishedBytesMax, frameTimeoutMs } = this.#tuning;
+    const requests = new GatewayRequests(events);
+    const liveness = new GatewayLiveness(this.#tuning, {
+      onNewcomerTimeout(connection) {
+        requests.breach(connection, 1008, "nothing was asked for in time");
+      },
+      onIdle(connection) {
+        connection.close(1000, "idle: no session, no watch, and nothing was asked for");
+      },
+    });
+    const frameTicks = Math.ceil(frameTimeoutMs / liveness.tickMs);
+    const unfinished = new UnfinishedFrames(unfinishedBytesMax, frameTicks, (connection, reason) =>
+      requests.cutOff(connection, 1013, reason),
+    );
+    this.#unfinished = unfinished;
+    this.#onGone = (connection) => {
+      if (!this.#connections.delete(connection)) return;
+      connection.leave();
+      liveness.remove(connection);
+      unfinished.finished(connection);
+      this.#clientAddresses.remove(connection.address);
+      events.onClosed(connection);
+    };
+    return { events, requests, liveness, unfinished };
+  }
+
+  /** One that is too many is closed before it says a word: it would only be told so. */
+  #countSocket(socket: Socket, events: GatewayEvents): void {
+    const address = addressGroup(socket.remoteAddress);
+    if (this.#socketAddresses.count(address) >= this.#places.addressSocketsMax) {
+      socket.destroy();
+      this.#noteDropped(`the address ${address}`, events);
+      return;
+    }
+    this.#sockets += 1;
+    this.#socketAddresses.add(address);
+    socket.once("close", () => {
+      this.#sockets -= 1;
+      this.#socketAddresses.remove(address);
+    });
+  }
+
+  #noteDropped(whose: string, events: GatewayEvents): void {
+    this.#refusedTotal += 1;
+    if (this.#strangers.isNew(whose)) events.onRefused?.(`too many connections of ${whose}`);
+  }
+
+  flush(): void {
+    this.#outbound.flush();
+  }
+
+  drain(): void {
+    this.#isDraining = true;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#ticker?.stop();
+    for (const connection of this.#connections) connection.close(1001, "this node is stopping");
+    if (this.#http !== undefined) await closeServer(this.#http);
+    // Every socket is gone; the driver hears of each connection before it hears that all is closed.
+    for (const connection of this.#connections) this.#onGone(connection);
+  }
+
+  #mayUpgrade(request: IncomingMessage, socket: Duplex, events: GatewayEvents): boolean {
+    // By whichever name: a page in a browser always says its origin here, which is judged.
+    const refusal = judgeUpgrade(request, this.#tuning.allowedOrigins);
+    if (refusal !== undefined) {
+      refuseUpgrade(socket, refusal.status, refusal.text);
+      this.#tell(refusal, events);
+    } else if (this.#isClosed || this.#isDraining) {
+      refuseUpgrade(socket, 503, "this node is stopping");
+    } else {
+      const full = this.#fullFor(addressOf(request));
+      if (full === undefined) return true;
+      this.#refusedTotal += 1;
+      refuseUpgrade(socket, 503, full);
+    }
+    return false;
+  }
+
+  /** Why there is no place for one more client of that address. */
+  #fullFor(address: string): string | undefined {
+    const { connectionsMax, addressConnectionsMax } = this.#places;
+    if (this.#connections.size >= connectionsMax) {
+      return `connectionsMax (${connectionsMax}) is reached`;
+    }
+    if (this.#clientAddresses.count(address) < addressConnectionsMax) return undefined;
+    return `${address} has all the connections that one address may have (${addressConnectionsMax})`;
+  }
+
+  #tell({ stranger, text }: Refusal, events: GatewayEvents): void {
+    if (stranger !== undefined && this.#strangers.isNew(stranger)) events.onRefused?.(text);
+  }
+
+  #accept(socket: GatewaySocket, address: string, rooms: Rooms): void {
+    const { events, requests, liveness, unfinished } = rooms;
+    this.#lastId += 1;
+    const connection = new GatewayConnection(this.#lastId, address, socket, this.#outbound);
+    const onControlFrame = (): void => {
+      connection.isHeard = true;
+      connection.controlFrames += 1;
+      if (connection.controlFrames <= this.#tuning.controlFramesMax) return;
+      requests.breach(connection, 1008, "too many pings or pongs");
+    };
+    this.#connections.add(connection);
+    this.#clientAddresses.add(address);
+    liveness.add(connection);
+    // Behind the listener of `ws`, which has passed on by then what came whole.
+    socket.stream?.on("data", (chunk: Buffer) => {
+      unfinished.received(connection, chunk.length, socket.isBetweenMessages);
+    });
+    socket.on("message", (data, isBinary) => {
+      connection.isHeard = true;
+      unfinished.finished(connection);
+      this.#outbound.meter.received((data as Buffer).length);
+      if (connection.isOpen) requests.read(connection, data as Buffer, isBinary);
+    });
+    socket.on("ping", (data) => {
+      onControlFrame();
+      connection.pong(data);
+    });
+    socket.on("pong", onControlFrame);
+    socket.on("error", (error) => {
+      // `ws` has sent the close frame already.
+      connection.leaveSoon();
+      events.onRefused?.(`client connection ${connection.id} closed: ${error.message}`);
+    });
+    socket.on("close", () => {
+      this.#onGone(connection);
+    });
+    events.onConnection(connection);
+  }
+}
+
+function addressOf(request: IncomingMessage): string {
+  return addressGroup(request.socket.remoteAddress);
+}

@@ -1,0 +1,97 @@
+/**
+ * Finds the clients that are not there: newcomers that ask for nothing, clients that have no use of
+ * their connection any more, and connections whose other end is gone without a word. Looks are
+ * spread over the ping interval, so that ten thousand idle clients cost a little on every tick and
+ * never much on one.
+ */
+import type { GatewayConnection } from "./connection.js";
+import type { GatewayTuning } from "./options.js";
+
+const TICKS_PER_TIMEOUT = 16;
+const TICK_MS_MIN = 10;
+/** Looks at a silent connection, a ping with each, before it is cut off. */
+const SILENT_LOOKS_MAX = 3;
+
+export interface LivenessEvents {
+  /** It never asked for anything. */
+  onNewcomerTimeout(connection: GatewayConnection): void;
+  /** It has neither a session nor a watch, and did not ask for anything for a while. */
+  onIdle(connection: GatewayConnection): void;
+}
+
+export class GatewayLiveness {
+  readonly tickMs: number;
+  readonly #newcomerTicks: number;
+  readonly #idleLooksMax: number;
+  readonly #events: LivenessEvents;
+  /** By number modulo the count; each set is looked at once per ping interval. */
+  readonly #groups: Set<GatewayConnection>[];
+  /** Tick of arrival, in the order of arrival. */
+  readonly #newcomers = new Map<GatewayConnection, number>();
+  #tick = 0;
+
+  constructor(tuning: GatewayTuning, events: LivenessEvents) {
+    const { handshakeTimeoutMs, pingIntervalMs, idleTimeoutMs } = tuning;
+    const shortest = Math.min(handshakeTimeoutMs, pingIntervalMs);
+    this.tickMs = Math.max(TICK_MS_MIN, shortest / TICKS_PER_TIMEOUT);
+    this.#newcomerTicks = Math.ceil(handshakeTimeoutMs / this.tickMs);
+    this.#idleLooksMax = Math.ceil(idleTimeoutMs / pingIntervalMs);
+    const groups = Math.max(1, Math.ceil(pingIntervalMs / this.tickMs));
+    this.#groups = Array.from({ length: groups }, () => new Set());
+    this.#events = events;
+  }
+
+  add(connection: GatewayConnection): void {
+    this.#newcomers.set(connection, this.#tick);
+    this.#groupOf(connection.id).add(connection);
+  }
+
+  remove(connection: GatewayConnection): void {
+    this.#newcomers.delete(connection);
+    this.#groupOf(connection.id).delete(connection);
+  }
+
+  tick(): void {
+    this.#tick += 1;
+    for (const [connection, arrival] of this.#newcomers) {
+      if (this.#tick - arrival <= this.#newcomerTicks) break;
+      this.#newcomers.delete(connection);
+      if (!hasUse(connection)) this.#events.onNewcomerTimeout(connection);
+    }
+    for (const connection of this.#groupOf(this.#tick)) this.#look(connection);
+  }
+
+  #look(connection: GatewayConnection): void {
+    if (!connection.isOpen) return;
+    lookForSilence(connection);
+    if (hasUse(connection)) {
+      // A newcomer that asked is none, which the clearing of the mark must not hide.
+      this.#newcomers.delete(connection);
+      connection.hasAsked = false;
+      connection.idleLooks = 0;
+      return;
+    }
+    connection.idleLooks += 1;
+    if (connection.idleLooks > this.#idleLooksMax) this.#events.onIdle(connection);
+  }
+
+  #groupOf(number: number): Set<GatewayConnection> {
+    return this.#groups[number % this.#groups.length] as Set<GatewayConnection>;
+  }
+}
+
+function hasUse(connection: GatewayConnection): boolean {
+  return connection.hasAsked || connection.isUsed;
+}
+
+function lookForSilence(connection: GatewayConnection): void {
+  connection.controlFrames = 0;
+  if (connection.isHeard) {
+    connection.isHeard = false;
+    connection.silentLooks = 0;
+    return;
+  }
+  connection.silentLooks += 1;
+  if (connection.silentLooks > SILENT_LOOKS_MAX) connection.cutOff();
+  else connection.ping();
+}

@@ -1,0 +1,150 @@
+/**
+ * The links of one node to all its peers, over `ws` at the path `/peer`.
+ *
+ * Each node dials each other node and sends only on what it dialed, so every directed link is one
+ * connection with one fate, and a fault in one direction shows as what it is. Epochs number the
+ * connections this node dialed. They rise across restarts too, because the incarnation is in their
+ * upper part: the answer to a request of an earlier life is never taken for one of this life.
+ */
+import { assert } from "../../assert.js";
+import type { NodeId } from "../../raft/index.js";
+import { startTicker, type Ticker } from "../ticker.js";
+import { TrafficMeter } from "../traffic-meter.js";
+import type { PeerAddress, PeerEvents, PeerLinks, PeerMessage, Traffic } from "../types.js";
+import { PeerDirectory } from "./directory.js";
+import { PeerFramePool } from "./frame.js";
+import { PEER_CLOSE } from "./hello.js";
+import { IncomingLinks } from "./incoming.js";
+import { PEER_LINKS_DEFAULTS, type PeerLinksOptions, SILENT_TICKS_MAX } from "./options.js";
+import { type LinkContext, OutgoingLink } from "./outgoing.js";
+
+/** Connections that one life of a node can number before the next life's numbers begin. */
+const EPOCHS_PER_INCARNATION = 2 ** 20;
+
+/** `port` is the bound one, 0 before; `traffic`, greetings aside, counts from the start on. */
+export type StartablePeerLinks = PeerLinks & { readonly port: number; readonly traffic: Traffic };
+
+/** Creates the links; `start` listens and dials. */
+export function createPeerLinks(options: PeerLinksOptions): StartablePeerLinks {
+  return new PeerNetwork(options);
+}
+
+class PeerNetwork implements StartablePeerLinks {
+  port = 0;
+  readonly traffic = new TrafficMeter();
+  readonly #options: PeerLinksOptions;
+  #peers: ReadonlyMap<NodeId, PeerAddress> = new Map();
+  /** Set by `start`. */
+  #context: LinkContext | undefined;
+  #incoming: IncomingLinks | undefined;
+  /** One for each of `#peers` while this node listens; none before and after. */
+  readonly #outgoing = new Map<NodeId, OutgoingLink>();
+  #isListening = false;
+  #ticker: Ticker | undefined;
+  #lastEpoch: number;
+  #isClosed = false;
+
+  constructor(options: PeerLinksOptions) {
+    const { incarnation } = options.identity;
+    this.#options = options;
+    this.#lastEpoch = incarnation * EPOCHS_PER_INCARNATION;
+    assert(Number.isSafeInteger(this.#lastEpoch), () => `incarnation ${incarnation}`);
+    this.setPeers(options.peers);
+  }
+
+  async start(events: PeerEvents): Promise<void> {
+    assert(this.#context === undefined, () => "peer links started twice");
+    const { identity, listen, knownPeers } = this.#options;
+    const directory = new PeerDirectory(identity, this.#peers.keys(), knownPeers, (peer) => {
+      this.#incoming?.endOther(peer);
+      events.onPeerIdentity(peer);
+    });
+    const context: LinkContext = {
+      directory,
+      events,
+      tuning: { ...PEER_LINKS_DEFAULTS, ...this.#options },
+      pool: new PeerFramePool(),
+      meter: this.traffic,
+      nextEpoch: () => {
+        this.#lastEpoch += 1;
+        return this.#lastEpoch;
+      },
+    };
+    this.#context = context;
+    const incoming = new IncomingLinks(
+      context,
+      (peer) => this.#outgoing.get(peer)?.dial(),
+      (network) => this.#isOfMember(network),
+    );
+    this.#incoming = incoming;
+    this.port = await incoming.listen(listen);
+    if (this.#isClosed) return;
+    this.#isListening = true;
+    const { silenceTimeoutMs } = context.tuning;
+    this.#ticker = startTicker(Math.max(10, silenceTimeoutMs / SILENT_TICKS_MAX), () => {
+      for (const link of this.#outgoing.values()) link.tick();
+      incoming.tick();
+    });
+    this.#dialNew(context);
+  }
+
+  setPeers(peers: ReadonlyMap<NodeId, PeerAddress>): void {
+    const { nodeId } = this.#options.identity;
+    assert(!peers.has(nodeId), () => `node ${nodeId} among its own peers`);
+    this.#peers = new Map(peers);
+    const context = this.#context;
+    if (context === undefined || this.#isClosed) return;
+    context.directory.setMembers(peers.keys());
+    this.#incoming?.endRemoved();
+    this.#endOld();
+    if (this.#isListening) this.#dialNew(context);
+  }
+
+  send(peer: NodeId, group: number, message: PeerMessage): void {
+    this.#outgoing.get(peer)?.send(group, message);
+  }
+
+  flush(): void {
+    for (const link of this.#outgoing.values()) link.flush();
+  }
+
+  bufferedBytes(peer: NodeId): number {
+    return this.#outgoing.get(peer)?.bufferedBytes ?? 0;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#ticker?.stop();
+    for (const link of this.#outgoing.values()) link.close(PEER_CLOSE.goingAway, "stopping");
+    await this.#incoming?.close();
+  }
+
+  /** Ends the links to nodes that are no peers any more, or are dialed elsewhere now. */
+  #endOld(): void {
+    for (const [peer, link] of [...this.#outgoing]) {
+      const address = this.#peers.get(peer);
+      if (address !== undefined && isSameAddress(address, link.address)) continue;
+      this.#outgoing.delete(peer);
+      if (address === undefined) link.end(PEER_CLOSE.removed, "no member any more");
+      else link.end(PEER_CLOSE.replaced, "dialed at another address now");
+    }
+  }
+
+  #isOfMember(network: string): boolean {
+    for (const link of this.#outgoing.values()) if (link.network === network) return true;
+    return false;
+  }
+
+  #dialNew(context: LinkContext): void {
+    for (const [peer, address] of this.#peers) {
+      if (this.#outgoing.has(peer)) continue;
+      const link = new OutgoingLink(peer, address, context);
+      this.#outgoing.set(peer, link);
+      link.dial();
+    }
+  }
+}
+
+function isSameAddress(left: PeerAddress, right: PeerAddress): boolean {
+  return left.host === right.host && left.port === right.port;
+}

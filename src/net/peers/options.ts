@@ -1,0 +1,51 @@
+/**
+ * The options of the links between nodes: one line per field, one frozen object of defaults.
+ */
+import type { NodeId } from "../../raft/index.js";
+import type { ListenAddress } from "../listen.js";
+import type { KnownPeer, PeerAddress, PeerIdentity } from "../types.js";
+
+export interface PeerLinksOptions extends Partial<PeerLinksTuning> {
+  readonly identity: PeerIdentity;
+  /** Where peers connect. Port 0 picks a free one. */
+  readonly listen: ListenAddress;
+  /** Every other member, with the address at which this node dials it; `setPeers` changes it. */
+  readonly peers: ReadonlyMap<NodeId, PeerAddress>;
+  /**
+   * Every node ever met, members or not: an older process under such a number, or one on another
+   * directory, is refused, whichever of the two was started anew meanwhile.
+   */
+  readonly knownPeers: ReadonlyMap<NodeId, KnownPeer>;
+}
+
+export interface PeerLinksTuning {
+  /** A link on which nothing was heard for so long, pings notwithstanding, is given up. */
+  readonly silenceTimeoutMs: number;
+  /** How long an attempt to connect may take. */
+  readonly dialTimeoutMs: number;
+  /** Least and longest pause before dialing again; in between it doubles, with jitter. */
+  readonly redialMinMs: number;
+  readonly redialMaxMs: number;
+  /** Pause after a refusal: an operator has to act before it can go better. */
+  readonly refusedRedialMs: number;
+  /** A link is given up when what waits to be sent occupies more memory than this. */
+  readonly bufferedBytesMax: number;
+  /** Incoming connections that have not said yet who they are, or are being closed. */
+  readonly strangersMax: number;
+  /** How long a close handshake may take. */
+  readonly closeGraceMs: number;
+}
+
+export const PEER_LINKS_DEFAULTS: PeerLinksTuning = Object.freeze({
+  silenceTimeoutMs: 3_000,
+  dialTimeoutMs: 1_000,
+  redialMinMs: 20,
+  redialMaxMs: 500,
+  refusedRedialMs: 5_000,
+  bufferedBytesMax: 64 << 20,
+  strangersMax: 64,
+  closeGraceMs: 500,
+});
+
+/** Ticks of silence after which a link is given up; the interval of a tick follows from it. */
+export const SILENT_TICKS_MAX = 4;

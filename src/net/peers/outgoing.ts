@@ -1,0 +1,314 @@
+/**
+ * The link this node dialed to one peer: the only one it sends to that peer on.
+ *
+ * States: waiting → connecting → greeting → up → waiting …, and closed. Exactly one `onUp` opens
+ * and one `onDown` ends each epoch; failed attempts in between are not reported. What is sent while
+ * the link is not up is dropped: the protocol above repeats what matters.
+ */
+import type { Socket } from "node:net";
+import { WebSocket } from "ws";
+import type { NodeId } from "../../raft/index.js";
+import { closeSocket } from "../close-socket.js";
+import { formatAddress } from "../listen.js";
+import type { TrafficMeter } from "../traffic-meter.js";
+import type { PeerAddress, PeerEvents, PeerMessage } from "../types.js";
+import type { PeerDirectory } from "./directory.js";
+import type { PeerFramePool } from "./frame.js";
+import {
+  encodeHello,
+  HELLO_BYTES_MAX,
+  PEER_CLOSE,
+  PEER_SUBPROTOCOL,
+  type PeerCloseCode,
+} from "./hello.js";
+import { type PeerLinksTuning, SILENT_TICKS_MAX } from "./options.js";
+import { PeerOutbox } from "./outbox.js";
+import { networkOf } from "./strangers.js";
+
+type State = "waiting" | "connecting" | "greeting" | "up" | "closed";
+
+/** What all links of a node share. */
+export interface LinkContext {
+  readonly directory: PeerDirectory;
+  readonly events: PeerEvents;
+  readonly tuning: PeerLinksTuning;
+  readonly pool: PeerFramePool;
+  readonly meter: TrafficMeter;
+  nextEpoch(): number;
+}
+
+/** Masked, as all that a client says, by `zeroMask`. */
+const HELLO_OPTIONS = { binary: true, compress: false, mask: true, fin: true } as const;
+/** How `ws` names the end of a connection on which no close frame came. */
+const CLOSED_WITHOUT_WORDS = 1006;
+/** Refusals that pass without an operator. */
+const PASSING: ReadonlySet<number> = new Set([
+  PEER_CLOSE.silent,
+  PEER_CLOSE.damaged,
+  PEER_CLOSE.unproven,
+]);
+/** Socket errors that only the other process, or its machine on its behalf, causes. */
+const ENDED_BY_PEER: ReadonlySet<string> = new Set(["ECONNRESET", "EPIPE"]);
+
+export class OutgoingLink {
+  readonly address: PeerAddress;
+  readonly #peer: NodeId;
+  readonly #context: LinkContext;
+  #state: State = "waiting";
+  /** Set exactly while connecting, greeting or up. */
+  #socket: WebSocket | undefined;
+  /** What it was made of, once it is greeting. */
+  #stream: Socket | undefined;
+  /** Where the peer was last reached. */
+  #network = "";
+  /** Of the link that is up; 0 otherwise. */
+  #epoch = 0;
+  #silentTicks = 0;
+  /** Attempts since the link was last up. */
+  #attempts = 0;
+  #redial: NodeJS.Timeout | undefined;
+  /** While greeting the peer showed that it takes this node: its refusal would be out of date. */
+  #isWelcome = false;
+  /** Empty unless the link is up. */
+  readonly #outbox: PeerOutbox;
+  #lastRefusal = "";
+
+  constructor(peer: NodeId, address: PeerAddress, context: LinkContext) {
+    this.#peer = peer;
+    this.address = address;
+    this.#context = context;
+    this.#outbox = new PeerOutbox(context.pool, context.meter, () => this.flush());
+  }
+
+  /**
+   * Dials now, unless a connection stands or is being greeted. A hanging attempt is given up. For
+   * the usual pause, and for when the peer has just connected to this node.
+   */
+  dial(): void {
+    this.#isWelcome = this.#state === "greeting";
+    if (this.#state !== "waiting" && this.#state !== "connecting") return;
+    clearTimeout(this.#redial);
+    const hanging = this.#socket;
+    const socket = this.#connect();
+    if (socket === undefined) return;
+    this.#socket = socket;
+    this.#stream = undefined;
+    this.#state = "connecting";
+    this.#silentTicks = 0;
+    this.#attempts += 1;
+    hanging?.terminate();
+    this.#listen(socket);
+  }
+
+  /** Where the peer was last reached, as `networkOf` names it; empty before. */
+  get network(): string {
+    return this.#network;
+  }
+
+  /** Bytes that the kernel has not taken yet; 0 unless the link is up. */
+  get bufferedBytes(): number {
+    const socket = this.#socket;
+    if (this.#state !== "up" || socket === undefined) return 0;
+    return socket.bufferedAmount + this.#outbox.bytes;
+  }
+
+  send(group: number, message: PeerMessage): void {
+    if (this.#state !== "up") return;
+    if (this.#outbox.add(group, message) && this.#isOverfull()) this.#giveUp();
+  }
+
+  flush(): void {
+    if (this.#flush() && this.#isOverfull()) this.#giveUp();
+  }
+
+  /** Pings, and gives the link up when the peer has not been heard for too long. */
+  tick(): void {
+    if (this.#state !== "up" && this.#state !== "greeting") return;
+    this.#silentTicks += 1;
+    if (this.#silentTicks > SILENT_TICKS_MAX) this.#giveUp();
+    else this.#socket?.ping();
+  }
+
+  /** Sends what waits and says goodbye. Reports nothing from here on. */
+  close(code: PeerCloseCode, reason: string): void {
+    this.#flush(true);
+    const socket = this.#detach();
+    clearTimeout(this.#redial);
+    this.#state = "closed";
+    if (socket === undefined) return;
+    closeSocket(socket, code, reason, this.#context.tuning.closeGraceMs);
+  }
+
+  /** As `close`, after which the link is reported down if it was up. */
+  end(code: PeerCloseCode, reason: string): void {
+    const epoch = this.#epoch;
+    this.close(code, reason);
+    if (epoch !== 0) this.#context.events.onDown(this.#peer, epoch, false);
+  }
+
+  /** The socket of a new attempt; `undefined` when the address can be no part of a URL. */
+  #connect(): WebSocket | undefined {
+    try {
+      return new WebSocket(`ws://${formatAddress(this.address)}/peer`, PEER_SUBPROTOCOL, {
+        perMessageDeflate: false,
+        maxPayload: HELLO_BYTES_MAX,
+        handshakeTimeout: this.#context.tuning.dialTimeoutMs,
+        // A mask of zeros spares a pass over the bytes. It protects proxies that mistake WebSocket
+        // frames for HTTP; between nodes there is none of those.
+        generateMask: zeroMask,
+      });
+    } catch (error) {
+      // The members of a cluster are data: a bad one among them must not end every node.
+      if (!(error instanceof SyntaxError)) throw error;
+      this.#lose(false, this.#context.tuning.refusedRedialMs);
+      this.#refused(`cannot dial ${this.#name}: ${error.message}`);
+      return undefined;
+    }
+  }
+
+  #listen(socket: WebSocket): void {
+    let errorCode = "";
+    let httpStatus = 0;
+    socket.on("error", (error: NodeJS.ErrnoException) => {
+      errorCode = error.code ?? "";
+    });
+    socket.on("upgrade", (response) => {
+      if (this.#socket === socket) this.#stream = response.socket;
+      // `ws` says so only when this side of the connection is closed too, turns later.
+      const onGone = (code: string): void => {
+        if (this.#socket !== socket || socket.readyState !== WebSocket.OPEN) return;
+        this.#ended(CLOSED_WITHOUT_WORDS, "", code);
+        socket.terminate();
+      };
+      response.socket.on("end", () => onGone(""));
+      response.socket.on("error", (error: NodeJS.ErrnoException) => {
+        errorCode = error.code ?? "";
+        onGone(errorCode);
+      });
+    });
+    socket.on("unexpected-response", (_request, response) => {
+      httpStatus = response.statusCode ?? 0;
+      socket.terminate();
+    });
+    socket.on("open", () => {
+      if (this.#socket !== socket) return;
+      this.#state = "greeting";
+      socket.send(encodeHello(this.#context.directory.own, this.#peer), HELLO_OPTIONS);
+    });
+    socket.on("pong", () => {
+      if (this.#socket === socket) this.#silentTicks = 0;
+    });
+    socket.on("message", (data) => {
+      if (this.#socket === socket) this.#greeted(socket, data as Buffer);
+    });
+    socket.on("close", (code, reason) => {
+      if (this.#socket !== socket) return;
+      if (httpStatus === 0) this.#ended(code, reason.toString(), errorCode);
+      else this.#notAPeer(httpStatus);
+    });
+  }
+
+  /** The peer's only message on this link is its hello. */
+  #greeted(socket: WebSocket, data: Buffer): void {
+    const { directory, events, tuning } = this.#context;
+    const peer = this.#peer;
+    if (this.#state !== "greeting") {
+      this.#lose(false, tuning.refusedRedialMs);
+      const reason = "only a hello may come back on this link";
+      closeSocket(socket, PEER_CLOSE.badFrame, reason, tuning.closeGraceMs);
+      this.#refused(`node ${peer} sent a message on the link this node sends on`);
+      return;
+    }
+    const admitted = directory.admit(data, peer);
+    if ("code" in admitted) {
+      this.#lose(false, tuning.refusedRedialMs);
+      closeSocket(socket, admitted.code, admitted.reason, tuning.closeGraceMs);
+      this.#refused(`link to ${this.#name} refused: ${admitted.detail}`);
+      return;
+    }
+    this.#network = networkOf(this.#stream?.remoteAddress);
+    this.#state = "up";
+    this.#silentTicks = 0;
+    this.#attempts = 0;
+    this.#isWelcome = false;
+    this.#lastRefusal = "";
+    this.#epoch = this.#context.nextEpoch();
+    events.onUp(peer, this.#epoch);
+  }
+
+  /** The socket is gone without this side having ended it. */
+  #ended(code: number, reason: string, errorCode: string): void {
+    const isRefusal = code >= 4000 || code === PEER_CLOSE.badFrame;
+    // A process that still gives reasons is not gone; one behind a dead route may not be either.
+    const isGone = code === PEER_CLOSE.goingAway || code === 1005 || code === CLOSED_WITHOUT_WORDS;
+    const closed = isGone && (errorCode === "" || ENDED_BY_PEER.has(errorCode));
+    const isLasting = isRefusal && !PASSING.has(code);
+    this.#lose(closed, isLasting ? this.#context.tuning.refusedRedialMs : 0);
+    if (isRefusal && code !== PEER_CLOSE.unproven)
+      this.#refused(`link refused by ${this.#name}: ${reason}`);
+  }
+
+  /** Something else than a peer, or a peer that is stopping (503), answered the upgrade. */
+  #notAPeer(httpStatus: number): void {
+    const isPassing = httpStatus === 503;
+    this.#lose(false, isPassing ? 0 : this.#context.tuning.refusedRedialMs);
+    if (!isPassing) this.#refused(`no peer port at ${this.#name}: HTTP status ${httpStatus}`);
+  }
+
+  /** Ends a link that does not answer or does not drain; a close frame would not get through. */
+  #giveUp(): void {
+    const socket = this.#socket;
+    this.#lose(false, 0);
+    socket?.terminate();
+  }
+
+  /** Leaves the socket, plans the next attempt, then reports. `pauseMs` 0: the usual backoff. */
+  #lose(closed: boolean, pauseMs: number): void {
+    const { events, tuning } = this.#context;
+    const epoch = this.#epoch;
+    this.#detach();
+    this.#state = "waiting";
+    const backoffMs = Math.min(tuning.redialMaxMs, tuning.redialMinMs * 2 ** this.#attempts);
+    const isLong = pauseMs > 0 && !this.#isWelcome;
+    const spreadMs = (isLong ? pauseMs : backoffMs) - tuning.redialMinMs;
+    const delayMs = tuning.redialMinMs + Math.max(0, spreadMs) * (0.5 + Math.random() / 2);
+    this.#redial = setTimeout(() => this.dial(), delayMs);
+    if (epoch !== 0) events.onDown(this.#peer, epoch, closed);
+  }
+
+  #detach(): WebSocket | undefined {
+    const socket = this.#socket;
+    this.#outbox.clear();
+    this.#socket = undefined;
+    this.#stream = undefined;
+    this.#epoch = 0;
+    return socket;
+  }
+
+  /** False when there was nothing to send. */
+  #flush(isLast = false): boolean {
+    const socket = this.#socket;
+    const stream = this.#stream;
+    if (socket === undefined || stream === undefined) return false;
+    return this.#outbox.flush(socket, stream, isLast);
+  }
+
+  #isOverfull(): boolean {
+    return this.#outbox.capacity > this.#context.tuning.bufferedBytesMax;
+  }
+
+  get #name(): string {
+    return `node ${this.#peer} (${formatAddress(this.address)})`;
+  }
+
+  /** A standing refusal is said once, not with every attempt. */
+  #refused(reason: string): void {
+    if (reason === this.#lastRefusal) return;
+    this.#lastRefusal = reason;
+    this.#context.events.onRefused(reason);
+  }
+}
+
+function zeroMask(mask: Buffer): void {
+  mask.fill(0);
+}

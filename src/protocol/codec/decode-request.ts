@@ -1,0 +1,115 @@
+/**
+ * Bytes to requests, strictly: at the gateway from frames, before `apply` from single commands, at
+ * the leader from single operations. All ways share one reading of a request (`read-request.ts`),
+ * so that the table can never meet a command that a gateway would have refused, and what a gateway
+ * accepted encodes to exactly the same bytes again.
+ */
+import { forEachRecord } from "../batch.js";
+import { type Command, type KeepaliveCommand, OP, type RecallCommand } from "../commands.js";
+import { CLIENT_FRAME_REQUESTS_MAX } from "../limits.js";
+import { ProtocolError } from "../protocol-error.js";
+import { isCommand, isOperation, type Operation, type Request } from "../questions.js";
+import { readRequest } from "./read-request.js";
+import { RequestReader } from "./request-reader.js";
+
+/** Where `decodeFrame` puts what it read, in the frame's order. */
+export interface RequestSink {
+  /** An allowed request, which lies in `[start, end)` of the frame. */
+  request(request: Request, start: number, end: number): void;
+  /**
+   * A well-formed request with a value that is not allowed; to be answered `INVALID_ARGUMENT`.
+   * Never a keepalive or a recall, whose answers have no room for an error: those break the
+   * protocol.
+   * @param id the attempt of an open or resume, the sequence of a command, the id of the rest
+   * @param reason short ASCII, without the refused text
+   */
+  invalid(op: number, id: number, reason: string): void;
+}
+
+/**
+ * Reads a client's frame: an array, of any width of header, of requests in canonical form. What
+ * stood before the place where it breaks was handed to `sink` already.
+ * @throws {ProtocolError} when the frame is not what a correct client sends
+ */
+export function decodeFrame(frame: Uint8Array, sink: RequestSink): void {
+  const reader = new RequestReader(frame);
+  const count = reader.frameHeader();
+  if (count > CLIENT_FRAME_REQUESTS_MAX) reader.fail(`${count} requests in a frame`, 0);
+  for (let i = 0; i < count; i++) {
+    const start = reader.at;
+    const request = readRequest(reader);
+    if (reader.problem === undefined) {
+      sink.request(request, start, reader.at);
+      continue;
+    }
+    if (request.op === OP.keepalive || request.op === OP.recall) {
+      throw new ProtocolError(reader.problem, start);
+    }
+    const reason = reader.problem;
+    reader.problem = undefined;
+    sink.invalid(request.op, idOf(request), reason);
+  }
+  if (!reader.isAtEnd) reader.fail("bytes behind the last request");
+}
+
+/**
+ * Reads one command that was replicated. `undefined` for anything that `decodeFrame` does not hand
+ * to `RequestSink.request` as a command; never throws, whatever the bytes.
+ */
+export function decodeCommand(bytes: Uint8Array): Command | undefined {
+  const request = decodeAlone(bytes);
+  return request !== undefined && isCommand(request) ? request : undefined;
+}
+
+/**
+ * Reads one operation that another node passed on, nothing before or behind it. `undefined` for
+ * anything that `decodeFrame` does not hand to `RequestSink.request` as an operation; never throws,
+ * whatever the bytes.
+ */
+export function decodeOperation(bytes: Uint8Array): Operation | undefined {
+  const request = decodeAlone(bytes);
+  return request !== undefined && isOperation(request) ? request : undefined;
+}
+
+/** A command with what its record says of it. `undefined`: bytes no node could decode. */
+export interface RecordedCommand {
+  readonly session: number;
+  readonly epoch: number;
+  readonly command: Command | undefined;
+}
+
+/** Decodes every record from `offset` to the end of `bytes`, each as `decodeCommand` would. */
+export function decodeCommands(bytes: Uint8Array, offset: number): RecordedCommand[] {
+  const reader = new RequestReader(bytes);
+  const commands: RecordedCommand[] = [];
+  forEachRecord(bytes, offset, (session, epoch, start, end) => {
+    const request = readBetween(reader, start, end);
+    const command = request !== undefined && isCommand(request) ? request : undefined;
+    commands.push({ session, epoch, command });
+  });
+  return commands;
+}
+
+/** The allowed request that fills `bytes`. */
+function decodeAlone(bytes: Uint8Array): Request | undefined {
+  return readBetween(new RequestReader(bytes), 0, bytes.length);
+}
+
+/** The allowed request from `start` to `end`; one that would need what stands behind is none. */
+function readBetween(reader: RequestReader, start: number, end: number): Request | undefined {
+  reader.at = start;
+  reader.problem = undefined;
+  try {
+    const request = readRequest(reader);
+    return reader.problem === undefined && reader.at === end ? request : undefined;
+  } catch (error) {
+    if (error instanceof ProtocolError) return undefined;
+    throw error;
+  }
+}
+
+/** What the refusal of a request repeats. */
+function idOf(request: Exclude<Request, KeepaliveCommand | RecallCommand>): number {
+  if ("attempt" in request) return request.attempt;
+  return "sequence" in request && !("id" in request) ? request.sequence : request.id;
+}

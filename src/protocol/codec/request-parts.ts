@@ -1,0 +1,102 @@
+/**
+ * The parts that requests are made of, as bytes. What every kind of value looks like is decided by
+ * `writer.ts`, where each stands by `encode-request.ts` and `write-question.ts`;
+ * `request-reader.ts` reads them again.
+ */
+import { assert } from "../../assert.js";
+import {
+  ACQUIRE_DEFAULTS,
+  ACQUIRE_OPTION,
+  type AcquireOptions,
+  CLAIM_MODES,
+  type Item,
+  WAIT_FOREVER,
+} from "../commands.js";
+import { bytesOfHex } from "./hex.js";
+import type { Writer } from "./writer.js";
+
+/** Ascending, as they stand on the wire. */
+const OPTIONS = Object.entries(ACQUIRE_OPTION) as readonly (readonly [
+  keyof AcquireOptions,
+  number,
+])[];
+const PERMITS_MODE = CLAIM_MODES.indexOf("permits");
+
+export function writeHead(writer: Writer, arity: number, op: number): void {
+  writer.arrayHeader(arity);
+  writer.uint(op);
+}
+
+/** What all commands of a session begin with. */
+export function writeHeadOf(
+  writer: Writer,
+  arity: number,
+  op: number,
+  number: number,
+  mark: number,
+  acknowledged: readonly number[],
+): void {
+  writeHead(writer, arity, op);
+  writer.uint(number);
+  writer.uint(mark);
+  writeNumbers(writer, acknowledged);
+}
+
+export function writeNumbers(writer: Writer, numbers: readonly number[]): void {
+  writer.arrayHeader(numbers.length);
+  for (let i = 0; i < numbers.length; i++) writer.uint(numbers[i] as number);
+}
+
+export function writeItems(writer: Writer, items: readonly Item[]): void {
+  writer.arrayHeader(items.length);
+  for (let i = 0; i < items.length; i++) {
+    const item = items[i] as Item;
+    if (item.mode === "permits") {
+      writer.arrayHeader(4);
+      writer.string(item.key);
+      writer.uint(PERMITS_MODE);
+      writer.uint(item.permits);
+      writeOptionalNumber(writer, item.limit);
+    } else {
+      writer.arrayHeader(2);
+      writer.string(item.key);
+      writer.uint(item.mode === "shared" ? 1 : 0);
+    }
+  }
+}
+
+/** Those that are not the default; their numbers ascend. */
+export function writeOptions(writer: Writer, options: AcquireOptions): void {
+  let count = 0;
+  for (const [name] of OPTIONS) if (options[name] !== ACQUIRE_DEFAULTS[name]) count += 1;
+  writer.mapHeader(count);
+  for (const [name, number] of OPTIONS) {
+    const value = options[name];
+    if (value === ACQUIRE_DEFAULTS[name]) continue;
+    writer.uint(number);
+    if (typeof value === "number") writer.uint(value);
+    else if (typeof value === "string") writer.string(value);
+    else writer.bool(value);
+  }
+}
+
+export function writeWait(writer: Writer, waitMs: number): void {
+  if (waitMs === WAIT_FOREVER) writer.nil();
+  else writer.uint(waitMs);
+}
+
+export function writeOptionalNumber(writer: Writer, number: number | undefined): void {
+  if (number === undefined) writer.nil();
+  else writer.uint(number);
+}
+
+export function writeOptionalText(writer: Writer, text: string | undefined): void {
+  if (text === undefined) writer.nil();
+  else writer.string(text);
+}
+
+/** Nonces and secrets: so many bytes, given as twice as many hex digits. */
+export function writeDigits(writer: Writer, digits: string, bytes: number): void {
+  assert(digits.length === 2 * bytes, () => `${digits.length} digits for ${bytes} bytes`);
+  writer.binary(bytesOfHex(digits));
+}

@@ -1,0 +1,223 @@
+/**
+ * Reads the parts of requests and separates two kinds of wrong. What breaks the form (a type that
+ * does not belong there, a value not in its shortest form) throws `ProtocolError`. A value of the
+ * right type that is not allowed (an empty key, a TTL of a year) becomes `problem`, reading goes on
+ * behind it, and the request is answered `INVALID_ARGUMENT`.
+ *
+ * Which values are allowed is replicated behaviour: see `text-rules.ts`.
+ */
+import {
+  ACQUIRE_DEFAULTS,
+  ACQUIRE_OPTION,
+  type AcquireOptions,
+  CLAIM_MODES,
+  type Item,
+  type LockItem,
+  type PermitItem,
+} from "../commands.js";
+import {
+  ACKNOWLEDGED_MAX,
+  ITEMS_MAX,
+  KEY_BYTES_MAX,
+  LIMIT_MAX,
+  LOCK_DELAY_MS_MAX,
+  MAX_HOLD_MS_MIN,
+  NONCE_BYTES,
+  PERMITS_MAX,
+  PRIORITY_MAX,
+  RESERVED_KEY_PREFIX,
+  VALUE_BYTES_MAX,
+  WAIT_MS_MAX,
+} from "../limits.js";
+import { isValidTableKey, isValidValue } from "../text-rules.js";
+import { hexOf } from "./hex.js";
+import { Reader } from "./reader.js";
+
+type Changing<T> = { -readonly [Name in keyof T]: T[Name] };
+
+/** Shared by all commands that acknowledge nothing, which are most. */
+const NO_NUMBERS: readonly number[] = Object.freeze([]);
+/** Around a value inside a list or map of a request: that, and the request's own array. */
+const DEPTH_IN_REQUEST = 2;
+/** The mode of an item that has permits. */
+const PERMITS = CLAIM_MODES.indexOf("permits");
+
+export class RequestReader extends Reader {
+  /** The first reason why the request being read is not allowed. */
+  problem: string | undefined = undefined;
+
+  /** Notes `reason`, unless something was wrong before. */
+  refuse(reason: string): void {
+    if (this.problem === undefined) this.problem = reason;
+  }
+
+  /** An unsigned integer of `least` … `most`. */
+  uintWithin(least: number, most: number, what: string): number {
+    const value = this.uint();
+    if (value < least || value > most) this.refuse(`${what} ${value} not in ${least}..${most}`);
+    return value;
+  }
+
+  key(): string {
+    const length = this.stringHeader();
+    if (length > KEY_BYTES_MAX) return this.#overlong(length, `key exceeds ${KEY_BYTES_MAX} bytes`);
+    const printable = this.printableText(length);
+    if (printable !== undefined && length > 0 && !printable.startsWith(RESERVED_KEY_PREFIX)) {
+      return printable;
+    }
+    return this.#checked(printable ?? this.text(length), isValidTableKey, "key");
+  }
+
+  /** Any other text; `rule` says whether it is allowed. */
+  textUnder(bytesMax: number, rule: (text: string) => string | undefined, what: string): string {
+    const length = this.stringHeader();
+    if (length > bytesMax) return this.#overlong(length, `${what} exceeds ${bytesMax} bytes`);
+    return this.#checked(this.printableText(length) ?? this.text(length), rule, what);
+  }
+
+  /** 16 bytes, as 32 hex digits. */
+  nonce(): string {
+    return this.digits(NONCE_BYTES, "nonce");
+  }
+
+  /** So many bytes, as twice as many hex digits. */
+  digits(bytes: number, what: string): string {
+    const length = this.binaryHeader();
+    if (length !== bytes) this.refuse(`${what} of ${length} bytes`);
+    const start = this.at;
+    this.at = start + length;
+    return length === bytes ? hexOf(this.bytes, start, start + length) : "";
+  }
+
+  optionalUintWithin(least: number, most: number, what: string): number | undefined {
+    return this.takeNil() ? undefined : this.uintWithin(least, most, what);
+  }
+
+  value(): string {
+    return this.textUnder(VALUE_BYTES_MAX, isValidValue, "value");
+  }
+
+  acknowledged(): readonly number[] {
+    return this.numbers(ACKNOWLEDGED_MAX, "acknowledged");
+  }
+
+  /** An array of at most `countMax` unsigned integers. */
+  numbers(countMax: number, what: string): readonly number[] {
+    const count = this.arrayHeader();
+    if (count === 0) return NO_NUMBERS;
+    if (count === 1) return [this.uint()];
+    if (count > countMax) this.refuse(`${count} ${what}, at most ${countMax}`);
+    const numbers: number[] = [];
+    for (let i = 0; i < count; i++) {
+      const number = this.uint();
+      if (i < countMax) numbers.push(number);
+    }
+    return numbers;
+  }
+
+  items(): readonly Item[] {
+    const count = this.arrayHeader();
+    if (count === 1) return [this.#item()];
+    if (count === 0) this.refuse("no items");
+    if (count > ITEMS_MAX) this.refuse(`${count} items, at most ${ITEMS_MAX}`);
+    const items: Item[] = [];
+    let permits = 0;
+    for (let i = 0; i < count; i++) {
+      const item = this.#item();
+      if (i >= ITEMS_MAX) continue;
+      for (const other of items) if (other.key === item.key) this.refuse("a key stands twice");
+      if (item.mode === "permits") permits += item.permits;
+      items.push(item);
+    }
+    if (permits > PERMITS_MAX) this.refuse(`${permits} permits, at most ${PERMITS_MAX}`);
+    return items;
+  }
+
+  /**
+   * The options of an acquire; `undefined` where all have their defaults. A default that is said
+   * all the same is refused: nothing has two encodings.
+   */
+  options(): AcquireOptions | undefined {
+    let left = this.mapHeader();
+    if (left === 0) return undefined;
+    const options: Changing<AcquireOptions> = { ...ACQUIRE_DEFAULTS };
+    let number = -1;
+    for (; left > 0; left--) {
+      number = this.ascendingKey(number);
+      const name = this.#option(number, options);
+      if (name !== undefined && options[name] === ACQUIRE_DEFAULTS[name]) {
+        this.refuse(`${name} is said to have its default`);
+      }
+    }
+    return options;
+  }
+
+  #option(number: number, options: Changing<AcquireOptions>): keyof AcquireOptions | undefined {
+    switch (number) {
+      case ACQUIRE_OPTION.priority:
+        options.priority = this.uintWithin(0, PRIORITY_MAX, "priority");
+        return "priority";
+      case ACQUIRE_OPTION.maxHoldMs:
+        options.maxHoldMs = this.uintWithin(MAX_HOLD_MS_MIN, WAIT_MS_MAX, "maxHoldMs");
+        return "maxHoldMs";
+      case ACQUIRE_OPTION.minHoldMs:
+        options.minHoldMs = this.uintWithin(0, WAIT_MS_MAX, "minHoldMs");
+        return "minHoldMs";
+      case ACQUIRE_OPTION.lockDelayMs:
+        options.lockDelayMs = this.uintWithin(0, LOCK_DELAY_MS_MAX, "lockDelayMs");
+        return "lockDelayMs";
+      case ACQUIRE_OPTION.value:
+        options.value = this.value();
+        return "value";
+      case ACQUIRE_OPTION.steal:
+        options.steal = this.bool();
+        return "steal";
+      case ACQUIRE_OPTION.detect:
+        options.detect = this.bool();
+        return "detect";
+      default:
+        this.skip(DEPTH_IN_REQUEST);
+        this.refuse(`unknown option ${number}`);
+        return undefined;
+    }
+  }
+
+  #item(): Item {
+    const start = this.at;
+    const arity = this.arrayHeader();
+    if (arity === 4) return this.#permitItem();
+    if (arity !== 2) this.fail("an item has two or four values", start);
+    const key = this.key();
+    const number = this.uint();
+    if (number > 1) this.refuse(number === PERMITS ? "no permits" : `unknown mode ${number}`);
+    const item: LockItem = { key, mode: number === 1 ? "shared" : "exclusive" };
+    return item;
+  }
+
+  #permitItem(): PermitItem {
+    const key = this.key();
+    const number = this.uint();
+    if (number < PERMITS) this.refuse("permits of a lock");
+    else if (number > PERMITS) this.refuse(`unknown mode ${number}`);
+    const permits = this.uintWithin(1, PERMITS_MAX, "permits");
+    const limit = this.optionalUintWithin(1, LIMIT_MAX, "limit");
+    if (limit !== undefined && permits > limit) this.refuse(`${permits} permits of ${limit}`);
+    return { key, mode: "permits", permits, limit };
+  }
+
+  #overlong(length: number, reason: string): string {
+    this.at += length;
+    this.refuse(reason);
+    return "";
+  }
+
+  #checked(
+    text: string | undefined,
+    rule: (text: string) => string | undefined,
+    what: string,
+  ): string {
+    const reason = text === undefined ? `${what} is not UTF-8` : rule(text);
+    if (reason !== undefined) this.refuse(reason);
+    return text ?? "";
+  }
+}

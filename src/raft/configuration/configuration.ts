@@ -1,0 +1,105 @@
+/**
+ * Questions to a configuration: who decides, who only listens, whether it can be one at all. Pure
+ * functions. A voter must never ask them when it judges somebody else's request for a vote: its own
+ * configuration may be older than the candidate's (consensus rule 10).
+ */
+import { assert } from "../../assert.js";
+import type { Configuration, MemberAddress, NodeId } from "../types.js";
+
+/** Voters and learners together; a joint configuration has as many outgoing voters at most. */
+const MEMBERS_MAX = 15;
+/** Characters of an address, and bytes as well. */
+const ADDRESS_LENGTH_MAX = 255;
+
+const NODE_ID_MAX = 2 ** 32 - 1;
+const PRINTABLE_ASCII = /^[\x20-\x7e]+$/;
+
+/** Whether `id` decides: a voter of either half. */
+export function isVoter(configuration: Configuration, id: NodeId): boolean {
+  return configuration.voters.includes(id) || configuration.outgoing.includes(id);
+}
+
+/** While joint, two majorities decide. */
+export function isJoint(configuration: Configuration): boolean {
+  return configuration.outgoing.length > 0;
+}
+
+/** Every voter of either half, each once. */
+export function votersOf(configuration: Configuration): NodeId[] {
+  return [...new Set([...configuration.voters, ...configuration.outgoing])];
+}
+
+/** Everybody the leader replicates to: voters of either half and learners, each once. */
+export function membersOf(configuration: Configuration): NodeId[] {
+  return [...new Set([...votersOf(configuration), ...configuration.learners])];
+}
+
+/** Whether the same members decide in both, in whatever order; neither may be joint. */
+export function hasSameVoters(left: Configuration, right: Configuration): boolean {
+  const { voters } = left;
+  return voters.length === right.voters.length && voters.every((id) => right.voters.includes(id));
+}
+
+/** Whether both name the same members in the same order. */
+export function isSameConfiguration(left: Configuration, right: Configuration): boolean {
+  if (left === right) return true;
+  return (
+    isSameRow(left.voters, right.voters) &&
+    isSameRow(left.outgoing, right.outgoing) &&
+    isSameRow(left.learners, right.learners) &&
+    left.addresses.length === right.addresses.length &&
+    left.addresses.every(({ id, address }, at) => {
+      const other = right.addresses[at];
+      return other?.id === id && other.address === address;
+    })
+  );
+}
+
+/** Throws `InvariantError` when `configuration` cannot be one. */
+export function assertConfiguration(configuration: Configuration): void {
+  const problem = problemOf(configuration);
+  assert(problem === undefined, () => `a configuration with ${problem}`);
+}
+
+/** What `configuration` has that none can have; `undefined` when it is one. */
+export function problemOf(configuration: Configuration): string | undefined {
+  const { voters, outgoing, learners, addresses } = configuration;
+  if (voters.length === 0 && outgoing.length > 0) return "outgoing voters and no others";
+  if (voters.length + learners.length > MEMBERS_MAX || outgoing.length > MEMBERS_MAX) {
+    return `more than ${MEMBERS_MAX} members`;
+  }
+  for (const half of [voters, outgoing, learners]) {
+    if (new Set(half).size !== half.length) return `a member twice in ${half.join(",")}`;
+    for (const id of half) if (!isNodeId(id)) return `node id ${id}`;
+  }
+  // A learner may still be an outgoing voter: it is one that is being demoted.
+  for (const id of learners) if (voters.includes(id)) return `node ${id} as voter and learner`;
+  return addressProblem(addresses, membersOf(configuration));
+}
+
+/** Addresses belong to members, come in the order of ids and are short printable text. */
+function addressProblem(
+  addresses: readonly MemberAddress[],
+  members: readonly NodeId[],
+): string | undefined {
+  let previous = 0;
+  for (const { id, address } of addresses) {
+    if (!members.includes(id)) return `an address of node ${id}, which is no member`;
+    if (id <= previous) return `the address of node ${id} behind that of ${previous}`;
+    if (!isAddress(address)) return `an impossible address of node ${id}`;
+    previous = id;
+  }
+  return undefined;
+}
+
+function isNodeId(id: NodeId): boolean {
+  return Number.isSafeInteger(id) && id > 0 && id <= NODE_ID_MAX;
+}
+
+function isAddress(address: string): boolean {
+  return address.length <= ADDRESS_LENGTH_MAX && PRINTABLE_ASCII.test(address);
+}
+
+function isSameRow(left: readonly NodeId[], right: readonly NodeId[]): boolean {
+  return left.length === right.length && left.every((id, at) => id === right[at]);
+}

@@ -1,0 +1,173 @@
+/**
+ * Whether a command that just came is taken (docs/internals/semantics.md, 2.3 – 2.5). Commands of a
+ * session are admitted one after the other by their numbers, so that what this node forwards has no
+ * gap, and here alone they are refused: what was admitted is kept until it was executed. What no
+ * correct client sends ends its connection.
+ */
+import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
+import {
+  type AttachCommand,
+  type Command,
+  IN_FLIGHT_MAX,
+  isAttachCommand,
+  isOrder,
+  MESSAGE,
+  OP,
+  RECORD_HEADER_BYTES,
+  type SequencedCommand,
+  type SessionCommand,
+} from "../../protocol/index.js";
+import type { Clock } from "../ports.js";
+import type { Attachment } from "./attachment.js";
+import type { Attachments } from "./attachments.js";
+import type { Capacity } from "./capacity.js";
+import type { KeptCommands } from "./kept-commands.js";
+import type { WaitingLine } from "./waiting-line.js";
+
+/**
+ * Commands kept of one connection. A client has at most `IN_FLIGHT_MAX` numbered ones without an
+ * answer, and few others.
+ */
+export const KEPT_PER_CONNECTION_MAX = 4 * IN_FLIGHT_MAX;
+
+export interface AdmissionRooms {
+  readonly attachments: Attachments;
+  readonly kept: KeptCommands;
+  readonly line: WaitingLine;
+  readonly capacity: Capacity;
+  readonly clock: Pick<Clock, "nowMs">;
+  readonly wake: () => void;
+}
+
+export class Admission {
+  readonly #rooms: AdmissionRooms;
+  #refusedCount = 0;
+
+  constructor(rooms: AdmissionRooms) {
+    this.#rooms = rooms;
+  }
+
+  /** Commands refused since the start; those that were dropped after one of them do not count. */
+  get refusedCount(): number {
+    return this.#refusedCount;
+  }
+
+  attach(attachment: Attachment, command: AttachCommand, bytes: Uint8Array): void {
+    const { attachments, kept, wake } = this.#rooms;
+    kept.settleAttaches(attachment);
+    const why = this.#refusalOf(command, bytes);
+    if (why === undefined) {
+      attachments.await(attachment, command);
+      this.#keep(attachment, command, bytes);
+    } else this.#refuseAttach(attachment, command.attempt, why);
+    wake();
+  }
+
+  command(attachment: Attachment, command: SessionCommand, bytes: Uint8Array): void {
+    if (!this.#mayCome(attachment, command)) return;
+    if (!("sequence" in command)) {
+      // There is no word for its refusal: it is as if it had been lost on its way.
+      if (this.#refusalOf(command, bytes) === undefined) this.#keep(attachment, command, bytes);
+    } else if (attachment.connection.session === 0) this.#order(attachment, command, bytes);
+    else this.#numbered(attachment, command, bytes);
+  }
+
+  /** A command with a value that is not allowed. `id`: its attempt, or its sequence. */
+  invalid(attachment: Attachment, op: number, id: number): void {
+    const why = ERROR_NUMBERS.INVALID_ARGUMENT;
+    if (isAttachCommand({ op })) {
+      this.#rooms.kept.settleAttaches(attachment);
+      this.#refuseAttach(attachment, id, why);
+    } else if (this.#mayCome(attachment, { op })) {
+      if (attachment.connection.session === 0) this.#refuse(attachment, id, why);
+      else if (this.#isNext(attachment, id)) this.#refuse(attachment, id, why);
+    }
+    this.#rooms.wake();
+  }
+
+  #numbered(attachment: Attachment, command: SequencedCommand, bytes: Uint8Array): void {
+    const { sequence, mark } = command;
+    if (!this.#isNext(attachment, sequence)) return;
+    if (sequence - mark >= IN_FLIGHT_MAX) {
+      this.#breach(attachment, `command ${sequence} is too far above its mark ${mark}`);
+      return;
+    }
+    const why = this.#refusalOf(command, bytes);
+    if (why !== undefined) {
+      this.#refuse(attachment, sequence, why);
+      return;
+    }
+    attachment.isRefusing = false;
+    attachment.expected = sequence + 1;
+    this.#keep(attachment, command, bytes);
+  }
+
+  /** Of no session: its number is drawn by chance, and nothing comes before or after it. */
+  #order(attachment: Attachment, command: SequencedCommand, bytes: Uint8Array): void {
+    const { sequence } = command;
+    const isUsed = this.#rooms.attachments.isOrderAwaited(sequence);
+    const why = isUsed ? ERROR_NUMBERS.BUSY : this.#refusalOf(command, bytes);
+    if (why !== undefined) {
+      this.#refuse(attachment, sequence, why);
+      return;
+    }
+    this.#keep(attachment, command, bytes);
+    if (!attachment.isClosed) this.#rooms.attachments.awaitOrder(attachment, sequence);
+  }
+
+  /** Whether a command may come on that connection; if not it is dropped, or the connection closed. */
+  #mayCome(attachment: Attachment, request: { readonly op: number }): boolean {
+    if (attachment.connection.session !== 0) return true;
+    // `ended` told the client what became of all that was on its way.
+    if (attachment.wasAttached) return false;
+    if (isOrder(request)) return true;
+    this.#breach(attachment, "a command before attaching");
+    return false;
+  }
+
+  /** Whether it is the one that must come next; if not it is dropped, or the connection closed. */
+  #isNext(attachment: Attachment, sequence: number): boolean {
+    const { expected, isRefusing, awaitedAttach } = attachment;
+    if (awaitedAttach !== undefined) {
+      this.#breach(attachment, `command ${sequence} while an attach is awaited`);
+      return false;
+    }
+    if (sequence === expected) return true;
+    if (sequence < expected || !isRefusing) {
+      this.#breach(attachment, `command ${sequence} where ${expected} must come`);
+    }
+    return false;
+  }
+
+  #refusalOf(command: Command, bytes: Uint8Array): ErrorNumber | undefined {
+    return this.#rooms.capacity.refusalOf(command, RECORD_HEADER_BYTES + bytes.length);
+  }
+
+  #refuse(attachment: Attachment, sequence: number, status: ErrorNumber): void {
+    this.#refusedCount += 1;
+    attachment.isRefusing = true;
+    attachment.connection.send({ kind: MESSAGE.refused, sequence, status });
+    this.#rooms.wake();
+  }
+
+  #refuseAttach(attachment: Attachment, attempt: number, status: ErrorNumber): void {
+    this.#refusedCount += 1;
+    this.#rooms.attachments.refuseAttach(attachment, attempt, status);
+  }
+
+  #keep(attachment: Attachment, command: Command, bytes: Uint8Array): void {
+    const { kept, line, clock, wake } = this.#rooms;
+    if (attachment.kept.length >= KEPT_PER_CONNECTION_MAX) {
+      this.#breach(attachment, "too many commands without an answer");
+      return;
+    }
+    const isFirst = line.isEmpty;
+    line.push(kept.keep(attachment, command, bytes), isFirst ? clock.nowMs() : 0);
+    // What waits already has its turn, and a keepalive goes with it: many of them are one turn.
+    if (isFirst || command.op !== OP.keepalive) wake();
+  }
+
+  #breach(attachment: Attachment, reason: string): void {
+    this.#rooms.attachments.close(attachment, reason);
+  }
+}

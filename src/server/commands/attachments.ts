@@ -1,0 +1,218 @@
+/**
+ * Which client connection of this node is attached to which session, and the delivery of what the
+ * table says. Attaching is decided by the log alone: a connection is attached when this node applies
+ * the open, resume or takeover that came on it, and not before. What is addressed to sessions attached
+ * elsewhere is dropped here; the node they are attached to says it.
+ */
+
+import type { ErrorNumber } from "../../errors.js";
+import type { Outbox } from "../../lockfsm/index.js";
+import type { ClientConnection } from "../../net/index.js";
+import {
+  type AttachCommand,
+  type Attached,
+  attachKeyOf,
+  MESSAGE,
+  type ServerMessage,
+  type SessionMessage,
+  STATUS,
+} from "../../protocol/index.js";
+import { Attachment } from "./attachment.js";
+
+/** WebSocket close code "policy violation". */
+const CLOSE_POLICY = 1008;
+/** WebSocket close code "service restart": come back, here or elsewhere. */
+const CLOSE_RESTART = 1012;
+export const CLOSE_REASON_ATTACHED_ELSEWHERE = "session attached elsewhere";
+
+/** Beside an error. */
+const NOT_ATTACHED = Object.freeze({
+  kind: MESSAGE.attached,
+  key: "",
+  session: 0,
+  generation: 0,
+  epoch: 0,
+  highestSequence: 0,
+  stamp: 0,
+  ttlMs: 0,
+  index: 0,
+  taker: "",
+});
+
+/** Who hears what becomes of connections. */
+export interface AttachmentEvents {
+  /** The table said that to the client. */
+  onTold(attachment: Attachment, message: SessionMessage | Attached): void;
+  /**
+   * Nothing that came on the connection until now can be answered on it any more: it was closed, by
+   * whichever side, or attached anew, or its session ended.
+   */
+  onCutOff(attachment: Attachment): void;
+}
+
+export class Attachments implements Outbox {
+  readonly #byConnection = new Map<number, Attachment>();
+  readonly #bySession = new Map<number, Attachment>();
+  readonly #awaited = new Map<string, Attachment>();
+  /** By the numbers of orders that belong to no session and have no answer yet. */
+  readonly #ordering = new Map<number, Attachment>();
+  readonly #events: AttachmentEvents;
+
+  constructor(events: AttachmentEvents) {
+    this.#events = events;
+  }
+
+  get count(): number {
+    return this.#byConnection.size;
+  }
+
+  add(connection: ClientConnection): Attachment {
+    const attachment = new Attachment(connection);
+    this.#byConnection.set(connection.id, attachment);
+    return attachment;
+  }
+
+  /** `undefined` once the connection was closed by either side. */
+  of(connection: ClientConnection): Attachment | undefined {
+    return this.#byConnection.get(connection.id);
+  }
+
+  all(): Iterable<Attachment> {
+    return this.#byConnection.values();
+  }
+
+  /** The connection that waits for exactly this attach. */
+  awaiting(command: AttachCommand): Attachment | undefined {
+    return this.#awaited.get(attachKeyOf(command));
+  }
+
+  /** A connection asked to be attached; a later wish of the same connection replaces an earlier one. */
+  await(attachment: Attachment, command: AttachCommand): void {
+    this.#forgetAwaited(attachment);
+    const key = attachKeyOf(command);
+    const other = this.#awaited.get(key);
+    if (other !== undefined) this.close(other, CLOSE_REASON_ATTACHED_ELSEWHERE);
+    this.#awaited.set(key, attachment);
+    attachment.awaitedAttach = key;
+  }
+
+  /** This node does not take an attach that was asked for on that connection. */
+  refuseAttach(attachment: Attachment, attempt: number, status: ErrorNumber): void {
+    this.#forgetAwaited(attachment);
+    attachment.connection.send({ ...NOT_ATTACHED, attempt, status });
+  }
+
+  isOrderAwaited(number: number): boolean {
+    return this.#ordering.has(number);
+  }
+
+  /** A connection without a session gave an order, and the number that it drew for it. */
+  awaitOrder(attachment: Attachment, number: number): void {
+    this.#ordering.set(number, attachment);
+  }
+
+  /** It was refused, or nobody waits for it any more. */
+  forgetOrder(attachment: Attachment, number: number): void {
+    if (this.#ordering.get(number) === attachment) this.#ordering.delete(number);
+  }
+
+  toSession(session: number, epoch: number, message: SessionMessage): void {
+    const isOrder = session === 0 && message.kind === MESSAGE.reply;
+    const attachment = isOrder
+      ? this.#ordering.get(message.sequence)
+      : this.#bySession.get(session);
+    if (attachment === undefined || attachment.connection.attachEpoch !== epoch) return;
+    attachment.connection.send(message);
+    this.#events.onTold(attachment, message);
+    if (isOrder) this.#ordering.delete(message.sequence);
+    else if (message.kind === MESSAGE.ended) this.#detach(attachment);
+  }
+
+  attached(message: Attached): void {
+    const asking = this.#awaited.get(message.key);
+    if (message.status === STATUS.ok) {
+      const current = this.#bySession.get(message.session);
+      if (current !== undefined && current !== asking) {
+        const isOlder = current.connection.attachEpoch < message.epoch;
+        if (isOlder || asking !== undefined) this.close(current, CLOSE_REASON_ATTACHED_ELSEWHERE);
+      }
+    }
+    if (asking === undefined) return;
+    this.#forgetAwaited(asking);
+    this.#events.onTold(asking, message);
+    if (message.status === STATUS.ok) this.#bind(asking, message);
+    asking.connection.send(message);
+  }
+
+  /** Tells every connection. */
+  broadcast(message: ServerMessage): void {
+    for (const attachment of this.#byConnection.values()) attachment.connection.send(message);
+  }
+
+  /** Sends away whoever was not sent away in this time of trouble yet; returns how many. */
+  tellToMove(troubleNumber: number): number {
+    let told = 0;
+    for (const attachment of this.#byConnection.values()) {
+      if (attachment.toldInTrouble === troubleNumber) continue;
+      attachment.toldInTrouble = troubleNumber;
+      attachment.connection.send({ kind: MESSAGE.move });
+      told += 1;
+    }
+    return told;
+  }
+
+  /** Nothing that was said here can be answered: everybody is to attach anew. */
+  closeAll(reason: string): void {
+    for (const attachment of [...this.#byConnection.values()]) {
+      this.close(attachment, reason, CLOSE_RESTART);
+    }
+  }
+
+  /** Closes a connection for breaking a rule, or because its session is attached elsewhere. */
+  close(attachment: Attachment, reason: string, code = CLOSE_POLICY): void {
+    if (attachment.isClosed) return;
+    this.remove(attachment);
+    attachment.connection.close(code, reason);
+  }
+
+  /** The connection is gone. Safe to call again. */
+  remove(attachment: Attachment): void {
+    if (attachment.isClosed) return;
+    attachment.isClosed = true;
+    this.#byConnection.delete(attachment.connection.id);
+    this.#forgetAwaited(attachment);
+    this.#unbind(attachment);
+    this.#events.onCutOff(attachment);
+  }
+
+  #bind(attachment: Attachment, message: Attached): void {
+    // Said for another session or epoch, and not applied yet: when it is, nobody can tell whose it was.
+    this.#detach(attachment);
+    attachment.connection.session = message.session;
+    attachment.connection.attachEpoch = message.epoch;
+    attachment.wasAttached = true;
+    attachment.expected = message.highestSequence + 1;
+    attachment.isRefusing = false;
+    this.#bySession.set(message.session, attachment);
+  }
+
+  /** Its session is no more, or another one's. */
+  #detach(attachment: Attachment): void {
+    this.#events.onCutOff(attachment);
+    this.#unbind(attachment);
+    attachment.connection.session = 0;
+    attachment.connection.attachEpoch = 0;
+  }
+
+  #unbind(attachment: Attachment): void {
+    const session = attachment.connection.session;
+    if (this.#bySession.get(session) === attachment) this.#bySession.delete(session);
+  }
+
+  #forgetAwaited(attachment: Attachment): void {
+    const key = attachment.awaitedAttach;
+    if (key === undefined) return;
+    attachment.awaitedAttach = undefined;
+    if (this.#awaited.get(key) === attachment) this.#awaited.delete(key);
+  }
+}

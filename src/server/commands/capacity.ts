@@ -1,0 +1,122 @@
+/**
+ * How much more this node can take, and what its leader says of itself (docs/internals/semantics.md,
+ * 2.5). With little room, strong commands and opens are refused; everything else goes on until there
+ * is none, for which the log keeps a reserve. A leader with little room tells the other nodes, which
+ * refuse strong commands of their clients for as long as it says so: what they admitted it takes,
+ * since a refused chunk would hold up the weak commands in it.
+ */
+import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
+import type { PeerMessage } from "../../net/index.js";
+import { type Command, isStrong, OP } from "../../protocol/index.js";
+import type { NodeId, Raft } from "../../raft/index.js";
+import type { LogStore } from "../../storage/index.js";
+import type { NodeTuning } from "../options.js";
+import type { Memory } from "../ports.js";
+import type { HandOver } from "./hand-over.js";
+import type { KeptCommands } from "./kept-commands.js";
+import type { WaitingLine } from "./waiting-line.js";
+
+export type Lack = "busy" | "diskFull";
+type Limit = "soft" | "hard";
+
+/** By so much the hard limit of bytes is above the soft one. */
+const HARD_FACTOR = 2;
+/**
+ * With so little of a segment left nothing is taken any more. A log whose next segment finds no room
+ * says so before half of the present one is used; time and elections must still find room in the rest.
+ */
+const RESERVE_SHARE = 1 / 8;
+
+const ERROR_OF: Readonly<Record<Lack, ErrorNumber>> = {
+  busy: ERROR_NUMBERS.BUSY,
+  diskFull: ERROR_NUMBERS.DISK_FULL,
+};
+
+export interface CapacityRooms {
+  readonly raft: Pick<Raft, "role" | "uncommittedBytes">;
+  readonly line: Pick<WaitingLine, "bytes">;
+  readonly kept: Pick<KeptCommands, "bytes">;
+  readonly handOver: Pick<HandOver, "isDiskFull">;
+  readonly log: Pick<LogStore, "freeBytes">;
+  readonly memory: Memory;
+  readonly clock: { nowMs(): number };
+  readonly send: (peer: NodeId, message: PeerMessage) => void;
+}
+
+export class Capacity {
+  readonly #rooms: CapacityRooms;
+  readonly #bytesMax: Readonly<Record<Limit, number>>;
+  readonly #reserveBytes: number;
+  readonly #tellAgainMs: number;
+  readonly #believeMs: number;
+  /** What the other nodes were told, and when they are to hear it again. */
+  #told: Lack | undefined;
+  #tellAtMs = 0;
+  /** What the present leader said of itself, and how long that holds. */
+  #heard: Lack | undefined;
+  #heardUntilMs = 0;
+
+  constructor(rooms: CapacityRooms, tuning: NodeTuning) {
+    this.#rooms = rooms;
+    const { uncommittedBytesMax: soft } = tuning;
+    this.#bytesMax = { soft, hard: HARD_FACTOR * soft };
+    this.#reserveBytes = tuning.segmentBytes * RESERVE_SHARE;
+    this.#tellAgainMs = tuning.heartbeatIntervalMs;
+    this.#believeMs = tuning.electionTimeoutMs;
+  }
+
+  /** Why a command that a client just sent is not to be admitted; `undefined`: it is. */
+  refusalOf(command: Command, bytes: number): ErrorNumber | undefined {
+    let lack = this.#lack("hard", bytes);
+    if (isStrong(command) || command.op === OP.open) {
+      lack ??= this.#lack("soft", bytes) ?? this.#lackElsewhere();
+    }
+    return lack === undefined ? undefined : ERROR_OF[lack];
+  }
+
+  /** Why this node, leading, takes nothing more of other nodes. */
+  get leaderRefusal(): Lack | undefined {
+    return this.#leaderLack("hard");
+  }
+
+  /** Leader, once a turn. */
+  tell(peers: readonly NodeId[], nowMs: number): void {
+    const lack = this.#leaderLack("soft");
+    if (lack === this.#told && (lack === undefined || nowMs < this.#tellAtMs)) return;
+    this.#told = lack;
+    this.#tellAtMs = nowMs + this.#tellAgainMs;
+    for (const peer of peers) this.#rooms.send(peer, { type: "pressure", lack: lack ?? "none" });
+  }
+
+  /** The leader said that. */
+  onPressure(lack: Lack | "none", nowMs: number): void {
+    this.#heard = lack === "none" ? undefined : lack;
+    this.#heardUntilMs = nowMs + this.#believeMs;
+  }
+
+  /** Leader or term changed. */
+  restart(): void {
+    this.#told = undefined;
+    this.#heard = undefined;
+  }
+
+  #lack(limit: Limit, bytes: number): Lack | undefined {
+    if (this.#rooms.kept.bytes + bytes > this.#bytesMax[limit]) return "busy";
+    return this.#leaderLack(limit);
+  }
+
+  /** What keeps strong commands out although there is room here. */
+  #lackElsewhere(): Lack | undefined {
+    const { memory, clock } = this.#rooms;
+    if (this.#heard !== undefined && clock.nowMs() < this.#heardUntilMs) return this.#heard;
+    return memory.isScarce ? "busy" : undefined;
+  }
+
+  #leaderLack(limit: Limit): Lack | undefined {
+    const { raft, line, handOver, log } = this.#rooms;
+    if (raft.role !== "leader") return undefined;
+    const hasReserve = limit === "hard" && log.freeBytes >= this.#reserveBytes;
+    if (handOver.isDiskFull && !hasReserve) return "diskFull";
+    return line.bytes + raft.uncommittedBytes > this.#bytesMax[limit] ? "busy" : undefined;
+  }
+}

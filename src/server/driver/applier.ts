@@ -1,0 +1,132 @@
+/**
+ * Feeds committed entries to the lock table, a bounded slice at a time. It never skips an entry, except
+ * those whose effects a snapshot brought, and never looks at a clock.
+ */
+
+import { assert } from "../../assert.js";
+import { type LockTable, NOBODY, type TableCommand } from "../../lockfsm/index.js";
+import {
+  BATCH_HEADER_BYTES,
+  decodeBatchHeader,
+  decodeCommands,
+  isAttachCommand,
+} from "../../protocol/index.js";
+import { type Configuration, decodeConfiguration, type Raft } from "../../raft/index.js";
+import { type Attachments, CLOSE_REASON_ATTACHED_ELSEWHERE } from "../commands/attachments.js";
+import type { EntryCache } from "../commands/entry-cache.js";
+import type { Logger } from "../ports.js";
+import type { TransitionLog } from "../reads/transition-log.js";
+
+/** An entry, and who belonged to the cluster there. */
+export interface AppliedPosition {
+  readonly index: number;
+  readonly configuration: Configuration;
+}
+
+export interface ApplierRooms {
+  readonly raft: Raft;
+  readonly table: LockTable;
+  readonly attachments: Attachments;
+  readonly cache: EntryCache;
+  /** Takes down what the table tells of each entry. */
+  readonly transitions: TransitionLog;
+  readonly logger: Logger;
+}
+
+export class Applier {
+  readonly #rooms: ApplierRooms;
+  readonly #sliceEntriesMax: number;
+  readonly #sliceBytesMax: number;
+  #index: number;
+  #configuration: Configuration;
+  #commandCount = 0;
+
+  /** `from`: the entry whose effects the table already holds. */
+  constructor(
+    rooms: ApplierRooms,
+    from: AppliedPosition,
+    limits: { readonly sliceEntriesMax: number; readonly sliceBytesMax: number },
+  ) {
+    this.#rooms = rooms;
+    this.#index = from.index;
+    this.#configuration = from.configuration;
+    this.#sliceEntriesMax = limits.sliceEntriesMax;
+    this.#sliceBytesMax = limits.sliceBytesMax;
+  }
+
+  /** The last applied index. */
+  get index(): number {
+    return this.#index;
+  }
+
+  /** In force at the last applied entry. */
+  get configuration(): Configuration {
+    return this.#configuration;
+  }
+
+  /** Commands applied since the start. */
+  get commandCount(): number {
+    return this.#commandCount;
+  }
+
+  /** Applies entries up to `commitIndex`, or as many as one slice holds. Returns their bytes. */
+  applySlice(commitIndex: number): number {
+    const { raft } = this.#rooms;
+    let entries = 0;
+    let bytes = 0;
+    while (this.#index < commitIndex) {
+      if (entries >= this.#sliceEntriesMax || bytes >= this.#sliceBytesMax) break;
+      const index = this.#index + 1;
+      const entry = raft.entry(index);
+      if (entry.kind === "command") this.#apply(index, entry.data);
+      else if (entry.kind === "configuration") this.#configure(index, entry.data);
+      this.#index = index;
+      entries += 1;
+      bytes += entry.data.length;
+    }
+    return bytes;
+  }
+
+  /** The table holds the effects of everything up to that entry now, by a snapshot. */
+  jumpTo({ index, configuration }: AppliedPosition): void {
+    assert(index > this.#index, () => `a snapshot of ${index} at ${this.#index}`);
+    this.#index = index;
+    this.#configuration = configuration;
+  }
+
+  #configure(index: number, data: Uint8Array): void {
+    const configuration = decodeConfiguration(data);
+    assert(configuration !== undefined, () => `entry ${index} is no configuration`);
+    this.#configuration = configuration;
+  }
+
+  #apply(index: number, data: Uint8Array): void {
+    const { table, attachments, cache, transitions, logger } = this.#rooms;
+    const { stamp, wallMs } = decodeBatchHeader(data);
+    assert(stamp > 0, () => `entry ${index} is stamped ${stamp}`);
+    const commands = cache.take(index, data) ?? decodeCommands(data, BATCH_HEADER_BYTES);
+    if (commands.some(isUnreadable))
+      logger("error", "an entry holds what is no command", { index });
+    const isHeard = attachments.count > 0;
+    transitions.begin(index, stamp, wallMs);
+    table.apply({ index, stamp, wallMs, commands }, isHeard ? attachments : NOBODY);
+    this.#commandCount += commands.length;
+    if (isHeard) this.#closeOvertaken(commands);
+  }
+
+  /** The table says nothing to an attach that a later one of the same session has overtaken. */
+  #closeOvertaken(commands: readonly TableCommand[]): void {
+    const { attachments } = this.#rooms;
+    for (const { session, command } of commands) {
+      if (session > 0 || command === undefined || !isAttachCommand(command)) continue;
+      const unanswered = attachments.awaiting(command);
+      if (unanswered === undefined) continue;
+      attachments.close(unanswered, CLOSE_REASON_ATTACHED_ELSEWHERE);
+    }
+  }
+}
+
+/** It does nothing on any node: all have the same model, and decoding looks at the bytes alone. */
+function isUnreadable({ command }: TableCommand): boolean {
+  return command === undefined;
+}

@@ -1,0 +1,97 @@
+/**
+ * From an open data directory to a driver that is ready to start: the table is restored from the
+ * snapshot the log stands on and from nothing else (consensus rule 20), and the members are those of that snapshot, or the founding ones, or
+ * nobody as long as a leader has not told. The same in production and in simulation.
+ */
+import { assert } from "../../assert.js";
+import { HoldfastError } from "../../errors.js";
+import { LockTable } from "../../lockfsm/index.js";
+import { type Configuration, decodeConfiguration } from "../../raft/index.js";
+import { AuditStore, type DataDirectory, type SnapshotManifest } from "../../storage/index.js";
+import { restoreAtBoot } from "../snapshots/restoring.js";
+import { type AssembledDriver, assembleDriver, type DriverWorld } from "./assemble.js";
+import type { DriverOptions, DriverPorts } from "./driver-ports.js";
+
+export interface BootOptions
+  extends Omit<
+    DriverOptions,
+    "configuration" | "incarnation" | "nodeId" | "clusterId" | "knownPeers"
+  > {
+  /** The members that founded the cluster; `undefined` when they are not known. */
+  readonly founders: Configuration | undefined;
+  /** How long the history of locks is kept in the directory; `undefined`: it is not written. */
+  readonly auditKeepMs?: number | undefined;
+}
+
+export type BootWorld = Omit<DriverWorld, "log" | "snapshots" | "named" | "table" | "audit">;
+
+/** Waits to be told by a leader. */
+const NOBODY: Configuration = Object.freeze({
+  voters: [],
+  outgoing: [],
+  learners: [],
+  addresses: [],
+});
+
+/**
+ * Fails with `INTERNAL` and `details.corrupt` when the snapshot cannot be read as it was written,
+ * `INVALID_ARGUMENT` when a founding node is not told who founded the cluster.
+ */
+export async function bootDriver(
+  options: BootOptions,
+  world: BootWorld,
+  directory: DataDirectory,
+): Promise<AssembledDriver> {
+  const { identity, log, snapshots } = directory;
+  const table = new LockTable();
+  const manifest = await namedSnapshot(directory);
+  const pause = () => new Promise<void>((resolve) => world.scheduler.soon(resolve));
+  if (manifest !== undefined) await restoreAtBoot(snapshots, manifest, table, pause);
+  const configuration =
+    manifest === undefined ? firstConfiguration(options, directory) : configurationOf(manifest);
+  const { founders: _, auditKeepMs, ...rest } = options;
+  const knownPeers = directory.knownPeers();
+  const audit = await openAudit(directory, auditKeepMs);
+  return assembleDriver(
+    { ...rest, ...identity, knownPeers, configuration },
+    { ...world, log, snapshots, named: manifest, table, audit },
+  );
+}
+
+async function openAudit(
+  { store: ordered }: DataDirectory,
+  keepMs: number | undefined,
+): Promise<DriverPorts["audit"]> {
+  if (keepMs === undefined) return undefined;
+  const store = new AuditStore(ordered);
+  await store.load();
+  return { store, keepMs };
+}
+
+async function namedSnapshot({
+  log,
+  snapshots,
+}: DataDirectory): Promise<SnapshotManifest | undefined> {
+  const named = log.boot.snapshot;
+  if (named === undefined) return undefined;
+  const stored = await snapshots.list();
+  const manifest = stored.find(({ checksum }) => checksum === named.checksum);
+  // Opening the directory has looked for it.
+  assert(manifest !== undefined, () => `the snapshot of entry ${named.index} is gone`);
+  return manifest;
+}
+
+function firstConfiguration({ founders }: BootOptions, { identity }: DataDirectory): Configuration {
+  if (identity.origin === "joined") return NOBODY;
+  if (founders !== undefined) return founders;
+  throw new HoldfastError(
+    "INVALID_ARGUMENT",
+    "initialCluster is missing: the data are those of a founding member, without a snapshot yet",
+  );
+}
+
+function configurationOf({ index, configuration }: SnapshotManifest): Configuration {
+  const decoded = decodeConfiguration(configuration);
+  assert(decoded !== undefined, () => `the members in the snapshot of entry ${index}`);
+  return decoded;
+}

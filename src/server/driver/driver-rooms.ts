@@ -1,0 +1,179 @@
+/**
+ * The parts of one driver and how they are wired to each other. Each knows only what it is given
+ * here; the loop in `driver.ts` owns the order in which they act.
+ */
+import type { PeerMessage } from "../../net/index.js";
+import type { Input, NodeId } from "../../raft/index.js";
+import { Admission } from "../commands/admission.js";
+import { Attachments } from "../commands/attachments.js";
+import { Capacity } from "../commands/capacity.js";
+import { EntryCache } from "../commands/entry-cache.js";
+import { Forwarding } from "../commands/forwarding.js";
+import { HandOver } from "../commands/hand-over.js";
+import { KeptCommands } from "../commands/kept-commands.js";
+import { Proposing } from "../commands/proposing.js";
+import { WaitingLine } from "../commands/waiting-line.js";
+import { Operations, type OperationsHost } from "../members/operations.js";
+import { Numbering } from "../numbering.js";
+import { Reads } from "../reads/reads.js";
+import { Snapshots } from "../snapshots/snapshots.js";
+import { Applier } from "./applier.js";
+import { Applying } from "./applying.js";
+import { ClientSide, type ClientSideHost } from "./client-side.js";
+import { CommitInterest } from "./commit-interest.js";
+import { DeferredMessages } from "./deferred-messages.js";
+import type { DriverOptions, DriverPorts } from "./driver-ports.js";
+import { EntryCheck } from "./entry-check.js";
+import { Members } from "./members.js";
+import { Moving } from "./moving.js";
+import { PeerRequests, type PeerRequestsHost } from "./peer-requests.js";
+import { PeerSide } from "./peer-side.js";
+import { Regime } from "./regime.js";
+import { Seeing, type SeeingRooms } from "./seeing.js";
+
+/** Election timeouts that a read may wait for its index. */
+const READ_WAIT_TIMEOUTS = 5;
+/** Election timeouts that an operator's request may take. */
+const OPERATION_WAIT_TIMEOUTS = 10;
+/** Election timeouts after which forwarded commands that were not applied go again. */
+const RESEND_TIMEOUTS = 5;
+
+/**
+ * Bytes of entries that one turn applies when there is more: a node that catches up still answers its
+ * peers in between. A megabyte was seen to take 180 ms.
+ */
+const APPLY_SLICE_BYTES_MAX = 128 << 10;
+
+/** What the parts ask of the loop. */
+export interface DriverHost extends ClientSideHost, PeerRequestsHost, OperationsHost {
+  /** To another node, with whatever else this turn sends there. */
+  send(peer: NodeId, message: PeerMessage): void;
+  fail(cause: unknown): void;
+}
+
+export type DriverRooms = ReturnType<typeof furnish>;
+
+export function furnish(options: DriverOptions, ports: DriverPorts, host: DriverHost) {
+  const { tuning, nodeId, clusterId, configuration } = options;
+  const { electionTimeoutMs, batchBytesMax } = tuning;
+  const { raft, table, logger, clock, memory } = ports;
+  const send = (peer: NodeId, message: PeerMessage): void => host.send(peer, message);
+  const wake = (): void => host.wake();
+  const fail = (error: unknown): void => host.fail(error);
+
+  const regime = new Regime();
+  const line = new WaitingLine();
+  const cache = new EntryCache();
+  // The two know each other: what is cut off is not kept, what is kept belongs to an attachment.
+  const attachments: Attachments = new Attachments({
+    onTold: (attachment, message) => kept.onTold(attachment, message),
+    onCutOff: (attachment) => {
+      kept.drop(attachment);
+      if (attachment.isClosed) watches.drop(attachment);
+    },
+  });
+  const kept: KeptCommands = new KeptCommands(attachments);
+  const handOver = new HandOver(electionTimeoutMs);
+  const capacity = new Capacity(
+    { raft, line, kept, handOver, log: ports.log, memory, clock, send },
+    tuning,
+  );
+  const admission = new Admission({ attachments, kept, line, capacity, clock, wake });
+  const numbers = new Numbering(options.incarnation);
+  const retry = {
+    batchBytesMax,
+    retryAfterMs: tuning.heartbeatIntervalMs,
+    resendAfterMs: RESEND_TIMEOUTS * electionTimeoutMs,
+  };
+  const forwarding = new Forwarding(kept, line, retry, numbers);
+  const readTiming = {
+    waitMsMax: READ_WAIT_TIMEOUTS * electionTimeoutMs,
+    askAgainAfterMs: electionTimeoutMs,
+  };
+  const reads = new Reads(readTiming, send, numbers);
+  const save: SeeingRooms["save"] = (attachment, operation) =>
+    snapshots.exporting.save(attachment, operation);
+  const seeing = new Seeing(
+    { table, reads, audit: ports.audit, clock, logger, wake, save },
+    tuning,
+    raft.appliedIndex,
+  );
+  const { transitions, watches } = seeing;
+  const operationWaitMs = OPERATION_WAIT_TIMEOUTS * electionTimeoutMs;
+  const operations = new Operations(operationWaitMs, send, numbers);
+  const moving = new Moving(nodeId, electionTimeoutMs);
+  const members = new Members(nodeId, electionTimeoutMs, ports.onPeers, send);
+  const applier = new Applier(
+    { raft, table, attachments, cache, transitions, logger },
+    { index: raft.appliedIndex, configuration },
+    { sliceEntriesMax: tuning.applySliceEntriesMax, sliceBytesMax: APPLY_SLICE_BYTES_MAX },
+  );
+  const snapshots: Snapshots = new Snapshots(
+    { nodeId, clock, store: ports.snapshots, table, raft, peers: ports.peers, send, wake, logger },
+    {
+      snapshotLogBytes: tuning.snapshotLogBytes,
+      snapshotSizeFactor: tuning.snapshotSizeFactor,
+      chunkBytes: tuning.snapshotChunkBytes,
+      trailingLogBytes: tuning.trailingLogBytes,
+      electionTimeoutMs,
+      heartbeatIntervalMs: tuning.heartbeatIntervalMs,
+    },
+    ports.named,
+  );
+  const deferred = new DeferredMessages(() => ports.log.syncMark(), wake, fail);
+  const clientSide = new ClientSide(
+    {
+      ...{ nodeId, clusterId, clock, attachments, admission, reads, operations, watches },
+      exporting: snapshots.exporting,
+    },
+    host,
+  );
+  const peerRequests = new PeerRequests(
+    { regime, line, capacity, forwarding, reads, operations, snapshots, members, logger, send },
+    host,
+  );
+  const step = (input: Input): void => raft.step(input);
+  const proposing = new Proposing({ raft, table, clock, line, cache, step }, tuning);
+  const applying = new Applying(
+    { applier, attachments, cache, members, operations, proposing, snapshots, transitions, logger },
+    host,
+  );
+  return {
+    regime,
+    line,
+    attachments,
+    admission,
+    capacity,
+    kept,
+    forwarding,
+    reads,
+    seeing,
+    operations,
+    moving,
+    members,
+    applier,
+    applying,
+    proposing,
+    snapshots,
+    deferred,
+    clientSide,
+    peerRequests,
+    entryCheck: new EntryCheck({ raft, table, applier, logger }),
+    peerSide: new PeerSide(options, regime, logger, wake),
+    interest: new CommitInterest(send),
+    handOver,
+  };
+}
+
+/** When the first of them has something to do that nothing announces, leading aside. */
+export function earliestDeadlineMs(rooms: DriverRooms): number {
+  const { seeing, moving, forwarding, operations, snapshots, members } = rooms;
+  return Math.min(
+    seeing.nextDeadlineMs,
+    moving.nextDeadlineMs,
+    forwarding.nextDeadlineMs,
+    operations.nextDeadlineMs,
+    snapshots.nextDeadlineMs,
+    members.nextDeadlineMs,
+  );
+}

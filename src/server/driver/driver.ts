@@ -1,0 +1,388 @@
+/**
+ * The loop of one node in one group. It collects what came in since the last turn, steps the core,
+ * takes the effects, and owns their order: send what may leave now, hand the write to the log, send
+ * what waited for durability, apply what is committed, answer, flush. Effects are taken again only
+ * after a record that the log has written at once. It knows the world by its ports alone, not by
+ * sockets, timers, clocks or random numbers; the simulator runs this very code.
+ */
+import { HoldfastError } from "../../errors.js";
+import type { GatewayEvents, PeerEvents, PeerMessage } from "../../net/index.js";
+import { MESSAGE, type NodeEndpoint } from "../../protocol/index.js";
+import {
+  type Configuration,
+  type Effects,
+  type Input,
+  type Message,
+  membersOf,
+  type NodeId,
+  type RefusalReason,
+  type Write,
+} from "../../raft/index.js";
+import { HAND_OVER_ID } from "../commands/hand-over.js";
+import type { DriverOptions, DriverPorts, DriverStatus } from "./driver-ports.js";
+import { type DriverHost, type DriverRooms, earliestDeadlineMs, furnish } from "./driver-rooms.js";
+import { driverStatus } from "./driver-status.js";
+
+export class Driver implements DriverHost {
+  /** For the gateway and for the links to peers. */
+  readonly clientEvents: GatewayEvents;
+  readonly peerEvents: PeerEvents;
+  readonly #options: DriverOptions;
+  readonly #ports: DriverPorts;
+  readonly #rooms: DriverRooms;
+  readonly #turnTask = (): void => this.#turnOrFail();
+  readonly #sendRaft = (message: Message): void => {
+    this.send(message.to, { type: "raft", message });
+  };
+  #turn = 0;
+  #isStarted = false;
+  #isStopped = false;
+  #isScheduled = false;
+  #durableSeq = 0;
+  #raftDeadlineMs = Number.POSITIVE_INFINITY;
+  #hasUnflushedPeers = false;
+  #leaderChangesTotal = 0;
+  #announcedLeader: NodeId = 0;
+
+  constructor(options: DriverOptions, ports: DriverPorts) {
+    this.#options = options;
+    this.#ports = ports;
+    this.#durableSeq = ports.log.boot.lastSeq;
+    this.#rooms = furnish(options, ports, this);
+    this.clientEvents = this.#rooms.clientSide;
+    this.peerEvents = this.#rooms.peerSide;
+  }
+
+  get nodeId(): NodeId {
+    return this.#options.nodeId;
+  }
+
+  /** Number of the present turn, or of the last one. */
+  get turn(): number {
+    return this.#turn;
+  }
+
+  get servingLeader(): NodeId {
+    const { raft } = this.#ports;
+    return raft.hasQuorumContact ? raft.leader : 0;
+  }
+
+  /** What clients may connect to, as far as the peers have told by now. */
+  get endpoints(): readonly NodeEndpoint[] {
+    const { nodeId, advertise } = this.#options;
+    const ids = membersOf(this.configuration);
+    // Who belongs to it is not known before a leader has told.
+    const isMember = (id: NodeId): boolean => ids.length === 0 || ids.includes(id);
+    const endpoints = [{ id: nodeId, endpoint: advertise }, ...this.#rooms.peerSide.endpoints];
+    return endpoints.filter(({ id }) => isMember(id)).sort((a, b) => a.id - b.id);
+  }
+
+  get configuration(): Configuration {
+    return this.#ports.raft.configuration;
+  }
+
+  get appliedConfiguration(): Configuration {
+    return this.#rooms.applier.configuration;
+  }
+
+  get status(): DriverStatus {
+    return driverStatus(this.#ports, this.#rooms, this.#leaderChangesTotal);
+  }
+
+  membersView(): unknown {
+    const { members, peerSide } = this.#rooms;
+    const { incarnation } = this.#options;
+    return members.view(this.#ports.raft, this.endpoints, peerSide.incarnations, incarnation);
+  }
+
+  /** Takes up the log and begins to turn. */
+  start(): void {
+    this.#isStarted = true;
+    const { peerSide, handOver, members } = this.#rooms;
+    this.#ports.log.start({
+      onDurable: (seq) => {
+        this.#durableSeq = seq;
+        peerSide.push({ type: "persisted", seq });
+      },
+      onFailure: (error) => this.fail(error),
+      onSpace: (error) => {
+        this.#ports.logger("warn", "log space", { error: error?.message ?? "there is room again" });
+        handOver.onSpace(error !== undefined);
+        this.wake();
+      },
+    });
+    this.#onConfiguration(this.configuration, this.#ports.clock.nowMs());
+    members.onApplied(this.appliedConfiguration);
+    this.wake();
+  }
+
+  /**
+   * Gives leadership away and sends the clients to other nodes, before `stop`. Resolves when this
+   * node does not lead any more, or nobody could take over.
+   */
+  async leave(): Promise<void> {
+    if (this.#isStopped) return;
+    const left = this.#rooms.handOver.stop();
+    this.wake();
+    await left;
+  }
+
+  /** No turn comes after this. Resolves when nothing of it is under way in the store. */
+  stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#ports.scheduler.disarm();
+    this.#rooms.handOver.onTurn(false);
+    const { snapshots, seeing } = this.#rooms;
+    return Promise.all([snapshots.stop(), seeing.stop()]).then(() => {});
+  }
+
+  wake(): void {
+    if (this.#isScheduled || !this.#isStarted || this.#isStopped) return;
+    this.#isScheduled = true;
+    this.#ports.scheduler.soon(this.#turnTask);
+  }
+
+  send(peer: NodeId, message: PeerMessage): void {
+    this.#hasUnflushedPeers = true;
+    this.#ports.peers.send(peer, this.#options.group, message);
+  }
+
+  step(input: Input): void {
+    this.#ports.raft.step(input);
+  }
+
+  fail(cause: unknown): void {
+    if (this.#isStopped) return;
+    this.stop().catch(() => {});
+    this.#ports.onFailure(cause instanceof Error ? cause : new Error(String(cause)));
+  }
+
+  onCommitInterest(peer: NodeId, isInterested: boolean): void {
+    this.step({ type: "commitInterest", peer, isInterested });
+  }
+
+  #turnOrFail(): void {
+    this.#isScheduled = false;
+    if (this.#isStopped) return;
+    try {
+      this.#runTurn();
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  #runTurn(): void {
+    const { raft, clock, gateway } = this.#ports;
+    const { regime, peerRequests, peerSide, forwarding, operations } = this.#rooms;
+    const { applier, snapshots, seeing } = this.#rooms;
+    const nowMs = clock.nowMs();
+    this.#turn += 1;
+    this.#stepInputs(nowMs);
+    if (!regime.isCurrent(raft)) this.#changeRegime(nowMs);
+    if (peerSide.takeNewEndpoints()) this.#tellEndpoints();
+    peerRequests.read(peerSide.takeDriverInputs(), nowMs);
+    forwarding.retry(nowMs);
+    if (regime.isLeading) this.#lead(nowMs);
+    else if (regime.canReachLeader) this.#askLeader(nowMs);
+    // What was written at once needs no further turn to count.
+    while (this.#perform(raft.take(), nowMs))
+      this.step({ type: "persisted", seq: this.#durableSeq });
+    this.#flushPeers();
+    this.#rooms.applying.apply(raft.commitIndex);
+    snapshots.work(this.#durableSeq);
+    seeing.work(applier.index, snapshots.isTaking, nowMs);
+    operations.expire(nowMs);
+    this.#rooms.members.bidFarewell(nowMs);
+    this.#tellToMove(nowMs);
+    this.#flushPeers();
+    gateway.flush();
+    this.#rooms.handOver.onTurn(raft.role === "leader");
+    this.#planNextTurn(nowMs);
+    if (this.#isLeft) this.#endRemoved();
+  }
+
+  /**
+   * This node was removed, and nobody who leads talks to it any more. As long as somebody does, the
+   * log may go on with its coming back.
+   */
+  get #isLeft(): boolean {
+    const { raft } = this.#ports;
+    return this.#rooms.members.isRemoved && raft.role !== "leader" && !raft.hasQuorumContact;
+  }
+
+  #stepInputs(nowMs: number): void {
+    const { peerSide, entryCheck, moving, snapshots, members, applier } = this.#rooms;
+    this.step({ type: "tick", nowMs });
+    for (const input of peerSide.takeInputs()) {
+      if (input.type === "message" && !entryCheck.accepts(input.message)) continue;
+      if (input.type === "message") moving.onHeard(input.message.from, nowMs);
+      else if (input.type === "peerDown") snapshots.onLinkDown(input.peer, input.epoch);
+      else if (input.type === "peerUp") members.tell([input.peer], applier);
+      this.step(input);
+    }
+    for (const input of snapshots.takeInputs(nowMs)) this.step(input);
+  }
+
+  /** Term, leader or link changed: what was on its way may be lost. */
+  #changeRegime(nowMs: number): void {
+    const { raft, logger } = this.#ports;
+    const { regime, capacity, proposing, applier, forwarding, reads, operations } = this.#rooms;
+    const before = { term: regime.term, isLeading: regime.isLeading };
+    regime.follow(raft);
+    const { term, isLeading, leader } = regime;
+    if (isLeading && !(before.isLeading && term === before.term)) {
+      proposing.begin(applier.index, nowMs);
+    } else if (before.isLeading && !isLeading) {
+      proposing.end();
+    }
+    for (const chunk of forwarding.restart(nowMs)) {
+      this.#rooms.peerRequests.refuse(chunk, "notLeader");
+    }
+    capacity.restart();
+    reads.restart();
+    operations.restart(leader, this.nodeId);
+    this.#rooms.interest.restart();
+    if (leader === 0 || leader === this.#announcedLeader) return;
+    this.#announcedLeader = leader;
+    this.#leaderChangesTotal += 1;
+    logger("info", "leader", { leader, term });
+    this.#tellEndpoints();
+  }
+
+  /** Clients learn where else they could go, while the node they are attached to still lives. */
+  #tellEndpoints(): void {
+    const { endpoints } = this;
+    const leaderId = this.#rooms.regime.leader;
+    this.#rooms.attachments.broadcast({ kind: MESSAGE.leader, leaderId, endpoints });
+  }
+
+  #lead(nowMs: number): void {
+    const { reads, operations, proposing, handOver, capacity, members } = this.#rooms;
+    capacity.tell(members.others, nowMs);
+    const isGivenAway = handOver.isDue(this.#ports.raft, nowMs);
+    if (isGivenAway || operations.wantsTransfer) proposing.stampNow();
+    const question = reads.askCore(nowMs);
+    if (question !== 0) this.step({ type: "readIndex", id: question });
+    proposing.propose(nowMs);
+    if (isGivenAway) this.step({ type: "transferLeadership", id: HAND_OVER_ID, target: 0 });
+    operations.begin(this);
+  }
+
+  #askLeader(nowMs: number): void {
+    const { regime, interest, attachments, forwarding, reads, operations } = this.#rooms;
+    const { leader, term } = regime;
+    interest.tell(leader, attachments.count > 0);
+    forwarding.forward(term, nowMs, (message) => this.send(leader, message));
+    reads.askLeader(leader, term, nowMs);
+    operations.passOn(leader, term);
+  }
+
+  /** Returns whether it wrote a record that is durable already. */
+  #perform(effects: Effects, nowMs: number): boolean {
+    const { deferred, proposing, reads, operations } = this.#rooms;
+    for (const message of effects.sendNow) this.#sendRaft(message);
+    const isDurable = effects.write !== undefined && this.#write(effects.write);
+    for (const message of effects.sendAfter) deferred.push(message);
+    deferred.release(this.#durableSeq, this.#sendRaft);
+    for (const { id, index } of effects.accepted) {
+      if (!operations.onAccepted(id)) proposing.onAccepted(id, index);
+    }
+    for (const { id, reason } of effects.refused) this.#onRefused(id, reason, nowMs);
+    for (const { id, index } of effects.reads) reads.onIndex(id, index);
+    for (const id of effects.readsRefused) reads.onRefused(id);
+    this.#raftDeadlineMs = effects.nextDeadlineMs;
+    this.#performRare(effects, nowMs);
+    return isDurable;
+  }
+
+  /** Hands a record to the log. Returns whether it is durable already. */
+  #write(write: Write): boolean {
+    this.#rooms.snapshots.onWrite(write);
+    // The log may stop the loop for as long as the disk takes: the peers write meanwhile.
+    this.#flushPeers();
+    const isDurable = this.#ports.log.append(write, this.#rooms.snapshots.isWriting);
+    if (isDurable) this.#durableSeq = write.seq;
+    return isDurable;
+  }
+
+  /** What most turns have nothing of. */
+  #performRare(effects: Effects, nowMs: number): void {
+    const { snapshots, operations, handOver, applying } = this.#rooms;
+    const { roleChange, configuration, restore, transferEnded } = effects;
+    for (const { peer, epoch } of effects.snapshotsWanted) snapshots.onWanted(peer, epoch);
+    if (roleChange !== undefined) this.#ports.logger("info", "role", { ...roleChange });
+    if (configuration !== undefined) {
+      const { voters, outgoing, learners } = configuration;
+      this.#ports.logger("info", "members", { voters, outgoing, learners });
+      this.#onConfiguration(configuration, nowMs);
+    }
+    if (restore !== undefined) applying.restore(restore);
+    if (transferEnded === undefined) return;
+    const { id, isDone } = transferEnded;
+    if (id !== HAND_OVER_ID) operations.onTransferEnded(id, isDone);
+    else if (!isDone) handOver.onFailed();
+  }
+
+  #onConfiguration(configuration: Configuration, nowMs: number): void {
+    this.#rooms.moving.setVoters(configuration.voters);
+    this.#rooms.members.onEffective(configuration, nowMs);
+    this.#tellEndpoints();
+  }
+
+  #onRefused(id: number, reason: RefusalReason, nowMs: number): void {
+    const { proposing, operations, handOver } = this.#rooms;
+    if (id === HAND_OVER_ID) handOver.onFailed();
+    else if (!operations.onRefused(id, reason, nowMs)) proposing.onRefused(id, reason, nowMs);
+  }
+
+  #tellToMove(nowMs: number): void {
+    const { moving, attachments, applier, snapshots } = this.#rooms;
+    const { raft } = this.#ports;
+    const lag = raft.commitIndex - applier.index;
+    // Whoever came while the table is being replaced gets no answer before that is done.
+    const counted = snapshots.isRestoring ? Number.POSITIVE_INFINITY : lag;
+    if (!moving.isNoticeDue(nowMs, raft.leader !== 0, counted)) return;
+    const told = attachments.tellToMove(moving.troubleNumber);
+    if (told > 0) this.#ports.logger("warn", "clients were told to move", { clients: told, lag });
+  }
+
+  #planNextTurn(nowMs: number): void {
+    const { raft, scheduler } = this.#ports;
+    const { regime, handOver, proposing } = this.#rooms;
+    if (this.#hasWork(nowMs)) {
+      this.wake();
+      return;
+    }
+    let deadlineMs = Math.min(this.#raftDeadlineMs, earliestDeadlineMs(this.#rooms));
+    if (regime.isLeading && raft.role === "leader") {
+      deadlineMs = Math.min(
+        deadlineMs,
+        proposing.nextDeadlineMs(nowMs),
+        raft.isTransferring ? Number.POSITIVE_INFINITY : handOver.nextDeadlineMs,
+      );
+    }
+    scheduler.arm(deadlineMs, this.#turnTask);
+  }
+
+  /** Whether there is something to do that no input will announce. */
+  #hasWork(nowMs: number): boolean {
+    const { raft } = this.#ports;
+    const { applying, reads, seeing, snapshots, regime, operations } = this.#rooms;
+    if (applying.isBehind(raft.commitIndex) || snapshots.hasWork || seeing.hasWork) return true;
+    if (!regime.isCurrent(raft)) return true;
+    const hasQuestions = reads.needIndex || operations.hasWaiting;
+    if (regime.isLeading) return hasQuestions || this.#rooms.proposing.isDue(nowMs);
+    return regime.canReachLeader && (hasQuestions || this.#rooms.forwarding.isDue);
+  }
+
+  #flushPeers(): void {
+    if (!this.#hasUnflushedPeers) return;
+    this.#hasUnflushedPeers = false;
+    this.#ports.peers.flush();
+  }
+
+  #endRemoved(): void {
+    const { nodeId } = this.#options;
+    this.fail(new HoldfastError("UNAVAILABLE", `node ${nodeId} was removed from the cluster`));
+  }
+}

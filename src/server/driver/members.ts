@@ -1,0 +1,166 @@
+/**
+ * Who belongs to the cluster, as the driver follows it: what counts from the moment it is appended
+ * (whom to talk to, who makes a majority) and what is known to everybody once it is applied (whether
+ * this node was removed). It decides nothing; changes are made by the core.
+ */
+import type { PeerMessage } from "../../net/index.js";
+import type { MembersView, NodeEndpoint } from "../../protocol/index.js";
+import {
+  type Configuration,
+  encodeConfiguration,
+  isJoint,
+  isVoter,
+  type MemberAddress,
+  membersOf,
+  type NodeId,
+  type Raft,
+} from "../../raft/index.js";
+import type { AppliedPosition } from "./applier.js";
+
+/** Election timeouts for which a node that left is still talked to: it should hear that it did. */
+const FAREWELL_TIMEOUTS = 10;
+
+export class Members {
+  readonly #nodeId: NodeId;
+  readonly #farewellMs: number;
+  readonly #onPeers: (peers: readonly MemberAddress[]) => void;
+  readonly #send: (peer: NodeId, message: PeerMessage) => void;
+  #present: readonly MemberAddress[] = [];
+  /** Members until lately. */
+  #departing: readonly MemberAddress[] = [];
+  #departedAtMs = Number.POSITIVE_INFINITY;
+  /** Members as of an entry that this node has not applied yet, as another node told. */
+  #hinted: readonly MemberAddress[] = [];
+  #hintIndex = 0;
+  #appliedIndex = 0;
+  #wasMember = false;
+  #isRemoved = false;
+
+  /** `onPeers`: told of everybody who is to be linked with from now on. */
+  constructor(
+    nodeId: NodeId,
+    electionTimeoutMs: number,
+    onPeers: (peers: readonly MemberAddress[]) => void,
+    send: (peer: NodeId, message: PeerMessage) => void,
+  ) {
+    this.#send = send;
+    this.#nodeId = nodeId;
+    this.#farewellMs = FAREWELL_TIMEOUTS * electionTimeoutMs;
+    this.#onPeers = onPeers;
+  }
+
+  /** When `bidFarewell` has something to do. */
+  get nextDeadlineMs(): number {
+    return this.#departedAtMs;
+  }
+
+  /**
+   * This node was a member, is none as of the last entry it applied, and nothing behind that in its
+   * log makes it one again: whoever leads next may commit that.
+   */
+  get isRemoved(): boolean {
+    return this.#isRemoved && !this.#present.some(({ id }) => id === this.#nodeId);
+  }
+
+  /** It counts from now on, committed or not. */
+  onEffective({ addresses }: Configuration, nowMs: number): void {
+    const left = [...this.#departing, ...this.#present].filter(
+      ({ id }) => !addresses.some((member) => member.id === id),
+    );
+    this.#present = addresses;
+    this.#departing = left;
+    this.#departedAtMs = left.length === 0 ? Number.POSITIVE_INFINITY : nowMs + this.#farewellMs;
+    this.#publish();
+  }
+
+  /**
+   * Another node applied this configuration at `index`. A node that was away while members changed
+   * would refuse the connection of a leader it has never heard of, and only a leader could tell it.
+   */
+  onHint(index: number, configuration: Configuration | undefined): void {
+    if (configuration === undefined) return;
+    if (index <= Math.max(this.#appliedIndex, this.#hintIndex)) return;
+    this.#hintIndex = index;
+    this.#hinted = configuration.addresses;
+    this.#publish();
+  }
+
+  /** Once a turn: who left long ago is not talked to any more. */
+  bidFarewell(nowMs: number): void {
+    if (nowMs < this.#departedAtMs) return;
+    this.#departing = [];
+    this.#departedAtMs = Number.POSITIVE_INFINITY;
+    this.#publish();
+  }
+
+  /** Tells `peers` who belongs to the cluster, as of the last applied entry. */
+  tell(peers: readonly NodeId[], { index, configuration }: AppliedPosition): void {
+    if (configuration.addresses.length === 0) return;
+    const encoded = encodeConfiguration(configuration);
+    for (const peer of peers) this.#send(peer, { type: "members", index, configuration: encoded });
+  }
+
+  /** Every other member, as far as the log of this node tells. */
+  get others(): readonly NodeId[] {
+    return this.#present.map(({ id }) => id).filter((id) => id !== this.#nodeId);
+  }
+
+  /** Of one node the newest address counts. */
+  #publish(): void {
+    const byId = new Map<NodeId, MemberAddress>();
+    for (const member of [...this.#departing, ...this.#present, ...this.#hinted]) {
+      byId.set(member.id, member);
+    }
+    this.#onPeers([...byId.values()]);
+  }
+
+  /** Everything up to `index` is applied: from there on the log tells by itself. */
+  onIndex(index: number): void {
+    this.#appliedIndex = index;
+    if (this.#hintIndex === 0 || index < this.#hintIndex) return;
+    this.#hintIndex = 0;
+    this.#hinted = [];
+    this.#publish();
+  }
+
+  /** `configuration` is that of the last applied entry. */
+  onApplied(configuration: Configuration): void {
+    const isMember = membersOf(configuration).includes(this.#nodeId);
+    this.#isRemoved = this.#wasMember && !isMember;
+    this.#wasMember ||= isMember;
+  }
+
+  /** What `members` answers on the leader. */
+  view(
+    raft: Raft,
+    endpoints: readonly NodeEndpoint[],
+    incarnations: ReadonlyMap<NodeId, number>,
+    ownIncarnation: number,
+  ): MembersView {
+    const { configuration, commitIndex } = raft;
+    const peers = new Map(raft.peers.map((peer) => [peer.id, peer]));
+    const members = membersOf(configuration)
+      .sort((a, b) => a - b)
+      .map((id) => {
+        const isSelf = id === this.#nodeId;
+        const peer = peers.get(id);
+        const incarnation = isSelf ? ownIncarnation : (incarnations.get(id) ?? 0);
+        return {
+          id,
+          role: isVoter(configuration, id) ? ("voter" as const) : ("learner" as const),
+          address: configuration.addresses.find((member) => member.id === id)?.address ?? "",
+          endpoint: endpoints.find((endpoint) => endpoint.id === id)?.endpoint ?? "",
+          isReachable: isSelf || peer?.isReachable === true,
+          lagEntries: isSelf ? 0 : Math.max(0, commitIndex - (peer?.matchIndex ?? 0)),
+          incarnation,
+        };
+      });
+    return {
+      leaderId: raft.leader,
+      term: raft.term,
+      commitIndex,
+      isJoint: isJoint(configuration),
+      members,
+    };
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * Decides when this node cannot serve its clients and should send them elsewhere: for one election
+ * timeout it had no leader and heard no majority, or it lags far behind what is committed. A cluster
+ * that merely changes its leader moves nobody.
+ */
+import type { NodeId } from "../../raft/index.js";
+
+/** Committed entries that a serving node may be behind in applying. */
+const APPLY_LAG_ENTRIES_MAX = 8_192;
+
+export class Moving {
+  #voters: readonly NodeId[] = [];
+  readonly #nodeId: NodeId;
+  readonly #timeoutMs: number;
+  readonly #heardAtMs = new Map<NodeId, number>();
+  #troubleSinceMs: number | undefined;
+  #troubleNumber = 0;
+  #nextNoticeMs = Number.POSITIVE_INFINITY;
+
+  constructor(nodeId: NodeId, electionTimeoutMs: number) {
+    this.#nodeId = nodeId;
+    this.#timeoutMs = electionTimeoutMs;
+  }
+
+  get nextDeadlineMs(): number {
+    return this.#nextNoticeMs;
+  }
+
+  /** Numbers the times of trouble: in each, a client is told once. */
+  get troubleNumber(): number {
+    return this.#troubleNumber;
+  }
+
+  /** Who decides from now on. */
+  setVoters(voters: readonly NodeId[]): void {
+    this.#voters = voters;
+  }
+
+  onHeard(peer: NodeId, nowMs: number): void {
+    this.#heardAtMs.set(peer, nowMs);
+  }
+
+  /** Whether clients should be told to move now: once per timeout while the trouble lasts. */
+  isNoticeDue(nowMs: number, hasLeader: boolean, lagEntries: number): boolean {
+    const isLagging = lagEntries > APPLY_LAG_ENTRIES_MAX;
+    if (hasLeader && !isLagging) {
+      this.#troubleSinceMs = undefined;
+      this.#nextNoticeMs = Number.POSITIVE_INFINITY;
+      return false;
+    }
+    if (this.#troubleSinceMs === undefined) {
+      this.#troubleSinceMs = nowMs;
+      this.#troubleNumber += 1;
+      this.#nextNoticeMs = nowMs + this.#timeoutMs;
+      return false;
+    }
+    if (nowMs < this.#nextNoticeMs) return false;
+    this.#nextNoticeMs = nowMs + this.#timeoutMs;
+    return isLagging || !this.#hearsMajority(nowMs);
+  }
+
+  #hearsMajority(nowMs: number): boolean {
+    let heard = 0;
+    for (const voter of this.#voters) {
+      const atMs = voter === this.#nodeId ? nowMs : this.#heardAtMs.get(voter);
+      if (atMs !== undefined && nowMs - atMs <= this.#timeoutMs) heard += 1;
+    }
+    return heard * 2 > this.#voters.length;
+  }
+}

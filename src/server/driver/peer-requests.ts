@@ -1,0 +1,131 @@
+/**
+ * What the drivers of other nodes ask of this one and answer to it: forwarded commands, questions for
+ * reads, operators' requests, snapshots, and the answers. Only the leader of the very term that is
+ * named takes anything; nobody relays.
+ */
+import type { TableCommand } from "../../lockfsm/index.js";
+import type { PeerMessage } from "../../net/index.js";
+import { countRecords, decodeCommands, selectRecords } from "../../protocol/index.js";
+import { decodeConfiguration, type NodeId } from "../../raft/index.js";
+import type { Capacity } from "../commands/capacity.js";
+import { ForwardedChunk } from "../commands/forwarded-chunk.js";
+import type { Forwarding, ForwardRefusal } from "../commands/forwarding.js";
+import type { WaitingLine } from "../commands/waiting-line.js";
+import type { Operations } from "../members/operations.js";
+import type { Logger } from "../ports.js";
+import type { Reads } from "../reads/reads.js";
+import type { Snapshots } from "../snapshots/snapshots.js";
+import type { Members } from "./members.js";
+import type { PeerInput } from "./peer-side.js";
+import type { Regime } from "./regime.js";
+
+/** What is asked of the loop itself. */
+export interface PeerRequestsHost {
+  onCommitInterest(peer: NodeId, isInterested: boolean): void;
+}
+
+export interface PeerRequestsRooms {
+  readonly regime: Regime;
+  readonly line: WaitingLine;
+  readonly capacity: Capacity;
+  readonly forwarding: Forwarding;
+  readonly reads: Reads;
+  readonly operations: Operations;
+  readonly snapshots: Snapshots;
+  readonly members: Members;
+  readonly logger: Logger;
+  readonly send: (peer: NodeId, message: PeerMessage) => void;
+}
+
+export class PeerRequests {
+  readonly #rooms: PeerRequestsRooms;
+  readonly #host: PeerRequestsHost;
+
+  constructor(rooms: PeerRequestsRooms, host: PeerRequestsHost) {
+    this.#rooms = rooms;
+    this.#host = host;
+  }
+
+  /** Once a turn, when the core has seen the messages of the turn. */
+  read(inputs: readonly PeerInput[], nowMs: number): void {
+    const { regime, capacity, forwarding, reads, operations, snapshots, members, send } =
+      this.#rooms;
+    for (const { peer, message } of inputs) {
+      switch (message.type) {
+        case "forward":
+          this.#takeForward(peer, message, nowMs);
+          break;
+        case "forwardRefused":
+          forwarding.refused(message.id, message.reason, nowMs);
+          break;
+        case "pressure":
+          if (peer === regime.leader) capacity.onPressure(message.lack, nowMs);
+          break;
+        case "readBarrier":
+          if (this.#leads(message.term)) reads.addRemote(peer, message.id);
+          else send(peer, { type: "readIndex", id: message.id, index: 0 });
+          break;
+        case "commitInterest":
+          this.#host.onCommitInterest(peer, message.isInterested);
+          break;
+        case "readIndex":
+          // A refusal: either the leader changes, or the question is asked again in time.
+          if (message.index > 0) reads.onIndex(message.id, message.index);
+          break;
+        case "members":
+          members.onHint(message.index, decodeConfiguration(message.configuration));
+          break;
+        case "operation":
+          operations.addRemote(peer, message, this.#leads(message.term), nowMs);
+          break;
+        case "operationReply":
+          operations.onReply(message);
+          break;
+        case "snapshotOffer":
+        case "snapshotChunk":
+        case "snapshotProgress":
+        case "snapshotRefused":
+          snapshots.read(peer, message);
+          break;
+      }
+    }
+  }
+
+  refuse(chunk: ForwardedChunk, reason: ForwardRefusal): void {
+    this.#rooms.send(chunk.from, { type: "forwardRefused", id: chunk.id, reason });
+  }
+
+  #takeForward(peer: NodeId, message: PeerMessage & { type: "forward" }, nowMs: number): void {
+    const { id, term, records } = message;
+    if (countRecords(records, 0) < 0) {
+      this.#rooms.logger("error", "forwarded records are cut", { peer, bytes: records.length });
+      return;
+    }
+    const refusal = this.#leads(term) ? this.#rooms.capacity.leaderRefusal : "notLeader";
+    const isTaken = refusal === undefined;
+    const chunk = isTaken
+      ? this.#readable(peer, id, records)
+      : new ForwardedChunk(peer, id, records, []);
+    if (isTaken) this.#rooms.line.push(chunk, nowMs);
+    else this.refuse(chunk, refusal);
+  }
+
+  /** No command gets into the log that a gateway would not have taken. */
+  #readable(peer: NodeId, id: number, records: Uint8Array): ForwardedChunk {
+    const commands = decodeCommands(records, 0);
+    if (commands.every(isReadable)) return new ForwardedChunk(peer, id, records, commands);
+    const readable = commands.filter(isReadable);
+    const unreadable = commands.length - readable.length;
+    this.#rooms.logger("error", "forwarded records are no commands", { peer, unreadable });
+    const kept = selectRecords(records, (number) => commands[number]?.command !== undefined);
+    return new ForwardedChunk(peer, id, kept, readable);
+  }
+
+  #leads(term: number): boolean {
+    return this.#rooms.regime.isLeading && this.#rooms.regime.term === term;
+  }
+}
+
+function isReadable({ command }: TableCommand): boolean {
+  return command !== undefined;
+}

@@ -1,0 +1,115 @@
+/**
+ * What the links to peers report, taken in between two turns of the loop: messages are put in line,
+ * connections noted. Nothing is stepped or answered here.
+ */
+import type { PeerEvents, PeerIdentity, PeerMessage } from "../../net/index.js";
+import type { NodeEndpoint } from "../../protocol/index.js";
+import type { Input, NodeId } from "../../raft/index.js";
+import type { Logger } from "../ports.js";
+import type { DriverOptions } from "./driver-ports.js";
+import type { Regime } from "./regime.js";
+
+/** What drivers say to each other, as against what their cores say. */
+export type DriverMessage = Exclude<PeerMessage, { readonly type: "raft" }>;
+
+export interface PeerInput {
+  readonly peer: NodeId;
+  readonly message: DriverMessage;
+}
+
+export class PeerSide implements PeerEvents {
+  readonly #group: number;
+  readonly #regime: Regime;
+  readonly #logger: Logger;
+  readonly #wake: () => void;
+  /** Of those that were met in this life. */
+  readonly #endpoints = new Map<NodeId, NodeEndpoint>();
+  /** Of all that were ever met. */
+  readonly #incarnations = new Map<NodeId, number>();
+  #hasNewEndpoints = false;
+  #inputs: Input[] = [];
+  #driverInputs: PeerInput[] = [];
+
+  constructor(
+    { group, knownPeers }: Pick<DriverOptions, "group" | "knownPeers">,
+    regime: Regime,
+    logger: Logger,
+    wake: () => void,
+  ) {
+    this.#group = group;
+    for (const [id, { incarnation }] of knownPeers) this.#incarnations.set(id, incarnation);
+    this.#regime = regime;
+    this.#logger = logger;
+    this.#wake = wake;
+  }
+
+  /** What the peers that were heard of tell clients to connect to. */
+  get endpoints(): NodeEndpoint[] {
+    return [...this.#endpoints.values()];
+  }
+
+  /** How often the others were started on their data, the highest that was ever heard. */
+  get incarnations(): ReadonlyMap<NodeId, number> {
+    return this.#incarnations;
+  }
+
+  /** For the core, in order of arrival. Others may add to it: `persisted` comes from the log. */
+  push(input: Input): void {
+    this.#inputs.push(input);
+    this.#wake();
+  }
+
+  takeInputs(): readonly Input[] {
+    const inputs = this.#inputs;
+    if (inputs.length > 0) this.#inputs = [];
+    return inputs;
+  }
+
+  takeDriverInputs(): readonly PeerInput[] {
+    const inputs = this.#driverInputs;
+    if (inputs.length > 0) this.#driverInputs = [];
+    return inputs;
+  }
+
+  onUp(peer: NodeId, epoch: number): void {
+    this.#logger("info", "peer link up", { peer });
+    this.#regime.onLinkUp(peer, epoch);
+    this.push({ type: "peerUp", peer, epoch });
+  }
+
+  onDown(peer: NodeId, epoch: number, closed: boolean): void {
+    this.#logger("info", "peer link down", { peer, closed });
+    this.#regime.onLinkDown(peer, epoch);
+    this.push({ type: "peerDown", peer, epoch, closed });
+  }
+
+  onMessage(peer: NodeId, group: number, message: PeerMessage): void {
+    if (group !== this.#group) return;
+    if (message.type === "raft") {
+      this.push({ type: "message", message: message.message });
+      return;
+    }
+    this.#driverInputs.push({ peer, message });
+    this.#wake();
+  }
+
+  onPeerIdentity({ nodeId, advertise, incarnation }: PeerIdentity): void {
+    const before = this.#endpoints.get(nodeId);
+    this.#endpoints.set(nodeId, { id: nodeId, endpoint: advertise });
+    this.#incarnations.set(nodeId, incarnation);
+    if (before?.endpoint === advertise) return;
+    this.#hasNewEndpoints = true;
+    this.#wake();
+  }
+
+  /** Whether a node was heard of, since the last call, that clients should know. */
+  takeNewEndpoints(): boolean {
+    const hasNew = this.#hasNewEndpoints;
+    this.#hasNewEndpoints = false;
+    return hasNew;
+  }
+
+  onRefused(reason: string): void {
+    this.#logger("warn", "peer link refused", { reason });
+  }
+}

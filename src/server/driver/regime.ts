@@ -1,0 +1,60 @@
+/**
+ * Under whom this node works: the term, the leader, and the connection by which the leader can be
+ * reached. When any of them changes, what was sent before may be lost, and everything kept is sent
+ * again.
+ */
+import type { NodeId, Raft } from "../../raft/index.js";
+
+export class Regime {
+  readonly #linkEpochs = new Map<NodeId, number>();
+  #term = 0;
+  #leader: NodeId = 0;
+  #linkEpoch = 0;
+  #isLeading = false;
+
+  get term(): number {
+    return this.#term;
+  }
+
+  /** 0 while unknown. */
+  get leader(): NodeId {
+    return this.#leader;
+  }
+
+  get isLeading(): boolean {
+    return this.#isLeading;
+  }
+
+  /** Whether another node leads and a connection to it stands. */
+  get canReachLeader(): boolean {
+    return !this.#isLeading && this.#linkEpoch !== 0;
+  }
+
+  onLinkUp(peer: NodeId, epoch: number): void {
+    this.#linkEpochs.set(peer, epoch);
+  }
+
+  onLinkDown(peer: NodeId, epoch: number): void {
+    if (this.#linkEpochs.get(peer) === epoch) this.#linkEpochs.delete(peer);
+  }
+
+  isCurrent(raft: Raft): boolean {
+    return (
+      this.#term === raft.term &&
+      this.#leader === raft.leader &&
+      this.#isLeading === (raft.role === "leader") &&
+      this.#linkEpoch === this.#linkTo(raft)
+    );
+  }
+
+  follow(raft: Raft): void {
+    this.#term = raft.term;
+    this.#leader = raft.leader;
+    this.#isLeading = raft.role === "leader";
+    this.#linkEpoch = this.#linkTo(raft);
+  }
+
+  #linkTo(raft: Raft): number {
+    return this.#linkEpochs.get(raft.leader) ?? 0;
+  }
+}

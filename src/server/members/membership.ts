@@ -1,0 +1,100 @@
+/**
+ * What an operator's wish about one member means for the configuration as it is: nothing to do, a
+ * target for the core, or why it cannot be. Pure: whether the cluster can afford the change is for
+ * the core to judge, which knows who answers and how far each log is.
+ */
+import type { ChangeMemberOperation } from "../../protocol/index.js";
+import {
+  type Configuration,
+  isJoint,
+  type MembershipTarget,
+  membersOf,
+  type NodeId,
+} from "../../raft/index.js";
+
+export type MembershipPlan =
+  | { readonly kind: "asWished" }
+  | { readonly kind: "target"; readonly target: MembershipTarget }
+  | { readonly kind: "impossible"; readonly message: string };
+
+const AS_WISHED: MembershipPlan = Object.freeze({ kind: "asWished" });
+
+/** How to get from `configuration`, which must not be joint, to what is wished. */
+export function planMembership(
+  configuration: Configuration,
+  operation: ChangeMemberOperation,
+): MembershipPlan {
+  if (isAsWished(configuration, operation)) return AS_WISHED;
+  const { action, node, address } = operation;
+  if (action === "add") return planAdd(configuration, node, address);
+  if (!membersOf(configuration).includes(node)) {
+    return impossible(`node ${node} is no member; add it first`);
+  }
+  const { voters, learners, addresses } = configuration;
+  if (action === "promote") {
+    const target = { voters: sorted([...voters, node]), learners: without(learners, node) };
+    return { kind: "target", target: { ...target, addresses } };
+  }
+  const rest = without(voters, node);
+  if (rest.length === 0) return impossible(`node ${node} is the only voter`);
+  if (action === "demote") {
+    const target = { voters: rest, learners: sorted([...learners, node]), addresses };
+    return { kind: "target", target };
+  }
+  const target = {
+    voters: rest,
+    learners: without(learners, node),
+    addresses: addresses.filter(({ id }) => id !== node),
+  };
+  return { kind: "target", target };
+}
+
+/** Whether nothing is left to be done; always false in the middle of a change. */
+function isAsWished(
+  configuration: Configuration,
+  { action, node, address }: ChangeMemberOperation,
+): boolean {
+  if (isJoint(configuration)) return false;
+  const { voters, learners, addresses } = configuration;
+  switch (action) {
+    case "add":
+      return addresses.some((member) => member.id === node && member.address === address);
+    case "promote":
+      return voters.includes(node);
+    case "demote":
+      return learners.includes(node);
+    case "remove":
+      return !membersOf(configuration).includes(node);
+  }
+}
+
+/** A new member listens and learns first; a known one is from now on dialed elsewhere. */
+function planAdd(
+  { voters, learners, addresses }: Configuration,
+  node: NodeId,
+  address: string | undefined,
+): MembershipPlan {
+  if (address === undefined) return impossible(`the address of node ${node} is missing`);
+  const other = addresses.find((member) => member.address === address && member.id !== node);
+  if (other !== undefined) return impossible(`${address} is the address of node ${other.id}`);
+  const isMember = voters.includes(node) || learners.includes(node);
+  const rest = addresses.filter(({ id }) => id !== node);
+  const target = {
+    voters,
+    learners: isMember ? learners : sorted([...learners, node]),
+    addresses: [...rest, { id: node, address }].sort((a, b) => a.id - b.id),
+  };
+  return { kind: "target", target };
+}
+
+function impossible(message: string): MembershipPlan {
+  return { kind: "impossible", message };
+}
+
+function without(ids: readonly NodeId[], id: NodeId): NodeId[] {
+  return ids.filter((other) => other !== id);
+}
+
+function sorted(ids: readonly NodeId[]): NodeId[] {
+  return [...ids].sort((a, b) => a - b);
+}

@@ -1,0 +1,358 @@
+/**
+ * What operators ask of the cluster itself: who belongs to it, changes of that, another leader. Any
+ * node takes a request; the leader alone carries it out, and it is answered when its effect is
+ * committed. Every request is a wish for a state, so that asking a second leader after the first was
+ * lost does no harm; only "somebody else shall lead" counts as fulfilled by any change of leader.
+ */
+import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
+import type { PeerMessage } from "../../net/index.js";
+import {
+  type ChangeMemberOperation,
+  decodeOperation,
+  isNodeOperation,
+  type LeaderOperation,
+  MESSAGE,
+  OP,
+  STATUS,
+  type TransferOperation,
+} from "../../protocol/index.js";
+import type { Configuration, Input, NodeId, RefusalReason } from "../../raft/index.js";
+import type { Attachment } from "../commands/attachment.js";
+import { Numbering } from "../numbering.js";
+import { planMembership } from "./membership.js";
+
+/** Requests that may wait on one node; beyond it they are answered `BUSY`. */
+const OPERATIONS_MAX = 64;
+/** Of one client or passed on by one node, so that each leaves room for the others. */
+const OPERATIONS_OF_ONE_MAX = 16;
+/** Of the time a request may take, what it waits for an earlier change to end … */
+const PATIENCE_SHARE = 1 / 10;
+/** … and between two looks whether it has. */
+const RETRY_SHARE = 1 / 100;
+
+/** Who waits for the answer: a client of this node, or the node that passed its request on. */
+type Asker =
+  | { readonly kind: "client"; readonly attachment: Attachment; readonly id: number }
+  | { readonly kind: "peer"; readonly peer: NodeId; readonly id: number };
+
+interface Request {
+  readonly asker: Asker;
+  readonly operation: LeaderOperation;
+  readonly bytes: Uint8Array;
+  readonly deadlineMs: number;
+  /** The leader that has begun with it; 0 before. */
+  begunBy: NodeId;
+  /** When the core's "not now" becomes the answer; 0 before the first one. */
+  patientUntilMs: number;
+}
+
+/** What the leader needs to know and to do. */
+export interface OperationsHost {
+  /** In force, committed or not. */
+  readonly configuration: Configuration;
+  /** In force at the last applied entry. */
+  readonly appliedConfiguration: Configuration;
+  readonly nodeId: NodeId;
+  /** The payload of `members`. */
+  membersView(): unknown;
+  step(input: Input): void;
+}
+
+export class Operations {
+  readonly #waitMsMax: number;
+  readonly #send: (peer: NodeId, message: PeerMessage) => void;
+  /** Neither passed on nor begun with. */
+  #waiting: Request[] = [];
+  /** Follower: passed on to the leader, by number. */
+  readonly #passedOn = new Map<number, Request>();
+  /** Leader: stepped into the core, by number, until it accepts, refuses or ends it. */
+  readonly #stepped = new Map<number, Request>();
+  /** Leader: changes that the core accepted and that are not applied yet. */
+  #settling: Request[] = [];
+  /** Leader: what the core cannot begin with just now. */
+  #postponed: Request[] = [];
+  #retryAtMs = Number.POSITIVE_INFINITY;
+  #nextDeadlineMs = Number.POSITIVE_INFINITY;
+  readonly #numbers: Numbering;
+
+  /** `waitMsMax`: how long a request may take before its outcome is `UNAVAILABLE`, unknown. */
+  constructor(
+    waitMsMax: number,
+    send: (peer: NodeId, message: PeerMessage) => void,
+    numbers = new Numbering(0),
+  ) {
+    this.#waitMsMax = waitMsMax;
+    this.#send = send;
+    this.#numbers = numbers;
+  }
+
+  get hasWaiting(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  /** When `expire` may have something to do. */
+  get nextDeadlineMs(): number {
+    return Math.min(this.#nextDeadlineMs, this.#retryAtMs);
+  }
+
+  /** A client of this node asks. */
+  add(attachment: Attachment, operation: LeaderOperation, bytes: Uint8Array, nowMs: number): void {
+    this.#admit({ kind: "client", attachment, id: operation.id }, operation, bytes, nowMs);
+  }
+
+  /** Another node passes a request on; `isLeading`: this one leads the term it was meant for. */
+  addRemote(
+    peer: NodeId,
+    message: PeerMessage & { readonly type: "operation" },
+    isLeading: boolean,
+    nowMs: number,
+  ): void {
+    const asker: Asker = { kind: "peer", peer, id: message.id };
+    const operation = decodeOperation(message.request);
+    if (operation === undefined || isNodeOperation(operation)) {
+      this.#answer(asker, ERROR_NUMBERS.PROTOCOL, { message: "not an operation" });
+    } else if (isLeading) {
+      this.#admit(asker, operation, message.request, nowMs);
+    }
+    // Otherwise the asker hears of another term or leader, and asks again there.
+  }
+
+  /** Follower: what waits goes to the leader of `term`. */
+  passOn(leader: NodeId, term: number): void {
+    for (const request of this.#waiting) {
+      const id = this.#numbers.next();
+      request.begunBy = leader;
+      this.#passedOn.set(id, request);
+      this.#send(leader, {
+        type: "operation",
+        id,
+        term,
+        request: request.bytes,
+      });
+    }
+    if (this.#waiting.length > 0) this.#waiting = [];
+  }
+
+  /** Follower: the leader's answer. */
+  onReply({ id, status, text }: PeerMessage & { readonly type: "operationReply" }): void {
+    const request = this.#passedOn.get(id);
+    if (request === undefined) return;
+    this.#passedOn.delete(id);
+    this.#answer(request.asker, status as ErrorNumber | typeof STATUS.ok, payloadOf(text));
+  }
+
+  /** Leader: begins with what waits. One at a time changes the members; the core refuses others. */
+  begin(host: OperationsHost): void {
+    const requests = this.#waiting;
+    if (requests.length === 0) return;
+    this.#waiting = [];
+    for (const request of requests) {
+      const { operation, asker } = request;
+      if (operation.op === OP.members) this.#answer(asker, STATUS.ok, host.membersView());
+      else if (operation.op === OP.changeMember) this.#beginChange(request, operation, host);
+      else this.#beginTransfer(request, operation, host);
+    }
+  }
+
+  /** Leader: `begin` will ask the core to give leadership away. */
+  get wantsTransfer(): boolean {
+    return this.#waiting.some(({ operation }) => operation.op === OP.transfer);
+  }
+
+  /** Leader: the core took the change `id`. False for what is no operation. */
+  onAccepted(id: number): boolean {
+    const request = this.#stepped.get(id);
+    if (request === undefined) return false;
+    this.#stepped.delete(id);
+    this.#settling.push(request);
+    return true;
+  }
+
+  /**
+   * Leader: the core refused `id`. False for what is no operation. While a change is under way, which
+   * may be the very same one, begun by a leader that is gone, or the leader is new, it is asked again.
+   */
+  onRefused(id: number, reason: RefusalReason, nowMs: number): boolean {
+    const request = this.#stepped.get(id);
+    if (request === undefined) return false;
+    this.#stepped.delete(id);
+    if (reason === "notReady" && request.patientUntilMs === 0) {
+      request.patientUntilMs = nowMs + this.#waitMsMax * PATIENCE_SHARE;
+    }
+    if (reason === "notLeader") {
+      this.#waiting.push(request);
+    } else if (reason === "notReady" && nowMs < request.patientUntilMs) {
+      this.#postponed.push(request);
+      this.#retryAtMs = Math.min(this.#retryAtMs, nowMs + this.#waitMsMax * RETRY_SHARE);
+    } else {
+      const [status, message] = REFUSALS[reason];
+      this.#answer(request.asker, status, { message });
+    }
+    return true;
+  }
+
+  onTransferEnded(id: number, isDone: boolean): void {
+    const request = this.#stepped.get(id);
+    if (request === undefined) return;
+    this.#stepped.delete(id);
+    if (isDone) {
+      // Somebody else leads or will: when it is known who, so is whether that was the wish.
+      this.#waiting.push(request);
+    } else {
+      const message = "the other node did not take over within an election timeout";
+      this.#answer(request.asker, ERROR_NUMBERS.BUSY, { message });
+    }
+  }
+
+  /** Leader: entries were applied; changes that are in force now are answered. */
+  onApplied(host: OperationsHost): void {
+    if (this.#settling.length === 0) return;
+    this.#settling = this.#settling.filter((request) => {
+      const operation = request.operation as ChangeMemberOperation;
+      const plan = planMembership(host.appliedConfiguration, operation);
+      if (plan.kind !== "asWished") return true;
+      this.#answer(request.asker, STATUS.ok, null);
+      return false;
+    });
+  }
+
+  /** Leader, term or link changed: what was begun is asked for again, of whoever leads now. */
+  restart(leader: NodeId, nodeId: NodeId): void {
+    const requests = this.#all();
+    this.#passedOn.clear();
+    this.#stepped.clear();
+    this.#settling = [];
+    this.#postponed = [];
+    const again: Request[] = [];
+    for (const request of requests) {
+      // A node that passed it on asks again by itself.
+      if (request.asker.kind === "peer" && leader !== nodeId) continue;
+      if (isFulfilledBy(request, leader)) {
+        this.#answer(request.asker, STATUS.ok, null);
+      } else {
+        again.push(request);
+      }
+    }
+    this.#waiting = again;
+  }
+
+  /** Answers what took too long, which may still take effect; takes up what was put off. */
+  expire(nowMs: number): void {
+    if (nowMs >= this.#retryAtMs) {
+      this.#retryAtMs = Number.POSITIVE_INFINITY;
+      this.#waiting.push(...this.#postponed);
+      this.#postponed = [];
+    }
+    if (nowMs < this.#nextDeadlineMs) return;
+    this.#nextDeadlineMs = Number.POSITIVE_INFINITY;
+    const isAlive = (request: Request): boolean => {
+      if (request.deadlineMs > nowMs) {
+        this.#nextDeadlineMs = Math.min(this.#nextDeadlineMs, request.deadlineMs);
+        return true;
+      }
+      const message = "no leader carried it out in time; it may still take effect";
+      this.#answer(request.asker, ERROR_NUMBERS.UNAVAILABLE, { message });
+      return false;
+    };
+    this.#waiting = this.#waiting.filter(isAlive);
+    this.#settling = this.#settling.filter(isAlive);
+    this.#postponed = this.#postponed.filter(isAlive);
+    for (const requests of [this.#passedOn, this.#stepped]) {
+      for (const [id, request] of requests) if (!isAlive(request)) requests.delete(id);
+    }
+  }
+
+  #admit(asker: Asker, operation: LeaderOperation, bytes: Uint8Array, nowMs: number): void {
+    const all = this.#all();
+    const ofAsker = all.filter((request) => isSameAsker(request.asker, asker));
+    if (all.length >= OPERATIONS_MAX || ofAsker.length >= OPERATIONS_OF_ONE_MAX) {
+      this.#answer(asker, ERROR_NUMBERS.BUSY, { message: "too many operations at a time" });
+      return;
+    }
+    const deadlineMs = nowMs + this.#waitMsMax;
+    this.#nextDeadlineMs = Math.min(this.#nextDeadlineMs, deadlineMs);
+    const begunBy = 0;
+    this.#waiting.push({ asker, operation, bytes, deadlineMs, begunBy, patientUntilMs: 0 });
+  }
+
+  #all(): Request[] {
+    const begun = [...this.#passedOn.values(), ...this.#stepped.values(), ...this.#settling];
+    return [...begun, ...this.#postponed, ...this.#waiting];
+  }
+
+  #beginChange(request: Request, operation: ChangeMemberOperation, host: OperationsHost): void {
+    const plan = planMembership(host.configuration, operation);
+    if (plan.kind === "impossible") {
+      this.#answer(request.asker, ERROR_NUMBERS.INVALID_ARGUMENT, { message: plan.message });
+    } else if (plan.kind === "asWished") {
+      this.#settling.push(request);
+      this.onApplied(host);
+    } else {
+      const id = this.#noteStepped(request, host.nodeId);
+      host.step({ type: "changeMembership", id, target: plan.target });
+    }
+  }
+
+  #beginTransfer(request: Request, { node }: TransferOperation, host: OperationsHost): void {
+    if (node === host.nodeId) {
+      this.#answer(request.asker, STATUS.ok, null);
+    } else if (node !== 0 && !host.configuration.voters.includes(node)) {
+      const message = `node ${node} is no voter and cannot lead`;
+      this.#answer(request.asker, ERROR_NUMBERS.INVALID_ARGUMENT, { message });
+    } else {
+      const id = this.#noteStepped(request, host.nodeId);
+      host.step({ type: "transferLeadership", id, target: node });
+    }
+  }
+
+  /** Negative, so that the numbers of proposals and those of operations never meet. */
+  #noteStepped(request: Request, nodeId: NodeId): number {
+    const id = -this.#numbers.next();
+    request.begunBy = nodeId;
+    this.#stepped.set(id, request);
+    return id;
+  }
+
+  #answer(asker: Asker, status: typeof STATUS.ok | ErrorNumber, payload: unknown): void {
+    const { id } = asker;
+    if (asker.kind === "peer") {
+      const text = JSON.stringify(payload);
+      this.#send(asker.peer, { type: "operationReply", id, status, text });
+    } else if (!asker.attachment.isClosed) {
+      asker.attachment.connection.send({ kind: MESSAGE.answer, id, status, payload });
+    }
+  }
+}
+
+function isSameAsker(a: Asker, b: Asker): boolean {
+  if (a.kind === "peer") return b.kind === "peer" && a.peer === b.peer;
+  return b.kind === "client" && a.attachment === b.attachment;
+}
+
+/** A change of leader fulfils the wish for one; the wish for a certain leader only if it is that. */
+function isFulfilledBy({ operation, begunBy }: Request, leader: NodeId): boolean {
+  if (operation.op !== OP.transfer || begunBy === 0 || leader === 0) return false;
+  return operation.node === 0 ? leader !== begunBy : leader === operation.node;
+}
+
+/** What the leader answered, as JSON; what cannot be read is shown as it came. */
+function payloadOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return { message: text };
+  }
+}
+
+const REFUSALS: Readonly<Record<RefusalReason, readonly [ErrorNumber, string]>> = Object.freeze({
+  notLeader: [ERROR_NUMBERS.UNAVAILABLE, "the leader changed"],
+  busy: [ERROR_NUMBERS.BUSY, "the cluster is overloaded"],
+  transferring: [ERROR_NUMBERS.BUSY, "leadership is being handed over"],
+  notReady: [ERROR_NUMBERS.BUSY, "another change of members is under way, or the leader is new"],
+  notCaughtUp: [ERROR_NUMBERS.BUSY, "the node has not caught up with the log yet"],
+  wouldLoseQuorum: [
+    ERROR_NUMBERS.FORBIDDEN,
+    "too few of the voters that would remain can be reached: the cluster would lose its majority",
+  ],
+  invalid: [ERROR_NUMBERS.INVALID_ARGUMENT, "no such node, or nothing that could be done"],
+});

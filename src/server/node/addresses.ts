@@ -1,0 +1,40 @@
+/**
+ * Addresses of members between their two forms: `host:port` in the log and on the wire, host and
+ * port where somebody is dialed.
+ */
+import type { Configuration, NodeId } from "../../raft/index.js";
+import type { Founder, HostPort } from "../options.js";
+import { formatAddress } from "./resolve-options.js";
+
+/** The reverse of `formatAddress`; `undefined` for what is no address. */
+function parseAddress(text: string): HostPort | undefined {
+  const match = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text);
+  const host = match?.[1] ?? match?.[2];
+  const port = Number(match?.[3]);
+  return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port };
+}
+
+/** The configuration of those who found a cluster. */
+export function foundingConfiguration(founders: readonly Founder[]): Configuration {
+  const members = [...founders].sort((a, b) => a.id - b.id);
+  return {
+    voters: members.map(({ id }) => id),
+    outgoing: [],
+    learners: [],
+    addresses: members.map(({ id, address }) => ({ id, address: formatAddress(address) })),
+  };
+}
+
+/** Whom `self` is to dial, and where; `overrides` win. */
+export function peersOf(
+  members: readonly { readonly id: NodeId; readonly address: string }[],
+  self: NodeId,
+  overrides: ReadonlyMap<NodeId, HostPort>,
+): Map<NodeId, HostPort> {
+  const peers = new Map<NodeId, HostPort>();
+  for (const { id, address } of members) {
+    const place = overrides.get(id) ?? parseAddress(address);
+    if (id !== self && place !== undefined) peers.set(id, place);
+  }
+  return peers;
+}

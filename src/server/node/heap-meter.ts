@@ -1,0 +1,58 @@
+/**
+ * How full the heap of this process is. V8 ends a process whose heap is full, and every node holds
+ * the same table: a node that refuses in time what would enlarge the table stays alive. Looked at
+ * when somebody asks, and seldom, because the figures move slowly; it never wakes the loop up.
+ */
+import { getHeapStatistics } from "node:v8";
+import type { Clock, Logger, Memory } from "../ports.js";
+
+/**
+ * Of the room for what lives long. V8 gives up well before that is full, when collections take most
+ * of the time, and a node that starts again on a full table needs more than one that has it.
+ */
+const SCARCE_SHARE = 0.65;
+/** The limit that V8 tells includes three times 16 MiB for what is young, and old things get none. */
+const YOUNG_BYTES = 48 << 20;
+const LOOK_INTERVAL_MS = 100;
+
+export interface HeapFigures {
+  readonly used_heap_size: number;
+  readonly heap_size_limit: number;
+}
+
+export class HeapMeter implements Memory {
+  readonly #nowMs: Clock["nowMs"];
+  readonly #logger: Logger;
+  readonly #figures: () => HeapFigures;
+  #lookAtMs = Number.NEGATIVE_INFINITY;
+  #isScarce = false;
+
+  constructor(
+    nowMs: Clock["nowMs"],
+    logger: Logger,
+    figures: () => HeapFigures = getHeapStatistics,
+  ) {
+    this.#nowMs = nowMs;
+    this.#logger = logger;
+    this.#figures = figures;
+  }
+
+  get isScarce(): boolean {
+    const nowMs = this.#nowMs();
+    if (nowMs >= this.#lookAtMs) {
+      this.#lookAtMs = nowMs + LOOK_INTERVAL_MS;
+      this.#look();
+    }
+    return this.#isScarce;
+  }
+
+  #look(): void {
+    const { used_heap_size: usedBytes, heap_size_limit: limitBytes } = this.#figures();
+    const isScarce = usedBytes > SCARCE_SHARE * (limitBytes - YOUNG_BYTES);
+    if (isScarce === this.#isScarce) return;
+    this.#isScarce = isScarce;
+    const fields = { usedBytes, limitBytes };
+    if (isScarce) this.#logger("warn", "memory is scarce: new locks are refused", fields);
+    else this.#logger("info", "memory is not scarce any more", fields);
+  }
+}

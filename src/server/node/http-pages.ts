@@ -1,0 +1,162 @@
+/**
+ * The plain HTTP pages beside the client port. `/livez` says only that the loop turns and never
+ * depends on a quorum; `/readyz` says whether clients should come here. Lock names are on none of
+ * them.
+ */
+import type { TableCounts } from "../../lockfsm/index.js";
+import type { HttpAnswer, PortLoad } from "../../net/index.js";
+import type { NodeEndpoint } from "../../protocol/index.js";
+import { isVoter } from "../../raft/index.js";
+import type { DriverStatus } from "../driver/driver-ports.js";
+import { VERSION } from "../version.js";
+import { metricsText, type NodeTraffic } from "./metrics.js";
+
+/** Entries that a ready node may be behind in applying what is committed. */
+const READY_LAG_ENTRIES_MAX = 1_024;
+const TEXT = "text/plain; charset=utf-8";
+const NO_COUNTS: TableCounts = Object.freeze({
+  sessions: 0,
+  keys: 0,
+  holds: 0,
+  waiters: 0,
+  closings: 0,
+  tableBytes: 0,
+  searchesDeferred: 0,
+  searchesGivenUp: 0,
+  deadlocks: 0,
+});
+/** What a node that still starts can say. */
+const NOT_YET = Object.freeze({
+  role: "starting",
+  term: 0,
+  leader: 0,
+  commitIndex: 0,
+  appliedIndex: 0,
+  connections: 0,
+  peers: [],
+  members: [],
+});
+const METRICS_TEXT = "text/plain; version=0.0.4; charset=utf-8";
+
+/** What the pages show of a driver. */
+export interface PagedDriver {
+  readonly status: DriverStatus;
+  readonly endpoints: readonly NodeEndpoint[];
+}
+
+/** Where the pages get their numbers from, read anew for each request. */
+export interface PageSource {
+  readonly id: number;
+  readonly clusterId: string;
+  readonly incarnation: number;
+  readonly pid: number;
+  readonly uptimeMs: () => number;
+  /** The longest time that the event loop stood still within the last ten seconds. */
+  readonly loopDelayMaxMs: () => number;
+  readonly endpoint: () => string;
+  /** `undefined` while the node starts: its log is read, its table restored. */
+  readonly driver: () => PagedDriver | undefined;
+  readonly counts: () => TableCounts | undefined;
+  /** For how long the cluster, which was restored, opens no session. */
+  readonly quietMs: () => number;
+  readonly traffic: () => NodeTraffic;
+  readonly clientPort: () => PortLoad;
+  readonly isDraining: () => boolean;
+}
+
+/** Answers a request by its path. */
+export function createPages(source: PageSource): (path: string) => HttpAnswer {
+  return (path) => {
+    switch (path) {
+      case "/":
+        return text(200, `holdfast ${VERSION}, node ${source.id}\n`);
+      case "/livez":
+        return text(200, "ok\n");
+      case "/readyz": {
+        const reasons = unreadyReasons(source);
+        return reasons.length === 0 ? text(200, "ok\n") : text(503, `${reasons.join("\n")}\n`);
+      }
+      case "/status":
+        return {
+          status: 200,
+          contentType: "application/json",
+          body: `${JSON.stringify(statusOf(source))}\n`,
+        };
+      case "/metrics":
+        return { status: 200, contentType: METRICS_TEXT, body: metricsOf(source) };
+      default:
+        return text(404, "not found\n");
+    }
+  };
+}
+
+function unreadyReasons(source: PageSource): string[] {
+  const reasons: string[] = [];
+  if (source.isDraining()) reasons.push("the node is being stopped");
+  const status = source.driver()?.status;
+  if (status === undefined) return [...reasons, "the node is starting"];
+  const { leader, hasQuorumContact, commitIndex, appliedIndex, snapshots } = status;
+  const lag = commitIndex - appliedIndex;
+  if (snapshots.isRestoring) reasons.push("the table is being replaced by a snapshot");
+  if (leader === 0) reasons.push("no leader is known");
+  if (!hasQuorumContact) reasons.push("no contact with a majority");
+  if (lag > READY_LAG_ENTRIES_MAX) reasons.push(`${lag} committed entries are not applied yet`);
+  return reasons;
+}
+
+function statusOf(source: PageSource): Record<string, unknown> {
+  const driver = source.driver();
+  return {
+    id: source.id,
+    pid: source.pid,
+    endpoint: source.endpoint(),
+    clusterId: source.clusterId,
+    incarnation: source.incarnation,
+    version: VERSION,
+    uptimeMs: Math.floor(source.uptimeMs()),
+    loopDelayMaxMs: Math.round(source.loopDelayMaxMs() * 10) / 10,
+    ...(driver === undefined ? NOT_YET : driverStatusOf(driver, source.id)),
+    ...(source.counts() ?? NO_COUNTS),
+    quietMs: source.quietMs(),
+    clientPort: source.clientPort(),
+  };
+}
+
+function driverStatusOf({ status, endpoints }: PagedDriver, self: number): Record<string, unknown> {
+  const { role, term, leader, commitIndex, appliedIndex, configuration } = status;
+  return {
+    role: role === "follower" && !isVoter(configuration, self) ? "learner" : role,
+    term,
+    leader,
+    commitIndex,
+    appliedIndex,
+    firstIndex: status.firstIndex,
+    snapshotIndex: status.snapshotIndex,
+    snapshots: status.snapshots,
+    isDiskFull: status.isDiskFull,
+    isMemoryScarce: status.isMemoryScarce,
+    connections: status.connections,
+    seeing: status.seeing,
+    peers: endpoints.filter(({ id }) => id !== self),
+    members: configuration.addresses.map(({ id, address }) => {
+      return { id, role: isVoter(configuration, id) ? "voter" : "learner", address };
+    }),
+  };
+}
+
+function metricsOf(source: PageSource): string {
+  const status = source.driver()?.status;
+  if (status === undefined) return "";
+  const counts = source.counts() ?? NO_COUNTS;
+  return metricsText(
+    status,
+    counts,
+    source.traffic(),
+    source.clientPort(),
+    source.loopDelayMaxMs(),
+  );
+}
+
+function text(status: number, body: string): HttpAnswer {
+  return { status, contentType: TEXT, body };
+}

@@ -1,0 +1,115 @@
+/**
+ * The pages of a node that takes part in nothing: it listens for clients to be seen, sends them away,
+ * and says why. Nothing of its data is needed for that.
+ */
+import { createGateway, type GatewayEvents, type HttpAnswer } from "../../net/index.js";
+import { VERSION } from "../version.js";
+import { formatAddress, type ResolvedOptions } from "./resolve-options.js";
+
+const CLOSE_TRY_AGAIN = 1013;
+const TEXT = "text/plain; charset=utf-8";
+
+export interface IdleState {
+  readonly role: "quarantined" | "starting";
+  /** One line for people, on `/` and `/readyz`. */
+  readonly why: string;
+  /** What clients are told. */
+  readonly closeReason: string;
+  /** On `/status`, besides what is there of every node. */
+  readonly details: object;
+  /** The whole of `/metrics`. */
+  readonly metrics: string;
+}
+
+export class IdlePages {
+  readonly #gateway: ReturnType<typeof createGateway>;
+  readonly #options: ResolvedOptions;
+  readonly #clusterId: string;
+  readonly #state: IdleState;
+
+  constructor(options: ResolvedOptions, clusterId: string, state: IdleState) {
+    const { listen, allowedHosts } = options;
+    this.#gateway = createGateway({ listen, allowedHosts });
+    this.#options = options;
+    this.#clusterId = clusterId;
+    this.#state = state;
+  }
+
+  /** Resolves when the pages can be read. Rejects with `UNAVAILABLE` when the address cannot be had. */
+  async start(): Promise<void> {
+    const { closeReason } = this.#state;
+    const nobodyIsServed: GatewayEvents = {
+      onConnection: (connection) => connection.close(CLOSE_TRY_AGAIN, closeReason),
+      onAttach: () => {},
+      onCommand: () => {},
+      onInvalidCommand: () => {},
+      onQuery: () => {},
+      onOperation: () => {},
+      onClosed: () => {},
+    };
+    await this.#gateway.start(nobodyIsServed, (path) => this.#pageOf(path));
+    this.#gateway.drain();
+  }
+
+  get port(): number {
+    return this.#gateway.port;
+  }
+
+  get endpoint(): string {
+    const { advertise, listen } = this.#options;
+    return advertise ?? `ws://${formatAddress({ host: listen.host, port: this.port })}`;
+  }
+
+  close(): Promise<void> {
+    return this.#gateway.close();
+  }
+
+  #pageOf(path: string): HttpAnswer {
+    const why = `${this.#state.why}\n`;
+    switch (path) {
+      case "/":
+        return { status: 200, contentType: TEXT, body: why };
+      case "/livez":
+        return { status: 200, contentType: TEXT, body: "ok\n" };
+      case "/readyz":
+        return { status: 503, contentType: TEXT, body: why };
+      case "/status":
+        return {
+          ...{ status: 200, contentType: "application/json" },
+          body: `${JSON.stringify(this.#status())}\n`,
+        };
+      case "/metrics":
+        return {
+          ...{ status: 200, contentType: "text/plain; version=0.0.4; charset=utf-8" },
+          body: this.#state.metrics,
+        };
+      default:
+        return { status: 404, contentType: TEXT, body: "not found\n" };
+    }
+  }
+
+  #status(): object {
+    return {
+      id: this.#options.id,
+      role: this.#state.role,
+      ...this.#state.details,
+      clusterId: this.#clusterId,
+      endpoint: this.endpoint,
+      version: VERSION,
+      pid: process.pid,
+      incarnation: 0,
+      term: 0,
+      leader: 0,
+      commitIndex: 0,
+      appliedIndex: 0,
+      uptimeMs: Math.floor(process.uptime() * 1_000),
+      connections: 0,
+      sessions: 0,
+      keys: 0,
+      holds: 0,
+      waiters: 0,
+      peers: [],
+      members: [],
+    };
+  }
+}

@@ -1,0 +1,198 @@
+/**
+ * The page `/metrics`, in the Prometheus text format 0.0.4. Names and labels are a contract. Names of
+ * locks, sessions and clients are never among the labels: there may be a million of them.
+ */
+import type { TableCounts } from "../../lockfsm/index.js";
+import type { PortLoad, Traffic } from "../../net/index.js";
+import { CHANGE_TYPES, END_REASON } from "../../protocol/index.js";
+import type { LogWrites } from "../../storage/index.js";
+import type { DriverStatus, SeeingStatus } from "../driver/driver-ports.js";
+
+interface Metric {
+  readonly name: string;
+  readonly type: "gauge" | "counter";
+  readonly help: string;
+  /** One value, or one for each value of a label. */
+  readonly samples: number | readonly (readonly [label: string, value: number])[];
+}
+
+/** What went to the disk and over the sockets since the node was started. */
+export interface NodeTraffic {
+  readonly log: LogWrites;
+  readonly clients: Traffic;
+  readonly peers: Traffic;
+}
+
+export function metricsText(
+  status: DriverStatus,
+  counts: TableCounts,
+  traffic: NodeTraffic,
+  clientPort: PortLoad,
+  loopDelayMaxMs: number,
+): string {
+  const metrics = [
+    ...raftMetrics(status),
+    ...snapshotMetrics(status),
+    ...loopMetrics(status, loopDelayMaxMs),
+    ...portMetrics(clientPort),
+    ...trafficMetrics(traffic),
+    ...tableMetrics(counts),
+    ...seeingMetrics(status.seeing),
+  ];
+  return metrics.map(metricText).join("");
+}
+
+function raftMetrics(status: DriverStatus): Metric[] {
+  return [
+    gauge("has_leader", "Whether a leader is known.", status.leader === 0 ? 0 : 1),
+    gauge("is_leader", "Whether this node leads.", status.role === "leader" ? 1 : 0),
+    gauge("term", "Raft term.", status.term),
+    gauge("commit_index", "Last committed log index.", status.commitIndex),
+    gauge("applied_index", "Last applied log index.", status.appliedIndex),
+    gauge("first_index", "First log index that is kept.", status.firstIndex),
+    gauge("disk_full", "Whether the log lacks room to grow.", status.isDiskFull ? 1 : 0),
+    counter("leader_changes_total", "New leaders seen.", status.leaderChangesTotal),
+    counter("proposals_total", "Entries proposed here.", status.entriesProposedTotal),
+  ];
+}
+
+function snapshotMetrics({ snapshotIndex, snapshots }: DriverStatus): Metric[] {
+  const seconds = snapshots.durationMs / 1_000;
+  return [
+    gauge("snapshot_index", "Log index of the newest snapshot.", snapshotIndex),
+    counter("snapshots_taken_total", "Snapshots taken here.", snapshots.takenTotal),
+    counter("snapshots_installed_total", "Taken over.", snapshots.installedTotal),
+    gauge("snapshot_bytes", "Size of the newest snapshot.", snapshots.bytes),
+    gauge("snapshot_duration_seconds", "How long the last snapshot took.", seconds),
+  ];
+}
+
+function loopMetrics(status: DriverStatus, loopDelayMaxMs: number): Metric[] {
+  const stallSeconds = loopDelayMaxMs / 1_000;
+  return [
+    counter("commands_applied_total", "Commands applied.", status.commandsAppliedTotal),
+    counter("commands_busy_total", "Commands answered BUSY.", status.commandsRefusedTotal),
+    gauge("kept_bytes", "Bytes of commands not applied here yet.", status.keptBytes),
+    gauge(
+      "event_loop_delay_max_seconds",
+      "Longest stall of the event loop in ten seconds.",
+      stallSeconds,
+    ),
+    gauge("memory_scarce", "Whether new locks are refused.", status.isMemoryScarce ? 1 : 0),
+    gauge("client_connections", "Open client connections.", status.connections),
+  ];
+}
+
+function portMetrics(port: PortLoad): Metric[] {
+  return [
+    gauge("client_connections_max", "Client connections that may be open.", port.connectionsMax),
+    gauge("client_sockets", "Open sockets of the client port, of pages too.", port.sockets),
+    gauge("client_sockets_max", "Sockets that may be open there.", port.socketsMax),
+    gauge("client_unfinished_bytes", "Kept of unfinished messages.", port.unfinishedBytes),
+    counter(
+      "client_refused_total",
+      "Connections refused because there was no place.",
+      port.refusedTotal,
+    ),
+  ];
+}
+
+function trafficMetrics({ log, clients, peers }: NodeTraffic): Metric[] {
+  const byDirection = (sent: number, received: number) =>
+    [
+      ['direction="sent"', sent],
+      ['direction="received"', received],
+    ] as const;
+  const metricsOf = (side: string, whom: string, traffic: Traffic): Metric[] => {
+    const { framesSent, framesReceived, bytesSent, bytesReceived } = traffic;
+    return [
+      counter(
+        `${side}_frames_total`,
+        `Messages to and from ${whom}.`,
+        byDirection(framesSent, framesReceived),
+      ),
+      counter(
+        `${side}_bytes_total`,
+        `Their bytes, without what WebSocket adds.`,
+        byDirection(bytesSent, bytesReceived),
+      ),
+    ];
+  };
+  return [
+    counter("log_syncs_total", "Records of the log, each one synced write.", log.records),
+    counter("log_bytes_total", "Their bytes.", log.bytes),
+    ...metricsOf("client", "clients", clients),
+    ...metricsOf("peer", "the other nodes", peers),
+  ];
+}
+
+function tableMetrics(counts: TableCounts): Metric[] {
+  return [
+    gauge("sessions", "Sessions in the table.", counts.sessions),
+    gauge("keys", "Keys in use.", counts.keys),
+    gauge("holds", "Holds in the table.", counts.holds),
+    gauge("waiters", "Requests that wait.", counts.waiters),
+    gauge("closings", "Ended holds that keep keys closed.", counts.closings),
+    gauge("table_bytes", "What the table takes, as tableBytesMax counts it.", counts.tableBytes),
+    counter("deadlocks_total", "Requests refused for closing a circle.", counts.deadlocks),
+    counter(
+      "deadlock_searches_deferred_total",
+      "Searches for cycles that were left to later entries.",
+      counts.searchesDeferred,
+    ),
+    counter(
+      "deadlock_searches_given_up_total",
+      "Searches for cycles for which a whole entry was too short.",
+      counts.searchesGivenUp,
+    ),
+  ];
+}
+
+function seeingMetrics(seeing: SeeingStatus): Metric[] {
+  const { changesByType, endsByReason, audit } = seeing;
+  const byType = CHANGE_TYPES.map((type) => [`type="${type}"`, changesByType[type]] as const);
+  const byReason = Object.entries(END_REASON).map(
+    ([name, number]) => [`reason="${name}"`, endsByReason[number] ?? 0] as const,
+  );
+  const metrics = [
+    gauge("watches", "Watches of clients of this node.", seeing.watches),
+    counter(
+      "watches_compacted_total",
+      "Watches ended because what came next was forgotten.",
+      seeing.watchesCompactedTotal,
+    ),
+    gauge("history_changes", "Changes of locks kept in memory.", seeing.changes),
+    gauge("history_bytes", "What these take.", seeing.changeBytes),
+    counter("changes_total", "Changes of locks applied here, key by key.", byType),
+    counter("hold_ends_total", "Ends of holds applied here, key by key.", byReason),
+  ];
+  if (audit === undefined) return metrics;
+  return [
+    ...metrics,
+    gauge(
+      "audit_failing",
+      "Whether the audit cannot be written.",
+      audit.state === "writing" ? 0 : 1,
+    ),
+    gauge("audit_lag", "Changes that the audit has not looked at yet.", audit.lag),
+    counter("audit_records_total", "Records that the audit has written.", audit.writtenTotal),
+    counter("audit_gaps_total", "Times that the audit lost something.", audit.gapsTotal),
+    gauge("audit_lost_records", "Records of the audit that its store has lost.", audit.lostTotal),
+  ];
+}
+
+function gauge(name: string, help: string, samples: Metric["samples"]): Metric {
+  return { name, type: "gauge", help, samples };
+}
+
+function counter(name: string, help: string, samples: Metric["samples"]): Metric {
+  return { name, type: "counter", help, samples };
+}
+
+function metricText({ name, type, help, samples }: Metric): string {
+  const full = `holdfast_${name}`;
+  const lines = [`# HELP ${full} ${help}`, `# TYPE ${full} ${type}`];
+  if (typeof samples === "number") lines.push(`${full} ${samples}`);
+  else for (const [label, value] of samples) lines.push(`${full}{${label}} ${value}`);
+  return `${lines.join("\n")}\n`;
+}

@@ -1,0 +1,29 @@
+/**
+ * Finds out, before anything is created, whether an address can be listened on: a data directory is
+ * bound to its cluster for ever, and a start that fails on a taken port should not have made one.
+ */
+import { createServer } from "node:net";
+import { HoldfastError } from "../../errors.js";
+import type { HostPort } from "../options.js";
+import { formatAddress } from "./resolve-options.js";
+
+const CAUSES: Readonly<Record<string, string>> = Object.freeze({
+  EADDRINUSE: "the port is taken",
+  EACCES: "no permission for this port",
+  EADDRNOTAVAIL: "this machine does not have the address",
+  ENOTFOUND: "the host name is unknown",
+});
+
+/** Rejects with `UNAVAILABLE`, naming option, address and cause. */
+export function requireFreePort(option: string, address: HostPort): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      const code = error.code ?? error.message;
+      const cause = CAUSES[code] === undefined ? code : `${CAUSES[code]} (${code})`;
+      const text = `cannot listen on ${formatAddress(address)} (${option}): ${cause}`;
+      reject(new HoldfastError("UNAVAILABLE", text, { cause: error, details: { ...address } }));
+    });
+    server.listen(address.port, address.host, () => server.close(() => resolve()));
+  });
+}

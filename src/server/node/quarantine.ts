@@ -1,0 +1,64 @@
+/**
+ * A node whose files are not what it wrote. It keeps them as they are, votes for nobody, acknowledges
+ * nothing and serves nobody: what it promised to the others may be in what was lost. It is there to be
+ * seen, until an operator brings it back from the others (`holdfast recover`).
+ */
+import type { DamageReport } from "../../storage/index.js";
+import type { RunningNode } from "../options.js";
+import { IdlePages } from "./idle-pages.js";
+import type { ResolvedOptions } from "./resolve-options.js";
+
+const METRICS =
+  "# HELP holdfast_quarantined Whether the data of this node are damaged.\n" +
+  "# TYPE holdfast_quarantined gauge\nholdfast_quarantined 1\n";
+
+/** Resolves when the pages can be read. Rejects with `UNAVAILABLE` when the address cannot be had. */
+export async function startQuarantined(
+  options: ResolvedOptions,
+  clusterId: string,
+  damage: DamageReport,
+): Promise<RunningNode> {
+  const { id, dataDirectory, log } = options;
+  const pages = new IdlePages(options, clusterId, {
+    role: "quarantined",
+    why: `quarantined: ${damage.file}: ${damage.reason}`,
+    closeReason: "this node is quarantined",
+    details: { damage },
+    metrics: METRICS,
+  });
+  await pages.start();
+  log("error", "quarantined: the data are damaged, this node takes part in nothing", {
+    id,
+    ...damage,
+    recover: `holdfast recover --id ${id} --data ${dataDirectory} --endpoints ENDPOINTS`,
+  });
+  return new QuarantinedNode(id, pages);
+}
+
+class QuarantinedNode implements RunningNode {
+  readonly id: number;
+  readonly endpoint: string;
+  readonly peerPort = 0;
+  readonly ended: Promise<undefined>;
+  readonly #pages: IdlePages;
+  #end: (nothing: undefined) => void = () => {};
+  #stopping: Promise<void> | undefined;
+
+  constructor(id: number, pages: IdlePages) {
+    this.id = id;
+    this.endpoint = pages.endpoint;
+    this.#pages = pages;
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+  }
+
+  get clientPort(): number {
+    return this.#pages.port;
+  }
+
+  stop(): Promise<void> {
+    this.#stopping ??= this.#pages.close().then(() => this.#end(undefined));
+    return this.#stopping;
+  }
+}

@@ -1,0 +1,283 @@
+/**
+ * Checks the options of a node and completes them with the defaults. Every refusal names the option
+ * and its value, and where two options contradict each other, both values.
+ */
+import { HoldfastError } from "../../errors.js";
+import {
+  CLIENT_FRAME_BYTES_MAX,
+  MEMBERS_MAX,
+  PEER_FRAME_BYTES_MAX,
+  SNAPSHOT_CHUNK_BYTES_MAX,
+} from "../../protocol/index.js";
+import {
+  type Founder,
+  type HostPort,
+  NODE_TUNING_DEFAULTS,
+  type NodeOptions,
+  type NodeTuning,
+} from "../options.js";
+import type { Logger } from "../ports.js";
+import { computeClusterId } from "./cluster-id.js";
+
+const NODE_ID_MAX = 2 ** 32 - 1;
+const PORT_MAX = 65_535;
+const CLUSTER_NAME_LENGTH_MAX = 128;
+const AUDIT_KEEP_MS_MIN = 60_000;
+const AUDIT_KEEP_MS_MAX = 100 * 365 * 86_400_000;
+const AUDIT_KEEP_MS_DEFAULT = 30 * 86_400_000;
+const ADVERTISE_LENGTH_MAX = 1_024;
+const ORIGIN_LENGTH_MAX = 1_024;
+/** A scheme, also one of a browser's extensions, a host and perhaps a port; no path, no wildcard. */
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@*]+$/;
+/** Of ASCII, as it stands in a request. */
+const HOST_NAME = /^[a-z0-9_]([a-z0-9_.-]{0,252}[a-z0-9_])?\.?$/i;
+/** What a frame holds besides the bytes of its entries. */
+const FRAME_OVERHEAD_BYTES = 64 << 10;
+const UNSPECIFIED_HOSTS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
+/** Milliseconds and factors may have fractions; what counts bytes, entries or messages is whole. */
+const FRACTIONAL: ReadonlySet<string> = new Set([
+  "electionTimeoutMs",
+  "heartbeatIntervalMs",
+  "closedPeerDelayMs",
+  "snapshotSizeFactor",
+  "spareDelayMs",
+]);
+const ZERO_IS_OFF: ReadonlySet<string> = new Set(["spareDelayMs"]);
+
+export interface ResolvedOptions {
+  readonly id: number;
+  readonly dataDirectory: string;
+  readonly listen: HostPort;
+  /** `undefined`: `ws://` and the address that was bound. */
+  readonly advertise: string | undefined;
+  readonly peerListen: HostPort;
+  /** Those who found the cluster, and the id that follows from them; `undefined` when not told. */
+  readonly founders: readonly Founder[] | undefined;
+  readonly clusterId: string | undefined;
+  /** Where to ask for a cluster to join; empty when not told. */
+  readonly join: readonly string[];
+  /** Where this node dials a peer instead of the address that everybody knows. */
+  readonly peerAddresses: ReadonlyMap<number, HostPort>;
+  /** Web pages that may connect. */
+  readonly allowedOrigins: readonly string[];
+  /** Host names to which the client port answers. */
+  readonly allowedHosts: readonly string[];
+  /** How long the audit is kept; `undefined`: there is none. */
+  readonly auditKeepMs: number | undefined;
+  readonly tuning: NodeTuning;
+  readonly log: Logger;
+  readonly traceFile: string | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Throws `INVALID_ARGUMENT`. */
+export function resolveOptions(options: NodeOptions): ResolvedOptions {
+  const { id, listen, peerListen, advertise, initialCluster, dataDirectory } = options;
+  const join = options.join ?? [];
+  const clusterName = options.clusterName ?? "holdfast";
+  check(isNodeId(id), () => `id ${id} is not a whole number from 1 to ${NODE_ID_MAX}`);
+  check(dataDirectory.length > 0, () => "dataDirectory is empty");
+  check(
+    clusterName.length > 0 && clusterName.length <= CLUSTER_NAME_LENGTH_MAX,
+    () => `clusterName has ${clusterName.length} characters, not 1 to ${CLUSTER_NAME_LENGTH_MAX}`,
+  );
+  checkAddress("listen", listen, 0);
+  checkAddress("peerListen", peerListen, 0);
+  checkExposure("listen", listen, options.insecure === true);
+  checkExposure("peerListen", peerListen, options.insecure === true);
+  checkAdvertise(advertise, listen);
+  if (initialCluster !== undefined) demandFounders(id, initialCluster);
+  checkJoin(join, initialCluster);
+  checkPeerAddresses(options);
+  return {
+    id,
+    dataDirectory,
+    listen,
+    advertise,
+    peerListen,
+    founders: initialCluster,
+    clusterId:
+      initialCluster === undefined ? undefined : computeClusterId(clusterName, initialCluster),
+    join,
+    peerAddresses: options.peerAddresses ?? new Map(),
+    allowedOrigins: resolveOrigins(options.allowedOrigins ?? []),
+    allowedHosts: resolveHosts(options),
+    auditKeepMs: resolveAudit(options),
+    tuning: resolveTuning(options.tuning ?? {}),
+    log: options.log ?? (() => {}),
+    traceFile: options.traceFile,
+    signal: options.signal,
+  };
+}
+
+/**
+ * Browsers send an origin in one form only, and it is compared letter by letter: one that could
+ * never match is refused rather than kept.
+ */
+function resolveOrigins(origins: readonly string[]): readonly string[] {
+  for (const origin of origins) {
+    const shown = JSON.stringify(origin);
+    check(
+      origin !== "*" && origin !== "null",
+      () => `allowedOrigins ${shown} would let pages of anybody in: name each origin`,
+    );
+    check(
+      ORIGIN.test(origin) && origin.length <= ORIGIN_LENGTH_MAX,
+      () =>
+        `allowedOrigins ${shown} is no origin like https://ops.example or http://localhost:3000`,
+    );
+    const sent = /^https?:/.test(origin) && URL.canParse(origin) ? new URL(origin).origin : origin;
+    check(
+      sent === origin,
+      () => `allowedOrigins ${shown} would never match: browsers send ${sent}`,
+    );
+  }
+  return [...new Set(origins)];
+}
+
+/** With the names that the node has anyhow. */
+function resolveHosts({ allowedHosts = [], listen, advertise }: NodeOptions): readonly string[] {
+  for (const name of allowedHosts) {
+    check(
+      HOST_NAME.test(name),
+      () => `allowedHosts ${JSON.stringify(name)} is no host name: no port, no path, no wildcard`,
+    );
+  }
+  const own = advertise === undefined ? [] : [new URL(advertise).hostname];
+  return [...new Set([listen.host, ...own, ...allowedHosts])];
+}
+
+function resolveAudit({ audit = false, auditKeepMs }: NodeOptions): number | undefined {
+  check(audit || auditKeepMs === undefined, () => "auditKeepMs without audit");
+  const keepMs = auditKeepMs ?? AUDIT_KEEP_MS_DEFAULT;
+  check(
+    Number.isInteger(keepMs) && keepMs >= AUDIT_KEEP_MS_MIN && keepMs <= AUDIT_KEEP_MS_MAX,
+    () => `auditKeepMs ${keepMs} is not from ${AUDIT_KEEP_MS_MIN} to ${AUDIT_KEEP_MS_MAX}`,
+  );
+  return audit ? keepMs : undefined;
+}
+
+/** Completes `tuning` with the defaults. Throws `INVALID_ARGUMENT`. */
+export function resolveTuning(tuning: Partial<NodeTuning>): NodeTuning {
+  for (const [name, value] of Object.entries(tuning)) {
+    check(name in NODE_TUNING_DEFAULTS, () => `tuning has no option ${name}`);
+    check(
+      Number.isFinite(value) &&
+        (value > 0 || (value === 0 && ZERO_IS_OFF.has(name))) &&
+        (FRACTIONAL.has(name) || Number.isInteger(value)),
+      () => `${name} ${value} is not a ${FRACTIONAL.has(name) ? "" : "whole "}number above 0`,
+    );
+  }
+  // Who says how long the log may become gets that.
+  const exact = tuning.snapshotLogBytes === undefined ? {} : { snapshotSizeFactor: 0 };
+  const all: NodeTuning = Object.freeze({ ...NODE_TUNING_DEFAULTS, ...exact, ...tuning });
+  const atMost = (name: keyof NodeTuning, limit: number, what: string): void =>
+    check(all[name] <= limit, () => `${name} ${all[name]} is more than ${what} ${limit}`);
+  atMost("heartbeatIntervalMs", all.electionTimeoutMs / 2, "half of electionTimeoutMs, which is");
+  atMost("closedPeerDelayMs", all.electionTimeoutMs, "electionTimeoutMs");
+  atMost("spareDelayMs", all.heartbeatIntervalMs, "heartbeatIntervalMs");
+  atMost("batchBytesMax", all.uncommittedBytesMax, "uncommittedBytesMax");
+  atMost("appendBytesMax", all.inflightBytesMax, "inflightBytesMax");
+  const frameRoom = PEER_FRAME_BYTES_MAX - FRAME_OVERHEAD_BYTES;
+  atMost("batchBytesMax", frameRoom - CLIENT_FRAME_BYTES_MAX, "what a frame between nodes holds,");
+  atMost("appendBytesMax", frameRoom - all.batchBytesMax, "what a frame holds beside one batch,");
+  atMost("batchBytesMax", all.segmentBytes / 2, "half of segmentBytes, which is");
+  atMost("trailingLogBytes", all.snapshotLogBytes, "snapshotLogBytes");
+  atMost("snapshotChunkBytes", SNAPSHOT_CHUNK_BYTES_MAX / 2, "half of what a chunk may have,");
+  return all;
+}
+
+/** Throws `INVALID_ARGUMENT`. */
+export function demandFounders(id: number, initialCluster: readonly Founder[]): void {
+  check(isNodeId(id), () => `id ${id} is not a whole number from 1 to ${NODE_ID_MAX}`);
+  const count = initialCluster.length;
+  check(
+    count >= 1 && count <= MEMBERS_MAX,
+    () => `initialCluster has ${count} members, not 1 to ${MEMBERS_MAX}`,
+  );
+  const ids = new Set<number>();
+  const addresses = new Set<string>();
+  for (const member of initialCluster) {
+    check(isNodeId(member.id), () => `initialCluster has a member with the id ${member.id}`);
+    check(!ids.has(member.id), () => `initialCluster names node ${member.id} twice`);
+    ids.add(member.id);
+    checkAddress(`initialCluster, node ${member.id}:`, member.address, 1);
+    const address = formatAddress(member.address);
+    check(!addresses.has(address), () => `initialCluster has the address ${address} twice`);
+    addresses.add(address);
+  }
+  check(ids.has(id), () => `id ${id} is not in initialCluster (${[...ids].join(", ")})`);
+}
+
+/** Whom it names may be added later: only what can never be is refused. */
+function checkPeerAddresses({ id, peerAddresses }: NodeOptions): void {
+  for (const [peer, address] of peerAddresses ?? []) {
+    check(
+      isNodeId(peer) && peer !== id,
+      () => `peerAddresses names node ${peer}, which is no peer`,
+    );
+    checkAddress(`peerAddresses, node ${peer}:`, address, 1);
+  }
+}
+
+function checkJoin(join: readonly string[], founders: readonly Founder[] | undefined): void {
+  check(
+    join.length === 0 || founders === undefined,
+    () => "join and initialCluster exclude each other: a node founds a cluster or joins one",
+  );
+  for (const endpoint of join) {
+    check(isEndpoint(endpoint), () => `join ${JSON.stringify(endpoint)} is no ws:// or wss:// URL`);
+  }
+}
+
+function isEndpoint(text: string): boolean {
+  return URL.canParse(text) && /^wss?:$/.test(new URL(text).protocol);
+}
+
+function checkAddress(name: string, { host, port }: HostPort, portMin: number): void {
+  check(host.length > 0, () => `${name} has an empty host`);
+  check(
+    Number.isInteger(port) && port >= portMin && port <= PORT_MAX,
+    () => `${name} port ${port} is not from ${portMin} to ${PORT_MAX}`,
+  );
+}
+
+function checkExposure(name: string, address: HostPort, isInsecure: boolean): void {
+  check(
+    isInsecure || isLoopback(address.host),
+    () =>
+      `${name} ${formatAddress(address)} is open to other machines, without encryption or ` +
+      "authentication: say so with insecure, or listen on 127.0.0.1",
+  );
+}
+
+function checkAdvertise(advertise: string | undefined, listen: HostPort): void {
+  if (advertise === undefined) {
+    check(
+      !UNSPECIFIED_HOSTS.has(listen.host),
+      () => `advertise is missing: clients cannot connect to listen ${formatAddress(listen)}`,
+    );
+    return;
+  }
+  check(
+    isEndpoint(advertise) && advertise.length <= ADVERTISE_LENGTH_MAX,
+    () => `advertise ${JSON.stringify(advertise)} is no ws:// or wss:// URL`,
+  );
+}
+
+function isNodeId(id: number): boolean {
+  return Number.isInteger(id) && id >= 1 && id <= NODE_ID_MAX;
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+/** `host:port`, with brackets around IPv6. */
+export function formatAddress({ host, port }: HostPort): string {
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+function check(condition: boolean, message: () => string): void {
+  if (!condition) throw new HoldfastError("INVALID_ARGUMENT", message());
+}

@@ -1,0 +1,384 @@
+/**
+ * Starts one node in this process: options, directory, ports, driver, in an order in which a start
+ * that fails leaves nothing behind, and ends it again. This is the only file of the room that knows
+ * real sockets, files and clocks together.
+ */
+import { performance } from "node:perf_hooks";
+import { assert } from "../../assert.js";
+import { HoldfastError } from "../../errors.js";
+import type {
+  GatewayEvents,
+  HttpAnswer,
+  PeerAddress,
+  PeerEvents,
+  Traffic,
+} from "../../net/index.js";
+import { createGateway, createPeerLinks } from "../../net/index.js";
+import {
+  type Configuration,
+  type MemberAddress,
+  membersOf,
+  type NodeId,
+} from "../../raft/index.js";
+import {
+  damageOf,
+  isFreshDirectory,
+  openDataDirectory,
+  readIdentity,
+} from "../../storage/index.js";
+import type { AssembledDriver } from "../driver/assemble.js";
+import { bootDriver } from "../driver/boot.js";
+import type { NodeOptions, RunningNode } from "../options.js";
+import type { Clock } from "../ports.js";
+import { foundingConfiguration, peersOf } from "./addresses.js";
+import { EventLoopMeter } from "./event-loop-meter.js";
+import { demandPlausibleClock } from "./founding-clock.js";
+import { HeapMeter } from "./heap-meter.js";
+import { createPages } from "./http-pages.js";
+import { demandNoVote, type FoundCluster, findCluster } from "./join-cluster.js";
+import { LoopScheduler } from "./loop-scheduler.js";
+import { requireFreePort } from "./port-check.js";
+import { startQuarantined } from "./quarantine.js";
+import { formatAddress, type ResolvedOptions, resolveOptions } from "./resolve-options.js";
+import { openTrace, type Trace } from "./trace-file.js";
+import { whenThereIsRoom } from "./waiting-for-room.js";
+
+/** All groups share the links between nodes; this version has one. */
+const GROUP = 0;
+/** A link that was silent for so many election timeouts is given up. */
+const LINK_SILENCE_TIMEOUTS = 5;
+/** WebSocket close code "try again later". */
+const CLOSE_TRY_AGAIN = 1013;
+/** Election timeouts that a stop waits for somebody else to lead. */
+const LEAVE_TIMEOUTS = 2;
+
+const NO_TRAFFIC: Traffic = { framesSent: 0, bytesSent: 0, framesReceived: 0, bytesReceived: 0 };
+
+const CLOCK: Clock = { nowMs: () => performance.now(), wallMs: () => Date.now() };
+
+type Gateway = ReturnType<typeof createGateway>;
+type Links = ReturnType<typeof createPeerLinks>;
+type Directory = Awaited<ReturnType<typeof openDataDirectory>>;
+
+/**
+ * Resolves once the node listens for clients and peers; on a full disk once there is room, and until
+ * then only its pages can be read. A node whose data are damaged is started too: it takes part in
+ * nothing, and says so on its pages. Rejects with `INVALID_ARGUMENT` for options
+ * that cannot be, `UNAVAILABLE` for an address that cannot be had, `FORBIDDEN` for a fresh directory
+ * of a node that votes in the cluster it is to join, and with what the directory says when it cannot
+ * be used or belongs to another node, cluster or process.
+ */
+export async function startNode(options: NodeOptions): Promise<RunningNode> {
+  const resolved = resolveOptions(options);
+  await requireFreePort("listen", resolved.listen);
+  await requireFreePort("peerListen", resolved.peerListen);
+  const found = await findBelonging(resolved);
+  const { clusterId } = found;
+  try {
+    const open = (): Promise<Directory> => openData(resolved, clusterId);
+    return await whenThereIsRoom(resolved, clusterId, open, async (directory) => {
+      const node = new Node(resolved, directory, found);
+      try {
+        await node.start();
+      } catch (error) {
+        await node.close();
+        throw error;
+      }
+      return node;
+    });
+  } catch (error) {
+    const damage = damageOf(error);
+    if (damage === undefined) throw error;
+    return startQuarantined(resolved, clusterId, damage);
+  }
+}
+
+function openData(options: ResolvedOptions, clusterId: string): Promise<Directory> {
+  return openDataDirectory({
+    path: options.dataDirectory,
+    nodeId: options.id,
+    clusterId,
+    origin: options.founders === undefined ? "joined" : "initial",
+    segmentBytes: options.tuning.segmentBytes,
+  });
+}
+
+/**
+ * The cluster that the data, or the options for a fresh directory, belong to. Data may only be
+ * started with the founders they were written under: a node of three started as a cluster of one
+ * would elect itself and grant what the others have granted already.
+ */
+async function findBelonging(options: ResolvedOptions): Promise<FoundCluster> {
+  const { id, founders, clusterId, join, dataDirectory, log, signal } = options;
+  const stored = await readIdentity(dataDirectory);
+  const members = founders === undefined ? [] : foundingConfiguration(founders).addresses;
+  if (stored === undefined) {
+    if (clusterId !== undefined) {
+      demandPlausibleClock(CLOCK.wallMs());
+      return { clusterId, members };
+    }
+    if (join.length > 0) {
+      const found = await findCluster(id, join, log, signal);
+      // Damaged data are a matter of the opening.
+      if (await isFreshDirectory(dataDirectory)) demandNoVote(id, found, dataDirectory);
+      return found;
+    }
+    throw new HoldfastError(
+      "INVALID_ARGUMENT",
+      "a fresh data directory needs initialCluster, to found a cluster, or join",
+    );
+  }
+  if (clusterId === undefined || clusterId === stored.clusterId) {
+    return { clusterId: stored.clusterId, members };
+  }
+  throw new HoldfastError(
+    "INVALID_ARGUMENT",
+    `the data in ${dataDirectory} belong to another cluster: initialCluster and ` +
+      "clusterName must be those it was created with (where a peer has moved, say it by " +
+      "peerAddresses), and neither is given for what was restored or has joined",
+    { details: { stored: stored.clusterId, options: clusterId } },
+  );
+}
+
+class Node implements RunningNode {
+  readonly ended: Promise<Error | undefined>;
+  readonly #options: ResolvedOptions;
+  readonly #directory: Directory;
+  readonly #gateway: Gateway;
+  readonly #startedMs = CLOCK.nowMs();
+  /** The members as far as they were known before the log was. */
+  #found: FoundCluster;
+  readonly #loop = new EventLoopMeter();
+  #trace: Trace | undefined;
+  #isDraining = false;
+  #stopping: Promise<void> | undefined;
+  #endpoint = "";
+  #links: Links | undefined;
+  #assembled: AssembledDriver | undefined;
+  #closing: Promise<void> | undefined;
+  #end: (error: Error | undefined) => void = () => {};
+
+  constructor(options: ResolvedOptions, directory: Directory, found: FoundCluster) {
+    this.#options = options;
+    this.#directory = directory;
+    this.#found = found;
+    const { listen, allowedHosts, allowedOrigins } = options;
+    this.#gateway = createGateway({ listen, allowedHosts, allowedOrigins });
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+  }
+
+  get id(): number {
+    return this.#options.id;
+  }
+
+  get endpoint(): string {
+    return this.#endpoint;
+  }
+
+  get clientPort(): number {
+    return this.#gateway.port;
+  }
+
+  get peerPort(): number {
+    return this.#links?.port ?? 0;
+  }
+
+  /** Rejects when a port cannot be had after all; `close` then gives back what was taken. */
+  async start(): Promise<void> {
+    const { listen, advertise, peerListen, tuning, log, traceFile } = this.#options;
+    const { identity, notices, log: store } = this.#directory;
+    await this.#gateway.start(this.#clientEvents(), this.#pages());
+    this.#endpoint =
+      advertise ?? `ws://${formatAddress({ host: listen.host, port: this.#gateway.port })}`;
+    const links = createPeerLinks({
+      identity: { ...identity, advertise: this.#endpoint },
+      listen: peerListen,
+      peers: new Map(),
+      knownPeers: this.#directory.knownPeers(),
+      silenceTimeoutMs: LINK_SILENCE_TIMEOUTS * tuning.electionTimeoutMs,
+    });
+    this.#links = links;
+    this.#trace = traceFile === undefined ? undefined : openTrace(traceFile, log);
+    const assembled = await this.#boot(links);
+    this.#assembled = assembled;
+    await this.#findMembers(assembled.raft.configuration);
+    await links.start(this.#peerEvents(assembled));
+    links.setPeers(this.#peersAmong(assembled.raft.configuration.addresses));
+    assembled.driver.start();
+    for (const notice of notices) log("warn", "data directory", { notice });
+    log("info", "node started", {
+      id: this.id,
+      cluster: identity.clusterId,
+      endpoint: this.#endpoint,
+      connectionsMax: this.#gateway.load.connectionsMax,
+      peerPort: links.port,
+      lastIndex: store.boot.baseIndex + store.boot.entries.length,
+    });
+    const { quietMs } = assembled.table;
+    if (quietMs > 0) log("warn", "restored: no session is opened for a while", { quietMs });
+  }
+
+  #boot(links: Links): Promise<AssembledDriver> {
+    const { founders, tuning, auditKeepMs, log } = this.#options;
+    return bootDriver(
+      {
+        group: GROUP,
+        founders: founders === undefined ? undefined : foundingConfiguration(founders),
+        advertise: this.#endpoint,
+        auditKeepMs,
+        tuning,
+      },
+      {
+        peers: links,
+        gateway: this.#gateway,
+        clock: CLOCK,
+        memory: new HeapMeter(CLOCK.nowMs, log),
+        scheduler: new LoopScheduler(CLOCK.nowMs),
+        random: Math.random,
+        logger: log,
+        trace: this.#trace?.line,
+        onPeers: (peers) => links.setPeers(this.#peersAmong(peers)),
+        onFailure: (error) => this.#fail(error),
+      },
+      this.#directory,
+    );
+  }
+
+  /** A node that was never told who its cluster is has to ask before it can answer anybody. */
+  async #findMembers(configuration: Configuration): Promise<void> {
+    const { id, join, dataDirectory, log, signal } = this.#options;
+    if (membersOf(configuration).length > 0 || this.#found.members.length > 0) return;
+    if (join.length === 0) {
+      const message =
+        "no leader has told this node its cluster yet: join or initialCluster is needed";
+      throw new HoldfastError("INVALID_ARGUMENT", message);
+    }
+    const found = await findCluster(id, join, log, signal);
+    const { clusterId } = this.#directory.identity;
+    if (found.clusterId !== clusterId) {
+      throw new HoldfastError(
+        "INVALID_ARGUMENT",
+        `the data in ${dataDirectory} belong to another cluster than that of join`,
+        { details: { stored: clusterId, options: found.clusterId } },
+      );
+    }
+    demandNoVote(id, found, dataDirectory);
+    this.#found = found;
+  }
+
+  #peersAmong(members: readonly MemberAddress[]): Map<NodeId, PeerAddress> {
+    const known = members.length > 0 ? members : this.#found.members;
+    return peersOf(known, this.id, this.#options.peerAddresses);
+  }
+
+  #peerEvents({ driver }: AssembledDriver): PeerEvents {
+    const { peerEvents } = driver;
+    return {
+      onUp: (peer, epoch) => peerEvents.onUp(peer, epoch),
+      onDown: (peer, epoch, closed) => peerEvents.onDown(peer, epoch, closed),
+      onMessage: (peer, group, message) => peerEvents.onMessage(peer, group, message),
+      onRefused: (reason) => peerEvents.onRefused(reason),
+      onPeerIdentity: (identity) => {
+        peerEvents.onPeerIdentity(identity);
+        this.#directory.notePeer(identity);
+      },
+    };
+  }
+
+  /**
+   * Leadership first, while everything still works: then nobody waits for an election. Clients are
+   * sent away when somebody else can serve them.
+   */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#leaveAndClose();
+    return this.#stopping;
+  }
+
+  async #leaveAndClose(): Promise<void> {
+    this.#isDraining = true;
+    this.#gateway.drain();
+    const limitMs = LEAVE_TIMEOUTS * this.#options.tuning.electionTimeoutMs;
+    let timer: NodeJS.Timeout | undefined;
+    const tooLong = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, limitMs);
+    });
+    await Promise.race([this.#assembled?.driver.leave(), tooLong]);
+    clearTimeout(timer);
+    await this.close();
+    this.#end(undefined);
+  }
+
+  /** Safe to call more than once and at any stage. */
+  close(): Promise<void> {
+    this.#closing ??= this.#closeAll();
+    return this.#closing;
+  }
+
+  async #closeAll(): Promise<void> {
+    const stopped = this.#assembled?.driver.stop();
+    try {
+      await Promise.all([this.#gateway.close(), this.#links?.close(), stopped]);
+    } finally {
+      await this.#directory.close();
+      this.#trace?.close();
+      this.#loop.stop();
+    }
+  }
+
+  #fail(error: Error): void {
+    this.#options.log("error", "node failed", { message: error.message });
+    const end = (): void => this.#end(error);
+    // What goes wrong while closing is the consequence of what is reported.
+    this.close().then(end, end);
+  }
+
+  /** Until the driver is there, which may take a while, clients are sent away. */
+  #clientEvents(): GatewayEvents {
+    const events = (): GatewayEvents => {
+      assert(
+        this.#assembled !== undefined,
+        () => "a client was let in before the driver was there",
+      );
+      return this.#assembled.driver.clientEvents;
+    };
+    return {
+      onConnection: (connection) => {
+        if (this.#assembled === undefined) connection.close(CLOSE_TRY_AGAIN, "starting");
+        else events().onConnection(connection);
+      },
+      onAttach: (connection, command, bytes) => events().onAttach(connection, command, bytes),
+      onCommand: (connection, command, bytes) => events().onCommand(connection, command, bytes),
+      onInvalidCommand: (connection, op, id) => events().onInvalidCommand(connection, op, id),
+      onQuery: (connection, query) => events().onQuery(connection, query),
+      onOperation: (connection, operation, bytes) =>
+        events().onOperation(connection, operation, bytes),
+      onClosed: (connection) => this.#assembled?.driver.clientEvents.onClosed(connection),
+      onRefused: (reason) => this.#options.log("warn", "client refused", { reason }),
+    };
+  }
+
+  #pages(): (path: string) => HttpAnswer {
+    const { clusterId, incarnation } = this.#directory.identity;
+    return createPages({
+      id: this.id,
+      clusterId,
+      incarnation,
+      pid: process.pid,
+      loopDelayMaxMs: () => this.#loop.maxMs,
+      uptimeMs: () => CLOCK.nowMs() - this.#startedMs,
+      endpoint: () => this.#endpoint,
+      driver: () => this.#assembled?.driver,
+      counts: () => this.#assembled?.table.counts(),
+      quietMs: () => this.#assembled?.table.quietMs ?? 0,
+      traffic: () => ({
+        log: this.#directory.logWrites(),
+        clients: this.#gateway.traffic,
+        peers: this.#links?.traffic ?? NO_TRAFFIC,
+      }),
+      clientPort: () => this.#gateway.load,
+      isDraining: () => this.#isDraining || this.#closing !== undefined,
+    });
+  }
+}

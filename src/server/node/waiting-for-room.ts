@@ -1,0 +1,89 @@
+/**
+ * A start on a full disk. Opening the data directory takes room (the store begins a new journal, a
+ * fresh log its first segment), so without room a node cannot start; but it need not end either, and
+ * be started again and again. It waits, is seen while it waits, and goes on by itself.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { HoldfastError } from "../../errors.js";
+import { IdlePages } from "./idle-pages.js";
+import type { ResolvedOptions } from "./resolve-options.js";
+
+/** Between two tries: each one that gets far enough counts as an opening of the directory. */
+const RETRY_MS_MIN = 1_000;
+const RETRY_MS_MAX = 30_000;
+const TELL_MS = 60_000;
+
+const METRICS =
+  "# HELP holdfast_waiting_for_room Whether this node cannot start because its disk is full.\n" +
+  "# TYPE holdfast_waiting_for_room gauge\nholdfast_waiting_for_room 1\n";
+
+/**
+ * Opens the data, again and again for as long as that fails with `DISK_FULL`, and resolves to what
+ * `begin` makes of them. The pages can be read meanwhile; `begin` finds the address free. Rejects as
+ * the two do otherwise, and with the reason of the options' signal when that is aborted.
+ */
+export async function whenThereIsRoom<Data, Result>(
+  options: ResolvedOptions,
+  clusterId: string,
+  open: () => Promise<Data>,
+  begin: (data: Data) => Promise<Result>,
+): Promise<Result> {
+  const waiting = new Waiting(options, clusterId);
+  try {
+    for (;;) {
+      try {
+        const data = await open();
+        await waiting.end();
+        return await begin(data);
+      } catch (error) {
+        if (!(error instanceof HoldfastError) || error.code !== "DISK_FULL") throw error;
+        await waiting.pause(error);
+      }
+    }
+  } finally {
+    await waiting.end();
+  }
+}
+
+class Waiting {
+  readonly #options: ResolvedOptions;
+  readonly #clusterId: string;
+  #pages: IdlePages | undefined;
+  #retryMs = RETRY_MS_MIN;
+  #toldMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ResolvedOptions, clusterId: string) {
+    this.#options = options;
+    this.#clusterId = clusterId;
+  }
+
+  /** Resolves when it is time to try again. */
+  async pause({ message }: HoldfastError): Promise<void> {
+    const { dataDirectory, log, signal } = this.#options;
+    if (performance.now() - this.#toldMs >= TELL_MS) {
+      log("error", "waiting for room on the disk", { dataDirectory, error: message });
+      this.#toldMs = performance.now();
+    }
+    await this.#show();
+    await delay(this.#retryMs, undefined, signal === undefined ? {} : { signal });
+    this.#retryMs = Math.min(2 * this.#retryMs, RETRY_MS_MAX);
+  }
+
+  async end(): Promise<void> {
+    await this.#pages?.close();
+    this.#pages = undefined;
+  }
+
+  async #show(): Promise<void> {
+    if (this.#pages !== undefined) return;
+    const pages = new IdlePages(this.#options, this.#clusterId, {
+      role: "starting",
+      why: "waiting for room on the disk",
+      closeReason: "this node waits for room on its disk",
+      details: { isDiskFull: true },
+      metrics: METRICS,
+    });
+    await pages.start();
+    this.#pages = pages;
+  }
+}

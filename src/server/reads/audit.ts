@@ -1,0 +1,295 @@
+/**
+ * Writes the history of locks into the store as it comes, for as long as the operator wants to keep
+ * it. It reads the log of transitions like a watch does, one batch in flight, so that the table never
+ * waits for it; a batch and the place it reached are one write, so that a restart, which replays the
+ * log, goes on behind it.
+ *
+ * A node does not end because its audit cannot be written, unless its disk failed. It says so, keeps
+ * trying while there is only no room, and when the log of transitions has forgotten what was not written, it notes the gap.
+ */
+import type { LostTenures, Revision, Tenure } from "../../protocol/index.js";
+import {
+  type AuditMark,
+  type AuditRecord,
+  type AuditStore,
+  isDiskFailure,
+} from "../../storage/index.js";
+import type { Logger } from "../ports.js";
+import { StoreCalls } from "../snapshots/calls.js";
+import { isOutOfSpace } from "../snapshots/draft.js";
+import { endOfEntry, isAfter } from "./revisions.js";
+import { decodeTenure, encodeTenure } from "./tenure-record.js";
+import { tenureAt } from "./tenures.js";
+import type { TransitionLog } from "./transition-log.js";
+
+export interface AuditOptions {
+  /** How long a record is kept after its tenure ended, by the wall clock. */
+  readonly keepMs: number;
+}
+
+export interface AuditRooms {
+  /** Has been loaded. */
+  readonly store: AuditStore;
+  readonly transitions: TransitionLog;
+  /** A turn should follow. */
+  readonly wake: () => void;
+  readonly logger: Logger;
+}
+
+/** Numbers for `/status` and `/metrics`. */
+export interface AuditStatus {
+  /** `full`: the disk has no room, it is tried again. `failed`: nothing is written until a restart. */
+  readonly state: "writing" | "full" | "failed";
+  /** Transitions that it has not looked at yet. */
+  readonly lag: number;
+  readonly writtenTotal: number;
+  /** Times that what was to be written was forgotten first. */
+  readonly gapsTotal: number;
+  /** Records that the store lost, as far as they were missed. */
+  readonly lostTotal: number;
+  /** Of every tenure behind this entry there is a record. */
+  readonly completeAfter: number;
+}
+
+/** Records of one batch; some 200 KB. */
+const RECORDS_PER_BATCH_MAX = 1_024;
+/** Transitions that one turn looks at for a batch; a few milliseconds. */
+const LOOKS_PER_TURN_MAX = 8_192;
+/** Entries without anything to write, after which the place is written by itself. */
+const MARK_ENTRIES = 4_096;
+const RETRY_MS = 2_000;
+const TRIM_INTERVAL_MS = 60_000;
+/** Records that one step of trimming removes. */
+const TRIM_RECORDS_MAX = 512;
+
+export class Audit {
+  readonly #rooms: AuditRooms;
+  readonly #calls: StoreCalls;
+  readonly #keepMs: number;
+  /** As of the last write that succeeded. */
+  #mark: AuditMark;
+  /** Up to here everything is written, or had nothing to be written; at or behind the mark. */
+  #through: Revision;
+  #wasTakingSnapshot = false;
+  /** A start from the snapshot that is being taken would know nothing of what was before it. */
+  #mustMark = false;
+  #state: AuditStatus["state"] = "writing";
+  #isBusy = false;
+  #hasMore = false;
+  #retryAtMs = Number.POSITIVE_INFINITY;
+  #trimAtMs = Number.NEGATIVE_INFINITY;
+  #writtenTotal = 0;
+  #gapsTotal = 0;
+  /** Of the records that were lost. */
+  #toldTotal = 0;
+
+  constructor(rooms: AuditRooms, { keepMs }: AuditOptions) {
+    const { store, transitions, logger } = rooms;
+    this.#rooms = rooms;
+    this.#keepMs = keepMs;
+    this.#calls = new StoreCalls(rooms.wake);
+    const { floor } = transitions;
+    this.#mark = store.mark ?? { through: floor, completeAfter: floor.index };
+    this.#through = this.#mark.through;
+    for (const notice of store.notices) logger("warn", "the audit was damaged", { notice });
+    this.#tellLost();
+  }
+
+  /** What is written. */
+  get mark(): AuditMark {
+    return this.#mark;
+  }
+
+  /** Of every tenure that ended after this entry there is a record, or memory has it. */
+  get completeAfter(): number {
+    const { floor } = this.#rooms.transitions;
+    // As long as it is not written, the gap is not in the mark.
+    return isAfter(floor, this.#through) ? floor.index : this.#mark.completeAfter;
+  }
+
+  get status(): AuditStatus {
+    const { transitions } = this.#rooms;
+    return {
+      state: this.#state,
+      lag: transitions.end - transitions.positionAfter(this.#through),
+      writtenTotal: this.#writtenTotal,
+      gapsTotal: this.#gapsTotal,
+      lostTotal: this.#rooms.store.lostTotal,
+      completeAfter: this.completeAfter,
+    };
+  }
+
+  get hasWork(): boolean {
+    return this.#hasMore && !this.#isBusy && this.#state === "writing";
+  }
+
+  get nextDeadlineMs(): number {
+    if (this.#isBusy || this.#state === "failed") return Number.POSITIVE_INFINITY;
+    return this.#state === "full" ? this.#retryAtMs : this.#trimAtMs;
+  }
+
+  /** Once a turn. `index`: the last applied entry. */
+  work(index: number, isTakingSnapshot: boolean, nowMs: number, wallMs: number): void {
+    this.#calls.deliver(nowMs);
+    if (isTakingSnapshot && !this.#wasTakingSnapshot) this.#mustMark = true;
+    this.#wasTakingSnapshot = isTakingSnapshot;
+    if (this.#isBusy || this.#state === "failed") return;
+    if (this.#state === "full" && nowMs < this.#retryAtMs) return;
+    this.#noteGap();
+    if (this.#write(index)) return;
+    if (nowMs < this.#trimAtMs) return;
+    this.#trimAtMs = nowMs + TRIM_INTERVAL_MS;
+    this.#trim(wallMs);
+  }
+
+  /**
+   * Tenures of a key up to `through`, the newest first, and what was lost of that time. One of the
+   * two is called in a later turn.
+   */
+  read(
+    key: string,
+    through: Revision,
+    limit: number,
+    onDone: (tenures: readonly Tenure[], lost: readonly LostTenures[]) => void,
+    onFailure: () => void,
+  ): void {
+    const { store, logger } = this.#rooms;
+    const reading = store.read(key, through, limit).then(({ records, holes }) => {
+      return { tenures: records.map(({ body }) => decodeTenure(key, body)), holes };
+    });
+    this.#calls.run(
+      reading,
+      ({ tenures, holes }) => {
+        this.#tellLost();
+        onDone(tenures, holes);
+      },
+      (error) => {
+        if (isDiskFailure(error)) throw error;
+        logger("error", "the audit cannot be read", { error: messageOf(error) });
+        onFailure();
+      },
+    );
+  }
+
+  /** Resolves when nothing is under way. */
+  stop(): Promise<void> {
+    this.#state = "failed";
+    return this.#calls.settled();
+  }
+
+  /** The store lost them without a word; nobody but a reader of their row can miss them. */
+  #tellLost(): void {
+    const { store, logger } = this.#rooms;
+    const { lostTotal } = store;
+    if (lostTotal <= this.#toldTotal) return;
+    this.#toldTotal = lostTotal;
+    logger("error", "the audit has lost records: its store is damaged", { lost: lostTotal });
+  }
+
+  /** Forgotten before it was written: by a snapshot that was taken over, or by a store too slow. */
+  #noteGap(): void {
+    const { floor } = this.#rooms.transitions;
+    const through = this.#through;
+    if (!isAfter(floor, through)) return;
+    this.#gapsTotal += 1;
+    const gap = { from: through.index, to: floor.index };
+    this.#rooms.logger("error", "the audit has a gap: what ended in it is not in history", gap);
+    this.#mark = { through: floor, completeAfter: floor.index };
+    this.#through = floor;
+  }
+
+  /** Begins to write what is not written yet. Returns whether there is anything. */
+  #write(index: number): boolean {
+    const { records, reached } = this.#collect(index);
+    const written = this.#mark.through;
+    if (records.length === 0) {
+      if (isAfter(reached, this.#through)) this.#through = reached;
+      const isMarkDue = this.#mustMark || reached.index - written.index >= MARK_ENTRIES;
+      if (!isMarkDue || !isAfter(reached, written)) return false;
+    }
+    const mark: AuditMark = { through: reached, completeAfter: this.#mark.completeAfter };
+    if (!this.#hasMore) this.#mustMark = false;
+    this.#run(this.#rooms.store.write(records, mark), () => {
+      this.#mark = mark;
+      this.#through = reached;
+      this.#writtenTotal += records.length;
+    });
+    return true;
+  }
+
+  /** What comes next, as far as one batch and one turn go. */
+  #collect(index: number): {
+    readonly records: readonly AuditRecord[];
+    readonly reached: Revision;
+  } {
+    const { transitions } = this.#rooms;
+    const records: AuditRecord[] = [];
+    const from = transitions.positionAfter(this.#through);
+    let position = from;
+    while (position < transitions.end && position - from < LOOKS_PER_TURN_MAX) {
+      if (records.length === RECORDS_PER_BATCH_MAX) break;
+      const noted = tenureAt(transitions, position);
+      position += 1;
+      if (noted === undefined) continue;
+      const { revision, endedWallMs, tenure } = noted;
+      records.push({
+        ...revision,
+        lockKey: tenure.key,
+        endedWallMs,
+        body: encodeTenure(tenure),
+      });
+    }
+    this.#hasMore = position < transitions.end;
+    const reached = this.#hasMore ? transitions.revisionAt(position - 1) : endOfEntry(index);
+    return { records, reached };
+  }
+
+  #trim(wallMs: number): void {
+    const { store } = this.#rooms;
+    const before = wallMs - this.#keepMs;
+    this.#run(store.trim(before, TRIM_RECORDS_MAX, this.#mark), ({ mark, isRoundOver }) => {
+      this.#tellLost();
+      if (mark !== undefined) this.#mark = mark;
+      if (isRoundOver) return;
+      this.#trimAtMs = Number.NEGATIVE_INFINITY;
+      this.#hasMore = true;
+    });
+  }
+
+  #run<T>(call: Promise<T>, onDone: (value: T) => void): void {
+    this.#isBusy = true;
+    this.#calls.run(
+      call,
+      (value) => {
+        this.#isBusy = false;
+        if (this.#state === "full") this.#rooms.logger("info", "the audit has room again");
+        if (this.#state !== "failed") this.#state = "writing";
+        onDone(value);
+      },
+      (error, nowMs) => {
+        this.#isBusy = false;
+        this.#onFailure(error, nowMs);
+      },
+    );
+  }
+
+  #onFailure(error: unknown, nowMs: number): void {
+    const { logger } = this.#rooms;
+    // What else lies in the store cannot be written either.
+    if (isDiskFailure(error)) throw error;
+    if (!isOutOfSpace(error)) {
+      this.#state = "failed";
+      logger("error", "the audit is not written any more", { error: messageOf(error) });
+      return;
+    }
+    if (this.#state !== "full") {
+      logger("error", "no room for the audit", { error: messageOf(error) });
+    }
+    this.#state = "full";
+    this.#retryAtMs = nowMs + RETRY_MS;
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

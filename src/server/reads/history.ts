@@ -1,0 +1,92 @@
+/**
+ * Answers who held a lock: who does, then who did as far as this node remembers, then what its audit
+ * wrote. What is in memory is taken at one moment, that of the answer; the audit is read behind it and
+ * only for what memory has forgotten, so that nothing is shown twice and nothing in between is missing.
+ */
+import type { LockTable } from "../../lockfsm/index.js";
+import type { HistoryView, LostTenures, Tenure } from "../../protocol/index.js";
+import type { Audit } from "./audit.js";
+import { tenuresOf } from "./tenures.js";
+import type { TransitionLog } from "./transition-log.js";
+
+export interface HistoryRooms {
+  readonly table: Pick<LockTable, "inspect" | "stamp">;
+  readonly transitions: TransitionLog;
+  /** `undefined`: the node keeps none. */
+  readonly audit: Audit | undefined;
+}
+
+/** Of the audit, at a time. */
+const READS_MAX = 64;
+
+export class History {
+  readonly #rooms: HistoryRooms;
+  #readCount = 0;
+
+  constructor(rooms: HistoryRooms) {
+    this.#rooms = rooms;
+  }
+
+  /**
+   * The newest `limit` tenures of a key. Calls one of the two, now or in a later turn; `onFailure`
+   * when the audit cannot be read, or `isBusy`: too many are reading it.
+   */
+  read(
+    key: string,
+    limit: number,
+    onDone: (view: HistoryView) => void,
+    onFailure: (isBusy: boolean) => void,
+  ): void {
+    const { transitions, audit } = this.#rooms;
+    const all = this.#present(key);
+    // One more than is wanted tells whether there are more.
+    const wanted = limit + 1;
+    if (all.length < wanted) all.push(...tenuresOf(transitions, key, wanted - all.length));
+    if (audit === undefined || all.length >= wanted) {
+      onDone(viewOf(all, limit, transitions.floor.index > 0, []));
+      return;
+    }
+    if (this.#readCount >= READS_MAX) {
+      onFailure(true);
+      return;
+    }
+    this.#readCount += 1;
+    audit.read(
+      key,
+      transitions.floor,
+      wanted - all.length,
+      (tenures, lost) => {
+        this.#readCount -= 1;
+        all.push(...tenures);
+        onDone(viewOf(all, limit, audit.completeAfter > 0, lost));
+      },
+      () => {
+        this.#readCount -= 1;
+        onFailure(false);
+      },
+    );
+  }
+
+  /** Who holds it now, the newest grant first. */
+  #present(key: string): Tenure[] {
+    const { table, transitions } = this.#rooms;
+    const { holds } = table.inspect(key);
+    const present = holds.map((hold) => {
+      const { mode, token, session, sessionName, owner, sequence, heldMs } = hold;
+      const grantedWallMs = transitions.wallMsAt(table.stamp - heldMs);
+      const who = { key, mode, token, session, sessionName, owner, sequence };
+      return { ...who, grantedWallMs, heldMs, reason: null };
+    });
+    return present.reverse();
+  }
+}
+
+function viewOf(
+  all: readonly Tenure[],
+  limit: number,
+  isForgotten: boolean,
+  lost: readonly LostTenures[],
+): HistoryView {
+  const tenures = all.slice(0, limit);
+  return { tenures, isTruncated: all.length > limit || isForgotten || lost.length > 0, lost };
+}

@@ -1,0 +1,226 @@
+/**
+ * Linearizable reads. A read is never a command and writes nothing: it waits until this node has
+ * applied an index that the leader gave out after the read arrived, confirmed by a round of answers
+ * from a majority (Ongaro's thesis, 6.4), and is then answered from the local table. All reads that
+ * arrive while a question is under way share the next one.
+ */
+import { ERROR_NUMBERS } from "../../errors.js";
+import type { PeerMessage } from "../../net/index.js";
+import type { NodeId } from "../../raft/index.js";
+import type { Attachment } from "../commands/attachment.js";
+import { Fifo } from "../fifo.js";
+import { Numbering } from "../numbering.js";
+import { type Answering, refuse, type TableQuery } from "./answering.js";
+
+/** Reads that may wait on one node; beyond it they are answered `BUSY`. */
+const READS_WAITING_MAX = 16_384;
+/** Of one connection; beyond it, `BUSY` too, so that one client leaves room for others. */
+const READS_PER_CONNECTION_MAX = 256;
+
+interface Read {
+  readonly attachment: Attachment;
+  readonly query: TableQuery;
+  readonly deadlineMs: number;
+}
+
+interface RemoteBarrier {
+  readonly from: NodeId;
+  readonly id: number;
+}
+
+/** What waits for the answer to one question, to the core of this node or to the leader. */
+interface Question {
+  readonly reads: readonly Read[];
+  /** Questions of other nodes that this one, leading, passes on to its core. */
+  readonly remote: readonly RemoteBarrier[];
+  readonly askedAtMs: number;
+}
+
+interface PlacedReads {
+  readonly reads: readonly Read[];
+  readonly index: number;
+}
+
+export interface ReadsTiming {
+  /** How long a read may wait for its index before it is `UNAVAILABLE`. */
+  readonly waitMsMax: number;
+  /** How long the leader may take to answer before it is asked again. */
+  readonly askAgainAfterMs: number;
+}
+
+export class Reads {
+  readonly #timing: ReadsTiming;
+  readonly #send: (peer: NodeId, message: PeerMessage) => void;
+  /** Not asked for yet. */
+  #waiting: Read[] = [];
+  #remote: RemoteBarrier[] = [];
+  /** By the number of the question. */
+  readonly #asked = new Map<number, Question>();
+  /** With an index that is not applied yet. */
+  #placed: PlacedReads[] = [];
+  /** May be answered from the table as it is now. */
+  readonly #ready = new Fifo<Read>();
+  #unansweredCount = 0;
+  #nextDeadlineMs = Number.POSITIVE_INFINITY;
+  readonly #numbers: Numbering;
+
+  constructor(
+    timing: ReadsTiming,
+    send: (peer: NodeId, message: PeerMessage) => void,
+    numbers = new Numbering(0),
+  ) {
+    this.#timing = timing;
+    this.#send = send;
+    this.#numbers = numbers;
+  }
+
+  /** Whether something waits that was not asked for yet. */
+  get needIndex(): boolean {
+    return this.#waiting.length > 0 || this.#remote.length > 0;
+  }
+
+  /** When `expire` may have something to do. */
+  get nextDeadlineMs(): number {
+    return this.#nextDeadlineMs;
+  }
+
+  get hasReady(): boolean {
+    return this.#ready.length > 0;
+  }
+
+  add(attachment: Attachment, query: TableQuery, nowMs: number): void {
+    const isFull = this.#unansweredCount >= READS_WAITING_MAX;
+    if (isFull || attachment.readCount >= READS_PER_CONNECTION_MAX) {
+      refuse(attachment, query, ERROR_NUMBERS.BUSY);
+      return;
+    }
+    const deadlineMs = nowMs + this.#timing.waitMsMax;
+    this.#unansweredCount += 1;
+    attachment.readCount += 1;
+    this.#nextDeadlineMs = Math.min(this.#nextDeadlineMs, deadlineMs);
+    this.#waiting.push({ attachment, query, deadlineMs });
+  }
+
+  /** Leader: another node asks for an index. */
+  addRemote(from: NodeId, id: number): void {
+    this.#remote.push({ from, id });
+  }
+
+  /** Leader: the number of a question for the core, for everything that waits; 0 for nothing. */
+  askCore(nowMs: number): number {
+    if (!this.needIndex) return 0;
+    const id = this.#ask(this.#waiting, this.#remote, nowMs);
+    this.#remote = [];
+    this.#waiting = [];
+    return id;
+  }
+
+  /** Follower: asks the leader of `term` one question for all that wait. */
+  askLeader(leader: NodeId, term: number, nowMs: number): void {
+    if (this.#waiting.length === 0) return;
+    const id = this.#ask(this.#waiting, [], nowMs);
+    this.#waiting = [];
+    this.#send(leader, { type: "readBarrier", id, term });
+  }
+
+  #ask(reads: readonly Read[], remote: readonly RemoteBarrier[], nowMs: number): number {
+    const id = this.#numbers.next();
+    this.#asked.set(id, { reads, remote, askedAtMs: nowMs });
+    const againAtMs = nowMs + this.#timing.askAgainAfterMs;
+    this.#nextDeadlineMs = Math.min(this.#nextDeadlineMs, againAtMs);
+    return id;
+  }
+
+  /** The answer to a question, of the core or of the leader. Holds whoever leads by now. */
+  onIndex(id: number, index: number): void {
+    const question = this.#asked.get(id);
+    if (question === undefined) return;
+    this.#asked.delete(id);
+    if (question.reads.length > 0) this.#placed.push({ reads: question.reads, index });
+    for (const barrier of question.remote) this.#answerRemote(barrier, index);
+  }
+
+  /**
+   * The core does not lead (any more): whoever does is asked in a later turn. A refusal of another
+   * node needs nothing here: either the leader changes, or the question is asked again in time.
+   */
+  onRefused(id: number): void {
+    const question = this.#asked.get(id);
+    if (question === undefined) return;
+    this.#asked.delete(id);
+    for (const read of question.reads) this.#waiting.push(read);
+    for (const barrier of question.remote) this.#answerRemote(barrier, 0);
+  }
+
+  /** Leader, term or link changed: every question is open again. An index once given stays good. */
+  restart(): void {
+    for (const id of [...this.#asked.keys()]) this.onRefused(id);
+    for (const barrier of this.#remote) this.#answerRemote(barrier, 0);
+    this.#remote = [];
+  }
+
+  #answerRemote({ from, id }: RemoteBarrier, index: number): void {
+    this.#send(from, { type: "readIndex", id, index });
+  }
+
+  /** Everything up to `index` is applied. */
+  onApplied(index: number): void {
+    if (this.#placed.length === 0) return;
+    const still: PlacedReads[] = [];
+    for (const placed of this.#placed) {
+      if (placed.index > index) still.push(placed);
+      else for (const read of placed.reads) this.#ready.push(read);
+    }
+    this.#placed = still;
+  }
+
+  /** Answers reads whose index is applied until they cost `costMax`, in lines of holds and waiters. */
+  answer(answering: Answering, costMax: number): void {
+    let cost = 0;
+    while (cost < costMax) {
+      const read = this.#ready.shift();
+      if (read === undefined) return;
+      const { attachment, query } = read;
+      this.#unansweredCount -= 1;
+      attachment.readCount -= 1;
+      if (attachment.isClosed) continue;
+      cost += answering.answer(attachment, query, costMax);
+    }
+  }
+
+  /** Asks again what stays without answer; tells reads that waited too long that they cannot be had. */
+  expire(nowMs: number): void {
+    if (nowMs < this.#nextDeadlineMs) return;
+    this.#nextDeadlineMs = Number.POSITIVE_INFINITY;
+    for (const [id, { askedAtMs }] of this.#asked) {
+      const againAtMs = askedAtMs + this.#timing.askAgainAfterMs;
+      if (againAtMs <= nowMs) this.onRefused(id);
+      else this.#nextDeadlineMs = Math.min(this.#nextDeadlineMs, againAtMs);
+    }
+    this.#waiting = this.#unexpired(this.#waiting, nowMs);
+    for (const [id, question] of this.#asked) {
+      this.#asked.set(id, { ...question, reads: this.#unexpired(question.reads, nowMs) });
+    }
+    const placed: PlacedReads[] = [];
+    for (const group of this.#placed) {
+      const reads = this.#unexpired(group.reads, nowMs);
+      if (reads.length > 0) placed.push({ ...group, reads });
+    }
+    this.#placed = placed;
+  }
+
+  #unexpired(reads: readonly Read[], nowMs: number): Read[] {
+    const rest: Read[] = [];
+    for (const read of reads) {
+      if (read.deadlineMs > nowMs && !read.attachment.isClosed) {
+        rest.push(read);
+        this.#nextDeadlineMs = Math.min(this.#nextDeadlineMs, read.deadlineMs);
+      } else {
+        this.#unansweredCount -= 1;
+        read.attachment.readCount -= 1;
+        refuse(read.attachment, read.query, ERROR_NUMBERS.UNAVAILABLE);
+      }
+    }
+    return rest;
+  }
+}

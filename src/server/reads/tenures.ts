@@ -1,0 +1,58 @@
+/**
+ * Who held a lock and for how long, out of the changes that this node keeps. A tenure ends with its
+ * hold, and for whoever hands a hold over by a ticket when the ticket is made; the hold is then shown
+ * once more, for who had it last, since the time of its grant stays what it was.
+ */
+import { END_REASON, type EndReason, type Revision, type Tenure } from "../../protocol/index.js";
+import type { TransitionLog } from "./transition-log.js";
+
+export type EndedTenure = Tenure & { readonly reason: EndReason };
+
+export interface NotedTenure {
+  readonly revision: Revision;
+  readonly endedWallMs: number;
+  readonly tenure: EndedTenure;
+}
+
+/** So many of the last ends of a key say how long it is usually held, … */
+const USUAL_OF_LAST = 16;
+/** … if they are among so many of the last transitions: a millisecond at most. */
+const USUAL_LOOKS_MAX = 32_768;
+
+/** The tenure that ends with the change at `position`, if one does. */
+export function tenureAt(log: TransitionLog, position: number): NotedTenure | undefined {
+  const type = log.typeAt(position);
+  if (type !== "ended" && type !== "detached") return undefined;
+  const { key, mode, token, session, sessionName, owner, sequence, ...rest } = log.viewAt(position);
+  const { stamp, wallMs, revision } = rest;
+  const grantedAt = log.grantedAtAt(position);
+  const grantedWallMs = log.wallMsAt(grantedAt);
+  const reason = type === "detached" ? END_REASON.released : rest.reason;
+  const heldMs = stamp - grantedAt;
+  const who = { key, mode, token, session, sessionName, owner, sequence };
+  return { revision, endedWallMs: wallMs, tenure: { ...who, grantedWallMs, heldMs, reason } };
+}
+
+/** Those of a key that ended and are kept, the newest first, at most `limit`. */
+export function tenuresOf(log: TransitionLog, key: string, limit: number): EndedTenure[] {
+  const found: EndedTenure[] = [];
+  for (let position = log.end - 1; position >= log.first && found.length < limit; position -= 1) {
+    if (log.keyAt(position) !== key) continue;
+    const noted = tenureAt(log, position);
+    if (noted !== undefined) found.push(noted.tenure);
+  }
+  return found;
+}
+
+/** How long a key was held lately, on average, in milliseconds; `undefined`: nothing is known. */
+export function usualHoldMs(log: TransitionLog, key: string): number | undefined {
+  const oldest = Math.max(log.first, log.end - USUAL_LOOKS_MAX);
+  let count = 0;
+  let heldMs = 0;
+  for (let position = log.end - 1; position >= oldest && count < USUAL_OF_LAST; position -= 1) {
+    if (log.keyAt(position) !== key || log.typeAt(position) !== "ended") continue;
+    heldMs += log.stampAt(position) - log.grantedAtAt(position);
+    count += 1;
+  }
+  return count === 0 ? undefined : heldMs / count;
+}

@@ -1,0 +1,167 @@
+/**
+ * A page of the log of transitions: a thousand of them in columns. Every grant and every end on every
+ * node passes through here, so nothing is allocated for one: objects that outlive their turn by the
+ * hundred thousand were seen to double the cost of the table itself, by what the collector then has to
+ * copy. A page is used again when it has become the oldest.
+ */
+import type { TableChange } from "../../lockfsm/index.js";
+import {
+  CHANGE_TYPES,
+  type ChangeType,
+  type ChangeView,
+  CLAIM_MODES,
+  type ClaimMode,
+  type EndReason,
+  type Revision,
+} from "../../protocol/index.js";
+
+export const PAGE_TRANSITIONS = 1_024;
+
+/** What one takes besides its texts. */
+const TRANSITION_BYTES = 72;
+const NUMBER_COLUMNS = 5;
+const TEXT_COLUMNS = 3;
+const ENTRY_COLUMNS = 4;
+
+const TYPE_NUMBERS: Readonly<Record<ChangeType, number>> = numbersOf(CHANGE_TYPES);
+const MODE_NUMBERS: Readonly<Record<ClaimMode, number>> = numbersOf(CLAIM_MODES);
+const MODE_SHIFT = 4;
+const REASON_SHIFT = 8;
+const FIELD_MASK = 0xf;
+
+/** The entry whose changes are being taken down. */
+export interface NotedEntry {
+  readonly index: number;
+  readonly stamp: number;
+  readonly wallMs: number;
+}
+
+export class TransitionPage {
+  /** Transitions in it. */
+  count = 0;
+  /** What they take, approximately: a text is counted by its characters. */
+  bytes = 0;
+  /** Session, owner, token, sequence, and the time of a hold's grant. */
+  readonly #numbers = new Float64Array(PAGE_TRANSITIONS * NUMBER_COLUMNS);
+  /** Type, mode and reason. */
+  readonly #kinds = new Uint16Array(PAGE_TRANSITIONS);
+  /** Which of the entries below it is of. */
+  readonly #entryOf = new Uint16Array(PAGE_TRANSITIONS);
+  /** Key, name of the session, value. */
+  readonly #texts: string[] = new Array(PAGE_TRANSITIONS * TEXT_COLUMNS).fill("");
+  /** Index, stamp, wall clock, and the slot in which number 0 stands, or would if it were here. */
+  readonly #entries = new Float64Array(PAGE_TRANSITIONS * ENTRY_COLUMNS);
+  #entryCount = 0;
+
+  get isFull(): boolean {
+    return this.count === PAGE_TRANSITIONS;
+  }
+
+  clear(): void {
+    this.count = 0;
+    this.bytes = 0;
+    this.#entryCount = 0;
+    this.#texts.fill("");
+  }
+
+  /** `number`: of the change within its entry. There must be room. */
+  add(entry: NotedEntry, number: number, change: TableChange): void {
+    const slot = this.count;
+    if (number === 0 || slot === 0) this.#addEntry(entry, slot - number);
+    const { key, sessionName, value } = change;
+    const numbers = this.#numbers;
+    let at = slot * NUMBER_COLUMNS;
+    numbers[at] = change.session;
+    numbers[at + 1] = change.owner;
+    numbers[at + 2] = change.token;
+    numbers[at + 3] = change.sequence;
+    numbers[at + 4] = change.grantedAt;
+    this.#kinds[slot] =
+      TYPE_NUMBERS[change.type] |
+      (MODE_NUMBERS[change.mode] << MODE_SHIFT) |
+      (change.reason << REASON_SHIFT);
+    this.#entryOf[slot] = this.#entryCount - 1;
+    const texts = this.#texts;
+    at = slot * TEXT_COLUMNS;
+    texts[at] = key;
+    texts[at + 1] = sessionName;
+    texts[at + 2] = value;
+    this.count = slot + 1;
+    this.bytes += TRANSITION_BYTES + key.length + sessionName.length + value.length;
+  }
+
+  keyAt(slot: number): string {
+    return this.#texts[slot * TEXT_COLUMNS] as string;
+  }
+
+  typeAt(slot: number): ChangeType {
+    return CHANGE_TYPES[this.#kindAt(slot) & FIELD_MASK] as ChangeType;
+  }
+
+  revisionAt(slot: number): Revision {
+    const entry = this.#entryAt(slot);
+    return { index: this.#entry(entry), number: slot - this.#entry(entry + 3) };
+  }
+
+  stampAt(slot: number): number {
+    return this.#entry(this.#entryAt(slot) + 1);
+  }
+
+  wallMsAt(slot: number): number {
+    return this.#entry(this.#entryAt(slot) + 2);
+  }
+
+  /** Of a hold. */
+  grantedAtAt(slot: number): number {
+    return this.#number(slot, 4);
+  }
+
+  viewAt(slot: number): ChangeView {
+    const at = slot * TEXT_COLUMNS;
+    const kind = this.#kindAt(slot);
+    return {
+      revision: this.revisionAt(slot),
+      type: this.typeAt(slot),
+      key: this.#texts[at] as string,
+      mode: CLAIM_MODES[(kind >> MODE_SHIFT) & FIELD_MASK] as ClaimMode,
+      session: this.#number(slot, 0),
+      sessionName: this.#texts[at + 1] as string,
+      owner: this.#number(slot, 1),
+      token: this.#number(slot, 2),
+      sequence: this.#number(slot, 3),
+      value: this.#texts[at + 2] as string,
+      reason: (kind >> REASON_SHIFT) as EndReason,
+      stamp: this.stampAt(slot),
+      wallMs: this.wallMsAt(slot),
+    };
+  }
+
+  #addEntry({ index, stamp, wallMs }: NotedEntry, zeroSlot: number): void {
+    const at = this.#entryCount * ENTRY_COLUMNS;
+    this.#entryCount += 1;
+    this.#entries[at] = index;
+    this.#entries[at + 1] = stamp;
+    this.#entries[at + 2] = wallMs;
+    this.#entries[at + 3] = zeroSlot;
+  }
+
+  #number(slot: number, column: number): number {
+    return this.#numbers[slot * NUMBER_COLUMNS + column] as number;
+  }
+
+  #kindAt(slot: number): number {
+    return this.#kinds[slot] as number;
+  }
+
+  #entryAt(slot: number): number {
+    return (this.#entryOf[slot] as number) * ENTRY_COLUMNS;
+  }
+
+  #entry(at: number): number {
+    return this.#entries[at] as number;
+  }
+}
+
+function numbersOf<Name extends string>(names: readonly Name[]): Record<Name, number> {
+  return Object.fromEntries(names.map((name, number) => [name, number])) as Record<Name, number>;
+}

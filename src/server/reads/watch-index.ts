@@ -1,0 +1,63 @@
+/**
+ * Finds the watches that a change matches without a look at the others: one look for its key, and one
+ * for each length that any watched prefix has.
+ */
+import type { Watch } from "../commands/watch.js";
+
+export class WatchIndex {
+  readonly #byKey = new Map<string, Set<Watch>>();
+  readonly #byPrefix = new Map<string, Set<Watch>>();
+  /** How many different prefixes have that length. */
+  readonly #prefixLengths = new Map<number, number>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  add(watch: Watch): void {
+    const { key, isPrefix } = watch.query;
+    const index = isPrefix ? this.#byPrefix : this.#byKey;
+    let watches = index.get(key);
+    if (watches === undefined) {
+      watches = new Set();
+      index.set(key, watches);
+      if (isPrefix) this.#countLength(key.length, 1);
+    }
+    watches.add(watch);
+    this.#size += 1;
+  }
+
+  remove(watch: Watch): void {
+    const { key, isPrefix } = watch.query;
+    const index = isPrefix ? this.#byPrefix : this.#byKey;
+    const watches = index.get(key);
+    if (watches === undefined || !watches.delete(watch)) return;
+    this.#size -= 1;
+    if (watches.size > 0) return;
+    index.delete(key);
+    if (isPrefix) this.#countLength(key.length, -1);
+  }
+
+  /** Calls `found` with each watch that matches. */
+  forEach(key: string, found: (watch: Watch) => void): void {
+    const exact = this.#byKey.get(key);
+    if (exact !== undefined) for (const watch of exact) found(watch);
+    for (const length of this.#prefixLengths.keys()) {
+      if (length > key.length) continue;
+      const watches = this.#byPrefix.get(key.slice(0, length));
+      if (watches !== undefined) for (const watch of watches) found(watch);
+    }
+  }
+
+  *all(): Iterable<Watch> {
+    for (const watches of this.#byKey.values()) yield* watches;
+    for (const watches of this.#byPrefix.values()) yield* watches;
+  }
+
+  #countLength(length: number, change: number): void {
+    const count = (this.#prefixLengths.get(length) ?? 0) + change;
+    if (count === 0) this.#prefixLengths.delete(length);
+    else this.#prefixLengths.set(length, count);
+  }
+}

@@ -1,0 +1,359 @@
+/**
+ * Watches of the clients of this node. Each is a place in the log of transitions: what lies behind it
+ * and matches is told once a turn, in order, exactly once. A client that does not read costs nothing
+ * but its place: nothing is sent while its connection is full, and when the log of transitions has
+ * forgotten what comes next for it, the watch ends with `COMPACTED`.
+ *
+ * A turn must never tell as much as clients like to watch: each part of it has a budget. A watch for
+ * which there was no time falls behind, as one of a slow client does, and gets its turn again among
+ * all those that are behind. Every change is made a view once a turn, whoever gets it, so that it
+ * can be encoded once.
+ */
+import { assert } from "../../assert.js";
+import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
+import {
+  type ChangesView,
+  type ChangeView,
+  MESSAGE,
+  type OperationFailure,
+  type Revision,
+  STATUS,
+  type UnwatchQuery,
+  WATCHES_MAX,
+  type WatchQuery,
+  type WatchView,
+} from "../../protocol/index.js";
+import type { Attachment } from "../commands/attachment.js";
+import { Watch } from "../commands/watch.js";
+import { endOfEntry, isAfter, placeBefore } from "./revisions.js";
+import type { TransitionLog } from "./transition-log.js";
+import { WatchIndex } from "./watch-index.js";
+
+/** Of one message; with the longest texts it is some 300 KiB. */
+const CHANGES_PER_MESSAGE_MAX = 128;
+/**
+ * While so many bytes wait for a client it is told no changes: an eighth of what a gateway bears
+ * before it cuts a connection off, so that answers to the same client still pass.
+ */
+const BUFFERED_BYTES_MAX = 1 << 20;
+/** Changes that one turn tells to live watches, at most twice as many; some milliseconds. */
+const LIVE_TOLD_PER_TURN_MAX = 4_096;
+/** Transitions that one turn looks at for watches that are behind; a few milliseconds. */
+const LOOKS_PER_TURN_MAX = 8_192;
+/** What it costs to find the place of one of these, in looks. */
+const LOOKS_PER_WATCH = 16;
+/** Watches that one turn tells how far everything was told, and nothing else. */
+const PROGRESS_PER_TURN_MAX = 1_024;
+/** How long a watch with a full connection is left alone. */
+const RETRY_MS = 20;
+/**
+ * A watch that matches nothing is told so every quarter of what is kept, and after so many entries,
+ * of which most may change nothing: what it knows stays a place from which it can go on elsewhere.
+ */
+const PROGRESS_ENTRIES = 4_096;
+
+export interface WatchLimits {
+  /** As of the log of transitions. */
+  readonly changesMax: number;
+  /** Of this node, all connections together. */
+  readonly watchesMax: number;
+}
+
+export class Watches {
+  readonly #log: TransitionLog;
+  readonly #limits: WatchLimits;
+  readonly #live = new WatchIndex();
+  /** In the order in which they get their turn. */
+  readonly #behind = new Set<Watch>();
+  /** Everything before this position was told to the live ones. */
+  #servedEnd: number;
+  /** The last applied entry; its changes were told to the live ones. */
+  #index: number;
+  /** `endOfEntry(#index)`, one object for all who are told it. */
+  #indexEnd: Revision;
+  #progressEnd = 0;
+  #progressIndex = 0;
+  /** Live ones to which it is to be said how far everything was told, if nothing else is. */
+  #awaitProgress: Watch[] = [];
+  /** Nothing that was told to these after that entry is needed again. */
+  #progressSince = 0;
+  /** Changes of this turn, by position. */
+  readonly #views = new Map<number, ChangeView>();
+  #hasMore = false;
+  #retryAtMs = Number.POSITIVE_INFINITY;
+  #compactedTotal = 0;
+
+  /** `index`: as of the log's beginning. */
+  constructor(log: TransitionLog, limits: WatchLimits, index: number) {
+    this.#log = log;
+    this.#limits = limits;
+    this.#servedEnd = log.end;
+    this.#index = index;
+    this.#indexEnd = endOfEntry(index);
+  }
+
+  /** Those that were begun and have not ended. */
+  get count(): number {
+    return this.#live.size + this.#behind.size;
+  }
+
+  /** Ended because what came next was forgotten. */
+  get compactedTotal(): number {
+    return this.#compactedTotal;
+  }
+
+  /** Whether there is more to tell to clients that could take it. */
+  get hasWork(): boolean {
+    return this.#hasMore;
+  }
+
+  /** When a client that could not take more is to be looked at again. */
+  get nextDeadlineMs(): number {
+    return this.#retryAtMs;
+  }
+
+  /**
+   * A client asks for one. Without a place to begin at, it begins after what this node has applied:
+   * nothing is told that was answered here before, and nothing that comes later is missed.
+   */
+  begin(attachment: Attachment, query: WatchQuery): void {
+    const { watches } = attachment;
+    if (watches.has(query.id)) {
+      answer(attachment, query.id, ERROR_NUMBERS.INVALID_ARGUMENT, null);
+      return;
+    }
+    const full = this.#fullFor(attachment);
+    if (full !== undefined) {
+      answer(attachment, query.id, ERROR_NUMBERS.QUOTA, { message: full });
+      return;
+    }
+    const watch = new Watch(attachment, query, query.after ?? this.#indexEnd);
+    watches.set(query.id, watch);
+    attachment.connection.watchCount = watches.size;
+    const view: WatchView = { revision: watch.told };
+    answer(attachment, query.id, STATUS.ok, view);
+    this.#fallBehind(watch);
+  }
+
+  /** The client wants no more of one; one that it does not have is as good as ended. */
+  unwatch(attachment: Attachment, { id, watch: wanted }: UnwatchQuery): void {
+    const watch = attachment.watches.get(wanted);
+    if (watch !== undefined) this.#end(watch);
+    answer(attachment, id, STATUS.ok, null);
+  }
+
+  /** The connection is gone. */
+  drop(attachment: Attachment): void {
+    for (const watch of [...attachment.watches.values()]) this.#end(watch);
+  }
+
+  /**
+   * Once a turn, behind what was applied and before reads are answered. `index`: the last applied
+   * entry, all of whose changes are in the log.
+   */
+  serve(index: number, nowMs: number): void {
+    if (index !== this.#index) this.#indexEnd = endOfEntry(index);
+    this.#index = index;
+    this.#serveLive(nowMs);
+    this.#serveBehind(nowMs);
+    if (this.#live.size > 0) this.#tellProgress();
+    this.#views.clear();
+  }
+
+  /** Why there may not be one more. */
+  #fullFor({ watches }: Attachment): string | undefined {
+    const { watchesMax } = this.#limits;
+    if (watches.size >= WATCHES_MAX) return `a connection has at most ${WATCHES_MAX} watches`;
+    if (this.count < watchesMax) return undefined;
+    return `this node has as many watches as its watchesMax allows (${watchesMax})`;
+  }
+
+  #serveLive(nowMs: number): void {
+    const log = this.#log;
+    const from = this.#servedEnd;
+    this.#servedEnd = log.end;
+    if (this.#live.size === 0 || from === log.end) return;
+    if (from < log.first) {
+      // More than is kept, between two turns.
+      for (const watch of [...this.#live.all()]) this.#fallBehind(watch);
+      return;
+    }
+    const touched: Watch[] = [];
+    let left = LIVE_TOLD_PER_TURN_MAX;
+    // When that is used up, a watch that had its share falls behind, and one of little stays live.
+    const share = Math.max(1, Math.floor(left / this.#live.size));
+    for (let position = from; position < log.end; position += 1) {
+      this.#live.forEach(log.keyAt(position), (watch) => {
+        left -= 1;
+        const { length } = watch.pending;
+        if (left < 0 && length >= share) this.#fallBehindAt(watch, position);
+        else {
+          if (length === 0) touched.push(watch);
+          watch.pending.push(position);
+        }
+      });
+    }
+    for (const watch of touched) this.#tellPending(watch, nowMs);
+  }
+
+  /** There is no time to tell it that change; those before it that wait are told again as well. */
+  #fallBehindAt(watch: Watch, position: number): void {
+    const place = placeBefore(this.#log.revisionAt(watch.pending[0] ?? position));
+    watch.pending = [];
+    // What it was told last may be long ago, and nothing of what lies between is looked at again.
+    if (isAfter(place, watch.told)) watch.told = place;
+    this.#fallBehind(watch);
+  }
+
+  #tellPending(watch: Watch, nowMs: number): void {
+    const { pending } = watch;
+    watch.pending = [];
+    // Behind because time ran out, cut off by what was said to it, or ended while others were told.
+    if (watch.state !== "live") return;
+    let changes: ChangeView[] = [];
+    for (const position of pending) {
+      if (changes.length === CHANGES_PER_MESSAGE_MAX) {
+        this.#tell(watch, changes, lastOf(changes));
+        changes = [];
+        if (watch.attachment.isClosed) return;
+      }
+      if (!hasRoom(watch)) {
+        this.#fallBehind(watch);
+        this.#retryAtMs = Math.min(this.#retryAtMs, nowMs + RETRY_MS);
+        return;
+      }
+      const change = this.#viewAt(position);
+      // Asked for from a revision that was still to come.
+      if (isAfter(change.revision, watch.told)) changes.push(change);
+    }
+    if (changes.length > 0) this.#tell(watch, changes, this.#indexEnd);
+  }
+
+  /** Also when there are none any more: what was to be done for them is not. */
+  #serveBehind(nowMs: number): void {
+    this.#hasMore = false;
+    this.#retryAtMs = Number.POSITIVE_INFINITY;
+    let looks = LOOKS_PER_TURN_MAX;
+    for (const watch of [...this.#behind]) {
+      if (looks <= 0) {
+        this.#hasMore = true;
+        return;
+      }
+      if (isAfter(this.#log.floor, watch.told)) this.#compact(watch);
+      else if (hasRoom(watch)) looks -= LOOKS_PER_WATCH + this.#catchUp(watch, looks);
+      else this.#retryAtMs = nowMs + RETRY_MS;
+    }
+  }
+
+  /** Tells the next message of it, or that there is nothing left. Returns how many it looked at. */
+  #catchUp(watch: Watch, looksMax: number): number {
+    const log = this.#log;
+    const from = log.positionAfter(watch.told);
+    const changes: ChangeView[] = [];
+    let position = from;
+    while (position < log.end && position - from < looksMax) {
+      if (watch.matches(log.keyAt(position))) changes.push(this.#viewAt(position));
+      position += 1;
+      if (changes.length === CHANGES_PER_MESSAGE_MAX) break;
+    }
+    const isAtEnd = position === log.end;
+    const reached = isAtEnd ? this.#indexEnd : log.revisionAt(position - 1);
+    if (changes.length > 0) this.#tell(watch, changes, reached);
+    else if (isAfter(reached, watch.told)) watch.told = reached;
+    if (watch.state !== "behind") return position - from;
+    this.#behind.delete(watch);
+    if (isAtEnd) this.#goLive(watch);
+    else {
+      // Behind the others, which get their turn first.
+      this.#behind.add(watch);
+      this.#hasMore = true;
+    }
+    return position - from;
+  }
+
+  /** Where clients may go on from is not left to grow old, though nothing of theirs happened. */
+  #tellProgress(): void {
+    const quarter = Math.max(1, Math.floor(this.#limits.changesMax / 4));
+    const isDue =
+      this.#log.end - this.#progressEnd >= quarter ||
+      this.#index - this.#progressIndex >= PROGRESS_ENTRIES;
+    if (isDue) {
+      this.#progressSince = this.#progressIndex;
+      this.#progressEnd = this.#log.end;
+      this.#progressIndex = this.#index;
+      this.#awaitProgress = [...this.#live.all()];
+    }
+    const due = this.#awaitProgress.splice(-PROGRESS_PER_TURN_MAX);
+    for (const watch of due) {
+      const isTold = watch.told.index > this.#progressSince;
+      if (watch.state === "live" && !isTold && hasRoom(watch)) {
+        this.#tell(watch, [], this.#indexEnd);
+      }
+    }
+    if (this.#awaitProgress.length > 0) this.#hasMore = true;
+  }
+
+  #viewAt(position: number): ChangeView {
+    let view = this.#views.get(position);
+    if (view === undefined) {
+      view = this.#log.viewAt(position);
+      this.#views.set(position, view);
+    }
+    return view;
+  }
+
+  #tell(watch: Watch, changes: readonly ChangeView[], revision: Revision): void {
+    const { attachment, id } = watch;
+    const payload: ChangesView = { changes, revision };
+    watch.told = revision;
+    attachment.connection.send({ kind: MESSAGE.changes, id, status: STATUS.ok, payload });
+  }
+
+  #compact(watch: Watch): void {
+    const { attachment, id } = watch;
+    this.#compactedTotal += 1;
+    this.#end(watch);
+    const status = ERROR_NUMBERS.COMPACTED;
+    attachment.connection.send({ kind: MESSAGE.changes, id, status, payload: null });
+  }
+
+  #goLive(watch: Watch): void {
+    watch.state = "live";
+    this.#live.add(watch);
+  }
+
+  #fallBehind(watch: Watch): void {
+    this.#live.remove(watch);
+    watch.state = "behind";
+    this.#behind.add(watch);
+    this.#hasMore = true;
+  }
+
+  #end(watch: Watch): void {
+    watch.state = "over";
+    const { watches, connection } = watch.attachment;
+    watches.delete(watch.id);
+    connection.watchCount = watches.size;
+    this.#live.remove(watch);
+    this.#behind.delete(watch);
+  }
+}
+
+function hasRoom({ attachment }: Watch): boolean {
+  return attachment.connection.bufferedBytes < BUFFERED_BYTES_MAX;
+}
+
+function lastOf(changes: readonly ChangeView[]): Revision {
+  const last = changes.at(-1);
+  assert(last !== undefined, () => "no changes");
+  return last.revision;
+}
+
+function answer(
+  { connection, isClosed }: Attachment,
+  id: number,
+  status: typeof STATUS.ok | ErrorNumber,
+  payload: WatchView | OperationFailure | null,
+): void {
+  if (!isClosed) connection.send({ kind: MESSAGE.answer, id, status, payload });
+}

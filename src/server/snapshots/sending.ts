@@ -1,0 +1,205 @@
+/**
+ * The transfers of a leader: which peer gets a snapshot, and what happens when it does not get on.
+ * A transfer without progress for long, or refused, is given up: the core hears of it after a pause
+ * that doubles each time, so that a receiver that cannot use snapshots costs little. With the
+ * connection or the term a transfer ends unsaid; the core asks anew, and the receiver goes on from
+ * what it has.
+ */
+import { assert } from "../../assert.js";
+import type { Input, NodeId } from "../../raft/index.js";
+import type { SnapshotManifest } from "../../storage/index.js";
+import type { StoreCalls } from "./calls.js";
+import type { SnapshotOptions, SnapshotRooms, TransferStatus } from "./ports.js";
+import { isSameSnapshot, type SnapshotShelf } from "./shelf.js";
+import { SnapshotTransfer } from "./transfer.js";
+
+/** Election timeouts without progress after which a transfer is given up. */
+const STALL_TIMEOUTS = 10;
+/** Election timeouts until the core hears that a transfer was given up; doubled each time … */
+const PAUSE_TIMEOUTS_MIN = 1;
+/** … up to so many. */
+const PAUSE_TIMEOUTS_MAX = 64;
+
+/** Of one peer over one connection; forgotten with it, or when a snapshot was delivered. */
+interface Failures {
+  readonly epoch: number;
+  pauseTimeouts: number;
+  /** When the core is to hear of the last one; infinite once it has. */
+  reportAtMs: number;
+}
+
+export class SnapshotSending {
+  readonly #rooms: SnapshotRooms;
+  readonly #options: SnapshotOptions;
+  readonly #calls: StoreCalls;
+  readonly #shelf: SnapshotShelf;
+  readonly #transfers = new Map<NodeId, SnapshotTransfer>();
+  readonly #failures = new Map<NodeId, Failures>();
+  #term = 0;
+  #nextDeadlineMs = Number.POSITIVE_INFINITY;
+
+  constructor(
+    rooms: SnapshotRooms,
+    options: SnapshotOptions,
+    calls: StoreCalls,
+    shelf: SnapshotShelf,
+  ) {
+    this.#rooms = rooms;
+    this.#options = options;
+    this.#calls = calls;
+    this.#shelf = shelf;
+  }
+
+  /** As of the last `work`. */
+  get nextDeadlineMs(): number {
+    return this.#nextDeadlineMs;
+  }
+
+  get status(): TransferStatus[] {
+    return [...this.#transfers.values()].map((transfer) => transfer.status);
+  }
+
+  /** The first entry that a receiver needs behind its snapshot; infinite when nobody gets one. */
+  get neededFrom(): number {
+    let from = Number.POSITIVE_INFINITY;
+    for (const { manifest } of this.#transfers.values()) from = Math.min(from, manifest.index + 1);
+    return from;
+  }
+
+  /** Checksums of what is being sent. */
+  *inUse(): Iterable<string> {
+    for (const { manifest } of this.#transfers.values()) yield manifest.checksum;
+  }
+
+  /** The core of a leader asks for it: the log does not hold what the peer needs next. */
+  begin(peer: NodeId, epoch: number, nowMs: number): void {
+    this.#endOthersThanOf(this.#rooms.raft.term);
+    this.#end(peer);
+    const manifest = this.#newest();
+    const { index } = manifest;
+    this.#rooms.logger("info", "sending a snapshot", { peer, index });
+    const to = { peer, epoch };
+    this.#transfers.set(
+      peer,
+      new SnapshotTransfer(this.#rooms, this.#options, this.#calls, to, manifest, nowMs),
+    );
+    const failures = this.#failures.get(peer);
+    if (failures === undefined) return;
+    if (failures.epoch === epoch) failures.reportAtMs = Number.POSITIVE_INFINITY;
+    else this.#failures.delete(peer);
+  }
+
+  onLinkDown(peer: NodeId, epoch: number): void {
+    if (this.#transfers.get(peer)?.epoch === epoch) this.#end(peer);
+    if (this.#failures.get(peer)?.epoch === epoch) this.#failures.delete(peer);
+  }
+
+  onProgress(peer: NodeId, checksum: string, next: number, nowMs: number): void {
+    const transfer = this.#transferOf(peer, checksum);
+    if (transfer === undefined || transfer.isDelivered) return;
+    transfer.onProgress(next, nowMs);
+    if (!transfer.isDelivered) return;
+    this.#failures.delete(peer);
+    this.#rooms.logger("info", "snapshot sent", { peer, index: transfer.manifest.index });
+  }
+
+  onRefused(peer: NodeId, checksum: string, reason: string, nowMs: number): void {
+    const transfer = this.#transferOf(peer, checksum);
+    if (transfer !== undefined) this.#giveUp(transfer, reason, nowMs);
+  }
+
+  /** Once a turn. `report`: for the core. */
+  work(nowMs: number, report: (input: Input) => void): void {
+    this.#nextDeadlineMs = Number.POSITIVE_INFINITY;
+    if (this.#transfers.size === 0 && this.#failures.size === 0) return;
+    const { raft } = this.#rooms;
+    this.#endOthersThanOf(raft.role === "leader" ? raft.term : 0);
+    let deadlineMs = Number.POSITIVE_INFINITY;
+    for (const transfer of this.#transfers.values()) {
+      const isCutOff = transfer.manifest.index + 1 < raft.firstIndex;
+      const stallsAtMs = transfer.stalledSinceMs + STALL_TIMEOUTS * this.#options.electionTimeoutMs;
+      if (nowMs >= stallsAtMs || (isCutOff && transfer.isDelivered)) {
+        this.#stalled(transfer, nowMs, report);
+        continue;
+      }
+      if (isCutOff) this.#replace(transfer, nowMs);
+      transfer.work(nowMs);
+      deadlineMs = Math.min(deadlineMs, stallsAtMs, transfer.nextDeadlineMs);
+    }
+    for (const [peer, failures] of this.#failures) {
+      const { epoch, reportAtMs } = failures;
+      if (nowMs < reportAtMs) {
+        deadlineMs = Math.min(deadlineMs, reportAtMs);
+        continue;
+      }
+      failures.reportAtMs = Number.POSITIVE_INFINITY;
+      report({ type: "snapshotFailed", peer, epoch });
+    }
+    this.#nextDeadlineMs = deadlineMs;
+  }
+
+  /** No transfer goes on. */
+  stop(): void {
+    this.#endOthersThanOf(0);
+  }
+
+  /** Transfers belong to one term of this node as leader; 0 when it does not lead. */
+  #endOthersThanOf(term: number): void {
+    if (term === this.#term) return;
+    this.#term = term;
+    for (const transfer of this.#transfers.values()) transfer.end();
+    this.#transfers.clear();
+    this.#failures.clear();
+  }
+
+  /** The log always goes on behind the newest one. */
+  #newest(): SnapshotManifest {
+    const { newest } = this.#shelf;
+    assert(newest !== undefined, () => "the log has no beginning and no snapshot before it");
+    const first = this.#rooms.raft.firstIndex;
+    assert(first <= newest.index + 1, () => `log from ${first}, snapshot up to ${newest.index}`);
+    return newest;
+  }
+
+  #transferOf(peer: NodeId, checksum: string): SnapshotTransfer | undefined {
+    const transfer = this.#transfers.get(peer);
+    return transfer?.manifest.checksum === checksum ? transfer : undefined;
+  }
+
+  /** The log was cut behind it: its receiver could not go on from there. */
+  #replace(transfer: SnapshotTransfer, nowMs: number): void {
+    const newest = this.#newest();
+    if (isSameSnapshot(newest, transfer.manifest)) return;
+    const { peer } = transfer;
+    this.#rooms.logger("info", "sending a newer snapshot", { peer, index: newest.index });
+    transfer.replace(newest, nowMs);
+  }
+
+  #stalled(transfer: SnapshotTransfer, nowMs: number, report: (input: Input) => void): void {
+    const { peer, epoch, isDelivered } = transfer;
+    if (!isDelivered) {
+      this.#giveUp(transfer, "no progress", nowMs);
+      return;
+    }
+    // If it was installed, the core knows and has no use for the report; else the peer is probed.
+    this.#end(peer);
+    report({ type: "snapshotFailed", peer, epoch });
+  }
+
+  #giveUp(transfer: SnapshotTransfer, reason: string, nowMs: number): void {
+    const { peer, epoch, manifest } = transfer;
+    this.#rooms.logger("warn", "snapshot not sent", { peer, index: manifest.index, reason });
+    this.#end(peer);
+    const pauseTimeouts = this.#failures.get(peer)?.pauseTimeouts ?? PAUSE_TIMEOUTS_MIN;
+    this.#failures.set(peer, {
+      epoch,
+      pauseTimeouts: Math.min(2 * pauseTimeouts, PAUSE_TIMEOUTS_MAX),
+      reportAtMs: nowMs + pauseTimeouts * this.#options.electionTimeoutMs,
+    });
+  }
+
+  #end(peer: NodeId): void {
+    this.#transfers.get(peer)?.end();
+    this.#transfers.delete(peer);
+  }
+}

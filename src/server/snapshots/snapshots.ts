@@ -1,0 +1,337 @@
+/**
+ * Snapshots of one driver: taken of the own table, sent to peers that are too far behind, received
+ * from a leader, restored. Nothing here blocks the loop and nothing acts outside a turn. The log
+ * decides which snapshot counts; the core decides what is installed and when the log is cut.
+ *
+ * In each turn, in this order: `takeInputs`, what it returns stepped with the other inputs; `read`
+ * for messages; `onWrite`, `restore` and `onWanted` from the effects; `takeRestored` and
+ * `onApplied` around applying; `work`. What they throw, a failure of the store included, ends the
+ * node.
+ */
+import { assert } from "../../assert.js";
+import { ERROR_NUMBERS } from "../../errors.js";
+import type { Configuration, Input, InstalledSnapshot, NodeId, Write } from "../../raft/index.js";
+import type { SnapshotManifest } from "../../storage/index.js";
+import { StoreCalls } from "./calls.js";
+import { SnapshotExporting } from "./exporting.js";
+import type { SnapshotMessage, SnapshotOptions, SnapshotRooms, SnapshotStatus } from "./ports.js";
+import { type ReceivedSnapshot, SnapshotReceiving } from "./receiving.js";
+import { SnapshotRestoring } from "./restoring.js";
+import { SnapshotSending } from "./sending.js";
+import { isSameSnapshot, SnapshotShelf } from "./shelf.js";
+import { SnapshotTaking } from "./taking.js";
+import { AppliedTrail } from "./trail.js";
+
+/** A log is never longer for the sake of transfers than so many times `snapshotLogBytes`. */
+const LOG_FACTOR_MAX = 4;
+/** How finely the trailing window is cut. */
+const TRAIL_STEPS = 16;
+
+export class Snapshots {
+  readonly #rooms: SnapshotRooms;
+  readonly #options: SnapshotOptions;
+  readonly #calls: StoreCalls;
+  readonly #shelf: SnapshotShelf;
+  readonly #trail: AppliedTrail;
+  readonly #taking: SnapshotTaking;
+  readonly #sending: SnapshotSending;
+  readonly #receiving: SnapshotReceiving;
+  readonly #restoring: SnapshotRestoring;
+  /** For operators. */
+  readonly exporting: SnapshotExporting;
+  #inputs: Input[] = [];
+  /** Complete, and for the core to judge. */
+  #received: ReceivedSnapshot | undefined;
+  /** Handed to the core in this turn, which has not accepted it so far. */
+  #judged: SnapshotManifest | undefined;
+  /** Accepted by the core: in the table soon, but not before the log names it durably. */
+  #accepted: SnapshotManifest | undefined;
+  #restoredIndex: number | undefined;
+  /** Of the turn. */
+  #nowMs = 0;
+  #isStopped = false;
+
+  /** `named`: what the log stands on, already in the table. */
+  constructor(rooms: SnapshotRooms, options: SnapshotOptions, named: SnapshotManifest | undefined) {
+    this.#rooms = rooms;
+    this.#options = options;
+    this.#calls = new StoreCalls(() => rooms.wake());
+    this.#shelf = new SnapshotShelf(rooms.store, this.#calls, named);
+    const { snapshotLogBytes, trailingLogBytes } = options;
+    const windowBytes = Math.max(trailingLogBytes, snapshotLogBytes / TRAIL_STEPS);
+    this.#trail = new AppliedTrail(named?.index ?? 0, windowBytes / TRAIL_STEPS);
+    const onGarbage = (): void => this.#shelf.leaveGarbage();
+    this.#taking = new SnapshotTaking(rooms, options, this.#calls, this.#shelf, {
+      onTaken: (manifest) => this.#onTaken(manifest),
+      onGarbage,
+      onNoSpace: () => this.#exportingFailed(),
+    });
+    this.#sending = new SnapshotSending(rooms, options, this.#calls, this.#shelf);
+    this.#receiving = new SnapshotReceiving(rooms, this.#calls, {
+      onReceived: (received) => {
+        this.#received = received;
+      },
+      onNeedless: (received) => this.#inputs.push(inputOf(received)),
+      onGarbage,
+    });
+    this.#restoring = new SnapshotRestoring(rooms, this.#calls);
+    const { nodeId, clock, store } = rooms;
+    this.exporting = new SnapshotExporting(
+      {
+        nodeId,
+        clock,
+        store,
+        electionTimeoutMs: options.electionTimeoutMs,
+        newest: () => this.#shelf.newest,
+        appliedIndex: () => this.#taking.appliedIndex,
+        onGarbage,
+      },
+      this.#calls,
+    );
+  }
+
+  /** A snapshot is on its way to the disk, which is busy with it. */
+  get isWriting(): boolean {
+    return this.#taking.isUnderWay || this.#receiving.isUnderWay;
+  }
+
+  get isTaking(): boolean {
+    return this.#taking.isTaking;
+  }
+
+  /** The table is to be replaced: nothing may be applied until `takeRestored` told the index. */
+  get isRestoring(): boolean {
+    return this.#accepted !== undefined || this.#restoredIndex !== undefined;
+  }
+
+  /** Whether the next turn has something to do that nothing else announces. */
+  get hasWork(): boolean {
+    if (this.#inputs.length > 0 || this.#restoredIndex !== undefined) return true;
+    return this.#restoring.hasWork || this.exporting.hasWork;
+  }
+
+  /** As of the last `work`; infinite when nothing is waited for. */
+  get nextDeadlineMs(): number {
+    const takingMs = this.#mayTake ? this.#taking.nextDeadlineMs : Number.POSITIVE_INFINITY;
+    return Math.min(takingMs, this.#sending.nextDeadlineMs, this.exporting.nextDeadlineMs);
+  }
+
+  get status(): SnapshotStatus {
+    const { newest } = this.#shelf;
+    return {
+      takenTotal: this.#taking.takenTotal,
+      installedTotal: this.#restoring.installedTotal,
+      abandonedTotal: this.#taking.abandonedTotal,
+      exportedTotal: this.exporting.exportedTotal,
+      index: newest?.index ?? 0,
+      bytes: newest?.byteLength ?? 0,
+      durationMs: this.#taking.durationMs,
+      isTaking: this.#taking.isTaking,
+      isRestoring: this.isRestoring,
+      sending: this.#sending.status,
+      receiving: this.#receiving.status,
+    };
+  }
+
+  /** Acts on what the store did since the last turn. Returns what to step the core with. */
+  takeInputs(nowMs: number): readonly Input[] {
+    this.#nowMs = nowMs;
+    this.#calls.deliver(nowMs);
+    const inputs = this.#inputs;
+    if (inputs.length > 0) this.#inputs = [];
+    const received = this.#received;
+    if (received === undefined) return inputs;
+    this.#received = undefined;
+    this.#judged = received.manifest;
+    return [...inputs, inputOf(received)];
+  }
+
+  /** What another driver said about snapshots. */
+  read(peer: NodeId, message: SnapshotMessage): void {
+    const nowMs = this.#nowMs;
+    switch (message.type) {
+      case "snapshotOffer":
+        this.#receiving.onOffer(peer, message);
+        break;
+      case "snapshotChunk":
+        this.#receiving.onChunk(peer, message);
+        break;
+      case "snapshotProgress":
+        this.#sending.onProgress(peer, message.checksum, message.next, nowMs);
+        break;
+      case "snapshotRefused":
+        this.#sending.onRefused(peer, message.checksum, message.reason, nowMs);
+        break;
+    }
+  }
+
+  onLinkDown(peer: NodeId, epoch: number): void {
+    this.#sending.onLinkDown(peer, epoch);
+  }
+
+  /** Every write of the core, before `restore` of the same effects. */
+  onWrite(write: Write): void {
+    this.#shelf.onWrite(write);
+  }
+
+  /** The core wants `peer` to be sent a snapshot over the connection `epoch`. */
+  onWanted(peer: NodeId, epoch: number): void {
+    this.#sending.begin(peer, epoch, this.#nowMs);
+  }
+
+  /**
+   * Entries up to `index` were applied, `bytes` of them since the last call. `configuration`: in
+   * force at the entry `index`.
+   */
+  onApplied(index: number, bytes: number, configuration: Configuration): void {
+    this.#trail.add(index, bytes);
+    this.#taking.onApplied(index, bytes, configuration);
+  }
+
+  /** The core accepted the snapshot it was just handed. One that is being restored is void. */
+  restore(snapshot: InstalledSnapshot): void {
+    const manifest = this.#judged;
+    assert(manifest !== undefined && isSameSnapshot(manifest, snapshot), () => {
+      return `snapshot ${snapshot.index} is to be restored, received was ${manifest?.index}`;
+    });
+    assert(this.#shelf.isNaming(snapshot), () => `no write names snapshot ${snapshot.index}`);
+    this.#judged = undefined;
+    this.#restoredIndex = undefined;
+    this.#accepted = manifest;
+    this.#shelf.put(manifest);
+    this.#taking.restart();
+    this.#restoring.stop();
+  }
+
+  /** Once, when the table was replaced: the index of the last entry it holds. */
+  takeRestored(): number | undefined {
+    const index = this.#restoredIndex;
+    this.#restoredIndex = undefined;
+    return index;
+  }
+
+  /** Once a turn, behind everything else. Writes up to `durableSeq` are durable. */
+  work(durableSeq: number): void {
+    if (this.#isStopped) return;
+    const nowMs = this.#nowMs;
+    this.#shelf.onDurable(durableSeq);
+    if (this.#judged !== undefined) this.#dropIgnored(this.#judged);
+    this.#restore();
+    this.#receiving.work();
+    this.#sending.work(nowMs, (input) => this.#inputs.push(input));
+    this.exporting.work(nowMs);
+    this.#prepareWriting(nowMs);
+    this.#taking.work();
+  }
+
+  /** Begins nothing more, and waits for the calls of the store that are under way. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#taking.stop();
+    this.#sending.stop();
+    this.#restoring.stop();
+    await this.#calls.settled();
+  }
+
+  #onTaken(manifest: SnapshotManifest): void {
+    const { index, term, checksum } = manifest;
+    this.#shelf.put(manifest);
+    const keepFrom = this.#keepFrom(index);
+    this.#trail.forget(keepFrom);
+    this.#inputs.push({ type: "compact", snapshot: { index, term, checksum }, keepFrom });
+  }
+
+  /** What slow followers and the receivers of snapshots need stays, within limits. */
+  #keepFrom(snapshotIndex: number): number {
+    const { trailingLogBytes, snapshotLogBytes } = this.#options;
+    const wanted = Math.min(
+      this.#trail.reachingBack(trailingLogBytes),
+      this.#sending.neededFrom,
+      snapshotIndex + 1,
+    );
+    const atLeast = this.#trail.reachingBack(LOG_FACTOR_MAX * snapshotLogBytes);
+    const kept = Math.max(wanted, Math.min(atLeast, snapshotIndex + 1));
+    return Math.max(kept, this.#rooms.raft.firstIndex);
+  }
+
+  /** The core has moved on: nobody will ask for it. */
+  #dropIgnored({ index }: SnapshotManifest): void {
+    this.#judged = undefined;
+    this.#rooms.logger("info", "received snapshot not needed", { index });
+    this.#shelf.leaveGarbage();
+  }
+
+  #restore(): void {
+    const accepted = this.#accepted;
+    if (accepted === undefined) return;
+    if (this.#restoring.manifest === undefined) {
+      if (!this.#shelf.isNamed(accepted)) return;
+      this.#restoring.begin(accepted);
+    }
+    if (!this.#restoring.work()) return;
+    const { index } = accepted;
+    this.#accepted = undefined;
+    this.#restoredIndex = index;
+    this.#trail.restart(index);
+    this.#rooms.logger("info", "snapshot installed", { index });
+  }
+
+  /**
+   * The table stays, nothing else is being written, and the log durably names the last one, so that
+   * what was before it is gone when the next one begins.
+   */
+  get #mayTake(): boolean {
+    if (this.#receiving.isUnderWay || this.isRestoring || !this.#taking.knowsMembers) return false;
+    return this.#canWrite && !this.#shelf.isNamingPending;
+  }
+
+  /** An operator wants one of a later index than there is. */
+  get #isOneAskedFor(): boolean {
+    const { wantedIndex } = this.exporting;
+    const newestIndex = this.#shelf.newest?.index ?? 0;
+    return wantedIndex > newestIndex && !this.#taking.isUnderWay;
+  }
+
+  /** Nothing is being written that a removal would take for garbage. */
+  get #canWrite(): boolean {
+    return !this.#shelf.isClearing && !this.#taking.isUnderWay && !this.#receiving.isLeaving;
+  }
+
+  /**
+   * One is written at a time, and garbage goes before it begins: the disk never holds more than
+   * what counts, what is being sent, and the one being written. A received one goes first.
+   */
+  #prepareWriting(nowMs: number): void {
+    const { isWaitingToOpen } = this.#receiving;
+    if (isWaitingToOpen) this.#taking.abandon();
+    if (!this.#canWrite) return;
+    const isTakingDue = this.#mayTake && (this.#taking.isDue(nowMs) || this.#isOneAskedFor);
+    if (this.#shelf.isClearingDue || (!this.#shelf.isClean && (isWaitingToOpen || isTakingDue))) {
+      this.#clear();
+    } else if (isWaitingToOpen) {
+      this.#receiving.open();
+    } else if (isTakingDue) {
+      this.#taking.begin(nowMs);
+    }
+  }
+
+  #clear(): void {
+    const parts = [this.#sending, this.#receiving, this.exporting];
+    const inUse = parts.flatMap((part) => [...part.inUse()]);
+    this.#shelf.clear(inUse, (nowMs) => {
+      if (this.#receiving.isWaitingToOpen) this.#receiving.refuse("no room for a snapshot");
+      else if (this.#taking.isDue(nowMs)) this.#taking.postpone(nowMs);
+      this.#exportingFailed();
+    });
+  }
+
+  #exportingFailed(): void {
+    this.exporting.fail(ERROR_NUMBERS.DISK_FULL, "the node has no room for a snapshot on its disk");
+  }
+}
+
+function inputOf({ manifest, configuration, from, term, epoch }: ReceivedSnapshot): Input {
+  const { index, term: entryTerm, checksum } = manifest;
+  const snapshot = { index, term: entryTerm, checksum, configuration };
+  return { type: "snapshotReceived", from, term, epoch, snapshot };
+}

@@ -1,0 +1,219 @@
+/**
+ * Takes snapshots of the own table while it is being used. One chunk is drawn when the store has
+ * made the last one durable, at most one per turn; entries are applied in between. A store without
+ * room makes it wait and try again; any other failure of the store ends the node.
+ */
+import { assert } from "../../assert.js";
+import { type Configuration, encodeConfiguration } from "../../raft/index.js";
+import type { SnapshotManifest } from "../../storage/index.js";
+import type { StoreCalls } from "./calls.js";
+import { isOutOfSpace, SnapshotDraft } from "./draft.js";
+import type { SnapshotOptions, SnapshotRooms } from "./ports.js";
+import type { SnapshotShelf } from "./shelf.js";
+
+/** Election timeouts until a snapshot that found no room is tried again; doubled each time … */
+const RETRY_TIMEOUTS_MIN = 16;
+/** … up to so many. */
+const RETRY_TIMEOUTS_MAX = 1_024;
+
+interface Attempt {
+  readonly index: number;
+  readonly draft: SnapshotDraft;
+  readonly configuration: Uint8Array;
+  readonly chunks: Generator<Uint8Array, void, void>;
+  readonly startedMs: number;
+  /** What was applied when it began. */
+  readonly appliedBytes: number;
+  isFinishing: boolean;
+}
+
+export interface TakingEvents {
+  /** It is complete and durable. */
+  onTaken(manifest: SnapshotManifest): void;
+  /** Something was left in the store that is of no use. */
+  onGarbage(): void;
+  /** One was given up for want of room. */
+  onNoSpace(): void;
+}
+
+export class SnapshotTaking {
+  readonly #rooms: SnapshotRooms;
+  readonly #options: SnapshotOptions;
+  readonly #calls: StoreCalls;
+  readonly #shelf: Pick<SnapshotShelf, "newest">;
+  readonly #events: TakingEvents;
+  #attempt: Attempt | undefined;
+  /** Given up, and still in a call of the store. */
+  #leaving: SnapshotDraft | undefined;
+  #appliedIndex = 0;
+  #configuration: Configuration | undefined;
+  #appliedBytes = 0;
+  /** `#appliedBytes` when the last snapshot began. */
+  #coveredBytes = 0;
+  #retryAtMs = Number.NEGATIVE_INFINITY;
+  #retryTimeouts = RETRY_TIMEOUTS_MIN;
+  #takenTotal = 0;
+  #abandonedTotal = 0;
+  #durationMs = 0;
+
+  constructor(
+    rooms: SnapshotRooms,
+    options: SnapshotOptions,
+    calls: StoreCalls,
+    shelf: Pick<SnapshotShelf, "newest">,
+    events: TakingEvents,
+  ) {
+    this.#rooms = rooms;
+    this.#options = options;
+    this.#calls = calls;
+    this.#shelf = shelf;
+    this.#events = events;
+  }
+
+  /** The last entry that was applied since the start; 0: none. */
+  get appliedIndex(): number {
+    return this.#appliedIndex;
+  }
+
+  /**
+   * Whether the entries that were applied say who the members were. To a node that joined and reads
+   * the log from its beginning nobody has told the founders: it knows of none before the first change.
+   */
+  get knowsMembers(): boolean {
+    return this.#configuration !== undefined && this.#configuration.voters.length > 0;
+  }
+
+  get isUnderWay(): boolean {
+    return this.#attempt !== undefined || this.#leaving !== undefined;
+  }
+
+  get isTaking(): boolean {
+    return this.#attempt !== undefined;
+  }
+
+  get takenTotal(): number {
+    return this.#takenTotal;
+  }
+
+  get abandonedTotal(): number {
+    return this.#abandonedTotal;
+  }
+
+  get durationMs(): number {
+    return this.#durationMs;
+  }
+
+  /** When one is to be tried again that found no room. */
+  get nextDeadlineMs(): number {
+    return this.#isWanted && !this.isUnderWay ? this.#retryAtMs : Number.POSITIVE_INFINITY;
+  }
+
+  /** `configuration`: in force at the applied entry `index`, hence never one that may be undone. */
+  onApplied(index: number, bytes: number, configuration: Configuration): void {
+    this.#appliedIndex = index;
+    this.#configuration = configuration;
+    this.#appliedBytes += bytes;
+  }
+
+  /** Whether one should begin now. */
+  isDue(nowMs: number): boolean {
+    return this.#isWanted && !this.isUnderWay && nowMs >= this.#retryAtMs;
+  }
+
+  /** Begins one of the table as it is at this moment. */
+  begin(nowMs: number): void {
+    const configuration = this.#configuration;
+    assert(configuration !== undefined, () => "a snapshot before anything was applied");
+    const { store, table, raft } = this.#rooms;
+    const index = this.#appliedIndex;
+    const { term } = raft.entry(index);
+    const chunks = table.snapshot(this.#options.chunkBytes);
+    const draft = new SnapshotDraft(this.#calls, store.create({ index, term }), {
+      onComplete: (manifest, atMs) => this.#complete(manifest, atMs),
+      onFailure: (error, atMs) => {
+        if (!isOutOfSpace(error)) throw error;
+        this.abandon();
+        this.postpone(atMs);
+        this.#events.onNoSpace();
+      },
+      onGone: () => {
+        this.#leaving = undefined;
+        this.#events.onGarbage();
+      },
+    });
+    this.#attempt = {
+      index,
+      draft,
+      configuration: encodeConfiguration(configuration),
+      chunks,
+      startedMs: nowMs,
+      appliedBytes: this.#appliedBytes,
+      isFinishing: false,
+    };
+  }
+
+  /** Draws the next chunk if the store is free: nothing piles up in front of it. */
+  work(): void {
+    const attempt = this.#attempt;
+    if (attempt === undefined || attempt.isFinishing || !attempt.draft.isWritable) return;
+    const { draft, chunks } = attempt;
+    const next = chunks.next();
+    if (next.done !== true) {
+      draft.append(next.value);
+      return;
+    }
+    attempt.isFinishing = true;
+    draft.finish(attempt.configuration);
+  }
+
+  /** Gives up the one under way; it is wanted as much as before. */
+  abandon(): void {
+    const attempt = this.#attempt;
+    if (attempt === undefined) return;
+    this.#attempt = undefined;
+    this.#leaving = attempt.draft;
+    attempt.chunks.return();
+    attempt.draft.abandon();
+  }
+
+  /** There was no room: the next one is tried later, and later still the next time. */
+  postpone(nowMs: number): void {
+    this.#rooms.logger("warn", "no room for a snapshot", {});
+    this.#abandonedTotal += 1;
+    this.#retryAtMs = nowMs + this.#retryTimeouts * this.#options.electionTimeoutMs;
+    this.#retryTimeouts = Math.min(2 * this.#retryTimeouts, RETRY_TIMEOUTS_MAX);
+  }
+
+  /** Nothing is drawn any more; what was written is garbage to be removed some day. */
+  stop(): void {
+    this.#attempt?.chunks.return();
+    this.#attempt = undefined;
+  }
+
+  /** The table was replaced by one that another node took. */
+  restart(): void {
+    this.abandon();
+    this.#coveredBytes = this.#appliedBytes;
+  }
+
+  get #isWanted(): boolean {
+    const { snapshotLogBytes, snapshotSizeFactor } = this.#options;
+    const bytes = this.#appliedBytes - this.#coveredBytes;
+    return (
+      bytes > snapshotLogBytes && bytes > snapshotSizeFactor * (this.#shelf.newest?.byteLength ?? 0)
+    );
+  }
+
+  #complete(manifest: SnapshotManifest, nowMs: number): void {
+    const attempt = this.#attempt as Attempt;
+    this.#attempt = undefined;
+    this.#coveredBytes = attempt.appliedBytes;
+    this.#retryTimeouts = RETRY_TIMEOUTS_MIN;
+    this.#takenTotal += 1;
+    this.#durationMs = nowMs - attempt.startedMs;
+    const { index, byteLength } = manifest;
+    const fields = { index, bytes: byteLength, durationMs: Math.round(this.#durationMs) };
+    this.#rooms.logger("info", "snapshot taken", fields);
+    this.#events.onTaken(manifest);
+  }
+}

@@ -1,0 +1,188 @@
+/**
+ * One snapshot on its way to one peer over one connection. Offered until the receiver says where to
+ * go on, then sent in chunks: at most a window beyond what the receiver has durable, one per turn,
+ * and none while much waits in the link, so that no heartbeat stands behind it for long. Whether
+ * and when to give up is decided by its owner.
+ */
+import type { NodeId } from "../../raft/index.js";
+import type { SnapshotManifest } from "../../storage/index.js";
+import type { StoreCalls } from "./calls.js";
+import { isOutOfSpace } from "./draft.js";
+import type { SnapshotOptions, SnapshotRooms, TransferStatus } from "./ports.js";
+
+/** Chunks sent beyond what the receiver has durable. */
+const WINDOW_CHUNKS = 4;
+/** Bytes waiting in the link beyond which no chunk is added. */
+const BUFFERED_BYTES_MAX = 1 << 20;
+/** How long to wait for a link to drain before looking again. */
+const DRAIN_MS = 5;
+
+export class SnapshotTransfer {
+  readonly peer: NodeId;
+  readonly epoch: number;
+  readonly #rooms: SnapshotRooms;
+  readonly #options: SnapshotOptions;
+  readonly #calls: StoreCalls;
+  readonly #term: number;
+  #manifest: SnapshotManifest;
+  #phase: "offering" | "sending" | "delivered" = "offering";
+  /** The receiver holds every chunk before it. */
+  #durableNext = 0;
+  #sentNext = 0;
+  /** Read from the store and not sent yet. */
+  #chunk: { readonly number: number; readonly bytes: Uint8Array } | undefined;
+  #isReading = false;
+  /** The most the receiver ever said it has; −1 before its first word. */
+  #bestNext = -1;
+  #bestSinceMs: number;
+  /** When to offer again: a first answer, or a word about chunks that were sent, is missing. */
+  #offerAtMs: number;
+  /** When to look again whether the link has drained; while a chunk waits for that. */
+  #drainAtMs = Number.POSITIVE_INFINITY;
+  #hasEnded = false;
+
+  constructor(
+    rooms: SnapshotRooms,
+    options: SnapshotOptions,
+    calls: StoreCalls,
+    to: { readonly peer: NodeId; readonly epoch: number },
+    manifest: SnapshotManifest,
+    nowMs: number,
+  ) {
+    this.#rooms = rooms;
+    this.#options = options;
+    this.#calls = calls;
+    this.#term = rooms.raft.term;
+    this.peer = to.peer;
+    this.epoch = to.epoch;
+    this.#manifest = manifest;
+    this.#bestSinceMs = nowMs;
+    this.#offerAtMs = nowMs;
+  }
+
+  get manifest(): SnapshotManifest {
+    return this.#manifest;
+  }
+
+  /** The receiver has all of it; what it makes of it is between the cores. */
+  get isDelivered(): boolean {
+    return this.#phase === "delivered";
+  }
+
+  /** Since when the receiver has told of nothing new. */
+  get stalledSinceMs(): number {
+    return this.#bestSinceMs;
+  }
+
+  get status(): TransferStatus {
+    const { index, chunkCount } = this.#manifest;
+    return { peer: this.peer, index, next: this.#durableNext, chunkCount };
+  }
+
+  get nextDeadlineMs(): number {
+    if (this.#phase === "delivered") return Number.POSITIVE_INFINITY;
+    return Math.min(this.#offerAtMs, this.#drainAtMs);
+  }
+
+  /** Goes on with another snapshot: what is behind this one is not in the log any more. */
+  replace(manifest: SnapshotManifest, nowMs: number): void {
+    this.#manifest = manifest;
+    this.#phase = "offering";
+    this.#durableNext = 0;
+    this.#sentNext = 0;
+    this.#chunk = undefined;
+    this.#bestNext = -1;
+    this.#bestSinceMs = nowMs;
+    this.#offerAtMs = nowMs;
+  }
+
+  /** What is still being read is of no use any more; the snapshot may be removed. */
+  end(): void {
+    this.#hasEnded = true;
+  }
+
+  onProgress(next: number, nowMs: number): void {
+    if (next > this.#manifest.chunkCount || this.#phase === "delivered") return;
+    if (next > this.#bestNext) {
+      this.#bestNext = next;
+      this.#bestSinceMs = nowMs;
+    }
+    if (this.#phase === "offering") {
+      // The answer to an offer says where to go on, back or forth.
+      this.#phase = "sending";
+      this.#sentNext = next;
+    } else if (next < this.#durableNext) {
+      return;
+    }
+    this.#durableNext = next;
+    this.#sentNext = Math.max(this.#sentNext, next);
+    this.#offerAtMs = nowMs + this.#options.electionTimeoutMs;
+    if (next === this.#manifest.chunkCount) this.#phase = "delivered";
+  }
+
+  /** Once a turn: at most one chunk leaves. */
+  work(nowMs: number): void {
+    if (this.#phase === "delivered") return;
+    if (nowMs >= this.#offerAtMs) this.#offer(nowMs);
+    if (this.#phase !== "sending") return;
+    this.#sendChunk(nowMs);
+    this.#readChunk();
+  }
+
+  #offer(nowMs: number): void {
+    const { index, term, checksum, chunkCount, byteLength, configuration } = this.#manifest;
+    this.#phase = "offering";
+    this.#drainAtMs = Number.POSITIVE_INFINITY;
+    this.#offerAtMs = nowMs + this.#options.heartbeatIntervalMs;
+    this.#rooms.send(this.peer, {
+      type: "snapshotOffer",
+      term: this.#term,
+      epoch: this.epoch,
+      snapshot: { index, term, checksum, chunkCount, byteLength, configuration },
+    });
+  }
+
+  #sendChunk(nowMs: number): void {
+    const chunk = this.#chunk;
+    this.#drainAtMs = Number.POSITIVE_INFINITY;
+    if (chunk === undefined) return;
+    if (chunk.number !== this.#sentNext) {
+      // The receiver sent the transfer back or forth since this one was asked for.
+      this.#chunk = undefined;
+      return;
+    }
+    if (this.#rooms.peers.bufferedBytes(this.peer) > BUFFERED_BYTES_MAX) {
+      this.#drainAtMs = nowMs + DRAIN_MS;
+      return;
+    }
+    this.#chunk = undefined;
+    this.#sentNext += 1;
+    const { checksum } = this.#manifest;
+    const { number, bytes } = chunk;
+    this.#rooms.send(this.peer, { type: "snapshotChunk", checksum, number, bytes });
+  }
+
+  #readChunk(): void {
+    const manifest = this.#manifest;
+    const number = this.#sentNext;
+    if (this.#isReading || this.#chunk !== undefined || number >= manifest.chunkCount) return;
+    if (number >= this.#durableNext + WINDOW_CHUNKS) return;
+    this.#isReading = true;
+    this.#calls.run(
+      this.#rooms.store.readChunk(manifest, number),
+      (bytes) => {
+        this.#isReading = false;
+        if (manifest === this.#manifest) this.#chunk = { number, bytes };
+      },
+      (error, nowMs) => {
+        this.#isReading = false;
+        // Of a snapshot that is not sent any more: it may have been removed in the meantime.
+        if (this.#hasEnded || manifest !== this.#manifest) return;
+        if (!isOutOfSpace(error)) throw error;
+        // The store cannot be read before it has room again: offered anew, later.
+        this.#phase = "offering";
+        this.#offerAtMs = nowMs + this.#options.electionTimeoutMs;
+      },
+    );
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * One record of the audit as it lies in the store. What the body says is the writer's matter.
+ *
+ * Little-endian: index (8), number (4), wall time of the end (8), bytes of the lock's key (2), the
+ * lock's key, the body.
+ */
+import { readUint53, writeUint53 } from "../log/record-format.js";
+import type { StoredRevision } from "../store-keys.js";
+
+export interface AuditRecord extends StoredRevision {
+  readonly lockKey: string;
+  /** Milliseconds since 1970: what decides when it is old. */
+  readonly endedWallMs: number;
+  readonly body: Uint8Array;
+}
+
+const HEADER_BYTES = 8 + 4 + 8 + 2;
+
+export function encodeAuditRecord(record: AuditRecord): Buffer {
+  const { index, number, endedWallMs, lockKey, body } = record;
+  const keyBytes = Buffer.byteLength(lockKey, "utf8");
+  const value = Buffer.alloc(HEADER_BYTES + keyBytes + body.length);
+  let at = value.writeUInt32LE(number, writeUint53(value, index, 0));
+  at = value.writeUInt16LE(keyBytes, writeUint53(value, endedWallMs, at));
+  at += value.write(lockKey, at, "utf8");
+  value.set(body, at);
+  return value;
+}
+
+/** `undefined` for what `encodeAuditRecord` cannot have written. */
+export function decodeAuditRecord(bytes: Uint8Array): AuditRecord | undefined {
+  if (bytes.length < HEADER_BYTES) return undefined;
+  const value = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const keyEnd = HEADER_BYTES + value.readUInt16LE(HEADER_BYTES - 2);
+  if (keyEnd > value.length) return undefined;
+  return {
+    index: readUint53(value, 0),
+    number: value.readUInt32LE(8),
+    endedWallMs: readUint53(value, 12),
+    lockKey: value.toString("utf8", HEADER_BYTES, keyEnd),
+    body: value.subarray(keyEnd),
+  };
+}

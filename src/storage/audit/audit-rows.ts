@@ -1,0 +1,82 @@
+/**
+ * Which records the audit has. Locks are spread over rows by their names, and the records of a row
+ * are numbered without a gap, so that a record that is gone is missed by whoever reads its row. The
+ * store cannot be asked what is gone: `level` drops a damaged block, and damaged batches of its
+ * journal, without a word.
+ *
+ * Only records that are durable are counted here; `AuditStore` sees to that.
+ */
+import { crc32 } from "node:zlib";
+import { readUint53, writeUint53 } from "../log/record-format.js";
+
+/** A read goes through one row: the more there are, the shorter they are. */
+export const AUDIT_ROWS = 4_096;
+const ROWS_PER_CHUNK = 16;
+const ROW_BYTES = 16;
+const CHUNK_BYTES = ROWS_PER_CHUNK * ROW_BYTES;
+/** Rows are stored in chunks, so that a batch writes little more than the rows it adds to. */
+export const AUDIT_CHUNKS = AUDIT_ROWS / ROWS_PER_CHUNK;
+
+export function auditRowOf(lockKey: string): number {
+  return crc32(lockKey) % AUDIT_ROWS;
+}
+
+export function chunkOfRow(row: number): number {
+  return Math.floor(row / ROWS_PER_CHUNK);
+}
+
+export function rowsOfChunk(chunk: number): readonly number[] {
+  return Array.from({ length: ROWS_PER_CHUNK }, (_, at) => chunk * ROWS_PER_CHUNK + at);
+}
+
+export class AuditRows {
+  /** The records of a row have the numbers `first` … `last`; `last` is `first` − 1 of an empty row. */
+  readonly #first = new Float64Array(AUDIT_ROWS).fill(1);
+  readonly #last = new Float64Array(AUDIT_ROWS);
+
+  firstOf(row: number): number {
+    return this.#first[row] as number;
+  }
+
+  lastOf(row: number): number {
+    return this.#last[row] as number;
+  }
+
+  /** Records that were ever written: the sum of all `last`. */
+  get writtenTotal(): number {
+    return this.#last.reduce((sum, last) => sum + last, 0);
+  }
+
+  set(row: number, first: number, last: number): void {
+    this.#first[row] = first;
+    this.#last[row] = last;
+  }
+
+  copy(): AuditRows {
+    const copy = new AuditRows();
+    copy.#first.set(this.#first);
+    copy.#last.set(this.#last);
+    return copy;
+  }
+
+  encodeChunk(chunk: number): Buffer {
+    const value = Buffer.alloc(CHUNK_BYTES);
+    let at = 0;
+    for (let row = chunk * ROWS_PER_CHUNK; at < CHUNK_BYTES; row += 1) {
+      at = writeUint53(value, this.firstOf(row), at);
+      at = writeUint53(value, this.lastOf(row), at);
+    }
+    return value;
+  }
+
+  /** Returns whether the value makes sense; if not, nothing is changed. */
+  decodeChunk(chunk: number, value: Uint8Array): boolean {
+    if (value.length !== CHUNK_BYTES) return false;
+    const bytes = Buffer.from(value);
+    for (let at = 0; at < CHUNK_BYTES; at += ROW_BYTES) {
+      const row = chunk * ROWS_PER_CHUNK + at / ROW_BYTES;
+      this.set(row, readUint53(bytes, at), readUint53(bytes, at + 8));
+    }
+    return true;
+  }
+}

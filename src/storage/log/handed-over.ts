@@ -1,0 +1,67 @@
+/**
+ * What was handed over to the log, durable or not: it must be what an opening of the log accepts. It
+ * never looks at the disk and never mends what it is given; whoever hands over anything else has a bug.
+ */
+import { assert } from "../../assert.js";
+import type { Write, WrittenSnapshot } from "../../raft/index.js";
+import type { LogOutline } from "./log-outline.js";
+import type { LogBoot } from "./log-store.js";
+
+export class HandedOver {
+  readonly #outline: LogOutline;
+  #lastSeq: number;
+  #lastHardTerm: number;
+  #lastSnapshotIndex: number;
+
+  /** `outline`: of what `boot` has; it follows what is handed over. */
+  constructor(boot: LogBoot, outline: LogOutline) {
+    this.#outline = outline;
+    this.#lastSeq = boot.lastSeq;
+    this.#lastHardTerm = boot.hardState.term;
+    this.#lastSnapshotIndex = boot.snapshot?.index ?? 0;
+  }
+
+  /** What the opening of this log would refuse must never be written: the caller has a bug. */
+  take(write: Write): void {
+    const { seq, truncateFrom, snapshot, entries, hardState } = write;
+    assert(seq > this.#lastSeq, () => `sequence ${seq} after ${this.#lastSeq}`);
+    const hasMore = hardState !== undefined || truncateFrom !== undefined || snapshot !== undefined;
+    assert(hasMore || entries.length > 0, () => `write ${seq} has nothing in it`);
+    this.#lastSeq = seq;
+    if (hardState !== undefined) {
+      const { term } = hardState;
+      assert(term >= this.#lastHardTerm, () => `term ${term} after ${this.#lastHardTerm}`);
+      this.#lastHardTerm = term;
+    }
+    const outline = this.#outline;
+    if (truncateFrom !== undefined) {
+      const isInside = outline.canTruncateFrom(truncateFrom);
+      assert(isInside, () => `truncation from ${truncateFrom} of a log to ${outline.lastIndex}`);
+      outline.truncateFrom(truncateFrom);
+    }
+    if (snapshot !== undefined) this.#takeSnapshot(snapshot);
+    for (const { index, term } of entries) {
+      assert(
+        outline.canAppend(index, term),
+        () => `entry ${index}/${term} after ${outline.lastIndex}/${outline.lastTerm}`,
+      );
+      outline.append(index, term);
+    }
+  }
+
+  #takeSnapshot({ index, term, checksum, isReset, keepFrom }: WrittenSnapshot): void {
+    const last = this.#lastSnapshotIndex;
+    assert(index >= Math.max(1, last), () => `a snapshot of ${index} after that of ${last}`);
+    assert(/^[0-9a-f]{64}$/.test(checksum), () => `checksum "${checksum}" is not 64 hex digits`);
+    const isWithin = isReset ? keepFrom === index + 1 : keepFrom <= index + 1;
+    assert(isWithin, () => `a snapshot of ${index} that keeps from ${keepFrom}`);
+    if (isReset) {
+      this.#outline.reset(index, term);
+    } else {
+      const found = this.#outline.termOf(index);
+      assert(found === term, () => `a snapshot of ${index}/${term}, the log has term ${found}`);
+      this.#outline.trimBefore(keepFrom);
+    }
+    this.#lastSnapshotIndex = index;
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * The checksum of a snapshot: SHA-256 over its chunks, each behind its length, and then over what
+ * the manifest says of them. Whoever writes, sends or receives the same chunks gets the same one.
+ */
+import { createHash } from "node:crypto";
+import type { SnapshotPoint } from "../../raft/index.js";
+import { writeUint53 } from "../log/record-format.js";
+import type { SnapshotManifest } from "./store.js";
+
+export class SnapshotDigest {
+  readonly #hash = createHash("sha256").update("holdfast snapshot 1\n");
+  readonly #length = Buffer.alloc(4);
+  #chunkCount = 0;
+  #byteLength = 0;
+
+  get chunkCount(): number {
+    return this.#chunkCount;
+  }
+
+  get byteLength(): number {
+    return this.#byteLength;
+  }
+
+  add(chunk: Uint8Array): void {
+    this.#length.writeUInt32LE(chunk.length);
+    this.#hash.update(this.#length).update(chunk);
+    this.#chunkCount += 1;
+    this.#byteLength += chunk.length;
+  }
+
+  /** The whole manifest. May be asked for at any time and again. */
+  manifestOf(
+    { index, term }: Pick<SnapshotPoint, "index" | "term">,
+    configuration: Uint8Array,
+  ): SnapshotManifest {
+    const chunkCount = this.#chunkCount;
+    const byteLength = this.#byteLength;
+    const end = Buffer.alloc(32);
+    let at = writeUint53(end, index, 0);
+    at = writeUint53(end, term, at);
+    at = end.writeUInt32LE(chunkCount, at);
+    at = writeUint53(end, byteLength, at);
+    end.writeUInt32LE(configuration.length, at);
+    const checksum = this.#hash.copy().update(configuration).update(end).digest("hex");
+    const copy = Uint8Array.from(configuration);
+    return { index, term, checksum, chunkCount, byteLength, configuration: copy };
+  }
+}

@@ -1,0 +1,86 @@
+import { expect, test } from "vitest";
+import { nodeOptions, type ServerFlags } from "../../../bin/commands/server.js";
+import { EXIT } from "../../../bin/output/exit-codes.js";
+import { Failure } from "../../../bin/output/failure.js";
+
+const FLAGS: ServerFlags = {
+  id: 4,
+  data: "n4",
+  listen: { host: "127.0.0.1", port: 7_411 },
+  logFormat: "text",
+};
+const ADDRESS = { host: "127.0.0.1", port: 7_511 };
+const JOIN = ["ws://127.0.0.1:7412"];
+
+function refusal(flags: Partial<ServerFlags>): string {
+  try {
+    nodeOptions({ ...FLAGS, ...flags });
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    expect(error.exitCode).toBe(EXIT.usage);
+    return error.message;
+  }
+  throw new Error("it was not refused");
+}
+
+test("a founder listens for peers where the others expect it", () => {
+  const initialCluster = [
+    { id: 4, address: ADDRESS },
+    { id: 5, address: { host: "127.0.0.1", port: 7_512 } },
+  ];
+  const options = nodeOptions({ ...FLAGS, initialCluster });
+  expect(options).toMatchObject({ id: 4, peerListen: ADDRESS, initialCluster });
+  expect(options).not.toHaveProperty("join");
+  expect(refusal({ id: 6, initialCluster })).toBe(
+    "--id 6 is not among the members of --initial-cluster (4, 5)",
+  );
+});
+
+test("an audit is kept where that is asked for, and only there", () => {
+  const founding = { initialCluster: [{ id: 4, address: ADDRESS }] };
+  expect(nodeOptions({ ...FLAGS, ...founding })).not.toHaveProperty("audit");
+  const options = nodeOptions({ ...FLAGS, ...founding, audit: true, auditKeep: 90_000 });
+  expect(options).toMatchObject({ audit: true, auditKeepMs: 90_000 });
+  expect(refusal({ ...founding, auditKeep: 90_000 })).toContain(
+    "--audit-keep 1.5m without --audit",
+  );
+});
+
+test("a node that was added joins instead, at the address it was added with", () => {
+  const options = nodeOptions({ ...FLAGS, join: JOIN, peerListen: ADDRESS });
+  expect(options).toMatchObject({ id: 4, join: JOIN, peerListen: ADDRESS });
+  expect(options).not.toHaveProperty("initialCluster");
+  expect(refusal({ join: JOIN })).toMatch(/^--peer-listen is needed with --join/);
+});
+
+test("founding and joining exclude each other, and one of them is needed at first", () => {
+  const initialCluster = [{ id: 4, address: ADDRESS }];
+  expect(refusal({ join: JOIN, initialCluster })).toMatch(/exclude each other/);
+  expect(refusal({})).toMatch(/^--initial-cluster, .* or --join, .* is needed$/);
+  // Data that are there say the rest.
+  expect(nodeOptions({ ...FLAGS, peerListen: ADDRESS }).peerListen).toEqual(ADDRESS);
+});
+
+test("tuning that contradicts itself is refused with both values", () => {
+  const flags = { peerListen: ADDRESS };
+  expect(refusal({ ...flags, electionTimeout: 600, heartbeatInterval: 301 })).toBe(
+    "--heartbeat-interval 301ms is more than half of --election-timeout 600ms: " +
+      "followers would not wait for it",
+  );
+  const trailingLogSize = 65 << 20;
+  for (const given of [{ trailingLogSize, snapshotLogSize: 64 << 20 }, { trailingLogSize }]) {
+    expect(refusal({ ...flags, ...given })).toBe(
+      "--trailing-log-size 65MiB is more than --snapshot-log-size 64MiB: " +
+        "a snapshot would free nothing",
+    );
+  }
+  expect(nodeOptions({ ...FLAGS, ...flags, electionTimeout: 2_000 }).tuning).toEqual({
+    electionTimeoutMs: 2_000,
+  });
+});
+
+test("a trace goes where it is told to", () => {
+  const flags = { ...FLAGS, peerListen: ADDRESS };
+  expect(nodeOptions({ ...flags, trace: "-" }).traceFile).toBe("-");
+  expect(nodeOptions(flags)).not.toHaveProperty("traceFile");
+});

@@ -1,0 +1,45 @@
+/** What `holdfast ls` says of a key in one line. */
+import { expect, test } from "vitest";
+import { LIST_COLUMNS, listRow } from "../../../bin/views/key-view.js";
+import type { KeyView } from "../../../src/index.js";
+
+const hold = {
+  token: 2 ** 41,
+  mode: "exclusive",
+  session: 7,
+  sessionName: "billing-7",
+  owner: 1,
+  heldMs: 4_210,
+  leaseMs: 14_000,
+  endsInMs: null,
+  isRevoked: false,
+  isTicket: false,
+  sequence: 1,
+  permits: 0,
+  slots: [],
+  value: "",
+} as const;
+
+const FREE: KeyView = { key: "k", kind: null, limit: 0, holds: [], waiters: [], closings: [] };
+
+test("a key in a list tells all who hold it and wait, though a crowd is shown in part", () => {
+  const waiter = { ...hold, sequence: 1, arrival: 1, waitingMs: 5, priority: 0 };
+  const crowd: KeyView = {
+    ...FREE,
+    kind: "lock",
+    holds: [hold, hold],
+    waiters: [{ ...waiter, isUpgrade: false, isEligible: false }],
+    truncated: { holds: 1_200, waiters: 100_000, closings: 0 },
+  };
+  const row = ["k", "exclusive", "billing-7 and 1199 more", "4.2s", "100000"];
+  expect(listRow(crowd)).toEqual(row);
+  expect(LIST_COLUMNS).toHaveLength(row.length);
+  const { truncated: _, ...whole } = crowd;
+  expect(listRow(whole)).toEqual(["k", "exclusive", "billing-7 and 1 more", "4.2s", "1"]);
+});
+
+test("a key in a list that nobody holds is closed, or only waited for, or has a limit", () => {
+  const closing = { mode: "shared", token: 1, endsInMs: 5, permits: 0 } as const;
+  expect(listRow({ ...FREE, closings: [closing] })).toEqual(["k", "shared", "(closed)", "-", "0"]);
+  expect(listRow({ ...FREE, kind: "semaphore", limit: 3 })).toEqual(["k", "-", "-", "-", "0"]);
+});

@@ -1,0 +1,12 @@
+/** A session on its way from one process to another, for the tests of either end. */
+import type { ExportedSession } from "../../../src/client/index.js";
+import type { SimulatedClient } from "./simulated-client.js";
+import type { SimulatedWorld } from "./simulated-world.js";
+
+/** As it arrives in another process. */
+export async function exportOf(
+  world: SimulatedWorld,
+  { client }: SimulatedClient,
+): Promise<ExportedSession> {
+  return JSON.parse(JSON.stringify(await world.until(client.export()))) as ExportedSession;
+}

@@ -1,0 +1,36 @@
+/** What most tests of the SDK begin with, and how they wait for a refusal. */
+import { HoldfastError } from "../../../src/errors.js";
+import { SimulatedWorld } from "./simulated-world.js";
+import { TableServer } from "./table-server.js";
+
+export function setUp(seed = 1): { world: SimulatedWorld; server: TableServer } {
+  const world = new SimulatedWorld(seed);
+  return { world, server: new TableServer(world) };
+}
+
+/** The reason with which `promise` rejects, in simulated time. */
+export async function rejection(
+  world: SimulatedWorld,
+  promise: Promise<unknown>,
+  limitMs?: number,
+): Promise<unknown> {
+  try {
+    await world.until(promise, limitMs);
+  } catch (reason) {
+    return reason;
+  }
+  throw new Error("it did not reject");
+}
+
+export async function failure(
+  world: SimulatedWorld,
+  promise: Promise<unknown>,
+  limitMs?: number,
+): Promise<HoldfastError> {
+  const reason = await rejection(world, promise, limitMs);
+  if (reason instanceof HoldfastError) return reason;
+  throw reason;
+}
+
+/** Of a table in which nothing is left. */
+export const EMPTY = { sessions: 0, keys: 0, holds: 0, waiters: 0, closings: 0 };

@@ -1,0 +1,163 @@
+/**
+ * One client's machine in the simulated world: clocks that drift, a process that can be stopped, a
+ * machine that can be put to sleep, and sockets that lead to a `TableServer`. A second
+ * implementation of the SDK's platform port.
+ */
+import { AsyncResource } from "node:async_hooks";
+import type { Platform, Timer, Transport, TransportEvents } from "../../../src/client/index.js";
+import { createTaskContext } from "../../../src/client/transport/node-task-context.js";
+import type { TaskContext } from "../../../src/client/transport/task-context.js";
+import type { ServerConnection } from "./server-connection.js";
+import type { SimulatedWorld } from "./simulated-world.js";
+import type { TableServer } from "./table-server.js";
+
+export class SimulatedPlatform implements Platform {
+  readonly #world: SimulatedWorld;
+  readonly #server: TableServer;
+  /** How fast the monotonic clock runs: 1 is true time. */
+  readonly #rate: number;
+  /** What waits for the process to go on, while it is stopped. */
+  #held: (() => void)[] | undefined;
+  /** Told to go on, but none of its code has looked at the clock yet. */
+  #isWaking = false;
+  #wallOffsetMs = 1_700_000_000_000;
+  /** Monotonic time lost by sleeping. */
+  #sleptMs = 0;
+  #sleepsSinceMs: number | undefined;
+  #carry: <Given extends unknown[]>(task: (...given: Given) => void) => typeof task = (task) =>
+    task;
+  /** How often the clock that counts sleep was read. */
+  sleepClockReads = 0;
+  /** Of the one connection that counts. */
+  connection: ServerConnection | undefined;
+  keepsProcess = false;
+
+  readonly sinceBootMs?: () => number;
+
+  /** `countsSleep`: whether it has a clock for that, in steps of ten as on Linux. */
+  constructor(world: SimulatedWorld, server: TableServer, rate = 1, countsSleep = false) {
+    this.#world = world;
+    this.#server = server;
+    this.#rate = rate;
+    if (!countsSleep) return;
+    this.sinceBootMs = () => {
+      this.sleepClockReads += 1;
+      return Math.floor((world.nowMs * rate) / 10) * 10;
+    };
+  }
+
+  /** Whether its own code could not have run yet, whatever happened meanwhile. */
+  get isStopped(): boolean {
+    return this.#held !== undefined || this.#isWaking;
+  }
+
+  /** SIGSTOP. With `isAsleep` the monotonic clock stands still too, as in a suspended machine. */
+  stop(isAsleep = false): void {
+    this.#held ??= [];
+    if (isAsleep) this.#sleepsSinceMs ??= this.#world.nowMs;
+  }
+
+  /** SIGCONT: what came meanwhile is worked off, timers and messages in the order they were due. */
+  goOn(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    if (this.#sleepsSinceMs !== undefined) {
+      this.#sleptMs += this.#world.nowMs - this.#sleepsSinceMs;
+      this.#sleepsSinceMs = undefined;
+    }
+    this.#isWaking = held.length > 0;
+    for (const task of held) this.#world.after(0, () => this.#whenRunning(task));
+  }
+
+  /** What the application on this machine does: nothing while it is stopped. */
+  call(task: () => void): void {
+    this.#whenRunning(task);
+  }
+
+  /** The monotonic clock stands still from now on, and timers with it; the process runs. */
+  stallMonotonicClock(): void {
+    this.#sleepsSinceMs ??= this.#world.nowMs;
+  }
+
+  jumpWallClock(byMs: number): void {
+    this.#wallOffsetMs += byMs;
+  }
+
+  monotonicMs(): number {
+    this.#isWaking = false;
+    return this.#monotonicMs();
+  }
+
+  #monotonicMs(): number {
+    const asleepMs =
+      this.#sleepsSinceMs === undefined ? 0 : this.#world.nowMs - this.#sleepsSinceMs;
+    return (this.#world.nowMs - this.#sleptMs - asleepMs) * this.#rate;
+  }
+
+  wallMs(): number {
+    return Math.floor(this.#world.nowMs + this.#wallOffsetMs);
+  }
+
+  readonly random = (): number => this.#world.random();
+
+  randomBytes(target: Uint8Array): void {
+    for (let i = 0; i < target.length; i++) target[i] = Math.floor(this.#world.random() * 256);
+  }
+
+  soon(task: () => void): void {
+    const carried = this.#carry(task);
+    this.#world.after(0, () => this.#whenRunning(carried));
+  }
+
+  setTimer(delayMs: number, task: () => void): Timer {
+    const carried = this.#carry(task);
+    const dueMs = this.#monotonicMs() + delayMs;
+    let isCancelled = false;
+    // Timers run on the monotonic clock, so sleep delays them.
+    const look = () => {
+      if (isCancelled) return;
+      const leftMs = dueMs - this.#monotonicMs();
+      if (leftMs > 0.001) this.#world.after(leftMs / this.#rate, () => this.#whenRunning(look));
+      else carried();
+    };
+    this.#world.after(delayMs / this.#rate, () => this.#whenRunning(look));
+    return {
+      cancel: () => {
+        isCancelled = true;
+      },
+      setKeepsProcess: (keeps) => {
+        this.keepsProcess = keeps;
+      },
+    };
+  }
+
+  async loadTaskContext<Task>(): Promise<TaskContext<Task>> {
+    // As timers and sockets of Node do: what they call belongs to whoever made them.
+    this.#carry = (task) => AsyncResource.bind(task);
+    return createTaskContext<Task>();
+  }
+
+  open(url: string, events: TransportEvents): Transport {
+    const call = this.#carry((task: () => void) => this.#whenRunning(task));
+    const connection = this.#server.connect(url, {
+      onOpen: () => call(() => events.onOpen()),
+      onFrame: (frame) => call(() => events.onFrame(frame)),
+      onClose: (code, reason) => call(() => events.onClose(code, reason)),
+    });
+    this.connection = connection;
+    return {
+      // A copy, since the caller may use its buffer again at once.
+      send: (frame) => connection.toServer(frame.slice()),
+      close: (code) => connection.closedByClient(code),
+      setKeepsProcess: () => undefined,
+    };
+  }
+
+  #whenRunning(task: () => void): void {
+    if (this.#held !== undefined) {
+      this.#held.push(task);
+      return;
+    }
+    task();
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * A cluster of real processes that has no room for another session, because any client may have set
+ * `sessionsMax` to 1: operators see and act all the same, since neither needs a session.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Client, connect } from "../../../src/index.js";
+import { type ClusterProcess, runCli, startCluster } from "../world/cluster-process.js";
+import { endAllStarted } from "../world/end-with-test.js";
+
+let cluster: ClusterProcess;
+let client: Client;
+
+beforeAll(async () => {
+  cluster = await startCluster();
+  client = await connect({ endpoints: cluster.endpoints, ttlMs: 60_000, name: "the one" });
+  await client.acquire("held");
+  await client.acquire("other");
+  await client.changeSetting("sessionsMax", 1);
+});
+
+afterAll(async () => {
+  endAllStarted();
+  await client?.close();
+  await cluster?.stop();
+});
+
+/** By way of one node, leading or not. */
+async function ask(node: number, ...args: string[]): Promise<string> {
+  const { endpoint } = cluster.node(node);
+  const { code, stdout, stderr } = await runCli(args, { env: { HOLDFAST_ENDPOINTS: endpoint } });
+  expect([code, stderr]).toEqual([0, ""]);
+  return stdout.trim();
+}
+
+describe("without room for another session", () => {
+  test("no client gets one", async () => {
+    const refused = connect({ endpoints: cluster.endpoints });
+    await expect(refused).rejects.toMatchObject({ code: "QUOTA" });
+  });
+
+  test("everything can be looked at", async () => {
+    expect(await ask(1, "ls", "--names")).toBe("held\nother");
+    expect(await ask(2, "inspect", "held")).toContain("the one");
+    expect(await ask(3, "session", "ls")).toContain("the one");
+    expect(await ask(1, "settings", "get", "sessionsMax", "--json")).toContain('"value":1,');
+    expect(await ask(2, "explain", "held")).toContain("held by the one");
+    expect(await ask(3, "graph", "--json")).toContain('"edges":[]');
+  });
+
+  test("locks are revoked, limits set, sessions ended and settings put right", async () => {
+    expect(await ask(1, "revoke", "held", "--now")).toBe("held: 1 hold ended");
+    expect(await ask(2, "revoke", "held", "--now")).toBe("held: nobody holds it");
+    expect(await ask(3, "limit", "pool", "7")).toBe("pool: 7 permits");
+    expect(await ask(1, "session", "end", String(client.session), "--now")).toContain("is ended");
+    expect(await ask(2, "settings", "set", "sessionsMax", "default")).toContain("was 1");
+    await using next = await connect({ endpoints: cluster.endpoints });
+    expect(await next.tryAcquire("other")).toBeDefined();
+  });
+});

@@ -1,0 +1,273 @@
+/**
+ * `holdfast run` as scripts use it: exit codes, environment, streams, waiting. What it does when it
+ * gets a signal is in `run-signals.test.ts`, when its lock is lost in
+ * `run-loss.test.ts`.
+ */
+import { randomBytes } from "node:crypto";
+import { chmod, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Client, connect } from "../../../src/index.js";
+import {
+  type CliOptions,
+  type CliResult,
+  type ClusterProcess,
+  type RunningCli,
+  runCli,
+  startCli,
+  startCluster,
+} from "../world/cluster-process.js";
+import { COMMAND } from "../world/command-line.js";
+import { endAllStarted } from "../world/end-with-test.js";
+import { freePorts } from "../world/free-ports.js";
+import { until } from "../world/process-life.js";
+
+/** Holds the lock until its standard input ends. */
+const HOLD = ["--", "sh", "-c", "echo in; cat > /dev/null"];
+
+let cluster: ClusterProcess;
+let observer: Client;
+/** Looks for a cluster for ten seconds; meanwhile the other tests run. */
+let withoutCluster: Promise<CliResult>;
+beforeAll(async () => {
+  const [port] = await freePorts(1);
+  withoutCluster = runCli(["run", `--endpoints=127.0.0.1:${port}`, "key", "--", "true"]);
+  cluster = await startCluster();
+  observer = await connect({ endpoints: cluster.endpoints });
+});
+afterAll(async () => {
+  await observer?.close();
+  await cluster?.stop();
+  endAllStarted();
+});
+
+const env = (): Record<string, string> => ({ HOLDFAST_ENDPOINTS: cluster.endpoints.join(",") });
+
+function run(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+  return runCli(["run", ...args], { ...options, env: { ...env(), ...options.env } });
+}
+
+/** Starts a run that holds `key` until `letGo`, and waits until it does. */
+async function hold(key: string, ...flags: readonly string[]): Promise<RunningCli> {
+  const holder = startCli(["run", ...flags, key, ...HOLD], { env: env(), keepInputOpen: true });
+  await holder.printed("in\n");
+  return holder;
+}
+
+async function letGo(holder: RunningCli): Promise<void> {
+  holder.child.stdin?.end();
+  expect(await holder.result).toMatchObject({ code: 0, stderr: "" });
+}
+
+const oneLine = (text: string): string => {
+  expect(text).toMatch(/^holdfast: [^\n]+\n$/);
+  return text;
+};
+
+describe("the exit code", () => {
+  test("is that of the command, or 128 and the number of the signal that ended it", async () => {
+    const codes = ["exit 0", "exit 1", "exit 77", "exit 255", "kill -TERM $$", "kill -KILL $$"];
+    const results = await Promise.all(codes.map((code, i) => run([`code/${i}`, "-c", code])));
+    expect(results.map(({ code }) => code)).toEqual([0, 1, 77, 255, 143, 137]);
+    for (const { stdout, stderr } of results) expect([stdout, stderr]).toEqual(["", ""]);
+  });
+
+  test("is 127 for a command that is not there and 126 for one that cannot be executed", async () => {
+    const plain = join(cluster.directory, "plain");
+    await writeFile(plain, "#!/bin/sh\n");
+    const [named, path, notExecutable, directory] = await Promise.all([
+      run(["missing/1", "--", "no-such-command-anywhere"]),
+      run(["missing/2", "--", join(cluster.directory, "none")]),
+      run(["missing/3", "--", plain]),
+      run(["missing/4", "--", cluster.directory]),
+    ]);
+    expect([named.code, path.code]).toEqual([127, 127]);
+    expect([notExecutable.code, directory.code]).toEqual([126, 126]);
+    expect(oneLine(named.stderr)).toContain("no-such-command-anywhere: command not found");
+    expect(oneLine(notExecutable.stderr)).toContain("cannot be executed");
+    // The lock is not left behind by a command that never ran.
+    expect((await observer.inspect("missing/1")).holds).toEqual([]);
+    await chmod(plain, 0o755);
+    expect((await run(["missing/3", "--", plain])).code).toBe(0);
+  });
+
+  // Joined to one argument, which is longer than Linux takes.
+  test.runIf(process.platform === "linux")("is 125 for one that cannot be started", async () => {
+    const line = Array.from({ length: 30 }, () => ":".padEnd(10_000, "x"));
+    const refused = await run(["refused", "-c", "--", ...line]);
+    expect(refused.code).toBe(125);
+    expect(oneLine(refused.stderr)).toContain("cannot be started");
+    expect((await observer.inspect("refused")).holds).toEqual([]);
+  });
+
+  test("is 2 for wrong usage, before anything is asked of the cluster", async () => {
+    const wrong: readonly (readonly string[])[] = [
+      [],
+      ["key"],
+      ["key", "--"],
+      ["key", "true"],
+      ["one", "two", "one", "--", "true"],
+      [..."abcdefghijklmnopq", "--", "true"],
+      ["-w", "5", "key", "--", "true"],
+      ["--ttl", "1ms", "key", "--", "true"],
+      ["--ttl", "10s", "--kill-grace", "10s", "key", "--", "true"],
+      ["--max-hold", "5s", "key", "--", "true"],
+      ["--permits", "2", "--limit", "1", "key", "--", "true"],
+      ["--limit", "1", "--shared", "key", "--", "true"],
+      ["--priority", "61", "key", "--", "true"],
+      ["--lock-delay", "2m", "key", "--", "true"],
+      ["--value", "v".repeat(1_025), "key", "--", "true"],
+      ["--config", "no-such-file", "key", "--", "true"],
+      ["-E", "256", "key", "--", "true"],
+      ["--no-such-option", "key", "--", "true"],
+      ["--endpoints", "http://127.0.0.1:1", "key", "--", "true"],
+      ["a\nb", "--", "true"],
+      ["", "--", "true"],
+      ["k".repeat(513), "--", "true"],
+      ["~reserved", "--", "true"],
+    ];
+    const results = await Promise.all(wrong.map((args) => run(args)));
+    expect(results.map(({ code }, index) => [wrong[index], code])).toEqual(
+      wrong.map((args) => [args, 2]),
+    );
+    for (const { stderr, stdout } of results) expect(oneLine(stderr) && stdout).toBe("");
+    // With the numbers, so that it can be put right.
+    const refusals = results.map(({ stderr }) => stderr).join("");
+    expect(refusals).toMatch(/--ttl 10s .*grace 10s.*1s.*2\.5s.*13\.5s\n/);
+    expect(refusals).toMatch(/--max-hold 5s .*grace 5s.*500ms.*5\.5s\n/);
+  });
+});
+
+describe("a lock that another holds", () => {
+  test("is not waited for with -n: 3, or what -E says", async () => {
+    const holder = await hold("held/1");
+    const [plain, other, zero, quiet] = await Promise.all([
+      run(["-n", "held/1", "--", "echo", "ran"]),
+      run(["-n", "-E", "42", "held/1", "--", "echo", "ran"]),
+      run(["-n", "-E", "0", "held/1", "--", "echo", "ran"]),
+      run(["-n", "-q", "held/1", "--", "echo", "ran"]),
+    ]);
+    expect([plain.code, other.code, zero.code, quiet.code]).toEqual([3, 42, 0, 3]);
+    expect([plain, other, zero, quiet].map(({ stdout }) => stdout)).toEqual(["", "", "", ""]);
+    expect(oneLine(plain.stderr)).toMatch(/^holdfast: held\/1 is held by .+ run \d+\n$/);
+    expect(quiet.stderr).toBe("");
+    await letGo(holder);
+    expect((await run(["-n", "held/1", "--", "true"])).code).toBe(0);
+  });
+
+  test("is waited for as long as -w says: 124", async () => {
+    const holder = await hold("held/2");
+    const [some, none] = await Promise.all([
+      run(["-w", "300ms", "held/2", "--", "echo", "ran"]),
+      run(["-w", "250ms", "-q", "held/2", "--", "echo", "ran"]),
+    ]);
+    expect([some.code, some.stdout, none.code, none.stdout]).toEqual([124, "", 124, ""]);
+    expect(oneLine(some.stderr)).toBe("holdfast: held/2 was not granted within 300ms\n");
+    expect(none.stderr).toBe("");
+    expect((await observer.inspect("held/2")).waiters).toEqual([]);
+    await letGo(holder);
+  });
+
+  test("is granted to the run that waits when its holder ends", async () => {
+    const holder = await hold("held/3");
+    const [held] = (await observer.inspect("held/3")).holds;
+    const waiting = run(["held/3", "--", "sh", "-c", "echo $HOLDFAST_TOKEN"]);
+    await until("a waiter", async () => (await observer.inspect("held/3")).waiters.length === 1);
+    await letGo(holder);
+    const granted = await waiting;
+    expect(granted.code).toBe(0);
+    expect(Number(granted.stdout)).toBeGreaterThan(held?.token ?? Number.POSITIVE_INFINITY);
+  });
+
+  test("is shared by two with -s, and by no third without", async () => {
+    const first = await hold("shared", "-s");
+    const second = await hold("shared", "--shared");
+    const { holds } = await observer.inspect("shared");
+    expect(holds.map(({ mode }) => mode)).toEqual(["shared", "shared"]);
+    expect((await run(["-n", "shared", "--", "true"])).code).toBe(3);
+    await letGo(first);
+    expect((await run(["-n", "shared", "--", "true"])).code).toBe(3);
+    await letGo(second);
+    expect((await run(["-n", "shared", "--", "true"])).code).toBe(0);
+  });
+});
+
+describe("the command", () => {
+  const SHOW = 'echo "$HOLDFAST_KEY $HOLDFAST_TOKEN $HOLDFAST_SESSION $HOLDFAST_ENDPOINTS"';
+
+  test("finds key, token, session and endpoints in its environment", async () => {
+    const holder = startCli(["run", "env", "--", "sh", "-c", `${SHOW}; cat > /dev/null`], {
+      // Only one is given: the command is told all of them.
+      env: { HOLDFAST_ENDPOINTS: cluster.endpoints[0] ?? "", HOLDFAST_TOKEN: "stale", KEPT: "yes" },
+      keepInputOpen: true,
+    });
+    await holder.printed("\n");
+    const [held] = (await observer.inspect("env")).holds;
+    const [key, token, session, endpoints] = holder.stdout.trim().split(" ");
+    expect([key, token, session]).toEqual(["env", `${held?.token}`, `${held?.session}`]);
+    expect(endpoints?.split(",").sort()).toEqual([...cluster.endpoints].sort());
+    await letGo(holder);
+    const kept = await run(["env", "--", "sh", "-c", "echo $KEPT"], { env: { KEPT: "yes" } });
+    expect(kept.stdout).toBe("yes\n");
+  });
+
+  test("of a nested run sees its own lock, the outer command the outer one again", async () => {
+    const inner = `"${process.execPath}" "${COMMAND}" run nested/b -c '${SHOW}'`;
+    const { code, stdout } = await run(["nested/a", "-c", `${inner}; ${SHOW}`]);
+    const [within, after] = stdout.split("\n").map((line) => line.split(" "));
+    expect([code, within?.[0], after?.[0]]).toEqual([0, "nested/b", "nested/a"]);
+    expect(Number(within?.[1])).toBeGreaterThan(Number(after?.[1]));
+    expect(within?.[2]).not.toBe(after?.[2]);
+  });
+
+  test("of a nested run that waits for the lock of the outer one is told so", async () => {
+    const inner = `"${process.execPath}" "${COMMAND}" run -w 3s nested/same -- true; echo $?`;
+    const { code, stdout, stderr } = await run(["nested/same", "-c", inner]);
+    expect([code, stdout]).toEqual([0, "124\n"]);
+    expect(stderr).toBe(
+      "holdfast: waiting for nested/same, which the run around this one holds until its command " +
+        "ends\nholdfast: nested/same was not granted within 3s\n",
+    );
+  });
+
+  test("gets its arguments as they were given, no shell in between", async () => {
+    const script = "process.stdout.write(JSON.stringify(process.argv.slice(1)))";
+    const args = ["$HOME", "a b", "", "*", "-n", "--", "é\n"];
+    const { stdout } = await run(["argv", "--", process.execPath, "-e", script, "--", ...args]);
+    expect(JSON.parse(stdout)).toEqual(args);
+  });
+
+  test("reads standard input and writes standard output and error, byte by byte", async () => {
+    const input = randomBytes(3 << 20);
+    const [copied, error] = await Promise.all([
+      run(["pipe/1", "--", "cat"], { input }),
+      run(["pipe/2", "-c", "echo out; echo err >&2"]),
+    ]);
+    expect(copied.code).toBe(0);
+    expect(copied.stdoutBytes.equals(input)).toBe(true);
+    expect([error.stdout, error.stderr]).toEqual(["out\n", "err\n"]);
+  });
+
+  test("is gone before the lock is, and the lock is gone when the run is", async () => {
+    const results = await Promise.all(
+      Array.from({ length: 6 }, (_, i) =>
+        // A file that only one may see: whoever finds it there was let in too early.
+        run(["gone", "-c", `set -C; echo ${i} > inside && rm inside`], { cwd: cluster.directory }),
+      ),
+    );
+    expect(results.map(({ code, stderr }) => [code, stderr])).toEqual(results.map(() => [0, ""]));
+    expect((await observer.inspect("gone")).holds).toEqual([]);
+  });
+});
+
+test("without a cluster the exit code is 4, after a word while it is looked for", async () => {
+  const { code, stdout, stderr } = await withoutCluster;
+  expect([code, stdout]).toEqual([4, ""]);
+  expect(stderr).toMatch(/^holdfast: no node answers [^\n]+\nholdfast: [^\n]+ \(UNAVAILABLE\)\n$/);
+});
+
+test("without a cluster what cannot be a key is wrong usage all the same", async () => {
+  const nowhere = ["--endpoints", "ws://127.0.0.1:1", "--connect-timeout", "60s"];
+  const { code, stderr } = await run(["~reserved", ...nowhere, "--", "true"]);
+  expect([code, oneLine(stderr)]).toEqual([2, expect.stringContaining("reserved")]);
+});

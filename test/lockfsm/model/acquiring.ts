@@ -1,0 +1,263 @@
+/** Acquire in the naive model: every way in which it is answered ("Acquire"). */
+import { ERROR_NUMBERS } from "../../../src/errors.js";
+import {
+  ACQUIRE_DEFAULTS,
+  type AcquireCommand,
+  type AcquireOptions,
+  BLOCKED_BY,
+  type Blocker,
+  END_REASON,
+  ITEMS_MAX,
+  type Item,
+  type Result,
+  STATUS,
+  WAIT_FOREVER,
+} from "../../../src/protocol/index.js";
+import { isCircle, isOnCircle } from "./circles.js";
+import {
+  conflicts,
+  dequeue,
+  enqueue,
+  grant,
+  hasReached,
+  hasReachedAll,
+  heldIn,
+  holdsIn,
+  isAdmitted,
+  isFree,
+  lookAll,
+  makeHold,
+  queueOf,
+  retreat,
+  tellHolders,
+} from "./claims.js";
+import { openIn, takeAway } from "./ending.js";
+import {
+  error,
+  isBefore,
+  isHold,
+  itemIn,
+  itemsOf,
+  keysOf,
+  type ModelItem,
+  type ModelRequest,
+  type ModelSession,
+} from "./records.js";
+import { answer } from "./replies.js";
+import { hasAllHolds, isSessionFull, isTableFull } from "./sizes.js";
+import type { Model } from "./state.js";
+
+/** Of an upgrade: ahead of every acquire. */
+export const UPGRADE_RANK = -(2 ** 52);
+/** Places of a list that a refusal looks at for somebody to name, and how many it names. */
+const LOOKS_MAX = 16;
+const BLOCKERS_MAX = 4;
+
+export function acquire(model: Model, session: ModelSession, command: AcquireCommand): void {
+  const { sequence, owner, waitMs } = command;
+  const options = command.options ?? ACQUIRE_DEFAULTS;
+  const refuse = (result: Result) => answer(model, session, sequence, result);
+  const problem = problemOf(model, command);
+  if (problem !== undefined) {
+    refuse(problem);
+    return;
+  }
+  const items = itemsOf(command.items);
+  if (hasAllHolds(model, session) || isSessionFull(model, session) || isTableFull(model)) {
+    refuse(error("QUOTA"));
+  } else if (options.steal) steal(model, session, command, items, options);
+  else if (items.every((item) => isFree(model, item))) {
+    beginUse(model, command.items);
+    const result = makeHold(model, session, owner, sequence, items, options);
+    answer(model, session, sequence, result);
+  } else {
+    // Whoever tries without a wait may still come before others, with a head start.
+    const isFirst = items.some(({ key }) => queueOf(model, key).length > 0);
+    if (waitMs === 0 && !(options.priority > 0 && isFirst)) refuse(lockHeld(model, items));
+    else if (waitMs !== 0 && isAnyFull(model, items)) refuse(error("QUEUE_FULL"));
+    else if (waitMs !== 0 && waitsOfSession(model, session) >= model.settings.waitsPerSessionMax) {
+      refuse(error("QUOTA"));
+    } else {
+      beginUse(model, command.items);
+      const number = model.takeNumber();
+      const rank = model.stamp - options.priority * model.settings.priorityStepMs;
+      lineUp(model, waitMs, {
+        session,
+        sequence,
+        owner,
+        number,
+        rank,
+        items,
+        since: model.stamp,
+        deadline: waitMs === WAIT_FOREVER ? Number.POSITIVE_INFINITY : model.stamp + waitMs,
+        options,
+        detects: options.detect,
+        upgrades: undefined,
+        reached: [],
+      });
+    }
+  }
+}
+
+function problemOf(model: Model, command: AcquireCommand): Result | undefined {
+  const { items, waitMs, owner, options } = command;
+  const { minHoldMsMax, lockDelayMsMax } = model.settings;
+  if (options !== undefined && options.minHoldMs > minHoldMsMax) return error("INVALID_ARGUMENT");
+  if (options !== undefined && options.lockDelayMs > lockDelayMsMax)
+    return error("INVALID_ARGUMENT");
+  const keys = keysOf({ items });
+  const isSound = isValidWait(waitMs) && Number.isSafeInteger(owner) && owner >= 0;
+  if (!isSound || items.length < 1 || items.length > ITEMS_MAX) return error("INVALID_ARGUMENT");
+  if (new Set(keys).size < keys.length) return error("INVALID_ARGUMENT");
+  for (const item of items) {
+    const problem = kindProblem(model, item);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+export function isValidWait(waitMs: number): boolean {
+  return Number.isSafeInteger(waitMs) && waitMs >= WAIT_FOREVER && waitMs < 2 ** 32;
+}
+
+/** A key in use is a lock or a semaphore, and a semaphore has one limit. */
+function kindProblem(model: Model, item: Item): Result | undefined {
+  const semaphore = model.semaphoreOf(item.key);
+  if (item.mode !== "permits") return semaphore === undefined ? undefined : error("WRONG_KIND");
+  if (semaphore === undefined) {
+    if (model.isInUse(item.key)) return error("WRONG_KIND");
+    const isEnough = item.limit !== undefined && item.limit >= item.permits;
+    return isEnough ? undefined : error("INVALID_ARGUMENT");
+  }
+  const { limit } = semaphore;
+  if (item.limit !== undefined && item.limit !== limit) return error("LIMIT_MISMATCH", { limit });
+  return item.permits > limit ? error("INVALID_ARGUMENT") : undefined;
+}
+
+function beginUse(model: Model, items: readonly Item[]): void {
+  for (const item of items) {
+    if (item.mode !== "permits" || model.semaphoreOf(item.key) !== undefined) continue;
+    const limit = item.limit ?? 0;
+    model.semaphores.push({ key: item.key, limit, isSet: false, evictFrom: undefined });
+  }
+}
+
+export function waitsOfSession(model: Model, session: ModelSession): number {
+  return model.requests.filter((request) => request.session === session).length;
+}
+
+function isAnyFull(model: Model, items: readonly ModelItem[]): boolean {
+  return items.some(({ key }) => queueOf(model, key).length >= model.settings.waitersMax);
+}
+
+/** Ends whole holds that touch its keys and what keeps these closed; never waits. */
+function steal(
+  model: Model,
+  session: ModelSession,
+  { sequence, owner, items: wanted }: AcquireCommand,
+  items: readonly ModelItem[],
+  options: AcquireOptions,
+): void {
+  const keys = keysOf({ items });
+  const claims = new Set(keys.flatMap((key) => heldIn(model, key)));
+  if (claims.size > model.settings.holdsPerStepMax) {
+    answer(model, session, sequence, error("QUOTA"));
+    return;
+  }
+  const holds = new Set(keys.flatMap((key) => holdsIn(model, key)));
+  for (const hold of holds) takeAway(model, hold, END_REASON.stolen);
+  for (const closing of [...model.closings]) openIn(model, closing, keys);
+  beginUse(model, wanted);
+  const result = makeHold(model, session, owner, sequence, items, options);
+  const touched = [...new Set([...keys, ...[...holds].flatMap(keysOf)])];
+  for (const key of touched) retreat(model, key);
+  answer(model, session, sequence, result);
+  lookAll(model, touched);
+}
+
+/**
+ * A request takes its place. It is granted after all, or refused where it must not wait or would wait
+ * for ever, or waits.
+ */
+export function lineUp(model: Model, waitMs: number, request: ModelRequest): void {
+  const { session, sequence } = request;
+  enqueue(model, request);
+  if (hasReachedAll(request)) {
+    answer(model, session, sequence, grant(model, request));
+    lookAll(model, keysOf(request));
+    return;
+  }
+  const refusal =
+    waitMs === 0 ? lockHeld(model, request.items, request) : findCircle(model, request);
+  if (refusal !== undefined) {
+    if (refusal.status === ERROR_NUMBERS.DEADLOCK) model.deadlocks += 1;
+    dequeue(model, request);
+    answer(model, session, sequence, refusal);
+    lookAll(model, keysOf(request));
+    return;
+  }
+  answer(model, session, sequence, { status: STATUS.queued });
+  for (const key of keysOf(request)) tellHolders(model, key);
+}
+
+/** A head start that closes a circle is forfeited before the request is refused. */
+function findCircle(model: Model, request: ModelRequest): Result | undefined {
+  if (!request.detects || !isOnCircle(model, request, request)) return undefined;
+  if (request.upgrades === undefined && request.rank !== request.since) {
+    dequeue(model, request);
+    request.rank = request.since;
+    enqueue(model, request);
+    if (!isOnCircle(model, request, request)) {
+      lookAll(model, keysOf(request));
+      return undefined;
+    }
+  }
+  const named = model.namedNext;
+  if (named === undefined || !isCircle(model, named, request, request)) {
+    model.complaints.push(`${request.sequence} closes a circle, and not the one that was named`);
+  }
+  return error("DEADLOCK", { cycle: named?.cycle ?? [] });
+}
+
+/** Names a few of those in the way, of each key first holds and closings, then who waits. */
+function lockHeld(model: Model, items: readonly ModelItem[], request?: ModelRequest): Result {
+  const blockers: Blocker[] = [];
+  let [byHold, byClosing] = [false, false];
+  for (const item of items) {
+    const { key } = item;
+    const isInNobodysWay = request === undefined ? isFree(model, item) : hasReached(request, key);
+    if (isInNobodysWay) continue;
+    const isInWay = (claim: { readonly items: readonly ModelItem[] }) =>
+      conflicts(item, itemIn(claim, key) as ModelItem);
+    if (!isAdmitted(model, item, request?.upgrades)) {
+      const all = heldIn(model, key);
+      const named = all
+        .slice(0, LOOKS_MAX)
+        .filter((claim) => isInWay(claim) && claim !== request?.upgrades);
+      byHold ||= named.some(isHold) || all.length > LOOKS_MAX;
+      byClosing ||= named.some((claim) => !isHold(claim));
+      for (const claim of named) {
+        const sessionName = isHold(claim) ? (claim.session?.name ?? "") : "";
+        const { mode } = itemIn(claim, key) as ModelItem;
+        blockers.push({ sessionName, key, mode, token: isHold(claim) ? claim.token : 0 });
+      }
+    }
+    const queue = queueOf(model, key);
+    // Shared requests in front that wait in other keys only are in no shared one's way.
+    const [head] = queue;
+    const isBehindShared =
+      item.mode === "shared" && head !== undefined && itemIn(head, key)?.mode === "shared";
+    const firstInWay = queue.findIndex((other) => !hasReached(other, key));
+    const waiting = isBehindShared ? (firstInWay === -1 ? [] : queue.slice(firstInWay)) : queue;
+    for (const other of waiting.slice(0, LOOKS_MAX)) {
+      if (!isInWay(other) || (request !== undefined && !isBefore(other, request))) continue;
+      const { mode } = itemIn(other, key) as ModelItem;
+      blockers.push({ sessionName: other.session.name, key, mode, token: 0 });
+    }
+  }
+  return {
+    status: ERROR_NUMBERS.LOCK_HELD,
+    blockedBy: byHold ? BLOCKED_BY.holds : byClosing ? BLOCKED_BY.closing : BLOCKED_BY.waiters,
+    blockers: blockers.slice(0, BLOCKERS_MAX),
+  };
+}

@@ -1,0 +1,211 @@
+/**
+ * Deadlocks by brute force ("Deadlock"): the waits of everybody, all owners of the table, and a
+ * reduction over all of them. Nothing is searched from one owner and nothing is skipped.
+ */
+import type { CycleMember } from "../../../src/protocol/index.js";
+import { conflicts, holdsIn, isAdmitted, queueOf, requestsAhead } from "./claims.js";
+import {
+  isBefore,
+  isSameOwner,
+  itemIn,
+  type ModelItem,
+  type ModelOwner,
+  type ModelRequest,
+} from "./records.js";
+import type { Model } from "./state.js";
+
+/** One key in which a request waits. */
+interface ModelWait {
+  readonly request: ModelRequest;
+  readonly item: ModelItem;
+  readonly holders: readonly (ModelOwner & { readonly permits: number })[];
+  readonly ahead: readonly ModelOwner[];
+}
+
+/**
+ * Who waits for whom. A request waits for all who hold the key, not just for those with whom it
+ * conflicts, and for the listed requests ahead up to the last one that conflicts. The one that is
+ * asked about counts as listed. Nobody waits for a ticket, a closing or what is due: they end by
+ * themselves.
+ */
+export function waitsOf(model: Model, asked?: ModelRequest): ModelWait[] {
+  const inArrivalOrder = [...model.requests].sort((left, right) => left.number - right.number);
+  return inArrivalOrder
+    .filter((request) => !model.isOver(request))
+    .flatMap((request) =>
+      request.items
+        .filter((item) => isKeptBack(model, request, item))
+        .map((item) => waitIn(model, request, item, asked)),
+    );
+}
+
+/** By what is held, closings and tickets too, or by somebody ahead who will not go by itself. */
+function isKeptBack(model: Model, request: ModelRequest, item: ModelItem): boolean {
+  if (!isAdmitted(model, item, request.upgrades)) return true;
+  const before = staying(model, request, item.key);
+  return before.some((other) => conflicts(item, itemIn(other, item.key) as ModelItem));
+}
+
+function waitIn(
+  model: Model,
+  request: ModelRequest,
+  item: ModelItem,
+  asked: ModelRequest | undefined,
+): ModelWait {
+  const holders = holdsIn(model, item.key).flatMap((hold) => {
+    const { session, owner } = hold;
+    if (hold === request.upgrades || session === undefined || model.isOver(hold)) return [];
+    return [{ session, owner, permits: itemIn(hold, item.key)?.permits ?? 0 }];
+  });
+  const before = staying(model, request, item.key);
+  const isInTheWay = before.map((other) => conflicts(item, itemIn(other, item.key) as ModelItem));
+  const ahead = before
+    .slice(0, isInTheWay.lastIndexOf(true) + 1)
+    .filter((other) => other === asked || isListed(model, other))
+    .map(({ session, owner }) => ({ session, owner }));
+  return { request, item, holders, ahead };
+}
+
+/** Who is ahead and will not go by itself. */
+function staying(model: Model, request: ModelRequest, key: string): ModelRequest[] {
+  return requestsAhead(model, request, key).filter((other) => !model.isOver(other));
+}
+
+/** Its owner holds something or has another request, or it has several keys. */
+function isListed(model: Model, request: ModelRequest): boolean {
+  if (request.items.length > 1) return true;
+  return [...model.holds, ...model.requests].some(
+    (claim) =>
+      claim !== request && claim.session === request.session && claim.owner === request.owner,
+  );
+}
+
+/**
+ * The waits that nothing will ever end: whoever could go on is taken out, again and again. An owner
+ * goes as a whole, when nothing that it asked for is blocked any more.
+ */
+function deadWaits(model: Model, asked?: ModelRequest): ModelWait[] {
+  const waits = waitsOf(model, asked);
+  let stuck: ModelOwner[] = waits.map(({ request }) => request);
+  for (;;) {
+    const isStuck = (owner: ModelOwner) => stuck.some((other) => isSameOwner(other, owner));
+    const blocked = waits.filter((wait) => isBlocked(model, wait, isStuck));
+    const left = stuck.filter((owner) =>
+      blocked.some(({ request }) => isSameOwner(request, owner)),
+    );
+    if (left.length === stuck.length) {
+      return blocked.map((wait) => ({
+        ...wait,
+        holders: isShort(model, wait, isStuck) ? wait.holders.filter(isStuck) : [],
+        ahead: wait.ahead.filter(isStuck),
+      }));
+    }
+    stuck = left;
+  }
+}
+
+/** Whether it goes on waiting when everybody who is not stuck has gone. */
+function isBlocked(model: Model, wait: ModelWait, isStuck: (owner: ModelOwner) => boolean) {
+  return wait.ahead.some(isStuck) || isShort(model, wait, isStuck);
+}
+
+/** Whether it waits for holders: of permits, only when too few come back. */
+function isShort(
+  model: Model,
+  { request, item, holders }: ModelWait,
+  isStuck: (owner: ModelOwner) => boolean,
+): boolean {
+  if (item.mode !== "permits") return holders.some(isStuck);
+  const held = holders.filter(isStuck).reduce((sum, { permits }) => sum + permits, 0);
+  // All who wait before it have to be served first.
+  const before = staying(model, request, item.key);
+  const wanted = before.map((other) => itemIn(other, item.key)?.permits ?? 0);
+  const limit = model.semaphoreOf(item.key)?.limit ?? 0;
+  return held + Math.max(item.permits, ...wanted) > limit;
+}
+
+/** Whether an owner can be reached from itself. */
+export function isOnCircle(model: Model, start: ModelOwner, asked?: ModelRequest): boolean {
+  return reaches(deadWaits(model, asked), start);
+}
+
+/** The same through requests alone that may be refused. */
+export function isOnWillingCircle(model: Model, start: ModelOwner, asked: ModelRequest): boolean {
+  return reaches(
+    deadWaits(model, asked).filter(({ request }) => request.detects),
+    start,
+  );
+}
+
+function reaches(waits: readonly ModelWait[], start: ModelOwner): boolean {
+  const found: ModelOwner[] = [];
+  const line = [start];
+  for (const owner of line) {
+    for (const { request, holders, ahead } of waits) {
+      if (!isSameOwner(request, owner)) continue;
+      for (const next of [...holders, ...ahead]) {
+        if (found.some((other) => isSameOwner(other, next))) continue;
+        found.push(next);
+        line.push(next);
+      }
+    }
+  }
+  return found.some((owner) => isSameOwner(owner, start));
+}
+
+/** A refusal that the table gave, with the circle that it named: at that place among its words. */
+export interface NamedCircle {
+  readonly at: number;
+  readonly session: number;
+  readonly sequence: number;
+  readonly cycle: readonly CycleMember[];
+}
+
+/**
+ * Of several circles any may be named. So the model takes the table's word for which, after it has
+ * found that there is one, and sees for itself that this is one: through `start`, each waiting for the
+ * next among those that wait for ever.
+ */
+export function isCircle(
+  model: Model,
+  { cycle }: NamedCircle,
+  start: ModelOwner,
+  asked: ModelRequest,
+): boolean {
+  const waits = deadWaits(model, asked);
+  const isThrough = cycle.some((member) => isMember(member, start));
+  return (
+    isThrough &&
+    cycle.every((member, at) => {
+      const next = cycle[(at + 1) % cycle.length] as CycleMember;
+      return waitsAs(waits, member).some(({ holders, ahead }) =>
+        [...holders, ...ahead].some((owner) => isMember(next, owner)),
+      );
+    })
+  );
+}
+
+/** Whether, of those in the circle that may be refused, this one is the last in the total order. */
+export function isVictim(model: Model, { cycle }: NamedCircle, refused: ModelRequest): boolean {
+  const waits = deadWaits(model, refused);
+  const isPossible = ({ request }: ModelWait) =>
+    request === refused || !request.detects || isBefore(request, refused);
+  return refused.detects && cycle.every((member) => waitsAs(waits, member).some(isPossible));
+}
+
+function isMember(member: CycleMember, { session, owner }: ModelOwner): boolean {
+  const { id, name } = session;
+  return member.session === id && member.sessionName === name && member.owner === owner;
+}
+
+function waitsAs(waits: readonly ModelWait[], member: CycleMember): ModelWait[] {
+  return waits.filter(
+    ({ request, item }) =>
+      isMember(member, request) && item.key === member.key && item.mode === member.mode,
+  );
+}
+
+/** Who is looked at after a limit fell: the listed requests of the key, in order. */
+export function listedIn(model: Model, key: string): ModelRequest[] {
+  return queueOf(model, key).filter((request) => isListed(model, request));
+}

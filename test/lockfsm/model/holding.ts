@@ -1,0 +1,322 @@
+/** What can be done with a hold in the naive model, by its session and by operators ("While holding"). */
+import {
+  ACQUIRE_DEFAULTS,
+  type ChangeSettingCommand,
+  type ClaimCommand,
+  type DetachCommand,
+  type DowngradeCommand,
+  END_REASON,
+  type EndCommand,
+  type EndSessionCommand,
+  MESSAGE,
+  type RevokeCommand,
+  type SetLimitCommand,
+  STATUS,
+  type UpdateCommand,
+  type UpgradeCommand,
+  WAIT_FOREVER,
+} from "../../../src/protocol/index.js";
+import { isValidWait, lineUp, UPGRADE_RANK, waitsOfSession } from "./acquiring.js";
+import {
+  claimedItems,
+  dequeue,
+  hasClaims,
+  heldIn,
+  holdOf,
+  look,
+  lookAll,
+  scheduleEnd,
+  takeNewToken,
+  tellHolders,
+} from "./claims.js";
+import {
+  endHold,
+  endRequest,
+  endSession,
+  lose,
+  lower,
+  openIn,
+  upgradeOf,
+  withdrawUpgrade,
+} from "./ending.js";
+import { error, isHold, itemIn, keysOf, type ModelHold, type ModelSession } from "./records.js";
+import { answer, forget } from "./replies.js";
+import { isSetting, withSetting } from "./settings.js";
+import { hasAllHolds, isSessionFull, isTableFull } from "./sizes.js";
+import type { Model } from "./state.js";
+
+const OK = { status: STATUS.ok } as const;
+
+/** The hold, the wait or what was not read of the target, whichever there is, is no more. */
+export function end(model: Model, session: ModelSession, { sequence, target }: EndCommand): void {
+  const hold = holdOf(model, session, target);
+  const reason = forget(session, target) ?? END_REASON.unknown;
+  const wait = model.requests.find(
+    (request) => request.session === session && request.sequence === target,
+  );
+  if (hold !== undefined) {
+    answer(model, session, sequence, { status: STATUS.released });
+    endHold(model, hold, END_REASON.released);
+  } else if (wait !== undefined) {
+    answer(model, session, sequence, OK);
+    dequeue(model, wait);
+    lookAll(model, keysOf(wait));
+  } else answer(model, session, sequence, { status: STATUS.notReleased, reason });
+}
+
+// --- modes and values ------------------------------------------------------------------------
+
+function weaken(model: Model, hold: ModelHold, key: string): void {
+  const item = itemIn(hold, key);
+  if (item?.mode !== "exclusive") return;
+  item.mode = "shared";
+  look(model, key);
+}
+
+export function downgrade(model: Model, session: ModelSession, command: DowngradeCommand): void {
+  const { sequence, target, key: only } = command;
+  const hold = holdOf(model, session, target);
+  const items = (hold?.items ?? []).filter(({ key }) => only === undefined || key === only);
+  if (hold === undefined || items.length === 0) {
+    answer(model, session, sequence, error("NOT_HELD"));
+  } else if (items.every(({ mode }) => mode === "permits")) {
+    answer(model, session, sequence, error("WRONG_KIND"));
+  } else {
+    answer(model, session, sequence, OK);
+    // What would make a key exclusive again ends first.
+    const upgrade = upgradeOf(model, hold);
+    if (upgrade !== undefined && items.some(({ key }) => itemIn(upgrade, key) !== undefined)) {
+      endRequest(model, upgrade, error("CANCELLED"));
+    }
+    for (const { key } of items) weaken(model, hold, key);
+  }
+}
+
+export function upgrade(model: Model, session: ModelSession, command: UpgradeCommand): void {
+  const { sequence, target, key, waitMs, detect } = command;
+  const hold = holdOf(model, session, target);
+  const item = hold && itemIn(hold, key);
+  const refuse = (code: "INVALID_ARGUMENT" | "NOT_HELD" | "WRONG_KIND" | "QUOTA") =>
+    answer(model, session, sequence, error(code));
+  if (!isValidWait(waitMs)) refuse("INVALID_ARGUMENT");
+  else if (hold === undefined || item === undefined) refuse("NOT_HELD");
+  else if (item.mode === "permits") refuse("WRONG_KIND");
+  else if (item.mode === "exclusive") {
+    answer(model, session, sequence, { status: STATUS.upgraded, token: hold.token });
+  } else if (upgradeOf(model, hold) !== undefined) refuse("INVALID_ARGUMENT");
+  else if (
+    (waitsOfSession(model, session) >= model.settings.waitsPerSessionMax ||
+      isSessionFull(model, session) ||
+      isTableFull(model)) &&
+    !isHeldAlone(model, hold, key)
+  ) {
+    refuse("QUOTA");
+  } else {
+    lineUp(model, waitMs, {
+      session,
+      sequence,
+      owner: hold.owner,
+      number: model.takeNumber(),
+      rank: UPGRADE_RANK,
+      items: [{ key, mode: "exclusive", permits: 0, slots: [] }],
+      since: model.stamp,
+      deadline: waitMs === WAIT_FOREVER ? Number.POSITIVE_INFINITY : model.stamp + waitMs,
+      options: ACQUIRE_DEFAULTS,
+      detects: detect,
+      upgrades: hold,
+      reached: [],
+    });
+  }
+}
+
+function isHeldAlone(model: Model, hold: ModelHold, key: string): boolean {
+  const others = [...model.holds, ...model.closings].filter((other) => other !== hold);
+  return !others.some(({ items }) => items.some((item) => item.key === key));
+}
+
+export function update(model: Model, session: ModelSession, command: UpdateCommand): void {
+  const { sequence, target, value } = command;
+  const hold = holdOf(model, session, target);
+  if (hold === undefined) answer(model, session, sequence, error("NOT_HELD"));
+  else if (
+    value.length > hold.value.length &&
+    (isSessionFull(model, session) || isTableFull(model))
+  ) {
+    answer(model, session, sequence, error("QUOTA"));
+  } else {
+    hold.value = value;
+    answer(model, session, sequence, OK);
+  }
+}
+
+// --- hand-over -------------------------------------------------------------------------------
+
+export function detach(model: Model, session: ModelSession, command: DetachCommand): void {
+  const { sequence, target, secret, ticketTtlMs } = command;
+  const hold = holdOf(model, session, target);
+  if (hold === undefined) answer(model, session, sequence, error("NOT_HELD"));
+  else if (ticketTtlMs < 1_000 || ticketTtlMs > 600_000) {
+    answer(model, session, sequence, error("INVALID_ARGUMENT"));
+  } else {
+    answer(model, session, sequence, OK);
+    const withdrawn = withdrawUpgrade(model, hold);
+    hold.session = undefined;
+    hold.owner = 0;
+    hold.ticket = { secret, endsAt: model.stamp + ticketTtlMs };
+    scheduleEnd(model, hold);
+    if (withdrawn !== undefined) lookAll(model, keysOf(withdrawn));
+  }
+}
+
+export function claim(model: Model, session: ModelSession, command: ClaimCommand): void {
+  const { sequence, token, secret, owner } = command;
+  const hold = model.holds.find(
+    (other) => other.token === token && other.ticket !== undefined && !model.isOver(other),
+  );
+  const isDue = hold?.end !== undefined && hold.end.at <= model.stamp;
+  if (hold === undefined || isDue) answer(model, session, sequence, error("NOT_HELD"));
+  else if (hold.ticket?.secret !== secret) answer(model, session, sequence, error("FORBIDDEN"));
+  else if (hasAllHolds(model, session) || isSessionFull(model, session)) {
+    answer(model, session, sequence, error("QUOTA"));
+  } else {
+    if (hasClaims(model, session, owner)) model.suspects.push({ session, owner });
+    takeNewToken(model, hold);
+    Object.assign(hold, { session, owner, sequence, ticket: undefined, isContended: false });
+    scheduleEnd(model, hold);
+    const { items, value, since: grantedAt } = hold;
+    const result = {
+      status: STATUS.claimed,
+      token: hold.token,
+      items: claimedItems(hold),
+      value,
+      grantedAt,
+      endsAt: hold.end?.at ?? 0,
+    };
+    answer(model, session, sequence, result);
+    tellRevoked(model, hold);
+    for (const { key } of items) tellHolders(model, key);
+  }
+}
+
+// --- operators -------------------------------------------------------------------------------
+
+type Force = Pick<RevokeCommand, "graceMs" | "now" | "reason">;
+
+export function revoke(model: Model, session: ModelSession, command: RevokeCommand): void {
+  const { sequence, key, token } = command;
+  if (key === undefined) {
+    const hold = model.holds.find((other) => other.token === token);
+    if (hold === undefined) {
+      answer(model, session, sequence, error("NOT_HELD"));
+      return;
+    }
+    answer(model, session, sequence, {
+      ...{ status: STATUS.revoked, count: 1, remaining: 0, opened: 0 },
+    });
+    force(model, hold, command);
+    return;
+  }
+  const all = heldIn(model, key)
+    .filter((claim) => token === 0 || claim.token <= token)
+    .filter((claim) => !isHold(claim) || !isForcedBy(model, claim, command));
+  const meant = all.slice(0, model.settings.holdsPerStepMax);
+  const holds = model.holds.filter((hold) => meant.includes(hold));
+  const closings = model.closings.filter((closing) => meant.includes(closing));
+  const [count, opened] = [holds.length, closings.length];
+  const remaining = all.length - meant.length;
+  answer(model, session, sequence, { status: STATUS.revoked, count, remaining, opened });
+  for (const closing of closings) openIn(model, closing, [key]);
+  if (opened > 0) look(model, key);
+  for (const hold of holds) force(model, hold, command);
+}
+
+/** Not before the lease ends that the holder had when this was decided; a ticket has none. */
+function forceAt(model: Model, { session }: ModelHold, { graceMs }: Force): number {
+  return Math.max(model.stamp + graceMs, session?.expiresAt ?? 0);
+}
+
+/** It ends by an earlier revoke, no later than this one would end it. */
+function isForcedBy(model: Model, hold: ModelHold, command: Force): boolean {
+  if (command.now || hold.revoked === undefined) return false;
+  return hold.revoked.at <= forceAt(model, hold, command);
+}
+
+function force(model: Model, hold: ModelHold, command: Force): void {
+  if (command.now) lose(model, hold, END_REASON.revoked);
+  else if (!isForcedBy(model, hold, command)) {
+    hold.revoked = { at: forceAt(model, hold, command), reason: command.reason };
+    scheduleEnd(model, hold);
+    tellRevoked(model, hold);
+  }
+}
+
+function tellRevoked(model: Model, { session, sequence, revoked }: ModelHold): void {
+  if (revoked === undefined) return;
+  const { at: endsAt, reason } = revoked;
+  model.say(session, { kind: MESSAGE.revoking, sequence, stamp: model.stamp, endsAt, reason });
+}
+
+export function endByOperator(
+  model: Model,
+  session: ModelSession,
+  command: EndSessionCommand,
+): void {
+  const { sequence, graceMs, now, reason } = command;
+  const target = model.sessions.find(({ id }) => id === command.session);
+  if (target === undefined || !model.isAlive(target)) {
+    answer(model, session, sequence, error("NOT_HELD"));
+    return;
+  }
+  answer(model, session, sequence, OK);
+  if (now) {
+    endSession(model, target, END_REASON.revoked);
+    return;
+  }
+  const at = Math.max(model.stamp + graceMs, target.expiresAt);
+  if (target.forced !== undefined && target.forced.at <= at) return;
+  target.forced = { at, number: model.takeNumber(), reason };
+  tellForced(model, target);
+}
+
+export function tellForced(model: Model, session: ModelSession): void {
+  if (session.forced === undefined) return;
+  const { at: endsAt, reason } = session.forced;
+  model.say(session, { kind: MESSAGE.revoking, sequence: 0, stamp: model.stamp, endsAt, reason });
+}
+
+export function setLimit(model: Model, session: ModelSession, command: SetLimitCommand): void {
+  const { sequence, key, limit } = command;
+  const semaphore = model.semaphoreOf(key);
+  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 1 && limit <= 1_000_000)) {
+    answer(model, session, sequence, error("INVALID_ARGUMENT"));
+  } else if (semaphore === undefined && model.isInUse(key)) {
+    answer(model, session, sequence, error("WRONG_KIND"));
+  } else if (limit !== undefined && semaphore?.isSet !== true && isTableFull(model)) {
+    answer(model, session, sequence, error("QUOTA"));
+  } else {
+    answer(model, session, sequence, OK);
+    if (semaphore === undefined) {
+      if (limit === undefined) return;
+      model.semaphores.push({ key, limit, isSet: true, evictFrom: undefined });
+      return;
+    }
+    semaphore.isSet = limit !== undefined;
+    const before = semaphore.limit;
+    semaphore.limit = limit ?? before;
+    if (semaphore.limit < before) lower(model, semaphore);
+    else if (semaphore.limit > before) look(model, key);
+  }
+}
+
+export function changeSetting(
+  model: Model,
+  session: ModelSession,
+  { sequence, name, value }: ChangeSettingCommand,
+): void {
+  if (!isSetting(name, value)) {
+    answer(model, session, sequence, error("INVALID_ARGUMENT"));
+    return;
+  }
+  model.settings = withSetting(model.settings, name, value);
+  answer(model, session, sequence, OK);
+}

@@ -1,0 +1,224 @@
+/**
+ * The lock table again, as naively as the rules can be written: arrays, linear scans, nothing kept
+ * that could be counted. It shares no code with `src/lockfsm`; only the words of the protocol. What
+ * both say and show must be equal after every entry.
+ *
+ * Read as a second specification it begins here: an entry, its commands, each executed once. What a
+ * command does stands in the files beside this one, by subject. One thing is kept that follows from
+ * the rest: in which keys a request was found eligible. The order in which that is found is the order
+ * of grants, and a step may end before everything was found.
+ */
+import type {
+  RefoundOptions,
+  TableCommand,
+  TableEntry,
+  TableSettings,
+} from "../../../src/lockfsm/index.js";
+import {
+  type CloseCommand,
+  END_REASON,
+  type EndReason,
+  isOrder,
+  MESSAGE,
+  OP,
+  RECALL_MAX,
+  type SequencedCommand,
+  type SessionCommand,
+  STATUS,
+} from "../../../src/protocol/index.js";
+import { acquire } from "./acquiring.js";
+import type { NamedCircle } from "./circles.js";
+import { hasReached, isEligible, queueOf } from "./claims.js";
+import { dueTimes, endSession, resolveSuspects, sweep } from "./ending.js";
+import {
+  changeSetting,
+  claim,
+  detach,
+  downgrade,
+  end,
+  endByOperator,
+  revoke,
+  setLimit,
+  update,
+  upgrade,
+} from "./holding.js";
+import { recall } from "./recalling.js";
+import { error, keysOf, type ModelSession, nobody } from "./records.js";
+import { refound } from "./refounding.js";
+import { answer, countUnreadEnds, noteRead } from "./replies.js";
+import { open, renew, resume, takeOver } from "./sessions.js";
+import { Model, type ModelOutbox } from "./state.js";
+import { closureOf, countsOf, edgesOf, inspect, keysInUse, sessionsOf } from "./views.js";
+
+export class NaiveTable {
+  readonly #model: Model;
+
+  /** `nextToken`: 0 for a table that gives its first one by the clock. */
+  constructor(settings: TableSettings, nextToken = 0) {
+    this.#model = new Model(settings);
+    this.#model.nextToken = nextToken;
+  }
+
+  /** `named`: the circles that the table named in this entry. */
+  apply(entry: TableEntry, outbox: ModelOutbox, named: readonly NamedCircle[]): void {
+    const model = this.#model;
+    model.named = named;
+    model.index = entry.index;
+    model.stamp = entry.stamp;
+    model.outbox = outbox;
+    model.begin(entry.wallMs);
+    sweep(model);
+    for (const command of entry.commands) {
+      model.budget = model.settings.grantsPerStepMax;
+      execute(model, command);
+      resolveSuspects(model);
+      model.forgetUnused();
+    }
+    checkReached(model);
+  }
+
+  get stamp(): number {
+    return this.#model.stamp;
+  }
+
+  get nextDueAt(): number | undefined {
+    const { stamp, quietUntil } = this.#model;
+    const times = dueTimes(this.#model).map(({ at }) => at);
+    if (stamp < quietUntil) times.push(quietUntil);
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  /** The table of a cluster that is restored from this one. */
+  refounded(options: RefoundOptions): NaiveTable {
+    const founded = new NaiveTable(this.#model.settings);
+    refound(founded.#model, this.#model, options);
+    return founded;
+  }
+
+  get hasQueuedWork(): boolean {
+    return this.#model.work.length > 0;
+  }
+
+  /** Of the circles that the table named, or did not. */
+  get complaints(): readonly string[] {
+    return this.#model.complaints;
+  }
+
+  counts = () => countsOf(this.#model);
+  keysInUse = () => keysInUse(this.#model);
+  inspect = (key: string) => inspect(this.#model, key);
+  sessions = () => sessionsOf(this.#model);
+  /** Who waits for whom, directly or not. */
+  closure = () => closureOf(edgesOf(this.#model));
+}
+
+/** When no work is left, what was found eligible is what the grant rule says is eligible. */
+function checkReached(model: Model): void {
+  for (const key of keysInUse(model)) {
+    for (const request of queueOf(model, key)) {
+      const isReached = hasReached(request, key);
+      const isRight = isReached === isEligible(model, request, key);
+      const isLeftForLater = !isReached && model.work.length > 0;
+      if (!isRight && !isLeftForLater) {
+        throw new Error(`model: ${request.sequence} in ${keysOf(request)}, reached: ${isReached}`);
+      }
+    }
+  }
+}
+
+function execute(model: Model, { session: id, epoch, command }: TableCommand): void {
+  if (command === undefined) return;
+  if (command.op === OP.open) open(model, command);
+  else if (command.op === OP.resume) resume(model, command);
+  else if (command.op === OP.takeOver) takeOver(model, command);
+  else if (id === 0 && isOrder(command)) perform(model, nobody(), command);
+  else executeOf(model, id, epoch, command);
+}
+
+/** Of the end that is due. */
+function reasonOf({ forced, expiresAt }: ModelSession): EndReason {
+  return forced !== undefined && forced.at < expiresAt ? END_REASON.revoked : END_REASON.expired;
+}
+
+function executeOf(model: Model, id: number, epoch: number, command: SessionCommand): void {
+  const { stamp } = model;
+  const session = model.sessions.find((other) => other.id === id);
+  const isAlive = session !== undefined && model.isAlive(session);
+  if (session !== undefined && session.epoch !== epoch) return;
+  if (!isAlive) {
+    const reason = session === undefined ? END_REASON.unknown : reasonOf(session);
+    model.outbox?.toSession(id, epoch, { kind: MESSAGE.ended, session: id, reason, taker: "" });
+    return;
+  }
+  if (command.op === OP.recall && command.sequences.length > RECALL_MAX) return;
+  noteRead(session, command);
+  if (command.op === OP.keepalive) {
+    renew(model, session);
+    model.say(session, { kind: MESSAGE.pulse, number: command.number, stamp });
+  } else if (command.op === OP.recall) {
+    renew(model, session);
+    recall(model, session, command);
+  } else if (command.sequence === session.highest + 1) {
+    renew(model, session);
+    session.highest = command.sequence;
+    executeNext(model, session, command);
+  }
+}
+
+/** It is the turn of this command, which is answered now and never again. */
+function executeNext(model: Model, session: ModelSession, command: SequencedCommand): void {
+  const { sequence } = command;
+  if (command.op === OP.close) {
+    answer(model, session, sequence, { status: STATUS.ok });
+    endSession(model, session, END_REASON.closed);
+    return;
+  }
+  const mayBringToken = [OP.acquire, OP.upgrade, OP.claim].some((op) => op === command.op);
+  if (mayBringToken && countUnreadEnds(session) >= model.settings.unacknowledgedMax) {
+    answer(model, session, sequence, error("TOO_MANY_IN_FLIGHT"));
+  } else if (mayBringToken && model.hasNoTokens) {
+    answer(model, session, sequence, error("TOKENS_EXHAUSTED"));
+  } else perform(model, session, command);
+}
+
+function perform(
+  model: Model,
+  session: ModelSession,
+  command: Exclude<SequencedCommand, CloseCommand>,
+): void {
+  switch (command.op) {
+    case OP.acquire:
+      acquire(model, session, command);
+      break;
+    case OP.end:
+      end(model, session, command);
+      break;
+    case OP.downgrade:
+      downgrade(model, session, command);
+      break;
+    case OP.upgrade:
+      upgrade(model, session, command);
+      break;
+    case OP.update:
+      update(model, session, command);
+      break;
+    case OP.revoke:
+      revoke(model, session, command);
+      break;
+    case OP.endSession:
+      endByOperator(model, session, command);
+      break;
+    case OP.setLimit:
+      setLimit(model, session, command);
+      break;
+    case OP.detach:
+      detach(model, session, command);
+      break;
+    case OP.claim:
+      claim(model, session, command);
+      break;
+    case OP.changeSetting:
+      changeSetting(model, session, command);
+      break;
+  }
+}

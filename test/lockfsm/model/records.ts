@@ -1,0 +1,163 @@
+/**
+ * What the naive model remembers: plain data in arrays, nothing that could be computed from the rest
+ * but what is told to clients. See `model.ts`.
+ */
+import { ERROR_NUMBERS } from "../../../src/errors.js";
+import type {
+  AcquireOptions,
+  ClaimMode,
+  CycleMember,
+  EndReason,
+  Item,
+  Result,
+} from "../../../src/protocol/index.js";
+
+export interface ModelReply {
+  readonly sequence: number;
+  readonly stamp: number;
+  readonly result: Result;
+}
+
+/** A hold that ended otherwise than by a command of its session. */
+interface ModelLoss {
+  readonly sequence: number;
+  readonly token: number;
+  readonly reason: EndReason;
+}
+
+export interface ModelSession {
+  readonly id: number;
+  readonly nonce: string;
+  readonly name: string;
+  readonly metadata: string;
+  readonly ttlMs: number;
+  expiresAt: number;
+  /** How often it was taken over, by whom last, and when. */
+  generation: number;
+  taker: string;
+  takenOverAt: number;
+  /** Of the last attach of this generation; each new one is an epoch. */
+  attempt: number;
+  epoch: number;
+  attachedAt: number;
+  attachedSequence: number;
+  /** Every number up to it was executed, and no other. */
+  highest: number;
+  mark: number;
+  /** In the order of their numbers, from the mark on. */
+  replies: ModelReply[];
+  /** How waits ended otherwise than by a grant, and upgrades by one, until that is acknowledged. */
+  outcomes: ModelReply[];
+  losses: ModelLoss[];
+  /** An operator wants it to end. */
+  forced: { readonly at: number; readonly number: number; readonly reason: string } | undefined;
+  endedBy: EndReason | undefined;
+}
+
+/** Who gives an order without a session: what is stored for it is never looked at. */
+export function nobody(): ModelSession {
+  return {
+    ...{ id: 0, nonce: "", name: "", metadata: "", ttlMs: 0, expiresAt: 0 },
+    ...{ generation: 0, taker: "", takenOverAt: 0, attempt: 0, epoch: 0 },
+    ...{ attachedAt: 0, attachedSequence: 0, highest: 0, mark: 1 },
+    ...{ replies: [], outcomes: [], losses: [], forced: undefined, endedBy: undefined },
+  };
+}
+
+/** One key of a request, a hold or a closing. */
+export interface ModelItem {
+  readonly key: string;
+  mode: ClaimMode;
+  /** 0 of locks. */
+  readonly permits: number;
+  slots: readonly number[];
+}
+
+export interface ModelRequest {
+  readonly session: ModelSession;
+  readonly sequence: number;
+  readonly owner: number;
+  readonly number: number;
+  /** Arrival less head start. */
+  rank: number;
+  readonly items: readonly ModelItem[];
+  readonly since: number;
+  /** Infinite when there is none. */
+  readonly deadline: number;
+  readonly options: AcquireOptions;
+  readonly detects: boolean;
+  readonly upgrades: ModelHold | undefined;
+  /** Keys in which it was found that nothing before it conflicts with it. */
+  reached: string[];
+}
+
+export interface ModelHold {
+  token: number;
+  /** `undefined`: of a ticket. */
+  session: ModelSession | undefined;
+  owner: number;
+  /** Of the acquire or claim that brought it: with the session, what it is known by. */
+  sequence: number;
+  readonly items: readonly ModelItem[];
+  readonly since: number;
+  readonly options: AcquireOptions;
+  value: string;
+  revoked: { readonly at: number; readonly reason: string } | undefined;
+  ticket: { readonly secret: string; readonly endsAt: number } | undefined;
+  /** When it ends by itself, with its number among due times. */
+  end: { readonly at: number; readonly number: number } | undefined;
+  isContended: boolean;
+}
+
+export interface ModelClosing {
+  readonly token: number;
+  /** Whose hold it was; `undefined`: a ticket, or of the cluster before. */
+  readonly session: ModelSession | undefined;
+  items: readonly ModelItem[];
+  readonly at: number;
+  readonly number: number;
+}
+
+export interface ModelSemaphore {
+  readonly key: string;
+  limit: number;
+  /** It was set for good. */
+  isSet: boolean;
+  /** Who waits from here on may want more than there is since the limit was lowered. */
+  evictFrom: Order | undefined;
+}
+
+interface Order {
+  readonly rank: number;
+  readonly number: number;
+}
+
+export interface ModelOwner {
+  readonly session: ModelSession;
+  readonly owner: number;
+}
+
+export const isBefore = (left: Order, right: Order) =>
+  left.rank < right.rank || (left.rank === right.rank && left.number < right.number);
+
+export const isSameOwner = (left: ModelOwner, right: ModelOwner) =>
+  left.session === right.session && left.owner === right.owner;
+
+export const isHold = (claim: ModelHold | ModelClosing): claim is ModelHold => "options" in claim;
+
+export const itemIn = ({ items }: { readonly items: readonly ModelItem[] }, key: string) =>
+  items.find((item) => item.key === key);
+
+export const keysOf = ({ items }: { readonly items: readonly { readonly key: string }[] }) =>
+  items.map(({ key }) => key);
+
+export const itemsOf = (items: readonly Item[]): ModelItem[] =>
+  items.map((item) => {
+    const permits = item.mode === "permits" ? item.permits : 0;
+    return { key: item.key, mode: item.mode, permits, slots: [] };
+  });
+
+export const error = (
+  code: keyof typeof ERROR_NUMBERS,
+  details: { readonly limit?: number; readonly cycle?: readonly CycleMember[] } = {},
+): Result => ({ status: ERROR_NUMBERS[code], ...details });

@@ -1,0 +1,41 @@
+/** Restoring a cluster in the naive model: what survives of the one before, and from where it counts. */
+import type { RefoundOptions } from "../../../src/lockfsm/index.js";
+import type { ModelItem } from "./records.js";
+import type { Model } from "./state.js";
+
+const A_DAY_OF_TOKENS = 24 * 60 * 60 * 2 ** 21;
+
+/** `founded` was just made, with the settings of `old`. */
+export function refound(founded: Model, old: Model, options: RefoundOptions): void {
+  founded.stamp = old.stamp;
+  founded.nextNumber = old.nextNumber;
+  founded.nextToken = Math.max(old.nextToken + A_DAY_OF_TOKENS, options.tokenFloor);
+  founded.leftAtMs = options.savedWallMs;
+  founded.quietUntil = old.stamp + options.quietMs;
+  founded.semaphores = old.semaphores
+    .filter(({ isSet }) => isSet)
+    .map(({ key, limit }) => ({ key, limit, isSet: true, evictFrom: undefined }));
+  const closed = [...old.closings].sort((left, right) => left.number - right.number);
+  for (const { token, items, at } of closed) keepClosed(founded, old, token, items, at);
+  for (const { token, items, since, options: policies } of old.holds) {
+    const at = since + policies.minHoldMs;
+    if (at > old.stamp) keepClosed(founded, old, token, items, at);
+  }
+}
+
+function keepClosed(
+  founded: Model,
+  old: Model,
+  token: number,
+  items: readonly ModelItem[],
+  at: number,
+): void {
+  const copies = items.map((item) => ({ ...item }));
+  const session = undefined;
+  founded.closings.push({ token, session, items: copies, at, number: founded.takeNumber() });
+  for (const { key } of copies) {
+    const semaphore = old.semaphoreOf(key);
+    if (semaphore === undefined || founded.semaphoreOf(key) !== undefined) continue;
+    founded.semaphores.push({ ...semaphore, isSet: false, evictFrom: undefined });
+  }
+}

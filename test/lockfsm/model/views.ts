@@ -1,0 +1,136 @@
+/** What the naive model shows ("Seeing"), computed from all of it each time. */
+import type { TableCounts } from "../../../src/lockfsm/index.js";
+import type { KeyView, SessionView } from "../../../src/protocol/index.js";
+import { waitsOf } from "./circles.js";
+import { hasReached, holdsIn, isRevokedAtEnd, queueOf } from "./claims.js";
+import { itemIn, keysOf, type ModelItem, type ModelOwner } from "./records.js";
+import { bytesOfAll } from "./sizes.js";
+import type { Model } from "./state.js";
+
+export function keysInUse(model: Model): string[] {
+  const claims = [...model.holds, ...model.requests, ...model.closings];
+  const working = model.work.filter((work) => typeof work === "string");
+  const semaphores = model.semaphores.map(({ key }) => key);
+  return [...new Set([...claims.flatMap(keysOf), ...working, ...semaphores])].sort();
+}
+
+/** No search is deferred in the model. */
+export function countsOf(model: Model): TableCounts {
+  return {
+    sessions: model.sessions.length,
+    keys: keysInUse(model).length,
+    holds: model.holds.length,
+    waiters: model.requests.length,
+    closings: model.closings.length,
+    tableBytes: bytesOfAll(model),
+    searchesDeferred: 0,
+    searchesGivenUp: 0,
+    deadlocks: model.deadlocks,
+  };
+}
+
+export function inspect(model: Model, key: string): KeyView {
+  if (!keysInUse(model).includes(key)) {
+    return { key, kind: null, limit: 0, holds: [], waiters: [], closings: [] };
+  }
+  const { stamp } = model;
+  const semaphore = model.semaphoreOf(key);
+  const restMs = (at: number) => Math.max(0, at - stamp);
+  return {
+    key,
+    kind: semaphore === undefined ? "lock" : "semaphore",
+    limit: semaphore?.limit ?? 0,
+    holds: holdsIn(model, key).map((hold) => {
+      const { mode, permits, slots } = itemIn(hold, key) as ModelItem;
+      const { token, session, owner, sequence, since, value, ticket, end } = hold;
+      const isAlive = session !== undefined && model.isAlive(session);
+      return {
+        token,
+        mode,
+        session: session?.id ?? 0,
+        sessionName: session?.name ?? "",
+        owner,
+        sequence,
+        heldMs: stamp - since,
+        leaseMs: restMs(ticket?.endsAt ?? (isAlive ? session.expiresAt : 0)),
+        endsInMs: end === undefined ? null : restMs(end.at),
+        isRevoked: isRevokedAtEnd(hold),
+        isTicket: ticket !== undefined,
+        permits,
+        slots,
+        value,
+      };
+    }),
+    waiters: queueOf(model, key).map((request) => {
+      const { mode, permits } = itemIn(request, key) as ModelItem;
+      const { session, owner, sequence, since, deadline, options, upgrades } = request;
+      return {
+        mode,
+        session: session.id,
+        sessionName: session.name,
+        owner,
+        sequence,
+        arrival: request.number,
+        waitingMs: stamp - since,
+        endsInMs: deadline === Number.POSITIVE_INFINITY ? null : restMs(deadline),
+        priority: options.priority,
+        permits,
+        isUpgrade: upgrades !== undefined,
+        isEligible: hasReached(request, key),
+      };
+    }),
+    closings: model.closings
+      .filter((closing) => itemIn(closing, key))
+      .sort((left, right) => left.token - right.token)
+      .map((closing) => {
+        const { mode, permits } = itemIn(closing, key) as ModelItem;
+        return { mode, token: closing.token, endsInMs: restMs(closing.at), permits };
+      }),
+  };
+}
+
+export function sessionsOf(model: Model): SessionView[] {
+  return model.sessions
+    .filter((session) => model.isAlive(session))
+    .map((session) => ({
+      session: session.id,
+      name: session.name,
+      metadata: session.metadata,
+      ttlMs: session.ttlMs,
+      leaseMs: session.expiresAt - model.stamp,
+      holds: model.holds.filter((hold) => hold.session === session).length,
+      waits: model.requests.filter((request) => request.session === session).length,
+      isRevoked: session.forced !== undefined,
+    }));
+}
+
+/** Who waits for whom, in no order. */
+export function edgesOf(model: Model): Edge[] {
+  const nameOf = ({ session, owner }: ModelOwner) => `${session.id}/${owner}`;
+  return waitsOf(model).flatMap(({ request, holders, ahead }) =>
+    [...holders, ...ahead].map((other) => ({ from: nameOf(request), to: nameOf(other) })),
+  );
+}
+
+interface Edge {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Everybody for whom somebody waits, directly or not: `from to`, sorted. */
+export function closureOf(edges: readonly Edge[]): string[] {
+  const lines = new Set<string>();
+  for (const start of new Set(edges.map(({ from }) => from))) {
+    const found: string[] = [];
+    const line = [start];
+    for (const name of line) {
+      for (const { from, to } of edges) {
+        if (from !== name || found.includes(to)) continue;
+        found.push(to);
+        line.push(to);
+      }
+    }
+    for (const name of found) lines.add(`${start} ${name}`);
+  }
+  return [...lines].sort();
+}

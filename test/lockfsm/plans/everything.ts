@@ -1,0 +1,179 @@
+/**
+ * A table with something of everything that a table can remember: each kind of record, each field of
+ * it with a value of its own, and work that was begun and is to be gone on with. For tests of what
+ * must be kept: snapshots, hashes, replays.
+ */
+
+import { SEARCH_STEPS_MAX } from "../../../src/lockfsm/records/state.js";
+import { OP, RECALL_STATE, WAIT_FOREVER } from "../../../src/protocol/index.js";
+import { Client, ClusterLog, exclusive, permits, shared, type Taken } from "./cluster-log.js";
+
+export const SECRET = "5e".repeat(16);
+
+export interface Everything {
+  readonly log: ClusterLog;
+  readonly a: Client;
+  readonly b: Client;
+  readonly c: Client;
+  readonly d: Client;
+  /** It was closed, and not all that it had is gone yet. */
+  readonly ended: Client;
+  readonly operator: Client;
+  /** By the name of its key. */
+  readonly hold: (name: string) => Taken;
+}
+
+export function everything(): Everything {
+  const log = new ClusterLog({ waitersMax: 40 });
+  const [a, b, c] = [log.open("a", 600_000), openWithMetadata(log), log.open("c", 90_000)];
+  const [d, ended, operator] = [
+    log.open("d", 80_000),
+    log.open("ended"),
+    log.open("operator", 500_000),
+  ];
+  const holds = new Map<string, Taken>();
+  const all: Building = { log, a, b, c, d, ended, operator, holds };
+  holdAndWait(all);
+  convert(all);
+  useSemaphores(all);
+  changeHands(all);
+  loseAndRefuse(all);
+  leaveWork(all);
+  const hold = (name: string): Taken => {
+    const found = holds.get(name);
+    if (found === undefined) throw new Error(`no hold of ${name}`);
+    return found;
+  };
+  return { log, a, b, c, d, ended, operator, hold };
+}
+
+type Building = Omit<Everything, "hold"> & { readonly holds: Map<string, Taken> };
+
+function openWithMetadata(log: ClusterLog): Client {
+  const command = { op: OP.open, nonce: "b", attempt: 1, ttlMs: 20_000, name: "b" } as const;
+  log.apply({ session: 0, epoch: 0, command: { ...command, metadata: '{"zone":1}' } });
+  return new Client(log, log.attached.at(-1)?.session ?? 0, "b");
+}
+
+function holdAndWait({ log, a, b, c, holds }: Building): void {
+  const policies = { value: "here", maxHoldMs: 600_000, minHoldMs: 2_000, lockDelayMs: 3_000 };
+  holds.set("lock", a.take(exclusive("lock"), { options: policies }));
+  const asked = { priority: 2, detect: false, value: "next", lockDelayMs: 5, minHoldMs: 6 };
+  b.acquire(exclusive("lock"), 9_000, { options: { ...asked, maxHoldMs: 7_000 } });
+  c.acquire(exclusive("lock", "beside"), WAIT_FOREVER, { owner: 7 });
+  log.stamp += 7;
+  const up = a.take(shared("up"), { owner: 4 });
+  holds.set("up", up);
+  b.take(shared("up"), { owner: 4 });
+  a.upgrade(up, "up", 30_000);
+  // What most holds of a large table are: a row, and no more.
+  holds.set("alone", c.take(exclusive("alone"), { owner: 9 }));
+  const solo = c.take(shared("solo"), { owner: 3 });
+  holds.set("solo", solo);
+  c.upgrade(solo, "solo");
+}
+
+/** Of upgrades: one that is granted after a wait, one that a downgrade ends, one that lost its hold. */
+function convert({ b, d, holds }: Building): void {
+  const raised = d.take(shared("raised"), { owner: 11 });
+  const other = b.take(shared("raised"), { owner: 11 });
+  holds.set("raised", raised);
+  d.upgrade(raised, "raised");
+  b.end(other);
+  const mixed = d.take([...exclusive("firm"), ...shared("raising")], { owner: 12 });
+  b.take(shared("raising"), { owner: 12 });
+  d.upgrade(mixed, "raising");
+  d.downgrade(mixed, "raising");
+  d.upgrade(mixed, "raising");
+  d.end(mixed);
+}
+
+function useSemaphores({ log, a, b, c, d, operator, holds }: Building): void {
+  log.stamp += 7;
+  operator.setLimit("set", 5);
+  operator.setLimit("unused", 3);
+  holds.set("set", a.take(permits("set", 2), { owner: 3 }));
+  b.take([...permits("set", 1), ...shared("both")], { owner: 2 });
+  d.acquire(permits("set", 4), WAIT_FOREVER, { owner: 3 });
+  c.take(permits("open", 3, 3), { owner: 2 });
+  d.acquire(permits("open", 1, 2), 0);
+  const options = { minHoldMs: 8_000 };
+  b.end(b.take([...shared("closed"), ...permits("ghost", 2, 4)], { owner: 5, options }));
+  b.end(b.take(exclusive("shut"), { owner: 5, options }));
+}
+
+function changeHands({ log, a, b, c, d, operator, holds }: Building): void {
+  log.stamp += 7;
+  const ticket = a.take([...exclusive("ticket"), ...permits("open tickets", 2, 2)], { owner: 6 });
+  holds.set("ticket", ticket);
+  a.detach(ticket, SECRET, 40_000);
+  const handedOver = a.take([...exclusive("claimed"), ...permits("slots", 1, 2)], { owner: 6 });
+  a.detach(handedOver, SECRET);
+  const claimed = b.claim(handedOver.token, SECRET, 6);
+  if (claimed !== undefined && "token" in claimed) {
+    holds.set("claimed", { sequence: b.sequence, token: claimed.token });
+  }
+  const taken = d.take(exclusive("taken"));
+  d.takeOver();
+  for (const { sequence } of [taken, holds.get("raised") ?? taken]) {
+    const told = d.recallOne(sequence);
+    const isHeld = told?.state === RECALL_STATE.held;
+    if (isHeld) holds.set(sequence === taken.sequence ? "taken" : "raised", told);
+  }
+  const revoked = c.take(exclusive("revoked"), { owner: 4 });
+  holds.set("revoked", revoked);
+  operator.revokeToken(revoked.token, { graceMs: 50_000, reason: "moving" });
+  operator.revokeKey("lock", { graceMs: 55_000, reason: "all of you" });
+  operator.endSession(b.session, { graceMs: 30_000, reason: "leave" });
+}
+
+function loseAndRefuse({ log, a, b, c, d, operator }: Building): void {
+  log.stamp += 7;
+  operator.revokeToken(d.take(exclusive("lost"), { owner: 2 }).token, { now: true });
+  d.take(exclusive("stolen"), { owner: 2 });
+  c.acquire(exclusive("stolen"), 0, { owner: 5, options: { steal: true } });
+  a.take(exclusive("mine"), { owner: 8 });
+  a.acquire(exclusive("mine"), WAIT_FOREVER, { owner: 8 });
+  c.acquire(exclusive("lock"), 0, { owner: 9 });
+  const gone = d.take(exclusive("gone"));
+  d.end(gone);
+  d.end(gone);
+  b.acquire(exclusive("mine"), 1, { owner: 8 });
+  d.acquire(exclusive("mine"), 1, { owner: 8 });
+  log.pass(1);
+  d.keepalive({ mark: 3, acknowledged: [d.sequence] });
+  operator.changeSetting("priorityStepMs", 500);
+}
+
+/** All in one entry: the next one goes on with it. */
+function leaveWork({ log, a, b, c, ended, operator, holds }: Building): void {
+  log.stamp += 7;
+  operator.setLimit("many", 8);
+  a.take(permits("many", 8), { owner: 9 });
+  for (const [at, wanted] of [3, 1, 5, 2].entries()) {
+    b.acquire(permits("many", wanted), WAIT_FOREVER, { owner: 20 + at });
+  }
+  const run = a.take(exclusive("run"), { owner: 10 });
+  holds.set("run", run);
+  for (let owner = 30; owner < 33; owner += 1) c.acquire(shared("run"), WAIT_FOREVER, { owner });
+  for (const key of ["e1", "e2"]) ended.take(exclusive(key));
+  b.acquire(exclusive("e2"), WAIT_FOREVER, { owner: 40 });
+  ended.acquire(exclusive("run"), WAIT_FOREVER, { owner: 2 });
+  ended.acquire(shared("run"), 5_000, { owner: 3 });
+  log.stamp += 7;
+  log.state.searchStepsMax = 0;
+  log.apply(
+    operator.make({ op: OP.changeSetting, ...next(operator), name: "grantsPerStepMax", value: 1 }),
+    operator.make({ op: OP.changeSetting, ...next(operator), name: "unitsPerEntryMax", value: 1 }),
+    a.acquiring(exclusive("taken", "stolen"), 45_000, { owner: 4 }),
+    operator.make({ op: OP.setLimit, ...next(operator), key: "many", limit: 2 }),
+    a.make({ op: OP.end, ...next(a), target: run.sequence }),
+    ended.make({ op: OP.close, ...next(ended) }),
+  );
+  log.state.searchStepsMax = SEARCH_STEPS_MAX;
+}
+
+function next(client: Client) {
+  client.sequence += 1;
+  return { sequence: client.sequence, mark: 1, acknowledged: [] };
+}

@@ -1,0 +1,417 @@
+/**
+ * The clients of a random history: they turn a plan's turns into entries of a log, and listen to what
+ * the table says to them. A client stands for all the processes that ever had its session. See
+ * `plans.ts`.
+ */
+import type { Outbox, TableCommand, TableEntry } from "../../../src/lockfsm/index.js";
+import {
+  type AttachCommand,
+  type Attached,
+  attachKeyOf,
+  type ClaimedItem,
+  type Command,
+  END_REASON,
+  type Item,
+  isAttachCommand,
+  isOrder,
+  MESSAGE,
+  OP,
+  RECALL_STATE,
+  type Result,
+  type SequencedCommand,
+  type SessionMessage,
+  STATUS,
+} from "../../../src/protocol/index.js";
+import {
+  type Action,
+  type Attaching,
+  CLIENTS,
+  type Forcing,
+  GOOD_MANNERS,
+  type Holding,
+  KEYS,
+  type Manners,
+  type Sending,
+  type Turn,
+  USUAL_LIMIT,
+} from "./plans.js";
+
+const TTLS_MS = [1_500, 4_000, 20_000, 60_000];
+/** Numbers beyond the newest one that a recall asks for. */
+const BEYOND = 3;
+
+/** A hold that a client was told of, with the owner and the items that it may be of. */
+interface Known {
+  readonly sequence: number;
+  readonly token: number;
+  readonly owner: number;
+  readonly items: readonly Item[];
+}
+
+const NOTHING: Known = { sequence: 0, token: 0, owner: 1, items: [] };
+
+interface Ticket {
+  readonly token: number;
+  readonly secret: string;
+}
+
+interface ClientState {
+  /** Of its nonces: each session has another one. */
+  life: number;
+  session: number;
+  hasEnded: boolean;
+  generation: number;
+  epoch: number;
+  attempt: number;
+  /** The highest number that was answered. */
+  highest: number;
+  /** What the next command is numbered, if those before it are executed. */
+  next: number;
+  /** Numbers whose end it was told. */
+  unacknowledged: number[];
+  readonly executed: Map<number, SequencedCommand>;
+  /** Every hold. */
+  known: Known[];
+  /** Those that it believes to have. */
+  held: Known[];
+  /** Numbers that wait. */
+  waiting: number[];
+  sent: TableCommand[];
+}
+
+export class Clients implements Outbox {
+  readonly #clients: ClientState[] = Array.from({ length: CLIENTS }, () => freshClient(0));
+  /** Of the last entry. */
+  #commands: readonly TableCommand[] = [];
+  /** Who sent an attach, by what its answer is found by. */
+  readonly #attaching = new Map<string, number>();
+  /** Those that nobody has claimed yet. */
+  #tickets: Ticket[] = [];
+  readonly #spent: Ticket[] = [];
+  /** The limits of semaphores that somebody was told. */
+  readonly #limits = new Map<string, number>();
+  #index: number;
+  #stamp: number;
+
+  /** The first entry comes after `index`, with a stamp not below `stamp`. */
+  constructor(index = 0, stamp = 1_000) {
+    this.#index = index;
+    this.#stamp = stamp;
+  }
+
+  /** Of the last entry. */
+  get index(): number {
+    return this.#index;
+  }
+
+  entryOf(turn: Turn): TableEntry {
+    this.#index += 1;
+    this.#stamp += turn.elapsedMs;
+    // What was not executed gives its number back.
+    for (const client of this.#clients) client.next = client.highest + 1;
+    this.#commands = turn.actions.flatMap((wanted) => this.#resolve(wanted));
+    return { index: this.#index, stamp: this.#stamp, wallMs: 5_000, commands: this.#commands };
+  }
+
+  toSession(session: number, epoch: number, message: SessionMessage): void {
+    const client = this.#clients.find((other) => other.session === session);
+    if (client === undefined || client.epoch !== epoch) return;
+    switch (message.kind) {
+      case MESSAGE.ended: {
+        if (message.reason === END_REASON.takenOver) return;
+        const at = this.#clients.indexOf(client);
+        this.#clients[at] = { ...freshClient(client.life + 1), session, epoch, hasEnded: true };
+        return;
+      }
+      case MESSAGE.lost:
+        client.unacknowledged.push(message.sequence);
+        drop(client, message.sequence);
+        return;
+      case MESSAGE.recalled:
+        for (const told of message.sequences) {
+          if (told.state !== RECALL_STATE.held) continue;
+          const { owner } =
+            client.known.find(({ sequence }) => sequence === told.sequence) ?? NOTHING;
+          gain(client, { ...told, owner, items: itemsOf(told.items) });
+        }
+        return;
+      case MESSAGE.reply: {
+        const { sequence, result } = message;
+        const executed = this.#commands.find(
+          (one) => one.session === session && one.epoch === epoch && sequenceOf(one) === sequence,
+        )?.command;
+        if (executed === undefined || !("sequence" in executed)) return;
+        client.highest = Math.max(client.highest, sequence);
+        client.executed.set(sequence, executed);
+        if (result.status === STATUS.queued) client.waiting.push(sequence);
+        this.#learn(client, executed, result);
+        return;
+      }
+      case MESSAGE.outcome: {
+        const { sequence, result } = message;
+        client.waiting = client.waiting.filter((other) => other !== sequence);
+        if (result.status !== STATUS.granted) client.unacknowledged.push(sequence);
+        const executed = client.executed.get(sequence);
+        if (executed !== undefined) this.#learn(client, executed, result);
+      }
+    }
+  }
+
+  #learn(client: ClientState, command: SequencedCommand, result: Result): void {
+    const { sequence } = command;
+    if (command.op === OP.acquire) {
+      const { owner, items } = command;
+      if ("token" in result) gain(client, { sequence, token: result.token, owner, items });
+      const permits = items.find(({ mode }) => mode === "permits");
+      if (permits && "limit" in result) this.#limits.set(permits.key, result.limit ?? USUAL_LIMIT);
+    } else if (command.op === OP.upgrade) {
+      const hold = client.held.find((other) => other.sequence === command.target);
+      if (hold && "token" in result) gain(client, { ...hold, token: result.token });
+    } else if (command.op === OP.claim) {
+      if (!("items" in result)) return;
+      this.#tickets = this.#tickets.filter(({ token }) => token !== command.token);
+      this.#spent.push(command);
+      const { token, items } = result;
+      gain(client, { sequence, token, owner: command.owner, items: itemsOf(items) });
+    } else if (command.op === OP.end) {
+      drop(client, command.target);
+      client.waiting = client.waiting.filter((other) => other !== command.target);
+    } else if (command.op === OP.detach) {
+      if (result.status !== STATUS.ok) return;
+      const hold = client.held.find((other) => other.sequence === command.target);
+      drop(client, command.target);
+      if (hold) this.#tickets.push({ token: hold.token, secret: command.secret });
+    } else if (command.op === OP.setLimit) {
+      if (result.status === STATUS.ok) this.#limits.set(command.key, command.limit ?? USUAL_LIMIT);
+    }
+  }
+
+  attached(message: Attached): void {
+    const client = this.#clients[this.#attaching.get(message.key) ?? -1];
+    if (client === undefined || message.status !== STATUS.ok) return;
+    if (client.session === message.session && client.epoch === message.epoch) return;
+    const { session, generation, epoch, highestSequence } = message;
+    Object.assign(client, { session, generation, epoch, hasEnded: false });
+    client.highest = highestSequence;
+    client.next = highestSequence + 1;
+  }
+
+  #nonceOf(at: number): string {
+    const life = this.#clients[at]?.life ?? 0;
+    return `${at}${life.toString(16)}`.padStart(32, "0");
+  }
+
+  #resolve(wanted: Action): TableCommand[] {
+    const client = this.#clients[wanted.client] as ClientState;
+    if (wanted.kind === "copy") {
+      const from = Math.max(0, client.sent.length - 1 - wanted.back);
+      const copies = client.sent.slice(from, from + wanted.count);
+      return wanted.isRenewed ? copies.map((one) => ({ ...one, epoch: client.epoch })) : copies;
+    }
+    const command = this.#commandOf(wanted, client);
+    if (isAttachCommand(command)) {
+      this.#attaching.set(attachKeyOf(command), wanted.client);
+      return [{ session: 0, epoch: 0, command }];
+    }
+    // Every third one is given by nobody's session.
+    if (isOrder(command) && command.sequence % 3 === 0) return [{ session: 0, epoch: 0, command }];
+    const { epochShift, sequenceShift, isHeldBack } = wanted.manners;
+    const epoch = Math.max(0, client.epoch + epochShift);
+    const sent = { session: client.session, epoch, command };
+    if (!("sequence" in command)) return [sent];
+    if (sequenceShift === 0) client.next += 1;
+    client.sent.push(sent);
+    return isHeldBack ? [] : [sent];
+  }
+
+  #commandOf(wanted: Sending, client: ClientState): Command {
+    if (wanted.kind === "open" || wanted.kind === "resume" || wanted.kind === "takeOver") {
+      return this.#attachingBy(wanted, client);
+    }
+    if (this.#mustOpen(client)) return this.#attachingBy(opening(wanted.client), client);
+    const { manners } = wanted;
+    const { mark, acknowledged } = readBy(client, manners);
+    const number = client.next;
+    if (wanted.kind === "keepalive") return { op: OP.keepalive, number, mark, acknowledged };
+    if (wanted.kind === "recall") {
+      const sequences = Array.from({ length: client.highest + BEYOND }, (_, at) => at);
+      return { op: OP.recall, number, mark, acknowledged, sequences };
+    }
+    const sequence = Math.max(1, number + manners.sequenceShift);
+    const head = { sequence, mark, acknowledged };
+    switch (wanted.kind) {
+      case "withdraw": {
+        const { pick, back } = wanted;
+        // What waits, or ended without having been read.
+        const open = [...client.unacknowledged, ...client.waiting];
+        const target = back === undefined ? (open.at(-1 - pick) ?? open[0]) : undefined;
+        return { op: OP.end, ...head, target: target ?? sequence - 1 - (back ?? 0) };
+      }
+      case "acquire": {
+        const { owner, waitMs, options } = wanted;
+        const items = wanted.items.map((item) => this.#withLimit(item));
+        return { op: OP.acquire, ...head, owner, items, waitMs, options };
+      }
+      case "claim": {
+        const { pick, owner, isStranger, isSpent } = wanted;
+        const tickets = isSpent ? this.#spent : this.#tickets;
+        const ticket = tickets.at(-1 - pick) ?? tickets.at(-1);
+        if (ticket === undefined) return detaching(head, oneOf(client.held, pick), 5_000);
+        const secret = isStranger ? "f".repeat(32) : ticket.secret;
+        return { op: OP.claim, ...head, token: ticket.token, secret, owner };
+      }
+      case "setLimit":
+        return { op: OP.setLimit, ...head, key: wanted.key, limit: wanted.limit };
+      case "changeSetting":
+        return { op: OP.changeSetting, ...head, name: wanted.name, value: wanted.value };
+      case "revoke":
+      case "endSession":
+        return this.#forcing(wanted, head);
+      case "end":
+      case "downgrade":
+      case "upgrade":
+      case "update":
+      case "detach":
+        return holding(wanted, client, head);
+      default:
+        return { op: OP.close, ...head };
+    }
+  }
+
+  #attachingBy(wanted: Attaching, client: ClientState): AttachCommand {
+    const { kind, client: at, attemptShift, generationShift, isStranger } = wanted;
+    client.attempt = Math.max(1, client.attempt + attemptShift);
+    const { attempt, session } = client;
+    if (kind === "open") {
+      const nonce = this.#nonceOf(at);
+      const ttlMs = TTLS_MS[at] as number;
+      return { op: OP.open, nonce, attempt, ttlMs, name: `client ${at}`, metadata: `of ${at}` };
+    }
+    const nonce = isStranger ? "f".repeat(32) : this.#nonceOf(at);
+    const generation = Math.max(0, client.generation + generationShift);
+    if (kind === "resume") return { op: OP.resume, session, nonce, generation, attempt };
+    const taker = `${wanted.taker}`.padStart(32, "7a");
+    return { op: OP.takeOver, session, nonce, generation, taker, attempt };
+  }
+
+  #forcing({ kind, client: at, key, pick, graceMs, now }: Forcing, head: Head): Command {
+    const other = this.#clients[(at + (pick ?? 1)) % CLIENTS] as ClientState;
+    const force = { graceMs, now, reason: "told to" };
+    if (kind === "endSession") {
+      return { op: OP.endSession, ...head, session: other.session, ...force };
+    }
+    // At once only what is no newer than some other hold.
+    const { token } = oneOf(other.held, pick ?? 0);
+    if (pick === undefined)
+      return { op: OP.revoke, ...head, key, token: now ? token : 0, ...force };
+    return { op: OP.revoke, ...head, key: undefined, token, ...force };
+  }
+
+  /** A client whose session ended tries it once more, then opens another one. */
+  #mustOpen(client: ClientState): boolean {
+    if (client.epoch === 0) return true;
+    if (client.hasEnded) client.epoch = 0;
+    return false;
+  }
+
+  #withLimit(item: Item): Item {
+    if (item.mode !== "permits" || item.limit !== USUAL_LIMIT) return item;
+    return { ...item, limit: this.#limits.get(item.key) ?? USUAL_LIMIT };
+  }
+}
+
+function sequenceOf({ command }: TableCommand): number | undefined {
+  return command !== undefined && "sequence" in command ? command.sequence : undefined;
+}
+
+function gain(client: ClientState, gained: Known): void {
+  if (!client.known.some(({ sequence }) => sequence === gained.sequence)) client.known.push(gained);
+  drop(client, gained.sequence);
+  client.held.push(gained);
+}
+
+function drop(client: ClientState, gone: number): void {
+  client.held = client.held.filter(({ sequence }) => sequence !== gone);
+}
+
+function readBy(client: ClientState, { acknowledges, markLag }: Manners) {
+  const mark = Math.max(1, client.highest + 1 - markLag);
+  if (acknowledges === "any") {
+    return { mark, acknowledged: [3, 2, 1, 0].map((back) => Math.max(0, client.highest - back)) };
+  }
+  const read = { none: [0, 0], oldest: [0, 1], newest: [-1, 1], all: [0, 1_000] } as const;
+  const [from, count] = read[acknowledges];
+  return { mark, acknowledged: client.unacknowledged.splice(from, count) };
+}
+
+function opening(client: number): Attaching {
+  const how = { attemptShift: 1, generationShift: 0, taker: 0, isStranger: false };
+  return { kind: "open", client, manners: GOOD_MANNERS, ...how };
+}
+
+function holding(wanted: Holding, client: ClientState, head: Head): Command {
+  const { kind, pick, part, waitMs, detect, ticketTtlMs, isStale } = wanted;
+  if (!isStale && client.held.length === 0) return takingFirst(head, part);
+  const hold = oneOf(isStale ? client.known : client.held, pick);
+  const { sequence: target, items } = hold;
+  const key = items[part % items.length]?.key ?? KEYS[0];
+  switch (kind) {
+    case "end":
+      return { op: OP.end, ...head, target };
+    case "downgrade":
+      return { op: OP.downgrade, ...head, target, key: part === 0 ? undefined : key };
+    case "upgrade":
+      return { op: OP.upgrade, ...head, target, key, waitMs, detect };
+    case "update":
+      return { op: OP.update, ...head, target, value: `of ${head.sequence}` };
+    case "detach":
+      return detaching(head, hold, ticketTtlMs);
+  }
+}
+
+function detaching(head: Head, { sequence, token }: Known, ticketTtlMs: number): Command {
+  const secret = `${token}`.padStart(32, "0");
+  return { op: OP.detach, ...head, target: sequence, secret, ticketTtlMs };
+}
+
+/** What a client does instead that has nothing yet with which it could do something. */
+function takingFirst(head: Head, pick: number): Command {
+  const key = KEYS[pick % 3] ?? KEYS[0];
+  return { op: OP.acquire, ...head, owner: 1, items: [{ key, mode: "shared" }], waitMs: 500 };
+}
+
+function itemsOf(items: readonly ClaimedItem[]): Item[] {
+  return items.map(({ key, mode, permits }): Item => {
+    return mode === "permits" ? { key, mode, permits, limit: undefined } : { key, mode };
+  });
+}
+
+/** One of the last. */
+function oneOf(list: readonly Known[], pick: number): Known {
+  return list.at(-1 - (pick % 4)) ?? list.at(-1) ?? NOTHING;
+}
+
+interface Head {
+  readonly sequence: number;
+  readonly mark: number;
+  readonly acknowledged: readonly number[];
+}
+
+function freshClient(life: number): ClientState {
+  return {
+    life,
+    session: 0,
+    hasEnded: false,
+    generation: 0,
+    epoch: 0,
+    attempt: 0,
+    highest: 0,
+    next: 1,
+    unacknowledged: [],
+    executed: new Map(),
+    known: [],
+    held: [],
+    waiting: [],
+    sent: [],
+  };
+}

@@ -1,0 +1,384 @@
+/**
+ * Random histories for the table. A plan is data with small numbers in it; what they mean is
+ * decided while it runs (`plans-clients.ts`), from what the clients were told so far, so that a
+ * shrunk plan still makes sense and hits what matters: holds that exist and such as did, numbers that
+ * were used or are not yet due, copies of what was sent, processes that lost the session.
+ */
+import fc from "fast-check";
+import type { TableSettings } from "../../../src/lockfsm/index.js";
+import {
+  ACQUIRE_DEFAULTS,
+  type AcquireOptions,
+  type Item,
+  WAIT_FOREVER,
+} from "../../../src/protocol/index.js";
+
+export const CLIENTS = 4;
+/** The first three are locks, the others semaphores, as a rule. */
+export const KEYS = ["a", "b", "c", "s", "t"] as const;
+type KeyName = (typeof KEYS)[number];
+export const USUAL_LIMIT = 3;
+
+/** How far a command deviates from what a well-behaved client would send. */
+export interface Manners {
+  /** Added to the epoch; 0 for the one the client was told. */
+  readonly epochShift: number;
+  /** Added to the number that comes next; 0 for a command whose turn it is. */
+  readonly sequenceShift: number;
+  /** It takes its number, and comes only as a copy, later if at all. */
+  readonly isHeldBack: boolean;
+  /** How far the mark lags behind what was answered; large values keep it at 1. */
+  readonly markLag: number;
+  /** Which of the ends that it was told it says to have read; "any": of the last numbers, told or not. */
+  readonly acknowledges: "none" | "oldest" | "newest" | "all" | "any";
+}
+
+export const GOOD_MANNERS: Manners = Object.freeze({
+  ...{ epochShift: 0, sequenceShift: 0, isHeldBack: false, markLag: 0, acknowledges: "all" },
+});
+
+interface From {
+  readonly client: number;
+  readonly manners: Manners;
+}
+export interface Attaching extends From {
+  readonly kind: "open" | "resume" | "takeOver";
+  readonly attemptShift: number;
+  /** Added to the generation that the client was told. */
+  readonly generationShift: number;
+  /** Which process it is that takes the session over. */
+  readonly taker: number;
+  readonly isStranger: boolean;
+}
+interface Acquiring extends From {
+  readonly kind: "acquire";
+  readonly owner: number;
+  readonly items: readonly Item[];
+  readonly waitMs: number;
+  readonly options: AcquireOptions | undefined;
+}
+/** `pick` counts from the newest hold that the client believes to have; without any it gets one. */
+export interface Holding extends From {
+  readonly kind: "end" | "downgrade" | "upgrade" | "update" | "detach";
+  readonly pick: number;
+  /** Of any that it ever had instead. */
+  readonly isStale: boolean;
+  /** Which of its keys; of a downgrade 0 means all. */
+  readonly part: number;
+  readonly waitMs: number;
+  readonly detect: boolean;
+  readonly ticketTtlMs: number;
+}
+/** Of a ticket that is open; where there is none the client leaves one. */
+interface Claiming extends From {
+  readonly kind: "claim";
+  readonly pick: number;
+  /** One that was claimed already instead. */
+  readonly isSpent: boolean;
+  readonly owner: number;
+  readonly isStranger: boolean;
+}
+/** `revoke` of a key, or with `pick` of the token of another client; `endSession` of that client. */
+export interface Forcing extends From {
+  readonly kind: "revoke" | "endSession";
+  readonly key: KeyName;
+  readonly pick: number | undefined;
+  readonly graceMs: number;
+  readonly now: boolean;
+}
+interface Limiting extends From {
+  readonly kind: "setLimit";
+  readonly key: KeyName;
+  readonly limit: number | undefined;
+}
+interface Setting extends From {
+  readonly kind: "changeSetting";
+  readonly name: string;
+  readonly value: number | undefined;
+}
+/** Ends what waits or has an unread end, as far as the client knows, or with `back` any number. */
+interface Withdrawing extends From {
+  readonly kind: "withdraw";
+  readonly pick: number;
+  readonly back: number | undefined;
+}
+/** `recall`: of every number that there was, and some. */
+interface Simple extends From {
+  readonly kind: "keepalive" | "recall" | "close";
+}
+/** Copies of what was sent before: `count` of them, from the one `back` before the last. */
+interface Copying extends From {
+  readonly kind: "copy";
+  readonly back: number;
+  readonly count: number;
+  /** As if the client had sent them in its present epoch. */
+  readonly isRenewed: boolean;
+}
+export type Sending =
+  | Attaching
+  | Acquiring
+  | Holding
+  | Claiming
+  | Forcing
+  | Limiting
+  | Setting
+  | Withdrawing
+  | Simple;
+export type Action = Sending | Copying;
+
+export interface Turn {
+  readonly elapsedMs: number;
+  readonly actions: readonly Action[];
+}
+
+const rarely = <Value>(usual: Value, value: Value, weight = 12): fc.Arbitrary<Value> =>
+  fc.oneof({ weight, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: fc.constant(value) });
+
+const manners: fc.Arbitrary<Manners> = fc.record({
+  epochShift: rarely(0, -1),
+  sequenceShift: fc.oneof(
+    { weight: 12, arbitrary: fc.constant(0) },
+    { weight: 1, arbitrary: fc.constantFrom(1, 2, -1, -3) },
+  ),
+  isHeldBack: rarely(false, true),
+  markLag: fc.constantFrom(0, 0, 0, 2, 1_000, -2),
+  acknowledges: fc.constantFrom("none", "all", "all", "oldest", "newest", "any"),
+});
+
+export const base = { client: fc.nat(CLIENTS - 1), manners };
+export const kind = <K extends string>(name: K) => fc.constant(name);
+/** Most tasks of a client are the same one. */
+const owner = fc.constantFrom(1, 1, 1, 2, 2, 3);
+export const waitMs = fc.constantFrom(WAIT_FOREVER, WAIT_FOREVER, WAIT_FOREVER, 0, 5, 500);
+const graceMs = fc.constantFrom(0, 300, 2_500);
+const pick = fc.nat(5);
+
+const lockItem: fc.Arbitrary<Item> = fc.record({
+  key: fc.constantFrom("a", "b", "c"),
+  mode: fc.constantFrom("exclusive" as const, "shared" as const, "shared" as const),
+});
+/** `USUAL_LIMIT` becomes the limit that the client has heard of. */
+const permitItem: fc.Arbitrary<Item> = fc.record({
+  key: fc.constantFrom("s", "t"),
+  mode: kind("permits"),
+  permits: fc.constantFrom(1, 1, 1, 2, 2, 3),
+  limit: fc.constantFrom(USUAL_LIMIT, USUAL_LIMIT, USUAL_LIMIT, USUAL_LIMIT, undefined, 2),
+});
+const anyItem: fc.Arbitrary<Item> = fc.oneof(
+  { weight: 90, arbitrary: lockItem },
+  { weight: 60, arbitrary: permitItem },
+  { weight: 1, arbitrary: lockItem.map((item) => ({ ...item, key: "s" })) },
+  { weight: 1, arbitrary: permitItem.map((item) => ({ ...item, key: "c" })) },
+);
+const items = fc.oneof(
+  {
+    weight: 30,
+    arbitrary: fc.uniqueArray(anyItem, {
+      minLength: 1,
+      maxLength: 3,
+      selector: ({ key }) => key,
+    }),
+  },
+  { weight: 1, arbitrary: fc.array(anyItem, { maxLength: 3 }) },
+);
+
+const options: fc.Arbitrary<AcquireOptions> = fc.record({
+  priority: fc.constantFrom(0, 0, 1, 2, 60),
+  maxHoldMs: fc.constantFrom(0, 0, 1_000, 2_000),
+  minHoldMs: fc.constantFrom(0, 0, 300, 900),
+  lockDelayMs: fc.constantFrom(0, 0, 400),
+  value: fc.constantFrom("", "v"),
+  steal: kind("no").map(() => false),
+  detect: rarely(true, false),
+});
+
+const acquiring: fc.Arbitrary<Acquiring> = fc.record({
+  ...base,
+  kind: kind("acquire"),
+  owner,
+  items,
+  waitMs,
+  options: fc.oneof(
+    { weight: 1, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary: options },
+  ),
+});
+
+const stealing: fc.Arbitrary<Acquiring> = acquiring.map((wanted) => ({
+  ...wanted,
+  items: wanted.items.map(({ key }) => ({ key, mode: "exclusive" as const })),
+  options: { ...ACQUIRE_DEFAULTS, ...wanted.options, steal: true },
+}));
+
+export const attaching = <K extends Attaching["kind"]>(name: K): fc.Arbitrary<Attaching> =>
+  fc.record({
+    ...base,
+    kind: kind(name),
+    attemptShift: fc.constantFrom(1, 1, 1, 0, -1),
+    generationShift: fc.constantFrom(0, 0, 0, 0, -1, -1, 1),
+    taker: fc.nat(2),
+    isStranger: rarely(false, true),
+  });
+
+export const holding = <K extends Holding["kind"]>(name: K): fc.Arbitrary<Holding> =>
+  fc.record({
+    ...base,
+    kind: kind(name),
+    pick,
+    isStale: rarely(false, true, 5),
+    part: fc.nat(3),
+    waitMs,
+    detect: rarely(true, false),
+    ticketTtlMs: fc.constantFrom(1_000, 5_000, 5_000, 999),
+  });
+
+export const forcing = <K extends Forcing["kind"]>(name: K): fc.Arbitrary<Forcing> =>
+  fc.record({
+    ...base,
+    kind: kind(name),
+    key: fc.constantFrom(...KEYS),
+    pick: fc.option(pick, { nil: undefined }),
+    graceMs,
+    now: fc.boolean(),
+  });
+
+const setting: fc.Arbitrary<Setting> = fc
+  .tuple(
+    fc.record(base),
+    fc.constantFrom(
+      ["waitersMax", 3],
+      ["waitersMax", undefined],
+      ["grantsPerStepMax", 1],
+      ["priorityStepMs", 10],
+      ["holdsPerSessionMax", 2],
+      ["holdsPerSessionMax", undefined],
+      ["waitsPerSessionMax", 1],
+      ["bytesPerSessionMax", 300],
+      ["bytesPerSessionMax", undefined],
+      ["tableBytesMax", 900],
+      ["tableBytesMax", undefined],
+      ["minHoldMsMax", 300],
+      ["minHoldMsMax", undefined],
+      ["lockDelayMsMax", 0],
+      ["sessionsMax", 0],
+      ["noSuchSetting", 1],
+    ) as fc.Arbitrary<[string, number | undefined]>,
+  )
+  .map(([from, [name, value]]) => ({ ...from, kind: "changeSetting", name, value }));
+
+export const withdrawing: fc.Arbitrary<Withdrawing> = fc.record({
+  ...base,
+  kind: kind("withdraw"),
+  pick: fc.nat(2),
+  back: fc.constantFrom(undefined, undefined, undefined, 0, 1, 2, 5, -1, -2),
+});
+
+export const copying: fc.Arbitrary<Copying> = fc.record({
+  ...base,
+  kind: kind("copy"),
+  back: fc.nat(5),
+  count: fc.integer({ min: 1, max: 4 }),
+  isRenewed: fc.boolean(),
+});
+
+const action: fc.Arbitrary<Action> = fc.oneof(
+  { weight: 24, arbitrary: acquiring },
+  { weight: 8, arbitrary: holding("end") },
+  { weight: 2, arbitrary: holding("downgrade") },
+  { weight: 5, arbitrary: holding("upgrade") },
+  { weight: 1, arbitrary: holding("update") },
+  { weight: 2, arbitrary: holding("detach") },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      ...base,
+      kind: kind("claim"),
+      pick: fc.nat(2),
+      isSpent: rarely(false, true),
+      owner,
+      isStranger: rarely(false, true),
+    }),
+  },
+  { weight: 1, arbitrary: stealing },
+  { weight: 2, arbitrary: forcing("revoke") },
+  { weight: 1, arbitrary: rarelyEnding() },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      ...base,
+      kind: kind("setLimit"),
+      key: fc.boolean().chain((isFirst) => rarely<KeyName>(isFirst ? "s" : "t", "c", 120)),
+      limit: fc.constantFrom(1, 2, 3, 4, undefined, 0),
+    }),
+  },
+  { weight: 1, arbitrary: setting },
+  { weight: 4, arbitrary: withdrawing },
+  { weight: 2, arbitrary: fc.record({ ...base, kind: kind("recall") }) },
+  { weight: 4, arbitrary: fc.record({ ...base, kind: kind("keepalive") }) },
+  { weight: 1, arbitrary: fc.record({ ...base, kind: kind("close") }) },
+  { weight: 1, arbitrary: attaching("open") },
+  { weight: 1, arbitrary: attaching("resume") },
+  { weight: 2, arbitrary: attaching("takeOver") },
+  { weight: 4, arbitrary: copying },
+);
+
+/** With a grace as a rule: a session that is over is of no more use to a plan. */
+function rarelyEnding(): fc.Arbitrary<Forcing> {
+  return forcing("endSession").chain((wanted) =>
+    rarely({ ...wanted, now: false }, { ...wanted, now: true }),
+  );
+}
+
+export const plan: fc.Arbitrary<readonly Turn[]> = fc.array(
+  fc.record({
+    elapsedMs: fc.constantFrom(0, 0, 0, 0, 0, 1, 1, 1, 5, 5, 50, 50, 100, 100, 400, 1_500),
+    actions: fc.array(action, { maxLength: 6, size: "max" }),
+  }),
+  { minLength: 1, maxLength: 40, size: "max" },
+);
+
+export const opening: Turn = {
+  elapsedMs: 0,
+  actions: Array.from({ length: CLIENTS }, (_, client) => ({
+    client,
+    manners: GOOD_MANNERS,
+    ...{ kind: "open", attemptShift: 1, generationShift: 0, taker: 0, isStranger: false },
+  })),
+};
+
+/** All are there from the start; then few commands, among which several things become due at once. */
+export const shortPlan: fc.Arbitrary<readonly Turn[]> = fc
+  .array(
+    fc.record({
+      elapsedMs: fc.constantFrom(0, 0, 0, 5, 300, 1_000, 2_000),
+      actions: fc.array(action, { maxLength: 4, size: "max" }),
+    }),
+    { minLength: 1, maxLength: 14, size: "max" },
+  )
+  .map((turns) => [opening, ...turns]);
+
+const common = {
+  waitersMax: fc.constantFrom(50, 50, 2),
+  unacknowledgedMax: fc.constantFrom(50, 50, 3),
+  grantsPerStepMax: fc.constantFrom(64, 2, 1),
+  holdsPerStepMax: fc.constantFrom(100, 100, 2, 1),
+  priorityStepMs: fc.constantFrom(1_000, 100, 0),
+  sessionsMax: rarely(100, 3),
+  holdsPerSessionMax: fc.constantFrom(50, 50, 3),
+  waitsPerSessionMax: fc.constantFrom(50, 50, 2),
+  bytesPerSessionMax: fc.constantFrom(1_000_000, 1_000_000, 1_000_000, 400),
+  tableBytesMax: fc.constantFrom(1_000_000, 1_000_000, 1_000_000, 1_200),
+  minHoldMsMax: fc.constantFrom(1_000_000, 1_000_000, 1_000_000, 300, 0),
+  lockDelayMsMax: fc.constantFrom(60_000, 60_000, 60_000, 399),
+};
+
+/** All but the steps of search, which these lives never use up. */
+export const settings: fc.Arbitrary<TableSettings> = fc.record({
+  ...common,
+  unitsPerEntryMax: fc.constantFrom(1_000_000, 1_000_000, 1_000_000, 100, 3, 1),
+});
+
+export const fewUnits: fc.Arbitrary<TableSettings> = fc.record({
+  ...common,
+  unitsPerEntryMax: fc.constantFrom(3, 2, 1),
+});

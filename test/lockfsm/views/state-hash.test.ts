@@ -1,0 +1,310 @@
+/**
+ * The hash is what nodes compare to find out that they differ, so it must see every field that is
+ * replicated. The test looks for the fields itself: whatever a record has and is not named here as
+ * derived from the rest must make a difference.
+ */
+import { describe, expect, test } from "vitest";
+import type { Hold } from "../../../src/lockfsm/records/hold.js";
+import type { HoldRows } from "../../../src/lockfsm/records/hold-rows.js";
+import type { Place } from "../../../src/lockfsm/records/place.js";
+import { Session } from "../../../src/lockfsm/records/session.js";
+import type { TableState } from "../../../src/lockfsm/records/state.js";
+import { hashState } from "../../../src/lockfsm/views/state-hash.js";
+import { END_REASON, TOKEN_MIN } from "../../../src/protocol/index.js";
+import { everything } from "../plans/everything.js";
+import { rest, restoredState } from "../plans/snapshots.js";
+
+type Fields = Record<string, unknown>;
+/** A record, and under which name it is spoken of here. */
+type Seen = readonly [name: string, record: Fields];
+
+/** Of each record: what follows from others, or means nothing to other nodes. */
+const DERIVED: Readonly<Record<string, readonly string[]>> = {
+  // Sums, units of the step under way, counts for people.
+  state: [
+    "requestCount",
+    "otherBytes",
+    "stepUnits",
+    "searchStepsMax",
+    "searchesDeferred",
+    "searchesGivenUp",
+    "deadlocks",
+  ],
+  session: [
+    ...["heapIndex", "savedIn", "walkedIn", "holdCount", "closingCount", "requestCount"],
+    ...["firstHold", "lastHold", "rowNumber", "bytes"],
+  ],
+  // What it had is listed where it stands; nobody can ask for the rest any more.
+  endedSession: [
+    ...["heapIndex", "savedIn", "walkedIn", "holdCount", "closingCount", "requestCount"],
+    ...["dueAt", "ttlMs"],
+    ...[
+      "nonceDigest",
+      "metadata",
+      ...["generation", "taker", "takenOverAt", "attempt"],
+      "attachEpoch",
+      "attachedAt",
+      "attachedSequence",
+      "highestSequence",
+    ],
+    ...["firstHold", "lastHold", "rowNumber", "bytes"],
+  ],
+  forcedEnd: ["heapIndex"],
+  slot: ["savedIn"],
+  hold: ["row"],
+  loneHold: [],
+  extras: [],
+  ticket: [],
+  // When it is due follows from the fields of its hold.
+  holdEnd: ["heapIndex", "dueAt"],
+  request: ["heapIndex", "savedIn", "isQueuedForSearch"],
+  options: [],
+  place: [],
+  permits: [],
+  closing: ["heapIndex", "savedIn"],
+  key: ["isQueuedForWork"],
+  semaphore: ["held", "savedIn"],
+  evictFrom: [],
+  settings: [],
+};
+
+const bytes = rest(everything().log.table.snapshot(1 << 20));
+
+/** A state of its own, which a test may change. */
+function freshState(): TableState {
+  return restoredState(bytes).state;
+}
+
+function recordsOf(state: TableState): Seen[] {
+  const seen: Seen[] = [];
+  const add = (name: string, record: object | undefined) => {
+    if (record !== undefined) seen.push([name, record as Fields]);
+  };
+  const addPlaces = (first: Place | undefined) => {
+    for (let place = first; place !== undefined; place = place.sibling) {
+      add("place", place);
+      add("permits", place.permits);
+    }
+  };
+  add("state", state);
+  // Frozen, as it is exchanged whole when one of them changes.
+  state.settings = { ...state.settings };
+  add("settings", state.settings);
+  for (const session of sessionsOf(state)) {
+    add(session.isEnded ? "endedSession" : "session", session);
+    if (!session.isEnded) add("forcedEnd", session.forcedEnd);
+    addClaims(state, session, add, addPlaces);
+  }
+  addHolds(state, state.detached, add, addPlaces);
+  state.closings.forEach((closing) => {
+    add("closing", closing);
+    addPlaces(closing.firstPlace);
+  });
+  state.semaphores.forEach((semaphore) => {
+    add("semaphore", semaphore);
+    add("evictFrom", semaphore.evictFrom);
+  });
+  state.keys.forEach((entry) => {
+    if (typeof entry !== "number") add("key", entry);
+  });
+  return seen;
+}
+
+function sessionsOf(state: TableState): Session[] {
+  const sessions: Session[] = [];
+  state.sessions.forEach((session) => {
+    sessions.push(session);
+  });
+  state.work.forEach((item) => {
+    if (item instanceof Session) sessions.push(item);
+  });
+  return sessions.sort((left, right) => left.id - right.id);
+}
+
+type Add = (name: string, record: object | undefined) => void;
+type AddPlaces = (first: Place | undefined) => void;
+
+function addClaims(state: TableState, session: Session, add: Add, addPlaces: AddPlaces): void {
+  if (!session.isEnded) {
+    session.replies.forEach((slot) => {
+      add("slot", slot);
+    });
+  }
+  addHolds(state, session, add, addPlaces);
+  for (let request = session.firstRequest; request !== undefined; request = request.next) {
+    add("request", request);
+    add("options", request.options);
+    addPlaces(request.firstPlace);
+  }
+}
+
+function addHolds({ rows }: TableState, of: Session, add: Add, addPlaces: AddPlaces): void {
+  for (let row = of.firstHold; row !== 0; row = rows.nextOf(row)) {
+    const content = rows.contentOf(row);
+    if (typeof content === "string") add("loneHold", fieldsOf(rows, row));
+    else addHold(content, add, addPlaces);
+  }
+}
+
+/** A row's numbers as fields. */
+function fieldsOf(rows: HoldRows, row: number): object {
+  return {
+    get owner() {
+      return rows.ownerOf(row);
+    },
+    set owner(owner: number) {
+      rows.describe(row, owner, rows.grantedAtOf(row));
+    },
+    get sequence() {
+      return rows.sequenceOf(row);
+    },
+    set sequence(sequence: number) {
+      rows.setSequence(row, sequence);
+    },
+    get token() {
+      return rows.tokenOf(row);
+    },
+    set token(token: number) {
+      rows.setToken(row, token);
+    },
+    get grantedAt() {
+      return rows.grantedAtOf(row);
+    },
+    set grantedAt(grantedAt: number) {
+      rows.describe(row, rows.ownerOf(row), grantedAt);
+    },
+  };
+}
+
+function addHold(hold: Hold, add: Add, addPlaces: AddPlaces): void {
+  const { extras } = hold;
+  add("hold", hold);
+  add("extras", extras);
+  add("ticket", extras?.ticket);
+  add("holdEnd", extras?.end);
+  addPlaces(hold.firstPlace);
+}
+
+/** A number, text or flag of a record: exchanged for another one, and put back. */
+interface Leaf {
+  readonly name: string;
+  readonly field: string;
+  readonly exchange: () => void;
+  readonly putBack: () => void;
+}
+
+function leavesOf(state: TableState): Leaf[] {
+  const leaves: Leaf[] = [];
+  for (const [name, record] of recordsOf(state)) {
+    for (const [field, value] of Object.entries(record)) {
+      for (const another of othersOf(field, value)) {
+        const exchange = () => Object.assign(record, { [field]: another });
+        const putBack = () => Object.assign(record, { [field]: value });
+        leaves.push({ name, field, exchange, putBack });
+      }
+    }
+  }
+  return leaves;
+}
+
+/** Of results and slots, which are plain data, copies in which one value is another. */
+function othersOf(field: string, value: unknown): unknown[] {
+  // No request that stands in the table has ended.
+  if (value === undefined || field === "hasEnded") return [];
+  if (typeof value !== "object") return [other(value)];
+  if (field !== "result" && field !== "slots") return [];
+  const text = JSON.stringify(value);
+  return [...text.matchAll(VALUE)].map((_, at) => JSON.parse(changed(text, at)));
+}
+
+/** A number, or a text that is not the name of a field. */
+const VALUE = /(?<=[:[,])(\d+|"[^"]*")(?=[,\]}])/g;
+
+function changed(text: string, at: number): string {
+  let found = -1;
+  return text.replace(VALUE, (value) => {
+    found += 1;
+    return found === at ? JSON.stringify(other(JSON.parse(value))) : value;
+  });
+}
+
+function other(value: unknown): unknown {
+  if (typeof value === "number") return value + 1;
+  return typeof value === "boolean" ? !value : `${String(value)}x`;
+}
+
+describe("the hash of a table", () => {
+  const state = freshState();
+  const hash = hashState(state);
+
+  test("notices a change of any field of any record, but of those that follow from others", () => {
+    const met = new Map(Object.keys(DERIVED).map((name) => [name, new Set<string>()]));
+    for (const { name, field, exchange, putBack } of leavesOf(state)) {
+      met.get(name)?.add(field);
+      exchange();
+      const isNoticed = hashState(state) !== hash;
+      putBack();
+      expect(isNoticed, `${name}.${field}`).toBe(DERIVED[name]?.includes(field) !== true);
+    }
+    expect(hashState(state)).toBe(hash);
+    for (const [name, fields] of Object.entries(DERIVED)) {
+      expect([...(met.get(name) ?? [])], name).toEqual(expect.arrayContaining([...fields]));
+      expect(met.get(name)?.size, name).toBeGreaterThan(0);
+    }
+  });
+
+  test("notices what goes from one to another, and what is counted or queued", () => {
+    const changes: Readonly<Record<string, (state: TableState) => void>> = {
+      token: ({ tokens }) => tokens.take(),
+      number: (one) => one.takeNumber(),
+      mark: (one) => sessionsOf(one)[0]?.replies.raiseMark(5),
+      loss: (one) => sessionsOf(one)[1]?.recordLoss(7, TOKEN_MIN, END_REASON.stolen),
+      read: (one) => {
+        for (const session of sessionsOf(one)) session.acknowledgeLoss(lossOf(session));
+      },
+      work: ({ work }) => work.take(),
+      search: ({ searches }) => searches.take(),
+      session: (one) => {
+        const [hold, to] = [holdsOf(one)[0], sessionsOf(one)[2]];
+        if (hold !== undefined && to !== undefined) hold.session = to;
+      },
+      upgrade: (one) => {
+        for (const { firstRequest } of sessionsOf(one)) {
+          for (let at = firstRequest; at !== undefined; at = at.next) at.upgrades = undefined;
+        }
+      },
+      key: (one) => {
+        const place = holdsOf(one).find(({ firstPlace }) => firstPlace?.sibling)?.firstPlace;
+        if (place !== undefined) place.sibling = undefined;
+      },
+      closing: (one) => {
+        one.closings.forEach((closing) => {
+          closing.firstPlace = undefined;
+        });
+      },
+    };
+    for (const [name, change] of Object.entries(changes)) {
+      const changed = freshState();
+      expect(hashState(changed)).toBe(hash);
+      change(changed);
+      expect(hashState(changed), name).not.toBe(hash);
+    }
+  });
+});
+
+function holdsOf(state: TableState): Hold[] {
+  const holds: Hold[] = [];
+  const { rows } = state;
+  for (const { firstHold } of sessionsOf(state)) {
+    for (let row = firstHold; row !== 0; row = rows.nextOf(row)) {
+      const content = rows.contentOf(row);
+      if (typeof content !== "string") holds.push(content);
+    }
+  }
+  return holds;
+}
+
+function lossOf({ losses }: Session): number {
+  for (const sequence of losses?.keys() ?? []) return sequence;
+  return 0;
+}

@@ -1,0 +1,32 @@
+/** How many sockets the client port takes, and what counts as one address. */
+import { describe, expect, test } from "vitest";
+import { addressGroup, placesOf } from "../../../src/net/gateway/places.js";
+
+describe("the places of the client port", () => {
+  test.each([
+    [Number.POSITIVE_INFINITY, 20_256, 20_000, 15_000],
+    [65_536, 20_256, 20_000, 15_000],
+    [10_240, 8_960, 8_704, 6_528],
+    [1_200, 644, 563, 423],
+    [1_024, 512, 448, 336],
+    [256, 16, 14, 11],
+  ])(
+    "leave descriptors for everything else: of %d",
+    (descriptors, socketsMax, connectionsMax, addressConnectionsMax) => {
+      const places = placesOf(20_000, descriptors);
+      expect(places).toMatchObject({ socketsMax, connectionsMax, addressConnectionsMax });
+      expect(places.addressSocketsMax).toBeLessThan(socketsMax);
+    },
+  );
+});
+
+test("an address is an IPv4 address, however it is written, or a network of IPv6", () => {
+  expect(addressGroup("10.1.2.3")).toBe("10.1.2.3");
+  expect(addressGroup("::ffff:10.1.2.3")).toBe("10.1.2.3");
+  const network = addressGroup("2001:db8:1:2:3:4:5:6");
+  expect(addressGroup("2001:db8:1:2::6")).toBe(network);
+  expect(addressGroup("2001:db8:1:3::6")).not.toBe(network);
+  expect(addressGroup("fe80::1%eth0")).toBe(addressGroup("fe80::2"));
+  expect(addressGroup("::1")).toBe("0:0:0:0::/64");
+  expect(addressGroup(undefined)).toBe("");
+});

@@ -1,0 +1,156 @@
+import { describe, expect, test } from "vitest";
+import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { END_REASON, MESSAGE, STATUS } from "../../../src/protocol/index.js";
+import { startCluster } from "../world/cluster.js";
+
+describe("attaching", () => {
+  test("moves a session to the newest connection and closes the older one", async () => {
+    const { world, leader, followers } = await startCluster();
+    const older = world.client();
+    await older.start(followers[0]);
+    const newer = world.client();
+    Object.assign(newer, { nonce: older.nonce, session: older.session, attempt: older.attempt });
+    await newer.start(leader);
+    await world.until("the older is closed", () => older.closed !== undefined);
+    expect(older.closed).toEqual({ code: 1008, reason: "session attached elsewhere" });
+    expect(newer.session).toBe(older.session);
+    const reply = await newer.untilReply(newer.acquire("a"));
+    expect(reply.result.status).toBe(STATUS.granted);
+  });
+
+  test("gives up an attempt that a later one has overtaken", async () => {
+    const { world, leader, followers } = await startCluster();
+    const newer = world.client();
+    await newer.start(leader);
+    newer.attempt = 5;
+    newer.attach();
+    await world.until("attached again", () => newer.attached(6) !== undefined);
+    const stale = world.client();
+    Object.assign(stale, { nonce: newer.nonce, session: newer.session, attempt: 2 });
+    stale.connect(followers[0]);
+    stale.attach();
+    await world.until("the stale one is closed", () => stale.closed !== undefined);
+    expect(stale.closed?.code).toBe(1008);
+    expect(newer.closed).toBeUndefined();
+  });
+
+  test("answers open once, however often the command was sent", async () => {
+    for (let seed = 1; seed <= 10; seed += 1) {
+      const { world, leader, followers } = await startCluster({ seed });
+      const client = world.client();
+      client.connect(followers[0]);
+      client.attach();
+      await world.run(1 + (seed % 5));
+      leader.crash();
+      await world.until("attached", () => client.attached(1) !== undefined);
+      await world.run(3_000);
+      expect(client.received.filter(({ kind }) => kind === MESSAGE.attached)).toHaveLength(1);
+      expect(followers[0].table.counts().sessions).toBe(1);
+    }
+  });
+
+  test("sends a command away that comes before it", async () => {
+    const { world, leader } = await startCluster();
+    const client = world.client();
+    client.connect(leader);
+    client.acquire("a");
+    await world.until("closed", () => client.closed !== undefined);
+    expect(client.closed?.code).toBe(1008);
+  });
+
+  test("tells a client whose session ended that it did", async () => {
+    const { world, leader } = await startCluster();
+    const client = world.client();
+    await client.start(leader, 1_000);
+    await client.untilReply(client.acquire("a"));
+    await world.until("ended", () => client.received.some(({ kind }) => kind === MESSAGE.ended));
+    // What was on its way is dropped; the connection stays, and what it kept is gone.
+    const dropped = client.acquire("b");
+    await world.run(1_000);
+    expect(client.reply(dropped)).toBeUndefined();
+    expect(client.closed).toBeUndefined();
+    expect(leader.driver.status.keptBytes).toBe(0);
+    client.disconnect();
+    client.connect(leader);
+    client.attach();
+    await world.until("refused", () => client.attached(client.attempt) !== undefined);
+    expect(client.attached(client.attempt)?.status).toBe(ERROR_NUMBERS.SESSION_EXPIRED);
+  });
+
+  test("frees what came on the connection before, even if it is applied afterwards", async () => {
+    const { world, followers } = await startCluster();
+    const [node] = followers;
+    const client = world.client();
+    await client.start(node, 5_000);
+    const abandoned = client.session;
+    client.acquire("a");
+    Object.assign(client, { nonce: "f".repeat(32), session: 0, attempt: 0 });
+    client.received.length = 0;
+    client.attach();
+    await world.run(2);
+    // Said for the session before, and ordered behind the attach.
+    client.keepalive();
+    await world.until("attached", () => client.attached(1) !== undefined);
+    expect(client.session).not.toBe(abandoned);
+    await world.run(100);
+    expect(node.driver.status.keptBytes).toBe(0);
+    await world.run(9_900);
+    // Nobody renews the lease of the session that was left.
+    expect(node.table.counts()).toMatchObject({ sessions: 1, holds: 0 });
+  });
+
+  test("is over before a command comes, or the connection is", async () => {
+    const { world, followers } = await startCluster();
+    const client = world.client();
+    await client.start(followers[0]);
+    client.attach();
+    client.acquire("a");
+    await world.until("closed", () => client.closed !== undefined);
+    expect(client.closed?.code).toBe(1008);
+    expect(followers[0].driver.status.keptBytes).toBe(0);
+  });
+
+  test("by another process tells the one before by whom, and leaves it its connection", async () => {
+    const { world, leader, followers } = await startCluster();
+    const taker = "5".repeat(32);
+    for (const node of [leader, followers[0]]) {
+      const [before, after] = [world.client(), world.client()];
+      await before.start(followers[0]);
+      await before.untilReply(before.acquire(`key-${node.id}`));
+      Object.assign(after, { nonce: before.nonce, session: before.session });
+      after.connect(node);
+      after.takeOver(taker);
+      await world.until("attached", () => after.attached(1) !== undefined);
+      expect(after.attached(1)).toMatchObject({ status: STATUS.ok, generation: 1 });
+      await world.until("ended", () => before.received.some(({ kind }) => kind === MESSAGE.ended));
+      const ended = before.received.find(({ kind }) => kind === MESSAGE.ended);
+      expect(ended).toMatchObject({ reason: END_REASON.takenOver, taker });
+      before.acquire("more", 0);
+      await world.run(100);
+      expect(before.closed).toBeUndefined();
+      expect(await after.untilStatus(after.end(1))).toBe(STATUS.released);
+      // A second taker is refused, and told who was first.
+      before.takeOver("6".repeat(32));
+      const { attempt } = before;
+      await world.until("refused", () => before.attached(attempt) !== undefined);
+      const { TAKEN_OVER } = ERROR_NUMBERS;
+      expect(before.attached(attempt)).toMatchObject({ status: TAKEN_OVER, generation: 1, taker });
+      expect(leader.table.inspect("more").holds).toEqual([]);
+    }
+  });
+
+  test("is forgotten when the same connection asks for something else instead", async () => {
+    const { world, followers } = await startCluster();
+    const [node] = followers;
+    const client = world.client();
+    client.connect(node);
+    client.attach();
+    client.session = 999;
+    client.attach();
+    await world.until("refused", () => client.attached(2) !== undefined);
+    await world.run(100);
+    expect(client.attached(1)).toBeUndefined();
+    expect(client.attached(2)?.status).toBe(ERROR_NUMBERS.SESSION_EXPIRED);
+    expect(node.driver.status.keptBytes).toBe(0);
+  });
+});

@@ -1,0 +1,137 @@
+/**
+ * What an admitted peer can say to a node and its driver must stand: nothing gets into a log that
+ * cannot be applied, since it would be met again at every start.
+ */
+import { describe, expect, test } from "vitest";
+import {
+  encodeBatch,
+  encodeCommand,
+  OP,
+  RECORD_HEADER_BYTES,
+  STATUS,
+  writeRecord,
+} from "../../../src/protocol/index.js";
+import type { Entry } from "../../../src/raft/index.js";
+import { expectAgreement, type StartedCluster, startCluster } from "../world/cluster.js";
+import type { WorldNode } from "../world/world.js";
+
+function recordOf(session: number, bytes: Uint8Array): Uint8Array {
+  const record = new Uint8Array(RECORD_HEADER_BYTES + bytes.length);
+  writeRecord(record, new DataView(record.buffer), 0, session, 1, bytes);
+  return record;
+}
+
+const KEEPALIVE = encodeCommand({ op: OP.keepalive, number: 1, mark: 1, acknowledged: [] });
+
+/** A cluster in which something was granted, and an append that its leader could send next. */
+async function scene() {
+  const cluster = await startCluster();
+  const client = cluster.world.client();
+  await client.start(cluster.leader);
+  await client.untilReply(client.acquire("a", 0));
+  await expectAgreement(cluster.world);
+  const { leader, followers } = cluster;
+  const [follower] = followers;
+  const say = (data: Uint8Array, change: Partial<Entry> = {}): void => {
+    const { term, lastIndex, lastTerm } = follower.raft;
+    const entry: Entry = { index: lastIndex + 1, term, kind: "command", data, ...change };
+    const head = { from: leader.id, to: follower.id, term, epoch: 1, commitIndex: entry.index };
+    follower.driver.peerEvents.onMessage(leader.id, 0, {
+      type: "raft",
+      message: {
+        ...{ type: "append", ...head, prevLogIndex: lastIndex, prevLogTerm: lastTerm },
+        entries: [entry],
+      },
+    });
+  };
+  return { ...cluster, follower, say };
+}
+
+async function expectService({ world, followers }: StartedCluster): Promise<void> {
+  const client = world.client();
+  await client.start(followers[1]);
+  expect((await client.untilReply(client.acquire(`b-${client.nonce}`, 0))).result.status).toBe(
+    STATUS.granted,
+  );
+  await expectAgreement(world);
+}
+
+describe("an append", () => {
+  const whole = recordOf(1, KEEPALIVE);
+  const cases: readonly (readonly [string, (node: WorldNode) => Uint8Array])[] = [
+    ["of one byte", () => Uint8Array.of(1)],
+    ["of nothing", () => new Uint8Array(0)],
+    ["of another version", ({ table }) => encodeBatch(table.stamp, 1, 0, []).fill(2, 0, 1)],
+    ["with fewer records than it says", ({ table }) => encodeBatch(table.stamp, 1, 2, [whole])],
+    ["with more records than it says", ({ table }) => encodeBatch(table.stamp, 1, 0, [whole])],
+    ["that is cut", ({ table }) => encodeBatch(table.stamp, 1, 1, [whole]).slice(0, -1)],
+    ["whose time falls", ({ table }) => encodeBatch(table.stamp - 1, 1, 0, [])],
+    ["whose time runs away", ({ table }) => encodeBatch(table.stamp + 2 ** 41, 1, 0, [])],
+    ["of no time", () => encodeBatch(0, 1, 0, [])],
+    ["of a time beyond numbers", () => encodeBatch(2 ** 53, 1, 0, [])],
+    ["of a date beyond dates", ({ table }) => encodeBatch(table.stamp, 2 ** 53 - 1, 0, [])],
+  ];
+  test.each(cases)(
+    "%s gets into no log, and the node serves on, after a restart too",
+    async (_, make) => {
+      const started = await scene();
+      const { world, follower, say } = started;
+      const { lastIndex } = follower.raft;
+      const data = make(follower);
+      say(data);
+      say(data);
+      await world.run(1);
+      expect(follower.raft.lastIndex).toBe(lastIndex);
+      const lines = world.story.filter((line) => line.includes("entries that cannot be applied"));
+      expect(lines).toHaveLength(1);
+      await expectService(started);
+      follower.crash();
+      follower.start();
+      await expectService(started);
+    },
+  );
+
+  test("whose commands nobody can decode has no effect, and is told of", async () => {
+    const { world, follower, say } = await scene();
+    const { lastIndex } = follower.raft;
+    const counted = follower.table.counts();
+    say(encodeBatch(follower.table.stamp, 1, 1, [recordOf(1, Uint8Array.of(0xc1))]));
+    await world.run(1);
+    expect(follower.raft.appliedIndex).toBe(lastIndex + 1);
+    expect(follower.failures).toEqual([]);
+    expect(follower.table.counts()).toEqual(counted);
+    const lines = world.story.filter((line) => line.includes("an entry holds what is no command"));
+    expect(lines).toHaveLength(1);
+  });
+});
+
+test("forwarded records that no gateway would have taken are left out, and the rest counts", async () => {
+  const started = await startCluster();
+  const { world, leader, followers } = started;
+  const client = world.client();
+  await client.start(followers[0]);
+  const proposed: number[] = [];
+  const good: Uint8Array[] = [];
+  world.network.filter = (_from, to, message) => {
+    if (to === leader.id && message.type === "forward") {
+      good.push(message.records);
+      return false;
+    }
+    return true;
+  };
+  const sequence = client.acquire("k", 0);
+  await world.until("a forward", () => good.length > 0);
+  world.network.filter = () => true;
+  const [mine = new Uint8Array(0)] = good;
+  const bad = recordOf(7, Uint8Array.of(0x93, 1));
+  const records = new Uint8Array([...bad, ...mine, ...recordOf(8, new Uint8Array(0))]);
+  const { term, lastIndex } = leader.raft;
+  leader.driver.peerEvents.onMessage(followers[0].id, 0, { type: "forward", id: 1, term, records });
+  expect((await client.untilReply(sequence)).result.status).toBe(STATUS.granted);
+  for (let index = lastIndex + 1; index <= leader.raft.lastIndex; index += 1) {
+    proposed.push(leader.raft.entry(index).data.length);
+  }
+  expect(proposed[0]).toBe(21 + mine.length);
+  expect(world.story.join("\n")).toContain("forwarded records are no commands");
+  await expectAgreement(world);
+});

@@ -1,0 +1,63 @@
+import { describe, expect, test } from "vitest";
+import type { Configuration, MemberAddress } from "../../../src/raft/index.js";
+import { Members } from "../../../src/server/driver/members.js";
+
+function configurationOf(...voters: number[]): Configuration {
+  const addresses = voters.map((id) => ({ id, address: `node-${id}:1` }));
+  return { voters, outgoing: [], learners: [], addresses };
+}
+
+describe("whom a node talks to", () => {
+  function membersOfNode2() {
+    const told: number[][] = [];
+    const onPeers = (peers: readonly MemberAddress[]) => void told.push(peers.map(({ id }) => id));
+    const members = new Members(2, 100, onPeers, () => {});
+    members.onEffective(configurationOf(1, 2, 3), 0);
+    members.onApplied(configurationOf(1, 2, 3));
+    members.onIndex(10);
+    return { members, told };
+  }
+
+  // Without this a node that was away refused the connection of a leader that had joined meanwhile,
+  // and only a leader could have told it. Found by seed 26763 of the simulator.
+  test("are members it was told of by others, until its own log has come so far", () => {
+    const { members, told } = membersOfNode2();
+    members.onHint(20, configurationOf(1, 2, 3, 5));
+    expect(told.at(-1)).toEqual([1, 2, 3, 5]);
+    members.onHint(15, configurationOf(1, 2, 3));
+    expect(told.at(-1)).toEqual([1, 2, 3, 5]);
+    members.onEffective(configurationOf(1, 2, 3, 5), 0);
+    members.onIndex(20);
+    expect(told.at(-1)).toEqual([1, 2, 3, 5]);
+    members.onEffective(configurationOf(2, 3, 5), 50);
+    members.bidFarewell(50 + 1_000);
+    expect(told.at(-1)).toEqual([2, 3, 5]);
+  });
+
+  test("are not changed by what its own log tells better, or by what makes no sense", () => {
+    const { members, told } = membersOfNode2();
+    const before = told.length;
+    members.onHint(10, configurationOf(2, 7));
+    members.onHint(30, undefined);
+    expect(told).toHaveLength(before);
+  });
+});
+
+// Found by seed 506928 of the simulator: the leader died before it committed what brought a node back,
+// and the node, which had that entry, ended itself because of its earlier removal.
+test("a node that its newest entry makes a member again is not removed, committed or not", () => {
+  const members = new Members(
+    2,
+    100,
+    () => {},
+    () => {},
+  );
+  members.onApplied(configurationOf(1, 2, 3));
+  members.onEffective(configurationOf(1, 3), 0);
+  members.onApplied(configurationOf(1, 3));
+  expect(members.isRemoved).toBe(true);
+  members.onEffective(configurationOf(1, 2, 3), 50);
+  expect(members.isRemoved).toBe(false);
+  members.onEffective(configurationOf(1, 3), 60);
+  expect(members.isRemoved).toBe(true);
+});

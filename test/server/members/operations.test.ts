@@ -1,0 +1,170 @@
+/** What becomes of operators' requests while leaders come and go, without any of them. */
+import { describe, expect, test } from "vitest";
+import { ERROR_NUMBERS } from "../../../src/errors.js";
+import type { PeerMessage } from "../../../src/net/index.js";
+import {
+  type LeaderOperation,
+  MESSAGE,
+  OP,
+  STATUS,
+  Writer,
+  writeRequest,
+} from "../../../src/protocol/index.js";
+import type { Configuration, Input } from "../../../src/raft/index.js";
+import { Attachment } from "../../../src/server/commands/attachment.js";
+import { Operations, type OperationsHost } from "../../../src/server/members/operations.js";
+import { RecordingConnection } from "../world/recording-connection.js";
+
+const SELF = 1;
+const TERM = 5;
+const WAIT_MS = 1_000;
+
+function bytesOf(operation: LeaderOperation): Uint8Array {
+  const writer = new Writer();
+  writeRequest(writer, operation);
+  return writer.take();
+}
+
+function configurationOf(...voters: number[]): Configuration {
+  const addresses = voters.map((id) => ({ id, address: `node-${id}:1` }));
+  return { voters, outgoing: [], learners: [], addresses };
+}
+
+/** A node with its requests, and whatever it is told to believe of the cluster. */
+class Desk implements OperationsHost {
+  readonly nodeId = SELF;
+  configuration = configurationOf(1, 2, 3);
+  appliedConfiguration = this.configuration;
+  readonly sent: PeerMessage[] = [];
+  readonly stepped: Input[] = [];
+  readonly operations = new Operations(WAIT_MS, (_peer, message) => this.sent.push(message));
+
+  membersView(): unknown {
+    return {};
+  }
+
+  step(input: Input): void {
+    this.stepped.push(input);
+  }
+
+  /** The number under which the core was asked last. */
+  get lastId(): number {
+    const input = this.stepped.at(-1);
+    return input !== undefined && "id" in input ? input.id : 0;
+  }
+
+  ask(asker: Asker, operation: LeaderOperation, nowMs = 0): void {
+    this.operations.add(asker.attachment, operation, bytesOf(operation), nowMs);
+  }
+}
+
+class Asker {
+  readonly connection = new RecordingConnection(1);
+  readonly attachment = new Attachment(this.connection);
+
+  /** Number and status of every answer so far. */
+  get answers(): (readonly [number, number])[] {
+    return this.connection.sent.flatMap((message) =>
+      message.kind === MESSAGE.answer ? [[message.id, message.status] as const] : [],
+    );
+  }
+}
+
+const removal = (id: number, node: number): LeaderOperation => {
+  return { op: OP.changeMember, id, action: "remove", node, address: undefined };
+};
+
+describe("the wish for a certain leader", () => {
+  test("is not fulfilled by any other, who is asked in turn", () => {
+    const desk = new Desk();
+    const asker = new Asker();
+    desk.ask(asker, { op: OP.transfer, id: 9, node: 3 });
+    desk.operations.begin(desk);
+    // Node 2 was faster.
+    desk.operations.onTransferEnded(desk.lastId, true);
+    desk.operations.restart(2, SELF);
+    expect(asker.answers).toEqual([]);
+    desk.operations.passOn(2, TERM);
+    expect(desk.sent).toMatchObject([{ type: "operation", term: TERM }]);
+    desk.operations.restart(3, SELF);
+    expect(asker.answers).toEqual([[9, STATUS.ok]]);
+  });
+
+  test("for whichever is fulfilled by the first that leads", () => {
+    const desk = new Desk();
+    const asker = new Asker();
+    desk.ask(asker, { op: OP.transfer, id: 9, node: 0 });
+    desk.operations.begin(desk);
+    desk.operations.onTransferEnded(desk.lastId, true);
+    desk.operations.restart(0, SELF);
+    expect(asker.answers).toEqual([]);
+    desk.operations.restart(2, SELF);
+    expect(asker.answers).toEqual([[9, STATUS.ok]]);
+  });
+});
+
+describe("a change that cannot begin just now", () => {
+  test("is fulfilled without being begun when the one under way was the same", () => {
+    const desk = new Desk();
+    const asker = new Asker();
+    desk.ask(asker, removal(4, 3));
+    desk.operations.begin(desk);
+    expect(desk.operations.onRefused(desk.lastId, "notReady", 0)).toBe(true);
+    expect([asker.answers, desk.operations.hasWaiting]).toEqual([[], false]);
+    const againAtMs = desk.operations.nextDeadlineMs;
+    expect(againAtMs).toBeLessThanOrEqual(WAIT_MS / 10);
+    desk.operations.expire(againAtMs);
+    desk.configuration = configurationOf(1, 2);
+    desk.appliedConfiguration = desk.configuration;
+    desk.operations.begin(desk);
+    expect([asker.answers, desk.stepped.length]).toEqual([[[4, STATUS.ok]], 1]);
+  });
+
+  test("is told so when it stays like that", () => {
+    const desk = new Desk();
+    const asker = new Asker();
+    desk.ask(asker, removal(4, 3));
+    for (let nowMs = 0; asker.answers.length === 0; nowMs = desk.operations.nextDeadlineMs) {
+      expect(nowMs).toBeLessThanOrEqual(WAIT_MS / 5);
+      desk.operations.expire(nowMs);
+      desk.operations.begin(desk);
+      desk.operations.onRefused(desk.lastId, "notReady", nowMs);
+    }
+    expect(asker.answers).toEqual([[4, ERROR_NUMBERS.BUSY]]);
+  });
+
+  test("goes to another leader with the rest", () => {
+    const desk = new Desk();
+    const asker = new Asker();
+    desk.ask(asker, removal(4, 3));
+    desk.operations.begin(desk);
+    desk.operations.onRefused(desk.lastId, "notReady", 0);
+    desk.operations.restart(2, SELF);
+    desk.operations.passOn(2, TERM);
+    expect(desk.sent).toMatchObject([{ type: "operation", term: TERM }]);
+  });
+});
+
+describe("requests that flood a node", () => {
+  test("of one client leave room for those of others", () => {
+    const desk = new Desk();
+    const flooding = new Asker();
+    for (let id = 1; id <= 1_000; id += 1) desk.ask(flooding, removal(id, 3));
+    const refused = flooding.answers.filter(([, status]) => status === ERROR_NUMBERS.BUSY);
+    expect([flooding.answers.length, refused.length]).toEqual([984, 984]);
+    const asker = new Asker();
+    desk.ask(asker, { op: OP.members, id: 1 });
+    desk.operations.begin(desk);
+    expect(asker.answers).toEqual([[1, STATUS.ok]]);
+  });
+
+  test("from many clients are refused beyond a limit, and none is without an answer", () => {
+    const desk = new Desk();
+    const askers = Array.from({ length: 100 }, () => new Asker());
+    for (const asker of askers) desk.ask(asker, removal(1, 3));
+    expect(askers.filter((asker) => asker.answers.length === 1)).toHaveLength(100 - 64);
+    desk.operations.expire(WAIT_MS);
+    for (const { answers } of askers) expect(answers).toHaveLength(1);
+    expect(desk.operations.nextDeadlineMs).toBe(Number.POSITIVE_INFINITY);
+  });
+});

@@ -1,0 +1,37 @@
+/** Stalls made on purpose. Told may be as much less as passes between two looks of an idle loop. */
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { EventLoopMeter } from "../../../src/server/node/event-loop-meter.js";
+
+const STALL_MS = 500;
+const TOLD_MS_MIN = STALL_MS - 2 * 25 - 1;
+
+/** Nothing of the loop runs meanwhile. */
+function stall(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, STALL_MS);
+}
+
+let meter: EventLoopMeter;
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  meter = new EventLoopMeter();
+});
+afterEach(() => {
+  meter.stop();
+  vi.useRealTimers();
+});
+
+test("a stall right behind the beginning of a second is told", () => {
+  stall();
+  expect(meter.maxMs).toBeGreaterThan(TOLD_MS_MIN);
+  vi.advanceTimersByTime(1_000);
+  expect(meter.maxMs).toBeGreaterThan(TOLD_MS_MIN);
+});
+
+test("a stall is told for ten seconds behind its own, and then no more", () => {
+  vi.advanceTimersByTime(2_000);
+  stall();
+  vi.advanceTimersByTime(10_000);
+  expect(meter.maxMs).toBeGreaterThan(TOLD_MS_MIN);
+  vi.advanceTimersByTime(1_000);
+  expect(meter.maxMs).toBeLessThan(TOLD_MS_MIN);
+});

@@ -1,0 +1,165 @@
+import { describe, expect, test } from "vitest";
+import type { NodeStatus } from "../../../src/client/types.js";
+import { OP } from "../../../src/protocol/index.js";
+import { createPages, type PageSource } from "../../../src/server/node/http-pages.js";
+import { startCluster } from "../world/cluster.js";
+import { World, type WorldNode } from "../world/world.js";
+
+const TRAFFIC = {
+  log: { records: 11, bytes: 12 },
+  clients: { framesSent: 21, bytesSent: 22, framesReceived: 23, bytesReceived: 24 },
+  peers: { framesSent: 31, bytesSent: 32, framesReceived: 33, bytesReceived: 34 },
+};
+
+const CLIENT_PORT = {
+  sockets: 41,
+  socketsMax: 42,
+  connectionsMax: 43,
+  addressConnectionsMax: 44,
+  unfinishedBytes: 45,
+  refusedTotal: 46,
+};
+
+function pagesOf(node: WorldNode, changed: Partial<PageSource> = {}) {
+  return createPages({
+    id: node.id,
+    clusterId: "c".repeat(32),
+    incarnation: 1,
+    pid: 42,
+    uptimeMs: () => 1_234.5,
+    loopDelayMaxMs: () => 1.25,
+    endpoint: () => `ws://node-${node.id}`,
+    driver: () => node.driver,
+    counts: () => node.table.counts(),
+    quietMs: () => node.table.quietMs,
+    traffic: () => TRAFFIC,
+    clientPort: () => CLIENT_PORT,
+    isDraining: () => false,
+    ...changed,
+  });
+}
+
+describe("the HTTP pages", () => {
+  test("say ready only of a node that knows a leader and is not being stopped", async () => {
+    const { leader, followers } = await startCluster();
+    for (const node of [leader, ...followers]) {
+      expect(pagesOf(node)("/readyz")).toMatchObject({ status: 200 });
+    }
+    const answer = pagesOf(leader, { isDraining: () => true })("/readyz");
+    expect(answer).toMatchObject({ status: 503, body: "the node is being stopped\n" });
+  });
+
+  test("say live, but not ready, of a node alone, and why", async () => {
+    const world = new World();
+    world.node(1).start();
+    await world.run(2_000);
+    const pages = pagesOf(world.node(1));
+    expect(pages("/livez").status).toBe(200);
+    const { status, body } = pages("/readyz");
+    expect(status).toBe(503);
+    expect(body).toContain("no leader is known");
+    expect(body).toContain("no contact with a majority");
+  });
+
+  test("describe the node in JSON as the SDK's type has it", async () => {
+    const { leader } = await startCluster();
+    const { body, contentType } = pagesOf(leader)("/status");
+    expect(contentType).toBe("application/json");
+    const status = JSON.parse(body) as NodeStatus & {
+      readonly peers: readonly unknown[];
+      readonly members: readonly unknown[];
+      readonly uptimeMs: number;
+    };
+    const expected: NodeStatus = {
+      id: leader.id,
+      role: "leader",
+      pid: 42,
+      term: leader.raft.term,
+      leader: leader.id,
+      commitIndex: leader.raft.commitIndex,
+      appliedIndex: leader.raft.appliedIndex,
+      endpoint: `ws://node-${leader.id}`,
+    };
+    expect(status).toMatchObject(expected);
+    expect(status.peers).toHaveLength(2);
+    expect(status.members[0]).toEqual({ id: 1, role: "voter", address: "node-1:1" });
+    expect(status.uptimeMs).toBe(1_234);
+  });
+
+  test("give metrics of which every line parses", async () => {
+    const { leader } = await startCluster();
+    const { body } = pagesOf(leader)("/metrics");
+    const samples = body.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+    for (const line of samples)
+      expect(line).toMatch(/^holdfast_[a-z_]+(\{[a-z]+="[A-Za-z]+"\})? \d+(\.\d+)?$/);
+    expect(samples).toContain("holdfast_is_leader 1");
+    expect(samples).toContain("holdfast_leader_changes_total 1");
+  });
+
+  test("count what went to the disk and over the sockets, by direction", async () => {
+    const { leader } = await startCluster();
+    const lines = pagesOf(leader)("/metrics").body.split("\n");
+    for (const sample of [
+      "log_syncs_total 11",
+      "log_bytes_total 12",
+      'client_frames_total{direction="sent"} 21',
+      'client_bytes_total{direction="sent"} 22',
+      'client_frames_total{direction="received"} 23',
+      'client_bytes_total{direction="received"} 24',
+      'peer_frames_total{direction="sent"} 31',
+      'peer_bytes_total{direction="sent"} 32',
+      'peer_frames_total{direction="received"} 33',
+      'peer_bytes_total{direction="received"} 34',
+    ]) {
+      expect(lines).toContain(`holdfast_${sample}`);
+    }
+  });
+
+  test("count what happened to locks, and name none of them", async () => {
+    const { world, leader } = await startCluster({ auditKeepMs: 3_600_000 });
+    const client = world.client();
+    await client.start(leader);
+    const sequence = client.acquire("secret/lock", 0);
+    await client.untilReply(sequence);
+    await client.untilReply(client.end(sequence));
+    client.query({ op: OP.watch, id: 1, key: "", isPrefix: true, after: undefined });
+    await world.until("the watch begins", () => client.answer(1) !== undefined);
+    await world.run(50);
+    const { body } = pagesOf(leader)("/metrics");
+    for (const sample of [
+      'changes_total{type="granted"} 1',
+      'changes_total{type="ended"} 1',
+      'hold_ends_total{reason="released"} 1',
+      'hold_ends_total{reason="expired"} 0',
+      "watches 1",
+      "history_changes 2",
+      "audit_records_total 1",
+      "audit_lag 0",
+      "audit_failing 0",
+      "closings 0",
+      "deadlocks_total 0",
+    ]) {
+      expect(body.split("\n")).toContain(`holdfast_${sample}`);
+    }
+    const status = pagesOf(leader)("/status").body;
+    expect(JSON.parse(status)).toMatchObject({
+      closings: 0,
+      seeing: { watches: 1, changes: 2, audit: { state: "writing", writtenTotal: 1 } },
+    });
+    expect(body + status).not.toContain("secret");
+  });
+
+  test("say of a node that reads its log that it starts", async () => {
+    const { leader } = await startCluster();
+    const pages = pagesOf(leader, { driver: () => undefined, counts: () => undefined });
+    expect(pages("/livez").status).toBe(200);
+    expect(pages("/readyz")).toMatchObject({ status: 503, body: "the node is starting\n" });
+    expect(JSON.parse(pages("/status").body)).toMatchObject({ role: "starting", members: [] });
+  });
+
+  test("know nothing else", async () => {
+    const { leader } = await startCluster();
+    expect(pagesOf(leader)("/").status).toBe(200);
+    expect(pagesOf(leader)("/etc/passwd").status).toBe(404);
+  });
+});

@@ -1,0 +1,198 @@
+import { describe, expect, test } from "vitest";
+import packageJson from "../../../package.json" with { type: "json" };
+import { HoldfastError } from "../../../src/errors.js";
+import {
+  computeClusterId,
+  NODE_TUNING_DEFAULTS,
+  type NodeOptions,
+  resolveOptions,
+  resolveTuning,
+  VERSION,
+} from "../../../src/server/index.js";
+
+const MEMBERS = [
+  { id: 1, address: { host: "127.0.0.1", port: 7_511 } },
+  { id: 2, address: { host: "127.0.0.1", port: 7_512 } },
+  { id: 3, address: { host: "127.0.0.1", port: 7_513 } },
+];
+const GOOD: NodeOptions = {
+  id: 1,
+  dataDirectory: "/data",
+  listen: { host: "127.0.0.1", port: 7_411 },
+  peerListen: { host: "127.0.0.1", port: 7_511 },
+  initialCluster: MEMBERS,
+};
+
+function refusal(changed: Partial<NodeOptions>): string {
+  try {
+    resolveOptions({ ...GOOD, ...changed });
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code === "INVALID_ARGUMENT") return error.message;
+    throw error;
+  }
+  throw new Error("was not refused");
+}
+
+describe("the options of a node", () => {
+  test("are completed with the defaults", () => {
+    const resolved = resolveOptions({
+      ...GOOD,
+      peerAddresses: new Map([[3, { host: "10.0.0.9", port: 99 }]]),
+    });
+    expect(resolved.tuning).toEqual(NODE_TUNING_DEFAULTS);
+    expect([...resolved.peerAddresses]).toEqual([[3, { host: "10.0.0.9", port: 99 }]]);
+    expect(resolved.clusterId).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  test.each<[string, Partial<NodeOptions>, string]>([
+    ["an id that is no node's", { id: 0 }, "id 0 is not a whole number"],
+    ["an id beyond 32 bits", { id: 2 ** 32 }, "id 4294967296"],
+    ["an id that is no member", { id: 7 }, "id 7 is not in initialCluster (1, 2, 3)"],
+    ["no directory", { dataDirectory: "" }, "dataDirectory is empty"],
+    ["a port that is none", { listen: { host: "::1", port: 70_000 } }, "listen port 70000"],
+    ["an empty host", { peerListen: { host: "", port: 1 } }, "peerListen has an empty host"],
+    ["no members", { initialCluster: [] }, "initialCluster has 0 members"],
+    ["a member twice", { initialCluster: [...MEMBERS, ...MEMBERS] }, "names node 1 twice"],
+    [
+      "an address twice",
+      { initialCluster: [...MEMBERS, { id: 4, address: { host: "127.0.0.1", port: 7_511 } }] },
+      "the address 127.0.0.1:7511 twice",
+    ],
+    [
+      "an open client port",
+      { listen: { host: "10.1.2.3", port: 7_411 } },
+      "listen 10.1.2.3:7411 is open to other machines",
+    ],
+    [
+      "an open peer port",
+      { peerListen: { host: "::", port: 7_511 } },
+      "peerListen [::]:7511 is open to other machines",
+    ],
+    [
+      "listening everywhere without saying where clients should go",
+      { listen: { host: "0.0.0.0", port: 7_411 }, insecure: true },
+      "advertise is missing",
+    ],
+    ["an address to advertise that is no URL", { advertise: "here" }, 'advertise "here"'],
+    ["a URL of another protocol", { advertise: "http://a:1" }, 'advertise "http://a:1"'],
+    [
+      "an address for a node that is no peer",
+      { peerAddresses: new Map([[1, { host: "a", port: 1 }]]) },
+      "peerAddresses names node 1",
+    ],
+    [
+      "founding and joining at once",
+      { join: ["ws://a:1"] },
+      "join and initialCluster exclude each other",
+    ],
+    ["an empty cluster name", { clusterName: "" }, "clusterName has 0 characters"],
+  ])("refuse %s by name and value", (_what, changed, message) => {
+    expect(refusal(changed)).toContain(message);
+  });
+
+  test("let in no web page but those whose origin is named as browsers send it", () => {
+    expect(resolveOptions(GOOD).allowedOrigins).toEqual([]);
+    const origins = [
+      "https://ops.example",
+      "http://localhost:3000",
+      "http://[::1]:8080",
+      "chrome-extension://abcdefghijklmnop",
+    ];
+    const allowedOrigins = [...origins, ...origins];
+    expect(resolveOptions({ ...GOOD, allowedOrigins }).allowedOrigins).toEqual(origins);
+    const wrong: [string, string][] = [
+      ["*", "pages of anybody"],
+      ["null", "pages of anybody"],
+      ["", "is no origin like"],
+      ["ops.example", "is no origin like"],
+      ["https://*.ops.example", "is no origin like"],
+      ["https://ops.example/", "is no origin like"],
+      ["https://ops.example/page", "is no origin like"],
+      ["https://me@ops.example", "is no origin like"],
+      ["https://ops.example:443", "browsers send https://ops.example"],
+      ["HTTPS://Ops.Example", "is no origin like"],
+      [`https://${"a".repeat(2_000)}`, "is no origin like"],
+    ];
+    for (const [origin, problem] of wrong) {
+      expect(refusal({ allowedOrigins: [origin] }), origin).toContain(problem);
+    }
+  });
+
+  test("answer to the hosts of their own addresses, and to names that are said", () => {
+    const listen = { host: "n1.internal", port: 7411 };
+    const advertise = "wss://n1.example:443";
+    const allowedHosts = ["holdfast", "holdfast.ops.svc.cluster.local"];
+    expect(
+      resolveOptions({ ...GOOD, listen, advertise, allowedHosts, insecure: true }),
+    ).toMatchObject({
+      allowedHosts: ["n1.internal", "n1.example", ...allowedHosts],
+    });
+    for (const name of [
+      "",
+      "*",
+      "*.example",
+      "a:1",
+      "http://a",
+      "a/b",
+      "a b",
+      "-",
+      "a".repeat(300),
+    ]) {
+      expect(refusal({ allowedHosts: [name] }), name).toContain("is no host name");
+    }
+  });
+
+  test("keep an audit when that is said, for 30 days unless something else is", () => {
+    expect(resolveOptions(GOOD).auditKeepMs).toBeUndefined();
+    expect(resolveOptions({ ...GOOD, audit: true }).auditKeepMs).toBe(30 * 86_400_000);
+    const auditKeepMs = 60_000;
+    expect(resolveOptions({ ...GOOD, audit: true, auditKeepMs }).auditKeepMs).toBe(auditKeepMs);
+    expect(refusal({ audit: true, auditKeepMs: 59_999 })).toContain("auditKeepMs 59999");
+    expect(refusal({ auditKeepMs })).toBe("auditKeepMs without audit");
+  });
+
+  test("may be open to other machines when that is said aloud", () => {
+    const listen = { host: "0.0.0.0", port: 7_411 };
+    const advertise = "ws://lock-1.example:7411";
+    expect(resolveOptions({ ...GOOD, listen, advertise, insecure: true }).advertise).toBe(
+      advertise,
+    );
+  });
+});
+
+describe("tuning", () => {
+  test.each<[Parameters<typeof resolveTuning>[0], string]>([
+    [{ electionTimeoutMs: Number.NaN }, "electionTimeoutMs NaN"],
+    [{ pipelineEntriesMax: 1.5 }, "pipelineEntriesMax 1.5 is not a whole number above 0"],
+    [{ segmentBytes: -1 }, "segmentBytes -1"],
+    [{ electionTimeoutMs: 150 }, "heartbeatIntervalMs 100 is more than half of electionTimeoutMs"],
+    [{ closedPeerDelayMs: 601 }, "closedPeerDelayMs 601 is more than electionTimeoutMs 600"],
+    [{ uncommittedBytesMax: 1_000 }, "batchBytesMax 65536 is more than uncommittedBytesMax 1000"],
+    [{ appendBytesMax: 9 << 20 }, "appendBytesMax 9437184 is more than inflightBytesMax 8388608"],
+    [{ trailingLogBytes: 65 << 20 }, "trailingLogBytes 68157440 is more than snapshotLogBytes"],
+    [{ segmentBytes: 64 << 10 }, "batchBytesMax 65536 is more than half of segmentBytes"],
+    [{ electionTimeout: 1 } as object, "tuning has no option electionTimeout"],
+  ])("%o is refused with both numbers", (tuning, message) => {
+    expect(() => resolveTuning(tuning)).toThrow(message);
+  });
+
+  test("lets the log grow with the table, unless it is said how long it may become", () => {
+    expect(resolveTuning({ electionTimeoutMs: 700 }).snapshotSizeFactor).toBe(2);
+    expect(resolveTuning({ snapshotLogBytes: 64 << 20 }).snapshotSizeFactor).toBe(0);
+    const both = { snapshotLogBytes: 64 << 20, snapshotSizeFactor: 0.5 };
+    expect(resolveTuning(both).snapshotSizeFactor).toBe(0.5);
+  });
+});
+
+describe("the cluster id", () => {
+  test("depends on name and members, and not on their order", () => {
+    const id = computeClusterId("holdfast", MEMBERS);
+    expect(computeClusterId("holdfast", [...MEMBERS].reverse())).toBe(id);
+    expect(computeClusterId("other", MEMBERS)).not.toBe(id);
+    expect(computeClusterId("holdfast", MEMBERS.slice(1))).not.toBe(id);
+  });
+});
+
+test("the version is that of the package", () => {
+  expect(VERSION).toBe(packageJson.version);
+});

@@ -1,0 +1,130 @@
+/**
+ * One life of a node as far as its audit sees it: a log of transitions, a store, and turns that the
+ * test makes.
+ */
+import { END_REASON, type LostTenures, type Tenure } from "../../../src/protocol/index.js";
+import { Audit } from "../../../src/server/reads/audit.js";
+import { TransitionLog } from "../../../src/server/reads/transition-log.js";
+import { AuditStore, type OrderedStore } from "../../../src/storage/index.js";
+
+export const KEEP_MS = 1_000_000;
+const ROOMY = { changesMax: 1 << 20, changeBytesMax: 1 << 30 };
+export const WALL_MS = 1_700_000_000_000;
+
+/** A disk whose store can be opened again and again. */
+export type OpenStore = () => Promise<OrderedStore>;
+
+interface LifeOptions {
+  /** Of the snapshot that it starts from. */
+  readonly snapshotIndex?: number;
+  readonly limits?: { readonly changesMax: number; readonly changeBytesMax: number };
+}
+
+export interface Findings {
+  readonly tenures: readonly Tenure[];
+  readonly lost: readonly LostTenures[];
+}
+
+export class Life {
+  readonly log: TransitionLog;
+  readonly audit: Audit;
+  readonly store: OrderedStore;
+  readonly story: string[] = [];
+  nowMs = 0;
+  index: number;
+  #wake: () => void = () => {};
+
+  static async start(open: OpenStore, options: LifeOptions = {}): Promise<Life> {
+    const store = await open();
+    const audit = new AuditStore(store);
+    await audit.load();
+    return new Life(store, audit, options);
+  }
+
+  private constructor(
+    store: OrderedStore,
+    audit: AuditStore,
+    { snapshotIndex = 0, limits = ROOMY }: LifeOptions,
+  ) {
+    this.store = store;
+    this.index = snapshotIndex;
+    this.log = new TransitionLog(limits, snapshotIndex);
+    this.audit = new Audit(
+      {
+        store: audit,
+        transitions: this.log,
+        wake: () => this.#wake(),
+        logger: (level, event) => this.story.push(`${level}: ${event}`),
+      },
+      { keepMs: KEEP_MS },
+    );
+  }
+
+  /** Applies entries `from` to `to`, each of which ends a hold of a key of its own and of "a". */
+  apply(from: number, to: number): void {
+    for (let index = from; index <= to; index += 1) {
+      this.log.begin(index, 10 * index, WALL_MS + index);
+      for (const key of ["a", `key-${index}`]) {
+        const claim = { mode: "exclusive", session: 1, sessionName: "s", owner: 1 } as const;
+        const hold = {
+          key,
+          token: 1_000 + index,
+          sequence: 2 * index,
+          grantedAt: 10 * index - 5,
+          value: "",
+        };
+        this.log.add({ ...claim, ...hold, type: "granted", reason: END_REASON.unknown });
+        this.log.add({ ...claim, ...hold, type: "ended", reason: END_REASON.expired });
+      }
+      this.index = index;
+    }
+  }
+
+  turn(isTakingSnapshot = false, wallMs = WALL_MS): void {
+    this.nowMs += 1;
+    this.audit.work(this.index, isTakingSnapshot, this.nowMs, wallMs);
+  }
+
+  /** Turns until there is nothing left to do. */
+  async settle(wallMs = WALL_MS): Promise<void> {
+    for (;;) {
+      const woken = new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      this.turn(false, wallMs);
+      const { nextDeadlineMs, hasWork, status } = this.audit;
+      if (status.state === "failed") return;
+      // Infinite only while a call is under way.
+      if (nextDeadlineMs === Number.POSITIVE_INFINITY) await woken;
+      else if (nextDeadlineMs > this.nowMs && !hasWork) return;
+    }
+  }
+
+  async read(key: string, limit = 10_000): Promise<readonly Tenure[]> {
+    return (await this.find(key, limit)).tenures;
+  }
+
+  find(key: string, limit = 10_000): Promise<Findings> {
+    const through = { index: 2 ** 50, number: 0 };
+    return new Promise((resolve, reject) => {
+      this.#wake = () => this.turn();
+      const onDone = (tenures: readonly Tenure[], lost: readonly LostTenures[]): void => {
+        resolve({ tenures, lost });
+      };
+      this.audit.read(key, through, limit, onDone, () => reject(new Error("not read")));
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.audit.stop();
+    await this.store.close();
+  }
+}
+
+export function tokensOf(tenures: readonly Tenure[]): number[] {
+  return tenures.map(({ token }) => token - 1_000);
+}
+
+export function descending(from: number, to: number): number[] {
+  return Array.from({ length: from - to + 1 }, (_, i) => from - i);
+}

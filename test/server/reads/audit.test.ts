@@ -1,0 +1,192 @@
+/**
+ * The audit of one node over the store in memory and over `level`: what is written, that it is written
+ * once whatever happens in between, and that trouble with it is told and stops nothing.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { HoldfastError } from "../../../src/errors.js";
+import { END_REASON } from "../../../src/protocol/index.js";
+import { MemoryStoreDisk } from "../../../src/storage/index.js";
+import { openLevelStore } from "../../../src/storage/level-store.js";
+import { descending, KEEP_MS, Life, type OpenStore, tokensOf, WALL_MS } from "./audit-life.js";
+
+const cleanUps: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+async function memoryDisk(): Promise<OpenStore> {
+  const disk = new MemoryStoreDisk();
+  return async () => disk.open();
+}
+
+async function levelDisk(): Promise<OpenStore> {
+  const path = await mkdtemp(join(tmpdir(), "holdfast-audit-"));
+  cleanUps.push(() => rm(path, { recursive: true }));
+  return () => openLevelStore(path);
+}
+
+describe.each([
+  ["in memory", memoryDisk],
+  ["in level", levelDisk],
+])("the audit %s", (_where, disk) => {
+  test("has every tenure once, though the node restarts and replays its log", async () => {
+    const open = await disk();
+    const first = await Life.start(open);
+    first.apply(1, 700);
+    await first.settle();
+    first.apply(701, 800);
+    // Ends with these in flight or not even begun with.
+    first.turn();
+    await first.stop();
+
+    const second = await Life.start(open);
+    second.apply(1, 900);
+    await second.settle();
+    expect(second.audit.status.writtenTotal).toBeLessThanOrEqual(400);
+    await second.stop();
+
+    const third = await Life.start(open, { snapshotIndex: 850 });
+    third.apply(851, 950);
+    await third.settle();
+    expect(third.audit.status).toMatchObject({ gapsTotal: 0, completeAfter: 0, lag: 0 });
+    expect(tokensOf(await third.read("a"))).toEqual(descending(950, 1));
+    expect(await third.read("key-420")).toEqual([
+      {
+        key: "key-420",
+        mode: "exclusive",
+        token: 1_420,
+        session: 1,
+        sessionName: "s",
+        owner: 1,
+        sequence: 840,
+        grantedWallMs: WALL_MS + 420 - 5,
+        heldMs: 5,
+        reason: END_REASON.expired,
+      },
+    ]);
+    expect(third.story).toEqual([]);
+    await third.stop();
+  });
+
+  test("is trimmed of what is older than it is to be kept", async () => {
+    const open = await disk();
+    const life = await Life.start(open);
+    life.apply(1, 1_200);
+    await life.settle();
+    life.nowMs += 60_000;
+    await life.settle(WALL_MS + KEEP_MS + 1_101);
+    expect(tokensOf(await life.read("a"))).toEqual(descending(1_200, 1_101));
+    expect(life.audit.mark.completeAfter).toBe(1_100);
+    await life.stop();
+  });
+});
+
+describe("the audit of a node", () => {
+  test("that takes a snapshot has its place written, and finds it behind the snapshot", async () => {
+    const open = await memoryDisk();
+    const first = await Life.start(open);
+    first.apply(1, 10);
+    await first.settle();
+    // Entries that end nothing.
+    first.index = 500;
+    first.turn();
+    expect(first.audit.mark.through.index).toBe(10);
+    first.turn(true);
+    await first.settle();
+    expect(first.audit.mark.through.index).toBe(500);
+    await first.stop();
+    const second = await Life.start(open, { snapshotIndex: 500 });
+    await second.settle();
+    expect(second.audit.status.gapsTotal).toBe(0);
+    await second.stop();
+  });
+
+  test("that takes over a snapshot notes the gap, loudly and for good", async () => {
+    const open = await memoryDisk();
+    const first = await Life.start(open);
+    first.apply(1, 10);
+    await first.settle();
+    first.log.restart(300);
+    first.apply(301, 305);
+    await first.settle();
+    expect(first.audit.status).toMatchObject({ gapsTotal: 1, completeAfter: 300 });
+    expect(first.story).toHaveLength(1);
+    expect(first.story[0]).toContain("error: the audit has a gap");
+    expect(tokensOf(await first.read("a"))).toEqual([
+      ...descending(305, 301),
+      ...descending(10, 1),
+    ]);
+    await first.stop();
+    const second = await Life.start(open, { snapshotIndex: 305 });
+    await second.settle();
+    expect(second.audit.status).toMatchObject({ gapsTotal: 0, completeAfter: 300 });
+    await second.stop();
+  });
+
+  test("whose disk is full says so, tries again, and then has everything", async () => {
+    let isFull = false;
+    const disk = new MemoryStoreDisk({
+      intercept: ({ kind }) => {
+        if (isFull && kind === "write") throw new HoldfastError("DISK_FULL", "no space");
+      },
+    });
+    const life = await Life.start(async () => disk.open());
+    life.apply(1, 10);
+    await life.settle();
+    isFull = true;
+    life.apply(11, 20);
+    await life.settle();
+    expect(life.audit.status).toMatchObject({ state: "full", lag: 40 });
+    for (let tries = 0; tries < 3; tries += 1) {
+      life.nowMs += 2_000;
+      await life.settle();
+    }
+    expect(life.story).toEqual(["error: no room for the audit"]);
+    isFull = false;
+    life.nowMs += 2_000;
+    await life.settle();
+    expect(life.audit.status).toMatchObject({ state: "writing", lag: 0, gapsTotal: 0 });
+    expect(tokensOf(await life.read("a"))).toEqual(descending(20, 1));
+    expect(life.story).toHaveLength(2);
+  });
+
+  test("whose store fails says so once and goes on without", async () => {
+    const disk = new MemoryStoreDisk({
+      intercept: ({ kind }) => {
+        if (kind === "write") throw new Error("input/output error");
+      },
+    });
+    const life = await Life.start(async () => disk.open());
+    life.apply(1, 10);
+    await new Promise<void>((resolve) => {
+      life.turn();
+      setImmediate(resolve);
+    });
+    life.turn();
+    life.apply(11, 20);
+    life.turn();
+    expect(life.audit.status).toMatchObject({ state: "failed", lag: 80 });
+    expect(life.story).toEqual(["error: the audit is not written any more"]);
+    // What memory forgets from now on nobody has.
+    expect(life.audit.completeAfter).toBe(0);
+    life.log.restart(300);
+    expect(life.audit.completeAfter).toBe(300);
+  });
+
+  test("whose store is slower than what happens says what it lost, and keeps up again", async () => {
+    const limits = { changesMax: 1_024, changeBytesMax: 1 << 30 };
+    const life = await Life.start(await memoryDisk(), { limits });
+    life.apply(1, 2_000);
+    await life.settle();
+    const { completeAfter, gapsTotal } = life.audit.status;
+    expect(gapsTotal).toBe(1);
+    expect(life.story[0]).toContain("error: the audit has a gap");
+    expect(completeAfter).toBe(life.log.floor.index);
+    const tokens = tokensOf(await life.read("a")).filter((token) => token > completeAfter);
+    expect(tokens).toEqual(descending(2_000, completeAfter + 1));
+    expect(tokens.length).toBeGreaterThan(250);
+  });
+});

@@ -1,0 +1,110 @@
+/**
+ * Whole drivers whose logs are cut: nodes that were away take over a snapshot while clients are attached
+ * to them, while others crash, and while somebody has to lead.
+ */
+import { describe, expect, test } from "vitest";
+import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { MESSAGE, OP, STATUS } from "../../../src/protocol/index.js";
+import { expectAgreement, startCluster } from "../world/cluster.js";
+import type { World, WorldNode } from "../world/world.js";
+
+/** A snapshot every few dozen commands, and next to nothing kept before it. */
+const SHORT = { snapshotLogBytes: 1_500, trailingLogBytes: 200 };
+
+/** Has `node` miss so much that nobody's log holds what it needs next. */
+async function leaveBehind(world: World, node: WorldNode, through: WorldNode): Promise<void> {
+  const others = world.nodes.filter((other) => other !== node).map(({ id }) => id);
+  world.network.cut([node.id], others);
+  const client = world.client();
+  await client.start(through, 600_000);
+  const behind = node.raft.lastIndex;
+  while (world.nodes.some((other) => other !== node && other.raft.firstIndex <= behind + 1)) {
+    await client.untilReply(client.acquire("a", 0));
+    await client.untilReply(client.end(client.lastSequence));
+  }
+}
+
+/** The node is back, and takes long over filling its table. */
+async function beginRestoring(world: World, node: WorldNode): Promise<void> {
+  world.network.heal();
+  await world.until("the snapshot is taken over", () => isRestoring(node));
+  node.storeMs = 3_000;
+}
+
+function isRestoring(node: WorldNode): boolean {
+  return node.driver.status.snapshots.isRestoring;
+}
+
+describe("a node that takes over a snapshot", () => {
+  test("leads only when its table is whole, and lets time go on from there", async () => {
+    const { world, leader, followers } = await startCluster({ tuning: SHORT });
+    const [late, other] = followers;
+    await leaveBehind(world, late, leader);
+    await beginRestoring(world, late);
+    // Only the two of them have what comes now.
+    other.crash();
+    const client = world.client();
+    await client.start(leader);
+    await client.untilReply(client.acquire("b", 0));
+    const { stamp } = leader.table;
+    leader.crash();
+    await other.restart();
+    let hasLedTooEarly = false;
+    await world.until("a leader", () => {
+      hasLedTooEarly ||= late.raft.role === "leader" && isRestoring(late);
+      return other.raft.leader !== 0;
+    });
+    expect(hasLedTooEarly).toBe(false);
+    expect((await world.untilLeader()).id).toBe(late.id);
+    await client.start(late);
+    expect((await client.untilReply(client.acquire("c", 0))).result.status).toBe(STATUS.granted);
+    expect(late.table.stamp).toBeGreaterThanOrEqual(stamp);
+    await leader.restart();
+    await expectAgreement(world);
+  });
+
+  test("is not handed leadership meanwhile", async () => {
+    const { world, leader, followers } = await startCluster({ tuning: SHORT });
+    const [late] = followers;
+    await leaveBehind(world, late, leader);
+    await beginRestoring(world, late);
+    const operator = world.client();
+    operator.connect(leader);
+    operator.operate({ op: OP.transfer, id: 1, node: late.id });
+    await world.until("an answer", () => operator.answer(1) !== undefined);
+    expect(operator.answer(1)?.status).toBe(ERROR_NUMBERS.BUSY);
+    expect(leader.raft.role).toBe("leader");
+    await expectAgreement(world);
+    operator.operate({ op: OP.transfer, id: 2, node: late.id });
+    await world.until("an answer", () => operator.answer(2) !== undefined);
+    expect(operator.answer(2)?.status).toBe(STATUS.ok);
+    expect((await world.untilLeader()).id).toBe(late.id);
+  });
+
+  test("sends clients away that come meanwhile, and cuts off those it had", async () => {
+    const { world, leader, followers } = await startCluster({ tuning: SHORT });
+    const [late] = followers;
+    const attached = world.client();
+    await attached.start(late, 600_000);
+    await leaveBehind(world, late, leader);
+    // Kept and forwarded, and executed in what the snapshot skips, or never.
+    const sequence = attached.acquire("mine", 0);
+    await beginRestoring(world, late);
+    await world.until("the end of the connection", () => attached.closed !== undefined);
+    expect(attached.closed?.code).toBe(1012);
+    const coming = world.client();
+    coming.connect(late);
+    coming.attach(600_000);
+    const isTold = (): boolean => coming.received.some(({ kind }) => kind === MESSAGE.move);
+    await world.until("the word to move", isTold, 2_000);
+    expect(isRestoring(late)).toBe(true);
+    await attached.start(leader);
+    if (attached.lastSequence < sequence) await attached.untilReply(attached.acquire("mine", 0));
+    const [hold] = leader.table.inspect("mine").holds;
+    expect(hold).toMatchObject({ session: attached.session, sequence });
+    await expectAgreement(world);
+    // Its attach was committed meanwhile, and is answered when it is applied.
+    await world.until("the answer", () => coming.attached(coming.attempt) !== undefined);
+    expect(late.driver.status.keptBytes).toBe(0);
+  });
+});

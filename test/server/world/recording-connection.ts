@@ -1,0 +1,25 @@
+/** A client's connection that remembers what it was told. */
+import type { ClientConnection } from "../../../src/net/index.js";
+import type { ServerMessage } from "../../../src/protocol/index.js";
+
+export class RecordingConnection implements ClientConnection {
+  readonly id: number;
+  session = 0;
+  attachEpoch = 0;
+  watchCount = 0;
+  bufferedBytes = 0;
+  readonly sent: ServerMessage[] = [];
+  closedWith: { readonly code: number; readonly reason: string } | undefined;
+
+  constructor(id: number) {
+    this.id = id;
+  }
+
+  send(message: ServerMessage): void {
+    this.sent.push(message);
+  }
+
+  close(code: number, reason: string): void {
+    this.closedWith = { code, reason };
+  }
+}

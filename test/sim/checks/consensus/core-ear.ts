@@ -1,0 +1,138 @@
+/**
+ * What one core was told and what it said, and what follows from that alone: whom it hears as leader,
+ * who can be reached, what it told its driver. What the core believes is never asked: its arithmetic
+ * is what the checks are about.
+ */
+import type { Effects, Input, Message, Role } from "../../../../src/raft/index.js";
+import { Reign } from "./reign.js";
+
+export interface CoreTimes {
+  readonly electionTimeoutMs: number;
+  readonly closedPeerDelayMs: number;
+}
+
+/** A write that was handed over and is not durable. */
+interface PendingWrite {
+  readonly seq: number;
+  readonly atMs: number;
+}
+
+interface Contact {
+  readonly leader: number;
+  readonly term: number;
+  readonly atMs: number;
+}
+
+export class CoreEar {
+  readonly #id: number;
+  readonly #times: CoreTimes;
+  /** Of the last tick. */
+  nowMs = 0;
+  /** When this process last went on after a pause. */
+  awakeSinceMs = 0;
+  /** As its driver was told last. */
+  role: Role = "follower";
+  /** The last term that it led: what a majority confirmed in it stays confirmed. */
+  lastReign: Reign | undefined;
+  /** The table is being replaced by the snapshot of this index; 0: it is whole. */
+  restoringIndex = 0;
+  readonly #writes: PendingWrite[] = [];
+  /** The last sign of life of a leader. */
+  #contact: Contact | undefined;
+  /** By peer: the connection that stands. */
+  readonly #links = new Map<number, number>();
+  /** By peer: when its process closed its connection, unless it was heard again since. */
+  readonly #closedMs = new Map<number, number>();
+
+  constructor(id: number, times: CoreTimes) {
+    this.#id = id;
+    this.#times = times;
+  }
+
+  /** While its driver was told last that it leads. */
+  get reign(): Reign | undefined {
+    return this.role === "leader" ? this.lastReign : undefined;
+  }
+
+  /** Since when a write waits to be durable; now, if none does. */
+  get oldestWriteMs(): number {
+    return this.#writes[0]?.atMs ?? this.nowMs;
+  }
+
+  isUp(peer: number): boolean {
+    return this.#links.has(peer);
+  }
+
+  /** Whether a leader of `term` was ever heard. */
+  hasHeardLeader(term: number): boolean {
+    return this.#contact?.term === term;
+  }
+
+  /** Whether there is a leader of `term` that this node owes loyalty: itself, or one heard of late. */
+  hasLiveLeader(term: number): boolean {
+    if (this.reign?.term === term) return true;
+    const contact = this.#contact;
+    if (contact?.term !== term || this.#closedMs.has(contact.leader)) return false;
+    return this.nowMs < contact.atMs + this.#times.electionTimeoutMs;
+  }
+
+  /** `term`: that of the core before this input. */
+  onInput(input: Input, term: number): void {
+    switch (input.type) {
+      case "tick":
+        if (input.nowMs > this.nowMs + this.#times.electionTimeoutMs / 2) {
+          this.awakeSinceMs = input.nowMs;
+        }
+        this.nowMs = input.nowMs;
+        return;
+      case "persisted":
+        while ((this.#writes[0]?.seq ?? Number.POSITIVE_INFINITY) <= input.seq) {
+          this.#writes.shift();
+        }
+        this.reign?.onPersisted(input.seq);
+        return;
+      case "applied":
+        if (input.index >= this.restoringIndex) this.restoringIndex = 0;
+        return;
+      case "peerUp":
+        this.#links.set(input.peer, input.epoch);
+        return;
+      case "peerDown":
+        if (this.#links.get(input.peer) === input.epoch) this.#links.delete(input.peer);
+        if (input.closed) this.#closedMs.set(input.peer, this.nowMs);
+        return;
+      case "message":
+        this.#onMessage(input.message, term);
+        return;
+      default:
+    }
+  }
+
+  onTake({ roleChange, restore, write, sendNow }: Effects): void {
+    if (restore !== undefined) this.restoringIndex = restore.index;
+    if (roleChange !== undefined) {
+      const { role, term } = roleChange;
+      this.role = role;
+      if (role === "leader" && this.lastReign?.term !== term) {
+        this.lastReign = new Reign(this.#id, term, this.nowMs);
+      }
+    }
+    if (write !== undefined) {
+      this.#writes.push({ seq: write.seq, atMs: this.nowMs });
+      this.reign?.onWrite(write);
+    }
+    for (const message of sendNow) this.reign?.onSend(message);
+  }
+
+  #onMessage(message: Message, term: number): void {
+    const { from, type } = message;
+    if (type === "appendReply" || type === "heartbeatReply") {
+      this.reign?.onAnswer(message, this.nowMs);
+    } else if ((type === "append" || type === "heartbeat") && message.term >= term) {
+      this.#contact = { leader: from, term: message.term, atMs: this.nowMs };
+      // What arrives shortly after the end was sent before it.
+      const closedMs = this.#closedMs.get(from) ?? Number.POSITIVE_INFINITY;
+      if (this.nowMs > closedMs + this.#times.closedPeerDelayMs) this.#closedMs.delete(from);
+    }
+  }
+}

@@ -1,0 +1,17 @@
+/**
+ * Majorities, written once more: the checks must not ask the sources, which a seeded bug may have
+ * changed, who decides.
+ */
+import type { Configuration } from "../../../../src/raft/index.js";
+
+/** Whether those of whom `has` is true may decide: a majority of each half that has voters. */
+export function isMajority(
+  { voters, outgoing }: Configuration,
+  has: (id: number) => boolean,
+): boolean {
+  return isMajorityOf(voters, has) && (outgoing.length === 0 || isMajorityOf(outgoing, has));
+}
+
+function isMajorityOf(voters: readonly number[], has: (id: number) => boolean): boolean {
+  return 2 * voters.filter(has).length > voters.length;
+}

@@ -1,0 +1,38 @@
+/** The commands of one entry, found by what is said of them. */
+import type { TableCommand } from "../../../../src/lockfsm/index.js";
+import {
+  type AttachCommand,
+  attachKeyOf,
+  type SequencedCommand,
+} from "../../../../src/protocol/index.js";
+
+export class EntryCommands {
+  readonly #numbered = new Map<string, SequencedCommand>();
+  readonly #attaches = new Map<string, AttachCommand>();
+  /** Something in the entry takes holds away at once. */
+  readonly isForcing: boolean;
+
+  constructor(commands: readonly TableCommand[]) {
+    let isForcing = false;
+    for (const { session, epoch, command } of commands) {
+      if (command === undefined) continue;
+      if ("now" in command && command.now) isForcing = true;
+      if ("nonce" in command) this.#attaches.set(attachKeyOf(command), command);
+      else if ("sequence" in command) {
+        const name = `${session}/${epoch}/${command.sequence}`;
+        // Of several copies the first may be executed, and no other.
+        if (!this.#numbered.has(name)) this.#numbered.set(name, command);
+      }
+    }
+    this.isForcing = isForcing;
+  }
+
+  /** What a reply to that number in that epoch says to have been executed. */
+  executed(session: number, epoch: number, sequence: number): SequencedCommand | undefined {
+    return this.#numbered.get(`${session}/${epoch}/${sequence}`);
+  }
+
+  attach(key: string): AttachCommand | undefined {
+    return this.#attaches.get(key);
+  }
+}

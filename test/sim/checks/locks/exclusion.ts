@@ -1,0 +1,63 @@
+/**
+ * Mutual exclusion as clients live it, in true time: whoever believes in a hold, by a lease, a cap or
+ * a revoke that has not ended by its own clock, shares it with nobody who conflicts; no slot of a
+ * semaphore is used by two. Clients that forgot to look at their deadline are counted apart: under a
+ * pause they must overlap, or the harness cannot see.
+ *
+ * What was stolen, revoked at once or taken over ends without its holder's knowing. There exclusion is
+ * not promised, and overlaps are counted apart as well: fencing covers them (`fenced-resource.ts`).
+ */
+import type { BeliefClaim, HeldBelief } from "../../clients/belief.js";
+import type { Fail } from "../violation.js";
+
+export class Exclusion {
+  readonly #fail: Fail;
+  readonly #beliefs = new Map<string, HeldBelief[]>();
+  /** Tokens of holds that were taken from those who counted on them. */
+  readonly #torn: (belief: HeldBelief) => boolean;
+  /** Overlaps with somebody who did not look at the deadline. */
+  overlapsWithoutDeadline = 0;
+  /** Overlaps with somebody from whom a hold was taken untold. */
+  overlapsWithoutFence = 0;
+
+  /** `isTorn`: whether the hold was taken from who believes in it, as the log says by now. */
+  constructor(fail: Fail, isTorn: (belief: HeldBelief) => boolean) {
+    this.#fail = fail;
+    this.#torn = isTorn;
+  }
+
+  /** A hold that begins to be counted on, or became stronger. */
+  add(belief: HeldBelief): void {
+    for (const claim of belief.claims) {
+      const others = (this.#beliefs.get(claim.key) ?? []).filter((other) => {
+        return other.givenUp === undefined && other !== belief;
+      });
+      if (belief.isTrusted) {
+        for (const other of others) this.#compare(claim, belief, other);
+      }
+      others.push(belief);
+      this.#beliefs.set(claim.key, others);
+    }
+  }
+
+  #compare(claim: BeliefClaim, belief: HeldBelief, other: HeldBelief): void {
+    const theirs = other.claimOf(claim.key);
+    if (theirs === undefined || !areInConflict(claim, theirs)) return;
+    if (this.#torn(belief) || this.#torn(other)) {
+      if (other.isTrusted) this.overlapsWithoutFence += 1;
+      return;
+    }
+    if (!other.isTrusted) {
+      this.overlapsWithoutDeadline += 1;
+      return;
+    }
+    const [one, two] = [belief, other].map(({ client, token }) => `${client.host} by ${token}`);
+    this.#fail("exclusion", `${claim.key} is held by client ${one} and client ${two}`);
+  }
+}
+
+function areInConflict(one: BeliefClaim, other: BeliefClaim): boolean {
+  if (one.mode === "shared" && other.mode === "shared") return false;
+  if (one.mode !== "permits" || other.mode !== "permits") return true;
+  return one.slots.some((slot) => other.slots.includes(slot));
+}

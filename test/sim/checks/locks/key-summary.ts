@@ -1,0 +1,26 @@
+/** What a view of a key says that does not pass with time, in one way of writing. */
+import type { KeyView } from "../../../../src/protocol/index.js";
+
+export function summaryOf({ kind, limit, holds, waiters, closings }: KeyView): string {
+  const held = holds.map(({ token, mode, session, owner, sequence, slots, value, isTicket }) => {
+    const whose = isTicket ? "ticket" : `${session}.${owner}`;
+    return `${token} ${mode}[${slots.join()}] ${whose} by ${sequence} "${value}"`;
+  });
+  const waiting = waiters.map(({ session, sequence, mode, permits, isUpgrade, isEligible }) => {
+    const how = `${mode}${permits || ""}${isUpgrade ? "+" : ""}${isEligible ? "!" : ""}`;
+    return `${session}/${sequence} ${how}`;
+  });
+  const closed = closings.map(({ token, mode, permits }) => `${token} ${mode}${permits || ""}`);
+  const parts = [held, waiting, closed].map((lines) => lines.join(", "));
+  return `${kind ?? "unused"} ${limit} | ${parts.join(" | ")}`;
+}
+
+/** Of a key that nobody uses and whose limit was never set. */
+export const UNUSED = summaryOf({
+  key: "",
+  kind: null,
+  limit: 0,
+  holds: [],
+  waiters: [],
+  closings: [],
+});

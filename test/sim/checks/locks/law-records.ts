@@ -1,0 +1,73 @@
+/** What the laws of locks remember of the words that were said. Times are cluster milliseconds. */
+import type { ClaimMode, Item } from "../../../../src/protocol/index.js";
+
+export interface LawClaim {
+  readonly key: string;
+  mode: ClaimMode;
+  /** Permits; 0 of locks. */
+  readonly wanted: number;
+  readonly slots: readonly number[];
+}
+
+/** A hold is one for as long as its session has it: what claims it has another one. */
+export interface LawHold {
+  readonly session: number;
+  /** Of the acquire or claim that brought it. */
+  readonly sequence: number;
+  readonly owner: number;
+  /** The newest that was told. */
+  token: number;
+  /** Its session was taken over, and nobody was told the token that it has since. */
+  isTokenUntold: boolean;
+  /** Up to this one its tokens were taken away untold from who had them. */
+  tornToken: number;
+  readonly claims: readonly LawClaim[];
+  readonly grantedAt: number;
+  readonly maxHoldMs: number;
+  readonly minHoldMs: number;
+  readonly lockDelayMs: number;
+  isContended: boolean;
+  /** 0: not revoked. */
+  revokedAt: number;
+  ticket: { readonly secret: string; readonly endsAt: number } | undefined;
+  /** Of a ticket, whose end nobody is told: it may be gone. */
+  mayBeGone: boolean;
+}
+
+export interface LawWait {
+  readonly session: number;
+  readonly owner: number;
+  readonly items: readonly Item[];
+  readonly enqueuedAt: number;
+  /** By arrival. */
+  readonly number: number;
+  /** The head start that it asked for; it may have had to give it up. */
+  readonly headStartMs: number;
+  /** 0: it waits without a deadline. */
+  readonly deadline: number;
+  readonly detects: boolean;
+  /** The hold that it is to make exclusive. */
+  readonly upgrades: LawHold | undefined;
+}
+
+export interface LawClosing {
+  readonly claims: readonly LawClaim[];
+  readonly token: number;
+  readonly until: number;
+}
+
+export function wantedOf(item: Item): number {
+  return item.mode === "permits" ? item.permits : 0;
+}
+
+export function areLocksInConflict(one: ClaimMode, other: ClaimMode): boolean {
+  return one !== "shared" || other !== "shared";
+}
+
+/** Whether `wait` comes before a request, however the head start of `wait` turned out. */
+export function isSurelyBefore(wait: LawWait, request: LawWait): boolean {
+  if (wait.upgrades !== undefined) return true;
+  const rank = wait.enqueuedAt - (wait.detects ? 0 : wait.headStartMs);
+  const other = request.enqueuedAt - request.headStartMs;
+  return rank < other || (rank === other && wait.number < request.number);
+}

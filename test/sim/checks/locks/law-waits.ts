@@ -1,0 +1,132 @@
+/** Who waits, by the words of the log; in what order it may be granted, and how it may leave. */
+import { ERROR_NUMBERS } from "../../../../src/errors.js";
+import { type Item, type Result, STATUS } from "../../../../src/protocol/index.js";
+import {
+  areLocksInConflict,
+  isSurelyBefore,
+  type LawHold,
+  type LawWait,
+  wantedOf,
+} from "./law-records.js";
+
+export class LawWaits {
+  readonly #waits = new Map<string, LawWait>();
+  readonly #leaving: LawWait[] = [];
+
+  add(key: string, wait: LawWait): void {
+    this.#waits.set(key, wait);
+  }
+
+  has(key: string): boolean {
+    return this.#waits.has(key);
+  }
+
+  take(key: string): LawWait | undefined {
+    const wait = this.#waits.get(key);
+    this.#waits.delete(key);
+    return wait;
+  }
+
+  /** The session is no more; what it waited for may stand in the queues for a while. */
+  drop(session: number): void {
+    for (const [key, wait] of this.#waits) {
+      if (wait.session !== session) continue;
+      this.#waits.delete(key);
+      this.#leaving.push(wait);
+    }
+  }
+
+  /** It was taken over: what was to become exclusive waits no more, and nobody is told. */
+  dropUpgrades(session: number): void {
+    for (const [key, wait] of this.#waits) {
+      if (wait.session === session && wait.upgrades !== undefined) this.#waits.delete(key);
+    }
+  }
+
+  /** The request that waits to make a hold exclusive, in that key or in any. */
+  upgradeOf(hold: LawHold, key?: string): string | undefined {
+    for (const [name, { upgrades, items }] of this.#waits) {
+      if (upgrades === hold && (key ?? items[0]?.key) === items[0]?.key) return name;
+    }
+    return undefined;
+  }
+
+  /** One that waits to make a hold exclusive which is no more. */
+  strandedUpgrade(isHeld: (hold: LawHold) => boolean): string | undefined {
+    for (const [name, { upgrades }] of this.#waits) {
+      if (upgrades !== undefined && !isHeld(upgrades)) return name;
+    }
+    return undefined;
+  }
+
+  /** Whether somebody waits for one of its keys beside its own upgrade. */
+  isAnyBehind(hold: LawHold): boolean {
+    return [...this.#waits.values(), ...this.#leaving].some(({ items, upgrades }) => {
+      if (upgrades === hold) return false;
+      return items.some((item) => hold.claims.some(({ key }) => key === item.key));
+    });
+  }
+
+  /** Of a request that is granted: whoever waits before it and wants what it gets. */
+  problemOfOrder(granted: LawWait): string | undefined {
+    for (const [key, wait] of this.#waits) {
+      if (!isSurelyBefore(wait, granted)) continue;
+      for (const item of granted.items) {
+        const theirs = wait.items.find((other) => other.key === item.key);
+        if (theirs === undefined || !areLocksInConflict(theirs.mode, item.mode)) continue;
+        return `overtakes ${key}, which waits for ${item.key} since ${wait.enqueuedAt}`;
+      }
+    }
+    return undefined;
+  }
+
+  /** Of a wait that ended: the documented ways are few. */
+  problemOfOutcome(
+    { deadline, upgrades, items, detects }: LawWait,
+    result: Result,
+    stamp: number,
+    limitOf: (key: string) => number | undefined,
+  ): string | undefined {
+    const isUpgrade = upgrades !== undefined;
+    switch (result.status) {
+      case STATUS.granted:
+        return isUpgrade ? "an upgrade is granted something else" : undefined;
+      case STATUS.upgraded:
+        return isUpgrade ? undefined : "nothing was to be upgraded";
+      case ERROR_NUMBERS.CANCELLED:
+        return isUpgrade ? undefined : "is told that it was withdrawn, and was no upgrade";
+      case ERROR_NUMBERS.LOCK_TIMEOUT:
+        return deadline > 0 && stamp >= deadline ? undefined : `timed out before ${deadline}`;
+      case ERROR_NUMBERS.DEADLOCK:
+        return detects ? undefined : "was refused for a circle, though it was not to be";
+      case ERROR_NUMBERS.INVALID_ARGUMENT:
+        return items.some((item) => isTooMuch(item, limitOf(item.key)))
+          ? undefined
+          : "does not want more than there is";
+      case ERROR_NUMBERS.NOT_HELD:
+        return isUpgrade ? undefined : "was no upgrade";
+      default:
+        return `left with ${result.status}`;
+    }
+  }
+
+  /** A circle begins with who is refused, and each of its members waits for what it says. */
+  problemOfCycle(refused: LawWait, result: Result): string | undefined {
+    const cycle = "cycle" in result ? (result.cycle ?? []) : [];
+    const [first, ...others] = cycle;
+    const isFirst = first?.session === refused.session && first.owner === refused.owner;
+    if (!isFirst) return "is no member of the circle for which it is refused";
+    for (const { session, owner, key } of others) {
+      const waits = [...this.#waits.values()].some((wait) => {
+        const isTheirs = wait.session === session && wait.owner === owner;
+        return isTheirs && wait.items.some((item) => item.key === key);
+      });
+      if (!waits) return `owner ${owner} of session ${session} does not wait for ${key}`;
+    }
+    return undefined;
+  }
+}
+
+function isTooMuch(item: Item, limit: number | undefined): boolean {
+  return limit !== undefined && wantedOf(item) > limit;
+}

@@ -1,0 +1,498 @@
+/**
+ * The laws of locks, held against what was said in the order of the log: words only, no table. What
+ * is granted conflicts with nothing that is held, closed or waits before it; tokens rise; commands are
+ * executed in the order of their numbers; whoever waits leaves in one documented way; nothing ends before
+ * its time, and who loses something was due to; what is recalled is as it was told.
+ *
+ * Where words do not tell enough the laws are silent: about tickets that may have ended, and the tokens
+ * of a session that was taken over, until somebody asks. Whether anything was left unsaid is the
+ * business of others (`witness.ts`).
+ */
+import { ERROR_NUMBERS } from "../../../../src/errors.js";
+import type { TableCommand } from "../../../../src/lockfsm/index.js";
+import {
+  type AcquireCommand,
+  type Attached,
+  type ClaimCommand,
+  END_REASON,
+  type EndReason,
+  MESSAGE,
+  OP,
+  RECALL_STATE,
+  type RecalledSequence,
+  type Result,
+  type SequencedCommand,
+  type SessionMessage,
+  STATUS,
+  type UpgradeCommand,
+  WAIT_FOREVER,
+} from "../../../../src/protocol/index.js";
+import { EntryCommands } from "./entry-commands.js";
+import { LawHolds } from "./law-holds.js";
+import { type LawHold, type LawWait, wantedOf } from "./law-records.js";
+import { LawSessions } from "./law-sessions.js";
+import { LawWaits } from "./law-waits.js";
+
+type ResultOf<S extends number> = Extract<Result, { readonly status: S }>;
+
+const PRIORITY_STEP_MS = 1_000;
+
+export class LockLaws {
+  grantCount = 0;
+  complaint: string | undefined;
+  commands = new EntryCommands([]);
+  readonly #sessions = new LawSessions();
+  readonly #holds = new LawHolds();
+  readonly #waits = new LawWaits();
+  /** What was executed and waits, by session and sequence. */
+  readonly #waiting = new Map<string, SequencedCommand>();
+  #stamp = 0;
+  /** Of a restored cluster: before that nobody has a session. */
+  #quietUntil = 0;
+  #arrivals = 0;
+  #priorityStepMs = PRIORITY_STEP_MS;
+  /** Told that somebody waits, while nobody was known to: who does may be answered later. */
+  #unexplained: LawHold[] = [];
+  /** Upgrades of what was made shared, which do not wait any more when all is said. */
+  #lowered: string[] = [];
+  /** Said to who had a session: it is that process's now, as the answer to that must say too. */
+  #displaced: { readonly session: number; readonly taker: string }[] = [];
+
+  /**
+   * Those of a cluster that is restored from what this one was. `newestToken`: that of the last grant
+   * before this one was stopped for good.
+   */
+  outlived(quietMs: number, newestToken: number): LockLaws {
+    const laws = new LockLaws();
+    laws.#stamp = this.#stamp;
+    laws.#quietUntil = this.#stamp + quietMs;
+    laws.#priorityStepMs = this.#priorityStepMs;
+    laws.#holds.outlive(this.#holds, newestToken);
+    return laws;
+  }
+
+  get stamp(): number {
+    return this.#stamp;
+  }
+
+  /** The highest token that was told of any grant. */
+  get newestToken(): number {
+    return this.#holds.newestToken;
+  }
+
+  /** The next entry. */
+  begin(stamp: number, commands: readonly TableCommand[]): void {
+    this.#stamp = stamp;
+    this.#holds.begin(stamp);
+    this.commands = new EntryCommands(commands);
+  }
+
+  /** Everything was said of the entry. */
+  finish(): void {
+    for (const { token } of this.#unexplained) this.#complain(`${token} is contended by nobody`);
+    this.#unexplained = [];
+    for (const { session, taker } of this.#displaced) {
+      if (taker === this.#sessions.takerOf(session)) continue;
+      this.#complain(`session ${session} is said to be ${taker}'s`);
+    }
+    this.#displaced = [];
+    for (const upgrade of this.#lowered) {
+      if (!this.#waits.has(upgrade)) continue;
+      this.#complain(`${upgrade} is to upgrade what was made shared`);
+    }
+    this.#lowered = [];
+    const stranded = this.#waits.strandedUpgrade((hold) => this.#holds.isHeld(hold));
+    if (stranded !== undefined) this.#complain(`${stranded} is to upgrade what is no more held`);
+  }
+
+  attached(message: Attached): void {
+    const { session, key } = message;
+    const command = this.commands.attach(key);
+    if (command === undefined) {
+      this.#complain(`nobody asked for the attach ${key}`);
+      return;
+    }
+    if (message.status === STATUS.ok && this.#stamp < this.#quietUntil) {
+      this.#complain(`session ${session} begins before ${this.#quietUntil}, at ${this.#stamp}`);
+    }
+    const isTakenOver = this.#sessions.attach(message, command);
+    this.#note(`session ${session}`, this.#sessions.problem);
+    if (!isTakenOver) return;
+    this.#holds.takeOver(session);
+    this.#waits.dropUpgrades(session);
+  }
+
+  hear(session: number, epoch: number, message: SessionMessage): void {
+    switch (message.kind) {
+      case MESSAGE.reply:
+        this.#reply(session, epoch, message.sequence, message.result);
+        return;
+      case MESSAGE.outcome:
+        this.#outcome(session, message.sequence, message.result);
+        return;
+      case MESSAGE.pulse:
+        this.#sessions.renew(session, this.#stamp);
+        return;
+      case MESSAGE.recalled:
+        this.#sessions.renew(session, this.#stamp);
+        for (const recalled of message.sequences) {
+          this.#note(`${session}/${recalled.sequence}`, this.#recalled(session, recalled));
+        }
+        return;
+      case MESSAGE.contended:
+        this.#contended(session, message.sequence);
+        return;
+      case MESSAGE.revoking:
+        this.#revoking(session, message.sequence, message.endsAt);
+        return;
+      case MESSAGE.lost:
+        this.#lost(session, message.sequence, message.token, message.reason);
+        return;
+      case MESSAGE.ended:
+        this.#ended(session, message.reason, message.taker);
+        return;
+    }
+  }
+
+  /** Whether the end that was announced to a session, or of one of its holds, is due. */
+  isWarned(session: number, sequence: number): boolean {
+    const endsAt =
+      sequence === 0 ? this.#sessions.endOf(session) : this.#holds.of(session, sequence)?.revokedAt;
+    return endsAt !== undefined && endsAt > 0 && endsAt <= this.#stamp;
+  }
+
+  /** The highest number of a session that was executed. */
+  highestOf(session: number): number {
+    return this.#sessions.highestOf(session);
+  }
+
+  /** Whether a hold was taken away without time for its holder to hear of it. */
+  isTorn(session: number, token: number): boolean {
+    return this.#sessions.isTorn(session) || this.#holds.isTorn(token);
+  }
+
+  /** Whether the session has a hold of that token. */
+  isHeldBy(session: number, token: number): boolean {
+    const hold = this.#holds.withToken(token);
+    return hold !== undefined && hold.session === session && this.#holds.isHeld(hold);
+  }
+
+  /** The number by which its session knows the hold that has, or had, that token; 0: nobody does. */
+  numberOf(session: number, token: number): number {
+    const hold = this.#holds.withToken(token);
+    return hold?.session === session ? hold.sequence : 0;
+  }
+
+  /** How a key is held by that token now; `undefined`: not by that. */
+  modeOf(token: number, key: string): string | undefined {
+    const hold = this.#holds.withToken(token);
+    if (hold === undefined || hold.token !== token || !this.#holds.isHeld(hold)) return undefined;
+    return hold.claims.find((claim) => claim.key === key)?.mode;
+  }
+
+  /** The tokens that its own session gives up by a command. */
+  givenUpBy(session: number, command: SequencedCommand, { status }: Result): number[] {
+    if (command.op === OP.close) return [...this.#holds.all(session)].map(({ token }) => token);
+    const isEnd = command.op === OP.end && status === STATUS.released;
+    const isDetach = command.op === OP.detach && status === STATUS.ok;
+    const hold = isEnd || isDetach ? this.#holds.of(session, command.target) : undefined;
+    return hold === undefined ? [] : [hold.token];
+  }
+
+  #complain(what: string): void {
+    this.complaint ??= what;
+  }
+
+  #reply(session: number, epoch: number, sequence: number, result: Result): void {
+    const key = `${session}/${sequence}`;
+    const command = this.commands.executed(session, epoch, sequence);
+    if (command === undefined) {
+      this.#complain(`${key} is answered, and is not of this entry`);
+      return;
+    }
+    // An order without a session.
+    if (session === 0) return;
+    this.#note(key, this.#sessions.execute(session, epoch, sequence));
+    if (command.op !== OP.close) this.#sessions.renew(session, this.#stamp);
+    switch (command.op) {
+      case OP.acquire:
+        this.#acquired(key, this.#waitOf(session, command), command, result);
+        return;
+      case OP.upgrade:
+        this.#upgrading(key, session, command, result);
+        return;
+      case OP.claim:
+        if (result.status === STATUS.claimed) this.#claimed(session, command, result);
+        return;
+      case OP.end:
+        this.#note(key, this.#endedBy(session, command.target, result));
+        return;
+      case OP.revoke:
+        this.#holds.doubtTickets();
+        if (result.status === STATUS.revoked && result.opened > 0 && command.key !== undefined) {
+          this.#holds.open(new Set([command.key]));
+        }
+        return;
+      default:
+        if (result.status === STATUS.ok) this.#note(key, this.#done(session, command));
+    }
+  }
+
+  /** What needs no more than `ok`. Returns what is wrong. */
+  #done(session: number, command: SequencedCommand): string | undefined {
+    if (command.op === OP.setLimit) {
+      this.#holds.setLimit(command.key, command.limit);
+      this.#holds.remember(command.key, command.limit !== undefined);
+    }
+    if (command.op === OP.changeSetting && command.name === "priorityStepMs") {
+      this.#priorityStepMs = command.value ?? PRIORITY_STEP_MS;
+    }
+    if (!("target" in command)) return undefined;
+    const hold = this.#holds.of(session, command.target);
+    if (hold === undefined) return `is done to ${command.target}, which is not held`;
+    if (command.op === OP.downgrade) {
+      const upgrade = this.#waits.upgradeOf(hold, command.key);
+      if (upgrade !== undefined) this.#lowered.push(upgrade);
+      this.#holds.weaken(hold, command.key);
+    } else if (command.op === OP.detach) {
+      const { secret, ticketTtlMs } = command;
+      this.#holds.detach(hold, { secret, endsAt: this.#stamp + ticketTtlMs });
+    }
+    return undefined;
+  }
+
+  #upgrading(key: string, session: number, command: UpgradeCommand, result: Result): void {
+    const hold = this.#holds.of(session, command.target);
+    if (hold === undefined) {
+      const isKnown = result.status === ERROR_NUMBERS.NOT_HELD;
+      if (!isKnown) this.#complain(`${key} is told ${result.status}, and its hold is no more`);
+      return;
+    }
+    const other = this.#waits.upgradeOf(hold);
+    if (result.status === STATUS.queued && other !== undefined) {
+      this.#complain(`${key} waits to upgrade what ${other} waits to upgrade`);
+    }
+    this.#acquired(key, this.#upgradeOf(hold, command), command, result);
+  }
+
+  #acquired(key: string, wait: LawWait, command: SequencedCommand, result: Result): void {
+    const names = wait.items.map((item) => item.key);
+    this.#unexplained = this.#unexplained.filter(({ claims }) => {
+      return !claims.some((claim) => names.includes(claim.key));
+    });
+    for (const item of wait.items) {
+      const isKnown = result.status === STATUS.granted || result.status === STATUS.queued;
+      if (isKnown && item.mode === "permits" && item.limit !== undefined) {
+        this.#holds.setLimit(item.key, item.limit);
+      }
+    }
+    if (result.status === STATUS.queued) {
+      this.#waits.add(key, wait);
+      this.#waiting.set(key, command);
+    } else this.#settled(key, wait, command, result);
+  }
+
+  #outcome(session: number, sequence: number, result: Result): void {
+    const key = `${session}/${sequence}`;
+    const command = this.#waiting.get(key);
+    const wait = this.#waits.take(key);
+    this.#waiting.delete(key);
+    if (wait === undefined || command === undefined) {
+      this.#complain(`${key} does not wait and has an outcome ${result.status}`);
+      return;
+    }
+    const problem = this.#waits.problemOfOutcome(wait, result, this.#stamp, (name) => {
+      return this.#holds.limitOf(name);
+    });
+    if (problem !== undefined) this.#complain(`${key}: ${problem}`);
+    this.#settled(key, wait, command, result);
+  }
+
+  #settled(key: string, wait: LawWait, command: SequencedCommand, result: Result): void {
+    if (result.status === STATUS.granted && command.op === OP.acquire) {
+      this.#onGranted(key, wait, command, result);
+    } else if (result.status === STATUS.upgraded && command.op === OP.upgrade) {
+      this.grantCount += 1;
+      const { upgrades } = wait;
+      if (upgrades === undefined) return;
+      this.#note(key, this.#holds.upgrade(upgrades, result.token, command.key));
+    } else if (result.status === ERROR_NUMBERS.DEADLOCK) {
+      this.#note(key, this.#waits.problemOfCycle(wait, result));
+    }
+  }
+
+  #onGranted(
+    key: string,
+    wait: LawWait,
+    { sequence, options }: AcquireCommand,
+    result: ResultOf<typeof STATUS.granted>,
+  ): void {
+    const { token, slots = [] } = result;
+    this.#newToken(key, token);
+    const isSteal = options?.steal === true;
+    if (isSteal) this.#holds.doubtTickets();
+    if (!isSteal) this.#note(key, this.#waits.problemOfOrder(wait));
+    let semaphores = 0;
+    const claims = wait.items.map((item) => {
+      const ofItem = item.mode === "permits" ? (slots[semaphores] ?? []) : [];
+      if (item.mode === "permits") semaphores += 1;
+      return { key: item.key, mode: item.mode, wanted: wantedOf(item), slots: ofItem };
+    });
+    const hold: LawHold = {
+      session: wait.session,
+      sequence,
+      owner: wait.owner,
+      token,
+      isTokenUntold: false,
+      tornToken: 0,
+      claims,
+      grantedAt: this.#stamp,
+      maxHoldMs: options?.maxHoldMs ?? 0,
+      minHoldMs: options?.minHoldMs ?? 0,
+      lockDelayMs: options?.lockDelayMs ?? 0,
+      isContended: false,
+      revokedAt: 0,
+      ticket: undefined,
+      mayBeGone: false,
+    };
+    if (isSteal) this.#holds.open(new Set(claims.map((claim) => claim.key)));
+    this.#note(key, this.#holds.problemOfGrant(claims, undefined));
+    this.#holds.add(hold);
+  }
+
+  #claimed(session: number, command: ClaimCommand, result: ResultOf<typeof STATUS.claimed>): void {
+    const key = `${session}/${command.sequence}`;
+    this.#newToken(key, result.token);
+    this.#note(key, this.#holds.claim(session, command, result));
+  }
+
+  #newToken(key: string, token: number): void {
+    this.grantCount += 1;
+    this.#note(key, this.#holds.problemOfToken(token));
+  }
+
+  /** Its client wants nothing more of `target`. Returns what is wrong with the answer. */
+  #endedBy(session: number, target: number, result: Result): string | undefined {
+    const key = `${session}/${target}`;
+    const hold = this.#holds.of(session, target);
+    if (hold !== undefined) {
+      if (result.status !== STATUS.released) return `${target} is held, and told ${result.status}`;
+      this.#holds.end(hold, END_REASON.released);
+      return undefined;
+    }
+    this.#waiting.delete(key);
+    const wait = this.#waits.take(key);
+    if (wait !== undefined) {
+      return result.status === STATUS.ok ? undefined : `${target} waits, and told ${result.status}`;
+    }
+    const isGone = result.status === STATUS.notReleased;
+    return isGone ? undefined : `${target} is nothing any more, and told ${result.status}`;
+  }
+
+  /** What became of a number. Returns what is wrong with that. */
+  #recalled(session: number, recalled: RecalledSequence): string | undefined {
+    const { sequence, state } = recalled;
+    const hold = this.#holds.of(session, sequence);
+    if (state === RECALL_STATE.held) {
+      return hold === undefined ? "is not held" : this.#holds.recall(hold, recalled);
+    }
+    if (hold !== undefined) return "is held";
+    const isWaiting = this.#waits.has(`${session}/${sequence}`);
+    if (isWaiting !== (state === RECALL_STATE.waiting)) return `waits: ${isWaiting}`;
+    const isUnseen = sequence > this.#sessions.highestOf(session);
+    return isUnseen === (state === RECALL_STATE.unseen) ? undefined : `unseen: ${isUnseen}`;
+  }
+
+  #contended(session: number, sequence: number): void {
+    const hold = this.#holds.of(session, sequence);
+    if (hold === undefined) {
+      this.#complain(`${session}/${sequence} is contended and not held`);
+      return;
+    }
+    if (hold.isContended) this.#complain(`${hold.token} is contended twice`);
+    if (!this.#waits.isAnyBehind(hold)) this.#unexplained.push(hold);
+    hold.isContended = true;
+  }
+
+  #revoking(session: number, sequence: number, endsAt: number): void {
+    if (sequence === 0) {
+      this.#note(`session ${session}`, this.#sessions.announceEnd(session, endsAt));
+      return;
+    }
+    const hold = this.#holds.of(session, sequence);
+    if (hold === undefined) {
+      this.#complain(`${session}/${sequence} is to end and is not held`);
+      return;
+    }
+    const leaseEndsAt = this.#sessions.leaseOf(session);
+    // What was revoked as a ticket had no lease.
+    const isNew = hold.revokedAt === 0 && !hold.mayBeGone;
+    if (isNew && endsAt < leaseEndsAt) {
+      this.#complain(`${hold.token} is revoked for ${endsAt}, its lease ends at ${leaseEndsAt}`);
+    }
+    hold.revokedAt = endsAt;
+    hold.mayBeGone = false;
+  }
+
+  #lost(session: number, sequence: number, token: number, reason: EndReason): void {
+    const hold = this.#holds.of(session, sequence);
+    if (hold === undefined) {
+      // What an ended session had may end for a reason of its own before it was dealt with.
+      if (!this.#sessions.isOver(session)) this.#complain(`${token} is lost and not held`);
+      return;
+    }
+    this.#note(`${session}/${sequence}`, this.#holds.learnToken(hold, token));
+    const isWarned = this.isWarned(session, sequence);
+    const isAtOnce = reason === END_REASON.stolen || (reason === END_REASON.revoked && !isWarned);
+    if (isAtOnce) this.#holds.tear(hold);
+    const { grantedAt, maxHoldMs } = hold;
+    const isCapped = maxHoldMs > 0 && this.#stamp >= grantedAt + maxHoldMs;
+    if (reason === END_REASON.maxHold && !isCapped) this.#complain(`${token} has no cap by now`);
+    if (reason === END_REASON.revoked && isAtOnce && !this.commands.isForcing) {
+      this.#complain(`${token} was revoked before its time, ${hold.revokedAt}`);
+    }
+    this.#holds.end(hold, reason);
+  }
+
+  #ended(session: number, reason: EndReason, taker: string): void {
+    if (reason === END_REASON.takenOver) {
+      this.#displaced.push({ session, taker });
+      return;
+    }
+    const leaseEndsAt = this.#sessions.leaseOf(session);
+    if (reason === END_REASON.expired && this.#stamp < leaseEndsAt) {
+      this.#complain(`session ${session} expired before ${leaseEndsAt}`);
+    }
+    if (reason === END_REASON.revoked && !this.isWarned(session, 0)) {
+      if (!this.commands.isForcing) this.#complain(`session ${session} was ended before its time`);
+      this.#sessions.tear(session);
+    }
+    this.#sessions.end(session);
+    this.#waits.drop(session);
+    this.#holds.endAll(session, reason);
+  }
+
+  #waitOf(session: number, { owner, items, waitMs, options }: AcquireCommand): LawWait {
+    const headStartMs = (options?.priority ?? 0) * this.#priorityStepMs;
+    const detects = options?.detect ?? true;
+    const rest = { headStartMs, detects, upgrades: undefined };
+    return { ...this.#arrival(waitMs), session, owner, items, ...rest };
+  }
+
+  #upgradeOf(upgrades: LawHold, { key, waitMs, detect }: UpgradeCommand): LawWait {
+    const { session, owner } = upgrades;
+    const items = [{ key, mode: "exclusive" } as const];
+    const rest = { headStartMs: 0, detects: detect, upgrades };
+    return { ...this.#arrival(waitMs), session, owner, items, ...rest };
+  }
+
+  #arrival(waitMs: number) {
+    this.#arrivals += 1;
+    const deadline = waitMs === WAIT_FOREVER ? 0 : this.#stamp + waitMs;
+    return { enqueuedAt: this.#stamp, number: this.#arrivals, deadline };
+  }
+
+  #note(key: string, problem: string | undefined): void {
+    if (problem !== undefined) this.#complain(`${key}: ${problem}`);
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * What a client makes of grants: holds that it counts on from when it hears of them. A grant of which an
+ * earlier connection should have told is not believed as it was: the cluster is asked how the hold stands
+ * now, and tells all of it. So is what another process had before.
+ */
+import { OP, type RecalledHold, type Result, type STATUS } from "../../../../src/protocol/index.js";
+import { Belief, type BeliefClaim } from "../belief.js";
+import type { ClientWatch } from "../client-watch.js";
+import { SEEN } from "../seen.js";
+import type { SimClient } from "../sim-client.js";
+import type { Call } from "./call.js";
+import type { ClientCalls } from "./client-calls.js";
+import type { ClientHolds } from "./client-holds.js";
+import type { Evidence } from "./evidence.js";
+import { claimsGranted } from "./grant.js";
+
+type ResultOf<S extends number> = Extract<Result, { readonly status: S }>;
+
+/** A hold of the process before. */
+interface Inherited {
+  readonly owner: number;
+  /** As that process knew it. */
+  readonly token: number;
+  readonly givenUp: Belief["givenUp"];
+}
+
+interface Grant {
+  readonly sequence: number;
+  readonly owner: number;
+  readonly token: number;
+  readonly claims: readonly BeliefClaim[];
+  /** Cluster time; 0: with the session. */
+  readonly endsAt: number;
+}
+
+export class ClientGrants {
+  /** How many it began to count on. */
+  count = 0;
+  readonly #client: SimClient;
+  readonly #holds: ClientHolds;
+  readonly #evidence: Evidence;
+  readonly #watch: ClientWatch;
+  /** By number. Of each the cluster must be asked. */
+  readonly #inherited = new Map<number, Inherited>();
+
+  constructor(client: SimClient, holds: ClientHolds, evidence: Evidence, watch: ClientWatch) {
+    this.#client = client;
+    this.#holds = holds;
+    this.#evidence = evidence;
+    this.#watch = watch;
+  }
+
+  /** The numbers of what the process before had, as far as it is not known how that stands. */
+  get inherited(): number[] {
+    return [...this.#inherited.keys()];
+  }
+
+  /** What is held belongs to another process, which has to ask for it. */
+  handOver(): void {
+    for (const belief of this.#holds.export()) {
+      const { sequence, owner, token, givenUp } = belief;
+      this.#inherited.set(sequence, { owner, token, givenUp });
+      belief.lapse();
+    }
+  }
+
+  startAnew(): void {
+    this.#inherited.clear();
+  }
+
+  /** It is not held any more. */
+  forget(sequence: number): void {
+    this.#inherited.delete(sequence);
+    this.#holds.forget(sequence);
+  }
+
+  onGranted(
+    { wish, sequence, isLeft }: Call,
+    result: ResultOf<typeof STATUS.granted>,
+    stamp: number,
+  ): void {
+    if (wish.op !== OP.acquire) return;
+    const { owner, options } = wish;
+    const maxHoldMs = options?.maxHoldMs ?? 0;
+    const endsAt = maxHoldMs === 0 ? 0 : stamp + maxHoldMs;
+    if (result.slots !== undefined) this.#watch.onSeen(SEEN.slots);
+    const claims = claimsGranted(wish, result);
+    this.#take(
+      { sequence, owner, token: result.token, claims, endsAt },
+      isLeft ? "released" : undefined,
+    );
+  }
+
+  onClaimed({ wish, sequence, isLeft }: Call, result: ResultOf<typeof STATUS.claimed>): void {
+    if (wish.op !== OP.claim) return;
+    const { token, items, endsAt } = result;
+    const claims = items.map(({ key, mode, slots }) => ({ key, mode, slots }));
+    this.#take(
+      { sequence, owner: wish.owner, token, claims, endsAt },
+      isLeft ? "released" : undefined,
+    );
+  }
+
+  onUpgraded({ wish }: Call, token: number, calls: ClientCalls): void {
+    if (wish.op !== OP.upgrade) return;
+    const belief = this.#holds.of(wish.target);
+    if (belief === undefined) return;
+    belief.token = token;
+    const claim = belief.claimOf(wish.key);
+    if (claim === undefined || isLowering(calls, wish.target, wish.key)) return;
+    claim.mode = "exclusive";
+    if (belief.isTrusted) this.#watch.onBelief(belief);
+  }
+
+  /** How a hold stands. `call`: the one that brought it, if that was not answered. */
+  onHeld(held: RecalledHold, call: Call | undefined, calls: ClientCalls): void {
+    const { sequence, token, items, endsAt } = held;
+    const claims = items.map(({ key, mode, slots }): BeliefClaim => {
+      const isLowered = mode === "exclusive" && isLowering(calls, sequence, key);
+      return { key, mode: isLowered ? "shared" : mode, slots };
+    });
+    const known = this.#holds.of(sequence);
+    if (known !== undefined) {
+      this.#update(known, claims, token);
+      if (endsAt > 0) known.endBy(this.#evidence.localMs(endsAt));
+      return;
+    }
+    const before = this.#inherited.get(sequence);
+    this.#inherited.delete(sequence);
+    if (before !== undefined && before.token !== token) this.#watch.onSeen(SEEN.takenOver);
+    const owner = before?.owner ?? ownerOf(call);
+    const givenUp = before?.givenUp ?? (call?.isLeft ? "released" : undefined);
+    this.#take({ sequence, owner, token, claims, endsAt }, givenUp);
+  }
+
+  #update(belief: Belief, claims: readonly BeliefClaim[], token: number): void {
+    belief.token = token;
+    let isStronger = false;
+    for (const { key, mode } of claims) {
+      const known = belief.claimOf(key);
+      if (known === undefined || known.mode === mode) continue;
+      known.mode = mode;
+      isStronger ||= mode === "exclusive";
+    }
+    if (isStronger && belief.isTrusted) this.#watch.onBelief(belief);
+  }
+
+  #take({ sequence, owner, token, claims, endsAt }: Grant, givenUp: Belief["givenUp"]): void {
+    const { session } = this.#client;
+    const belief = new Belief(this.#client, { session, sequence, owner }, token, claims);
+    belief.givenUp = givenUp;
+    if (endsAt > 0) belief.endBy(this.#evidence.localMs(endsAt));
+    this.#holds.add(belief);
+    if (belief.givenUp === undefined) this.count += 1;
+    this.#watch.onBelief(belief);
+  }
+}
+
+/** Whether a key is being made shared, which the table may not have done yet. */
+function isLowering(calls: ClientCalls, target: number, key: string): boolean {
+  return calls.all.some(({ wish }) => {
+    if (wish.op !== OP.downgrade || wish.target !== target) return false;
+    return wish.key === undefined || wish.key === key;
+  });
+}
+
+function ownerOf(call: Call | undefined): number {
+  return call !== undefined && "owner" in call.wish ? call.wish.owner : 0;
+}

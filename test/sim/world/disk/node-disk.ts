@@ -1,0 +1,222 @@
+/**
+ * The disk of one node, which outlives its processes. A process that is killed leaves the cached
+ * bytes behind, a loss of power only what was synced and any part of the rest. Its contents can be
+ * damaged: bits turned over, segments, batches and keys of the store lost, an older copy put back.
+ */
+import {
+  type FileOperation,
+  type FileSystem,
+  MemoryFileSystem,
+  MemoryStoreDisk,
+  type OrderedStore,
+  type RestoringMeans,
+  type StoreAccess,
+} from "../../../../src/storage/index.js";
+import { MARK_FILE_NAME, type Mark, readMark } from "../../../../src/storage/log/mark-file.js";
+import type { RandomStream } from "../../engine/random-stream.js";
+import type { Simulation } from "../../engine/simulation.js";
+import type { ProcessLife } from "../node/process-life.js";
+import { type DiskTimes, DiskWeather } from "./disk-weather.js";
+import { ProcessFiles } from "./process-files.js";
+import { ProcessStore } from "./process-store.js";
+
+export type CrashKind = "kill" | "power";
+
+/** Of flipped bits in files: inside what was written, rather than in the room behind it. */
+const USED_SHARE = 0.8;
+/** Of flipped bits: in the newest segment, and at the end of what was written. */
+const TAIL_SHARE = 0.4;
+const TAIL_BYTES = 100;
+/** Larger writes always take their time. */
+const QUICK_BYTES_MAX = 4 << 10;
+/** Of flipped bits: in the ordered store, if there is anything in it. */
+const STORE_SHARE = 0.3;
+
+/** What lay on a disk at some time. */
+export interface DiskCopy {
+  readonly files: MemoryFileSystem;
+  readonly store: MemoryStoreDisk;
+}
+
+export class NodeDisk {
+  readonly weather: DiskWeather;
+  readonly #random: RandomStream;
+  readonly #fileOptions = {
+    intercept: (operation: FileOperation): Promise<void> => this.weather.onFile(operation),
+    capacityBytes: (): number => this.weather.capacityBytes,
+    isQuickFor: (bytes: number): boolean => bytes <= QUICK_BYTES_MAX && this.weather.isQuick,
+  };
+  readonly #storeOptions = {
+    intercept: (access: StoreAccess): Promise<void> => this.weather.onStore(access),
+  };
+  #files: MemoryFileSystem;
+  #store: MemoryStoreDisk;
+
+  constructor(simulation: Simulation, random: RandomStream, times: DiskTimes) {
+    this.#random = random;
+    this.weather = new DiskWeather(simulation, random, times);
+    this.#files = new MemoryFileSystem(undefined, this.#fileOptions);
+    this.#store = new MemoryStoreDisk(this.#storeOptions);
+  }
+
+  filesFor(life: ProcessLife): FileSystem {
+    this.weather.hasFailed = false;
+    return new ProcessFiles(life, this.#files, () => this.weather.onWriteNow());
+  }
+
+  async openStoreFor(life: ProcessLife, mustExist: boolean): Promise<OrderedStore> {
+    return new ProcessStore(life, this.#store.open(mustExist));
+  }
+
+  /** The process on it ended. */
+  crash(kind: CrashKind): void {
+    const { next } = this.#random;
+    this.#store.crash(next);
+    const options = this.#fileOptions;
+    const files = this.#files;
+    this.#files = kind === "kill" ? files.inherited(options) : files.crashed(next, options);
+  }
+
+  /** The number of the last segment of the log that there is; 0 without one. */
+  get lastSegment(): number {
+    let last = 0;
+    for (const path of this.#files.sizes().keys()) {
+      const number = Number(/(\d+)\.seg$/.exec(path)?.[1] ?? 0);
+      last = Math.max(last, number);
+    }
+    return last;
+  }
+
+  /** What the mark says that is durable; `undefined` without one. */
+  async durableMark(): Promise<Mark | undefined> {
+    const path = `/data/${MARK_FILE_NAME}`;
+    const bytes = this.#files.durable(path);
+    if (bytes === undefined) return undefined;
+    const found = await readMark(new MemoryFileSystem(new Map([[path, bytes]])), "/data");
+    return found?.mark;
+  }
+
+  /** Turns bits over. Returns what was done, for people. */
+  flipBits(count: number): string[] {
+    const done: string[] = [];
+    for (let left = count; left > 0; left -= 1) {
+      const keys = [...this.#store.values.keys()].sort();
+      const isStore = keys.length > 0 && this.#random.chance(STORE_SHARE);
+      const flipped = isStore ? this.#flipInStore(keys) : this.#flipInFiles();
+      if (flipped !== undefined) done.push(flipped);
+    }
+    return done;
+  }
+
+  /** Removes one file of the log. */
+  loseSegment(): string[] {
+    const names = [...this.#files.sizes().keys()].filter((name) => name.endsWith(".seg")).sort();
+    const lost = this.#random.pickOrNone(names);
+    if (lost === undefined) return [];
+    this.#files.lose(lost);
+    return [lost];
+  }
+
+  /**
+   * Batches of the store's journal vanish without a word: the newest ones, as when its end is cut,
+   * or some in the middle, as when a bit of it turns over.
+   */
+  loseRecords(isTail: boolean): string[] {
+    const { journalLength } = this.#store;
+    if (journalLength === 0) return [];
+    const count = this.#random.integer(1, Math.min(8, journalLength));
+    const from = isTail ? journalLength - count : this.#random.below(journalLength - count + 1);
+    this.#store.loseBatches(from, count);
+    return [`${count} batches of the store from the one of number ${from} of ${journalLength} on`];
+  }
+
+  /** Single keys of the store vanish, whenever they were written. */
+  loseKeys(count: number): string[] {
+    const lost = this.#random.shuffled([...this.#store.values.keys()].sort()).slice(0, count);
+    for (const key of lost) this.#store.loseKey(key);
+    return lost.map((key) => `key ${key} of the store is gone`);
+  }
+
+  /** Needs a disk without a process. */
+  wipe(): void {
+    this.#files = new MemoryFileSystem(undefined, this.#fileOptions);
+    this.#store.wipe();
+  }
+
+  copy(): DiskCopy {
+    return { files: this.#files.copy(), store: this.#store.copy() };
+  }
+
+  /** Needs a disk without a process. */
+  putBack({ files, store }: DiskCopy): void {
+    this.#files = files.copy(this.#fileOptions);
+    this.#store = store.copy(this.#storeOptions);
+  }
+
+  /** For whoever sets the data aside; the old store is evidence, which nobody here looks at. */
+  meansFor(life: ProcessLife, random: RandomStream) {
+    return {
+      fileSystem: this.filesFor(life),
+      openStore: (_path: string, mustExist: boolean) => this.openStoreFor(life, mustExist),
+      moveStore: async () => {
+        this.#store = new MemoryStoreDisk(this.#storeOptions);
+      },
+      ports: {
+        randomBytes: (count: number) => Uint8Array.from({ length: count }, () => random.below(256)),
+      },
+    };
+  }
+
+  /** For who restores a directory: the store of one that was cut short is never looked at again. */
+  restoringMeansFor(life: ProcessLife, random: RandomStream): RestoringMeans {
+    return {
+      fileSystem: this.filesFor(life),
+      openStore: (_path, mustExist) => {
+        this.#store = new MemoryStoreDisk(this.#storeOptions);
+        return this.openStoreFor(life, mustExist);
+      },
+      ports: {
+        timer: (delayMs, task) => {
+          let isArmed = true;
+          life.simulation.after(delayMs, () => life.deliver(() => isArmed && task()));
+          return () => {
+            isArmed = false;
+          };
+        },
+        randomBytes: (count) => Uint8Array.from({ length: count }, () => random.below(256)),
+      },
+    };
+  }
+
+  #flipInStore(keys: readonly string[]): string | undefined {
+    const key = this.#random.pick(keys);
+    const bytes = this.#store.values.get(key)?.length ?? 0;
+    const bit = this.#random.below(bytes * 8);
+    this.#store.damage(key, bit);
+    return `store ${key} bit ${bit}`;
+  }
+
+  #flipInFiles(): string | undefined {
+    const files = this.#files.files();
+    const names = [...files.keys()].filter((name) => (files.get(name)?.length ?? 0) > 0).sort();
+    const segments = names.filter((name) => name.endsWith(".seg"));
+    const newest = this.#random.chance(TAIL_SHARE) ? segments.at(-1) : undefined;
+    const name = newest ?? this.#random.pickOrNone(names);
+    const content = name === undefined ? undefined : files.get(name);
+    if (name === undefined || content === undefined) return undefined;
+    const used = usedBytes(content);
+    const end = this.#random.chance(USED_SHARE) ? used : content.length;
+    // The newest bytes are where damage is hardest to tell from a write cut short.
+    const from = this.#random.chance(TAIL_SHARE) ? Math.max(0, used - TAIL_BYTES) : 0;
+    const offset = Math.min(end, from) + this.#random.below(Math.max(1, end - from));
+    this.#files.damage(name, offset, this.#random.below(8));
+    return `${name} byte ${offset}`;
+  }
+}
+
+/** Without the zeros at the end. */
+function usedBytes(content: Uint8Array): number {
+  let end = content.length;
+  while (end > 0 && content[end - 1] === 0) end -= 1;
+  return end;
+}

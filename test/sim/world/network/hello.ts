@@ -1,0 +1,32 @@
+/**
+ * The first words of two nodes, as bytes that production code writes and judges: each may be of another
+ * cluster, or of another version of the model. There is one version in the sources: whoever reads takes itself for that one, and
+ * finds the other so far from it as it is.
+ */
+import { crc32 } from "node:zlib";
+import { MODEL_VERSION } from "../../../../src/model-version.js";
+import type { PeerIdentity } from "../../../../src/net/index.js";
+import { PeerDirectory } from "../../../../src/net/peers/directory.js";
+import { encodeHello, type HelloRefusal } from "../../../../src/net/peers/hello.js";
+
+/** Where it stands, whatever the version. */
+const VERSION_AT = 4;
+const CHECKSUM_BYTES = 4;
+
+export interface Speaker {
+  readonly identity: PeerIdentity;
+  /** Versions after that of the sources. */
+  readonly versionOffset: number;
+}
+
+/** Why `reader` does not listen to `speaker`, whatever it has noted of that node. */
+export function refusalOfHello(speaker: Speaker, reader: Speaker): HelloRefusal | undefined {
+  const bytes = Buffer.from(encodeHello(speaker.identity, reader.identity.nodeId));
+  const version = MODEL_VERSION + speaker.versionOffset - reader.versionOffset;
+  bytes.writeUInt16BE(version, VERSION_AT);
+  const end = bytes.length - CHECKSUM_BYTES;
+  bytes.writeUInt32BE(crc32(bytes.subarray(0, end)), end);
+  const members = [speaker.identity.nodeId];
+  const admitted = new PeerDirectory(reader.identity, members, new Map(), () => {}).admit(bytes, 0);
+  return "code" in admitted ? admitted : undefined;
+}

@@ -1,0 +1,100 @@
+/** The durable history, over the store in memory and over `level` in a temporary directory. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import type { AuditRecord } from "../../../src/storage/audit/audit-record.js";
+import { type AuditMark, AuditStore } from "../../../src/storage/audit/audit-store.js";
+import { openLevelStore } from "../../../src/storage/level-store.js";
+import { MemoryStoreDisk } from "../../../src/storage/memory/memory-ordered-store.js";
+import type { OrderedStore } from "../../../src/storage/ordered-store.js";
+
+const NEWEST = { index: 2 ** 53 - 1, number: 2 ** 32 - 1 };
+const NO_MARK: AuditMark = { through: { index: 0, number: 0 }, completeAfter: 0 };
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+async function inMemory(): Promise<OrderedStore> {
+  return new MemoryStoreDisk().open();
+}
+
+async function inLevel(): Promise<OrderedStore> {
+  const path = await mkdtemp(join(tmpdir(), "holdfast-audit-"));
+  closing.push(() => rm(path, { recursive: true }));
+  const store = await openLevelStore(path);
+  closing.push(() => store.close());
+  return store;
+}
+
+function record(lockKey: string, index: number, number = 0): AuditRecord {
+  const body = new TextEncoder().encode(`${lockKey} ${index}.${number}`);
+  return { lockKey, index, number, endedWallMs: 1_000 * index, body };
+}
+
+async function loaded(store: OrderedStore): Promise<AuditStore> {
+  const audit = new AuditStore(store);
+  await audit.load();
+  return audit;
+}
+
+async function read(audit: AuditStore, key: string, through = NEWEST, limit = 100) {
+  const { records, holes } = await audit.read(key, through, limit);
+  expect(holes).toEqual([]);
+  return records;
+}
+
+function textsOf(records: readonly { readonly body: Uint8Array }[]): string[] {
+  return records.map(({ body }) => new TextDecoder().decode(body));
+}
+
+describe.each([
+  ["in memory", inMemory],
+  ["in level", inLevel],
+])("the audit %s", (_where, open) => {
+  test("gives the records of a key, the newest first, and of no other key", async () => {
+    const audit = await loaded(await open());
+    const keys = ["a", "a/", "a/b", "aa", "ä", "b"];
+    const records = [1, 2, 255, 256, 70_000, 2 ** 40].flatMap((index) =>
+      keys.flatMap((key) => [record(key, index), record(key, index, 3)]),
+    );
+    await audit.write(records, NO_MARK);
+    for (const key of keys) {
+      const expected = records.filter(({ lockKey }) => lockKey === key).reverse();
+      expect(textsOf(await read(audit, key))).toEqual(textsOf(expected));
+      expect(textsOf(await read(audit, key, NEWEST, 2))).toEqual(textsOf(expected.slice(0, 2)));
+      const older = await read(audit, key, { index: 256, number: 2 });
+      expect(textsOf(older)).toEqual(textsOf(expected.slice(5)));
+    }
+    expect(await read(audit, "c")).toEqual([]);
+  });
+
+  test("remembers its mark", async () => {
+    const store = await open();
+    const audit = await loaded(store);
+    expect(audit.mark).toBeUndefined();
+    const mark = { through: { index: 2 ** 50, number: 2 ** 32 - 1 }, completeAfter: 2 ** 45 };
+    await audit.write([], mark);
+    expect(audit.mark).toEqual(mark);
+    expect((await loaded(store)).mark).toEqual(mark);
+  });
+
+  test("is trimmed from its oldest, a bounded number at a time, and says so in its mark", async () => {
+    const store = await open();
+    const audit = await loaded(store);
+    const records = Array.from({ length: 10 }, (_, i) => record("a", i + 1));
+    await audit.write(records, NO_MARK);
+    const first = await audit.trim(7_000, 4, NO_MARK);
+    expect(first).toEqual({ mark: { ...NO_MARK, completeAfter: 4 }, isRoundOver: false });
+    expect(textsOf(await read(audit, "a"))).toEqual(textsOf(records.slice(4).reverse()));
+    const second = await audit.trim(7_000, 4, first.mark as AuditMark);
+    expect(second).toEqual({ mark: { ...NO_MARK, completeAfter: 6 }, isRoundOver: true });
+    const third = await audit.trim(7_000, 4, second.mark as AuditMark);
+    expect(third).toEqual({ mark: undefined, isRoundOver: true });
+    const again = await loaded(store);
+    expect(again.mark).toEqual(second.mark);
+    expect(textsOf(await read(again, "a"))).toEqual(textsOf(records.slice(6).reverse()));
+  });
+});
