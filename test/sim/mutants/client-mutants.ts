@@ -8,7 +8,7 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
     file: "src/client/lease/lease.ts",
     find: "return this.#newestMs + spanMs - marginMs(spanMs);",
     replace: "return this.#newestMs + spanMs + marginMs(spanMs);",
-    seeds: [5],
+    seeds: [6_000_011],
   },
   {
     name: "announced-end-ignored",
@@ -16,7 +16,7 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
     file: "src/client/lease/lease.ts",
     find: "    this.#forcedEndAt = Math.min(this.#forcedEndAt, endsAt);\n",
     replace: "",
-    seeds: [5],
+    seeds: [6_000_011],
   },
   {
     name: "stamp-of-another-answer",
@@ -24,6 +24,6 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
     file: "src/client/lease/lease.ts",
     find: "    this.#stamp = stamp;\n",
     replace: "",
-    seeds: [5],
+    seeds: [6_000_011],
   },
 ];

@@ -48,7 +48,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/leadership.ts",
     find: "if (index <= state.commitIndex || state.log.term(index) !== state.term) return;",
     replace: "if (index <= state.commitIndex) return;",
-    seeds: [19],
+    seeds: [6_000_000],
   },
   {
     name: "commit-beyond-append",
@@ -64,7 +64,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/replication.ts",
     find: "sendHeartbeat(state, peer, Math.min(state.commitIndex, peer.match), leadership.round);",
     replace: "sendHeartbeat(state, peer, state.commitIndex, leadership.round);",
-    seeds: [13],
+    seeds: [6_000_106],
   },
   {
     name: "truncation-without-conflict",
@@ -88,7 +88,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/durability.ts",
     find: "for (const write of this.pending) write.lastIndex = Math.min(write.lastIndex, from - 1);",
     replace: "",
-    seeds: [160],
+    seeds: [6_000_019],
   },
   {
     name: "read-before-first-commit",
@@ -120,7 +120,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/replication.ts",
     find: "  state.outbox.wantSnapshot(peer.id, peer.epoch);\n",
     replace: "",
-    seeds: [14],
+    seeds: [6_000_003],
   },
   {
     name: "late-answer-confirms-later-reads",
@@ -128,7 +128,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/replication.ts",
     find: "    peer.answeredRound = message.round;",
     replace: "    peer.answeredRound = leadership.round;",
-    seeds: [353],
+    seeds: [6_000_003],
   },
   {
     name: "install-over-newer",
@@ -137,7 +137,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     find: "  if (index > commitIndex) {\n    if (log.matches(index, snapshot.term)) {",
     replace:
       "  if (index > 0) {\n    if (log.matches(index, snapshot.term) && index > commitIndex) {",
-    seeds: [34],
+    seeds: [216],
   },
   {
     name: "match-goes-back",

@@ -40,7 +40,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
     file: "src/server/snapshots/snapshots.ts",
     find: "this.isRestoring || !this.#taking.knowsMembers) return false;",
     replace: "this.isRestoring) return false;",
-    seeds: [77_052, 77_103],
+    seeds: [77_103],
   },
   {
     name: "members-not-told",

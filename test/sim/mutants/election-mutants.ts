@@ -8,7 +8,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     file: "src/raft/election.ts",
     find: "  if (message.granted && message.term !== expectedTerm) return;\n",
     replace: "",
-    seeds: [8],
+    seeds: [6_000_027],
   },
   {
     name: "pre-vote-off",
@@ -64,7 +64,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     file: "src/raft/timers.ts",
     find: "  if (transfer !== undefined && nowMs >= transfer.deadlineMs) abandonTransfer(state, leadership);\n",
     replace: "",
-    seeds: [20],
+    seeds: [6_000_000],
   },
   {
     name: "vote-binds-nobody",
@@ -81,6 +81,6 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     find: "quorumValue(state.configuration, leadership.roundOf)",
     replace:
       "quorumValue(\n    {\n      ...state.configuration,\n      voters: [...state.configuration.voters, ...state.configuration.learners],\n    },\n    leadership.roundOf,\n  )",
-    seeds: [2],
+    seeds: [6_000_023],
   },
 ];

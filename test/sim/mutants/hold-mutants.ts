@@ -65,7 +65,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/converting.ts",
     find: "    withdraw(state, upgrade, CANCELLED);\n    advanceKeys(state, upgrade);\n",
     replace: "",
-    seeds: [1],
+    seeds: [6_000_033],
   },
   {
     name: "upgrade-outlives-its-hold",
@@ -73,7 +73,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/holds/ending.ts",
     find: "  if (upgrade !== undefined) withdraw(state, upgrade, NOT_HELD);\n",
     replace: "",
-    seeds: [1],
+    seeds: [6_000_006],
   },
   {
     name: "lone-hold-without-its-cap",
@@ -89,7 +89,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/holds/lone-holds.ts",
     find: " &&\n    state.owners.find(session, owner) === undefined",
     replace: "",
-    seeds: [93],
+    seeds: [6_000_112],
   },
   {
     name: "closing-forgotten",
@@ -137,7 +137,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/holds/ending.ts",
     find: "    state.say(session, { kind: MESSAGE.lost,",
     replace: "    if (reason !== END_REASON.maxHold) state.say(session, { kind: MESSAGE.lost,",
-    seeds: [18],
+    seeds: [6_000_011],
   },
   {
     name: "theft-not-told",
@@ -161,7 +161,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/stealing.ts",
     find: "    if (closing instanceof Closing) openAll(state, name);\n",
     replace: "",
-    seeds: [1],
+    seeds: [6_000_011],
   },
   {
     name: "revoke-leaves-closed",
@@ -257,7 +257,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/tickets.ts",
     find: "    tellRevoked(state, hold);\n",
     replace: "",
-    seeds: [20],
+    seeds: [6_000_050],
   },
   {
     name: "takeover-keeps-tokens",
@@ -273,7 +273,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/attaching.ts",
     find: "  if (generation !== session.generation) {\n    refuseTaken",
     replace: "  if (generation > session.generation) {\n    refuseTaken",
-    seeds: [31],
+    seeds: [6_000_007],
   },
   {
     name: "taker-not-compared",
@@ -281,7 +281,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/attaching.ts",
     find: "generation + 1 === session.generation && taker === session.taker",
     replace: 'generation + 1 === session.generation && taker !== ""',
-    seeds: [31],
+    seeds: [6_000_007],
   },
   {
     name: "displaced-takes-back",

@@ -16,7 +16,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     file: "src/raft/state.ts",
     find: "  state.configurations.truncate(from);\n",
     replace: "",
-    seeds: [41],
+    seeds: [6_000_043],
   },
   {
     name: "installed-members-ignored",
@@ -41,7 +41,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     find: "    majorityValue(configuration.voters, reachedBy),\n    majorityValue(configuration.outgoing, reachedBy),",
     replace:
       "    configuration.outgoing.length > 0\n      ? majorityValue(configuration.outgoing, reachedBy)\n      : majorityValue(configuration.voters, reachedBy),",
-    seeds: [39],
+    seeds: [6_000_013],
   },
   {
     name: "elected-by-the-new-half",
@@ -82,7 +82,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     find: "const index = quorumValue(state.configuration, leadership.matchOf);",
     replace:
       "const voters = [...new Set([...state.configuration.voters, state.id])];\n  const index = quorumValue({ ...state.configuration, voters }, leadership.matchOf);",
-    seeds: [278],
+    seeds: [6_000_029],
   },
   {
     name: "removed-leader-stays",
@@ -90,7 +90,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     file: "src/raft/leader-turn.ts",
     find: "  if (leadership.isChangeOpen) stepDownIfRemoved(state, leadership);\n",
     replace: "",
-    seeds: [170],
+    seeds: [6_000_012],
   },
   {
     name: "old-copy-let-in",

@@ -24,7 +24,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/holds/ending.ts",
     find: "  withdraw(state, request, result);\n  advanceKeys(state, request);\n",
     replace: "  withdraw(state, request, result);\n",
-    seeds: [1],
+    seeds: [6_000_005],
   },
   {
     name: "one-key-of-several-is-enough",
@@ -56,7 +56,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/records/semaphore.ts",
     find: "    this.held -= slots.length;\n    if (this.held === 0) {",
     replace: "    this.held -= slots.length;\n    if (this.held <= 1) {",
-    seeds: [8],
+    seeds: [6_000_003],
   },
   {
     name: "highest-slot-first",
@@ -72,7 +72,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/limiting.ts",
     find: "  if (limit < before) lower(state, key, semaphore);",
     replace: "  if (limit < 0) lower(state, key, semaphore);",
-    seeds: [8],
+    seeds: [6_000_022],
   },
   {
     name: "raised-limit-wakes-nobody",
@@ -80,7 +80,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/limiting.ts",
     find: "  else if (limit > before) advance(state, key);\n",
     replace: "",
-    seeds: [8],
+    seeds: [6_000_003],
   },
   {
     name: "set-limit-not-kept",
@@ -120,7 +120,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/deadlock/suspecting.ts",
     find: "    endWait(state, victim, deadlock(cycle, victim));",
     replace: "    endWait(state, victim.next ?? victim, deadlock(cycle, victim));",
-    seeds: [443],
+    seeds: [6_000_017],
   },
   {
     name: "undetected-refused",
@@ -128,6 +128,6 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/deadlock/suspecting.ts",
     find: "    if (request.detects && (last",
     replace: "    if ((last",
-    seeds: [3],
+    seeds: [6_000_081],
   },
 ];

@@ -41,7 +41,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/calls/command-window.ts",
     find: "    this.takeBack(highest + 1);\n",
     replace: "    this.takeBack(Math.min(this.#mark, highest + 1));\n",
-    seeds: [4],
+    seeds: [6_000_003],
   },
   {
     name: "refused-call-goes-last",
@@ -65,7 +65,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/session/answers.ts",
     find: "    if (!this.#outgoing.pulses.isCatchingUp) {",
     replace: "    if (sentMs > 0) {",
-    seeds: [],
+    seeds: [3018],
   },
   {
     name: "lapsed-hold-not-released",
@@ -73,7 +73,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/locks.ts",
     find: "    for (const hold of holds) if (!(hold.ending instanceof EndCall)) this.submit(new EndCall(hold));\n",
     replace: "",
-    seeds: [1339],
+    seeds: [6_000_013],
   },
   {
     name: "signal-not-aborted",
@@ -97,7 +97,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/session/answers.ts",
     find: "      this.#locks.onToldOfHold(told, nowMs);\n",
     replace: "      if (state === RECALL_STATE.held) this.#locks.onToldOfHold(told, nowMs);\n",
-    seeds: [31],
+    seeds: [182],
   },
   {
     name: "displaced-client-goes-on",
@@ -105,7 +105,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/session/attaching.ts",
     find: "    if (reason === END_REASON.takenOver) this.#displace(taker);",
     replace: "    if (reason === END_REASON.takenOver) this.#of.attachment.refused(taker.length);",
-    seeds: [],
+    seeds: [635],
   },
   {
     name: "outcome-taken-twice",
@@ -113,7 +113,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/locks.ts",
     find: "    this.#waits.delete(sequence);\n    return call;\n",
     replace: "    return call;\n",
-    seeds: [31],
+    seeds: [6_500_009],
   },
   {
     name: "waits-not-recalled",
@@ -121,7 +121,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/locks.ts",
     find: "    const sequences = [...this.#waits.keys()];\n",
     replace: "    const sequences: number[] = [];\n",
-    seeds: [10],
+    seeds: [101],
   },
   {
     name: "holds-not-recalled",
@@ -129,7 +129,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/locks.ts",
     find: "      if (!(ending instanceof EndCall)) sequences.push(sequence);\n",
     replace: "",
-    seeds: [31],
+    seeds: [182],
   },
   {
     name: "abandoned-grant-not-given-back",
@@ -137,7 +137,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/locks.ts",
     find: "    this.submit(new EndCall(call));\n",
     replace: "",
-    seeds: [15],
+    seeds: [6_000_004],
   },
   {
     name: "nested-release-ends-the-hold",
@@ -170,7 +170,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     find: "    this.#remove(join);\n    this.balance();\n",
     replace:
       "    this.#remove(join);\n    this.#host.submit(new DowngradeCall(this, undefined));\n    this.balance();\n",
-    seeds: [],
+    seeds: [660],
   },
   {
     name: "abandoned-upgrade-believed",
@@ -178,7 +178,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/hold.ts",
     find: "    if (this.upgrade !== upgrade) return;\n    this.upgrade = undefined;\n    this.setMode",
     replace: "    this.upgrade = undefined;\n    this.setMode",
-    seeds: [],
+    seeds: [834],
   },
   {
     name: "upgrade-behind-its-downgrade",
@@ -186,7 +186,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/hold-calls.ts",
     find: "    return this.#hold.upgrade !== this;\n",
     replace: "    return false;\n",
-    seeds: [17],
+    seeds: [6_000_055],
   },
   {
     name: "revoke-not-obeyed",
@@ -194,7 +194,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/holds.ts",
     find: `    if (!this.#setEnd(hold, endsAt, "revoked")) return;\n`,
     replace: "    if (endsAt === 0) return;\n",
-    seeds: [178],
+    seeds: [6_000_015],
   },
   {
     name: "held-while-closing",
@@ -210,7 +210,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/locks.ts",
     find: '      hold.end("detached");\n',
     replace: "",
-    seeds: [20],
+    seeds: [6_000_000],
   },
   {
     name: "waits-not-exported",
@@ -218,7 +218,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/locks.ts",
     find: "        waits.push({ sequence, owner: owner.id, items, value, maxHoldMs });\n",
     replace: "",
-    seeds: [4],
+    seeds: [6_500_069],
   },
   {
     name: "release-not-exported",
@@ -226,7 +226,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/locks.ts",
     find: "        if (call.target.sequence !== 0) ends.push(call.target.sequence);\n",
     replace: "",
-    seeds: [1257],
+    seeds: [6_500_135],
   },
   {
     name: "downgrade-not-exported",
@@ -234,7 +234,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/locks.ts",
     find: "          downgrades.push({ sequence, key });\n",
     replace: "",
-    seeds: [],
+    seeds: [20_678],
   },
   {
     name: "detached-hold-exported",
@@ -242,7 +242,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/locks.ts",
     find: "    return this.#holds.all().filter(({ ending }) => ending === undefined);\n",
     replace: "    return this.#holds.all();\n",
-    seeds: [],
+    seeds: [240],
   },
   {
     name: "handed-out-before-the-loose",
@@ -258,7 +258,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/reads/watches.ts",
     find: "      frame.add({ op: OP.watch, id, key, isPrefix, after });\n",
     replace: "      frame.add({ op: OP.watch, id, key, isPrefix, after: after && undefined });\n",
-    seeds: [10],
+    seeds: [6_500_005],
   },
   {
     name: "change-told-twice",
@@ -274,7 +274,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/reads/watches.ts",
     find: "      stream.onAsked({ index: this.#attachedIndex, number: REVISION_NUMBER_MAX });\n",
     replace: "",
-    seeds: [],
+    seeds: [1817],
   },
   {
     name: "full-disk-ends-a-call",
@@ -282,7 +282,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/calls/outgoing.ts",
     find: "    if (status !== ERROR_NUMBERS.BUSY && status !== ERROR_NUMBERS.DISK_FULL) {",
     replace: "    if (status !== ERROR_NUMBERS.BUSY) {",
-    seeds: [],
+    seeds: [140],
   },
   {
     name: "full-disk-ends-a-client",
@@ -290,7 +290,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/session/attaching.ts",
     find: ` || code === "UNAVAILABLE" || code === "DISK_FULL";`,
     replace: ` || code === "UNAVAILABLE";`,
-    seeds: [102],
+    seeds: [6_500_026],
   },
   {
     name: "frame-used-again-too-early",

@@ -16,7 +16,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     file: "src/server/commands/cluster-clock.ts",
     find: "      this.#stamp += wholeMs;",
     replace: "      this.#stamp += 2 * wholeMs;",
-    seeds: [21],
+    seeds: [6_000_011],
   },
   {
     name: "clock-begins-anew",
@@ -32,7 +32,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     file: "src/server/reads/reads.ts",
     find: "      if (placed.index > index) still.push(placed);",
     replace: "      if (placed.index > index + 1_000) still.push(placed);",
-    seeds: [59],
+    seeds: [6_000_003],
   },
   {
     name: "stamps-by-the-wall-clock",
@@ -40,7 +40,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     file: "src/server/commands/proposing.ts",
     find: "this.#leadership.countTime(nowMs);",
     replace: "this.#leadership.countTime(clock.wallMs());",
-    seeds: [19],
+    seeds: [6_000_011],
   },
   {
     name: "stamps-in-the-log-forgotten",
@@ -87,7 +87,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     find: '    if (reason === "notLeader") return;\n',
     replace:
       '    for (let i = 0; i < this.#underWay.length; i += 1) {\n      const batch = this.#underWay.at(i);\n      const first = batch?.id === id ? batch.commands.find(({ sequence }) => sequence > 0) : undefined;\n      if (first !== undefined && first.session > 0) {\n        const { attachment, sequence } = first;\n        attachment.isRefusing = true;\n        attachment.expected = sequence;\n        attachment.connection.send({ kind: 15, sequence, status: 28 });\n      }\n    }\n    if (reason === "notLeader") return;\n',
-    seeds: [4],
+    seeds: [6_000_006],
   },
   {
     name: "admitted-after-a-refusal",
@@ -119,6 +119,6 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     file: "src/server/commands/kept-commands.ts",
     find: "    return all.sort((a, b) => a.order - b.order);",
     replace: "    return all.sort((a, b) => b.order - a.order);",
-    seeds: [4],
+    seeds: [6_000_002],
   },
 ];

@@ -9,7 +9,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
     find: "  for (const closing of yield* sortByNumber(parts.closings, ({ number }) => number)) {",
     replace:
       "  for (const closing of yield* sortByNumber(parts.closings.slice(1), ({ number }) => number)) {",
-    seeds: [13],
+    seeds: [6_000_011],
   },
   {
     name: "snapshot-without-values",
@@ -25,7 +25,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/snapshot/linking.ts",
     find: "  if (extras !== undefined) linkEnd(parts, hold);\n",
     replace: "",
-    seeds: [14],
+    seeds: [6_000_000],
   },
   {
     name: "snapshot-without-takers",
@@ -57,7 +57,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/snapshot/linking.ts",
     find: "  if (tickets !== undefined) yield* linkHolds(parts, tickets, turn);\n",
     replace: "  if (tickets === undefined) return;\n",
-    seeds: [14],
+    seeds: [6_000_000],
   },
   {
     name: "snapshot-without-losses",
@@ -73,7 +73,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/snapshot/linking.ts",
     find: "    hold.obtainExtras().upgrade = request;\n",
     replace: "",
-    seeds: [],
+    seeds: [17],
   },
   {
     name: "snapshot-without-announced-ends",
@@ -89,7 +89,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/snapshot/reader.ts",
     find: "  hold.isContended = (flags & HOLD_CONTENDED) !== 0;\n",
     replace: "",
-    seeds: [12],
+    seeds: [6_000_000],
   },
   {
     name: "snapshot-without-settings",

@@ -16,7 +16,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/executing.ts",
     find: "command.sequence === session.highestSequence + 1",
     replace: "command.sequence > session.highestSequence",
-    seeds: [],
+    seeds: [6_000_077],
   },
   {
     name: "session-epoch-ignored",
@@ -24,7 +24,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/executing.ts",
     find: "  if (epoch !== session.attachEpoch) return;\n",
     replace: "",
-    seeds: [26],
+    seeds: [6_000_009],
   },
   {
     name: "grant-to-the-dead",
@@ -32,7 +32,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/holds/granting.ts",
     find: "if (request.isEligible && !request.isOverAt(state.stamp)) {",
     replace: "if (request.isEligible) {",
-    seeds: [97],
+    seeds: [6_000_003],
   },
   {
     name: "waiter-not-woken",
@@ -49,7 +49,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/acquiring.ts",
     find: "if (!key.admits(item.mode, ",
     replace: "if (!key.admitsHold(item.mode, ",
-    seeds: [1],
+    seeds: [6_000_003],
   },
   {
     name: "end-leaks-the-hold",
@@ -89,7 +89,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/records/reply-window.ts",
     find: '      if (slot.state === "reply") this.#drop(slot);',
     replace: '      if (slot.state !== "waiting") this.#drop(slot);',
-    seeds: [3],
+    seeds: [6_000_003],
   },
   {
     name: "token-from-a-local-counter",
@@ -131,7 +131,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/records/key.ts",
     find: "      if (queue.frontier !== undefined) return false;",
     replace: '      if (mode !== "shared" && queue.frontier !== undefined) return false;',
-    seeds: [9],
+    seeds: [6_000_026],
   },
   {
     name: "snapshot-without-queue",
@@ -147,6 +147,6 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/snapshot/linking.ts",
     find: "    replies.add(slot);\n",
     replace: '    if (state !== "reply") replies.add(slot);\n',
-    seeds: [10],
+    seeds: [6_000_003],
   },
 ];
