@@ -90,7 +90,7 @@ async function somebodyWaits(): Promise<void> {
       "select count(*) from information_schema.innodb_trx where trx_state = 'LOCK WAIT'";
     const [count] = await db.query(waiting);
     if (Number(count) > 0) return;
-    // Read from a cache that is renewed ten times a second.
-    await delay(50);
+    // Read from a cache that is renewed only when nobody has read it for 100 ms.
+    await delay(200);
   }
 }
