@@ -24,7 +24,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
     file: "src/storage/ordered-store.ts",
     find: "if (!isForWantOfRoom(error)) this.#failure = error;",
     replace: "this.#failure = error;",
-    seeds: [488],
+    seeds: [2064],
   },
   {
     name: "own-vote-counted-early",
@@ -48,7 +48,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
     file: "src/server/driver/members.ts",
     find: '    for (const peer of peers) this.#send(peer, { type: "members", index, configuration: encoded });\n',
     replace: "",
-    seeds: [885, 1059],
+    seeds: [2191],
   },
   {
     name: "damaged-draft-ends-the-node",

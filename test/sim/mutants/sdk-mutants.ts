@@ -25,7 +25,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/calls/command-window.ts",
     find: "    while (this.#mark < this.#nextSequence && this.#slots[this.#mark & SLOT_MASK] === undefined) {\n",
     replace: "    if (call.sequence >= this.#mark) {\n" + "      this.#mark = call.sequence;\n",
-    seeds: [23],
+    seeds: [722],
   },
   {
     name: "number-not-taken-back",
@@ -250,7 +250,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/session/resuming.ts",
     find: "pulses.isCatchingUp || window.answeredUpTo < this.#lastLoose) return;",
     replace: "pulses.isCatchingUp || this.#lastLoose < 0) return;",
-    seeds: [115],
+    seeds: [8348],
   },
   {
     name: "watch-begins-anew",
