@@ -22,8 +22,8 @@ interface Directory {
 }
 
 type Step =
-  /** The node is started on one of its directories, and says hello. */
-  | { readonly do: "start"; readonly which: number }
+  /** The node is started on one of its directories, often until it says hello. */
+  | { readonly do: "start"; readonly which: number; readonly times: number }
   /** Its directory is wiped: the next start makes one as the first start did. */
   | { readonly do: "wipe"; readonly origin: PeerIdentity["origin"] }
   /** `holdfast recover`, as high as it can know to go. */
@@ -32,7 +32,14 @@ type Step =
   | { readonly do: "restart" };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ do: fc.constant("start" as const), which: fc.nat(4) }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant("start" as const),
+      which: fc.nat(4),
+      times: fc.constantFrom(1, 1, 1, 9),
+    }),
+  },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -71,7 +78,7 @@ test("a directory that was never let in comes in only as a later one that was ma
         } else {
           const directory = directories.at(-1 - (one.which % directories.length));
           if (directory === undefined) throw new Error("there is always one");
-          directory.incarnation += 1;
+          directory.incarnation += one.times;
           const identity = identityOf(directory);
           const isLatest = admitted.length === 0 || admitted.at(-1) === directory;
           const isSuccessor =

@@ -103,6 +103,27 @@ describe("the wish for a certain leader", () => {
   });
 });
 
+test("a change is answered when it is committed, and not when the leader begins with it", () => {
+  const desk = new Desk();
+  const asker = new Asker();
+  desk.ask(asker, removal(4, 3));
+  desk.operations.begin(desk);
+  expect(desk.operations.onAccepted(desk.lastId)).toBe(true);
+  desk.operations.onApplied(desk);
+  // In the leader's log, and so in force there: a leader that is lost now may take it with it.
+  desk.configuration = configurationOf(1, 2);
+  desk.operations.onApplied(desk);
+  desk.ask(asker, removal(5, 3));
+  desk.operations.begin(desk);
+  expect(asker.answers).toEqual([]);
+  desk.appliedConfiguration = desk.configuration;
+  desk.operations.onApplied(desk);
+  expect(asker.answers).toEqual([
+    [4, STATUS.ok],
+    [5, STATUS.ok],
+  ]);
+});
+
 describe("a change that cannot begin just now", () => {
   test("is fulfilled without being begun when the one under way was the same", () => {
     const desk = new Desk();

@@ -156,6 +156,32 @@ describe("a read", () => {
     expect(reader.answers).toEqual([ERROR_NUMBERS.BUSY]);
   });
 
+  test.each<[string, (reads: Reads) => void]>([
+    ["was never asked for", () => {}],
+    ["was asked for", (reads) => reads.askLeader(2, TERM, 0)],
+    ["has an index", (reads) => reads.onIndex(reads.askCore(0), 10)],
+  ])("of a connection that closed and %s leaves its room to others", (_what, prepare) => {
+    const { reads, attachment, connection, table } = new Reader();
+    const fill = () => {
+      const attachments = Array.from(
+        { length: 16_384 / 256 },
+        () => new Attachment(new RecordingConnection(2)),
+      );
+      for (const one of attachments) {
+        for (let id = 1; id <= 256; id += 1) reads.add(one, { op: OP.inspect, id, key: "a" }, 0);
+      }
+      return attachments;
+    };
+    for (const one of fill()) one.isClosed = true;
+    prepare(reads);
+    reads.onApplied(10);
+    reads.answer(answeringFrom(table), 1_024);
+    reads.expire(WAIT_MS);
+    expect(fill().flatMap((one) => (one.connection as RecordingConnection).sent)).toEqual([]);
+    reads.add(attachment, { op: OP.inspect, id: 1, key: "a" }, 0);
+    expect(connection.sent).toMatchObject([{ status: ERROR_NUMBERS.BUSY }]);
+  });
+
   test("that shows a page of keys is the last one of its turn", () => {
     const { reads, attachment, connection, table } = new Reader();
     const page = { op: OP.query, prefix: "", after: undefined, limit: 1 } as const;
