@@ -12,6 +12,7 @@ import { CoreChecks } from "./consensus/core-checks.js";
 import { DemandedSegments } from "./consensus/demanded-segments.js";
 import { RaftChecks } from "./consensus/raft-checks.js";
 import { ReadIndexes } from "./consensus/read-index.js";
+import { ReignClock } from "./consensus/reign-clock.js";
 import type { Founding } from "./founding.js";
 import { ForwardOrder } from "./hearing/forward-order.js";
 import { ProgramOrder } from "./hearing/program-order.js";
@@ -36,6 +37,7 @@ export class ClusterChecks {
   readonly forwarded: ForwardOrder;
   readonly readIndexes: ReadIndexes;
   readonly demanded: DemandedSegments;
+  readonly clock: ReignClock;
   readonly #events: ClusterEvents;
   readonly #fail: Fail;
   readonly #hashes = new Map<number, string>();
@@ -68,6 +70,7 @@ export class ClusterChecks {
     this.forwarded = new ForwardOrder(fail, (session) => this.witness.laws.highestOf(session));
     this.readIndexes = new ReadIndexes(fail, () => this.raft.committedIndex);
     this.demanded = new DemandedSegments(fail);
+    this.clock = new ReignClock(fail);
     this.raft = new RaftChecks(ids, founding, fail, (entry, raft) => {
       this.#onCommitted(entry, raft);
     });

@@ -238,10 +238,11 @@ export class RunChecks implements WorldWatch {
 
   logOf(node: SimNode): LogWatch {
     const { id } = node;
-    const { raft, demanded } = this.clusters.of(node);
+    const { raft, demanded, clock } = this.clusters.of(node);
     return {
       onAppend: (write) => {
         raft.onAppend(id, write, node.raftOrNone);
+        clock.onAppend(write, node.raftOrNone, this.#simulation.nowMs);
         this.#time?.onAppend(id, write, node.raftOrNone);
       },
       onDurable: (seq) => {

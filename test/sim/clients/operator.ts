@@ -23,6 +23,11 @@ const TRIES_MAX = 12;
 type Wish<T> = T extends Operation ? Omit<T, "id"> : never;
 export type OperatorWish = Wish<Operation>;
 
+/** What is done for one cluster. */
+interface Duty {
+  isOver: boolean;
+}
+
 export interface OperatorSurroundings {
   readonly simulation: Simulation;
   readonly random: RandomStream;
@@ -37,7 +42,7 @@ export interface OperatorSurroundings {
 export class Operator {
   readonly #world: OperatorSurroundings;
   #lastId = 0;
-  #isOver = false;
+  #duty: Duty = { isOver: false };
 
   constructor(world: OperatorSurroundings) {
     this.#world = world;
@@ -46,21 +51,22 @@ export class Operator {
   /** `first`: the node to be asked first; default: any. */
   ask(wish: OperatorWish, first?: number): void {
     this.#lastId += 1;
-    this.#try({ ...wish, id: this.#lastId } as Operation, TRIES_MAX, first);
+    const duty = this.#duty;
+    this.#try({ ...wish, id: this.#lastId } as Operation, duty, TRIES_MAX, first);
   }
 
   /** Nothing is asked again. */
   end(): void {
-    this.#isOver = true;
+    this.#duty.isOver = true;
   }
 
-  /** With another cluster. */
+  /** With another cluster, which nobody asks for what was wished of the one before. */
   goOn(): void {
-    this.#isOver = false;
+    this.#duty = { isOver: false };
   }
 
-  #try(operation: Operation, triesLeft: number, first?: number): void {
-    if (triesLeft === 0 || this.#isOver) return;
+  #try(operation: Operation, duty: Duty, triesLeft: number, first?: number): void {
+    if (triesLeft === 0 || duty.isOver) return;
     const { network, host, nodes, random, simulation } = this.#world;
     let isSettled = false;
     const settle = (isDone: boolean): void => {
@@ -68,7 +74,7 @@ export class Operator {
       isSettled = true;
       line.leave();
       if (isDone) return;
-      simulation.after(RETRY_MS, () => this.#try(operation, triesLeft - 1));
+      simulation.after(RETRY_MS, () => this.#try(operation, duty, triesLeft - 1));
     };
     const line: ClientLine = network.connect(first ?? random.pick(nodes), {
       host,

@@ -316,4 +316,12 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     replace: "",
     seeds: [2],
   },
+  {
+    name: "lease-given-up-early",
+    rule: "what is held lasts as long as the lease that was renewed, less its margin",
+    file: "src/client/lease/lease.ts",
+    find: "    const leaseMs = this.localMs(this.#stamp + this.ttlMs);",
+    replace: "    const leaseMs = this.localMs(this.#stamp + this.ttlMs / 2);",
+    seeds: [2],
+  },
 ];

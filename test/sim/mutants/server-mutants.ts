@@ -121,4 +121,12 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     replace: "    return all.sort((a, b) => b.order - a.order);",
     seeds: [6_000_002],
   },
+  {
+    name: "pause-is-made-up-for",
+    rule: "a pause of the leader's process is lost to cluster time",
+    file: "src/server/commands/cluster-clock.ts",
+    find: "      this.#stamp += this.#turnMsMax;\n      this.#anchorMs = nowMs;",
+    replace: "      this.#stamp += this.#turnMsMax;\n      this.#anchorMs += this.#turnMsMax;",
+    seeds: [6],
+  },
 ];

@@ -132,7 +132,7 @@ export class SdkClient implements WorldClient {
         client: this,
         plan: this.plan,
         clock: this.#clock,
-        ears: new SdkEars(this, watch, this.#heardByAll, () => this.#tellAttached()),
+        ears: new SdkEars(this, watch, this.#heardByAll, this.#clock, () => this.#tellAttached()),
         random: this.#random,
         platformRandom: streams.of(`platform ${this.host} life ${this.#lives}`),
         name,

@@ -23,6 +23,7 @@ import {
 } from "../../../../src/protocol/index.js";
 import type { WatchAsked } from "../../checks/hearing/watch-streams.js";
 import type { SocketEnding } from "../../world/network/node-socket.js";
+import type { ProcessClock } from "../../world/node/process-clock.js";
 import type { Ear } from "../../world/node/sdk-platform.js";
 import { breachOf } from "../breach.js";
 import type { ClientWatch, Said } from "../client-watch.js";
@@ -52,6 +53,9 @@ export class SdkEars {
   readonly watch: ClientWatch;
   readonly heardByAll: HeardByAll;
   readonly onAttached: () => void;
+  readonly #clock: ProcessClock;
+  /** When what renewed a session for certain was said, by session. */
+  readonly #renewedMs = new Map<number, number>();
   /** The entry that attached its last connection. */
   attachedIndex = 0;
   readonly #sessions = new Map<number, ReadWords>();
@@ -62,8 +66,10 @@ export class SdkEars {
     client: WorldClient,
     watch: ClientWatch,
     heardByAll: HeardByAll,
+    clock: ProcessClock,
     onAttached: () => void,
   ) {
+    this.#clock = clock;
     this.onAttached = onAttached;
     this.client = client;
     this.watch = watch;
@@ -81,6 +87,20 @@ export class SdkEars {
       this.#sessions.set(session, words);
     }
     return words;
+  }
+
+  get nowMs(): number {
+    return this.#clock.withSleepMs();
+  }
+
+  /** By a word that was said at `saidMs` and has been answered on the same connection. */
+  onRenewed(session: number, saidMs: number): void {
+    this.#renewedMs.set(session, saidMs);
+  }
+
+  /** For how long a session has not been renewed, at the most. */
+  sinceRenewedMs(session: number): number {
+    return this.nowMs - (this.#renewedMs.get(session) ?? Number.NEGATIVE_INFINITY);
   }
 
   /** What the process knows of the log now, and what it says from now on. */
@@ -108,6 +128,8 @@ class SdkEar implements Ear {
   #way: AttachCommand["op"] = OP.open;
   /** Questions without an answer. */
   readonly #recalls = new Set<number>();
+  /** Keepalives without an answer, said when nothing was left to ask: when, by number. */
+  readonly #keepalives = new Map<number, number>();
   /** What the process counted on, and the log had ended, when it asked something: by what it asked. */
   readonly #endedThen = new Map<string, readonly number[]>();
 
@@ -161,6 +183,7 @@ class SdkEar implements Ear {
   #noteEnded(request: SessionCommand): void {
     if (request.op === OP.recall) this.#recalls.add(request.number);
     if (this.#recalls.size > 0) return;
+    if (request.op === OP.keepalive) this.#keepalives.set(request.number, this.#of.nowMs);
     const tokens = this.#of.process?.endedInLog(this.#session) ?? [];
     const asked = "number" in request ? `number ${request.number}` : `sequence ${request.sequence}`;
     if (tokens.length > 0) this.#endedThen.set(asked, tokens);
@@ -172,6 +195,13 @@ class SdkEar implements Ear {
     if (tokens === undefined) return;
     this.#endedThen.delete(asked);
     this.#of.process?.heedLater(tokens);
+  }
+
+  #onPulse(number: number): void {
+    this.#onAnswer(`number ${number}`);
+    const saidMs = this.#keepalives.get(number);
+    this.#keepalives.delete(number);
+    if (saidMs !== undefined) this.#of.onRenewed(this.#session, saidMs);
   }
 
   #onMessage(message: ServerMessage): void {
@@ -224,7 +254,7 @@ class SdkEar implements Ear {
     if (message.kind === MESSAGE.ended || message.kind === MESSAGE.lost)
       this.#of.process?.heedLater();
     if (message.kind === MESSAGE.recalled) this.#recalls.delete(message.number);
-    if (message.kind === MESSAGE.pulse) this.#onAnswer(`number ${message.number}`);
+    if (message.kind === MESSAGE.pulse) this.#onPulse(message.number);
     if (message.kind === MESSAGE.reply) this.#onAnswer(`sequence ${message.sequence}`);
     watch.onMessage(client, this.#session, this.#epoch, message);
   }

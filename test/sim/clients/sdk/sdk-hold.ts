@@ -77,7 +77,7 @@ export class SdkHandle {
 }
 
 /** Why a lock is lost, by the error that its signal was aborted with; `undefined`: it is not. */
-function lossOf({ reason }: AbortSignal): unknown {
+export function lossOf({ reason }: AbortSignal): unknown {
   return reason instanceof HoldfastError ? reason.details["reason"] : undefined;
 }
 

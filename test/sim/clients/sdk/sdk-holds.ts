@@ -10,7 +10,17 @@ import { SEEN } from "../seen.js";
 import { GivenUp } from "./given-up.js";
 import type { ProcessSurroundings } from "./process-surroundings.js";
 import type { SdkCalls } from "./sdk-calls.js";
-import { SdkHandle, SdkHold, type WantedModes } from "./sdk-hold.js";
+import { lossOf, SdkHandle, SdkHold, type WantedModes } from "./sdk-hold.js";
+
+/** What a client may take off a lease, as documented, and what clocks that count sleep may be off. */
+const MARGIN_RATIO = 0.1;
+const MARGIN_MS_MIN = 250;
+const ROUNDING_MS = 25;
+
+/** For so long after it was renewed a lease of `ttlMs` is counted on. */
+function leastLeaseMs(ttlMs: number): number {
+  return ttlMs - Math.max(ttlMs * MARGIN_RATIO, MARGIN_MS_MIN) - ROUNDING_MS;
+}
 
 export class SdkHolds {
   readonly #world: ProcessSurroundings;
@@ -58,6 +68,27 @@ export class SdkHolds {
     return this.#all.filter((hold) => hold.thaw(roundingMs));
   }
 
+  #judgeLater(hold: SdkHold, handle: SdkHandle): void {
+    const { signal } = handle;
+    // Lost already when it was handed out.
+    if (signal.aborted) this.#judgeLoss(hold, handle);
+    else signal.addEventListener("abort", () => this.#judgeLoss(hold, handle), { once: true });
+  }
+
+  /**
+   * A lease that was renewed just now lasts, and with it what is held: until the log ends that, or
+   * somebody said when it would.
+   */
+  #judgeLoss({ session, token, endsByItself }: SdkHold, { signal }: SdkHandle): void {
+    const loss = lossOf(signal);
+    if (endsByItself || (loss !== "expired" && loss !== "revoked")) return;
+    const { watch, ears, plan } = this.#world;
+    const sinceMs = ears.sinceRenewedMs(session);
+    if (sinceMs >= leastLeaseMs(plan.ttlMs) || !watch.isHeldInLog(session, token)) return;
+    const what = `${token} is lost (${loss}) ${sinceMs} ms after session ${session} was renewed`;
+    this.#calls.broken("nothing is lost without a cause", what);
+  }
+
   /** A lock that it was given in `session`. `wanted`: as what it was asked for. */
   take(lock: Lock, session: number, wanted: WantedModes, isCapped: boolean): void {
     const handle = new SdkHandle(lock, wanted);
@@ -65,6 +96,7 @@ export class SdkHolds {
     const known = this.#all.find((hold) => hold.token === lock.token);
     if (known !== undefined) {
       known.add(handle);
+      this.#judgeLater(known, handle);
       this.#world.watch.onSeen(SEEN.countedUp);
       this.believe(known);
       return;
@@ -72,6 +104,7 @@ export class SdkHolds {
     const { client, clock } = this.#world;
     const hold = new SdkHold(client, session, { life: this.#life, clock }, handle);
     hold.endsByItself ||= isCapped;
+    this.#judgeLater(hold, handle);
     this.#all.push(hold);
     this.believe(hold);
     this.#world.onGrant();
