@@ -1,7 +1,7 @@
 /** The catalogue of seeded bugs fits the sources; that each is found is shown by `npm run sim`. */
 import { describe, expect, test } from "vitest";
 import { MUTANTS } from "./mutants/catalogue.js";
-import { mutated, readMutated } from "./mutants/mutated-copy.js";
+import { mutated, readMutated } from "./mutants/mutated-worker.js";
 
 describe("a seeded bug", () => {
   test.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))(

@@ -5,7 +5,7 @@
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Mutant } from "../../sim/mutants/mutant.js";
-import { mutated } from "../../sim/mutants/mutated-copy.js";
+import { mutated } from "../../sim/mutants/mutated-worker.js";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const CACHE = `${ROOT}node_modules/.cache/holdfast-power`;

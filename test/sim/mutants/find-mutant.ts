@@ -1,7 +1,7 @@
 /** Looks for the seed that finds a seeded bug. */
 import { WorkerPool } from "../run/worker-pool.js";
 import type { Mutant } from "./mutant.js";
-import { MutatedCopy } from "./mutated-copy.js";
+import { buildMutatedWorker, removeMutatedWorker } from "./mutated-worker.js";
 
 export interface MutantResult {
   readonly name: string;
@@ -37,15 +37,15 @@ export class SoundRuns {
   }
 }
 
-/** Seeds the bug into a copy of the sources and runs `seeds` on it until one fails. */
+/** Seeds the bug into the sources and runs `seeds` until one fails. */
 export async function findMutant(
   mutant: Mutant,
   sound: SoundRuns,
   seeds: Iterable<number>,
 ): Promise<MutantResult> {
   const startMs = performance.now();
-  const copy = new MutatedCopy(mutant);
-  const pool = new WorkerPool({ jobs: 1, workerPath: copy.workerPath });
+  const workerPath = await buildMutatedWorker(mutant);
+  const pool = new WorkerPool({ jobs: 1, workerPath });
   let tries = 0;
   let found: { readonly seed: number; readonly check: string } | undefined;
   try {
@@ -59,7 +59,7 @@ export async function findMutant(
     }
   } finally {
     pool.close();
-    copy.remove();
+    removeMutatedWorker(workerPath);
   }
   return {
     name: mutant.name,

@@ -4,7 +4,7 @@ import type { SimOptions } from "../run/sim-options.js";
 import { MUTANTS } from "./catalogue.js";
 import { findMutant, type MutantResult, SoundRuns } from "./find-mutant.js";
 import type { Mutant } from "./mutant.js";
-import { readMutated } from "./mutated-copy.js";
+import { readMutated } from "./mutated-worker.js";
 
 /** Whether every bug was found. `names`: which of them; empty: all. */
 export async function runMutants(names: readonly string[], options: SimOptions): Promise<boolean> {
