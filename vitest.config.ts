@@ -1,16 +1,21 @@
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
+
+/** Real clusters under every command, browsers, databases, all seeded bugs: `npm run test:long`. */
+const LONG = "test/**/*.long.test.ts";
+const isLong = process.env["HOLDFAST_TESTS"] === "long";
 
 export default defineConfig({
   test: {
     // The built command is what the end-to-end tests start.
     globalSetup: ["test/build-once.ts"],
-    include: ["test/**/*.test.ts"],
+    include: [isLong ? LONG : "test/**/*.test.ts"],
+    exclude: isLong ? configDefaults.exclude : [...configDefaults.exclude, LONG],
     // By itself it leaves one core of two to nobody, and takes twice as long.
     maxWorkers: "100%",
     testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: process.env["CI"]
-      ? ["default", ["json", { outputFile: "coverage/test-results.json" }]]
+      ? ["default", ["json", { outputFile: `coverage/results-${isLong ? "long" : "short"}.json` }]]
       : ["default"],
     coverage: {
       provider: "v8",

@@ -1,87 +1,16 @@
-/** Seeds of the simulator, as many as fit beside the other tests; those that found a bug among them. */
-import { availableParallelism } from "node:os";
+/** The first seeds of the simulator, and those that found a bug before. */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../src/errors.js";
-import { BLOCKED_BY, END_REASON, OP, STATUS } from "../../src/protocol/index.js";
-import { SEEN as SEEN_BY_CLIENTS } from "./clients/seen.js";
 import { MUTANTS } from "./mutants/catalogue.js";
 import { FAULT_MAKERS } from "./plan/fault-makers.js";
 import type { SimPlan } from "./plan/plan.js";
 import { planOf } from "./plan/plan-of.js";
 import { TIMED_ONLY } from "./plan/timed-plan.js";
-import { type BatchSummary, runBatch } from "./run/run-batch.js";
-import type { SeedResult } from "./run/seed-result.js";
-import { WorkerPool } from "./run/worker-pool.js";
+import { explained, runRange, runSeeds } from "./run/run-seeds.js";
 
-const SEEDS = 200;
+const SEEDS = 60;
+/** Whose plans are looked at; `seeds.long.test.ts` runs them. */
+const PLANS = 200;
 const TIMEOUT_MS = 600_000;
-
-/** What every batch of seeds must have seen at least once. */
-const OUTCOMES = [
-  [OP.acquire, STATUS.granted],
-  [OP.acquire, STATUS.queued],
-  [OP.acquire, ERROR_NUMBERS.LOCK_HELD],
-  [OP.acquire, ERROR_NUMBERS.LOCK_TIMEOUT],
-  [OP.acquire, ERROR_NUMBERS.DEADLOCK],
-  [OP.acquire, ERROR_NUMBERS.QUEUE_FULL],
-  [OP.acquire, ERROR_NUMBERS.LIMIT_MISMATCH],
-  [OP.acquire, ERROR_NUMBERS.INVALID_ARGUMENT],
-  [OP.acquire, ERROR_NUMBERS.QUOTA],
-  [OP.end, STATUS.released],
-  [OP.end, STATUS.notReleased],
-  [OP.end, STATUS.ok],
-  [OP.close, STATUS.ok],
-  [OP.downgrade, STATUS.ok],
-  [OP.upgrade, STATUS.upgraded],
-  [OP.upgrade, STATUS.queued],
-  [OP.upgrade, ERROR_NUMBERS.LOCK_TIMEOUT],
-  [OP.upgrade, ERROR_NUMBERS.DEADLOCK],
-  [OP.upgrade, ERROR_NUMBERS.NOT_HELD],
-  [OP.upgrade, ERROR_NUMBERS.CANCELLED],
-  [OP.upgrade, ERROR_NUMBERS.INVALID_ARGUMENT],
-  [OP.update, STATUS.ok],
-  [OP.revoke, STATUS.revoked],
-  [OP.endSession, STATUS.ok],
-  [OP.setLimit, STATUS.ok],
-  [OP.changeSetting, STATUS.ok],
-  [OP.detach, STATUS.ok],
-  [OP.claim, STATUS.claimed],
-  [OP.claim, ERROR_NUMBERS.NOT_HELD],
-  [OP.claim, ERROR_NUMBERS.FORBIDDEN],
-  [OP.inspect, STATUS.ok],
-  [OP.transfer, STATUS.ok],
-  [OP.changeMember, STATUS.ok],
-] as const;
-
-/** The same of what is no answer to a command. */
-const SEEN = [
-  SEEN_BY_CLIENTS.slots,
-  SEEN_BY_CLIENTS.countedUp,
-  SEEN_BY_CLIENTS.contended,
-  SEEN_BY_CLIENTS.revoking,
-  SEEN_BY_CLIENTS.revokingSession,
-  SEEN_BY_CLIENTS.takenOver,
-  SEEN_BY_CLIENTS.takerRefused,
-  SEEN_BY_CLIENTS.refused(ERROR_NUMBERS.BUSY),
-  SEEN_BY_CLIENTS.refused(ERROR_NUMBERS.DISK_FULL),
-  SEEN_BY_CLIENTS.blockedBy(BLOCKED_BY.holds),
-  SEEN_BY_CLIENTS.blockedBy(BLOCKED_BY.waiters),
-  SEEN_BY_CLIENTS.blockedBy(BLOCKED_BY.closing),
-  SEEN_BY_CLIENTS.lost(END_REASON.maxHold),
-  SEEN_BY_CLIENTS.lost(END_REASON.revoked),
-  SEEN_BY_CLIENTS.lost(END_REASON.stolen),
-  SEEN_BY_CLIENTS.ended(END_REASON.revoked),
-  SEEN_BY_CLIENTS.restored,
-  SEEN_BY_CLIENTS.watchBegun,
-  SEEN_BY_CLIENTS.watchTold,
-  ...["granted", "none", "aborted", "LOCK_HELD", "LOCK_TIMEOUT", "DEADLOCK", "SESSION_EXPIRED"].map(
-    SEEN_BY_CLIENTS.callEnded,
-  ),
-] as const;
-
-function explained({ seed, failure }: SeedResult): string {
-  return `${failure?.message ?? ""}\nrepeat it: npm run sim -- --seed ${seed} --seeds 1`;
-}
 
 /** What a seed found before, be it a seeded bug, is worth another look at every change. */
 const REMEMBERED = [
@@ -104,76 +33,21 @@ const REMEMBERED = [
   20_456,
 ];
 
-async function withPool<T>(use: (pool: WorkerPool, jobs: number) => Promise<T>): Promise<T> {
-  const jobs = availableParallelism();
-  const pool = new WorkerPool({ jobs });
-  try {
-    return await use(pool, jobs);
-  } finally {
-    pool.close();
-  }
-}
-
-function runAll(firstSeed: number, seedCount: number): Promise<BatchSummary> {
-  const minutesMax = Number.POSITIVE_INFINITY;
-  return withPool((pool, jobs) => {
-    return runBatch(pool, { firstSeed, seedCount, minutesMax, jobs }, () => true);
-  });
-}
-
-let firstBatch: Promise<BatchSummary> | undefined;
-
-/** Run once for all tests that look at it. */
-function firstSeeds(): Promise<BatchSummary> {
-  firstBatch ??= runAll(1, SEEDS);
-  return firstBatch;
-}
-
 describe("whole clusters on lying disks, broken networks and drifting clocks", () => {
   test(
-    `keep every promise through ${SEEDS} seeds, and do in them what clients can do`,
+    `keep every promise through ${SEEDS} seeds`,
     async () => {
-      const summary = await firstSeeds();
-      expect(summary.failures.map(explained)).toEqual([]);
-      expect(summary.seeds).toBe(SEEDS);
-      for (const [op, status] of OUTCOMES) {
-        expect(summary.outcomes[`${op}/${status}`], `op ${op} with ${status}`).toBeGreaterThan(0);
-      }
-      for (const what of SEEN) expect(summary.outcomes[what] ?? 0, what).toBeGreaterThan(0);
-      // A harness that never sees these proves nothing about them.
-      expect(summary.quarantines).toBeGreaterThan(0);
-    },
-    TIMEOUT_MS,
-  );
-
-  // Where a paused holder that forgets its deadline is never seen beside the next one, the check of
-  // exclusion sees nothing.
-  test(
-    "see that two hold at once who do not look at their deadline",
-    async () => {
-      expect((await firstSeeds()).overlapsWithoutDeadline).toBeGreaterThan(0);
-    },
-    TIMEOUT_MS,
-  );
-
-  // What is stolen, revoked at once or taken over is still counted on by whoever had it.
-  test(
-    "see what only fencing covers, and writes that it refuses",
-    async () => {
-      const { overlapsWithoutFence, refusedWrites } = await firstSeeds();
-      expect(overlapsWithoutFence).toBeGreaterThan(0);
-      expect(refusedWrites).toBeGreaterThan(0);
+      const { failures, seeds } = await runRange(1, SEEDS);
+      expect(failures.map(explained)).toEqual([]);
+      expect(seeds).toBe(SEEDS);
     },
     TIMEOUT_MS,
   );
 
   test(
-    "keep them through every seed that found a seeded bug",
+    "keep them through every seed that found a bug before, be it a seeded one",
     async () => {
-      const seeds = [...new Set(REMEMBERED)];
-      const results = await withPool((pool) => {
-        return Promise.all(seeds.map((seed) => pool.run({ seed, tellsStory: false })));
-      });
+      const results = await runSeeds([...new Set(REMEMBERED)]);
       const failed = results.filter(({ failure }) => failure !== undefined);
       expect(failed.map(explained)).toEqual([]);
     },
@@ -187,12 +61,12 @@ function kindsOf(seeds: number, isWanted: (plan: SimPlan) => boolean): Set<strin
 }
 
 test("every kind of fault is planned by some of the first seeds", () => {
-  const kinds = kindsOf(SEEDS, ({ isTimed }) => !isTimed);
+  const kinds = kindsOf(PLANS, ({ isTimed }) => !isTimed);
   expect([...kinds].sort()).toEqual(Object.keys(FAULT_MAKERS).sort());
 });
 
 // An eighth of the seeds are timed.
 test("every kind that only timed plans have is in some of the first of them", () => {
-  const kinds = kindsOf(8 * SEEDS, ({ isTimed }) => isTimed);
+  const kinds = kindsOf(8 * PLANS, ({ isTimed }) => isTimed);
   expect([...kinds]).toEqual(expect.arrayContaining([...TIMED_ONLY]));
 });

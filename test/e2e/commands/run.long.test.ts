@@ -1,7 +1,7 @@
 /**
  * `holdfast run` as scripts use it: exit codes, environment, streams, waiting. What it does when it
  * gets a signal is in `run-signals.test.ts`, when its lock is lost in
- * `run-loss.test.ts`.
+ * `run-loss.long.test.ts`.
  */
 import { randomBytes } from "node:crypto";
 import { chmod, writeFile } from "node:fs/promises";

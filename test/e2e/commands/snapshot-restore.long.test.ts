@@ -1,7 +1,7 @@
 /**
  * Making a new cluster of real processes of a saved one: what is refused, and that nothing of the old
  * cluster can be taken for something of the new one. Two could hold one lock otherwise. How the file
- * comes about is in `snapshot-save.test.ts`.
+ * comes about is in `snapshot-save.long.test.ts`.
  */
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,7 +1,7 @@
 /**
  * Saving a cluster of real processes to a file: what is in the file and who may read it, what is said
  * when it cannot be written, and that nothing is left of one that was not. A backup that is not whole
- * must not pass for one. Making a cluster of it is in `snapshot-restore.test.ts`.
+ * must not pass for one. Making a cluster of it is in `snapshot-restore.long.test.ts`.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
