@@ -35,7 +35,7 @@ export const workload: Workload = {
       ({ token }) => ({ token }),
     );
     if (claimed === undefined) return;
-    await task.sleep(random.between(0, 20));
+    await task.sleep(random.integer(0, 20));
     const held = { f: "release", key, value: { token: claimed.token } };
     await task.record(held, () => claimed.release());
   },

@@ -7,7 +7,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { freePorts } from "./free-ports.js";
+import { freePorts } from "../../lab/free-ports.js";
 import { PeerLinks } from "./link-proxy.js";
 import { fetchFigures, isReady } from "./node-pages.js";
 import { NodeProcess, type NodeRuntime } from "./node-process.js";

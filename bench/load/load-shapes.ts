@@ -1,10 +1,11 @@
 /**
  * What the workers of each closed-loop workload ask for, and how their times are told apart.
  */
+
+import { RandomStream } from "../../lab/random-stream.js";
 import type { Client, Lock, WantedItem } from "../../src/index.js";
 import type { LoadOptions } from "../options/bench-options.js";
 import type { WitnessedLock } from "./grant-witness.js";
-import { SeededRandom } from "./seeded-random.js";
 import { Zipf } from "./zipf.js";
 
 /** What a worker needs of a lock. */
@@ -39,7 +40,7 @@ const AT_ONCE = { min: 2, max: 4 } as const;
 const SEED = 1;
 
 export function loadShape(options: LoadOptions, prefix: string): LoadShape {
-  const random = new SeededRandom(SEED);
+  const random = new RandomStream(SEED);
   switch (options.workload) {
     case "uncontended":
       return ownKeys(prefix);

@@ -2,18 +2,18 @@
  * Draws whole numbers from 0 on, of which each is the rarer the higher it is: the n-th most wanted
  * key is wanted 1/n as often as the first (Zipf's law with exponent 1), as keys of real systems are.
  */
-import type { SeededRandom } from "./seeded-random.js";
+import type { RandomStream } from "../../lab/random-stream.js";
 
 /** Steps of the generator; finer than any share among a million keys. */
 const RESOLUTION = 2 ** 31;
 
 export class Zipf {
-  readonly #random: SeededRandom;
+  readonly #random: RandomStream;
   /** How likely a number up to this one is. */
   readonly #cumulated: Float64Array;
 
   /** Numbers below `count`. */
-  constructor(count: number, random: SeededRandom) {
+  constructor(count: number, random: RandomStream) {
     this.#random = random;
     this.#cumulated = new Float64Array(count);
     let sum = 0;

@@ -1,6 +1,6 @@
 /** Three etcd members, each with its defaults: every write is synced on a majority. */
 import { join } from "node:path";
-import { freePorts } from "../cluster/free-ports.js";
+import { freePorts } from "../../lab/free-ports.js";
 import { connectEtcd, openEtcd } from "./etcd-locks.js";
 import { findCommand } from "./find-command.js";
 import type { PeerKind, RunningPeer } from "./peer.js";

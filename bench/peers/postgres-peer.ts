@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { chown, mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { freePorts } from "../cluster/free-ports.js";
+import { freePorts } from "../../lab/free-ports.js";
 import type { MeasuredProcess } from "../measures/process-cpu.js";
 import { childrenOf } from "./child-processes.js";
 import { findCommand, versionedDirectories } from "./find-command.js";

@@ -1,6 +1,6 @@
 /** Redis, as one node in memory, one node that syncs each command, and five of those (Redlock). */
 import { join } from "node:path";
-import { freePorts } from "../cluster/free-ports.js";
+import { freePorts } from "../../lab/free-ports.js";
 import { findCommand } from "./find-command.js";
 import type { PeerClient, PeerKind, PeerLoad, RunningPeer } from "./peer.js";
 import { connectRedis } from "./redis-locks.js";

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { freePorts } from "../cluster/free-ports.js";
+import { freePorts } from "../../lab/free-ports.js";
 import { findCommand } from "./find-command.js";
 import type { PeerKind, RunningPeer } from "./peer.js";
 import { RunningServers } from "./running-servers.js";

@@ -7,7 +7,7 @@ import { setMaxListeners } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Fault, Nemesis, Target } from "../nemeses/nemesis.js";
 import type { PlannedFault } from "../nemeses/schedule.js";
-import { SeededRandom } from "../seeded-random.js";
+import { seededStream } from "../seeded-stream.js";
 import type { DrawnFault } from "./observer.js";
 
 export interface FaultEvents {
@@ -71,7 +71,7 @@ export class FaultRunner {
     const nemesis = this.#nemeses.get(planned.nemesis);
     if (nemesis === undefined) throw new RangeError(`there is no nemesis ${planned.nemesis}`);
     const startMs = this.#events.nowMs();
-    const random = new SeededRandom(this.#seed, `fault ${planned.index} ${planned.nemesis}`);
+    const random = seededStream(this.#seed, `fault ${planned.index} ${planned.nemesis}`);
     const fault = await nemesis.begin(this.#target, random);
     const active = { planned, fault, startMs };
     this.#active.add(active);

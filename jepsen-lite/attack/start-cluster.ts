@@ -4,9 +4,9 @@
  */
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { findPorts } from "../cluster/free-ports.js";
 import { NamespacedNetwork, namespacedAddress } from "../cluster/namespaced-network.js";
 import { type Network, type NodeAddresses, nodePlace } from "../cluster/network.js";
+import { findPorts } from "../cluster/node-ports.js";
 import { type NodeEvents, type NodePlan, NodeProcess } from "../cluster/node-process.js";
 import { parentDeathPrefix } from "../cluster/parent-death.js";
 import { ProxiedNetwork } from "../cluster/proxied-network.js";

@@ -3,9 +3,10 @@
  * is in the history with its invocation and its end.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import type { RandomStream } from "../../lab/random-stream.js";
 import { type EventType, historyName, processNumber } from "../history/history-event.js";
 import { type Client, type ConnectOptions, connect } from "../sdk.js";
-import { SeededRandom } from "../seeded-random.js";
+import { seededStream } from "../seeded-stream.js";
 import type {
   Operation,
   PlainLocks,
@@ -34,7 +35,7 @@ export interface TaskRooms<Locks extends PlainLocks = PlainLocks> {
 export class PlainClientTask<Locks extends PlainLocks = PlainLocks> implements PlainTask {
   readonly process: number;
   readonly index: number;
-  readonly random: SeededRandom;
+  readonly random: RandomStream;
   protected readonly rooms: TaskRooms<Locks>;
   #made = 0;
 
@@ -44,7 +45,7 @@ export class PlainClientTask<Locks extends PlainLocks = PlainLocks> implements P
     this.rooms = rooms;
     this.index = index;
     this.process = processNumber(client, life, number);
-    this.random = new SeededRandom(seed, `${rooms.workload.name} ${this.process}`);
+    this.random = seededStream(seed, `${rooms.workload.name} ${this.process}`);
   }
 
   get locks(): Locks {
@@ -98,7 +99,7 @@ export class PlainClientTask<Locks extends PlainLocks = PlainLocks> implements P
       const failure = failureOf(error);
       this.#event(failure.type, { ...names, ...asker, error: failure.error }, part);
       // Whoever is refused at once must not ask again at once.
-      if (!this.signal.aborted) await this.sleep(this.random.between(5, 40));
+      if (!this.signal.aborted) await this.sleep(this.random.integer(5, 40));
       return undefined;
     }
     const answered = { ...asker, ...sessionNow(), ...valued(resultOf(result)) };

@@ -1,16 +1,17 @@
 /** Which nodes a fault meets: one, the leader, fewer than half, more than half, all. */
+
+import type { RandomStream } from "../../lab/random-stream.js";
 import type { NodeProcess } from "../cluster/node-process.js";
-import type { SeededRandom } from "../seeded-random.js";
 import type { Target } from "./nemesis.js";
 
 export type Extent = "one" | "leader" | "minority" | "majority" | "all";
 
-export function chooseNodes(target: Target, random: SeededRandom, extents: readonly Extent[]) {
+export function chooseNodes(target: Target, random: RandomStream, extents: readonly Extent[]) {
   const extent = random.pick(extents);
   return nodesOf(target, random, extent);
 }
 
-function nodesOf(target: Target, random: SeededRandom, extent: Extent): readonly NodeProcess[] {
+function nodesOf(target: Target, random: RandomStream, extent: Extent): readonly NodeProcess[] {
   const { nodes, leaderId, minority } = target;
   // Drawn in any case, so that who leads does not change what is drawn later.
   const shuffled = random.sample(nodes, nodes.length);

@@ -15,7 +15,7 @@ export const pauseClients: Nemesis = {
   isForPeers: true,
   async begin(target, random) {
     // One goes on, so that there is somebody whose work those who wake up could destroy.
-    const count = random.between(1, Math.max(1, target.clients.length - 1));
+    const count = random.integer(1, Math.max(1, target.clients.length - 1));
     const chosen = random.sample(target.clients, count);
     const leastMs = target.ttlMs * (random.chance(0.75) ? LAPSE : 0);
     const paused: ClientProcess[] = [];
@@ -60,7 +60,7 @@ export const clock: Nemesis = {
   about: "the wall clocks of clients jump, seconds to a day, forwards and backwards",
   isForPeers: true,
   async begin(target, random) {
-    const clients = random.sample(target.clients, random.between(1, target.clients.length));
+    const clients = random.sample(target.clients, random.integer(1, target.clients.length));
     const offsetMs = random.pick(JUMPS_MS);
     for (const client of clients) client.order({ order: "clock", offsetMs });
     const names = clients.map(({ plan }) => plan.client).join(", ");

@@ -4,7 +4,7 @@
  */
 import { open, readdir, rm, stat, truncate } from "node:fs/promises";
 import { join, relative } from "node:path";
-import type { SeededRandom } from "../seeded-random.js";
+import type { RandomStream } from "../../lab/random-stream.js";
 import type { HarmedFile } from "./nemesis.js";
 
 const PAGE_BYTES = 4_096;
@@ -31,7 +31,7 @@ interface Harm {
 }
 
 /** Does one harm to the directory. */
-export async function harm(dataDirectory: string, random: SeededRandom): Promise<Harm> {
+export async function harm(dataDirectory: string, random: RandomStream): Promise<Harm> {
   const isWipe = random.chance(1 / 8);
   const files = await filesIn(dataDirectory);
   // By kind first: there are many segments and tables, and one mark.
@@ -71,10 +71,10 @@ async function harmFile(
   dataDirectory: string,
   name: string,
   way: Way,
-  random: SeededRandom,
+  random: RandomStream,
 ): Promise<string> {
   const path = join(dataDirectory, name);
-  const place = Math.floor((await writtenBytes(path)) * FIRST_SHARE * random.unit());
+  const place = Math.floor((await writtenBytes(path)) * FIRST_SHARE * random.next());
   switch (way) {
     case "remove":
       await rm(path);

@@ -3,11 +3,12 @@
  * module that exports one of these as `nemesis`; `docs/jepsen-lite.md` shows how. It decides by
  * `random` alone, so that a seed repeats its decisions.
  */
+
+import type { RandomStream } from "../../lab/random-stream.js";
 import type { ClientProcess } from "../clients/client-process.js";
 import type { Network } from "../cluster/network.js";
 import type { NodeProcess } from "../cluster/node-process.js";
 import type { Admin } from "../sdk.js";
-import type { SeededRandom } from "../seeded-random.js";
 
 export interface Nemesis {
   /** Lower-case words with hyphens. */
@@ -22,7 +23,7 @@ export interface Nemesis {
    */
   refusal?(setting: NemesisSetting): Promise<string | undefined>;
   /** Begins the trouble. Resolves when it is there. */
-  begin(target: Target, random: SeededRandom): Promise<Fault>;
+  begin(target: Target, random: RandomStream): Promise<Fault>;
 }
 
 /** What is known before a cluster is there. */

@@ -1,6 +1,7 @@
 /** Trouble between processes: cuts of every shape, by direction, and links that are slow. */
+
+import type { RandomStream } from "../../lab/random-stream.js";
 import { FAST_ROAD, nodePlace, type Place, type SlowRoad } from "../cluster/network.js";
-import type { SeededRandom } from "../seeded-random.js";
 import type { Fault, Nemesis, Target } from "./nemesis.js";
 
 type Cut = readonly [from: Place, to: Place];
@@ -30,8 +31,8 @@ export const partitionClients: Nemesis = {
   isForPeers: true,
   async begin(target, random) {
     const { clientPlaces } = target.network;
-    const clients = random.sample(clientPlaces, random.between(1, clientPlaces.length));
-    const nodes = random.sample(nodePlaces(target), random.between(1, target.nodes.length));
+    const clients = random.sample(clientPlaces, random.integer(1, clientPlaces.length));
+    const nodes = random.sample(nodePlaces(target), random.integer(1, target.nodes.length));
     const ways = random.pick(["both", "forth", "back"] as const);
     const pairs = clients.flatMap((client) => nodes.map((node) => [client, node] as const));
     const cuts = pairs.flatMap((pair) => cutsOf(pair, ways));
@@ -52,7 +53,7 @@ export const slow: Nemesis = {
   async begin(target, random) {
     const road = random.pick(ROADS);
     const places = [...nodePlaces(target), ...target.network.clientPlaces];
-    const slowed = random.sample(nodePlaces(target), random.between(1, target.nodes.length));
+    const slowed = random.sample(nodePlaces(target), random.integer(1, target.nodes.length));
     const isBoth = random.chance(0.5);
     const pairs: Cut[] = slowed.flatMap((node) =>
       places
@@ -74,7 +75,7 @@ export const slow: Nemesis = {
   },
 };
 
-async function cutNetwork(target: Target, random: SeededRandom, shape: Shape): Promise<Fault> {
+async function cutNetwork(target: Target, random: RandomStream, shape: Shape): Promise<Fault> {
   const isReset = random.chance(0.5);
   const { network } = target;
   for (const [from, to] of shape.cuts) await network.block(from, to);
@@ -86,7 +87,7 @@ async function cutNetwork(target: Target, random: SeededRandom, shape: Shape): P
   };
 }
 
-function shapeOf(target: Target, random: SeededRandom): Shape {
+function shapeOf(target: Target, random: RandomStream): Shape {
   const places = random.sample(nodePlaces(target), target.nodes.length);
   const leader = nodePlace(target.leaderId ?? target.nodes[0]?.id ?? 1);
   const others = places.filter((place) => place !== leader);

@@ -2,7 +2,7 @@
  * Which fault happens when: a plan of plain data that follows from the seed alone. Each fault draws
  * from a stream of its own, so leaving one out changes nothing about the others.
  */
-import { SeededRandom } from "../seeded-random.js";
+import { seededStream } from "../seeded-stream.js";
 
 export const SCHEDULES = ["each", "pairs", "all", "none"] as const;
 /** `each`: one fault at a time. `pairs`: two at a time. `all`: every nemesis at its own pace. */
@@ -51,16 +51,16 @@ function inTurn(
   durationMs: number,
   seed: number,
 ): Slot[] {
-  const random = new SeededRandom(seed, `schedule ${schedule}`);
+  const random = seededStream(seed, `schedule ${schedule}`);
   const groups = schedule === "each" ? nemeses.map((name) => [name]) : pairsOf(nemeses);
   const slots: Slot[] = [];
-  let timeMs = random.between(...QUIET_MS);
+  let timeMs = random.integer(...QUIET_MS);
   while (timeMs < durationMs) {
     // Every group once, in a new order each time.
     for (const group of random.sample(groups, groups.length)) {
-      const endMs = timeMs + random.between(...FAULT_MS);
+      const endMs = timeMs + random.integer(...FAULT_MS);
       for (const nemesis of group) slots.push({ nemesis, startMs: timeMs, endMs });
-      timeMs = endMs + random.between(...QUIET_MS);
+      timeMs = endMs + random.integer(...QUIET_MS);
     }
   }
   return slots;
@@ -72,13 +72,13 @@ function allAtOnce(nemeses: readonly string[], durationMs: number, seed: number)
     ALL_QUIET_MS_MIN + ALL_QUIET_MS_EACH * nemeses.length,
   ] as const;
   return nemeses.flatMap((nemesis) => {
-    const random = new SeededRandom(seed, `schedule all ${nemesis}`);
+    const random = seededStream(seed, `schedule all ${nemesis}`);
     const slots: Slot[] = [];
-    let timeMs = random.between(0, quietMs[1]);
+    let timeMs = random.integer(0, quietMs[1]);
     while (timeMs < durationMs) {
-      const endMs = timeMs + random.between(...FAULT_MS);
+      const endMs = timeMs + random.integer(...FAULT_MS);
       slots.push({ nemesis, startMs: timeMs, endMs });
-      timeMs = endMs + random.between(...quietMs);
+      timeMs = endMs + random.integer(...quietMs);
     }
     return slots;
   });

@@ -18,7 +18,7 @@ export const election: Workload = {
     const name = `candidate-${task.process}`;
     const term = await acquire(task, key, { waitMs }, () => contest.campaign(name, { waitMs }));
     if (term === undefined) return;
-    await hold(task, term, random.between(5, 60));
+    await hold(task, term, random.integer(5, 60));
     if (random.chance(0.5)) {
       const value = { token: term.token };
       await task.record({ f: "update", key, value }, () => term.update(`${name} again`));

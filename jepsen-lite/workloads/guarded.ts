@@ -58,7 +58,7 @@ async function increment(
     const from = await task.store.read(key, shown);
     if (from === undefined) return { from: 0, to: value, token, isWritten: false };
     // Not to be cut short by the end of the load: it is the time in which a pause does harm.
-    await new Promise((resolve) => setTimeout(resolve, task.random.between(20, 250)));
+    await new Promise((resolve) => setTimeout(resolve, task.random.integer(20, 250)));
     const isWritten = await task.store.write(key, value, shown);
     return { from, to: value, token, isWritten };
   };

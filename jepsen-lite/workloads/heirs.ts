@@ -34,7 +34,7 @@ export const heirs: Workload = {
     if (left === undefined) return;
     lastLeft = left;
     // The other one is first now and then.
-    await task.sleep(task.random.between(0, 2 * WAIT_MS));
+    await task.sleep(task.random.integer(0, 2 * WAIT_MS));
     await inherit(task, left);
   },
 };
@@ -51,7 +51,7 @@ async function leave(task: Task): Promise<Left | undefined> {
     await client.close();
     return undefined;
   }
-  await hold(task, lock, task.random.between(0, 20));
+  await hold(task, lock, task.random.integer(0, 20));
   const { token } = lock;
   const exported = await exportedOf(client);
   return exported === undefined ? undefined : { key, token, exported };
@@ -90,7 +90,7 @@ async function inherit(task: Task, { key, token, exported }: Left): Promise<void
   };
   const lock = await task.record(operation, take, (taken) => grantOf(task, taken));
   if (lock !== undefined) {
-    await hold(task, lock, task.random.between(0, 20));
+    await hold(task, lock, task.random.integer(0, 20));
     await release(task, lock, key);
   }
   await client?.close();

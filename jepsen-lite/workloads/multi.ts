@@ -17,17 +17,17 @@ export const multi: Workload = {
     const wish = { items, waitMs };
     const lock = await acquire(task, undefined, wish, () => client.acquireAll(items, { waitMs }));
     if (lock === undefined) return;
-    await hold(task, lock, random.between(0, 20));
+    await hold(task, lock, random.integer(0, 20));
     await release(task, lock);
   },
 };
 
 function itemsOf({ random, keys }: Task): WantedItem[] {
   const items: WantedItem[] = random
-    .sample(keys, random.between(1, Math.min(2, keys.length)))
+    .sample(keys, random.integer(1, Math.min(2, keys.length)))
     .map((key) => ({ key, mode: random.chance(0.3) ? "shared" : "exclusive" }));
   if (items.length < 2 || random.chance(0.3)) {
-    items.push({ key: "multi/pool", permits: random.between(1, 2), limit: POOL_LIMIT });
+    items.push({ key: "multi/pool", permits: random.integer(1, 2), limit: POOL_LIMIT });
   }
   return items;
 }

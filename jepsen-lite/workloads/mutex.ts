@@ -19,11 +19,11 @@ export const mutex: Workload = {
       return;
     }
     const waitMs = random.pick([0, 200, 2_000]);
-    const priority = random.chance(0.1) ? random.between(1, 5) : 0;
+    const priority = random.chance(0.1) ? random.integer(1, 5) : 0;
     const wish = { mode: "exclusive", waitMs, priority } as const;
     const lock = await acquire(task, key, wish, () => client.acquire(key, wish));
     if (lock === undefined) return;
-    await hold(task, lock, random.chance(0.01) ? task.ttlMs : random.between(0, 20));
+    await hold(task, lock, random.chance(0.01) ? task.ttlMs : random.integer(0, 20));
     await release(task, lock, key);
   },
   plainStep: plainRound,
@@ -36,7 +36,7 @@ async function plainRound(task: PlainTask): Promise<void> {
   const wish = { waitMs: random.pick([0, 200, 2_000]) };
   const lock = await acquire(task, key, wish, () => locks.acquire(key, wish));
   if (lock === undefined) return;
-  await hold(task, lock, random.between(0, 20));
+  await hold(task, lock, random.integer(0, 20));
   await release(task, lock, key);
 }
 

@@ -36,9 +36,9 @@ export const queue: Workload = {
     };
     const lock = await acquire(task, key, { waitMs }, wait, owner.id);
     if (lock === undefined) return;
-    await hold(task, lock, random.between(holdMs[0], holdMs[1]));
+    await hold(task, lock, random.integer(holdMs[0], holdMs[1]));
     await release(task, lock, key);
-    await task.sleep(random.between(0, 60));
+    await task.sleep(random.integer(0, 60));
   },
 };
 

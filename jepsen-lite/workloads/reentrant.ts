@@ -15,11 +15,11 @@ export const reentrant: Workload = {
     const wish = { waitMs: random.pick([0, 500, 2_000]), reentrant: true };
     const again = () => client.acquire(key, { ...wish, owner });
     const locks = [];
-    for (let depth = random.between(1, 3); depth > 0; depth -= 1) {
+    for (let depth = random.integer(1, 3); depth > 0; depth -= 1) {
       const lock = await acquire(task, key, wish, again, owner.id);
       if (lock === undefined) break;
       locks.push(lock);
-      await hold(task, lock, random.between(0, 10));
+      await hold(task, lock, random.integer(0, 10));
     }
     for (const lock of locks.reverse()) await release(task, lock, key);
   },

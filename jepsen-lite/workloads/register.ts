@@ -18,10 +18,10 @@ export const register: Workload = {
     if (random.chance(0.6)) {
       await read(task, key);
     } else {
-      const value = random.between(1, VALUES);
+      const value = random.integer(1, VALUES);
       await task.record({ f: "write", key, value }, () => client.setLimit(key, value));
     }
-    await task.sleep(random.between(0, 20));
+    await task.sleep(random.integer(0, 20));
   },
   finalRead: (task, key) => read(task, key),
 };

@@ -15,7 +15,7 @@ export const rw: Workload = {
     const wish = { mode, waitMs: random.pick([0, 300, 2_000]) } as const;
     const lock = await acquire(task, key, wish, () => client.acquire(key, wish));
     if (lock === undefined) return;
-    await hold(task, lock, random.between(0, 30));
+    await hold(task, lock, random.integer(0, 30));
     if (random.chance(0.2)) await convert(task, lock, key);
     await release(task, lock, key);
   },
@@ -33,5 +33,5 @@ async function convert(task: Task, lock: Lock, key: string): Promise<void> {
     };
     await task.record({ f: "upgrade", ...operation }, upgrade);
   }
-  await hold(task, lock, task.random.between(0, 10));
+  await hold(task, lock, task.random.integer(0, 10));
 }

@@ -12,12 +12,12 @@ export const semaphore: Workload = {
   async step(task) {
     const { client, random } = task;
     const key = random.pick(task.keys);
-    const permits = random.between(1, 3);
+    const permits = random.integer(1, 3);
     const waitMs = random.pick([0, 500, 2_000]);
     const permitsOf = () => client.semaphore(key, { limit: LIMIT }).acquire({ permits, waitMs });
     const lock = await acquire(task, key, { permits, limit: LIMIT, waitMs }, permitsOf);
     if (lock === undefined) return;
-    await hold(task, lock, random.between(0, 30));
+    await hold(task, lock, random.integer(0, 30));
     await release(task, lock, key);
   },
 };

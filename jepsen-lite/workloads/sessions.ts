@@ -23,7 +23,7 @@ export const sessions: Workload = {
       () => client.acquire(key, { waitMs }),
       (lock) => grantOf(task, lock),
     );
-    await task.sleep(random.between(0, 30));
+    await task.sleep(random.integer(0, 30));
     // `close` never rejects; whether the cluster heard it is not known when it took too long.
     await task.record({ f: "close", session }, () => closed(client));
   },

@@ -3,9 +3,10 @@
  * model by which their history is judged. A workload of one's own is a module that exports one of
  * these as `workload`; `docs/jepsen-lite.md` shows how.
  */
+
+import type { RandomStream } from "../../lab/random-stream.js";
 import type { EventFields } from "../clients/recorder.js";
 import type { Client, ConnectOptions, Lock } from "../sdk.js";
-import type { SeededRandom } from "../seeded-random.js";
 
 /** Models that a history can be held against (`docs/internals/checker.md`). */
 export type WorkloadModel =
@@ -82,7 +83,7 @@ export interface PlainTask {
   readonly index: number;
   /** Of the system under attack, whichever it is. */
   readonly locks: PlainLocks;
-  readonly random: SeededRandom;
+  readonly random: RandomStream;
   /** Aborted when the load ends. */
   readonly signal: AbortSignal;
   /** The keys of this workload. */

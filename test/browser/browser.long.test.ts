@@ -1,8 +1,8 @@
 /** The package in real browser pages, against a real cluster of three nodes. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePorts } from "../../lab/free-ports.js";
 import { type ClusterProcess, startCluster } from "../e2e/world/cluster-process.js";
-import { freePorts } from "../e2e/world/free-ports.js";
 import { bundleForBrowser } from "./bundle.js";
 import { findChromium, launchChromium, openPage, type PageGlobals, servePages } from "./pages.js";
 

@@ -6,13 +6,13 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { freePorts } from "../../lab/free-ports.js";
 import { encodeHello, PEER_CLOSE } from "../../src/net/peers/hello.js";
 import { MESSAGE, PEER_FRAME_BYTES_MAX } from "../../src/protocol/index.js";
 import { type NodeIdentity, readIdentity } from "../../src/storage/index.js";
 import { sealed } from "../net/peers/messages.js";
 import { Bystander } from "./world/bystander.js";
 import { type ClusterProcess, startCluster } from "./world/cluster-process.js";
-import { freePorts } from "./world/free-ports.js";
 import { RawConnection, refusedUpgrade, sayOverTcp } from "./world/raw-connection.js";
 
 let cluster: ClusterProcess;

@@ -10,10 +10,10 @@ import { connect as connectSocket, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { freePorts } from "../../lab/free-ports.js";
 import { connect } from "../../src/index.js";
 import { COMMAND } from "./world/command-line.js";
 import { endWithTest } from "./world/end-with-test.js";
-import { freePorts } from "./world/free-ports.js";
 
 const DESCRIPTORS = 1_200;
 const SOCKETS = 1_800;

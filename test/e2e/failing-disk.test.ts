@@ -10,10 +10,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, describe, expect, test } from "vitest";
+import { freePorts } from "../../lab/free-ports.js";
 import { connect } from "../../src/index.js";
 import { COMMAND } from "./world/command-line.js";
 import { endWithTest } from "./world/end-with-test.js";
-import { freePorts } from "./world/free-ports.js";
 import { NodeHandle } from "./world/node-handle.js";
 import { until } from "./world/process-life.js";
 

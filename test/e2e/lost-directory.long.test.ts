@@ -6,6 +6,7 @@
 import { access, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
+import { freePorts } from "../../lab/free-ports.js";
 import { connect } from "../../src/index.js";
 import {
   type CliResult,
@@ -14,7 +15,6 @@ import {
   runCli,
   startCluster,
 } from "./world/cluster-process.js";
-import { freePorts } from "./world/free-ports.js";
 import { until } from "./world/process-life.js";
 
 const endings: (() => Promise<void>)[] = [];

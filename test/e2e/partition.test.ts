@@ -3,10 +3,10 @@
  * each client port: `--peer-address` and `--advertise` are all it takes.
  */
 import { afterEach, expect, test } from "vitest";
+import { freePorts } from "../../lab/free-ports.js";
 import { connect } from "../../src/index.js";
 import { TcpProxy } from "../net/peers/tcp-proxy.js";
 import { type ClusterProcess, startCluster } from "./world/cluster-process.js";
-import { freePorts } from "./world/free-ports.js";
 import { until } from "./world/process-life.js";
 
 const IDS = [1, 2, 3];

@@ -6,6 +6,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { freePorts } from "../../lab/free-ports.js";
 import type { NodeStatus } from "../../src/client/types.js";
 import { encodeHello, PEER_CLOSE, PEER_SUBPROTOCOL } from "../../src/net/peers/hello.js";
 import type { PeerIdentity, PeerMessage } from "../../src/net/types.js";
@@ -18,7 +19,6 @@ import {
   runCli,
   startCluster,
 } from "./world/cluster-process.js";
-import { freePorts } from "./world/free-ports.js";
 import { until } from "./world/process-life.js";
 import { RawConnection, refusedUpgrade } from "./world/raw-connection.js";
 

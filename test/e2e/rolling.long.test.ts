@@ -7,9 +7,9 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
+import { freePorts } from "../../lab/free-ports.js";
 import { type Admin, type Client, connect, connectAdmin, type Lock } from "../../src/index.js";
 import { type ClusterProcess, startCluster } from "./world/cluster-process.js";
-import { freePorts } from "./world/free-ports.js";
 import { NodeHandle } from "./world/node-handle.js";
 import { until } from "./world/process-life.js";
 

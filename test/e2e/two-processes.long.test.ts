@@ -6,9 +6,9 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { EXIT } from "../../bin/output/exit-codes.js";
+import { freePorts } from "../../lab/free-ports.js";
 import { connect } from "../../src/index.js";
 import { startCluster } from "./world/cluster-process.js";
-import { freePorts } from "./world/free-ports.js";
 import { NodeHandle } from "./world/node-handle.js";
 import { until } from "./world/process-life.js";
 

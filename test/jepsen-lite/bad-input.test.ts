@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { NEMESES } from "../../jepsen-lite/nemeses/catalogue.js";
 import { runCommand } from "../../jepsen-lite/run/run-command.js";
 import { parseRunOptions } from "../../jepsen-lite/run/run-options.js";
-import { freePorts } from "../e2e/world/free-ports.js";
+import { freePorts } from "../../lab/free-ports.js";
 import { startJepsen } from "./run-jepsen.js";
 
 let directory = "";

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { SeededRandom } from "../../../bench/load/seeded-random.js";
 import { Zipf } from "../../../bench/load/zipf.js";
+import { RandomStream } from "../../../lab/random-stream.js";
 
 const KEYS = 100;
 const DRAWS = 100_000;
 
 test("the n-th number is drawn 1/n as often as the first", () => {
-  const zipf = new Zipf(KEYS, new SeededRandom(7));
+  const zipf = new Zipf(KEYS, new RandomStream(7));
   const counts = new Array<number>(KEYS).fill(0);
   for (let draw = 0; draw < DRAWS; draw += 1) {
     const key = zipf.draw();
@@ -22,7 +22,7 @@ test("the n-th number is drawn 1/n as often as the first", () => {
 
 test("numbers are whole and below the end, one key included", () => {
   for (const keys of [1, 2, 3, 1_000]) {
-    const zipf = new Zipf(keys, new SeededRandom(keys));
+    const zipf = new Zipf(keys, new RandomStream(keys));
     for (let draw = 0; draw < 1_000; draw += 1) {
       const key = zipf.draw();
       expect(Number.isInteger(key) && key >= 0 && key < keys).toBe(true);

@@ -2,7 +2,7 @@
  * Time, and everything that waits for it, in one heap ordered by (time, number): the world in which
  * the tests of the SDK run. Nothing here sleeps; an hour passes as fast as its events are done.
  */
-import { seededRandom } from "../../seeded-random.js";
+import { seededRandom } from "../../../lab/random-stream.js";
 
 interface Happening {
   readonly atMs: number;

@@ -6,9 +6,9 @@
 import { open, readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { freePorts } from "../../../lab/free-ports.js";
 import { type Client, connect } from "../../../src/index.js";
 import { type CliResult, ClusterProcess, runCli, startCluster } from "../world/cluster-process.js";
-import { freePorts } from "../world/free-ports.js";
 import { NodeHandle } from "../world/node-handle.js";
 import { until } from "../world/process-life.js";
 

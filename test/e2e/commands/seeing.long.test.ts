@@ -5,6 +5,7 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { EXIT } from "../../../bin/output/exit-codes.js";
+import { freePorts } from "../../../lab/free-ports.js";
 import { type Client, connect, type Lock } from "../../../src/index.js";
 import {
   type CliResult,
@@ -12,7 +13,6 @@ import {
   runCli,
   startCluster,
 } from "../world/cluster-process.js";
-import { freePorts } from "../world/free-ports.js";
 import { until } from "../world/process-life.js";
 
 /** So long an election on a busy machine may get in the way of what is asked. */

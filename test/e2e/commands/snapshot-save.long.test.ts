@@ -9,12 +9,12 @@ import { existsSync } from "node:fs";
 import { chmod, mkdir, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePorts } from "../../../lab/free-ports.js";
 import { connect, connectAdmin } from "../../../src/index.js";
 import { startCli } from "../world/cluster-process.js";
 import { bareEnvironment, COMMAND } from "../world/command-line.js";
 import { expectDocumented } from "../world/documented-json.js";
 import { endAllStarted, endWithTest } from "../world/end-with-test.js";
-import { freePorts } from "../world/free-ports.js";
 import { until } from "../world/process-life.js";
 import { expectEnd, NOBODY, SnapshotScene, TTL_MS } from "../world/snapshot-scene.js";
 

@@ -7,7 +7,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { freePorts } from "./free-ports.js";
+import { freePorts } from "../../../lab/free-ports.js";
 import { NodeHandle } from "./node-handle.js";
 
 export {

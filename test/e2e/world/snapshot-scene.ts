@@ -7,6 +7,7 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
+import { freePorts } from "../../../lab/free-ports.js";
 import { type Client, connect, type Lock } from "../../../src/index.js";
 import {
   type CliOptions,
@@ -15,7 +16,6 @@ import {
   runCli,
   startCluster,
 } from "./cluster-process.js";
-import { freePorts } from "./free-ports.js";
 
 /** Leases of the clients here: a quiet time must be longer. */
 export const TTL_MS = 2_000;

@@ -7,8 +7,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
+import { freePorts } from "../../../lab/free-ports.js";
 import { endWithTest } from "../../e2e/world/end-with-test.js";
-import { freePorts } from "../../e2e/world/free-ports.js";
 import {
   installed,
   launch,

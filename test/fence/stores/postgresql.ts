@@ -1,6 +1,6 @@
 /** A PostgreSQL of the test's own, if it is installed. */
 import { dirname, join } from "node:path";
-import { freePorts } from "../../e2e/world/free-ports.js";
+import { freePorts } from "../../../lab/free-ports.js";
 import {
   installed,
   launch,

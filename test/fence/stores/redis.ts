@@ -1,5 +1,5 @@
 /** A Redis (or Valkey) of the test's own, if it is installed. */
-import { freePorts } from "../../e2e/world/free-ports.js";
+import { freePorts } from "../../../lab/free-ports.js";
 import { installed, launch, type StartedServer, serverDirectory } from "./installed.js";
 
 export async function startRedis(): Promise<StartedServer | undefined> {

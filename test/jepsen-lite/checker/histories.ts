@@ -4,7 +4,8 @@
  */
 import fc from "fast-check";
 import { type HistoryEvent, toEvent } from "../../../jepsen-lite/checker/index.js";
-import { SeededRandom } from "../../../jepsen-lite/seeded-random.js";
+import { seededStream } from "../../../jepsen-lite/seeded-stream.js";
+import type { RandomStream } from "../../../lab/random-stream.js";
 
 export type Line = readonly [
   process: number | string,
@@ -174,7 +175,7 @@ export function validHistory(
   model: "kv" | "cas-register" | "register",
   options: ValidHistoryOptions,
 ): string[] {
-  const random = new SeededRandom(options.seed, model);
+  const random = seededStream(options.seed, model);
   const values = new Map<string, unknown>();
   const lines: string[] = [];
   const open: { process: number; finish: () => void }[] = [];
@@ -219,7 +220,7 @@ export function validHistory(
 
 function drawCall(
   model: string,
-  random: SeededRandom,
+  random: RandomStream,
   number: number,
 ): { f: string; value?: unknown } {
   if (model === "kv") {
@@ -251,7 +252,7 @@ function perform(
 
 /** Locks with a fair queue per key, made by a real table, with lost answers and dead holders. */
 export function validLockHistory(options: ValidHistoryOptions): string[] {
-  const random = new SeededRandom(options.seed, "lock");
+  const random = seededStream(options.seed, "lock");
   const lines: string[] = [];
   const note = (line: object) => lines.push(JSON.stringify({ ...line, time: lines.length * 1000 }));
   const holders = new Map<string, { process: number; token: number }>();

@@ -6,8 +6,9 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
+import { freePorts } from "../../../lab/free-ports.js";
 import type { PeerMessage } from "../../../src/net/types.js";
-import { freePorts, type Happening, loopback, PeerNode } from "./node.js";
+import { type Happening, loopback, PeerNode } from "./node.js";
 import { killed, startPeerProcess } from "./process.js";
 import { TcpProxy } from "./tcp-proxy.js";
 

@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { afterEach, describe, expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
+import { freePorts } from "../../../lab/free-ports.js";
 import {
   decodeHello,
   encodeHello,
@@ -9,14 +10,7 @@ import {
   PEER_SUBPROTOCOL,
 } from "../../../src/net/peers/hello.js";
 import type { PeerMessage } from "../../../src/net/types.js";
-import {
-  birthOf,
-  freePorts,
-  type Happening,
-  loopback,
-  PeerNode,
-  type PeerNodeOptions,
-} from "./node.js";
+import { birthOf, type Happening, loopback, PeerNode, type PeerNodeOptions } from "./node.js";
 import { TcpProxy } from "./tcp-proxy.js";
 
 const cleanups: (() => Promise<unknown> | unknown)[] = [];

@@ -99,25 +99,6 @@ export class PeerNode {
   }
 }
 
-/** A port that was free a moment ago, for nodes that must know each other before they listen. */
-export async function freePorts(count: number): Promise<number[]> {
-  const { createServer } = await import("node:net");
-  const servers = Array.from({ length: count }, () => createServer());
-  const ports = await Promise.all(
-    servers.map(
-      (server) =>
-        new Promise<number>((resolve) => {
-          server.listen(0, "127.0.0.1", () => {
-            const address = server.address();
-            resolve(typeof address === "object" && address !== null ? address.port : 0);
-          });
-        }),
-    ),
-  );
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
-}
-
 export const loopback = (port: number): { host: string; port: number } => ({
   host: "127.0.0.1",
   port,

@@ -4,11 +4,12 @@ import { request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
+import { freePorts } from "../../../lab/free-ports.js";
 import { encodeHello, PEER_CLOSE, PEER_SUBPROTOCOL } from "../../../src/net/peers/hello.js";
 import { INCARNATION_JUMP_MAX } from "../../../src/net/peers/known-peers.js";
 import type { PeerMessage } from "../../../src/net/types.js";
 import { frameOf, sealed } from "./messages.js";
-import { birthOf, CLUSTER, freePorts, loopback, PeerNode, type PeerNodeOptions } from "./node.js";
+import { birthOf, CLUSTER, loopback, PeerNode, type PeerNodeOptions } from "./node.js";
 
 const cleanups: (() => Promise<unknown> | unknown)[] = [];
 afterEach(async () => {

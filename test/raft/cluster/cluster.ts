@@ -3,8 +3,9 @@
  * Small operations (deliver, persist, break, crash) for schedules drawn by a property, and big ones
  * (settle, advance, heal) for transcripts. After every turn all invariants are checked.
  */
+
+import { seededRandom } from "../../../lab/random-stream.js";
 import type { Input, Message, NodeId, Raft, RaftConfig } from "../../../src/raft/index.js";
-import { seededRandom } from "../../seeded-random.js";
 import { members, NO_MEMBERS, target } from "./configurations.js";
 import { ClusterInvariants } from "./invariants.js";
 import { ReadChecks } from "./read-checks.js";

@@ -4,6 +4,7 @@
  * everybody agrees and every waiter is served in its turn. A failure names its seed.
  */
 import { describe, expect, test } from "vitest";
+import { seededRandom } from "../../../lab/random-stream.js";
 import {
   type MemberAction,
   OP,
@@ -11,7 +12,6 @@ import {
   STATUS,
   WAIT_FOREVER,
 } from "../../../src/protocol/index.js";
-import { seededRandom } from "../../seeded-random.js";
 import { expectAgreement } from "../world/cluster.js";
 import type { TestClient } from "../world/test-client.js";
 import { World, type WorldNode, type WorldOptions } from "../world/world.js";

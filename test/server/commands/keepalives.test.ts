@@ -1,6 +1,6 @@
 /** Keepalives that wait for others: how long at most, whatever else happens to the line they wait in. */
 import { describe, expect, test } from "vitest";
-import { seededRandom } from "../../seeded-random.js";
+import { seededRandom } from "../../../lab/random-stream.js";
 import { startCluster } from "../world/cluster.js";
 import { Operator } from "../world/operator.js";
 import type { TestClient } from "../world/test-client.js";

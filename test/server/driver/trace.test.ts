@@ -3,7 +3,7 @@
  * enough to check election safety, log matching and that nothing committed is ever contradicted.
  */
 import { describe, expect, test } from "vitest";
-import { seededRandom } from "../../seeded-random.js";
+import { seededRandom } from "../../../lab/random-stream.js";
 import { Operator } from "../world/operator.js";
 import type { TestClient } from "../world/test-client.js";
 import { World } from "../world/world.js";

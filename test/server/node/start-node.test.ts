@@ -3,24 +3,12 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { freePorts } from "../../../lab/free-ports.js";
 import { MESSAGE, STATUS, WAIT_FOREVER } from "../../../src/protocol/index.js";
 import { type NodeOptions, type RunningNode, startNode } from "../../../src/server/index.js";
 import { SocketClient } from "../world/socket-client.js";
 
 const LOOPBACK = "127.0.0.1";
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer();
-      await new Promise<void>((resolve) => server.listen(0, LOOPBACK, resolve));
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
-}
 
 describe("a node in this process", () => {
   let directory: string;

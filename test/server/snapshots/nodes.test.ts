@@ -3,11 +3,11 @@
  * over a snapshot, everybody starts again from snapshot and log, and nobody needs the founders any more.
  */
 import { mkdtempSync, rmSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { freePorts } from "../../../lab/free-ports.js";
 import { STATUS } from "../../../src/protocol/index.js";
 import { type NodeOptions, type RunningNode, startNode } from "../../../src/server/index.js";
 import { SocketClient } from "../world/socket-client.js";
@@ -20,14 +20,6 @@ const TUNING = {
   batchBytesMax: 16 << 10,
 };
 const IDS = [1, 2, 3];
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, LOOPBACK, resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 interface Status {
   readonly leader: number;
@@ -60,8 +52,7 @@ describe("three nodes that cut their logs", () => {
 
   beforeEach(async () => {
     directory = mkdtempSync(join(tmpdir(), "holdfast-node-"));
-    const ports: number[] = [];
-    for (const _ of IDS) ports.push(await freePort());
+    const ports = await freePorts(IDS.length);
     const members = IDS.map((id, at) => ({
       id,
       address: { host: LOOPBACK, port: ports[at] ?? 0 },

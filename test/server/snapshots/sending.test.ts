@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { seededRandom } from "../../seeded-random.js";
+import { seededRandom } from "../../../lab/random-stream.js";
 import { OPTIONS, SnapshotWorld } from "./snapshot-world.js";
 
 const { electionTimeoutMs, heartbeatIntervalMs } = OPTIONS;

@@ -1,6 +1,7 @@
 /** Clients that take and give back locks in each other's way, so that every kind of change happens. */
+
+import { seededRandom } from "../../../lab/random-stream.js";
 import { type LockMode, MESSAGE, STATUS } from "../../../src/protocol/index.js";
-import { seededRandom } from "../../seeded-random.js";
 import type { TestClient } from "./test-client.js";
 import type { World, WorldNode } from "./world.js";
 

@@ -3,6 +3,8 @@
  * tables behind second implementations of their ports. One seed gives one run. Nothing here waits
  * in real time; a test says how far the time is to go or what it waits for.
  */
+
+import { seededRandom } from "../../../lab/random-stream.js";
 import { LockTable } from "../../../src/lockfsm/index.js";
 import { type Configuration, decodeConfiguration } from "../../../src/raft/index.js";
 import {
@@ -21,7 +23,6 @@ import {
   type SnapshotManifest,
   type SnapshotStore,
 } from "../../../src/storage/index.js";
-import { seededRandom } from "../../seeded-random.js";
 import { EventHeap } from "./event-heap.js";
 import { MemoryDisk, MemoryLog } from "./memory-disk.js";
 import { MemoryGateway } from "./memory-gateway.js";

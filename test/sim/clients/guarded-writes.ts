@@ -2,7 +2,7 @@
  * Uses of what the locks guard: by whoever counts on a hold, and by those who had it once and do not
  * know, or do not look, that it is over. What becomes of them is the resource's business.
  */
-import type { RandomStream } from "../engine/random-stream.js";
+import type { RandomStream } from "../../../lab/random-stream.js";
 import type { HeldBelief } from "./belief.js";
 import type { ClientWatch } from "./client-watch.js";
 

@@ -3,6 +3,8 @@
  * with what must be given up before they are said. Draws from a stream of its own, so that everything
  * else it does stays as it was.
  */
+
+import type { RandomStream } from "../../../lab/random-stream.js";
 import {
   ACQUIRE_DEFAULTS,
   type AcquireOptions,
@@ -10,7 +12,6 @@ import {
   OP,
   WAIT_FOREVER,
 } from "../../../src/protocol/index.js";
-import type { RandomStream } from "../engine/random-stream.js";
 import type { LockMix, SemaphorePlan } from "../plan/plan.js";
 import type { Belief } from "./belief.js";
 import type { Action } from "./choose-action.js";

@@ -2,6 +2,8 @@
  * Somebody who runs the cluster: asks for other members or another leader, of one node after the
  * other, until the wish is granted, turns out to be impossible, or has taken too long.
  */
+
+import type { RandomStream } from "../../../lab/random-stream.js";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import {
   type Answer,
@@ -11,7 +13,6 @@ import {
   Writer,
   writeRequest,
 } from "../../../src/protocol/index.js";
-import type { RandomStream } from "../engine/random-stream.js";
 import type { Simulation } from "../engine/simulation.js";
 import type { ClientLine, ClientNetwork } from "../world/network/client-network.js";
 

@@ -4,6 +4,8 @@
  * trusts its lease exactly as long as the rules of the SDK say, by a clock of its own. What it does next comes
  * from its own stream of random numbers; what it hears goes to the checkers word by word.
  */
+
+import type { RandomStream, RandomStreams } from "../../../lab/random-stream.js";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import {
   type AttachCommand,
@@ -19,7 +21,6 @@ import {
   STATUS,
 } from "../../../src/protocol/index.js";
 import { wordsOf } from "../checks/words.js";
-import type { RandomStream, RandomStreams } from "../engine/random-stream.js";
 import type { Simulation } from "../engine/simulation.js";
 import type { ClientPlan, SemaphorePlan } from "../plan/plan.js";
 import type { ClientNetwork } from "../world/network/client-network.js";

@@ -3,7 +3,7 @@
  * expendable nodes only, fewer than half of all, so that every committed entry stays on a majority
  * of sound disks whatever happens.
  */
-import type { RandomStream } from "../engine/random-stream.js";
+import type { RandomStream } from "../../../lab/random-stream.js";
 import { type Fault, type FaultKind, LEADER } from "./fault.js";
 import type { ClientPlan } from "./plan.js";
 

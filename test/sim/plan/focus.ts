@@ -4,8 +4,9 @@
  * draws from a stream of its own, so that a seed without one is what it always was, and one with it is still
  * all that is needed to repeat the run.
  */
+
+import type { RandomStream, RandomStreams } from "../../../lab/random-stream.js";
 import type { NodeTuning } from "../../../src/server/index.js";
-import type { RandomStream, RandomStreams } from "../engine/random-stream.js";
 import type { Fault, FaultKind } from "./fault.js";
 import { FAULT_MAKERS, type FaultScene } from "./fault-makers.js";
 import type { ClientMix, ClientPlan, LockMix, SimPlan } from "./plan.js";

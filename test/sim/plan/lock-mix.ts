@@ -2,7 +2,7 @@
  * What clients do with locks, by the seed: each thing is in a plan with probability one half, as the
  * kinds of trouble are. Drawn from streams of their own.
  */
-import type { RandomStream } from "../engine/random-stream.js";
+import type { RandomStream } from "../../../lab/random-stream.js";
 import type { LockMix, SemaphorePlan } from "./plan.js";
 
 const SEMAPHORE_KEYS = ["s", "t"] as const;

@@ -2,8 +2,9 @@
  * The swarm: a seed decides the size of the cluster, times, limits, clients and which kinds of
  * trouble there are, each kind with probability one half, so that no two runs test the same thing.
  */
+
+import { type RandomStream, RandomStreams } from "../../../lab/random-stream.js";
 import type { NodeTuning } from "../../../src/server/index.js";
-import { type RandomStream, RandomStreams } from "../engine/random-stream.js";
 import type { Fault, FaultKind } from "./fault.js";
 import { FAULT_MAKERS, type FaultScene } from "./fault-makers.js";
 import { focusClients, focusOf } from "./focus.js";

@@ -5,7 +5,7 @@
  * storm comes over that.
  */
 
-import type { RandomStreams } from "../engine/random-stream.js";
+import type { RandomStreams } from "../../../lab/random-stream.js";
 import type { CrashKind } from "../world/disk/node-disk.js";
 import type { Fault } from "./fault.js";
 import type { FaultScene } from "./fault-makers.js";

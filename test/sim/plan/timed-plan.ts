@@ -4,7 +4,7 @@
  * settings and from what links, disks and turns take, so there are laws with figures
  * (`checks/time/time-laws.ts`). A share of the seeds, by a stream of its own.
  */
-import type { RandomStream, RandomStreams } from "../engine/random-stream.js";
+import type { RandomStream, RandomStreams } from "../../../lab/random-stream.js";
 import type { DiskTimes } from "../world/disk/disk-weather.js";
 import type { PathTimes } from "../world/network/paths.js";
 import { type Fault, FOLLOWER, LEADER } from "./fault.js";

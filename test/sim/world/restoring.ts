@@ -3,9 +3,10 @@
  * short at any effect, and is repeated then; what is there then is there wholly. When it has
  * ended the power may fail at once.
  */
+
+import type { RandomStream, RandomStreams } from "../../../lab/random-stream.js";
 import { HoldfastError } from "../../../src/errors.js";
 import { type RestoredNode, restoreSnapshotFile } from "../../../src/server/index.js";
-import type { RandomStream, RandomStreams } from "../engine/random-stream.js";
 import type { SimNode } from "./node/sim-node.js";
 
 const STEP_MS = 40;

@@ -3,6 +3,8 @@
  * supervisor of processes does: one that ended by itself is started again, one that is held down is
  * not.
  */
+
+import { RandomStreams } from "../../../lab/random-stream.js";
 import type { Configuration, Raft } from "../../../src/raft/index.js";
 import { NODE_TUNING_DEFAULTS, type NodeTuning, resolveTuning } from "../../../src/server/index.js";
 import type { ClientWatch } from "../clients/client-watch.js";
@@ -11,7 +13,6 @@ import { SdkClient } from "../clients/sdk/sdk-client.js";
 import { SimClient } from "../clients/sim-client.js";
 import { TicketBoard } from "../clients/ticket-board.js";
 import type { WorldClient } from "../clients/world-client.js";
-import { RandomStreams } from "../engine/random-stream.js";
 import type { Simulation } from "../engine/simulation.js";
 import type { SimPlan } from "../plan/plan.js";
 import type { CrashKind } from "./disk/node-disk.js";

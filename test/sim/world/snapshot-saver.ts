@@ -3,10 +3,11 @@
  * over a connection of bytes, and the file in memory. What is saved must have everything that was
  * committed when it was asked for.
  */
+
+import type { RandomStreams } from "../../../lab/random-stream.js";
 import { ADMIN_DEFAULTS, type Admin, connectAdminOn } from "../../../src/client/index.js";
 import { type ErrorCode, HoldfastError } from "../../../src/errors.js";
 import { writeSnapshotFile } from "../../../src/server/index.js";
-import type { RandomStreams } from "../engine/random-stream.js";
 import type { Simulation } from "../engine/simulation.js";
 import type { ClientNetwork } from "./network/client-network.js";
 import { ProcessClock } from "./node/process-clock.js";

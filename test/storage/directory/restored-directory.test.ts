@@ -3,6 +3,7 @@ import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { seededRandom } from "../../../lab/random-stream.js";
 import { openDataDirectory } from "../../../src/storage/directory/data-directory.js";
 import {
   makeRestoredDirectory,
@@ -10,7 +11,6 @@ import {
 } from "../../../src/storage/directory/restored-directory.js";
 import { MemoryFileSystem, MemoryStoreDisk } from "../../../src/storage/index.js";
 import { SnapshotDigest } from "../../../src/storage/snapshots/digest.js";
-import { seededRandom } from "../../seeded-random.js";
 
 const IDENTITY = { nodeId: 3, clusterId: "c".repeat(32) };
 const SEGMENT_BYTES = 64 << 10;

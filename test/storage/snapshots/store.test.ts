@@ -1,5 +1,6 @@
 /** What a store of snapshots must do, run over each ordered store. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { seededRandom } from "../../../lab/random-stream.js";
 import {
   MemoryStoreDisk,
   type OrderedStore,
@@ -8,7 +9,6 @@ import {
   type SnapshotManifest,
   type SnapshotStore,
 } from "../../../src/storage/index.js";
-import { seededRandom } from "../../seeded-random.js";
 import { STORE_PLACES, type StorePlace } from "../store-places.js";
 
 const CONFIGURATION = Uint8Array.of(3, 1, 4);

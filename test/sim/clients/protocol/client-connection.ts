@@ -2,8 +2,9 @@
  * The connection of a client to one node at a time: made at random, left for another when nobody
  * answers, and made again after a moment. What is heard on a connection that was left is not heard.
  */
+
+import type { RandomStream } from "../../../../lab/random-stream.js";
 import type { ServerMessage } from "../../../../src/protocol/index.js";
-import type { RandomStream } from "../../engine/random-stream.js";
 import type {
   ClientEnd,
   ClientLine,

@@ -1,5 +1,5 @@
 /** What one process of an application finds around it. Types only. */
-import type { RandomStream } from "../../engine/random-stream.js";
+import type { RandomStream } from "../../../../lab/random-stream.js";
 import type { ClientPlan } from "../../plan/plan.js";
 import type { ProcessClock } from "../../world/node/process-clock.js";
 import type { ClientSurroundings } from "../sim-client.js";

@@ -3,7 +3,7 @@
  * nothing, or leaves its session to the next one, or by mistake to two; a supervisor starts it again, now
  * and then with what it was started with before. What a process does is `sdk-process.ts`'s.
  */
-import type { RandomStream } from "../../engine/random-stream.js";
+import type { RandomStream } from "../../../../lab/random-stream.js";
 import type { ClientEnding } from "../../plan/fault.js";
 import type { ClientPlan } from "../../plan/plan.js";
 import { ProcessClock } from "../../world/node/process-clock.js";

@@ -2,8 +2,9 @@
  * How the disk of one node behaves at a time: how long an operation takes, whether it hangs, which
  * one fails and how. Faults set it; the disk asks.
  */
+
+import type { RandomStream } from "../../../../lab/random-stream.js";
 import type { FileOperation, StoreAccess } from "../../../../src/storage/index.js";
-import type { RandomStream } from "../../engine/random-stream.js";
 import type { Simulation } from "../../engine/simulation.js";
 
 export interface DiskTimes {

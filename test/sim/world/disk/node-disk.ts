@@ -3,6 +3,8 @@
  * bytes behind, a loss of power only what was synced and any part of the rest. Its contents can be
  * damaged: bits turned over, segments, batches and keys of the store lost, an older copy put back.
  */
+
+import type { RandomStream } from "../../../../lab/random-stream.js";
 import {
   type FileOperation,
   type FileSystem,
@@ -13,7 +15,6 @@ import {
   type StoreAccess,
 } from "../../../../src/storage/index.js";
 import { MARK_FILE_NAME, type Mark, readMark } from "../../../../src/storage/log/mark-file.js";
-import type { RandomStream } from "../../engine/random-stream.js";
 import type { Simulation } from "../../engine/simulation.js";
 import type { ProcessLife } from "../node/process-life.js";
 import { type DiskTimes, DiskWeather } from "./disk-weather.js";

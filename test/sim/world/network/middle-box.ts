@@ -2,7 +2,7 @@
  * Whatever stands between two nodes and passes whole frames on: for a share of them twice, or later
  * than those after them. Of one connection; what it still has is lost with that.
  */
-import type { RandomStream } from "../../engine/random-stream.js";
+import type { RandomStream } from "../../../../lab/random-stream.js";
 
 export class MiddleBox<Frame> {
   readonly #random: RandomStream;

@@ -3,7 +3,7 @@
  * 1 … n, clients those behind. What is sent into a cut is not lost at once: it waits, as with a
  * connection whose packets are sent again, until the way opens or somebody gives the connection up.
  */
-import type { RandomStream, RandomStreams } from "../../engine/random-stream.js";
+import type { RandomStream, RandomStreams } from "../../../../lab/random-stream.js";
 
 interface Path {
   readonly random: RandomStream;

@@ -2,8 +2,9 @@
  * The scheduler of one process: timers come behind the input that waits, a paused process runs none.
  * A deadline usually moves on before it is reached, so one event serves many of them.
  */
+
+import type { RandomStream } from "../../../../lab/random-stream.js";
 import type { Scheduler } from "../../../../src/server/ports.js";
-import type { RandomStream } from "../../engine/random-stream.js";
 import type { Pace } from "../../plan/plan.js";
 import type { ProcessClock } from "./process-clock.js";
 import type { ProcessLife } from "./process-life.js";

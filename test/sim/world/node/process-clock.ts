@@ -2,7 +2,7 @@
  * The clocks of one process: a monotonic one with a zero and a rate of its own, within the promised
  * bound of true time, and a wall clock that may jump. Timers are armed by the monotonic one.
  */
-import type { RandomStream } from "../../engine/random-stream.js";
+import type { RandomStream } from "../../../../lab/random-stream.js";
 import type { Simulation } from "../../engine/simulation.js";
 
 /** Clocks of good machines differ by less. */

@@ -3,8 +3,9 @@
  * while the process does, and sockets that lead through the simulated network. Nothing here is real:
  * the same seed gives the same calls in the same order.
  */
+
+import type { RandomStream } from "../../../../lab/random-stream.js";
 import type { Platform, Timer, Transport, TransportEvents } from "../../../../src/client/index.js";
-import type { RandomStream } from "../../engine/random-stream.js";
 import type { ClientNetwork } from "../network/client-network.js";
 import type { SocketEnding } from "../network/node-socket.js";
 import type { SocketLine } from "../network/socket-line.js";

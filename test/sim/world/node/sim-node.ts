@@ -2,6 +2,8 @@
  * One node: a disk that outlives its processes, and the process that runs on it now, if any. A life
  * is: open the directory, boot, drive; all of it the code of production, all of it in simulated time.
  */
+
+import type { RandomStreams } from "../../../../lab/random-stream.js";
 import { HoldfastError } from "../../../../src/errors.js";
 import type { PeerEvents } from "../../../../src/net/index.js";
 import { KnownPeers } from "../../../../src/net/peers/known-peers.js";
@@ -14,7 +16,6 @@ import {
   openDataDirectory,
   setDataAside,
 } from "../../../../src/storage/index.js";
-import type { RandomStreams } from "../../engine/random-stream.js";
 import type { Simulation } from "../../engine/simulation.js";
 import type { Pace } from "../../plan/plan.js";
 import type { DiskTimes } from "../disk/disk-weather.js";

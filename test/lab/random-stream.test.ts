@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { SeededRandom } from "../../../bench/load/seeded-random.js";
+import { RandomStream } from "../../lab/random-stream.js";
 
 function numbers(seed: number, end: number, count: number): number[] {
-  const random = new SeededRandom(seed);
+  const random = new RandomStream(seed);
   return Array.from({ length: count }, () => random.below(end));
 }
 
@@ -19,7 +19,7 @@ test("every number below the end comes about equally often, and no other", () =>
 });
 
 test("distinct numbers are, also when all there are are wanted", () => {
-  const random = new SeededRandom(1);
+  const random = new RandomStream(1);
   for (let count = 1; count <= 4; count += 1) {
     const chosen = random.distinct(count, 4);
     expect(new Set(chosen).size).toBe(count);
