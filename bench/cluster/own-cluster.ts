@@ -8,9 +8,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { freePorts } from "../../lab/free-ports.js";
-import { PeerLinks } from "./link-proxy.js";
 import { fetchFigures, isReady } from "./node-pages.js";
 import { NodeProcess, type NodeRuntime } from "./node-process.js";
+import { PeerLinks } from "./peer-links.js";
 
 const NODES = 3;
 const HEALTHY_MS_MAX = 60_000;

@@ -4,8 +4,8 @@
  */
 import { afterEach, expect, test } from "vitest";
 import { freePorts } from "../../lab/free-ports.js";
+import { TcpProxy } from "../../lab/tcp-proxy.js";
 import { connect } from "../../src/index.js";
-import { TcpProxy } from "../net/peers/tcp-proxy.js";
 import { type ClusterProcess, startCluster } from "./world/cluster-process.js";
 import { until } from "./world/process-life.js";
 

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { parentDeathPrefix } from "../../../bin/run/parent-death.js";
 import { freePorts } from "../../../lab/free-ports.js";
+import { TcpProxy } from "../../../lab/tcp-proxy.js";
 import { connect } from "../../../src/index.js";
-import { TcpProxy } from "../../net/peers/tcp-proxy.js";
 import {
   type ClusterProcess,
   type RunningCli,

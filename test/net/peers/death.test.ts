@@ -7,10 +7,10 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { freePorts } from "../../../lab/free-ports.js";
+import { TcpProxy } from "../../../lab/tcp-proxy.js";
 import type { PeerMessage } from "../../../src/net/types.js";
 import { type Happening, loopback, PeerNode } from "./node.js";
 import { killed, startPeerProcess } from "./process.js";
-import { TcpProxy } from "./tcp-proxy.js";
 
 const NO_SILENCE = { silenceTimeoutMs: 3_600_000 };
 const cleanups: (() => Promise<unknown> | unknown)[] = [];

@@ -4,11 +4,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { freePorts } from "../../../lab/free-ports.js";
+import { TcpProxy } from "../../../lab/tcp-proxy.js";
 import type { PeerMessage } from "../../../src/net/types.js";
 import type { Message } from "../../../src/raft/index.js";
 import { frameOf } from "./messages.js";
 import { loopback, PeerNode, type PeerNodeOptions } from "./node.js";
-import { TcpProxy } from "./tcp-proxy.js";
 
 const cleanups: (() => Promise<unknown> | unknown)[] = [];
 afterEach(async () => {

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { afterEach, describe, expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { freePorts } from "../../../lab/free-ports.js";
+import { TcpProxy } from "../../../lab/tcp-proxy.js";
 import {
   decodeHello,
   encodeHello,
@@ -11,7 +12,6 @@ import {
 } from "../../../src/net/peers/hello.js";
 import type { PeerMessage } from "../../../src/net/types.js";
 import { birthOf, type Happening, loopback, PeerNode, type PeerNodeOptions } from "./node.js";
-import { TcpProxy } from "./tcp-proxy.js";
 
 const cleanups: (() => Promise<unknown> | unknown)[] = [];
 afterEach(async () => {

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { LinkProxy } from "../../../bench/cluster/link-proxy.js";
+import { TcpProxy } from "../../lab/tcp-proxy.js";
 
 let echo: Server;
-let proxy: LinkProxy;
+let proxy: TcpProxy;
 
 beforeEach(async () => {
   echo = createServer((socket) => {
@@ -12,7 +12,7 @@ beforeEach(async () => {
     socket.pipe(socket);
   }).listen(0, "127.0.0.1");
   await once(echo, "listening");
-  proxy = await LinkProxy.before((echo.address() as AddressInfo).port);
+  proxy = await TcpProxy.to((echo.address() as AddressInfo).port);
 });
 
 afterEach(async () => {

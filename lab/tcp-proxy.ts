@@ -1,6 +1,11 @@
-/** A TCP proxy for faults on one link: it resets connections, or holds bytes back. */
+/**
+ * A TCP proxy before one port of the loopback interface, for faults on the way there: it ends or resets
+ * connections, and holds back what they carry, as a broken cable does. It never alters or invents bytes.
+ */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+
+const HOST = "127.0.0.1";
 
 export class TcpProxy {
   readonly #server: Server;
@@ -11,9 +16,11 @@ export class TcpProxy {
   private constructor(targetPort: number) {
     this.#server = createServer((near) => {
       this.#accepted += 1;
-      const far = connect(targetPort, "127.0.0.1");
+      const far = connect(targetPort, HOST);
       const pair = [near, far] as const;
       this.#pairs.add(pair);
+      near.setNoDelay(true);
+      far.setNoDelay(true);
       if (!this.#isCut) {
         near.pipe(far);
         far.pipe(near);
@@ -33,13 +40,17 @@ export class TcpProxy {
 
   static async to(targetPort: number): Promise<TcpProxy> {
     const proxy = new TcpProxy(targetPort);
-    proxy.#server.listen(0, "127.0.0.1");
+    proxy.#server.listen(0, HOST);
     await once(proxy.#server, "listening");
     return proxy;
   }
 
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
   get address(): { host: string; port: number } {
-    return { host: "127.0.0.1", port: (this.#server.address() as AddressInfo).port };
+    return { host: HOST, port: this.port };
   }
 
   /** Resolves once so many connections, ended ones included, have been taken. */
@@ -81,7 +92,7 @@ export class TcpProxy {
     }
   }
 
-  /** Like `freeze`, and whoever connects from now on meets silence as well. */
+  /** Like `freeze`, and new connections meet silence as well. */
   cut(): void {
     this.#isCut = true;
     this.freeze();
