@@ -112,7 +112,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/holds/granting.ts",
     find: "  if (hasMore) state.suspects.push({ session, owner });",
     replace: "  if (hasMore && owner < 0) state.suspects.push({ session, owner });",
-    seeds: [3747],
+    seeds: [],
   },
   {
     name: "bystander-refused",

@@ -70,7 +70,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     file: "src/server/reads/watches.ts",
     find: "    this.#serveBehind(nowMs);\n",
     replace: "    if (this.#behind.size > 0) this.#serveBehind(nowMs);\n",
-    seeds: [974_249],
+    seeds: [],
   },
   {
     name: "known-peers-forgotten",
