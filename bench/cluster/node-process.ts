@@ -1,20 +1,14 @@
 /**
  * One node of the bench's own cluster: a real `holdfast server` process that may be killed, stopped
- * and started again on its data. It ends with this process: its standard input is a pipe that breaks
- * when this process is gone, whatever ended it. What it logs is kept as events with their times.
+ * and started again on its data. What it logs is kept as events with their times.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { createInterface } from "node:readline";
-import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { ServerProcess } from "../../lab/server-process.js";
 import { fetchFigures } from "./node-pages.js";
 
-const ANSWER_MS_MAX = 60_000;
-const POLL_INTERVAL_MS = 10;
+const PATIENCE = { msMax: 60_000, intervalMs: 10 };
 const EVENTS_MAX = 10_000;
-const TEXTS_MAX = 20;
 
 /** A line of a node's log. */
 export interface NodeEvent {
@@ -37,14 +31,7 @@ export class NodeProcess {
   readonly endpoint: string;
   /** The latest events over all its lives. */
   readonly events: NodeEvent[] = [];
-  readonly #arguments: readonly string[];
-  readonly #onDeath: (error: Error) => void;
-  readonly #runtime: NodeRuntime;
-  /** What it wrote beside events: why it could not start, for one. */
-  readonly #texts: string[] = [];
-  #child: ChildProcess | undefined;
-  #exited: Promise<unknown> = Promise.resolve();
-  #isEnding = false;
+  readonly #process: ServerProcess;
 
   /** `onDeath`: it ended although nobody here had wanted it to. `runtime`: see there. */
   constructor(
@@ -52,84 +39,57 @@ export class NodeProcess {
     endpoint: string,
     serverArguments: readonly string[],
     onDeath: (error: Error) => void,
-    runtime: NodeRuntime = {},
+    { flags = [], onOutput }: NodeRuntime = {},
   ) {
     this.id = id;
     this.endpoint = endpoint;
-    this.#arguments = serverArguments;
-    this.#onDeath = onDeath;
-    this.#runtime = runtime;
+    const server = [findCommand(), "server", "--log-format=json", "--stop-on-stdin-end"];
+    const command = [process.execPath, ...flags, ...server, ...serverArguments];
+    this.#process = new ServerProcess(
+      // Ctrl-C is for this process, which then ends its nodes.
+      { name: `node ${id}`, command, isDetached: true },
+      {
+        onLine: (line, from) => {
+          if (from === "stderr") this.#keep(line);
+          else onOutput?.(id, line);
+        },
+        onExit: (isWanted) => {
+          if (isWanted) return;
+          onDeath(new Error(`node ${id} ended by itself\n${this.#process.lastWords}`));
+        },
+      },
+    );
   }
 
   /** 0 while it does not run. */
   get pid(): number {
-    return this.#isRunning ? (this.#child?.pid ?? 0) : 0;
+    return this.#process.isRunning ? (this.#process.pid ?? 0) : 0;
   }
 
   /** Starts the process. It does not answer yet. */
   spawn(): void {
-    if (this.#isRunning) throw new Error(`node ${this.id} runs already`);
-    const { flags = [], onOutput } = this.#runtime;
-    const server = [findCommand(), "server", "--log-format=json", "--stop-on-stdin-end"];
-    const child = spawn(process.execPath, [...flags, ...server, ...this.#arguments], {
-      // In a session of its own: Ctrl-C is for this process, which then ends its nodes.
-      detached: true,
-      stdio: ["pipe", onOutput === undefined ? "ignore" : "pipe", "pipe"],
-    });
-    this.#child = child;
-    this.#isEnding = false;
-    const { stdin, stdout, stderr } = child;
-    stdin?.on("error", () => undefined);
-    if (stderr !== null) createInterface(stderr).on("line", (line) => this.#keep(line));
-    if (stdout !== null && onOutput !== undefined) {
-      createInterface(stdout).on("line", (line) => onOutput(this.id, line));
-    }
-    this.#exited = once(child, "close").then(() => {
-      if (this.#isEnding) return;
-      this.#onDeath(new Error(`node ${this.id} ended by itself\n${this.#texts.join("\n")}`));
-    });
+    this.#process.start();
   }
 
   /** Resolves when the node answers over HTTP. */
-  async answers(signal: AbortSignal): Promise<void> {
-    const deadlineMs = performance.now() + ANSWER_MS_MAX;
-    while ((await fetchFigures(this.endpoint)) === undefined) {
-      signal.throwIfAborted();
-      if (performance.now() > deadlineMs) throw new Error(`node ${this.id} does not answer`);
-      await delay(POLL_INTERVAL_MS, undefined, { signal });
-    }
+  answers(signal: AbortSignal): Promise<void> {
+    const isAnswering = async () => (await fetchFigures(this.endpoint)) !== undefined;
+    return this.#process.answers(isAnswering, { ...PATIENCE, signal });
   }
 
   /** Sends the signal, which is to end the node; `exited` tells when it is gone. */
   signal(name: "SIGKILL" | "SIGTERM"): void {
-    this.#isEnding = true;
-    this.#child?.kill(name);
+    this.#process.signal(name);
   }
 
-  /** Resolves when the process is gone; ends it after `milliseconds`. False: it had to be. */
-  async exited(milliseconds: number): Promise<boolean> {
-    let isForced = false;
-    const timer = setTimeout(() => {
-      isForced = true;
-      this.signal("SIGKILL");
-    }, milliseconds);
-    await this.#exited;
-    clearTimeout(timer);
-    return !isForced;
-  }
-
-  get #isRunning(): boolean {
-    const child = this.#child;
-    return child?.pid !== undefined && child.exitCode === null && child.signalCode === null;
+  /** Resolves when the process is gone; kills it after `msMax`. False: it was killed. */
+  exited(msMax: number): Promise<boolean> {
+    return this.#process.gone(msMax);
   }
 
   #keep(line: string): void {
     const event = parseEvent(line);
-    if (event === undefined) {
-      this.#texts.push(line);
-      if (this.#texts.length > TEXTS_MAX) this.#texts.shift();
-      return;
-    }
+    if (event === undefined) return;
     this.events.push(event);
     if (this.events.length > EVENTS_MAX) this.events.shift();
   }
@@ -140,7 +100,7 @@ function parseEvent(line: string): NodeEvent | undefined {
   try {
     parsed = JSON.parse(line);
   } catch {
-    return undefined; // Text, which is kept as such.
+    return undefined; // Text, which is among its last words.
   }
   const { time, event, ...fields } = parsed as Record<string, unknown>;
   if (typeof time !== "string" || typeof event !== "string") return undefined;

@@ -4,16 +4,11 @@
  * the harness, whatever ends that: Holdfast's servers end with it, and where the system can be asked
  * for it (`parent-death.ts`) every server does.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { appendFileSync } from "node:fs";
-import { createInterface } from "node:readline";
-import { setTimeout as delay } from "node:timers/promises";
+import { ServerProcess } from "../../lab/server-process.js";
 
-const ANSWER_MS_MAX = 30_000;
+const PATIENCE = { msMax: 30_000, intervalMs: 25 };
 const STOP_MS_MAX = 15_000;
-const POLL_INTERVAL_MS = 25;
-const LAST_WORDS_MAX = 10;
 
 export interface NodePlan {
   readonly id: number;
@@ -50,17 +45,24 @@ export interface NodeEvents {
 export class NodeProcess {
   readonly plan: NodePlan;
   readonly #events: NodeEvents;
-  #child: ChildProcess | undefined;
-  #exited: Promise<unknown> = Promise.resolve();
-  #isEnding = false;
-  #isPaused = false;
+  readonly #process: ServerProcess;
   #isKeptDown = false;
   #isClosed = false;
-  #words: string[] = [];
 
   constructor(plan: NodePlan, events: NodeEvents) {
+    const { id, prefix, command } = plan;
     this.plan = plan;
     this.#events = events;
+    this.#process = new ServerProcess(
+      { name: `node ${id}`, command: [...prefix, ...command], isDetached: true },
+      {
+        onLine: (line) => this.#onLine(line),
+        onExit: (isWanted) => {
+          events.onState(id, "down");
+          if (!isWanted) events.onDeath(id, this.#process.lastWords);
+        },
+      },
+    );
   }
 
   get id(): number {
@@ -69,42 +71,26 @@ export class NodeProcess {
 
   /** Of the process, or of the last one. */
   get pid(): number | undefined {
-    return this.#child?.pid;
+    return this.#process.pid;
   }
 
   get isRunning(): boolean {
-    const child = this.#child;
-    return child?.pid !== undefined && child.exitCode === null && child.signalCode === null;
+    return this.#process.isRunning;
   }
 
   get isPaused(): boolean {
-    return this.#isPaused;
+    return this.#process.isPaused;
   }
 
   /** Starts the process unless it runs or is kept down. It does not answer yet. */
   start(): void {
     if (this.isRunning || this.#isKeptDown) return;
-    const { prefix, id } = this.plan;
-    const [command = "", ...rest] = [...prefix, ...this.plan.command];
-    const child = spawn(command, rest, { detached: true, stdio: ["pipe", "pipe", "pipe"] });
-    this.#child = child;
-    this.#isEnding = false;
-    this.#isPaused = false;
-    this.#words = [];
-    child.on("error", (error) => this.#words.push(error.message));
-    child.stdin.on("error", () => undefined);
-    for (const input of [child.stdout, child.stderr]) {
-      createInterface({ input }).on("line", (line) => this.#keep(line));
-    }
-    this.#events.onState(id, "up");
-    this.#exited = once(child, "close").then(() => {
-      this.#events.onState(id, "down");
-      if (!this.#isEnding) this.#events.onDeath(id, this.#words.join("\n"));
-    });
+    this.#process.start();
+    this.#events.onState(this.id, "up");
   }
 
-  async kill(): Promise<void> {
-    await this.#end("SIGKILL");
+  kill(): Promise<void> {
+    return this.#process.end("SIGKILL");
   }
 
   /** For good: whatever still goes on, a fault that ends say, cannot start it again. */
@@ -127,22 +113,18 @@ export class NodeProcess {
 
   /** An orderly stop, forced when it takes too long. */
   async stop(): Promise<void> {
-    const timer = setTimeout(() => this.#child?.kill("SIGKILL"), STOP_MS_MAX);
-    await this.#end("SIGTERM");
-    clearTimeout(timer);
+    await this.#process.stop(STOP_MS_MAX);
   }
 
   pause(): void {
-    if (!this.isRunning || this.#isPaused) return;
-    this.#isPaused = true;
-    this.#child?.kill("SIGSTOP");
+    if (!this.isRunning || this.isPaused) return;
+    this.#process.pause();
     this.#events.onState(this.id, "paused");
   }
 
   resume(): void {
-    if (!this.#isPaused) return;
-    this.#isPaused = false;
-    this.#child?.kill("SIGCONT");
+    if (!this.isPaused) return;
+    this.#process.resume();
     this.#events.onState(this.id, "up");
   }
 
@@ -151,33 +133,13 @@ export class NodeProcess {
   }
 
   /** Resolves when it answers; rejects when it ends or takes too long. */
-  async answers(signal?: AbortSignal): Promise<void> {
-    const deadlineMs = performance.now() + ANSWER_MS_MAX;
-    while ((await this.status()) === undefined) {
-      signal?.throwIfAborted();
-      const words = this.#words.join("\n");
-      if (!this.isRunning) throw new Error(`node ${this.id} did not start\n${words}`);
-      if (performance.now() > deadlineMs) {
-        throw new Error(`node ${this.id} does not answer after ${ANSWER_MS_MAX} ms\n${words}`);
-      }
-      await delay(POLL_INTERVAL_MS);
-    }
+  answers(signal?: AbortSignal): Promise<void> {
+    const isAnswering = async () => (await this.status()) !== undefined;
+    return this.#process.answers(isAnswering, { ...PATIENCE, signal });
   }
 
-  async #end(signal: "SIGKILL" | "SIGTERM"): Promise<void> {
-    if (!this.isRunning) return;
-    this.#isEnding = true;
-    this.#child?.kill(signal);
-    // A stopped process keeps every other signal for later.
-    if (this.#isPaused) this.#child?.kill("SIGCONT");
-    this.#isPaused = false;
-    await this.#exited;
-  }
-
-  #keep(line: string): void {
+  #onLine(line: string): void {
     appendFileSync(this.plan.logFile, `${line}\n`);
-    this.#words.push(line);
-    if (this.#words.length > LAST_WORDS_MAX) this.#words.shift();
     if (!line.startsWith("{")) return;
     try {
       const { event, ...fields } = JSON.parse(line) as Record<string, unknown>;

@@ -5,8 +5,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "vitest";
+import { endWithProcess } from "../../lab/end-with-process.js";
 import { COMMAND } from "../e2e/world/command-line.js";
-import { endWithTest } from "../e2e/world/end-with-test.js";
 
 const MARK = "loaded ";
 const HOOK = `export async function load(url, context, next) {
@@ -22,7 +22,7 @@ async function loadedBy(...args: readonly string[]): Promise<string[]> {
   const child = spawn(process.execPath, [`--import=${IMPORT}`, COMMAND, ...args], {
     stdio: ["ignore", "ignore", "pipe"],
   });
-  endWithTest(child);
+  endWithProcess(child);
   let text = "";
   child.stderr.on("data", (chunk: Buffer) => {
     text += chunk.toString();

@@ -15,8 +15,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { endWithProcess } from "../../lab/end-with-process.js";
 import { bareEnvironment, COMMAND } from "../e2e/world/command-line.js";
-import { endWithTest } from "../e2e/world/end-with-test.js";
 import { blocksOf, type CodeBlock } from "./document-page.js";
 
 export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -220,7 +220,7 @@ async function writeCommands(directory: string): Promise<void> {
 }
 
 async function ending(child: ChildProcess): Promise<RunResult> {
-  endWithTest(child);
+  endWithProcess(child);
   const written = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
     child[name]?.setEncoding("utf8").on("data", (text: string) => {

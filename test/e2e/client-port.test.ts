@@ -10,10 +10,10 @@ import { connect as connectSocket, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { endWithProcess } from "../../lab/end-with-process.js";
 import { freePorts } from "../../lab/free-ports.js";
 import { connect } from "../../src/index.js";
 import { COMMAND } from "./world/command-line.js";
-import { endWithTest } from "./world/end-with-test.js";
 
 const DESCRIPTORS = 1_200;
 const SOCKETS = 1_800;
@@ -34,7 +34,7 @@ beforeAll(async () => {
   ];
   const limited = ["-c", `ulimit -n ${DESCRIPTORS}; exec "$@"`, "bash", process.execPath];
   node = spawn("bash", [...limited, ...server], { stdio: ["ignore", "ignore", "pipe"] });
-  endWithTest(node);
+  endWithProcess(node);
   node.stderr?.on("data", (chunk: Buffer) => {
     log += chunk.toString();
     node.emit("logged");

@@ -10,10 +10,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, describe, expect, test } from "vitest";
+import { endWithProcess } from "../../lab/end-with-process.js";
 import { freePorts } from "../../lab/free-ports.js";
 import { connect } from "../../src/index.js";
 import { COMMAND } from "./world/command-line.js";
-import { endWithTest } from "./world/end-with-test.js";
 import { NodeHandle } from "./world/node-handle.js";
 import { until } from "./world/process-life.js";
 
@@ -149,7 +149,7 @@ describe.skipIf(!CAN_TRACE)("a node whose disk fails under its store", () => {
       ],
       { stdio: "ignore" },
     );
-    endWithTest(tracer);
+    endWithProcess(tracer);
     endings.push(() => endOf(tracer));
     // Each one is written to the audit, as soon as the tracer is there for the next one to fail.
     await until("the node ends", async () => {
@@ -173,7 +173,7 @@ describe.skipIf(!CAN_TRACE)("a node whose disk fails under its store", () => {
       ],
       { stdio: ["pipe", "ignore", "pipe"] },
     );
-    endWithTest(traced);
+    endWithProcess(traced);
     let said = "";
     traced.stderr.setEncoding("utf8").on("data", (text: string) => {
       said += text;

@@ -6,9 +6,9 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { endWithProcess } from "../../lab/end-with-process.js";
 import { HoldfastError } from "../../src/fence/index.js";
 import { connect } from "../../src/index.js";
-import { endWithTest } from "../e2e/world/end-with-test.js";
 import { openTarget, type TargetSpec } from "./stores/targets.js";
 
 interface Task {
@@ -34,7 +34,7 @@ export async function startLateWriter(task: Task): Promise<LateWriter> {
   const child = fork(fileURLToPath(import.meta.url), [JSON.stringify(task)], {
     execArgv: ["--import", "tsx"],
   });
-  endWithTest(child);
+  endWithProcess(child);
   const { token } = await next(child, "holds");
   return {
     token,

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { diallingProcess } from "../../jepsen-lite/cluster/dialling-process.js";
 import { Link } from "../../jepsen-lite/cluster/link.js";
 import { PeerDoor } from "../../jepsen-lite/cluster/peer-door.js";
-import { endWithTest } from "../e2e/world/end-with-test.js";
+import { endWithProcess } from "../../lab/end-with-process.js";
 
 const HOST = "127.0.0.1";
 const IS_LINUX = process.platform === "linux";
@@ -60,7 +60,7 @@ describe.skipIf(!IS_LINUX)("who dials a node", () => {
     const child = spawn(process.execPath, ["-e", DIALLER, String(door.address.port)], {
       stdio: ["pipe", "pipe", "inherit"],
     });
-    endWithTest(child);
+    endWithProcess(child);
     other = child;
     const lines = createInterface({ input: child.stdout });
     const heard = async () => String((await once(lines, "line"))[0]);

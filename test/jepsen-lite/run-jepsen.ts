@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Results } from "../../jepsen-lite/run/outcome-file.js";
-import { endWithTest } from "../e2e/world/end-with-test.js";
+import { endWithProcess } from "../../lab/end-with-process.js";
 
 const MAIN = fileURLToPath(new URL("../../jepsen-lite/main.ts", import.meta.url));
 const TSX = import.meta.resolve("tsx");
@@ -36,7 +36,7 @@ export function startJepsen(
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...environment },
   });
-  endWithTest(child);
+  endWithProcess(child);
   let stdout = "";
   let stderr = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {

@@ -3,6 +3,7 @@
  * each against a cluster of real processes, with the exit codes that scripts rely on.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { endAllStarted } from "../../../lab/end-with-process.js";
 import { type Client, connect, type HoldfastError } from "../../../src/index.js";
 import {
   type CliResult,
@@ -13,7 +14,6 @@ import {
   startCluster,
 } from "../world/cluster-process.js";
 import { expectDocumented } from "../world/documented-json.js";
-import { endAllStarted } from "../world/end-with-test.js";
 import { until } from "../world/process-life.js";
 
 let cluster: ClusterProcess;

@@ -8,10 +8,10 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { endAllStarted } from "../../../lab/end-with-process.js";
 import { freePorts } from "../../../lab/free-ports.js";
 import { type RunningCli, runCli, startCli } from "../world/cluster-process.js";
 import { COMMAND } from "../world/command-line.js";
-import { endAllStarted } from "../world/end-with-test.js";
 import { startHolder } from "../world/holder-process.js";
 import { gone, isRunning, until } from "../world/process-life.js";
 

@@ -6,10 +6,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { endAllStarted } from "../../../lab/end-with-process.js";
 import { freePorts } from "../../../lab/free-ports.js";
 import { type ClusterProcess, runCli, startCluster } from "../world/cluster-process.js";
 import { COMMAND } from "../world/command-line.js";
-import { endAllStarted } from "../world/end-with-test.js";
 import { NodeHandle } from "../world/node-handle.js";
 
 interface Printed {

@@ -1,6 +1,7 @@
 /** Every exit code of the table, one by one, each by what it is for. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { EXIT } from "../../../bin/output/exit-codes.js";
+import { endAllStarted } from "../../../lab/end-with-process.js";
 import { freePorts } from "../../../lab/free-ports.js";
 import { type Client, connect } from "../../../src/index.js";
 import {
@@ -11,7 +12,6 @@ import {
   startCli,
   startCluster,
 } from "../world/cluster-process.js";
-import { endAllStarted } from "../world/end-with-test.js";
 
 let cluster: ClusterProcess;
 let client: Client;

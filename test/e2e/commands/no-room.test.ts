@@ -3,9 +3,9 @@
  * `sessionsMax` to 1: operators see and act all the same, since neither needs a session.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { endAllStarted } from "../../../lab/end-with-process.js";
 import { type Client, connect } from "../../../src/index.js";
 import { type ClusterProcess, runCli, startCluster } from "../world/cluster-process.js";
-import { endAllStarted } from "../world/end-with-test.js";
 
 let cluster: ClusterProcess;
 let client: Client;

@@ -3,6 +3,7 @@
  * a head start in the queue, a value that others see.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { endAllStarted } from "../../../lab/end-with-process.js";
 import { type Client, connect } from "../../../src/index.js";
 import {
   type CliResult,
@@ -13,7 +14,6 @@ import {
   startCluster,
 } from "../world/cluster-process.js";
 import { COMMAND } from "../world/command-line.js";
-import { endAllStarted } from "../world/end-with-test.js";
 import { until } from "../world/process-life.js";
 
 /** Says what it was given and holds it until its standard input ends. */

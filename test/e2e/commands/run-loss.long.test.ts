@@ -6,6 +6,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { parentDeathPrefix } from "../../../bin/run/parent-death.js";
+import { endAllStarted } from "../../../lab/end-with-process.js";
 import { freePorts } from "../../../lab/free-ports.js";
 import { TcpProxy } from "../../../lab/tcp-proxy.js";
 import { connect } from "../../../src/index.js";
@@ -15,7 +16,6 @@ import {
   startCli,
   startCluster,
 } from "../world/cluster-process.js";
-import { endAllStarted } from "../world/end-with-test.js";
 import { gone, isRunning, until } from "../world/process-life.js";
 
 /** Ignores SIGTERM, itself and in all it starts, and beats in a file as long as it lives. */

@@ -7,11 +7,11 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import { endAllStarted } from "../../../lab/end-with-process.js";
 import { connect } from "../../../src/index.js";
 import { bundledCommand } from "../world/bundled-command.js";
 import { startCluster } from "../world/cluster-process.js";
 import { type CliResult, runCli } from "../world/command-line.js";
-import { endAllStarted } from "../world/end-with-test.js";
 
 const RUNS = Number(process.env["HOLDFAST_RUNS"] ?? (process.env["CI"] ? 200 : 1_000));
 const AT_A_TIME = 60;

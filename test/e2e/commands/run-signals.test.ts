@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { constants } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { endAllStarted } from "../../../lab/end-with-process.js";
 import { type Client, connect } from "../../../src/index.js";
 import {
   type ClusterProcess,
@@ -13,7 +14,6 @@ import {
   startCli,
   startCluster,
 } from "../world/cluster-process.js";
-import { endAllStarted } from "../world/end-with-test.js";
 import { gone, until } from "../world/process-life.js";
 
 let cluster: ClusterProcess;

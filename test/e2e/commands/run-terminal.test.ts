@@ -7,10 +7,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findTool } from "../../../bin/run/find-executable.js";
+import { endAllStarted, endWithProcess } from "../../../lab/end-with-process.js";
 import { type Client, connect } from "../../../src/index.js";
 import { type ClusterProcess, startCluster } from "../world/cluster-process.js";
 import { bareEnvironment, COMMAND } from "../world/command-line.js";
-import { endAllStarted, endWithTest } from "../world/end-with-test.js";
 import { gone, isRunning } from "../world/process-life.js";
 
 const SCRIPT = process.platform === "linux" ? findTool("script") : undefined;
@@ -51,7 +51,7 @@ describe.runIf(SCRIPT !== undefined)("on a terminal", () => {
         },
         stdio: ["pipe", "pipe", "inherit"],
       });
-      endWithTest(this.#child);
+      endWithProcess(this.#child);
       this.#child.stdout?.on("data", (chunk: Buffer) => {
         this.#shown += chunk.toString();
         this.#child.emit("shown");

@@ -7,6 +7,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { endAllStarted } from "../../../lab/end-with-process.js";
 import { freePorts } from "../../../lab/free-ports.js";
 import { type Client, connect } from "../../../src/index.js";
 import {
@@ -19,7 +20,6 @@ import {
   startCluster,
 } from "../world/cluster-process.js";
 import { COMMAND } from "../world/command-line.js";
-import { endAllStarted } from "../world/end-with-test.js";
 import { until } from "../world/process-life.js";
 
 /** Holds the lock until its standard input ends. */

@@ -6,10 +6,10 @@
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { endAllStarted } from "../../../lab/end-with-process.js";
 import { type Admin, connect, connectAdmin, type ExportedSession } from "../../../src/index.js";
 import { ClusterProcess, runCli, startCli } from "../world/cluster-process.js";
 import { expectDocumented } from "../world/documented-json.js";
-import { endAllStarted } from "../world/end-with-test.js";
 import { NodeHandle } from "../world/node-handle.js";
 import { until } from "../world/process-life.js";
 import { expectEnd, NOBODY, SnapshotScene, TTL_MS } from "../world/snapshot-scene.js";

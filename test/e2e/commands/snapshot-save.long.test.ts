@@ -9,12 +9,12 @@ import { existsSync } from "node:fs";
 import { chmod, mkdir, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { endAllStarted, endWithProcess } from "../../../lab/end-with-process.js";
 import { freePorts } from "../../../lab/free-ports.js";
 import { connect, connectAdmin } from "../../../src/index.js";
 import { startCli } from "../world/cluster-process.js";
 import { bareEnvironment, COMMAND } from "../world/command-line.js";
 import { expectDocumented } from "../world/documented-json.js";
-import { endAllStarted, endWithTest } from "../world/end-with-test.js";
 import { until } from "../world/process-life.js";
 import { expectEnd, NOBODY, SnapshotScene, TTL_MS } from "../world/snapshot-scene.js";
 
@@ -127,7 +127,7 @@ describe("saving", () => {
       stdio: ["ignore", full.fd, "pipe"],
       env: { ...bareEnvironment(), HOLDFAST_ENDPOINTS: scene.old.endpoints.join(",") },
     });
-    endWithTest(child);
+    endWithProcess(child);
     let stderr = "";
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       stderr += text;

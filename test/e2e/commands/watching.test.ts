@@ -3,6 +3,7 @@
  * on until they are stopped, `watch` and `elect --observe`.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { endAllStarted } from "../../../lab/end-with-process.js";
 import { type Client, connect, type Lock, type Revision } from "../../../src/index.js";
 import {
   type CliResult,
@@ -14,7 +15,6 @@ import {
 } from "../world/cluster-process.js";
 import { COMMAND } from "../world/command-line.js";
 import { expectDocumented } from "../world/documented-json.js";
-import { endAllStarted } from "../world/end-with-test.js";
 import { until } from "../world/process-life.js";
 
 const NOWHERE: Revision = { index: 0, number: 0 };

@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { endWithTest } from "./end-with-test.js";
+import { endWithProcess } from "../../../lab/end-with-process.js";
 
 export const COMMAND =
   process.env["HOLDFAST_TEST_COMMAND"] ??
@@ -70,7 +70,7 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Run
   child.stdin.on("error", () => undefined);
   if (options.input !== undefined) child.stdin.write(options.input);
   if (options.keepInputOpen !== true) child.stdin.end();
-  endWithTest(child);
+  endWithProcess(child);
   const result = once(child, "close").then(([code, signal]): CliResult => {
     child.emit("written");
     const [stdout, stderr] = [written("stdout"), written("stderr")];

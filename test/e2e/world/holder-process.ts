@@ -5,8 +5,8 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { endWithProcess } from "../../../lab/end-with-process.js";
 import { connect, type HoldfastError, type ReleaseResult } from "../../../src/index.js";
-import { endWithTest } from "./end-with-test.js";
 
 type FromChild =
   | { readonly type: "held"; readonly token: number }
@@ -34,7 +34,7 @@ export async function startHolder(
   const child = fork(fileURLToPath(import.meta.url), [JSON.stringify({ endpoints, key, ttlMs })], {
     execArgv: ["--import", "tsx"],
   });
-  endWithTest(child);
+  endWithProcess(child);
   const messages = new Map<FromChild["type"], FromChild>();
   let isWaking = false;
   child.on("message", (message: FromChild) => {

@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { endWithTest } from "../../e2e/world/end-with-test.js";
+import { endWithProcess } from "../../../lab/end-with-process.js";
 
 export interface StartedServer extends AsyncDisposable {
   readonly port: number;
@@ -76,7 +76,7 @@ export function prepare(program: string, args: readonly string[], user: User | u
 export async function launch(options: Launch): Promise<StartedServer> {
   const { program, args, directory, port, user } = options;
   const child = spawn(program, args, { cwd: "/", stdio: ["ignore", "pipe", "pipe"], ...user });
-  endWithTest(child);
+  endWithProcess(child);
   const stop = async (): Promise<void> => {
     if (child.exitCode === null && child.signalCode === null) {
       const ended = once(child, "exit");

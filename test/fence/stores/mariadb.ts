@@ -7,8 +7,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
+import { endWithProcess } from "../../../lab/end-with-process.js";
 import { freePorts } from "../../../lab/free-ports.js";
-import { endWithTest } from "../../e2e/world/end-with-test.js";
 import {
   installed,
   launch,
@@ -67,7 +67,7 @@ export class MariadbSession {
       cwd: dirname(client),
       stdio: ["pipe", "pipe", "pipe"],
     });
-    endWithTest(this.#child);
+    endWithProcess(this.#child);
     let complaint = "";
     this.#child.stderr?.on("data", (chunk: Buffer) => {
       complaint += chunk.toString();
