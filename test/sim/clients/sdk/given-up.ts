@@ -12,15 +12,18 @@ export interface LeftSession {
 }
 
 export class GivenUp {
+  readonly #session: number;
   /** Numbers by which the session knows its holds. */
   readonly #over: Set<number>;
   /** With the keys that nobody asked for exclusively any more. */
   readonly #shared: Map<number, readonly string[]>;
 
-  /** `before`: of the process that this one goes on for. */
-  constructor(before: GivenUp | undefined) {
-    this.#over = new Set(before === undefined ? [] : before.#over);
-    this.#shared = new Map(before === undefined ? [] : before.#shared);
+  /** `before`: of the process that this one went on for, which counts if it left the same session. */
+  constructor(session: number, before: GivenUp | undefined) {
+    const same = before !== undefined && before.#session === session ? before : undefined;
+    this.#session = session;
+    this.#over = new Set(same === undefined ? [] : same.#over);
+    this.#shared = new Map(same === undefined ? [] : same.#shared);
   }
 
   /** The process leaves, and its session knows the hold by that number. */
@@ -30,8 +33,9 @@ export class GivenUp {
     else if (!hold.isCounted) this.#shared.set(number, hold.sharedKeys);
   }
 
-  /** What is wrong with a lock that was handed over; `undefined`: nothing. */
-  problemOf(number: number, { token, items }: Lock): string | undefined {
+  /** What is wrong with a lock that was handed over in `session`; `undefined`: nothing. */
+  problemOf(session: number, number: number, { token, items }: Lock): string | undefined {
+    if (session !== this.#session) return undefined;
     if (this.#over.has(number)) return `${token} was given up, and is handed over`;
     const shared = this.#shared.get(number) ?? [];
     const strong = items.find(({ key, mode }) => mode === "exclusive" && shared.includes(key));

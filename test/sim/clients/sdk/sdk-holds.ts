@@ -113,7 +113,8 @@ export class SdkHolds {
   /** A lock that the process before had and did not give up, which is what the log says that it is. */
   inherit(lock: Lock, session: number, givenUp: GivenUp | undefined): void {
     const { watch } = this.#world;
-    const problem = givenUp?.problemOf(watch.numberInLog(session, lock.token), lock);
+    const number = watch.numberInLog(session, lock.token);
+    const problem = givenUp?.problemOf(session, number, lock);
     if (problem !== undefined) this.#calls.broken("what was given up is not handed over", problem);
     for (const { key, mode } of lock.items) {
       const inLog = watch.modeInLog(lock.token, key);
@@ -125,7 +126,7 @@ export class SdkHolds {
 
   /** The process leaves `session`. `before`: what the process before had given up in it. */
   givenUpIn(session: number, before: GivenUp | undefined): GivenUp {
-    const givenUp = new GivenUp(before);
+    const givenUp = new GivenUp(session, before);
     for (const hold of this.#all) {
       const number = this.#world.watch.numberInLog(session, hold.token);
       if (number > 0) givenUp.add(number, hold);
