@@ -94,6 +94,8 @@ export class Restoring {
   }
 
   #onFailed(error: unknown): void {
+    // In a storm: it is tried again, when the disk may be better.
+    if (this.#node.disk.weather.hasFailed) return;
     this.#isOver = true;
     const isThere = error instanceof HoldfastError && error.code === "INVALID_ARGUMENT";
     if (isThere && this.#attempts > 1) this.#events.onRestored(this.#node, undefined);

@@ -63,9 +63,10 @@ export class ClientHolds {
     return left;
   }
 
-  /** The session is no more. */
+  /** The session is no more. The next one may have its number, if it is of a restored cluster. */
   end(): void {
     this.lapseAll();
+    this.#beliefs = [];
     this.isClosing = false;
   }
 }

@@ -89,6 +89,12 @@ export class SdkEars {
     return words;
   }
 
+  /** A new session. That of a restored cluster may have the number of one that is gone. */
+  begin(session: number): void {
+    this.#sessions.set(session, new ReadWords());
+    this.#renewedMs.delete(session);
+  }
+
   get nowMs(): number {
     return this.#clock.withSleepMs();
   }
@@ -231,6 +237,7 @@ class SdkEar implements Ear {
     this.#session = session;
     this.#epoch = epoch;
     this.#of.attachedIndex = index;
+    if (this.#way === OP.open) this.#of.begin(session);
     this.#of.of(session).onAttached(highestSequence);
     this.#of.onAttached();
   }

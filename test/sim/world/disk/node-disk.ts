@@ -78,11 +78,11 @@ export class NodeDisk {
     this.#files = kind === "kill" ? files.inherited(options) : files.crashed(next, options);
   }
 
-  /** The number of the last segment of the log that there is; 0 without one. */
+  /** The number of the last segment of its log; 0 without one. What was set aside does not count. */
   get lastSegment(): number {
     let last = 0;
     for (const path of this.#files.sizes().keys()) {
-      const number = Number(/(\d+)\.seg$/.exec(path)?.[1] ?? 0);
+      const number = Number(/^\/data\/log\/(\d+)\.seg$/.exec(path)?.[1] ?? 0);
       last = Math.max(last, number);
     }
     return last;
