@@ -1,7 +1,6 @@
 /**
  * What the workers of each closed-loop workload ask for, and how their times are told apart.
  */
-
 import { RandomStream } from "../../lab/random-stream.js";
 import type { Client, Lock, WantedItem } from "../../src/index.js";
 import type { LoadOptions } from "../options/bench-options.js";

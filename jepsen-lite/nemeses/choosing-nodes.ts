@@ -1,5 +1,4 @@
 /** Which nodes a fault meets: one, the leader, fewer than half, more than half, all. */
-
 import type { RandomStream } from "../../lab/random-stream.js";
 import type { NodeProcess } from "../cluster/node-process.js";
 import type { Target } from "./nemesis.js";

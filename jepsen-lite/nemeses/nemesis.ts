@@ -3,7 +3,6 @@
  * module that exports one of these as `nemesis`; `docs/jepsen-lite.md` shows how. It decides by
  * `random` alone, so that a seed repeats its decisions.
  */
-
 import type { RandomStream } from "../../lab/random-stream.js";
 import type { ClientProcess } from "../clients/client-process.js";
 import type { Network } from "../cluster/network.js";

@@ -1,5 +1,4 @@
 /** Trouble between processes: cuts of every shape, by direction, and links that are slow. */
-
 import type { RandomStream } from "../../lab/random-stream.js";
 import { FAST_ROAD, nodePlace, type Place, type SlowRoad } from "../cluster/network.js";
 import type { Fault, Nemesis, Target } from "./nemesis.js";

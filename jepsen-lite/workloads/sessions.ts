@@ -1,5 +1,4 @@
 /** Sessions that come and go: whatever a session holds ends when its client closes it. */
-
 import type { Client } from "../sdk.js";
 import { HoldfastError } from "../sdk.js";
 import { grantOf } from "./lock-operations.js";

@@ -3,7 +3,6 @@
  * model by which their history is judged. A workload of one's own is a module that exports one of
  * these as `workload`; `docs/jepsen-lite.md` shows how.
  */
-
 import type { RandomStream } from "../../lab/random-stream.js";
 import type { EventFields } from "../clients/recorder.js";
 import type { Client, ConnectOptions, Lock } from "../sdk.js";

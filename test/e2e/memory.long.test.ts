@@ -1,5 +1,4 @@
 /** What fills a node's memory is refused in time: the process lives on and serves the others. */
-
 import { expect, test } from "vitest";
 import { connect, type Lock } from "../../src/index.js";
 import { startCluster } from "./world/cluster-process.js";

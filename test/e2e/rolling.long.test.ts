@@ -3,7 +3,6 @@
  * turn, growing from one node to five and shrinking to another one. No command may fail, no lock that
  * is held may be lost, no session may expire.
  */
-
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";

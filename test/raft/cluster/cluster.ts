@@ -3,9 +3,16 @@
  * Small operations (deliver, persist, break, crash) for schedules drawn by a property, and big ones
  * (settle, advance, heal) for transcripts. After every turn all invariants are checked.
  */
-
 import { seededRandom } from "../../../lab/random-stream.js";
-import type { Input, Message, NodeId, Raft, RaftConfig } from "../../../src/raft/index.js";
+import type {
+  Effects,
+  Input,
+  Message,
+  NodeId,
+  Raft,
+  RaftConfig,
+  Random,
+} from "../../../src/raft/index.js";
 import { members, NO_MEMBERS, target } from "./configurations.js";
 import { ClusterInvariants } from "./invariants.js";
 import { ReadChecks } from "./read-checks.js";
@@ -30,6 +37,10 @@ export interface ClusterOptions {
   readonly spares?: number;
   readonly seed?: number;
   readonly config?: Partial<Omit<RaftConfig, "id">>;
+  /** In place of one seeded source for all nodes. */
+  readonly randomOf?: (id: NodeId) => Random;
+  /** Called for the effects of each turn, after they were carried out. */
+  readonly onEffects?: (node: SimulatedNode, effects: Effects) => void;
 }
 
 export class Cluster {
@@ -54,10 +65,13 @@ export class Cluster {
         new SimulatedNode({
           config: { ...TEST_CONFIG, ...options.config, id },
           configuration: initial.voters.includes(id) ? initial : NO_MEMBERS,
-          random,
+          random: options.randomOf?.(id) ?? random,
           send: (message) => this.send(message),
           transfer: (transfer) => this.network.transfer(transfer),
-          onEffects: (node, effects) => this.readChecks.onEffects(node, effects),
+          onEffects: (node, effects) => {
+            options.onEffects?.(node, effects);
+            this.readChecks.onEffects(node, effects);
+          },
         }),
     );
     this.invariants = new ClusterInvariants(initial, this.nodes, this.network);

@@ -3,7 +3,6 @@
  * what is written is durable after one of its disk, and a broken connection is noticed after one. Drawn from a seed, at production tuning,
  * so that how long an election takes is a figure in simulated time, and the same on every machine.
  */
-
 import { seededRandom } from "../../../lab/random-stream.js";
 import type { NodeId, RaftConfig } from "../../../src/raft/index.js";
 import { NODE_TUNING_DEFAULTS } from "../../../src/server/options.js";

@@ -3,7 +3,6 @@
  * tables behind second implementations of their ports. One seed gives one run. Nothing here waits
  * in real time; a test says how far the time is to go or what it waits for.
  */
-
 import { seededRandom } from "../../../lab/random-stream.js";
 import { LockTable } from "../../../src/lockfsm/index.js";
 import { type Configuration, decodeConfiguration } from "../../../src/raft/index.js";

@@ -3,7 +3,6 @@
  * with what must be given up before they are said. Draws from a stream of its own, so that everything
  * else it does stays as it was.
  */
-
 import type { RandomStream } from "../../../lab/random-stream.js";
 import {
   ACQUIRE_DEFAULTS,

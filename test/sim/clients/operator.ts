@@ -2,7 +2,6 @@
  * Somebody who runs the cluster: asks for other members or another leader, of one node after the
  * other, until the wish is granted, turns out to be impossible, or has taken too long.
  */
-
 import type { RandomStream } from "../../../lab/random-stream.js";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import {

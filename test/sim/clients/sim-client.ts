@@ -4,7 +4,6 @@
  * trusts its lease exactly as long as the rules of the SDK say, by a clock of its own. What it does next comes
  * from its own stream of random numbers; what it hears goes to the checkers word by word.
  */
-
 import type { RandomStream, RandomStreams } from "../../../lab/random-stream.js";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import {

@@ -1,5 +1,4 @@
 /** Shows for each seeded bug the seed that finds it, or that none of so many does. */
-
 import type { SimOptions } from "../run/sim-options.js";
 import { MUTANTS } from "./catalogue.js";
 import { findMutant, type MutantResult, SoundRuns } from "./find-mutant.js";

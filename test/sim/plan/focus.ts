@@ -4,7 +4,6 @@
  * draws from a stream of its own, so that a seed without one is what it always was, and one with it is still
  * all that is needed to repeat the run.
  */
-
 import type { RandomStream, RandomStreams } from "../../../lab/random-stream.js";
 import type { NodeTuning } from "../../../src/server/index.js";
 import type { Fault, FaultKind } from "./fault.js";

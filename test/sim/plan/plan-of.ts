@@ -2,7 +2,6 @@
  * The swarm: a seed decides the size of the cluster, times, limits, clients and which kinds of
  * trouble there are, each kind with probability one half, so that no two runs test the same thing.
  */
-
 import { type RandomStream, RandomStreams } from "../../../lab/random-stream.js";
 import type { NodeTuning } from "../../../src/server/index.js";
 import type { Fault, FaultKind } from "./fault.js";

@@ -4,7 +4,6 @@
  * everything is stopped for good, another cluster is restored on the same machines, and a second
  * storm comes over that.
  */
-
 import type { RandomStreams } from "../../../lab/random-stream.js";
 import type { CrashKind } from "../world/disk/node-disk.js";
 import type { Fault } from "./fault.js";

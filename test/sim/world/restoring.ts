@@ -3,7 +3,6 @@
  * short at any effect, and is repeated then; what is there then is there wholly. When it has
  * ended the power may fail at once.
  */
-
 import type { RandomStream, RandomStreams } from "../../../lab/random-stream.js";
 import { HoldfastError } from "../../../src/errors.js";
 import { type RestoredNode, restoreSnapshotFile } from "../../../src/server/index.js";

@@ -3,7 +3,6 @@
  * supervisor of processes does: one that ended by itself is started again, one that is held down is
  * not.
  */
-
 import { RandomStreams } from "../../../lab/random-stream.js";
 import type { Configuration, Raft } from "../../../src/raft/index.js";
 import { NODE_TUNING_DEFAULTS, type NodeTuning, resolveTuning } from "../../../src/server/index.js";

@@ -3,7 +3,6 @@
  * over a connection of bytes, and the file in memory. What is saved must have everything that was
  * committed when it was asked for.
  */
-
 import type { RandomStreams } from "../../../lab/random-stream.js";
 import { ADMIN_DEFAULTS, type Admin, connectAdminOn } from "../../../src/client/index.js";
 import { type ErrorCode, HoldfastError } from "../../../src/errors.js";

@@ -2,7 +2,6 @@
  * The connection of a client to one node at a time: made at random, left for another when nobody
  * answers, and made again after a moment. What is heard on a connection that was left is not heard.
  */
-
 import type { RandomStream } from "../../../../lab/random-stream.js";
 import type { ServerMessage } from "../../../../src/protocol/index.js";
 import type {

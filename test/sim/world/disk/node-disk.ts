@@ -3,7 +3,6 @@
  * bytes behind, a loss of power only what was synced and any part of the rest. Its contents can be
  * damaged: bits turned over, segments, batches and keys of the store lost, an older copy put back.
  */
-
 import type { RandomStream } from "../../../../lab/random-stream.js";
 import {
   type FileOperation,

@@ -5,7 +5,6 @@
  * process that stands still, they notice only the silence. A reset loses what is under way. While
  * `disorder` is above 0, a box in between passes some frames on twice or late.
  */
-
 import type { RandomStream, RandomStreams } from "../../../../lab/random-stream.js";
 import type { PeerEvents, PeerLinks, PeerMessage } from "../../../../src/net/index.js";
 import type { KnownPeers } from "../../../../src/net/peers/known-peers.js";

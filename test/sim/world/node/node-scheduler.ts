@@ -2,7 +2,6 @@
  * The scheduler of one process: timers come behind the input that waits, a paused process runs none.
  * A deadline usually moves on before it is reached, so one event serves many of them.
  */
-
 import type { RandomStream } from "../../../../lab/random-stream.js";
 import type { Scheduler } from "../../../../src/server/ports.js";
 import type { Pace } from "../../plan/plan.js";

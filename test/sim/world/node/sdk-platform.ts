@@ -3,7 +3,6 @@
  * while the process does, and sockets that lead through the simulated network. Nothing here is real:
  * the same seed gives the same calls in the same order.
  */
-
 import type { RandomStream } from "../../../../lab/random-stream.js";
 import type { Platform, Timer, Transport, TransportEvents } from "../../../../src/client/index.js";
 import type { ClientNetwork } from "../network/client-network.js";

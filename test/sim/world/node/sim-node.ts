@@ -2,7 +2,6 @@
  * One node: a disk that outlives its processes, and the process that runs on it now, if any. A life
  * is: open the directory, boot, drive; all of it the code of production, all of it in simulated time.
  */
-
 import type { RandomStreams } from "../../../../lab/random-stream.js";
 import { HoldfastError } from "../../../../src/errors.js";
 import type { PeerEvents } from "../../../../src/net/index.js";
