@@ -78,7 +78,7 @@ export function isAttachCommand(request: { readonly op: number }): request is At
   return op === OP.open || op === OP.resume || op === OP.takeOver;
 }
 
-/** Whether it needs no session: what operators take away and set ("Orders"). */
+/** Whether it needs no session: what operators take away and set (semantics.md, 11.1). */
 export function isOrder(request: { readonly op: number }): request is OrderCommand {
   const { op } = request;
   return op === OP.revoke || op === OP.endSession || op === OP.setLimit || op === OP.changeSetting;

@@ -295,7 +295,7 @@ function refusing(state: State, epoch: number, number: number): State[] {
   });
 }
 
-/** What rule 2.3 forbids: a leader's refusal is told to the client. */
+/** What semantics.md, 2.3, forbids: a leader's refusal is told to the client. */
 function refusingLate(state: State, rules: Rules): State[] {
   if (rules.refusesAtAdmissionOnly || state.refusalsLeft === 0) return [];
   const { epoch } = state.client;

@@ -1,7 +1,7 @@
 /**
  * The clock by which a client counts its leases. The monotonic clock may stand still in a suspended
  * machine, so what passed meanwhile is added. It must never run slower than true time; running fast
- * merely ends a lease early. ("What renews a lease".)
+ * merely ends a lease early. (semantics.md, 3.4.)
  *
  * A sleep moves the wall clock against the monotonic one, and so does whoever sets the wall clock.
  * Where the platform has a clock that counts sleep, that one is asked what it was, and only then:

@@ -3,7 +3,7 @@
  * stamp s of the entry that executed a command, and the local time t before that command was first
  * transmitted. Since s is no earlier than t, a cluster deadline X is not before t + (X − s) by the
  * local clock, less a margin for the drift between the clocks. X is the end of the lease, the cap
- * of a hold or the force behind a revoke. ("What renews a lease".)
+ * of a hold or the force behind a revoke. (semantics.md, 3.4.)
  *
  * The newest pair is the one with the largest t; every pair is safe, and the newest drifted least.
  */

@@ -4,7 +4,7 @@
  * somebody else. It runs on the ports of `platform.ts` alone, so a simulator can drive it.
  *
  * Whatever happens first in a turn, the lease is looked at before it: a process that was paused
- * must abort its locks before it acts on anything else. ("Sessions and replies".)
+ * must abort its locks before it acts on anything else. (semantics.md, 3.)
  */
 import { MESSAGE, SECRET_BYTES, type ServerMessage } from "../../protocol/index.js";
 import { type Call, CloseCall } from "../calls/call.js";

@@ -3,7 +3,7 @@
  * A session may give one, and then it is executed once, as all of its commands are. So may anybody
  * without a session, when none is to be had or none is wanted: then it is executed as often as the
  * log has it, and nothing of it is stored. Each is a wish for a state, which does no harm twice; a
- * revoke of a key names the newest token that it means. ("Orders".)
+ * revoke of a key names the newest token that it means. (semantics.md, 11.1.)
  */
 import { unreachable } from "../../assert.js";
 import { MESSAGE, OP, type OrderCommand, type Result } from "../../protocol/index.js";

@@ -1,5 +1,5 @@
 /**
- * The wait-for graph over owners, from one owner on ("Deadlock"), as far as its edges in the table say
+ * The wait-for graph over owners, from one owner on (semantics.md, 7), as far as its edges in the table say
  * ("wait-edges.ts"). Of a semaphore it is not one holder that matters but how many permits come back;
  * so the graph is reduced: an owner that could go on is taken out with all that it holds, again and
  * again, and what is left waits for ever. An owner is taken as a whole: it gives up nothing before it

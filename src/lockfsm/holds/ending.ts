@@ -176,7 +176,7 @@ function close(state: TableState, hold: Hold, dueAt: number): void {
   addClosing(state, closing);
 }
 
-/** "How holds end by themselves", the last column. */
+/** The last column of the table in semantics.md, 6. */
 function closedMsAfter(state: TableState, { extras, grantedAt }: Hold, reason: EndReason): number {
   if (extras === undefined || reason === END_REASON.stolen) return 0;
   const restMs = Math.max(0, grantedAt + extras.minHoldMs - state.stamp);

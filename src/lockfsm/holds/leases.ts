@@ -1,5 +1,5 @@
 /**
- * The one rule by which a lease is renewed ("What renews a lease"). Nothing else may move the end
+ * The one rule by which a lease is renewed (semantics.md, 3.3). Nothing else may move the end
  * of a lease: clients compute from the stamps of executed commands how long they may trust theirs.
  */
 import type { Session } from "../records/session.js";

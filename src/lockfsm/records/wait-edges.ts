@@ -1,5 +1,5 @@
 /**
- * The edges of the wait-for graph, as they are in the table now ("Deadlock"). An owner waits, in each
+ * The edges of the wait-for graph, as they are in the table now (semantics.md, 7.2). An owner waits, in each
  * key where one of its requests is not eligible, for all who hold the key and for the listed requests
  * ahead up to the last one that conflicts. What ends by itself is nobody's obstacle: tickets, closings,
  * and what is due. Every look is counted against a limit, so that no search takes longer than its

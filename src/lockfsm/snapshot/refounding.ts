@@ -3,7 +3,7 @@
  * after the snapshot, and its clients know nothing of this one: so nobody is taken for a holder or a
  * waiter, no token is given that it could have given, and no session is opened while a holder could
  * still count on its lease. What outlives the sessions goes on: settings, limits that were set, and
- * the rest of what keeps keys closed ("Tokens for ever").
+ * the rest of what keeps keys closed (semantics.md, 10.4).
  */
 import { assert } from "../../assert.js";
 import { makeSemaphore, obtainKey } from "../holds/keys.js";

@@ -1,5 +1,5 @@
 /**
- * A snapshot while the table goes on ("What `apply` must be"): a walk over all that it holds, cut
+ * A snapshot while the table goes on (semantics.md, 9.4): a walk over all that it holds, cut
  * into chunks. Between two chunks entries may be applied; what they change is written first
  * (`saving.ts`), and the walk finds it done. A turn of the walk ends with a full chunk or after so
  * many looks, hence no turn depends on the size of the table, of a session or of a queue.

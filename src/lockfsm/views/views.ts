@@ -1,5 +1,5 @@
 /**
- * What `inspect` and `query` show ("Seeing"). Reads only, and never without a limit: a queue of a
+ * What `inspect` and `query` show (semantics.md, 11.2). Reads only, and never without a limit: a queue of a
  * hundred thousand is shown by its beginning and its length.
  */
 import {

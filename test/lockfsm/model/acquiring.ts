@@ -1,4 +1,4 @@
-/** Acquire in the naive model: every way in which it is answered ("Acquire"). */
+/** Acquire in the naive model: every way in which it is answered (semantics.md, 4). */
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import {
   ACQUIRE_DEFAULTS,

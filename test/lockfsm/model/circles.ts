@@ -1,5 +1,5 @@
 /**
- * Deadlocks by brute force ("Deadlock"): the waits of everybody, all owners of the table, and a
+ * Deadlocks by brute force (semantics.md, 7): the waits of everybody, all owners of the table, and a
  * reduction over all of them. Nothing is searched from one owner and nothing is skipped.
  */
 import type { CycleMember } from "../../../src/protocol/index.js";

@@ -1,5 +1,5 @@
 /**
- * Who conflicts with whom in the naive model, and how a request becomes a hold ("Grant rule"). Every
+ * Who conflicts with whom in the naive model, and how a request becomes a hold (semantics.md, 4.3). Every
  * question is a scan of everything.
  */
 import {

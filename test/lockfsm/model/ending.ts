@@ -1,4 +1,4 @@
-/** How holds, requests, closings and sessions end in the naive model ("How holds end …"). */
+/** How holds, requests, closings and sessions end in the naive model (semantics.md, 6). */
 import { END_REASON, type EndReason, MESSAGE, type Result } from "../../../src/protocol/index.js";
 import { isCircle, isOnCircle, isOnWillingCircle, isVictim, listedIn } from "./circles.js";
 import { dequeue, look, lookAll, queueOf, reasonAtEnd, retreat } from "./claims.js";

@@ -1,4 +1,4 @@
-/** What can be done with a hold in the naive model, by its session and by operators ("While holding"). */
+/** What can be done with a hold in the naive model, by its session and by operators (semantics.md, 5). */
 import {
   ACQUIRE_DEFAULTS,
   type ChangeSettingCommand,

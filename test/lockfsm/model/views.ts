@@ -1,4 +1,4 @@
-/** What the naive model shows ("Seeing"), computed from all of it each time. */
+/** What the naive model shows (semantics.md, 11.2), computed from all of it each time. */
 import type { TableCounts } from "../../../src/lockfsm/index.js";
 import type { KeyView, SessionView } from "../../../src/protocol/index.js";
 import { waitsOf } from "./circles.js";

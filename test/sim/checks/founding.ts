@@ -1,6 +1,6 @@
 /**
  * How a cluster begins: with nothing, or with what survives of another one that was saved to a file
- * ("Saving and restoring"). What is in the file must be what the log of the other one says up to its
+ * (docs/operating/snapshots.md). What is in the file must be what the log of the other one says up to its
  * index, and what is made of it what the naive model makes of that; the laws of locks carry over what
  * is promised: closings, limits, settings, and that no token is given twice.
  */

@@ -1,5 +1,5 @@
 /**
- * What the locks guard, with a gate that follows the rule of the mode ("Fencing"). Two things must
+ * What the locks guard, with a gate that follows the rule of the mode (docs/coding/fencing.md). Two things must
  * hold, whatever clients, clocks and operators do: who rightfully holds is never refused, and a token
  * never admits two processes, of which one must have lost it to the other.
  */
