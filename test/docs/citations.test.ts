@@ -41,6 +41,8 @@ describe("a citation is found out", () => {
     ["a decision", "// decisions 20 and 400", "decisions 20 and 400"],
     ["a rule of the core", " * rules 4 and 29", "rules 4 and 29"],
     ["one of the semantics, as of the core", "/** What rule 2.3 forbids. */", "rule 2.3"],
+    ["what a seeded bug breaks", 'rule:\n      "8.55: a session is taken over",', 'rule: "8.55: '],
+    ["the same of the core", 'rule: "29: one change at a time",', 'rule: "29: '],
     ["a file", "See `src/raft/node.ts`, which is not there.", "`src/raft/node.ts`"],
     ["a file without its folder", " * (`raft-nodes.ts`)", "`raft-nodes.ts`"],
     ["a folder", "in `src/consensus/`", "`src/consensus/`"],
@@ -53,6 +55,7 @@ describe("a citation is found out", () => {
   test.each([
     "docs/protocol.md; semantics.md, 2.3 – 2.5; `docs/internals/semantics.md`, 3.2 and 8.",
     '(protocol.md, "Watching"), `src/raft/raft.ts`, `raft.ts`, decisions 5 and 20, consensus rules 4, 5, 7.',
+    'rule: "8.5: a session …", rule: "4: a vote …"',
     'other people\'s: ("Testing for linearizability", 2017), (W3C, "Web Locks API", section 4)',
   ])("and passes where it is right: %s", (text) => {
     expect(wrongCitationsIn("src/x.ts", ` * ${text}`)).toEqual([]);

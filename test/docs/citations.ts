@@ -6,6 +6,7 @@
  *     protocol.md, "Watching"      a section by its title; a title in parentheses names its page
  *     decision 20                  a record in docs/decisions
  *     rule 4, consensus rule 20    a rule of docs/internals/raft-rules.md
+ *     rule: "8.5: a session …"     of a seeded bug: of the semantics; without a point, of the core
  *     `src/raft/raft.ts`           a file or a folder, by its path or by its name alone
  *
  * Whether a page is right in what it says of what it cites, no test can know.
@@ -31,6 +32,7 @@ const TITLES_OF_PAGE = new RegExp(`([\\w./-]*\\w)${PAGE_END}, (${TITLES})`, "g")
 const LONE_TITLES = new RegExp(String.raw`(?<=\s)\(${TITLES}\.?\)`, "g");
 const DECISIONS = new RegExp(String.raw`\bdecisions? (${NUMBERS})`, "gi");
 const CORE_RULES = new RegExp(String.raw`\brules? (${NUMBERS})`, "gi");
+const BROKEN_RULE = /\brule: "(\d+(?:\.\d+)?): /g;
 const SOURCE_PATH = new RegExp(`\`((?:${SOURCE_FOLDERS.join("|")})/[\\w./-]*)\``, "g");
 const SOURCE_NAME = /`(?:[\w-]+\/)*([\w-]+\.ts)`/g;
 
@@ -67,6 +69,9 @@ export function wrongCitationsIn(file: string, source: string): string[] {
   if (!file.endsWith(".md")) check(LONE_TITLES, () => false);
   check(DECISIONS, among(decisions));
   check(CORE_RULES, among(coreRules));
+  check(BROKEN_RULE, (n) =>
+    n.includes(".") ? hasRule("semantics.md", n, file) : coreRules.has(n),
+  );
   check(SOURCE_PATH, (path) => existsSync(join(ROOT, path)));
   check(SOURCE_NAME, (name) => sourceNames.has(name));
   return wrong;
