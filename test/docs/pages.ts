@@ -21,10 +21,10 @@ export const PAGES: readonly string[] = [
   ...filesBelow("docs", ".md"),
 ];
 
-/** Files below a folder whose names end so, relative to the root of the repository. */
+/** Files below a folder whose names end so, relative to the root of the repository; no packages. */
 export function filesBelow(folder: string, end: string): string[] {
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(end))
+    .filter((name) => name.endsWith(end) && !name.includes("node_modules/"))
     .map((name) => join(folder, name));
 }
 
