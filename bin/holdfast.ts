@@ -10,15 +10,22 @@ import { exitNow, guardProcess } from "./output/last-resort.js";
 import { guardOutput, outputFailure, reportFailure } from "./output/terminal.js";
 import { buildProgram } from "./program/program.js";
 
+/** What the scripts of `holdfast completion` call; commander must not read the words after it. */
+const COMPLETE = "__complete";
+
 async function main(argv: readonly string[]): Promise<number> {
   let exitCode: number = EXIT.done;
-  const { command } = buildProgram((code) => {
+  const { command, load } = buildProgram((code) => {
     exitCode = code;
   });
   try {
     if (argv.length === 0) {
       command.outputHelp();
       return EXIT.done;
+    }
+    if (argv[0] === COMPLETE) {
+      const { printCandidates } = await import("./completion/candidates.js");
+      return await printCandidates(command, load, argv.slice(1));
     }
     await command.parseAsync(argv, { from: "user" });
     return exitCode;

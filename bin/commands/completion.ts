@@ -1,15 +1,12 @@
 /**
  * `holdfast completion SHELL`: prints the script by which a shell completes commands, flags, files
- * and the names of locks in use. Made from the definitions of the commands, for this version.
+ * and the names of locks in use. It asks `holdfast __complete` for them.
  */
 import { Argument, type Command } from "commander";
-import { type CompletedCommand, completionModel } from "../completion/model.js";
+import { SHIMS } from "../completion/shims.js";
 import { examplesText } from "../config/command-options.js";
 import { EXIT } from "../output/exit-codes.js";
 import { print } from "../output/terminal.js";
-
-const SHELLS = ["bash", "zsh", "fish"] as const;
-type Shell = (typeof SHELLS)[number];
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ["source <(holdfast completion bash)", "in ~/.bashrc"],
@@ -20,34 +17,16 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 const NOTES = `
 Names of locks are asked of the cluster of HOLDFAST_ENDPOINTS while you
 complete, for half a second at most. What follows "--" is completed as the
-command that it is.`;
+command that it is. The script asks "holdfast" for everything else as well, so
+one that was saved need not be renewed with a new version.`;
 
 export function defineCompletion(command: Command, finish: (exitCode: number) => void): void {
   command
     .addHelpText("before", examplesText(EXAMPLES))
-    .addArgument(new Argument("<shell>", "which shell").choices(SHELLS))
+    .addArgument(new Argument("<shell>", "which shell").choices(Object.keys(SHIMS)))
     .addHelpText("after", NOTES)
-    .action(async (shell: Shell) => {
-      print((await scriptFor(shell)).trimEnd());
+    .action((shell: keyof typeof SHIMS) => {
+      print(SHIMS[shell]);
       finish(EXIT.done);
     });
-}
-
-async function scriptFor(shell: Shell): Promise<string> {
-  const { buildProgram } = await import("../program/program.js");
-  const program = buildProgram(() => undefined);
-  await program.loadAll();
-  const write = await writerFor(shell);
-  return write(completionModel(program.command));
-}
-
-async function writerFor(shell: Shell): Promise<(program: CompletedCommand) => string> {
-  switch (shell) {
-    case "bash":
-      return (await import("../completion/bash.js")).bashCompletion;
-    case "zsh":
-      return (await import("../completion/zsh.js")).zshCompletion;
-    case "fish":
-      return (await import("../completion/fish.js")).fishCompletion;
-  }
 }

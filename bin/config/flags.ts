@@ -6,15 +6,15 @@ import {
   type OptionDefinitions,
   variableOf,
 } from "./option-definition.js";
-import { formatValue, ValueProblem } from "./option-kind.js";
+import { formatValue, type OptionKind, ValueProblem } from "./option-kind.js";
 
-/** A flag of the table, which knows all values it takes where they are few words. */
+/** A flag of the table, which knows what its value may be. */
 export class TableOption extends Option {
-  readonly words: readonly string[] | undefined;
+  readonly kind: OptionKind<unknown>;
 
-  constructor(flags: string, description: string, words: readonly string[] | undefined) {
+  constructor(flags: string, description: string, kind: OptionKind<unknown>) {
     super(flags, description);
-    this.words = words;
+    this.kind = kind;
   }
 }
 
@@ -55,7 +55,7 @@ export function flagOption(name: string, definition: OptionDefinition<unknown>):
   const { kind, short } = definition;
   const prefix = short === undefined ? "" : `-${short}, `;
   const flags = `${prefix}${flagText(name, definition)}`;
-  const made = new TableOption(flags, helpText(name, definition), kind.words);
+  const made = new TableOption(flags, helpText(name, definition), kind);
   if (kind.placeholder === "") return made;
   return made.argParser((typed: string, before: unknown) => {
     const value = readTyped(definition, typed);

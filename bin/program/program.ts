@@ -17,6 +17,8 @@ import { COMMANDS, type CommandEntry } from "./command-list.js";
 
 export interface Program {
   readonly command: Command;
+  /** Defines one of its commands, unless that was done before. */
+  load(command: Command): Promise<void>;
   /** Defines every command, for those who want to know all of them. */
   loadAll(): Promise<void>;
 }
@@ -59,7 +61,7 @@ export function buildProgram(finish: (exitCode: number) => void): Program {
   program.on("command:*", ([word = ""]: readonly string[]) => {
     program.error(`unknown command '${word}'${suggestion(word)}`);
   });
-  const define = async (command: Command): Promise<void> => {
+  const load = async (command: Command): Promise<void> => {
     const entry = missing.get(command);
     missing.delete(command);
     if (entry === undefined) return;
@@ -67,11 +69,12 @@ export function buildProgram(finish: (exitCode: number) => void): Program {
     addConfigOption(command);
     pointToHelp(command, `${program.name()} ${command.name()}`);
   };
-  program.hook("preSubcommand", async (_program, command) => define(command));
+  program.hook("preSubcommand", async (_program, command) => load(command));
   return {
     command: program,
+    load,
     async loadAll() {
-      for (const command of [...missing.keys()]) await define(command);
+      for (const command of [...missing.keys()]) await load(command);
     },
   };
 }

@@ -34,7 +34,7 @@ async function loadedBy(...args: readonly string[]): Promise<string[]> {
 }
 
 test("help and version load no command, no SDK, no server and no package but commander", async () => {
-  for (const args of [["--help"], ["--version"], ["help", "exit-codes"]]) {
+  for (const args of [["--help"], ["--version"], ["help", "exit-codes"], ["__complete", "st"]]) {
     const urls = (await loadedBy(...args)).filter((url) => url.startsWith("file:"));
     expect(urls.length).toBeGreaterThan(5);
     expect(urls.filter((url) => /\/bin\/commands\//.test(url))).toEqual([]);
@@ -46,9 +46,14 @@ test("help and version load no command, no SDK, no server and no package but com
   }
 });
 
-test("the help of a command loads that command, and the SDK only where it is used", async () => {
-  const urls = await loadedBy("inspect", "--help");
-  const commands = urls.flatMap((url) => /\/bin\/commands\/(\w+)\.js$/.exec(url)?.[1] ?? []);
-  expect(commands).toEqual(["inspect"]);
-  expect(urls.filter((url) => /\/src\/(?!(?:errors|safe-text)\.js$)/.test(url))).toEqual([]);
+test("help and completion of a command load that command, and the SDK only where it is used", async () => {
+  for (const args of [
+    ["inspect", "--help"],
+    ["__complete", "inspect", "--"],
+  ]) {
+    const urls = await loadedBy(...args);
+    const commands = urls.flatMap((url) => /\/bin\/commands\/(\w+)\.js$/.exec(url)?.[1] ?? []);
+    expect(commands).toEqual(["inspect"]);
+    expect(urls.filter((url) => /\/src\/(?!(?:errors|safe-text)\.js$)/.test(url))).toEqual([]);
+  }
 });

@@ -4,6 +4,7 @@
  * tells what was offered.
  */
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -55,16 +56,23 @@ export class CompletionBench implements AsyncDisposable {
 
   /** What `shell` offers for `line`, with the cursor at its end; sorted. */
   async offered(shell: Shell, line: string): Promise<string[]> {
-    const script = join(this.#directory, `completion.${shell}`);
-    const { stdout } = await run(process.execPath, [COMMAND, "completion", shell]);
-    await writeFile(script, stdout);
-    const text = await this.#ask(shell, script, line);
+    const text = await this.#ask(shell, await this.#script(shell), line);
     const offers = text.split("\n").filter((offer) => offer !== "");
     return [...new Set(offers.map((offer) => plain(offer)))].sort();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await rm(this.#directory, { recursive: true, force: true });
+  }
+
+  /** Printed once, as somebody would who saves it. */
+  async #script(shell: Shell): Promise<string> {
+    const path = join(this.#directory, `completion.${shell}`);
+    if (!existsSync(path)) {
+      const { stdout } = await run(process.execPath, [COMMAND, "completion", shell]);
+      await writeFile(path, stdout);
+    }
+    return path;
   }
 
   #ask(shell: Shell, script: string, line: string): Promise<string> {
@@ -103,7 +111,9 @@ export class CompletionBench implements AsyncDisposable {
 
   async #shell(shell: Shell, args: readonly string[]): Promise<string> {
     const options = { env: this.#environment, cwd: this.#directory, timeout: TIMEOUT_MS };
-    return (await run(shell, args, options)).stdout;
+    const { stdout, stderr } = await run(shell, args, options);
+    if (stderr !== "") throw new Error(`${shell} wrote to somebody who types: ${stderr}`);
+    return stdout;
   }
 }
 
@@ -112,9 +122,9 @@ function plain(offer: string): string {
   return (offer.split("\t")[0] ?? "").trimEnd().replace(/\/$/, "");
 }
 
-/** As readline splits: blanks separate, `=` and `:` are words of their own. */
+/** As readline splits: blanks separate that no backslash keeps, `=` and `:` are words of their own. */
 function bashWords(line: string): string[] {
-  return line.split(/\s+/).flatMap((word) => {
+  return line.split(/(?<!\\)\s+/).flatMap((word) => {
     return word === "" ? [""] : word.split(WORD_BREAKS).filter((part) => part !== "");
   });
 }
