@@ -17,12 +17,12 @@ import {
   sectionsFor,
 } from "../config/option-table.js";
 import { optionsPage } from "../config/options-page.js";
+import { programCommands } from "../config/program-commands.js";
 import { similarName } from "../config/similar-name.js";
 import { EXIT } from "../output/exit-codes.js";
 import { Failure } from "../output/failure.js";
 import { noteUsage, print, printJson, styled } from "../output/terminal.js";
 import { type Column, tableLines } from "../output/text-table.js";
-import { COMMANDS } from "../program/command-list.js";
 import { requireRunRelations } from "../run/run-relations.js";
 import { requireServerRelations } from "./server.js";
 
@@ -89,7 +89,7 @@ function printConfiguration(
   name: string | undefined,
   rest: readonly string[],
 ): void {
-  const sections = sectionsOf(name);
+  const sections = sectionsOf(printing, name);
   const typed = typedCommand(name, sections, rest);
   const configuration = Configuration.of(typed, printing);
   const shown = sections.map((section) => ({
@@ -110,9 +110,9 @@ function printConfiguration(
 }
 
 /** Those of a command; of all commands without a name. */
-function sectionsOf(name: string | undefined): readonly OptionSection[] {
+function sectionsOf(printing: Command, name: string | undefined): readonly OptionSection[] {
   if (name === undefined) return OPTION_TABLE;
-  const commands = COMMANDS.map((entry) => entry.name);
+  const commands = programCommands(printing).map((command) => command.name());
   if (commands.includes(name)) return sectionsFor(name);
   const meant = similarName(name, commands);
   const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
