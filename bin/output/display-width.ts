@@ -20,6 +20,9 @@ const AS_EMOJI = "\ufe0f";
 
 const WITHOUT_WIDTH = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
 
+/** In a column of their own: vowel signs of Indian scripts, and marks of half-width kana. */
+const BESIDE = /[\p{Mc}\uff9e\uff9f]/gu;
+
 let graphemes: Intl.Segmenter | undefined;
 
 export function displayWidth(text: string): number {
@@ -56,5 +59,6 @@ function beginningOf(characters: readonly string[], widthMax: number): string[] 
 /** Of what is read as one character, however many code points it has. */
 function graphemeWidth(grapheme: string): number {
   if (WITHOUT_WIDTH.test(grapheme)) return 0;
-  return WIDE.test(grapheme) || grapheme.includes(AS_EMOJI) ? 2 : 1;
+  if (WIDE.test(grapheme) || grapheme.includes(AS_EMOJI)) return 2;
+  return 1 + (grapheme.slice(1).match(BESIDE)?.length ?? 0);
 }
