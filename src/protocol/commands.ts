@@ -1,6 +1,6 @@
 /**
- * What clients say. A request is a msgpack array `[op, …]` in canonical form (`reader.ts`). Ops
- * below 64 are commands: their bytes are replicated as they came. 64 – 69 and those from 80 on are
+ * What clients say. A request is a msgpack array `[op, …]` in canonical form (`codec/reader.ts`) of
+ * the values that `codec/schema.ts` declares. Ops below 64 are commands: their bytes are replicated as they came. 64 – 69 and those from 80 on are
  * reads: they are answered by the node they reach and never enter the log. 70 – 79 are operations
  * on the cluster itself: they need no session and are passed on to the leader, but for those that
  * any node carries out by itself.
@@ -168,7 +168,6 @@ export const ACQUIRE_OPTION = {
   detect: 7,
 } as const satisfies Readonly<Record<keyof AcquireOptions, number>>;
 
-/** `[1, nonce(bin 16), attempt, ttlMs, name, metadata]` */
 export interface OpenCommand {
   readonly op: typeof OP.open;
   /** 32 lower-case hex digits; 16 bytes on the wire. */
@@ -180,10 +179,7 @@ export interface OpenCommand {
   readonly metadata: string;
 }
 
-/**
- * `[2, session, nonce(bin 16), generation, attempt]`: another connection of the process that has the
- * session.
- */
+/** Another connection of the process that has the session. */
 export interface ResumeCommand {
   readonly op: typeof OP.resume;
   readonly session: number;
@@ -194,9 +190,9 @@ export interface ResumeCommand {
 }
 
 /**
- * `[6, session, nonce(bin 16), generation, taker(bin 16), attempt]`: another process takes the session
- * over from `generation`; every hold gets a new token. Of several takers of one generation only the
- * first gets the session. What it sends again, because the answer was lost, is a resume.
+ * Another process takes the session over from `generation`; every hold gets a new token. Of several
+ * takers of one generation only the first gets the session. What it sends again, because the answer
+ * was lost, is a resume.
  */
 export interface TakeOverCommand {
   readonly op: typeof OP.takeOver;
@@ -209,57 +205,9 @@ export interface TakeOverCommand {
   readonly attempt: number;
 }
 
-/** `[3, number, mark, acknowledged]` */
 export interface KeepaliveCommand {
   readonly op: typeof OP.keepalive;
   readonly number: number;
-  readonly mark: number;
-  readonly acknowledged: readonly number[];
-}
-
-/** `waitMs` of an acquire that waits without a deadline; nil on the wire. */
-export const WAIT_FOREVER = -1;
-
-/** `[4, sequence, mark, acknowledged, owner, items, waitMs | nil, options(map)]` */
-export interface AcquireCommand {
-  readonly op: typeof OP.acquire;
-  readonly sequence: number;
-  readonly mark: number;
-  readonly acknowledged: readonly number[];
-  /** A task inside the session, numbered by the client. */
-  readonly owner: number;
-  readonly items: readonly Item[];
-  /** 0: try. `WAIT_FOREVER`: until granted, cancelled or the session ends. */
-  readonly waitMs: number;
-  /** `undefined`: the defaults. */
-  readonly options?: AcquireOptions | undefined;
-}
-
-/**
- * `[5, sequence, mark, acknowledged, target]`: release and cancel in one. The hold, the wait or the
- * unread end of `target`, whichever there is, is no more.
- */
-export interface EndCommand {
-  readonly op: typeof OP.end;
-  readonly sequence: number;
-  readonly mark: number;
-  readonly acknowledged: readonly number[];
-  readonly target: number;
-}
-
-/** `[7, number, mark, acknowledged, sequences]` */
-export interface RecallCommand {
-  readonly op: typeof OP.recall;
-  readonly number: number;
-  readonly mark: number;
-  readonly acknowledged: readonly number[];
-  readonly sequences: readonly number[];
-}
-
-/** `[8, sequence, mark, acknowledged]`: ends the session and everything it holds or waits for. */
-export interface CloseCommand {
-  readonly op: typeof OP.close;
-  readonly sequence: number;
   readonly mark: number;
   readonly acknowledged: readonly number[];
 }
@@ -271,9 +219,45 @@ interface SequencedHead {
   readonly acknowledged: readonly number[];
 }
 
+/** `waitMs` of an acquire that waits without a deadline; nil on the wire. */
+export const WAIT_FOREVER = -1;
+
+export interface AcquireCommand extends SequencedHead {
+  readonly op: typeof OP.acquire;
+  /** A task inside the session, numbered by the client. */
+  readonly owner: number;
+  readonly items: readonly Item[];
+  /** 0: try. `WAIT_FOREVER`: until granted, cancelled or the session ends. */
+  readonly waitMs: number;
+  /** `undefined`: the defaults. */
+  readonly options?: AcquireOptions | undefined;
+}
+
 /**
- * `[9, sequence, mark, acknowledged, target, key | nil]`: exclusive becomes shared, in place, and an
- * upgrade of that key that still waits ends with `CANCELLED`.
+ * Release and cancel in one. The hold, the wait or the unread end of `target`, whichever there is, is
+ * no more.
+ */
+export interface EndCommand extends SequencedHead {
+  readonly op: typeof OP.end;
+  readonly target: number;
+}
+
+export interface RecallCommand {
+  readonly op: typeof OP.recall;
+  readonly number: number;
+  readonly mark: number;
+  readonly acknowledged: readonly number[];
+  readonly sequences: readonly number[];
+}
+
+/** Ends the session and everything it holds or waits for. */
+export interface CloseCommand extends SequencedHead {
+  readonly op: typeof OP.close;
+}
+
+/**
+ * Exclusive becomes shared, in place, and an upgrade of that key that still waits ends with
+ * `CANCELLED`.
  */
 export interface DowngradeCommand extends SequencedHead {
   readonly op: typeof OP.downgrade;
@@ -283,9 +267,9 @@ export interface DowngradeCommand extends SequencedHead {
 }
 
 /**
- * `[10, sequence, mark, acknowledged, target, key, waitMs | nil, detect]`: shared becomes exclusive,
- * ahead of the queue and with a new token; the hold stays as it is until then. A hold has at most one
- * upgrade that waits. What is exclusive already is answered with the present token.
+ * Shared becomes exclusive, ahead of the queue and with a new token; the hold stays as it is until
+ * then. A hold has at most one upgrade that waits. What is exclusive already is answered with the
+ * present token.
  */
 export interface UpgradeCommand extends SequencedHead {
   readonly op: typeof OP.upgrade;
@@ -295,7 +279,6 @@ export interface UpgradeCommand extends SequencedHead {
   readonly detect: boolean;
 }
 
-/** `[11, sequence, mark, acknowledged, target, value]` */
 export interface UpdateCommand extends SequencedHead {
   readonly op: typeof OP.update;
   readonly target: number;
@@ -303,9 +286,8 @@ export interface UpdateCommand extends SequencedHead {
 }
 
 /**
- * `[12, sequence, mark, acknowledged, key | nil, token, graceMs, now, reason]`. With a key everybody
- * who holds it, or with a token beside it those whose token is no newer; without a key the hold of
- * that token, whosever it is.
+ * With a key everybody who holds it, or with a token beside it those whose token is no newer; without
+ * a key the hold of that token, whosever it is.
  */
 export interface RevokeCommand extends SequencedHead {
   readonly op: typeof OP.revoke;
@@ -318,7 +300,6 @@ export interface RevokeCommand extends SequencedHead {
   readonly reason: string;
 }
 
-/** `[13, sequence, mark, acknowledged, session, graceMs, now, reason]` */
 export interface EndSessionCommand extends SequencedHead {
   readonly op: typeof OP.endSession;
   readonly session: number;
@@ -327,14 +308,13 @@ export interface EndSessionCommand extends SequencedHead {
   readonly reason: string;
 }
 
-/** `[14, sequence, mark, acknowledged, key, limit | nil]`; nil: the key remembers none. */
 export interface SetLimitCommand extends SequencedHead {
   readonly op: typeof OP.setLimit;
   readonly key: string;
+  /** `undefined`: the key remembers none. */
   readonly limit: number | undefined;
 }
 
-/** `[15, sequence, mark, acknowledged, target, secret(bin 16), ticketTtlMs]` */
 export interface DetachCommand extends SequencedHead {
   readonly op: typeof OP.detach;
   readonly target: number;
@@ -344,7 +324,6 @@ export interface DetachCommand extends SequencedHead {
   readonly ticketTtlMs: number;
 }
 
-/** `[16, sequence, mark, acknowledged, token, secret(bin 16), owner]` */
 export interface ClaimCommand extends SequencedHead {
   readonly op: typeof OP.claim;
   readonly token: number;
@@ -352,10 +331,10 @@ export interface ClaimCommand extends SequencedHead {
   readonly owner: number;
 }
 
-/** `[17, sequence, mark, acknowledged, name, value | nil]`; nil: the default. */
 export interface ChangeSettingCommand extends SequencedHead {
   readonly op: typeof OP.changeSetting;
   readonly name: string;
+  /** `undefined`: the default. */
   readonly value: number | undefined;
 }
 

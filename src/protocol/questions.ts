@@ -4,7 +4,6 @@
  */
 import { type Command, isCommandOp, isOperationOp, isQueryOp, OP } from "./commands.js";
 
-/** `[64, id, key]` */
 export interface InspectQuery {
   readonly op: typeof OP.inspect;
   /** Chosen by the client, repeated by the answer. */
@@ -12,7 +11,7 @@ export interface InspectQuery {
   readonly key: string;
 }
 
-/** `[65, id, prefix, after | nil, limit]`: keys in byte order behind `after`. */
+/** Keys in byte order behind `after`. */
 export interface KeysQuery {
   readonly op: typeof OP.query;
   readonly id: number;
@@ -21,9 +20,7 @@ export interface KeysQuery {
   readonly limit: number;
 }
 
-/**
- * `[66, id, key, session, sequence]`: why a request waits, or with 0, 0 what a newcomer would meet.
- */
+/** Why a request waits, or with session 0 and sequence 0 what a newcomer would meet. */
 export interface ExplainQuery {
   readonly op: typeof OP.explain;
   readonly id: number;
@@ -32,7 +29,7 @@ export interface ExplainQuery {
   readonly sequence: number;
 }
 
-/** `[67, id, limit]`: who waits for whom, at most so many edges. */
+/** Who waits for whom, at most so many edges. */
 export interface WaitGraphQuery {
   readonly op: typeof OP.waitGraph;
   readonly id: number;
@@ -40,7 +37,7 @@ export interface WaitGraphQuery {
   readonly limit: number;
 }
 
-/** `[68, id, key, token]`: whether the token is current. */
+/** Whether the token is current. */
 export interface VerifyQuery {
   readonly op: typeof OP.verify;
   readonly id: number;
@@ -48,13 +45,13 @@ export interface VerifyQuery {
   readonly token: number;
 }
 
-/** `[69, id]`: the replicated settings. */
+/** The replicated settings. */
 export interface SettingsQuery {
   readonly op: typeof OP.settings;
   readonly id: number;
 }
 
-/** `[80, id, key, limit]`: who held it, newest first. */
+/** Who held it, newest first. */
 export interface HistoryQuery {
   readonly op: typeof OP.history;
   readonly id: number;
@@ -63,7 +60,7 @@ export interface HistoryQuery {
   readonly limit: number;
 }
 
-/** `[81, id, after, limit]`: live sessions in the order of their numbers, behind `after`. */
+/** Live sessions in the order of their numbers, behind `after`. */
 export interface SessionsQuery {
   readonly op: typeof OP.sessions;
   readonly id: number;
@@ -82,9 +79,8 @@ export interface Revision {
 }
 
 /**
- * `[82, id, key, isPrefix, index, number]`: transitions behind that revision, as they come; index
- * 0: from now on. Answered with a `WatchView`, then by `changes` messages of the same id until it
- * ends.
+ * Transitions after that revision, as they come; `undefined`: from now on. Answered with a
+ * `WatchView`, then by `changes` messages of the same id until it ends.
  */
 export interface WatchQuery {
   readonly op: typeof OP.watch;
@@ -94,7 +90,7 @@ export interface WatchQuery {
   readonly after: Revision | undefined;
 }
 
-/** `[83, id, watch]`: no more of the watch that was asked for with that id. */
+/** No more of the watch that was asked for with that id. */
 export interface UnwatchQuery {
   readonly op: typeof OP.unwatch;
   readonly id: number;
@@ -113,7 +109,7 @@ export type Query =
   | WatchQuery
   | UnwatchQuery;
 
-/** `[70, id]`: who belongs to the cluster, as the leader knows it. */
+/** Who belongs to the cluster, as the leader knows it. */
 export interface MembersOperation {
   readonly op: typeof OP.members;
   readonly id: number;
@@ -126,7 +122,7 @@ export interface MembersOperation {
 export const MEMBER_ACTION = { add: 0, promote: 1, demote: 2, remove: 3 } as const;
 export type MemberAction = keyof typeof MEMBER_ACTION;
 
-/** `[71, id, action, node, address | nil]`. Answered when the change is committed. */
+/** Answered when the change is committed. */
 export interface ChangeMemberOperation {
   readonly op: typeof OP.changeMember;
   readonly id: number;
@@ -136,17 +132,18 @@ export interface ChangeMemberOperation {
   readonly address: string | undefined;
 }
 
-/** `[72, id, node]`; 0: whoever is most up to date. Answered when another node leads. */
+/** Answered when another node leads. */
 export interface TransferOperation {
   readonly op: typeof OP.transfer;
   readonly id: number;
+  /** 0: the voter that is most up to date. */
   readonly node: number;
 }
 
 /**
- * `[73, id, isStale]`: a snapshot of all that was committed when this arrived, to be read by
- * `readSnapshot` on the same connection; asked again until it is there. `isStale`: of what the node
- * has applied, without asking the others.
+ * A snapshot of all that was committed when this arrived, to be read by `readSnapshot` on the same
+ * connection; asked again until it is there. `isStale`: of what the node has applied, without asking
+ * the others.
  */
 export interface SaveSnapshotOperation {
   readonly op: typeof OP.saveSnapshot;
@@ -154,7 +151,7 @@ export interface SaveSnapshotOperation {
   readonly isStale: boolean;
 }
 
-/** `[74, id, checksum(bin 32), chunk]`: a part of the snapshot that was saved. */
+/** A part of the snapshot that was saved. */
 export interface ReadSnapshotOperation {
   readonly op: typeof OP.readSnapshot;
   readonly id: number;

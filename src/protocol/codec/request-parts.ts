@@ -1,7 +1,6 @@
 /**
  * The parts that requests are made of, as bytes. What every kind of value looks like is decided by
- * `writer.ts`, where each stands by `encode-request.ts` and `write-question.ts`;
- * `request-reader.ts` reads them again.
+ * `writer.ts`, where each stands by `schema.ts`; `request-reader.ts` reads them again.
  */
 import { assert } from "../../assert.js";
 import {
@@ -22,26 +21,6 @@ const OPTIONS = Object.entries(ACQUIRE_OPTION) as readonly (readonly [
 ])[];
 const PERMITS_MODE = CLAIM_MODES.indexOf("permits");
 
-export function writeHead(writer: Writer, arity: number, op: number): void {
-  writer.arrayHeader(arity);
-  writer.uint(op);
-}
-
-/** What all commands of a session begin with. */
-export function writeHeadOf(
-  writer: Writer,
-  arity: number,
-  op: number,
-  number: number,
-  mark: number,
-  acknowledged: readonly number[],
-): void {
-  writeHead(writer, arity, op);
-  writer.uint(number);
-  writer.uint(mark);
-  writeNumbers(writer, acknowledged);
-}
-
 export function writeNumbers(writer: Writer, numbers: readonly number[]): void {
   writer.arrayHeader(numbers.length);
   for (let i = 0; i < numbers.length; i++) writer.uint(numbers[i] as number);
@@ -56,7 +35,8 @@ export function writeItems(writer: Writer, items: readonly Item[]): void {
       writer.string(item.key);
       writer.uint(PERMITS_MODE);
       writer.uint(item.permits);
-      writeOptionalNumber(writer, item.limit);
+      if (item.limit === undefined) writer.nil();
+      else writer.uint(item.limit);
     } else {
       writer.arrayHeader(2);
       writer.string(item.key);
@@ -83,16 +63,6 @@ export function writeOptions(writer: Writer, options: AcquireOptions): void {
 export function writeWait(writer: Writer, waitMs: number): void {
   if (waitMs === WAIT_FOREVER) writer.nil();
   else writer.uint(waitMs);
-}
-
-export function writeOptionalNumber(writer: Writer, number: number | undefined): void {
-  if (number === undefined) writer.nil();
-  else writer.uint(number);
-}
-
-export function writeOptionalText(writer: Writer, text: string | undefined): void {
-  if (text === undefined) writer.nil();
-  else writer.string(text);
 }
 
 /** Nonces and secrets: so many bytes, given as twice as many hex digits. */

@@ -22,7 +22,6 @@ import {
   LIMIT_MAX,
   LOCK_DELAY_MS_MAX,
   MAX_HOLD_MS_MIN,
-  NONCE_BYTES,
   PERMITS_MAX,
   PRIORITY_MAX,
   RESERVED_KEY_PREFIX,
@@ -75,11 +74,6 @@ export class RequestReader extends Reader {
     return this.#checked(this.printableText(length) ?? this.text(length), rule, what);
   }
 
-  /** 16 bytes, as 32 hex digits. */
-  nonce(): string {
-    return this.digits(NONCE_BYTES, "nonce");
-  }
-
   /** So many bytes, as twice as many hex digits. */
   digits(bytes: number, what: string): string {
     const length = this.binaryHeader();
@@ -87,14 +81,6 @@ export class RequestReader extends Reader {
     const start = this.at;
     this.at = start + length;
     return length === bytes ? hexOf(this.bytes, start, start + length) : "";
-  }
-
-  optionalUintWithin(least: number, most: number, what: string): number | undefined {
-    return this.takeNil() ? undefined : this.uintWithin(least, most, what);
-  }
-
-  value(): string {
-    return this.textUnder(VALUE_BYTES_MAX, isValidValue, "value");
   }
 
   acknowledged(): readonly number[] {
@@ -167,7 +153,7 @@ export class RequestReader extends Reader {
         options.lockDelayMs = this.uintWithin(0, LOCK_DELAY_MS_MAX, "lockDelayMs");
         return "lockDelayMs";
       case ACQUIRE_OPTION.value:
-        options.value = this.value();
+        options.value = this.textUnder(VALUE_BYTES_MAX, isValidValue, "value");
         return "value";
       case ACQUIRE_OPTION.steal:
         options.steal = this.bool();
@@ -200,7 +186,7 @@ export class RequestReader extends Reader {
     if (number < PERMITS) this.refuse("permits of a lock");
     else if (number > PERMITS) this.refuse(`unknown mode ${number}`);
     const permits = this.uintWithin(1, PERMITS_MAX, "permits");
-    const limit = this.optionalUintWithin(1, LIMIT_MAX, "limit");
+    const limit = this.takeNil() ? undefined : this.uintWithin(1, LIMIT_MAX, "limit");
     if (limit !== undefined && permits > limit) this.refuse(`${permits} permits of ${limit}`);
     return { key, mode: "permits", permits, limit };
   }

@@ -1,0 +1,37 @@
+/**
+ * Reads and writes requests as `schema.ts` declares them, whichever they are. A field is read, checked
+ * against those before it, and only then the next one is read: of several values that are not
+ * allowed the first is named.
+ */
+import { assert } from "../../assert.js";
+import type { Request } from "../questions.js";
+import type { RequestReader } from "./request-reader.js";
+import { OPERATIONS, type Operation } from "./schema.js";
+import type { Writer } from "./writer.js";
+
+const BY_OP = new Map(OPERATIONS.map((operation) => [operation.op, operation]));
+
+/** Reads what stands after the number of the operation. */
+export function readFields(reader: RequestReader, { op, fields }: Operation): Request {
+  const request: Record<string, unknown> = { op };
+  for (const field of fields) {
+    const value = field.read(reader, field.name);
+    request[field.name] = value;
+    const reason = field.rule?.(value, request);
+    if (reason !== undefined) reader.refuse(reason);
+  }
+  return request as unknown as Request;
+}
+
+export function writeFields(writer: Writer, operation: Operation, request: Request): void {
+  const values = request as unknown as Readonly<Record<string, unknown>>;
+  writer.arrayHeader(operation.arity);
+  writer.uint(operation.op);
+  for (const field of operation.fields) field.write(writer, values[field.name]);
+}
+
+export function operationOf(op: number): Operation {
+  const operation = BY_OP.get(op);
+  assert(operation !== undefined, () => `operation ${op} is not declared`);
+  return operation;
+}

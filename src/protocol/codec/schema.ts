@@ -1,0 +1,328 @@
+/**
+ * Every request, declared once: its fields in the order of the wire, what each may be, and a few
+ * words for `docs/protocol.md`, whose tables are made from this (`npm run docs:protocol`). Its number
+ * stands in `OP`, what its fields mean beside its type.
+ *
+ * `schema-codec.ts` reads and writes by it. The three requests of which there are most (acquire, end,
+ * keepalive) are read and written by hand, and a test holds that against what is declared here.
+ *
+ * All of this is replicated behaviour: see `text-rules.ts`.
+ */
+import { type AcquireOptions, type Item, OP } from "../commands.js";
+import {
+  ACKNOWLEDGED_MAX,
+  ADDRESS_BYTES_MAX,
+  ATTEMPT_MAX,
+  CHECKSUM_BYTES,
+  CHUNK_MAX,
+  GENERATION_MAX,
+  GRACE_MS_MAX,
+  HISTORY_PAGE_MAX,
+  KEY_BYTES_MAX,
+  LIMIT_MAX,
+  LOCK_DELAY_MS_MAX,
+  MAX_HOLD_MS_MIN,
+  METADATA_BYTES_MAX,
+  NODE_ID_MAX,
+  NONCE_BYTES,
+  PERMITS_MAX,
+  PRIORITY_MAX,
+  QUERY_PAGE_MAX,
+  REASON_BYTES_MAX,
+  RECALL_MAX,
+  SECRET_BYTES,
+  SEQUENCE_MAX,
+  SESSION_NAME_BYTES_MAX,
+  SETTING_NAME_BYTES_MAX,
+  TAKER_BYTES,
+  TTL_MS_MAX,
+  TTL_MS_MIN,
+  VALUE_BYTES_MAX,
+  WAIT_GRAPH_EDGES_MAX,
+  WAIT_MS_MAX,
+} from "../limits.js";
+import { MEMBER_ACTION, type Request } from "../questions.js";
+import {
+  isValidAddress,
+  isValidMetadata,
+  isValidPrefix,
+  isValidReason,
+  isValidSessionName,
+  isValidSettingName,
+  isValidTableKey,
+  isValidValue,
+} from "../text-rules.js";
+import {
+  boolean,
+  choice,
+  digits,
+  items,
+  type Kind,
+  key,
+  numbers,
+  optional,
+  options,
+  revision,
+  text,
+  uint,
+  wait,
+} from "./kinds.js";
+
+/** A value of type `T` in a request of type `R`. */
+interface Field<T, R> extends Kind<T> {
+  /**
+   * Why the value is not allowed, together with those before it; `undefined` if it is.
+   * @param before the request as far as it was read: the fields before this one
+   */
+  rule?(value: T, before: R): string | undefined;
+}
+
+interface Declaration<R> {
+  /** What the request does, for the document. */
+  readonly words: string;
+  /** In the order of the wire. */
+  readonly fields: { readonly [F in Exclude<keyof R, "op">]-?: Field<R[F], R> };
+}
+
+type OperationName = keyof typeof OP;
+type RequestOf<N extends OperationName> = Extract<Request, { readonly op: (typeof OP)[N] }>;
+
+function where<T, R>(
+  kind: Kind<T>,
+  rule: (value: T, before: R) => string | undefined,
+): Field<T, R> {
+  return { ...kind, rule };
+}
+
+const acknowledged = numbers(ACKNOWLEDGED_MAX, "acknowledged");
+/** What every command with a sequence begins with. */
+const sequenced = {
+  sequence: uint(1, SEQUENCE_MAX),
+  mark: where(uint(), (mark: number, { sequence }: { readonly sequence: number }) =>
+    mark > sequence ? `mark ${mark} above sequence ${sequence}` : undefined,
+  ),
+  acknowledged,
+};
+const unsequenced = { number: uint(), mark: uint(), acknowledged };
+/** An earlier command of the session. */
+const target = where(uint(), (value: number, { sequence }: { readonly sequence: number }) =>
+  value === 0 || value >= sequence ? `target ${value} not below sequence` : undefined,
+);
+const liveSession = where(uint(), (session: number) => (session === 0 ? "session 0" : undefined));
+const value = text(VALUE_BYTES_MAX, isValidValue);
+const prefix = text(KEY_BYTES_MAX, isValidPrefix);
+const nonce = digits(NONCE_BYTES);
+const secret = digits(SECRET_BYTES);
+const attempt = uint(1, ATTEMPT_MAX);
+const ttlMs = uint(TTL_MS_MIN, TTL_MS_MAX);
+const force = {
+  graceMs: uint(0, GRACE_MS_MAX),
+  now: boolean,
+  reason: text(REASON_BYTES_MAX, isValidReason),
+};
+const limit = uint(1, LIMIT_MAX);
+const page = uint(1, QUERY_PAGE_MAX);
+const id = uint();
+
+const SCHEMA: { readonly [N in OperationName]: Declaration<RequestOf<N>> } = {
+  open: {
+    words: "opens a session",
+    fields: {
+      nonce,
+      attempt,
+      ttlMs,
+      name: text(SESSION_NAME_BYTES_MAX, isValidSessionName),
+      metadata: text(METADATA_BYTES_MAX, isValidMetadata),
+    },
+  },
+  resume: {
+    words: "attaches another connection to a session",
+    fields: { session: liveSession, nonce, generation: uint(0, GENERATION_MAX), attempt },
+  },
+  keepalive: { words: "renews the lease", fields: unsequenced },
+  acquire: {
+    words: "asks for locks, or for permits of semaphores",
+    fields: {
+      ...sequenced,
+      owner: uint(),
+      items,
+      waitMs: wait,
+      options: where(options, (all, request) => optionsProblem(all, request.items)),
+    },
+  },
+  end: {
+    words: "releases what is held, or gives up a wait",
+    fields: { ...sequenced, target },
+  },
+  takeOver: {
+    words: "takes a session over from another process",
+    fields: {
+      session: liveSession,
+      nonce,
+      generation: uint(0, GENERATION_MAX - 1),
+      taker: digits(TAKER_BYTES),
+      attempt,
+    },
+  },
+  recall: {
+    words: "asks what became of earlier commands",
+    fields: { ...unsequenced, sequences: numbers(RECALL_MAX, "recalled") },
+  },
+  close: { words: "ends the session", fields: sequenced },
+  downgrade: {
+    words: "makes exclusive locks shared",
+    fields: { ...sequenced, target, key: optional(key) },
+  },
+  upgrade: {
+    words: "makes a shared lock exclusive",
+    fields: { ...sequenced, target, key, waitMs: wait, detect: boolean },
+  },
+  update: {
+    words: "changes the value of a hold",
+    fields: { ...sequenced, target, value },
+  },
+  revoke: {
+    words: "takes locks away from their holders",
+    fields: {
+      ...sequenced,
+      key: optional(key),
+      token: where(uint(), (token, before) =>
+        before.key === undefined && token === 0 ? "neither a key nor a token" : undefined,
+      ),
+      ...force,
+    },
+  },
+  endSession: {
+    words: "takes a session away from its client",
+    fields: { ...sequenced, session: liveSession, ...force },
+  },
+  setLimit: {
+    words: "sets the limit of a semaphore",
+    fields: { ...sequenced, key, limit: optional(limit) },
+  },
+  detach: {
+    words: "turns a hold into a ticket",
+    fields: { ...sequenced, target, secret, ticketTtlMs: ttlMs },
+  },
+  claim: {
+    words: "turns a ticket into a hold",
+    fields: { ...sequenced, token: uint(), secret, owner: uint() },
+  },
+  changeSetting: {
+    words: "changes a limit of the whole cluster",
+    fields: {
+      ...sequenced,
+      name: text(SETTING_NAME_BYTES_MAX, isValidSettingName),
+      value: optional(uint()),
+    },
+  },
+  inspect: { words: "shows one key", fields: { id, key } },
+  query: {
+    words: "lists keys",
+    fields: { id, prefix, after: optional(prefix), limit: page },
+  },
+  explain: {
+    words: "says why a request waits",
+    fields: {
+      id,
+      key,
+      session: uint(),
+      sequence: where(uint(), (sequence, { session }) =>
+        (session === 0) === (sequence === 0) ? undefined : "a session and a sequence, or neither",
+      ),
+    },
+  },
+  waitGraph: {
+    words: "says who waits for whom",
+    fields: { id, limit: uint(1, WAIT_GRAPH_EDGES_MAX) },
+  },
+  verify: { words: "says whether a token is current", fields: { id, key, token: uint() } },
+  settings: { words: "lists the settings", fields: { id } },
+  members: { words: "lists the members of the cluster", fields: { id } },
+  changeMember: {
+    words: "adds, promotes, demotes or removes a member",
+    fields: {
+      id,
+      action: choice(MEMBER_ACTION),
+      node: uint(1, NODE_ID_MAX),
+      address: where(optional(text(ADDRESS_BYTES_MAX, isValidAddress)), (address, { action }) => {
+        if (action === "add") return address === undefined ? "add without an address" : undefined;
+        return address === undefined ? undefined : `${action} with an address`;
+      }),
+    },
+  },
+  transfer: {
+    words: "hands leadership to another node",
+    fields: { id, node: uint(0, NODE_ID_MAX) },
+  },
+  saveSnapshot: { words: "has the node take a snapshot", fields: { id, isStale: boolean } },
+  readSnapshot: {
+    words: "reads a part of that snapshot",
+    fields: { id, checksum: digits(CHECKSUM_BYTES), chunk: uint(0, CHUNK_MAX) },
+  },
+  history: {
+    words: "says who held a key",
+    fields: { id, key, limit: uint(1, HISTORY_PAGE_MAX) },
+  },
+  sessions: { words: "lists sessions", fields: { id, after: uint(), limit: page } },
+  watch: {
+    words: "asks for changes as they come",
+    fields: {
+      id,
+      key: prefix,
+      isPrefix: where(boolean, (isPrefix, before) =>
+        isPrefix ? undefined : isValidTableKey(before.key),
+      ),
+      after: revision,
+    },
+  },
+  unwatch: { words: "ends a watch", fields: { id, watch: uint() } },
+};
+
+/** What an item of an acquire is made of beside its mode: the last two are of semaphores. */
+export const ITEM_KINDS = { key, permits: uint(1, PERMITS_MAX), limit: optional(limit) };
+
+/** What each option of an acquire may be; its number and default stand beside its type. */
+export const OPTION_KINDS: {
+  readonly [N in keyof AcquireOptions]: { readonly kind: Kind<AcquireOptions[N]>; words?: string };
+} = {
+  priority: { kind: uint(0, PRIORITY_MAX), words: "seconds of head start" },
+  maxHoldMs: { kind: uint(MAX_HOLD_MS_MIN, WAIT_MS_MAX) },
+  minHoldMs: { kind: uint(0, WAIT_MS_MAX), words: "not above `maxHoldMs`" },
+  lockDelayMs: { kind: uint(0, LOCK_DELAY_MS_MAX) },
+  value: { kind: value, words: "any text" },
+  steal: { kind: boolean, words: "only with exclusive items" },
+  detect: { kind: boolean },
+};
+
+/** What is wrong with options only together, or with the items. */
+export function optionsProblem(
+  all: AcquireOptions | undefined,
+  of: readonly Item[],
+): string | undefined {
+  if (all === undefined) return undefined;
+  if (all.steal && of.some(({ mode }) => mode !== "exclusive")) {
+    return "only exclusive items can be stolen";
+  }
+  const { maxHoldMs, minHoldMs } = all;
+  return maxHoldMs > 0 && minHoldMs > maxHoldMs ? "minHoldMs above maxHoldMs" : undefined;
+}
+
+/** A declaration without its types: for what treats all requests alike. */
+export interface Operation {
+  readonly name: string;
+  readonly op: number;
+  readonly words: string;
+  readonly fields: readonly (Field<unknown, unknown> & { readonly name: string })[];
+  /** How many values it has on the wire, its number included. */
+  readonly arity: number;
+}
+
+/** All of them, in the order of their numbers. */
+export const OPERATIONS: readonly Operation[] = Object.entries(SCHEMA).map(([name, declared]) => {
+  const kinds = Object.entries<Field<unknown, unknown>>(declared.fields);
+  const fields = kinds.map(([field, kind]) => ({ ...kind, name: field }));
+  const isPair = ({ form }: Kind<unknown>): boolean => form.type === "revision";
+  const arity = 1 + fields.length + fields.filter(isPair).length;
+  return { name, op: OP[name as OperationName], words: declared.words, fields, arity };
+});
