@@ -154,6 +154,21 @@ test.each([
 });
 
 describe("every operation", () => {
+  test("is written and read by its declaration as by everything else", () => {
+    fc.assert(
+      fc.property(fc.oneof(...OPERATIONS.map((one) => requestsOf(one))), (request) => {
+        const declared = operationOf(request.op);
+        const encoded = written((writer) => writeFields(writer, declared, request));
+        expect(hex(encoded)).toBe(hex(writtenByHand(request)));
+        const read = outcome(encoded, (reader) =>
+          readFields(reader, operationOf(readOperation(reader))),
+        );
+        expect(read).toEqual({ request, at: encoded.length });
+      }),
+      { numRuns: 500 },
+    );
+  });
+
   test("is declared once, under its name and its number, in their order", () => {
     expect(OPERATIONS.map(({ name, op }) => [name, op])).toEqual(Object.entries(OP));
   });
