@@ -25,12 +25,21 @@ interface OpenForm {
 const CLOSERS: Readonly<Record<string, Closer>> = { "(": ")", "[": "]", "{": "}" };
 const DELIMITER = /[\s,()[\]{}";]/;
 const CHARACTER_NAMES: Readonly<Record<string, string>> = {
+  backspace: "\b",
+  formfeed: "\f",
   newline: "\n",
   return: "\r",
   space: " ",
   tab: "\t",
 };
-const STRING_ESCAPES: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r" };
+const CHARACTER_CODE = /^u([\da-f]{4})$/i;
+const STRING_ESCAPES: Readonly<Record<string, string>> = {
+  b: "\b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
+};
 
 /** All forms of the text, top level. Elements of lists and vectors are forms with lines, too. */
 export function readEdn(text: string, firstLine = 1): EdnForm[] {
@@ -181,7 +190,10 @@ class EdnReader {
     const first = this.#text[this.#at] ?? "";
     this.#at += 1;
     const rest = DELIMITER.test(this.#text[this.#at] ?? " ") ? "" : this.#readToken();
-    return CHARACTER_NAMES[first + rest] ?? first + rest;
+    const name = first + rest;
+    const [, code] = CHARACTER_CODE.exec(name) ?? [];
+    if (code !== undefined) return String.fromCharCode(Number.parseInt(code, 16));
+    return CHARACTER_NAMES[name] ?? name;
   }
 }
 
