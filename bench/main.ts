@@ -6,9 +6,8 @@
  */
 import { setMaxListeners } from "node:events";
 import { constants } from "node:os";
+import { UsageError } from "../lab/command-line.js";
 import { runSeveral } from "./comparison/several.js";
-import { UsageError } from "./options/bench-options.js";
-import { USAGE } from "./options/bench-usage.js";
 import { type Invocation, type One, parseInvocation } from "./options/invocation.js";
 import { linesOf, measure, violationsOf } from "./workloads/workloads.js";
 
@@ -20,11 +19,11 @@ async function main(argv: readonly string[]): Promise<number> {
     invocation = parseInvocation(argv);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    complain(`${error.message} (--help shows how)`);
+    complain(`${error.message}; see npm run bench -- --help`);
     return EXIT.usage;
   }
   if (invocation.kind === "help") {
-    process.stdout.write(`${USAGE}\n`);
+    process.stdout.write(invocation.text);
     return EXIT.done;
   }
   const interruption = new AbortController();
@@ -37,7 +36,7 @@ async function main(argv: readonly string[]): Promise<number> {
       interruption.abort();
     });
   }
-  const isSupervised = invocation.kind === "one" && invocation.isSupervised;
+  const isSupervised = invocation.kind === "one" && invocation.supervised === true;
   if (isSupervised) process.stdin.on("close", () => interruption.abort()).resume();
   try {
     const { signal } = interruption;
@@ -59,11 +58,11 @@ async function main(argv: readonly string[]): Promise<number> {
 }
 
 async function runOne(
-  { options }: One,
+  { options, json }: One,
   signal: AbortSignal,
 ): Promise<{ text: string; isFailed: boolean }> {
   const result = await measure(options, signal);
-  const text = options.isJson ? JSON.stringify(result) : linesOf(result).join("\n");
+  const text = json === true ? JSON.stringify(result) : linesOf(result).join("\n");
   return { text, isFailed: violationsOf(result) > 0 };
 }
 

@@ -5,7 +5,15 @@
  */
 import { realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
+import {
+  commandLine,
+  numberFrom,
+  oneOf,
+  readCommandLine,
+  UsageError,
+  wholeFrom,
+} from "../lab/command-line.js";
 import {
   BadHistoryError,
   type Budget,
@@ -41,83 +49,65 @@ interface CheckFlags {
   readonly tokensRise: TokensRise;
 }
 
-const EXAMPLES = `
-Examples:
+const EXAMPLES = `Examples:
   npm run check -- --model lock history.jsonl
   npm run check -- --model cas-register --init 0 --json history.edn
   npm run check -- --model kv - < history.jsonl
+`;
 
-Exit codes: 0 valid, 1 invalid, 3 unknown (out of budget), 2 usage or unreadable history.
-docs/internals/checker.md describes the formats and the models.`;
+const FAILED_CAS_ABOUT =
+  "a failed cas did not happen or found another value " +
+  "(default: mismatch in Jepsen logs, else absent)";
+
+const NOTES = `
+Exit codes: 0 valid, 1 invalid, 3 unknown (out of budget), 2 usage or unreadable
+history. docs/internals/checker.md describes the formats and the models.`;
 
 /** @param argv the arguments alone. Resolves nothing, prints, and gives the exit code. */
 export function runCheck(argv: readonly string[], streams: CheckStreams): number {
-  const program = newProgram(streams);
+  let file = "";
   try {
-    program.parse(argv, { from: "user" });
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : CHECK_EXIT.usage;
-    throw error;
-  }
-  const [file = ""] = program.args;
-  const flags = program.opts<CheckFlags>();
-  try {
-    const result = check(file, flags, streams);
-    streams.out(flags.json ? JSON.stringify(result) : verdictText(result));
+    const read = readCommandLine<CheckFlags>(checkCommandLine(), argv);
+    if (typeof read === "string") {
+      streams.out(read.trimEnd());
+      return CHECK_EXIT.valid;
+    }
+    [file = ""] = read.words;
+    const result = check(file, read.flags, streams);
+    streams.out(read.flags.json ? JSON.stringify(result) : verdictText(result));
     if (result.valid === "unknown") return CHECK_EXIT.unknown;
     return result.valid ? CHECK_EXIT.valid : CHECK_EXIT.invalid;
   } catch (error) {
-    if (!isReadable(error)) throw error;
-    streams.err(`check: ${file}: ${error.message}`);
+    if (error instanceof UsageError) {
+      streams.err(`check: ${error.message}; see npm run check -- --help`);
+    } else {
+      if (!isReadable(error)) throw error;
+      streams.err(`check: ${file}: ${error.message}`);
+    }
     return CHECK_EXIT.usage;
   }
 }
 
-function newProgram(streams: CheckStreams): Command {
-  const numberOf = (text: string) => {
-    const number = Number(text);
-    if (!(number > 0)) throw new InvalidArgumentError("expected a number above 0");
-    return number;
-  };
-  const write = (text: string) => streams.err(text.trimEnd());
-  return new Command("check")
-    .description("Check a recorded history against a model.")
+function checkCommandLine(): Command {
+  return commandLine("npm run check --")
+    .description("Checks a recorded history against a model.")
     .argument("<file>", 'the history: JSON lines, a JSON array, EDN or a Jepsen log; "-" for stdin')
-    .addOption(
-      new Option("--model <model>", "what the history is held against")
-        .choices(MODEL_NAMES)
-        .makeOptionMandatory(),
-    )
-    .addOption(
-      new Option("--init <json>", "first value of a register, a key or a mutex").argParser(
-        jsonValue,
-      ),
-    )
+    .addHelpText("before", EXAMPLES)
+    .requiredOption("--model <model>", "what the history is held against", oneOf(MODEL_NAMES))
+    .option("--init <json>", "first value of a register, a key or a mutex", jsonValue)
     .option("--independent", "values are [key, value], as jepsen.independent writes them")
     .option("--json", "print the verdict as one JSON object")
-    .option("--steps <n>", "steps of search before giving up", numberOf, DEFAULT_BUDGET.steps)
-    .option("--memory-mb <n>", "memory for the tables of the search", numberOf, 768)
-    .option("--time-limit <seconds>", "wall time of the search (no limit by default)", numberOf)
-    .addOption(
-      new Option(
-        "--failed-cas <meaning>",
-        "a failed cas did not happen (absent) or found another value (mismatch); " +
-          "mismatch by default in Jepsen logs only",
-      ).choices(["absent", "mismatch"]),
+    .option("--steps <n>", "of search before giving up", wholeFrom(1), DEFAULT_BUDGET.steps)
+    .option("--memory-mb <n>", "memory for the tables of the search", numberFrom(1), 768)
+    .option("--time-limit <seconds>", "of the search (default: none)", numberFrom(0.001))
+    .option("--failed-cas <meaning>", FAILED_CAS_ABOUT, oneOf(["absent", "mismatch"]))
+    .option(
+      "--tokens-rise <where>",
+      "what the service promises of its fencing tokens",
+      oneOf(["over-all-keys", "by-key"]),
+      "over-all-keys",
     )
-    .addOption(
-      new Option("--tokens-rise <where>", "what the service promises of its fencing tokens")
-        .choices(["over-all-keys", "by-key"])
-        .default("over-all-keys"),
-    )
-    .addHelpText("after", EXAMPLES)
-    .showSuggestionAfterError()
-    .exitOverride()
-    .configureOutput({
-      writeOut: (text) => streams.out(text.trimEnd()),
-      writeErr: write,
-      outputError: (text, print) => print(`check: ${text.replace(/^error: /, "")}`),
-    });
+    .addHelpText("after", NOTES);
 }
 
 function jsonValue(text: string): { value: unknown } {

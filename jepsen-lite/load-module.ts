@@ -5,9 +5,23 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { findNamed } from "../lab/command-line.js";
 import { RefusedError } from "./refused-error.js";
 
 const NAME = /^[a-z][a-z0-9-]*$/;
+
+/** Each once: those named, then those of modules. Throws `UsageError` for a name that none has. */
+export async function loadNamed<T extends { readonly name: string }>(
+  kind: "workload" | "nemesis",
+  builtIn: readonly T[],
+  names: readonly string[],
+  modules: readonly string[],
+): Promise<T[]> {
+  const own = await Promise.all(modules.map((file) => loadModule<T>(file, kind)));
+  const all = [...builtIn, ...own];
+  const wanted = new Set([...names, ...own.map(({ name }) => name)]);
+  return [...wanted].map((name) => findNamed(kind, name, all));
+}
 
 /** Rejects with a `RefusedError` that names the file. */
 export async function loadModule<T extends { readonly name: string }>(

@@ -2,7 +2,7 @@
  * `npm run jepsen`: attacks a cluster of its own and judges it; `npm run jepsen -- check` judges a
  * history. What cannot be done is refused in one line.
  */
-import { RefusedError } from "./refused-error.js";
+import { UsageError } from "../lab/command-line.js";
 import { EXIT, runCommand } from "./run/run-command.js";
 
 async function main(argv: readonly string[]): Promise<number> {
@@ -14,9 +14,11 @@ async function main(argv: readonly string[]): Promise<number> {
     }
     return await runCommand(argv);
   } catch (error) {
-    const isRefusal = error instanceof RefusedError;
+    const isRefusal = error instanceof UsageError;
     const message = error instanceof Error ? error.message : String(error);
-    process.stderr.write(`jepsen: ${message}${isRefusal ? " (--help shows how)" : ""}\n`);
+    process.stderr.write(
+      `jepsen: ${message}${isRefusal ? "; see npm run jepsen -- --help" : ""}\n`,
+    );
     if (process.env["HOLDFAST_DEBUG"]) console.error(error);
     return isRefusal ? EXIT.usage : EXIT.failed;
   }

@@ -27,24 +27,25 @@ export async function runSeveral(
 ): Promise<SeveralOutcome> {
   const machine = describeMachine();
   const version = ownVersion();
-  const saved = SavedResults.open(several.saveFile, several.isResumed, version);
+  const saved = SavedResults.open(several.save, several.resume === true, version);
   let steps: MeasuredStep[];
   try {
     steps = await measureSteps(several, saved, signal, note);
   } catch (error) {
-    if (several.saveFile !== undefined) {
-      note(`what was measured is in ${several.saveFile}; --resume goes on with it`);
+    if (several.save !== undefined) {
+      note(`what was measured is in ${several.save}; --resume goes on with it`);
     }
     throw error;
   }
   const command = ["npm run bench --", ...argv].join(" ");
-  write(several.markdownFile, comparisonMarkdown(steps, command, version));
-  write(several.svgFile, comparisonChart(steps));
+  write(several.markdown, comparisonMarkdown(steps, command, version));
+  write(several.svg, comparisonChart(steps));
   const objects = steps.map(stepObject);
   const all = { workload: "all", version, machine, results: objects };
-  const text = several.isJson
-    ? JSON.stringify(several.isAll ? all : objects[0])
-    : comparisonLines(steps).join("\n");
+  const text =
+    several.json === true
+      ? JSON.stringify(several.all === true ? all : objects[0])
+      : comparisonLines(steps).join("\n");
   const isFailed = violationsIn(steps) > 0 || steps.some(({ failed }) => failed.length > 0);
   return { text, isFailed };
 }

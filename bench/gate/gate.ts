@@ -1,26 +1,43 @@
 /**
  * `npm run bench:gate`: counts what a fixed load costs and compares it with what it cost when
  * `gate-baseline.json` was written. Exit code 0 when nothing rose too much, 1 when something did or could
- * not be measured, 2 for wrong usage, 128 + n when interrupted. `--update` writes the baseline anew,
- * `--json` prints the counts as one object.
+ * not be measured, 2 for wrong usage, 128 + n when interrupted.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import { fileURLToPath } from "node:url";
+import { commandLine, readCommandLine, UsageError } from "../../lab/command-line.js";
 import { type CountsByPhase, compareCounts, comparisonText } from "./gate-counts.js";
 import { runGate } from "./gate-run.js";
 
 const EXIT = { done: 0, failed: 1, usage: 2, signalBase: 128 } as const;
-const OPTIONS: readonly string[] = ["--update", "--json"];
 /** A quiet machine takes a quarter of it. */
 const RUN_MS_MAX = 120_000;
 
+interface GateFlags {
+  readonly update?: true;
+  readonly json?: true;
+}
+
+const COMMAND = commandLine("npm run bench:gate --")
+  .description("Counts what a fixed load costs and compares it with the baseline.")
+  .option("--update", "write the baseline anew")
+  .option("--json", "print the counts as one JSON object");
+
 async function main(argv: readonly string[]): Promise<number> {
-  const unknown = argv.find((option) => !OPTIONS.includes(option));
-  if (unknown !== undefined) {
-    complain(`${unknown} is no option; there are ${OPTIONS.join(" and ")}`);
+  try {
+    const read = readCommandLine<GateFlags>(COMMAND, argv);
+    if (typeof read !== "string") return await run(read.flags);
+    print(read.trimEnd());
+    return EXIT.done;
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    complain(`${error.message}; see npm run bench:gate -- --help`);
     return EXIT.usage;
   }
+}
+
+async function run({ update, json }: GateFlags): Promise<number> {
   const interruption = new AbortController();
   let received: NodeJS.Signals | undefined;
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
@@ -32,7 +49,7 @@ async function main(argv: readonly string[]): Promise<number> {
   const limit = AbortSignal.timeout(RUN_MS_MAX);
   try {
     const counts = await runGate(AbortSignal.any([interruption.signal, limit]));
-    return judge(counts, argv.includes("--update"), argv.includes("--json"));
+    return judge(counts, update === true, json === true);
   } catch (error) {
     if (received !== undefined) return EXIT.signalBase + constants.signals[received];
     const message = error instanceof Error ? error.message : String(error);

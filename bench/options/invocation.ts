@@ -2,10 +2,17 @@
  * What was asked for on the command line: one measurement, in this process, or several, each in a
  * process of its own, side by side or all workloads one after the other.
  */
-import { parseArgs } from "node:util";
+import { findNamed, readCommandLine, UsageError } from "../../lab/command-line.js";
 import { PEER_NAMES, type PeerName } from "../peers/peer.js";
-import { NUMBERS, type NumberName, type Workload } from "./bench-numbers.js";
-import { type BenchOptions, OPTION_TYPES, parseBenchOptions, UsageError } from "./bench-options.js";
+import {
+  type BenchFlags,
+  benchCommand,
+  FILES_OF_ALL,
+  type MeasureFlags,
+  type ResultFlags,
+} from "./bench-flags.js";
+import { WORKLOADS, type Workload } from "./bench-numbers.js";
+import { type BenchOptions, benchOptions, takes } from "./bench-options.js";
 import { PLAN } from "./plan.js";
 import { OWN_SYSTEM, type SystemName } from "./system-names.js";
 
@@ -18,163 +25,71 @@ export interface Step {
   readonly systems: readonly SystemName[];
 }
 
-export interface Several {
+export interface Several extends ResultFlags {
   readonly kind: "several";
-  readonly isAll: boolean;
   readonly steps: readonly Step[];
-  /** How often each load is measured with each system, in turns. */
-  readonly turns: number;
-  readonly isJson: boolean;
-  readonly markdownFile: string | undefined;
-  readonly svgFile: string | undefined;
-  /** Where results are kept, one a line. */
-  readonly saveFile: string | undefined;
-  /** Goes on with what is in there. */
-  readonly isResumed: boolean;
 }
 
-export interface One {
+export interface One extends Pick<BenchFlags, "json" | "supervised"> {
   readonly kind: "one";
   readonly options: BenchOptions;
-  /** Ends when its standard input does: a process of `Several`. */
-  readonly isSupervised: boolean;
 }
 
-export type Invocation = One | Several | { readonly kind: "help" };
-
-const SEVERAL_TYPES = {
-  all: { type: "boolean" },
-  peers: { type: "string" },
-  turns: { type: "string" },
-  markdown: { type: "string" },
-  svg: { type: "string" },
-  save: { type: "string" },
-  resume: { type: "boolean" },
-  supervised: { type: "boolean" },
-} as const;
-const SEVERAL_NAMES = Object.keys(SEVERAL_TYPES);
-const TURNS_MAX = 99;
-/** Of everything, where nothing else is said. Git ignores the directory. */
-const FILES_OF_ALL = {
-  save: ".holdfast/bench.jsonl",
-  markdown: ".holdfast/bench.md",
-  svg: ".holdfast/bench.svg",
-} as const;
+export type Invocation = One | Several | { readonly kind: "help"; readonly text: string };
 
 /** @throws UsageError */
 export function parseInvocation(argv: readonly string[]): Invocation {
-  const { values, rest, positionals } = split(argv);
-  const {
-    all: isAll = false,
-    resume: isResumed = false,
-    supervised: isSupervised = false,
-  } = values;
-  const turns = turnsOf(values.turns);
-  const peers = peersOf(values.peers);
-  if (!isAll) {
-    const options = parseBenchOptions([...positionals, ...rest]);
-    if (options === undefined) return { kind: "help" };
-    const isOne = peers.length === 0 && turns === 1 && values.markdown === undefined;
-    if (isOne && values.svg === undefined && values.save === undefined) {
-      if (isResumed) throw new UsageError("--resume: there is nothing saved, see --save");
-      return { kind: "one", options, isSupervised };
-    }
+  const read = readCommandLine<BenchFlags>(benchCommand(), argv);
+  if (typeof read === "string") return { kind: "help", text: read };
+  const [word] = read.words;
+  const flags = read.flags.all === true ? { ...FILES_OF_ALL, ...read.flags } : read.flags;
+  const { all, turns, json, markdown, svg, save, resume, peers, supervised, ...given } = flags;
+  const results = { all, turns, json, markdown, svg, save, resume };
+  const compared = peersOf(peers);
+  if (all === true) {
+    if (word !== undefined) throw new UsageError(`--all: ${word} is among them`);
+    return { kind: "several", steps: stepsOfAll(given, compared), ...results };
   }
-  const steps = isAll
-    ? stepsOfAll(positionals, rest, peers)
-    : [stepOf([...positionals, ...withoutJson(rest)], peers)];
-  const files = isAll ? { ...FILES_OF_ALL, ...values } : values;
-  if (isResumed && files.save === undefined) {
-    throw new UsageError("--resume: which file? --save names it");
+  const workload = workloadOf(word);
+  if (resume === true && save === undefined) throw new UsageError("--resume: --save names no file");
+  const files = [markdown, svg, save];
+  if (compared.length === 0 && turns === 1 && files.every((file) => file === undefined)) {
+    return { kind: "one", options: benchOptions(workload, given), json, supervised };
   }
-  return {
-    kind: "several",
-    isAll,
-    steps,
-    turns,
-    isJson: rest.includes("--json"),
-    markdownFile: files.markdown,
-    svgFile: files.svg,
-    saveFile: files.save,
-    isResumed,
-  };
+  return { kind: "several", steps: [stepOf(workload, given, compared)], ...results };
 }
 
-/** What is about several measurements, and what is about each. */
-function split(argv: readonly string[]) {
-  try {
-    const { values, positionals, tokens } = parseArgs({
-      args: [...argv],
-      allowPositionals: true,
-      tokens: true,
-      options: { ...OPTION_TYPES, ...SEVERAL_TYPES },
-    });
-    const rest = tokens.flatMap((token) => {
-      if (token.kind !== "option" || SEVERAL_NAMES.includes(token.name)) return [];
-      return [token.value === undefined ? `--${token.name}` : `--${token.name}=${token.value}`];
-    });
-    return { values, positionals, rest };
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    const [sentence = ""] = error.message.split(/\. |\n/);
-    throw new UsageError(sentence, { cause: error });
-  }
+function workloadOf(word: string | undefined): Workload {
+  if (word !== undefined) return findNamed("workload", word, named(WORKLOADS)).name;
+  throw new UsageError(`a workload is needed: ${WORKLOADS.join(", ")}`);
 }
 
-function peersOf(text: string | undefined): readonly PeerName[] {
-  if (text === undefined) return [];
-  if (text === "all") return PEER_NAMES;
-  const wanted = text.split(",").filter((name) => name !== "");
-  const unknown = wanted.find((name) => !(PEER_NAMES as readonly string[]).includes(name));
-  if (unknown !== undefined || wanted.length === 0) {
-    throw new UsageError(`--peers ${text}: all, or some of ${PEER_NAMES.join(", ")}, are needed`);
-  }
+/** In the order of the bench, each once. */
+function peersOf(words: readonly string[] = []): readonly PeerName[] {
+  if (words.includes("all")) return PEER_NAMES;
+  const wanted = words.map((word) => findNamed("peer", word, named(PEER_NAMES)).name);
   return PEER_NAMES.filter((name) => wanted.includes(name));
 }
 
-function turnsOf(text = "1"): number {
-  const turns = /^\d{1,2}$/.test(text) ? Number(text) : 0;
-  if (turns >= 1) return turns;
-  throw new UsageError(`--turns ${text}: a whole number from 1 to ${TURNS_MAX} is needed`);
+function named<Name extends string>(names: readonly Name[]): { readonly name: Name }[] {
+  return names.map((name) => ({ name }));
 }
 
-function stepOf(argv: readonly string[], peers: readonly PeerName[]): Step {
-  const options = parseBenchOptions(argv);
-  if (options === undefined) throw new UsageError("--help is for itself alone");
-  // Whether the workload can be compared is checked where `--system` is.
-  for (const peer of peers) parseBenchOptions([...argv, `--system=${peer}`]);
-  return { argv, options, systems: [OWN_SYSTEM, ...peers] };
+function stepOf(workload: Workload, flags: MeasureFlags, peers: readonly PeerName[]): Step {
+  for (const system of peers) benchOptions(workload, { ...flags, system });
+  return {
+    argv: [workload, ...Object.entries(flags).map(([name, value]) => `--${name}=${value}`)],
+    options: benchOptions(workload, flags),
+    systems: [OWN_SYSTEM, ...peers],
+  };
 }
 
-/** Options that the user gave count for each workload that has a use for them. */
-function stepsOfAll(
-  positionals: readonly string[],
-  rest: readonly string[],
-  peers: readonly PeerName[],
-): Step[] {
-  if (positionals.length > 0) throw new UsageError(`--all: ${positionals[0]} is among them`);
-  for (const option of withoutJson(rest)) {
-    if (!(nameOf(option) in NUMBERS)) throw new UsageError(`${option} is no option of --all`);
-  }
-  return PLAN.map(({ argv, peers: planned }) => {
-    const [workload] = argv;
-    const given = withoutJson(rest).filter(
-      (option) =>
-        takes(workload, nameOf(option)) && !argv.some((each) => nameOf(each) === nameOf(option)),
-    );
+/** What the user gave counts wherever it is of use, unless the plan has its own. */
+function stepsOfAll(given: MeasureFlags, peers: readonly PeerName[]): Step[] {
+  return PLAN.map(({ workload, flags, peers: planned = [] }) => {
+    const taken = Object.entries(given).filter(([name]) => takes(workload, name));
     const compared = peers.filter((peer) => planned.includes(peer));
-    return stepOf([...argv, ...given], compared);
+    // Twice: the plan's own stand first and count.
+    return stepOf(workload, { ...flags, ...Object.fromEntries(taken), ...flags }, compared);
   });
-}
-
-function takes(workload: Workload, name: string): boolean {
-  return workload in NUMBERS[name as NumberName].defaults;
-}
-
-function nameOf(option: string): string {
-  return option.replace(/^--/, "").replace(/=.*$/s, "");
-}
-
-function withoutJson(rest: readonly string[]): string[] {
-  return rest.filter((option) => option !== "--json");
 }

@@ -7,34 +7,30 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { constants, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { findNemeses, NEMESES } from "../nemeses/catalogue.js";
+import { findNemeses } from "../nemeses/catalogue.js";
 import type { Nemesis } from "../nemeses/nemesis.js";
 import { builtCommand } from "../own-scripts.js";
 import { RefusedError } from "../refused-error.js";
 import { requirePageFiles } from "../report/render-report.js";
-import { findPeers, PEERS, peerRefusal, SYSTEMS } from "../systems/catalogue.js";
+import { findPeers, peerRefusal, SYSTEMS } from "../systems/catalogue.js";
 import type { SystemKind } from "../systems/system.js";
-import { findWorkloads, WORKLOADS } from "../workloads/catalogue.js";
+import { findWorkloads } from "../workloads/catalogue.js";
 import type { Workload } from "../workloads/workload.js";
 import { comparedSystem } from "./comparison.js";
 import { Console } from "./console.js";
 import { Interruption } from "./interruption.js";
 import { type Outcome, withComparison } from "./outcome-file.js";
-import { type KnownNames, parseRunOptions, type RunOptions } from "./run-options.js";
+import { parseRunOptions, peerNemeses, peerWorkloads, type RunOptions } from "./run-options.js";
 import { runSystem, type SystemRun, writeOutcome } from "./run-system.js";
-import { usageText } from "./run-usage.js";
 
 /** The exit code follows the verdict. */
 export const EXIT = Object.freeze({ valid: 0, invalid: 1, usage: 2, unknown: 3, failed: 70 });
 const SIGNAL_BASE = 128;
 
-/** What a machine may not be able to do is done only when it is asked for. */
-const UNUSUAL: ReadonlySet<string> = new Set(["disk-full"]);
-
 export async function runCommand(argv: readonly string[]): Promise<number> {
-  const options = parseRunOptions(argv, knownNames());
-  if (options === undefined) {
-    process.stdout.write(usageText(WORKLOADS, NEMESES, PEERS));
+  const options = parseRunOptions(argv);
+  if (typeof options === "string") {
+    process.stdout.write(options);
     return EXIT.valid;
   }
   const chosen = await resolveNames(options);
@@ -68,18 +64,6 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
   } finally {
     interruption.stop();
   }
-}
-
-function knownNames(): KnownNames {
-  const nemeses = NEMESES.map(({ name }) => name);
-  return {
-    workloads: WORKLOADS.map(({ name }) => name),
-    nemeses,
-    usualNemeses: nemeses.filter((name) => !UNUSUAL.has(name)),
-    peers: PEERS.map(({ name }) => name),
-    peerWorkloads: WORKLOADS.filter(({ plainStep }) => plainStep !== undefined).map(nameOf),
-    peerNemeses: NEMESES.filter(({ isForPeers }) => isForPeers === true).map(nameOf),
-  };
 }
 
 function exitCodeOf({ results: { valid } }: Outcome, { received }: Interruption): number {
@@ -132,15 +116,14 @@ async function refuseWhatCannotBe(options: RunOptions, chosen: Chosen): Promise<
 }
 
 async function refusePeers(options: RunOptions, chosen: Chosen): Promise<void> {
-  const known = knownNames();
   const workload = chosen.workloads.find(({ plainStep }) => plainStep === undefined);
   if (workload !== undefined) {
-    const all = known.peerWorkloads.join(", ");
+    const all = peerWorkloads().join(", ");
     throw new RefusedError(`workload ${workload.name}: peers have plain locks only: ${all}`);
   }
   const nemesis = chosen.nemeses.find(({ isForPeers }) => isForPeers !== true);
   if (nemesis !== undefined) {
-    const all = known.peerNemeses.join(", ");
+    const all = peerNemeses().join(", ");
     throw new RefusedError(`nemesis ${nemesis.name}: only Holdfast has that; peers meet ${all}`);
   }
   if (options.usesNamespaces) {
@@ -158,8 +141,4 @@ async function prepareDirectory(wanted: string | undefined): Promise<string> {
   }
   await mkdir(directory, { recursive: true });
   return directory;
-}
-
-function nameOf({ name }: { readonly name: string }): string {
-  return name;
 }

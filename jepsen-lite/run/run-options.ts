@@ -1,7 +1,20 @@
 /** The flags of `npm run jepsen`, and what they mean when they are left out. */
-import { parseArgs } from "node:util";
+import { type Command, Option } from "commander";
+import {
+  addNames,
+  commandLine,
+  nonEmpty,
+  numberFrom,
+  oneOf,
+  readCommandLine,
+  UsageError,
+  wholeFrom,
+  words,
+} from "../../lab/command-line.js";
+import { NEMESES } from "../nemeses/catalogue.js";
 import { SCHEDULES, type Schedule } from "../nemeses/schedule.js";
-import { RefusedError } from "../refused-error.js";
+import { PEERS } from "../systems/catalogue.js";
+import { WORKLOADS } from "../workloads/catalogue.js";
 
 export interface RunOptions {
   readonly workloads: readonly string[];
@@ -30,96 +43,144 @@ export interface RunOptions {
   readonly isQuiet: boolean;
 }
 
-/** Which names stand for what when none is given is decided by whoever knows them. */
-export interface KnownNames {
-  readonly workloads: readonly string[];
-  readonly nemeses: readonly string[];
-  /** Those that every machine can do without special rights. */
-  readonly usualNemeses: readonly string[];
-  readonly peers: readonly string[];
-  /** Of the workloads and the usual nemeses, those that peers can do too. */
-  readonly peerWorkloads: readonly string[];
-  readonly peerNemeses: readonly string[];
+type SameFlags = "schedule" | "seed" | "nodes" | "clients" | "tasks" | "keys";
+
+interface RunFlags extends Pick<RunOptions, SameFlags> {
+  readonly workload?: readonly string[];
+  readonly nemesis?: readonly string[];
+  readonly peers?: readonly string[];
+  readonly minutes: number;
+  readonly time?: number;
+  readonly ttl: number;
+  readonly port: number;
+  readonly unfenced?: true;
+  readonly netns?: true;
+  readonly out?: string;
+  readonly keep?: string;
+  readonly json?: true;
+  readonly quiet?: true;
 }
 
-const FLAGS = {
-  workload: { type: "string", short: "w", multiple: true },
-  nemesis: { type: "string", short: "n", multiple: true },
-  peers: { type: "string", multiple: true },
-  schedule: { type: "string" },
-  minutes: { type: "string" },
-  time: { type: "string" },
-  seed: { type: "string" },
-  nodes: { type: "string" },
-  clients: { type: "string" },
-  tasks: { type: "string" },
-  keys: { type: "string" },
-  ttl: { type: "string" },
-  port: { type: "string" },
-  out: { type: "string" },
-  keep: { type: "string" },
-  unfenced: { type: "boolean" },
-  netns: { type: "boolean" },
-  json: { type: "boolean" },
-  quiet: { type: "boolean", short: "q" },
-  help: { type: "boolean", short: "h" },
-} as const;
-
-const SECONDS_DEFAULT = 60;
 const SECONDS_MAX = 7 * 86_400;
+/** What a machine may not be able to do is done only when it is asked for. */
+const UNUSUAL = "disk-full";
 
-/** `undefined`: help was asked for. Throws `RefusedError` in one line for everything else wrong. */
-export function parseRunOptions(
-  argv: readonly string[],
-  known: KnownNames,
-): RunOptions | undefined {
-  const values = parse(argv);
-  if (values.help === true) return undefined;
-  const peers = peersIn(values.peers, known.peers);
-  const isAlone = peers.length === 0;
-  const allWorkloads = isAlone ? known.workloads : known.peerWorkloads;
-  const workloads = namesIn(values.workload, allWorkloads, allWorkloads);
-  const nemeses = isAlone
-    ? namesIn(values.nemesis, known.usualNemeses, known.nemeses)
-    : namesIn(values.nemesis, known.peerNemeses, known.peerNemeses);
-  if (values.time !== undefined && values.minutes !== undefined) {
-    throw new RefusedError("--time and --minutes exclude each other: both say how long");
-  }
-  if (values.out !== undefined && values.keep !== undefined) {
-    throw new RefusedError("--out and --keep are the same: where everything is written");
-  }
-  const minutes = numberOf("minutes", values.minutes, SECONDS_DEFAULT / 60, 0.05, SECONDS_MAX / 60);
+const EXAMPLES = `Examples:
+  npm run jepsen                 everything, one fault at a time, a minute
+  npm run jepsen -- --workload mutex --nemesis kill,partition --minutes 5
+  npm run jepsen -- --schedule all --nodes 5 --minutes 30 --seed 7 --out results
+  npm run jepsen -- --workload guarded --nemesis pause-clients --unfenced
+  npm run jepsen -- --workload ./my-workload.ts --nemesis ./my-nemesis.ts
+  npm run jepsen -- --peers redis,etcd --minutes 2
+  npm run jepsen -- check --model lock history.jsonl
+`;
+
+const ABOUT =
+  "Starts a cluster of the built binary, lets clients work, breaks things, heals, and says " +
+  "whether what the clients were told can be true; check judges a recorded history. Exit code 0: " +
+  "valid, 1: not valid, 3: could not be decided, 2: wrong usage, 70: the run itself failed, " +
+  "128+n: interrupted. Ctrl-C ends a run within seconds, with a report of what there was; once " +
+  "more ends it at once.";
+
+const NAMES = "by commas, or files that export one;";
+const PEERS_ABOUT =
+  "the same faults for other systems, one after the other, as a check of the harness itself; " +
+  "the verdict remains Holdfast's own; all (default: none)";
+
+function runCommandLine(): Command {
+  const command = commandLine("npm run jepsen --")
+    .usage("[options]\n       npm run jepsen -- check [options] <file>")
+    .description(ABOUT)
+    .addHelpText("before", EXAMPLES)
+    .option("-w, --workload <names>", `${NAMES} all (default: all)`, words)
+    .option("-n, --nemesis <names>", `${NAMES} all, none (default: all but ${UNUSUAL})`, words)
+    .option("--peers <names>", PEERS_ABOUT, words)
+    .option(
+      "--schedule <how>",
+      "one fault at a time, two, all at once or none",
+      oneOf(SCHEDULES),
+      "each",
+    )
+    .option("--minutes <m>", "load and faults", numberFrom(0.05, SECONDS_MAX / 60), 1)
+    .addOption(
+      new Option("--time <seconds>", "the same in seconds")
+        .argParser(numberFrom(3, SECONDS_MAX))
+        .conflicts("minutes"),
+    )
+    .option("--seed <n>", "decides faults and operations, not when", wholeFrom(0, 2 ** 31 - 1), 1)
+    .option("--nodes <n>", "of the cluster", oneOf([1, 3, 5, 7]), 3)
+    .option("--clients <n>", "client processes", wholeFrom(1, 50), 4)
+    .option("--tasks <n>", "of each client, for each workload", wholeFrom(1, 50), 2)
+    .option("--keys <n>", "of each workload", wholeFrom(1, 1_000), 3)
+    .option("--ttl <ms>", "lease of the clients", wholeFrom(1_000, 600_000), 2_000)
+    .option("--unfenced", "the guarded store compares no tokens: updates are to be lost")
+    .option("--netns", "network namespaces with real addresses instead of proxies (root)")
+    .option("--port <p>", "first of the nodes' ports; 0: any free ones", wholeFrom(0, 65_000), 0)
+    .option("--out <directory>", "where results go (default: a temporary directory)", nonEmpty)
+    .addOption(new Option("--keep <directory>", "the same").argParser(nonEmpty).conflicts("out"))
+    .option("--json", "results as one JSON object on standard output")
+    .option("-q, --quiet", "no progress");
+  addNames(command, "Workloads:", WORKLOADS);
+  addNames(command, "Nemeses:", NEMESES);
+  return addNames(command, "Peers:", PEERS);
+}
+
+/** The text of the help if that was asked for. Throws `UsageError`. */
+export function parseRunOptions(argv: readonly string[]): RunOptions | string {
+  const read = readCommandLine<RunFlags>(runCommandLine(), argv);
+  if (typeof read === "string") return read;
+  const { flags } = read;
+  const { schedule, seed, nodes, clients, tasks, keys } = flags;
+  const { peers, workloads, nemeses } = chosenNames(flags);
   return {
     workloads: workloads.names,
     workloadModules: workloads.files,
     nemeses: nemeses.names,
     nemesisModules: nemeses.files,
     peers,
-    schedule: scheduleOf(values.schedule),
-    seconds: numberOf("time", values.time, minutes * 60, 3, SECONDS_MAX),
-    seed: wholeNumber("seed", values.seed, 1, 0, 2 ** 31 - 1),
-    nodes: nodesOf(values.nodes),
-    clients: wholeNumber("clients", values.clients, 4, 1, 50),
-    tasks: wholeNumber("tasks", values.tasks, 2, 1, 50),
-    keys: wholeNumber("keys", values.keys, 3, 1, 1_000),
-    ttlMs: wholeNumber("ttl", values.ttl, 2_000, 1_000, 600_000),
-    isFenced: values.unfenced !== true,
-    usesNamespaces: values.netns === true,
-    basePort: wholeNumber("port", values.port, 0, 0, 65_000),
-    directory: values.out ?? values.keep,
-    isJson: values.json === true,
-    isQuiet: values.quiet === true,
+    schedule,
+    seconds: flags.time ?? flags.minutes * 60,
+    seed,
+    nodes,
+    clients,
+    tasks,
+    keys,
+    ttlMs: flags.ttl,
+    isFenced: flags.unfenced !== true,
+    usesNamespaces: flags.netns === true,
+    basePort: flags.port,
+    directory: flags.out ?? flags.keep,
+    isJson: flags.json === true,
+    isQuiet: flags.quiet === true,
   };
 }
 
-function parse(argv: readonly string[]) {
-  try {
-    return parseArgs({ args: [...argv], options: FLAGS }).values;
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    const [sentence = ""] = error.message.split(/\. |\n/);
-    throw new RefusedError(sentence, { cause: error });
+/** With peers, everything means everything that they can do too. */
+function chosenNames(flags: RunFlags) {
+  const { names: peers, files } = namesIn(flags.peers, [], PEERS.map(nameOf));
+  const [file] = files;
+  if (file !== undefined) {
+    throw new UsageError(`--peers ${file}: peers are named, not loaded from files`);
   }
+  const isAlone = peers.length === 0;
+  const workloads = isAlone ? WORKLOADS.map(nameOf) : peerWorkloads();
+  const nemeses = isAlone ? NEMESES.map(nameOf) : peerNemeses();
+  const usual = nemeses.filter((name) => name !== UNUSUAL);
+  return {
+    peers,
+    workloads: namesIn(flags.workload, workloads, workloads),
+    nemeses: namesIn(flags.nemesis, usual, nemeses),
+  };
+}
+
+/** The workloads that peers can run. */
+export function peerWorkloads(): string[] {
+  return WORKLOADS.filter(({ plainStep }) => plainStep !== undefined).map(nameOf);
+}
+
+/** The faults that peers can meet. */
+export function peerNemeses(): string[] {
+  return NEMESES.filter(({ isForPeers }) => isForPeers === true).map(nameOf);
 }
 
 interface Names {
@@ -128,65 +189,23 @@ interface Names {
   readonly files: readonly string[];
 }
 
-/** `all` is every built-in; `a,b` and repeated flags add up; what looks like a path is a module. */
+/** `all` is every built-in; what looks like a path is a module. */
 function namesIn(
-  texts: readonly string[] | undefined,
+  words: readonly string[] | undefined,
   usual: readonly string[],
   all: readonly string[],
 ): Names {
-  const words = (texts ?? []).flatMap((text) => text.split(",")).filter((word) => word !== "");
-  if (texts === undefined) return { names: usual, files: [] };
-  const files = words.filter(isPath);
+  if (words === undefined) return { names: usual, files: [] };
   const names = words
     .filter((word) => !isPath(word) && word !== "none")
     .flatMap((word) => (word === "all" ? all : [word]));
-  return { names: [...new Set(names)], files };
-}
-
-function peersIn(texts: readonly string[] | undefined, all: readonly string[]): readonly string[] {
-  const { names, files } = namesIn(texts, [], all);
-  const [file] = files;
-  if (file === undefined) return names;
-  throw new RefusedError(`--peers ${file}: peers are named, not loaded from files`);
+  return { names: [...new Set(names)], files: words.filter(isPath) };
 }
 
 function isPath(word: string): boolean {
   return /[/\\]|\.[cm]?[jt]s$/.test(word);
 }
 
-function scheduleOf(text: string | undefined): Schedule {
-  const found = SCHEDULES.find((schedule) => schedule === (text ?? "each"));
-  if (found !== undefined) return found;
-  throw new RefusedError(`--schedule ${text}: ${SCHEDULES.join(", ")} are there`);
-}
-
-function nodesOf(text: string | undefined): number {
-  const nodes = wholeNumber("nodes", text, 3, 1, 7);
-  if (nodes % 2 === 1) return nodes;
-  throw new RefusedError(`--nodes ${nodes}: 1, 3, 5 or 7 is needed`);
-}
-
-function wholeNumber(
-  flag: string,
-  text: string | undefined,
-  none: number,
-  min: number,
-  max: number,
-): number {
-  const value = numberOf(flag, text, none, min, max);
-  if (Number.isInteger(value)) return value;
-  throw new RefusedError(`--${flag} ${text}: a whole number is needed`);
-}
-
-function numberOf(
-  flag: string,
-  text: string | undefined,
-  none: number,
-  min: number,
-  max: number,
-): number {
-  if (text === undefined) return none;
-  const value = /^\d{1,12}(\.\d{1,6})?$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= min && value <= max) return value;
-  throw new RefusedError(`--${flag} ${text}: a number from ${min} to ${max} is needed`);
+function nameOf({ name }: { readonly name: string }): string {
+  return name;
 }

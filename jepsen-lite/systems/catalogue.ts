@@ -1,7 +1,6 @@
 /** All systems by name, and those of them that serve as peers. */
+import { findNamed } from "../../lab/command-line.js";
 import { parentDeathPrefix } from "../cluster/parent-death.js";
-import { nearestNames } from "../nearest-names.js";
-import { RefusedError } from "../refused-error.js";
 import { etcd } from "./etcd.js";
 import { holdfast } from "./holdfast.js";
 import { redis } from "./redis.js";
@@ -11,16 +10,9 @@ export const SYSTEMS: Readonly<Record<SystemName, SystemKind>> = { holdfast, red
 
 export const PEERS: readonly SystemKind[] = [redis, etcd];
 
-/** Throws `RefusedError` for a name that no peer has. */
+/** Throws `UsageError` for a name that no peer has. */
 export function findPeers(names: readonly string[]): SystemKind[] {
-  return names.map((name) => {
-    const found = PEERS.find((peer) => peer.name === name);
-    if (found !== undefined) return found;
-    const all = PEERS.map((peer) => peer.name).join(", ");
-    throw new RefusedError(
-      `unknown peer ${JSON.stringify(name)}${nearestNames(name, PEERS)}: there are ${all}`,
-    );
-  });
+  return names.map((name) => findNamed("peer", name, PEERS));
 }
 
 /** Why these cannot be attacked on this machine, in one line; `undefined`: they can. */

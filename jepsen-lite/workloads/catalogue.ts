@@ -1,8 +1,6 @@
 /** All workloads by name, those that come with the harness and those that a run brings along. */
 
-import { loadModule } from "../load-module.js";
-import { nearestNames } from "../nearest-names.js";
-import { RefusedError } from "../refused-error.js";
+import { loadNamed } from "../load-module.js";
 import { election } from "./election.js";
 import { guarded, unfenced } from "./guarded.js";
 import { heirs } from "./heirs.js";
@@ -31,21 +29,10 @@ export const WORKLOADS: readonly Workload[] = [
   unfenced,
 ];
 
-/** `modules`: files that export a `workload`. Throws `RefusedError` for a name that nobody has. */
-export async function findWorkloads(
+/** `modules`: files that export a `workload`. Throws `UsageError` for a name that nobody has. */
+export function findWorkloads(
   names: readonly string[],
   modules: readonly string[],
 ): Promise<Workload[]> {
-  const own = await Promise.all(modules.map((file) => loadModule<Workload>(file, "workload")));
-  const all = [...WORKLOADS, ...own];
-  const wanted = [...names, ...own.map(({ name }) => name)];
-  return [...new Set(wanted)].map((name) => {
-    const found = all.find((workload) => workload.name === name);
-    if (found !== undefined) return found;
-    throw new RefusedError(
-      `unknown workload ${JSON.stringify(name)}${nearestNames(name, all)}: there are ${all
-        .map((workload) => workload.name)
-        .join(", ")}`,
-    );
-  });
+  return loadNamed("workload", WORKLOADS, names, modules);
 }

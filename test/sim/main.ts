@@ -3,13 +3,14 @@
  * to standard output, progress to standard error of a terminal.
  */
 import { readFileSync } from "node:fs";
+import { UsageError } from "../../lab/command-line.js";
 import { runMutants } from "./mutants/run-mutants.js";
 import type { SimPlan } from "./plan/plan.js";
 import { planOf } from "./plan/plan-of.js";
 import { coverageLines, coverageReport } from "./run/coverage-report.js";
 import { reportFailure } from "./run/report-failure.js";
 import { type BatchSummary, runBatch } from "./run/run-batch.js";
-import { readSimOptions, SIM_HELP, type SimOptions } from "./run/sim-options.js";
+import { readSimOptions, type SimOptions } from "./run/sim-options.js";
 import { WorkerPool } from "./run/worker-pool.js";
 
 /** So many failures are made smaller and told; of the others the seeds are named. */
@@ -95,9 +96,11 @@ function print(line: string): void {
 
 try {
   const options = readSimOptions(process.argv.slice(2));
-  if (options.isHelp) process.stdout.write(SIM_HELP);
+  if (typeof options === "string") process.stdout.write(options);
   else if (!(await main(options))) process.exitCode = 1;
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  const message = error instanceof Error ? error.message : String(error);
+  const hint = error instanceof UsageError ? "; see npm run sim -- --help" : "";
+  process.stderr.write(`sim: ${message}${hint}\n`);
   process.exitCode = 2;
 }

@@ -1,15 +1,21 @@
 import { expect, test } from "vitest";
 import { NUMBER_NAMES, WORKLOADS } from "../../../bench/options/bench-numbers.js";
-import { parseBenchOptions, UsageError } from "../../../bench/options/bench-options.js";
-import { USAGE } from "../../../bench/options/bench-usage.js";
+import { parseInvocation } from "../../../bench/options/invocation.js";
+import { UsageError } from "../../../lab/command-line.js";
+
+function optionsOf(argv: readonly string[]) {
+  const invocation = parseInvocation(argv);
+  if (invocation.kind !== "one") throw new Error(`${argv.join(" ")}: ${invocation.kind}`);
+  return invocation.options;
+}
 
 test("every workload has defaults for all that it takes", () => {
-  const every = { warmupSeconds: 3, isJson: false };
+  const every = { warmupSeconds: 3 };
   const spread = { ...every, connections: 8 };
   const numbers = { workers: 64, seconds: 10, keys: 0, limit: 0, rate: 0 };
   const own = { system: "holdfast", attach: "leader", endpoints: undefined };
   const load = { ...spread, ...numbers, ...own };
-  expect(WORKLOADS.map((workload) => parseBenchOptions([workload]))).toEqual([
+  expect(WORKLOADS.map((workload) => optionsOf([workload]))).toEqual([
     { workload: "uncontended", ...load, workers: 1_024 },
     { workload: "contended", ...load },
     { workload: "hot-set", ...load, workers: 256, keys: 1_024 },
@@ -25,28 +31,27 @@ test("every workload has defaults for all that it takes", () => {
 });
 
 test("what is given counts, and connections without a worker are not opened", () => {
-  const argv = ["uncontended", "--workers", "3", "--json", "--endpoints", "ws://a:1,ws://b:2"];
-  expect(parseBenchOptions(argv)).toMatchObject({
+  const argv = ["uncontended", "--workers", "3", "--endpoints", "ws://a:1,ws://b:2"];
+  expect(optionsOf(argv)).toMatchObject({
     workers: 3,
     connections: 3,
-    isJson: true,
     endpoints: ["ws://a:1", "ws://b:2"],
   });
-  expect(parseBenchOptions(["failover", "--runs", "3"])).toMatchObject({ runs: 3 });
-  expect(parseBenchOptions(["snapshot", "--holds", "5", "--warmup", "0"])).toMatchObject({
+  expect(optionsOf(["failover", "--runs", "3"])).toMatchObject({ runs: 3 });
+  expect(optionsOf(["snapshot", "--holds", "5", "--warmup", "0"])).toMatchObject({
     holds: 5,
     warmupSeconds: 0,
   });
-  expect(parseBenchOptions(["rw", "--rate", "500"])).toMatchObject({ rate: 500 });
-  expect(parseBenchOptions(["contended", "--system", "etcd"])).toMatchObject({ system: "etcd" });
-  expect(parseBenchOptions(["rw", "--attach", "follower"])).toMatchObject({ attach: "follower" });
-  expect(parseBenchOptions(["rw", "--keys", "2"])).toMatchObject({ keys: 2 });
-  expect(parseBenchOptions(["semaphore", "--limit", "3"])).toMatchObject({ limit: 3 });
-  expect(parseBenchOptions(["queue", "--waiters", "500", "--rounds", "2"])).toMatchObject({
+  expect(optionsOf(["rw", "--rate", "500"])).toMatchObject({ rate: 500 });
+  expect(optionsOf(["contended", "--system", "etcd"])).toMatchObject({ system: "etcd" });
+  expect(optionsOf(["rw", "--attach", "follower"])).toMatchObject({ attach: "follower" });
+  expect(optionsOf(["rw", "--keys", "2"])).toMatchObject({ keys: 2 });
+  expect(optionsOf(["semaphore", "--limit", "3"])).toMatchObject({ limit: 3 });
+  expect(optionsOf(["queue", "--waiters", "500", "--rounds", "2"])).toMatchObject({
     waiters: 500,
     rounds: 2,
   });
-  expect(parseBenchOptions(["sessions", "--count", "20", "--holds", "7"])).toMatchObject({
+  expect(optionsOf(["sessions", "--count", "20", "--holds", "7"])).toMatchObject({
     count: 20,
     holds: 7,
   });
@@ -93,23 +98,30 @@ test("an option that the workload has no use for is refused, and so is nonsense"
     [],
   ];
   for (const argv of refused) {
-    expect(() => parseBenchOptions(argv), argv.join(" ")).toThrow(UsageError);
+    expect(() => optionsOf(argv), argv.join(" ")).toThrow(UsageError);
   }
 });
 
-test("help names every workload", () => {
-  for (const workload of WORKLOADS) expect(USAGE).toMatch(new RegExp(`^  ${workload} {3,}`, "m"));
-});
-
-test("help tells every option, with the defaults that it has", () => {
-  const options = USAGE.slice(USAGE.indexOf("\nOptions:"));
-  for (const name of NUMBER_NAMES) expect(options).toContain(`\n  --${name} <n> `);
-  expect(options).toContain("(default of uncontended, table: 1024; contended, rw, semaphore,");
-  expect(options).toContain("(default of all: 3)");
-  for (const line of USAGE.split("\n")) expect(line.length).toBeLessThanOrEqual(100);
-});
-
-test("help is asked for with or without a workload", () => {
-  expect(parseBenchOptions(["--help"])).toBeUndefined();
-  expect(parseBenchOptions(["failover", "-h"])).toBeUndefined();
+test("help is asked for with or without a workload, and fits into 80 columns", () => {
+  const help = parseInvocation(["--help"]);
+  expect(help.kind).toBe("help");
+  expect(parseInvocation(["failover", "-h"])).toEqual(help);
+  const lines = "text" in help ? help.text.split("\n") : [];
+  expect(lines.filter((line) => line.length > 80)).toEqual([]);
+  for (const workload of WORKLOADS) {
+    expect(
+      lines.some((line) => line.startsWith(`  ${workload}  `)),
+      workload,
+    ).toBe(true);
+  }
+  for (const name of NUMBER_NAMES) {
+    expect(
+      lines.some((line) => line.startsWith(`  --${name} <n> `)),
+      name,
+    ).toBe(true);
+  }
+  const text = lines.join(" ").replaceAll(/\s+/g, " ");
+  expect(text).toContain("(1 to 100000; default: 1024 for uncontended, table; 64 for contended,");
+  expect(text).toContain("(0 to 3600; default: 3)");
+  expect(text).not.toContain("--supervised");
 });

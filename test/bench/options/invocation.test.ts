@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { WORKLOADS } from "../../../bench/options/bench-numbers.js";
-import { UsageError } from "../../../bench/options/bench-options.js";
 import { parseInvocation, type Several } from "../../../bench/options/invocation.js";
 import { SYSTEM_NAMES } from "../../../bench/options/system-names.js";
 import { PEER_NAMES } from "../../../bench/peers/peer.js";
+import { UsageError } from "../../../lab/command-line.js";
 
 function several(...argv: string[]): Several {
   const invocation = parseInvocation(argv);
@@ -15,28 +15,30 @@ test("one workload alone is measured in this process", () => {
   expect(parseInvocation(["contended", "--workers", "3"])).toMatchObject({
     kind: "one",
     options: { workload: "contended", workers: 3, system: "holdfast" },
-    isSupervised: false,
   });
-  expect(parseInvocation(["--help"])).toEqual({ kind: "help" });
+  expect(parseInvocation(["rw", "--json", "--supervised"])).toMatchObject({
+    json: true,
+    supervised: true,
+  });
 });
 
 test("peers are measured after this system, in one order, whichever was asked for first", () => {
-  const { steps, isJson } = several("contended", "--peers", "zookeeper,redis", "--json");
+  const { steps, json } = several("contended", "--peers", "zookeeper,redis", "--json");
   expect(steps.map(({ systems }) => systems)).toEqual([["holdfast", "redis", "zookeeper"]]);
   expect(steps[0]?.argv).toEqual(["contended"]);
-  expect(isJson).toBe(true);
+  expect(json).toBe(true);
   expect(several("uncontended", "--peers", "all").steps[0]?.systems).toEqual(SYSTEM_NAMES);
 });
 
 test("everything has each workload, and its peers where they can do it", () => {
-  const { steps, saveFile, markdownFile, svgFile } = several("--all", "--peers", "all");
+  const { steps, save, markdown, svg } = several("--all", "--peers", "all");
   const workloads = steps.map(({ options }) => options.workload);
   expect(new Set(workloads)).toEqual(new Set(WORKLOADS));
   for (const name of PEER_NAMES) {
     const compared = steps.filter(({ systems }) => systems.includes(name));
     expect(compared.length, name).toBeGreaterThan(1);
   }
-  expect([saveFile, markdownFile, svgFile]).toEqual([
+  expect([save, markdown, svg]).toEqual([
     ".holdfast/bench.jsonl",
     ".holdfast/bench.md",
     ".holdfast/bench.svg",
@@ -56,10 +58,19 @@ test("a number for everything counts where it is taken and not planned otherwise
   );
 });
 
+test("a process that measures one step gets what was typed, and nothing else", () => {
+  const argv = ["rw", "--endpoints", "ws://a:1,ws://b:2", "--turns", "2", "--keys=07", "--json"];
+  const { steps } = several(...argv);
+  expect(steps[0]?.argv).toEqual(["rw", "--endpoints=ws://a:1,ws://b:2", "--keys=7"]);
+  const planned = several("--all", "--workers", "3").steps.map((step) => step.argv.join(" "));
+  expect(planned).toContain("uncontended --workers=1 --attach=follower");
+  expect(planned).toContain("table --workers=3");
+});
+
 test("files of one load are written only where they were asked for", () => {
   const one = several("contended", "--svg", "a.svg", "--save", "a.jsonl", "--resume");
-  expect(one).toMatchObject({ svgFile: "a.svg", saveFile: "a.jsonl", isResumed: true });
-  expect(one.markdownFile).toBeUndefined();
+  expect(one).toMatchObject({ svg: "a.svg", save: "a.jsonl", resume: true });
+  expect(one.markdown).toBeUndefined();
 });
 
 test("what cannot be is refused", () => {
@@ -76,6 +87,7 @@ test("what cannot be is refused", () => {
     ["--all", "--endpoints", "ws://a:1"],
     ["--all", "--system", "redis"],
     ["--all", "--seconds", "0"],
+    ["contended", "--system", "redis", "--peers", "etcd"],
     ["--al"],
     [],
   ];

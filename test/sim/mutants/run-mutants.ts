@@ -1,4 +1,5 @@
 /** Shows for each seeded bug the seed that finds it, or that none of so many does. */
+import { findNamed } from "../../../lab/command-line.js";
 import type { SimOptions } from "../run/sim-options.js";
 import { MUTANTS } from "./catalogue.js";
 import { findMutant, type MutantResult, SoundRuns } from "./find-mutant.js";
@@ -45,12 +46,7 @@ function seedsFor(mutant: Mutant, { firstSeed, seedCount, isFresh }: SimOptions)
 
 function choose(names: readonly string[]): readonly Mutant[] {
   if (names.length === 0) return MUTANTS;
-  return names.map((name) => {
-    const mutant = MUTANTS.find((candidate) => candidate.name === name);
-    if (mutant !== undefined) return mutant;
-    const known = MUTANTS.map((candidate) => candidate.name).join(", ");
-    throw new RangeError(`there is no mutant "${name}"; there are ${known}`);
-  });
+  return names.map((name) => findNamed("mutant", name, MUTANTS));
 }
 
 function lineOf({ name, rule, found, seed, check, tries, seconds }: MutantResult): string {

@@ -1,94 +1,86 @@
 /** The flags of `npm run sim`, and what they mean when they are left out. */
 import { availableParallelism } from "node:os";
-import { parseArgs } from "node:util";
+import { type Command, Option } from "commander";
+import {
+  commandLine,
+  nonEmpty,
+  numberFrom,
+  readCommandLine,
+  UsageError,
+  wholeFrom,
+} from "../../../lab/command-line.js";
+import type { BatchOptions } from "./run-batch.js";
 
-export interface SimOptions {
-  readonly firstSeed: number;
-  readonly seedCount: number;
-  /** Real time after which no new seed is begun. */
-  readonly minutesMax: number;
-  readonly jobs: number;
-  readonly isJson: boolean;
-  /** Shows which pairs of states and events the runs came to. */
+export interface SimOptions extends BatchOptions {
   readonly counts: boolean;
+  readonly isJson: boolean;
   readonly planFile: string | undefined;
   readonly minimises: boolean;
   /** `undefined`: no mutants. Empty: all of them. */
   readonly mutants: readonly string[] | undefined;
   /** Seeds that found a mutant before are not tried. */
   readonly isFresh: boolean;
-  readonly isHelp: boolean;
 }
 
-export const SIM_HELP = `npm run sim -- [flags]
+interface SimFlags {
+  readonly seed: number;
+  readonly seeds?: number;
+  readonly minutes?: number;
+  readonly jobs: number;
+  readonly plan?: string;
+  readonly minimise: boolean;
+  readonly mutants?: true;
+  readonly fresh?: true;
+  readonly coverage?: true;
+  readonly json?: true;
+}
 
-Runs whole clusters over simulated disks, network and clocks, one seed after the other.
+const SEEDS = { default: 100, ofMutant: 500 };
+const ABOUT =
+  "Runs whole clusters over simulated disks, network and clocks, one seed after the other. Exit " +
+  "code 0: no run failed and every seeded bug was found, 1: otherwise, 2: wrong usage.";
 
-  --seed N          the first seed (default 1)
-  --seeds COUNT     how many, one after the other (default 100)
-  --minutes M       begin no new seed after so many minutes
-  --jobs N          processes side by side (default: the number of cores)
-  --plan FILE       run the plan in FILE instead, and tell its story
-  --no-minimise     do not make the plan of a failure smaller
-  --mutants [NAME…] seed bugs into a copy of the sources and show that seeds find them;
-                    --seeds bounds the seeds for each (default 500)
-  --fresh           with --mutants: leave out the seeds that found them before
-  --coverage        count what states and events the runs come to, and show what is
-                    rare or was never seen
-  --json            one document on standard output
-  --help            this text
+function simCommand(): Command {
+  const seedsDefault = `${SEEDS.default}; with --mutants ${SEEDS.ofMutant} for each`;
+  return commandLine("npm run sim --")
+    .description(ABOUT)
+    .argument("[mutants...]", "with --mutants: the names of these alone")
+    .option("--seed <n>", "the first seed", wholeFrom(0), 1)
+    .option("--seeds <n>", `how many seeds at most (default: ${seedsDefault})`, wholeFrom(1))
+    .option("--minutes <m>", "begin no new seed after so many minutes", numberFrom(0.01))
+    .option("--jobs <n>", "processes side by side", wholeFrom(1, 1_024), availableParallelism())
+    .addOption(
+      new Option("--plan <file>", "run the plan in a file instead, and tell its story")
+        .argParser(nonEmpty)
+        .conflicts(["seed", "seeds", "minutes", "mutants", "coverage"]),
+    )
+    .option("--no-minimise", "do not make the plan of a failure smaller")
+    .option("--mutants", "seed bugs into a copy of the sources and show that seeds find them")
+    .option("--fresh", "with --mutants: leave out the seeds that found them before")
+    .option("--coverage", "show which states and events are rare among all runs, or never seen")
+    .option("--json", "one document on standard output");
+}
 
-Exits 1 when a run fails or a mutant survives.
-`;
-
-/** Throws a `TypeError` or `RangeError` that names the flag. */
-export function readSimOptions(args: readonly string[]): SimOptions {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      seed: { type: "string" },
-      seeds: { type: "string" },
-      minutes: { type: "string" },
-      jobs: { type: "string" },
-      plan: { type: "string" },
-      "no-minimise": { type: "boolean" },
-      mutants: { type: "boolean" },
-      fresh: { type: "boolean" },
-      coverage: { type: "boolean" },
-      json: { type: "boolean" },
-      help: { type: "boolean" },
-    },
-  });
-  const isMutants = values.mutants === true;
-  if (!isMutants && positionals.length > 0) {
-    throw new TypeError(`what is "${positionals[0]}"? Names stand behind --mutants`);
+/** The text of the help if that was asked for. Throws `UsageError`. */
+export function readSimOptions(argv: readonly string[]): SimOptions | string {
+  const read = readCommandLine<SimFlags>(simCommand(), argv);
+  if (typeof read === "string") return read;
+  const { flags, words } = read;
+  const isMutants = flags.mutants === true;
+  if (!isMutants && words.length > 0) {
+    throw new UsageError(`unexpected argument '${words[0]}': names come with --mutants`);
   }
+  if (!isMutants && flags.fresh === true) throw new UsageError("--fresh goes with --mutants only");
   return {
-    firstSeed: wholeNumber("--seed", values.seed, 1, 0),
-    seedCount: wholeNumber("--seeds", values.seeds, isMutants ? 500 : 100, 1),
-    minutesMax: positive("--minutes", values.minutes, Number.POSITIVE_INFINITY),
-    jobs: wholeNumber("--jobs", values.jobs, availableParallelism(), 1),
-    isJson: values.json === true,
-    counts: values.coverage === true,
-    planFile: values.plan,
-    minimises: values["no-minimise"] !== true,
-    mutants: isMutants ? positionals : undefined,
-    isFresh: values.fresh === true,
-    isHelp: values.help === true,
+    firstSeed: flags.seed,
+    seedCount: flags.seeds ?? (isMutants ? SEEDS.ofMutant : SEEDS.default),
+    minutesMax: flags.minutes ?? Number.POSITIVE_INFINITY,
+    jobs: flags.jobs,
+    isJson: flags.json === true,
+    counts: flags.coverage === true,
+    planFile: flags.plan,
+    minimises: flags.minimise,
+    mutants: isMutants ? words : undefined,
+    isFresh: flags.fresh === true,
   };
-}
-
-function wholeNumber(flag: string, text: string | undefined, none: number, least: number): number {
-  if (text === undefined) return none;
-  const value = Number(text);
-  if (Number.isSafeInteger(value) && value >= least) return value;
-  throw new RangeError(`${flag} ${text} is not a whole number from ${least} on`);
-}
-
-function positive(flag: string, text: string | undefined, none: number): number {
-  if (text === undefined) return none;
-  const value = Number(text);
-  if (Number.isFinite(value) && value > 0) return value;
-  throw new RangeError(`${flag} ${text} is not a number above 0`);
 }
