@@ -1,11 +1,10 @@
 /**
  * What the log stands on. A snapshot taken here is named by the turn's record and lets the log's
  * beginning go, from memory only when that record is durable; one that a leader sent takes the
- * place of the whole log at once (`install.ts`) and is a barrier until its record is durable. The
+ * place of the whole log at once (`snapshot.ts`) and is a barrier until its record is durable. The
  * index of the snapshot only rises: what is older than the latest is ignored (consensus rule 23).
  */
 import { assert } from "../assert.js";
-import type { State } from "./state.js";
 import type { SnapshotPoint, WrittenSnapshot } from "./types.js";
 
 /** Named by a record that was handed over and is not durable. */
@@ -73,29 +72,4 @@ export class Compaction {
     if (completed > 0) this.pending.splice(0, completed);
     return cutTo;
   }
-}
-
-/** A snapshot taken here is durable, and entries before `keepFrom` are needed by nobody. */
-export function compact(state: State, snapshot: SnapshotPoint, keepFrom: number): void {
-  const { compaction, log, appliedIndex } = state;
-  const { index, term } = snapshot;
-  assert(
-    Number.isSafeInteger(keepFrom) && keepFrom > 0 && keepFrom <= index + 1,
-    () => `snapshot ${index}, kept from ${keepFrom}`,
-  );
-  if (!compaction.isNewer(snapshot)) return;
-  assert(index <= appliedIndex, () => `snapshot ${index}, applied ${appliedIndex}`);
-  assert(log.matches(index, term), () => `snapshot ${index} of term ${term} is not in the log`);
-  compaction.request(snapshot, keepFrom, false);
-}
-
-/** Records up to `seq` are durable: what they let go goes. Returns whether anything did. */
-export function cutLog(state: State, seq: number): boolean {
-  const { compaction, log, configurations } = state;
-  const cutTo = compaction.onPersisted(seq);
-  if (cutTo <= log.baseIndex) return false;
-  assert(cutTo <= state.appliedIndex, () => `cut to ${cutTo}, applied ${state.appliedIndex}`);
-  log.compactTo(cutTo);
-  configurations.compactTo(cutTo);
-  return true;
 }

@@ -4,8 +4,7 @@
  * (election safety, log matching, …) is checked by the tests.
  */
 import { assert } from "../assert.js";
-import type { Leadership } from "./leadership.js";
-import type { State } from "./state.js";
+import type { Leadership, State } from "./state.js";
 
 /** The parts of a node that may only move one way. */
 export class InvariantWatch {

@@ -3,19 +3,26 @@
  * entry; a change of those who decide goes through a joint configuration, which whoever leads ends
  * when it is committed. One change at a time, none before an entry of the own term is committed
  * (consensus rule 8), and none that would leave the cluster without a majority within reach.
+ *
+ * How members leave: the leader goes on sending a removed peer the entry that says so and its commit,
+ * so that the peer learns its fate instead of standing for election; a leader that is no voter any more
+ * stops leading when that is committed, having told the others (thesis, 4.2.2 and 4.2.3).
  */
 import {
   hasSameVoters,
   isJoint,
   isSameConfiguration,
+  isVoter,
   membersOf,
   problemOf,
 } from "./configuration/configuration.js";
 import { encodeConfiguration } from "./configuration/configuration-codec.js";
 import { quorumSize } from "./configuration/quorum.js";
-import { appendOwn, type Leadership } from "./leadership.js";
-import { isReachable } from "./progress/progress.js";
-import type { State } from "./state.js";
+import { appendOwn } from "./leadership.js";
+import type { Progress } from "./progress/progress.js";
+import { tellCommit } from "./replication.js";
+import { becomeFollower, type Leadership, type State } from "./state.js";
+import { bestSuccessor, tellToStand } from "./transfer.js";
 import type {
   Configuration,
   MemberAddress,
@@ -64,6 +71,31 @@ function appendConfiguration(
   return index;
 }
 
+/** Forgets the peers that left and know it, or that cannot be told. */
+export function releaseLeaving(state: State, leadership: Leadership): void {
+  for (const peer of leadership.peers) {
+    if (peer.isLeaving && isReleased(state, peer)) leadership.release(peer);
+  }
+}
+
+function isReleased(state: State, peer: Progress): boolean {
+  const { leavingIndex, match, toldCommit } = peer;
+  const isTold = match >= leavingIndex && toldCommit >= leavingIndex;
+  return isTold || !peer.isConnected || state.nowMs >= peer.leavingUntilMs;
+}
+
+/** A leader that was voted out leads until that is committed, and no longer. */
+export function stepDownIfRemoved(state: State, leadership: Leadership): void {
+  const { configuration, configurations, commitIndex, log } = state;
+  if (isVoter(configuration, state.id) || isJoint(configuration)) return;
+  if (commitIndex < configurations.effectiveIndex || leadership.transfer !== undefined) return;
+  for (const peer of leadership.peers) tellCommit(state, peer);
+  // Spares the others an election timeout.
+  const successor = bestSuccessor(state, leadership);
+  if (successor?.match === log.lastIndex) tellToStand(state, successor);
+  becomeFollower(state, 0);
+}
+
 /** Why the change to `wanted` cannot begin; `undefined` when it can. */
 function obstacle(
   state: State,
@@ -97,7 +129,8 @@ function isPossibleTarget(wanted: Configuration, target: MembershipTarget): bool
 /** A member already, in touch, and close behind what is committed. */
 function isCaughtUp(state: State, leadership: Leadership, id: NodeId): boolean {
   const peer = leadership.progressOf(id);
-  if (peer === undefined || peer.isLeaving || !isReachable(state, peer)) return false;
+  if (peer === undefined || peer.isLeaving) return false;
+  if (!peer.isReachable(state.nowMs, state.config.electionTimeoutMs)) return false;
   return peer.match > 0 && peer.match + VOTER_LAG_ENTRIES_MAX >= state.commitIndex;
 }
 
@@ -106,10 +139,12 @@ function isMajorityReachable(
   leadership: Leadership,
   voters: readonly NodeId[],
 ): boolean {
+  const { nowMs, config } = state;
   let reachable = 0;
   for (const id of voters) {
     const peer = leadership.progressOf(id);
-    if (id === state.id || (peer !== undefined && isReachable(state, peer))) reachable += 1;
+    const isReachable = peer?.isReachable(nowMs, config.electionTimeoutMs) === true;
+    if (id === state.id || isReachable) reachable += 1;
   }
   return reachable >= quorumSize(voters.length);
 }

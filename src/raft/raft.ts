@@ -5,7 +5,6 @@
  * Ongaro's thesis.
  */
 import { assert, unreachable } from "../assert.js";
-import { compact, cutLog } from "./compaction.js";
 import { isSameConfiguration, isVoter } from "./configuration/configuration.js";
 import {
   onBallot,
@@ -17,23 +16,41 @@ import {
   requestBallot,
 } from "./election.js";
 import { onAppend, onHeartbeat } from "./follower.js";
-import { onSnapshotReceived } from "./install.js";
 import { InvariantWatch } from "./invariants.js";
-import { leadTurn } from "./leader-turn.js";
-import { commitByCounting, propose } from "./leadership.js";
-import { changeMembership } from "./membership.js";
-import { isPossible } from "./messages/message-check.js";
+import { commitByCounting, propose, quorumHeardMs, readIndex } from "./leadership.js";
+import {
+  changeMembership,
+  completeMembership,
+  releaseLeaving,
+  stepDownIfRemoved,
+} from "./membership.js";
+import { isPossible, isTermInReach } from "./messages/message-check.js";
 import { idleEffects } from "./messages/outbox.js";
-import { RaftView } from "./raft-view.js";
-import { readIndex } from "./read-rounds.js";
-import { onAppendReply, onHeartbeatReply, onLogCut, onSnapshotFailed } from "./replication.js";
-import { hastenElection, isAwaited, noteLife, State } from "./state.js";
+import {
+  onAppendReply,
+  onHeartbeatReply,
+  onLogCut,
+  onSnapshotFailed,
+  replicate,
+} from "./replication.js";
+import { compact, onSnapshotReceived } from "./snapshot.js";
+import {
+  cutLog,
+  hasLiveLeader,
+  hastenElection,
+  isAwaited,
+  type Leadership,
+  noteLife,
+  State,
+} from "./state.js";
+import { type PeerStatus, peerStatuses } from "./status.js";
 import { advanceTime, nextDeadlineMs, runTimers } from "./timers.js";
-import { abandonTransfer, transferLeadership } from "./transfer.js";
+import { abandonTransfer, advanceTransfer, transferLeadership } from "./transfer.js";
 import type {
   Boot,
   Configuration,
   Effects,
+  Entry,
   Input,
   Message,
   NodeId,
@@ -43,7 +60,8 @@ import type {
   RoleChange,
 } from "./types.js";
 
-export class Raft extends RaftView {
+export class Raft {
+  private readonly state: State;
   private readonly watch: InvariantWatch;
   /** What the caller was told last. */
   private toldRole: Role = "follower";
@@ -57,7 +75,7 @@ export class Raft extends RaftView {
    * the options or the log contradict themselves.
    */
   constructor(config: RaftConfig, boot: Boot, random: Random) {
-    super(new State(config, boot, random));
+    this.state = new State(config, boot, random);
     this.watch = new InvariantWatch(this.state);
     this.toldTerm = this.state.term;
     this.toldConfiguration = this.state.configuration;
@@ -155,6 +173,136 @@ export class Raft extends RaftView {
     };
   }
 
+  // What follows changes nothing, and is true until the next `step` or `take`.
+
+  get id(): NodeId {
+    return this.state.id;
+  }
+
+  get role(): Role {
+    return this.state.role;
+  }
+
+  get term(): number {
+    return this.state.term;
+  }
+
+  /** Whom this node voted for in `term`; 0 is nobody. */
+  get vote(): NodeId {
+    return this.state.vote;
+  }
+
+  /** The leader of the present term; 0 while unknown. */
+  get leader(): NodeId {
+    return this.state.leader;
+  }
+
+  get commitIndex(): number {
+    return this.state.commitIndex;
+  }
+
+  get appliedIndex(): number {
+    return this.state.appliedIndex;
+  }
+
+  get lastIndex(): number {
+    return this.state.log.lastIndex;
+  }
+
+  get lastTerm(): number {
+    return this.state.log.lastTerm;
+  }
+
+  /** The entry before `firstIndex`; 0 for a log from its beginning. */
+  get baseIndex(): number {
+    return this.state.log.baseIndex;
+  }
+
+  /** The term of the entry at `baseIndex`. */
+  get baseTerm(): number {
+    return this.state.log.baseTerm;
+  }
+
+  /** The first index that `entry` can be asked for, if the log holds any. */
+  get firstIndex(): number {
+    return this.state.log.baseIndex + 1;
+  }
+
+  /** Of the latest snapshot that is in force here, own or installed; 0 without one. */
+  get snapshotIndex(): number {
+    return this.state.compaction.snapshotIndex;
+  }
+
+  /** Counts now, committed or not. */
+  get configuration(): Configuration {
+    return this.state.configuration;
+  }
+
+  /**
+   * Where `configuration` came with the log: a change is over when it is not joint and this index
+   * is committed.
+   */
+  get configurationIndex(): number {
+    return this.state.configurations.effectiveIndex;
+  }
+
+  /** The configuration in force at `index`, from `snapshotIndex` to the last entry. */
+  configurationAt(index: number): Configuration {
+    return this.state.configurations.at(index);
+  }
+
+  /** This leader is handing over and takes no proposals. */
+  get isTransferring(): boolean {
+    return this.state.leadership?.transfer !== undefined;
+  }
+
+  /** Entries this leader appended in its term that are not committed; 0 for everybody else. */
+  get uncommittedEntries(): number {
+    const { leadership, log, commitIndex } = this.state;
+    if (leadership === undefined) return 0;
+    return log.lastIndex - Math.max(commitIndex, leadership.firstIndex - 1);
+  }
+
+  /** The bytes of `uncommittedEntries`. */
+  get uncommittedBytes(): number {
+    return this.state.leadership?.uncommittedBytes ?? 0;
+  }
+
+  /**
+   * Whether this node is in touch with a majority, as leader or through one, within an election
+   * timeout. False from boot until the first such contact.
+   */
+  get hasQuorumContact(): boolean {
+    const { leadership, nowMs, config } = this.state;
+    if (leadership === undefined) return hasLiveLeader(this.state);
+    return nowMs < quorumHeardMs(this.state, leadership) + config.electionTimeoutMs;
+  }
+
+  /** Whether elections can have led to `term`; the core drops messages of any other. */
+  isTermInReach(term: number): boolean {
+    return isTermInReach(term, this.state.knownTerm);
+  }
+
+  /** Whether the log holds exactly this entry, or stands on it. */
+  matches(index: number, term: number): boolean {
+    return this.state.log.matches(index, term);
+  }
+
+  /** The entry at `index`, which the log must hold. */
+  entry(index: number): Entry {
+    return this.state.log.entry(index);
+  }
+
+  /** Entries `from` … `to`, both included. The array is shared and must not be changed. */
+  entries(from: number, to: number): readonly Entry[] {
+    return this.state.log.slice(from, to);
+  }
+
+  /** Where the peers' logs stand, for status and metrics; empty unless this node leads. */
+  get peers(): readonly PeerStatus[] {
+    return peerStatuses(this.state);
+  }
+
   private receive(message: Message): void {
     const { state } = this;
     noteLife(state, message.from);
@@ -195,7 +343,7 @@ export class Raft extends RaftView {
     const { oldestPendingMs, persistedSeq } = durability;
     durability.onPersisted(seq);
     if (durability.persistedSeq > persistedSeq) {
-      leadership?.thrift.onPersisted(state, oldestPendingMs);
+      leadership?.ownDisk.onAnswer(oldestPendingMs, state.nowMs, state.stoodStillMs);
     }
     const isCut = cutLog(state, seq);
     if (leadership === undefined) {
@@ -271,4 +419,16 @@ export class Raft extends RaftView {
     this.toldLeader = leader;
     return { role, term, leader };
   }
+}
+
+/**
+ * What a leader does at the end of every turn, in this order. Nothing here waits: what cannot be done
+ * yet is looked at again in the next turn.
+ */
+function leadTurn(state: State, leadership: Leadership): void {
+  if (leadership.isChangeOpen) completeMembership(state, leadership);
+  replicate(state, leadership);
+  if (leadership.transfer !== undefined) advanceTransfer(state, leadership);
+  if (leadership.leavingCount > 0) releaseLeaving(state, leadership);
+  if (leadership.isChangeOpen) stepDownIfRemoved(state, leadership);
 }

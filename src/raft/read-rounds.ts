@@ -6,10 +6,7 @@
  * read without a round (rule 16). The reads of a turn share one round.
  */
 
-import { quorumValue } from "./configuration/quorum.js";
-import type { Leadership } from "./leadership.js";
 import type { Outbox } from "./messages/outbox.js";
-import type { State } from "./state.js";
 
 interface ReadRound {
   readonly round: number;
@@ -60,22 +57,4 @@ export class ReadRounds {
     this.begun.length = 0;
     this.waiting = [];
   }
-}
-
-export function readIndex(state: State, id: number): void {
-  const { leadership, outbox } = state;
-  if (leadership === undefined) outbox.refuseRead(id);
-  else leadership.reads.ask(id);
-}
-
-/** Before the first commit of its term a leader may not know all that is committed (rule 14). */
-export function isReadRoundDue(state: State, leadership: Leadership): boolean {
-  return leadership.reads.hasWaiting && state.commitIndex >= leadership.firstIndex;
-}
-
-/** Answers the reads whose round a quorum has answered. */
-export function confirmReads(state: State, leadership: Leadership): void {
-  const { reads } = leadership;
-  if (!reads.hasBegun) return;
-  reads.confirm(quorumValue(state.configuration, leadership.roundOf), state.outbox);
 }

@@ -5,22 +5,21 @@
  * whose next entry is gone from the log is never asked about it again and again: it gets a
  * snapshot (consensus rule 24).
  */
-import { commitByCounting, type Leadership } from "./leadership.js";
+import { commitByCounting, confirmReads } from "./leadership.js";
 import type { Progress } from "./progress/progress.js";
-import { confirmReads } from "./read-rounds.js";
-import { raiseTerm, type State } from "./state.js";
+import { type Leadership, raiseTerm, type State } from "./state.js";
+import { chooseFronts, keepsBack, watchFronts } from "./thrift.js";
 import type { AppendReply, HeartbeatReply, NodeId } from "./types.js";
 
 /** Sends each connected peer what it lacks or is to have by now, and the commit index where no append carried it. */
 export function replicate(state: State, leadership: Leadership): void {
-  const { thrift } = leadership;
-  thrift.begin(state, leadership);
+  chooseFronts(state, leadership);
   for (const peer of leadership.peers) {
     if (!peer.isConnected) continue;
-    if (!thrift.keepsBack(state, peer)) sendAppends(state, peer);
+    if (!keepsBack(state, leadership, peer)) sendAppends(state, peer);
     if (peer.isCommitWanted || peer.isLeaving) tellCommit(state, peer);
   }
-  thrift.end(state, leadership);
+  watchFronts(state, leadership);
 }
 
 /** Tells `peer` the commit index unless it knows as much of it as it may use. */
@@ -61,7 +60,8 @@ export function onAppendReply(state: State, message: AppendReply): void {
   if (message.success) {
     if (message.matchIndex > log.lastIndex) return;
     peer.lastAnswerMs = state.nowMs;
-    const rose = peer.onAccepted(message.matchIndex, state);
+    const { nowMs, stoodStillMs } = state;
+    const rose = peer.onAccepted(message.matchIndex, log.baseIndex, nowMs, stoodStillMs);
     settleNext(state, peer);
     if (rose) commitByCounting(state, leadership);
     return;

@@ -5,14 +5,28 @@
  */
 import { assert } from "../assert.js";
 import { Compaction } from "./compaction.js";
-import { membersOf } from "./configuration/configuration.js";
+import { isJoint, isVoter, membersOf } from "./configuration/configuration.js";
 import { Configurations } from "./configuration/configurations.js";
 import { Durability } from "./durability.js";
-import type { Leadership } from "./leadership.js";
 import { RaftLog } from "./log.js";
 import { Links } from "./messages/links.js";
 import { Outbox } from "./messages/outbox.js";
-import type { Boot, Configuration, Entry, NodeId, RaftConfig, Random, Role } from "./types.js";
+import { Progress } from "./progress/progress.js";
+import { RoundTrip } from "./progress/round-trip.js";
+import { ReadRounds } from "./read-rounds.js";
+import type {
+  Boot,
+  Configuration,
+  Entry,
+  InstalledSnapshot,
+  NodeId,
+  RaftConfig,
+  Random,
+  Role,
+} from "./types.js";
+
+/** How long a removed peer has to learn of its removal, in election timeouts. */
+const LEAVING_TIMEOUTS_MAX = 4;
 
 export class State {
   readonly config: RaftConfig;
@@ -101,6 +115,124 @@ export class State {
 
   get id(): NodeId {
     return this.config.id;
+  }
+}
+
+/** A transfer of leadership that is under way. */
+export interface Transfer {
+  readonly id: number;
+  readonly target: NodeId;
+  readonly deadlineMs: number;
+  /** The target was told to stand. */
+  isTold: boolean;
+}
+
+/** What exists only while a node leads, for as long as its term. */
+export class Leadership {
+  readonly term: number;
+  /** When this term began, which counts as a sign of life of everybody. */
+  readonly startedMs: number;
+  /** Where this term begins in the log: the index of its noop. */
+  readonly firstIndex: number;
+  /** Every other member, and those that left and may not know it. */
+  peers: readonly Progress[] = [];
+  /** The members are joint, or this leader is none of those who decide: an end is due. */
+  isChangeOpen: boolean;
+  /** How many of `peers` left. */
+  leavingCount = 0;
+  readonly reads = new ReadRounds();
+  /** When a turn is due because a front is late, or a spare has waited long enough (`thrift.ts`). */
+  thriftDeadlineMs = Number.POSITIVE_INFINITY;
+  /** What records of this leader take to be durable. */
+  readonly ownDisk = new RoundTrip();
+  /** While it lasts nothing is proposed. */
+  transfer: Transfer | undefined = undefined;
+  private readonly byId = new Map<NodeId, Progress>();
+  /** Of the latest heartbeat broadcast of this term. */
+  round = 0;
+  heartbeatDeadlineMs: number;
+  /** No check can fail before. */
+  checkDeadlineMs: number;
+  /** When a failed check was last put down to a pause of this process. */
+  pauseForgivenMs = Number.NEGATIVE_INFINITY;
+  /** Bytes of this term's entries that are not committed. */
+  uncommittedBytes = 0;
+  /** How far the log of a member is known to be durable; the own one is no exception (rule 19). */
+  readonly matchOf: (id: NodeId) => number;
+  /** When a member last answered; this node answers itself. */
+  readonly heardMsOf: (id: NodeId) => number;
+  /** The latest round of this term that a member answered; this node answers each at once. */
+  readonly roundOf: (id: NodeId) => number;
+
+  constructor(state: State) {
+    const { config, log, nowMs } = state;
+    this.term = state.term;
+    this.startedMs = nowMs;
+    this.firstIndex = log.lastIndex + 1;
+    this.heartbeatDeadlineMs = nowMs + config.heartbeatIntervalMs;
+    this.checkDeadlineMs = nowMs + config.electionTimeoutMs;
+    this.isChangeOpen = isOpen(state);
+    this.addPeers(state, membersOf(state.configuration), this.firstIndex);
+    this.matchOf = (id) =>
+      id === state.id ? state.durability.durableIndex : (this.byId.get(id)?.match ?? 0);
+    this.heardMsOf = (id) =>
+      id === state.id
+        ? state.nowMs
+        : Math.max(this.startedMs, this.byId.get(id)?.lastHeardMs ?? this.startedMs);
+    this.roundOf = (id) => (id === state.id ? this.round : (this.byId.get(id)?.answeredRound ?? 0));
+  }
+
+  progressOf(id: NodeId): Progress | undefined {
+    return this.byId.get(id);
+  }
+
+  /** The members are others since the last entry was appended, which says so. */
+  followMembers(state: State): void {
+    const { log, configuration, nowMs, config } = state;
+    const { lastIndex } = log;
+    const members = membersOf(configuration);
+    this.isChangeOpen = isOpen(state);
+    for (const peer of this.peers) {
+      if (members.includes(peer.id)) {
+        // Whoever comes back may do so with an empty disk: nothing is known of it (rule 25).
+        if (peer.isLeaving) this.release(peer);
+        continue;
+      }
+      if (peer.isLeaving) continue;
+      this.leavingCount += 1;
+      peer.leavingIndex = lastIndex;
+      peer.leavingUntilMs = nowMs + LEAVING_TIMEOUTS_MAX * config.electionTimeoutMs;
+    }
+    this.addPeers(state, members, lastIndex);
+  }
+
+  /** A peer that left is left alone from now on. */
+  release(peer: Progress): void {
+    assert(peer.isLeaving, () => `peer ${peer.id} is released and did not leave`);
+    this.byId.delete(peer.id);
+    this.peers = this.peers.filter((other) => other !== peer);
+    this.leavingCount -= 1;
+  }
+
+  /** Nothing that was asked of this leader is answered by it any more. */
+  end(state: State): void {
+    const { outbox } = state;
+    this.reads.refuseAll(outbox);
+    outbox.forgetSnapshotsWanted();
+    if (this.transfer !== undefined) outbox.endTransfer(this.transfer.id, state.term > this.term);
+  }
+
+  /** Those of `members` that are not peers yet are probed from `next` on. */
+  private addPeers(state: State, members: readonly NodeId[], next: number): void {
+    const { links, nowMs, config } = state;
+    const added: Progress[] = [];
+    for (const id of members) {
+      if (id === state.id || this.byId.has(id)) continue;
+      const peer = new Progress(id, links.epochOf(id), next, nowMs, config);
+      this.byId.set(id, peer);
+      added.push(peer);
+    }
+    if (added.length > 0) this.peers = [...this.peers, ...added];
   }
 }
 
@@ -211,9 +343,17 @@ export function advanceCommit(state: State, commitIndex: number): void {
   state.commitIndex = commitIndex;
 }
 
-/** A snapshot replaces log and table: what it holds is committed, and applied once it is read. */
-export function restartFromSnapshot(state: State, index: number): void {
+/**
+ * A snapshot replaces log and table: what it holds is committed, and applied once it is read. The
+ * next record names it.
+ */
+export function restartFromSnapshot(state: State, snapshot: InstalledSnapshot): void {
+  const { index, term, configuration } = snapshot;
   assert(index > state.commitIndex, () => `snapshot ${index}, commit ${state.commitIndex}`);
+  state.log.reset(index, term);
+  state.configurations.reset(index, configuration);
+  state.durability.onReset();
+  state.compaction.request(snapshot, index + 1, true);
   state.commitIndex = index;
   state.appliedIndex = index;
   state.restoringIndex = index;
@@ -233,6 +373,21 @@ export function truncateLog(state: State, from: number): void {
   state.log.truncate(from);
   state.configurations.truncate(from);
   state.durability.onTruncated(from);
+}
+
+/** Records up to `seq` are durable: what they let go goes. Returns whether anything did. */
+export function cutLog(state: State, seq: number): boolean {
+  const { compaction, log, configurations } = state;
+  const cutTo = compaction.onPersisted(seq);
+  if (cutTo <= log.baseIndex) return false;
+  assert(cutTo <= state.appliedIndex, () => `cut to ${cutTo}, applied ${state.appliedIndex}`);
+  log.compactTo(cutTo);
+  configurations.compactTo(cutTo);
+  return true;
+}
+
+function isOpen({ configuration, id }: State): boolean {
+  return isJoint(configuration) || !isVoter(configuration, id);
 }
 
 function assertConfig(config: RaftConfig): void {

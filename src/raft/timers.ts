@@ -8,10 +8,9 @@ import { assert } from "../assert.js";
 import { isVoter } from "./configuration/configuration.js";
 import { ballotOutcome } from "./configuration/quorum.js";
 import { onElectionTimeout } from "./election.js";
-import { checkLeadership, type Leadership } from "./leadership.js";
-import { confirmReads, isReadRoundDue } from "./read-rounds.js";
+import { checkLeadership, confirmReads, isReadRoundDue } from "./leadership.js";
 import { broadcastHeartbeat } from "./replication.js";
-import { restartElectionTimer, type State } from "./state.js";
+import { type Leadership, restartElectionTimer, type State } from "./state.js";
 import { abandonTransfer } from "./transfer.js";
 
 export function advanceTime(state: State, nowMs: number): void {
@@ -65,7 +64,7 @@ export function nextDeadlineMs(state: State): number {
   if (!state.hasTime) return 0;
   const { leadership } = state;
   if (leadership === undefined) return state.electionDeadlineMs;
-  const { heartbeatDeadlineMs, checkDeadlineMs, transfer, thrift } = leadership;
-  const deadlineMs = Math.min(heartbeatDeadlineMs, checkDeadlineMs, thrift.deadlineMs);
+  const { heartbeatDeadlineMs, checkDeadlineMs, transfer, thriftDeadlineMs } = leadership;
+  const deadlineMs = Math.min(heartbeatDeadlineMs, checkDeadlineMs, thriftDeadlineMs);
   return transfer === undefined ? deadlineMs : Math.min(deadlineMs, transfer.deadlineMs);
 }

@@ -3,19 +3,9 @@
  * completely, and tells it to stand at once. It gives up after an election timeout, and when the
  * target's connection ends, and goes on leading (consensus rule 17).
  */
-import type { Leadership } from "./leadership.js";
 import type { Progress } from "./progress/progress.js";
-import type { State } from "./state.js";
+import type { Leadership, State } from "./state.js";
 import type { NodeId } from "./types.js";
-
-/** One under way. */
-export interface Transfer {
-  readonly id: number;
-  readonly target: NodeId;
-  readonly deadlineMs: number;
-  /** The target was told to stand. */
-  isTold: boolean;
-}
 
 /** `target` 0: whichever connected voter has the most of the log. */
 export function transferLeadership(state: State, id: number, target: NodeId): void {

@@ -5,8 +5,6 @@
  * the peer has a snapshot. Invariant: 0 ≤ match < next, and `match` of a voter never falls within a
  * term (consensus rule 25). What is still unknown must never be taken for good news.
  */
-
-import type { State } from "../state.js";
 import type { Entry, NodeId, RaftConfig } from "../types.js";
 import { InflightWindow } from "./inflight.js";
 import { RoundTrip } from "./round-trip.js";
@@ -44,7 +42,7 @@ export class Progress {
   /** When an append was last answered, or asked for again. */
   lastAnswerMs: number;
   readonly inflight: InflightWindow;
-  /** Entries are sent to it in batches (`thrift.ts`). */
+  /** Entries are sent to it in batches (`../thrift.ts`). */
   isSpare = false;
   /** In the last turn they were sent at once. */
   wasFront = false;
@@ -72,6 +70,11 @@ export class Progress {
   /** An append that was sent is without an answer. */
   get isWaiting(): boolean {
     return this.mode === "probe" ? this.isProbePending : this.inflight.messages > 0;
+  }
+
+  /** Whether it answered within an election timeout, on a connection that stands. */
+  isReachable(nowMs: number, electionTimeoutMs: number): boolean {
+    return this.isConnected && nowMs < this.lastHeardMs + electionTimeoutMs;
   }
 
   /**
@@ -105,15 +108,16 @@ export class Progress {
     this.inflight.add(this.next - 1, bytes, nowMs);
   }
 
-  /** Returns whether `match` rose. */
-  onAccepted(matchIndex: number, state: State): boolean {
-    const { baseIndex } = state.log;
+  /** Returns whether `match` rose. `baseIndex`: that of the leader's log. */
+  onAccepted(matchIndex: number, baseIndex: number, nowMs: number, stoodStillMs: number): boolean {
     const rose = matchIndex > this.match;
     if (rose) this.match = matchIndex;
     if (this.mode === "replicate") {
       this.next = Math.max(this.next, this.match + 1);
       const { oldestSentMs } = this.inflight;
-      if (this.inflight.acknowledge(this.match)) this.roundTrip.onAnswer(oldestSentMs, state);
+      if (this.inflight.acknowledge(this.match)) {
+        this.roundTrip.onAnswer(oldestSentMs, nowMs, stoodStillMs);
+      }
     } else if (this.mode === "probe" || this.match >= Math.min(this.snapshotIndex, baseIndex)) {
       this.mode = "replicate";
       this.isProbePending = false;
@@ -150,9 +154,4 @@ export class Progress {
     this.toldCommit = 0;
     this.inflight.clear();
   }
-}
-
-/** Whether `peer` answered within an election timeout, on a connection that stands. */
-export function isReachable({ nowMs, config }: State, peer: Progress): boolean {
-  return peer.isConnected && nowMs < peer.lastHeardMs + config.electionTimeoutMs;
 }

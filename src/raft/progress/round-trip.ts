@@ -4,7 +4,6 @@
  * section 2), with bounds of its own. Karn and Partridge, "Improving Round-Trip Time Estimates in
  * Reliable Transport Protocols" (1987): what cannot be put down to the other side is not taken in.
  */
-import type { State } from "../state.js";
 
 const MEAN_SHARE = 1 / 8;
 const DEVIATION_SHARE = 1 / 4;
@@ -18,10 +17,10 @@ export class RoundTrip {
   private isMeasured = false;
 
   /**
-   * What was asked then was answered now. While this process stood still answers lay there unread:
-   * what spans that is no measure of anybody else.
+   * What was asked then was answered now. While this process stood still (`stoodStillMs`: the last
+   * time) answers lay there unread: what spans that is no measure of anybody else.
    */
-  onAnswer(sinceMs: number, { nowMs, stoodStillMs }: Pick<State, "nowMs" | "stoodStillMs">): void {
+  onAnswer(sinceMs: number, nowMs: number, stoodStillMs: number): void {
     if (sinceMs >= stoodStillMs) this.observe(nowMs - sinceMs);
   }
 

@@ -37,7 +37,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "leader-counts-itself-early",
     rule: "19: a leader counts itself when its own write is durable",
-    file: "src/raft/leadership.ts",
+    file: "src/raft/state.ts",
     find: "id === state.id ? state.durability.durableIndex",
     replace: "id === state.id ? state.log.lastIndex",
     seeds: [1],
@@ -93,7 +93,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "read-before-first-commit",
     rule: "14: no read before the first commit of the term",
-    file: "src/raft/read-rounds.ts",
+    file: "src/raft/leadership.ts",
     find: "return leadership.reads.hasWaiting && state.commitIndex >= leadership.firstIndex;",
     replace: "return leadership.reads.hasWaiting;",
     seeds: [1],
@@ -101,7 +101,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "read-by-any-answer",
     rule: "15: a read is confirmed by a majority, in a round that began after it",
-    file: "src/raft/read-rounds.ts",
+    file: "src/raft/leadership.ts",
     find: "reads.confirm(quorumValue(state.configuration, leadership.roundOf), state.outbox);",
     replace: "reads.confirm(leadership.round, state.outbox);",
     seeds: [41],
@@ -109,7 +109,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-acknowledged-early",
     rule: "23: an installed snapshot is acknowledged when the log names it",
-    file: "src/raft/install.ts",
+    file: "src/raft/snapshot.ts",
     find: "state.outbox.sendDurable(acceptance(state, from, epoch, matchIndex));",
     replace: "state.outbox.sendNow(acceptance(state, from, epoch, matchIndex));",
     seeds: [14],
@@ -133,7 +133,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "install-over-newer",
     rule: "23: nothing newer is overwritten by a snapshot",
-    file: "src/raft/install.ts",
+    file: "src/raft/snapshot.ts",
     find: "  if (index > commitIndex) {\n    if (log.matches(index, snapshot.term)) {",
     replace:
       "  if (index > 0) {\n    if (log.matches(index, snapshot.term) && index > commitIndex) {",
@@ -150,7 +150,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "spare-is-never-due",
     rule: "what is kept back from a voter reaches it all the same",
-    file: "src/raft/progress/thrift.ts",
+    file: "src/raft/thrift.ts",
     find: "if (nowMs >= dueMs || lacking >= BATCH_ENTRIES_MAX) {",
     replace: "if (lacking >= BATCH_ENTRIES_MAX) {",
     seeds: [5],

@@ -77,7 +77,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
   {
     name: "read-confirmed-by-a-learner",
     rule: "15: a learner's answer confirms no read",
-    file: "src/raft/read-rounds.ts",
+    file: "src/raft/leadership.ts",
     find: "quorumValue(state.configuration, leadership.roundOf)",
     replace:
       "quorumValue(\n    {\n      ...state.configuration,\n      voters: [...state.configuration.voters, ...state.configuration.learners],\n    },\n    leadership.roundOf,\n  )",

@@ -21,7 +21,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
   {
     name: "installed-members-ignored",
     rule: "9: a snapshot brings the configuration in force",
-    file: "src/raft/install.ts",
+    file: "src/raft/state.ts",
     find: "configurations.reset(index, configuration);",
     replace: "configurations.reset(index, state.configuration);",
     seeds: [14],
@@ -87,7 +87,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
   {
     name: "removed-leader-stays",
     rule: "a leader that was voted out steps down (thesis, 4.2.2)",
-    file: "src/raft/leader-turn.ts",
+    file: "src/raft/raft.ts",
     find: "  if (leadership.isChangeOpen) stepDownIfRemoved(state, leadership);\n",
     replace: "",
     seeds: [6_000_012],

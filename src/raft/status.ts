@@ -1,10 +1,10 @@
 /**
  * What a leader tells of its peers to whoever shows or measures it. Nothing in the core goes by it.
  */
-import { isVoter } from "../configuration/configuration.js";
-import type { State } from "../state.js";
-import type { NodeId } from "../types.js";
-import { isReachable, type ProgressMode } from "./progress.js";
+import { isVoter } from "./configuration/configuration.js";
+import type { ProgressMode } from "./progress/progress.js";
+import type { State } from "./state.js";
+import type { NodeId } from "./types.js";
 
 /** What a leader knows of one peer. */
 export interface PeerStatus {
@@ -25,7 +25,7 @@ export interface PeerStatus {
 
 /** Where the peers' logs stand; empty unless this node leads. */
 export function peerStatuses(state: State): PeerStatus[] {
-  const { configuration, leadership } = state;
+  const { configuration, leadership, nowMs, config } = state;
   const peers = leadership?.peers ?? [];
   return peers.map((peer) => {
     const { id, isConnected, mode, match, next } = peer;
@@ -35,7 +35,7 @@ export function peerStatuses(state: State): PeerStatus[] {
       isVoter: decides,
       isLearner: !decides && configuration.learners.includes(id),
       isConnected,
-      isReachable: isReachable(state, peer),
+      isReachable: peer.isReachable(nowMs, config.electionTimeoutMs),
       mode,
       matchIndex: match,
       nextIndex: next,

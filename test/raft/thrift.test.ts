@@ -1,10 +1,10 @@
 /** Transcripts of thrifty replication: who is sent an entry at once, and when the others are. */
 import { describe, expect, it } from "vitest";
-import type { Effects, Input, NodeId } from "../../../src/raft/index.js";
-import { RoundTrip } from "../../../src/raft/progress/round-trip.js";
-import { Cluster, TEST_CONFIG } from "../cluster/cluster.js";
-import { target } from "../cluster/configurations.js";
-import { accept, ballot, ofType, Solo, voteRequest } from "../cluster/solo.js";
+import type { Effects, Input, NodeId } from "../../src/raft/index.js";
+import { RoundTrip } from "../../src/raft/progress/round-trip.js";
+import { Cluster, TEST_CONFIG } from "./cluster/cluster.js";
+import { target } from "./cluster/configurations.js";
+import { accept, ballot, ofType, Solo, voteRequest } from "./cluster/solo.js";
 
 const SPARE_DELAY_MS = 10;
 const STANDSTILL_MS = 4 * SPARE_DELAY_MS;
