@@ -11,8 +11,11 @@ import {
   becomeFollower,
   becomePreCandidate,
   castVote,
+  endElectionTimer,
+  forgivePause,
   hasLiveLeader,
   hastenElection,
+  noteSilence,
   raiseTerm,
   repeatElection,
   restartElectionTimer,
@@ -25,13 +28,10 @@ export function onElectionTimeout(state: State): void {
   const isLeaderClosed = state.leader !== 0 && state.links.isClosed(state.leader);
   if (state.isLate && !state.isPauseForgiven && !isLeaderClosed) {
     // This process stood still, which says nothing about the others.
-    state.isPauseForgiven = true;
-    restartElectionTimer(state);
+    forgivePause(state);
     return;
   }
-  state.isPauseForgiven = false;
-  if (state.leader !== 0) state.silentLeader = state.leader;
-  restartElectionTimer(state);
+  noteSilence(state);
   if (canStand(state)) startPreVote(state);
 }
 
@@ -142,7 +142,7 @@ function standInstead(state: State, other: NodeId): void {
   const wasRefused = state.role === "preCandidate" && state.ballots.get(other) === false;
   if (state.role !== "follower" && !wasRefused) return;
   if (votersOf(state.configuration).length > 3) hastenElection(state);
-  else state.electionDeadlineMs = state.nowMs;
+  else endElectionTimer(state);
 }
 
 export function onVote(state: State, message: VoteRequest): void {

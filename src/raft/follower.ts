@@ -7,9 +7,8 @@ import {
   advanceCommit,
   appendToLog,
   becomeFollower,
-  hastenElection,
+  noteLeaderContact,
   raiseTerm,
-  restartElectionTimer,
   type State,
   truncateLog,
 } from "./state.js";
@@ -73,15 +72,7 @@ export function acceptLeader(state: State, from: NodeId, term: number): boolean 
 /** Accepts the sender as a leader that was heard just now; false when it cannot be one. */
 function follow(state: State, message: AppendRequest | Heartbeat): boolean {
   if (!acceptLeader(state, message.from, message.term)) return false;
-  state.leaderContactMs = state.nowMs;
-  state.links.heard(message.from, state.nowMs, state.config.closedPeerDelayMs);
-  if (state.links.isClosed(message.from)) {
-    // Sent before its process ended, most likely.
-    hastenElection(state);
-  } else {
-    state.isPauseForgiven = false;
-    restartElectionTimer(state);
-  }
+  noteLeaderContact(state);
   return true;
 }
 

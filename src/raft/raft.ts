@@ -35,6 +35,7 @@ import {
 } from "./replication.js";
 import { compact, onSnapshotReceived } from "./snapshot.js";
 import {
+  advanceApplied,
   cutLog,
   hasLiveLeader,
   hastenElection,
@@ -101,7 +102,7 @@ export class Raft {
         this.onPersisted(input.seq);
         break;
       case "applied":
-        this.onApplied(input.index);
+        advanceApplied(state, input.index);
         break;
       case "peerUp":
         this.onPeerUp(input.peer, input.epoch);
@@ -352,16 +353,6 @@ export class Raft {
     }
     if (isCut) onLogCut(state, leadership);
     commitByCounting(state, leadership);
-  }
-
-  private onApplied(index: number): void {
-    const { state } = this;
-    assert(
-      index >= state.appliedIndex && index <= state.commitIndex,
-      () => `applied ${index} after ${state.appliedIndex}, commit ${state.commitIndex}`,
-    );
-    state.appliedIndex = index;
-    if (index >= state.restoringIndex) state.restoringIndex = 0;
   }
 
   private onPeerUp(peer: NodeId, epoch: number): void {

@@ -1,7 +1,7 @@
 /**
- * The state of one node (Raft paper, figure 2) and the few transitions that every part of the core
- * shares: term, vote, role, commit. Nothing here decides an election or replicates; whoever
- * changes term, vote, role or commit goes through these functions, so that rules 4 and 6 hold in one place.
+ * The state of one node (Raft paper, figure 2) and its transitions: each field of `State` is assigned
+ * in this file and nowhere else, so that rules 4 and 6 hold in one place. Nothing here decides an
+ * election or replicates.
  */
 import { assert } from "../assert.js";
 import { Compaction } from "./compaction.js";
@@ -236,6 +236,20 @@ export class Leadership {
   }
 }
 
+/** A turn at `nowMs` begins, `lateMs` after it was due. */
+export function takeTime(state: State, nowMs: number, lateMs: number): void {
+  const { heartbeatIntervalMs, spareDelayMs } = state.config;
+  if (lateMs > heartbeatIntervalMs) state.isLate = true;
+  if (lateMs > spareDelayMs) state.stoodStillMs = nowMs;
+  state.hasTime = true;
+  state.nowMs = nowMs;
+}
+
+/** Whatever is put down to a pause of this process was. */
+export function settleLateness(state: State): void {
+  state.isLate = false;
+}
+
 /** Enters `term` without a leader and without a vote. */
 export function raiseTerm(state: State, term: number): void {
   assert(term > state.term, () => `term raised from ${state.term} to ${term}`);
@@ -302,6 +316,33 @@ export function noteLife(state: State, peer: NodeId): void {
   if (peer === state.silentLeader) state.silentLeader = 0;
 }
 
+/** The leader, if there was one, was silent for a whole election timeout. */
+export function noteSilence(state: State): void {
+  state.isPauseForgiven = false;
+  if (state.leader !== 0) state.silentLeader = state.leader;
+  restartElectionTimer(state);
+}
+
+/** The election timeout went by while this process stood still: the leader gets another one. */
+export function forgivePause(state: State): void {
+  state.isPauseForgiven = true;
+  restartElectionTimer(state);
+}
+
+/** The leader of this term was heard just now. */
+export function noteLeaderContact(state: State): void {
+  const { leader, links, nowMs, config } = state;
+  state.leaderContactMs = nowMs;
+  links.heard(leader, nowMs, config.closedPeerDelayMs);
+  if (links.isClosed(leader)) {
+    // Sent before its process ended, most likely.
+    hastenElection(state);
+  } else {
+    state.isPauseForgiven = false;
+    restartElectionTimer(state);
+  }
+}
+
 /** Silence of a whole election timeout, drawn from [1, 2) times the option (Raft paper, 5.2). */
 export function restartElectionTimer(state: State): void {
   const { electionTimeoutMs } = state.config;
@@ -312,6 +353,11 @@ export function restartElectionTimer(state: State): void {
 export function hastenElection(state: State): void {
   const deadlineMs = state.nowMs + state.config.closedPeerDelayMs * state.random();
   state.electionDeadlineMs = Math.min(state.electionDeadlineMs, deadlineMs);
+}
+
+/** There is nothing to wait for. */
+export function endElectionTimer(state: State): void {
+  state.electionDeadlineMs = state.nowMs;
 }
 
 /** An election is under way that nobody may win: it is asked again when those who voted are free. */
@@ -341,6 +387,16 @@ export function advanceCommit(state: State, commitIndex: number): void {
   const { lastIndex } = state.log;
   assert(commitIndex <= lastIndex, () => `commit ${commitIndex} in a log up to ${lastIndex}`);
   state.commitIndex = commitIndex;
+}
+
+/** The table holds the effects of every entry up to `index`. */
+export function advanceApplied(state: State, index: number): void {
+  assert(
+    index >= state.appliedIndex && index <= state.commitIndex,
+    () => `applied ${index} after ${state.appliedIndex}, commit ${state.commitIndex}`,
+  );
+  state.appliedIndex = index;
+  if (index >= state.restoringIndex) state.restoringIndex = 0;
 }
 
 /**

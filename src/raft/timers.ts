@@ -10,27 +10,27 @@ import { ballotOutcome } from "./configuration/quorum.js";
 import { onElectionTimeout } from "./election.js";
 import { checkLeadership, confirmReads, isReadRoundDue } from "./leadership.js";
 import { broadcastHeartbeat } from "./replication.js";
-import { type Leadership, restartElectionTimer, type State } from "./state.js";
+import {
+  endElectionTimer,
+  type Leadership,
+  restartElectionTimer,
+  type State,
+  settleLateness,
+  takeTime,
+} from "./state.js";
 import { abandonTransfer } from "./transfer.js";
 
 export function advanceTime(state: State, nowMs: number): void {
   assert(nowMs >= state.nowMs, () => `time fell from ${state.nowMs} to ${nowMs}`);
-  if (state.hasTime) {
-    const { heartbeatIntervalMs, spareDelayMs } = state.config;
-    const lateMs = nowMs - nextDeadlineMs(state);
-    if (lateMs > heartbeatIntervalMs) state.isLate = true;
-    if (lateMs > spareDelayMs) state.stoodStillMs = nowMs;
-    state.nowMs = nowMs;
-    return;
-  }
-  state.hasTime = true;
-  state.nowMs = nowMs;
+  const isFirst = !state.hasTime;
+  takeTime(state, nowMs, isFirst ? 0 : nowMs - nextDeadlineMs(state));
+  if (!isFirst) return;
   restartElectionTimer(state);
   // Who decides alone has nobody to wait for.
   const { configuration, id: self } = state;
   const decidesAlone =
     isVoter(configuration, self) && ballotOutcome(configuration, (id) => id === self) === "won";
-  if (decidesAlone) state.electionDeadlineMs = nowMs;
+  if (decidesAlone) endElectionTimer(state);
 }
 
 export function runTimers(state: State): void {
@@ -43,7 +43,7 @@ export function runTimers(state: State): void {
     // What follows keeps the others quiet, which only a leader may do.
     if (state.leadership !== undefined) runLeaderTimers(state, leadership);
   }
-  state.isLate = false;
+  settleLateness(state);
 }
 
 /** The reads of this turn need a round that begins now; the periodic one will do if it is due. */

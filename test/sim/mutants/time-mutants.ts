@@ -37,8 +37,8 @@ export const TIME_MUTANTS: readonly Mutant[] = [
   {
     name: "late-timer-is-silence",
     rule: "a late timer is a pause of this process and no silence of others",
-    file: "src/raft/timers.ts",
-    find: "    if (lateMs > heartbeatIntervalMs) state.isLate = true;\n",
+    file: "src/raft/state.ts",
+    find: "  if (lateMs > heartbeatIntervalMs) state.isLate = true;\n",
     replace: "",
     seeds: [395],
   },
