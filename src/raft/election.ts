@@ -59,9 +59,9 @@ function canStand(state: State): boolean {
  * counts the others' votes and not its own, and leads until the entry is committed.
  */
 function isElectable(state: State): boolean {
-  const { configuration, configurations, commitIndex, id } = state;
+  const { configuration, configurationHistory, commitIndex, id } = state;
   if (isVoter(configuration, id)) return true;
-  const { previous, effectiveIndex } = configurations;
+  const { previous, effectiveIndex } = configurationHistory;
   return effectiveIndex > commitIndex && previous !== undefined && isVoter(previous, id);
 }
 

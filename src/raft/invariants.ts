@@ -75,10 +75,10 @@ export class InvariantWatch {
   }
 
   private checkOrder(): void {
-    const { log, durability, configurations, appliedIndex, commitIndex, term } = this.state;
+    const { log, durability, configurationHistory, appliedIndex, commitIndex, term } = this.state;
     const { lastIndex, lastTerm } = log;
     const { snapshotIndex } = this.state.compaction;
-    const { effectiveIndex } = configurations;
+    const { effectiveIndex } = configurationHistory;
     assert(
       snapshotIndex <= appliedIndex,
       () => `snapshot ${snapshotIndex}, ${appliedIndex} applied`,
@@ -104,7 +104,7 @@ export class InvariantWatch {
   }
 
   private checkLeadership(): void {
-    const { leadership, configurations, commitIndex } = this.state;
+    const { leadership, configurationHistory, commitIndex } = this.state;
     if (leadership === undefined) return;
     assert(
       leadership.uncommittedBytes >= 0,
@@ -112,8 +112,8 @@ export class InvariantWatch {
     );
     // Of earlier terms there may be more, committed though this node does not know it yet.
     const settledIndex = Math.max(commitIndex, leadership.firstIndex - 1);
-    if (configurations.effectiveIndex > settledIndex) {
-      const open = configurations.countBehind(settledIndex);
+    if (configurationHistory.effectiveIndex > settledIndex) {
+      const open = configurationHistory.countBehind(settledIndex);
       assert(open <= 1, () => `${open} configurations are not committed`);
     }
     this.checkPeers(leadership);

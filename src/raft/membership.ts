@@ -53,9 +53,9 @@ export function changeMembership(state: State, id: number, target: MembershipTar
 
 /** Ends a joint configuration that is committed, whoever began it. */
 export function completeMembership(state: State, leadership: Leadership): void {
-  const { configuration, configurations, commitIndex } = state;
+  const { configuration, configurationHistory, commitIndex } = state;
   if (!isJoint(configuration) || leadership.transfer !== undefined) return;
-  if (commitIndex < Math.max(configurations.effectiveIndex, leadership.firstIndex)) return;
+  if (commitIndex < Math.max(configurationHistory.effectiveIndex, leadership.firstIndex)) return;
   const { voters, learners, addresses } = configuration;
   appendConfiguration(state, leadership, plain(voters, learners, addresses));
 }
@@ -86,9 +86,10 @@ function isReleased(state: State, peer: Progress): boolean {
 
 /** A leader that was voted out leads until that is committed, and no longer. */
 export function stepDownIfRemoved(state: State, leadership: Leadership): void {
-  const { configuration, configurations, commitIndex, log } = state;
+  const { configuration, configurationHistory, commitIndex, log } = state;
   if (isVoter(configuration, state.id) || isJoint(configuration)) return;
-  if (commitIndex < configurations.effectiveIndex || leadership.transfer !== undefined) return;
+  if (commitIndex < configurationHistory.effectiveIndex || leadership.transfer !== undefined)
+    return;
   for (const peer of leadership.peers) tellCommit(state, peer);
   // Spares the others an election timeout.
   const successor = bestSuccessor(state, leadership);
@@ -103,9 +104,9 @@ function obstacle(
   wanted: Configuration,
   target: MembershipTarget,
 ): RefusalReason | undefined {
-  const { configuration, configurations, commitIndex } = state;
+  const { configuration, configurationHistory, commitIndex } = state;
   if (leadership.transfer !== undefined) return "transferring";
-  const isOpen = isJoint(configuration) || commitIndex < configurations.effectiveIndex;
+  const isOpen = isJoint(configuration) || commitIndex < configurationHistory.effectiveIndex;
   if (isOpen || commitIndex < leadership.firstIndex) return "notReady";
   if (!isPossibleTarget(wanted, target)) return "invalid";
   const { voters, learners, addresses } = configuration;

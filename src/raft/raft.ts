@@ -244,12 +244,12 @@ export class Raft {
    * is committed.
    */
   get configurationIndex(): number {
-    return this.state.configurations.effectiveIndex;
+    return this.state.configurationHistory.effectiveIndex;
   }
 
   /** The configuration in force at `index`, from `snapshotIndex` to the last entry. */
   configurationAt(index: number): Configuration {
-    return this.state.configurations.at(index);
+    return this.state.configurationHistory.at(index);
   }
 
   /** This leader is handing over and takes no proposals. */

@@ -6,7 +6,7 @@
 import { assert } from "../assert.js";
 import { Compaction } from "./compaction.js";
 import { isJoint, isVoter, membersOf } from "./configuration/configuration.js";
-import { Configurations } from "./configuration/configurations.js";
+import { ConfigurationHistory } from "./configuration/configuration-history.js";
 import { Durability } from "./durability.js";
 import { RaftLog } from "./log.js";
 import { Links } from "./messages/links.js";
@@ -35,7 +35,7 @@ export class State {
   readonly durability: Durability;
   readonly links = new Links();
   readonly outbox = new Outbox();
-  readonly configurations: Configurations;
+  readonly configurationHistory: ConfigurationHistory;
   readonly compaction: Compaction;
 
   /** Never falls. Durable before anything that depends on it leaves. */
@@ -87,10 +87,10 @@ export class State {
       snapshotIndex >= baseIndex && snapshotIndex <= this.log.lastIndex,
       () => `snapshot ${snapshotIndex} of a log of (${baseIndex}, ${this.log.lastIndex}]`,
     );
-    this.configurations = new Configurations(snapshotIndex, boot.configuration);
+    this.configurationHistory = new ConfigurationHistory(snapshotIndex, boot.configuration);
     for (const entry of entries) {
       const isNewer = entry.kind === "configuration" && entry.index > snapshotIndex;
-      if (isNewer) this.configurations.append(entry);
+      if (isNewer) this.configurationHistory.append(entry);
     }
     this.compaction = new Compaction(baseIndex, snapshotIndex);
     this.durability = new Durability(this.log, boot.hardState, boot.lastSeq);
@@ -105,7 +105,7 @@ export class State {
 
   /** In force from the moment its entry is in the log, committed or not (consensus rule 9). */
   get configuration(): Configuration {
-    return this.configurations.effective;
+    return this.configurationHistory.effective;
   }
 
   /** What elections are counted from; `undefined` while this node has not heard of its cluster. */
@@ -407,7 +407,7 @@ export function restartFromSnapshot(state: State, snapshot: InstalledSnapshot): 
   const { index, term, configuration } = snapshot;
   assert(index > state.commitIndex, () => `snapshot ${index}, commit ${state.commitIndex}`);
   state.log.reset(index, term);
-  state.configurations.reset(index, configuration);
+  state.configurationHistory.reset(index, configuration);
   state.durability.onReset();
   state.compaction.request(snapshot, index + 1, true);
   state.commitIndex = index;
@@ -419,7 +419,7 @@ export function restartFromSnapshot(state: State, snapshot: InstalledSnapshot): 
 export function appendToLog(state: State, entry: Entry): void {
   assert(entry.term <= state.term, () => `entry of term ${entry.term} in term ${state.term}`);
   state.log.append(entry);
-  if (entry.kind === "configuration") state.configurations.append(entry);
+  if (entry.kind === "configuration") state.configurationHistory.append(entry);
 }
 
 /** The one place where the log's end is cut, which brings back the configuration before. */
@@ -427,18 +427,18 @@ export function truncateLog(state: State, from: number): void {
   assert(state.leadership === undefined, () => `leader of ${state.term} truncates at ${from}`);
   assert(from > state.commitIndex, () => `truncation at ${from}, commit ${state.commitIndex}`);
   state.log.truncate(from);
-  state.configurations.truncate(from);
+  state.configurationHistory.truncate(from);
   state.durability.onTruncated(from);
 }
 
 /** Records up to `seq` are durable: what they let go goes. Returns whether anything did. */
 export function cutLog(state: State, seq: number): boolean {
-  const { compaction, log, configurations } = state;
+  const { compaction, log, configurationHistory } = state;
   const cutTo = compaction.onPersisted(seq);
   if (cutTo <= log.baseIndex) return false;
   assert(cutTo <= state.appliedIndex, () => `cut to ${cutTo}, applied ${state.appliedIndex}`);
   log.compactTo(cutTo);
-  configurations.compactTo(cutTo);
+  configurationHistory.compactTo(cutTo);
   return true;
 }
 

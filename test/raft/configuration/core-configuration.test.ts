@@ -1,7 +1,7 @@
 /** Configurations as bytes, and which of them counts while the log grows and is cut. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Configurations } from "../../../src/raft/configuration/configurations.js";
+import { ConfigurationHistory } from "../../../src/raft/configuration/configuration-history.js";
 import {
   type Configuration,
   decodeConfiguration,
@@ -126,42 +126,42 @@ describe("the configuration that counts", () => {
   };
   const [first, second, third] = [members([1]), joint([1, 2], [1]), members([1, 2])];
 
-  function three(): Configurations {
-    const configurations = new Configurations(4, first);
-    configurations.append(carrying(7, second));
-    configurations.append(carrying(9, third));
-    return configurations;
+  function three(): ConfigurationHistory {
+    const history = new ConfigurationHistory(4, first);
+    history.append(carrying(7, second));
+    history.append(carrying(9, third));
+    return history;
   }
 
   it("rule 9: is the one appended last, and the one before when that is cut", () => {
-    const configurations = three();
-    expect([configurations.effective, configurations.effectiveIndex]).toEqual([third, 9]);
-    configurations.truncate(10);
-    expect(configurations.effective).toEqual(third);
-    configurations.truncate(8);
-    expect([configurations.effective, configurations.effectiveIndex]).toEqual([second, 7]);
-    configurations.truncate(5);
-    expect([configurations.effective, configurations.effectiveIndex]).toEqual([first, 4]);
-    expect(() => configurations.truncate(4)).toThrow(/no configuration before entry 4/);
+    const history = three();
+    expect([history.effective, history.effectiveIndex]).toEqual([third, 9]);
+    history.truncate(10);
+    expect(history.effective).toEqual(third);
+    history.truncate(8);
+    expect([history.effective, history.effectiveIndex]).toEqual([second, 7]);
+    history.truncate(5);
+    expect([history.effective, history.effectiveIndex]).toEqual([first, 4]);
+    expect(() => history.truncate(4)).toThrow(/no configuration before entry 4/);
   });
 
   it("is known for every entry since the beginning, wherever the log was cut", () => {
-    const configurations = three();
-    const known = () => [7, 8, 9, 10].map((index) => configurations.at(index));
+    const history = three();
+    const known = () => [7, 8, 9, 10].map((index) => history.at(index));
     expect(known()).toEqual([second, second, third, third]);
-    expect(configurations.at(6)).toBe(first);
-    configurations.compactTo(8);
+    expect(history.at(6)).toBe(first);
+    history.compactTo(8);
     expect(known()).toEqual([second, second, third, third]);
-    expect(() => configurations.at(6)).toThrow(/no configuration is known for entry 6/);
-    configurations.compactTo(20);
-    expect(configurations.at(20)).toEqual(third);
+    expect(() => history.at(6)).toThrow(/no configuration is known for entry 6/);
+    history.compactTo(20);
+    expect(history.at(20)).toEqual(third);
   });
 
   it("is the snapshot's where a snapshot replaced the log", () => {
-    const configurations = three();
-    configurations.reset(30, first);
-    expect([configurations.effective, configurations.effectiveIndex]).toEqual([first, 30]);
-    expect(() => configurations.append(carrying(30, second))).toThrow(/30 behind 30/);
+    const history = three();
+    history.reset(30, first);
+    expect([history.effective, history.effectiveIndex]).toEqual([first, 30]);
+    expect(() => history.append(carrying(30, second))).toThrow(/30 behind 30/);
   });
 
   it("counts what is still open", () => {

@@ -15,7 +15,7 @@ interface PlacedConfiguration {
   readonly configuration: Configuration;
 }
 
-export class Configurations {
+export class ConfigurationHistory {
   /** By rising index, never empty. */
   private placed: PlacedConfiguration[];
   private latest: PlacedConfiguration;
