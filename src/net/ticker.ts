@@ -1,5 +1,5 @@
 /**
- * The one repeating timer behind every check for silence in this room.
+ * The one repeating timer behind every check for silence in `net`.
  *
  * Silence is counted in ticks, never in elapsed time, and a tick runs behind the socket input that
  * was pending when the timer fired. So a pause of this process, however long, counts as one tick,

@@ -1,5 +1,5 @@
 /**
- * The contracts of this room with the driver: links to peers, connections of clients. Types only.
+ * The contracts of `net` with the driver: links to peers, connections of clients. Types only.
  */
 import type {
   AttachCommand,

@@ -1,7 +1,7 @@
 /**
  * The contract of the consensus core: what goes in (`Input`), what comes out (`Effects`), and the
  * messages between nodes. Names are those of the Raft paper (Ongaro and Ousterhout, 2014) and of
- * Ongaro's thesis. This file holds types only; it must never import from another room.
+ * Ongaro's thesis. This file holds types only; it must never import from outside the core.
  */
 
 /** A node's number, 1 … 2^32 − 1, given once and for ever. */

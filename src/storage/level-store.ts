@@ -96,7 +96,7 @@ class LevelStore implements OrderedStore {
     }
   }
 
-  /** A store that could not be opened again for want of room cannot be read either. */
+  /** A store that could not be opened again because the disk is full cannot be read either. */
   async #demandOpen(): Promise<void> {
     await this.#reopening?.catch(() => {});
     if (this.#isTorn && this.#level.status !== "open") {

@@ -29,8 +29,8 @@ export interface StoreEntry {
 
 export interface OrderedStore {
   /**
-   * One atomic, durable batch; batches take effect in the order of the calls. One that fails for want
-   * of room (`DISK_FULL`) took no effect. After any other failure every later one fails too: what the
+   * One atomic, durable batch; batches take effect in the order of the calls. One that fails because
+   * the disk is full (`DISK_FULL`) took no effect. After any other failure every later one fails too: what the
    * failed one left behind is known only after opening again.
    */
   write(operations: readonly StoreOperation[]): Promise<void>;
@@ -67,7 +67,7 @@ export function openValue(key: Uint8Array, sealed: Uint8Array): Uint8Array {
 
 /**
  * Lets one write run at a time, in the order of the calls, and none after one that failed, unless it
- * failed for want of room: such a batch took no effect, and the next one may find room again.
+ * failed because the disk is full: such a batch took no effect, and the next one may find space.
  */
 export class WriteLine {
   #tail: Promise<void> = Promise.resolve();

@@ -32,7 +32,7 @@ export type StartableGateway = ClientGateway & {
 };
 
 /** What a connection meets from its beginning to its end. Made by `start`. */
-interface Rooms {
+interface ConnectionParts {
   readonly events: GatewayEvents;
   readonly requests: GatewayRequests;
   readonly liveness: GatewayLiveness;
@@ -94,8 +94,8 @@ class Gateway implements StartableGateway {
 
   async start(events: GatewayEvents, http: (path: string) => HttpAnswer): Promise<void> {
     assert(this.#http === undefined, () => "gateway started twice");
-    const rooms = this.#furnish(events);
-    const { liveness, unfinished } = rooms;
+    const parts = this.#createParts(events);
+    const { liveness, unfinished } = parts;
     const webSockets = new WebSocketServer<typeof GatewaySocket>({
       noServer: true,
       clientTracking: false,
@@ -122,7 +122,7 @@ class Gateway implements StartableGateway {
       if (!this.#mayUpgrade(request, socket, events)) return;
       webSockets.handleUpgrade(request, socket, head, (webSocket) => {
         webSocket.stream = socket;
-        this.#accept(webSocket, addressOf(request), rooms);
+        this.#accept(webSocket, addressOf(request), parts);
       });
     });
     this.#http = server;
@@ -137,7 +137,7 @@ class Gateway implements StartableGateway {
     });
   }
 
-  #furnish(events: GatewayEvents): Rooms {
+  #createParts(events: GatewayEvents): ConnectionParts {
     const { unfinishedBytesMax, frameTimeoutMs } = this.#tuning;
     const requests = new GatewayRequests(events);
     const liveness = new GatewayLiveness(this.#tuning, {
@@ -233,8 +233,8 @@ class Gateway implements StartableGateway {
     if (stranger !== undefined && this.#strangers.isNew(stranger)) events.onRefused?.(text);
   }
 
-  #accept(socket: GatewaySocket, address: string, rooms: Rooms): void {
-    const { events, requests, liveness, unfinished } = rooms;
+  #accept(socket: GatewaySocket, address: string, parts: ConnectionParts): void {
+    const { events, requests, liveness, unfinished } = parts;
     this.#lastId += 1;
     const connection = new GatewayConnection(this.#lastId, address, socket, this.#outbound);
     const onControlFrame = (): void => {

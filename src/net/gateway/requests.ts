@@ -31,7 +31,7 @@ export class GatewayRequests implements RequestSink {
   /** Whose frame is being read, and the node's own copy of it. */
   #connection: GatewayConnection | undefined;
   #frame: Uint8Array = NO_BYTES;
-  /** This room answered something itself, of which the driver does not know. */
+  /** The gateway answered something itself, of which the driver does not know. */
   #hasAnswered = false;
 
   constructor(events: GatewayEvents) {

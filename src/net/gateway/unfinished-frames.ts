@@ -3,7 +3,7 @@
  * until the rest comes, so there is one limit for all of it and a time for each. The oldest goes
  * first, because an honest client finishes soon what it began.
  *
- * Time is counted in ticks, like all silence in this room (`ticker.ts`).
+ * Time is counted in ticks, like all silence in `net` (`ticker.ts`).
  */
 import type { GatewayConnection } from "./connection.js";
 

@@ -30,7 +30,7 @@ import type { WaitingLine } from "./waiting-line.js";
  */
 export const KEPT_PER_CONNECTION_MAX = 4 * IN_FLIGHT_MAX;
 
-export interface AdmissionRooms {
+export interface AdmissionParts {
   readonly attachments: Attachments;
   readonly kept: KeptCommands;
   readonly line: WaitingLine;
@@ -40,11 +40,11 @@ export interface AdmissionRooms {
 }
 
 export class Admission {
-  readonly #rooms: AdmissionRooms;
+  readonly #parts: AdmissionParts;
   #refusedCount = 0;
 
-  constructor(rooms: AdmissionRooms) {
-    this.#rooms = rooms;
+  constructor(parts: AdmissionParts) {
+    this.#parts = parts;
   }
 
   /** Commands refused since the start; those that were dropped after one of them do not count. */
@@ -53,7 +53,7 @@ export class Admission {
   }
 
   attach(attachment: Attachment, command: AttachCommand, bytes: Uint8Array): void {
-    const { attachments, kept, wake } = this.#rooms;
+    const { attachments, kept, wake } = this.#parts;
     kept.settleAttaches(attachment);
     const why = this.#refusalOf(command, bytes);
     if (why === undefined) {
@@ -76,13 +76,13 @@ export class Admission {
   invalid(attachment: Attachment, op: number, id: number): void {
     const why = ERROR_NUMBERS.INVALID_ARGUMENT;
     if (isAttachCommand({ op })) {
-      this.#rooms.kept.settleAttaches(attachment);
+      this.#parts.kept.settleAttaches(attachment);
       this.#refuseAttach(attachment, id, why);
     } else if (this.#mayCome(attachment, { op })) {
       if (attachment.connection.session === 0) this.#refuse(attachment, id, why);
       else if (this.#isNext(attachment, id)) this.#refuse(attachment, id, why);
     }
-    this.#rooms.wake();
+    this.#parts.wake();
   }
 
   #numbered(attachment: Attachment, command: SequencedCommand, bytes: Uint8Array): void {
@@ -105,14 +105,14 @@ export class Admission {
   /** Of no session: its number is drawn by chance, and nothing comes before or after it. */
   #order(attachment: Attachment, command: SequencedCommand, bytes: Uint8Array): void {
     const { sequence } = command;
-    const isUsed = this.#rooms.attachments.isOrderAwaited(sequence);
+    const isUsed = this.#parts.attachments.isOrderAwaited(sequence);
     const why = isUsed ? ERROR_NUMBERS.BUSY : this.#refusalOf(command, bytes);
     if (why !== undefined) {
       this.#refuse(attachment, sequence, why);
       return;
     }
     this.#keep(attachment, command, bytes);
-    if (!attachment.isClosed) this.#rooms.attachments.awaitOrder(attachment, sequence);
+    if (!attachment.isClosed) this.#parts.attachments.awaitOrder(attachment, sequence);
   }
 
   /** Whether a command may come on that connection; if not it is dropped, or the connection closed. */
@@ -140,23 +140,23 @@ export class Admission {
   }
 
   #refusalOf(command: Command, bytes: Uint8Array): ErrorNumber | undefined {
-    return this.#rooms.capacity.refusalOf(command, RECORD_HEADER_BYTES + bytes.length);
+    return this.#parts.capacity.refusalOf(command, RECORD_HEADER_BYTES + bytes.length);
   }
 
   #refuse(attachment: Attachment, sequence: number, status: ErrorNumber): void {
     this.#refusedCount += 1;
     attachment.isRefusing = true;
     attachment.connection.send({ kind: MESSAGE.refused, sequence, status });
-    this.#rooms.wake();
+    this.#parts.wake();
   }
 
   #refuseAttach(attachment: Attachment, attempt: number, status: ErrorNumber): void {
     this.#refusedCount += 1;
-    this.#rooms.attachments.refuseAttach(attachment, attempt, status);
+    this.#parts.attachments.refuseAttach(attachment, attempt, status);
   }
 
   #keep(attachment: Attachment, command: Command, bytes: Uint8Array): void {
-    const { kept, line, clock, wake } = this.#rooms;
+    const { kept, line, clock, wake } = this.#parts;
     if (attachment.kept.length >= KEPT_PER_CONNECTION_MAX) {
       this.#breach(attachment, "too many commands without an answer");
       return;
@@ -168,6 +168,6 @@ export class Admission {
   }
 
   #breach(attachment: Attachment, reason: string): void {
-    this.#rooms.attachments.close(attachment, reason);
+    this.#parts.attachments.close(attachment, reason);
   }
 }

@@ -32,7 +32,7 @@ const ERROR_OF: Readonly<Record<Lack, ErrorNumber>> = {
   diskFull: ERROR_NUMBERS.DISK_FULL,
 };
 
-export interface CapacityRooms {
+export interface CapacityParts {
   readonly raft: Pick<Raft, "role" | "uncommittedBytes">;
   readonly line: Pick<WaitingLine, "bytes">;
   readonly kept: Pick<KeptCommands, "bytes">;
@@ -44,7 +44,7 @@ export interface CapacityRooms {
 }
 
 export class Capacity {
-  readonly #rooms: CapacityRooms;
+  readonly #parts: CapacityParts;
   readonly #bytesMax: Readonly<Record<Limit, number>>;
   readonly #reserveBytes: number;
   readonly #tellAgainMs: number;
@@ -56,8 +56,8 @@ export class Capacity {
   #heard: Lack | undefined;
   #heardUntilMs = 0;
 
-  constructor(rooms: CapacityRooms, tuning: NodeTuning) {
-    this.#rooms = rooms;
+  constructor(parts: CapacityParts, tuning: NodeTuning) {
+    this.#parts = parts;
     const { uncommittedBytesMax: soft } = tuning;
     this.#bytesMax = { soft, hard: HARD_FACTOR * soft };
     this.#reserveBytes = tuning.segmentBytes * RESERVE_SHARE;
@@ -85,7 +85,7 @@ export class Capacity {
     if (lack === this.#told && (lack === undefined || nowMs < this.#tellAtMs)) return;
     this.#told = lack;
     this.#tellAtMs = nowMs + this.#tellAgainMs;
-    for (const peer of peers) this.#rooms.send(peer, { type: "pressure", lack: lack ?? "none" });
+    for (const peer of peers) this.#parts.send(peer, { type: "pressure", lack: lack ?? "none" });
   }
 
   /** The leader said that. */
@@ -101,19 +101,19 @@ export class Capacity {
   }
 
   #lack(limit: Limit, bytes: number): Lack | undefined {
-    if (this.#rooms.kept.bytes + bytes > this.#bytesMax[limit]) return "busy";
+    if (this.#parts.kept.bytes + bytes > this.#bytesMax[limit]) return "busy";
     return this.#leaderLack(limit);
   }
 
   /** What keeps strong commands out although there is room here. */
   #lackElsewhere(): Lack | undefined {
-    const { memory, clock } = this.#rooms;
+    const { memory, clock } = this.#parts;
     if (this.#heard !== undefined && clock.nowMs() < this.#heardUntilMs) return this.#heard;
     return memory.isScarce ? "busy" : undefined;
   }
 
   #leaderLack(limit: Limit): Lack | undefined {
-    const { raft, line, handOver, log } = this.#rooms;
+    const { raft, line, handOver, log } = this.#parts;
     if (raft.role !== "leader") return undefined;
     const hasReserve = limit === "hard" && log.freeBytes >= this.#reserveBytes;
     if (handOver.isDiskFull && !hasReserve) return "diskFull";

@@ -7,7 +7,7 @@
 import type { Raft } from "../../raft/index.js";
 
 /**
- * Each hand-over for want of room makes the pause before the next one twice as long, up to so many
+ * Each hand-over because the disk is full doubles the pause before the next one, up to so many
  * times the first, until one was not needed for as long again. Where every disk is full, leadership
  * must not go round and round: each new term takes of what room is left.
  */
@@ -23,7 +23,7 @@ export class HandOver {
   #nextTryMs = 0;
   /** When the transfer was asked for that is under way; `undefined` without one. */
   #askedAtMs: number | undefined;
-  /** For want of room leadership is not given away again before this … */
+  /** Leadership is not given away again because the disk is full before this … */
   #notBeforeMs = 0;
   /** … which is so long after it was the last time. */
   #pauseMs: number;

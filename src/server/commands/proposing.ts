@@ -8,14 +8,14 @@ import type { Input, Raft, RefusalReason } from "../../raft/index.js";
 import type { NodeTuning } from "../options.js";
 import type { Clock } from "../ports.js";
 import type { EntryCache } from "./entry-cache.js";
-import { Leadership } from "./leadership.js";
+import { EntrySchedule } from "./entry-schedule.js";
 import { Proposals } from "./proposals.js";
 import type { WaitingLine } from "./waiting-line.js";
 
 /** Full entries that may be uncommitted: what waits longer still takes turns in the line. */
 const FULL_BATCHES_MAX = 2;
 
-export interface ProposingRooms {
+export interface ProposingParts {
   readonly raft: Raft;
   readonly table: LockTable;
   readonly clock: Clock;
@@ -25,18 +25,18 @@ export interface ProposingRooms {
 }
 
 export class Proposing {
-  readonly #rooms: ProposingRooms;
+  readonly #parts: ProposingParts;
   readonly #tuning: NodeTuning;
   readonly #proposals: Proposals;
-  readonly #leadership: Leadership;
+  readonly #schedule: EntrySchedule;
   /** The commit index at which the core had no room; nothing is proposed until it moves. */
   #refusedAtCommit = -1;
 
-  constructor(rooms: ProposingRooms, tuning: NodeTuning) {
-    this.#rooms = rooms;
+  constructor(parts: ProposingParts, tuning: NodeTuning) {
+    this.#parts = parts;
     this.#tuning = tuning;
     this.#proposals = new Proposals(tuning.batchBytesMax);
-    this.#leadership = new Leadership(tuning.electionTimeoutMs);
+    this.#schedule = new EntrySchedule(tuning.electionTimeoutMs);
   }
 
   /** Entries proposed since the start. */
@@ -46,28 +46,28 @@ export class Proposing {
 
   /** This node began to lead a term; up to `appliedIndex` the table knows the stamps of the log. */
   begin(appliedIndex: number, nowMs: number): void {
-    const { raft, table, cache } = this.#rooms;
+    const { raft, table, cache } = this.#parts;
     this.#refusedAtCommit = -1;
     cache.clear();
-    this.#leadership.begin(raft, table, appliedIndex, nowMs);
+    this.#schedule.begin(raft, table, appliedIndex, nowMs);
   }
 
   /** It does not lead any more. */
   end(): void {
     this.#refusedAtCommit = -1;
-    this.#rooms.cache.clear();
-    this.#leadership.end();
+    this.#parts.cache.clear();
+    this.#schedule.end();
   }
 
   /** Before leadership is given away: time that was counted and is in no entry would be lost. */
   stampNow(): void {
-    this.#leadership.stampNow();
+    this.#schedule.stampNow();
   }
 
   /** Once a turn while leading, after everything of the turn was read. */
   propose(nowMs: number): void {
-    const { line, clock, step } = this.#rooms;
-    const stamp = this.#leadership.countTime(nowMs);
+    const { line, clock, step } = this.#parts;
+    const stamp = this.#schedule.countTime(nowMs);
     if (!this.isDue(nowMs)) return;
     const { id, data } = this.#proposals.compose(line, stamp, clock.wallMs());
     step({ type: "propose", id, data });
@@ -75,44 +75,44 @@ export class Proposing {
 
   /** Whether an entry should and can be proposed now. */
   isDue(nowMs: number): boolean {
-    const { line, table } = this.#rooms;
-    return !this.#isBlocked && this.#leadership.isEntryDue(nowMs, line, table);
+    const { line, table } = this.#parts;
+    return !this.#isBlocked && this.#schedule.isEntryDue(nowMs, line, table);
   }
 
   nextDeadlineMs(nowMs: number): number {
-    const { line, table } = this.#rooms;
-    return this.#leadership.nextDeadlineMs(nowMs, line, table, this.#isBlocked);
+    const { line, table } = this.#parts;
+    return this.#schedule.nextDeadlineMs(nowMs, line, table, this.#isBlocked);
   }
 
   onAccepted(id: number, index: number): void {
     const { stamp, data, commands } = this.#proposals.close(id);
-    this.#leadership.onStamped(stamp, index);
-    this.#rooms.cache.add(index, data, commands);
+    this.#schedule.onStamped(stamp, index);
+    this.#parts.cache.add(index, data, commands);
   }
 
   /**
    * The core did not take the entry: what was in it waits again, before everything newer. After
-   * `notLeader` a change of regime follows, which empties the line.
+   * `notLeader` a change of the leader follows, which empties the line.
    */
   onRefused(id: number, reason: RefusalReason, nowMs: number): void {
-    const { raft, line } = this.#rooms;
+    const { raft, line } = this.#parts;
     line.putBack(this.#proposals.close(id).items, nowMs);
     if (reason === "busy") this.#refusedAtCommit = raft.commitIndex;
   }
 
   onApplied(index: number): void {
-    this.#leadership.onApplied(index);
+    this.#schedule.onApplied(index);
   }
 
   /** No entry can be proposed before another one commits, or somebody else is to lead. */
   get #isBlocked(): boolean {
-    const { raft } = this.#rooms;
+    const { raft } = this.#parts;
     const { pipelineEntriesMax, batchBytesMax, uncommittedBytesMax } = this.#tuning;
     if (raft.isTransferring || raft.commitIndex === this.#refusedAtCommit) return true;
     if (raft.uncommittedBytes >= uncommittedBytesMax) return true;
     const isPipelineFull =
       raft.uncommittedEntries >= pipelineEntriesMax ||
       raft.uncommittedBytes >= FULL_BATCHES_MAX * batchBytesMax;
-    return isPipelineFull && !this.#leadership.mustStamp;
+    return isPipelineFull && !this.#schedule.mustStamp;
   }
 }

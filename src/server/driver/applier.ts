@@ -23,7 +23,7 @@ export interface AppliedPosition {
   readonly configuration: Configuration;
 }
 
-export interface ApplierRooms {
+export interface ApplierParts {
   readonly raft: Raft;
   readonly table: LockTable;
   readonly attachments: Attachments;
@@ -34,7 +34,7 @@ export interface ApplierRooms {
 }
 
 export class Applier {
-  readonly #rooms: ApplierRooms;
+  readonly #parts: ApplierParts;
   readonly #sliceEntriesMax: number;
   readonly #sliceBytesMax: number;
   #index: number;
@@ -43,11 +43,11 @@ export class Applier {
 
   /** `from`: the entry whose effects the table already holds. */
   constructor(
-    rooms: ApplierRooms,
+    parts: ApplierParts,
     from: AppliedPosition,
     limits: { readonly sliceEntriesMax: number; readonly sliceBytesMax: number },
   ) {
-    this.#rooms = rooms;
+    this.#parts = parts;
     this.#index = from.index;
     this.#configuration = from.configuration;
     this.#sliceEntriesMax = limits.sliceEntriesMax;
@@ -71,7 +71,7 @@ export class Applier {
 
   /** Applies entries up to `commitIndex`, or as many as one slice holds. Returns their bytes. */
   applySlice(commitIndex: number): number {
-    const { raft } = this.#rooms;
+    const { raft } = this.#parts;
     let entries = 0;
     let bytes = 0;
     while (this.#index < commitIndex) {
@@ -101,7 +101,7 @@ export class Applier {
   }
 
   #apply(index: number, data: Uint8Array): void {
-    const { table, attachments, cache, transitions, logger } = this.#rooms;
+    const { table, attachments, cache, transitions, logger } = this.#parts;
     const { stamp, wallMs } = decodeBatchHeader(data);
     assert(stamp > 0, () => `entry ${index} is stamped ${stamp}`);
     const commands = cache.take(index, data) ?? decodeCommands(data, BATCH_HEADER_BYTES);
@@ -116,7 +116,7 @@ export class Applier {
 
   /** The table says nothing to an attach that a later one of the same session has overtaken. */
   #closeOvertaken(commands: readonly TableCommand[]): void {
-    const { attachments } = this.#rooms;
+    const { attachments } = this.#parts;
     for (const { session, command } of commands) {
       if (session > 0 || command === undefined || !isAttachCommand(command)) continue;
       const unanswered = attachments.awaiting(command);

@@ -16,7 +16,7 @@ import type { Members } from "./members.js";
 
 const CLOSE_REASON = "this node takes over a snapshot";
 
-export interface ApplyingRooms {
+export interface ApplyingParts {
   readonly applier: Applier;
   readonly attachments: Attachments;
   readonly cache: EntryCache;
@@ -29,23 +29,23 @@ export interface ApplyingRooms {
 }
 
 export class Applying {
-  readonly #rooms: ApplyingRooms;
+  readonly #parts: ApplyingParts;
   readonly #host: OperationsHost;
   #restoring: InstalledSnapshot | undefined;
 
-  constructor(rooms: ApplyingRooms, host: OperationsHost) {
-    this.#rooms = rooms;
+  constructor(parts: ApplyingParts, host: OperationsHost) {
+    this.#parts = parts;
     this.#host = host;
   }
 
   /** Whether entries up to `commitIndex` could be applied at once. */
   isBehind(commitIndex: number): boolean {
-    return this.#restoring === undefined && this.#rooms.applier.index < commitIndex;
+    return this.#restoring === undefined && this.#parts.applier.index < commitIndex;
   }
 
   /** What clients were told, or are kept for, may have had its effect in what is skipped. */
   restore(snapshot: InstalledSnapshot): void {
-    const { logger, cache, snapshots, attachments } = this.#rooms;
+    const { logger, cache, snapshots, attachments } = this.#parts;
     const { index, term } = snapshot;
     logger("info", "taking over a snapshot", { index, term });
     this.#restoring = snapshot;
@@ -57,7 +57,7 @@ export class Applying {
   /** Applies a slice of what is committed. */
   apply(commitIndex: number): void {
     if (this.#restoring !== undefined && !this.#endRestore(this.#restoring)) return;
-    const { applier, snapshots } = this.#rooms;
+    const { applier, snapshots } = this.#parts;
     const before = { index: applier.index, configuration: applier.configuration };
     const bytes = applier.applySlice(commitIndex);
     if (applier.index === before.index) return;
@@ -68,7 +68,7 @@ export class Applying {
 
   /** Whether the table holds the snapshot by now. */
   #endRestore(snapshot: InstalledSnapshot): boolean {
-    const { snapshots, applier, transitions, logger } = this.#rooms;
+    const { snapshots, applier, transitions, logger } = this.#parts;
     const { index } = snapshot;
     if (snapshots.takeRestored() !== index) return false;
     this.#restoring = undefined;
@@ -82,7 +82,7 @@ export class Applying {
   }
 
   #tell(configurationBefore: Configuration): void {
-    const { applier, proposing, members, operations } = this.#rooms;
+    const { applier, proposing, members, operations } = this.#parts;
     const { index, configuration } = applier;
     proposing.onApplied(index);
     members.onIndex(index);

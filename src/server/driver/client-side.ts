@@ -34,7 +34,7 @@ export interface ClientSideHost {
   wake(): void;
 }
 
-export interface ClientSideRooms {
+export interface ClientSideParts {
   readonly nodeId: NodeId;
   readonly clusterId: string;
   readonly clock: Clock;
@@ -47,16 +47,16 @@ export interface ClientSideRooms {
 }
 
 export class ClientSide implements GatewayEvents {
-  readonly #rooms: ClientSideRooms;
+  readonly #parts: ClientSideParts;
   readonly #host: ClientSideHost;
 
-  constructor(rooms: ClientSideRooms, host: ClientSideHost) {
-    this.#rooms = rooms;
+  constructor(parts: ClientSideParts, host: ClientSideHost) {
+    this.#parts = parts;
     this.#host = host;
   }
 
   onConnection(connection: ClientConnection): void {
-    const { nodeId, clusterId, attachments } = this.#rooms;
+    const { nodeId, clusterId, attachments } = this.#parts;
     attachments.add(connection);
     connection.send({
       kind: MESSAGE.hello,
@@ -72,22 +72,22 @@ export class ClientSide implements GatewayEvents {
   }
 
   onAttach(connection: ClientConnection, command: AttachCommand, bytes: Uint8Array): void {
-    const attachment = this.#rooms.attachments.of(connection);
-    if (attachment !== undefined) this.#rooms.admission.attach(attachment, command, bytes);
+    const attachment = this.#parts.attachments.of(connection);
+    if (attachment !== undefined) this.#parts.admission.attach(attachment, command, bytes);
   }
 
   onCommand(connection: ClientConnection, command: SessionCommand, bytes: Uint8Array): void {
-    const attachment = this.#rooms.attachments.of(connection);
-    if (attachment !== undefined) this.#rooms.admission.command(attachment, command, bytes);
+    const attachment = this.#parts.attachments.of(connection);
+    if (attachment !== undefined) this.#parts.admission.command(attachment, command, bytes);
   }
 
   onInvalidCommand(connection: ClientConnection, op: number, id: number): void {
-    const attachment = this.#rooms.attachments.of(connection);
-    if (attachment !== undefined) this.#rooms.admission.invalid(attachment, op, id);
+    const attachment = this.#parts.attachments.of(connection);
+    if (attachment !== undefined) this.#parts.admission.invalid(attachment, op, id);
   }
 
   onQuery(connection: ClientConnection, query: Query): void {
-    const { attachments, reads, watches, clock } = this.#rooms;
+    const { attachments, reads, watches, clock } = this.#parts;
     const attachment = attachments.of(connection);
     if (attachment === undefined) return;
     if (query.op === OP.watch) watches.begin(attachment, query);
@@ -97,7 +97,7 @@ export class ClientSide implements GatewayEvents {
   }
 
   onOperation(connection: ClientConnection, operation: Operation, bytes: Uint8Array): void {
-    const { attachments, operations, reads, exporting, clock } = this.#rooms;
+    const { attachments, operations, reads, exporting, clock } = this.#parts;
     const attachment = attachments.of(connection);
     if (attachment === undefined) return;
     if (!isNodeOperation(operation)) operations.add(attachment, operation, bytes, clock.nowMs());
@@ -108,7 +108,7 @@ export class ClientSide implements GatewayEvents {
   }
 
   onClosed(connection: ClientConnection): void {
-    const attachment = this.#rooms.attachments.of(connection);
-    if (attachment !== undefined) this.#rooms.attachments.remove(attachment);
+    const attachment = this.#parts.attachments.of(connection);
+    if (attachment !== undefined) this.#parts.attachments.remove(attachment);
   }
 }

@@ -56,7 +56,7 @@ export interface DriverOptions {
 }
 
 /** What watches and the history live on. */
-export interface SeeingStatus {
+export interface ObservationStatus {
   /** Of clients of this node. */
   readonly watches: number;
   /** Ended because what came next was forgotten. */
@@ -104,5 +104,5 @@ export interface DriverStatus {
   readonly commandsRefusedTotal: number;
   /** Bytes of commands kept until they are applied here. */
   readonly keptBytes: number;
-  readonly seeing: SeeingStatus;
+  readonly observation: ObservationStatus;
 }

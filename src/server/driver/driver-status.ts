@@ -1,12 +1,22 @@
 /**
  * Numbers of one driver as they are at this moment, for `/status` and `/metrics`.
  */
+
+import type { DriverParts } from "./driver-parts.js";
 import type { DriverPorts, DriverStatus } from "./driver-ports.js";
-import type { DriverRooms } from "./driver-rooms.js";
 
 export function driverStatus(
   { raft, memory }: DriverPorts,
-  { applier, attachments, proposing, admission, kept, handOver, snapshots, seeing }: DriverRooms,
+  {
+    applier,
+    attachments,
+    proposing,
+    admission,
+    kept,
+    handOver,
+    snapshots,
+    observation,
+  }: DriverParts,
   leaderChangesTotal: number,
 ): DriverStatus {
   return {
@@ -30,6 +40,6 @@ export function driverStatus(
     commandsAppliedTotal: applier.commandCount,
     commandsRefusedTotal: admission.refusedCount,
     keptBytes: kept.bytes,
-    seeing: seeing.status,
+    observation: observation.status,
   };
 }

@@ -19,8 +19,13 @@ import {
   type Write,
 } from "../../raft/index.js";
 import { HAND_OVER_ID } from "../commands/hand-over.js";
+import {
+  type DriverHost,
+  type DriverParts,
+  earliestDeadlineMs,
+  wireDriver,
+} from "./driver-parts.js";
 import type { DriverOptions, DriverPorts, DriverStatus } from "./driver-ports.js";
-import { type DriverHost, type DriverRooms, earliestDeadlineMs, furnish } from "./driver-rooms.js";
 import { driverStatus } from "./driver-status.js";
 
 export class Driver implements DriverHost {
@@ -29,7 +34,7 @@ export class Driver implements DriverHost {
   readonly peerEvents: PeerEvents;
   readonly #options: DriverOptions;
   readonly #ports: DriverPorts;
-  readonly #rooms: DriverRooms;
+  readonly #parts: DriverParts;
   readonly #turnTask = (): void => this.#turnOrFail();
   readonly #sendRaft = (message: Message): void => {
     this.send(message.to, { type: "raft", message });
@@ -48,9 +53,9 @@ export class Driver implements DriverHost {
     this.#options = options;
     this.#ports = ports;
     this.#durableSeq = ports.log.boot.lastSeq;
-    this.#rooms = furnish(options, ports, this);
-    this.clientEvents = this.#rooms.clientSide;
-    this.peerEvents = this.#rooms.peerSide;
+    this.#parts = wireDriver(options, ports, this);
+    this.clientEvents = this.#parts.clientSide;
+    this.peerEvents = this.#parts.peerSide;
   }
 
   get nodeId(): NodeId {
@@ -73,7 +78,7 @@ export class Driver implements DriverHost {
     const ids = membersOf(this.configuration);
     // Who belongs to it is not known before a leader has told.
     const isMember = (id: NodeId): boolean => ids.length === 0 || ids.includes(id);
-    const endpoints = [{ id: nodeId, endpoint: advertise }, ...this.#rooms.peerSide.endpoints];
+    const endpoints = [{ id: nodeId, endpoint: advertise }, ...this.#parts.peerSide.endpoints];
     return endpoints.filter(({ id }) => isMember(id)).sort((a, b) => a.id - b.id);
   }
 
@@ -82,15 +87,15 @@ export class Driver implements DriverHost {
   }
 
   get appliedConfiguration(): Configuration {
-    return this.#rooms.applier.configuration;
+    return this.#parts.applier.configuration;
   }
 
   get status(): DriverStatus {
-    return driverStatus(this.#ports, this.#rooms, this.#leaderChangesTotal);
+    return driverStatus(this.#ports, this.#parts, this.#leaderChangesTotal);
   }
 
   membersView(): unknown {
-    const { members, peerSide } = this.#rooms;
+    const { members, peerSide } = this.#parts;
     const { incarnation } = this.#options;
     return members.view(this.#ports.raft, this.endpoints, peerSide.incarnations, incarnation);
   }
@@ -98,7 +103,7 @@ export class Driver implements DriverHost {
   /** Takes up the log and begins to turn. */
   start(): void {
     this.#isStarted = true;
-    const { peerSide, handOver, members } = this.#rooms;
+    const { peerSide, handOver, members } = this.#parts;
     this.#ports.log.start({
       onDurable: (seq) => {
         this.#durableSeq = seq;
@@ -122,7 +127,7 @@ export class Driver implements DriverHost {
    */
   async leave(): Promise<void> {
     if (this.#isStopped) return;
-    const left = this.#rooms.handOver.stop();
+    const left = this.#parts.handOver.stop();
     this.wake();
     await left;
   }
@@ -131,9 +136,9 @@ export class Driver implements DriverHost {
   stop(): Promise<void> {
     this.#isStopped = true;
     this.#ports.scheduler.disarm();
-    this.#rooms.handOver.onTurn(false);
-    const { snapshots, seeing } = this.#rooms;
-    return Promise.all([snapshots.stop(), seeing.stop()]).then(() => {});
+    this.#parts.handOver.onTurn(false);
+    const { snapshots, observation } = this.#parts;
+    return Promise.all([snapshots.stop(), observation.stop()]).then(() => {});
   }
 
   wake(): void {
@@ -173,30 +178,30 @@ export class Driver implements DriverHost {
 
   #runTurn(): void {
     const { raft, clock, gateway } = this.#ports;
-    const { regime, peerRequests, peerSide, forwarding, operations } = this.#rooms;
-    const { applier, snapshots, seeing } = this.#rooms;
+    const { leaderView, peerRequests, peerSide, forwarding, operations } = this.#parts;
+    const { applier, snapshots, observation } = this.#parts;
     const nowMs = clock.nowMs();
     this.#turn += 1;
     this.#stepInputs(nowMs);
-    if (!regime.isCurrent(raft)) this.#changeRegime(nowMs);
+    if (!leaderView.isCurrent(raft)) this.#followLeader(nowMs);
     if (peerSide.takeNewEndpoints()) this.#tellEndpoints();
     peerRequests.read(peerSide.takeDriverInputs(), nowMs);
     forwarding.retry(nowMs);
-    if (regime.isLeading) this.#lead(nowMs);
-    else if (regime.canReachLeader) this.#askLeader(nowMs);
+    if (leaderView.isLeading) this.#lead(nowMs);
+    else if (leaderView.canReachLeader) this.#askLeader(nowMs);
     // What was written at once needs no further turn to count.
     while (this.#perform(raft.take(), nowMs))
       this.step({ type: "persisted", seq: this.#durableSeq });
     this.#flushPeers();
-    this.#rooms.applying.apply(raft.commitIndex);
+    this.#parts.applying.apply(raft.commitIndex);
     snapshots.work(this.#durableSeq);
-    seeing.work(applier.index, snapshots.isTaking, nowMs);
+    observation.work(applier.index, snapshots.isTaking, nowMs);
     operations.expire(nowMs);
-    this.#rooms.members.bidFarewell(nowMs);
+    this.#parts.members.dropRemovedPeers(nowMs);
     this.#tellToMove(nowMs);
     this.#flushPeers();
     gateway.flush();
-    this.#rooms.handOver.onTurn(raft.role === "leader");
+    this.#parts.handOver.onTurn(raft.role === "leader");
     this.#planNextTurn(nowMs);
     if (this.#isLeft) this.#endRemoved();
   }
@@ -207,15 +212,15 @@ export class Driver implements DriverHost {
    */
   get #isLeft(): boolean {
     const { raft } = this.#ports;
-    return this.#rooms.members.isRemoved && raft.role !== "leader" && !raft.hasQuorumContact;
+    return this.#parts.members.isRemoved && raft.role !== "leader" && !raft.hasQuorumContact;
   }
 
   #stepInputs(nowMs: number): void {
-    const { peerSide, entryCheck, moving, snapshots, members, applier } = this.#rooms;
+    const { peerSide, entryCheck, redirect, snapshots, members, applier } = this.#parts;
     this.step({ type: "tick", nowMs });
     for (const input of peerSide.takeInputs()) {
       if (input.type === "message" && !entryCheck.accepts(input.message)) continue;
-      if (input.type === "message") moving.onHeard(input.message.from, nowMs);
+      if (input.type === "message") redirect.onHeard(input.message.from, nowMs);
       else if (input.type === "peerDown") snapshots.onLinkDown(input.peer, input.epoch);
       else if (input.type === "peerUp") members.tell([input.peer], applier);
       this.step(input);
@@ -224,24 +229,24 @@ export class Driver implements DriverHost {
   }
 
   /** Term, leader or link changed: what was on its way may be lost. */
-  #changeRegime(nowMs: number): void {
+  #followLeader(nowMs: number): void {
     const { raft, logger } = this.#ports;
-    const { regime, capacity, proposing, applier, forwarding, reads, operations } = this.#rooms;
-    const before = { term: regime.term, isLeading: regime.isLeading };
-    regime.follow(raft);
-    const { term, isLeading, leader } = regime;
+    const { leaderView, capacity, proposing, applier, forwarding, reads, operations } = this.#parts;
+    const before = { term: leaderView.term, isLeading: leaderView.isLeading };
+    leaderView.follow(raft);
+    const { term, isLeading, leader } = leaderView;
     if (isLeading && !(before.isLeading && term === before.term)) {
       proposing.begin(applier.index, nowMs);
     } else if (before.isLeading && !isLeading) {
       proposing.end();
     }
     for (const chunk of forwarding.restart(nowMs)) {
-      this.#rooms.peerRequests.refuse(chunk, "notLeader");
+      this.#parts.peerRequests.refuse(chunk, "notLeader");
     }
     capacity.restart();
     reads.restart();
     operations.restart(leader, this.nodeId);
-    this.#rooms.interest.restart();
+    this.#parts.interest.restart();
     if (leader === 0 || leader === this.#announcedLeader) return;
     this.#announcedLeader = leader;
     this.#leaderChangesTotal += 1;
@@ -252,12 +257,12 @@ export class Driver implements DriverHost {
   /** Clients learn where else they could go, while the node they are attached to still lives. */
   #tellEndpoints(): void {
     const { endpoints } = this;
-    const leaderId = this.#rooms.regime.leader;
-    this.#rooms.attachments.broadcast({ kind: MESSAGE.leader, leaderId, endpoints });
+    const leaderId = this.#parts.leaderView.leader;
+    this.#parts.attachments.broadcast({ kind: MESSAGE.leader, leaderId, endpoints });
   }
 
   #lead(nowMs: number): void {
-    const { reads, operations, proposing, handOver, capacity, members } = this.#rooms;
+    const { reads, operations, proposing, handOver, capacity, members } = this.#parts;
     capacity.tell(members.others, nowMs);
     const isGivenAway = handOver.isDue(this.#ports.raft, nowMs);
     if (isGivenAway || operations.wantsTransfer) proposing.stampNow();
@@ -269,8 +274,8 @@ export class Driver implements DriverHost {
   }
 
   #askLeader(nowMs: number): void {
-    const { regime, interest, attachments, forwarding, reads, operations } = this.#rooms;
-    const { leader, term } = regime;
+    const { leaderView, interest, attachments, forwarding, reads, operations } = this.#parts;
+    const { leader, term } = leaderView;
     interest.tell(leader, attachments.count > 0);
     forwarding.forward(term, nowMs, (message) => this.send(leader, message));
     reads.askLeader(leader, term, nowMs);
@@ -279,7 +284,7 @@ export class Driver implements DriverHost {
 
   /** Returns whether it wrote a record that is durable already. */
   #perform(effects: Effects, nowMs: number): boolean {
-    const { deferred, proposing, reads, operations } = this.#rooms;
+    const { deferred, proposing, reads, operations } = this.#parts;
     for (const message of effects.sendNow) this.#sendRaft(message);
     const isDurable = effects.write !== undefined && this.#write(effects.write);
     for (const message of effects.sendAfter) deferred.push(message);
@@ -297,17 +302,17 @@ export class Driver implements DriverHost {
 
   /** Hands a record to the log. Returns whether it is durable already. */
   #write(write: Write): boolean {
-    this.#rooms.snapshots.onWrite(write);
+    this.#parts.snapshots.onWrite(write);
     // The log may stop the loop for as long as the disk takes: the peers write meanwhile.
     this.#flushPeers();
-    const isDurable = this.#ports.log.append(write, this.#rooms.snapshots.isWriting);
+    const isDurable = this.#ports.log.append(write, this.#parts.snapshots.isWriting);
     if (isDurable) this.#durableSeq = write.seq;
     return isDurable;
   }
 
   /** What most turns have nothing of. */
   #performRare(effects: Effects, nowMs: number): void {
-    const { snapshots, operations, handOver, applying } = this.#rooms;
+    const { snapshots, operations, handOver, applying } = this.#parts;
     const { roleChange, configuration, restore, transferEnded } = effects;
     for (const { peer, epoch } of effects.snapshotsWanted) snapshots.onWanted(peer, epoch);
     if (roleChange !== undefined) this.#ports.logger("info", "role", { ...roleChange });
@@ -324,37 +329,37 @@ export class Driver implements DriverHost {
   }
 
   #onConfiguration(configuration: Configuration, nowMs: number): void {
-    this.#rooms.moving.setVoters(configuration.voters);
-    this.#rooms.members.onEffective(configuration, nowMs);
+    this.#parts.redirect.setVoters(configuration.voters);
+    this.#parts.members.onEffective(configuration, nowMs);
     this.#tellEndpoints();
   }
 
   #onRefused(id: number, reason: RefusalReason, nowMs: number): void {
-    const { proposing, operations, handOver } = this.#rooms;
+    const { proposing, operations, handOver } = this.#parts;
     if (id === HAND_OVER_ID) handOver.onFailed();
     else if (!operations.onRefused(id, reason, nowMs)) proposing.onRefused(id, reason, nowMs);
   }
 
   #tellToMove(nowMs: number): void {
-    const { moving, attachments, applier, snapshots } = this.#rooms;
+    const { redirect, attachments, applier, snapshots } = this.#parts;
     const { raft } = this.#ports;
     const lag = raft.commitIndex - applier.index;
     // Whoever came while the table is being replaced gets no answer before that is done.
     const counted = snapshots.isRestoring ? Number.POSITIVE_INFINITY : lag;
-    if (!moving.isNoticeDue(nowMs, raft.leader !== 0, counted)) return;
-    const told = attachments.tellToMove(moving.troubleNumber);
+    if (!redirect.isNoticeDue(nowMs, raft.leader !== 0, counted)) return;
+    const told = attachments.tellToMove(redirect.troubleNumber);
     if (told > 0) this.#ports.logger("warn", "clients were told to move", { clients: told, lag });
   }
 
   #planNextTurn(nowMs: number): void {
     const { raft, scheduler } = this.#ports;
-    const { regime, handOver, proposing } = this.#rooms;
+    const { leaderView, handOver, proposing } = this.#parts;
     if (this.#hasWork(nowMs)) {
       this.wake();
       return;
     }
-    let deadlineMs = Math.min(this.#raftDeadlineMs, earliestDeadlineMs(this.#rooms));
-    if (regime.isLeading && raft.role === "leader") {
+    let deadlineMs = Math.min(this.#raftDeadlineMs, earliestDeadlineMs(this.#parts));
+    if (leaderView.isLeading && raft.role === "leader") {
       deadlineMs = Math.min(
         deadlineMs,
         proposing.nextDeadlineMs(nowMs),
@@ -367,12 +372,13 @@ export class Driver implements DriverHost {
   /** Whether there is something to do that no input will announce. */
   #hasWork(nowMs: number): boolean {
     const { raft } = this.#ports;
-    const { applying, reads, seeing, snapshots, regime, operations } = this.#rooms;
-    if (applying.isBehind(raft.commitIndex) || snapshots.hasWork || seeing.hasWork) return true;
-    if (!regime.isCurrent(raft)) return true;
+    const { applying, reads, observation, snapshots, leaderView, operations } = this.#parts;
+    if (applying.isBehind(raft.commitIndex) || snapshots.hasWork || observation.hasWork)
+      return true;
+    if (!leaderView.isCurrent(raft)) return true;
     const hasQuestions = reads.needIndex || operations.hasWaiting;
-    if (regime.isLeading) return hasQuestions || this.#rooms.proposing.isDue(nowMs);
-    return regime.canReachLeader && (hasQuestions || this.#rooms.forwarding.isDue);
+    if (leaderView.isLeading) return hasQuestions || this.#parts.proposing.isDue(nowMs);
+    return leaderView.canReachLeader && (hasQuestions || this.#parts.forwarding.isDue);
   }
 
   #flushPeers(): void {

@@ -13,7 +13,7 @@ import type { Logger } from "../ports.js";
 /** How far stamps of neighbouring entries may lie apart, in milliseconds: a cluster idle for 34 years. */
 const STAMP_JUMP_MAX = 2 ** 40;
 
-export interface EntryCheckRooms {
+export interface EntryCheckParts {
   readonly raft: Raft;
   readonly table: LockTable;
   readonly applier: { readonly index: number };
@@ -21,12 +21,12 @@ export interface EntryCheckRooms {
 }
 
 export class EntryCheck {
-  readonly #rooms: EntryCheckRooms;
+  readonly #parts: EntryCheckParts;
   /** Of the last message that was refused: a sender that says it again is named once. */
   #refused = "";
 
-  constructor(rooms: EntryCheckRooms) {
-    this.#rooms = rooms;
+  constructor(parts: EntryCheckParts) {
+    this.#parts = parts;
   }
 
   /** False for an append that the core must not see. */
@@ -35,7 +35,7 @@ export class EntryCheck {
     const { from: peer, term, prevLogIndex } = message;
     const refused = `${peer} ${term} ${prevLogIndex}`;
     if (refused !== this.#refused) {
-      this.#rooms.logger("error", "entries that cannot be applied", { peer, term, prevLogIndex });
+      this.#parts.logger("error", "entries that cannot be applied", { peer, term, prevLogIndex });
     }
     this.#refused = refused;
     return false;
@@ -50,7 +50,7 @@ export class EntryCheck {
       if (header === undefined) return false;
       if (stamp < 0) stamp = this.#stampBefore(prevLogIndex, prevLogTerm);
       // What was applied is part of every leader's log.
-      if (index > this.#rooms.applier.index) stamp = Math.max(stamp, this.#rooms.table.stamp);
+      if (index > this.#parts.applier.index) stamp = Math.max(stamp, this.#parts.table.stamp);
       if (header.stamp < stamp || header.stamp - stamp > STAMP_JUMP_MAX) return false;
       stamp = header.stamp;
     }
@@ -59,7 +59,7 @@ export class EntryCheck {
 
   /** Of the last stamped entry up to there; 0 when none that is not applied is known. */
   #stampBefore(prevLogIndex: number, prevLogTerm: number): number {
-    const { raft, applier } = this.#rooms;
+    const { raft, applier } = this.#parts;
     // An append that does not fit is refused by the core, and says so.
     if (!raft.matches(prevLogIndex, prevLogTerm)) return 0;
     for (let at = prevLogIndex; at > Math.max(applier.index, raft.firstIndex - 1); at -= 1) {

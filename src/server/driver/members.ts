@@ -17,18 +17,18 @@ import {
 } from "../../raft/index.js";
 import type { AppliedPosition } from "./applier.js";
 
-/** Election timeouts for which a node that left is still talked to: it should hear that it did. */
-const FAREWELL_TIMEOUTS = 10;
+/** How long a removed peer has to learn of its removal, in election timeouts. */
+const REMOVED_PEER_TIMEOUTS = 10;
 
 export class Members {
   readonly #nodeId: NodeId;
-  readonly #farewellMs: number;
+  readonly #removedPeerMs: number;
   readonly #onPeers: (peers: readonly MemberAddress[]) => void;
   readonly #send: (peer: NodeId, message: PeerMessage) => void;
   #present: readonly MemberAddress[] = [];
-  /** Members until lately. */
-  #departing: readonly MemberAddress[] = [];
-  #departedAtMs = Number.POSITIVE_INFINITY;
+  /** Members until lately, which may not know of their removal. */
+  #removed: readonly MemberAddress[] = [];
+  #dropRemovedAtMs = Number.POSITIVE_INFINITY;
   /** Members as of an entry that this node has not applied yet, as another node told. */
   #hinted: readonly MemberAddress[] = [];
   #hintIndex = 0;
@@ -45,13 +45,13 @@ export class Members {
   ) {
     this.#send = send;
     this.#nodeId = nodeId;
-    this.#farewellMs = FAREWELL_TIMEOUTS * electionTimeoutMs;
+    this.#removedPeerMs = REMOVED_PEER_TIMEOUTS * electionTimeoutMs;
     this.#onPeers = onPeers;
   }
 
-  /** When `bidFarewell` has something to do. */
+  /** When `dropRemovedPeers` has something to do. */
   get nextDeadlineMs(): number {
-    return this.#departedAtMs;
+    return this.#dropRemovedAtMs;
   }
 
   /**
@@ -64,12 +64,13 @@ export class Members {
 
   /** It counts from now on, committed or not. */
   onEffective({ addresses }: Configuration, nowMs: number): void {
-    const left = [...this.#departing, ...this.#present].filter(
+    const left = [...this.#removed, ...this.#present].filter(
       ({ id }) => !addresses.some((member) => member.id === id),
     );
     this.#present = addresses;
-    this.#departing = left;
-    this.#departedAtMs = left.length === 0 ? Number.POSITIVE_INFINITY : nowMs + this.#farewellMs;
+    this.#removed = left;
+    this.#dropRemovedAtMs =
+      left.length === 0 ? Number.POSITIVE_INFINITY : nowMs + this.#removedPeerMs;
     this.#publish();
   }
 
@@ -85,11 +86,11 @@ export class Members {
     this.#publish();
   }
 
-  /** Once a turn: who left long ago is not talked to any more. */
-  bidFarewell(nowMs: number): void {
-    if (nowMs < this.#departedAtMs) return;
-    this.#departing = [];
-    this.#departedAtMs = Number.POSITIVE_INFINITY;
+  /** Once a turn: ends the links to peers that were removed long ago. */
+  dropRemovedPeers(nowMs: number): void {
+    if (nowMs < this.#dropRemovedAtMs) return;
+    this.#removed = [];
+    this.#dropRemovedAtMs = Number.POSITIVE_INFINITY;
     this.#publish();
   }
 
@@ -108,7 +109,7 @@ export class Members {
   /** Of one node the newest address counts. */
   #publish(): void {
     const byId = new Map<NodeId, MemberAddress>();
-    for (const member of [...this.#departing, ...this.#present, ...this.#hinted]) {
+    for (const member of [...this.#removed, ...this.#present, ...this.#hinted]) {
       byId.set(member.id, member);
     }
     this.#onPeers([...byId.values()]);

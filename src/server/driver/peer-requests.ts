@@ -15,17 +15,17 @@ import type { Operations } from "../members/operations.js";
 import type { Logger } from "../ports.js";
 import type { Reads } from "../reads/reads.js";
 import type { Snapshots } from "../snapshots/snapshots.js";
+import type { LeaderView } from "./leader-view.js";
 import type { Members } from "./members.js";
 import type { PeerInput } from "./peer-side.js";
-import type { Regime } from "./regime.js";
 
 /** What is asked of the loop itself. */
 export interface PeerRequestsHost {
   onCommitInterest(peer: NodeId, isInterested: boolean): void;
 }
 
-export interface PeerRequestsRooms {
-  readonly regime: Regime;
+export interface PeerRequestsParts {
+  readonly leaderView: LeaderView;
   readonly line: WaitingLine;
   readonly capacity: Capacity;
   readonly forwarding: Forwarding;
@@ -38,18 +38,18 @@ export interface PeerRequestsRooms {
 }
 
 export class PeerRequests {
-  readonly #rooms: PeerRequestsRooms;
+  readonly #parts: PeerRequestsParts;
   readonly #host: PeerRequestsHost;
 
-  constructor(rooms: PeerRequestsRooms, host: PeerRequestsHost) {
-    this.#rooms = rooms;
+  constructor(parts: PeerRequestsParts, host: PeerRequestsHost) {
+    this.#parts = parts;
     this.#host = host;
   }
 
   /** Once a turn, when the core has seen the messages of the turn. */
   read(inputs: readonly PeerInput[], nowMs: number): void {
-    const { regime, capacity, forwarding, reads, operations, snapshots, members, send } =
-      this.#rooms;
+    const { leaderView, capacity, forwarding, reads, operations, snapshots, members, send } =
+      this.#parts;
     for (const { peer, message } of inputs) {
       switch (message.type) {
         case "forward":
@@ -59,7 +59,7 @@ export class PeerRequests {
           forwarding.refused(message.id, message.reason, nowMs);
           break;
         case "pressure":
-          if (peer === regime.leader) capacity.onPressure(message.lack, nowMs);
+          if (peer === leaderView.leader) capacity.onPressure(message.lack, nowMs);
           break;
         case "readBarrier":
           if (this.#leads(message.term)) reads.addRemote(peer, message.id);
@@ -92,21 +92,21 @@ export class PeerRequests {
   }
 
   refuse(chunk: ForwardedChunk, reason: ForwardRefusal): void {
-    this.#rooms.send(chunk.from, { type: "forwardRefused", id: chunk.id, reason });
+    this.#parts.send(chunk.from, { type: "forwardRefused", id: chunk.id, reason });
   }
 
   #takeForward(peer: NodeId, message: PeerMessage & { type: "forward" }, nowMs: number): void {
     const { id, term, records } = message;
     if (countRecords(records, 0) < 0) {
-      this.#rooms.logger("error", "forwarded records are cut", { peer, bytes: records.length });
+      this.#parts.logger("error", "forwarded records are cut", { peer, bytes: records.length });
       return;
     }
-    const refusal = this.#leads(term) ? this.#rooms.capacity.leaderRefusal : "notLeader";
+    const refusal = this.#leads(term) ? this.#parts.capacity.leaderRefusal : "notLeader";
     const isTaken = refusal === undefined;
     const chunk = isTaken
       ? this.#readable(peer, id, records)
       : new ForwardedChunk(peer, id, records, []);
-    if (isTaken) this.#rooms.line.push(chunk, nowMs);
+    if (isTaken) this.#parts.line.push(chunk, nowMs);
     else this.refuse(chunk, refusal);
   }
 
@@ -116,13 +116,13 @@ export class PeerRequests {
     if (commands.every(isReadable)) return new ForwardedChunk(peer, id, records, commands);
     const readable = commands.filter(isReadable);
     const unreadable = commands.length - readable.length;
-    this.#rooms.logger("error", "forwarded records are no commands", { peer, unreadable });
+    this.#parts.logger("error", "forwarded records are no commands", { peer, unreadable });
     const kept = selectRecords(records, (number) => commands[number]?.command !== undefined);
     return new ForwardedChunk(peer, id, kept, readable);
   }
 
   #leads(term: number): boolean {
-    return this.#rooms.regime.isLeading && this.#rooms.regime.term === term;
+    return this.#parts.leaderView.isLeading && this.#parts.leaderView.term === term;
   }
 }
 

@@ -7,7 +7,7 @@ import type { NodeEndpoint } from "../../protocol/index.js";
 import type { Input, NodeId } from "../../raft/index.js";
 import type { Logger } from "../ports.js";
 import type { DriverOptions } from "./driver-ports.js";
-import type { Regime } from "./regime.js";
+import type { LeaderView } from "./leader-view.js";
 
 /** What drivers say to each other, as against what their cores say. */
 export type DriverMessage = Exclude<PeerMessage, { readonly type: "raft" }>;
@@ -19,7 +19,7 @@ export interface PeerInput {
 
 export class PeerSide implements PeerEvents {
   readonly #group: number;
-  readonly #regime: Regime;
+  readonly #leaderView: LeaderView;
   readonly #logger: Logger;
   readonly #wake: () => void;
   /** Of those that were met in this life. */
@@ -32,13 +32,13 @@ export class PeerSide implements PeerEvents {
 
   constructor(
     { group, knownPeers }: Pick<DriverOptions, "group" | "knownPeers">,
-    regime: Regime,
+    leaderView: LeaderView,
     logger: Logger,
     wake: () => void,
   ) {
     this.#group = group;
     for (const [id, { incarnation }] of knownPeers) this.#incarnations.set(id, incarnation);
-    this.#regime = regime;
+    this.#leaderView = leaderView;
     this.#logger = logger;
     this.#wake = wake;
   }
@@ -73,13 +73,13 @@ export class PeerSide implements PeerEvents {
 
   onUp(peer: NodeId, epoch: number): void {
     this.#logger("info", "peer link up", { peer });
-    this.#regime.onLinkUp(peer, epoch);
+    this.#leaderView.onLinkUp(peer, epoch);
     this.push({ type: "peerUp", peer, epoch });
   }
 
   onDown(peer: NodeId, epoch: number, closed: boolean): void {
     this.#logger("info", "peer link down", { peer, closed });
-    this.#regime.onLinkDown(peer, epoch);
+    this.#leaderView.onLinkDown(peer, epoch);
     this.push({ type: "peerDown", peer, epoch, closed });
   }
 

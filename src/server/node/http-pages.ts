@@ -136,7 +136,7 @@ function driverStatusOf({ status, endpoints }: PagedDriver, self: number): Recor
     isDiskFull: status.isDiskFull,
     isMemoryScarce: status.isMemoryScarce,
     connections: status.connections,
-    seeing: status.seeing,
+    seeing: status.observation,
     peers: endpoints.filter(({ id }) => id !== self),
     members: configuration.addresses.map(({ id, address }) => {
       return { id, role: isVoter(configuration, id) ? "voter" : "learner", address };

@@ -6,7 +6,7 @@ import type { TableCounts } from "../../lockfsm/index.js";
 import type { PortLoad, Traffic } from "../../net/index.js";
 import { CHANGE_TYPES, END_REASON } from "../../protocol/index.js";
 import type { LogWrites } from "../../storage/index.js";
-import type { DriverStatus, SeeingStatus } from "../driver/driver-ports.js";
+import type { DriverStatus, ObservationStatus } from "../driver/driver-ports.js";
 
 interface Metric {
   readonly name: string;
@@ -37,7 +37,7 @@ export function metricsText(
     ...portMetrics(clientPort),
     ...trafficMetrics(traffic),
     ...tableMetrics(counts),
-    ...seeingMetrics(status.seeing),
+    ...observationMetrics(status.observation),
   ];
   return metrics.map(metricText).join("");
 }
@@ -148,21 +148,21 @@ function tableMetrics(counts: TableCounts): Metric[] {
   ];
 }
 
-function seeingMetrics(seeing: SeeingStatus): Metric[] {
-  const { changesByType, endsByReason, audit } = seeing;
+function observationMetrics(observation: ObservationStatus): Metric[] {
+  const { changesByType, endsByReason, audit } = observation;
   const byType = CHANGE_TYPES.map((type) => [`type="${type}"`, changesByType[type]] as const);
   const byReason = Object.entries(END_REASON).map(
     ([name, number]) => [`reason="${name}"`, endsByReason[number] ?? 0] as const,
   );
   const metrics = [
-    gauge("watches", "Watches of clients of this node.", seeing.watches),
+    gauge("watches", "Watches of clients of this node.", observation.watches),
     counter(
       "watches_compacted_total",
       "Watches ended because what came next was forgotten.",
-      seeing.watchesCompactedTotal,
+      observation.watchesCompactedTotal,
     ),
-    gauge("history_changes", "Changes of locks kept in memory.", seeing.changes),
-    gauge("history_bytes", "What these take.", seeing.changeBytes),
+    gauge("history_changes", "Changes of locks kept in memory.", observation.changes),
+    gauge("history_bytes", "What these take.", observation.changeBytes),
     counter("changes_total", "Changes of locks applied here, key by key.", byType),
     counter("hold_ends_total", "Ends of holds applied here, key by key.", byReason),
   ];

@@ -1,6 +1,6 @@
 /**
  * Starts one node in this process: options, directory, ports, driver, in an order in which a start
- * that fails leaves nothing behind, and ends it again. This is the only file of the room that knows
+ * that fails leaves nothing behind, and ends it again. This is the only file of the server that knows
  * real sockets, files and clocks together.
  */
 import { performance } from "node:perf_hooks";
@@ -31,6 +31,7 @@ import { bootDriver } from "../driver/boot.js";
 import type { NodeOptions, RunningNode } from "../options.js";
 import type { Clock } from "../ports.js";
 import { foundingConfiguration, peersOf } from "./addresses.js";
+import { whenDiskHasSpace } from "./disk-space-wait.js";
 import { EventLoopMeter } from "./event-loop-meter.js";
 import { demandPlausibleClock } from "./founding-clock.js";
 import { HeapMeter } from "./heap-meter.js";
@@ -41,7 +42,6 @@ import { requireFreePort } from "./port-check.js";
 import { startQuarantined } from "./quarantine.js";
 import { formatAddress, type ResolvedOptions, resolveOptions } from "./resolve-options.js";
 import { openTrace, type Trace } from "./trace-file.js";
-import { whenThereIsRoom } from "./waiting-for-room.js";
 
 /** All groups share the links between nodes; this version has one. */
 const GROUP = 0;
@@ -61,7 +61,7 @@ type Links = ReturnType<typeof createPeerLinks>;
 type Directory = Awaited<ReturnType<typeof openDataDirectory>>;
 
 /**
- * Resolves once the node listens for clients and peers; on a full disk once there is room, and until
+ * Resolves once the node listens for clients and peers; on a full disk once it has space, and until
  * then only its pages can be read. A node whose data are damaged is started too: it takes part in
  * nothing, and says so on its pages. Rejects with `INVALID_ARGUMENT` for options
  * that cannot be, `UNAVAILABLE` for an address that cannot be had, `FORBIDDEN` for a fresh directory
@@ -76,7 +76,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const { clusterId } = found;
   try {
     const open = (): Promise<Directory> => openData(resolved, clusterId);
-    return await whenThereIsRoom(resolved, clusterId, open, async (directory) => {
+    return await whenDiskHasSpace(resolved, clusterId, open, async (directory) => {
       const node = new Node(resolved, directory, found);
       try {
         await node.start();

@@ -1,7 +1,7 @@
 /**
  * What `holdfast recover` does to a data directory: puts a fresh one in its place, of the same node, as
  * one that waits to be told everything by the others. That the others do not count on the node any more
- * must be settled before; this room cannot see it.
+ * must be settled before; this code cannot see it.
  */
 import { setDataAside } from "../../storage/index.js";
 

@@ -30,7 +30,7 @@ const ANSWER_COST = 16;
 /** What is answered out of the table. */
 export type TableQuery = Exclude<Query, WatchQuery | UnwatchQuery> | SaveSnapshotOperation;
 
-export interface AnsweringRooms {
+export interface AnsweringParts {
   readonly table: LockTable;
   readonly transitions: TransitionLog;
   readonly history: History;
@@ -39,15 +39,15 @@ export interface AnsweringRooms {
 }
 
 export class Answering {
-  readonly #rooms: AnsweringRooms;
+  readonly #parts: AnsweringParts;
 
-  constructor(rooms: AnsweringRooms) {
-    this.#rooms = rooms;
+  constructor(parts: AnsweringParts) {
+    this.#parts = parts;
   }
 
   /** Answers, or sees to it that a later turn does. Returns what it cost; `costMax`: everything. */
   answer(attachment: Attachment, query: TableQuery, costMax: number): number {
-    const { table } = this.#rooms;
+    const { table } = this.#parts;
     const reply = (payload: unknown): void => send(attachment, query, STATUS.ok, payload);
     switch (query.op) {
       case OP.inspect: {
@@ -74,13 +74,13 @@ export class Answering {
         reply(table.listSessions(query.after, query.limit));
         return costMax;
       case OP.history:
-        this.#rooms.history.read(query.key, query.limit, reply, (isBusy) => {
+        this.#parts.history.read(query.key, query.limit, reply, (isBusy) => {
           if (isBusy) refuse(attachment, query, ERROR_NUMBERS.BUSY);
           else send(attachment, query, ERROR_NUMBERS.INTERNAL, null);
         });
         return costMax;
       case OP.saveSnapshot:
-        this.#rooms.save(attachment, query);
+        this.#parts.save(attachment, query);
         return ANSWER_COST;
       default:
         return unreachable(query);
@@ -88,7 +88,7 @@ export class Answering {
   }
 
   #explain({ key, session, sequence }: ExplainQuery): unknown {
-    const { table, transitions } = this.#rooms;
+    const { table, transitions } = this.#parts;
     const request = session === 0 ? undefined : { session, sequence };
     return table.explain(key, request, (of) => usualHoldMs(transitions, of));
   }

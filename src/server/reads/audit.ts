@@ -27,7 +27,7 @@ export interface AuditOptions {
   readonly keepMs: number;
 }
 
-export interface AuditRooms {
+export interface AuditParts {
   /** Has been loaded. */
   readonly store: AuditStore;
   readonly transitions: TransitionLog;
@@ -63,7 +63,7 @@ const TRIM_INTERVAL_MS = 60_000;
 const TRIM_RECORDS_MAX = 512;
 
 export class Audit {
-  readonly #rooms: AuditRooms;
+  readonly #parts: AuditParts;
   readonly #calls: StoreCalls;
   readonly #keepMs: number;
   /** As of the last write that succeeded. */
@@ -83,11 +83,11 @@ export class Audit {
   /** Of the records that were lost. */
   #toldTotal = 0;
 
-  constructor(rooms: AuditRooms, { keepMs }: AuditOptions) {
-    const { store, transitions, logger } = rooms;
-    this.#rooms = rooms;
+  constructor(parts: AuditParts, { keepMs }: AuditOptions) {
+    const { store, transitions, logger } = parts;
+    this.#parts = parts;
     this.#keepMs = keepMs;
-    this.#calls = new StoreCalls(rooms.wake);
+    this.#calls = new StoreCalls(parts.wake);
     const { floor } = transitions;
     this.#mark = store.mark ?? { through: floor, completeAfter: floor.index };
     this.#through = this.#mark.through;
@@ -102,19 +102,19 @@ export class Audit {
 
   /** Of every tenure that ended after this entry there is a record, or memory has it. */
   get completeAfter(): number {
-    const { floor } = this.#rooms.transitions;
+    const { floor } = this.#parts.transitions;
     // As long as it is not written, the gap is not in the mark.
     return isAfter(floor, this.#through) ? floor.index : this.#mark.completeAfter;
   }
 
   get status(): AuditStatus {
-    const { transitions } = this.#rooms;
+    const { transitions } = this.#parts;
     return {
       state: this.#state,
       lag: transitions.end - transitions.positionAfter(this.#through),
       writtenTotal: this.#writtenTotal,
       gapsTotal: this.#gapsTotal,
-      lostTotal: this.#rooms.store.lostTotal,
+      lostTotal: this.#parts.store.lostTotal,
       completeAfter: this.completeAfter,
     };
   }
@@ -153,7 +153,7 @@ export class Audit {
     onDone: (tenures: readonly Tenure[], lost: readonly LostTenures[]) => void,
     onFailure: () => void,
   ): void {
-    const { store, logger } = this.#rooms;
+    const { store, logger } = this.#parts;
     const reading = store.read(key, through, limit).then(({ records, holes }) => {
       return { tenures: records.map(({ body }) => decodeTenure(key, body)), holes };
     });
@@ -179,7 +179,7 @@ export class Audit {
 
   /** The store lost them without a word; nobody but a reader of their row can miss them. */
   #tellLost(): void {
-    const { store, logger } = this.#rooms;
+    const { store, logger } = this.#parts;
     const { lostTotal } = store;
     if (lostTotal <= this.#toldTotal) return;
     this.#toldTotal = lostTotal;
@@ -188,12 +188,12 @@ export class Audit {
 
   /** Forgotten before it was written: by a snapshot that was taken over, or by a store too slow. */
   #noteGap(): void {
-    const { floor } = this.#rooms.transitions;
+    const { floor } = this.#parts.transitions;
     const through = this.#through;
     if (!isAfter(floor, through)) return;
     this.#gapsTotal += 1;
     const gap = { from: through.index, to: floor.index };
-    this.#rooms.logger("error", "the audit has a gap: what ended in it is not in history", gap);
+    this.#parts.logger("error", "the audit has a gap: what ended in it is not in history", gap);
     this.#mark = { through: floor, completeAfter: floor.index };
     this.#through = floor;
   }
@@ -209,7 +209,7 @@ export class Audit {
     }
     const mark: AuditMark = { through: reached, completeAfter: this.#mark.completeAfter };
     if (!this.#hasMore) this.#mustMark = false;
-    this.#run(this.#rooms.store.write(records, mark), () => {
+    this.#run(this.#parts.store.write(records, mark), () => {
       this.#mark = mark;
       this.#through = reached;
       this.#writtenTotal += records.length;
@@ -222,7 +222,7 @@ export class Audit {
     readonly records: readonly AuditRecord[];
     readonly reached: Revision;
   } {
-    const { transitions } = this.#rooms;
+    const { transitions } = this.#parts;
     const records: AuditRecord[] = [];
     const from = transitions.positionAfter(this.#through);
     let position = from;
@@ -245,7 +245,7 @@ export class Audit {
   }
 
   #trim(wallMs: number): void {
-    const { store } = this.#rooms;
+    const { store } = this.#parts;
     const before = wallMs - this.#keepMs;
     this.#run(store.trim(before, TRIM_RECORDS_MAX, this.#mark), ({ mark, isRoundOver }) => {
       this.#tellLost();
@@ -262,7 +262,7 @@ export class Audit {
       call,
       (value) => {
         this.#isBusy = false;
-        if (this.#state === "full") this.#rooms.logger("info", "the audit has room again");
+        if (this.#state === "full") this.#parts.logger("info", "the audit has room again");
         if (this.#state !== "failed") this.#state = "writing";
         onDone(value);
       },
@@ -274,7 +274,7 @@ export class Audit {
   }
 
   #onFailure(error: unknown, nowMs: number): void {
-    const { logger } = this.#rooms;
+    const { logger } = this.#parts;
     // What else lies in the store cannot be written either.
     if (isDiskFailure(error)) throw error;
     if (!isOutOfSpace(error)) {

@@ -9,7 +9,7 @@ import type { Audit } from "./audit.js";
 import { tenuresOf } from "./tenures.js";
 import type { TransitionLog } from "./transition-log.js";
 
-export interface HistoryRooms {
+export interface HistoryParts {
   readonly table: Pick<LockTable, "inspect" | "stamp">;
   readonly transitions: TransitionLog;
   /** `undefined`: the node keeps none. */
@@ -20,11 +20,11 @@ export interface HistoryRooms {
 const READS_MAX = 64;
 
 export class History {
-  readonly #rooms: HistoryRooms;
+  readonly #parts: HistoryParts;
   #readCount = 0;
 
-  constructor(rooms: HistoryRooms) {
-    this.#rooms = rooms;
+  constructor(parts: HistoryParts) {
+    this.#parts = parts;
   }
 
   /**
@@ -37,7 +37,7 @@ export class History {
     onDone: (view: HistoryView) => void,
     onFailure: (isBusy: boolean) => void,
   ): void {
-    const { transitions, audit } = this.#rooms;
+    const { transitions, audit } = this.#parts;
     const all = this.#present(key);
     // One more than is wanted tells whether there are more.
     const wanted = limit + 1;
@@ -69,7 +69,7 @@ export class History {
 
   /** Who holds it now, the newest grant first. */
   #present(key: string): Tenure[] {
-    const { table, transitions } = this.#rooms;
+    const { table, transitions } = this.#parts;
     const { holds } = table.inspect(key);
     const present = holds.map((hold) => {
       const { mode, token, session, sessionName, owner, sequence, heldMs } = hold;

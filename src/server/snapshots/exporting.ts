@@ -31,7 +31,7 @@ const IDLE_TIMEOUTS = 500;
 /** Election timeouts that a question for a snapshot waits for it before it is told "not yet". */
 const PATIENCE_TIMEOUTS = 1;
 
-export interface ExportingRooms {
+export interface ExportingParts {
   readonly nodeId: NodeId;
   readonly store: SnapshotStore;
   readonly clock: Clock;
@@ -60,15 +60,15 @@ interface Export {
 const NEVER = Number.POSITIVE_INFINITY;
 
 export class SnapshotExporting {
-  readonly #rooms: ExportingRooms;
+  readonly #parts: ExportingParts;
   readonly #calls: StoreCalls;
   #exports: Export[] = [];
   #exportedTotal = 0;
   /** A question came that `work` has not seen. */
   #hasNews = false;
 
-  constructor(rooms: ExportingRooms, calls: StoreCalls) {
-    this.#rooms = rooms;
+  constructor(parts: ExportingParts, calls: StoreCalls) {
+    this.#parts = parts;
     this.#calls = calls;
   }
 
@@ -104,7 +104,7 @@ export class SnapshotExporting {
 
   /** Everything that was committed when the client asked is applied, or it does not care. */
   save(attachment: Attachment, { id }: SaveSnapshotOperation): void {
-    const { clock, electionTimeoutMs, appliedIndex, newest } = this.#rooms;
+    const { clock, electionTimeoutMs, appliedIndex, newest } = this.#parts;
     const nowMs = clock.nowMs();
     const known = this.#exports.find((other) => other.attachment === attachment);
     if (known !== undefined && known.manifest === undefined) {
@@ -134,7 +134,7 @@ export class SnapshotExporting {
 
   /** Answered when the store has read it. What the store throws ends the node. */
   read(attachment: Attachment, { id, checksum, chunk }: ReadSnapshotOperation): void {
-    const { clock, electionTimeoutMs, store } = this.#rooms;
+    const { clock, electionTimeoutMs, store } = this.#parts;
     const found = this.#exports.find((other) => other.attachment === attachment);
     const manifest = found?.manifest;
     if (found === undefined || manifest?.checksum !== checksum) {
@@ -184,7 +184,7 @@ export class SnapshotExporting {
     this.#drop(({ attachment, question, forgetAtMs }) => {
       return attachment.isClosed || (question === 0 && nowMs >= forgetAtMs);
     });
-    const newest = this.#rooms.newest();
+    const newest = this.#parts.newest();
     for (const one of this.#exports) {
       if (one.manifest === undefined && newest !== undefined && newest.index >= one.indexMin) {
         one.manifest = newest;
@@ -200,11 +200,11 @@ export class SnapshotExporting {
     const dropped = this.#exports.filter(isOver);
     if (dropped.length === 0) return;
     this.#exports = this.#exports.filter((one) => !isOver(one));
-    if (dropped.some(({ manifest }) => manifest !== undefined)) this.#rooms.onGarbage();
+    if (dropped.some(({ manifest }) => manifest !== undefined)) this.#parts.onGarbage();
   }
 
   #ask(one: Export, id: number, nowMs: number): void {
-    const { electionTimeoutMs } = this.#rooms;
+    const { electionTimeoutMs } = this.#parts;
     if (one.question > 0) this.#answer(one, { isReady: false });
     this.#hasNews = true;
     one.question = id;
@@ -222,14 +222,14 @@ export class SnapshotExporting {
     const { checksum, index, term, chunkCount, byteLength, configuration } = manifest;
     return {
       isReady: true,
-      nodeId: this.#rooms.nodeId,
+      nodeId: this.#parts.nodeId,
       checksum,
       index,
       term,
       chunkCount,
       byteLength,
       configuration: Buffer.from(configuration).toString("hex"),
-      wallMs: Math.floor(this.#rooms.clock.wallMs()),
+      wallMs: Math.floor(this.#parts.clock.wallMs()),
       version: VERSION,
     };
   }

@@ -14,7 +14,7 @@ export type SnapshotMessage = Extract<
 export type SnapshotOffer = SnapshotMessage & { readonly type: "snapshotOffer" };
 export type SnapshotChunk = SnapshotMessage & { readonly type: "snapshotChunk" };
 
-export interface SnapshotRooms {
+export interface SnapshotPorts {
   readonly nodeId: NodeId;
   readonly clock: Clock;
   readonly store: SnapshotStore;
@@ -55,7 +55,7 @@ export interface TransferStatus {
 export interface SnapshotStatus {
   readonly takenTotal: number;
   readonly installedTotal: number;
-  /** Own snapshots given up for want of room. */
+  /** Own snapshots given up because the disk was full. */
   readonly abandonedTotal: number;
   /** Given to operators. */
   readonly exportedTotal: number;

@@ -9,7 +9,7 @@ import type { SnapshotManifest } from "../../storage/index.js";
 import { Fifo } from "../fifo.js";
 import type { StoreCalls } from "./calls.js";
 import { isMismatch, isOutOfSpace, SnapshotDraft } from "./draft.js";
-import type { SnapshotChunk, SnapshotOffer, SnapshotRooms, TransferStatus } from "./ports.js";
+import type { SnapshotChunk, SnapshotOffer, SnapshotPorts, TransferStatus } from "./ports.js";
 import { isSameSnapshot } from "./shelf.js";
 
 /** Chunks that may wait for the store; a sender's window is smaller. */
@@ -51,15 +51,15 @@ export interface ReceivingEvents {
 }
 
 export class SnapshotReceiving {
-  readonly #rooms: SnapshotRooms;
+  readonly #ports: SnapshotPorts;
   readonly #calls: StoreCalls;
   readonly #events: ReceivingEvents;
   #reception: Reception | undefined;
   /** Given up, and still in a call of the store. */
   readonly #leaving = new Set<SnapshotDraft>();
 
-  constructor(rooms: SnapshotRooms, calls: StoreCalls, events: ReceivingEvents) {
-    this.#rooms = rooms;
+  constructor(ports: SnapshotPorts, calls: StoreCalls, events: ReceivingEvents) {
+    this.#ports = ports;
     this.#calls = calls;
     this.#events = events;
   }
@@ -93,7 +93,7 @@ export class SnapshotReceiving {
 
   /** Offers of deposed leaders and of snapshots older than the one under way count for nothing. */
   onOffer(from: NodeId, { term, epoch, snapshot }: SnapshotOffer): void {
-    const { raft } = this.#rooms;
+    const { raft } = this.#ports;
     if (term < raft.term || (term === raft.term && raft.role === "leader")) return;
     // Nor may it stand in the way of the offer of a real leader.
     if (!raft.isTermInReach(term)) return;
@@ -133,11 +133,11 @@ export class SnapshotReceiving {
     const reception = this.#reception;
     if (reception === undefined || reception.draft !== undefined) return;
     const { manifest } = reception;
-    const draft = new SnapshotDraft(this.#calls, this.#rooms.store.receive(manifest), {
+    const draft = new SnapshotDraft(this.#calls, this.#ports.store.receive(manifest), {
       onComplete: (complete) => {
         this.#reception = undefined;
         const { configuration, from, term, epoch } = reception;
-        this.#rooms.logger("info", "snapshot received", { from, index: complete.index });
+        this.#ports.logger("info", "snapshot received", { from, index: complete.index });
         this.#events.onReceived({ manifest: complete, configuration, from, term, epoch });
       },
       onFailure: (error) => {
@@ -158,7 +158,7 @@ export class SnapshotReceiving {
     const reception = this.#reception;
     if (reception === undefined) return;
     const { manifest, draft, waiting } = reception;
-    if (manifest.index <= this.#rooms.raft.commitIndex) {
+    if (manifest.index <= this.#ports.raft.commitIndex) {
       // The log has brought everything here in the meantime.
       this.#endNeedless(reception.from, reception.term, reception.epoch, manifest);
       return;
@@ -213,7 +213,7 @@ export class SnapshotReceiving {
       this.#refuse(from, checksum, index, "its configuration cannot be read");
       return;
     }
-    this.#rooms.logger("info", "receiving a snapshot", { from, index });
+    this.#ports.logger("info", "receiving a snapshot", { from, index });
     this.#reception = {
       manifest,
       configuration,
@@ -236,11 +236,11 @@ export class SnapshotReceiving {
   }
 
   #tell(to: NodeId, checksum: string, next: number): void {
-    this.#rooms.send(to, { type: "snapshotProgress", checksum, next });
+    this.#ports.send(to, { type: "snapshotProgress", checksum, next });
   }
 
   #refuse(from: NodeId, checksum: string, index: number, reason: string): void {
-    this.#rooms.logger("warn", "snapshot refused", { from, index, reason });
-    this.#rooms.send(from, { type: "snapshotRefused", checksum, reason });
+    this.#ports.logger("warn", "snapshot refused", { from, index, reason });
+    this.#ports.send(from, { type: "snapshotRefused", checksum, reason });
   }
 }

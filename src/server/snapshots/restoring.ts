@@ -7,7 +7,7 @@
 import { type LockTable, TableRestore } from "../../lockfsm/index.js";
 import type { SnapshotManifest, SnapshotStore } from "../../storage/index.js";
 import type { StoreCalls } from "./calls.js";
-import type { SnapshotRooms } from "./ports.js";
+import type { SnapshotPorts } from "./ports.js";
 
 interface Restoration {
   readonly manifest: SnapshotManifest;
@@ -21,13 +21,13 @@ interface Restoration {
 }
 
 export class SnapshotRestoring {
-  readonly #rooms: Pick<SnapshotRooms, "store" | "table">;
+  readonly #ports: Pick<SnapshotPorts, "store" | "table">;
   readonly #calls: StoreCalls;
   #restoration: Restoration | undefined;
   #installedTotal = 0;
 
-  constructor(rooms: Pick<SnapshotRooms, "store" | "table">, calls: StoreCalls) {
-    this.#rooms = rooms;
+  constructor(ports: Pick<SnapshotPorts, "store" | "table">, calls: StoreCalls) {
+    this.#ports = ports;
     this.#calls = calls;
   }
 
@@ -81,7 +81,7 @@ export class SnapshotRestoring {
     if (restoration.isReading || nextChunk === manifest.chunkCount) return;
     restoration.isReading = true;
     this.#calls.run(
-      this.#rooms.store.readChunk(manifest, nextChunk),
+      this.#ports.store.readChunk(manifest, nextChunk),
       (bytes) => {
         restoration.isReading = false;
         restoration.nextChunk += 1;
@@ -97,7 +97,7 @@ export class SnapshotRestoring {
   #finish(finishing: Generator<void, LockTable, void>): boolean {
     const step = finishing.next();
     if (step.done !== true) return false;
-    this.#rooms.table.become(step.value);
+    this.#ports.table.become(step.value);
     this.#restoration = undefined;
     this.#installedTotal += 1;
     return true;

@@ -9,7 +9,7 @@ import { assert } from "../../assert.js";
 import type { Input, NodeId } from "../../raft/index.js";
 import type { SnapshotManifest } from "../../storage/index.js";
 import type { StoreCalls } from "./calls.js";
-import type { SnapshotOptions, SnapshotRooms, TransferStatus } from "./ports.js";
+import type { SnapshotOptions, SnapshotPorts, TransferStatus } from "./ports.js";
 import { isSameSnapshot, type SnapshotShelf } from "./shelf.js";
 import { SnapshotTransfer } from "./transfer.js";
 
@@ -29,7 +29,7 @@ interface Failures {
 }
 
 export class SnapshotSending {
-  readonly #rooms: SnapshotRooms;
+  readonly #ports: SnapshotPorts;
   readonly #options: SnapshotOptions;
   readonly #calls: StoreCalls;
   readonly #shelf: SnapshotShelf;
@@ -39,12 +39,12 @@ export class SnapshotSending {
   #nextDeadlineMs = Number.POSITIVE_INFINITY;
 
   constructor(
-    rooms: SnapshotRooms,
+    ports: SnapshotPorts,
     options: SnapshotOptions,
     calls: StoreCalls,
     shelf: SnapshotShelf,
   ) {
-    this.#rooms = rooms;
+    this.#ports = ports;
     this.#options = options;
     this.#calls = calls;
     this.#shelf = shelf;
@@ -73,15 +73,15 @@ export class SnapshotSending {
 
   /** The core of a leader asks for it: the log does not hold what the peer needs next. */
   begin(peer: NodeId, epoch: number, nowMs: number): void {
-    this.#endOthersThanOf(this.#rooms.raft.term);
+    this.#endOthersThanOf(this.#ports.raft.term);
     this.#end(peer);
     const manifest = this.#newest();
     const { index } = manifest;
-    this.#rooms.logger("info", "sending a snapshot", { peer, index });
+    this.#ports.logger("info", "sending a snapshot", { peer, index });
     const to = { peer, epoch };
     this.#transfers.set(
       peer,
-      new SnapshotTransfer(this.#rooms, this.#options, this.#calls, to, manifest, nowMs),
+      new SnapshotTransfer(this.#ports, this.#options, this.#calls, to, manifest, nowMs),
     );
     const failures = this.#failures.get(peer);
     if (failures === undefined) return;
@@ -100,7 +100,7 @@ export class SnapshotSending {
     transfer.onProgress(next, nowMs);
     if (!transfer.isDelivered) return;
     this.#failures.delete(peer);
-    this.#rooms.logger("info", "snapshot sent", { peer, index: transfer.manifest.index });
+    this.#ports.logger("info", "snapshot sent", { peer, index: transfer.manifest.index });
   }
 
   onRefused(peer: NodeId, checksum: string, reason: string, nowMs: number): void {
@@ -112,7 +112,7 @@ export class SnapshotSending {
   work(nowMs: number, report: (input: Input) => void): void {
     this.#nextDeadlineMs = Number.POSITIVE_INFINITY;
     if (this.#transfers.size === 0 && this.#failures.size === 0) return;
-    const { raft } = this.#rooms;
+    const { raft } = this.#ports;
     this.#endOthersThanOf(raft.role === "leader" ? raft.term : 0);
     let deadlineMs = Number.POSITIVE_INFINITY;
     for (const transfer of this.#transfers.values()) {
@@ -156,7 +156,7 @@ export class SnapshotSending {
   #newest(): SnapshotManifest {
     const { newest } = this.#shelf;
     assert(newest !== undefined, () => "the log has no beginning and no snapshot before it");
-    const first = this.#rooms.raft.firstIndex;
+    const first = this.#ports.raft.firstIndex;
     assert(first <= newest.index + 1, () => `log from ${first}, snapshot up to ${newest.index}`);
     return newest;
   }
@@ -171,7 +171,7 @@ export class SnapshotSending {
     const newest = this.#newest();
     if (isSameSnapshot(newest, transfer.manifest)) return;
     const { peer } = transfer;
-    this.#rooms.logger("info", "sending a newer snapshot", { peer, index: newest.index });
+    this.#ports.logger("info", "sending a newer snapshot", { peer, index: newest.index });
     transfer.replace(newest, nowMs);
   }
 
@@ -188,7 +188,7 @@ export class SnapshotSending {
 
   #giveUp(transfer: SnapshotTransfer, reason: string, nowMs: number): void {
     const { peer, epoch, manifest } = transfer;
-    this.#rooms.logger("warn", "snapshot not sent", { peer, index: manifest.index, reason });
+    this.#ports.logger("warn", "snapshot not sent", { peer, index: manifest.index, reason });
     this.#end(peer);
     const pauseTimeouts = this.#failures.get(peer)?.pauseTimeouts ?? PAUSE_TIMEOUTS_MIN;
     this.#failures.set(peer, {

@@ -98,7 +98,7 @@ export class SnapshotShelf {
 
   /**
    * Removes everything that does not matter and is not among `inUse`. Nothing may be written at
-   * that moment but a snapshot of `inUse`. `onNoSpace`: it could not be done for want of room.
+   * that moment but a snapshot of `inUse`. `onNoSpace`: it failed because the disk is full.
    */
   clear(inUse: Iterable<string>, onNoSpace: (nowMs: number) => void): void {
     const kept = new Set(inUse);

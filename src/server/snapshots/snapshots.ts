@@ -14,7 +14,7 @@ import type { Configuration, Input, InstalledSnapshot, NodeId, Write } from "../
 import type { SnapshotManifest } from "../../storage/index.js";
 import { StoreCalls } from "./calls.js";
 import { SnapshotExporting } from "./exporting.js";
-import type { SnapshotMessage, SnapshotOptions, SnapshotRooms, SnapshotStatus } from "./ports.js";
+import type { SnapshotMessage, SnapshotOptions, SnapshotPorts, SnapshotStatus } from "./ports.js";
 import { type ReceivedSnapshot, SnapshotReceiving } from "./receiving.js";
 import { SnapshotRestoring } from "./restoring.js";
 import { SnapshotSending } from "./sending.js";
@@ -28,7 +28,7 @@ const LOG_FACTOR_MAX = 4;
 const TRAIL_STEPS = 16;
 
 export class Snapshots {
-  readonly #rooms: SnapshotRooms;
+  readonly #ports: SnapshotPorts;
   readonly #options: SnapshotOptions;
   readonly #calls: StoreCalls;
   readonly #shelf: SnapshotShelf;
@@ -52,30 +52,30 @@ export class Snapshots {
   #isStopped = false;
 
   /** `named`: what the log stands on, already in the table. */
-  constructor(rooms: SnapshotRooms, options: SnapshotOptions, named: SnapshotManifest | undefined) {
-    this.#rooms = rooms;
+  constructor(ports: SnapshotPorts, options: SnapshotOptions, named: SnapshotManifest | undefined) {
+    this.#ports = ports;
     this.#options = options;
-    this.#calls = new StoreCalls(() => rooms.wake());
-    this.#shelf = new SnapshotShelf(rooms.store, this.#calls, named);
+    this.#calls = new StoreCalls(() => ports.wake());
+    this.#shelf = new SnapshotShelf(ports.store, this.#calls, named);
     const { snapshotLogBytes, trailingLogBytes } = options;
     const windowBytes = Math.max(trailingLogBytes, snapshotLogBytes / TRAIL_STEPS);
     this.#trail = new AppliedTrail(named?.index ?? 0, windowBytes / TRAIL_STEPS);
     const onGarbage = (): void => this.#shelf.leaveGarbage();
-    this.#taking = new SnapshotTaking(rooms, options, this.#calls, this.#shelf, {
+    this.#taking = new SnapshotTaking(ports, options, this.#calls, this.#shelf, {
       onTaken: (manifest) => this.#onTaken(manifest),
       onGarbage,
       onNoSpace: () => this.#exportingFailed(),
     });
-    this.#sending = new SnapshotSending(rooms, options, this.#calls, this.#shelf);
-    this.#receiving = new SnapshotReceiving(rooms, this.#calls, {
+    this.#sending = new SnapshotSending(ports, options, this.#calls, this.#shelf);
+    this.#receiving = new SnapshotReceiving(ports, this.#calls, {
       onReceived: (received) => {
         this.#received = received;
       },
       onNeedless: (received) => this.#inputs.push(inputOf(received)),
       onGarbage,
     });
-    this.#restoring = new SnapshotRestoring(rooms, this.#calls);
-    const { nodeId, clock, store } = rooms;
+    this.#restoring = new SnapshotRestoring(ports, this.#calls);
+    const { nodeId, clock, store } = ports;
     this.exporting = new SnapshotExporting(
       {
         nodeId,
@@ -251,13 +251,13 @@ export class Snapshots {
     );
     const atLeast = this.#trail.reachingBack(LOG_FACTOR_MAX * snapshotLogBytes);
     const kept = Math.max(wanted, Math.min(atLeast, snapshotIndex + 1));
-    return Math.max(kept, this.#rooms.raft.firstIndex);
+    return Math.max(kept, this.#ports.raft.firstIndex);
   }
 
   /** The core has moved on: nobody will ask for it. */
   #dropIgnored({ index }: SnapshotManifest): void {
     this.#judged = undefined;
-    this.#rooms.logger("info", "received snapshot not needed", { index });
+    this.#ports.logger("info", "received snapshot not needed", { index });
     this.#shelf.leaveGarbage();
   }
 
@@ -273,7 +273,7 @@ export class Snapshots {
     this.#accepted = undefined;
     this.#restoredIndex = index;
     this.#trail.restart(index);
-    this.#rooms.logger("info", "snapshot installed", { index });
+    this.#ports.logger("info", "snapshot installed", { index });
   }
 
   /**

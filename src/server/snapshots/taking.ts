@@ -8,7 +8,7 @@ import { type Configuration, encodeConfiguration } from "../../raft/index.js";
 import type { SnapshotManifest } from "../../storage/index.js";
 import type { StoreCalls } from "./calls.js";
 import { isOutOfSpace, SnapshotDraft } from "./draft.js";
-import type { SnapshotOptions, SnapshotRooms } from "./ports.js";
+import type { SnapshotOptions, SnapshotPorts } from "./ports.js";
 import type { SnapshotShelf } from "./shelf.js";
 
 /** Election timeouts until a snapshot that found no room is tried again; doubled each time … */
@@ -32,12 +32,12 @@ export interface TakingEvents {
   onTaken(manifest: SnapshotManifest): void;
   /** Something was left in the store that is of no use. */
   onGarbage(): void;
-  /** One was given up for want of room. */
+  /** One was given up because the disk is full. */
   onNoSpace(): void;
 }
 
 export class SnapshotTaking {
-  readonly #rooms: SnapshotRooms;
+  readonly #ports: SnapshotPorts;
   readonly #options: SnapshotOptions;
   readonly #calls: StoreCalls;
   readonly #shelf: Pick<SnapshotShelf, "newest">;
@@ -57,13 +57,13 @@ export class SnapshotTaking {
   #durationMs = 0;
 
   constructor(
-    rooms: SnapshotRooms,
+    ports: SnapshotPorts,
     options: SnapshotOptions,
     calls: StoreCalls,
     shelf: Pick<SnapshotShelf, "newest">,
     events: TakingEvents,
   ) {
-    this.#rooms = rooms;
+    this.#ports = ports;
     this.#options = options;
     this.#calls = calls;
     this.#shelf = shelf;
@@ -124,7 +124,7 @@ export class SnapshotTaking {
   begin(nowMs: number): void {
     const configuration = this.#configuration;
     assert(configuration !== undefined, () => "a snapshot before anything was applied");
-    const { store, table, raft } = this.#rooms;
+    const { store, table, raft } = this.#ports;
     const index = this.#appliedIndex;
     const { term } = raft.entry(index);
     const chunks = table.snapshot(this.#options.chunkBytes);
@@ -178,7 +178,7 @@ export class SnapshotTaking {
 
   /** There was no room: the next one is tried later, and later still the next time. */
   postpone(nowMs: number): void {
-    this.#rooms.logger("warn", "no room for a snapshot", {});
+    this.#ports.logger("warn", "no room for a snapshot", {});
     this.#abandonedTotal += 1;
     this.#retryAtMs = nowMs + this.#retryTimeouts * this.#options.electionTimeoutMs;
     this.#retryTimeouts = Math.min(2 * this.#retryTimeouts, RETRY_TIMEOUTS_MAX);
@@ -213,7 +213,7 @@ export class SnapshotTaking {
     this.#durationMs = nowMs - attempt.startedMs;
     const { index, byteLength } = manifest;
     const fields = { index, bytes: byteLength, durationMs: Math.round(this.#durationMs) };
-    this.#rooms.logger("info", "snapshot taken", fields);
+    this.#ports.logger("info", "snapshot taken", fields);
     this.#events.onTaken(manifest);
   }
 }

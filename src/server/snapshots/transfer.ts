@@ -8,7 +8,7 @@ import type { NodeId } from "../../raft/index.js";
 import type { SnapshotManifest } from "../../storage/index.js";
 import type { StoreCalls } from "./calls.js";
 import { isOutOfSpace } from "./draft.js";
-import type { SnapshotOptions, SnapshotRooms, TransferStatus } from "./ports.js";
+import type { SnapshotOptions, SnapshotPorts, TransferStatus } from "./ports.js";
 
 /** Chunks sent beyond what the receiver has durable. */
 const WINDOW_CHUNKS = 4;
@@ -20,7 +20,7 @@ const DRAIN_MS = 5;
 export class SnapshotTransfer {
   readonly peer: NodeId;
   readonly epoch: number;
-  readonly #rooms: SnapshotRooms;
+  readonly #ports: SnapshotPorts;
   readonly #options: SnapshotOptions;
   readonly #calls: StoreCalls;
   readonly #term: number;
@@ -42,17 +42,17 @@ export class SnapshotTransfer {
   #hasEnded = false;
 
   constructor(
-    rooms: SnapshotRooms,
+    ports: SnapshotPorts,
     options: SnapshotOptions,
     calls: StoreCalls,
     to: { readonly peer: NodeId; readonly epoch: number },
     manifest: SnapshotManifest,
     nowMs: number,
   ) {
-    this.#rooms = rooms;
+    this.#ports = ports;
     this.#options = options;
     this.#calls = calls;
-    this.#term = rooms.raft.term;
+    this.#term = ports.raft.term;
     this.peer = to.peer;
     this.epoch = to.epoch;
     this.#manifest = manifest;
@@ -134,7 +134,7 @@ export class SnapshotTransfer {
     this.#phase = "offering";
     this.#drainAtMs = Number.POSITIVE_INFINITY;
     this.#offerAtMs = nowMs + this.#options.heartbeatIntervalMs;
-    this.#rooms.send(this.peer, {
+    this.#ports.send(this.peer, {
       type: "snapshotOffer",
       term: this.#term,
       epoch: this.epoch,
@@ -151,7 +151,7 @@ export class SnapshotTransfer {
       this.#chunk = undefined;
       return;
     }
-    if (this.#rooms.peers.bufferedBytes(this.peer) > BUFFERED_BYTES_MAX) {
+    if (this.#ports.peers.bufferedBytes(this.peer) > BUFFERED_BYTES_MAX) {
       this.#drainAtMs = nowMs + DRAIN_MS;
       return;
     }
@@ -159,7 +159,7 @@ export class SnapshotTransfer {
     this.#sentNext += 1;
     const { checksum } = this.#manifest;
     const { number, bytes } = chunk;
-    this.#rooms.send(this.peer, { type: "snapshotChunk", checksum, number, bytes });
+    this.#ports.send(this.peer, { type: "snapshotChunk", checksum, number, bytes });
   }
 
   #readChunk(): void {
@@ -169,7 +169,7 @@ export class SnapshotTransfer {
     if (number >= this.#durableNext + WINDOW_CHUNKS) return;
     this.#isReading = true;
     this.#calls.run(
-      this.#rooms.store.readChunk(manifest, number),
+      this.#ports.store.readChunk(manifest, number),
       (bytes) => {
         this.#isReading = false;
         if (manifest === this.#manifest) this.#chunk = { number, bytes };

@@ -234,7 +234,7 @@ export class FileLog implements LogStore {
     const firstBytes = waiting[0]?.bodyBytes ?? 0;
     const freeBytes = (this.#segment?.freeBytes ?? 0) - overheadBytes;
     const emptyBytes = this.#parts.segmentBytes - BASE_RECORD_BYTES - overheadBytes;
-    const roomBytes = Math.min(
+    const groupBytesMax = Math.min(
       firstBytes <= freeBytes ? freeBytes : emptyBytes,
       RECORD_BODY_BYTES_MAX,
     );
@@ -242,7 +242,7 @@ export class FileLog implements LogStore {
     let count = 1;
     for (; count < waiting.length; count += 1) {
       bytes += waiting[count]?.bodyBytes ?? 0;
-      if (bytes > roomBytes) break;
+      if (bytes > groupBytesMax) break;
     }
     this.#waiting = waiting.length === count ? [] : waiting.slice(count);
     waiting.length = count;

@@ -30,7 +30,7 @@ describe("whom a node talks to", () => {
     members.onIndex(20);
     expect(told.at(-1)).toEqual([1, 2, 3, 5]);
     members.onEffective(configurationOf(2, 3, 5), 50);
-    members.bidFarewell(50 + 1_000);
+    members.dropRemovedPeers(50 + 1_000);
     expect(told.at(-1)).toEqual([2, 3, 5]);
   });
 

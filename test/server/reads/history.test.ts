@@ -97,7 +97,10 @@ describe("history", () => {
         const { tenures, isTruncated } = await historyOf(world, node, 1_000);
         expect(tenures.map(({ token }) => token)).toEqual(past);
         expect(isTruncated).toBe(false);
-        expect(node.driver.status.seeing.audit).toMatchObject({ state: "writing", gapsTotal: 0 });
+        expect(node.driver.status.observation.audit).toMatchObject({
+          state: "writing",
+          gapsTotal: 0,
+        });
       }
     },
   );

@@ -196,7 +196,7 @@ describe("a session", () => {
     await world.until("the end is told", () => ended() !== undefined);
     expect(ended()).toMatchObject({ session, reason: END_REASON.revoked });
     expect(await take(operator, "a")).toBeGreaterThan(0);
-    expect(leader.driver.status.seeing.endsByReason[END_REASON.revoked]).toBe(1);
+    expect(leader.driver.status.observation.endsByReason[END_REASON.revoked]).toBe(1);
   });
 
   test("is taken over on another node, which gives every hold a new token", async () => {

@@ -253,8 +253,8 @@ describe("a watch", () => {
     await world.run(200);
     expect(slow.changes).toHaveLength(600);
     expect(slow.endedBy).toBe(ERROR_NUMBERS.COMPACTED);
-    expect(leader.driver.status.seeing.watches).toBe(1);
-    expect(leader.driver.status.seeing.watchesCompactedTotal).toBe(1);
+    expect(leader.driver.status.observation.watches).toBe(1);
+    expect(leader.driver.status.observation.watchesCompactedTotal).toBe(1);
   });
 
   test("of a client that reads again goes on at once, and is waited for without haste", async () => {
@@ -290,14 +290,14 @@ describe("a watch", () => {
     const [stopped, gone] = [new Watcher(world, leader), new Watcher(world, leader)];
     await stopped.untilBegun();
     await gone.untilBegun();
-    expect(leader.driver.status.seeing.watches).toBe(2);
+    expect(leader.driver.status.observation.watches).toBe(2);
     stopped.client.query({ op: OP.unwatch, id: 2, watch: 1 });
     gone.client.disconnect();
     await world.until("an answer", () => stopped.client.answer(2) !== undefined);
     expect(stopped.client.answer(2)?.status).toBe(STATUS.ok);
     await take(client, "a");
     expect(stopped.changes).toEqual([]);
-    expect(leader.driver.status.seeing.watches).toBe(0);
+    expect(leader.driver.status.observation.watches).toBe(0);
     // Its number is free again.
     stopped.client.query({ op: OP.watch, id: 1, key: "b", isPrefix: false, after: undefined });
     await take(client, "b");
@@ -318,7 +318,7 @@ describe("a watch", () => {
     full.client.disconnect();
     // A turn that follows from itself, or from a time that has passed, is a loop without an end.
     await world.run(200);
-    expect(leader.driver.status.seeing.watches).toBe(0);
+    expect(leader.driver.status.observation.watches).toBe(0);
   });
 
   test("beyond what one connection may have is refused, and so is a number in use", async () => {
@@ -338,6 +338,6 @@ describe("a watch", () => {
       { id: 7, status: ERROR_NUMBERS.INVALID_ARGUMENT },
       { id: WATCHES_MAX + 1, status: ERROR_NUMBERS.QUOTA },
     ]);
-    expect(leader.driver.status.seeing.watches).toBe(WATCHES_MAX);
+    expect(leader.driver.status.observation.watches).toBe(WATCHES_MAX);
   });
 });

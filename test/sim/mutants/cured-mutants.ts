@@ -13,7 +13,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
   {
     name: "time-begins-at-zero",
     rule: "a stamp of 0 says that no entry executed the command",
-    file: "src/server/commands/leadership.ts",
+    file: "src/server/commands/entry-schedule.ts",
     find: "const FIRST_STAMP = 1;",
     replace: "const FIRST_STAMP = 0;",
     seeds: [1],

@@ -21,7 +21,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "clock-begins-anew",
     rule: "a new leader goes on from the last stamp in its log",
-    file: "src/server/commands/leadership.ts",
+    file: "src/server/commands/entry-schedule.ts",
     find: "    this.#clock.start(base, nowMs);",
     replace: "    this.#clock.start(0, nowMs);",
     seeds: [1],
@@ -38,14 +38,14 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     name: "stamps-by-the-wall-clock",
     rule: "expiry never depends on a wall clock",
     file: "src/server/commands/proposing.ts",
-    find: "this.#leadership.countTime(nowMs);",
-    replace: "this.#leadership.countTime(clock.wallMs());",
+    find: "this.#schedule.countTime(nowMs);",
+    replace: "this.#schedule.countTime(clock.wallMs());",
     seeds: [6_000_011],
   },
   {
     name: "stamps-in-the-log-forgotten",
     rule: "a new leader goes on from the last stamp in its log, committed or not",
-    file: "src/server/commands/leadership.ts",
+    file: "src/server/commands/entry-schedule.ts",
     find: "lastStampBehind(raft, appliedIndex) ?? table.stamp",
     replace: "table.stamp",
     seeds: [1],
@@ -54,10 +54,10 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     name: "leader-ends-leases-by-itself",
     rule: "nothing ends but by an entry: who leads may be deposed and not know it",
     file: "src/server/commands/proposing.ts",
-    find: "    const stamp = this.#leadership.countTime(nowMs);\n",
+    find: "    const stamp = this.#schedule.countTime(nowMs);\n",
     replace:
-      "    const stamp = this.#leadership.countTime(nowMs);\n" +
-      "    const { raft, table } = this.#rooms;\n" +
+      "    const stamp = this.#schedule.countTime(nowMs);\n" +
+      "    const { raft, table } = this.#parts;\n" +
       "    const index = raft.appliedIndex + nowMs / 1e9;\n" +
       "    const nobody = { toSession: () => {}, attached: () => {} };\n" +
       "    const isDue = (table.nextDueAt ?? stamp + 1) <= stamp;\n" +

@@ -3,7 +3,7 @@ import { MESSAGE } from "../../../src/protocol/index.js";
 import { startCluster } from "../world/cluster.js";
 import { World } from "../world/world.js";
 
-describe("moving", () => {
+describe("redirecting clients", () => {
   test("sends clients of an isolated node away, once each", async () => {
     const { world, followers } = await startCluster();
     const client = world.client();

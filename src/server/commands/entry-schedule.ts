@@ -1,7 +1,7 @@
 /**
- * What only the leader decides: when an entry is due. Commands leave in the turn they came in; keepalives may be gathered for a moment; and time itself needs entries, since nothing ends
- * unless an entry with a late enough stamp is applied. It owns the cluster clock and never proposes
- * by itself.
+ * When the leader is due to propose an entry. Commands leave in the turn they came in; keepalives
+ * may be gathered for a moment; and time itself needs entries, since nothing ends unless an entry with
+ * a late enough stamp is applied. It owns the cluster clock and never proposes by itself.
  */
 import type { LockTable } from "../../lockfsm/index.js";
 import { decodeBatchHeader } from "../../protocol/index.js";
@@ -9,7 +9,7 @@ import type { Raft } from "../../raft/index.js";
 import { ClusterClock } from "./cluster-clock.js";
 import type { WaitingLine } from "./waiting-line.js";
 
-/** Time begins behind 0, which says of a reply that no entry executed the command. */
+/** Time begins after 0, which says of a reply that no entry executed the command. */
 const FIRST_STAMP = 1;
 /** While anything waits for time, entries are at most so far apart. */
 const STAMP_INTERVAL_MS = 1_000;
@@ -17,10 +17,10 @@ const STAMP_INTERVAL_MS = 1_000;
 const GATHER_MS_MAX = 250;
 const GATHER_SHARE_OF_TTL = 20;
 
-export class Leadership {
+export class EntrySchedule {
   readonly #clock: ClusterClock;
   readonly #turnMsMax: number;
-  /** An entry is due whatever waits: right behind the no-op of a new leader, and before a transfer. */
+  /** An entry is due whatever waits: right after the no-op of a new leader, and before a transfer. */
   #mustStamp = false;
   /** Of the last stamped entry this leader proposed or found in its log. */
   #lastStamp = 0;

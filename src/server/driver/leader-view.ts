@@ -1,11 +1,10 @@
 /**
- * Under whom this node works: the term, the leader, and the connection by which the leader can be
- * reached. When any of them changes, what was sent before may be lost, and everything kept is sent
+ * The leader this node follows: its term, its id, and the connection by which it can be reached. When any of them changes, what was sent before may be lost, and everything kept is sent
  * again.
  */
 import type { NodeId, Raft } from "../../raft/index.js";
 
-export class Regime {
+export class LeaderView {
   readonly #linkEpochs = new Map<NodeId, number>();
   #term = 0;
   #leader: NodeId = 0;

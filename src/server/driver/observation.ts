@@ -5,18 +5,18 @@
  */
 import type { LockTable } from "../../lockfsm/index.js";
 import type { NodeTuning } from "../options.js";
-import { Answering, type AnsweringRooms } from "../reads/answering.js";
+import { Answering, type AnsweringParts } from "../reads/answering.js";
 import { Audit } from "../reads/audit.js";
 import { History } from "../reads/history.js";
 import type { Reads } from "../reads/reads.js";
 import { TransitionLog } from "../reads/transition-log.js";
 import { Watches } from "../reads/watches.js";
-import type { DriverPorts, SeeingStatus } from "./driver-ports.js";
+import type { DriverPorts, ObservationStatus } from "./driver-ports.js";
 
 /** What one turn spends on answering reads; the others wait for the next one. */
 const READ_COST_PER_TURN_MAX = 1_024;
 
-export interface SeeingRooms {
+export interface ObservationParts {
   readonly table: LockTable;
   readonly reads: Reads;
   readonly audit: DriverPorts["audit"];
@@ -24,20 +24,20 @@ export interface SeeingRooms {
   readonly logger: DriverPorts["logger"];
   /** A turn should follow. */
   readonly wake: () => void;
-  readonly save: AnsweringRooms["save"];
+  readonly save: AnsweringParts["save"];
 }
 
-export class Seeing {
+export class Observation {
   readonly transitions: TransitionLog;
   readonly watches: Watches;
-  readonly #rooms: SeeingRooms;
+  readonly #parts: ObservationParts;
   readonly #answering: Answering;
   readonly #audit: Audit | undefined;
 
   /** `index`: the table holds the effects of everything up to there. */
-  constructor(rooms: SeeingRooms, tuning: NodeTuning, index: number) {
-    const { table, audit, wake, logger, save } = rooms;
-    this.#rooms = rooms;
+  constructor(parts: ObservationParts, tuning: NodeTuning, index: number) {
+    const { table, audit, wake, logger, save } = parts;
+    this.#parts = parts;
     const transitions = new TransitionLog(tuning, index);
     table.listen((change) => transitions.add(change));
     this.transitions = transitions;
@@ -50,7 +50,7 @@ export class Seeing {
     this.#answering = new Answering({ table, transitions, history, save });
   }
 
-  get status(): SeeingStatus {
+  get status(): ObservationStatus {
     const { watches, transitions } = this;
     return {
       watches: watches.count,
@@ -66,17 +66,17 @@ export class Seeing {
 
   /** Whether there is something to do that nothing else will announce. */
   get hasWork(): boolean {
-    return this.#rooms.reads.hasReady || this.watches.hasWork || this.#audit?.hasWork === true;
+    return this.#parts.reads.hasReady || this.watches.hasWork || this.#audit?.hasWork === true;
   }
 
   get nextDeadlineMs(): number {
     const auditMs = this.#audit?.nextDeadlineMs ?? Number.POSITIVE_INFINITY;
-    return Math.min(this.#rooms.reads.nextDeadlineMs, this.watches.nextDeadlineMs, auditMs);
+    return Math.min(this.#parts.reads.nextDeadlineMs, this.watches.nextDeadlineMs, auditMs);
   }
 
   /** Once a turn. `index`: the last applied entry. */
   work(index: number, isTakingSnapshot: boolean, nowMs: number): void {
-    const { reads, clock } = this.#rooms;
+    const { reads, clock } = this.#parts;
     this.watches.serve(index, nowMs);
     reads.expire(nowMs);
     reads.onApplied(index);

@@ -1,5 +1,5 @@
 /**
- * Decides when this node cannot serve its clients and should send them elsewhere: for one election
+ * Decides when this node cannot serve its clients and should send them to another node: for one election
  * timeout it had no leader and heard no majority, or it lags far behind what is committed. A cluster
  * that merely changes its leader moves nobody.
  */
@@ -8,7 +8,7 @@ import type { NodeId } from "../../raft/index.js";
 /** Committed entries that a serving node may be behind in applying. */
 const APPLY_LAG_ENTRIES_MAX = 8_192;
 
-export class Moving {
+export class ClientRedirect {
   #voters: readonly NodeId[] = [];
   readonly #nodeId: NodeId;
   readonly #timeoutMs: number;

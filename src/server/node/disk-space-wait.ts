@@ -1,7 +1,7 @@
 /**
- * A start on a full disk. Opening the data directory takes room (the store begins a new journal, a
- * fresh log its first segment), so without room a node cannot start; but it need not end either, and
- * be started again and again. It waits, is seen while it waits, and goes on by itself.
+ * A start on a full disk. Opening the data directory takes space (the store begins a new journal, a
+ * fresh log its first segment), so a node cannot start on a full disk. Instead of ending, to be started
+ * again and again, it waits, shows on its pages that it waits, and goes on by itself.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../../errors.js";
@@ -22,30 +22,30 @@ const METRICS =
  * `begin` makes of them. The pages can be read meanwhile; `begin` finds the address free. Rejects as
  * the two do otherwise, and with the reason of the options' signal when that is aborted.
  */
-export async function whenThereIsRoom<Data, Result>(
+export async function whenDiskHasSpace<Data, Result>(
   options: ResolvedOptions,
   clusterId: string,
   open: () => Promise<Data>,
   begin: (data: Data) => Promise<Result>,
 ): Promise<Result> {
-  const waiting = new Waiting(options, clusterId);
+  const wait = new DiskSpaceWait(options, clusterId);
   try {
     for (;;) {
       try {
         const data = await open();
-        await waiting.end();
+        await wait.end();
         return await begin(data);
       } catch (error) {
         if (!(error instanceof HoldfastError) || error.code !== "DISK_FULL") throw error;
-        await waiting.pause(error);
+        await wait.pause(error);
       }
     }
   } finally {
-    await waiting.end();
+    await wait.end();
   }
 }
 
-class Waiting {
+class DiskSpaceWait {
   readonly #options: ResolvedOptions;
   readonly #clusterId: string;
   #pages: IdlePages | undefined;

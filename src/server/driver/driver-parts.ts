@@ -19,17 +19,17 @@ import { Reads } from "../reads/reads.js";
 import { Snapshots } from "../snapshots/snapshots.js";
 import { Applier } from "./applier.js";
 import { Applying } from "./applying.js";
+import { ClientRedirect } from "./client-redirect.js";
 import { ClientSide, type ClientSideHost } from "./client-side.js";
 import { CommitInterest } from "./commit-interest.js";
 import { DeferredMessages } from "./deferred-messages.js";
 import type { DriverOptions, DriverPorts } from "./driver-ports.js";
 import { EntryCheck } from "./entry-check.js";
+import { LeaderView } from "./leader-view.js";
 import { Members } from "./members.js";
-import { Moving } from "./moving.js";
+import { Observation, type ObservationParts } from "./observation.js";
 import { PeerRequests, type PeerRequestsHost } from "./peer-requests.js";
 import { PeerSide } from "./peer-side.js";
-import { Regime } from "./regime.js";
-import { Seeing, type SeeingRooms } from "./seeing.js";
 
 /** Election timeouts that a read may wait for its index. */
 const READ_WAIT_TIMEOUTS = 5;
@@ -51,9 +51,9 @@ export interface DriverHost extends ClientSideHost, PeerRequestsHost, Operations
   fail(cause: unknown): void;
 }
 
-export type DriverRooms = ReturnType<typeof furnish>;
+export type DriverParts = ReturnType<typeof wireDriver>;
 
-export function furnish(options: DriverOptions, ports: DriverPorts, host: DriverHost) {
+export function wireDriver(options: DriverOptions, ports: DriverPorts, host: DriverHost) {
   const { tuning, nodeId, clusterId, configuration } = options;
   const { electionTimeoutMs, batchBytesMax } = tuning;
   const { raft, table, logger, clock, memory } = ports;
@@ -61,7 +61,7 @@ export function furnish(options: DriverOptions, ports: DriverPorts, host: Driver
   const wake = (): void => host.wake();
   const fail = (error: unknown): void => host.fail(error);
 
-  const regime = new Regime();
+  const leaderView = new LeaderView();
   const line = new WaitingLine();
   const cache = new EntryCache();
   // The two know each other: what is cut off is not kept, what is kept belongs to an attachment.
@@ -91,17 +91,17 @@ export function furnish(options: DriverOptions, ports: DriverPorts, host: Driver
     askAgainAfterMs: electionTimeoutMs,
   };
   const reads = new Reads(readTiming, send, numbers);
-  const save: SeeingRooms["save"] = (attachment, operation) =>
+  const save: ObservationParts["save"] = (attachment, operation) =>
     snapshots.exporting.save(attachment, operation);
-  const seeing = new Seeing(
+  const observation = new Observation(
     { table, reads, audit: ports.audit, clock, logger, wake, save },
     tuning,
     raft.appliedIndex,
   );
-  const { transitions, watches } = seeing;
+  const { transitions, watches } = observation;
   const operationWaitMs = OPERATION_WAIT_TIMEOUTS * electionTimeoutMs;
   const operations = new Operations(operationWaitMs, send, numbers);
-  const moving = new Moving(nodeId, electionTimeoutMs);
+  const redirect = new ClientRedirect(nodeId, electionTimeoutMs);
   const members = new Members(nodeId, electionTimeoutMs, ports.onPeers, send);
   const applier = new Applier(
     { raft, table, attachments, cache, transitions, logger },
@@ -129,7 +129,7 @@ export function furnish(options: DriverOptions, ports: DriverPorts, host: Driver
     host,
   );
   const peerRequests = new PeerRequests(
-    { regime, line, capacity, forwarding, reads, operations, snapshots, members, logger, send },
+    { leaderView, line, capacity, forwarding, reads, operations, snapshots, members, logger, send },
     host,
   );
   const step = (input: Input): void => raft.step(input);
@@ -139,7 +139,7 @@ export function furnish(options: DriverOptions, ports: DriverPorts, host: Driver
     host,
   );
   return {
-    regime,
+    leaderView,
     line,
     attachments,
     admission,
@@ -147,9 +147,9 @@ export function furnish(options: DriverOptions, ports: DriverPorts, host: Driver
     kept,
     forwarding,
     reads,
-    seeing,
+    observation,
     operations,
-    moving,
+    redirect,
     members,
     applier,
     applying,
@@ -159,18 +159,18 @@ export function furnish(options: DriverOptions, ports: DriverPorts, host: Driver
     clientSide,
     peerRequests,
     entryCheck: new EntryCheck({ raft, table, applier, logger }),
-    peerSide: new PeerSide(options, regime, logger, wake),
+    peerSide: new PeerSide(options, leaderView, logger, wake),
     interest: new CommitInterest(send),
     handOver,
   };
 }
 
 /** When the first of them has something to do that nothing announces, leading aside. */
-export function earliestDeadlineMs(rooms: DriverRooms): number {
-  const { seeing, moving, forwarding, operations, snapshots, members } = rooms;
+export function earliestDeadlineMs(parts: DriverParts): number {
+  const { observation, redirect, forwarding, operations, snapshots, members } = parts;
   return Math.min(
-    seeing.nextDeadlineMs,
-    moving.nextDeadlineMs,
+    observation.nextDeadlineMs,
+    redirect.nextDeadlineMs,
     forwarding.nextDeadlineMs,
     operations.nextDeadlineMs,
     snapshots.nextDeadlineMs,
