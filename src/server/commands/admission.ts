@@ -18,8 +18,7 @@ import {
   type SessionCommand,
 } from "../../protocol/index.js";
 import type { Clock } from "../ports.js";
-import type { Attachment } from "./attachment.js";
-import type { Attachments } from "./attachments.js";
+import type { Attachment, Attachments } from "./attachments.js";
 import type { Capacity } from "./capacity.js";
 import type { KeptCommands } from "./kept-commands.js";
 import type { WaitingLine } from "./waiting-line.js";

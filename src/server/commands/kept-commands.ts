@@ -4,9 +4,8 @@
  * it was read back from the log proves nothing, since the table may have ignored that copy.
  */
 import { type Attached, type Command, MESSAGE, type SessionMessage } from "../../protocol/index.js";
-import type { Attachment } from "./attachment.js";
-import type { Attachments } from "./attachments.js";
-import { KeptCommand } from "./kept-command.js";
+import type { Attachment, Attachments } from "./attachments.js";
+import { KeptCommand } from "./waiting-items.js";
 
 /** Commands of a frame up to this size are kept as views of it. */
 const SHARED_FRAME_BYTES_MAX = 16 << 10;

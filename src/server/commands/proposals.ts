@@ -5,8 +5,7 @@
 import { assert } from "../../assert.js";
 import type { TableCommand } from "../../lockfsm/index.js";
 import { BATCH_HEADER_BYTES, writeBatchHeader } from "../../protocol/index.js";
-import { KeptCommand } from "./kept-command.js";
-import type { WaitingItem } from "./lane.js";
+import { KeptCommand, type WaitingItem } from "./waiting-items.js";
 import type { WaitingLine } from "./waiting-line.js";
 
 export interface Proposal {

@@ -8,9 +8,7 @@
  */
 import { OP, writeRecord } from "../../protocol/index.js";
 import type { NodeId } from "../../raft/index.js";
-import type { ForwardedChunk } from "./forwarded-chunk.js";
-import { KeptCommand } from "./kept-command.js";
-import { Lane, type WaitingItem } from "./lane.js";
+import { type ForwardedChunk, KeptCommand, Lane, type WaitingItem } from "./waiting-items.js";
 
 /** A shorter line is not searched for items that became void in it. */
 const SWEEP_LENGTH_MIN = 4_096;

@@ -1,9 +1,17 @@
 /** One watch of one connection: what it is of, and up to where it was told. */
+import type { ClientConnection } from "../../net/index.js";
 import type { Revision, WatchQuery } from "../../protocol/index.js";
-import type { Attachment } from "./attachment.js";
+
+/** The connection that watches came on. */
+export interface Watcher {
+  readonly connection: ClientConnection;
+  /** By the number that the client gave them. */
+  readonly watches: Map<number, Watch>;
+  readonly isClosed: boolean;
+}
 
 export class Watch {
-  readonly attachment: Attachment;
+  readonly attachment: Watcher;
   readonly query: WatchQuery;
   /** Everything that matches up to here was told; changes up to here are not. */
   told: Revision;
@@ -15,7 +23,7 @@ export class Watch {
   /** Live: positions of changes of this turn that it is to be told. */
   pending: number[] = [];
 
-  constructor(attachment: Attachment, query: WatchQuery, told: Revision) {
+  constructor(attachment: Watcher, query: WatchQuery, told: Revision) {
     this.attachment = attachment;
     this.query = query;
     this.told = told;

@@ -17,7 +17,7 @@ import {
   type TransferOperation,
 } from "../../protocol/index.js";
 import type { Configuration, Input, NodeId, RefusalReason } from "../../raft/index.js";
-import type { Attachment } from "../commands/attachment.js";
+import type { Attachment } from "../commands/attachments.js";
 import { Numbering } from "../numbering.js";
 import { planMembership } from "./membership.js";
 

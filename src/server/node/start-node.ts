@@ -6,14 +6,15 @@
 import { performance } from "node:perf_hooks";
 import { assert } from "../../assert.js";
 import { HoldfastError } from "../../errors.js";
-import type {
-  GatewayEvents,
-  HttpAnswer,
-  PeerAddress,
-  PeerEvents,
-  Traffic,
+import {
+  createGateway,
+  createPeerLinks,
+  type GatewayEvents,
+  type HttpAnswer,
+  type PeerAddress,
+  type PeerEvents,
+  type Traffic,
 } from "../../net/index.js";
-import { createGateway, createPeerLinks } from "../../net/index.js";
 import {
   type Configuration,
   type MemberAddress,

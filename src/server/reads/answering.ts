@@ -19,7 +19,7 @@ import {
   type UnwatchQuery,
   type WatchQuery,
 } from "../../protocol/index.js";
-import type { Attachment } from "../commands/attachment.js";
+import type { Attachment } from "../commands/attachments.js";
 import type { History } from "./history.js";
 import { usualHoldMs } from "./tenures.js";
 import type { TransitionLog } from "./transition-log.js";

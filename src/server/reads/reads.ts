@@ -7,7 +7,7 @@
 import { ERROR_NUMBERS } from "../../errors.js";
 import type { PeerMessage } from "../../net/index.js";
 import type { NodeId } from "../../raft/index.js";
-import type { Attachment } from "../commands/attachment.js";
+import type { Attachment } from "../commands/attachments.js";
 import { Fifo } from "../fifo.js";
 import { Numbering } from "../numbering.js";
 import { type Answering, refuse, type TableQuery } from "./answering.js";

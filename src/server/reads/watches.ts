@@ -23,7 +23,7 @@ import {
   type WatchQuery,
   type WatchView,
 } from "../../protocol/index.js";
-import type { Attachment } from "../commands/attachment.js";
+import type { Attachment } from "../commands/attachments.js";
 import { Watch } from "../commands/watch.js";
 import { endOfEntry, isAfter, placeBefore } from "./revisions.js";
 import type { TransitionLog } from "./transition-log.js";

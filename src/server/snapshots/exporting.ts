@@ -16,7 +16,7 @@ import {
 } from "../../protocol/index.js";
 import type { NodeId } from "../../raft/index.js";
 import type { SnapshotManifest, SnapshotStore } from "../../storage/index.js";
-import type { Attachment } from "../commands/attachment.js";
+import type { Attachment } from "../commands/attachments.js";
 import type { Clock } from "../ports.js";
 import { VERSION } from "../version.js";
 import type { StoreCalls } from "./calls.js";

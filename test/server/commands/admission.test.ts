@@ -18,8 +18,7 @@ import {
   WAIT_FOREVER,
 } from "../../../src/protocol/index.js";
 import { Admission, KEPT_PER_CONNECTION_MAX } from "../../../src/server/commands/admission.js";
-import type { Attachment } from "../../../src/server/commands/attachment.js";
-import { Attachments } from "../../../src/server/commands/attachments.js";
+import { type Attachment, Attachments } from "../../../src/server/commands/attachments.js";
 import { Capacity } from "../../../src/server/commands/capacity.js";
 import { Forwarding } from "../../../src/server/commands/forwarding.js";
 import { KeptCommands } from "../../../src/server/commands/kept-commands.js";

@@ -9,10 +9,8 @@ import {
   encodeCommand,
   OP,
 } from "../../../src/protocol/index.js";
-import type { Attachment } from "../../../src/server/commands/attachment.js";
-import { Attachments } from "../../../src/server/commands/attachments.js";
-import { ForwardedChunk } from "../../../src/server/commands/forwarded-chunk.js";
-import { KeptCommand } from "../../../src/server/commands/kept-command.js";
+import { type Attachment, Attachments } from "../../../src/server/commands/attachments.js";
+import { ForwardedChunk, KeptCommand } from "../../../src/server/commands/waiting-items.js";
 import { WaitingLine } from "../../../src/server/commands/waiting-line.js";
 import { expectAgreement, startCluster } from "../world/cluster.js";
 import { RecordingConnection } from "../world/recording-connection.js";
@@ -125,7 +123,7 @@ describe("a waiting line", () => {
         const take = (): void => {
           for (const item of crowd.line.take(1_500, 0).items) {
             expect(item).toBeInstanceOf(KeptCommand);
-            const at = clients.indexOf((item as KeptCommand).attachment);
+            const at = clients.indexOf((item as KeptCommand).attachment as Attachment);
             const own = waiting.get(at) ?? [];
             while (own[0]?.isSettled === true) own.shift();
             expect(own.shift()).toBe(item);

@@ -11,7 +11,7 @@ import {
   writeRequest,
 } from "../../../src/protocol/index.js";
 import type { Configuration, Input } from "../../../src/raft/index.js";
-import { Attachment } from "../../../src/server/commands/attachment.js";
+import { Attachment } from "../../../src/server/commands/attachments.js";
 import { Operations, type OperationsHost } from "../../../src/server/members/operations.js";
 import { RecordingConnection } from "../world/recording-connection.js";
 

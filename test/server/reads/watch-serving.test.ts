@@ -11,7 +11,7 @@ import {
   REVISION_NUMBER_MAX,
   STATUS,
 } from "../../../src/protocol/index.js";
-import { Attachment } from "../../../src/server/commands/attachment.js";
+import { Attachment } from "../../../src/server/commands/attachments.js";
 import { TransitionLog } from "../../../src/server/reads/transition-log.js";
 import { PAGE_TRANSITIONS } from "../../../src/server/reads/transition-page.js";
 import { Watches } from "../../../src/server/reads/watches.js";

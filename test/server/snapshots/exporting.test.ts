@@ -10,7 +10,7 @@ import {
   type SnapshotView,
   STATUS,
 } from "../../../src/protocol/index.js";
-import { Attachment } from "../../../src/server/commands/attachment.js";
+import { Attachment } from "../../../src/server/commands/attachments.js";
 import { SnapshotDigest } from "../../../src/storage/index.js";
 import { startCluster } from "../world/cluster.js";
 import { RecordingConnection } from "../world/recording-connection.js";
