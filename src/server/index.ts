@@ -1,5 +1,4 @@
-export { type AssembledDriver, assembleDriver } from "./driver/assemble.js";
-export { bootDriver } from "./driver/boot.js";
+export { type AssembledDriver, assembleDriver, bootDriver } from "./driver/boot.js";
 export { computeClusterId } from "./node/cluster-id.js";
 export { resolveOptions, resolveTuning } from "./node/resolve-options.js";
 export { startNode } from "./node/start-node.js";

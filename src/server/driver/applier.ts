@@ -1,8 +1,9 @@
 /**
- * Feeds committed entries to the lock table, a bounded slice at a time. It never skips an entry, except
- * those whose effects a snapshot brought, and never looks at a clock.
+ * Feeds committed entries to the lock table, a bounded slice at a time, and tells the parts that wait
+ * for it. It never skips an entry, except those whose effects a snapshot brought, and never looks at a
+ * clock. While the table is being replaced by a snapshot nothing is applied, and nothing that clients
+ * of this node were waiting for can be answered any more.
  */
-
 import { assert } from "../../assert.js";
 import { type LockTable, NOBODY, type TableCommand } from "../../lockfsm/index.js";
 import {
@@ -11,23 +12,32 @@ import {
   decodeCommands,
   isAttachCommand,
 } from "../../protocol/index.js";
-import { type Configuration, decodeConfiguration, type Raft } from "../../raft/index.js";
+import {
+  type Configuration,
+  decodeConfiguration,
+  type InstalledSnapshot,
+  type Raft,
+} from "../../raft/index.js";
 import { type Attachments, CLOSE_REASON_ATTACHED_ELSEWHERE } from "../commands/attachments.js";
 import type { EntryCache } from "../commands/entry-cache.js";
+import type { Proposer } from "../commands/proposer.js";
+import type { Operations, OperationsHost } from "../members/operations.js";
 import type { Logger } from "../ports.js";
 import type { TransitionLog } from "../reads/transition-log.js";
+import type { Snapshots } from "../snapshots/snapshots.js";
+import type { AppliedPosition, Members } from "./members.js";
 
-/** An entry, and who belonged to the cluster there. */
-export interface AppliedPosition {
-  readonly index: number;
-  readonly configuration: Configuration;
-}
+const CLOSE_REASON = "this node takes over a snapshot";
 
 export interface ApplierParts {
   readonly raft: Raft;
   readonly table: LockTable;
   readonly attachments: Attachments;
   readonly cache: EntryCache;
+  readonly members: Members;
+  readonly operations: Operations;
+  readonly proposer: Proposer;
+  readonly snapshots: Snapshots;
   /** Takes down what the table tells of each entry. */
   readonly transitions: TransitionLog;
   readonly logger: Logger;
@@ -35,19 +45,23 @@ export interface ApplierParts {
 
 export class Applier {
   readonly #parts: ApplierParts;
+  readonly #host: OperationsHost;
   readonly #sliceEntriesMax: number;
   readonly #sliceBytesMax: number;
   #index: number;
   #configuration: Configuration;
   #commandCount = 0;
+  #restoring: InstalledSnapshot | undefined;
 
   /** `from`: the entry whose effects the table already holds. */
   constructor(
     parts: ApplierParts,
+    host: OperationsHost,
     from: AppliedPosition,
     limits: { readonly sliceEntriesMax: number; readonly sliceBytesMax: number },
   ) {
     this.#parts = parts;
+    this.#host = host;
     this.#index = from.index;
     this.#configuration = from.configuration;
     this.#sliceEntriesMax = limits.sliceEntriesMax;
@@ -69,8 +83,63 @@ export class Applier {
     return this.#commandCount;
   }
 
+  /** Whether entries up to `commitIndex` could be applied at once. */
+  isBehind(commitIndex: number): boolean {
+    return this.#restoring === undefined && this.#index < commitIndex;
+  }
+
+  /** What clients were told, or are kept for, may have had its effect in what is skipped. */
+  restore(snapshot: InstalledSnapshot): void {
+    const { logger, cache, snapshots, attachments } = this.#parts;
+    const { index, term } = snapshot;
+    logger("info", "taking over a snapshot", { index, term });
+    this.#restoring = snapshot;
+    cache.clear();
+    snapshots.restore(snapshot);
+    attachments.closeAll(CLOSE_REASON);
+  }
+
+  /** Applies a slice of what is committed. */
+  apply(commitIndex: number): void {
+    if (this.#restoring !== undefined && !this.#endRestore(this.#restoring)) return;
+    const indexBefore = this.#index;
+    const configurationBefore = this.#configuration;
+    const bytes = this.#applySlice(commitIndex);
+    if (this.#index === indexBefore) return;
+    this.#host.step({ type: "applied", index: this.#index });
+    this.#parts.snapshots.onApplied(this.#index, bytes, this.#configuration);
+    this.#tell(configurationBefore);
+  }
+
+  /** Whether the table holds the snapshot by now. */
+  #endRestore(snapshot: InstalledSnapshot): boolean {
+    const { snapshots, transitions, logger } = this.#parts;
+    const { index } = snapshot;
+    if (snapshots.takeRestored() !== index) return false;
+    this.#restoring = undefined;
+    logger("info", "snapshot taken over", { index });
+    const before = this.#configuration;
+    this.#jumpTo(snapshot);
+    transitions.restart(index);
+    this.#host.step({ type: "applied", index });
+    this.#tell(before);
+    return true;
+  }
+
+  #tell(configurationBefore: Configuration): void {
+    const { proposer, members, operations } = this.#parts;
+    const index = this.#index;
+    const configuration = this.#configuration;
+    proposer.onApplied(index);
+    members.onIndex(index);
+    if (configuration === configurationBefore) return;
+    members.onApplied(configuration);
+    operations.onApplied(this.#host);
+    members.tell(members.others, this);
+  }
+
   /** Applies entries up to `commitIndex`, or as many as one slice holds. Returns their bytes. */
-  applySlice(commitIndex: number): number {
+  #applySlice(commitIndex: number): number {
     const { raft } = this.#parts;
     let entries = 0;
     let bytes = 0;
@@ -88,7 +157,7 @@ export class Applier {
   }
 
   /** The table holds the effects of everything up to that entry now, by a snapshot. */
-  jumpTo({ index, configuration }: AppliedPosition): void {
+  #jumpTo({ index, configuration }: AppliedPosition): void {
     assert(index > this.#index, () => `a snapshot of ${index} at ${this.#index}`);
     this.#index = index;
     this.#configuration = configuration;

@@ -1,16 +1,33 @@
 /**
- * From an open data directory to a driver that is ready to start: the table is restored from the
- * snapshot the log stands on and from nothing else (consensus rule 20), and the members are those of that snapshot, or the founding ones, or
- * nobody as long as a leader has not told. The same in production and in simulation.
+ * From an open data directory to a driver that is ready to start, the same way in production and in
+ * simulation. The table is restored from the snapshot the log stands on and from nothing else
+ * (consensus rule 20); the members are those of that snapshot, or the founding ones, or unknown until a
+ * leader tells.
  */
 import { assert } from "../../assert.js";
 import { HoldfastError } from "../../errors.js";
 import { LockTable } from "../../lockfsm/index.js";
-import { type Configuration, decodeConfiguration } from "../../raft/index.js";
+import { type Configuration, decodeConfiguration, Raft, type Random } from "../../raft/index.js";
 import { AuditStore, type DataDirectory, type SnapshotManifest } from "../../storage/index.js";
 import { restoreAtBoot } from "../snapshots/restoring.js";
-import { type AssembledDriver, assembleDriver, type DriverWorld } from "./assemble.js";
+import { Driver } from "./driver.js";
 import type { DriverOptions, DriverPorts } from "./driver-ports.js";
+import { TracedRaft, type TraceLine } from "./raft-trace.js";
+
+export interface DriverWorld extends Omit<DriverPorts, "raft" | "table"> {
+  /** Seeds the election timeouts. */
+  readonly random: Random;
+  /** Holds the effects of everything up to the snapshot that the log stands on. Default: empty. */
+  readonly table?: LockTable;
+  /** Takes a line for every transition of the core. Default: none are made. */
+  readonly trace?: TraceLine | undefined;
+}
+
+export interface AssembledDriver {
+  readonly driver: Driver;
+  readonly raft: Raft;
+  readonly table: LockTable;
+}
 
 export interface BootOptions
   extends Omit<
@@ -56,6 +73,20 @@ export async function bootDriver(
     { ...rest, ...identity, knownPeers, configuration },
     { ...world, log, snapshots, named: manifest, table, audit },
   );
+}
+
+/** Puts core, table and driver of one group together. */
+export function assembleDriver(options: DriverOptions, world: DriverWorld): AssembledDriver {
+  const { nodeId, configuration, tuning } = options;
+  const { log, random, trace, table = new LockTable() } = world;
+  const boot = { ...log.boot, snapshotIndex: log.boot.snapshot?.index ?? 0, configuration };
+  const config = { id: nodeId, ...tuning };
+  const raft =
+    trace === undefined
+      ? new Raft(config, boot, random)
+      : new TracedRaft(config, boot, random, trace);
+  const driver = new Driver(options, { ...world, raft, table });
+  return { driver, raft, table };
 }
 
 async function openAudit(

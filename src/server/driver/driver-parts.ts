@@ -11,14 +11,13 @@ import { EntryCache } from "../commands/entry-cache.js";
 import { Forwarding } from "../commands/forwarding.js";
 import { HandOver } from "../commands/hand-over.js";
 import { KeptCommands } from "../commands/kept-commands.js";
-import { Proposing } from "../commands/proposing.js";
+import { Proposer } from "../commands/proposer.js";
 import { WaitingLine } from "../commands/waiting-line.js";
 import { Operations, type OperationsHost } from "../members/operations.js";
 import { Numbering } from "../numbering.js";
 import { Reads } from "../reads/reads.js";
 import { Snapshots } from "../snapshots/snapshots.js";
 import { Applier } from "./applier.js";
-import { Applying } from "./applying.js";
 import { ClientRedirect } from "./client-redirect.js";
 import { ClientSide, type ClientSideHost } from "./client-side.js";
 import { CommitInterest } from "./commit-interest.js";
@@ -103,11 +102,6 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
   const operations = new Operations(operationWaitMs, send, numbers);
   const redirect = new ClientRedirect(nodeId, electionTimeoutMs);
   const members = new Members(nodeId, electionTimeoutMs, ports.onPeers, send);
-  const applier = new Applier(
-    { raft, table, attachments, cache, transitions, logger },
-    { index: raft.appliedIndex, configuration },
-    { sliceEntriesMax: tuning.applySliceEntriesMax, sliceBytesMax: APPLY_SLICE_BYTES_MAX },
-  );
   const snapshots: Snapshots = new Snapshots(
     { nodeId, clock, store: ports.snapshots, table, raft, peers: ports.peers, send, wake, logger },
     {
@@ -133,10 +127,15 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
     host,
   );
   const step = (input: Input): void => raft.step(input);
-  const proposing = new Proposing({ raft, table, clock, line, cache, step }, tuning);
-  const applying = new Applying(
-    { applier, attachments, cache, members, operations, proposing, snapshots, transitions, logger },
+  const proposer = new Proposer({ raft, table, clock, line, cache, step }, tuning);
+  const applier = new Applier(
+    {
+      ...{ raft, table, attachments, cache, members, operations, proposer, snapshots },
+      ...{ transitions, logger },
+    },
     host,
+    { index: raft.appliedIndex, configuration },
+    { sliceEntriesMax: tuning.applySliceEntriesMax, sliceBytesMax: APPLY_SLICE_BYTES_MAX },
   );
   return {
     leaderView,
@@ -152,8 +151,7 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
     redirect,
     members,
     applier,
-    applying,
-    proposing,
+    proposer,
     snapshots,
     deferred,
     clientSide,

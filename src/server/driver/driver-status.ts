@@ -10,7 +10,7 @@ export function driverStatus(
   {
     applier,
     attachments,
-    proposing,
+    proposer,
     admission,
     kept,
     handOver,
@@ -36,7 +36,7 @@ export function driverStatus(
     hasQuorumContact: raft.hasQuorumContact,
     connections: attachments.count,
     leaderChangesTotal,
-    entriesProposedTotal: proposing.count,
+    entriesProposedTotal: proposer.count,
     commandsAppliedTotal: applier.commandCount,
     commandsRefusedTotal: admission.refusedCount,
     keptBytes: kept.bytes,

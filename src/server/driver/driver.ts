@@ -193,7 +193,7 @@ export class Driver implements DriverHost {
     while (this.#perform(raft.take(), nowMs))
       this.step({ type: "persisted", seq: this.#durableSeq });
     this.#flushPeers();
-    this.#parts.applying.apply(raft.commitIndex);
+    applier.apply(raft.commitIndex);
     snapshots.work(this.#durableSeq);
     observation.work(applier.index, snapshots.isTaking, nowMs);
     operations.expire(nowMs);
@@ -231,14 +231,14 @@ export class Driver implements DriverHost {
   /** Term, leader or link changed: what was on its way may be lost. */
   #followLeader(nowMs: number): void {
     const { raft, logger } = this.#ports;
-    const { leaderView, capacity, proposing, applier, forwarding, reads, operations } = this.#parts;
+    const { leaderView, capacity, proposer, applier, forwarding, reads, operations } = this.#parts;
     const before = { term: leaderView.term, isLeading: leaderView.isLeading };
     leaderView.follow(raft);
     const { term, isLeading, leader } = leaderView;
     if (isLeading && !(before.isLeading && term === before.term)) {
-      proposing.begin(applier.index, nowMs);
+      proposer.begin(applier.index, nowMs);
     } else if (before.isLeading && !isLeading) {
-      proposing.end();
+      proposer.end();
     }
     for (const chunk of forwarding.restart(nowMs)) {
       this.#parts.peerRequests.refuse(chunk, "notLeader");
@@ -262,13 +262,13 @@ export class Driver implements DriverHost {
   }
 
   #lead(nowMs: number): void {
-    const { reads, operations, proposing, handOver, capacity, members } = this.#parts;
+    const { reads, operations, proposer, handOver, capacity, members } = this.#parts;
     capacity.tell(members.others, nowMs);
     const isGivenAway = handOver.isDue(this.#ports.raft, nowMs);
-    if (isGivenAway || operations.wantsTransfer) proposing.stampNow();
+    if (isGivenAway || operations.wantsTransfer) proposer.stampNow();
     const question = reads.askCore(nowMs);
     if (question !== 0) this.step({ type: "readIndex", id: question });
-    proposing.propose(nowMs);
+    proposer.propose(nowMs);
     if (isGivenAway) this.step({ type: "transferLeadership", id: HAND_OVER_ID, target: 0 });
     operations.begin(this);
   }
@@ -284,13 +284,13 @@ export class Driver implements DriverHost {
 
   /** Returns whether it wrote a record that is durable already. */
   #perform(effects: Effects, nowMs: number): boolean {
-    const { deferred, proposing, reads, operations } = this.#parts;
+    const { deferred, proposer, reads, operations } = this.#parts;
     for (const message of effects.sendNow) this.#sendRaft(message);
     const isDurable = effects.write !== undefined && this.#write(effects.write);
     for (const message of effects.sendAfter) deferred.push(message);
     deferred.release(this.#durableSeq, this.#sendRaft);
     for (const { id, index } of effects.accepted) {
-      if (!operations.onAccepted(id)) proposing.onAccepted(id, index);
+      if (!operations.onAccepted(id)) proposer.onAccepted(id, index);
     }
     for (const { id, reason } of effects.refused) this.#onRefused(id, reason, nowMs);
     for (const { id, index } of effects.reads) reads.onIndex(id, index);
@@ -312,7 +312,7 @@ export class Driver implements DriverHost {
 
   /** What most turns have nothing of. */
   #performRare(effects: Effects, nowMs: number): void {
-    const { snapshots, operations, handOver, applying } = this.#parts;
+    const { snapshots, operations, handOver, applier } = this.#parts;
     const { roleChange, configuration, restore, transferEnded } = effects;
     for (const { peer, epoch } of effects.snapshotsWanted) snapshots.onWanted(peer, epoch);
     if (roleChange !== undefined) this.#ports.logger("info", "role", { ...roleChange });
@@ -321,7 +321,7 @@ export class Driver implements DriverHost {
       this.#ports.logger("info", "members", { voters, outgoing, learners });
       this.#onConfiguration(configuration, nowMs);
     }
-    if (restore !== undefined) applying.restore(restore);
+    if (restore !== undefined) applier.restore(restore);
     if (transferEnded === undefined) return;
     const { id, isDone } = transferEnded;
     if (id !== HAND_OVER_ID) operations.onTransferEnded(id, isDone);
@@ -335,9 +335,9 @@ export class Driver implements DriverHost {
   }
 
   #onRefused(id: number, reason: RefusalReason, nowMs: number): void {
-    const { proposing, operations, handOver } = this.#parts;
+    const { proposer, operations, handOver } = this.#parts;
     if (id === HAND_OVER_ID) handOver.onFailed();
-    else if (!operations.onRefused(id, reason, nowMs)) proposing.onRefused(id, reason, nowMs);
+    else if (!operations.onRefused(id, reason, nowMs)) proposer.onRefused(id, reason, nowMs);
   }
 
   #tellToMove(nowMs: number): void {
@@ -353,7 +353,7 @@ export class Driver implements DriverHost {
 
   #planNextTurn(nowMs: number): void {
     const { raft, scheduler } = this.#ports;
-    const { leaderView, handOver, proposing } = this.#parts;
+    const { leaderView, handOver, proposer } = this.#parts;
     if (this.#hasWork(nowMs)) {
       this.wake();
       return;
@@ -362,7 +362,7 @@ export class Driver implements DriverHost {
     if (leaderView.isLeading && raft.role === "leader") {
       deadlineMs = Math.min(
         deadlineMs,
-        proposing.nextDeadlineMs(nowMs),
+        proposer.nextDeadlineMs(nowMs),
         raft.isTransferring ? Number.POSITIVE_INFINITY : handOver.nextDeadlineMs,
       );
     }
@@ -372,12 +372,11 @@ export class Driver implements DriverHost {
   /** Whether there is something to do that no input will announce. */
   #hasWork(nowMs: number): boolean {
     const { raft } = this.#ports;
-    const { applying, reads, observation, snapshots, leaderView, operations } = this.#parts;
-    if (applying.isBehind(raft.commitIndex) || snapshots.hasWork || observation.hasWork)
-      return true;
+    const { applier, reads, observation, snapshots, leaderView, operations } = this.#parts;
+    if (applier.isBehind(raft.commitIndex) || snapshots.hasWork || observation.hasWork) return true;
     if (!leaderView.isCurrent(raft)) return true;
     const hasQuestions = reads.needIndex || operations.hasWaiting;
-    if (leaderView.isLeading) return hasQuestions || this.#parts.proposing.isDue(nowMs);
+    if (leaderView.isLeading) return hasQuestions || this.#parts.proposer.isDue(nowMs);
     return leaderView.canReachLeader && (hasQuestions || this.#parts.forwarding.isDue);
   }
 

@@ -15,10 +15,15 @@ import {
   type NodeId,
   type Raft,
 } from "../../raft/index.js";
-import type { AppliedPosition } from "./applier.js";
 
 /** How long a removed peer has to learn of its removal, in election timeouts. */
 const REMOVED_PEER_TIMEOUTS = 10;
+
+/** An entry, and who belonged to the cluster there. */
+export interface AppliedPosition {
+  readonly index: number;
+  readonly configuration: Configuration;
+}
 
 export class Members {
   readonly #nodeId: NodeId;

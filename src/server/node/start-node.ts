@@ -27,8 +27,7 @@ import {
   openDataDirectory,
   readIdentity,
 } from "../../storage/index.js";
-import type { AssembledDriver } from "../driver/assemble.js";
-import { bootDriver } from "../driver/boot.js";
+import { type AssembledDriver, bootDriver } from "../driver/boot.js";
 import type { NodeOptions, RunningNode } from "../options.js";
 import type { Clock } from "../ports.js";
 import { foundingConfiguration, peersOf } from "./addresses.js";

@@ -18,8 +18,7 @@ import type { Logger } from "../ports.js";
 import { StoreCalls } from "../snapshots/calls.js";
 import { isOutOfSpace } from "../snapshots/draft.js";
 import { endOfEntry, isAfter } from "./revisions.js";
-import { decodeTenure, encodeTenure } from "./tenure-record.js";
-import { tenureAt } from "./tenures.js";
+import { decodeTenure, encodeTenure, tenureAt } from "./tenures.js";
 import type { TransitionLog } from "./transition-log.js";
 
 export interface AuditOptions {

@@ -3,7 +3,16 @@
  * hold, and for whoever hands a hold over by a ticket when the ticket is made; the hold is then shown
  * once more, for who had it last, since the time of its grant stays what it was.
  */
-import { END_REASON, type EndReason, type Revision, type Tenure } from "../../protocol/index.js";
+import {
+  CLAIM_MODES,
+  END_REASON,
+  type EndReason,
+  ProtocolError,
+  Reader,
+  type Revision,
+  type Tenure,
+  Writer,
+} from "../../protocol/index.js";
 import type { TransitionLog } from "./transition-log.js";
 
 export type EndedTenure = Tenure & { readonly reason: EndReason };
@@ -18,6 +27,10 @@ export interface NotedTenure {
 const USUAL_OF_LAST = 16;
 /** … if they are among so many of the last transitions: a millisecond at most. */
 const USUAL_LOOKS_MAX = 32_768;
+/** Of a record. */
+const POSITIONS = 9;
+/** Most records fit in so many. */
+const INITIAL_BYTES = 64;
 
 /** The tenure that ends with the change at `position`, if one does. */
 export function tenureAt(log: TransitionLog, position: number): NotedTenure | undefined {
@@ -55,4 +68,44 @@ export function usualHoldMs(log: TransitionLog, key: string): number | undefined
     count += 1;
   }
   return count === 0 ? undefined : heldMs / count;
+}
+
+/**
+ * A tenure as the audit keeps it: everything of it but the key, which the record stands under. One
+ * array of the canonical encoding; later versions may put more after what is here.
+ *
+ * `[mode, token, session, sessionName, owner, sequence, grantedWallMs, heldMs, reason]`
+ */
+export function encodeTenure(tenure: EndedTenure): Uint8Array {
+  const writer = new Writer(INITIAL_BYTES);
+  writer.arrayHeader(POSITIONS);
+  writer.uint(CLAIM_MODES.indexOf(tenure.mode));
+  writer.uint(tenure.token);
+  writer.uint(tenure.session);
+  writer.string(tenure.sessionName);
+  writer.uint(tenure.owner);
+  writer.uint(tenure.sequence);
+  writer.uint(tenure.grantedWallMs);
+  writer.uint(tenure.heldMs);
+  writer.uint(tenure.reason);
+  return writer.take();
+}
+
+/** Throws `ProtocolError` for what `encodeTenure` cannot have written. */
+export function decodeTenure(key: string, body: Uint8Array): Tenure {
+  const reader = new Reader(body);
+  const count = reader.arrayHeader();
+  const mode = CLAIM_MODES[reader.uint()];
+  if (count < POSITIONS || mode === undefined) throw new ProtocolError("no tenure", 0);
+  const token = reader.uint();
+  const session = reader.uint();
+  const sessionName = reader.text(reader.stringHeader());
+  if (sessionName === undefined) throw new ProtocolError("no tenure", reader.at);
+  const owner = reader.uint();
+  const sequence = reader.uint();
+  const grantedWallMs = reader.uint();
+  const heldMs = reader.uint();
+  const reason = reader.uint() as EndReason;
+  const who = { key, mode, token, session, sessionName, owner, sequence };
+  return { ...who, grantedWallMs, heldMs, reason };
 }

@@ -37,7 +37,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "stamps-by-the-wall-clock",
     rule: "expiry never depends on a wall clock",
-    file: "src/server/commands/proposing.ts",
+    file: "src/server/commands/proposer.ts",
     find: "this.#schedule.countTime(nowMs);",
     replace: "this.#schedule.countTime(clock.wallMs());",
     seeds: [6_000_011],
@@ -53,7 +53,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "leader-ends-leases-by-itself",
     rule: "nothing ends but by an entry: who leads may be deposed and not know it",
-    file: "src/server/commands/proposing.ts",
+    file: "src/server/commands/proposer.ts",
     find: "    const stamp = this.#schedule.countTime(nowMs);\n",
     replace:
       "    const stamp = this.#schedule.countTime(nowMs);\n" +

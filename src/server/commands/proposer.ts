@@ -1,21 +1,24 @@
 /**
  * The leader's way from what waits to an entry of the log: when one may be proposed, when one is due,
- * and what becomes of it. At most one entry a turn; the clock is read when everything that goes into
- * it was read before.
+ * and what becomes of it. At most one entry a turn, which holds all that was collected; the clock is
+ * read when everything that goes into it was read before. Lays the bytes of an entry out once; these
+ * bytes then go to disk and to the peers.
  */
-import type { LockTable } from "../../lockfsm/index.js";
+import { assert } from "../../assert.js";
+import type { LockTable, TableCommand } from "../../lockfsm/index.js";
+import { BATCH_HEADER_BYTES, writeBatchHeader } from "../../protocol/index.js";
 import type { Input, Raft, RefusalReason } from "../../raft/index.js";
 import type { NodeTuning } from "../options.js";
 import type { Clock } from "../ports.js";
 import type { EntryCache } from "./entry-cache.js";
 import { EntrySchedule } from "./entry-schedule.js";
-import { Proposals } from "./proposals.js";
+import { KeptCommand, type WaitingItem } from "./waiting-items.js";
 import type { WaitingLine } from "./waiting-line.js";
 
 /** Full entries that may be uncommitted: what waits longer still takes turns in the line. */
 const FULL_BATCHES_MAX = 2;
 
-export interface ProposingParts {
+export interface ProposerParts {
   readonly raft: Raft;
   readonly table: LockTable;
   readonly clock: Clock;
@@ -24,24 +27,34 @@ export interface ProposingParts {
   readonly step: (input: Input) => void;
 }
 
-export class Proposing {
-  readonly #parts: ProposingParts;
+/** An entry on its way into the core. */
+interface Proposal {
+  readonly id: number;
+  readonly stamp: number;
+  readonly data: Uint8Array;
+  readonly items: readonly WaitingItem[];
+  readonly commands: readonly TableCommand[];
+}
+
+export class Proposer {
+  readonly #parts: ProposerParts;
   readonly #tuning: NodeTuning;
-  readonly #proposals: Proposals;
   readonly #schedule: EntrySchedule;
   /** The commit index at which the core had no room; nothing is proposed until it moves. */
   #refusedAtCommit = -1;
+  #lastId = 0;
+  /** Proposed in this turn, and without an answer of the core. */
+  #open: Proposal | undefined;
 
-  constructor(parts: ProposingParts, tuning: NodeTuning) {
+  constructor(parts: ProposerParts, tuning: NodeTuning) {
     this.#parts = parts;
     this.#tuning = tuning;
-    this.#proposals = new Proposals(tuning.batchBytesMax);
     this.#schedule = new EntrySchedule(tuning.electionTimeoutMs);
   }
 
   /** Entries proposed since the start. */
   get count(): number {
-    return this.#proposals.count;
+    return this.#lastId;
   }
 
   /** This node began to lead a term; up to `appliedIndex` the table knows the stamps of the log. */
@@ -66,10 +79,10 @@ export class Proposing {
 
   /** Once a turn while leading, after everything of the turn was read. */
   propose(nowMs: number): void {
-    const { line, clock, step } = this.#parts;
+    const { clock, step } = this.#parts;
     const stamp = this.#schedule.countTime(nowMs);
     if (!this.isDue(nowMs)) return;
-    const { id, data } = this.#proposals.compose(line, stamp, clock.wallMs());
+    const { id, data } = this.#compose(stamp, clock.wallMs());
     step({ type: "propose", id, data });
   }
 
@@ -85,7 +98,7 @@ export class Proposing {
   }
 
   onAccepted(id: number, index: number): void {
-    const { stamp, data, commands } = this.#proposals.close(id);
+    const { stamp, data, commands } = this.#close(id);
     this.#schedule.onStamped(stamp, index);
     this.#parts.cache.add(index, data, commands);
   }
@@ -96,12 +109,37 @@ export class Proposing {
    */
   onRefused(id: number, reason: RefusalReason, nowMs: number): void {
     const { raft, line } = this.#parts;
-    line.putBack(this.#proposals.close(id).items, nowMs);
+    line.putBack(this.#close(id).items, nowMs);
     if (reason === "busy") this.#refusedAtCommit = raft.commitIndex;
   }
 
   onApplied(index: number): void {
     this.#schedule.onApplied(index);
+  }
+
+  #compose(stamp: number, wallMs: number): Proposal {
+    assert(this.#open === undefined, () => `proposal ${this.#lastId} has no answer yet`);
+    const { bytes, view, items } = this.#parts.line.take(
+      this.#tuning.batchBytesMax,
+      BATCH_HEADER_BYTES,
+    );
+    const commands: TableCommand[] = [];
+    for (const item of items) {
+      if (item instanceof KeptCommand) commands.push(item);
+      else for (const command of item.commands) commands.push(command);
+    }
+    writeBatchHeader(view, stamp, wallMs, commands.length);
+    this.#lastId += 1;
+    this.#open = { id: this.#lastId, stamp, data: bytes, items, commands };
+    return this.#open;
+  }
+
+  /** The core's answer came: gives back the proposal `id`. */
+  #close(id: number): Proposal {
+    const proposal = this.#open;
+    assert(proposal?.id === id, () => `answer to proposal ${id}, open is ${proposal?.id}`);
+    this.#open = undefined;
+    return proposal;
   }
 
   /** No entry can be proposed before another one commits, or somebody else is to lead. */
