@@ -191,8 +191,6 @@ export interface GatewayEvents {
   /** `bytes`: the request as it came, a copy the driver may keep. Needs no session. */
   onOperation(connection: ClientConnection, operation: Operation, bytes: Uint8Array): void;
   onClosed(connection: ClientConnection): void;
-  /** A client broke the protocol and was sent away, or one could not be accepted. For the log. */
-  onRefused?(reason: string): void;
 }
 
 /** WebSocket messages, and their bytes without what WebSocket adds, since the node was started. */
@@ -225,8 +223,13 @@ export interface HttpAnswer {
 }
 
 export interface ClientGateway {
-  /** `http` answers plain requests by path. Rejects when the address cannot be had. */
-  start(events: GatewayEvents, http: (path: string) => HttpAnswer): Promise<void>;
+  /**
+   * Listens: `http` answers plain requests by path. Until `serve` every client is closed at once, with
+   * close code 1013 and `awayReason`. Rejects when the address cannot be had.
+   */
+  start(http: (path: string) => HttpAnswer, awayReason: string): Promise<void>;
+  /** After `start`: `events` hear of clients from now on. */
+  serve(events: GatewayEvents): void;
   /** One frame per connection with anything to say. */
   flush(): void;
   /**

@@ -24,6 +24,9 @@ import { GatewaySocket } from "./socket.js";
 import { ToldOnce } from "./told-once.js";
 import { UnfinishedFrames } from "./unfinished-frames.js";
 
+/** WebSocket close code "try again later". */
+const CLOSE_TRY_AGAIN = 1013;
+
 /** `port` is the bound one, 0 before; `traffic` counts from the start on. */
 export type StartableGateway = ClientGateway & {
   readonly port: number;
@@ -33,7 +36,6 @@ export type StartableGateway = ClientGateway & {
 
 /** What a connection meets from its beginning to its end. Made by `start`. */
 interface ConnectionParts {
-  readonly events: GatewayEvents;
   readonly requests: GatewayRequests;
   readonly liveness: GatewayLiveness;
   readonly unfinished: UnfinishedFrames;
@@ -41,13 +43,15 @@ interface ConnectionParts {
 
 /** Creates the gateway; `start` listens. */
 export function createGateway(options: GatewayOptions): StartableGateway {
-  return new Gateway(options.listen, { ...GATEWAY_DEFAULTS, ...options });
+  const { listen, onRefused = () => {} } = options;
+  return new Gateway(listen, { ...GATEWAY_DEFAULTS, ...options }, onRefused);
 }
 
 class Gateway implements StartableGateway {
   port = 0;
   readonly #listen: ListenAddress;
   readonly #tuning: GatewayTuning;
+  readonly #onRefused: (reason: string) => void;
   readonly #places: GatewayPlaces;
   readonly #outbound: Outbound;
   readonly #connections = new Set<GatewayConnection>();
@@ -57,6 +61,7 @@ class Gateway implements StartableGateway {
   readonly #knownHosts: KnownHosts;
   readonly #strangers = new ToldOnce();
   #http: Server | undefined;
+  #requests: GatewayRequests | undefined;
   #unfinished: UnfinishedFrames | undefined;
   #sockets = 0;
   #refusedTotal = 0;
@@ -67,9 +72,10 @@ class Gateway implements StartableGateway {
   /** Takes a connection off the books, once. Set by `start`. */
   #onGone: (connection: GatewayConnection) => void = () => undefined;
 
-  constructor(listen: ListenAddress, tuning: GatewayTuning) {
+  constructor(listen: ListenAddress, tuning: GatewayTuning, onRefused: (reason: string) => void) {
     this.#listen = listen;
     this.#tuning = tuning;
+    this.#onRefused = onRefused;
     const { connectionsMax, descriptorsMax = descriptorLimit() } = tuning;
     this.#places = placesOf(connectionsMax, descriptorsMax);
     this.#outbound = new Outbound(tuning);
@@ -92,9 +98,9 @@ class Gateway implements StartableGateway {
     };
   }
 
-  async start(events: GatewayEvents, http: (path: string) => HttpAnswer): Promise<void> {
+  async start(http: (path: string) => HttpAnswer, awayReason: string): Promise<void> {
     assert(this.#http === undefined, () => "gateway started twice");
-    const parts = this.#createParts(events);
+    const parts = this.#createParts(sendingAway(awayReason));
     const { liveness, unfinished } = parts;
     const webSockets = new WebSocketServer<typeof GatewaySocket>({
       noServer: true,
@@ -110,16 +116,16 @@ class Gateway implements StartableGateway {
     });
     const server = createServer(HTTP_LIMITS, (request, response) => {
       const refusal = judgeHost(request, this.#knownHosts);
-      if (refusal !== undefined) this.#tell(refusal, events);
+      if (refusal !== undefined) this.#tell(refusal);
       answerHttp(request, response, http, refusal);
     });
     server.maxConnections = this.#places.socketsMax;
-    server.on("drop", () => this.#noteDropped("all addresses together", events));
-    server.on("connection", (socket) => this.#countSocket(socket, events));
+    server.on("drop", () => this.#noteDropped("all addresses together"));
+    server.on("connection", (socket) => this.#countSocket(socket));
     // For readers of pages that stop reading; `ws` lifts it from the sockets it takes over.
     server.setTimeout(this.#tuning.handshakeTimeoutMs);
     server.on("upgrade", (request, socket, head) => {
-      if (!this.#mayUpgrade(request, socket, events)) return;
+      if (!this.#mayUpgrade(request, socket)) return;
       webSockets.handleUpgrade(request, socket, head, (webSocket) => {
         webSocket.stream = socket;
         this.#accept(webSocket, addressOf(request), parts);
@@ -128,7 +134,7 @@ class Gateway implements StartableGateway {
     this.#http = server;
     this.port = await listenOn(server, this.#listen);
     server.on("error", (error) => {
-      events.onRefused?.(`cannot accept client connections: ${error.message}`);
+      this.#onRefused(`cannot accept client connections: ${error.message}`);
     });
     if (this.#isClosed) return;
     this.#ticker = startTicker(liveness.tickMs, () => {
@@ -139,7 +145,7 @@ class Gateway implements StartableGateway {
 
   #createParts(events: GatewayEvents): ConnectionParts {
     const { unfinishedBytesMax, frameTimeoutMs } = this.#tuning;
-    const requests = new GatewayRequests(events);
+    const requests = new GatewayRequests(events, this.#onRefused);
     const liveness = new GatewayLiveness(this.#tuning, {
       onNewcomerTimeout(connection) {
         requests.breach(connection, 1008, "nothing was asked for in time");
@@ -152,6 +158,7 @@ class Gateway implements StartableGateway {
     const unfinished = new UnfinishedFrames(unfinishedBytesMax, frameTicks, (connection, reason) =>
       requests.cutOff(connection, 1013, reason),
     );
+    this.#requests = requests;
     this.#unfinished = unfinished;
     this.#onGone = (connection) => {
       if (!this.#connections.delete(connection)) return;
@@ -159,17 +166,17 @@ class Gateway implements StartableGateway {
       liveness.remove(connection);
       unfinished.finished(connection);
       this.#clientAddresses.remove(connection.address);
-      events.onClosed(connection);
+      requests.events.onClosed(connection);
     };
-    return { events, requests, liveness, unfinished };
+    return { requests, liveness, unfinished };
   }
 
   /** One that is too many is closed before it says a word: it would only be told so. */
-  #countSocket(socket: Socket, events: GatewayEvents): void {
+  #countSocket(socket: Socket): void {
     const address = addressGroup(socket.remoteAddress);
     if (this.#socketAddresses.count(address) >= this.#places.addressSocketsMax) {
       socket.destroy();
-      this.#noteDropped(`the address ${address}`, events);
+      this.#noteDropped(`the address ${address}`);
       return;
     }
     this.#sockets += 1;
@@ -180,9 +187,14 @@ class Gateway implements StartableGateway {
     });
   }
 
-  #noteDropped(whose: string, events: GatewayEvents): void {
+  #noteDropped(whose: string): void {
     this.#refusedTotal += 1;
-    if (this.#strangers.isNew(whose)) events.onRefused?.(`too many connections of ${whose}`);
+    if (this.#strangers.isNew(whose)) this.#onRefused(`too many connections of ${whose}`);
+  }
+
+  serve(events: GatewayEvents): void {
+    assert(this.#requests !== undefined, () => "gateway serves before it is started");
+    this.#requests.events = events;
   }
 
   flush(): void {
@@ -202,12 +214,12 @@ class Gateway implements StartableGateway {
     for (const connection of this.#connections) this.#onGone(connection);
   }
 
-  #mayUpgrade(request: IncomingMessage, socket: Duplex, events: GatewayEvents): boolean {
+  #mayUpgrade(request: IncomingMessage, socket: Duplex): boolean {
     // By whichever name: a page in a browser always says its origin here, which is judged.
     const refusal = judgeUpgrade(request, this.#tuning.allowedOrigins);
     if (refusal !== undefined) {
       refuseUpgrade(socket, refusal.status, refusal.text);
-      this.#tell(refusal, events);
+      this.#tell(refusal);
     } else if (this.#isClosed || this.#isDraining) {
       refuseUpgrade(socket, 503, "this node is stopping");
     } else {
@@ -229,12 +241,12 @@ class Gateway implements StartableGateway {
     return `${address} has all the connections that one address may have (${addressConnectionsMax})`;
   }
 
-  #tell({ stranger, text }: Refusal, events: GatewayEvents): void {
-    if (stranger !== undefined && this.#strangers.isNew(stranger)) events.onRefused?.(text);
+  #tell({ stranger, text }: Refusal): void {
+    if (stranger !== undefined && this.#strangers.isNew(stranger)) this.#onRefused(text);
   }
 
   #accept(socket: GatewaySocket, address: string, parts: ConnectionParts): void {
-    const { events, requests, liveness, unfinished } = parts;
+    const { requests, liveness, unfinished } = parts;
     this.#lastId += 1;
     const connection = new GatewayConnection(this.#lastId, address, socket, this.#outbound);
     const onControlFrame = (): void => {
@@ -264,13 +276,26 @@ class Gateway implements StartableGateway {
     socket.on("error", (error) => {
       // `ws` has sent the close frame already.
       connection.leaveSoon();
-      events.onRefused?.(`client connection ${connection.id} closed: ${error.message}`);
+      this.#onRefused(`client connection ${connection.id} closed: ${error.message}`);
     });
     socket.on("close", () => {
       this.#onGone(connection);
     });
-    events.onConnection(connection);
+    requests.events.onConnection(connection);
   }
+}
+
+/** Before `serve`: tells clients to come again. */
+function sendingAway(reason: string): GatewayEvents {
+  return {
+    onConnection: (connection) => connection.close(CLOSE_TRY_AGAIN, reason),
+    onAttach: () => {},
+    onCommand: () => {},
+    onInvalidCommand: () => {},
+    onQuery: () => {},
+    onOperation: () => {},
+    onClosed: () => {},
+  };
 }
 
 function addressOf(request: IncomingMessage): string {

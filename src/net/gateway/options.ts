@@ -8,6 +8,8 @@ import type { ListenAddress } from "../listen.js";
 export interface GatewayOptions extends Partial<GatewayTuning> {
   /** Where clients connect. Port 0 picks a free one. */
   readonly listen: ListenAddress;
+  /** A client broke the protocol and was sent away, or one could not be accepted. For the log. */
+  readonly onRefused?: (reason: string) => void;
 }
 
 export interface GatewayTuning {

@@ -27,15 +27,18 @@ const { INVALID_ARGUMENT } = ERROR_NUMBERS;
 const NO_BYTES = new Uint8Array(0);
 
 export class GatewayRequests implements RequestSink {
-  readonly #events: GatewayEvents;
+  /** Who hears of clients. */
+  events: GatewayEvents;
+  readonly #onRefused: (reason: string) => void;
   /** Whose frame is being read, and the node's own copy of it. */
   #connection: GatewayConnection | undefined;
   #frame: Uint8Array = NO_BYTES;
   /** The gateway answered something itself, of which the driver does not know. */
   #hasAnswered = false;
 
-  constructor(events: GatewayEvents) {
-    this.#events = events;
+  constructor(events: GatewayEvents, onRefused: (reason: string) => void) {
+    this.events = events;
+    this.#onRefused = onRefused;
   }
 
   read(connection: GatewayConnection, data: Uint8Array, isBinary: boolean): void {
@@ -63,7 +66,7 @@ export class GatewayRequests implements RequestSink {
   breach(connection: GatewayConnection, code: number, reason: string): void {
     if (!connection.isOpen) return;
     connection.close(code, reason);
-    this.#events.onRefused?.(`client connection ${connection.id} closed (${code}): ${reason}`);
+    this.#onRefused(`client connection ${connection.id} closed (${code}): ${reason}`);
   }
 
   request(request: Request, start: number, end: number): void {
@@ -72,16 +75,16 @@ export class GatewayRequests implements RequestSink {
     if (connection === undefined || !connection.isOpen) return;
     if (isQuery(request)) {
       connection.hasAsked = true;
-      this.#events.onQuery(connection, request);
+      this.events.onQuery(connection, request);
     } else if (isOperation(request)) {
       connection.hasAsked = true;
-      this.#events.onOperation(connection, request, this.#frame.subarray(start, end));
+      this.events.onOperation(connection, request, this.#frame.subarray(start, end));
     } else if (isAttachCommand(request)) {
       connection.hasAsked = true;
-      this.#events.onAttach(connection, request, this.#frame.subarray(start, end));
+      this.events.onAttach(connection, request, this.#frame.subarray(start, end));
     } else {
       if (isOrder(request)) connection.hasAsked = true;
-      this.#events.onCommand(connection, request, this.#frame.subarray(start, end));
+      this.events.onCommand(connection, request, this.#frame.subarray(start, end));
     }
   }
 
@@ -95,7 +98,7 @@ export class GatewayRequests implements RequestSink {
     const connection = this.#connection;
     if (connection === undefined || !connection.isOpen) return;
     if (isCommandOp(op)) {
-      this.#events.onInvalidCommand(connection, op, id);
+      this.events.onInvalidCommand(connection, op, id);
       return;
     }
     this.#hasAnswered = true;

@@ -7,6 +7,7 @@
 import { assert } from "../../assert.js";
 import { HoldfastError } from "../../errors.js";
 import { LockTable } from "../../lockfsm/index.js";
+import type { PeerIdentity } from "../../net/index.js";
 import { type Configuration, decodeConfiguration, Raft, type Random } from "../../raft/index.js";
 import { AuditStore, type DataDirectory, type SnapshotManifest } from "../../storage/index.js";
 import { restoreAtBoot } from "../snapshots/restoring.js";
@@ -40,7 +41,10 @@ export interface BootOptions
   readonly auditKeepMs?: number | undefined;
 }
 
-export type BootWorld = Omit<DriverWorld, "log" | "snapshots" | "named" | "table" | "audit">;
+export type BootWorld = Omit<
+  DriverWorld,
+  "log" | "snapshots" | "named" | "table" | "audit" | "notePeer"
+>;
 
 /** Waits to be told by a leader. */
 const NOBODY: Configuration = Object.freeze({
@@ -68,10 +72,11 @@ export async function bootDriver(
     manifest === undefined ? firstConfiguration(options, directory) : configurationOf(manifest);
   const { founders: _, auditKeepMs, ...rest } = options;
   const knownPeers = directory.knownPeers();
+  const notePeer = (peer: PeerIdentity): void => directory.notePeer(peer);
   const audit = await openAudit(directory, auditKeepMs);
   return assembleDriver(
     { ...rest, ...identity, knownPeers, configuration },
-    { ...world, log, snapshots, named: manifest, table, audit },
+    { ...world, log, snapshots, named: manifest, table, audit, notePeer },
   );
 }
 

@@ -157,7 +157,7 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
     clientSide,
     peerRequests,
     entryCheck: new EntryCheck({ raft, table, applier, logger }),
-    peerSide: new PeerSide(options, leaderView, logger, wake),
+    peerSide: new PeerSide(options, leaderView, logger, wake, ports.notePeer),
     interest: new CommitInterest(send),
     handOver,
   };

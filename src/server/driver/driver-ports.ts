@@ -2,7 +2,7 @@
  * What one driver is given: its ports, the two pure machines, and its options. Types only.
  */
 import type { LockTable } from "../../lockfsm/index.js";
-import type { ClientGateway, PeerLinks } from "../../net/index.js";
+import type { ClientGateway, PeerIdentity, PeerLinks } from "../../net/index.js";
 import type { ChangeType } from "../../protocol/index.js";
 import type { Configuration, MemberAddress, NodeId, Raft } from "../../raft/index.js";
 import type {
@@ -34,6 +34,8 @@ export interface DriverPorts {
   readonly logger: Logger;
   /** Who is to be linked with from now on, this node included; nobody while no leader has told. */
   readonly onPeers: (peers: readonly MemberAddress[]) => void;
+  /** Remembers across restarts that another node was met. */
+  readonly notePeer: (peer: PeerIdentity) => void;
   /** Called at most once: the node cannot go on and must be closed. */
   readonly onFailure: (error: Error) => void;
 }

@@ -22,6 +22,7 @@ export class PeerSide implements PeerEvents {
   readonly #leaderView: LeaderView;
   readonly #logger: Logger;
   readonly #wake: () => void;
+  readonly #notePeer: (peer: PeerIdentity) => void;
   /** Of those that were met in this life. */
   readonly #endpoints = new Map<NodeId, NodeEndpoint>();
   /** Of all that were ever met. */
@@ -35,12 +36,14 @@ export class PeerSide implements PeerEvents {
     leaderView: LeaderView,
     logger: Logger,
     wake: () => void,
+    notePeer: (peer: PeerIdentity) => void,
   ) {
     this.#group = group;
     for (const [id, { incarnation }] of knownPeers) this.#incarnations.set(id, incarnation);
     this.#leaderView = leaderView;
     this.#logger = logger;
     this.#wake = wake;
+    this.#notePeer = notePeer;
   }
 
   /** What the peers that were heard of tell clients to connect to. */
@@ -93,7 +96,9 @@ export class PeerSide implements PeerEvents {
     this.#wake();
   }
 
-  onPeerIdentity({ nodeId, advertise, incarnation }: PeerIdentity): void {
+  onPeerIdentity(identity: PeerIdentity): void {
+    const { nodeId, advertise, incarnation } = identity;
+    this.#notePeer(identity);
     const before = this.#endpoints.get(nodeId);
     this.#endpoints.set(nodeId, { id: nodeId, endpoint: advertise });
     this.#incarnations.set(nodeId, incarnation);

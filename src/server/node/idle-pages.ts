@@ -2,11 +2,10 @@
  * The pages of a node that takes part in nothing: it listens for clients to be seen, sends them away,
  * and says why. Nothing of its data is needed for that.
  */
-import { createGateway, type GatewayEvents, type HttpAnswer } from "../../net/index.js";
+import { createGateway, type HttpAnswer } from "../../net/index.js";
 import { VERSION } from "../version.js";
 import { formatAddress, type ResolvedOptions } from "./resolve-options.js";
 
-const CLOSE_TRY_AGAIN = 1013;
 const TEXT = "text/plain; charset=utf-8";
 
 export interface IdleState {
@@ -37,17 +36,7 @@ export class IdlePages {
 
   /** Resolves when the pages can be read. Rejects with `UNAVAILABLE` when the address cannot be had. */
   async start(): Promise<void> {
-    const { closeReason } = this.#state;
-    const nobodyIsServed: GatewayEvents = {
-      onConnection: (connection) => connection.close(CLOSE_TRY_AGAIN, closeReason),
-      onAttach: () => {},
-      onCommand: () => {},
-      onInvalidCommand: () => {},
-      onQuery: () => {},
-      onOperation: () => {},
-      onClosed: () => {},
-    };
-    await this.#gateway.start(nobodyIsServed, (path) => this.#pageOf(path));
+    await this.#gateway.start((path) => this.#pageOf(path), this.#state.closeReason);
     this.#gateway.drain();
   }
 

@@ -4,15 +4,12 @@
  * real sockets, files and clocks together.
  */
 import { performance } from "node:perf_hooks";
-import { assert } from "../../assert.js";
 import { HoldfastError } from "../../errors.js";
 import {
   createGateway,
   createPeerLinks,
-  type GatewayEvents,
   type HttpAnswer,
   type PeerAddress,
-  type PeerEvents,
   type Traffic,
 } from "../../net/index.js";
 import {
@@ -47,8 +44,6 @@ import { openTrace, type Trace } from "./trace-file.js";
 const GROUP = 0;
 /** A link that was silent for so many election timeouts is given up. */
 const LINK_SILENCE_TIMEOUTS = 5;
-/** WebSocket close code "try again later". */
-const CLOSE_TRY_AGAIN = 1013;
 /** Election timeouts that a stop waits for somebody else to lead. */
 const LEAVE_TIMEOUTS = 2;
 
@@ -162,8 +157,11 @@ class Node implements RunningNode {
     this.#options = options;
     this.#directory = directory;
     this.#found = found;
-    const { listen, allowedHosts, allowedOrigins } = options;
-    this.#gateway = createGateway({ listen, allowedHosts, allowedOrigins });
+    const { listen, allowedHosts, allowedOrigins, log } = options;
+    this.#gateway = createGateway({
+      ...{ listen, allowedHosts, allowedOrigins },
+      onRefused: (reason) => log("warn", "client refused", { reason }),
+    });
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -189,7 +187,7 @@ class Node implements RunningNode {
   async start(): Promise<void> {
     const { listen, advertise, peerListen, tuning, log, traceFile } = this.#options;
     const { identity, notices, log: store } = this.#directory;
-    await this.#gateway.start(this.#clientEvents(), this.#pages());
+    await this.#gateway.start(this.#pages(), "starting");
     this.#endpoint =
       advertise ?? `ws://${formatAddress({ host: listen.host, port: this.#gateway.port })}`;
     const links = createPeerLinks({
@@ -203,8 +201,9 @@ class Node implements RunningNode {
     this.#trace = traceFile === undefined ? undefined : openTrace(traceFile, log);
     const assembled = await this.#boot(links);
     this.#assembled = assembled;
+    this.#gateway.serve(assembled.driver.clientEvents);
     await this.#findMembers(assembled.raft.configuration);
-    await links.start(this.#peerEvents(assembled));
+    await links.start(assembled.driver.peerEvents);
     links.setPeers(this.#peersAmong(assembled.raft.configuration.addresses));
     assembled.driver.start();
     for (const notice of notices) log("warn", "data directory", { notice });
@@ -273,22 +272,8 @@ class Node implements RunningNode {
     return peersOf(known, this.id, this.#options.peerAddresses);
   }
 
-  #peerEvents({ driver }: AssembledDriver): PeerEvents {
-    const { peerEvents } = driver;
-    return {
-      onUp: (peer, epoch) => peerEvents.onUp(peer, epoch),
-      onDown: (peer, epoch, closed) => peerEvents.onDown(peer, epoch, closed),
-      onMessage: (peer, group, message) => peerEvents.onMessage(peer, group, message),
-      onRefused: (reason) => peerEvents.onRefused(reason),
-      onPeerIdentity: (identity) => {
-        peerEvents.onPeerIdentity(identity);
-        this.#directory.notePeer(identity);
-      },
-    };
-  }
-
   /**
-   * Leadership first, while everything still works: then nobody waits for an election. Clients are
+   * Leadership first, while everything still works: then no client waits for an election. Clients are
    * sent away when somebody else can serve them.
    */
   stop(): Promise<void> {
@@ -332,31 +317,6 @@ class Node implements RunningNode {
     const end = (): void => this.#end(error);
     // What goes wrong while closing is the consequence of what is reported.
     this.close().then(end, end);
-  }
-
-  /** Until the driver is there, which may take a while, clients are sent away. */
-  #clientEvents(): GatewayEvents {
-    const events = (): GatewayEvents => {
-      assert(
-        this.#assembled !== undefined,
-        () => "a client was let in before the driver was there",
-      );
-      return this.#assembled.driver.clientEvents;
-    };
-    return {
-      onConnection: (connection) => {
-        if (this.#assembled === undefined) connection.close(CLOSE_TRY_AGAIN, "starting");
-        else events().onConnection(connection);
-      },
-      onAttach: (connection, command, bytes) => events().onAttach(connection, command, bytes),
-      onCommand: (connection, command, bytes) => events().onCommand(connection, command, bytes),
-      onInvalidCommand: (connection, op, id) => events().onInvalidCommand(connection, op, id),
-      onQuery: (connection, query) => events().onQuery(connection, query),
-      onOperation: (connection, operation, bytes) =>
-        events().onOperation(connection, operation, bytes),
-      onClosed: (connection) => this.#assembled?.driver.clientEvents.onClosed(connection),
-      onRefused: (reason) => this.#options.log("warn", "client refused", { reason }),
-    };
   }
 
   #pages(): (path: string) => HttpAnswer {

@@ -73,17 +73,23 @@ export class TestGateway implements GatewayEvents {
     this.gateway = createGateway({
       listen: { host: "127.0.0.1", port },
       closeGraceMs: 100,
+      onRefused: (reason) => this.record.push({ on: "refused", reason }),
       ...tuning,
     });
   }
 
   async start(): Promise<this> {
-    await this.gateway.start(this, (path) => ({
-      status: path === "/livez" ? 200 : 404,
-      contentType: "text/plain; charset=utf-8",
-      body: `page ${path}\n`,
-    }));
+    await this.listen();
+    this.gateway.serve(this);
     return this;
+  }
+
+  /** Sends clients away, because it is busy with something else. */
+  async listen(): Promise<void> {
+    const contentType = "text/plain; charset=utf-8";
+    await this.gateway.start((path) => {
+      return { status: path === "/livez" ? 200 : 404, contentType, body: `page ${path}\n` };
+    }, "not yet");
   }
 
   get url(): string {
@@ -151,10 +157,6 @@ export class TestGateway implements GatewayEvents {
 
   onClosed(connection: ClientConnection): void {
     this.record.push({ on: "closed", id: connection.id });
-  }
-
-  onRefused(reason: string): void {
-    this.record.push({ on: "refused", reason });
   }
 }
 

@@ -45,6 +45,21 @@ describe("a client's connection", () => {
     expect(kinds).toEqual([MESSAGE.hello, MESSAGE.attached, MESSAGE.reply, MESSAGE.reply]);
   });
 
+  test("is closed at once until somebody serves clients, who hears nothing of it", async () => {
+    const gateway = new TestGateway();
+    gateways.push(gateway);
+    await gateway.listen();
+    const early = await BareClient.connect(gateway);
+    early.say(OPEN);
+    expect(await early.closed).toEqual({ code: 1013, reason: "not yet" });
+    expect(early.messages.all).toEqual([]);
+    gateway.gateway.serve(gateway);
+    const client = await BareClient.attached(gateway);
+    client.say(command(1));
+    await client.reply(1);
+    expect(gateway.record.all.filter((heard) => heard.on === "connection")).toHaveLength(1);
+  });
+
   test("hands the driver each command's own bytes, free of the socket's buffers", async () => {
     const gateway = await start();
     const client = await BareClient.attached(gateway);

@@ -366,6 +366,7 @@ function startLife(
       ...(snapshot === undefined ? {} : { table: snapshot.table }),
       trace: world.options.trace,
       onPeers: () => {},
+      notePeer: () => {},
       peers: world.network.linksOf(node.id),
       gateway,
       clock: {

@@ -60,7 +60,7 @@ export class SimulatedGateway implements Pick<ClientGateway, "flush"> {
   heard(connection: GatewayConnection, frame: Uint8Array): void {
     this.life.deliver(() => {
       if (this.events === undefined || !connection.isOpen) return;
-      this.#requests ??= new GatewayRequests(this.events);
+      this.#requests ??= new GatewayRequests(this.events, () => {});
       // A part of what the socket read, which the system uses again for what comes next.
       const chunk = new Uint8Array(frame.length + 1);
       chunk.set(frame, 1);

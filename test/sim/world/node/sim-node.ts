@@ -391,7 +391,6 @@ export class SimNode {
       onPeerIdentity: (identity) => {
         this.#world.watch.onMet(this, identity);
         peerEvents.onPeerIdentity(identity);
-        directory.notePeer(identity);
         const remember = (): void => {
           this.noted.note(identity);
         };
