@@ -24,7 +24,7 @@ import type { Proposer } from "../commands/proposer.js";
 import type { Operations, OperationsHost } from "../members/operations.js";
 import type { Logger } from "../ports.js";
 import type { TransitionLog } from "../reads/transition-log.js";
-import type { Snapshots } from "../snapshots/snapshots.js";
+import type { NamedSnapshots, SnapshotTurn } from "../snapshots/ports.js";
 import type { AppliedPosition, Members } from "./members.js";
 
 const CLOSE_REASON = "this node takes over a snapshot";
@@ -37,7 +37,6 @@ export interface ApplierParts {
   readonly members: Members;
   readonly operations: Operations;
   readonly proposer: Proposer;
-  readonly snapshots: Snapshots;
   /** Takes down what the table tells of each entry. */
   readonly transitions: TransitionLog;
   readonly logger: Logger;
@@ -89,31 +88,31 @@ export class Applier {
   }
 
   /** What clients were told, or are kept for, may have had its effect in what is skipped. */
-  restore(snapshot: InstalledSnapshot): void {
-    const { logger, cache, snapshots, attachments } = this.#parts;
+  restore(snapshot: InstalledSnapshot, named: NamedSnapshots): void {
+    const { logger, cache, attachments } = this.#parts;
     const { index, term } = snapshot;
     logger("info", "taking over a snapshot", { index, term });
     this.#restoring = snapshot;
     cache.clear();
-    snapshots.restore(snapshot);
+    named.restore(snapshot);
     attachments.closeAll(CLOSE_REASON);
   }
 
   /** Applies a slice of what is committed. */
-  apply(commitIndex: number): void {
-    if (this.#restoring !== undefined && !this.#endRestore(this.#restoring)) return;
+  apply(commitIndex: number, snapshots: SnapshotTurn): void {
+    if (this.#restoring !== undefined && !this.#endRestore(this.#restoring, snapshots)) return;
     const indexBefore = this.#index;
     const configurationBefore = this.#configuration;
     const bytes = this.#applySlice(commitIndex);
     if (this.#index === indexBefore) return;
     this.#host.step({ type: "applied", index: this.#index });
-    this.#parts.snapshots.onApplied(this.#index, bytes, this.#configuration);
+    snapshots.onApplied(this.#index, bytes, this.#configuration);
     this.#tell(configurationBefore);
   }
 
   /** Whether the table holds the snapshot by now. */
-  #endRestore(snapshot: InstalledSnapshot): boolean {
-    const { snapshots, transitions, logger } = this.#parts;
+  #endRestore(snapshot: InstalledSnapshot, snapshots: SnapshotTurn): boolean {
+    const { transitions, logger } = this.#parts;
     const { index } = snapshot;
     if (snapshots.takeRestored() !== index) return false;
     this.#restoring = undefined;

@@ -16,7 +16,7 @@ import { WaitingLine } from "../commands/waiting-line.js";
 import { Operations, type OperationsHost } from "../members/operations.js";
 import { Numbering } from "../numbering.js";
 import { Reads } from "../reads/reads.js";
-import { Snapshots } from "../snapshots/snapshots.js";
+import { DriverSnapshots, type Snapshots } from "../snapshots/snapshots.js";
 import { Applier } from "./applier.js";
 import { ClientRedirect } from "./client-redirect.js";
 import { ClientSide, type ClientSideHost } from "./client-side.js";
@@ -102,7 +102,7 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
   const operations = new Operations(operationWaitMs, send, numbers);
   const redirect = new ClientRedirect(nodeId, electionTimeoutMs);
   const members = new Members(nodeId, electionTimeoutMs, ports.onPeers, send);
-  const snapshots: Snapshots = new Snapshots(
+  const snapshots: Snapshots = new DriverSnapshots(
     { nodeId, clock, store: ports.snapshots, table, raft, peers: ports.peers, send, wake, logger },
     {
       snapshotLogBytes: tuning.snapshotLogBytes,
@@ -123,14 +123,14 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
     host,
   );
   const peerRequests = new PeerRequests(
-    { leaderView, line, capacity, forwarding, reads, operations, snapshots, members, logger, send },
+    { leaderView, line, capacity, forwarding, reads, operations, members, logger, send },
     host,
   );
   const step = (input: Input): void => raft.step(input);
   const proposer = new Proposer({ raft, table, clock, line, cache, step }, tuning);
   const applier = new Applier(
     {
-      ...{ raft, table, attachments, cache, members, operations, proposer, snapshots },
+      ...{ raft, table, attachments, cache, members, operations, proposer },
       ...{ transitions, logger },
     },
     host,

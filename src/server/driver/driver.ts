@@ -5,6 +5,7 @@
  * after a record that the log has written at once. It knows the world by its ports alone, not by
  * sockets, timers, clocks or random numbers; the simulator runs this very code.
  */
+import { assert } from "../../assert.js";
 import { HoldfastError } from "../../errors.js";
 import type { GatewayEvents, PeerEvents, PeerMessage } from "../../net/index.js";
 import { MESSAGE, type NodeEndpoint } from "../../protocol/index.js";
@@ -19,6 +20,7 @@ import {
   type Write,
 } from "../../raft/index.js";
 import { HAND_OVER_ID } from "../commands/hand-over.js";
+import type { NamedSnapshots, SnapshotTurn } from "../snapshots/ports.js";
 import {
   type DriverHost,
   type DriverParts,
@@ -182,19 +184,20 @@ export class Driver implements DriverHost {
     const { applier, snapshots, observation } = this.#parts;
     const nowMs = clock.nowMs();
     this.#turn += 1;
-    this.#stepInputs(nowMs);
+    const snapshotTurn = snapshots.beginTurn(nowMs);
+    this.#stepInputs(nowMs, snapshotTurn);
     if (!leaderView.isCurrent(raft)) this.#followLeader(nowMs);
     if (peerSide.takeNewEndpoints()) this.#tellEndpoints();
-    peerRequests.read(peerSide.takeDriverInputs(), nowMs);
+    peerRequests.read(peerSide.takeDriverInputs(), nowMs, snapshotTurn);
     forwarding.retry(nowMs);
     if (leaderView.isLeading) this.#lead(nowMs);
     else if (leaderView.canReachLeader) this.#askLeader(nowMs);
     // What was written at once needs no further turn to count.
-    while (this.#perform(raft.take(), nowMs))
+    while (this.#perform(raft.take(), nowMs, snapshotTurn))
       this.step({ type: "persisted", seq: this.#durableSeq });
     this.#flushPeers();
-    applier.apply(raft.commitIndex);
-    snapshots.work(this.#durableSeq);
+    applier.apply(raft.commitIndex, snapshotTurn);
+    snapshotTurn.end(this.#durableSeq);
     observation.work(applier.index, snapshots.isTaking, nowMs);
     operations.expire(nowMs);
     this.#parts.members.dropRemovedPeers(nowMs);
@@ -215,7 +218,7 @@ export class Driver implements DriverHost {
     return this.#parts.members.isRemoved && raft.role !== "leader" && !raft.hasQuorumContact;
   }
 
-  #stepInputs(nowMs: number): void {
+  #stepInputs(nowMs: number, snapshotTurn: SnapshotTurn): void {
     const { peerSide, entryCheck, redirect, snapshots, members, applier } = this.#parts;
     this.step({ type: "tick", nowMs });
     for (const input of peerSide.takeInputs()) {
@@ -225,7 +228,7 @@ export class Driver implements DriverHost {
       else if (input.type === "peerUp") members.tell([input.peer], applier);
       this.step(input);
     }
-    for (const input of snapshots.takeInputs(nowMs)) this.step(input);
+    for (const input of snapshotTurn.takeInputs()) this.step(input);
   }
 
   /** Term, leader or link changed: what was on its way may be lost. */
@@ -283,10 +286,12 @@ export class Driver implements DriverHost {
   }
 
   /** Returns whether it wrote a record that is durable already. */
-  #perform(effects: Effects, nowMs: number): boolean {
+  #perform(effects: Effects, nowMs: number, snapshotTurn: SnapshotTurn): boolean {
     const { deferred, proposer, reads, operations } = this.#parts;
     for (const message of effects.sendNow) this.#sendRaft(message);
-    const isDurable = effects.write !== undefined && this.#write(effects.write);
+    const { write } = effects;
+    const named = write === undefined ? undefined : snapshotTurn.onWrite(write);
+    const isDurable = write !== undefined && this.#write(write);
     for (const message of effects.sendAfter) deferred.push(message);
     deferred.release(this.#durableSeq, this.#sendRaft);
     for (const { id, index } of effects.accepted) {
@@ -296,13 +301,12 @@ export class Driver implements DriverHost {
     for (const { id, index } of effects.reads) reads.onIndex(id, index);
     for (const id of effects.readsRefused) reads.onRefused(id);
     this.#raftDeadlineMs = effects.nextDeadlineMs;
-    this.#performRare(effects, nowMs);
+    this.#performRare(effects, nowMs, snapshotTurn, named);
     return isDurable;
   }
 
   /** Hands a record to the log. Returns whether it is durable already. */
   #write(write: Write): boolean {
-    this.#parts.snapshots.onWrite(write);
     // The log may stop the loop for as long as the disk takes: the peers write meanwhile.
     this.#flushPeers();
     const isDurable = this.#ports.log.append(write, this.#parts.snapshots.isWriting);
@@ -311,17 +315,25 @@ export class Driver implements DriverHost {
   }
 
   /** What most turns have nothing of. */
-  #performRare(effects: Effects, nowMs: number): void {
-    const { snapshots, operations, handOver, applier } = this.#parts;
+  #performRare(
+    effects: Effects,
+    nowMs: number,
+    snapshotTurn: SnapshotTurn,
+    named: NamedSnapshots | undefined,
+  ): void {
+    const { operations, handOver, applier } = this.#parts;
     const { roleChange, configuration, restore, transferEnded } = effects;
-    for (const { peer, epoch } of effects.snapshotsWanted) snapshots.onWanted(peer, epoch);
+    for (const { peer, epoch } of effects.snapshotsWanted) snapshotTurn.onWanted(peer, epoch);
     if (roleChange !== undefined) this.#ports.logger("info", "role", { ...roleChange });
     if (configuration !== undefined) {
       const { voters, outgoing, learners } = configuration;
       this.#ports.logger("info", "members", { voters, outgoing, learners });
       this.#onConfiguration(configuration, nowMs);
     }
-    if (restore !== undefined) applier.restore(restore);
+    if (restore !== undefined) {
+      assert(named !== undefined, () => `no write names snapshot ${restore.index}`);
+      applier.restore(restore, named);
+    }
     if (transferEnded === undefined) return;
     const { id, isDone } = transferEnded;
     if (id !== HAND_OVER_ID) operations.onTransferEnded(id, isDone);

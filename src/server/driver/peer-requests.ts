@@ -14,7 +14,7 @@ import type { WaitingLine } from "../commands/waiting-line.js";
 import type { Operations } from "../members/operations.js";
 import type { Logger } from "../ports.js";
 import type { Reads } from "../reads/reads.js";
-import type { Snapshots } from "../snapshots/snapshots.js";
+import type { SnapshotTurn } from "../snapshots/ports.js";
 import type { LeaderView } from "./leader-view.js";
 import type { Members } from "./members.js";
 import type { PeerInput } from "./peer-side.js";
@@ -31,7 +31,6 @@ export interface PeerRequestsParts {
   readonly forwarding: Forwarding;
   readonly reads: Reads;
   readonly operations: Operations;
-  readonly snapshots: Snapshots;
   readonly members: Members;
   readonly logger: Logger;
   readonly send: (peer: NodeId, message: PeerMessage) => void;
@@ -47,9 +46,8 @@ export class PeerRequests {
   }
 
   /** Once a turn, when the core has seen the messages of the turn. */
-  read(inputs: readonly PeerInput[], nowMs: number): void {
-    const { leaderView, capacity, forwarding, reads, operations, snapshots, members, send } =
-      this.#parts;
+  read(inputs: readonly PeerInput[], nowMs: number, snapshots: SnapshotTurn): void {
+    const { leaderView, capacity, forwarding, reads, operations, members, send } = this.#parts;
     for (const { peer, message } of inputs) {
       switch (message.type) {
         case "forward":

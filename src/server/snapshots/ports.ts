@@ -3,7 +3,14 @@
  */
 import type { LockTable } from "../../lockfsm/index.js";
 import type { PeerLinks, PeerMessage } from "../../net/index.js";
-import type { NodeId, Raft } from "../../raft/index.js";
+import type {
+  Configuration,
+  Input,
+  InstalledSnapshot,
+  NodeId,
+  Raft,
+  Write,
+} from "../../raft/index.js";
 import type { SnapshotStore } from "../../storage/index.js";
 import type { Clock, Logger } from "../ports.js";
 
@@ -28,6 +35,33 @@ export interface SnapshotPorts {
   /** A turn should follow soon. */
   readonly wake: () => void;
   readonly logger: Logger;
+}
+
+/** The steps of one turn of the loop, in their order. Had from `Snapshots.beginTurn`, until `end`. */
+export interface SnapshotTurn {
+  /** Acts on what the store did since the last turn. Returns what to step the core with. */
+  takeInputs(): readonly Input[];
+  /** What another driver said about snapshots. */
+  read(peer: NodeId, message: SnapshotMessage): void;
+  /** Every write of the core. What it returns restores the snapshot of the same effects. */
+  onWrite(write: Write): NamedSnapshots;
+  /** The core wants `peer` to be sent a snapshot over the connection `epoch`. */
+  onWanted(peer: NodeId, epoch: number): void;
+  /** Once, when the table was replaced: the index of the last entry it holds. */
+  takeRestored(): number | undefined;
+  /**
+   * Entries up to `index` were applied, `bytes` of them since the last call. `configuration`: in
+   * force at the entry `index`.
+   */
+  onApplied(index: number, bytes: number, configuration: Configuration): void;
+  /** After everything else. Writes up to `durableSeq` are durable. */
+  end(durableSeq: number): void;
+}
+
+/** Those that a record of the log names. */
+export interface NamedSnapshots {
+  /** The core accepted the snapshot it was just handed. One that is being restored is void. */
+  restore(snapshot: InstalledSnapshot): void;
 }
 
 export interface SnapshotOptions {

@@ -1,12 +1,9 @@
 /**
  * Snapshots of one driver: taken of the own table, sent to peers that are too far behind, received
  * from a leader, restored. Nothing here blocks the loop and nothing acts outside a turn. The log
- * decides which snapshot counts; the core decides what is installed and when the log is cut.
- *
- * In each turn, in this order: `takeInputs`, what it returns stepped with the other inputs; `read`
- * for messages; `onWrite`, `restore` and `onWanted` from the effects; `takeRestored` and
- * `onApplied` around applying; `work`. What they throw, a failure of the store included, ends the
- * node.
+ * decides which snapshot counts; the core decides what is installed and when the log is cut. What a
+ * turn does with them is in `SnapshotTurn`; what that throws, a failure of the store included, ends
+ * the node.
  */
 import { assert } from "../../assert.js";
 import { ERROR_NUMBERS } from "../../errors.js";
@@ -14,7 +11,14 @@ import type { Configuration, Input, InstalledSnapshot, NodeId, Write } from "../
 import type { SnapshotManifest } from "../../storage/index.js";
 import { StoreCalls } from "./calls.js";
 import { SnapshotExporting } from "./exporting.js";
-import type { SnapshotMessage, SnapshotOptions, SnapshotPorts, SnapshotStatus } from "./ports.js";
+import type {
+  NamedSnapshots,
+  SnapshotMessage,
+  SnapshotOptions,
+  SnapshotPorts,
+  SnapshotStatus,
+  SnapshotTurn,
+} from "./ports.js";
 import { type ReceivedSnapshot, SnapshotReceiving } from "./receiving.js";
 import { SnapshotRestoring } from "./restoring.js";
 import { SnapshotSending } from "./sending.js";
@@ -27,7 +31,10 @@ const LOG_FACTOR_MAX = 4;
 /** How finely the trailing window is cut. */
 const TRAIL_STEPS = 16;
 
-export class Snapshots {
+/** Between two turns. */
+export type Snapshots = Omit<DriverSnapshots, keyof SnapshotTurn | keyof NamedSnapshots>;
+
+export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
   readonly #ports: SnapshotPorts;
   readonly #options: SnapshotOptions;
   readonly #calls: StoreCalls;
@@ -110,7 +117,7 @@ export class Snapshots {
     return this.#restoring.hasWork || this.exporting.hasWork;
   }
 
-  /** As of the last `work`; infinite when nothing is waited for. */
+  /** As of the end of the last turn; infinite when nothing is waited for. */
   get nextDeadlineMs(): number {
     const takingMs = this.#mayTake ? this.#taking.nextDeadlineMs : Number.POSITIVE_INFINITY;
     return Math.min(takingMs, this.#sending.nextDeadlineMs, this.exporting.nextDeadlineMs);
@@ -133,10 +140,13 @@ export class Snapshots {
     };
   }
 
-  /** Acts on what the store did since the last turn. Returns what to step the core with. */
-  takeInputs(nowMs: number): readonly Input[] {
+  beginTurn(nowMs: number): SnapshotTurn {
     this.#nowMs = nowMs;
-    this.#calls.deliver(nowMs);
+    return this;
+  }
+
+  takeInputs(): readonly Input[] {
+    this.#calls.deliver(this.#nowMs);
     const inputs = this.#inputs;
     if (inputs.length > 0) this.#inputs = [];
     const received = this.#received;
@@ -146,7 +156,6 @@ export class Snapshots {
     return [...inputs, inputOf(received)];
   }
 
-  /** What another driver said about snapshots. */
   read(peer: NodeId, message: SnapshotMessage): void {
     const nowMs = this.#nowMs;
     switch (message.type) {
@@ -169,26 +178,20 @@ export class Snapshots {
     this.#sending.onLinkDown(peer, epoch);
   }
 
-  /** Every write of the core, before `restore` of the same effects. */
-  onWrite(write: Write): void {
+  onWrite(write: Write): NamedSnapshots {
     this.#shelf.onWrite(write);
+    return this;
   }
 
-  /** The core wants `peer` to be sent a snapshot over the connection `epoch`. */
   onWanted(peer: NodeId, epoch: number): void {
     this.#sending.begin(peer, epoch, this.#nowMs);
   }
 
-  /**
-   * Entries up to `index` were applied, `bytes` of them since the last call. `configuration`: in
-   * force at the entry `index`.
-   */
   onApplied(index: number, bytes: number, configuration: Configuration): void {
     this.#trail.add(index, bytes);
     this.#taking.onApplied(index, bytes, configuration);
   }
 
-  /** The core accepted the snapshot it was just handed. One that is being restored is void. */
   restore(snapshot: InstalledSnapshot): void {
     const manifest = this.#judged;
     assert(manifest !== undefined && isSameSnapshot(manifest, snapshot), () => {
@@ -203,15 +206,13 @@ export class Snapshots {
     this.#restoring.stop();
   }
 
-  /** Once, when the table was replaced: the index of the last entry it holds. */
   takeRestored(): number | undefined {
     const index = this.#restoredIndex;
     this.#restoredIndex = undefined;
     return index;
   }
 
-  /** Once a turn, behind everything else. Writes up to `durableSeq` are durable. */
-  work(durableSeq: number): void {
+  end(durableSeq: number): void {
     if (this.#isStopped) return;
     const nowMs = this.#nowMs;
     this.#shelf.onDurable(durableSeq);

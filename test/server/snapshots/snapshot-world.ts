@@ -18,7 +18,7 @@ import type {
 import { isTermInReach } from "../../../src/raft/messages/message-check.js";
 import type { SnapshotMessage, SnapshotOptions } from "../../../src/server/snapshots/ports.js";
 import { restoreAtBoot } from "../../../src/server/snapshots/restoring.js";
-import { Snapshots } from "../../../src/server/snapshots/snapshots.js";
+import { DriverSnapshots } from "../../../src/server/snapshots/snapshots.js";
 import { MemoryStoreDisk, openSnapshotStore } from "../../../src/storage/index.js";
 import { GatedStore } from "../world/gated-store.js";
 
@@ -181,7 +181,7 @@ export class SnapshotNode {
   turnCount = 0;
   store!: GatedStore;
   table!: LockTable;
-  snapshots!: Snapshots;
+  snapshots!: DriverSnapshots;
   readonly #world: SnapshotWorld;
   readonly #options: SnapshotOptions;
   readonly #epochs = new Map<number, number>();
@@ -222,7 +222,7 @@ export class SnapshotNode {
     const named = stored.find(({ checksum }) => checksum === this.#named?.checksum);
     if (named !== undefined) await restoreAtBoot(this.store, named, this.table);
     this.appliedIndex = named?.index ?? 0;
-    this.snapshots = new Snapshots(
+    this.snapshots = new DriverSnapshots(
       {
         nodeId: this.id,
         clock: { nowMs: () => this.#world.nowMs, wallMs: () => this.#world.nowMs },
@@ -325,7 +325,7 @@ export class SnapshotNode {
     const { snapshots } = this;
     this.#persist();
     const restores: InstalledSnapshot[] = [];
-    for (const input of snapshots.takeInputs(this.#world.nowMs)) {
+    for (const input of snapshots.beginTurn(this.#world.nowMs).takeInputs()) {
       if (input.type === "compact") {
         this.#write({ ...input.snapshot, isReset: false, keepFrom: input.keepFrom });
       } else if (input.type === "snapshotFailed") {
@@ -342,7 +342,7 @@ export class SnapshotNode {
       snapshots.onWanted(peer, this.#epochs.get(peer) as number);
     }
     this.#apply();
-    snapshots.work(this.#durableSeq);
+    snapshots.end(this.#durableSeq);
   }
 
   #install(snapshot: InstalledSnapshot): void {
