@@ -224,8 +224,8 @@ export interface HttpAnswer {
 
 export interface ClientGateway {
   /**
-   * Listens: `http` answers plain requests by path. Until `serve` every client is closed at once, with
-   * close code 1013 and `awayReason`. Rejects when the address cannot be had.
+   * Listens: `http` answers plain requests by path. Until `serve` every client is closed at once,
+   * with close code 1013 and `awayReason`. Rejects when the address cannot be had.
    */
   start(http: (path: string) => HttpAnswer, awayReason: string): Promise<void>;
   /** After `start`: `events` hear of clients from now on. */

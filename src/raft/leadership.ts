@@ -1,8 +1,8 @@
 /**
  * What a leader does about its own term: it opens the term with a noop, proposes, commits, answers
- * reads, and checks that a quorum still answers and that the disk still writes (thesis, 6.2). A leader
- * that fails the check stops leading at once and with it everything that keeps the others quiet
- * (consensus rule 13).
+ * reads, and checks that a quorum still answers and that the disk still writes (thesis, 6.2). A
+ * leader that fails the check stops leading at once and with it everything that keeps the others
+ * quiet (consensus rule 13).
  */
 import { quorumValue } from "./configuration/quorum.js";
 import {

@@ -4,9 +4,10 @@
  * when it is committed. One change at a time, none before an entry of the own term is committed
  * (consensus rule 8), and none that would leave the cluster without a majority within reach.
  *
- * How members leave: the leader goes on sending a removed peer the entry that says so and its commit,
- * so that the peer learns its fate instead of standing for election; a leader that is no voter any more
- * stops leading when that is committed, having told the others (thesis, 4.2.2 and 4.2.3).
+ * How members leave: the leader goes on sending a removed peer the entry that says so and its
+ * commit, so that the peer learns its fate instead of standing for election; a leader that is no
+ * voter any more stops leading when that is committed, having told the others (thesis, 4.2.2 and
+ * 4.2.3).
  */
 import {
   hasSameVoters,

@@ -413,8 +413,8 @@ export class Raft {
 }
 
 /**
- * What a leader does at the end of every turn, in this order. Nothing here waits: what cannot be done
- * yet is looked at again in the next turn.
+ * What a leader does at the end of every turn, in this order. Nothing here waits: what cannot be
+ * done yet is looked at again in the next turn.
  */
 function leadTurn(state: State, leadership: Leadership): void {
   if (leadership.isChangeOpen) completeMembership(state, leadership);

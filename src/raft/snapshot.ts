@@ -1,9 +1,9 @@
 /**
- * Snapshots in place of the log's beginning, taken here, or in place of the whole log that is too far
- * behind, sent by a leader (thesis, 5.3). Nothing newer is ever
- * overwritten: what the node holds or has committed stays, and between an installed snapshot and
- * its durable record there is no other (consensus rule 23). The answer tells the leader where to go
- * on, and leaves when what it says is durable.
+ * Snapshots in place of the log's beginning, taken here, or in place of the whole log that is too
+ * far behind, sent by a leader (thesis, 5.3). Nothing newer is ever overwritten: what the node
+ * holds or has committed stays, and between an installed snapshot and its durable record there is
+ * no other (consensus rule 23). The answer tells the leader where to go on, and leaves when what it
+ * says is durable.
  */
 import { assert } from "../assert.js";
 import { acceptance, acceptLeader } from "./follower.js";

@@ -1,7 +1,7 @@
 /**
- * The state of one node (Raft paper, figure 2) and its transitions: each field of `State` is assigned
- * in this file and nowhere else, so that rules 4 and 6 hold in one place. Nothing here decides an
- * election or replicates.
+ * The state of one node (Raft paper, figure 2) and its transitions: each field of `State` is
+ * assigned in this file and nowhere else, so that rules 4 and 6 hold in one place. Nothing here
+ * decides an election or replicates.
  */
 import { assert } from "../assert.js";
 import { Compaction } from "./compaction.js";
@@ -141,7 +141,9 @@ export class Leadership {
   /** How many of `peers` left. */
   leavingCount = 0;
   readonly reads = new ReadRounds();
-  /** When a turn is due because a front is late, or a spare has waited long enough (`thrift.ts`). */
+  /**
+   * When a turn is due because a front is late, or a spare has waited long enough (`thrift.ts`).
+   */
   thriftDeadlineMs = Number.POSITIVE_INFINITY;
   /** What records of this leader take to be durable. */
   readonly ownDisk = new RoundTrip();

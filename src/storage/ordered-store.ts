@@ -29,9 +29,9 @@ export interface StoreEntry {
 
 export interface OrderedStore {
   /**
-   * One atomic, durable batch; batches take effect in the order of the calls. One that fails because
-   * the disk is full (`DISK_FULL`) took no effect. After any other failure every later one fails too: what the
-   * failed one left behind is known only after opening again.
+   * One atomic, durable batch; batches take effect in the order of the calls. One that fails
+   * because the disk is full (`DISK_FULL`) took no effect. After any other failure every later one
+   * fails too: what the failed one left behind is known only after opening again.
    */
   write(operations: readonly StoreOperation[]): Promise<void>;
   /** `undefined` when there is no such key. */

@@ -42,8 +42,8 @@ const NOT_ATTACHED = Object.freeze({
 });
 
 /**
- * What this node knows of one client's connection: the session it is attached to, where the client is
- * in the order of its commands, and those that came on it and were not executed yet.
+ * What this node knows of one client's connection: the session it is attached to, where the client
+ * is in the order of its commands, and those that came on it and were not executed yet.
  */
 export class Attachment implements CommandSource, Watcher {
   readonly connection: ClientConnection;

@@ -1,7 +1,7 @@
 /**
  * When the leader is due to propose an entry. Commands leave in the turn they came in; keepalives
- * may be gathered for a moment; and time itself needs entries, since nothing ends unless an entry with
- * a late enough stamp is applied. It owns the cluster clock and never proposes by itself.
+ * may be gathered for a moment; and time itself needs entries, since nothing ends unless an entry
+ * with a late enough stamp is applied. It owns the cluster clock and never proposes by itself.
  */
 import type { LockTable } from "../../lockfsm/index.js";
 import { decodeBatchHeader } from "../../protocol/index.js";
@@ -20,7 +20,9 @@ const GATHER_SHARE_OF_TTL = 20;
 export class EntrySchedule {
   readonly #clock: ClusterClock;
   readonly #turnMsMax: number;
-  /** An entry is due whatever waits: right after the no-op of a new leader, and before a transfer. */
+  /**
+   * An entry is due whatever waits: right after the no-op of a new leader, and before a transfer.
+   */
   #mustStamp = false;
   /** Of the last stamped entry this leader proposed or found in its log. */
   #lastStamp = 0;

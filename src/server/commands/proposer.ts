@@ -1,8 +1,8 @@
 /**
- * The leader's way from what waits to an entry of the log: when one may be proposed, when one is due,
- * and what becomes of it. At most one entry a turn, which holds all that was collected; the clock is
- * read when everything that goes into it was read before. Lays the bytes of an entry out once; these
- * bytes then go to disk and to the peers.
+ * The leader's way from what waits to an entry of the log: when one may be proposed, when one is
+ * due, and what becomes of it. At most one entry a turn, which holds all that was collected; the
+ * clock is read when everything that goes into it was read before. Lays the bytes of an entry out
+ * once; these bytes then go to disk and to the peers.
  */
 import { assert } from "../../assert.js";
 import type { LockTable, TableCommand } from "../../lockfsm/index.js";

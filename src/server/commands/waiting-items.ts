@@ -1,7 +1,7 @@
 /**
- * What waits to leave this node, and in which lane: commands of its own clients, and what other nodes
- * forwarded. The line (`waiting-line.ts`) serves its lanes in turns; a lane never gives an item away
- * before those that came earlier.
+ * What waits to leave this node, and in which lane: commands of its own clients, and what other
+ * nodes forwarded. The line (`waiting-line.ts`) serves its lanes in turns; a lane never gives an
+ * item away before those that came earlier.
  */
 import type { TableCommand } from "../../lockfsm/index.js";
 import type { ClientConnection } from "../../net/index.js";
@@ -65,8 +65,8 @@ export class Lane {
 
 /**
  * A command of a client of this node, kept from its admission until it was executed or the client's
- * connection ended. It is at the same time what the table is given when this node proposed the command
- * itself, so that it is decoded once.
+ * connection ended. It is at the same time what the table is given when this node proposed the
+ * command itself, so that it is decoded once.
  */
 export class KeptCommand implements TableCommand {
   readonly attachment: CommandSource;

@@ -1,8 +1,8 @@
 /**
- * Feeds committed entries to the lock table, a bounded slice at a time, and tells the parts that wait
- * for it. It never skips an entry, except those whose effects a snapshot brought, and never looks at a
- * clock. While the table is being replaced by a snapshot nothing is applied, and nothing that clients
- * of this node were waiting for can be answered any more.
+ * Feeds committed entries to the lock table, a bounded slice at a time, and tells the parts that
+ * wait for it. It never skips an entry, except those whose effects a snapshot brought, and never
+ * looks at a clock. While the table is being replaced by a snapshot nothing is applied, and nothing
+ * that clients of this node were waiting for can be answered any more.
  */
 import { assert } from "../../assert.js";
 import { type LockTable, NOBODY, type TableCommand } from "../../lockfsm/index.js";

@@ -1,8 +1,8 @@
 /**
  * From an open data directory to a driver that is ready to start, the same way in production and in
  * simulation. The table is restored from the snapshot the log stands on and from nothing else
- * (consensus rule 20); the members are those of that snapshot, or the founding ones, or unknown until a
- * leader tells.
+ * (consensus rule 20); the members are those of that snapshot, or the founding ones, or unknown
+ * until a leader tells.
  */
 import { assert } from "../../assert.js";
 import { HoldfastError } from "../../errors.js";

@@ -1,7 +1,7 @@
 /**
- * Decides when this node cannot serve its clients and should send them to another node: for one election
- * timeout it had no leader and heard no majority, or it lags far behind what is committed. A cluster
- * that merely changes its leader moves nobody.
+ * Decides when this node cannot serve its clients and should send them to another node: for one
+ * election timeout it had no leader and heard no majority, or it lags far behind what is committed.
+ * A cluster that merely changes its leader moves nobody.
  */
 import type { NodeId } from "../../raft/index.js";
 

@@ -38,8 +38,8 @@ const OPERATION_WAIT_TIMEOUTS = 10;
 const RESEND_TIMEOUTS = 5;
 
 /**
- * Bytes of entries that one turn applies when there is more: a node that catches up still answers its
- * peers in between. A megabyte was seen to take 180 ms.
+ * Bytes of entries that one turn applies when there is more: a node that catches up still answers
+ * its peers in between. A megabyte was seen to take 180 ms.
  */
 const APPLY_SLICE_BYTES_MAX = 128 << 10;
 

@@ -1,6 +1,6 @@
 /**
- * The leader this node follows: its term, its id, and the connection by which it can be reached. When any of them changes, what was sent before may be lost, and everything kept is sent
- * again.
+ * The leader this node follows: its term, its id, and the connection by which it can be reached.
+ * When any of them changes, what was sent before may be lost, and everything kept is sent again.
  */
 import type { NodeId, Raft } from "../../raft/index.js";
 

@@ -1,7 +1,7 @@
 /**
- * What clients see of the table besides the answers to their commands: watches, reads, the history and
- * its audit. One place, so that the loop has one thing to do for all of it, behind what it applied:
- * first what happened is told, then how things are.
+ * What clients see of the table besides the answers to their commands: watches, reads, the history
+ * and its audit. One place, so that the loop has one thing to do for all of it, behind what it
+ * applied: first what happened is told, then how things are.
  */
 import type { LockTable } from "../../lockfsm/index.js";
 import type { NodeTuning } from "../options.js";

@@ -1,7 +1,7 @@
 /**
  * A start on a full disk. Opening the data directory takes space (the store begins a new journal, a
- * fresh log its first segment), so a node cannot start on a full disk. Instead of ending, to be started
- * again and again, it waits, shows on its pages that it waits, and goes on by itself.
+ * fresh log its first segment), so a node cannot start on a full disk. Instead of ending, to be
+ * started again and again, it waits, shows on its pages that it waits, and goes on by itself.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../../errors.js";
@@ -19,8 +19,8 @@ const METRICS =
 
 /**
  * Opens the data, again and again for as long as that fails with `DISK_FULL`, and resolves to what
- * `begin` makes of them. The pages can be read meanwhile; `begin` finds the address free. Rejects as
- * the two do otherwise, and with the reason of the options' signal when that is aborted.
+ * `begin` makes of them. The pages can be read meanwhile; `begin` finds the address free. Rejects
+ * as the two do otherwise, and with the reason of the options' signal when that is aborted.
  */
 export async function whenDiskHasSpace<Data, Result>(
   options: ResolvedOptions,

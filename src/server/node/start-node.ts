@@ -1,7 +1,7 @@
 /**
  * Starts one node in this process: options, directory, ports, driver, in an order in which a start
- * that fails leaves nothing behind, and ends it again. This is the only file of the server that knows
- * real sockets, files and clocks together.
+ * that fails leaves nothing behind, and ends it again. This is the only file of the server that
+ * knows real sockets, files and clocks together.
  */
 import { performance } from "node:perf_hooks";
 import { HoldfastError } from "../../errors.js";
@@ -273,8 +273,8 @@ class Node implements RunningNode {
   }
 
   /**
-   * Leadership first, while everything still works: then no client waits for an election. Clients are
-   * sent away when somebody else can serve them.
+   * Leadership first, while everything still works: then no client waits for an election. Clients
+   * are sent away when somebody else can serve them.
    */
   stop(): Promise<void> {
     this.#stopping ??= this.#leaveAndClose();

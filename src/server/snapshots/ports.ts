@@ -37,7 +37,9 @@ export interface SnapshotPorts {
   readonly logger: Logger;
 }
 
-/** The steps of one turn of the loop, in their order. Had from `Snapshots.beginTurn`, until `end`. */
+/**
+ * The steps of one turn of the loop, in their order. Had from `Snapshots.beginTurn`, until `end`.
+ */
 export interface SnapshotTurn {
   /** Acts on what the store did since the last turn. Returns what to step the core with. */
   takeInputs(): readonly Input[];
