@@ -5,49 +5,155 @@
 import { type KeyView, OP, type SessionsView } from "../protocol/index.js";
 import {
   changeSetting,
-  type EndSessionOptions,
   endSession,
+  type OperatorCommands,
   type Revoked,
-  type RevokeOptions,
-  type RevokeTarget,
   revoke,
-} from "./calls/orders.js";
-import { ClusterViews } from "./cluster-views.js";
-import { type Election, NamedElection } from "./election.js";
-import type { ExportedSession } from "./exported-session.js";
-import type {
-  AcquireAllOptions,
-  AcquireOptions,
-  CallOptions,
-  Lock,
-  Semaphore,
-  Ticket,
-  TryAcquireOptions,
-  WantedItem,
-} from "./lock-types.js";
+  setLimit,
+} from "./calls/operator-commands.js";
 import { type Deadlock, explainDeadlock } from "./locks/deadlocks.js";
+import { type Election, NamedElection } from "./locks/election.js";
 import type { HeldLock } from "./locks/held-lock.js";
-import { resolveAcquire, resolveAcquireAll } from "./locks/lock-options.js";
-import type { Owner } from "./locks/owner.js";
-import { SemaphoreKey, setLimit } from "./locks/semaphore.js";
+import type { Lock, Semaphore } from "./locks/lock.js";
+import { SemaphoreKey } from "./locks/semaphore.js";
 import { holdWhile, type LockCallback } from "./locks/using.js";
-import { requireKnown, requireObject, signalOf } from "./options.js";
-import type { Question } from "./reads/reads.js";
+import { type CallOptions, signalOf } from "./options/checks.js";
+import type { ExportedSession } from "./options/exported-session.js";
 import {
+  type AcquireAllOptions,
+  type AcquireOptions,
   CLAIM_OPTIONS,
+  limitOf,
+  resolveAcquire,
+  resolveAcquireAll,
   resolveClaim,
+  type Ticket,
+  type TryAcquireOptions,
+  type WantedItem,
+} from "./options/lock-options.js";
+import type { EndSessionOptions, RevokeOptions, RevokeTarget } from "./options/operator-options.js";
+import type { Owner } from "./options/owner.js";
+import {
+  type Question,
   resolveWatch,
+  type WatchOptions,
   type WatchTarget,
-} from "./reads/view-options.js";
-import type { Watch, WatchOptions } from "./reads/view-types.js";
+} from "./options/view-options.js";
+import { ClusterViews, type Views } from "./reads/cluster-views.js";
+import type { Watch } from "./reads/view-types.js";
 import type { Resumed } from "./session/resuming.js";
 import type { Session } from "./session/session.js";
-import type { Client } from "./types.js";
 import type { LockManager } from "./web-locks/types.js";
 import { MADE_HERE } from "./web-locks/web-interface.js";
 import { WebLocks } from "./web-locks/web-locks.js";
 
-const SEMAPHORE_OPTIONS: ReadonlySet<string> = new Set(["limit"]);
+/**
+ * A connection to the cluster with one session. Calls take effect in the order in which they are made,
+ * with one exception: where a node has no room, what gives something back (a release, a downgrade, a
+ * caller that leaves, `close`) may pass what asks for something. Nothing passes what gives back, so a
+ * `release` and then an `acquire` need not be waited for in between.
+ */
+export interface Client extends Views, OperatorCommands, AsyncDisposable {
+  /** The session's number, 0 while there is none. */
+  readonly session: number;
+  /** All endpoints known by now. */
+  readonly endpoints: readonly string[];
+  /**
+   * Aborted when the client was closed, by `close` or for good reason by the cluster: `TAKEN_OVER` when
+   * another process took its session over (`details.taker`).
+   */
+  readonly closed: AbortSignal;
+  /** What came with a session that was taken over (`connect({ resume })`); else `undefined`. */
+  readonly resumed: Resumed | undefined;
+  /** The Web Locks API: what is written for `navigator.locks` runs on the cluster. */
+  readonly locks: LockManager;
+  /**
+   * A task of its own, to be named by several acquires. Without one, every acquire is a task, and
+   * what is acquired inside a lock (`lock.acquire`) belongs to the lock's; `ownerFromContext` finds
+   * that out by itself. Tasks of one process exclude each other; what one task waits for and holds
+   * is what deadlocks are found by.
+   */
+  owner(): Owner;
+  /**
+   * Waits in the queue of `key` and resolves when the lock is granted. Keeps the process running
+   * while it waits or holds; an idle client does not.
+   *
+   * Rejects with the reason of `signal`, or with a `HoldfastError`: `LOCK_HELD`, `LOCK_TIMEOUT`,
+   * `QUEUE_FULL`, `QUOTA`, `INVALID_ARGUMENT`; `DEADLOCK` when waiting would never end
+   * (`details.cycle` says who waits for whom, `explainDeadlock` more); `WRONG_KIND` when the key is
+   * a semaphore's; `BUSY` when the cluster refused it for a whole TTL; `UNAVAILABLE` when `waitMs`
+   * is 0 and no node answered within `connectTimeoutMs`; `SESSION_EXPIRED` when the session ended
+   * while it waited, and its place in the queue with it (nothing is held; the next call uses a new
+   * session); `CANCELLED` when the client is closed.
+   */
+  acquire(key: string, options?: AcquireOptions): Promise<Lock>;
+  /**
+   * Like `acquire` with `waitMs: 0`, but resolves to `undefined` when another holds or waits.
+   * `UNAVAILABLE` does not mean that it is held: no node answered within `connectTimeoutMs`.
+   */
+  tryAcquire(key: string, options?: TryAcquireOptions): Promise<Lock | undefined>;
+  /**
+   * All of 1 – 16 keys in one step or none, locks and permits mixed; fair in each of them. A
+   * request that is blocked in one key holds its place in the others. Rejects like `acquire`, and
+   * with `LIMIT_MISMATCH` (`details.limit`) when a semaphore in use has another limit.
+   */
+  acquireAll(items: readonly WantedItem[], options?: AcquireAllOptions): Promise<Lock>;
+  /**
+   * Runs `callback` while holding the lock and releases it afterwards, whatever happens. Rejects
+   * with `LOCK_LOST` when the callback succeeded but the lock was lost before it ended.
+   */
+  using<T>(key: string, callback: (lock: Lock) => Promise<T> | T): Promise<T>;
+  using<T>(
+    key: string,
+    options: AcquireOptions,
+    callback: (lock: Lock) => Promise<T> | T,
+  ): Promise<T>;
+  /**
+   * Permits of `key`. `limit`, 1 – 1,000,000, is needed while nobody uses the key, and must be the
+   * one that it has while somebody does (`LIMIT_MISMATCH`).
+   */
+  semaphore(key: string, options?: { limit?: number | undefined }): Semaphore;
+  /**
+   * Takes what `lock.detach` left: the same keys, slots and value under a new token. `NOT_HELD`
+   * when there is no such ticket (any more), `FORBIDDEN` for a wrong secret, `QUOTA`, `BUSY`,
+   * `UNAVAILABLE` without an answer in `connectTimeoutMs`. Aborting gives back what was claimed
+   * meanwhile.
+   */
+  claim(ticket: Ticket, options?: CallOptions & { owner?: Owner | undefined }): Promise<Lock>;
+  /** `name` is the key that whoever leads holds. */
+  election(name: string): Election;
+  /**
+   * What was in the way of an acquire that was refused with `DEADLOCK`: for each task of the circle
+   * its session's name and metadata, what it holds, since when and under which value, and where in
+   * this program it was asked for (`connect({ captureStacks: true })`). It looks at the present, so
+   * ask before the locks of the circle are released. Rejects with a `TypeError` for any other error,
+   * `UNAVAILABLE` as with `inspect`.
+   */
+  explainDeadlock(error: unknown, options?: CallOptions): Promise<Deadlock>;
+  /**
+   * What happens to a key, or to all that begin with a prefix ("orders/"), in the order of the log. Begins with
+   * the call, also before the first `next`. While the application does not take them, up to about a
+   * thousand changes are kept and then the watch pauses. The iteration fails with `COMPACTED` when
+   * what comes next is no longer kept by the cluster, with the reason of `signal`, or with
+   * `CANCELLED` when the client is closed.
+   */
+  watch(target: WatchTarget, options?: WatchOptions): Watch;
+  /**
+   * Gives the session up for another process to go on with: `connect({ resume: exported })`. Aborts
+   * every signal first (`LOCK_LOST`, reason `exported`) and rejects what waits with `CANCELLED`;
+   * the client is closed then. What it holds stays held and what it waits for keeps its place until
+   * the lease ends. Waits two seconds at most for the cluster to hear what was given back, and does not
+   * fail without it: whoever takes over gives it back then. The result is plain data, and as secret as
+   * the session. `UNAVAILABLE` while the client has no session.
+   */
+  export(): Promise<ExportedSession>;
+  /**
+   * Releases everything and ends the session. Never rejects. Waits for the cluster to say so for a
+   * third of the TTL, at most 3,000 ms; without an answer what was held stays so until its lease
+   * ends.
+   */
+  close(): Promise<void>;
+}
 
 export class HoldfastClient extends ClusterViews implements Client {
   readonly locks: LockManager;
@@ -108,9 +214,7 @@ export class HoldfastClient extends ClusterViews implements Client {
   }
 
   semaphore(key: string, options: { limit?: number | undefined } = {}): Semaphore {
-    requireObject(options, "options");
-    requireKnown(options, SEMAPHORE_OPTIONS);
-    return new SemaphoreKey(this.#session.locks, key, options.limit);
+    return new SemaphoreKey(this.#session.locks, key, limitOf(options));
   }
 
   async claim(

@@ -1,14 +1,17 @@
 /**
  * From options to a client that is connected and has a session.
  */
-import { HoldfastClient } from "./client.js";
-import type { Owner } from "./locks/owner.js";
-import { type ClientSettings, resolveConnectOptions } from "./options.js";
+import { type Client, HoldfastClient } from "./client.js";
+import {
+  type ClientSettings,
+  type ConnectOptions,
+  resolveConnectOptions,
+} from "./options/connect-options.js";
+import type { Owner } from "./options/owner.js";
 import { Session } from "./session/session.js";
 import { loadPlatform } from "./transport/load-platform.js";
 import type { Platform } from "./transport/platform.js";
 import type { TaskContext } from "./transport/task-context.js";
-import type { Client, ConnectOptions } from "./types.js";
 
 /**
  * Connects to a cluster and opens a session. An idle client does not keep the process running; one

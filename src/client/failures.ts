@@ -2,7 +2,6 @@
  * From the codes of the wire to what callers see: one place for every text. A message says what is
  * in the way and what can be done about it; `details` has the same for programs.
  */
-
 import { ERROR_NUMBERS, type ErrorCode, errorCodeOf, HoldfastError } from "../errors.js";
 import {
   BLOCKED_BY,
@@ -13,7 +12,20 @@ import {
   type Result,
 } from "../protocol/index.js";
 import { quotedKey } from "../safe-text.js";
-import type { LossReason } from "./lock-types.js";
+
+/** Why a lock is not held any more. */
+export type LossReason =
+  | "released"
+  | "expired"
+  | "closed"
+  | "cancelled"
+  | "maxHold"
+  | "revoked"
+  | "stolen"
+  | "detached"
+  | "exported"
+  | "takenOver"
+  | "unknown";
 
 /** Whatever has a key, to say what an error is about. */
 type Named = readonly { readonly key: string; readonly mode?: string }[];

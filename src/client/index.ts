@@ -1,36 +1,78 @@
-export type { Admin, AdminCallOptions, SnapshotOptions } from "./admin/admin.js";
+/** The door of the SDK: what applications, the command line and the tests of whole clusters use. */
+export type {
+  Blocker,
+  ClaimMode,
+  ClosingView,
+  CycleMember,
+  EndReason,
+  ExplainedKey,
+  ExplainView,
+  GraphEdge,
+  GraphOwner,
+  HoldView,
+  KeyView,
+  LockMode,
+  MembersView,
+  MemberView,
+  SessionView,
+  SettingView,
+  VerifyView,
+  WaiterView,
+  WaitGraphView,
+} from "../protocol/index.js";
+export type { Admin } from "./admin/admin.js";
 export type { ClusterSnapshot } from "./admin/cluster-snapshot.js";
 export {
-  type ClusterStatusOptions,
   clusterStatus,
+  type NodeDamage,
   type NodeReport,
+  type NodeStatus,
   type UnreachableNode,
 } from "./admin/cluster-status.js";
 export { connectAdmin, connectAdminOn } from "./admin/connect-admin.js";
-export type { EndSessionOptions, Revoked, RevokeOptions, RevokeTarget } from "./calls/orders.js";
+export type { Revoked } from "./calls/operator-commands.js";
+export type { Client } from "./client.js";
 export { connect, connectOn } from "./connect.js";
-export type { CampaignOptions, Election, Leadership } from "./election.js";
-export type {
-  ExportedHold,
-  ExportedSession,
-  ExportedWait,
-} from "./exported-session.js";
-export { noLeaderText } from "./failures.js";
-export * from "./lock-types.js";
+export { type LossReason, noLeaderText } from "./failures.js";
 export type { DeadlockedTask } from "./locks/call-sites.js";
 export type { Deadlock, DeadlockBlocker, DeadlockMember } from "./locks/deadlocks.js";
-export type { Owner } from "./locks/owner.js";
+export type { Election, Leadership } from "./locks/election.js";
+export type { Lock, LockEvents, ReleaseResult, Revocation, Semaphore } from "./locks/lock.js";
+export { type CallOptions, requireKey, requirePrefix, requireTableKey } from "./options/checks.js";
 export {
-  ADMIN_DEFAULTS,
-  type AdminSettings,
   CLIENT_DEFAULTS,
   type ClientSettings,
+  type ConnectOptions,
+} from "./options/connect-options.js";
+export type { ExportedHold, ExportedSession, ExportedWait } from "./options/exported-session.js";
+export type {
+  AcquireAllOptions,
+  AcquireOptions,
+  CampaignOptions,
+  DetachOptions,
+  HeldItem,
+  HoldOptions,
+  NestedOptions,
+  PermitOptions,
+  Ticket,
+  TryAcquireOptions,
+  TryPermitOptions,
+  UpgradeOptions,
+  WantedItem,
+} from "./options/lock-options.js";
+export {
+  ADMIN_DEFAULTS,
+  type AdminCallOptions,
+  type AdminSettings,
+  type ClusterStatusOptions,
   type ConnectAdminOptions,
-  requireKey,
-  requirePrefix,
-  requireTableKey,
-} from "./options.js";
-export type { ExplainOptions, WatchTarget } from "./reads/view-options.js";
+  type EndSessionOptions,
+  type RevokeOptions,
+  type RevokeTarget,
+  type SnapshotOptions,
+} from "./options/operator-options.js";
+export type { Owner } from "./options/owner.js";
+export type { ExplainOptions, WatchOptions, WatchTarget } from "./options/view-options.js";
 export type {
   Change,
   History,
@@ -39,12 +81,10 @@ export type {
   Revision,
   Tenure,
   Watch,
-  WatchOptions,
 } from "./reads/view-types.js";
 export { toDot } from "./reads/wait-graph.js";
 export type { Resumed, ResumedWait } from "./session/resuming.js";
 export type { Platform, Timer, Transport, TransportEvents } from "./transport/platform.js";
-export * from "./types.js";
 export type {
   LockGrantedCallback,
   LockInfo,

@@ -1,7 +1,7 @@
 /** What a process may hand to `connect` as the session of another one, and what is refused. */
 import { describe, expect, it } from "vitest";
 import type { ExportedSession } from "../../src/client/index.js";
-import { resolveConnectOptions } from "../../src/client/options.js";
+import { resolveConnectOptions } from "../../src/client/options/connect-options.js";
 import { OP } from "../../src/protocol/index.js";
 import { exportOf } from "./world/exporting.js";
 import { failure, setUp } from "./world/set-up.js";

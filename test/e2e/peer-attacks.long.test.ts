@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePorts } from "../../lab/free-ports.js";
-import type { NodeStatus } from "../../src/client/types.js";
+import type { NodeStatus } from "../../src/client/admin/cluster-status.js";
 import { encodeHello, PEER_CLOSE, PEER_SUBPROTOCOL } from "../../src/net/peers/hello.js";
 import type { PeerIdentity, PeerMessage } from "../../src/net/types.js";
 import type { Message } from "../../src/raft/index.js";

@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 const SOURCES = join(dirname(fileURLToPath(import.meta.url)), "../../src");
 const ROOMS = [
   "client",
+  "client/options",
   "client/transport",
   "client/session",
   "client/lease",

@@ -14,9 +14,9 @@ import {
   type Result,
   type ServerMessage,
 } from "../../protocol/index.js";
-import type { OrderWish } from "../calls/orders.js";
+import type { OperatorWish } from "../calls/operator-commands.js";
 import { clientClosed, unavailable } from "../failures.js";
-import type { AdminSettings } from "../options.js";
+import type { AdminSettings } from "../options/operator-options.js";
 import { Opening } from "../session/opening.js";
 import { Alarm } from "../transport/alarm.js";
 import { Connection } from "../transport/connection.js";
@@ -105,7 +105,7 @@ export class AdminConnection {
   }
 
   /** What the table answered. Rejects with its refusal, or when nobody answers in time. */
-  command(wish: OrderWish): Promise<Result> {
+  command(wish: OperatorWish): Promise<Result> {
     return this.#begin(wish.signal, (nowMs) => {
       return this.#operations.order(wish, nowMs, this.#settings.timeoutMs);
     });

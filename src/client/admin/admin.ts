@@ -6,38 +6,25 @@ import { HoldfastError } from "../../errors.js";
 import { type MemberAction, type MembersView, OP } from "../../protocol/index.js";
 import {
   changeSetting,
-  type EndSessionOptions,
   endSession,
+  type OperatorCommands,
   type Revoked,
+  revoke,
+  setLimit,
+} from "../calls/operator-commands.js";
+import { type CallOptions, requireAddress, requireNodeId, signalOf } from "../options/checks.js";
+import {
+  type AdminCallOptions,
+  type EndSessionOptions,
   type RevokeOptions,
   type RevokeTarget,
-  revoke,
-} from "../calls/orders.js";
-import { ClusterViews } from "../cluster-views.js";
-import type { CallOptions } from "../lock-types.js";
-import { setLimit } from "../locks/semaphore.js";
-import { requireAddress, requireBoolean, requireNodeId, signalOf } from "../options.js";
-import type { Question } from "../reads/reads.js";
-import type { Orders, Views } from "../types.js";
+  resolveSnapshotOptions,
+  type SnapshotOptions,
+} from "../options/operator-options.js";
+import type { Question } from "../options/view-options.js";
+import { ClusterViews, type Views } from "../reads/cluster-views.js";
 import type { AdminConnection } from "./admin-connection.js";
 import { askForSnapshot, type ClusterSnapshot } from "./cluster-snapshot.js";
-
-const SNAPSHOT_OPTIONS: ReadonlySet<string> = new Set(["signal", "stale"]);
-
-/** What every call of an `Admin` takes. */
-export interface AdminCallOptions {
-  /** Aborting rejects with the signal's reason; a change that was asked for may still happen. */
-  signal?: AbortSignal | undefined;
-}
-
-/** What `Admin.snapshot` takes. */
-export interface SnapshotOptions extends AdminCallOptions {
-  /**
-   * What one node has applied, without asking the others: of a cluster that has lost its majority.
-   * It may be old. Default false.
-   */
-  stale?: boolean | undefined;
-}
 
 /**
  * Operates one cluster. Needs no session and holds no locks, so it works where the cluster has no room
@@ -59,7 +46,7 @@ export interface SnapshotOptions extends AdminCallOptions {
  * (no such member, an address of another one, the last voter), `UNAVAILABLE` (no leader answered in
  * time; with `details.indeterminate` true it may have happened), `CANCELLED` (closed).
  */
-export interface Admin extends Views, Orders, AsyncDisposable {
+export interface Admin extends Views, OperatorCommands, AsyncDisposable {
   /** Of the cluster that answered first; nodes of any other are not listened to. */
   readonly clusterId: string;
   /** All endpoints known by now. */
@@ -173,9 +160,8 @@ export class ClusterAdmin extends ClusterViews implements Admin {
   }
 
   async snapshot(options?: SnapshotOptions): Promise<ClusterSnapshot> {
-    const signal = signalOf(options, SNAPSHOT_OPTIONS);
-    if (options?.stale !== undefined) requireBoolean(options.stale, "stale");
-    return askForSnapshot(this.#connection, options?.stale === true, signal);
+    const { isStale, signal } = resolveSnapshotOptions(options);
+    return askForSnapshot(this.#connection, isStale, signal);
   }
 
   async close(): Promise<void> {

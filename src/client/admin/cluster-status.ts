@@ -4,29 +4,46 @@
  */
 import { HoldfastError } from "../../errors.js";
 import { printable } from "../../safe-text.js";
-import {
-  CLIENT_DEFAULTS,
-  requireEndpoints,
-  requireInteger,
-  requireKnown,
-  requireObject,
-  requireSignal,
-} from "../options.js";
+import { CLIENT_DEFAULTS, requireEndpoints } from "../options/connect-options.js";
+import { type ClusterStatusOptions, resolveStatusOptions } from "../options/operator-options.js";
 import { loadReadPage } from "../transport/load-platform.js";
 import type { Page, ReadPage } from "../transport/platform.js";
-import type { NodeStatus } from "../types.js";
 
-const TIMEOUT_MS_DEFAULT = 2_000;
-const TIMEOUT_MS_MAX = 600_000;
 const REFUSAL_LENGTH_MAX = 200;
-const STATUS_OPTIONS: ReadonlySet<string> = new Set(["timeoutMs", "signal"]);
 
-/** What `clusterStatus` takes. */
-export interface ClusterStatusOptions {
-  /** How long each node has to answer. 1 – 600,000. Default 2,000. */
-  timeoutMs?: number | undefined;
-  /** Gives up all of them when aborted. */
-  signal?: AbortSignal | undefined;
+/** What a node tells about itself on `/status`. */
+export interface NodeStatus {
+  readonly id: number;
+  /**
+   * "learner": receives everything and decides nothing. "starting": reads its log. "quarantined":
+   * its data are damaged, so it takes part in nothing until it is recovered.
+   */
+  readonly role:
+    | "follower"
+    | "learner"
+    | "preCandidate"
+    | "candidate"
+    | "leader"
+    | "starting"
+    | "quarantined";
+  readonly pid: number;
+  readonly term: number;
+  readonly leader: number;
+  readonly commitIndex: number;
+  readonly appliedIndex: number;
+  readonly endpoint: string;
+  /** For how long the cluster opens no session yet, which was restored from a snapshot; else 0. */
+  readonly quietMs?: number;
+  /** There is no room on its disk; while it is "starting", it waits for that. */
+  readonly isDiskFull?: boolean;
+  /** Of a quarantined node only. */
+  readonly damage?: NodeDamage;
+}
+
+/** What is not as it was written, and where it was found. */
+export interface NodeDamage {
+  readonly file: string;
+  readonly reason: string;
 }
 
 /** A node that answered, or why it did not. */
@@ -52,11 +69,7 @@ export async function clusterStatus(
   options: ClusterStatusOptions = {},
 ): Promise<NodeReport[]> {
   const urls = requireEndpoints(endpoints);
-  requireObject(options, "options");
-  requireKnown(options, STATUS_OPTIONS);
-  const { timeoutMs = TIMEOUT_MS_DEFAULT, signal } = options;
-  requireInteger(timeoutMs, "timeoutMs", 1, TIMEOUT_MS_MAX);
-  requireSignal(signal);
+  const { timeoutMs, signal } = resolveStatusOptions(options);
   signal?.throwIfAborted();
   const readPage = await loadReadPage();
   const reports = await Promise.all(urls.map((url) => report(readPage, url, timeoutMs, signal)));

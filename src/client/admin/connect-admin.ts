@@ -1,8 +1,11 @@
 /**
  * From options to an `Admin` that has found its cluster.
  */
-
-import { type AdminSettings, type ConnectAdminOptions, resolveAdminOptions } from "../options.js";
+import {
+  type AdminSettings,
+  type ConnectAdminOptions,
+  resolveAdminOptions,
+} from "../options/operator-options.js";
 import { loadPlatform } from "../transport/load-platform.js";
 import type { Platform } from "../transport/platform.js";
 import { type Admin, ClusterAdmin } from "./admin.js";

@@ -25,9 +25,9 @@ import {
   type TransferOperation,
 } from "../../protocol/index.js";
 import { type Abortable, unwatchAbort, watchAbort } from "../calls/abort-watch.js";
-import type { OrderWish } from "../calls/orders.js";
+import type { OperatorWish } from "../calls/operator-commands.js";
 import { commandFailure, unavailable } from "../failures.js";
-import type { Question } from "../reads/reads.js";
+import type { Question } from "../options/view-options.js";
 import type { FrameWriter } from "../transport/frame-writer.js";
 import type { Platform } from "../transport/platform.js";
 
@@ -159,7 +159,7 @@ export class Operations {
   }
 
   /** What the table answered. One that was sent before, and finds nothing to end, has ended it. */
-  async order(wish: OrderWish, nowMs: number, timeoutMs: number): Promise<Result> {
+  async order(wish: OperatorWish, nowMs: number, timeoutMs: number): Promise<Result> {
     const { command, what, texts, signal } = wish;
     const number = this.#drawNumber();
     const request: OrderCommand = { ...command, sequence: number, mark: 0, acknowledged: [] };

@@ -12,7 +12,7 @@ import {
   type Result,
   type SequencedCommand,
 } from "../../protocol/index.js";
-import type { LossReason } from "../lock-types.js";
+import type { LossReason } from "../failures.js";
 
 export const NOTHING_ACKNOWLEDGED: readonly number[] = Object.freeze([]);
 

@@ -6,7 +6,6 @@
 import { assert } from "../../assert.js";
 import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
 import {
-  type AcquireOptions,
   END_REASON,
   type EndReason,
   type Item,
@@ -22,16 +21,17 @@ import { type Awaited, type Caller, Waiter, type Waiters } from "../calls/waiter
 import {
   acquireFailure,
   claimFailure,
+  type LossReason,
   lockTimeout,
   lossReasonOf,
   nameOf,
   sessionExpired,
   unavailable,
 } from "../failures.js";
-import type { HeldItem, LossReason, Ticket } from "../lock-types.js";
+import type { AcquireWish, ClaimWish, HeldItem, Ticket } from "../options/lock-options.js";
+import type { Owner } from "../options/owner.js";
 import type { HeldLock } from "./held-lock.js";
 import type { Granted, GrantTaker, Hold, Join, MakeLock } from "./hold.js";
-import type { Owner } from "./owner.js";
 
 /** What an acquire needs of its session. */
 export interface AcquireHost {
@@ -52,18 +52,8 @@ export interface AcquireHost {
   traced(refusal: Result, askedAt: string | undefined): Result;
 }
 
-export interface AcquireWish {
-  readonly items: readonly Item[];
-  readonly owner: Owner;
-  /** As on the wire: `WAIT_FOREVER`, 0 or a number of milliseconds. */
-  readonly waitMs: number;
-  /** Resolves to `undefined` instead of rejecting with `LOCK_HELD`. */
-  readonly isTry: boolean;
-  /** What the owner holds already is shared. */
-  readonly isReentrant: boolean;
-  readonly signal: AbortSignal | undefined;
-  /** `undefined`: the defaults. */
-  readonly options: AcquireOptions | undefined;
+/** What an acquire is for, inside the SDK. */
+export interface LockWish extends AcquireWish {
   /** What the caller is given for its hold; `undefined`: a plain lock. */
   readonly makeLock?: MakeLock;
 }
@@ -138,7 +128,7 @@ function granted(
 }
 
 export class AcquireCall extends GrantCall implements Join {
-  readonly wish: AcquireWish;
+  readonly wish: LockWish;
   readonly startedMs: number;
   readonly handle = undefined;
   /** What its owner holds and this is to share. */
@@ -149,7 +139,7 @@ export class AcquireCall extends GrantCall implements Join {
 
   constructor(
     host: AcquireHost,
-    wish: AcquireWish,
+    wish: LockWish,
     nowMs: number,
     tryTimeoutMs: number,
     caller: Caller<HeldLock | undefined>,
@@ -289,12 +279,6 @@ function heldItems(
     semaphores += 1;
   }
   return held;
-}
-
-export interface ClaimWish {
-  readonly ticket: Ticket;
-  readonly owner: Owner;
-  readonly signal: AbortSignal | undefined;
 }
 
 /** Turns a ticket into a hold of this session. */

@@ -3,7 +3,6 @@
  * refusal itself has numbers and names, this adds what is held since when, under which value, and
  * the metadata of the sessions. It looks at the present, so what has ended meanwhile is missing.
  */
-
 import { HoldfastError } from "../../errors.js";
 import type {
   ClaimMode,

@@ -5,22 +5,19 @@
  */
 import type { HoldfastError } from "../../errors.js";
 import type { ClaimMode } from "../../protocol/index.js";
-import { lockLost, releasedAbort } from "../failures.js";
+import { type LossReason, lockLost, releasedAbort } from "../failures.js";
+import type { CallOptions } from "../options/checks.js";
 import type {
-  CallOptions,
   DetachOptions,
   HeldItem,
-  Lock,
-  LockEvents,
-  LossReason,
   NestedOptions,
-  ReleaseResult,
   Ticket,
   UpgradeOptions,
-} from "../lock-types.js";
+} from "../options/lock-options.js";
+import type { Owner } from "../options/owner.js";
 import type { Hold } from "./hold.js";
 import type { ReleaseWaiter } from "./hold-calls.js";
-import type { Owner } from "./owner.js";
+import type { Lock, LockEvents, ReleaseResult } from "./lock.js";
 import { holdWhile, type LockCallback, type TaskRunner } from "./using.js";
 
 /** What a lock needs of its session. */

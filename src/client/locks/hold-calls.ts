@@ -11,9 +11,17 @@ import { Call, type CommandHead } from "../calls/call.js";
 import { CommandCall } from "../calls/command-call.js";
 import { remainingWaitMs } from "../calls/wait-times.js";
 import { type Awaited, type Caller, Waiter, type Waiters } from "../calls/waiters.js";
-import { commandFailure, lockLost, lossReasonOf, nameOf, unavailable } from "../failures.js";
-import type { LossReason, ReleaseResult, Ticket } from "../lock-types.js";
+import {
+  commandFailure,
+  type LossReason,
+  lockLost,
+  lossReasonOf,
+  nameOf,
+  unavailable,
+} from "../failures.js";
+import type { Ticket } from "../options/lock-options.js";
 import type { Hold, Join } from "./hold.js";
+import type { ReleaseResult } from "./lock.js";
 
 /** Tells the table that a hold is not wanted any more. */
 export interface Ending extends Call {

@@ -11,10 +11,12 @@
 import { ERROR_NUMBERS } from "../../errors.js";
 import type { Result } from "../../protocol/index.js";
 import type { Call } from "../calls/call.js";
-import type { HeldItem, LossReason, Revocation } from "../lock-types.js";
+import type { LossReason } from "../failures.js";
+import type { HeldItem } from "../options/lock-options.js";
+import type { Owner } from "../options/owner.js";
 import type { HeldLock, LockHost } from "./held-lock.js";
 import { DowngradeCall, type Ending, type UpdateCall, UpgradeCall } from "./hold-calls.js";
-import type { Owner } from "./owner.js";
+import type { Revocation } from "./lock.js";
 
 /** What the table granted. */
 export interface Granted {

@@ -14,27 +14,31 @@ import { Call } from "../calls/call.js";
 import { CommandCall, type CommandWish } from "../calls/command-call.js";
 import type { Outgoing } from "../calls/outgoing.js";
 import { type Caller, Waiters } from "../calls/waiters.js";
-import type { ExportedSession, ExportedWait, Loose } from "../exported-session.js";
-import { lossReasonOf } from "../failures.js";
+import { type LossReason, lossReasonOf } from "../failures.js";
 import type { Lease } from "../lease/lease.js";
-import type {
-  CallOptions,
-  DetachOptions,
-  HeldItem,
-  LossReason,
-  NestedOptions,
-  Ticket,
-  UpgradeOptions,
-} from "../lock-types.js";
-import { signalOf } from "../options.js";
+import { type CallOptions, signalOf } from "../options/checks.js";
+import type { ExportedSession, ExportedWait, Loose } from "../options/exported-session.js";
+import {
+  type ClaimWish,
+  type DetachOptions,
+  type HeldItem,
+  type NestedOptions,
+  requireLockKeyOf,
+  resolveAcquire,
+  resolveTicketTtl,
+  resolveUpgrade,
+  resolveValue,
+  type Ticket,
+  type UpgradeOptions,
+} from "../options/lock-options.js";
+import { Owner } from "../options/owner.js";
 import type { TaskContext } from "../transport/task-context.js";
 import {
   AcquireCall,
   type AcquireHost,
-  type AcquireWish,
   ClaimCall,
-  type ClaimWish,
   GrantCall,
+  type LockWish,
 } from "./acquire-call.js";
 import { CallSites } from "./call-sites.js";
 import { HeldLock, type LockHost } from "./held-lock.js";
@@ -48,15 +52,7 @@ import {
   UpgradeCall,
 } from "./hold-calls.js";
 import { Holds } from "./holds.js";
-import {
-  requireLockKeyOf,
-  resolveAcquire,
-  resolveTicketTtl,
-  resolveUpgrade,
-  resolveValue,
-} from "./lock-options.js";
-import { Owner, Task } from "./owner.js";
-import { LOCK_HELD, routeOf, sharedItems } from "./reentrance.js";
+import { LOCK_HELD, routeOf, sharedItems, Task } from "./reentrance.js";
 import { UpgradeJoin } from "./upgrade-join.js";
 
 /** What this part of a session needs of the others. */
@@ -160,7 +156,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
 
   // What the application asks for.
 
-  request(wish: AcquireWish): Promise<HeldLock | undefined> {
+  request(wish: LockWish): Promise<HeldLock | undefined> {
     const askedAt = this.#sites.capture(this.request);
     return this.#begin(wish.signal, (nowMs, caller) => {
       const call = new AcquireCall(this, wish, nowMs, this.#host.tryTimeoutMs, caller);

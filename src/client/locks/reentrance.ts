@@ -7,10 +7,47 @@
 import { ERROR_NUMBERS, HoldfastError } from "../../errors.js";
 import type { Item } from "../../protocol/index.js";
 import { nameOf } from "../failures.js";
-import type { HeldItem } from "../lock-types.js";
+import type { HeldItem } from "../options/lock-options.js";
+import { Owner } from "../options/owner.js";
 import type { AcquireCall } from "./acquire-call.js";
 import type { Hold } from "./hold.js";
-import type { Task } from "./owner.js";
+
+const NOTHING: readonly never[] = Object.freeze([]);
+
+/**
+ * An owner as its session knows it, with what it has and asks for: mostly one thing, once, so lists are
+ * made anew when they change. Every owner is one.
+ */
+export class Task extends Owner {
+  holds: readonly Hold[] = NOTHING;
+  /** Acquires whose callers wait, in the order of calls. */
+  acquires: readonly AcquireCall[] = NOTHING;
+
+  static of(owner: Owner): Task {
+    return owner as Task;
+  }
+
+  onAsked(call: AcquireCall): void {
+    this.acquires = this.acquires.length === 0 ? [call] : [...this.acquires, call];
+  }
+
+  onAnswered(call: AcquireCall): void {
+    this.acquires = without(this.acquires, call);
+  }
+
+  onGranted(hold: Hold): void {
+    this.holds = this.holds.length === 0 ? [hold] : [...this.holds, hold];
+  }
+
+  onEnded(hold: Hold): void {
+    this.holds = without(this.holds, hold);
+  }
+}
+
+function without<T>(list: readonly T[], one: T): readonly T[] {
+  if (list.length === 1 && list[0] === one) return NOTHING;
+  return list.filter((each) => each !== one);
+}
 
 type Keys = readonly { readonly key: string }[];
 

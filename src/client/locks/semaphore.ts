@@ -1,18 +1,15 @@
 /** Permits of one key: the slots of a semaphore, asked for one key at a time. */
-
-import { OP } from "../../protocol/index.js";
-import { quotedKey } from "../../safe-text.js";
-import type { OrderCarrier } from "../calls/orders.js";
-import type {
-  CallOptions,
-  Lock,
-  PermitOptions,
-  Semaphore,
-  TryPermitOptions,
-} from "../lock-types.js";
-import { requireKey, signalOf } from "../options.js";
+import { setLimit } from "../calls/operator-commands.js";
+import { type CallOptions, requireKey } from "../options/checks.js";
+import {
+  type AcquireKind,
+  type PermitOptions,
+  requireLimit,
+  resolvePermits,
+  type TryPermitOptions,
+} from "../options/lock-options.js";
 import type { HeldLock } from "./held-lock.js";
-import { type AcquireKind, requireLimit, resolvePermits } from "./lock-options.js";
+import type { Lock, Semaphore } from "./lock.js";
 import type { Locks } from "./locks.js";
 import { holdWhile, type LockCallback } from "./using.js";
 
@@ -54,19 +51,4 @@ export class SemaphoreKey implements Semaphore {
     const owner = this.#locks.resolveOwner(options?.owner);
     return this.#locks.request(resolvePermits(this.key, this.#limit, options, owner, kind));
   }
-}
-
-export async function setLimit(
-  carrier: OrderCarrier,
-  key: string,
-  limit: number | undefined,
-  options: CallOptions | undefined,
-): Promise<void> {
-  requireKey(key);
-  requireLimit(limit);
-  await carrier.command({
-    command: { op: OP.setLimit, key, limit },
-    what: `the limit of semaphore ${quotedKey(key)}`,
-    signal: signalOf(options),
-  });
 }

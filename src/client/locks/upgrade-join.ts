@@ -7,17 +7,17 @@ import type { Result } from "../../protocol/index.js";
 import { quotedKey } from "../../safe-text.js";
 import { waitDeadlineMs } from "../calls/wait-times.js";
 import { type Awaited, type Caller, Waiter, type Waiters } from "../calls/waiters.js";
-import { clientExported, lockLost, lockTimeout, unavailable, upgradeFailure } from "../failures.js";
-import type { LossReason } from "../lock-types.js";
+import {
+  clientExported,
+  type LossReason,
+  lockLost,
+  lockTimeout,
+  unavailable,
+  upgradeFailure,
+} from "../failures.js";
+import type { UpgradeWish } from "../options/lock-options.js";
 import type { HeldLock } from "./held-lock.js";
 import type { Hold, Join } from "./hold.js";
-
-export interface UpgradeWish {
-  readonly key: string;
-  readonly waitMs: number;
-  readonly detect: boolean;
-  readonly signal: AbortSignal | undefined;
-}
 
 /** What it needs of its session. */
 export interface UpgradeHost {

@@ -2,10 +2,9 @@
  * Runs a callback while holding a lock. The callback's own error wins over everything; its result
  * counts only if the lock was held until the callback ended.
  */
-
-import type { Lock } from "../lock-types.js";
+import type { Owner } from "../options/owner.js";
 import type { HeldLock } from "./held-lock.js";
-import type { Owner } from "./owner.js";
+import type { Lock } from "./lock.js";
 
 export type LockCallback<T> = (lock: Lock) => Promise<T> | T;
 

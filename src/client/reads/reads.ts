@@ -3,22 +3,11 @@
  * simply asked again on another connection or after a refusal, until their time is over.
  */
 import { ERROR_NUMBERS, errorCodeOf, HoldfastError } from "../../errors.js";
-import {
-  type Answer,
-  type Query,
-  STATUS,
-  type UnwatchQuery,
-  type WatchQuery,
-} from "../../protocol/index.js";
+import { type Answer, STATUS } from "../../protocol/index.js";
 import { type Abortable, unwatchAbort, watchAbort } from "../calls/abort-watch.js";
 import { unavailable } from "../failures.js";
+import type { Question, SingleQuery } from "../options/view-options.js";
 import type { FrameWriter } from "../transport/frame-writer.js";
-
-/** Watches go on after their answer; they are `watches.ts`. */
-type SingleQuery = Exclude<Query, WatchQuery | UnwatchQuery>;
-type WithoutId<T> = T extends unknown ? Omit<T, "id"> : never;
-/** Without the number, which is chosen here. */
-export type Question = WithoutId<SingleQuery>;
 
 interface Read {
   readonly query: SingleQuery;

@@ -8,8 +8,7 @@ import type {
   Revision,
   Tenure as TenureView,
 } from "../../protocol/index.js";
-import { lossReasonOf } from "../failures.js";
-import type { CallOptions, LossReason } from "../lock-types.js";
+import { type LossReason, lossReasonOf } from "../failures.js";
 
 export type { LostTenures, Revision };
 
@@ -33,12 +32,6 @@ export interface History {
   readonly isTruncated: boolean;
   /** Where records of the audit are lost, the newest first; then `isTruncated` is true. */
   readonly lost: readonly LostTenures[];
-}
-
-/** What `watch` takes. */
-export interface WatchOptions extends CallOptions {
-  /** Begins behind this revision, of an earlier watch; default: with the call. */
-  after?: Revision | undefined;
 }
 
 /**

@@ -1,5 +1,4 @@
 /** The wait-for graph as text of the DOT language, for Graphviz and everything that reads it. */
-
 import type { WaitGraphView } from "../../protocol/index.js";
 import { keyText } from "../../safe-text.js";
 

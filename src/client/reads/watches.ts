@@ -4,7 +4,6 @@
  * after the entry that began the connection over which it was first asked for, so that it misses
  * nothing that happened since.
  */
-
 import { ERROR_NUMBERS, errorCodeOf, HoldfastError } from "../../errors.js";
 import {
   type Answer,
@@ -17,8 +16,9 @@ import {
   type WatchView,
 } from "../../protocol/index.js";
 import { quotedKey } from "../../safe-text.js";
+import type { WatchWish } from "../options/view-options.js";
 import type { FrameWriter } from "../transport/frame-writer.js";
-import { changeOf, type Revision } from "./view-types.js";
+import { changeOf } from "./view-types.js";
 import { type WatchHost, WatchStream } from "./watch-stream.js";
 
 /** Pause before a refused watch is asked for again, give or take a half. */
@@ -32,13 +32,6 @@ export interface WatchesHost {
   nextId(): number;
   /** There is something to write, or somebody to wait for. */
   onChange(): void;
-}
-
-export interface WatchWish {
-  readonly key: string;
-  readonly isPrefix: boolean;
-  readonly after: Revision | undefined;
-  readonly signal: AbortSignal | undefined;
 }
 
 export class Watches implements WatchHost {

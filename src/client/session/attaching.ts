@@ -12,9 +12,8 @@ import {
   STATUS,
 } from "../../protocol/index.js";
 import type { Outgoing } from "../calls/outgoing.js";
-import { lossReasonOf, takenOver, takeOverFailure } from "../failures.js";
+import { type LossReason, lossReasonOf, takenOver, takeOverFailure } from "../failures.js";
 import type { Lease } from "../lease/lease.js";
-import type { LossReason } from "../lock-types.js";
 import type { Locks } from "../locks/locks.js";
 import type { Watches } from "../reads/watches.js";
 import type { Connection } from "../transport/connection.js";

@@ -4,8 +4,8 @@
  * table always knows which connection is the newest. (`docs/internals/semantics.md`, 3.2 and 8.)
  */
 import { NONCE_BYTES, OP, TAKER_BYTES } from "../../protocol/index.js";
-import type { ExportedSession } from "../exported-session.js";
-import type { ClientSettings } from "../options.js";
+import type { ClientSettings } from "../options/connect-options.js";
+import type { ExportedSession } from "../options/exported-session.js";
 import type { FrameWriter } from "../transport/frame-writer.js";
 import type { Platform } from "../transport/platform.js";
 

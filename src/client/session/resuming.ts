@@ -6,13 +6,19 @@
 import { ACQUIRE_DEFAULTS, RECALL_MAX, WAIT_FOREVER } from "../../protocol/index.js";
 import type { Outgoing } from "../calls/outgoing.js";
 import type { Caller } from "../calls/waiters.js";
-import type { ExportedHold, ExportedSession, ExportedWait, Loose } from "../exported-session.js";
-import type { Lock } from "../lock-types.js";
-import { AcquireCall, type AcquireWish } from "../locks/acquire-call.js";
+import { AcquireCall } from "../locks/acquire-call.js";
 import type { HeldLock } from "../locks/held-lock.js";
 import { DowngradeCall, EndCall } from "../locks/hold-calls.js";
+import type { Lock } from "../locks/lock.js";
 import type { Locks } from "../locks/locks.js";
-import type { Owner } from "../locks/owner.js";
+import type {
+  ExportedHold,
+  ExportedSession,
+  ExportedWait,
+  Loose,
+} from "../options/exported-session.js";
+import type { AcquireWish } from "../options/lock-options.js";
+import type { Owner } from "../options/owner.js";
 
 /** What a client got that took over a session. */
 export interface Resumed {

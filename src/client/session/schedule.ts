@@ -2,7 +2,6 @@
  * When a session has something to do by itself. All times in one place, so that there is one timer
  * and no duty is forgotten; doing them is the session's. (semantics.md, 2.8 and 3.4.)
  */
-
 import type { Outgoing } from "../calls/outgoing.js";
 import { type Lease, marginMs } from "../lease/lease.js";
 import type { Locks } from "../locks/locks.js";

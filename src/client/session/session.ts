@@ -9,17 +9,23 @@
 import { MESSAGE, SECRET_BYTES, type ServerMessage } from "../../protocol/index.js";
 import { type Call, CloseCall } from "../calls/call.js";
 import { Outgoing } from "../calls/outgoing.js";
-import { type ExportedSession, exportedSession } from "../exported-session.js";
-import { clientClosed, clientExported, takeOverFailure, unavailable } from "../failures.js";
+import {
+  clientClosed,
+  clientExported,
+  type LossReason,
+  takeOverFailure,
+  unavailable,
+} from "../failures.js";
 import { Lease } from "../lease/lease.js";
 import { LeaseClock } from "../lease/lease-clock.js";
-import type { LossReason } from "../lock-types.js";
 import { Locks, type LocksHost } from "../locks/locks.js";
-import type { Owner } from "../locks/owner.js";
-import type { ClientSettings } from "../options.js";
-import { BEHIND_NOTHING, type Question, Reads } from "../reads/reads.js";
+import type { ClientSettings } from "../options/connect-options.js";
+import { type ExportedSession, exportedSession } from "../options/exported-session.js";
+import type { Owner } from "../options/owner.js";
+import type { Question, WatchWish } from "../options/view-options.js";
+import { BEHIND_NOTHING, Reads } from "../reads/reads.js";
 import type { WatchStream } from "../reads/watch-stream.js";
-import { Watches, type WatchWish } from "../reads/watches.js";
+import { Watches } from "../reads/watches.js";
 import { Alarm } from "../transport/alarm.js";
 import { Connection } from "../transport/connection.js";
 import { Endpoints } from "../transport/endpoints.js";

@@ -4,7 +4,7 @@
  * then the steps of the method, in their order ("The request() method", steps 3 to 8).
  */
 import { keyOfLockName, LOCK_NAME_BYTES_MAX, type LockMode } from "../../protocol/index.js";
-import { describe, requireSignal } from "../options.js";
+import { describe, requireSignal } from "../options/checks.js";
 import type { LockGrantedCallback } from "./types.js";
 
 export interface LockRequest<T> {

@@ -18,9 +18,9 @@ import {
   type WaiterView,
 } from "../../protocol/index.js";
 import { stolenAbort } from "../failures.js";
-import type { AcquireWish } from "../locks/acquire-call.js";
 import type { HeldLock } from "../locks/held-lock.js";
-import type { Owner } from "../locks/owner.js";
+import type { AcquireWish } from "../options/lock-options.js";
+import type { Owner } from "../options/owner.js";
 import type { Session } from "../session/session.js";
 import { type LockRequest, resolveRequest } from "./arguments.js";
 import type {

@@ -3,7 +3,7 @@
  * start again on its data. It ends with the process of the test, whatever ends that.
  */
 import { ServerProcess } from "../../../lab/server-process.js";
-import type { NodeStatus } from "../../../src/client/types.js";
+import type { NodeStatus } from "../../../src/client/admin/cluster-status.js";
 import { COMMAND } from "./command-line.js";
 
 const PATIENCE = { msMax: 20_000, intervalMs: 20 };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { NodeStatus } from "../../../src/client/types.js";
+import type { NodeStatus } from "../../../src/client/admin/cluster-status.js";
 import { OP } from "../../../src/protocol/index.js";
 import { createPages, type PageSource } from "../../../src/server/node/http-pages.js";
 import { startCluster } from "../world/cluster.js";

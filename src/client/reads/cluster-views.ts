@@ -14,23 +14,51 @@ import {
   type SettingView,
   type VerifyView,
   type WaitGraphView,
-} from "../protocol/index.js";
-import type { CallOptions } from "./lock-types.js";
-import { signalOf } from "./options.js";
-import type { Question } from "./reads/reads.js";
+} from "../../protocol/index.js";
+import { type CallOptions, signalOf } from "../options/checks.js";
 import {
   EXPLAIN_OPTIONS,
   type ExplainOptions,
   LIMIT_OPTIONS,
+  type Question,
   resolveExplain,
   resolveHistory,
   resolveInspect,
   resolveQuery,
   resolveVerify,
   resolveWaitGraph,
-} from "./reads/view-options.js";
-import { type History, tenureOf } from "./reads/view-types.js";
-import type { Views } from "./types.js";
+} from "../options/view-options.js";
+import { type History, tenureOf } from "./view-types.js";
+
+/** What a `Client` and an `Admin` can see. In time: `connectTimeoutMs`, or `timeoutMs` of an admin. */
+export interface Views {
+  /**
+   * Who holds and who waits; linearizable. `UNAVAILABLE` without an answer in time.
+   */
+  inspect(key: string, options?: CallOptions): Promise<KeyView>;
+  /**
+   * Every key in use whose name begins with `prefix`, in byte order; fetched page by page. Each
+   * page is linearizable, all together are not one moment. `UNAVAILABLE` as with `inspect`.
+   */
+  query(prefix?: string, options?: CallOptions): AsyncIterable<KeyView>;
+  /**
+   * Why a request waits, or what a newcomer who wants the key would meet. Answered like `inspect`.
+   */
+  explain(key: string, options?: ExplainOptions): Promise<ExplainView>;
+  /** Who waits for whom. `limit`: edges, 1 – 2,000 (default). `toDot` draws it. */
+  waitGraph(options?: CallOptions & { limit?: number | undefined }): Promise<WaitGraphView>;
+  /**
+   * Whether `token` is that of a hold of `key`, and the newest token of the key. Advisory: it may
+   * change as soon as it was looked at, so the resource must compare tokens itself.
+   */
+  verify(key: string, token: number, options?: CallOptions): Promise<VerifyView>;
+  /** Who held the key, newest first. `limit`: 1 – 1,000, default 100. Of the node that answers. */
+  history(key: string, options?: CallOptions & { limit?: number | undefined }): Promise<History>;
+  /** Every live session, in the order of their numbers; fetched page by page. */
+  sessions(options?: CallOptions): AsyncIterable<SessionView>;
+  /** The replicated settings, with their defaults. */
+  settings(options?: CallOptions): Promise<readonly SettingView[]>;
+}
 
 export abstract class ClusterViews implements Views {
   protected abstract ask(question: Question, signal: AbortSignal | undefined): Promise<unknown>;

@@ -3,21 +3,16 @@
  * the hold says who that is. Those who follow are told by a watch when to look; what is so is then
  * read, so that nobody is shown a leader of the past as the present one.
  */
-import { HoldfastError } from "../errors.js";
-import { isValidKey, type KeyView, OP } from "../protocol/index.js";
-import type { AcquireOptions, CallOptions, Lock, ReleaseResult } from "./lock-types.js";
-import { HeldLock } from "./locks/held-lock.js";
-import { resolveAcquire, resolveValue } from "./locks/lock-options.js";
-import { requireKnown, requireObject, requireText, signalOf } from "./options.js";
-import type { Change, Leader } from "./reads/view-types.js";
-import type { WatchStream } from "./reads/watch-stream.js";
-import type { Session } from "./session/session.js";
-
-/** What `campaign` takes, as of an acquire; the value is an argument of its own. */
-export type CampaignOptions = Pick<
-  AcquireOptions,
-  "waitMs" | "signal" | "priority" | "maxHoldMs" | "minHoldMs" | "lockDelayMs" | "owner"
->;
+import { HoldfastError } from "../../errors.js";
+import { isValidKey, type KeyView, OP } from "../../protocol/index.js";
+import { type CallOptions, requireText, signalOf } from "../options/checks.js";
+import { type CampaignOptions, requireCampaign, resolveAcquire } from "../options/lock-options.js";
+import type { Question, WatchWish } from "../options/view-options.js";
+import type { Change, Leader } from "../reads/view-types.js";
+import type { WatchStream } from "../reads/watch-stream.js";
+import { HeldLock } from "./held-lock.js";
+import type { Lock, ReleaseResult } from "./lock.js";
+import type { Locks } from "./locks.js";
 
 /** A term: the lock of the election, held. Its `token` is the term's fencing token. */
 export interface Leadership extends Lock {
@@ -45,16 +40,6 @@ export interface Election {
   leader(options?: CallOptions): Promise<Leader | undefined>;
 }
 
-const CAMPAIGN_OPTIONS: ReadonlySet<string> = new Set<keyof CampaignOptions>([
-  "waitMs",
-  "signal",
-  "priority",
-  "maxHoldMs",
-  "minHoldMs",
-  "lockDelayMs",
-  "owner",
-]);
-
 /** What may mean another leader, or another value. */
 const TELLING: ReadonlySet<Change["type"]> = new Set<Change["type"]>([
   "granted",
@@ -63,6 +48,13 @@ const TELLING: ReadonlySet<Change["type"]> = new Set<Change["type"]>([
   "detached",
   "ended",
 ]);
+
+/** What an election needs of its session. */
+export interface ElectionSession {
+  readonly locks: Locks;
+  ask(question: Question, signal: AbortSignal | undefined): Promise<unknown>;
+  watch(wish: WatchWish): WatchStream;
+}
 
 class Term extends HeldLock implements Leadership {
   proclaim(value: string, options?: CallOptions): Promise<void> {
@@ -76,18 +68,16 @@ class Term extends HeldLock implements Leadership {
 
 export class NamedElection implements Election {
   readonly name: string;
-  readonly #session: Session;
+  readonly #session: ElectionSession;
 
-  constructor(session: Session, name: string) {
+  constructor(session: ElectionSession, name: string) {
     requireText(name, "name", isValidKey);
     this.#session = session;
     this.name = name;
   }
 
   async campaign(value: string, options: CampaignOptions = {}): Promise<Leadership> {
-    requireObject(options, "options");
-    requireKnown(options, CAMPAIGN_OPTIONS);
-    resolveValue(value);
+    requireCampaign(value, options);
     const { locks } = this.#session;
     const owner = locks.resolveOwner(options.owner);
     const wish = resolveAcquire(this.name, { ...options, value }, owner, "acquire");

@@ -1,159 +1,25 @@
 /**
- * The public types around one lock: what can be asked for, and what is had once it is granted.
+ * The public types of what is held: a lock, its events and ends, and a semaphore. What callers pass to
+ * them is `options/lock-options.ts`; how they behave, `held-lock.ts` and `semaphore.ts`.
  */
-import type { ClaimMode, LockMode } from "../protocol/index.js";
-import type { Owner } from "./locks/owner.js";
-
-/** What every kind of acquire takes. */
-export interface HoldOptions {
-  /**
-   * How long to wait in the queue, counted from the call; `LOCK_TIMEOUT` after it. 0 – 2^32 − 1, or
-   * `Infinity`. Default: for ever. 0: `LOCK_HELD` at once.
-   */
-  waitMs?: number | undefined;
-  /** Aborting leaves the queue and rejects with the signal's reason. No effect after the grant. */
-  signal?: AbortSignal | undefined;
-  /**
-   * A head start in the queue: so many seconds (a setting, `priorityStepMs`) earlier than now. An
-   * urgent request overtakes, and those behind are not passed over for ever. 0 – 60. Default 0.
-   */
-  priority?: number | undefined;
-  /**
-   * What the same owner holds already, exactly these keys, is shared: one more handle, under the same
-   * token, and nothing is asked of the cluster. Exclusive where it is shared so far is upgraded for it,
-   * which changes the token of the outer handles too: writes that they have under way may be fenced
-   * off. Some of the keys, or more than them, or more permits than are held, is `DEADLOCK`. Such
-   * acquires of one owner go one after the other; one that does not wait is refused while another is
-   * under way. Of options, only `waitMs`, `signal`, `detect` and the mode mean something then. Without
-   * it an owner waits for itself: `DEADLOCK`. Default false.
-   */
-  reentrant?: boolean | undefined;
-  /**
-   * The hold ends so long after its grant, whatever its holder does. 1,000 – 2^32 − 1, or never.
-   */
-  maxHoldMs?: number | undefined;
-  /** Its keys stay closed at least so long after the grant, however early it ends. Default 0. */
-  minHoldMs?: number | undefined;
-  /**
-   * Its keys stay closed so long when it ends otherwise than by release, for what a dead holder had
-   * under way. 0 – 60,000. Default 0.
-   */
-  lockDelayMs?: number | undefined;
-  /** What others see beside the hold. At most 1 KiB. Default "". */
-  value?: string | undefined;
-  /** Whether it is refused with `DEADLOCK` where waiting would never end. Default true. */
-  detect?: boolean | undefined;
-  /** The task that asks (`client.owner()`, `lock.owner`). Default: one of its own. */
-  owner?: Owner | undefined;
-}
-
-/** What `acquireAll` takes beside its keys. */
-export interface AcquireAllOptions extends HoldOptions {
-  /**
-   * Ends whatever holds one of the keys, and goes ahead of all who wait. Exclusive locks only, and
-   * not with `reentrant`. What is stolen may go on for a moment without knowing: only fencing
-   * covers that.
-   */
-  steal?: boolean | undefined;
-}
-
-/** What `acquire` and `using` take: everything of `acquireAll`, and the mode of the one key. */
-export interface AcquireOptions extends AcquireAllOptions {
-  /** Default "exclusive". */
-  mode?: LockMode | undefined;
-}
-
-/** A try does not wait, so it takes no `waitMs`. */
-export type TryAcquireOptions = Omit<AcquireOptions, "waitMs">;
-/** Inside a lock the owner is the lock's. */
-export type NestedOptions = Omit<AcquireOptions, "owner">;
-
-/** What a semaphore takes: permits cannot be stolen, and have no mode. */
-export interface PermitOptions extends HoldOptions {
-  /** How many of the semaphore's permits. 1 – 1,024. Default 1. */
-  permits?: number | undefined;
-}
-
-/** A try does not wait, so it takes no `waitMs`. */
-export type TryPermitOptions = Omit<PermitOptions, "waitMs">;
-
-/** One key of `acquireAll`: a lock, or permits of a semaphore. */
-export type WantedItem =
-  | {
-      readonly key: string;
-      /** Default "exclusive". */
-      readonly mode?: LockMode | undefined;
-      readonly permits?: undefined;
-      readonly limit?: undefined;
-    }
-  | {
-      readonly key: string;
-      /** 1 – 1,024, of all items of a request together. */
-      readonly permits: number;
-      /** 1 – 1,000,000; needed while nobody uses the key. */
-      readonly limit?: number | undefined;
-      readonly mode?: undefined;
-    };
-
-/** One key of what is held. */
-export interface HeldItem {
-  readonly key: string;
-  readonly mode: ClaimMode;
-  /** 0 of locks. */
-  readonly permits: number;
-  /** As many numbers of 0 … limit − 1, ascending; none of locks. */
-  readonly slots: readonly number[];
-}
+import type { ClaimMode } from "../../protocol/index.js";
+import type { LossReason } from "../failures.js";
+import type { CallOptions } from "../options/checks.js";
+import type {
+  DetachOptions,
+  HeldItem,
+  NestedOptions,
+  PermitOptions,
+  Ticket,
+  TryPermitOptions,
+  UpgradeOptions,
+} from "../options/lock-options.js";
+import type { Owner } from "../options/owner.js";
 
 /** `reason`: why there was nothing left to release. */
 export type ReleaseResult =
   | { readonly released: true }
   | { readonly released: false; readonly reason: LossReason };
-
-/** Why a lock is not held any more. */
-export type LossReason =
-  | "released"
-  | "expired"
-  | "closed"
-  | "cancelled"
-  | "maxHold"
-  | "revoked"
-  | "stolen"
-  | "detached"
-  | "exported"
-  | "takenOver"
-  | "unknown";
-
-/** What `lock.upgrade` takes. */
-export interface UpgradeOptions {
-  /** Needed when several keys are held. */
-  key?: string | undefined;
-  /** As of an acquire. Default: for ever. */
-  waitMs?: number | undefined;
-  /** Aborting gives the wish up: the lock stays shared. */
-  signal?: AbortSignal | undefined;
-  /** As of an acquire: two holders that both want to upgrade wait for each other. Default true. */
-  detect?: boolean | undefined;
-}
-
-/** What `lock.detach` takes. */
-export interface DetachOptions {
-  /** How long the ticket waits to be claimed. 1,000 – 600,000. Default 15,000. */
-  ticketTtlMs?: number | undefined;
-}
-
-/** What every call takes that is answered at once. */
-export interface CallOptions {
-  /** Aborting rejects with the signal's reason; what was sent may still happen. */
-  signal?: AbortSignal | undefined;
-}
-
-/** What `detach` makes of a hold: plain data, to be handed to whoever claims it. Keep it secret. */
-export interface Ticket {
-  readonly token: number;
-  /** 32 hex digits: whoever knows them may claim the hold. */
-  readonly secret: string;
-}
 
 /** An operator takes the lock away. */
 export interface Revocation {

@@ -1,24 +1,23 @@
-/** Turns what callers of reads and watches pass into complete, checked questions. */
+/** What callers of reads and watches pass, and how it becomes a complete, checked question. */
 import {
   HISTORY_PAGE_MAX,
   OP,
+  type Query,
   REVISION_NUMBER_MAX,
-  SECRET_BYTES,
-  TOKEN_MIN,
+  type Revision,
+  type UnwatchQuery,
   WAIT_GRAPH_EDGES_MAX,
+  type WatchQuery,
 } from "../../protocol/index.js";
-import type { CallOptions, Ticket } from "../lock-types.js";
 import {
+  type CallOptions,
   requireInteger,
   requireKnown,
   requireObject,
   requirePrefix,
   requireTableKey,
   signalOf,
-} from "../options.js";
-import type { Question } from "./reads.js";
-import type { Revision, WatchOptions } from "./view-types.js";
-import type { WatchWish } from "./watches.js";
+} from "./checks.js";
 
 const HISTORY_DEFAULT = 100;
 /** As the request of an explanation: nobody who waits already. */
@@ -26,7 +25,6 @@ const NEWCOMER = Object.freeze({ session: 0, sequence: 0 });
 const NUMBER_MAX = Number.MAX_SAFE_INTEGER;
 
 /** What the calls of those names take. */
-export const CLAIM_OPTIONS: ReadonlySet<string> = new Set(["owner", "signal"]);
 export const EXPLAIN_OPTIONS: ReadonlySet<string> = new Set(["request", "signal"]);
 /** Of views that have no end by themselves. */
 export const LIMIT_OPTIONS: ReadonlySet<string> = new Set(["limit", "signal"]);
@@ -43,6 +41,26 @@ export type WatchTarget = string | { readonly prefix: string };
 export interface ExplainOptions extends CallOptions {
   /** A request, as `inspect` shows it among the waiters; default: what a newcomer would meet. */
   request?: { readonly session: number; readonly sequence: number } | undefined;
+}
+
+/** What `watch` takes. */
+export interface WatchOptions extends CallOptions {
+  /** Begins behind this revision, of an earlier watch; default: with the call. */
+  after?: Revision | undefined;
+}
+
+/** A question that is answered once; a watch goes on after its answer. */
+export type SingleQuery = Exclude<Query, WatchQuery | UnwatchQuery>;
+type WithoutId<T> = T extends unknown ? Omit<T, "id"> : never;
+/** Without the number, which is chosen when it is asked. */
+export type Question = WithoutId<SingleQuery>;
+
+/** What is to be watched. */
+export interface WatchWish {
+  readonly key: string;
+  readonly isPrefix: boolean;
+  readonly after: Revision | undefined;
+  readonly signal: AbortSignal | undefined;
 }
 
 export function resolveInspect(key: string): Question {
@@ -101,17 +119,6 @@ function prefixOf(target: WatchTarget): string | undefined {
     return target.prefix;
   }
   return typeof target === "string" && target.endsWith("/") ? target : undefined;
-}
-
-export function resolveClaim(ticket: Ticket): Ticket {
-  requireObject(ticket, "ticket");
-  const { token, secret } = ticket;
-  requireInteger(token, "ticket.token", TOKEN_MIN, NUMBER_MAX);
-  const isSecret = typeof secret === "string" && /^[0-9a-f]+$/.test(secret);
-  if (!isSecret || secret.length !== 2 * SECRET_BYTES) {
-    throw new TypeError("ticket must be what detach gave");
-  }
-  return { token, secret };
 }
 
 function resolveAfter(after: Revision | undefined): Revision | undefined {

@@ -1,12 +1,12 @@
 /**
- * Turns what callers of locks pass into complete, checked wishes, as `options.ts` does for clients.
+ * What callers of locks, semaphores and elections pass, and how it becomes a complete, checked wish.
  * What the cluster would refuse because of a key, a value or how items fit together is
  * `INVALID_ARGUMENT` here too; a wrong type or range is a plain `TypeError` or `RangeError`.
  */
-
 import { HoldfastError } from "../../errors.js";
 import {
   ACQUIRE_DEFAULTS,
+  type ClaimMode,
   ITEMS_MAX,
   type Item,
   isValidKey,
@@ -17,6 +17,8 @@ import {
   MAX_HOLD_MS_MIN,
   PERMITS_MAX,
   PRIORITY_MAX,
+  SECRET_BYTES,
+  TOKEN_MIN,
   TTL_MS_DEFAULT,
   TTL_MS_MAX,
   TTL_MS_MIN,
@@ -26,16 +28,6 @@ import {
 } from "../../protocol/index.js";
 import { quotedKey } from "../../safe-text.js";
 import { nameOf } from "../failures.js";
-import type {
-  AcquireAllOptions,
-  AcquireOptions,
-  DetachOptions,
-  HeldItem,
-  HoldOptions,
-  PermitOptions,
-  UpgradeOptions,
-  WantedItem,
-} from "../lock-types.js";
 import {
   describe,
   requireBoolean,
@@ -45,10 +37,170 @@ import {
   requireObject,
   requireSignal,
   requireText,
-} from "../options.js";
-import type { AcquireWish } from "./acquire-call.js";
+} from "./checks.js";
 import type { Owner } from "./owner.js";
-import type { UpgradeWish } from "./upgrade-join.js";
+
+/** What every kind of acquire takes. */
+export interface HoldOptions {
+  /**
+   * How long to wait in the queue, counted from the call; `LOCK_TIMEOUT` after it. 0 – 2^32 − 1, or
+   * `Infinity`. Default: for ever. 0: `LOCK_HELD` at once.
+   */
+  waitMs?: number | undefined;
+  /** Aborting leaves the queue and rejects with the signal's reason. No effect after the grant. */
+  signal?: AbortSignal | undefined;
+  /**
+   * A head start in the queue: so many seconds (a setting, `priorityStepMs`) earlier than now. An
+   * urgent request overtakes, and those behind are not passed over for ever. 0 – 60. Default 0.
+   */
+  priority?: number | undefined;
+  /**
+   * What the same owner holds already, exactly these keys, is shared: one more handle, under the same
+   * token, and nothing is asked of the cluster. Exclusive where it is shared so far is upgraded for it,
+   * which changes the token of the outer handles too: writes that they have under way may be fenced
+   * off. Some of the keys, or more than them, or more permits than are held, is `DEADLOCK`. Such
+   * acquires of one owner go one after the other; one that does not wait is refused while another is
+   * under way. Of options, only `waitMs`, `signal`, `detect` and the mode mean something then. Without
+   * it an owner waits for itself: `DEADLOCK`. Default false.
+   */
+  reentrant?: boolean | undefined;
+  /**
+   * The hold ends so long after its grant, whatever its holder does. 1,000 – 2^32 − 1, or never.
+   */
+  maxHoldMs?: number | undefined;
+  /** Its keys stay closed at least so long after the grant, however early it ends. Default 0. */
+  minHoldMs?: number | undefined;
+  /**
+   * Its keys stay closed so long when it ends otherwise than by release, for what a dead holder had
+   * under way. 0 – 60,000. Default 0.
+   */
+  lockDelayMs?: number | undefined;
+  /** What others see beside the hold. At most 1 KiB. Default "". */
+  value?: string | undefined;
+  /** Whether it is refused with `DEADLOCK` where waiting would never end. Default true. */
+  detect?: boolean | undefined;
+  /** The task that asks (`client.owner()`, `lock.owner`). Default: one of its own. */
+  owner?: Owner | undefined;
+}
+
+/** What `acquireAll` takes beside its keys. */
+export interface AcquireAllOptions extends HoldOptions {
+  /**
+   * Ends whatever holds one of the keys, and goes ahead of all who wait. Exclusive locks only, and
+   * not with `reentrant`. What is stolen may go on for a moment without knowing: only fencing
+   * covers that.
+   */
+  steal?: boolean | undefined;
+}
+
+/** What `acquire` and `using` take: everything of `acquireAll`, and the mode of the one key. */
+export interface AcquireOptions extends AcquireAllOptions {
+  /** Default "exclusive". */
+  mode?: LockMode | undefined;
+}
+
+/** A try does not wait, so it takes no `waitMs`. */
+export type TryAcquireOptions = Omit<AcquireOptions, "waitMs">;
+/** Inside a lock the owner is the lock's. */
+export type NestedOptions = Omit<AcquireOptions, "owner">;
+
+/** What a semaphore takes: permits cannot be stolen, and have no mode. */
+export interface PermitOptions extends HoldOptions {
+  /** How many of the semaphore's permits. 1 – 1,024. Default 1. */
+  permits?: number | undefined;
+}
+
+/** A try does not wait, so it takes no `waitMs`. */
+export type TryPermitOptions = Omit<PermitOptions, "waitMs">;
+
+/** One key of `acquireAll`: a lock, or permits of a semaphore. */
+export type WantedItem =
+  | {
+      readonly key: string;
+      /** Default "exclusive". */
+      readonly mode?: LockMode | undefined;
+      readonly permits?: undefined;
+      readonly limit?: undefined;
+    }
+  | {
+      readonly key: string;
+      /** 1 – 1,024, of all items of a request together. */
+      readonly permits: number;
+      /** 1 – 1,000,000; needed while nobody uses the key. */
+      readonly limit?: number | undefined;
+      readonly mode?: undefined;
+    };
+
+/** What `lock.upgrade` takes. */
+export interface UpgradeOptions {
+  /** Needed when several keys are held. */
+  key?: string | undefined;
+  /** As of an acquire. Default: for ever. */
+  waitMs?: number | undefined;
+  /** Aborting gives the wish up: the lock stays shared. */
+  signal?: AbortSignal | undefined;
+  /** As of an acquire: two holders that both want to upgrade wait for each other. Default true. */
+  detect?: boolean | undefined;
+}
+
+/** What `lock.detach` takes. */
+export interface DetachOptions {
+  /** How long the ticket waits to be claimed. 1,000 – 600,000. Default 15,000. */
+  ticketTtlMs?: number | undefined;
+}
+
+/** One key of what is held. */
+export interface HeldItem {
+  readonly key: string;
+  readonly mode: ClaimMode;
+  /** 0 of locks. */
+  readonly permits: number;
+  /** As many numbers of 0 … limit − 1, ascending; none of locks. */
+  readonly slots: readonly number[];
+}
+
+/** What `detach` makes of a hold: plain data, to be handed to whoever claims it. Keep it secret. */
+export interface Ticket {
+  readonly token: number;
+  /** 32 hex digits: whoever knows them may claim the hold. */
+  readonly secret: string;
+}
+
+/** What `campaign` takes, as of an acquire; the value is an argument of its own. */
+export type CampaignOptions = Pick<
+  AcquireOptions,
+  "waitMs" | "signal" | "priority" | "maxHoldMs" | "minHoldMs" | "lockDelayMs" | "owner"
+>;
+
+/** What is asked for by an acquire, complete and checked. */
+export interface AcquireWish {
+  readonly items: readonly Item[];
+  readonly owner: Owner;
+  /** As on the wire: `WAIT_FOREVER`, 0 or a number of milliseconds. */
+  readonly waitMs: number;
+  /** Resolves to `undefined` instead of rejecting with `LOCK_HELD`. */
+  readonly isTry: boolean;
+  /** What the owner holds already is shared. */
+  readonly isReentrant: boolean;
+  readonly signal: AbortSignal | undefined;
+  /** `undefined`: the defaults. */
+  readonly options: WireOptions | undefined;
+}
+
+/** What is asked for by an upgrade. */
+export interface UpgradeWish {
+  readonly key: string;
+  readonly waitMs: number;
+  readonly detect: boolean;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** What is asked for by the claim of a ticket. */
+export interface ClaimWish {
+  readonly ticket: Ticket;
+  readonly owner: Owner;
+  readonly signal: AbortSignal | undefined;
+}
 
 interface Held {
   readonly items: readonly HeldItem[];
@@ -84,9 +236,21 @@ const SEMAPHORE_OPTIONS: Readonly<Record<AcquireKind, ReadonlySet<string>>> = Ob
 });
 const WIRE_NAMES = Object.keys(ACQUIRE_DEFAULTS) as readonly (keyof WireOptions)[];
 const ALL_OPTIONS: ReadonlySet<string> = new Set(ALL);
+const CAMPAIGN_OPTIONS: ReadonlySet<string> = new Set<keyof CampaignOptions>([
+  "waitMs",
+  "signal",
+  "priority",
+  "maxHoldMs",
+  "minHoldMs",
+  "lockDelayMs",
+  "owner",
+]);
 const ITEM_OPTIONS: ReadonlySet<string> = new Set(["key", "mode", "permits", "limit"]);
+const LIMIT_OPTIONS: ReadonlySet<string> = new Set(["limit"]);
 const DETACH_OPTIONS: ReadonlySet<string> = new Set(["ticketTtlMs"]);
 const UPGRADE_OPTIONS: ReadonlySet<string> = new Set(["key", "waitMs", "signal", "detect"]);
+/** What `client.claim` takes beside the ticket. */
+export const CLAIM_OPTIONS: ReadonlySet<string> = new Set(["owner", "signal"]);
 
 export function resolveAcquire(
   key: string,
@@ -169,6 +333,19 @@ export function requireLockKeyOf({ items }: Held, key: string | undefined): void
   }
 }
 
+/** Its options name the limit or nothing. */
+export function limitOf(options: { readonly limit?: number | undefined }): number | undefined {
+  requireObject(options, "options");
+  requireKnown(options, LIMIT_OPTIONS);
+  return options.limit;
+}
+
+export function requireCampaign(value: string, options: CampaignOptions): void {
+  requireObject(options, "options");
+  requireKnown(options, CAMPAIGN_OPTIONS);
+  resolveValue(value);
+}
+
 export function resolveTicketTtl(options: DetachOptions): number {
   requireObject(options, "options");
   requireKnown(options, DETACH_OPTIONS);
@@ -176,6 +353,17 @@ export function resolveTicketTtl(options: DetachOptions): number {
   if (ticketTtlMs === undefined) return TTL_MS_DEFAULT;
   requireInteger(ticketTtlMs, "ticketTtlMs", TTL_MS_MIN, TTL_MS_MAX);
   return ticketTtlMs;
+}
+
+export function resolveClaim(ticket: Ticket): Ticket {
+  requireObject(ticket, "ticket");
+  const { token, secret } = ticket;
+  requireInteger(token, "ticket.token", TOKEN_MIN, Number.MAX_SAFE_INTEGER);
+  const isSecret = typeof secret === "string" && /^[0-9a-f]+$/.test(secret);
+  if (!isSecret || secret.length !== 2 * SECRET_BYTES) {
+    throw new TypeError("ticket must be what detach gave");
+  }
+  return { token, secret };
 }
 
 export function resolveValue(value: string): void {

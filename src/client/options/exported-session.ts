@@ -3,8 +3,8 @@
  * what the process before gave back without hearing that it arrived. No commands: whoever takes it
  * over says its own. Whoever has it has the session; it is as secret as the session's nonce.
  */
-import { CLAIM_MODES, GENERATION_MAX, type Item, NONCE_BYTES } from "../protocol/index.js";
-import type { HeldItem } from "./lock-types.js";
+import { CLAIM_MODES, GENERATION_MAX, type Item, NONCE_BYTES } from "../../protocol/index.js";
+import type { HeldItem } from "./lock-options.js";
 
 const VERSION = 4;
 const NONCE = new RegExp(`^[0-9a-f]{${2 * NONCE_BYTES}}$`);

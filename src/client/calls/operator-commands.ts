@@ -1,0 +1,153 @@
+/**
+ * What operators take away and set, about holds and sessions of others and about settings of the whole
+ * table. A session carries out each of these commands once; without one it is a wish for a state that
+ * may be said twice.
+ */
+import { HoldfastError } from "../../errors.js";
+import {
+  isValidSettingName,
+  OP,
+  type OrderCommand,
+  type Result,
+  STATUS,
+} from "../../protocol/index.js";
+import { quotedKey } from "../../safe-text.js";
+import {
+  type CallOptions,
+  requireInteger,
+  requireKey,
+  requireText,
+  signalOf,
+} from "../options/checks.js";
+import { requireLimit } from "../options/lock-options.js";
+import {
+  type EndSessionOptions,
+  FORCE_OPTIONS,
+  type RevokeOptions,
+  type RevokeTarget,
+  resolveForce,
+  resolveTarget,
+} from "../options/operator-options.js";
+import type { CommandWish } from "./command-call.js";
+
+/** A command of an operator, as it is wished for. */
+export type OperatorWish = CommandWish<OrderCommand>;
+
+/** Carries commands to the cluster: the locks of a session, or a connection without one. */
+export interface CommandCarrier {
+  command(wish: OperatorWish): Promise<Result>;
+}
+
+/** What a `Client` and an `Admin` can take away and set, if they may. In time is as with `Views`. */
+export interface OperatorCommands {
+  /**
+   * Ends what is held, and opens a key at once that an ended hold keeps closed. `NOT_HELD` for an
+   * unknown token, `FORBIDDEN`, `UNAVAILABLE` without an answer in time.
+   */
+  revoke(target: RevokeTarget, options?: RevokeOptions): Promise<Revoked>;
+  /**
+   * Ends a session with all it holds and waits for, as a revoke of everything. `NOT_HELD` when
+   * there is no such session, `FORBIDDEN`, `UNAVAILABLE` without an answer in time.
+   */
+  endSession(session: number, options?: EndSessionOptions): Promise<void>;
+  /** As `semaphore(key).setLimit`. `WRONG_KIND` when the key is a lock's. */
+  setLimit(key: string, limit: number | undefined, options?: CallOptions): Promise<void>;
+  /**
+   * Changes a replicated setting, for all clients and at once; `undefined`: to its default.
+   * `INVALID_ARGUMENT` for an unknown name or a value beyond its limits.
+   */
+  changeSetting(name: string, value: number | undefined, options?: CallOptions): Promise<void>;
+}
+
+/** What a revoke did. */
+export interface Revoked {
+  /** Holds that were told or, with `now`, ended. */
+  readonly revoked: number;
+  /** Ended holds that kept the key closed (`minHoldMs`, `lockDelayMs`) and do no more. */
+  readonly opened: number;
+}
+
+/**
+ * Says it again for as long as there are more than one command deals with, and adds up.
+ * `newestOf`: the newest token of a key. With it, a revoke of a key means what is held now, whenever
+ * it is carried out, and how often.
+ */
+export async function revoke(
+  carrier: CommandCarrier,
+  target: RevokeTarget,
+  options: RevokeOptions | undefined,
+  newestOf?: (key: string, signal: AbortSignal | undefined) => Promise<number>,
+): Promise<Revoked> {
+  const { key, token: named } = resolveTarget(target);
+  const force = resolveForce(options);
+  const signal = signalOf(options, FORCE_OPTIONS);
+  const isBounded = key !== undefined && newestOf !== undefined;
+  const token = isBounded ? await newestOf(key, signal) : named;
+  if (isBounded && token === 0) return { revoked: 0, opened: 0 };
+  const what =
+    key === undefined ? `the revoke of token ${token}` : `the revoke of ${quotedKey(key)}`;
+  let [revoked, opened] = [0, 0];
+  for (;;) {
+    const result = await carrier.command({
+      command: { op: OP.revoke, key, token, ...force },
+      what,
+      signal,
+    });
+    if (result.status !== STATUS.revoked) throw unexpected(what);
+    revoked += result.count;
+    opened += result.opened;
+    if (result.remaining === 0) return { revoked, opened };
+  }
+}
+
+export async function endSession(
+  carrier: CommandCarrier,
+  session: number,
+  options: EndSessionOptions | undefined,
+): Promise<void> {
+  requireInteger(session, "session", 1, Number.MAX_SAFE_INTEGER);
+  const force = resolveForce(options);
+  await carrier.command({
+    command: { op: OP.endSession, session, ...force },
+    what: `the end of session ${session}`,
+    texts: { NOT_HELD: "there is no such session" },
+    signal: signalOf(options, FORCE_OPTIONS),
+  });
+}
+
+export async function changeSetting(
+  carrier: CommandCarrier,
+  name: string,
+  value: number | undefined,
+  options: CallOptions | undefined,
+): Promise<void> {
+  requireText(name, "name", isValidSettingName);
+  if (value !== undefined) requireInteger(value, "value", 0, Number.MAX_SAFE_INTEGER);
+  await carrier.command({
+    command: { op: OP.changeSetting, name, value },
+    what: `setting ${name}`,
+    texts: {
+      INVALID_ARGUMENT: "no such setting, or a value beyond its bounds (client.settings())",
+    },
+    signal: signalOf(options),
+  });
+}
+
+export async function setLimit(
+  carrier: CommandCarrier,
+  key: string,
+  limit: number | undefined,
+  options: CallOptions | undefined,
+): Promise<void> {
+  requireKey(key);
+  requireLimit(limit);
+  await carrier.command({
+    command: { op: OP.setLimit, key, limit },
+    what: `the limit of semaphore ${quotedKey(key)}`,
+    signal: signalOf(options),
+  });
+}
+
+function unexpected(what: string): HoldfastError {
+  return new HoldfastError("PROTOCOL", `${what}: the cluster answered something else`);
+}
