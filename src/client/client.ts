@@ -13,10 +13,9 @@ import {
 } from "./calls/operator-commands.js";
 import { type Deadlock, explainDeadlock } from "./locks/deadlocks.js";
 import { type Election, NamedElection } from "./locks/election.js";
-import type { HeldLock } from "./locks/held-lock.js";
+import { type HeldLock, holdWhile, type LockCallback } from "./locks/held-lock.js";
 import type { Lock, Semaphore } from "./locks/lock.js";
 import { SemaphoreKey } from "./locks/semaphore.js";
-import { holdWhile, type LockCallback } from "./locks/using.js";
 import { type CallOptions, signalOf } from "./options/checks.js";
 import type { ExportedSession } from "./options/exported-session.js";
 import {

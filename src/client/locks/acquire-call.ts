@@ -30,8 +30,8 @@ import {
 } from "../failures.js";
 import type { AcquireWish, ClaimWish, HeldItem, Ticket } from "../options/lock-options.js";
 import type { Owner } from "../options/owner.js";
-import type { HeldLock } from "./held-lock.js";
-import type { Granted, GrantTaker, Hold, Join, MakeLock } from "./hold.js";
+import type { HeldLock, MakeLock } from "./held-lock.js";
+import type { Granted, GrantTaker, Hold, Join } from "./hold.js";
 
 /** What an acquire needs of its session. */
 export interface AcquireHost {
@@ -40,6 +40,8 @@ export interface AcquireHost {
   onGranted(taker: GrantTaker, granted: Granted): void;
   /** What it was granted has ended before it was read. */
   onGrantLost(taker: GrantTaker, granted: Granted, reason: LossReason): void;
+  /** The handle of a hold for what was asked for; without `makeLock` a plain lock. */
+  lockOf(hold: Hold, items: readonly HeldItem[], makeLock?: MakeLock): HeldLock;
   /** The caller of an acquire was told. */
   onAcquired(call: AcquireCall): void;
   /** A caller waits no more for what the table has, or may have, under the number of this call. */
@@ -61,81 +63,21 @@ export interface LockWish extends AcquireWish {
 const NEVER = Number.POSITIVE_INFINITY;
 const NO_SLOTS: readonly number[] = Object.freeze([]);
 
-/** A call that is granted a hold. */
-export abstract class GrantCall extends Call implements GrantTaker, Awaited {
+/** Asks for locks: a grant, a refusal or a place in queues. */
+export class AcquireCall extends Call implements GrantTaker, Join, Awaited {
   readonly isStrong = true;
-  abstract readonly owner: Owner;
   /** Stack of the call, where stacks are captured. */
   askedAt: string | undefined = undefined;
-  protected readonly host: AcquireHost;
-  protected abstract readonly waiter: Waiter<never>;
-
-  constructor(host: AcquireHost) {
-    super();
-    this.host = host;
-  }
-
-  get makeLock(): MakeLock | undefined {
-    return undefined;
-  }
-
-  /** Its caller was told. */
-  get isSettled(): boolean {
-    return this.waiter.isSettled;
-  }
-
-  override get isUnwanted(): boolean {
-    return this.isSettled;
-  }
-
-  override get outlivesSession(): boolean {
-    return true;
-  }
-
-  abstract handOut(lock: HeldLock): void;
-  abstract onDeadline(lastFailure: string): void;
-
-  leave(reason: unknown): void {
-    if (this.isSettled) return;
-    // Before others of its owner hear of it: nothing may pass what ends it.
-    this.host.onLeft(this);
-    this.fail(reason);
-  }
-
-  /** Tells the caller; nothing of it is left in the table. */
-  fail(reason: unknown): void {
-    this.waiter.reject(reason);
-  }
-
-  override onHeld(told: RecalledHold): void {
-    this.take({ ...told, endsAt: told.endsAt === 0 ? NEVER : told.endsAt });
-  }
-
-  protected take(granted: Granted): void {
-    // Else its number is being ended.
-    if (!this.isSettled) this.host.onGranted(this, granted);
-  }
-}
-
-function granted(
-  { sequence }: Call,
-  token: number,
-  items: readonly HeldItem[],
-  value = "",
-  endsAt = NEVER,
-): Granted {
-  return { sequence, token, items, value, endsAt, isRevoked: false, isContended: false };
-}
-
-export class AcquireCall extends GrantCall implements Join {
   readonly wish: LockWish;
   readonly startedMs: number;
+  /** As a join it is the wish of no handle: it asks for one. */
   readonly handle = undefined;
   /** What its owner holds and this is to share. */
   joined: Hold | undefined = undefined;
   /** It waits for an earlier acquire of its owner. */
   isPostponed = false;
-  protected readonly waiter: Waiter<HeldLock | undefined>;
+  readonly #host: AcquireHost;
+  readonly #waiter: Waiter<HeldLock | undefined>;
 
   constructor(
     host: AcquireHost,
@@ -144,19 +86,29 @@ export class AcquireCall extends GrantCall implements Join {
     tryTimeoutMs: number,
     caller: Caller<HeldLock | undefined>,
   ) {
-    super(host);
+    super();
+    this.#host = host;
     this.wish = wish;
     this.startedMs = nowMs;
     const deadlineMs = waitDeadlineMs(wish.waitMs, nowMs, tryTimeoutMs);
-    this.waiter = new Waiter(host.waiters, this, deadlineMs, wish.signal, caller);
+    this.#waiter = new Waiter(host.waiters, this, deadlineMs, wish.signal, caller);
   }
 
   get owner(): Owner {
     return this.wish.owner;
   }
 
-  override get makeLock(): MakeLock | undefined {
-    return this.wish.makeLock;
+  /** Its caller was told. */
+  get isSettled(): boolean {
+    return this.#waiter.isSettled;
+  }
+
+  override get isUnwanted(): boolean {
+    return this.isSettled;
+  }
+
+  override get outlivesSession(): boolean {
+    return true;
   }
 
   override get mayWait(): boolean {
@@ -187,37 +139,53 @@ export class AcquireCall extends GrantCall implements Join {
       const maxHoldMs = options?.maxHoldMs ?? 0;
       const endsAt = maxHoldMs === 0 ? NEVER : stamp + maxHoldMs;
       const held = heldItems(items, result.slots);
-      this.take(granted(this, result.token, held, options?.value, endsAt));
+      this.#take(granted(this, result.token, held, options?.value, endsAt));
       return;
     }
     assert(status !== STATUS.queued, () => `acquire ${this.sequence} ended as queued`);
     if (isTry && status === ERROR_NUMBERS.LOCK_HELD) this.#end(undefined);
     else if (status === ERROR_NUMBERS.LOCK_TIMEOUT)
       this.fail(lockTimeout(items, waitMs, "service"));
-    else this.fail(acquireFailure(items, this.host.traced(result, this.askedAt)));
+    else this.fail(acquireFailure(items, this.#host.traced(result, this.askedAt)));
+  }
+
+  override onHeld(told: RecalledHold): void {
+    this.#take(stillHeld(told));
   }
 
   override onEnded(token: number, reason: EndReason): void {
     if (this.isSettled) return;
     const lost = granted(this, token, heldItems(this.wish.items, undefined));
-    this.host.onGrantLost(this, lost, lossReasonOf(reason));
+    this.#host.onGrantLost(this, lost, lossReasonOf(reason));
   }
 
   override onForgotten(): void {
     this.onEnded(0, END_REASON.unknown);
   }
 
-  handOut(lock: HeldLock): void {
-    this.#end(lock);
-  }
-
-  override fail(reason: unknown): void {
-    super.fail(reason);
-    this.host.onAcquired(this);
-  }
-
   override onRefused(status: ErrorNumber): void {
     this.fail(acquireFailure(this.wish.items, { status }));
+  }
+
+  onSessionLost(reason: LossReason): void {
+    this.fail(sessionExpired(this.wish.items, reason));
+  }
+
+  /** `items`: as they were asked for, where the hold is stronger. */
+  handOut(hold: Hold, items: readonly HeldItem[] = hold.items): void {
+    this.#end(this.#host.lockOf(hold, items, this.wish.makeLock));
+  }
+
+  fail(reason: unknown): void {
+    this.#waiter.reject(reason);
+    this.#host.onAcquired(this);
+  }
+
+  leave(reason: unknown): void {
+    if (this.isSettled) return;
+    // Before others of its owner hear of it: nothing may pass what ends it.
+    this.#host.onLeft(this);
+    this.fail(reason);
   }
 
   onDeadline(lastFailure: string): void {
@@ -226,13 +194,14 @@ export class AcquireCall extends GrantCall implements Join {
     else this.leave(unavailable(nameOf(items), lastFailure));
   }
 
-  override onSessionLost(reason: LossReason): void {
-    this.fail(sessionExpired(this.wish.items, reason));
+  #take(granted: Granted): void {
+    // Else its number is being ended.
+    if (!this.isSettled) this.#host.onGranted(this, granted);
   }
 
   #end(lock: HeldLock | undefined): void {
-    this.waiter.resolve(lock);
-    this.host.onAcquired(this);
+    this.#waiter.resolve(lock);
+    this.#host.onAcquired(this);
   }
 
   // As one that shares what its owner holds: then it is never sent.
@@ -250,7 +219,7 @@ export class AcquireCall extends GrantCall implements Join {
   }
 
   onCovered(): void {
-    this.host.share(this);
+    this.#host.share(this);
   }
 
   onRefusal(_key: string, result: Result): void {
@@ -258,8 +227,115 @@ export class AcquireCall extends GrantCall implements Join {
   }
 
   onHoldLost(): void {
-    this.host.askAnew(this);
+    this.#host.askAnew(this);
   }
+}
+
+/** Turns a ticket into a hold of this session. */
+export class ClaimCall extends Call implements GrantTaker, Awaited {
+  readonly isStrong = true;
+  readonly askedAt = undefined;
+  readonly owner: Owner;
+  readonly #host: AcquireHost;
+  readonly #ticket: Ticket;
+  readonly #waiter: Waiter<HeldLock>;
+
+  constructor(host: AcquireHost, wish: ClaimWish, deadlineMs: number, caller: Caller<HeldLock>) {
+    super();
+    this.#host = host;
+    this.owner = wish.owner;
+    this.#ticket = wish.ticket;
+    this.#waiter = new Waiter(host.waiters, this, deadlineMs, wish.signal, caller);
+  }
+
+  /** Its caller was told. */
+  get isSettled(): boolean {
+    return this.#waiter.isSettled;
+  }
+
+  override get isUnwanted(): boolean {
+    return this.isSettled;
+  }
+
+  override get outlivesSession(): boolean {
+    return true;
+  }
+
+  command(head: CommandHead): SequencedCommand {
+    const { token, secret } = this.#ticket;
+    return { op: OP.claim, ...head, token, secret, owner: this.owner.id };
+  }
+
+  onResult(result: Result): void {
+    if (result.status !== STATUS.claimed) {
+      this.fail(claimFailure(result));
+      return;
+    }
+    const { token, items, value, endsAt } = result;
+    this.#take(granted(this, token, items, value, endsAt === 0 ? NEVER : endsAt));
+  }
+
+  override onHeld(told: RecalledHold): void {
+    this.#take(stillHeld(told));
+  }
+
+  override onEnded(): void {
+    this.fail(claimFailure({ status: ERROR_NUMBERS.NOT_HELD }));
+  }
+
+  override onRefused(status: ErrorNumber): void {
+    this.fail(claimFailure({ status }));
+  }
+
+  onSessionLost(): void {
+    const why = "the session ended before the answer came";
+    this.fail(unavailable("the ticket", why, this.mayBeExecuted));
+  }
+
+  handOut(hold: Hold): void {
+    this.#waiter.resolve(this.#host.lockOf(hold, hold.items));
+  }
+
+  fail(reason: unknown): void {
+    this.#waiter.reject(reason);
+  }
+
+  leave(reason: unknown): void {
+    if (this.isSettled) return;
+    this.#host.onLeft(this);
+    this.fail(reason);
+  }
+
+  onDeadline(lastFailure: string): void {
+    this.leave(unavailable("the ticket", lastFailure, this.mayBeExecuted));
+  }
+
+  #take(granted: Granted): void {
+    if (!this.isSettled) this.#host.onGranted(this, granted);
+  }
+}
+
+/** A call that brings a hold. */
+export type GrantCall = AcquireCall | ClaimCall;
+
+export function isGrantCall(call: Call): call is GrantCall {
+  return call instanceof AcquireCall || call instanceof ClaimCall;
+}
+
+/** What the table granted to a call. */
+function granted(
+  { sequence }: Call,
+  token: number,
+  items: readonly HeldItem[],
+  value = "",
+  endsAt = NEVER,
+): Granted {
+  return { sequence, token, items, value, endsAt, isRevoked: false, isContended: false };
+}
+
+/** What a recall found held. */
+function stillHeld(told: RecalledHold): Granted {
+  return { ...told, endsAt: told.endsAt === 0 ? NEVER : told.endsAt };
 }
 
 /** `slots`: of each semaphore among the items, in their order. */
@@ -279,53 +355,4 @@ function heldItems(
     semaphores += 1;
   }
   return held;
-}
-
-/** Turns a ticket into a hold of this session. */
-export class ClaimCall extends GrantCall {
-  readonly owner: Owner;
-  protected readonly waiter: Waiter<HeldLock>;
-  readonly #ticket: Ticket;
-
-  constructor(host: AcquireHost, wish: ClaimWish, deadlineMs: number, caller: Caller<HeldLock>) {
-    super(host);
-    this.owner = wish.owner;
-    this.#ticket = wish.ticket;
-    this.waiter = new Waiter(host.waiters, this, deadlineMs, wish.signal, caller);
-  }
-
-  command(head: CommandHead): SequencedCommand {
-    const { token, secret } = this.#ticket;
-    return { op: OP.claim, ...head, token, secret, owner: this.owner.id };
-  }
-
-  onResult(result: Result): void {
-    if (result.status !== STATUS.claimed) {
-      this.fail(claimFailure(result));
-      return;
-    }
-    const { token, items, value, endsAt } = result;
-    this.take(granted(this, token, items, value, endsAt === 0 ? NEVER : endsAt));
-  }
-
-  override onEnded(): void {
-    this.fail(claimFailure({ status: ERROR_NUMBERS.NOT_HELD }));
-  }
-
-  handOut(lock: HeldLock): void {
-    this.waiter.resolve(lock);
-  }
-
-  override onRefused(status: ErrorNumber): void {
-    this.fail(claimFailure({ status }));
-  }
-
-  onDeadline(lastFailure: string): void {
-    this.leave(unavailable("the ticket", lastFailure, this.mayBeExecuted));
-  }
-
-  onSessionLost(): void {
-    const why = "the session ended before the answer came";
-    this.fail(unavailable("the ticket", why, this.mayBeExecuted));
-  }
 }

@@ -6,7 +6,7 @@
 import type { CycleMember, Result } from "../../protocol/index.js";
 import type { Call } from "../calls/call.js";
 import { AcquireCall } from "./acquire-call.js";
-import { UpgradeCall } from "./hold-calls.js";
+import { UpgradeCall } from "./hold.js";
 import type { Holds } from "./holds.js";
 
 /** Anything that can be called. */

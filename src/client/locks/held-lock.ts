@@ -15,10 +15,16 @@ import type {
   UpgradeOptions,
 } from "../options/lock-options.js";
 import type { Owner } from "../options/owner.js";
-import type { Hold } from "./hold.js";
+import type { Handle, Hold } from "./hold.js";
 import type { ReleaseWaiter } from "./hold-calls.js";
 import type { Lock, LockEvents, ReleaseResult } from "./lock.js";
-import { holdWhile, type LockCallback, type TaskRunner } from "./using.js";
+
+export type LockCallback<T> = (lock: Lock) => Promise<T> | T;
+
+/** Runs what belongs to a task. */
+export interface TaskRunner {
+  runAs<T>(owner: Owner, work: () => T): T;
+}
 
 /** What a lock needs of its session. */
 export interface LockHost extends TaskRunner {
@@ -33,6 +39,9 @@ export interface LockHost extends TaskRunner {
   detach(hold: Hold, options: DetachOptions): Promise<Ticket>;
 }
 
+/** Makes the handle of a hold, for what was asked for. */
+export type MakeLock = (host: LockHost, hold: Hold, items: readonly HeldItem[]) => HeldLock;
+
 /** By which Node, and tools that follow it, ask an object how it is to be shown. */
 const INSPECT: unique symbol = Symbol.for("nodejs.util.inspect.custom");
 
@@ -41,7 +50,7 @@ interface InspectOptions {
   readonly stylize?: (text: string, style: "special") => string;
 }
 
-export class HeldLock implements Lock, ReleaseWaiter {
+export class HeldLock implements Lock, Handle, ReleaseWaiter {
   readonly #host: LockHost;
   readonly #hold: Hold;
   /** As they were asked for: the hold may be stronger, for another handle. */
@@ -250,4 +259,31 @@ export class HeldLock implements Lock, ReleaseWaiter {
         : lockLost(this.items, this.token, this.#endReason),
     );
   }
+}
+
+/**
+ * Runs a callback while holding a lock. The callback's own error wins over everything; its result
+ * counts only if the lock was held until the callback ended.
+ */
+export async function holdWhile<T, Options>(
+  tasks: TaskRunner,
+  acquire: (options: Options | undefined) => Promise<HeldLock>,
+  optionsOrCallback: Options | LockCallback<T>,
+  callback: LockCallback<T> | undefined,
+): Promise<T> {
+  const isShort = typeof optionsOrCallback === "function";
+  const run = isShort ? (optionsOrCallback as LockCallback<T>) : callback;
+  if (typeof run !== "function") throw new TypeError("using needs a callback");
+  const lock = await acquire(isShort ? undefined : (optionsOrCallback as Options));
+  let value: T;
+  try {
+    value = await tasks.runAs(lock.owner, () => run(lock));
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+  const { loss } = lock;
+  await lock.release();
+  if (loss !== undefined) throw loss;
+  return value;
 }

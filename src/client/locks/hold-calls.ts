@@ -1,15 +1,11 @@
-/** What is asked of the table about one hold, which is known to it by the number that it was given with. */
-import { ERROR_NUMBERS, type ErrorNumber, HoldfastError } from "../../errors.js";
-import {
-  OP,
-  type Result,
-  type SequencedCommand,
-  STATUS,
-  WAIT_FOREVER,
-} from "../../protocol/index.js";
+/**
+ * Commands about one hold: what gives it back, lowers it or changes its value. The table knows a hold
+ * by the number of the command that brought it, and a command here knows it as that target alone. The
+ * upgrade, whose answer decides what the hold asks for next, stands with the hold (`hold.ts`).
+ */
+import { type ErrorNumber, HoldfastError } from "../../errors.js";
+import { OP, type Result, type SequencedCommand, STATUS } from "../../protocol/index.js";
 import { Call, type CommandHead } from "../calls/call.js";
-import { CommandCall } from "../calls/command-call.js";
-import { remainingWaitMs } from "../calls/wait-times.js";
 import { type Awaited, type Caller, Waiter, type Waiters } from "../calls/waiters.js";
 import {
   commandFailure,
@@ -19,8 +15,7 @@ import {
   nameOf,
   unavailable,
 } from "../failures.js";
-import type { Ticket } from "../options/lock-options.js";
-import type { Hold, Join } from "./hold.js";
+import type { HeldItem, Ticket } from "../options/lock-options.js";
 import type { ReleaseResult } from "./lock.js";
 
 /** Tells the table that a hold is not wanted any more. */
@@ -91,22 +86,36 @@ export class EndCall extends Call implements Ending {
   }
 }
 
+/** The hold that a command is about, as far as the command and its errors name it. */
+export interface HoldTarget {
+  readonly sequence: number;
+  readonly token: number;
+  readonly items: readonly HeldItem[];
+  /** A command about it, called as that one, is sent before what was called earlier. */
+  onPassed(order: number): void;
+}
+
+/** A hold that becomes a ticket. */
+export interface DetachTarget extends HoldTarget {
+  onGivenBack(): void;
+}
+
 /** Makes a ticket of a hold that nobody has here any more. */
 export class DetachCall extends Call implements Ending, Awaited {
   readonly isStrong = false;
-  readonly target: Hold;
+  readonly target: DetachTarget;
   readonly #secret: string;
   readonly #ticketTtlMs: number;
   readonly #waiter: Waiter<Ticket>;
 
   constructor(
     waiters: Waiters,
-    hold: Hold,
+    target: DetachTarget,
     wish: { readonly secret: string; readonly ticketTtlMs: number },
     caller: Caller<Ticket>,
   ) {
     super();
-    this.target = hold;
+    this.target = target;
     this.#secret = wish.secret;
     this.#ticketTtlMs = wish.ticketTtlMs;
     this.#waiter = new Waiter(waiters, this, Number.POSITIVE_INFINITY, undefined, caller);
@@ -151,89 +160,17 @@ export class DetachCall extends Call implements Ending, Awaited {
   onDeadline(): void {}
 }
 
-/** Shared becomes exclusive: on behalf of all who ask for that key when it is sent. */
-export class UpgradeCall extends Call {
-  readonly isStrong = true;
-  readonly key: string;
-  readonly #hold: Hold;
-  /** Who asked for it when it was sent. */
-  #served: readonly Join[] = [];
-
-  constructor(hold: Hold, key: string) {
-    super();
-    this.#hold = hold;
-    this.key = key;
-  }
-
-  get hold(): Hold {
-    return this.#hold;
-  }
-
-  get served(): readonly Join[] {
-    return this.#served;
-  }
-
-  override get isUnwanted(): boolean {
-    return this.#hold.upgrade !== this;
-  }
-
-  override get mayWait(): boolean {
-    return true;
-  }
-
-  command(head: CommandHead, nowMs: number): SequencedCommand {
-    const { key } = this;
-    const joins = this.#hold.joinsOf(key);
-    this.#served = joins;
-    let longestMs = 0;
-    for (const { waitMs, startedMs } of joins) {
-      const ms = remainingWaitMs(waitMs, startedMs, nowMs);
-      longestMs =
-        ms === WAIT_FOREVER || longestMs === WAIT_FOREVER ? WAIT_FOREVER : Math.max(longestMs, ms);
-    }
-    const detect = joins.some(({ detects }) => detects);
-    return { op: OP.upgrade, ...head, target: this.#hold.sequence, key, waitMs: longestMs, detect };
-  }
-
-  onResult(result: Result): void {
-    if (result.status === STATUS.upgraded) this.#hold.onUpgraded(this, result.token);
-    else this.#hold.onUpgradeRefused(this, result);
-  }
-
-  /** Whom that answer concerns; for the others it is asked for again. */
-  refusedBy(status: number): readonly Join[] {
-    const joins = this.#hold.joinsOf(this.key);
-    switch (status) {
-      case ERROR_NUMBERS.LOCK_HELD:
-      case ERROR_NUMBERS.LOCK_TIMEOUT:
-        return joins.filter((join) => this.#served.includes(join));
-      case ERROR_NUMBERS.DEADLOCK:
-        return joins.filter(({ detects }) => detects);
-      default:
-        return joins;
-    }
-  }
-
-  override onRefused(status: ErrorNumber): void {
-    this.#hold.onUpgradeRefused(this, { status });
-  }
-
-  onSessionLost(): void {}
-}
-
-export type DowngradeTarget = Pick<Hold, "sequence" | "token" | "items" | "onPassed">;
-
 /** Exclusive becomes shared. It ends a waiting upgrade of the key, too. */
 export class DowngradeCall extends Call implements Awaited {
   readonly isStrong = false;
-  readonly hold: DowngradeTarget;
+  readonly target: HoldTarget;
   /** `undefined`: all of its keys. */
   readonly key: string | undefined;
   #waiter: Waiter<void> | undefined;
 
-  constructor(hold: DowngradeTarget, key: string | undefined) {
+  constructor(target: HoldTarget, key: string | undefined) {
     super();
-    this.hold = hold;
+    this.target = target;
     this.key = key;
   }
 
@@ -242,7 +179,7 @@ export class DowngradeCall extends Call implements Awaited {
   }
 
   command(head: CommandHead): SequencedCommand {
-    return { op: OP.downgrade, ...head, target: this.hold.sequence, key: this.key };
+    return { op: OP.downgrade, ...head, target: this.target.sequence, key: this.key };
   }
 
   onResult(result: Result): void {
@@ -251,11 +188,11 @@ export class DowngradeCall extends Call implements Awaited {
   }
 
   override onPassing(): void {
-    this.hold.onPassed(this.order);
+    this.target.onPassed(this.order);
   }
 
   onSessionLost(reason: LossReason): void {
-    this.leave(lockLost(this.hold.items, this.hold.token, reason));
+    this.leave(lockLost(this.target.items, this.target.token, reason));
   }
 
   leave(reason: unknown): void {
@@ -267,52 +204,84 @@ export class DowngradeCall extends Call implements Awaited {
   }
 
   get #what(): string {
-    return `the downgrade of ${nameOf(this.hold.items)}`;
+    return `the downgrade of ${nameOf(this.target.items)}`;
   }
 }
 
-/** Changes the value that others see. */
-export class UpdateCall extends CommandCall {
-  readonly #hold: Hold;
+/** A hold whose value is being changed. */
+export interface UpdateTarget extends HoldTarget {
+  value: string;
+  addUpdate(update: UpdateCall): void;
+  removeUpdate(update: UpdateCall): void;
+}
+
+/**
+ * Changes the value that others see. It does not outlive the session: in the next one the number is
+ * another hold's.
+ */
+export class UpdateCall extends Call implements Awaited {
+  readonly isStrong = true;
+  readonly #target: UpdateTarget;
   readonly #value: string;
+  readonly #waiter: Waiter<void>;
 
   constructor(
     waiters: Waiters,
-    hold: Hold,
+    target: UpdateTarget,
     wish: { readonly value: string; readonly signal: AbortSignal | undefined },
     deadlineMs: number,
-    caller: Caller<Result>,
+    caller: Caller<void>,
   ) {
-    const { value, signal } = wish;
-    const command = { op: OP.update, target: hold.sequence, value } as const;
-    const what = `the value of ${nameOf(hold.items)}`;
-    super(waiters, { command, what, signal }, deadlineMs, caller);
-    this.#hold = hold;
-    this.#value = value;
-    hold.addUpdate(this);
+    super();
+    this.#target = target;
+    this.#value = wish.value;
+    this.#waiter = new Waiter(waiters, this, deadlineMs, wish.signal, caller);
+    target.addUpdate(this);
   }
 
-  /** It would mean the next session's hold of that number. */
-  override get outlivesSession(): boolean {
-    return false;
+  override get isUnwanted(): boolean {
+    return this.#waiter.isSettled;
   }
 
-  override onResult(result: Result): void {
-    this.#hold.removeUpdate(this);
-    if (result.status === STATUS.ok) this.#hold.value = this.#value;
-    super.onResult(result);
+  command(head: CommandHead): SequencedCommand {
+    return { op: OP.update, ...head, target: this.#target.sequence, value: this.#value };
   }
 
-  override leave(reason: unknown): void {
-    this.#hold.removeUpdate(this);
-    super.leave(reason);
+  onResult(result: Result): void {
+    if (result.status !== STATUS.ok) {
+      this.leave(commandFailure(this.#what, result));
+      return;
+    }
+    this.#target.removeUpdate(this);
+    this.#target.value = this.#value;
+    this.#waiter.resolve();
+  }
+
+  override onRefused(status: ErrorNumber): void {
+    this.leave(commandFailure(this.#what, { status }));
+  }
+
+  onSessionLost(): void {
+    this.onDeadline("the session ended before the answer came");
+  }
+
+  leave(reason: unknown): void {
+    this.#target.removeUpdate(this);
+    this.#waiter.reject(reason);
+  }
+
+  onDeadline(why: string): void {
+    this.leave(unavailable(this.#what, why, this.mayBeExecuted));
   }
 
   /** A later call on the hold goes first. */
   onPassed(order: number): void {
     if (this.sequence !== 0 || this.order > order) return;
-    const what = `the value of ${nameOf(this.#hold.items)}`;
-    const text = `${what}: not changed, since a later call on the lock went first`;
+    const text = `${this.#what}: not changed, since a later call on the lock went first`;
     this.leave(new HoldfastError("CANCELLED", text));
+  }
+
+  get #what(): string {
+    return `the value of ${nameOf(this.#target.items)}`;
   }
 }

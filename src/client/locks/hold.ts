@@ -8,15 +8,27 @@
  * come in the order of the log, and nothing passes a downgrade, so the last word is the last answer;
  * only the one of an upgrade that was given up comes when a downgrade is under way.
  */
-import { ERROR_NUMBERS } from "../../errors.js";
-import type { Result } from "../../protocol/index.js";
-import type { Call } from "../calls/call.js";
+import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
+import {
+  OP,
+  type Result,
+  type SequencedCommand,
+  STATUS,
+  WAIT_FOREVER,
+} from "../../protocol/index.js";
+import { Call, type CommandHead } from "../calls/call.js";
+import { remainingWaitMs } from "../calls/wait-times.js";
 import type { LossReason } from "../failures.js";
 import type { HeldItem } from "../options/lock-options.js";
 import type { Owner } from "../options/owner.js";
-import type { HeldLock, LockHost } from "./held-lock.js";
-import { DowngradeCall, type Ending, type UpdateCall, UpgradeCall } from "./hold-calls.js";
-import type { Revocation } from "./lock.js";
+import {
+  type DetachTarget,
+  DowngradeCall,
+  type Ending,
+  type UpdateCall,
+  type UpdateTarget,
+} from "./hold-calls.js";
+import type { LockEvents, Revocation } from "./lock.js";
 
 /** What the table granted. */
 export interface Granted {
@@ -30,19 +42,24 @@ export interface Granted {
   readonly isContended: boolean;
 }
 
-/** Makes the handle of a hold, for what was asked for. */
-export type MakeLock = (host: LockHost, hold: Hold, items: readonly HeldItem[]) => HeldLock;
-
 /** Who is to be given the lock. */
 export interface GrantTaker {
   readonly owner: Owner;
   /** Stack of the call, where stacks are captured. */
   readonly askedAt: string | undefined;
-  /** `undefined`: a plain lock. */
-  readonly makeLock: MakeLock | undefined;
-  handOut(lock: HeldLock): void;
+  /** The hold is certain: its caller gets the first handle. */
+  handOut(hold: Hold): void;
   fail(reason: unknown): void;
   onSessionLost(reason: LossReason): void;
+}
+
+/** One handle of a hold, as the hold knows it. */
+export interface Handle {
+  /** What it was asked for: the hold may be stronger, for another handle. */
+  readonly items: readonly HeldItem[];
+  notify(event: keyof LockEvents): void;
+  /** The hold is no more, for ever. */
+  lose(reason: LossReason): void;
 }
 
 /** Somebody who asks for more than the hold may be: a nested acquire, or the upgrade of a handle. */
@@ -55,7 +72,7 @@ export interface Join {
   readonly detects: boolean;
   readonly askedAt: string | undefined;
   /** Whose wish it is; `undefined` of a nested acquire. */
-  readonly handle: HeldLock | undefined;
+  readonly handle: Handle | undefined;
   /** The hold is what it asks for. */
   onCovered(): void;
   /** The table refused to make it so. */
@@ -71,10 +88,10 @@ export interface HoldHost {
   forget(hold: Hold): void;
 }
 
-const NO_HANDLES: readonly HeldLock[] = Object.freeze([]);
+const NO_HANDLES: readonly Handle[] = Object.freeze([]);
 const NO_JOINS: readonly Join[] = Object.freeze([]);
 
-export class Hold {
+export class Hold implements DetachTarget, UpdateTarget {
   readonly sequence: number;
   /** The newest. */
   token: number;
@@ -94,7 +111,7 @@ export class Hold {
   /** Who is to be given the first handle, while it is not certain that the lease lives. */
   taker: GrantTaker | undefined;
   /** Not given back yet. */
-  handles: readonly HeldLock[] = NO_HANDLES;
+  handles: readonly Handle[] = NO_HANDLES;
   /** The one upgrade that its handles and joins wait for. */
   upgrade: UpgradeCall | undefined = undefined;
   /** Why it is no more, here; it may be that the table was not told yet. */
@@ -122,13 +139,13 @@ export class Hold {
 
   // Handles.
 
-  addHandle(lock: HeldLock): void {
+  addHandle(lock: Handle): void {
     // Nearly every hold has one.
     this.handles = this.handles.length === 0 ? [lock] : [...this.handles, lock];
   }
 
   /** It was given back; what was asked for in its name is not wanted any more. */
-  removeHandle(lock: HeldLock): void {
+  removeHandle(lock: Handle): void {
     const { handles } = this;
     const isOnly = handles.length === 1 && handles[0] === lock;
     this.handles = isOnly ? NO_HANDLES : handles.filter((each) => each !== lock);
@@ -188,7 +205,7 @@ export class Hold {
   }
 
   /** What the handle asks for in that key, or in any, it does not want any more. */
-  cancelUpgrades(handle: HeldLock, key: string | undefined): void {
+  cancelUpgrades(handle: Handle, key: string | undefined): void {
     for (const join of this.#joins) {
       const [asked] = join.asks;
       if (join.handle !== handle || asked === undefined) continue;
@@ -298,7 +315,7 @@ export class Hold {
   }
 
   #needs(key: string): boolean {
-    const isAsked = ({ items }: HeldLock): boolean => asksFor(items, key);
+    const isAsked = ({ items }: Handle): boolean => asksFor(items, key);
     return this.handles.some(isAsked) || this.#joins.some(({ asks }) => asksFor(asks, key));
   }
 
@@ -317,6 +334,68 @@ export class Hold {
   onPassed(order: number): void {
     for (const update of this.#updates ?? []) update.onPassed(order);
   }
+}
+
+/** Shared becomes exclusive: on behalf of all who ask for that key when it is sent. */
+export class UpgradeCall extends Call {
+  readonly isStrong = true;
+  readonly hold: Hold;
+  readonly key: string;
+  /** Those who asked for it when it was sent. */
+  #served: readonly Join[] = NO_JOINS;
+
+  constructor(hold: Hold, key: string) {
+    super();
+    this.hold = hold;
+    this.key = key;
+  }
+
+  override get isUnwanted(): boolean {
+    return this.hold.upgrade !== this;
+  }
+
+  override get mayWait(): boolean {
+    return true;
+  }
+
+  command(head: CommandHead, nowMs: number): SequencedCommand {
+    const { key } = this;
+    const joins = this.hold.joinsOf(key);
+    this.#served = joins;
+    let longestMs = 0;
+    for (const { waitMs, startedMs } of joins) {
+      const ms = remainingWaitMs(waitMs, startedMs, nowMs);
+      longestMs =
+        ms === WAIT_FOREVER || longestMs === WAIT_FOREVER ? WAIT_FOREVER : Math.max(longestMs, ms);
+    }
+    const detect = joins.some(({ detects }) => detects);
+    return { op: OP.upgrade, ...head, target: this.hold.sequence, key, waitMs: longestMs, detect };
+  }
+
+  onResult(result: Result): void {
+    if (result.status === STATUS.upgraded) this.hold.onUpgraded(this, result.token);
+    else this.hold.onUpgradeRefused(this, result);
+  }
+
+  /** Whom that answer concerns; for the others it is asked for again. */
+  refusedBy(status: number): readonly Join[] {
+    const joins = this.hold.joinsOf(this.key);
+    switch (status) {
+      case ERROR_NUMBERS.LOCK_HELD:
+      case ERROR_NUMBERS.LOCK_TIMEOUT:
+        return joins.filter((join) => this.#served.includes(join));
+      case ERROR_NUMBERS.DEADLOCK:
+        return joins.filter(({ detects }) => detects);
+      default:
+        return joins;
+    }
+  }
+
+  override onRefused(status: ErrorNumber): void {
+    this.hold.onUpgradeRefused(this, { status });
+  }
+
+  onSessionLost(): void {}
 }
 
 function asksFor(asks: Join["asks"], wanted: string): boolean {

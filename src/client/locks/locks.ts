@@ -37,19 +37,19 @@ import {
   AcquireCall,
   type AcquireHost,
   ClaimCall,
-  GrantCall,
+  type GrantCall,
+  isGrantCall,
   type LockWish,
 } from "./acquire-call.js";
 import { CallSites } from "./call-sites.js";
-import { HeldLock, type LockHost } from "./held-lock.js";
-import { type Granted, type GrantTaker, Hold, type HoldHost } from "./hold.js";
+import { HeldLock, type LockHost, type MakeLock } from "./held-lock.js";
+import { type Granted, type GrantTaker, Hold, type HoldHost, UpgradeCall } from "./hold.js";
 import {
   DetachCall,
   DowngradeCall,
   EndCall,
   type ReleaseWaiter,
   UpdateCall,
-  UpgradeCall,
 } from "./hold-calls.js";
 import { Holds } from "./holds.js";
 import { LOCK_HELD, routeOf, sharedItems, Task } from "./reentrance.js";
@@ -233,7 +233,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
   async update(hold: Hold, value: string, options: CallOptions | undefined): Promise<void> {
     resolveValue(value);
     const signal = signalOf(options);
-    await this.#begin(signal, (nowMs, caller: Caller<Result>) => {
+    await this.#begin(signal, (nowMs, caller: Caller<void>) => {
       const deadlineMs = nowMs + this.#host.tryTimeoutMs;
       this.submit(new UpdateCall(this.waiters, hold, { value, signal }, deadlineMs, caller));
     });
@@ -293,16 +293,16 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
   }
 
   #handOut(hold: Hold): void {
-    const { taker, items } = hold;
+    const { taker } = hold;
     if (taker === undefined) return;
     this.#unproven.delete(hold);
     hold.taker = undefined;
     this.#holds.onHandedOut(hold);
-    taker.handOut(this.#lockOf(taker, hold, items));
+    taker.handOut(hold);
     hold.balance();
   }
 
-  #lockOf({ makeLock }: GrantTaker, hold: Hold, items: readonly HeldItem[]): HeldLock {
+  lockOf(hold: Hold, items: readonly HeldItem[], makeLock?: MakeLock): HeldLock {
     if (makeLock === undefined) return new HeldLock(this, hold, items);
     return makeLock(this, hold, items);
   }
@@ -338,7 +338,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
   share(call: AcquireCall): void {
     const hold = call.joined as Hold;
     call.joined = undefined;
-    call.handOut(this.#lockOf(call, hold, sharedItems(hold, call.wish.items)));
+    call.handOut(hold, sharedItems(hold, call.wish.items));
   }
 
   askAnew(call: AcquireCall): void {
@@ -369,7 +369,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
   /** It waits in the table. */
   onQueued(call: Call): void {
     // What nobody wants is being ended.
-    if (!(call instanceof GrantCall && call.isSettled)) this.#waits.set(call.sequence, call);
+    if (!(isGrantCall(call) && call.isSettled)) this.#waits.set(call.sequence, call);
   }
 
   /** Takes the call that waits under this number. */
@@ -511,7 +511,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
     this.#refuseTakers(error);
     this.#lose(held, "exported");
     for (const call of this.#window.sent()) {
-      if (call instanceof GrantCall && !call.isSettled) this.submit(new EndCall(call));
+      if (isGrantCall(call) && !call.isSettled) this.submit(new EndCall(call));
     }
     this.#leaveStrong(error);
     return { holds, waits, loose };
@@ -524,7 +524,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
       if (call instanceof EndCall || call instanceof DetachCall) {
         if (call.target.sequence !== 0) ends.push(call.target.sequence);
       } else if (call instanceof DowngradeCall) {
-        const { sequence, items } = call.hold;
+        const { sequence, items } = call.target;
         const keys = items.filter(({ mode }) => mode !== "permits").map(({ key }) => key);
         for (const key of call.key === undefined ? keys : [call.key]) {
           downgrades.push({ sequence, key });

@@ -8,10 +8,9 @@ import {
   resolvePermits,
   type TryPermitOptions,
 } from "../options/lock-options.js";
-import type { HeldLock } from "./held-lock.js";
+import { type HeldLock, holdWhile, type LockCallback } from "./held-lock.js";
 import type { Lock, Semaphore } from "./lock.js";
 import type { Locks } from "./locks.js";
-import { holdWhile, type LockCallback } from "./using.js";
 
 export class SemaphoreKey implements Semaphore {
   readonly key: string;

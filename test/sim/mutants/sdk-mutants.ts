@@ -183,8 +183,8 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "upgrade-behind-its-downgrade",
     rule: "2.6: a weak call on a hold first fails the upgrades that have no number yet",
-    file: "src/client/locks/hold-calls.ts",
-    find: "    return this.#hold.upgrade !== this;\n",
+    file: "src/client/locks/hold.ts",
+    find: "    return this.hold.upgrade !== this;\n",
     replace: "    return false;\n",
     seeds: [6_000_055],
   },
