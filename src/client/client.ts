@@ -39,8 +39,8 @@ import {
   type WatchTarget,
 } from "./options/view-options.js";
 import { ClusterViews, type Views } from "./reads/cluster-views.js";
-import type { Watch } from "./reads/view-types.js";
-import type { Resumed } from "./session/resuming.js";
+import type { Watch } from "./reads/watch-stream.js";
+import type { Resumed } from "./session/resumption.js";
 import type { Session } from "./session/session.js";
 import type { LockManager } from "./web-locks/types.js";
 import { MADE_HERE } from "./web-locks/web-interface.js";

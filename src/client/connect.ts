@@ -10,8 +10,7 @@ import {
 import type { Owner } from "./options/owner.js";
 import { Session } from "./session/session.js";
 import { loadPlatform } from "./transport/load-platform.js";
-import type { Platform } from "./transport/platform.js";
-import type { TaskContext } from "./transport/task-context.js";
+import type { Platform, TaskContext } from "./transport/platform.js";
 
 /**
  * Connects to a cluster and opens a session. An idle client does not keep the process running; one

@@ -1,4 +1,17 @@
-/** The door of the SDK: what applications, the command line and the tests of whole clusters use. */
+/**
+ * The door of the SDK: what applications, the command line and the tests of whole clusters use.
+ *
+ * Folders import downward only, and the linter knows the order. Above all of them stand the files
+ * beside this one (`connect`, the client itself), below all `failures.ts`, which imports none.
+ *
+ * - `admin` and `web-locks`: two other ways to use a cluster
+ * - `session`: attaches, keeps the lease, decides when what is sent
+ * - `locks`: what is asked for and held; semaphores and elections
+ * - `reads`: questions and watches
+ * - `calls`: commands and their callers
+ * - `options` and `lease`: what callers pass, checked; what may be believed about time
+ * - `transport`: connections, and what the SDK needs of the world
+ */
 export type {
   Blocker,
   ClaimMode,
@@ -12,8 +25,10 @@ export type {
   HoldView,
   KeyView,
   LockMode,
+  LostTenures,
   MembersView,
   MemberView,
+  Revision,
   SessionView,
   SettingView,
   VerifyView,
@@ -36,7 +51,7 @@ export { connect, connectOn } from "./connect.js";
 export { type LossReason, noLeaderText } from "./failures.js";
 export type { DeadlockedTask } from "./locks/call-sites.js";
 export type { Deadlock, DeadlockBlocker, DeadlockMember } from "./locks/deadlocks.js";
-export type { Election, Leadership } from "./locks/election.js";
+export type { Election, Leader, Leadership } from "./locks/election.js";
 export type { Lock, LockEvents, ReleaseResult, Revocation, Semaphore } from "./locks/lock.js";
 export { type CallOptions, requireKey, requirePrefix, requireTableKey } from "./options/checks.js";
 export {
@@ -73,17 +88,10 @@ export {
 } from "./options/operator-options.js";
 export type { Owner } from "./options/owner.js";
 export type { ExplainOptions, WatchOptions, WatchTarget } from "./options/view-options.js";
-export type {
-  Change,
-  History,
-  Leader,
-  LostTenures,
-  Revision,
-  Tenure,
-  Watch,
-} from "./reads/view-types.js";
+export type { History, Tenure } from "./reads/cluster-views.js";
 export { toDot } from "./reads/wait-graph.js";
-export type { Resumed, ResumedWait } from "./session/resuming.js";
+export type { Change, Watch } from "./reads/watch-stream.js";
+export type { Resumed, ResumedWait } from "./session/resumption.js";
 export type { Platform, Timer, Transport, TransportEvents } from "./transport/platform.js";
 export type {
   LockGrantedCallback,

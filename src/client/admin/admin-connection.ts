@@ -17,7 +17,7 @@ import {
 import type { OperatorWish } from "../calls/operator-commands.js";
 import { clientClosed, unavailable } from "../failures.js";
 import type { AdminSettings } from "../options/operator-options.js";
-import { Opening } from "../session/opening.js";
+import { Opening } from "../session/lifetime.js";
 import { Alarm } from "../transport/alarm.js";
 import { Connection } from "../transport/connection.js";
 import { Endpoints } from "../transport/endpoints.js";
@@ -107,7 +107,7 @@ export class AdminConnection {
   /** What the table answered. Rejects with its refusal, or when nobody answers in time. */
   command(wish: OperatorWish): Promise<Result> {
     return this.#begin(wish.signal, (nowMs) => {
-      return this.#operations.order(wish, nowMs, this.#settings.timeoutMs);
+      return this.#operations.command(wish, nowMs, this.#settings.timeoutMs);
     });
   }
 

@@ -2,7 +2,7 @@
  * Operators' requests that wait for their answer. Each is a question, or wishes for a state of the
  * cluster and not for a step towards it, so it is simply sent again on another connection until
  * somebody answers or its time is over. What is refused is told to the caller at once: whether to try
- * again is not decided here. Only questions and orders for which a node has no room wait for it.
+ * again is not decided here. Only questions and commands for which a node has no room wait for it.
  */
 import { ERROR_NUMBERS, errorCodeOf, HoldfastError } from "../../errors.js";
 import {
@@ -51,11 +51,11 @@ const NEVER = Number.POSITIVE_INFINITY;
 /** Pause before what a node had no room for is sent again, give or take a half. */
 const RETRY_MS = 100;
 /**
- * Numbers of orders are drawn by chance, since all clients of a node draw from the same ones; they lie
- * above all numbers that are counted up, and below `SEQUENCE_MAX`.
+ * Numbers of commands are drawn by chance, since all clients of a node draw from the same ones; they
+ * lie above all numbers that are counted up, and below `SEQUENCE_MAX`.
  */
-const ORDER_NUMBER_MIN = 2 ** 32;
-const ORDER_NUMBER_BYTES = 5;
+const COMMAND_NUMBER_MIN = 2 ** 32;
+const COMMAND_NUMBER_BYTES = 5;
 
 const NAMES: Readonly<Record<Operation["op"], string>> = Object.freeze({
   [OP.members]: "the members of the cluster",
@@ -159,12 +159,12 @@ export class Operations {
   }
 
   /** What the table answered. One that was sent before, and finds nothing to end, has ended it. */
-  async order(wish: OperatorWish, nowMs: number, timeoutMs: number): Promise<Result> {
+  async command(wish: OperatorWish, nowMs: number, timeoutMs: number): Promise<Result> {
     const { command, what, texts, signal } = wish;
     const number = this.#drawNumber();
     const request: OrderCommand = { ...command, sequence: number, mark: 0, acknowledged: [] };
     const answer = await this.#begin(number, request, what, nowMs + timeoutMs, signal);
-    const { result, isRepeated } = answer as OrderAnswer;
+    const { result, isRepeated } = answer as CommandAnswer;
     if (errorCodeOf(result.status) === undefined) return result;
     if (isRepeated && result.status === ERROR_NUMBERS.NOT_HELD) return doneBefore(request);
     throw commandFailure(what, result, texts);
@@ -188,9 +188,9 @@ export class Operations {
   }
 
   #drawNumber(): number {
-    const bytes = new Uint8Array(ORDER_NUMBER_BYTES);
+    const bytes = new Uint8Array(COMMAND_NUMBER_BYTES);
     this.#platform.randomBytes(bytes);
-    return bytes.reduce((number, byte) => number * 256 + byte, 0) + ORDER_NUMBER_MIN;
+    return bytes.reduce((number, byte) => number * 256 + byte, 0) + COMMAND_NUMBER_MIN;
   }
 
   /** Writes what has to be sent. */
@@ -209,7 +209,7 @@ export class Operations {
     for (const open of this.#open.values()) open.sentMs = NEVER;
   }
 
-  /** A node did not take an order. */
+  /** A node did not take a command. */
   onRefused({ sequence, status }: Refused, nowMs: number): void {
     const open = this.#open.get(sequence);
     if (open === undefined) return;
@@ -221,12 +221,12 @@ export class Operations {
     open.reject(commandFailure(open.what, { status }));
   }
 
-  /** The table answered an order. */
+  /** The table answered a command. */
   onReply({ sequence, result }: Reply): void {
     const open = this.#open.get(sequence);
     if (open === undefined) return;
     this.#open.delete(sequence);
-    const answer: OrderAnswer = { result, isRepeated: open.copies > 1 };
+    const answer: CommandAnswer = { result, isRepeated: open.copies > 1 };
     open.resolve(answer);
   }
 
@@ -298,7 +298,7 @@ export class Operations {
   }
 }
 
-interface OrderAnswer {
+interface CommandAnswer {
   readonly result: Result;
   /** It was sent more than once, and may have been carried out before. */
   readonly isRepeated: boolean;

@@ -10,7 +10,7 @@ import { OP } from "../../protocol/index.js";
 import { FrameWriter } from "../transport/frame-writer.js";
 import { type Call, NOTHING_ACKNOWLEDGED } from "./call.js";
 import { CommandWindow } from "./command-window.js";
-import { Pulses } from "./pulses.js";
+import { Keepalives } from "./keepalives.js";
 
 const PAUSE_MS_MIN = 20;
 const PAUSE_MS_MAX = 1_000;
@@ -22,7 +22,7 @@ const RECALLS_MAX = 4;
 export class Outgoing {
   readonly frame: FrameWriter;
   readonly window = new CommandWindow();
-  readonly pulses = new Pulses();
+  readonly keepalives = new Keepalives();
   readonly #random: () => number;
   /** No strong command is sent before this: the node has no room. */
   #strongPauseMs = LONG_AGO;
@@ -59,7 +59,7 @@ export class Outgoing {
 
   /** When the oldest of what has no answer was sent over this connection. */
   get oldestSentMs(): number {
-    return Math.min(this.window.oldestSentMs, this.pulses.oldestSentMs);
+    return Math.min(this.window.oldestSentMs, this.keepalives.oldestSentMs);
   }
 
   /** Adds what waits to the frame of this turn. */
@@ -83,7 +83,7 @@ export class Outgoing {
 
   keepalive(nowMs: number): void {
     const acknowledged = this.window.takeAcknowledgements();
-    const number = this.pulses.begin(nowMs, acknowledged);
+    const number = this.keepalives.begin(nowMs, acknowledged);
     this.frame.add({ op: OP.keepalive, number, mark: this.window.mark, acknowledged });
   }
 
@@ -104,12 +104,12 @@ export class Outgoing {
 
   /** The next questions, as many as may be without an answer. */
   recallMore(nowMs: number): void {
-    const { pulses, window } = this;
-    while (pulses.catchingUpCount < RECALLS_MAX) {
+    const { keepalives, window } = this;
+    while (keepalives.catchingUpCount < RECALLS_MAX) {
       const sequences = this.#toRecall.shift();
       if (sequences === undefined) return;
       const acknowledged = NOTHING_ACKNOWLEDGED;
-      const number = pulses.begin(nowMs, acknowledged, true);
+      const number = keepalives.begin(nowMs, acknowledged, true);
       this.frame.add({ op: OP.recall, number, mark: window.mark, acknowledged, sequences });
     }
   }
@@ -161,7 +161,7 @@ export class Outgoing {
     this.#strongPauseMs = LONG_AGO;
     this.#weakPauseMs = LONG_AGO;
     this.#toRecall = [];
-    this.pulses.abandon(this.window);
+    this.keepalives.abandon(this.window);
     this.window.disconnect();
     this.frame.begin(0);
   }

@@ -2,12 +2,15 @@
  * Callers that wait for something. Each leaves once: by its answer, its signal or its deadline. They
  * are counted, because they keep the process running. A deadline is enforced here only when the
  * table's answer does not come (no connection, no leader), so all of them are looked through now and
- * then instead of each having a timer.
+ * then instead of each having a timer. At the end: how long one that waits in the table may wait.
  */
+import { WAIT_FOREVER, WAIT_MS_MAX } from "../../protocol/index.js";
 import { type Abortable, unwatchAbort, watchAbort } from "./abort-watch.js";
 
 /** Between two scans, so that many different deadlines do not make each of them one. */
 const SCAN_MS_MIN = 200;
+/** Time for the table's own answer before the client enforces a deadline by itself. */
+const DEADLINE_GRACE_MS = 500;
 
 export interface Caller<T> {
   readonly resolve: (value: T) => void;
@@ -130,4 +133,17 @@ export class Waiters {
     for (let waiter = this.#last; waiter !== undefined; waiter = waiter.before) all.push(waiter);
     return all.reverse();
   }
+}
+
+/** When the client gives up by itself what may wait in the table for `waitMs`. */
+export function waitDeadlineMs(waitMs: number, nowMs: number, tryTimeoutMs: number): number {
+  if (waitMs === WAIT_FOREVER) return Number.POSITIVE_INFINITY;
+  return waitMs === 0 ? nowMs + tryTimeoutMs : nowMs + waitMs + DEADLINE_GRACE_MS;
+}
+
+/** What is left of a wait that began at `startedMs`, as it is told to the table. */
+export function remainingWaitMs(waitMs: number, startedMs: number, nowMs: number): number {
+  if (waitMs === WAIT_FOREVER || waitMs === 0) return waitMs;
+  const remainingMs = Math.ceil(waitMs - (nowMs - startedMs));
+  return Math.min(Math.max(remainingMs, 1), WAIT_MS_MAX);
 }

@@ -16,8 +16,14 @@ import {
   STATUS,
 } from "../../protocol/index.js";
 import { Call, type CommandHead } from "../calls/call.js";
-import { remainingWaitMs, waitDeadlineMs } from "../calls/wait-times.js";
-import { type Awaited, type Caller, Waiter, type Waiters } from "../calls/waiters.js";
+import {
+  type Awaited,
+  type Caller,
+  remainingWaitMs,
+  Waiter,
+  type Waiters,
+  waitDeadlineMs,
+} from "../calls/waiters.js";
 import {
   acquireFailure,
   claimFailure,

@@ -8,11 +8,20 @@ import { isValidKey, type KeyView, OP } from "../../protocol/index.js";
 import { type CallOptions, requireText, signalOf } from "../options/checks.js";
 import { type CampaignOptions, requireCampaign, resolveAcquire } from "../options/lock-options.js";
 import type { Question, WatchWish } from "../options/view-options.js";
-import type { Change, Leader } from "../reads/view-types.js";
-import type { WatchStream } from "../reads/watch-stream.js";
+import type { Change, WatchStream } from "../reads/watch-stream.js";
 import { HeldLock } from "./held-lock.js";
 import type { Lock, ReleaseResult } from "./lock.js";
 import type { Locks } from "./locks.js";
+
+/** Who leads. */
+export interface Leader {
+  /** What it was campaigned or proclaimed with. */
+  readonly value: string;
+  /** The fencing token of its term. */
+  readonly token: number;
+  readonly session: number;
+  readonly sessionName: string;
+}
 
 /** A term: the lock of the election, held. Its `token` is the term's fencing token. */
 export interface Leadership extends Lock {

@@ -17,7 +17,7 @@ import {
   WAIT_FOREVER,
 } from "../../protocol/index.js";
 import { Call, type CommandHead } from "../calls/call.js";
-import { remainingWaitMs } from "../calls/wait-times.js";
+import { remainingWaitMs } from "../calls/waiters.js";
 import type { LossReason } from "../failures.js";
 import type { HeldItem } from "../options/lock-options.js";
 import type { Owner } from "../options/owner.js";

@@ -32,7 +32,7 @@ import {
   type UpgradeOptions,
 } from "../options/lock-options.js";
 import { Owner } from "../options/owner.js";
-import type { TaskContext } from "../transport/task-context.js";
+import type { TaskContext } from "../transport/platform.js";
 import {
   AcquireCall,
   type AcquireHost,
@@ -129,8 +129,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
 
   /** A task of its own: it excludes, and is excluded by, all others of this client. */
   newOwner(): Owner {
-    this.#lastOwner += 1;
-    return new Task(this.#lastOwner, this);
+    return this.ownerOf(this.#lastOwner + 1);
   }
 
   /** Whoever is named, else the task whose callback runs, else a task of its own. */
@@ -181,11 +180,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
 
   // What a held lock asks for.
 
-  async acquireUnder(
-    owner: Owner,
-    key: string,
-    options: NestedOptions | undefined,
-  ): Promise<HeldLock> {
+  async acquireUnder(owner: Owner, key: string, options?: NestedOptions): Promise<HeldLock> {
     // Only a try resolves to undefined.
     return this.request(resolveAcquire(key, options, owner, "nested")) as Promise<HeldLock>;
   }
@@ -303,8 +298,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
   }
 
   lockOf(hold: Hold, items: readonly HeldItem[], makeLock?: MakeLock): HeldLock {
-    if (makeLock === undefined) return new HeldLock(this, hold, items);
-    return makeLock(this, hold, items);
+    return makeLock === undefined ? new HeldLock(this, hold, items) : makeLock(this, hold, items);
   }
 
   /** It may be what others of its owner wait for. */

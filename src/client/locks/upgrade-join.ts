@@ -5,8 +5,13 @@
 import { ERROR_NUMBERS } from "../../errors.js";
 import type { Result } from "../../protocol/index.js";
 import { quotedKey } from "../../safe-text.js";
-import { waitDeadlineMs } from "../calls/wait-times.js";
-import { type Awaited, type Caller, Waiter, type Waiters } from "../calls/waiters.js";
+import {
+  type Awaited,
+  type Caller,
+  Waiter,
+  type Waiters,
+  waitDeadlineMs,
+} from "../calls/waiters.js";
 import {
   clientExported,
   type LossReason,

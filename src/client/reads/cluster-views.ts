@@ -7,14 +7,17 @@ import {
   type HistoryView,
   type KeysView,
   type KeyView,
+  type LostTenures,
   OP,
   QUERY_PAGE_MAX,
   type SessionsView,
   type SessionView,
   type SettingView,
+  type Tenure as TenureView,
   type VerifyView,
   type WaitGraphView,
 } from "../../protocol/index.js";
+import { type LossReason, lossReasonOf } from "../failures.js";
 import { type CallOptions, signalOf } from "../options/checks.js";
 import {
   EXPLAIN_OPTIONS,
@@ -28,7 +31,22 @@ import {
   resolveVerify,
   resolveWaitGraph,
 } from "../options/view-options.js";
-import { type History, tenureOf } from "./view-types.js";
+
+/** Once that a key was held, from its grant to its end. */
+export interface Tenure extends Omit<TenureView, "reason"> {
+  /** `undefined` while it is held. */
+  readonly reason: LossReason | undefined;
+}
+
+/** Who held a key. */
+export interface History {
+  /** Newest first. */
+  readonly tenures: readonly Tenure[];
+  /** Whether there are more, or may have been. */
+  readonly isTruncated: boolean;
+  /** Where records of the audit are lost, the newest first; then `isTruncated` is true. */
+  readonly lost: readonly LostTenures[];
+}
 
 /** What a `Client` and an `Admin` can see. In time: `connectTimeoutMs`, or `timeoutMs` of an admin. */
 export interface Views {
@@ -125,4 +143,9 @@ export abstract class ClusterViews implements Views {
       after = page.next;
     } while (after !== null);
   }
+}
+
+function tenureOf(view: TenureView): Tenure {
+  const { reason } = view;
+  return { ...view, reason: reason === null ? undefined : lossReasonOf(reason) };
 }

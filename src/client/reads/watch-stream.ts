@@ -3,8 +3,26 @@
  * on, without a gap over reconnects. What is not taken is kept up to a bound; beyond it the node is
  * told to stop, and asked to go on from there when there is room again.
  */
+import type { ChangeView, Revision } from "../../protocol/index.js";
 import { type Abortable, unwatchAbort, watchAbort } from "../calls/abort-watch.js";
-import type { Change, Revision } from "./view-types.js";
+import { type LossReason, lossReasonOf } from "../failures.js";
+
+/** Something that happened to a key. */
+export interface Change extends Omit<ChangeView, "reason"> {
+  /** Why a hold ended; "unknown" of everything else. */
+  readonly reason: LossReason;
+}
+
+/**
+ * Changes in the order of the log, none left out, none told twice, over reconnects to any node. End
+ * it by leaving the loop, by `return()` or by the signal.
+ */
+export interface Watch extends AsyncIterableIterator<Change>, AsyncDisposable {
+  /** Everything up to here was told: where another watch can go on. `undefined` until it began. */
+  readonly revision: Revision | undefined;
+  /** Resolves when everything behind `revision` will be told, or when it is over. Never rejects. */
+  readonly begun: Promise<void>;
+}
 
 /** Changes that wait for the application before the watch pauses. */
 const BUFFERED_MAX = 1_024;
@@ -205,4 +223,8 @@ export class WatchStream implements AsyncIterableIterator<Change>, Abortable {
     this.#isPaused = false;
     this.#host.resume(this);
   }
+}
+
+export function changeOf(view: ChangeView): Change {
+  return { ...view, reason: lossReasonOf(view.reason) };
 }

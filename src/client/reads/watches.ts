@@ -18,8 +18,7 @@ import {
 import { quotedKey } from "../../safe-text.js";
 import type { WatchWish } from "../options/view-options.js";
 import type { FrameWriter } from "../transport/frame-writer.js";
-import { changeOf } from "./view-types.js";
-import { type WatchHost, WatchStream } from "./watch-stream.js";
+import { changeOf, type WatchHost, WatchStream } from "./watch-stream.js";
 
 /** Pause before a refused watch is asked for again, give or take a half. */
 const RETRY_MS = 100;

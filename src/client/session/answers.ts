@@ -42,7 +42,7 @@ export class Answers {
 
   /** An entry of that stamp executed what was sent at `sentMs`. */
   renew(sentMs: number, stamp: number): void {
-    if (!this.#outgoing.pulses.isCatchingUp) {
+    if (!this.#outgoing.keepalives.isCatchingUp) {
       this.#lease.renew(sentMs, stamp);
       this.#locks.onEvidence();
     } else if (this.#withheld === undefined || sentMs > this.#withheld.sentMs) {
@@ -111,12 +111,12 @@ export class Answers {
   }
 
   #onPulse(number: number, stamp: number, nowMs: number): void {
-    const { pulses } = this.#outgoing;
-    const wasCatchingUp = pulses.isCatchingUp;
-    const sentMs = pulses.end(number);
+    const { keepalives } = this.#outgoing;
+    const wasCatchingUp = keepalives.isCatchingUp;
+    const sentMs = keepalives.end(number);
     this.#outgoing.recallMore(nowMs);
     if (sentMs !== undefined) this.renew(sentMs, stamp);
-    if (!wasCatchingUp || pulses.isCatchingUp) return;
+    if (!wasCatchingUp || keepalives.isCatchingUp) return;
     const withheld = this.#withheld;
     this.#withheld = undefined;
     if (withheld !== undefined) this.renew(withheld.sentMs, withheld.stamp);

@@ -1,9 +1,46 @@
 /**
  * How a client begins and ends, each once: whoever waits for that, and until when.
  */
-import type { Opening } from "./opening.js";
+import { type Abortable, unwatchAbort, watchAbort } from "../calls/abort-watch.js";
 
 const NEVER = Number.POSITIVE_INFINITY;
+
+/** The wait of `connect` for the first session: ends once, by success, failure, abort or timeout. */
+export class Opening implements Abortable {
+  /** When it has taken too long. */
+  readonly deadlineMs: number;
+  readonly done: Promise<void>;
+  readonly onAbort: () => void;
+  #resolve: () => void = () => undefined;
+  #reject: (reason: unknown) => void = () => undefined;
+  readonly #signal: AbortSignal | undefined;
+
+  /** `onAbort` is to end the session with the signal's reason. */
+  constructor(deadlineMs: number, signal: AbortSignal | undefined, onAbort: () => void) {
+    this.deadlineMs = deadlineMs;
+    this.#signal = signal;
+    this.onAbort = onAbort;
+    this.done = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    if (signal !== undefined) watchAbort(signal, this);
+  }
+
+  succeed(): void {
+    this.#stopWatching();
+    this.#resolve();
+  }
+
+  fail(reason: unknown): void {
+    this.#stopWatching();
+    this.#reject(reason);
+  }
+
+  #stopWatching(): void {
+    if (this.#signal !== undefined) unwatchAbort(this.#signal, this);
+  }
+}
 
 export class Lifetime {
   readonly #closed = new AbortController();

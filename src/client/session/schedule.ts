@@ -70,7 +70,7 @@ export class Schedule {
   keepaliveMs(isAttached: boolean): number {
     if (!isAttached) return Number.POSITIVE_INFINITY;
     const { lease, outgoing } = this.#of;
-    const lastMs = Math.max(lease.newestMs, outgoing.pulses.lastSentMs);
+    const lastMs = Math.max(lease.newestMs, outgoing.keepalives.lastSentMs);
     return lastMs + (this.#isIdle ? idleKeepaliveMs : keepaliveMs)(lease.ttlMs);
   }
 

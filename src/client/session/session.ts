@@ -29,14 +29,11 @@ import { Watches } from "../reads/watches.js";
 import { Alarm } from "../transport/alarm.js";
 import { Connection } from "../transport/connection.js";
 import { Endpoints } from "../transport/endpoints.js";
-import type { Platform } from "../transport/platform.js";
-import type { TaskContext } from "../transport/task-context.js";
+import type { Platform, TaskContext } from "../transport/platform.js";
 import { Answers } from "./answers.js";
-import { Attaching } from "./attaching.js";
-import { Attachment, freshSecret } from "./attachment.js";
-import { Lifetime } from "./lifetime.js";
-import { Opening } from "./opening.js";
-import { Resumption } from "./resuming.js";
+import { Attaching, Attachment, freshSecret } from "./attachment.js";
+import { Lifetime, Opening } from "./lifetime.js";
+import { Resumption } from "./resumption.js";
 import { MOVE_PER_TTL, Schedule } from "./schedule.js";
 
 const HANDSHAKE_TIMEOUT_MS_MAX = 2_000;
@@ -204,7 +201,7 @@ export class Session {
       this.#exporting = { untilMs: nowMs + EXPORT_TIMEOUT_MS, finish: () => finish() };
       const rest = this.locks.export(clientExported());
       finish = () => {
-        this.#outgoing.pulses.abandon(this.#outgoing.window);
+        this.#outgoing.keepalives.abandon(this.#outgoing.window);
         this.locks.addLoose(rest.loose);
         const answered = this.#outgoing.window.mark - 1;
         const identity = { clusterId, endpoints, ...credentials, answered, ttlMs, name, metadata };
@@ -417,7 +414,7 @@ export class Session {
   #settleTurn(): void {
     if (this.#isEnded) return;
     const { locks, resumed } = this;
-    const { pulses, window, frame } = this.#outgoing;
+    const { keepalives, window, frame } = this.#outgoing;
     const isAttached = this.#isAttached;
     const exporting = this.#exporting;
     if (exporting !== undefined && (!window.hasWeak || this.#nowMs >= exporting.untilMs)) {
@@ -427,10 +424,10 @@ export class Session {
     if (isAttached) {
       resumed?.goOn(this.#nowMs);
       if (resumed?.isDone === false && this.#outgoing.canWrite(this.#nowMs)) this.#scheduleFlush();
-      if (locks.wantsEvidence && pulses.size === 0) this.#outgoing.keepalive(this.#nowMs);
+      if (locks.wantsEvidence && keepalives.size === 0) this.#outgoing.keepalive(this.#nowMs);
       frame.end();
       const isResumed = resumed === undefined || resumed.isDone;
-      const isKnown = !locks.wantsEvidence && !pulses.isCatchingUp;
+      const isKnown = !locks.wantsEvidence && !keepalives.isCatchingUp;
       if (isResumed && isKnown) this.#lifetime.opened();
     }
     const untilMs = exporting?.untilMs ?? Number.POSITIVE_INFINITY;

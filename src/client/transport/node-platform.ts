@@ -5,8 +5,7 @@
 import { uptime } from "node:os";
 import { WebSocket } from "ws";
 import { SERVER_FRAME_BYTES_MAX, SUBPROTOCOL } from "../../protocol/index.js";
-import type { Platform, Timer, Transport, TransportEvents } from "./platform.js";
-import type { TaskContext } from "./task-context.js";
+import type { Platform, TaskContext, Timer, Transport, TransportEvents } from "./platform.js";
 
 export { readPage } from "../../read-page.js";
 

@@ -3,7 +3,7 @@
  * for it: on Node 20 its first use makes promise-heavy code of the whole process slower.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { TaskContext } from "./task-context.js";
+import type { TaskContext } from "./platform.js";
 
 export function createTaskContext<Task>(): TaskContext<Task> {
   const storage = new AsyncLocalStorage<Task | undefined>();

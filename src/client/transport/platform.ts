@@ -5,7 +5,6 @@
  * Nothing else in this room may touch `Date`, `performance`, timers, `Math.random`, `process`,
  * `Buffer` or a socket.
  */
-import type { TaskContext } from "./task-context.js";
 
 /** One WebSocket connection, seen from the client. */
 export interface Transport {
@@ -63,4 +62,15 @@ export interface Platform {
   loadTaskContext?<Task>(): Promise<TaskContext<Task>>;
   /** Runs `task` before the process ends by SIGTERM or SIGINT. Returns how to undo it. */
   onExit?(task: () => Promise<void>): () => void;
+}
+
+/**
+ * Which task the running code belongs to, carried along by the platform through whatever it awaits.
+ * Only Node can; what it costs is said at `ConnectOptions.ownerFromContext`.
+ */
+export interface TaskContext<Task> {
+  /** `undefined` outside of every `run`. */
+  current(): Task | undefined;
+  /** Runs `work`, and everything that begins in it, as of this task; `undefined`: of none. */
+  run<Result>(task: Task | undefined, work: () => Result): Result;
 }

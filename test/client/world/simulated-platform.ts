@@ -6,7 +6,7 @@
 import { AsyncResource } from "node:async_hooks";
 import type { Platform, Timer, Transport, TransportEvents } from "../../../src/client/index.js";
 import { createTaskContext } from "../../../src/client/transport/node-task-context.js";
-import type { TaskContext } from "../../../src/client/transport/task-context.js";
+import type { TaskContext } from "../../../src/client/transport/platform.js";
 import type { ServerConnection } from "./server-connection.js";
 import type { SimulatedWorld } from "./simulated-world.js";
 import type { TableServer } from "./table-server.js";

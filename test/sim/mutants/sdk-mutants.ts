@@ -63,7 +63,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     name: "believed-before-it-was-recalled",
     rule: "nothing is believed of a new connection before it told what was missed",
     file: "src/client/session/answers.ts",
-    find: "    if (!this.#outgoing.pulses.isCatchingUp) {",
+    find: "    if (!this.#outgoing.keepalives.isCatchingUp) {",
     replace: "    if (sentMs > 0) {",
     seeds: [3018],
   },
@@ -102,7 +102,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "displaced-client-goes-on",
     rule: "8.5: a client whose session another process has gives everything up",
-    file: "src/client/session/attaching.ts",
+    file: "src/client/session/attachment.ts",
     find: "    if (reason === END_REASON.takenOver) this.#displace(taker);",
     replace: "    if (reason === END_REASON.takenOver) this.#of.attachment.refused(taker.length);",
     seeds: [635],
@@ -247,9 +247,9 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "handed-out-before-the-loose",
     rule: "8.4: a successor ends what is loose before it hands out the rest",
-    file: "src/client/session/resuming.ts",
-    find: "pulses.isCatchingUp || window.answeredUpTo < this.#lastLoose) return;",
-    replace: "pulses.isCatchingUp || this.#lastLoose < 0) return;",
+    file: "src/client/session/resumption.ts",
+    find: "keepalives.isCatchingUp || window.answeredUpTo < this.#lastLoose) return;",
+    replace: "keepalives.isCatchingUp || this.#lastLoose < 0) return;",
     seeds: [8348],
   },
   {
@@ -287,7 +287,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "full-disk-ends-a-client",
     rule: "a session outlives a full disk",
-    file: "src/client/session/attaching.ts",
+    file: "src/client/session/attachment.ts",
     find: ` || code === "UNAVAILABLE" || code === "DISK_FULL";`,
     replace: ` || code === "UNAVAILABLE";`,
     seeds: [6_500_026],

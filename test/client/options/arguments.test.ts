@@ -4,9 +4,9 @@ import {
   type ConnectOptions,
   clusterStatus,
   connect,
-} from "../../src/index.js";
-import { rejection, setUp } from "./world/set-up.js";
-import { connectTo } from "./world/simulated-client.js";
+} from "../../../src/index.js";
+import { rejection, setUp } from "../world/set-up.js";
+import { connectTo } from "../world/simulated-client.js";
 
 describe("wrong arguments", () => {
   const wrongConnects: [unknown, string | RegExp][] = [

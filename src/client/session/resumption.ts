@@ -83,8 +83,8 @@ export class Resumption implements Resumed {
   /** At the end of every turn in which a connection has the session. */
   goOn(nowMs: number): void {
     this.#endLoose();
-    const { pulses, window } = this.#outgoing;
-    if (this.#isAsked || pulses.isCatchingUp || window.answeredUpTo < this.#lastLoose) return;
+    const { keepalives, window } = this.#outgoing;
+    if (this.#isAsked || keepalives.isCatchingUp || window.answeredUpTo < this.#lastLoose) return;
     const unknown = this.#nextUnknown();
     if (unknown.length > 0) {
       this.#outgoing.recall(nowMs, unknown);

@@ -5,16 +5,16 @@
  */
 import type { CommandWindow } from "./command-window.js";
 
-interface Pulse {
+interface Pending {
   readonly sentMs: number;
   readonly acknowledged: readonly number[];
   /** Asks what a new connection missed. */
   readonly isCatchingUp: boolean;
 }
 
-export class Pulses {
+export class Keepalives {
   /** By number, oldest first. */
-  readonly #pending = new Map<number, Pulse>();
+  readonly #pending = new Map<number, Pending>();
   #lastNumber = 0;
   /** Lease time of the last keepalive or recall. */
   lastSentMs = Number.NEGATIVE_INFINITY;
@@ -45,10 +45,10 @@ export class Pulses {
 
   /** When the answered one was sent; `undefined` for an answer nobody waits for. */
   end(number: number): number | undefined {
-    const pulse = this.#pending.get(number);
+    const answered = this.#pending.get(number);
     this.#pending.delete(number);
-    if (pulse?.isCatchingUp === true) this.#catchingUp -= 1;
-    return pulse?.sentMs;
+    if (answered?.isCatchingUp === true) this.#catchingUp -= 1;
+    return answered?.sentMs;
   }
 
   get oldestSentMs(): number {

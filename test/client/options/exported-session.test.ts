@@ -1,11 +1,11 @@
 /** What a process may hand to `connect` as the session of another one, and what is refused. */
 import { describe, expect, it } from "vitest";
-import type { ExportedSession } from "../../src/client/index.js";
-import { resolveConnectOptions } from "../../src/client/options/connect-options.js";
-import { OP } from "../../src/protocol/index.js";
-import { exportOf } from "./world/exporting.js";
-import { failure, setUp } from "./world/set-up.js";
-import { connectTo } from "./world/simulated-client.js";
+import type { ExportedSession } from "../../../src/client/index.js";
+import { resolveConnectOptions } from "../../../src/client/options/connect-options.js";
+import { OP } from "../../../src/protocol/index.js";
+import { exportOf } from "../world/exporting.js";
+import { failure, setUp } from "../world/set-up.js";
+import { connectTo } from "../world/simulated-client.js";
 
 describe("an exported session", () => {
   it("must be what export gave, to its last part", async () => {
