@@ -6,7 +6,7 @@ import { HoldfastError } from "../errors.js";
 import { ProtocolError } from "../protocol/index.js";
 import { BlockReader } from "./snapshot/block-reader.js";
 import { corruptSnapshot } from "./snapshot/format.js";
-import { link } from "./snapshot/linking.js";
+import { link } from "./snapshot/link.js";
 import { SnapshotReader } from "./snapshot/reader.js";
 import { LockTable } from "./table.js";
 

@@ -13,14 +13,14 @@ import type {
   VerifyView,
   WaitGraphView,
 } from "../protocol/index.js";
-import { execute } from "./commands/executing.js";
-import { drain } from "./expiry/drain.js";
+import { execute } from "./commands/execute.js";
+import { expire } from "./expiry/expire.js";
 import { TableState } from "./records/state.js";
 import { resolveTableSettings, viewSettings } from "./settings.js";
-import { type RefoundOptions, refound } from "./snapshot/refounding.js";
-import { takeSnapshot } from "./snapshot/taking-snapshots.js";
+import { type RefoundOptions, refound } from "./snapshot/refound.js";
+import { takeSnapshot } from "./snapshot/take.js";
 import type { ChangeListener, Outbox, TableCounts, TableEntry, TableSettings } from "./types.js";
-import { explain, type HoldTimes, waitGraph } from "./views/explaining.js";
+import { explain, type HoldTimes, waitGraph } from "./views/explain.js";
 import { hashState } from "./views/state-hash.js";
 import { inspect, listSessions, query, verify } from "./views/views.js";
 
@@ -56,7 +56,7 @@ export class LockTable {
     state.searchSteps.left = state.searchStepsMax;
     state.tokens.begin(entry.wallMs);
     if (stamp >= state.quietUntil) state.quietUntil = 0;
-    drain(state);
+    expire(state);
     for (const command of entry.commands) execute(state, command);
     state.closeOutbox();
   }

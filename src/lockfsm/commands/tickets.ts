@@ -12,18 +12,18 @@ import {
   TTL_MS_MAX,
   TTL_MS_MIN,
 } from "../../protocol/index.js";
-import { advanceKeys, withdraw } from "../holds/ending.js";
-import { tellHolders } from "../holds/granting.js";
-import { join, leave } from "../holds/owning.js";
+import { endOf, scheduleEnd } from "../holds/due-time.js";
+import { advanceKeys, withdraw } from "../holds/end.js";
+import { tellHolders } from "../holds/grant.js";
+import { join, leave } from "../holds/owners.js";
 import { store } from "../holds/storing.js";
 import { findHold, holdOf, moveHold } from "../holds/tokens.js";
 import type { Hold } from "../records/hold.js";
-import { endOf, scheduleEnd } from "../records/hold-ends.js";
 import type { Session } from "../records/session.js";
 import { hasAllHolds } from "../records/sizes.js";
 import type { TableState } from "../records/state.js";
 import { FORBIDDEN, INVALID_ARGUMENT, NOT_HELD, OK, QUOTA } from "../results.js";
-import { tellRevoked } from "./revoking.js";
+import { tellRevoked } from "./revoke.js";
 import { digestOf } from "./secret-digest.js";
 
 export function detach(state: TableState, session: Session, command: DetachCommand): void {

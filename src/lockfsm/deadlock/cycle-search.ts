@@ -9,15 +9,15 @@
  * since others may give back enough of them: then the graph has to be reduced ("wait-for.ts").
  */
 
-import { holdsOf, type OwnedBy, requestsOf } from "../holds/owning.js";
+import { holdsOf, type OwnedBy, requestsOf } from "../holds/owners.js";
 import type { Hold } from "../records/hold.js";
 import type { Key } from "../records/key.js";
 import type { OwnerEntry } from "../records/owner-index.js";
 import type { Place } from "../records/place.js";
 import { Request } from "../records/request.js";
 import type { TableState } from "../records/state.js";
-import type { WaitEdges } from "../records/wait-edges.js";
 import { orderOf } from "../records/waiting-queue.js";
+import type { WaitEdges } from "./wait-edges.js";
 
 /** An owner waits at `place` because of `obstacle`: somebody's hold, or a request ahead. */
 interface Hop {

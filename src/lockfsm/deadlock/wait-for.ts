@@ -8,14 +8,14 @@
  * reduction is needed, and to show people who waits for whom.
  */
 
-import { requestsOf } from "../holds/owning.js";
+import { requestsOf } from "../holds/owners.js";
 import type { Key } from "../records/key.js";
 import type { Place } from "../records/place.js";
 import type { Request } from "../records/request.js";
 import type { Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
-import type { WaitEdges } from "../records/wait-edges.js";
 import { orderOf } from "../records/waiting-queue.js";
+import type { WaitEdges } from "./wait-edges.js";
 
 export interface OwnerNode {
   readonly session: Session;

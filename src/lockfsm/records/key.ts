@@ -26,7 +26,7 @@ export class Key {
   holdCount = 0;
   /**
    * Of the holds those whose owners wait for something too, in the order of tokens: nobody else can
-   * be part of a cycle of waits. "owning.ts" says who stands here.
+   * be part of a cycle of waits. "owners.ts" says who stands here.
    */
   #heldByWaiters: Place[] | undefined = undefined;
   /** While anybody waits. */

@@ -10,6 +10,7 @@ import {
   type Result,
   type SessionMessage,
 } from "../../protocol/index.js";
+import { StepLimit } from "../deadlock/wait-edges.js";
 import { DueHeap } from "../index/due-heap.js";
 import { RecordList } from "../index/record-list.js";
 import { Saving } from "../snapshot/saving.js";
@@ -33,7 +34,6 @@ import { SearchQueue } from "./search-queue.js";
 import type { Semaphore } from "./semaphore.js";
 import { Session, type SessionEnd } from "./session.js";
 import { SessionIndex } from "./session-index.js";
-import { StepLimit } from "./wait-edges.js";
 import { WorkQueue } from "./work-queue.js";
 
 /** A step looks at one claim or place; so many take about a millisecond. */

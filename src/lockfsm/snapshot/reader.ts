@@ -16,10 +16,10 @@ import {
   TTL_MS_MIN,
   WAIT_MS_MAX,
 } from "../../protocol/index.js";
+import { endOf } from "../holds/due-time.js";
 import { makeSemaphore, obtainKey } from "../holds/keys.js";
 import { Closing } from "../records/closing.js";
 import { Hold } from "../records/hold.js";
-import { endOf } from "../records/hold-ends.js";
 import { type Claim, Permits, Place } from "../records/place.js";
 import { Slot } from "../records/reply-window.js";
 import { NO_DEADLINE, Request, UPGRADE_RANK } from "../records/request.js";

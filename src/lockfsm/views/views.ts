@@ -13,11 +13,11 @@ import {
   type VerifyView,
   type WaiterView,
 } from "../../protocol/index.js";
+import { endOf, reasonAtEnd } from "../holds/due-time.js";
 import { lookAtEntry, lookAtKey } from "../holds/keys.js";
 import { lookAtHold } from "../holds/tokens.js";
 import { Closing } from "../records/closing.js";
 import { Hold } from "../records/hold.js";
-import { endOf, reasonAtEnd } from "../records/hold-ends.js";
 import type { Key } from "../records/key.js";
 import type { Place } from "../records/place.js";
 import { NO_DEADLINE } from "../records/request.js";

@@ -4,7 +4,7 @@ import { LockTable, TableRestore } from "../../../src/lockfsm/index.js";
 import type { TableState } from "../../../src/lockfsm/records/state.js";
 import { BlockReader } from "../../../src/lockfsm/snapshot/block-reader.js";
 import { BLOCK_HEAD_BYTES, checksumOf } from "../../../src/lockfsm/snapshot/format.js";
-import { link } from "../../../src/lockfsm/snapshot/linking.js";
+import { link } from "../../../src/lockfsm/snapshot/link.js";
 import { SnapshotReader } from "../../../src/lockfsm/snapshot/reader.js";
 
 export type Drawn = Generator<Uint8Array, void, void>;

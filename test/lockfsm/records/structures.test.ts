@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { compareByteOrder } from "../../../src/lockfsm/index/byte-order.js";
 import { DueHeap, NOT_IN_HEAP } from "../../../src/lockfsm/index/due-heap.js";
 import { hashNumber, ShardedMap } from "../../../src/lockfsm/index/sharded-map.js";
-import { sortByNumber } from "../../../src/lockfsm/index/sorting.js";
+import { sortByNumber } from "../../../src/lockfsm/index/sort.js";
 import { HoldRows } from "../../../src/lockfsm/records/hold-rows.js";
 import { type KeyEntry, KeyIndex } from "../../../src/lockfsm/records/key-index.js";
 import { ReplyWindow, Slot } from "../../../src/lockfsm/records/reply-window.js";

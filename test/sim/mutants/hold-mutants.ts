@@ -13,7 +13,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "downgrade-lets-nobody-in",
     rule: "a downgrade lets those in who go together with it",
-    file: "src/lockfsm/commands/converting.ts",
+    file: "src/lockfsm/commands/convert.ts",
     find: '  state.note("converted", hold, place);\n  advance(state, place.key);',
     replace: '  state.note("converted", hold, place);',
     seeds: [1],
@@ -21,7 +21,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "upgrade-keeps-its-token",
     rule: "an upgrade has a new token",
-    file: "src/lockfsm/holds/granting.ts",
+    file: "src/lockfsm/holds/grant.ts",
     find: "  renewToken(state, hold);\n",
     replace: "",
     seeds: [1],
@@ -29,7 +29,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "second-upgrade-waits",
     rule: "5.4: a hold has at most one waiting upgrade",
-    file: "src/lockfsm/commands/converting.ts",
+    file: "src/lockfsm/commands/convert.ts",
     find: "} else if (hold.extras?.upgrade !== undefined) {",
     replace: "} else if (hold.extras?.upgrade?.sequence === sequence) {",
     seeds: [1],
@@ -37,7 +37,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "upgraded-again",
     rule: "5.4: an upgrade of what is exclusive is answered with the present token",
-    file: "src/lockfsm/commands/converting.ts",
+    file: "src/lockfsm/commands/convert.ts",
     find: 'else if (held.mode === "exclusive") {',
     replace: 'else if (held.mode === "exclusive" && hold.sequence === 0) {',
     seeds: [1],
@@ -45,7 +45,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "upgrade-behind-the-queue",
     rule: "an upgrade comes before all who wait",
-    file: "src/lockfsm/commands/converting.ts",
+    file: "src/lockfsm/commands/convert.ts",
     find: "  const order = { rank: UPGRADE_RANK, number: state.takeNumber() };",
     replace: "  const order = { rank: stamp + 0 * UPGRADE_RANK, number: state.takeNumber() };",
     seeds: [1],
@@ -53,7 +53,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "withdrawn-upgrade-ends-the-hold",
     rule: "an upgrade that is withdrawn leaves the shared hold",
-    file: "src/lockfsm/commands/giving-up.ts",
+    file: "src/lockfsm/commands/release.ts",
     find: "  leaveQueues(state, request);\n  advanceKeys(state, request);\n",
     replace:
       "  leaveQueues(state, request);\n  advanceKeys(state, request);\n  if (request.upgrades !== undefined) endRow(state, request.upgrades.row, END_REASON.released);\n",
@@ -62,7 +62,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "downgrade-leaves-the-upgrade",
     rule: "5.3: a downgrade ends a waiting upgrade of the key",
-    file: "src/lockfsm/commands/converting.ts",
+    file: "src/lockfsm/commands/convert.ts",
     find: "    withdraw(state, upgrade, CANCELLED);\n    advanceKeys(state, upgrade);\n",
     replace: "",
     seeds: [6_000_033],
@@ -70,7 +70,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "upgrade-outlives-its-hold",
     rule: "an upgrade ends with the hold that it is of",
-    file: "src/lockfsm/holds/ending.ts",
+    file: "src/lockfsm/holds/end.ts",
     find: "  if (upgrade !== undefined) withdraw(state, upgrade, NOT_HELD);\n",
     replace: "",
     seeds: [6_000_006],
@@ -94,7 +94,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "closing-forgotten",
     rule: "a key stays closed for as long as the policies of the last hold say",
-    file: "src/lockfsm/holds/ending.ts",
+    file: "src/lockfsm/holds/end.ts",
     find: "  if (closedMs > 0) {",
     replace: "  if (closedMs > 1_000_000) {",
     seeds: [1],
@@ -102,7 +102,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "min-hold-from-release",
     rule: "minHoldMs counts from the grant",
-    file: "src/lockfsm/holds/ending.ts",
+    file: "src/lockfsm/holds/end.ts",
     find: "grantedAt + extras.minHoldMs - state.stamp",
     replace: "extras.minHoldMs + 0 * grantedAt",
     seeds: [1],
@@ -110,7 +110,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "lock-delay-after-release",
     rule: "lockDelayMs is for holds that end otherwise than by release",
-    file: "src/lockfsm/holds/ending.ts",
+    file: "src/lockfsm/holds/end.ts",
     find: "  return isWished(reason) ? restMs : Math.max(",
     replace: "  return isWished(reason) && restMs > 0 ? restMs : Math.max(",
     seeds: [1],
@@ -118,7 +118,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "closing-never-ends",
     rule: "a closing ends by itself",
-    file: "src/lockfsm/expiry/drain.ts",
+    file: "src/lockfsm/expiry/expire.ts",
     find: "  else if (due instanceof Closing) endClosing(state, due);",
     replace: "  else if (due instanceof Closing) state.due.remove(due);",
     seeds: [1],
@@ -126,7 +126,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "cap-ignored",
     rule: "maxHoldMs ends a hold",
-    file: "src/lockfsm/records/hold-ends.ts",
+    file: "src/lockfsm/holds/due-time.ts",
     find: "  return maxHoldMs > 0 ? grantedAt + maxHoldMs : undefined;",
     replace: "  return maxHoldMs > 1e9 ? grantedAt + maxHoldMs : undefined;",
     seeds: [1],
@@ -134,7 +134,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "cap-not-told",
     rule: "who loses a hold by its cap is told",
-    file: "src/lockfsm/holds/ending.ts",
+    file: "src/lockfsm/holds/end.ts",
     find: "    state.say(session, { kind: MESSAGE.lost,",
     replace: "    if (reason !== END_REASON.maxHold) state.say(session, { kind: MESSAGE.lost,",
     seeds: [6_000_011],
@@ -142,7 +142,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "theft-not-told",
     rule: "who is stolen from is told",
-    file: "src/lockfsm/holds/ending.ts",
+    file: "src/lockfsm/holds/end.ts",
     find: "    state.say(session, { kind: MESSAGE.lost,",
     replace: "    if (reason !== END_REASON.stolen) state.say(session, { kind: MESSAGE.lost,",
     seeds: [1],
@@ -150,7 +150,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "loss-not-remembered",
     rule: "why a hold ended is remembered until it was read",
-    file: "src/lockfsm/holds/ending.ts",
+    file: "src/lockfsm/holds/end.ts",
     find: "    session.recordLoss(sequence, token, reason);\n",
     replace: "",
     seeds: [8],
@@ -158,7 +158,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "steal-behind-a-closing",
     rule: "a thief opens what is closed",
-    file: "src/lockfsm/commands/stealing.ts",
+    file: "src/lockfsm/commands/steal.ts",
     find: "    if (closing instanceof Closing) openAll(state, name);\n",
     replace: "",
     seeds: [6_000_011],
@@ -166,7 +166,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "revoke-leaves-closed",
     rule: "a revoke opens what is closed",
-    file: "src/lockfsm/commands/revoking.ts",
+    file: "src/lockfsm/commands/revoke.ts",
     find: "  if (opened > 0) openKeyOf(state, name, closings);\n",
     replace: "",
     seeds: [1],
@@ -174,7 +174,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "revoke-before-the-lease-ends",
     rule: "force comes no earlier than the lease that its holder had",
-    file: "src/lockfsm/commands/revoking.ts",
+    file: "src/lockfsm/commands/revoke.ts",
     find: "  return hold.isTicket ? deadline : Math.max(deadline, hold.session.dueAt);",
     replace: "  return deadline;",
     seeds: [1],
@@ -182,7 +182,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "revoke-not-told",
     rule: "who is to lose a hold is told when",
-    file: "src/lockfsm/commands/revoking.ts",
+    file: "src/lockfsm/commands/revoke.ts",
     find: "  scheduleEnd(state, hold);\n  tellRevoked(state, hold);",
     replace: "  scheduleEnd(state, hold);",
     seeds: [1],
@@ -190,7 +190,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "session-ended-before-its-lease",
     rule: "a session is ended no earlier than its lease",
-    file: "src/lockfsm/commands/revoking.ts",
+    file: "src/lockfsm/commands/revoke.ts",
     find: "Math.max(state.stamp + graceMs, target.dueAt)",
     replace: "state.stamp + graceMs",
     seeds: [1],
@@ -198,7 +198,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "contended-never-told",
     rule: "a holder is told that somebody waits",
-    file: "src/lockfsm/holds/granting.ts",
+    file: "src/lockfsm/holds/grant.ts",
     find: "      state.say(hold.session, { kind: MESSAGE.contended, sequence: hold.sequence });\n",
     replace: "",
     seeds: [1],
@@ -206,7 +206,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "contended-told-twice",
     rule: "a holder is told once that somebody waits",
-    file: "src/lockfsm/holds/granting.ts",
+    file: "src/lockfsm/holds/grant.ts",
     find: "      hold.isContended = true;\n",
     replace: "",
     seeds: [1],
@@ -246,7 +246,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "ticket-never-ends",
     rule: "a ticket that nobody claims ends like a lease",
-    file: "src/lockfsm/records/hold-ends.ts",
+    file: "src/lockfsm/holds/due-time.ts",
     find: "  if (ticket !== undefined) first = Math.min(first ?? ticket.endsAt, ticket.endsAt);\n",
     replace: "",
     seeds: [1],
@@ -262,7 +262,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "takeover-keeps-tokens",
     rule: "who takes a session over has new tokens",
-    file: "src/lockfsm/commands/attaching.ts",
+    file: "src/lockfsm/commands/attach.ts",
     find: "  renewAllTokens(state, session);\n",
     replace: "",
     seeds: [1],
@@ -270,7 +270,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "two-takers",
     rule: "8.3: of several takers of one generation the first gets the session",
-    file: "src/lockfsm/commands/attaching.ts",
+    file: "src/lockfsm/commands/attach.ts",
     find: "  if (generation !== session.generation) {\n    refuseTaken",
     replace: "  if (generation > session.generation) {\n    refuseTaken",
     seeds: [6_000_007],
@@ -278,7 +278,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "taker-not-compared",
     rule: "8.3: only the same taker may take a session over again",
-    file: "src/lockfsm/commands/attaching.ts",
+    file: "src/lockfsm/commands/attach.ts",
     find: "generation + 1 === session.generation && taker === session.taker",
     replace: 'generation + 1 === session.generation && taker !== ""',
     seeds: [6_000_007],
@@ -286,7 +286,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "displaced-takes-back",
     rule: "8.3: who was displaced resumes nothing",
-    file: "src/lockfsm/commands/attaching.ts",
+    file: "src/lockfsm/commands/attach.ts",
     find: "  if (generation === session.generation) attach(state, session, command);\n  else if (generation < session.generation) refuseTaken",
     replace:
       "  if (generation <= session.generation) attach(state, session, command);\n  else if (generation < session.generation) refuseTaken",
@@ -295,7 +295,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "displaced-is-not-told",
     rule: "8.5: the displaced process hears who has its session",
-    file: "src/lockfsm/commands/attaching.ts",
+    file: "src/lockfsm/commands/attach.ts",
     find: "  state.pushEnded(session.id, session.attachEpoch, END_REASON.takenOver, taker);\n",
     replace: "",
     seeds: [1],
@@ -303,7 +303,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "taken-over-at-once-again",
     rule: "8.5: a session is taken over at most once a second",
-    file: "src/lockfsm/commands/attaching.ts",
+    file: "src/lockfsm/commands/attach.ts",
     find: "  const isTooSoon = generation > 0 && ",
     replace: "  const isTooSoon = generation > 1e9 && ",
     seeds: [1],
@@ -311,7 +311,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "takeover-keeps-upgrades",
     rule: "8.3: a takeover withdraws the upgrades that wait",
-    file: "src/lockfsm/commands/attaching.ts",
+    file: "src/lockfsm/commands/attach.ts",
     find: "  const upgrades = upgradesOf(state, session);\n",
     replace: "  const upgrades = upgradesOf(state, session).slice(0, 0);\n",
     seeds: [45],

@@ -5,7 +5,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "priority-as-rank",
     rule: "a head start overtakes for a while, not for ever",
-    file: "src/lockfsm/commands/acquiring.ts",
+    file: "src/lockfsm/commands/acquire.ts",
     find: "  const rank = stamp - (options?.priority ?? 0) * state.settings.priorityStepMs;",
     replace: "  const rank = -(options?.priority ?? 0);",
     seeds: [7],
@@ -13,7 +13,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "head-start-not-forfeited",
     rule: "a head start that would close a circle is given up, not refused",
-    file: "src/lockfsm/deadlock/suspecting.ts",
+    file: "src/lockfsm/deadlock/detect.ts",
     find: "  if (request.rank >= request.enqueuedAt || request.upgrades !== undefined) {",
     replace: "  if (cycle.length > 0) {",
     seeds: [234],
@@ -21,7 +21,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "nobody-let-in-by-a-timeout",
     rule: "who waited behind a request that left may be next",
-    file: "src/lockfsm/holds/ending.ts",
+    file: "src/lockfsm/holds/end.ts",
     find: "  withdraw(state, request, result);\n  advanceKeys(state, request);\n",
     replace: "  withdraw(state, request, result);\n",
     seeds: [6_000_005],
@@ -37,7 +37,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "try-waits",
     rule: "who does not want to wait is told at once",
-    file: "src/lockfsm/commands/acquiring.ts",
+    file: "src/lockfsm/commands/acquire.ts",
     find: "  const refusal = isTry\n",
     replace: "  const refusal = isTry && request.rank === request.enqueuedAt\n",
     seeds: [7],
@@ -69,7 +69,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "lowered-limit-ignored",
     rule: "who wants more than a lowered limit is refused, waiting or not",
-    file: "src/lockfsm/commands/limiting.ts",
+    file: "src/lockfsm/commands/limits.ts",
     find: "  if (limit < before) lower(state, key, semaphore);",
     replace: "  if (limit < 0) lower(state, key, semaphore);",
     seeds: [6_000_022],
@@ -77,7 +77,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "raised-limit-wakes-nobody",
     rule: "a raised limit lets in who was waiting for it",
-    file: "src/lockfsm/commands/limiting.ts",
+    file: "src/lockfsm/commands/limits.ts",
     find: "  else if (limit > before) advance(state, key);\n",
     replace: "",
     seeds: [6_000_003],
@@ -93,7 +93,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "circle-not-looked-for",
     rule: "a request that closes a circle of waits is refused",
-    file: "src/lockfsm/commands/acquiring.ts",
+    file: "src/lockfsm/commands/acquire.ts",
     find: "  if (!isSuspect || !request.detects) return undefined;",
     replace: "  if (!isSuspect || request.detects) return undefined;",
     seeds: [1],
@@ -101,7 +101,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "circle-of-upgrades-not-seen",
     rule: "two upgrades of one key wait for each other: the second is told",
-    file: "src/lockfsm/commands/acquiring.ts",
+    file: "src/lockfsm/commands/acquire.ts",
     find: "  if (!isSuspect || !request.detects) return undefined;",
     replace: "  if (!isSuspect || !request.detects || request.upgrades) return undefined;",
     seeds: [45],
@@ -109,7 +109,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "circle-by-a-grant-not-seen",
     rule: "a grant to an owner that still waits may close a circle",
-    file: "src/lockfsm/holds/granting.ts",
+    file: "src/lockfsm/holds/grant.ts",
     find: "  if (hasMore) state.suspects.push({ session, owner });",
     replace: "  if (hasMore && owner < 0) state.suspects.push({ session, owner });",
     seeds: [],
@@ -117,7 +117,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "bystander-refused",
     rule: "only a member of the circle gives way",
-    file: "src/lockfsm/deadlock/suspecting.ts",
+    file: "src/lockfsm/deadlock/detect.ts",
     find: "    endWait(state, victim, deadlock(cycle, victim));",
     replace: "    endWait(state, victim.next ?? victim, deadlock(cycle, victim));",
     seeds: [6_000_017],
@@ -125,7 +125,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "undetected-refused",
     rule: "who wants no search for circles is not refused for one",
-    file: "src/lockfsm/deadlock/suspecting.ts",
+    file: "src/lockfsm/deadlock/detect.ts",
     find: "    if (request.detects && (last",
     replace: "    if ((last",
     seeds: [6_000_081],

@@ -5,7 +5,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
   {
     name: "restored-tokens-count-on",
     rule: "tokens of a restored cluster are above all that the one before gave",
-    file: "src/lockfsm/snapshot/refounding.ts",
+    file: "src/lockfsm/snapshot/refound.ts",
     find: "  const floor = Math.max(next + TOKEN_JUMP, tokenFloor);\n",
     replace: "  const floor = next;\n",
     seeds: [39],
@@ -21,7 +21,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
   {
     name: "restored-without-quiet-time",
     rule: "a restored cluster opens no session before the old leases are over",
-    file: "src/lockfsm/snapshot/refounding.ts",
+    file: "src/lockfsm/snapshot/refound.ts",
     find: "  state.quietUntil = quietMs === 0 ? 0 : old.stamp + quietMs;\n",
     replace: "  state.quietUntil = 0;\n",
     seeds: [68],
@@ -29,7 +29,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
   {
     name: "restored-without-closings",
     rule: "what kept a key closed keeps it closed over a restore",
-    file: "src/lockfsm/snapshot/refounding.ts",
+    file: "src/lockfsm/snapshot/refound.ts",
     find: "    keepClosed(parts, closing, closing.dueAt);\n",
     replace: "    if (closing.dueAt < 0) keepClosed(parts, closing, closing.dueAt);\n",
     seeds: [245],
@@ -37,7 +37,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
   {
     name: "restored-without-minimum-holds",
     rule: "minHoldMs of a hold that ends with its cluster keeps the key closed",
-    file: "src/lockfsm/snapshot/refounding.ts",
+    file: "src/lockfsm/snapshot/refound.ts",
     find: "    if (dueAt > old.stamp) keepClosed(parts, hold, dueAt);\n",
     replace: "    if (dueAt < 0) keepClosed(parts, hold, dueAt);\n",
     seeds: [39],

@@ -5,7 +5,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-closings",
     rule: "a snapshot holds what keeps keys closed",
-    file: "src/lockfsm/snapshot/linking.ts",
+    file: "src/lockfsm/snapshot/link.ts",
     find: "  for (const closing of yield* sortByNumber(parts.closings, ({ number }) => number)) {",
     replace:
       "  for (const closing of yield* sortByNumber(parts.closings.slice(1), ({ number }) => number)) {",
@@ -22,7 +22,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-due-times",
     rule: "a snapshot holds when holds end",
-    file: "src/lockfsm/snapshot/linking.ts",
+    file: "src/lockfsm/snapshot/link.ts",
     find: "  if (extras !== undefined) linkEnd(parts, hold);\n",
     replace: "",
     seeds: [6_000_000],
@@ -38,7 +38,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-slots",
     rule: "a snapshot holds who has which slot",
-    file: "src/lockfsm/snapshot/linking.ts",
+    file: "src/lockfsm/snapshot/link.ts",
     find: "      slots.push(...(place.permits?.slots ?? []));\n",
     replace: "",
     seeds: [12],
@@ -54,7 +54,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-tickets",
     rule: "a snapshot holds the tickets",
-    file: "src/lockfsm/snapshot/linking.ts",
+    file: "src/lockfsm/snapshot/link.ts",
     find: "  if (tickets !== undefined) yield* linkHolds(parts, tickets, turn);\n",
     replace: "  if (tickets === undefined) return;\n",
     seeds: [6_000_000],
@@ -70,7 +70,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-upgrades",
     rule: "a snapshot holds which hold an upgrade is of",
-    file: "src/lockfsm/snapshot/linking.ts",
+    file: "src/lockfsm/snapshot/link.ts",
     find: "    hold.obtainExtras().upgrade = request;\n",
     replace: "",
     seeds: [17],
@@ -78,7 +78,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-announced-ends",
     rule: "a snapshot holds the ends of sessions that were announced",
-    file: "src/lockfsm/snapshot/linking.ts",
+    file: "src/lockfsm/snapshot/link.ts",
     find: "      if (session.forcedEnd !== undefined) state.due.add(session.forcedEnd);\n",
     replace: "",
     seeds: [3],

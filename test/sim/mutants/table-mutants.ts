@@ -5,7 +5,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "command-executed-twice",
     rule: "2.1: the table executes the number after the highest, and no other",
-    file: "src/lockfsm/commands/executing.ts",
+    file: "src/lockfsm/commands/execute.ts",
     find: "command.sequence === session.highestSequence + 1",
     replace: "command.sequence <= session.highestSequence + 1",
     seeds: [1],
@@ -13,7 +13,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "gap-executed",
     rule: "2.1: the table executes the number after the highest, and no other",
-    file: "src/lockfsm/commands/executing.ts",
+    file: "src/lockfsm/commands/execute.ts",
     find: "command.sequence === session.highestSequence + 1",
     replace: "command.sequence > session.highestSequence",
     seeds: [6_000_077],
@@ -21,7 +21,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "session-epoch-ignored",
     rule: "only the newest attachment speaks for a session",
-    file: "src/lockfsm/commands/executing.ts",
+    file: "src/lockfsm/commands/execute.ts",
     find: "  if (epoch !== session.attachEpoch) return;\n",
     replace: "",
     seeds: [6_000_009],
@@ -29,7 +29,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "grant-to-the-dead",
     rule: "no grant without a live session",
-    file: "src/lockfsm/holds/granting.ts",
+    file: "src/lockfsm/holds/grant.ts",
     find: "if (request.isEligible && !request.isOverAt(state.stamp)) {",
     replace: "if (request.isEligible) {",
     seeds: [6_000_003],
@@ -37,7 +37,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "waiter-not-woken",
     rule: "what a hold's end lets through is granted in that step",
-    file: "src/lockfsm/holds/ending.ts",
+    file: "src/lockfsm/holds/end.ts",
     find: "function endHold(state: TableState, hold: Hold, reason: EndReason): void {\n  takeOut(state, hold, reason);\n  advanceKeys(state, hold);\n}",
     replace:
       "function endHold(state: TableState, hold: Hold, reason: EndReason): void {\n  takeOut(state, hold, reason);\n}",
@@ -46,7 +46,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "barger-before-the-queue",
     rule: "grants follow the order of arrival",
-    file: "src/lockfsm/commands/acquiring.ts",
+    file: "src/lockfsm/commands/acquire.ts",
     find: "if (!key.admits(item.mode, ",
     replace: "if (!key.admitsHold(item.mode, ",
     seeds: [6_000_003],
@@ -54,7 +54,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "end-leaks-the-hold",
     rule: "5.2: an end that comes after the grant ends the hold",
-    file: "src/lockfsm/commands/giving-up.ts",
+    file: "src/lockfsm/commands/release.ts",
     find: "    endRow(state, row, END_REASON.released);\n",
     replace: "",
     seeds: [1],
@@ -62,7 +62,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "end-leaves-the-wait",
     rule: "5.2: an end that comes before the grant ends the wait",
-    file: "src/lockfsm/commands/giving-up.ts",
+    file: "src/lockfsm/commands/release.ts",
     find: "  leaveQueues(state, request);\n  advanceKeys(state, request);\n",
     replace: "",
     seeds: [5],
@@ -70,7 +70,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "end-leaves-the-unread-end",
     rule: "5.2: after an end nothing is left of its number",
-    file: "src/lockfsm/commands/giving-up.ts",
+    file: "src/lockfsm/commands/release.ts",
     find: "  session.acknowledgeLoss(target);\n",
     replace: "",
     seeds: [670],
@@ -78,7 +78,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "grant-not-recalled",
     rule: "3.5: a grant is stored by the hold that it made",
-    file: "src/lockfsm/commands/recalling.ts",
+    file: "src/lockfsm/commands/recall.ts",
     find: "  if (hold !== undefined) return recallHold(hold);\n",
     replace: "",
     seeds: [1],
@@ -120,9 +120,9 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     name: "keepalive-revives-the-ended",
     rule: "a lease that ended is not renewed",
     file: "src/lockfsm/table.ts",
-    find: "    drain(state);\n    for (const command of entry.commands) execute(state, command);",
+    find: "    expire(state);\n    for (const command of entry.commands) execute(state, command);",
     replace:
-      "    for (const command of entry.commands) execute(state, command);\n    drain(state);",
+      "    for (const command of entry.commands) execute(state, command);\n    expire(state);",
     seeds: [160],
   },
   {
@@ -136,7 +136,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-queue",
     rule: "a snapshot holds who waits",
-    file: "src/lockfsm/snapshot/linking.ts",
+    file: "src/lockfsm/snapshot/link.ts",
     find: "    linkRequest(parts, request);\n",
     replace: "",
     seeds: [3],
@@ -144,7 +144,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-replies",
     rule: "a snapshot holds the stored replies",
-    file: "src/lockfsm/snapshot/linking.ts",
+    file: "src/lockfsm/snapshot/link.ts",
     find: "    replies.add(slot);\n",
     replace: '    if (state !== "reply") replies.add(slot);\n',
     seeds: [6_000_003],

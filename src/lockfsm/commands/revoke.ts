@@ -12,18 +12,18 @@ import {
   type RevokeCommand,
   STATUS,
 } from "../../protocol/index.js";
-import { endSession, loseHold, openKey } from "../holds/ending.js";
-import { advance } from "../holds/granting.js";
+import { scheduleEnd } from "../holds/due-time.js";
+import { endSession, loseHold, openKey } from "../holds/end.js";
+import { advance } from "../holds/grant.js";
 import { findKey } from "../holds/keys.js";
 import { findHold } from "../holds/tokens.js";
 import type { Closing } from "../records/closing.js";
 import { Hold } from "../records/hold.js";
-import { scheduleEnd } from "../records/hold-ends.js";
 import { Request } from "../records/request.js";
 import { type Session, SessionEnd } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { NOT_HELD, OK } from "../results.js";
-import type { Answer } from "./ordering.js";
+import type { Answer } from "./operator-commands.js";
 
 type Force = Pick<RevokeCommand, "graceMs" | "now" | "reason">;
 

@@ -8,8 +8,8 @@
 import { unreachable } from "../../assert.js";
 import { MESSAGE, OP, type OrderCommand, type Result } from "../../protocol/index.js";
 import type { TableState } from "../records/state.js";
-import { changeSetting, setLimit } from "./limiting.js";
-import { endByOperator, revoke } from "./revoking.js";
+import { changeSetting, setLimit } from "./limits.js";
+import { endByOperator, revoke } from "./revoke.js";
 
 /** Called once, before the effects, so that the operator who gave the order hears of it first. */
 export type Answer = (result: Result) => void;

@@ -20,7 +20,7 @@ import {
   TTL_MS_MAX,
   TTL_MS_MIN,
 } from "../../protocol/index.js";
-import { advanceKeys, leaveQueues } from "../holds/ending.js";
+import { advanceKeys, leaveQueues } from "../holds/end.js";
 import { renewLease } from "../holds/leases.js";
 import { renewAllTokens } from "../holds/tokens.js";
 import { Hold } from "../records/hold.js";
@@ -28,7 +28,7 @@ import type { Request } from "../records/request.js";
 import { Session } from "../records/session.js";
 import { isTableFull } from "../records/sizes.js";
 import type { TableState } from "../records/state.js";
-import { tellForcedEnd } from "./revoking.js";
+import { tellForcedEnd } from "./revoke.js";
 import { digestOf } from "./secret-digest.js";
 
 /** A session is taken over at most once in so long, lest two processes take it in turns for ever. */

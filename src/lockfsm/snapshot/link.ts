@@ -4,15 +4,15 @@
  * by entries is refused, so that no rule is found broken later.
  */
 
-import { placeIn } from "../holds/granting.js";
+import { endOf } from "../holds/due-time.js";
+import { placeIn } from "../holds/grant.js";
 import { obtainKey } from "../holds/keys.js";
 import { enterAlone, isNew, type LoneHold } from "../holds/lone-holds.js";
-import { join } from "../holds/owning.js";
+import { join } from "../holds/owners.js";
 import { holdOf } from "../holds/tokens.js";
-import { sortByNumber } from "../index/sorting.js";
+import { sortByNumber } from "../index/sort.js";
 import { addClosing } from "../records/closing.js";
 import { Hold, HoldEnd } from "../records/hold.js";
-import { endOf } from "../records/hold-ends.js";
 import type { Key } from "../records/key.js";
 import { Place } from "../records/place.js";
 import { NO_DEADLINE, type Request } from "../records/request.js";

@@ -4,9 +4,9 @@
  * looked through in several steps.
  */
 
-import { suspectAll } from "../deadlock/suspecting.js";
-import { endWait } from "../holds/ending.js";
-import { advance } from "../holds/granting.js";
+import { suspectAll } from "../deadlock/detect.js";
+import { endWait } from "../holds/end.js";
+import { advance } from "../holds/grant.js";
 import type { Key } from "../records/key.js";
 import type { TableState } from "../records/state.js";
 import { orderOf } from "../records/waiting-queue.js";

@@ -7,14 +7,14 @@ import { assert } from "../../assert.js";
 import { END_REASON, type EndReason, MESSAGE, type Result } from "../../protocol/index.js";
 import { addClosing, Closing, removeClosing, shrinkClosing } from "../records/closing.js";
 import type { Hold } from "../records/hold.js";
-import { cancelEnd } from "../records/hold-ends.js";
 import type { Request } from "../records/request.js";
 import type { Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { NOT_HELD } from "../results.js";
-import { advance, forgetRequest } from "./granting.js";
+import { cancelEnd } from "./due-time.js";
+import { advance, forgetRequest } from "./grant.js";
 import { endAlone } from "./lone-holds.js";
-import { leave } from "./owning.js";
+import { leave } from "./owners.js";
 
 /** Ends a hold against the wish of its session, which is told, and lets others in. */
 export function loseHold(state: TableState, hold: Hold, reason: EndReason): void {

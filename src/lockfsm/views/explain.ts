@@ -10,6 +10,7 @@ import type {
   GraphOwner,
   WaitGraphView,
 } from "../../protocol/index.js";
+import { OutOfSteps, StepLimit, WaitEdges } from "../deadlock/wait-edges.js";
 import { type OwnerNode, WaitForGraph } from "../deadlock/wait-for.js";
 import { blockersOf } from "../holds/blockers.js";
 import { lookAtKey } from "../holds/keys.js";
@@ -19,7 +20,6 @@ import type { Place } from "../records/place.js";
 import type { Request } from "../records/request.js";
 import type { Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
-import { OutOfSteps, StepLimit, WaitEdges } from "../records/wait-edges.js";
 import { closingViewOf, waiterViewOf } from "./views.js";
 
 const CLOSINGS_MAX = 16;

@@ -13,20 +13,20 @@ import {
   type SequencedCommand,
   type SessionCommand,
 } from "../../protocol/index.js";
-import { resolveSuspects } from "../deadlock/suspecting.js";
-import { endSession } from "../holds/ending.js";
+import { resolveSuspects } from "../deadlock/detect.js";
+import { endSession } from "../holds/end.js";
 import { renewLease } from "../holds/leases.js";
 import { store } from "../holds/storing.js";
 import type { Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { OK, TOKENS_EXHAUSTED, TOO_MANY_IN_FLIGHT } from "../results.js";
 import type { TableCommand } from "../types.js";
-import { acquire } from "./acquiring.js";
-import { open, resume, takeOver } from "./attaching.js";
-import { downgrade, update, upgrade } from "./converting.js";
-import { end } from "./giving-up.js";
-import { order, orderWithoutSession } from "./ordering.js";
-import { recall } from "./recalling.js";
+import { acquire } from "./acquire.js";
+import { open, resume, takeOver } from "./attach.js";
+import { downgrade, update, upgrade } from "./convert.js";
+import { order, orderWithoutSession } from "./operator-commands.js";
+import { recall } from "./recall.js";
+import { release } from "./release.js";
 import { claim, detach } from "./tickets.js";
 
 export function execute(state: TableState, { session: id, epoch, command }: TableCommand): void {
@@ -83,7 +83,7 @@ function perform(state: TableState, session: Session, command: SequencedCommand)
       acquire(state, session, command);
       return;
     case OP.end:
-      end(state, session, command);
+      release(state, session, command);
       return;
     case OP.close:
       close(state, session, command);

@@ -13,7 +13,7 @@ import { Permits, Place } from "../records/place.js";
 import { Session } from "../records/session.js";
 import { TableState } from "../records/state.js";
 import { TOKEN_FLOOR_MAX, TOKEN_JUMP, TokenCounter } from "../token-counter.js";
-import { link } from "./linking.js";
+import { link } from "./link.js";
 import { SnapshotParts } from "./parts.js";
 
 export interface RefoundOptions {

@@ -12,9 +12,9 @@ import {
   WAIT_FOREVER,
   WAIT_MS_MAX,
 } from "../../protocol/index.js";
-import { refusalOf, searchLater, UNDECIDED } from "../deadlock/suspecting.js";
+import { refusalOf, searchLater, UNDECIDED } from "../deadlock/detect.js";
 import { blockersOf } from "../holds/blockers.js";
-import { advanceKeys } from "../holds/ending.js";
+import { advanceKeys } from "../holds/end.js";
 import {
   advance,
   forgetRequest,
@@ -22,10 +22,10 @@ import {
   grantAtOnce,
   grantedResult,
   tellHolders,
-} from "../holds/granting.js";
+} from "../holds/grant.js";
 import { kindProblem, lookAtKey, placeOf, waitersOf } from "../holds/keys.js";
 import { holdAlone } from "../holds/lone-holds.js";
-import { join } from "../holds/owning.js";
+import { join } from "../holds/owners.js";
 import { store } from "../holds/storing.js";
 import { holdOf } from "../holds/tokens.js";
 import type { Hold } from "../records/hold.js";
@@ -36,7 +36,7 @@ import type { Session } from "../records/session.js";
 import { hasAllHolds, isOverfull } from "../records/sizes.js";
 import type { TableState } from "../records/state.js";
 import { INVALID_ARGUMENT, QUEUE_FULL, QUEUED, QUOTA } from "../results.js";
-import { steal } from "./stealing.js";
+import { steal } from "./steal.js";
 
 export function acquire(state: TableState, session: Session, command: AcquireCommand): void {
   const { sequence, items, options } = command;

@@ -4,7 +4,7 @@
  * let in, so that a client hears that its lock is gone before it can hear anything that followed from it.
  */
 import { END_REASON, type EndCommand } from "../../protocol/index.js";
-import { advanceKeys, endRow, leaveQueues } from "../holds/ending.js";
+import { advanceKeys, endRow, leaveQueues } from "../holds/end.js";
 import { store } from "../holds/storing.js";
 import type { Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
@@ -14,7 +14,7 @@ import { notReleased, OK, RELEASED } from "../results.js";
  * `released`: a hold. `ok`: a wait, which has no outcome then. `notReleased`: neither, any more or yet;
  * with the reason if it was lost and the client had not said that it knows.
  */
-export function end(state: TableState, session: Session, command: EndCommand): void {
+export function release(state: TableState, session: Session, command: EndCommand): void {
   const { sequence, target } = command;
   const row = state.holdsBySequence.find(session, target);
   if (row !== 0) {

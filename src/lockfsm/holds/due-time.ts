@@ -3,8 +3,8 @@
  * ticket that nobody claimed. One due time stands for whichever comes first.
  */
 import { END_REASON, type EndReason } from "../../protocol/index.js";
-import { type Hold, HoldEnd, type HoldExtras } from "./hold.js";
-import type { TableState } from "./state.js";
+import { type Hold, HoldEnd, type HoldExtras } from "../records/hold.js";
+import type { TableState } from "../records/state.js";
 
 /** Cluster time; `undefined`: only with its session. */
 export function endOf(hold: Hold): number | undefined {

@@ -4,8 +4,8 @@ import {
   LIMIT_MAX,
   type SetLimitCommand,
 } from "../../protocol/index.js";
-import { evictOversized } from "../expiry/evicting.js";
-import { advance } from "../holds/granting.js";
+import { evictOversized } from "../expiry/evict.js";
+import { advance } from "../holds/grant.js";
 import { dropKey, findKey, makeSemaphore, obtainKey } from "../holds/keys.js";
 import type { Key } from "../records/key.js";
 import type { Semaphore } from "../records/semaphore.js";
@@ -14,7 +14,7 @@ import type { TableState } from "../records/state.js";
 import { orderOf } from "../records/waiting-queue.js";
 import { INVALID_ARGUMENT, OK, QUOTA, WRONG_KIND } from "../results.js";
 import { isSettingName, isSettingValue, withSetting } from "../settings.js";
-import type { Answer } from "./ordering.js";
+import type { Answer } from "./operator-commands.js";
 
 export function setLimit(state: TableState, command: SetLimitCommand, answer: Answer): void {
   const { key: name, limit } = command;

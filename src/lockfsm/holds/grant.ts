@@ -12,15 +12,15 @@ import {
   STATUS,
 } from "../../protocol/index.js";
 import { Hold } from "../records/hold.js";
-import { scheduleEnd } from "../records/hold-ends.js";
 import type { Key } from "../records/key.js";
 import type { Place } from "../records/place.js";
 import { NO_DEADLINE, type Request } from "../records/request.js";
 import type { Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { orderOf } from "../records/waiting-queue.js";
+import { scheduleEnd } from "./due-time.js";
 import { dropKey, placeOf } from "./keys.js";
-import { join, leave } from "./owning.js";
+import { join, leave } from "./owners.js";
 import { renewToken } from "./tokens.js";
 
 /**

@@ -11,9 +11,9 @@ import {
   type RecalledHold,
   type RecalledSequence,
 } from "../../protocol/index.js";
+import { endOf, reasonAtEnd } from "../holds/due-time.js";
 import { lookAtHoldOf } from "../holds/tokens.js";
 import type { Hold } from "../records/hold.js";
-import { endOf, reasonAtEnd } from "../records/hold-ends.js";
 import type { Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { claimedItems } from "./tickets.js";

@@ -1,7 +1,7 @@
 /** Steal: the holds and tickets that touch the keys end whole, what keeps the keys closed goes, and the thief comes before all who wait. */
 import { type AcquireCommand, END_REASON, type Result } from "../../protocol/index.js";
-import { openKey, takeAway } from "../holds/ending.js";
-import { grantAtOnce } from "../holds/granting.js";
+import { openKey, takeAway } from "../holds/end.js";
+import { grantAtOnce } from "../holds/grant.js";
 import { findKey, lookAtKey } from "../holds/keys.js";
 import { Closing } from "../records/closing.js";
 import { Hold } from "../records/hold.js";

@@ -6,8 +6,8 @@ import {
   type UpgradeCommand,
   WAIT_FOREVER,
 } from "../../protocol/index.js";
-import { advanceKeys, withdraw } from "../holds/ending.js";
-import { advance, placeIn } from "../holds/granting.js";
+import { advanceKeys, withdraw } from "../holds/end.js";
+import { advance, placeIn } from "../holds/grant.js";
 import { findKey, obtainKey } from "../holds/keys.js";
 import { store } from "../holds/storing.js";
 import { holdOf } from "../holds/tokens.js";
@@ -18,7 +18,7 @@ import type { Session } from "../records/session.js";
 import { isOverfull } from "../records/sizes.js";
 import type { TableState } from "../records/state.js";
 import { CANCELLED, INVALID_ARGUMENT, NOT_HELD, OK, QUOTA, WRONG_KIND } from "../results.js";
-import { isValidWait, lineUp } from "./acquiring.js";
+import { isValidWait, lineUp } from "./acquire.js";
 
 /**
  * Exclusive becomes shared, at once; what is shared already stays so, and does not become exclusive

@@ -5,12 +5,13 @@
  * and what is due. Every look is counted against a limit, so that no search takes longer than its
  * caller allows. Nothing here may change the table.
  */
-import { Hold } from "./hold.js";
-import { endOf } from "./hold-ends.js";
-import type { Place } from "./place.js";
-import type { Request } from "./request.js";
-import type { TableState } from "./state.js";
-import { orderOf } from "./waiting-queue.js";
+
+import { endOf } from "../holds/due-time.js";
+import { Hold } from "../records/hold.js";
+import type { Place } from "../records/place.js";
+import type { Request } from "../records/request.js";
+import type { TableState } from "../records/state.js";
+import { orderOf } from "../records/waiting-queue.js";
 
 /** The limit of steps was reached before the answer was found. */
 export class OutOfSteps extends Error {}

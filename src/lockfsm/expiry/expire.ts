@@ -6,20 +6,20 @@
  * by its own size.
  */
 import { END_REASON } from "../../protocol/index.js";
-import { goOnSearching, resolveSuspects } from "../deadlock/suspecting.js";
-import { endClaims, endClosing, endSession, endWait, loseHold } from "../holds/ending.js";
-import { advance } from "../holds/granting.js";
+import { goOnSearching, resolveSuspects } from "../deadlock/detect.js";
+import { reasonAtEnd } from "../holds/due-time.js";
+import { endClaims, endClosing, endSession, endWait, loseHold } from "../holds/end.js";
+import { advance } from "../holds/grant.js";
 import { Closing } from "../records/closing.js";
 import { HoldEnd } from "../records/hold.js";
-import { reasonAtEnd } from "../records/hold-ends.js";
 import { Request } from "../records/request.js";
 import { Session, SessionEnd } from "../records/session.js";
 import type { Due, TableState } from "../records/state.js";
 import type { Work } from "../records/work-queue.js";
 import { LOCK_TIMEOUT } from "../results.js";
-import { evictOversized } from "./evicting.js";
+import { evictOversized } from "./evict.js";
 
-export function drain(state: TableState): void {
+export function expire(state: TableState): void {
   search(state);
   let units = state.settings.unitsPerEntryMax;
   while (units > 0) {

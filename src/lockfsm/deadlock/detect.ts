@@ -6,17 +6,17 @@
  */
 import { ERROR_NUMBERS } from "../../errors.js";
 import { CYCLE_MEMBERS_MAX, type CycleMember, type Result } from "../../protocol/index.js";
-import { endWait } from "../holds/ending.js";
-import { advance } from "../holds/granting.js";
-import { list, type OwnedBy, requestsOf, unlist } from "../holds/owning.js";
+import { endWait } from "../holds/end.js";
+import { advance } from "../holds/grant.js";
+import { list, type OwnedBy, requestsOf, unlist } from "../holds/owners.js";
 import type { Key } from "../records/key.js";
 import type { Place } from "../records/place.js";
 import { comesBefore, type Request } from "../records/request.js";
 import type { TableState } from "../records/state.js";
-import { OutOfSteps, WaitEdges } from "../records/wait-edges.js";
 import { orderOf } from "../records/waiting-queue.js";
 import { CycleSearch } from "./cycle-search.js";
-import { circleOf } from "./wait-circle.js";
+import { circleOf } from "./wait-cycle.js";
+import { OutOfSteps, WaitEdges } from "./wait-edges.js";
 import { type Wait, WaitForGraph } from "./wait-for.js";
 
 /** The places in which the members of a cycle wait, each for the next, the last for the first. */
