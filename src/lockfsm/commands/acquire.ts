@@ -28,7 +28,6 @@ import { holdAlone } from "../holds/lone-holds.js";
 import { join } from "../holds/owners.js";
 import { store } from "../holds/storing.js";
 import { holdOf } from "../holds/tokens.js";
-import type { Hold } from "../records/hold.js";
 import type { Place } from "../records/place.js";
 import { Slot } from "../records/reply-window.js";
 import { NO_DEADLINE, Request } from "../records/request.js";
@@ -142,8 +141,8 @@ function enqueue(state: TableState, session: Session, command: AcquireCommand): 
   let last: Place | undefined;
   for (const item of items) {
     const place = placeOf(state, item, request);
-    if (last === undefined) request.firstPlace = place;
-    else last.sibling = place;
+    if (last === undefined) request.change().firstPlace = place;
+    else last.change().sibling = place;
     last = place;
   }
   lineUp(state, request, waitMs === 0);
@@ -179,7 +178,7 @@ export function lineUp(state: TableState, request: Request, isTry: boolean): voi
     if (hold !== undefined) state.reply(session, sequence, grantedResult(hold));
     return;
   }
-  request.slot = new Slot(sequence, state.stamp, "waiting", request, state.saving.epoch);
+  request.slot = new Slot(sequence, state.stamp, "waiting", request, state.copies.latest);
   session.replies.add(request.slot);
   state.reply(session, sequence, QUEUED);
   state.note("queued", request);
@@ -191,13 +190,13 @@ export function lineUp(state: TableState, request: Request, isTry: boolean): voi
 /** The refusal of a request that would wait for ever, unless a later entry is to find that out. */
 function check(state: TableState, request: Request, isSuspect: boolean): Result | undefined {
   if (!isSuspect || !request.detects) return undefined;
-  request.isUnchecked = true;
+  request.change().isUnchecked = true;
   const refusal = refusalOf(state, request);
   if (refusal === UNDECIDED) {
     searchLater(state, request);
     return undefined;
   }
-  request.isUnchecked = false;
+  request.change().isUnchecked = false;
   return refusal;
 }
 
@@ -210,13 +209,8 @@ function addRequest(state: TableState, request: Request): boolean {
   if (request.dueAt !== NO_DEADLINE) state.due.add(request);
   state.requestCount += 1;
   state.otherBytes += request.bytes;
-  if (request.upgrades !== undefined) noteUpgrade(state, request, request.upgrades);
+  if (request.upgrades !== undefined) request.upgrades.changeExtras().upgrade = request;
   return join(state, request);
-}
-
-function noteUpgrade(state: TableState, request: Request, hold: Hold): void {
-  state.saving.keepHold(hold);
-  hold.obtainExtras().upgrade = request;
 }
 
 function removeRequest(state: TableState, request: Request): void {

@@ -59,7 +59,7 @@ export function open(state: TableState, command: OpenCommand): void {
   const { name, metadata } = command;
   const id = state.takeNumber();
   const session = new Session(
-    state.saving,
+    state.copies,
     id,
     digest,
     name,
@@ -112,12 +112,12 @@ function takeoverProblem(state: TableState, session: Session): ErrorNumber | und
 function change(state: TableState, session: Session, command: TakeOverCommand): void {
   const { taker } = command;
   state.pushEnded(session.id, session.attachEpoch, END_REASON.takenOver, taker);
-  state.saving.keepSession(session);
-  session.generation += 1;
-  session.taker = taker;
-  session.takenOverAt = state.stamp;
+  const taken = session.change();
+  taken.generation += 1;
+  taken.taker = taker;
+  taken.takenOverAt = state.stamp;
   // Less than any.
-  session.attempt = 0;
+  taken.attempt = 0;
   const upgrades = upgradesOf(state, session);
   for (const upgrade of upgrades) {
     if (upgrade.slot !== undefined) session.replies.forget(upgrade.slot);
@@ -168,12 +168,12 @@ function attach(state: TableState, session: Session, command: AttachCommand): vo
   // What it was told is true no more, and nobody who means well asks again under the same attempt.
   if (attempt === session.attempt && session.highestSequence > session.attachedSequence) return;
   if (attempt > session.attempt) {
-    state.saving.keepSession(session);
-    session.attempt = attempt;
+    const attached = session.change();
+    attached.attempt = attempt;
     // A record has 32 bits for it.
-    session.attachEpoch = (session.attachEpoch % ATTEMPT_MAX) + 1;
-    session.attachedAt = state.stamp;
-    session.attachedSequence = session.highestSequence;
+    attached.attachEpoch = (session.attachEpoch % ATTEMPT_MAX) + 1;
+    attached.attachedAt = state.stamp;
+    attached.attachedSequence = session.highestSequence;
     renewLease(state, session);
   }
   answer(state, session, command);

@@ -48,8 +48,7 @@ export function downgrade(state: TableState, session: Session, command: Downgrad
 /** Lets those in that go together with a shared hold. */
 function weaken(state: TableState, hold: Hold, place: Place): void {
   if (place.mode !== "exclusive") return;
-  state.saving.keepHold(hold);
-  place.mode = "shared";
+  place.change().mode = "shared";
   state.note("converted", hold, place);
   advance(state, place.key);
 }
@@ -87,9 +86,10 @@ function lineUpUpgrade(
   const order = { rank: UPGRADE_RANK, number: state.takeNumber() };
   const dueAt = waitMs === WAIT_FOREVER ? NO_DEADLINE : stamp + waitMs;
   const request = new Request(session, sequence, hold.owner, order, stamp, dueAt, undefined);
-  request.upgrades = hold;
-  request.detects = detect;
-  request.firstPlace = new Place(obtainKey(state, name), "exclusive", request, undefined);
+  const made = request.change();
+  made.upgrades = hold;
+  made.detects = detect;
+  made.firstPlace = new Place(obtainKey(state, name), "exclusive", request, undefined);
   lineUp(state, request, waitMs === 0);
 }
 
@@ -106,9 +106,8 @@ export function update(state: TableState, session: Session, command: UpdateComma
     store(state, session, sequence, QUOTA);
     return;
   }
-  state.saving.keepHold(hold);
   state.rows.grow(session, more);
-  hold.obtainExtras().value = value;
+  hold.changeExtras().value = value;
   store(state, session, sequence, OK);
   state.note("updated", hold);
 }

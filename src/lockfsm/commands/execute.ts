@@ -51,7 +51,7 @@ function executeOf(state: TableState, id: number, epoch: number, command: Sessio
     state.pushEnded(id, epoch, session.endReason);
     return;
   }
-  state.saving.keepSession(session);
+  const changed = session.change();
   noteRead(session, command);
   if (command.op === OP.keepalive) {
     renewLease(state, session);
@@ -61,7 +61,7 @@ function executeOf(state: TableState, id: number, epoch: number, command: Sessio
     recall(state, session, command);
   } else if (command.sequence === session.highestSequence + 1) {
     renewLease(state, session);
-    session.highestSequence = command.sequence;
+    changed.highestSequence = command.sequence;
     perform(state, session, command);
   }
 }

@@ -40,9 +40,9 @@ export function setLimit(state: TableState, command: SetLimitCommand, answer: An
 /** Whoever uses the key goes on under the limit that it has. */
 function forgetLimit(state: TableState, key: Key | undefined): void {
   if (key?.semaphore === undefined) return;
-  state.saving.keepSemaphore(key.semaphore);
-  if (key.semaphore.isSet) state.otherBytes -= bytesOfName(key.name);
-  key.semaphore.isSet = false;
+  const semaphore = key.semaphore.change();
+  if (semaphore.isSet) state.otherBytes -= bytesOfName(key.name);
+  semaphore.isSet = false;
   if (key.isIdle) dropKey(state, key);
 }
 
@@ -52,11 +52,11 @@ function changeLimit(state: TableState, key: Key, limit: number): void {
     makeSemaphore(state, key, limit, true);
     return;
   }
-  state.saving.keepSemaphore(semaphore);
   const before = semaphore.limit;
   if (!semaphore.isSet) state.otherBytes += bytesOfName(key.name);
-  semaphore.limit = limit;
-  semaphore.isSet = true;
+  const changed = semaphore.change();
+  changed.limit = limit;
+  changed.isSet = true;
   if (limit < before) lower(state, key, semaphore);
   else if (limit > before) advance(state, key);
 }

@@ -63,7 +63,7 @@ export function endByOperator(state: TableState, command: EndSessionCommand, ans
     return;
   }
   answer(OK);
-  state.saving.keepSession(target);
+  const ending = target.change();
   if (now) {
     endSession(state, target, END_REASON.revoked);
     return;
@@ -74,8 +74,8 @@ export function endByOperator(state: TableState, command: EndSessionCommand, ans
     if (forcedEnd.dueAt <= dueAt) return;
     state.due.remove(forcedEnd);
   }
-  target.forcedEnd = new SessionEnd(target, dueAt, state.takeNumber(), reason);
-  state.due.add(target.forcedEnd);
+  ending.forcedEnd = new SessionEnd(target, dueAt, state.takeNumber(), reason);
+  state.due.add(ending.forcedEnd);
   tellForcedEnd(state, target);
 }
 
@@ -132,8 +132,7 @@ function revokeHold(state: TableState, hold: Hold, force: Force): void {
     return;
   }
   if (isRevokedBy(state, hold, force)) return;
-  state.saving.keepHold(hold);
-  const extras = hold.obtainExtras();
+  const extras = hold.changeExtras();
   extras.revokedAt = forceAt(state, hold, force);
   extras.revokeReason = force.reason;
   scheduleEnd(state, hold);

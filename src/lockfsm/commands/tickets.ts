@@ -38,16 +38,16 @@ export function detach(state: TableState, session: Session, command: DetachComma
     return;
   }
   store(state, session, sequence, OK);
-  state.saving.keepHold(hold);
-  const extras = hold.obtainExtras();
+  const extras = hold.changeExtras();
   const { upgrade } = extras;
   if (upgrade !== undefined) withdraw(state, upgrade, NOT_HELD);
   // While it still says who gives it away.
   state.note("detached", hold);
   leave(state, hold);
   state.holdsBySequence.remove(hold.row);
-  hold.session = state.detached;
-  hold.owner = 0;
+  const changed = hold.change();
+  changed.session = state.detached;
+  changed.owner = 0;
   state.rows.move(hold.row, state.detached, hold.token);
   extras.ticket = { secretDigest: digestOf(secret), endsAt: state.stamp + ticketTtlMs };
   scheduleEnd(state, hold);
@@ -94,12 +94,12 @@ function take(
   sequence: number,
   owner: number,
 ): void {
-  state.saving.keepHold(hold);
-  const extras = hold.obtainExtras();
+  const extras = hold.changeExtras();
   extras.ticket = undefined;
   moveHold(state, hold, session, sequence);
-  hold.owner = owner;
-  hold.isContended = false;
+  const changed = hold.change();
+  changed.owner = owner;
+  changed.isContended = false;
   if (join(state, hold)) state.suspects.push({ session, owner });
   scheduleEnd(state, hold);
   state.note("converted", hold);

@@ -38,7 +38,7 @@ export function refusalOf(
   if (request.rank >= request.enqueuedAt || request.upgrades !== undefined) {
     return deadlock(cycle, request);
   }
-  giveUpHeadStart(state, request);
+  giveUpHeadStart(request);
   const remaining = search(state, request, request, breakAny);
   if (remaining !== UNDECIDED && remaining !== undefined) return deadlock(remaining, request);
   for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
@@ -67,8 +67,7 @@ export function goOnSearching(state: TableState, request: Request): void {
     state.searches.take();
     // What it was granted after all, without its head start, it does not wait for.
     if (request.hasEnded) return;
-    state.saving.keepRequest(request);
-    request.isUnchecked = false;
+    request.change().isUnchecked = false;
     if (refusal === UNDECIDED) state.searchesGivenUp += 1;
     if (refusal === UNDECIDED || refusal === undefined) return;
     state.deadlocks += 1;
@@ -165,14 +164,14 @@ function cycleThrough(
 }
 
 /** The request waits where it would without its head start. */
-function giveUpHeadStart(state: TableState, request: Request): void {
-  state.saving.keepRequest(request);
+function giveUpHeadStart(request: Request): void {
+  const moved = request.change();
   const wasListed = request.isListed;
   unlist(request);
   for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
     place.key.dequeue(place);
   }
-  request.rank = request.enqueuedAt;
+  moved.rank = request.enqueuedAt;
   for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
     place.key.enqueue(place);
   }

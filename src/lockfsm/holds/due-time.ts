@@ -20,15 +20,17 @@ export function scheduleEnd(state: TableState, hold: Hold): void {
   const { end } = extras;
   if (end?.dueAt === dueAt) return;
   if (end !== undefined) state.due.remove(end);
-  extras.end = dueAt === undefined ? undefined : new HoldEnd(hold, dueAt, state.takeNumber());
-  if (extras.end !== undefined) state.due.add(extras.end);
+  const next = dueAt === undefined ? undefined : new HoldEnd(hold, dueAt, state.takeNumber());
+  hold.changeExtras().end = next;
+  if (next !== undefined) state.due.add(next);
 }
 
 /** The hold is no more. */
-export function cancelEnd(state: TableState, { extras }: Hold): void {
-  if (extras?.end === undefined) return;
-  state.due.remove(extras.end);
-  extras.end = undefined;
+export function cancelEnd(state: TableState, hold: Hold): void {
+  const end = hold.extras?.end;
+  if (end === undefined) return;
+  state.due.remove(end);
+  hold.changeExtras().end = undefined;
 }
 
 /** Why a hold ends that is due now: what came first, and of equals the weightiest. */

@@ -26,7 +26,6 @@ export function loseHold(state: TableState, hold: Hold, reason: EndReason): void
 export function takeAway(state: TableState, hold: Hold, reason: EndReason): void {
   const { session, sequence, token } = hold;
   if (session !== state.detached) {
-    state.saving.keepSession(session);
     session.recordLoss(sequence, token, reason);
     state.say(session, { kind: MESSAGE.lost, sequence, token, stamp: state.stamp, reason });
   }
@@ -42,8 +41,7 @@ export function endWait(state: TableState, request: Request, result: Result): vo
 /** From here on the session is unknown; its claims end in this step and, if many, later ones. */
 export function endSession(state: TableState, session: Session, reason: EndReason): void {
   assert(!session.isEnded, () => `session ${session.id} ended twice`);
-  state.saving.keepEnding(session);
-  session.endedBy = reason;
+  session.change().endedBy = reason;
   state.sessions.remove(session);
   state.due.remove(session);
   if (session.forcedEnd !== undefined) state.due.remove(session.forcedEnd);
@@ -71,7 +69,6 @@ export function endClaims(state: TableState, session: Session): void {
 
 /** The keys of a hold that ended are open again. */
 export function endClosing(state: TableState, closing: Closing): void {
-  state.saving.keepClosing(closing);
   removeClosing(state, closing);
   state.note("opened", closing);
   for (let place = closing.firstPlace; place !== undefined; place = place.sibling) {
@@ -84,7 +81,6 @@ export function endClosing(state: TableState, closing: Closing): void {
 
 /** Ends what keeps `key` closed, and there alone. */
 export function openKey(state: TableState, closing: Closing, keyName: string): void {
-  state.saving.keepClosing(closing);
   const isLast = closing.firstPlace?.sibling === undefined;
   if (isLast) removeClosing(state, closing);
   else shrinkClosing(state, closing, keyName);
@@ -93,8 +89,8 @@ export function openKey(state: TableState, closing: Closing, keyName: string): v
     if (place.key.name === keyName) {
       state.note("opened", closing, place);
       place.key.removeHold(place);
-      if (before === undefined) closing.firstPlace = place.sibling;
-      else before.sibling = place.sibling;
+      if (before === undefined) closing.change().firstPlace = place.sibling;
+      else before.change().sibling = place.sibling;
     } else before = place;
   }
 }
@@ -142,7 +138,7 @@ export function advanceKeys(state: TableState, { firstPlace }: Hold | Request): 
 
 /** Takes a hold out of everything; its keys stay closed for as long as its policies say. */
 function takeOut(state: TableState, hold: Hold, reason: EndReason): void {
-  state.saving.keepHold(hold);
+  const ended = hold.change();
   const upgrade = hold.extras?.upgrade;
   if (upgrade !== undefined) withdraw(state, upgrade, NOT_HELD);
   const known = state.holds.remove(hold.row);
@@ -152,7 +148,7 @@ function takeOut(state: TableState, hold: Hold, reason: EndReason): void {
     state.holdsBySequence.remove(hold.row);
   }
   state.rows.remove(hold.row);
-  hold.row = 0;
+  ended.row = 0;
   cancelEnd(state, hold);
   state.note("ended", hold, undefined, reason);
   const closedMs = closedMsAfter(state, hold, reason);
@@ -168,8 +164,8 @@ function takeOut(state: TableState, hold: Hold, reason: EndReason): void {
 function close(state: TableState, hold: Hold, dueAt: number): void {
   const { token, session, firstPlace } = hold;
   const number = state.takeNumber();
-  const closing = new Closing(token, session.id, dueAt, number, state.saving.epoch);
-  closing.firstPlace = firstPlace;
+  const closing = new Closing(token, session.id, dueAt, number, state.copies);
+  closing.change().firstPlace = firstPlace;
   for (let place = firstPlace; place !== undefined; place = place.sibling) {
     place.claimant = closing;
   }

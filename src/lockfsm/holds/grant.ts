@@ -60,8 +60,8 @@ export function grantAtOnce(state: TableState, session: Session, command: Acquir
   let last: Place | undefined;
   for (const item of command.items) {
     const place = placeOf(state, item, hold);
-    if (last === undefined) hold.firstPlace = place;
-    else last.sibling = place;
+    if (last === undefined) hold.change().firstPlace = place;
+    else last.change().sibling = place;
     last = place;
     place.key.addHold(place);
   }
@@ -88,7 +88,7 @@ export function grant(state: TableState, request: Request): Result {
 function becomeHold(state: TableState, request: Request): Result {
   const { session, sequence, owner, options } = request;
   const hold = makeHold(state, session, owner, sequence, options);
-  hold.firstPlace = request.firstPlace;
+  hold.change().firstPlace = request.firstPlace;
   for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
     assert(place.key.hasReached(place), () => `${sequence}: ${place.key.name} not reached`);
     place.key.dequeue(place);
@@ -109,7 +109,7 @@ function strengthen(state: TableState, request: Request, hold: Hold): Result {
   renewToken(state, hold);
   const held = placeIn(hold, key);
   assert(held !== undefined, () => `${key.name} is not of ${hold.token}`);
-  held.mode = "exclusive";
+  held.change().mode = "exclusive";
   state.note("converted", hold, held);
   state.suspects.push({ session: hold.session, owner: hold.owner });
   return { status: STATUS.upgraded, token: hold.token };
@@ -118,10 +118,8 @@ function strengthen(state: TableState, request: Request, hold: Hold): Result {
 /** Takes a request out of everything but its queues, in which it must still stand. */
 export function forgetRequest(state: TableState, request: Request): void {
   const { session, upgrades } = request;
-  state.saving.keepRequest(request);
-  request.hasEnded = true;
-  leave(state, request);
   session.removeRequest(request);
+  leave(state, request);
   if (request.dueAt !== NO_DEADLINE) state.due.remove(request);
   // What else its owner waits for is to be looked at instead.
   if (request.isQueuedForSearch) state.suspects.push({ session, owner: request.owner });
@@ -150,8 +148,7 @@ export function tellHolders(state: TableState, key: Key): void {
         return;
       }
       state.stepUnits -= 1;
-      state.saving.keepHold(hold);
-      hold.isContended = true;
+      hold.change().isContended = true;
       state.say(hold.session, { kind: MESSAGE.contended, sequence: hold.sequence });
     }
   }
@@ -208,7 +205,7 @@ function makeHold(
   if (options === undefined) return hold;
   const { value, maxHoldMs, minHoldMs, lockDelayMs } = options;
   if (value === "" && maxHoldMs === 0 && minHoldMs === 0 && lockDelayMs === 0) return hold;
-  const extras = hold.obtainExtras();
+  const extras = hold.changeExtras();
   extras.value = value;
   extras.maxHoldMs = maxHoldMs;
   extras.minHoldMs = minHoldMs;
@@ -219,7 +216,7 @@ function makeHold(
 /** A hold whose places stand in their keys. */
 function addHold(state: TableState, hold: Hold): void {
   const { session, owner } = hold;
-  hold.row = state.rows.add(session, hold.token, hold.sequence, hold);
+  hold.change().row = state.rows.add(session, hold.token, hold.sequence, hold);
   state.holds.add(hold.row);
   state.holdsBySequence.add(hold.row);
   const hasMore = join(state, hold);

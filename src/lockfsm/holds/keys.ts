@@ -78,7 +78,7 @@ export function makeSemaphore(
   limit: number,
   isSet: boolean,
 ): Semaphore {
-  const semaphore = new Semaphore(key, limit, isSet, state.saving.epoch);
+  const semaphore = new Semaphore(key, limit, isSet, state.copies);
   key.semaphore = semaphore;
   state.semaphores.add(semaphore);
   if (isSet) state.otherBytes += bytesOfName(key.name);
@@ -89,7 +89,6 @@ export function makeSemaphore(
 export function dropKey(state: TableState, key: Key): void {
   const { semaphore } = key;
   if (semaphore !== undefined) {
-    state.saving.keepSemaphore(semaphore);
     state.semaphores.remove(semaphore);
     key.semaphore = undefined;
   }

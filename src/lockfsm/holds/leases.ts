@@ -8,5 +8,7 @@ import type { TableState } from "../records/state.js";
 /** For a command that is executed now, or a keepalive: never for a stored reply that is found. */
 export function renewLease(state: TableState, session: Session): void {
   const dueAt = state.stamp + session.ttlMs;
-  if (dueAt > session.dueAt) state.due.postpone(session, dueAt);
+  if (dueAt <= session.dueAt) return;
+  session.change().dueAt = dueAt;
+  state.due.postponed(session);
 }

@@ -74,7 +74,6 @@ export function enterAlone(
 /** Nothing keeps its key closed, and nobody is there to be let in. */
 export function endAlone(state: TableState, row: number, reason: EndReason): void {
   const { rows } = state;
-  state.saving.keepRow(row);
   state.noteAlone("ended", row, reason);
   state.loneOwners.remove(row);
   state.holds.remove(row);
@@ -89,7 +88,7 @@ export function holdAt(state: TableState, row: number): Hold {
   if (typeof content !== "string") return content;
   const key = state.keys.add(content);
   const hold = lonely(state, row, key);
-  hold.row = row;
+  hold.change().row = row;
   state.loneOwners.remove(row);
   state.rows.setContent(row, hold);
   state.owners.add(hold);
@@ -113,8 +112,9 @@ function lonely({ rows }: TableState, row: number, key: Key): Hold {
     rows.sequenceOf(row),
     rows.grantedAtOf(row),
   );
-  hold.firstPlace = new Place(key, "exclusive", hold, undefined);
-  key.addHold(hold.firstPlace);
+  const place = new Place(key, "exclusive", hold, undefined);
+  hold.change().firstPlace = place;
+  key.addHold(place);
   return hold;
 }
 

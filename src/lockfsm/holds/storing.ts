@@ -6,7 +6,7 @@ import type { TableState } from "../records/state.js";
 
 /** Stores and tells the answer to the command that was executed last. */
 export function store(state: TableState, session: Session, sequence: number, result: Result): void {
-  const { stamp, saving } = state;
-  session.replies.add(new Slot(sequence, stamp, "reply", result, saving.epoch));
+  const { stamp, copies } = state;
+  session.replies.add(new Slot(sequence, stamp, "reply", result, copies.latest));
   state.reply(session, sequence, result);
 }

@@ -39,7 +39,6 @@ export function lookAtHold(state: TableState, token: number): Hold | undefined {
 
 /** It is the newest of its session from now on. */
 export function renewToken(state: TableState, hold: Hold): void {
-  state.saving.keepHold(hold);
   changeToken(state, hold, (token) => {
     state.rows.move(hold.row, hold.session, token);
   });
@@ -47,9 +46,8 @@ export function renewToken(state: TableState, hold: Hold): void {
 
 /** New tokens for all holds of a session, in their order: lone ones stay rows. */
 export function renewAllTokens(state: TableState, session: Session): void {
-  const { rows, saving } = state;
+  const { rows } = state;
   for (let row = session.firstHold; row !== 0; row = rows.nextOf(row)) {
-    saving.keepRow(row);
     const content = rows.contentOf(row);
     if (typeof content === "string") {
       state.holds.remove(row);
@@ -69,9 +67,10 @@ export function renewAllTokens(state: TableState, session: Session): void {
 export function moveHold(state: TableState, hold: Hold, session: Session, sequence: number): void {
   const { row } = hold;
   state.holds.remove(row);
-  hold.session = session;
-  hold.sequence = sequence;
-  hold.token = state.tokens.take();
+  const moved = hold.change();
+  moved.session = session;
+  moved.sequence = sequence;
+  moved.token = state.tokens.take();
   state.rows.setSequence(row, sequence);
   state.rows.move(row, session, hold.token);
   state.holds.add(row);
@@ -82,7 +81,7 @@ export function moveHold(state: TableState, hold: Hold, session: Session, sequen
 function changeToken(state: TableState, hold: Hold, enter: (token: number) => void): void {
   reorder(state, hold, () => {
     state.holds.remove(hold.row);
-    hold.token = state.tokens.take();
+    hold.change().token = state.tokens.take();
     enter(hold.token);
     state.holds.add(hold.row);
   });

@@ -9,8 +9,8 @@ import { assert } from "../../assert.js";
 export const NOT_IN_HEAP = -1;
 
 export interface DueItem {
-  /** Cluster time, in milliseconds, from which on it is over. Changed by the heap alone. */
-  dueAt: number;
+  /** Cluster time, in milliseconds, from which on it is over. Moved to later at most. */
+  readonly dueAt: number;
   /** Unique among all items. */
   readonly number: number;
   heapIndex: number;
@@ -34,11 +34,15 @@ export class DueHeap<T extends DueItem> {
     this.#rise(item, this.#items.length - 1);
   }
 
-  /** Postpones an item of the heap; due times never move forward. */
-  postpone(item: T, dueAt: number): void {
-    assert(dueAt >= item.dueAt, () => `${item.number}: due ${item.dueAt} moved to ${dueAt}`);
-    item.dueAt = dueAt;
-    this.#sink(item, item.heapIndex);
+  /** The due time of an item of the heap was moved to later. */
+  postponed(item: T): void {
+    const index = item.heapIndex;
+    const parent = this.#items[(index - 1) >> 1];
+    assert(
+      index === 0 || (parent !== undefined && !isBefore(item, parent)),
+      () => `${item.number}: due ${item.dueAt}, before what it stands behind`,
+    );
+    this.#sink(item, index);
   }
 
   remove(item: T): void {

@@ -1,7 +1,7 @@
 /** Records in the order in which they came, through which a snapshot walks while others come and go. */
 import { type Linked, unlink } from "./chain.js";
 
-export class RecordList<T extends Linked<T>> {
+export class RecordList<T extends Linked<T> & { change(): unknown }> {
   #first: T | undefined = undefined;
   #last: T | undefined = undefined;
   #size = 0;
@@ -21,6 +21,7 @@ export class RecordList<T extends Linked<T>> {
   }
 
   remove(record: T): void {
+    record.change();
     if (this.#cursor === record) this.#cursor = record.next;
     if (this.#first === record) this.#first = record.next;
     if (this.#last === record) this.#last = record.previous;

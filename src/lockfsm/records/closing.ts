@@ -5,30 +5,38 @@
  * the closings there are.
  */
 import { type DueItem, NOT_IN_HEAP } from "../index/due-heap.js";
+import type { Changing, Copied, CopyOnWrite } from "./copy-on-write.js";
 import type { Place } from "./place.js";
 import { bytesOfName, bytesOfPlaces } from "./sizes.js";
 import type { TableState } from "./state.js";
 
-export class Closing implements DueItem {
+export class Closing implements DueItem, Copied {
   /** Of the hold that it was. */
   readonly token: number;
   /** Whose hold it was; 0: a ticket, or of the cluster that this one was restored from. */
   readonly session: number;
-  dueAt: number;
+  readonly dueAt: number;
   readonly number: number;
   heapIndex = NOT_IN_HEAP;
-  firstPlace: Place | undefined = undefined;
+  readonly firstPlace: Place | undefined = undefined;
   previous: Closing | undefined = undefined;
   next: Closing | undefined = undefined;
-  /** It is in this snapshot, or is not to be in it. */
   savedIn: number;
+  readonly #copies: CopyOnWrite;
 
-  constructor(token: number, session: number, dueAt: number, number: number, epoch: number) {
+  constructor(token: number, session: number, dueAt: number, number: number, copies: CopyOnWrite) {
     this.token = token;
     this.session = session;
     this.dueAt = dueAt;
     this.number = number;
-    this.savedIn = epoch;
+    this.savedIn = copies.latest;
+    this.#copies = copies;
+  }
+
+  /** Gives out its fields to be written. */
+  change(): Changing<Closing> {
+    this.#copies.copier?.copy(this);
+    return this;
   }
 }
 

@@ -5,6 +5,7 @@
  * chunks, and chunks that are empty are given back.
  */
 import { assert } from "../../assert.js";
+import type { CopyOnWrite } from "./copy-on-write.js";
 import type { Hold } from "./hold.js";
 import type { Session } from "./session.js";
 import { bytesOfHold } from "./sizes.js";
@@ -47,6 +48,7 @@ class Chunk {
 }
 
 export class HoldRows {
+  readonly #copies: CopyOnWrite;
   readonly #chunks: (Chunk | undefined)[] = [];
   /** Numbers of chunks that are not full, given back ones included; the last one is used next. */
   readonly #open: number[] = [];
@@ -56,6 +58,10 @@ export class HoldRows {
   readonly #sessions: (Session | undefined)[] = [];
   readonly #freeNumbers: number[] = [];
   #bytes = 0;
+
+  constructor(copies: CopyOnWrite) {
+    this.#copies = copies;
+  }
 
   /** What all holds take of the table; see `sizes.ts`. */
   get bytes(): number {
@@ -73,7 +79,7 @@ export class HoldRows {
     chunk.narrow[at * 16 + NEXT_BY_TOKEN] = 0;
     chunk.narrow[at * 16 + NEXT_BY_OWNER] = 0;
     chunk.narrow[at * 16 + NEXT_BY_SEQUENCE] = 0;
-    chunk.narrow[at * 16 + SAVED_IN] = session.saving.epoch;
+    chunk.narrow[at * 16 + SAVED_IN] = this.#copies.latest;
     this.#append(session, row);
     this.grow(session, bytesOfHold(content));
     return row;
@@ -89,6 +95,7 @@ export class HoldRows {
 
   /** The hold is no more: nothing may know its row any longer. */
   remove(row: number): void {
+    this.#copies.copier?.copyRow(row);
     this.grow(this.sessionOf(row), -bytesOfHold(this.contentOf(row)));
     this.#unlink(row);
     const chunk = this.#chunkOf(row);
@@ -103,16 +110,19 @@ export class HoldRows {
 
   /** A newer token, larger than that of the hold before it and less than that of the next one. */
   setToken(row: number, token: number): void {
+    this.#copies.copier?.copyRow(row);
     this.#chunkOf(row).wide[(row & CHUNK_MASK) * 8 + TOKEN] = token;
   }
 
   /** What it is known by from now on, in the session to which it is about to be moved. */
   setSequence(row: number, sequence: number): void {
+    this.#copies.copier?.copyRow(row);
     this.#chunkOf(row).wide[(row & CHUNK_MASK) * 8 + SEQUENCE] = sequence;
   }
 
   /** With a new token, or in another session, it comes behind all others there. */
   move(row: number, session: Session, token: number): void {
+    this.#copies.copier?.copyRow(row);
     const before = this.sessionOf(row);
     if (session !== before) {
       const bytes = bytesOfHold(this.contentOf(row));

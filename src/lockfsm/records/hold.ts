@@ -5,6 +5,7 @@
  * ("lone-holds.ts"); what few of the others have is kept apart.
  */
 import { type DueItem, NOT_IN_HEAP } from "../index/due-heap.js";
+import type { Changing } from "./copy-on-write.js";
 import type { OwnerEntry } from "./owner-index.js";
 import type { Place } from "./place.js";
 import type { Request } from "./request.js";
@@ -13,7 +14,7 @@ import type { Session } from "./session.js";
 /** The time at which a hold ends by itself, for whichever of its reasons comes first. */
 export class HoldEnd implements DueItem {
   readonly hold: Hold;
-  dueAt: number;
+  readonly dueAt: number;
   readonly number: number;
   heapIndex = NOT_IN_HEAP;
 
@@ -31,33 +32,33 @@ export interface Ticket {
 }
 
 export class HoldExtras {
-  value = "";
+  readonly value: string = "";
   /** 0: none of them. */
-  maxHoldMs = 0;
-  minHoldMs = 0;
-  lockDelayMs = 0;
+  readonly maxHoldMs: number = 0;
+  readonly minHoldMs: number = 0;
+  readonly lockDelayMs: number = 0;
   /** When a revoke ends it by force; 0: it was not revoked. */
-  revokedAt = 0;
-  revokeReason = "";
-  ticket: Ticket | undefined = undefined;
-  end: HoldEnd | undefined = undefined;
-  /** While it waits. */
+  readonly revokedAt: number = 0;
+  readonly revokeReason: string = "";
+  readonly ticket: Ticket | undefined = undefined;
+  readonly end: HoldEnd | undefined = undefined;
+  /** While it waits, which says itself what it is of. */
   upgrade: Request | undefined = undefined;
 }
 
 export class Hold {
-  token: number;
-  session: Session;
-  owner: number;
+  readonly token: number;
+  readonly session: Session;
+  readonly owner: number;
   /** Of the acquire or claim that brought it. */
-  sequence: number;
+  readonly sequence: number;
   readonly grantedAt: number;
   /** Its holder was told that somebody waits. */
-  isContended = false;
-  extras: HoldExtras | undefined = undefined;
-  firstPlace: Place | undefined = undefined;
+  readonly isContended: boolean = false;
+  readonly extras: HoldExtras | undefined = undefined;
+  readonly firstPlace: Place | undefined = undefined;
   /** While it stands in the table: where its session, its sequence and its token find it. */
-  row = 0;
+  readonly row: number = 0;
   nextByOwner: OwnerEntry | undefined = undefined;
 
   constructor(token: number, session: Session, owner: number, sequence: number, grantedAt: number) {
@@ -76,9 +77,16 @@ export class Hold {
     return this.extras?.ticket !== undefined;
   }
 
-  /** Made when the first of them is needed. */
-  obtainExtras(): HoldExtras {
-    this.extras ??= new HoldExtras();
-    return this.extras;
+  /** Gives out its own fields to be written. */
+  change(): Changing<Hold> {
+    this.session.copies.copier?.copyRow(this.row);
+    return this;
+  }
+
+  /** The same of its extras, which are made when the first of them is needed. */
+  changeExtras(): Changing<HoldExtras> {
+    const hold = this.change();
+    hold.extras ??= new HoldExtras();
+    return hold.extras;
   }
 }

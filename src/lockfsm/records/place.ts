@@ -5,6 +5,7 @@
  */
 import type { ClaimMode } from "../../protocol/index.js";
 import type { Closing } from "./closing.js";
+import type { Changing } from "./copy-on-write.js";
 import type { Hold } from "./hold.js";
 import type { Key } from "./key.js";
 import type { Request } from "./request.js";
@@ -31,13 +32,13 @@ export interface Tower {
 export class Place {
   readonly key: Key;
   /** Changes in place by an upgrade or a downgrade. */
-  mode: ClaimMode;
+  readonly mode: ClaimMode;
   claimant: Claim;
   /** Neighbours in the list of the key it is in: its queue, or its holds and closings. */
   previous: Place | undefined = undefined;
   next: Place | undefined = undefined;
   /** The next item of the same claimant, in the order of the command. */
-  sibling: Place | undefined = undefined;
+  readonly sibling: Place | undefined = undefined;
   /** Of semaphores only. */
   readonly permits: Permits | undefined;
   tower: Tower | undefined = undefined;
@@ -47,6 +48,12 @@ export class Place {
     this.mode = mode;
     this.claimant = claimant;
     this.permits = permits;
+  }
+
+  /** Gives out what belongs to its claimant to be written. */
+  change(): Changing<Place> {
+    this.claimant.change();
+    return this;
   }
 
   /** 0 of locks. */

@@ -8,21 +8,22 @@
 import { assert } from "../../assert.js";
 import type { Result } from "../../protocol/index.js";
 import { QUEUED } from "../results.js";
+import type { Changing, Copied } from "./copy-on-write.js";
 import type { Request } from "./request.js";
 import type { Session } from "./session.js";
 
 /** `gone`: forgotten; not to be found any more. */
 export type SlotState = "reply" | "waiting" | "outcome" | "gone";
 
-export class Slot {
+/** Changed by its window alone. */
+export class Slot implements Copied {
   readonly sequence: number;
   /** Of the entry that answered, or ended the wait. */
-  stamp: number;
-  state: SlotState;
-  result: Result;
+  readonly stamp: number;
+  readonly state: SlotState;
+  readonly result: Result;
   /** While it waits. */
-  request: Request | undefined;
-  /** It is in this snapshot, or is not to be in it. */
+  readonly request: Request | undefined;
   savedIn: number;
 
   constructor(
@@ -30,14 +31,14 @@ export class Slot {
     stamp: number,
     state: SlotState,
     content: Result | Request,
-    epoch: number,
+    savedIn: number,
   ) {
     this.sequence = sequence;
     this.stamp = stamp;
     this.state = state;
     this.result = "status" in content ? content : QUEUED;
     this.request = "status" in content ? undefined : content;
-    this.savedIn = epoch;
+    this.savedIn = savedIn;
   }
 }
 
@@ -104,11 +105,11 @@ export class ReplyWindow {
   /** The wait of a slot ended with `result`, which is kept until it is acknowledged. */
   settle(slot: Slot, stamp: number, result: Result): void {
     assert(slot.state === "waiting", () => `sequence ${slot.sequence} is ${slot.state}`);
-    this.#keep(slot);
-    slot.state = "outcome";
-    slot.stamp = stamp;
-    slot.result = result;
-    slot.request = undefined;
+    const settled = this.#change(slot);
+    settled.state = "outcome";
+    settled.stamp = stamp;
+    settled.result = result;
+    settled.request = undefined;
     this.#unacknowledged += 1;
   }
 
@@ -127,6 +128,7 @@ export class ReplyWindow {
   /** The client has read all replies below `mark`. */
   raiseMark(mark: number): void {
     if (mark <= this.#mark) return;
+    this.#session.change();
     this.#mark = mark;
     for (let slot = this.#slots[this.#markIndex]; slot !== undefined && slot.sequence < mark; ) {
       if (slot.state === "reply") this.#drop(slot);
@@ -148,11 +150,11 @@ export class ReplyWindow {
   }
 
   #drop(slot: Slot): void {
-    this.#keep(slot);
     if (slot.state === "outcome") this.#unacknowledged -= 1;
-    slot.state = "gone";
-    slot.result = QUEUED;
-    slot.request = undefined;
+    const forgotten = this.#change(slot);
+    forgotten.state = "gone";
+    forgotten.result = QUEUED;
+    forgotten.request = undefined;
     this.#gaps += 1;
   }
 
@@ -174,8 +176,8 @@ export class ReplyWindow {
     this.#gaps = 0;
   }
 
-  /** A snapshot that is under way gets the slot as it is before it changes. */
-  #keep(slot: Slot): void {
-    this.#session.saving.keepSlot(this.#session, slot);
+  #change(slot: Slot): Changing<Slot> {
+    this.#session.copies.copier?.copy(slot, this.#session);
+    return slot;
   }
 }

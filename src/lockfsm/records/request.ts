@@ -4,6 +4,7 @@
  */
 import type { AcquireOptions } from "../../protocol/index.js";
 import { type DueItem, NOT_IN_HEAP } from "../index/due-heap.js";
+import type { Changing, Copied } from "./copy-on-write.js";
 import type { Hold } from "./hold.js";
 import type { OwnerEntry } from "./owner-index.js";
 import type { Place } from "./place.js";
@@ -27,37 +28,36 @@ export function comesBefore(left: Order, right: Order): boolean {
   return left.rank < right.rank || (left.rank === right.rank && left.number < right.number);
 }
 
-export class Request implements DueItem, Order {
+export class Request implements DueItem, Order, Copied {
   readonly session: Session;
   readonly sequence: number;
   /** Where its outcome goes; `undefined` until it is told to wait. */
   slot: Slot | undefined = undefined;
   /** It left its queues, whatever for. */
-  hasEnded = false;
+  readonly hasEnded: boolean = false;
   readonly owner: number;
   /** Its arrival. */
   readonly number: number;
-  rank: number;
+  readonly rank: number;
   readonly enqueuedAt: number;
-  dueAt: number;
+  readonly dueAt: number;
   heapIndex = NOT_IN_HEAP;
   /** `undefined`: the defaults. */
   readonly options: AcquireOptions | undefined;
   /** It may be refused where waiting would never end. */
-  detects: boolean;
+  readonly detects: boolean;
   /** The hold that is to become exclusive in the one key of this request. */
-  upgrades: Hold | undefined = undefined;
-  firstPlace: Place | undefined = undefined;
+  readonly upgrades: Hold | undefined = undefined;
+  readonly firstPlace: Place | undefined = undefined;
   previous: Request | undefined = undefined;
   next: Request | undefined = undefined;
   /** No search has told yet whether it closes a cycle of waits: for earlier ones it is not there. */
-  isUnchecked = false;
+  readonly isUnchecked: boolean = false;
   /** A later entry is to look at its owner. */
   isQueuedForSearch = false;
   /** In its queues it is among those that can be part of a circle of waits. */
   isListed = false;
   nextByOwner: OwnerEntry | undefined = undefined;
-  /** It is in this snapshot, or is not to be in it. */
   savedIn: number;
 
   constructor(
@@ -78,7 +78,13 @@ export class Request implements DueItem, Order {
     this.dueAt = dueAt;
     this.options = options;
     this.detects = options?.detect ?? true;
-    this.savedIn = session.saving.epoch;
+    this.savedIn = session.copies.latest;
+  }
+
+  /** Gives out its fields to be written. That it was reached, the rest says. */
+  change(): Changing<Request> {
+    this.session.copies.copier?.copy(this);
+    return this;
   }
 
   /** What it takes of the table; see `sizes.ts`. */

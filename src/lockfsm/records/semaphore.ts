@@ -4,14 +4,15 @@
  * and count all the same.
  */
 import { assert } from "../../assert.js";
+import type { Changing, Copied, CopyOnWrite } from "./copy-on-write.js";
 import type { Key } from "./key.js";
 import type { Order } from "./request.js";
 
-export class Semaphore {
+export class Semaphore implements Copied {
   readonly key: Key;
-  limit: number;
+  readonly limit: number;
   /** The limit was set for good, not just named by those who use it. */
-  isSet: boolean;
+  readonly isSet: boolean;
   /** Permits held, those of closings included. */
   held = 0;
   /** After the limit was lowered: from here on waiting requests may want more than there is. */
@@ -20,16 +21,23 @@ export class Semaphore {
   #free: number[] = [];
   /** The lowest slot that was never taken since nothing was held. */
   #next = 0;
-  /** It is in this snapshot, or is not to be in it. */
   savedIn: number;
+  readonly #copies: CopyOnWrite;
   previous: Semaphore | undefined = undefined;
   next: Semaphore | undefined = undefined;
 
-  constructor(key: Key, limit: number, isSet: boolean, epoch: number) {
+  constructor(key: Key, limit: number, isSet: boolean, copies: CopyOnWrite) {
     this.key = key;
     this.limit = limit;
     this.isSet = isSet;
-    this.savedIn = epoch;
+    this.savedIn = copies.latest;
+    this.#copies = copies;
+  }
+
+  /** Gives out its limit to be written. What is held of it, those who hold it say. */
+  change(): Changing<Semaphore> {
+    this.#copies.copier?.copy(this);
+    return this;
   }
 
   /** The lowest free slots, ascending. There must be room. */

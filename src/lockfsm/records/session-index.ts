@@ -47,6 +47,7 @@ export class SessionIndex {
   }
 
   remove(session: Session): void {
+    session.copies.copier?.copyEnding(session);
     const removed = this.#byId.delete(session.id);
     assert(removed, () => `session ${session.id} is not in the table`);
     const { nonceDigest } = session;

@@ -6,7 +6,7 @@
 import { END_REASON, type EndReason } from "../../protocol/index.js";
 import { unlink } from "../index/chain.js";
 import { type DueItem, NOT_IN_HEAP } from "../index/due-heap.js";
-import type { Saving } from "../snapshot/saving.js";
+import type { Changing, Copied, CopyOnWrite } from "./copy-on-write.js";
 import { ReplyWindow } from "./reply-window.js";
 import type { Request } from "./request.js";
 import { bytesOfSession } from "./sizes.js";
@@ -24,7 +24,7 @@ export interface Loss {
 /** The time at which an operator's wish ends a session by force. */
 export class SessionEnd implements DueItem {
   readonly session: Session;
-  dueAt: number;
+  readonly dueAt: number;
   readonly number: number;
   readonly reason: string;
   heapIndex = NOT_IN_HEAP;
@@ -37,8 +37,8 @@ export class SessionEnd implements DueItem {
   }
 }
 
-export class Session implements DueItem {
-  readonly saving: Saving;
+export class Session implements DueItem, Copied {
+  readonly copies: CopyOnWrite;
   readonly id: number;
   /** Of the nonce that opened it and resumes it. */
   readonly nonceDigest: string;
@@ -46,34 +46,34 @@ export class Session implements DueItem {
   readonly metadata: string;
   readonly ttlMs: number;
   /** When the lease ends. Only ever moved to later. */
-  dueAt: number;
+  readonly dueAt: number;
   heapIndex = NOT_IN_HEAP;
   /** How often another process took it over. */
-  generation = 0;
+  readonly generation: number = 0;
   /** The process that did so last. */
-  taker = "";
+  readonly taker: string = "";
   /** When that was, in cluster time. */
-  takenOverAt = 0;
+  readonly takenOverAt: number = 0;
   /** The one of this generation that attached last. */
-  attempt: number;
+  readonly attempt: number;
   /** Counts attachments; commands of any but the last have no effect. */
-  attachEpoch = 1;
+  readonly attachEpoch: number = 1;
   /** What that attempt was answered: repeated to its duplicates. */
-  attachedAt: number;
-  attachedSequence = 0;
+  readonly attachedAt: number;
+  readonly attachedSequence: number = 0;
   /** The largest sequence that was executed. */
-  highestSequence = 0;
+  readonly highestSequence: number = 0;
   /** Set when it was ended; what it held and waited for may take further steps to go. */
-  endedBy: EndReason | undefined = undefined;
+  readonly endedBy: EndReason | undefined = undefined;
   /** An operator wants it to end. */
-  forcedEnd: SessionEnd | undefined = undefined;
+  readonly forcedEnd: SessionEnd | undefined = undefined;
   readonly replies: ReplyWindow;
-  /** Its own fields are in this snapshot, or are not to be in it. */
+  /** Not for its claims and stored replies, which have their own. */
   savedIn: number;
   /** The walk of this snapshot has come to all that it has, or need not. */
   walkedIn: number;
   /** Holds that it did not give up itself, until it has read how they ended: by sequence. */
-  losses: Map<number, Loss> | undefined = undefined;
+  #losses: Map<number, Loss> | undefined = undefined;
   /** What it, its holds, its requests and the closings that it left take; see `sizes.ts`. */
   bytes: number;
   holdCount = 0;
@@ -90,7 +90,7 @@ export class Session implements DueItem {
   lastRequest: Request | undefined = undefined;
 
   constructor(
-    saving: Saving,
+    copies: CopyOnWrite,
     id: number,
     nonceDigest: string,
     name: string,
@@ -99,7 +99,7 @@ export class Session implements DueItem {
     stamp: number,
     attempt: number,
   ) {
-    this.saving = saving;
+    this.copies = copies;
     this.id = id;
     this.nonceDigest = nonceDigest;
     this.name = name;
@@ -110,15 +110,25 @@ export class Session implements DueItem {
     this.attachedAt = stamp;
     this.bytes = bytesOfSession(this);
     this.replies = new ReplyWindow(this);
-    this.savedIn = saving.epoch;
-    this.walkedIn = saving.epoch;
+    this.savedIn = copies.latest;
+    this.walkedIn = copies.latest;
   }
 
   /** To whom holds belong that nobody has claimed. It never ends, and nothing is said to it. */
-  static ofTickets(saving: Saving): Session {
-    const session = new Session(saving, 0, "", "", "", 0, 0, 0);
-    session.dueAt = Number.POSITIVE_INFINITY;
+  static ofTickets(copies: CopyOnWrite): Session {
+    const session = new Session(copies, 0, "", "", "", 0, 0, 0);
+    session.change().dueAt = Number.POSITIVE_INFINITY;
     return session;
+  }
+
+  /** Gives out its own fields, and its mark, to be written. */
+  change(): Changing<Session> {
+    this.copies.copier?.copy(this);
+    return this;
+  }
+
+  get losses(): ReadonlyMap<number, Loss> | undefined {
+    return this.#losses;
   }
 
   /** Among due times; whatever is due draws from one counter. */
@@ -148,8 +158,9 @@ export class Session implements DueItem {
 
   /** The oldest is forgotten when there are too many: of it the reason will be unknown. */
   recordLoss(sequence: number, token: number, reason: EndReason): void {
-    this.losses ??= new Map();
-    const { losses } = this;
+    this.change();
+    this.#losses ??= new Map();
+    const losses = this.#losses;
     if (losses.size >= LOSSES_MAX) {
       for (const oldest of losses.keys()) {
         losses.delete(oldest);
@@ -160,7 +171,10 @@ export class Session implements DueItem {
   }
 
   acknowledgeLoss(sequence: number): void {
-    if (this.losses?.delete(sequence) === true && this.losses.size === 0) this.losses = undefined;
+    if (this.#losses?.has(sequence) !== true) return;
+    this.change();
+    this.#losses.delete(sequence);
+    if (this.#losses.size === 0) this.#losses = undefined;
   }
 
   addRequest(request: Request): void {
@@ -173,7 +187,9 @@ export class Session implements DueItem {
     this.lastRequest = request;
   }
 
+  /** A request that leaves its queues, whatever for. */
   removeRequest(request: Request): void {
+    request.change().hasEnded = true;
     this.requestCount -= 1;
     this.bytes -= request.bytes;
     if (this.firstRequest === request) this.firstRequest = request.next;

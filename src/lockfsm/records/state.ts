@@ -13,7 +13,6 @@ import {
 import { StepLimit } from "../deadlock/wait-edges.js";
 import { DueHeap } from "../index/due-heap.js";
 import { RecordList } from "../index/record-list.js";
-import { Saving } from "../snapshot/saving.js";
 import { TokenCounter } from "../token-counter.js";
 import {
   type ChangeListener,
@@ -23,6 +22,7 @@ import {
   type TableSettings,
 } from "../types.js";
 import { Closing } from "./closing.js";
+import { CopyOnWrite } from "./copy-on-write.js";
 import { Hold, type HoldEnd } from "./hold.js";
 import { SequenceIndex, TokenIndex } from "./hold-index.js";
 import { HoldRows } from "./hold-rows.js";
@@ -50,7 +50,8 @@ export class TableState {
   index = 0;
   readonly sessions = new SessionIndex();
   readonly keys = new KeyIndex();
-  readonly rows = new HoldRows();
+  readonly copies = new CopyOnWrite();
+  readonly rows = new HoldRows(this.copies);
   /** Holds and tickets by their tokens. */
   readonly holds = new TokenIndex(this.rows);
   /** Holds by what they are known by. */
@@ -70,7 +71,6 @@ export class TableState {
    * restored may still count on their leases. 0 once that is over.
    */
   quietUntil = 0;
-  readonly saving = new Saving(this.rows);
   /** Has the tickets: holds that belong to no session until they are claimed. */
   readonly detached: Session;
   /** The number of the next session, request or end. */
@@ -112,7 +112,7 @@ export class TableState {
   constructor(settings: TableSettings, nextToken = 0) {
     this.settings = settings;
     this.tokens = new TokenCounter(nextToken);
-    this.detached = Session.ofTickets(this.saving);
+    this.detached = Session.ofTickets(this.copies);
   }
 
   /** What everything in the table takes. */

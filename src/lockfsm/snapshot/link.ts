@@ -106,7 +106,7 @@ function linkLoneHold(parts: SnapshotParts, session: Session, part: LoneHold): v
     return;
   }
   const hold = new Hold(token, session, owner, sequence, grantedAt);
-  hold.firstPlace = new Place(obtainKey(state, name), "exclusive", hold, undefined);
+  hold.change().firstPlace = new Place(obtainKey(state, name), "exclusive", hold, undefined);
   linkHold(parts, hold);
 }
 
@@ -114,7 +114,7 @@ function linkHold(parts: SnapshotParts, hold: Hold): void {
   const { state, sharedHeld } = parts;
   const { session, token, sequence, extras } = hold;
   checkNew(state, session, token, sequence);
-  hold.row = state.rows.add(session, token, sequence, hold);
+  hold.change().row = state.rows.add(session, token, sequence, hold);
   state.holds.add(hold.row);
   if (!hold.isTicket) {
     state.holdsBySequence.add(hold.row);
@@ -140,7 +140,7 @@ function linkEnd({ state, endNumbers }: SnapshotParts, hold: Hold): void {
   const number = endNumbers.get(hold);
   if (dueAt === undefined || number === undefined) return;
   const end = new HoldEnd(hold, dueAt, number);
-  hold.obtainExtras().end = end;
+  hold.changeExtras().end = end;
   state.due.add(end);
 }
 
@@ -206,8 +206,8 @@ function linkRequest({ state, upgraded }: SnapshotParts, request: Request): void
     if (firstPlace?.sibling !== undefined || placeIn(hold, firstPlace?.key) === undefined) {
       refuse(session, `${number} upgrades what its hold has not`);
     }
-    request.upgrades = hold;
-    hold.obtainExtras().upgrade = request;
+    request.change().upgrades = hold;
+    hold.changeExtras().upgrade = request;
   }
   for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
     if ((place.permits !== undefined) !== (place.key.semaphore !== undefined)) {

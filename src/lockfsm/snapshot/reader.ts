@@ -159,23 +159,24 @@ function readSession(parts: SnapshotParts, fields: FieldReader): SessionParts {
   const epoch = fields.within(1, ATTEMPT_MAX, "epoch");
   const attachedAt = readStamp(state, fields);
   const session = new Session(
-    ...[state.saving, id, nonceDigest, name, metadata, ttlMs, attachedAt, attempt],
+    ...[state.copies, id, nonceDigest, name, metadata, ttlMs, attachedAt, attempt],
   );
-  session.attachEpoch = epoch;
-  session.generation = fields.within(0, GENERATION_MAX, "generation");
+  const restored = session.change();
+  restored.attachEpoch = epoch;
+  restored.generation = fields.within(0, GENERATION_MAX, "generation");
   if (session.generation > 0) {
-    session.taker = fields.text();
-    session.takenOverAt = readStamp(state, fields);
+    restored.taker = fields.text();
+    restored.takenOverAt = readStamp(state, fields);
   }
-  session.dueAt = dueAt;
-  session.attachedSequence = fields.uint();
-  session.highestSequence = fields.within(0, SAFE_MAX - 1, "highest sequence");
+  restored.dueAt = dueAt;
+  restored.attachedSequence = fields.uint();
+  restored.highestSequence = fields.within(0, SAFE_MAX - 1, "highest sequence");
   session.replies.restoreMark(fields.within(1, session.highestSequence + 1, "mark"));
-  session.endedBy = fields.optionalEndReason();
+  restored.endedBy = fields.optionalEndReason();
   const forcedAt = fields.uint();
   if (forcedAt > 0) {
     const number = fields.within(1, state.nextNumber - 1, "number");
-    session.forcedEnd = new SessionEnd(session, forcedAt, number, fields.text());
+    restored.forcedEnd = new SessionEnd(session, forcedAt, number, fields.text());
   }
   for (let left = fields.within(0, LOSSES_MAX, "losses"); left > 0; left -= 1) {
     const sequence = fields.within(1, session.highestSequence, "sequence");
@@ -200,7 +201,7 @@ function readSlot(parts: SnapshotParts, of: SessionParts, fields: FieldReader): 
   const at = fields.within(0, SLOT_STATES.length - 1, "state");
   const state = SLOT_STATES[at] as (typeof SLOT_STATES)[number];
   const result = fields.result(table.tokens.next);
-  of.slots.push(new Slot(sequence, stamp, state, result, table.saving.epoch));
+  of.slots.push(new Slot(sequence, stamp, state, result, table.copies.latest));
   parts.slotCount += 1;
 }
 
@@ -221,16 +222,16 @@ function readHold(parts: SnapshotParts, of: SessionParts, fields: FieldReader): 
     return;
   }
   const hold = new Hold(token, of.session, owner, sequence, grantedAt);
-  hold.isContended = (flags & HOLD_CONTENDED) !== 0;
+  hold.change().isContended = (flags & HOLD_CONTENDED) !== 0;
   if ((flags & HOLD_EXTRAS) !== 0) readExtras(parts, hold, fields);
-  hold.firstPlace = readItems(state, hold, true, fields);
+  hold.change().firstPlace = readItems(state, hold, true, fields);
   if (hold.isTicket !== (of.session === state.detached)) fields.fail("a ticket of a session");
   of.holds.push(hold);
 }
 
 function readExtras(parts: SnapshotParts, hold: Hold, fields: FieldReader): void {
   const { state } = parts;
-  const extras = hold.obtainExtras();
+  const extras = hold.changeExtras();
   extras.value = fields.text();
   extras.maxHoldMs = fields.within(0, WAIT_MS_MAX, "cap");
   extras.minHoldMs = fields.within(0, WAIT_MS_MAX, "minHoldMs");
@@ -260,11 +261,12 @@ function readRequest(parts: SnapshotParts, of: SessionParts, fields: FieldReader
   const dueAt = wait === 0 ? NO_DEADLINE : enqueuedAt + wait - 1;
   const order = { rank: isUpgrade ? UPGRADE_RANK : enqueuedAt - headStart, number };
   const request = new Request(session, sequence, owner, order, enqueuedAt, dueAt, options);
-  request.detects = fields.flag("detects");
-  request.isUnchecked = fields.flag("unchecked");
-  request.slot = new Slot(sequence, enqueuedAt, "waiting", request, state.saving.epoch);
+  const restored = request.change();
+  restored.detects = fields.flag("detects");
+  restored.isUnchecked = fields.flag("unchecked");
+  request.slot = new Slot(sequence, enqueuedAt, "waiting", request, state.copies.latest);
   slots.push(request.slot);
-  request.firstPlace = readItems(state, request, false, fields);
+  restored.firstPlace = readItems(state, request, false, fields);
   if (isUpgrade) parts.upgraded.set(request, upgraded);
   parts.requests.push(request);
 }
@@ -274,8 +276,8 @@ function readClosing(parts: SnapshotParts, fields: FieldReader): void {
   const token = fields.token(state.tokens.next);
   const session = fields.within(0, state.nextNumber - 1, "session");
   const number = fields.within(1, state.nextNumber - 1, "number");
-  const closing = new Closing(token, session, fields.uint(), number, state.saving.epoch);
-  closing.firstPlace = readItems(state, closing, true, fields);
+  const closing = new Closing(token, session, fields.uint(), number, state.copies);
+  closing.change().firstPlace = readItems(state, closing, true, fields);
   parts.closings.push(closing);
 }
 
@@ -315,7 +317,7 @@ function readItems(
     const permits = mode === "permits" ? readPermits(isHeld, fields) : undefined;
     const place = new Place(key, mode, claimant, permits);
     if (last === undefined) first = place;
-    else last.sibling = place;
+    else last.change().sibling = place;
     last = place;
   }
   return first;

@@ -107,12 +107,12 @@ function keepClosed(
   { token, firstPlace }: Pick<Hold, "token" | "firstPlace">,
   dueAt: number,
 ): void {
-  const closing = new Closing(token, 0, dueAt, state.takeNumber(), state.saving.epoch);
+  const closing = new Closing(token, 0, dueAt, state.takeNumber(), state.copies);
   let last: Place | undefined;
   for (let at = firstPlace; at !== undefined; at = at.sibling) {
     const place = copyOf(state, closing, at);
-    if (last === undefined) closing.firstPlace = place;
-    else last.sibling = place;
+    if (last === undefined) closing.change().firstPlace = place;
+    else last.change().sibling = place;
     last = place;
   }
   closings.push(closing);

@@ -1,13 +1,17 @@
 /**
  * A snapshot while the table goes on (semantics.md, 9.4): a walk over all that it holds, cut
  * into chunks. Between two chunks entries may be applied; what they change is written first
- * (`saving.ts`), and the walk finds it done. A turn of the walk ends with a full chunk or after so
- * many looks, hence no turn depends on the size of the table, of a session or of a queue.
+ * ("copy-on-write.ts"), and the walk finds it done. A turn of the walk ends with a full chunk or after
+ * so many looks, hence no turn depends on the size of the table, of a session or of a queue.
  */
-
+import { assert } from "../../assert.js";
+import { Closing } from "../records/closing.js";
+import type { Copied, Copier } from "../records/copy-on-write.js";
+import { Slot } from "../records/reply-window.js";
+import { Request } from "../records/request.js";
+import { Semaphore } from "../records/semaphore.js";
 import { Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
-import type { Saving } from "./saving.js";
 import { recordWork, type WorkRecord } from "./work-record.js";
 import { SnapshotWriter } from "./writer.js";
 
@@ -30,8 +34,10 @@ export function takeSnapshot(
   const work = recordWork(state);
   const ended = state.work.list().filter((item) => item instanceof Session);
   const writer = new SnapshotWriter(state, work, chunkBytes);
-  state.saving.begin(writer);
-  const chunks = chunksOf(state.saving, writer, new Walk(state, work, ended, writer).turns());
+  const copier = new RecordCopier(state, writer);
+  state.copies.begin(copier);
+  const walk = new Walk(state, work, ended, writer, copier);
+  const chunks = chunksOf(writer, walk.turns(), () => state.copies.end(copier));
   // A generator that never ran would not notice that it is given up.
   chunks.next();
   return chunks;
@@ -39,9 +45,9 @@ export function takeSnapshot(
 
 /** The first value is not a chunk. */
 function* chunksOf(
-  saving: Saving,
   writer: SnapshotWriter,
   turns: Generator<void, void, void>,
+  end: () => void,
 ): Generator<Uint8Array, void, void> {
   try {
     yield NOTHING;
@@ -51,10 +57,88 @@ function* chunksOf(
       yield writer.takeBlock();
     }
   } finally {
-    saving.end(writer);
+    end();
   }
   writer.end();
   while (writer.hasBlock) yield writer.takeBlock();
+}
+
+/** Writes each record once: before it changes or when the walk comes to it, whatever is first. */
+class RecordCopier implements Copier {
+  readonly #state: TableState;
+  readonly #writer: SnapshotWriter;
+  /** The claims to be walked to next: they move on when one of them goes. */
+  nextHold = 0;
+  nextRequest: Request | undefined = undefined;
+  /** Sessions that ended before the walk came to them. */
+  readonly #ending: Session[] = [];
+
+  constructor(state: TableState, writer: SnapshotWriter) {
+    this.#state = state;
+    this.#writer = writer;
+  }
+
+  copy(record: Copied, session?: Copied): void {
+    if (record instanceof Session) this.#session(record);
+    else if (record instanceof Request) this.#request(record);
+    else if (record instanceof Slot && session instanceof Session) this.#slot(session, record);
+    else if (record instanceof Closing) {
+      if (this.#isDue(record)) this.#writer.closing(record);
+    } else {
+      assert(record instanceof Semaphore, () => "a record of a kind that no snapshot has");
+      if (this.#isDue(record)) this.#writer.semaphore(record);
+    }
+  }
+
+  /** 0: a hold that does not stand in the table yet, or any more. */
+  copyRow(row: number): void {
+    if (row === 0) return;
+    const { rows, copies } = this.#state;
+    if (this.nextHold === row) this.nextHold = rows.nextOf(row);
+    if (rows.savedIn(row) === copies.latest) return;
+    rows.setSavedIn(row, copies.latest);
+    this.#session(rows.sessionOf(row));
+    const content = rows.contentOf(row);
+    if (typeof content === "string") this.#writer.loneHold(rows, row, content);
+    else this.#writer.hold(content);
+  }
+
+  copyEnding(session: Copied): void {
+    assert(session instanceof Session, () => "the end of what is no session");
+    this.#session(session);
+    if (session.walkedIn !== this.#state.copies.latest) this.#ending.push(session);
+  }
+
+  takeEnding(): Session | undefined {
+    return this.#ending.pop();
+  }
+
+  /** Tickets belong to no session that would be written. */
+  #session(session: Session): void {
+    if (session.id > 0 && this.#isDue(session)) this.#writer.session(session);
+  }
+
+  #slot(session: Session, slot: Slot): void {
+    // That of a waiting acquire is saved with its request.
+    if (!this.#isDue(slot) || slot.state === "waiting" || slot.state === "gone") return;
+    this.#session(session);
+    this.#writer.slot(session, slot);
+  }
+
+  #request(request: Request): void {
+    if (this.nextRequest === request) this.nextRequest = request.next;
+    if (!this.#isDue(request)) return;
+    this.#session(request.session);
+    this.#writer.request(request);
+  }
+
+  /** Whether it is not in the snapshot yet, in which it is from now on. */
+  #isDue(record: Copied): boolean {
+    const { latest } = this.#state.copies;
+    if (record.savedIn === latest) return false;
+    record.savedIn = latest;
+    return true;
+  }
 }
 
 class Walk {
@@ -63,6 +147,7 @@ class Walk {
   /** Sessions that were ended and still have claims. */
   readonly #ended: readonly Session[];
   readonly #writer: SnapshotWriter;
+  readonly #copier: RecordCopier;
   /** Numbers and tokens from these on are not of this snapshot. */
   readonly #nextNumber: number;
   readonly #nextToken: number;
@@ -73,27 +158,30 @@ class Walk {
     work: readonly WorkRecord[],
     ended: readonly Session[],
     writer: SnapshotWriter,
+    copier: RecordCopier,
   ) {
     this.#state = state;
     this.#work = work;
     this.#ended = ended;
     this.#writer = writer;
+    this.#copier = copier;
     this.#nextNumber = state.nextNumber;
     this.#nextToken = state.tokens.next;
   }
 
   *turns(): Generator<void, void, void> {
-    const { saving, sessions, detached } = this.#state;
+    const { sessions, detached } = this.#state;
+    const copier = this.#copier;
     for (const semaphore of this.#state.semaphores.walk()) {
-      saving.keepSemaphore(semaphore);
+      copier.copy(semaphore);
       if (this.#isTurnOver()) yield;
     }
     for (const closing of this.#state.closings.walk()) {
-      saving.keepClosing(closing);
+      copier.copy(closing);
       if (this.#isTurnOver()) yield;
     }
     for (const session of this.#ended) {
-      saving.keepSession(session);
+      copier.copy(session);
       if (this.#isTurnOver()) yield;
     }
     for (const item of this.#work) {
@@ -109,41 +197,41 @@ class Walk {
       yield* this.#session(session);
       if (this.#isTurnOver()) yield;
     }
-    for (let ended = saving.takeEnding(); ended !== undefined; ended = saving.takeEnding()) {
+    for (let ended = copier.takeEnding(); ended !== undefined; ended = copier.takeEnding()) {
       yield* this.#session(ended);
       if (this.#isTurnOver()) yield;
     }
   }
 
   *#session(session: Session): Generator<void, void, void> {
-    const { saving, rows } = this.#state;
-    if (session.walkedIn === saving.epoch) return;
-    session.walkedIn = saving.epoch;
-    saving.keepSession(session);
+    const { copies, rows } = this.#state;
+    const copier = this.#copier;
+    if (session.walkedIn === copies.latest) return;
+    session.walkedIn = copies.latest;
+    copier.copy(session);
     yield* this.#slots(session);
-    saving.nextHold = session.firstHold;
-    for (let row = saving.nextHold; row !== 0; row = saving.nextHold) {
+    copier.nextHold = session.firstHold;
+    for (let row = copier.nextHold; row !== 0; row = copier.nextHold) {
       // What was granted since comes last, but among tickets, which come as they were left.
       if (rows.tokenOf(row) >= this.#nextToken && session !== this.#state.detached) break;
-      saving.keepRow(row);
+      copier.copyRow(row);
       if (this.#isTurnOver()) yield;
     }
-    saving.nextRequest = session.firstRequest;
-    for (let request = saving.nextRequest; request !== undefined; request = saving.nextRequest) {
+    copier.nextRequest = session.firstRequest;
+    for (let request = copier.nextRequest; request !== undefined; request = copier.nextRequest) {
       if (request.number >= this.#nextNumber) break;
-      saving.keepRequest(request);
+      copier.copy(request);
       if (this.#isTurnOver()) yield;
     }
   }
 
   *#slots(session: Session): Generator<void, void, void> {
-    const { saving } = this.#state;
     const { replies } = session;
     const last = replies.lastSequence;
     for (let slot = replies.firstFrom(0); slot !== undefined; ) {
       const { sequence } = slot;
       if (sequence > last) return;
-      saving.keepSlot(session, slot);
+      this.#copier.copy(slot, session);
       if (this.#isTurnOver()) yield;
       slot = replies.firstFrom(sequence + 1);
     }

@@ -5,15 +5,16 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { CopyOnWrite } from "../../../src/lockfsm/records/copy-on-write.js";
 import { Hold } from "../../../src/lockfsm/records/hold.js";
 import { HoldRows } from "../../../src/lockfsm/records/hold-rows.js";
 import { Session } from "../../../src/lockfsm/records/session.js";
-import { Saving } from "../../../src/lockfsm/snapshot/saving.js";
 
-function sessionsOn(rows: HoldRows, count: number): Session[] {
-  const saving = new Saving(rows);
+const copies = new CopyOnWrite();
+
+function sessionsOf(count: number): Session[] {
   return Array.from({ length: count }, (_, at) => {
-    return new Session(saving, at + 1, `${at}`, "", "", 1_000, 0, 1);
+    return new Session(copies, at + 1, `${at}`, "", "", 1_000, 0, 1);
   });
 }
 
@@ -37,8 +38,8 @@ describe("rows", () => {
   test("stand in the list of their session as in an array, over any number of chunks", () => {
     fc.assert(
       fc.property(steps, (plan) => {
-        const rows = new HoldRows();
-        const sessions = sessionsOn(rows, 4);
+        const rows = new HoldRows(copies);
+        const sessions = sessionsOf(4);
         const expected: number[][] = sessions.map(() => []);
         let token = 2 ** 41;
         for (const { session: number, kind, count, at } of plan) {
@@ -75,8 +76,8 @@ describe("rows", () => {
   });
 
   test("keep what they were given until they are removed, and are used again then", () => {
-    const rows = new HoldRows();
-    const [session] = sessionsOn(rows, 1) as [Session];
+    const rows = new HoldRows(copies);
+    const [session] = sessionsOf(1) as [Session];
     const row = rows.add(session, 2 ** 52 + 1, 2 ** 40, "name");
     rows.describe(row, 2 ** 53 - 1, 2 ** 45);
     rows.setNextByOwner(row, 7);
@@ -101,8 +102,8 @@ describe("rows", () => {
   });
 
   test("refuse a token that is not the newest of its session", () => {
-    const rows = new HoldRows();
-    const [session] = sessionsOn(rows, 1) as [Session];
+    const rows = new HoldRows(copies);
+    const [session] = sessionsOf(1) as [Session];
     rows.add(session, 2 ** 41 + 1, 1, "a");
     expect(() => rows.add(session, 2 ** 41, 2, "b")).toThrow("token 2199023255552 behind");
   });

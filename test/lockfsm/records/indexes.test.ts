@@ -2,12 +2,12 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ChainedIndex, mixNumber } from "../../../src/lockfsm/index/chained-index.js";
 import { RowIndex } from "../../../src/lockfsm/index/row-index.js";
+import { CopyOnWrite } from "../../../src/lockfsm/records/copy-on-write.js";
 import { Hold } from "../../../src/lockfsm/records/hold.js";
 import { SequenceIndex, TokenIndex } from "../../../src/lockfsm/records/hold-index.js";
 import { HoldRows } from "../../../src/lockfsm/records/hold-rows.js";
 import { OwnerIndex, OwnerRecord } from "../../../src/lockfsm/records/owner-index.js";
 import { Session } from "../../../src/lockfsm/records/session.js";
-import { Saving } from "../../../src/lockfsm/snapshot/saving.js";
 
 interface Card {
   readonly number: number;
@@ -77,7 +77,7 @@ class PlainRowIndex extends RowIndex {
 }
 
 function sessionOf(id: number): Session {
-  return new Session(new Saving(new HoldRows()), id, `${id}`, "", "", 1_000, 0, 1);
+  return new Session(new CopyOnWrite(), id, `${id}`, "", "", 1_000, 0, 1);
 }
 
 describe("a chained index", () => {
@@ -204,7 +204,7 @@ describe("holds by their tokens, and by their sessions and sequences", () => {
     const hold = fc.record({ session: fc.nat(3), sequence: fc.nat(200), stays: fc.boolean() });
     fc.assert(
       fc.property(fc.array(hold, { maxLength: 200, size: "max" }), (wanted) => {
-        const rows = new HoldRows();
+        const rows = new HoldRows(new CopyOnWrite());
         const [byToken, bySequence] = [new TokenIndex(rows), new SequenceIndex(rows)];
         const sessions = [1, 2, 3, 4].map(sessionOf);
         const expected = new Map<string, number>();

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { CopyOnWrite } from "../../../src/lockfsm/records/copy-on-write.js";
 import type { Key } from "../../../src/lockfsm/records/key.js";
 import { Semaphore } from "../../../src/lockfsm/records/semaphore.js";
 import { ClusterLog, permits } from "../plans/cluster-log.js";
@@ -24,7 +25,7 @@ describe("the slots of a semaphore", () => {
   test("are the lowest free ones, whatever was taken, given back, lowered or restored", () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 120, size: "max" }), (changes) => {
-        let semaphore = new Semaphore(NO_KEY, 10, false, 0);
+        let semaphore = new Semaphore(NO_KEY, 10, false, new CopyOnWrite());
         const held: number[][] = [];
         const taken = new Set<number>();
         for (const { kind, size, pick } of changes) {
@@ -37,10 +38,10 @@ describe("the slots of a semaphore", () => {
             const [slots = []] = held.splice(pick % held.length, 1);
             semaphore.give(slots);
             for (const slot of slots) taken.delete(slot);
-          } else if (kind === "limit") semaphore.limit = size * 3;
+          } else if (kind === "limit") semaphore.change().limit = size * 3;
           else if (kind === "restore") {
             const { limit } = semaphore;
-            semaphore = new Semaphore(NO_KEY, limit, false, 0);
+            semaphore = new Semaphore(NO_KEY, limit, false, new CopyOnWrite());
             expect(semaphore.restore(held.flat().reverse())).toBe(true);
           }
           expect(semaphore.held).toBe(taken.size);
@@ -51,12 +52,12 @@ describe("the slots of a semaphore", () => {
   });
 
   test("cannot be restored when one is named twice", () => {
-    const semaphore = new Semaphore(NO_KEY, 10, false, 0);
+    const semaphore = new Semaphore(NO_KEY, 10, false, new CopyOnWrite());
     expect(semaphore.restore([3, 1, 3])).toBe(false);
   });
 
   test("cannot be taken beyond the limit", () => {
-    const semaphore = new Semaphore(NO_KEY, 2, false, 0);
+    const semaphore = new Semaphore(NO_KEY, 2, false, new CopyOnWrite());
     semaphore.take(2);
     expect(() => semaphore.take(1)).toThrow("2 of 2, 1 more");
   });

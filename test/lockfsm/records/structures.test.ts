@@ -4,12 +4,11 @@ import { compareByteOrder } from "../../../src/lockfsm/index/byte-order.js";
 import { DueHeap, NOT_IN_HEAP } from "../../../src/lockfsm/index/due-heap.js";
 import { hashNumber, ShardedMap } from "../../../src/lockfsm/index/sharded-map.js";
 import { sortByNumber } from "../../../src/lockfsm/index/sort.js";
-import { HoldRows } from "../../../src/lockfsm/records/hold-rows.js";
+import { CopyOnWrite } from "../../../src/lockfsm/records/copy-on-write.js";
 import { type KeyEntry, KeyIndex } from "../../../src/lockfsm/records/key-index.js";
 import { ReplyWindow, Slot } from "../../../src/lockfsm/records/reply-window.js";
 import { Session } from "../../../src/lockfsm/records/session.js";
 import { CANCELLED } from "../../../src/lockfsm/results.js";
-import { Saving } from "../../../src/lockfsm/snapshot/saving.js";
 import { WAIT_FOREVER } from "../../../src/protocol/index.js";
 import { ClusterLog, exclusive } from "../plans/cluster-log.js";
 
@@ -44,7 +43,8 @@ test("due times come out by time, then number, however they were put in, moved a
           items.push(item);
           heap.add(item);
         } else if (kind === "move") {
-          heap.postpone(target, target.dueAt + at);
+          target.dueAt += at;
+          heap.postponed(target);
         } else {
           heap.remove(target);
           items.splice(items.indexOf(target), 1);
@@ -128,7 +128,7 @@ test("a slot that is not after all others stops the process", () => {
 });
 
 function sessionOf(): Session {
-  return new Session(new Saving(new HoldRows()), 1, "nonce", "name", "", 1_000, 0, 1);
+  return new Session(new CopyOnWrite(), 1, "nonce", "name", "", 1_000, 0, 1);
 }
 
 test("a sort that pauses puts equal numbers and rows of any length in order", () => {

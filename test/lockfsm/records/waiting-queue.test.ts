@@ -1,21 +1,20 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { HoldRows } from "../../../src/lockfsm/records/hold-rows.js";
+import { CopyOnWrite } from "../../../src/lockfsm/records/copy-on-write.js";
 import type { Key } from "../../../src/lockfsm/records/key.js";
 import { Place } from "../../../src/lockfsm/records/place.js";
 import { comesBefore, NO_DEADLINE, Request } from "../../../src/lockfsm/records/request.js";
 import { Session } from "../../../src/lockfsm/records/session.js";
 import { orderOf, WaitingQueue } from "../../../src/lockfsm/records/waiting-queue.js";
-import { Saving } from "../../../src/lockfsm/snapshot/saving.js";
 
 const KEY = { name: "k" } as Key;
-const session = new Session(new Saving(new HoldRows()), 1, "nonce", "a", "", 1_000, 0, 1);
+const session = new Session(new CopyOnWrite(), 1, "nonce", "a", "", 1_000, 0, 1);
 
 function placeOf(rank: number, number: number): Place {
   const order = { rank, number };
   const request = new Request(session, number, 1, order, 0, NO_DEADLINE, undefined);
   const place = new Place(KEY, "exclusive", request, undefined);
-  request.firstPlace = place;
+  request.change().firstPlace = place;
   return place;
 }
 

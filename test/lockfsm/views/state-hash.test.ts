@@ -266,20 +266,21 @@ describe("the hash of a table", () => {
       search: ({ searches }) => searches.take(),
       session: (one) => {
         const [hold, to] = [holdsOf(one)[0], sessionsOf(one)[2]];
-        if (hold !== undefined && to !== undefined) hold.session = to;
+        if (hold !== undefined && to !== undefined) hold.change().session = to;
       },
       upgrade: (one) => {
         for (const { firstRequest } of sessionsOf(one)) {
-          for (let at = firstRequest; at !== undefined; at = at.next) at.upgrades = undefined;
+          for (let at = firstRequest; at !== undefined; at = at.next)
+            at.change().upgrades = undefined;
         }
       },
       key: (one) => {
         const place = holdsOf(one).find(({ firstPlace }) => firstPlace?.sibling)?.firstPlace;
-        if (place !== undefined) place.sibling = undefined;
+        if (place !== undefined) place.change().sibling = undefined;
       },
       closing: (one) => {
         one.closings.forEach((closing) => {
-          closing.firstPlace = undefined;
+          closing.change().firstPlace = undefined;
         });
       },
     };

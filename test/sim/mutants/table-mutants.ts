@@ -111,9 +111,9 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-changed-while-written",
     rule: "a snapshot is the table of one moment",
-    file: "src/lockfsm/snapshot/saving.ts",
-    find: '    if (typeof content === "string") writer.loneHold(rows, row, content);\n    else writer.hold(content);\n',
-    replace: '    assert(content !== undefined, () => "");\n',
+    file: "src/lockfsm/records/hold-rows.ts",
+    find: "    this.#copies.copier?.copyRow(row);\n    this.grow(this.sessionOf(row), -bytesOfHold",
+    replace: "    this.grow(this.sessionOf(row), -bytesOfHold",
     seeds: [3],
   },
   {
