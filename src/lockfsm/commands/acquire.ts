@@ -26,13 +26,12 @@ import {
 import { kindProblem, lookAtKey, placeOf, waitersOf } from "../holds/keys.js";
 import { holdAlone } from "../holds/lone-holds.js";
 import { join } from "../holds/owners.js";
-import { store } from "../holds/storing.js";
+import { hasAllHolds, isOverfull } from "../holds/quotas.js";
+import { store } from "../holds/sessions.js";
 import { holdOf } from "../holds/tokens.js";
-import type { Place } from "../records/place.js";
+import type { Place } from "../records/key.js";
 import { Slot } from "../records/reply-window.js";
-import { NO_DEADLINE, Request } from "../records/request.js";
-import type { Session } from "../records/session.js";
-import { hasAllHolds, isOverfull } from "../records/sizes.js";
+import { NO_DEADLINE, Request, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { INVALID_ARGUMENT, QUEUE_FULL, QUEUED, QUOTA } from "../results.js";
 import { steal } from "./steal.js";

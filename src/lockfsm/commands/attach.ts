@@ -21,14 +21,12 @@ import {
   TTL_MS_MIN,
 } from "../../protocol/index.js";
 import { advanceKeys, leaveQueues } from "../holds/end.js";
-import { renewLease } from "../holds/leases.js";
+import { isTableFull } from "../holds/quotas.js";
+import { renewLease } from "../holds/sessions.js";
 import { renewAllTokens } from "../holds/tokens.js";
-import { Hold } from "../records/hold.js";
-import type { Request } from "../records/request.js";
-import { Session } from "../records/session.js";
-import { isTableFull } from "../records/sizes.js";
+import { Hold, type Request, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
-import { tellForcedEnd } from "./revoke.js";
+import { tellForcedEnd } from "./operator-commands.js";
 import { digestOf } from "./secret-digest.js";
 
 /** A session is taken over at most once in so long, lest two processes take it in turns for ever. */

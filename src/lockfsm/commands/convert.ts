@@ -9,13 +9,11 @@ import {
 import { advanceKeys, withdraw } from "../holds/end.js";
 import { advance, placeIn } from "../holds/grant.js";
 import { findKey, obtainKey } from "../holds/keys.js";
-import { store } from "../holds/storing.js";
+import { isOverfull } from "../holds/quotas.js";
+import { store } from "../holds/sessions.js";
 import { holdOf } from "../holds/tokens.js";
-import type { Hold } from "../records/hold.js";
-import { Place } from "../records/place.js";
-import { NO_DEADLINE, Request, UPGRADE_RANK } from "../records/request.js";
-import type { Session } from "../records/session.js";
-import { isOverfull } from "../records/sizes.js";
+import { Place } from "../records/key.js";
+import { type Hold, NO_DEADLINE, Request, type Session, UPGRADE_RANK } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { CANCELLED, INVALID_ARGUMENT, NOT_HELD, OK, QUOTA, WRONG_KIND } from "../results.js";
 import { isValidWait, lineUp } from "./acquire.js";

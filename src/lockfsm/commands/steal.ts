@@ -1,13 +1,12 @@
 /** Steal: the holds and tickets that touch the keys end whole, what keeps the keys closed goes, and the thief comes before all who wait. */
 import { type AcquireCommand, END_REASON, type Result } from "../../protocol/index.js";
-import { openKey, takeAway } from "../holds/end.js";
+import { openKey } from "../holds/closings.js";
+import { takeAway } from "../holds/end.js";
 import { grantAtOnce } from "../holds/grant.js";
 import { findKey, lookAtKey } from "../holds/keys.js";
 import { Closing } from "../records/closing.js";
-import { Hold } from "../records/hold.js";
-import type { Key } from "../records/key.js";
-import type { Claim } from "../records/place.js";
-import type { Session } from "../records/session.js";
+import type { Claimant, Key } from "../records/key.js";
+import { Hold, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 
 export interface Stolen {
@@ -23,7 +22,7 @@ export function steal(
   command: AcquireCommand,
 ): Stolen | undefined {
   const keys = new Set<Key>();
-  const claims = new Set<Claim>();
+  const claims = new Set<Claimant>();
   for (const { key: name } of command.items) {
     const key = findKey(state, name);
     if (key === undefined) continue;

@@ -16,14 +16,13 @@ import { endOf, scheduleEnd } from "../holds/due-time.js";
 import { advanceKeys, withdraw } from "../holds/end.js";
 import { tellHolders } from "../holds/grant.js";
 import { join, leave } from "../holds/owners.js";
-import { store } from "../holds/storing.js";
+import { hasAllHolds } from "../holds/quotas.js";
+import { store } from "../holds/sessions.js";
 import { findHold, holdOf, moveHold } from "../holds/tokens.js";
-import type { Hold } from "../records/hold.js";
-import type { Session } from "../records/session.js";
-import { hasAllHolds } from "../records/sizes.js";
+import type { Hold, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { FORBIDDEN, INVALID_ARGUMENT, NOT_HELD, OK, QUOTA } from "../results.js";
-import { tellRevoked } from "./revoke.js";
+import { tellRevoked } from "./operator-commands.js";
 import { digestOf } from "./secret-digest.js";
 
 export function detach(state: TableState, session: Session, command: DetachCommand): void {

@@ -8,15 +8,10 @@
  * A cycle of locks is a deadlock. Where a cycle goes by permits that somebody holds it need not be one,
  * since others may give back enough of them: then the graph has to be reduced ("wait-for.ts").
  */
-
 import { holdsOf, type OwnedBy, requestsOf } from "../holds/owners.js";
-import type { Hold } from "../records/hold.js";
-import type { Key } from "../records/key.js";
-import type { OwnerEntry } from "../records/owner-index.js";
-import type { Place } from "../records/place.js";
-import { Request } from "../records/request.js";
+import type { Key, Place } from "../records/key.js";
+import { type Hold, type OwnerEntry, orderOf, Request } from "../records/session.js";
 import type { TableState } from "../records/state.js";
-import { orderOf } from "../records/waiting-queue.js";
 import type { WaitEdges } from "./wait-edges.js";
 
 /** An owner waits at `place` because of `obstacle`: somebody's hold, or a request ahead. */

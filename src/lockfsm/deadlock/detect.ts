@@ -9,15 +9,14 @@ import { CYCLE_MEMBERS_MAX, type CycleMember, type Result } from "../../protocol
 import { endWait } from "../holds/end.js";
 import { advance } from "../holds/grant.js";
 import { list, type OwnedBy, requestsOf, unlist } from "../holds/owners.js";
-import type { Key } from "../records/key.js";
-import type { Place } from "../records/place.js";
-import { comesBefore, type Request } from "../records/request.js";
+import type { Key, Place } from "../records/key.js";
+import { orderOf, type Request } from "../records/session.js";
 import type { TableState } from "../records/state.js";
-import { orderOf } from "../records/waiting-queue.js";
+import { OutOfSteps } from "../records/step-limit.js";
+import { comesBefore } from "../records/waiting-queue.js";
 import { CycleSearch } from "./cycle-search.js";
-import { circleOf } from "./wait-cycle.js";
-import { OutOfSteps, WaitEdges } from "./wait-edges.js";
-import { type Wait, WaitForGraph } from "./wait-for.js";
+import { WaitEdges } from "./wait-edges.js";
+import { shortestCycle, type Wait, WaitForGraph } from "./wait-for.js";
 
 /** The places in which the members of a cycle wait, each for the next, the last for the first. */
 type Cycle = readonly Place[];
@@ -160,7 +159,7 @@ function cycleThrough(
   const graph = new WaitForGraph(state, edges, ({ heldByWaiters }) => heldByWaiters);
   const start = graph.explore(owner);
   graph.reduce();
-  return circleOf(start, ({ request }: Wait) => counts(request))?.map(({ place }) => place);
+  return shortestCycle(start, ({ request }: Wait) => counts(request))?.map(({ place }) => place);
 }
 
 /** The request waits where it would without its head start. */

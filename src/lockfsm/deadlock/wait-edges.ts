@@ -5,30 +5,11 @@
  * and what is due. Every look is counted against a limit, so that no search takes longer than its
  * caller allows. Nothing here may change the table.
  */
-
 import { endOf } from "../holds/due-time.js";
-import { Hold } from "../records/hold.js";
-import type { Place } from "../records/place.js";
-import type { Request } from "../records/request.js";
+import type { Place } from "../records/key.js";
+import { Hold, orderOf, type Request } from "../records/session.js";
 import type { TableState } from "../records/state.js";
-import { orderOf } from "../records/waiting-queue.js";
-
-/** The limit of steps was reached before the answer was found. */
-export class OutOfSteps extends Error {}
-
-/** How many more steps may be taken; several searches may share one. */
-export class StepLimit {
-  left: number;
-
-  constructor(left: number) {
-    this.left = left;
-  }
-
-  take(): void {
-    if (this.left === 0) throw new OutOfSteps("out of steps");
-    this.left -= 1;
-  }
-}
+import type { StepLimit } from "../records/step-limit.js";
 
 export class WaitEdges {
   readonly #state: TableState;

@@ -6,15 +6,14 @@
  * has all that it asked for. A request behind another in a queue waits for whatever that one waits for,
  * so one edge stands for all of them, and a long queue costs no more than its length. Built where the
  * reduction is needed, and to show people who waits for whom.
+ *
+ * A cycle in what is left is named as short as can be: a request in the middle of a queue waits only for
+ * what the requests after it wait for as well, and is left out.
  */
-
 import { requestsOf } from "../holds/owners.js";
-import type { Key } from "../records/key.js";
-import type { Place } from "../records/place.js";
-import type { Request } from "../records/request.js";
-import type { Session } from "../records/session.js";
+import type { Key, Place } from "../records/key.js";
+import { orderOf, type Request, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
-import { orderOf } from "../records/waiting-queue.js";
 import type { WaitEdges } from "./wait-edges.js";
 
 export interface OwnerNode {
@@ -249,6 +248,81 @@ function unblock(wait: Wait, open: OwnerNode[]): void {
   if (wait.node.blockedCount === 0) open.push(wait.node);
 }
 
-export function isBlocked({ inTheWay, isShort }: Wait): boolean {
+function isBlocked({ inTheWay, isShort }: Wait): boolean {
   return inTheWay > 0 || isShort;
+}
+
+/** Of a cycle: `from` waits, because of the place `ahead` of it in the queue if there is one. */
+interface Step {
+  readonly from: OwnerNode;
+  readonly wait: Wait;
+  readonly ahead: Place | undefined;
+}
+
+/**
+ * The shortest cycle of waits through `start` among those that wait for ever: each for the next,
+ * the last for the first. `counts` says which waits may be part of it. `undefined`: there is none.
+ */
+export function shortestCycle(
+  start: OwnerNode,
+  counts: (wait: Wait) => boolean = () => true,
+): readonly Wait[] | undefined {
+  if (start.isFree) return undefined;
+  const reachedBy = new Map<OwnerNode, Step>();
+  const lookedThrough = new Set<Pool>();
+  const line = [start];
+  for (const from of line) {
+    const before = reachedBy.get(from)?.ahead;
+    for (const wait of from.waits ?? []) {
+      const isLeftOut = before !== undefined && wait.place === before;
+      if (!isBlocked(wait) || !(isLeftOut || counts(wait))) continue;
+      for (const { node, ahead } of obstaclesOf(wait, lookedThrough)) {
+        // Its own hold is in the way of others, not of an upgrade: whom it waits for has to be named.
+        const step = { from, wait, ahead: wait.request.upgrades === undefined ? ahead : undefined };
+        if (node === start) return namesOf(stepsTo(step, reachedBy, start));
+        if (reachedBy.has(node)) continue;
+        reachedBy.set(node, step);
+        line.push(node);
+      }
+    }
+  }
+  return undefined;
+}
+
+/** Permits that somebody holds are not in the way where enough are left. */
+function* obstaclesOf(
+  { holders, ahead, pool, isShort }: Wait,
+  lookedThrough: Set<Pool>,
+): Generator<{ readonly node: OwnerNode; readonly ahead: Place | undefined }, void, void> {
+  if (pool === undefined || (isShort && !lookedThrough.has(pool))) {
+    for (const node of holders) if (!node.isFree) yield { node, ahead: undefined };
+    if (pool !== undefined) lookedThrough.add(pool);
+  }
+  for (const { node, place } of ahead) if (!node.isFree) yield { node, ahead: place };
+}
+
+function stepsTo(
+  last: Step,
+  reachedBy: ReadonlyMap<OwnerNode, Step>,
+  start: OwnerNode,
+): readonly Step[] {
+  const steps = [last];
+  for (let node = last.from; node !== start; ) {
+    const step = reachedBy.get(node);
+    if (step === undefined) break;
+    steps.push(step);
+    node = step.from;
+  }
+  return steps.reverse();
+}
+
+/** Without those whose own place in the queue is all that they add. */
+function namesOf(steps: readonly Step[]): Wait[] {
+  const waits: Wait[] = [];
+  let before: Place | undefined;
+  for (const { wait, ahead } of steps) {
+    if (before === undefined || wait.place !== before) waits.push(wait);
+    before = ahead;
+  }
+  return waits;
 }

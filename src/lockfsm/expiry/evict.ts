@@ -1,15 +1,14 @@
 /**
  * After the limit of a semaphore was lowered: whoever waits for more permits than there are now is
- * refused, wherever it stands; then those who still wait are looked at for circles. A long queue is
+ * refused, wherever it stands; then those who still wait are looked at for cycles. A long queue is
  * looked through in several steps.
  */
-
 import { suspectAll } from "../deadlock/detect.js";
 import { endWait } from "../holds/end.js";
 import { advance } from "../holds/grant.js";
 import type { Key } from "../records/key.js";
+import { orderOf } from "../records/session.js";
 import type { TableState } from "../records/state.js";
-import { orderOf } from "../records/waiting-queue.js";
 import { INVALID_ARGUMENT } from "../results.js";
 
 /** Returns whether there is nothing left to look at; else the key is queued for work. */

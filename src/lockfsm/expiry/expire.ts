@@ -7,13 +7,12 @@
  */
 import { END_REASON } from "../../protocol/index.js";
 import { goOnSearching, resolveSuspects } from "../deadlock/detect.js";
+import { endClosing } from "../holds/closings.js";
 import { reasonAtEnd } from "../holds/due-time.js";
-import { endClaims, endClosing, endSession, endWait, loseHold } from "../holds/end.js";
+import { endClaims, endSession, endWait, loseHold } from "../holds/end.js";
 import { advance } from "../holds/grant.js";
 import { Closing } from "../records/closing.js";
-import { HoldEnd } from "../records/hold.js";
-import { Request } from "../records/request.js";
-import { Session, SessionEnd } from "../records/session.js";
+import { HoldEnd, Request, Session, SessionEnd } from "../records/session.js";
 import type { Due, TableState } from "../records/state.js";
 import type { Work } from "../records/work-queue.js";
 import { LOCK_TIMEOUT } from "../results.js";

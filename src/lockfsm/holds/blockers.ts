@@ -1,11 +1,9 @@
 /** Who is in the way of a request, for people: a few of them, found in a bounded number of looks. */
 import { BLOCKED_BY, type BlockedBy, type Blocker, type ClaimMode } from "../../protocol/index.js";
 import { Closing } from "../records/closing.js";
-import { Hold } from "../records/hold.js";
-import type { Key } from "../records/key.js";
-import type { Place } from "../records/place.js";
-import { comesBefore } from "../records/request.js";
-import { orderOf } from "../records/waiting-queue.js";
+import type { Key, Place } from "../records/key.js";
+import { Hold, orderOf, Request } from "../records/session.js";
+import { comesBefore } from "../records/waiting-queue.js";
 
 /** How many of those in the way are named, and how many places are looked at for each key. */
 const BLOCKERS_MAX = 4;
@@ -91,8 +89,9 @@ function isBefore(place: Place, before: Place | undefined): boolean {
 }
 
 function blockerAt({ key, mode, claimant }: Place): Blocker {
+  const isOfSession = claimant instanceof Hold || claimant instanceof Request;
   return {
-    sessionName: claimant instanceof Closing ? "" : claimant.session.name,
+    sessionName: isOfSession ? claimant.session.name : "",
     key: key.name,
     mode,
     token: claimant instanceof Hold ? claimant.token : 0,

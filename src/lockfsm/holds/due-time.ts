@@ -3,7 +3,7 @@
  * ticket that nobody claimed. One due time stands for whichever comes first.
  */
 import { END_REASON, type EndReason } from "../../protocol/index.js";
-import { type Hold, HoldEnd, type HoldExtras } from "../records/hold.js";
+import { type Hold, HoldEnd, type HoldExtras } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 
 /** Cluster time; `undefined`: only with its session. */

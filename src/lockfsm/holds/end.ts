@@ -5,12 +5,10 @@
  */
 import { assert } from "../../assert.js";
 import { END_REASON, type EndReason, MESSAGE, type Result } from "../../protocol/index.js";
-import { addClosing, Closing, removeClosing, shrinkClosing } from "../records/closing.js";
-import type { Hold } from "../records/hold.js";
-import type { Request } from "../records/request.js";
-import type { Session } from "../records/session.js";
+import type { Hold, Request, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { NOT_HELD } from "../results.js";
+import { close } from "./closings.js";
 import { cancelEnd } from "./due-time.js";
 import { advance, forgetRequest } from "./grant.js";
 import { endAlone } from "./lone-holds.js";
@@ -64,34 +62,6 @@ export function endClaims(state: TableState, session: Session): void {
     state.stepUnits -= 1;
     if (request !== undefined) endRequest(state, request);
     else endRow(state, row, reason);
-  }
-}
-
-/** The keys of a hold that ended are open again. */
-export function endClosing(state: TableState, closing: Closing): void {
-  removeClosing(state, closing);
-  state.note("opened", closing);
-  for (let place = closing.firstPlace; place !== undefined; place = place.sibling) {
-    place.key.removeHold(place);
-  }
-  for (let place = closing.firstPlace; place !== undefined; place = place.sibling) {
-    advance(state, place.key);
-  }
-}
-
-/** Ends what keeps `key` closed, and there alone. */
-export function openKey(state: TableState, closing: Closing, keyName: string): void {
-  const isLast = closing.firstPlace?.sibling === undefined;
-  if (isLast) removeClosing(state, closing);
-  else shrinkClosing(state, closing, keyName);
-  let before: typeof closing.firstPlace;
-  for (let place = closing.firstPlace; place !== undefined; place = place.sibling) {
-    if (place.key.name === keyName) {
-      state.note("opened", closing, place);
-      place.key.removeHold(place);
-      if (before === undefined) closing.change().firstPlace = place.sibling;
-      else before.change().sibling = place.sibling;
-    } else before = place;
   }
 }
 
@@ -159,17 +129,6 @@ function takeOut(state: TableState, hold: Hold, reason: EndReason): void {
   for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
     place.key.removeHold(place);
   }
-}
-
-function close(state: TableState, hold: Hold, dueAt: number): void {
-  const { token, session, firstPlace } = hold;
-  const number = state.takeNumber();
-  const closing = new Closing(token, session.id, dueAt, number, state.copies);
-  closing.change().firstPlace = firstPlace;
-  for (let place = firstPlace; place !== undefined; place = place.sibling) {
-    place.claimant = closing;
-  }
-  addClosing(state, closing);
 }
 
 /** The last column of the table in semantics.md, 6. */

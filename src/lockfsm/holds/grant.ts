@@ -11,13 +11,9 @@ import {
   type Result,
   STATUS,
 } from "../../protocol/index.js";
-import { Hold } from "../records/hold.js";
-import type { Key } from "../records/key.js";
-import type { Place } from "../records/place.js";
-import { NO_DEADLINE, type Request } from "../records/request.js";
-import type { Session } from "../records/session.js";
+import type { Key, Place } from "../records/key.js";
+import { Hold, NO_DEADLINE, orderOf, type Request, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
-import { orderOf } from "../records/waiting-queue.js";
 import { scheduleEnd } from "./due-time.js";
 import { dropKey, placeOf } from "./keys.js";
 import { join, leave } from "./owners.js";

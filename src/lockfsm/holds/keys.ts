@@ -5,11 +5,9 @@
 import { assert } from "../../assert.js";
 import { ERROR_NUMBERS } from "../../errors.js";
 import type { Item, Result } from "../../protocol/index.js";
-import type { Hold } from "../records/hold.js";
-import type { Key } from "../records/key.js";
-import type { KeyEntry } from "../records/key-index.js";
-import { type Claim, Permits, Place } from "../records/place.js";
+import { type Claimant, type Key, type KeyEntry, Permits, Place } from "../records/key.js";
 import { Semaphore } from "../records/semaphore.js";
+import type { Hold } from "../records/session.js";
 import { bytesOfName } from "../records/sizes.js";
 import type { TableState } from "../records/state.js";
 import { INVALID_ARGUMENT, WRONG_KIND } from "../results.js";
@@ -65,7 +63,7 @@ export function kindProblem(state: TableState, item: Item): Result | undefined {
 }
 
 /** A place of a claim in the key of an item that has no `kindProblem`; it stands in no list yet. */
-export function placeOf(state: TableState, item: Item, claimant: Claim): Place {
+export function placeOf(state: TableState, item: Item, claimant: Claimant): Place {
   const key = obtainKey(state, item.key);
   if (item.mode !== "permits") return new Place(key, item.mode, claimant, undefined);
   if (key.semaphore === undefined) makeSemaphore(state, key, item.limit ?? 0, false);
@@ -78,7 +76,7 @@ export function makeSemaphore(
   limit: number,
   isSet: boolean,
 ): Semaphore {
-  const semaphore = new Semaphore(key, limit, isSet, state.copies);
+  const semaphore = new Semaphore(key.name, limit, isSet, state.copies);
   key.semaphore = semaphore;
   state.semaphores.add(semaphore);
   if (isSet) state.otherBytes += bytesOfName(key.name);

@@ -13,10 +13,8 @@ import {
   type Result,
   STATUS,
 } from "../../protocol/index.js";
-import { Hold } from "../records/hold.js";
-import { Key } from "../records/key.js";
-import { Place } from "../records/place.js";
-import type { Session } from "../records/session.js";
+import { Key, Place } from "../records/key.js";
+import { Hold, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 
 export interface LoneHold {

@@ -5,9 +5,7 @@
  * nothing are not listed, and cost the search for cycles nothing.
  */
 import { assert } from "../../assert.js";
-import { Hold } from "../records/hold.js";
-import { OwnerRecord } from "../records/owner-index.js";
-import { Request } from "../records/request.js";
+import { Hold, OwnerRecord, Request } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { holdAt } from "./lone-holds.js";
 

@@ -3,8 +3,7 @@
  * and sequence, whatever happened to it, and by its newest token; of older ones nobody knows.
  */
 import { END_REASON } from "../../protocol/index.js";
-import type { Hold } from "../records/hold.js";
-import type { Session } from "../records/session.js";
+import type { Hold, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { holdAt, lookAt } from "./lone-holds.js";
 import { reorder } from "./owners.js";

@@ -34,15 +34,10 @@ export class DueHeap<T extends DueItem> {
     this.#rise(item, this.#items.length - 1);
   }
 
-  /** The due time of an item of the heap was moved to later. */
-  postponed(item: T): void {
-    const index = item.heapIndex;
-    const parent = this.#items[(index - 1) >> 1];
-    assert(
-      index === 0 || (parent !== undefined && !isBefore(item, parent)),
-      () => `${item.number}: due ${item.dueAt}, before what it stands behind`,
-    );
-    this.#sink(item, index);
+  /** An item of the heap was due at `before` and is due later now; due times never move forward. */
+  postponed(item: T, before: number): void {
+    assert(item.dueAt >= before, () => `${item.number}: due ${before} moved to ${item.dueAt}`);
+    this.#sink(item, item.heapIndex);
   }
 
   remove(item: T): void {

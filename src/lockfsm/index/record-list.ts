@@ -1,7 +1,29 @@
-/** Records in the order in which they came, through which a snapshot walks while others come and go. */
-import { type Linked, unlink } from "./chain.js";
+/**
+ * Chains through the records themselves: a record carries its neighbours, so joining and leaving
+ * costs the same whatever the length, and no list allocates anything. A record must never stand in two
+ * chains over the same links.
+ */
+export interface Linked<T> {
+  previous: T | undefined;
+  next: T | undefined;
+}
 
-export class RecordList<T extends Linked<T> & { change(): unknown }> {
+/** Takes `record` out from between its neighbours. Who keeps the ends must have mended them. */
+export function unlink<T extends Linked<T>>(record: T): void {
+  const { previous, next } = record;
+  if (previous !== undefined) previous.next = next;
+  if (next !== undefined) next.previous = previous;
+  record.previous = undefined;
+  record.next = undefined;
+}
+
+interface Listed<T> extends Linked<T> {
+  /** Called before a record is removed: a snapshot that is being written may not have it yet. */
+  change(): unknown;
+}
+
+/** Records in the order in which they came, through which a snapshot walks while others come and go. */
+export class RecordList<T extends Listed<T>> {
   #first: T | undefined = undefined;
   #last: T | undefined = undefined;
   #size = 0;

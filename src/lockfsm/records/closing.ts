@@ -6,11 +6,9 @@
  */
 import { type DueItem, NOT_IN_HEAP } from "../index/due-heap.js";
 import type { Changing, Copied, CopyOnWrite } from "./copy-on-write.js";
-import type { Place } from "./place.js";
-import { bytesOfName, bytesOfPlaces } from "./sizes.js";
-import type { TableState } from "./state.js";
+import type { Claimant, Place } from "./key.js";
 
-export class Closing implements DueItem, Copied {
+export class Closing implements DueItem, Copied, Claimant {
   /** Of the hold that it was. */
   readonly token: number;
   /** Whose hold it was; 0: a ticket, or of the cluster that this one was restored from. */
@@ -38,31 +36,4 @@ export class Closing implements DueItem, Copied {
     this.#copies.copier?.copy(this);
     return this;
   }
-}
-
-/** With its places, which stand in their keys already, or will. */
-export function addClosing(state: TableState, closing: Closing): void {
-  state.closings.add(closing);
-  state.due.add(closing);
-  count(state, closing, 1, bytesOfPlaces(closing.firstPlace));
-}
-
-/** With all of its places, which are taken out of their keys elsewhere. */
-export function removeClosing(state: TableState, closing: Closing): void {
-  state.closings.remove(closing);
-  state.due.remove(closing);
-  count(state, closing, -1, -bytesOfPlaces(closing.firstPlace));
-}
-
-/** One of its places, and not the last, goes. */
-export function shrinkClosing(state: TableState, closing: Closing, keyName: string): void {
-  count(state, closing, 0, -bytesOfName(keyName));
-}
-
-function count(state: TableState, { session: id }: Closing, closings: number, bytes: number): void {
-  state.otherBytes += bytes;
-  const session = state.sessions.find(id);
-  if (session === undefined) return;
-  session.closingCount += closings;
-  session.bytes += bytes;
 }

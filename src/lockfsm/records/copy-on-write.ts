@@ -7,7 +7,7 @@
  */
 import { assert } from "../../assert.js";
 
-/** The fields of a record, to be written. Only what has called the copier first may give it out. */
+/** A record whose fields may be written: given out by what has called the copier first, to its caller. */
 export type Changing<Record> = { -readonly [Field in keyof Record]: Record[Field] };
 
 export interface Copied {

@@ -6,9 +6,8 @@
  */
 import { assert } from "../../assert.js";
 import type { CopyOnWrite } from "./copy-on-write.js";
-import type { Hold } from "./hold.js";
-import type { Session } from "./session.js";
-import { bytesOfHold } from "./sizes.js";
+import type { Hold, Session } from "./session.js";
+import { bytesOfName, bytesOfPlaces } from "./sizes.js";
 
 const CHUNK_BITS = 12;
 const CHUNK_ROWS = 1 << CHUNK_BITS;
@@ -297,4 +296,10 @@ export class HoldRows {
   #setNarrow(row: number, column: number, value: number): void {
     this.#chunkOf(row).narrow[(row & CHUNK_MASK) * 16 + column] = value;
   }
+}
+
+/** What a hold takes, or a lone one with that key. */
+function bytesOfHold(content: Hold | string): number {
+  if (typeof content === "string") return bytesOfName(content);
+  return bytesOfPlaces(content.firstPlace) + content.value.length;
 }

@@ -5,10 +5,7 @@
  */
 import { assert } from "../../assert.js";
 import { compareByteOrder } from "../index/byte-order.js";
-import { Key } from "./key.js";
-
-/** A key, or the row of the lone hold that is all there is to be known of one. */
-export type KeyEntry = Key | number;
+import { Key, type KeyBlock, type KeyEntry } from "./key.js";
 
 export interface NamedKey {
   readonly name: string;
@@ -20,8 +17,7 @@ const BLOCK_NAMES_MAX = 8_192;
 /** Names of which the middle one parts a block: near enough to its middle, and soon found. */
 const SPLIT_SAMPLE_NAMES = 128;
 
-export class KeyBlock {
-  /** No name in it is smaller. The first block begins with the empty name. */
+class NameBlock implements KeyBlock {
   lowest: string;
   readonly keys: Map<string, KeyEntry> = new Map();
 
@@ -31,7 +27,7 @@ export class KeyBlock {
 }
 
 export class KeyIndex {
-  readonly #blocks: KeyBlock[] = [new KeyBlock("")];
+  readonly #blocks: KeyBlock[] = [new NameBlock("")];
   #size = 0;
   /**
    * The name that was looked for last, and the position of its block: it is looked for more than
@@ -149,7 +145,7 @@ export class KeyIndex {
   }
 
   #split(block: KeyBlock): void {
-    const upper = new KeyBlock(roughMedian([...block.keys.keys()]));
+    const upper = new NameBlock(roughMedian([...block.keys.keys()]));
     for (const [name, entry] of block.keys) {
       if (compareByteOrder(name, upper.lowest) < 0) continue;
       block.keys.delete(name);

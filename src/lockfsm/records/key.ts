@@ -1,20 +1,98 @@
 /**
- * A key in use: who holds it, what keeps it closed, and who waits for it. All changes of one key are
- * here, each in constant time but for finding a head start's place. Nothing here knows sessions, time
- * or replies.
+ * A key in use and the places in it: who holds it, what keeps it closed, and who waits for it. All
+ * changes of one key are here, each in constant time but for finding a head start's place. Nothing
+ * here knows sessions, time or replies; it knows of those who stand in a key only what orders them.
  */
-
 import { assert } from "../../assert.js";
 import type { ClaimMode } from "../../protocol/index.js";
-import { unlink } from "../index/chain.js";
-import type { Hold } from "./hold.js";
-import type { KeyBlock } from "./key-index.js";
-import type { Place } from "./place.js";
-import { comesBefore } from "./request.js";
+import { unlink } from "../index/record-list.js";
+import type { Changing } from "./copy-on-write.js";
 import type { Semaphore } from "./semaphore.js";
-import { orderOf, WaitingQueue } from "./waiting-queue.js";
+import { comesBefore, type Order, type Queued, type Tower, WaitingQueue } from "./waiting-queue.js";
+
+/** Who stands at a place: a request, a hold, a closing. */
+export interface Claimant {
+  readonly firstPlace: Place | undefined;
+  /** Its places belong to it, and change as its fields do. */
+  change(): unknown;
+}
+
+/** In a queue. */
+interface Waiting extends Claimant, Order {
+  /** What does not stand in its way, though it holds the key. */
+  readonly upgrades: Claimant | undefined;
+}
+
+/** Among the holds. */
+interface Holding extends Claimant {
+  readonly token: number;
+}
+
+/** A key, or the row of the lone hold that is all there is to be known of one. */
+export type KeyEntry = Key | number;
+
+/** Names that the index of keys keeps together. */
+export interface KeyBlock {
+  /** No name in it is smaller. The first block begins with the empty name. */
+  lowest: string;
+  readonly keys: Map<string, KeyEntry>;
+}
 
 const NO_PLACES: readonly Place[] = Object.freeze([]);
+
+/** What a place has when it is of a semaphore. */
+export class Permits {
+  readonly wanted: number;
+  /** Once they are held: as many numbers, ascending. */
+  slots: readonly number[] = [];
+
+  constructor(wanted: number) {
+    this.wanted = wanted;
+  }
+}
+
+/**
+ * One key of a claim: of a request that waits, of the hold that it becomes, of the closing that the
+ * hold may leave behind. The same object passes from one to the next, so that nothing has to be
+ * found again.
+ */
+export class Place implements Queued<Place> {
+  readonly key: Key;
+  /** Changes in place by an upgrade or a downgrade. */
+  readonly mode: ClaimMode;
+  claimant: Claimant;
+  /** Neighbours in the list of the key it is in: its queue, or its holds and closings. */
+  previous: Place | undefined = undefined;
+  next: Place | undefined = undefined;
+  /** The next item of the same claimant, in the order of the command. */
+  readonly sibling: Place | undefined = undefined;
+  /** Of semaphores only. */
+  readonly permits: Permits | undefined;
+  tower: Tower<Place> | undefined = undefined;
+
+  constructor(key: Key, mode: ClaimMode, claimant: Claimant, permits: Permits | undefined) {
+    this.key = key;
+    this.mode = mode;
+    this.claimant = claimant;
+    this.permits = permits;
+  }
+
+  /** Gives out what belongs to its claimant to be written. */
+  change(): Changing<Place> {
+    this.claimant.change();
+    return this;
+  }
+
+  /** Of one in a queue: its request, which says where it stands. */
+  get order(): Waiting {
+    return this.claimant as Waiting;
+  }
+
+  /** 0 of locks. */
+  get wanted(): number {
+    return this.permits?.wanted ?? 0;
+  }
+}
 
 export class Key {
   readonly name: string;
@@ -30,7 +108,7 @@ export class Key {
    */
   #heldByWaiters: Place[] | undefined = undefined;
   /** While anybody waits. */
-  queue: WaitingQueue | undefined = undefined;
+  queue: WaitingQueue<Place> | undefined = undefined;
   /** While it is a semaphore, not a lock. */
   semaphore: Semaphore | undefined = undefined;
   /** Whether the work queue holds this key: something is left that could be done. */
@@ -68,7 +146,7 @@ export class Key {
    * Whether a hold would conflict with no other and no closing; those who wait are not looked at.
    * `own` is not in the way of its own upgrade.
    */
-  admitsHold(mode: ClaimMode, wanted: number, own?: Hold): boolean {
+  admitsHold(mode: ClaimMode, wanted: number, own?: Claimant): boolean {
     switch (mode) {
       case "exclusive":
         if (this.holdCount === 0) return true;
@@ -123,9 +201,9 @@ export class Key {
     const { frontier } = queue;
     queue.insert(place);
     // An upgrade alone is nobody whom its own hold would be in the way of; with others it is.
-    const isUpgradeFirst = queue.first !== undefined && orderOf(queue.first).upgrades !== undefined;
+    const isUpgradeFirst = queue.first !== undefined && queue.first.order.upgrades !== undefined;
     if (queue.count === 2 && isUpgradeFirst) queue.untold = this.firstHold;
-    const isAhead = frontier === undefined || comesBefore(orderOf(place), orderOf(frontier));
+    const isAhead = frontier === undefined || comesBefore(place.order, frontier.order);
     if (isAhead) queue.frontier = this.#isEligible(place) ? this.#firstBlocked(place) : place;
     this.#check();
   }
@@ -199,7 +277,7 @@ export class Key {
   #isEligible(place: Place): boolean {
     const { mode, previous } = place;
     if (previous !== undefined && (mode !== "shared" || previous.mode !== "shared")) return false;
-    return this.admitsHold(mode, place.wanted, orderOf(place).upgrades);
+    return this.admitsHold(mode, place.wanted, place.order.upgrades);
   }
 
   /** Behind an eligible place: the first that is not, of those that were reached before it came. */
@@ -211,8 +289,8 @@ export class Key {
     return place.mode === "shared" && next.mode === "shared" ? frontier : next;
   }
 
-  #newQueue(): WaitingQueue {
-    const queue = new WaitingQueue();
+  #newQueue(): WaitingQueue<Place> {
+    const queue = new WaitingQueue<Place>();
     queue.untold = this.firstHold;
     return queue;
   }
@@ -274,5 +352,5 @@ function positionOf(places: readonly Place[], token: number): number {
 }
 
 function tokenOf({ claimant }: Place): number {
-  return (claimant as Hold).token;
+  return (claimant as Holding).token;
 }

@@ -8,15 +8,13 @@
 import { assert } from "../../assert.js";
 import type { Result } from "../../protocol/index.js";
 import { QUEUED } from "../results.js";
-import type { Changing, Copied } from "./copy-on-write.js";
-import type { Request } from "./request.js";
-import type { Session } from "./session.js";
+import type { Changing, Copied, CopyOnWrite } from "./copy-on-write.js";
 
 /** `gone`: forgotten; not to be found any more. */
 export type SlotState = "reply" | "waiting" | "outcome" | "gone";
 
-/** Changed by its window alone. */
-export class Slot implements Copied {
+/** Changed by its window alone. `Request`: what waits, of which nothing needs to be known here. */
+export class Slot<Request extends object> implements Copied {
   readonly sequence: number;
   /** Of the entry that answered, or ended the wait. */
   readonly stamp: number;
@@ -44,17 +42,23 @@ export class Slot implements Copied {
 
 const GAPS_MIN = 32;
 
-export class ReplyWindow {
-  readonly #session: Session;
+/** Whose replies are stored. */
+export interface Replied extends Copied {
+  readonly copies: CopyOnWrite;
+  change(): unknown;
+}
+
+export class ReplyWindow<Request extends object> {
+  readonly #session: Replied;
   /** In the order of their sequences. */
-  readonly #slots: Slot[] = [];
+  readonly #slots: Slot<Request>[] = [];
   #gaps = 0;
   #mark = 1;
   /** Index of the first slot that the mark has not passed. */
   #markIndex = 0;
   #unacknowledged = 0;
 
-  constructor(session: Session) {
+  constructor(session: Replied) {
     this.#session = session;
   }
 
@@ -73,26 +77,26 @@ export class ReplyWindow {
     return this.#slots.at(-1)?.sequence ?? 0;
   }
 
-  find(sequence: number): Slot | undefined {
+  find(sequence: number): Slot<Request> | undefined {
     const slot = this.firstFrom(sequence);
     return slot?.sequence === sequence && slot.state !== "gone" ? slot : undefined;
   }
 
   /** The first slot, one that is gone perhaps, whose sequence is not below `sequence`. */
-  firstFrom(sequence: number): Slot | undefined {
+  firstFrom(sequence: number): Slot<Request> | undefined {
     const slots = this.#slots;
     let low = 0;
     let high = slots.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((slots[middle] as Slot).sequence < sequence) low = middle + 1;
+      if ((slots[middle] as Slot<Request>).sequence < sequence) low = middle + 1;
       else high = middle;
     }
     return slots[low];
   }
 
   /** A slot behind all others. Also puts back those of a snapshot, once the mark is. */
-  add(slot: Slot): void {
+  add(slot: Slot<Request>): void {
     const { sequence, state } = slot;
     assert(sequence > this.lastSequence, () => `${sequence} after ${this.lastSequence}`);
     const isPassed = sequence < this.#mark;
@@ -103,7 +107,7 @@ export class ReplyWindow {
   }
 
   /** The wait of a slot ended with `result`, which is kept until it is acknowledged. */
-  settle(slot: Slot, stamp: number, result: Result): void {
+  settle(slot: Slot<Request>, stamp: number, result: Result): void {
     assert(slot.state === "waiting", () => `sequence ${slot.sequence} is ${slot.state}`);
     const settled = this.#change(slot);
     settled.state = "outcome";
@@ -114,7 +118,7 @@ export class ReplyWindow {
   }
 
   /** Nothing of the slot is needed any more. */
-  forget(slot: Slot): void {
+  forget(slot: Slot<Request>): void {
     this.#drop(slot);
     this.#closeGaps();
   }
@@ -145,11 +149,11 @@ export class ReplyWindow {
   }
 
   /** In the order of sequences. */
-  forEach(visit: (slot: Slot) => void): void {
+  forEach(visit: (slot: Slot<Request>) => void): void {
     for (const slot of this.#slots) if (slot.state !== "gone") visit(slot);
   }
 
-  #drop(slot: Slot): void {
+  #drop(slot: Slot<Request>): void {
     if (slot.state === "outcome") this.#unacknowledged -= 1;
     const forgotten = this.#change(slot);
     forgotten.state = "gone";
@@ -165,7 +169,7 @@ export class ReplyWindow {
     let kept = 0;
     let keptBelowMark = 0;
     for (let at = 0; at < length && this.#gaps < length; at += 1) {
-      const slot = slots[at] as Slot;
+      const slot = slots[at] as Slot<Request>;
       if (slot.state === "gone") continue;
       slots[kept] = slot;
       kept += 1;
@@ -176,7 +180,7 @@ export class ReplyWindow {
     this.#gaps = 0;
   }
 
-  #change(slot: Slot): Changing<Slot> {
+  #change(slot: Slot<Request>): Changing<Slot<Request>> {
     this.#session.copies.copier?.copy(slot, this.#session);
     return slot;
   }

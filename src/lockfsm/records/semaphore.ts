@@ -5,11 +5,11 @@
  */
 import { assert } from "../../assert.js";
 import type { Changing, Copied, CopyOnWrite } from "./copy-on-write.js";
-import type { Key } from "./key.js";
-import type { Order } from "./request.js";
+import type { Order } from "./waiting-queue.js";
 
 export class Semaphore implements Copied {
-  readonly key: Key;
+  /** Of its key. */
+  readonly name: string;
   readonly limit: number;
   /** The limit was set for good, not just named by those who use it. */
   readonly isSet: boolean;
@@ -26,8 +26,8 @@ export class Semaphore implements Copied {
   previous: Semaphore | undefined = undefined;
   next: Semaphore | undefined = undefined;
 
-  constructor(key: Key, limit: number, isSet: boolean, copies: CopyOnWrite) {
-    this.key = key;
+  constructor(name: string, limit: number, isSet: boolean, copies: CopyOnWrite) {
+    this.name = name;
     this.limit = limit;
     this.isSet = isSet;
     this.savedIn = copies.latest;

@@ -1,15 +1,16 @@
 /**
- * A session: a client's lease, its stored replies, and the lists of what it holds and waits for.
- * It is alive while its lease is not due and it was not ended; standing in the table is no proof.
+ * A session, the holds and requests that it has, and the owners inside it: records that know each
+ * other. A session is alive while its lease is not due and it was not ended; standing in the table is
+ * no proof. Nothing here knows the table: what grants, ends and finds claims is above.
  */
-
-import { END_REASON, type EndReason } from "../../protocol/index.js";
-import { unlink } from "../index/chain.js";
+import { type AcquireOptions, END_REASON, type EndReason } from "../../protocol/index.js";
 import { type DueItem, NOT_IN_HEAP } from "../index/due-heap.js";
+import { unlink } from "../index/record-list.js";
 import type { Changing, Copied, CopyOnWrite } from "./copy-on-write.js";
-import { ReplyWindow } from "./reply-window.js";
-import type { Request } from "./request.js";
-import { bytesOfSession } from "./sizes.js";
+import type { Claimant, Place } from "./key.js";
+import { ReplyWindow, type Slot } from "./reply-window.js";
+import { bytesOfPlaces, bytesOfSession } from "./sizes.js";
+import type { Order } from "./waiting-queue.js";
 
 /** Ends of holds that one session is told once more when it asks. */
 export const LOSSES_MAX = 1_000;
@@ -37,6 +38,7 @@ export class SessionEnd implements DueItem {
   }
 }
 
+/** A client's lease, its stored replies, and the lists of what it holds and waits for. */
 export class Session implements DueItem, Copied {
   readonly copies: CopyOnWrite;
   readonly id: number;
@@ -67,7 +69,7 @@ export class Session implements DueItem, Copied {
   readonly endedBy: EndReason | undefined = undefined;
   /** An operator wants it to end. */
   readonly forcedEnd: SessionEnd | undefined = undefined;
-  readonly replies: ReplyWindow;
+  readonly replies: ReplyWindow<Request>;
   /** Not for its claims and stored replies, which have their own. */
   savedIn: number;
   /** The walk of this snapshot has come to all that it has, or need not. */
@@ -197,3 +199,230 @@ export class Session implements DueItem, Copied {
     unlink(request);
   }
 }
+
+/** `dueAt` of a request that waits without a deadline; it is not in the heap then. */
+export const NO_DEADLINE = -1;
+/** Of upgrades: ahead of everybody else. */
+export const UPGRADE_RANK = -(2 ** 52);
+
+/**
+ * A claim that waits: an acquire with one place in each of its keys, or the upgrade of a hold in one
+ * of them. It is granted when nothing before it conflicts with it in any of them.
+ */
+export class Request implements DueItem, Order, Copied, Claimant {
+  readonly session: Session;
+  readonly sequence: number;
+  /** Where its outcome goes; `undefined` until it is told to wait. */
+  slot: Slot<Request> | undefined = undefined;
+  /** It left its queues, whatever for. */
+  readonly hasEnded: boolean = false;
+  readonly owner: number;
+  /** Its arrival. */
+  readonly number: number;
+  readonly rank: number;
+  readonly enqueuedAt: number;
+  readonly dueAt: number;
+  heapIndex = NOT_IN_HEAP;
+  /** `undefined`: the defaults. */
+  readonly options: AcquireOptions | undefined;
+  /** It may be refused where waiting would never end. */
+  readonly detects: boolean;
+  /** The hold that is to become exclusive in the one key of this request. */
+  readonly upgrades: Hold | undefined = undefined;
+  readonly firstPlace: Place | undefined = undefined;
+  previous: Request | undefined = undefined;
+  next: Request | undefined = undefined;
+  /** No search has told yet whether it closes a cycle of waits: for earlier ones it is not there. */
+  readonly isUnchecked: boolean = false;
+  /** A later entry is to look at its owner. */
+  isQueuedForSearch = false;
+  /** In its queues it is among those that can be part of a cycle of waits. */
+  isListed = false;
+  nextByOwner: OwnerEntry | undefined = undefined;
+  savedIn: number;
+
+  constructor(
+    session: Session,
+    sequence: number,
+    owner: number,
+    order: Order,
+    enqueuedAt: number,
+    dueAt: number,
+    options: AcquireOptions | undefined,
+  ) {
+    this.session = session;
+    this.sequence = sequence;
+    this.owner = owner;
+    this.number = order.number;
+    this.rank = order.rank;
+    this.enqueuedAt = enqueuedAt;
+    this.dueAt = dueAt;
+    this.options = options;
+    this.detects = options?.detect ?? true;
+    this.savedIn = session.copies.latest;
+  }
+
+  /** Gives out its fields to be written. That it was reached, the rest says. */
+  change(): Changing<Request> {
+    this.session.copies.copier?.copy(this);
+    return this;
+  }
+
+  /** What it takes of the table; see `sizes.ts`. */
+  get bytes(): number {
+    return bytesOfPlaces(this.firstPlace) + (this.options?.value.length ?? 0);
+  }
+
+  /** Nothing before it conflicts with it, in none of its keys. */
+  get isEligible(): boolean {
+    for (let place = this.firstPlace; place !== undefined; place = place.sibling) {
+      if (!place.key.hasReached(place)) return false;
+    }
+    return true;
+  }
+
+  /** Whether it may not be granted any more at `stamp`, though it still stands in its queues. */
+  isOverAt(stamp: number): boolean {
+    return (this.dueAt !== NO_DEADLINE && this.dueAt <= stamp) || !this.session.isAliveAt(stamp);
+  }
+}
+
+/** The request of a place in a queue. */
+export function orderOf(place: Place): Request {
+  return place.claimant as Request;
+}
+
+/** The time at which a hold ends by itself, for whichever of its reasons comes first. */
+export class HoldEnd implements DueItem {
+  readonly hold: Hold;
+  readonly dueAt: number;
+  readonly number: number;
+  heapIndex = NOT_IN_HEAP;
+
+  constructor(hold: Hold, dueAt: number, number: number) {
+    this.hold = hold;
+    this.dueAt = dueAt;
+    this.number = number;
+  }
+}
+
+/** A hold that its session left for another to claim. */
+export interface Ticket {
+  readonly secretDigest: string;
+  readonly endsAt: number;
+}
+
+export class HoldExtras {
+  readonly value: string = "";
+  /** 0: none of them. */
+  readonly maxHoldMs: number = 0;
+  readonly minHoldMs: number = 0;
+  readonly lockDelayMs: number = 0;
+  /** When a revoke ends it by force; 0: it was not revoked. */
+  readonly revokedAt: number = 0;
+  readonly revokeReason: string = "";
+  readonly ticket: Ticket | undefined = undefined;
+  readonly end: HoldEnd | undefined = undefined;
+  /** While it waits, which says itself what it is of. */
+  upgrade: Request | undefined = undefined;
+}
+
+/**
+ * A granted request: all its keys under one token. It is known by its session and the sequence of its
+ * acquire or claim; the token is what it carries. Its places stand in the keys' lists
+ * of holds. A hold that is one of many, of a lock that nobody else wants, is only a row
+ * ("lone-holds.ts"); what few of the others have is kept apart.
+ */
+export class Hold implements Claimant {
+  readonly token: number;
+  readonly session: Session;
+  readonly owner: number;
+  /** Of the acquire or claim that brought it. */
+  readonly sequence: number;
+  readonly grantedAt: number;
+  /** Its holder was told that somebody waits. */
+  readonly isContended: boolean = false;
+  readonly extras: HoldExtras | undefined = undefined;
+  readonly firstPlace: Place | undefined = undefined;
+  /** While it stands in the table: where its session, its sequence and its token find it. */
+  readonly row: number = 0;
+  nextByOwner: OwnerEntry | undefined = undefined;
+
+  constructor(token: number, session: Session, owner: number, sequence: number, grantedAt: number) {
+    this.token = token;
+    this.session = session;
+    this.owner = owner;
+    this.sequence = sequence;
+    this.grantedAt = grantedAt;
+  }
+
+  get value(): string {
+    return this.extras?.value ?? "";
+  }
+
+  get isTicket(): boolean {
+    return this.extras?.ticket !== undefined;
+  }
+
+  /** Gives out its own fields to be written. */
+  change(): Changing<Hold> {
+    this.session.copies.copier?.copyRow(this.row);
+    return this;
+  }
+
+  /** The same of its extras, which are made when the first of them is needed. */
+  changeExtras(): Changing<HoldExtras> {
+    const hold = this.change();
+    hold.extras ??= new HoldExtras();
+    return hold.extras;
+  }
+}
+
+/** An owner with more holds than this one counts as one that waits, so that none is slow to begin to. */
+const HOLDS_LISTED_MAX = 64;
+
+/** Claims of one owner, while there are several. */
+export class OwnerRecord {
+  readonly session: Session;
+  readonly owner: number;
+  /** In the order of tokens. */
+  readonly holds: Set<Hold> = new Set();
+  /** In the order of arrival. */
+  readonly requests: Set<Request> = new Set();
+  nextByOwner: OwnerEntry | undefined = undefined;
+  /** Its keys have its holds among those of owners that wait. */
+  areHoldsListed = false;
+
+  constructor(session: Session, owner: number) {
+    this.session = session;
+    this.owner = owner;
+  }
+
+  /** Whether its holds may be part of a cycle of waits. */
+  get needsHoldsListed(): boolean {
+    return this.requests.size > 0 || this.holds.size > HOLDS_LISTED_MAX;
+  }
+
+  get size(): number {
+    return this.holds.size + this.requests.size;
+  }
+
+  add(claim: Hold | Request): void {
+    if (claim instanceof Hold) this.holds.add(claim);
+    else this.requests.add(claim);
+  }
+
+  delete(claim: Hold | Request): void {
+    if (claim instanceof Hold) this.holds.delete(claim);
+    else this.requests.delete(claim);
+  }
+
+  /** The only claim that is left. */
+  get last(): Hold | Request | undefined {
+    for (const hold of this.holds) return hold;
+    for (const request of this.requests) return request;
+    return undefined;
+  }
+}
+
+export type OwnerEntry = Hold | Request | OwnerRecord;

@@ -10,7 +10,6 @@ import {
   type Result,
   type SessionMessage,
 } from "../../protocol/index.js";
-import { StepLimit } from "../deadlock/wait-edges.js";
 import { DueHeap } from "../index/due-heap.js";
 import { RecordList } from "../index/record-list.js";
 import { TokenCounter } from "../token-counter.js";
@@ -21,20 +20,17 @@ import {
   type TableChange,
   type TableSettings,
 } from "../types.js";
+import { LoneOwnerIndex, OwnerIndex, SequenceIndex, TokenIndex } from "./claim-indexes.js";
 import { Closing } from "./closing.js";
 import { CopyOnWrite } from "./copy-on-write.js";
-import { Hold, type HoldEnd } from "./hold.js";
-import { SequenceIndex, TokenIndex } from "./hold-index.js";
 import { HoldRows } from "./hold-rows.js";
+import type { Place } from "./key.js";
 import { KeyIndex } from "./key-index.js";
-import { LoneOwnerIndex, OwnerIndex } from "./owner-index.js";
-import type { Place } from "./place.js";
-import { Request } from "./request.js";
-import { SearchQueue } from "./search-queue.js";
 import type { Semaphore } from "./semaphore.js";
-import { Session, type SessionEnd } from "./session.js";
+import { Hold, type HoldEnd, Request, Session, type SessionEnd } from "./session.js";
 import { SessionIndex } from "./session-index.js";
-import { WorkQueue } from "./work-queue.js";
+import { StepLimit } from "./step-limit.js";
+import { SearchQueue, WorkQueue } from "./work-queue.js";
 
 /** A step looks at one claim or place; so many take about a millisecond. */
 export const SEARCH_STEPS_MAX = 10_000;

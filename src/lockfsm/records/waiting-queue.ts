@@ -7,18 +7,40 @@
  * The queue begins with the places that were *reached*: nothing before them, neither hold nor
  * request, conflicts with them. They are either one exclusive place, or one of a semaphore, or a run
  * of shared ones. `frontier` is the first place behind them, so that whatever ends has one place to
- * look at.
+ * look at. A queue knows of a place its neighbours and its order, not the key that it is in.
  */
 import { assert } from "../../assert.js";
-import { unlink } from "../index/chain.js";
-import type { Place } from "./place.js";
-import { comesBefore, type Order, type Request } from "./request.js";
+import { type Linked, unlink } from "../index/record-list.js";
 
 /** Every 2^3rd place stands in the first express list, every 2^3rd of these in the next. */
 const STEP_BITS = 3;
 const LEVELS_MAX = 8;
 
-export class WaitingQueue {
+/** The one total order of requests: by rank, then by arrival. */
+export interface Order {
+  /** The time of arrival less the head start, in cluster milliseconds. */
+  readonly rank: number;
+  readonly number: number;
+}
+
+export function comesBefore(left: Order, right: Order): boolean {
+  return left.rank < right.rank || (left.rank === right.rank && left.number < right.number);
+}
+
+/** The express lists in which a place stands. */
+export interface Tower<Place> {
+  readonly previous: (Place | undefined)[];
+  readonly next: (Place | undefined)[];
+}
+
+/** What a queue looks at in a place. */
+export interface Queued<Place> extends Linked<Place> {
+  /** Its request's. */
+  readonly order: Order;
+  tower: Tower<Place> | undefined;
+}
+
+export class WaitingQueue<Place extends Queued<Place>> {
   first: Place | undefined = undefined;
   last: Place | undefined = undefined;
   count = 0;
@@ -26,7 +48,7 @@ export class WaitingQueue {
   frontier: Place | undefined = undefined;
   /** The first hold whose holder may not know yet that somebody waits behind it. */
   untold: Place | undefined = undefined;
-  /** Places of requests that could be part of a circle of waits, in order. */
+  /** Places of requests that could be part of a cycle of waits, in order. */
   readonly listed: Place[] = [];
   readonly #heads: (Place | undefined)[] = [];
   readonly #tails: (Place | undefined)[] = [];
@@ -34,7 +56,7 @@ export class WaitingQueue {
   /** Whether nothing before it, in this key, conflicts with a place of this queue. */
   hasReached(place: Place): boolean {
     const { frontier } = this;
-    return frontier === undefined || comesBefore(orderOf(place), orderOf(frontier));
+    return frontier === undefined || comesBefore(place.order, frontier.order);
   }
 
   /** The first place that does not come before `order`. */
@@ -45,11 +67,11 @@ export class WaitingQueue {
 
   /** Puts a place where its request's order says. The frontier is the caller's business. */
   insert(place: Place): void {
-    const request = place.claimant as Request;
+    const { order } = place;
     const { last } = this;
-    const isLast = last === undefined || comesBefore(orderOf(last), request);
+    const isLast = last === undefined || comesBefore(last.order, order);
     const path: (Place | undefined)[] = [];
-    const before = isLast ? last : this.#lastBefore(request, path);
+    const before = isLast ? last : this.#lastBefore(order, path);
     place.previous = before;
     place.next = before === undefined ? this.first : before.next;
     if (before === undefined) this.first = place;
@@ -57,7 +79,7 @@ export class WaitingQueue {
     if (place.next === undefined) this.last = place;
     else place.next.previous = place;
     this.count += 1;
-    const height = heightOf(request.number);
+    const height = heightOf(order.number);
     if (height > 0) this.#raise(place, height, isLast ? this.#tails : path);
   }
 
@@ -72,26 +94,26 @@ export class WaitingQueue {
   }
 
   list(place: Place): void {
-    this.listed.splice(this.#listedAt(orderOf(place)), 0, place);
+    this.listed.splice(this.#listedAt(place.order), 0, place);
   }
 
   unlist(place: Place): void {
-    const at = this.#listedAt(orderOf(place));
-    assert(this.listed[at] === place, () => `${place.key.name}: not listed at ${at}`);
+    const at = this.#listedAt(place.order);
+    assert(this.listed[at] === place, () => `request ${place.order.number} is not listed at ${at}`);
     if (at === 0) this.listed.shift();
     else this.listed.splice(at, 1);
   }
 
   /** How many of the listed places come before `place` or are it. */
   countListedTo(place: Place): number {
-    const at = this.#listedAt(orderOf(place));
+    const at = this.#listedAt(place.order);
     return this.listed[at] === place ? at + 1 : at;
   }
 
   /** How many of the listed places were reached. */
   countReachedListed(): number {
     const { frontier, listed } = this;
-    return frontier === undefined ? listed.length : this.#listedAt(orderOf(frontier));
+    return frontier === undefined ? listed.length : this.#listedAt(frontier.order);
   }
 
   /** The position of the first listed place that does not come before `order`. */
@@ -101,7 +123,7 @@ export class WaitingQueue {
     let high = listed.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (comesBefore(orderOf(listed[middle] as Place), order)) low = middle + 1;
+      if (comesBefore((listed[middle] as Place).order, order)) low = middle + 1;
       else high = middle;
     }
     return low;
@@ -114,14 +136,14 @@ export class WaitingQueue {
       for (;;) {
         const next: Place | undefined =
           at === undefined ? this.#heads[level] : at.tower?.next[level];
-        if (next === undefined || !comesBefore(orderOf(next), order)) break;
+        if (next === undefined || !comesBefore(next.order, order)) break;
         at = next;
       }
       if (path !== undefined) path[level] = at;
     }
     for (;;) {
       const next: Place | undefined = at === undefined ? this.first : at.next;
-      if (next === undefined || !comesBefore(orderOf(next), order)) return at;
+      if (next === undefined || !comesBefore(next.order, order)) return at;
       at = next;
     }
   }
@@ -152,10 +174,6 @@ export class WaitingQueue {
     }
     place.tower = undefined;
   }
-}
-
-export function orderOf(place: Place): Request {
-  return place.claimant as Request;
 }
 
 /** In how many express lists a request of this number stands. */

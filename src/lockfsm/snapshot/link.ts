@@ -3,22 +3,24 @@
  * would have given it. A turn deals with a bounded number of records. What could not have come about
  * by entries is refused, so that no rule is found broken later.
  */
-
+import { addClosing } from "../holds/closings.js";
 import { endOf } from "../holds/due-time.js";
 import { placeIn } from "../holds/grant.js";
-import { obtainKey } from "../holds/keys.js";
+import { lookAtKey, obtainKey } from "../holds/keys.js";
 import { enterAlone, isNew, type LoneHold } from "../holds/lone-holds.js";
 import { join } from "../holds/owners.js";
 import { holdOf } from "../holds/tokens.js";
 import { sortByNumber } from "../index/sort.js";
-import { addClosing } from "../records/closing.js";
-import { Hold, HoldEnd } from "../records/hold.js";
-import type { Key } from "../records/key.js";
-import { Place } from "../records/place.js";
-import { NO_DEADLINE, type Request } from "../records/request.js";
-import type { Session } from "../records/session.js";
+import { type Key, Place } from "../records/key.js";
+import {
+  Hold,
+  HoldEnd,
+  NO_DEADLINE,
+  orderOf,
+  type Request,
+  type Session,
+} from "../records/session.js";
 import type { TableState } from "../records/state.js";
-import { orderOf } from "../records/waiting-queue.js";
 import { corruptSnapshot } from "./format.js";
 import type { SessionParts, SnapshotParts, WorkPart } from "./parts.js";
 
@@ -176,11 +178,12 @@ function tokenOf({ claimant }: Place): number {
 function* linkSlotsOfSemaphores(state: TableState, turn: Turn): Generator<void, void, void> {
   for (const semaphore of state.semaphores.walk()) {
     const slots: number[] = [];
-    for (let place = semaphore.key.firstHold; place !== undefined; place = place.next) {
+    const { name } = semaphore;
+    for (let place = lookAtKey(state, name)?.firstHold; place !== undefined; place = place.next) {
       slots.push(...(place.permits?.slots ?? []));
       if (turn.isOver()) yield;
     }
-    if (!semaphore.restore(slots)) throw corruptSnapshot(`slots of ${semaphore.key.name} twice`);
+    if (!semaphore.restore(slots)) throw corruptSnapshot(`slots of ${name} twice`);
   }
 }
 

@@ -2,16 +2,14 @@
  * What was read of a snapshot and is not linked up yet. Its records came in an order that means
  * nothing, so nothing here is in the order that the table needs.
  */
-
 import type { LoneHold } from "../holds/lone-holds.js";
 import { hashNumber, ShardedMap } from "../index/sharded-map.js";
 import type { Closing } from "../records/closing.js";
-import type { Hold } from "../records/hold.js";
-import type { Place } from "../records/place.js";
+import type { Place } from "../records/key.js";
 import type { Slot } from "../records/reply-window.js";
-import type { Order, Request } from "../records/request.js";
-import type { Session } from "../records/session.js";
+import type { Hold, Request, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
+import type { Order } from "../records/waiting-queue.js";
 
 /** How many records of each sort the snapshot says it has. */
 export interface PartCounts {
@@ -26,7 +24,7 @@ export interface PartCounts {
 export interface SessionParts {
   readonly session: Session;
   /** Those of waiting requests included. */
-  readonly slots: Slot[];
+  readonly slots: Slot<Request>[];
   readonly holds: (Hold | LoneHold)[];
 }
 

@@ -19,11 +19,17 @@ import {
 import { endOf } from "../holds/due-time.js";
 import { makeSemaphore, obtainKey } from "../holds/keys.js";
 import { Closing } from "../records/closing.js";
-import { Hold } from "../records/hold.js";
-import { type Claim, Permits, Place } from "../records/place.js";
+import { type Claimant, Permits, Place } from "../records/key.js";
 import { Slot } from "../records/reply-window.js";
-import { NO_DEADLINE, Request, UPGRADE_RANK } from "../records/request.js";
-import { LOSSES_MAX, Session, SessionEnd } from "../records/session.js";
+import {
+  Hold,
+  LOSSES_MAX,
+  NO_DEADLINE,
+  Request,
+  Session,
+  SessionEnd,
+  UPGRADE_RANK,
+} from "../records/session.js";
 import { TableState } from "../records/state.js";
 import { isSettingValue, resolveTableSettings, SETTING_NAMES } from "../settings.js";
 import { TokenCounter } from "../token-counter.js";
@@ -201,7 +207,7 @@ function readSlot(parts: SnapshotParts, of: SessionParts, fields: FieldReader): 
   const at = fields.within(0, SLOT_STATES.length - 1, "state");
   const state = SLOT_STATES[at] as (typeof SLOT_STATES)[number];
   const result = fields.result(table.tokens.next);
-  of.slots.push(new Slot(sequence, stamp, state, result, table.copies.latest));
+  of.slots.push(new Slot<Request>(sequence, stamp, state, result, table.copies.latest));
   parts.slotCount += 1;
 }
 
@@ -302,7 +308,7 @@ function readWorkKey(parts: SnapshotParts, fields: FieldReader): void {
 /** Places for the claim; they do not stand in their keys yet. */
 function readItems(
   state: TableState,
-  claimant: Claim,
+  claimant: Claimant,
   isHeld: boolean,
   fields: FieldReader,
 ): Place | undefined {

@@ -8,9 +8,8 @@
 import { assert } from "../../assert.js";
 import { makeSemaphore, obtainKey } from "../holds/keys.js";
 import { Closing } from "../records/closing.js";
-import { Hold } from "../records/hold.js";
-import { Permits, Place } from "../records/place.js";
-import { Session } from "../records/session.js";
+import { Permits, Place } from "../records/key.js";
+import { Hold, Session } from "../records/session.js";
 import { TableState } from "../records/state.js";
 import { TOKEN_FLOOR_MAX, TOKEN_JUMP, TokenCounter } from "../token-counter.js";
 import { link } from "./link.js";
@@ -42,8 +41,8 @@ export function refound(old: TableState, options: RefoundOptions): TableState {
   state.tokens = countingOn(old.tokens, options);
   state.quietUntil = quietMs === 0 ? 0 : old.stamp + quietMs;
   const parts = new SnapshotParts(state, NOTHING);
-  old.semaphores.forEach(({ key, limit, isSet }) => {
-    if (isSet) makeSemaphore(state, obtainKey(state, key.name), limit, true);
+  old.semaphores.forEach(({ name, limit, isSet }) => {
+    if (isSet) makeSemaphore(state, obtainKey(state, name), limit, true);
   });
   old.closings.forEach((closing) => {
     keepClosed(parts, closing, closing.dueAt);

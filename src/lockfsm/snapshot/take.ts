@@ -8,12 +8,10 @@ import { assert } from "../../assert.js";
 import { Closing } from "../records/closing.js";
 import type { Copied, Copier } from "../records/copy-on-write.js";
 import { Slot } from "../records/reply-window.js";
-import { Request } from "../records/request.js";
 import { Semaphore } from "../records/semaphore.js";
-import { Session } from "../records/session.js";
+import { Request, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
-import { recordWork, type WorkRecord } from "./work-record.js";
-import { SnapshotWriter } from "./writer.js";
+import { recordWork, SnapshotWriter, type WorkRecord } from "./writer.js";
 
 /**
  * Some 5,000 locks at 50 bytes: 0.3 microseconds each, up to two where all of them are cache misses,
@@ -118,7 +116,7 @@ class RecordCopier implements Copier {
     if (session.id > 0 && this.#isDue(session)) this.#writer.session(session);
   }
 
-  #slot(session: Session, slot: Slot): void {
+  #slot(session: Session, slot: Slot<Request>): void {
     // That of a waiting acquire is saved with its request.
     if (!this.#isDue(slot) || slot.state === "waiting" || slot.state === "gone") return;
     this.#session(session);

@@ -6,14 +6,20 @@ import { assert } from "../../assert.js";
 import { MODEL_VERSION } from "../../model-version.js";
 import { CLAIM_MODES, Writer } from "../../protocol/index.js";
 import type { Closing } from "../records/closing.js";
-import type { Hold, HoldExtras } from "../records/hold.js";
 import type { HoldRows } from "../records/hold-rows.js";
-import type { Place } from "../records/place.js";
+import { Key, type Place } from "../records/key.js";
 import type { Slot } from "../records/reply-window.js";
-import { NO_DEADLINE, type Request } from "../records/request.js";
 import type { Semaphore } from "../records/semaphore.js";
-import type { Session } from "../records/session.js";
+import {
+  type Hold,
+  type HoldExtras,
+  NO_DEADLINE,
+  orderOf,
+  type Request,
+  type Session,
+} from "../records/session.js";
 import type { TableState } from "../records/state.js";
+import type { Order } from "../records/waiting-queue.js";
 import { SETTING_NAMES } from "../settings.js";
 import {
   BLOCK_HEAD_BYTES,
@@ -30,7 +36,39 @@ import {
   SLOT_STATES,
 } from "./format.js";
 import { writeOptions, writeResult } from "./values.js";
-import type { WorkRecord } from "./work-record.js";
+
+/** What a snapshot says of the work queue and of deferred searches: as they were at its moment. */
+export type WorkRecord =
+  | {
+      readonly kind: typeof KIND.workKey;
+      readonly name: string;
+      /** The number of the first request that was not reached; 0: all were. */
+      readonly frontier: number;
+      readonly evictFrom: Order | undefined;
+    }
+  | { readonly kind: typeof KIND.workSession; readonly session: number }
+  | {
+      readonly kind: typeof KIND.workRequest;
+      readonly session: number;
+      readonly sequence: number;
+    };
+
+/** In order. */
+export function recordWork(state: TableState): WorkRecord[] {
+  const records: WorkRecord[] = [];
+  state.work.forEach((item) => {
+    if (item instanceof Key) {
+      const { name, frontier: place, semaphore } = item;
+      const frontier = place === undefined ? 0 : orderOf(place).number;
+      const evictFrom = semaphore?.evictFrom;
+      records.push({ kind: KIND.workKey, name, frontier, evictFrom });
+    } else records.push({ kind: KIND.workSession, session: item.id });
+  });
+  state.searches.forEach(({ session, sequence }) => {
+    records.push({ kind: KIND.workRequest, session: session.id, sequence });
+  });
+  return records;
+}
 
 /** A record of 16 keys, or a session of many losses, may come on top of a full block. */
 const RECORD_BYTES_MAX = 32 << 10;
@@ -118,7 +156,7 @@ export class SnapshotWriter {
     this.#endRecord();
   }
 
-  slot(session: Session, slot: Slot): void {
+  slot(session: Session, slot: Slot<Request>): void {
     this.#of(session);
     const body = this.#body;
     const state = SLOT_STATES.indexOf(slot.state as (typeof SLOT_STATES)[number]);
@@ -196,10 +234,10 @@ export class SnapshotWriter {
     this.#endRecord();
   }
 
-  semaphore({ key, limit, isSet }: Semaphore): void {
+  semaphore({ name, limit, isSet }: Semaphore): void {
     const body = this.#body;
     body.uint(KIND.semaphore);
-    body.string(key.name);
+    body.string(name);
     body.uint(limit);
     body.uint(isSet ? 1 : 0);
     this.#endRecord();

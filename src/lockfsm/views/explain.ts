@@ -10,16 +10,15 @@ import type {
   GraphOwner,
   WaitGraphView,
 } from "../../protocol/index.js";
-import { OutOfSteps, StepLimit, WaitEdges } from "../deadlock/wait-edges.js";
+import { WaitEdges } from "../deadlock/wait-edges.js";
 import { type OwnerNode, WaitForGraph } from "../deadlock/wait-for.js";
 import { blockersOf } from "../holds/blockers.js";
 import { lookAtKey } from "../holds/keys.js";
 import { Closing } from "../records/closing.js";
-import type { Key } from "../records/key.js";
-import type { Place } from "../records/place.js";
-import type { Request } from "../records/request.js";
-import type { Session } from "../records/session.js";
+import type { Key, Place } from "../records/key.js";
+import { Hold, type Request, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
+import { OutOfSteps, StepLimit } from "../records/step-limit.js";
 import { closingViewOf, waiterViewOf } from "./views.js";
 
 const CLOSINGS_MAX = 16;
@@ -171,6 +170,6 @@ function expectedWaitMs(
   const usualMs = holdTimes(key.name);
   if (usualMs === undefined) return null;
   const hold = key.firstHold?.claimant;
-  const heldMs = hold !== undefined && "grantedAt" in hold ? state.stamp - hold.grantedAt : usualMs;
+  const heldMs = hold instanceof Hold ? state.stamp - hold.grantedAt : usualMs;
   return Math.round(aheadCount * usualMs + Math.max(0, usualMs - heldMs));
 }

@@ -4,16 +4,12 @@
  * state; whatever has an order is hashed in it. Takes time proportional to the table: for the
  * simulator, tests and comparisons on request, never for every entry.
  */
-
 import { lookAtEntry } from "../holds/keys.js";
 import { Closing } from "../records/closing.js";
-import { type Hold, HoldExtras } from "../records/hold.js";
-import { Key } from "../records/key.js";
-import type { Place } from "../records/place.js";
-import { type Order, Request } from "../records/request.js";
-import type { Session } from "../records/session.js";
+import { Key, type Place } from "../records/key.js";
+import { Hold, HoldExtras, orderOf, Request, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
-import { orderOf } from "../records/waiting-queue.js";
+import type { Order } from "../records/waiting-queue.js";
 import type { Work } from "../records/work-queue.js";
 import { SETTING_NAMES } from "../settings.js";
 
@@ -166,7 +162,7 @@ function digestPlace(digest: Digest, place: Place): void {
     digest.number(claimant.session);
     digest.number(claimant.number);
     digest.number(claimant.dueAt);
-  } else digestHold(digest, claimant);
+  } else if (claimant instanceof Hold) digestHold(digest, claimant);
   for (let at = claimant.firstPlace; at !== undefined; at = at.sibling) digest.text(at.key.name);
 }
 

@@ -17,13 +17,9 @@ import { endOf, reasonAtEnd } from "../holds/due-time.js";
 import { lookAtEntry, lookAtKey } from "../holds/keys.js";
 import { lookAtHold } from "../holds/tokens.js";
 import { Closing } from "../records/closing.js";
-import { Hold } from "../records/hold.js";
-import type { Key } from "../records/key.js";
-import type { Place } from "../records/place.js";
-import { NO_DEADLINE } from "../records/request.js";
-import type { Session } from "../records/session.js";
+import type { Key, Place } from "../records/key.js";
+import { Hold, NO_DEADLINE, orderOf, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
-import { orderOf } from "../records/waiting-queue.js";
 
 /** Holds, and likewise waiters, that are listed of one key. */
 const LINES_PER_KEY_MAX = 1_000;

@@ -6,9 +6,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CopyOnWrite } from "../../../src/lockfsm/records/copy-on-write.js";
-import { Hold } from "../../../src/lockfsm/records/hold.js";
 import { HoldRows } from "../../../src/lockfsm/records/hold-rows.js";
-import { Session } from "../../../src/lockfsm/records/session.js";
+import { Hold, Session } from "../../../src/lockfsm/records/session.js";
 
 const copies = new CopyOnWrite();
 

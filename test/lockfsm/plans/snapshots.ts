@@ -1,5 +1,4 @@
 /** Taking snapshots and restoring them, in one go or piece by piece, for tests. */
-
 import { LockTable, TableRestore } from "../../../src/lockfsm/index.js";
 import type { TableState } from "../../../src/lockfsm/records/state.js";
 import { BlockReader } from "../../../src/lockfsm/snapshot/block-reader.js";

@@ -2,12 +2,14 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ChainedIndex, mixNumber } from "../../../src/lockfsm/index/chained-index.js";
 import { RowIndex } from "../../../src/lockfsm/index/row-index.js";
+import {
+  OwnerIndex,
+  SequenceIndex,
+  TokenIndex,
+} from "../../../src/lockfsm/records/claim-indexes.js";
 import { CopyOnWrite } from "../../../src/lockfsm/records/copy-on-write.js";
-import { Hold } from "../../../src/lockfsm/records/hold.js";
-import { SequenceIndex, TokenIndex } from "../../../src/lockfsm/records/hold-index.js";
 import { HoldRows } from "../../../src/lockfsm/records/hold-rows.js";
-import { OwnerIndex, OwnerRecord } from "../../../src/lockfsm/records/owner-index.js";
-import { Session } from "../../../src/lockfsm/records/session.js";
+import { Hold, OwnerRecord, Session } from "../../../src/lockfsm/records/session.js";
 
 interface Card {
   readonly number: number;

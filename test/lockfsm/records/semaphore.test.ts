@@ -2,11 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import { CopyOnWrite } from "../../../src/lockfsm/records/copy-on-write.js";
-import type { Key } from "../../../src/lockfsm/records/key.js";
 import { Semaphore } from "../../../src/lockfsm/records/semaphore.js";
 import { ClusterLog, permits } from "../plans/cluster-log.js";
-
-const NO_KEY = undefined as unknown as Key;
 
 /** The lowest numbers that nobody has, found by counting up. */
 function lowestFree(taken: ReadonlySet<number>, count: number): number[] {
@@ -25,7 +22,7 @@ describe("the slots of a semaphore", () => {
   test("are the lowest free ones, whatever was taken, given back, lowered or restored", () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 120, size: "max" }), (changes) => {
-        let semaphore = new Semaphore(NO_KEY, 10, false, new CopyOnWrite());
+        let semaphore = new Semaphore("s", 10, false, new CopyOnWrite());
         const held: number[][] = [];
         const taken = new Set<number>();
         for (const { kind, size, pick } of changes) {
@@ -41,7 +38,7 @@ describe("the slots of a semaphore", () => {
           } else if (kind === "limit") semaphore.change().limit = size * 3;
           else if (kind === "restore") {
             const { limit } = semaphore;
-            semaphore = new Semaphore(NO_KEY, limit, false, new CopyOnWrite());
+            semaphore = new Semaphore("s", limit, false, new CopyOnWrite());
             expect(semaphore.restore(held.flat().reverse())).toBe(true);
           }
           expect(semaphore.held).toBe(taken.size);
@@ -52,12 +49,12 @@ describe("the slots of a semaphore", () => {
   });
 
   test("cannot be restored when one is named twice", () => {
-    const semaphore = new Semaphore(NO_KEY, 10, false, new CopyOnWrite());
+    const semaphore = new Semaphore("s", 10, false, new CopyOnWrite());
     expect(semaphore.restore([3, 1, 3])).toBe(false);
   });
 
   test("cannot be taken beyond the limit", () => {
-    const semaphore = new Semaphore(NO_KEY, 2, false, new CopyOnWrite());
+    const semaphore = new Semaphore("s", 2, false, new CopyOnWrite());
     semaphore.take(2);
     expect(() => semaphore.take(1)).toThrow("2 of 2, 1 more");
   });

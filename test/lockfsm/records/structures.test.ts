@@ -5,7 +5,8 @@ import { DueHeap, NOT_IN_HEAP } from "../../../src/lockfsm/index/due-heap.js";
 import { hashNumber, ShardedMap } from "../../../src/lockfsm/index/sharded-map.js";
 import { sortByNumber } from "../../../src/lockfsm/index/sort.js";
 import { CopyOnWrite } from "../../../src/lockfsm/records/copy-on-write.js";
-import { type KeyEntry, KeyIndex } from "../../../src/lockfsm/records/key-index.js";
+import type { KeyEntry } from "../../../src/lockfsm/records/key.js";
+import { KeyIndex } from "../../../src/lockfsm/records/key-index.js";
 import { ReplyWindow, Slot } from "../../../src/lockfsm/records/reply-window.js";
 import { Session } from "../../../src/lockfsm/records/session.js";
 import { CANCELLED } from "../../../src/lockfsm/results.js";
@@ -43,8 +44,9 @@ test("due times come out by time, then number, however they were put in, moved a
           items.push(item);
           heap.add(item);
         } else if (kind === "move") {
+          const before = target.dueAt;
           target.dueAt += at;
-          heap.postponed(target);
+          heap.postponed(target, before);
         } else {
           heap.remove(target);
           items.splice(items.indexOf(target), 1);

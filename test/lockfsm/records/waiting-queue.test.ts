@@ -1,11 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CopyOnWrite } from "../../../src/lockfsm/records/copy-on-write.js";
-import type { Key } from "../../../src/lockfsm/records/key.js";
-import { Place } from "../../../src/lockfsm/records/place.js";
-import { comesBefore, NO_DEADLINE, Request } from "../../../src/lockfsm/records/request.js";
-import { Session } from "../../../src/lockfsm/records/session.js";
-import { orderOf, WaitingQueue } from "../../../src/lockfsm/records/waiting-queue.js";
+import { type Key, Place } from "../../../src/lockfsm/records/key.js";
+import { NO_DEADLINE, orderOf, Request, Session } from "../../../src/lockfsm/records/session.js";
+import { comesBefore, WaitingQueue } from "../../../src/lockfsm/records/waiting-queue.js";
 
 const KEY = { name: "k" } as Key;
 const session = new Session(new CopyOnWrite(), 1, "nonce", "a", "", 1_000, 0, 1);
@@ -19,7 +17,7 @@ function placeOf(rank: number, number: number): Place {
 }
 
 /** Forwards and backwards, which must agree. */
-function placesOf(queue: WaitingQueue): Place[] {
+function placesOf(queue: WaitingQueue<Place>): Place[] {
   const places: Place[] = [];
   for (let place = queue.first; place !== undefined; place = place.next) places.push(place);
   const backwards: Place[] = [];
@@ -40,7 +38,7 @@ describe("a queue", () => {
   test("is what a sorted array is, however places come and go", () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 400, size: "max" }), (changes) => {
-        const queue = new WaitingQueue();
+        const queue = new WaitingQueue<Place>();
         const expected: Place[] = [];
         const listed = new Set<Place>();
         let number = 0;
@@ -97,7 +95,7 @@ describe("a queue", () => {
   });
 
   test("finds a head start's place among very many in few steps", () => {
-    const queue = new WaitingQueue();
+    const queue = new WaitingQueue<Place>();
     for (let number = 1; number <= 50_000; number += 1) queue.insert(placeOf(number % 2, number));
     const place = placeOf(-1, 60_000);
     let comparisons = 0;

@@ -4,10 +4,9 @@
  * derived from the rest must make a difference.
  */
 import { describe, expect, test } from "vitest";
-import type { Hold } from "../../../src/lockfsm/records/hold.js";
 import type { HoldRows } from "../../../src/lockfsm/records/hold-rows.js";
-import type { Place } from "../../../src/lockfsm/records/place.js";
-import { Session } from "../../../src/lockfsm/records/session.js";
+import type { Place } from "../../../src/lockfsm/records/key.js";
+import { type Hold, Session } from "../../../src/lockfsm/records/session.js";
 import type { TableState } from "../../../src/lockfsm/records/state.js";
 import { hashState } from "../../../src/lockfsm/views/state-hash.js";
 import { END_REASON, TOKEN_MIN } from "../../../src/protocol/index.js";
@@ -63,7 +62,8 @@ const DERIVED: Readonly<Record<string, readonly string[]>> = {
   permits: [],
   closing: ["heapIndex", "savedIn"],
   key: ["isQueuedForWork"],
-  semaphore: ["held", "savedIn"],
+  // What it is of says its key, which knows it.
+  semaphore: ["name", "held", "savedIn"],
   evictFrom: [],
   settings: [],
 };

@@ -166,7 +166,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "revoke-leaves-closed",
     rule: "a revoke opens what is closed",
-    file: "src/lockfsm/commands/revoke.ts",
+    file: "src/lockfsm/commands/operator-commands.ts",
     find: "  if (opened > 0) openKeyOf(state, name, closings);\n",
     replace: "",
     seeds: [1],
@@ -174,7 +174,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "revoke-before-the-lease-ends",
     rule: "force comes no earlier than the lease that its holder had",
-    file: "src/lockfsm/commands/revoke.ts",
+    file: "src/lockfsm/commands/operator-commands.ts",
     find: "  return hold.isTicket ? deadline : Math.max(deadline, hold.session.dueAt);",
     replace: "  return deadline;",
     seeds: [1],
@@ -182,7 +182,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "revoke-not-told",
     rule: "who is to lose a hold is told when",
-    file: "src/lockfsm/commands/revoke.ts",
+    file: "src/lockfsm/commands/operator-commands.ts",
     find: "  scheduleEnd(state, hold);\n  tellRevoked(state, hold);",
     replace: "  scheduleEnd(state, hold);",
     seeds: [1],
@@ -190,7 +190,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "session-ended-before-its-lease",
     rule: "a session is ended no earlier than its lease",
-    file: "src/lockfsm/commands/revoke.ts",
+    file: "src/lockfsm/commands/operator-commands.ts",
     find: "Math.max(state.stamp + graceMs, target.dueAt)",
     replace: "state.stamp + graceMs",
     seeds: [1],

@@ -29,7 +29,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "one-key-of-several-is-enough",
     rule: "a request of several keys is granted when all of them are free",
-    file: "src/lockfsm/records/request.ts",
+    file: "src/lockfsm/records/session.ts",
     find: "      if (!place.key.hasReached(place)) return false;",
     replace: "      if (place === this.firstPlace && !place.key.hasReached(place)) return false;",
     seeds: [2],
@@ -69,7 +69,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "lowered-limit-ignored",
     rule: "who wants more than a lowered limit is refused, waiting or not",
-    file: "src/lockfsm/commands/limits.ts",
+    file: "src/lockfsm/commands/operator-commands.ts",
     find: "  if (limit < before) lower(state, key, semaphore);",
     replace: "  if (limit < 0) lower(state, key, semaphore);",
     seeds: [6_000_022],
@@ -77,7 +77,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "raised-limit-wakes-nobody",
     rule: "a raised limit lets in who was waiting for it",
-    file: "src/lockfsm/commands/limits.ts",
+    file: "src/lockfsm/commands/operator-commands.ts",
     find: "  else if (limit > before) advance(state, key);\n",
     replace: "",
     seeds: [6_000_003],

@@ -111,10 +111,18 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-changed-while-written",
     rule: "a snapshot is the table of one moment",
-    file: "src/lockfsm/records/hold-rows.ts",
-    find: "    this.#copies.copier?.copyRow(row);\n    this.grow(this.sessionOf(row), -bytesOfHold",
-    replace: "    this.grow(this.sessionOf(row), -bytesOfHold",
+    file: "src/lockfsm/snapshot/take.ts",
+    find: '    if (typeof content === "string") this.#writer.loneHold(rows, row, content);\n    else this.#writer.hold(content);\n',
+    replace: '    assert(content !== undefined, () => "");\n',
     seeds: [3],
+  },
+  {
+    name: "record-changed-uncopied",
+    rule: "a snapshot is the table of one moment",
+    file: "src/lockfsm/records/copy-on-write.ts",
+    find: "    this.copier = copier;\n",
+    replace: "",
+    seeds: [10],
   },
   {
     name: "keepalive-revives-the-ended",

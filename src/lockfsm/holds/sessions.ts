@@ -1,0 +1,28 @@
+/** What a session keeps beside its claims: its lease, and the answers that bring no hold. */
+import type { Result } from "../../protocol/index.js";
+import { Slot } from "../records/reply-window.js";
+import type { Request, Session } from "../records/session.js";
+import type { TableState } from "../records/state.js";
+
+/**
+ * The one rule by which a lease is renewed ("What renews a lease"): for a command that is executed now,
+ * or a keepalive, never for a stored reply that is found. Nothing else may move the end of a lease:
+ * clients compute from the stamps of executed commands how long they may trust theirs.
+ */
+export function renewLease(state: TableState, session: Session): void {
+  const dueAt = state.stamp + session.ttlMs;
+  const before = session.dueAt;
+  if (dueAt <= before) return;
+  session.change().dueAt = dueAt;
+  state.due.postponed(session, before);
+}
+
+/**
+ * Stores and tells the answer to the command that was executed last, until the client says that it has
+ * read it.
+ */
+export function store(state: TableState, session: Session, sequence: number, result: Result): void {
+  const { stamp, copies } = state;
+  session.replies.add(new Slot<Request>(sequence, stamp, "reply", result, copies.latest));
+  state.reply(session, sequence, result);
+}
