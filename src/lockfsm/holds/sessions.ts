@@ -5,7 +5,7 @@ import type { Request, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 
 /**
- * The one rule by which a lease is renewed ("What renews a lease"): for a command that is executed now,
+ * The one rule by which a lease is renewed (semantics.md, 3.3): for a command that is executed now,
  * or a keepalive, never for a stored reply that is found. Nothing else may move the end of a lease:
  * clients compute from the stamps of executed commands how long they may trust theirs.
  */
