@@ -10,6 +10,8 @@ export default defineConfig({
     globalSetup: ["test/build-once.ts"],
     include: [isLong ? LONG : "test/**/*.test.ts"],
     exclude: isLong ? configDefaults.exclude : [...configDefaults.exclude, LONG],
+    // Most of the time that a short file takes is for starting a process and loading the sources.
+    isolate: isLong,
     // By itself it leaves one core of two to nobody, and takes twice as long.
     maxWorkers: "100%",
     testTimeout: 60_000,
