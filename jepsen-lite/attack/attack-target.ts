@@ -24,37 +24,37 @@ export interface TargetRooms {
 }
 
 export class AttackTarget implements Target {
-  readonly #rooms: TargetRooms;
+  readonly #parts: TargetRooms;
   readonly #reserved = new Set<number>();
   /** By the logs of the nodes. */
   leaderId: number | undefined;
 
-  constructor(rooms: TargetRooms) {
-    this.#rooms = rooms;
+  constructor(parts: TargetRooms) {
+    this.#parts = parts;
   }
 
   get nodes(): readonly NodeProcess[] {
-    return this.#rooms.nodes;
+    return this.#parts.nodes;
   }
 
   get clients(): readonly ClientProcess[] {
-    return this.#rooms.clients();
+    return this.#parts.clients();
   }
 
   get network(): Network {
-    return this.#rooms.network;
+    return this.#parts.network;
   }
 
   get volumes(): readonly Volume[] {
-    return this.#rooms.volumes;
+    return this.#parts.volumes;
   }
 
   get ttlMs(): number {
-    return this.#rooms.ttlMs;
+    return this.#parts.ttlMs;
   }
 
   get signal(): AbortSignal {
-    return this.#rooms.signal;
+    return this.#parts.signal;
   }
 
   get minority(): number {
@@ -62,11 +62,11 @@ export class AttackTarget implements Target {
   }
 
   nextHolder(milliseconds: number): Promise<ClientProcess | undefined> {
-    return this.#rooms.nextHolder(milliseconds);
+    return this.#parts.nextHolder(milliseconds);
   }
 
   replaceClient(client: ClientProcess): Promise<void> {
-    return this.#rooms.replaceClient(client);
+    return this.#parts.replaceClient(client);
   }
 
   reserve(id: number): (() => void) | undefined {
@@ -81,7 +81,7 @@ export class AttackTarget implements Target {
   }
 
   async admin<T>(work: (admin: Admin) => Promise<T>): Promise<T | undefined> {
-    const { system } = this.#rooms;
+    const { system } = this.#parts;
     if (system !== "holdfast") throw new RangeError(`${system} has no administrator's interface`);
     const endpoints = this.nodes.map(({ plan }) => plan.endpoint);
     try {

@@ -11,7 +11,7 @@ import { findWorkloads } from "../workloads/catalogue.js";
 import { keysOf } from "../workloads/keys.js";
 import type { PlainLocks, Workload } from "../workloads/workload.js";
 import type { ClientOrder, ClientPlan } from "./client-messages.js";
-import { ClientTask, connectAs, PlainClientTask, type TaskRooms } from "./client-task.js";
+import { ClientTask, connectAs, PlainClientTask, type TaskParts } from "./client-task.js";
 import { Recorder } from "./recorder.js";
 import { WallClock } from "./wall-clock.js";
 
@@ -31,8 +31,8 @@ async function main(plan: ClientPlan): Promise<void> {
     const shared = { plan, recorder, store, signal };
     const crews = await Promise.all(
       workloads.map((workload) => {
-        const rooms = { ...shared, workload, keys: keysOf(workload.name, plan.keys) };
-        return plan.system === "holdfast" ? connectedCrew(rooms) : peerCrew(rooms, orders);
+        const parts = { ...shared, workload, keys: keysOf(workload.name, plan.keys) };
+        return plan.system === "holdfast" ? connectedCrew(parts) : peerCrew(parts, orders);
       }),
     );
     recorder.ready();
@@ -53,16 +53,16 @@ async function main(plan: ClientPlan): Promise<void> {
 /** Runs the tasks of one workload, so many from this number on, until the load ends. */
 type Crew = (firstNumber: number, count: number) => Promise<void>;
 
-type Shared = Omit<TaskRooms, "locks">;
+type Shared = Omit<TaskParts, "locks">;
 
-async function connectedCrew(rooms: Shared): Promise<Crew | undefined> {
-  const client = await connectPatiently(rooms.plan, rooms.workload, rooms.signal);
+async function connectedCrew(parts: Shared): Promise<Crew | undefined> {
+  const client = await connectPatiently(parts.plan, parts.workload, parts.signal);
   if (client === undefined) return undefined;
   return (firstNumber, count) => {
     const tasks = Array.from({ length: count }, (_, index) => {
-      return new ClientTask({ ...rooms, locks: client }, index, firstNumber + index);
+      return new ClientTask({ ...parts, locks: client }, index, firstNumber + index);
     });
-    return run(rooms.workload, tasks, client);
+    return run(parts.workload, tasks, client);
   };
 }
 
@@ -81,12 +81,12 @@ async function run(workload: Workload, tasks: ClientTask[], client: Client): Pro
 }
 
 /** The rounds of a workload by plain locks alone. */
-async function peerCrew(rooms: Shared, orders: ClientOrders): Promise<Crew> {
-  const { plan, workload } = rooms;
+async function peerCrew(parts: Shared, orders: ClientOrders): Promise<Crew> {
+  const { plan, workload } = parts;
   const locks = await peerLocks(plan, orders);
   return async (firstNumber, count) => {
     const rounds = Array.from({ length: count - 1 }, async (_, index) => {
-      const task = new PlainClientTask({ ...rooms, locks }, index, firstNumber + index);
+      const task = new PlainClientTask({ ...parts, locks }, index, firstNumber + index);
       while (!task.signal.aborted) await workload.plainStep?.(task);
     });
     await Promise.all(rounds);

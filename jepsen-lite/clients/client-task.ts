@@ -22,7 +22,7 @@ import type { EventFields, Recorder } from "./recorder.js";
 /** How long a read or a try waits for an answer: short, so that faults cost operations, not time. */
 const ANSWER_MS_MAX = 3_000;
 
-export interface TaskRooms<Locks extends PlainLocks = PlainLocks> {
+export interface TaskParts<Locks extends PlainLocks = PlainLocks> {
   readonly plan: ClientPlan;
   readonly workload: Workload;
   readonly keys: readonly string[];
@@ -36,49 +36,49 @@ export class PlainClientTask<Locks extends PlainLocks = PlainLocks> implements P
   readonly process: number;
   readonly index: number;
   readonly random: RandomStream;
-  protected readonly rooms: TaskRooms<Locks>;
+  protected readonly parts: TaskParts<Locks>;
   #made = 0;
 
   /** `number`: of the task among all of its client process. */
-  constructor(rooms: TaskRooms<Locks>, index: number, number: number) {
-    const { client, life, seed } = rooms.plan;
-    this.rooms = rooms;
+  constructor(parts: TaskParts<Locks>, index: number, number: number) {
+    const { client, life, seed } = parts.plan;
+    this.parts = parts;
     this.index = index;
     this.process = processNumber(client, life, number);
-    this.random = seededStream(seed, `${rooms.workload.name} ${this.process}`);
+    this.random = seededStream(seed, `${parts.workload.name} ${this.process}`);
   }
 
   get locks(): Locks {
-    return this.rooms.locks;
+    return this.parts.locks;
   }
 
   /** Reads for the last time are made once, not by everybody. */
   get isOfFirstClient(): boolean {
-    return this.rooms.plan.client === 0;
+    return this.parts.plan.client === 0;
   }
 
   get signal(): AbortSignal {
-    return this.rooms.signal;
+    return this.parts.signal;
   }
 
   get keys(): readonly string[] {
-    return this.rooms.keys;
+    return this.parts.keys;
   }
 
   get ttlMs(): number {
-    return this.rooms.plan.ttlMs;
+    return this.parts.plan.ttlMs;
   }
 
   get isFenced(): boolean {
-    return this.rooms.plan.isFenced;
+    return this.parts.plan.isFenced;
   }
 
   get store(): StoreCalls {
-    return this.rooms.store;
+    return this.parts.store;
   }
 
   now(): number {
-    return this.rooms.recorder.now();
+    return this.parts.recorder.now();
   }
 
   async record<T>(
@@ -125,7 +125,7 @@ export class PlainClientTask<Locks extends PlainLocks = PlainLocks> implements P
   }
 
   #event(type: EventType, fields: Omit<EventFields, "process">, part?: string): void {
-    const { recorder, workload } = this.rooms;
+    const { recorder, workload } = this.parts;
     recorder.event(historyName(workload.name, part), type, { process: this.process, ...fields });
   }
 }
@@ -137,7 +137,7 @@ export class ClientTask extends PlainClientTask<Client> implements Task {
   }
 
   connect(options: ConnectOptions = {}): Promise<Client> {
-    return connectAs(this.rooms.plan, `${this.rooms.workload.name}-${this.process}`, options);
+    return connectAs(this.parts.plan, `${this.parts.workload.name}-${this.process}`, options);
   }
 }
 

@@ -3,11 +3,18 @@
  * up to a bound, beyond which the sender is no longer read (as with a full socket buffer).
  */
 import type { Socket } from "node:net";
-import type { Road } from "./link.js";
 
 const WAITING_BYTES_MAX = 1 << 20;
 /** A limited road passes what is allowed in so short a time at once. */
 const SLICE_MS = 50;
+
+/** The state of one direction, shared by all connections of the link. */
+export interface Road {
+  isCut: boolean;
+  delayMs: number;
+  /** 0: as fast as it goes. */
+  bytesPerSecondMax: number;
+}
 
 interface Parcel {
   readonly bytes: Buffer;

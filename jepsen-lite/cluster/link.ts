@@ -5,19 +5,11 @@
  */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
-import { Lane } from "./link-lane.js";
+import { Lane, type Road } from "./link-lane.js";
 import type { HostPort } from "./network.js";
 
 /** `forth`: from whoever dials to the port behind the proxy. */
 export type Direction = "forth" | "back";
-
-/** The state of one direction, shared by all connections of the link. */
-export interface Road {
-  isCut: boolean;
-  delayMs: number;
-  /** 0: as fast as it goes. */
-  bytesPerSecondMax: number;
-}
 
 interface Pair {
   readonly near: Socket;

@@ -7,10 +7,10 @@ import type {
   OperationCounts,
 } from "../attack/observer.js";
 import type { AnomalyCounts } from "../checker/index.js";
-import type { ComparedSystem } from "../run/comparison.js";
+import type { ComparedSystem } from "../run/compared-system.js";
 import type { DrawnHold } from "../run/hold-chart.js";
 import type { SliceView } from "../run/latency-series.js";
-import type { CheckResult, Validity } from "../verdict/verdict.js";
+import type { CheckResult, Validity } from "../verdict/check-result.js";
 
 export interface Figures {
   readonly operations: number;

@@ -5,7 +5,7 @@
 import { ANOMALIES, type AnomalyKind } from "../checker/index.js";
 import { partsOf, shortNumbers } from "../short-numbers.js";
 import { type Anomaly, sumOf } from "../verdict/anomaly.js";
-import type { CheckResult } from "../verdict/verdict.js";
+import type { CheckResult } from "../verdict/check-result.js";
 import { html, Markup } from "./html.js";
 import type { ReportData } from "./report-data.js";
 import { count, moment } from "./scale.js";

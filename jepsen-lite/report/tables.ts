@@ -1,6 +1,6 @@
 /** The parts of a report that are words and numbers: verdict, figures, checks, story, tables. */
 import { comparisonRows } from "../run/comparison.js";
-import type { Validity } from "../verdict/verdict.js";
+import type { Validity } from "../verdict/check-result.js";
 import { html, type Markup } from "./html.js";
 import type { ReportData } from "./report-data.js";
 import { count, duration, moment } from "./scale.js";

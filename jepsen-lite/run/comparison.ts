@@ -3,36 +3,9 @@
  * them to be there. It is shown, and says nothing about the verdict on Holdfast.
  */
 
-import type { CheckResult, Validity } from "../verdict/verdict.js";
+import type { CheckResult } from "../verdict/check-result.js";
+import type { ComparedSystem, LostUpdates } from "./compared-system.js";
 import type { Outcome } from "./outcome-file.js";
-
-export interface ComparedSystem {
-  readonly name: string;
-  readonly about: string;
-  readonly valid: Validity;
-  /** Of the guarded store while tokens were compared, and while they were not. */
-  readonly fenced: LostUpdates;
-  readonly unfenced: LostUpdates;
-  /** A lock was granted while another client held it for certain. */
-  readonly twoHolders: number;
-  /** Tokens that were granted twice, or after a larger one. */
-  readonly badTokens: number;
-  /** Keys whose operations no order explains. */
-  readonly unexplained: number;
-  readonly succeeded: number;
-  readonly unknown: number;
-  readonly faults: number;
-  /** Leaders that were elected, primaries that were appointed. */
-  readonly elections: number;
-  readonly longestGapMs: number;
-}
-
-export interface LostUpdates {
-  readonly lost: number;
-  readonly accepted: number;
-  /** Turned away for their token. */
-  readonly refused: number;
-}
 
 export function comparedSystem({ results }: Outcome): ComparedSystem {
   const { system, about, valid, checks, figures } = results;

@@ -7,9 +7,10 @@ import type { Nemesis } from "../nemeses/nemesis.js";
 import type { Coverage, Figures, ReportData, WorkloadCounts } from "../report/report-data.js";
 import type { SystemKind, SystemName } from "../systems/system.js";
 import { sumOf } from "../verdict/anomaly.js";
-import type { CheckResult, Validity, Verdict } from "../verdict/verdict.js";
+import type { CheckResult, Validity } from "../verdict/check-result.js";
+import type { Verdict } from "../verdict/verdict.js";
 import type { Workload } from "../workloads/workload.js";
-import type { ComparedSystem } from "./comparison.js";
+import type { ComparedSystem } from "./compared-system.js";
 import type { RunOptions } from "./run-options.js";
 
 export interface Results {

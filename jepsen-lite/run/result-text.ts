@@ -2,10 +2,11 @@
 import { ANOMALIES, type AnomalyKind } from "../checker/index.js";
 import { withShortNumbers } from "../short-numbers.js";
 import type { Anomaly } from "../verdict/anomaly.js";
-import type { CheckResult, Validity } from "../verdict/verdict.js";
+import type { CheckResult, Validity } from "../verdict/check-result.js";
 import { WORKLOADS } from "../workloads/catalogue.js";
 import { COLUMNS, named, wrapped } from "../wrapped-text.js";
-import { type ComparedSystem, comparisonRows } from "./comparison.js";
+import type { ComparedSystem } from "./compared-system.js";
+import { comparisonRows } from "./comparison.js";
 import type { Results } from "./outcome-file.js";
 
 const SENTENCES: Readonly<Record<string, string>> = {

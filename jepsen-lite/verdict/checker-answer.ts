@@ -1,7 +1,7 @@
 /** What the checker said about one history, as one result with the anomalies that it found. */
 import type { AnomalyKind, CheckResult as Answer } from "../checker/index.js";
 import { type Anomaly, anomalyOf, mostOf } from "./anomaly.js";
-import type { CheckPart, CheckResult } from "./verdict.js";
+import type { CheckPart, CheckResult } from "./check-result.js";
 
 /** Of each kind in each check so many are told step by step; all of them are counted. */
 const TOLD_MAX = 3;

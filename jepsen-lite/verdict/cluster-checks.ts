@@ -5,7 +5,7 @@
 
 import type { AttackResult } from "../attack/attack-plan.js";
 import { type Anomaly, sumOf } from "./anomaly.js";
-import type { CheckResult, Validity } from "./verdict.js";
+import type { CheckResult, Validity } from "./check-result.js";
 
 type Observed = Pick<AttackResult, "observer" | "hasRecovered" | "deaths">;
 interface Asked {

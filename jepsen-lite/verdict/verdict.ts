@@ -6,13 +6,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { AttackResult } from "../attack/attack-plan.js";
-import type { AnomalyCounts, CheckResult as Answer, TokensRise } from "../checker/index.js";
+import type { CheckResult as Answer, TokensRise } from "../checker/index.js";
 import { parentDeathPrefix } from "../cluster/parent-death.js";
 import { type AcceptedUpdate, findLostUpdates, type LostUpdate } from "../guarded/lost-updates.js";
 import { clientOfProcess, historyName } from "../history/history-event.js";
 import { runnerOf } from "../own-scripts.js";
 import type { Workload, WorkloadModel } from "../workloads/workload.js";
 import type { Anomaly } from "./anomaly.js";
+import type { CheckResult, Validity } from "./check-result.js";
 import { resultOfAnswer } from "./checker-answer.js";
 import { clusterChecks } from "./cluster-checks.js";
 
@@ -20,44 +21,6 @@ import { clusterChecks } from "./cluster-checks.js";
 const CHECK_SECONDS_MAX = 300;
 /** Whoever interrupts a run wants it to end. */
 const INTERRUPTED_CHECK_SECONDS_MAX = 10;
-
-export type Validity = true | false | "unknown";
-
-/** One question and its answer. */
-export interface CheckResult {
-  /** The history, or `cluster`. */
-  readonly subject: string;
-  readonly name: string;
-  readonly valid: Validity;
-  /** One line for people. */
-  readonly summary: string;
-  /**
-   * What went wrong, the first few of each kind. Where the result is valid all the same, as of a
-   * store that compares no tokens, they are what was to be expected, and shown as that.
-   */
-  readonly anomalies: readonly Anomaly[];
-  /** All of them. */
-  readonly anomalyCounts: AnomalyCounts;
-  /** What else is to be known, such as why something was not decided. */
-  readonly remarks: readonly string[];
-  /** The single checks of which it consists. */
-  readonly parts?: readonly CheckPart[];
-  /** What was counted, where there are no parts. */
-  readonly figures?: Readonly<Record<string, number>>;
-  /** What the checker said, whole. */
-  readonly details?: unknown;
-}
-
-export interface CheckPart {
-  readonly name: string;
-  readonly valid: Validity;
-  /** How many things were compared; 0: nothing was shown by it. */
-  readonly compared: number;
-  /** Whether the history was made to give it something; if not, comparing nothing is expected. */
-  readonly isAsked: boolean;
-  readonly violations: number;
-  readonly figures: Readonly<Record<string, number>>;
-}
 
 export interface Verdict {
   readonly valid: Validity;

@@ -6,7 +6,7 @@ import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import type { ComparedSystem } from "../../jepsen-lite/run/comparison.js";
+import type { ComparedSystem } from "../../jepsen-lite/run/compared-system.js";
 import { PEERS, peerRefusal } from "../../jepsen-lite/systems/catalogue.js";
 import { resultDirectory, startJepsen } from "./run-jepsen.js";
 

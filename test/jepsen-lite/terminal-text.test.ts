@@ -4,7 +4,7 @@ import type { Results } from "../../jepsen-lite/run/outcome-file.js";
 import { resultText, verdictText } from "../../jepsen-lite/run/result-text.js";
 import { parseRunOptions } from "../../jepsen-lite/run/run-options.js";
 import { withShortNumbers } from "../../jepsen-lite/short-numbers.js";
-import type { CheckPart, CheckResult } from "../../jepsen-lite/verdict/verdict.js";
+import type { CheckPart, CheckResult } from "../../jepsen-lite/verdict/check-result.js";
 import { WORKLOADS } from "../../jepsen-lite/workloads/catalogue.js";
 import { named, wrapped } from "../../jepsen-lite/wrapped-text.js";
 

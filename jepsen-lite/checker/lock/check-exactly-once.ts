@@ -3,8 +3,9 @@
  * as often as it was granted, and watchers see no grant that no request can have asked for.
  */
 import { type Finding, FindingBuilder, keysOf, linesOf, ofKeys } from "./finding.js";
+import type { Grant } from "./grant.js";
 import type { LockCall } from "./lock-calls.js";
-import type { Grant, LockHistory } from "./lock-history.js";
+import type { LockHistory } from "./lock-history.js";
 import { readChanges } from "./watch-changes.js";
 
 /** Refusals that the table decides: nothing was granted, not even for a moment. */

@@ -6,8 +6,9 @@
  */
 import { namesOf, quote, spanText } from "../event-text.js";
 import { answerOf, type Finding, FindingBuilder, linesOf } from "./finding.js";
+import type { Grant } from "./grant.js";
 import type { Item, LockCall } from "./lock-calls.js";
-import type { Grant, LockHistory } from "./lock-history.js";
+import type { LockHistory } from "./lock-history.js";
 
 interface CertainHold {
   readonly grant: Grant;

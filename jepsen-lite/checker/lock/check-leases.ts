@@ -8,8 +8,9 @@
 import { nameOf, quote } from "../event-text.js";
 import { NEMESIS, type Note } from "../operations.js";
 import { type Finding, FindingBuilder, linesOf } from "./finding.js";
+import type { Grant } from "./grant.js";
 import { fieldsOf, numberIn } from "./lock-calls.js";
-import type { Grant, LockHistory } from "./lock-history.js";
+import type { LockHistory } from "./lock-history.js";
 
 const SLACK_MS = 10_000;
 const MS_IN_NS = 1_000_000;

@@ -6,8 +6,9 @@
  */
 import { nameOf, namesOf } from "../event-text.js";
 import { answerOf, type Finding, FindingBuilder, keysOf, linesOf, ofKeys } from "./finding.js";
+import type { Grant } from "./grant.js";
 import type { LockCall } from "./lock-calls.js";
-import { type Grant, isReentry, type LockHistory } from "./lock-history.js";
+import { isReentry, type LockHistory } from "./lock-history.js";
 
 export type TokensRise = "over-all-keys" | "by-key";
 

@@ -4,7 +4,8 @@
  */
 import { quote } from "../event-text.js";
 import { type Finding, FindingBuilder, linesOf } from "./finding.js";
-import type { Grant, LockHistory } from "./lock-history.js";
+import type { Grant } from "./grant.js";
+import type { LockHistory } from "./lock-history.js";
 import { compareRevisions, readChanges, type WatchChange } from "./watch-changes.js";
 
 export function checkWatches(history: LockHistory): Finding {

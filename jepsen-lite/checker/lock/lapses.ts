@@ -4,8 +4,8 @@
  * history that is later is where the hold may have ended without anybody having noticed yet.
  */
 import type { PairedHistory } from "../operations.js";
+import type { Grant } from "./grant.js";
 import { fieldsOf, type LockCall, numberIn } from "./lock-calls.js";
-import type { Grant } from "./lock-history.js";
 
 interface Renewal {
   readonly at: number;

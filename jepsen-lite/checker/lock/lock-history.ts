@@ -4,19 +4,9 @@
  * lost, whose client lives and whose deadline has not passed, may not end: that is the promise.
  */
 import type { Note, PairedHistory } from "../operations.js";
+import type { Grant } from "./grant.js";
 import { lapses } from "./lapses.js";
 import { type Item, type LockCall, numberIn, readLockCalls } from "./lock-calls.js";
-
-/** One token: what it stands for and when its hold is certain. */
-export interface Grant {
-  readonly token: number;
-  readonly call: LockCall;
-  /** What it holds, whether the call was an acquire, an upgrade or a claim. */
-  readonly items: readonly Item[];
-  readonly session: string;
-  /** The token that this one took the place of. */
-  readonly replaces: Grant | undefined;
-}
 
 export interface LockHistory {
   readonly paired: PairedHistory;

@@ -4,9 +4,10 @@
  */
 import type { Part, Step } from "../linearizable/problem.js";
 import { anyState, type Model } from "../models/model.js";
+import type { Grant } from "./grant.js";
 import { actionOf, endAction } from "./lock-actions.js";
 import { LOCK_FUNCTIONS, type LockCall } from "./lock-calls.js";
-import { type Grant, type LockHistory, readLockHistory } from "./lock-history.js";
+import { type LockHistory, readLockHistory } from "./lock-history.js";
 import { describeTable, EMPTY_TABLE, encodeTable, type LockState } from "./lock-state.js";
 
 export const lockModel: Model = {
