@@ -250,7 +250,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/session/resumption.ts",
     find: "keepalives.isCatchingUp || window.answeredUpTo < this.#lastLoose) return;",
     replace: "keepalives.isCatchingUp || this.#lastLoose < 0) return;",
-    seeds: [8348],
+    seeds: [41_003_443],
   },
   {
     name: "watch-begins-anew",
