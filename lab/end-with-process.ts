@@ -1,7 +1,7 @@
 /**
- * Processes that must not outlive the one that started them. A process that is killed itself tells nobody:
- * what must end even then watches a pipe, and a file of tests that leaves processes in odd states calls
- * `endAllStarted` after all of them.
+ * Processes that must not outlive the one that started them. A process that is killed has no time to end
+ * others, so what must end even then watches a pipe. A file of tests that leaves processes in odd states
+ * calls `endAllStarted` after its last test.
  */
 import type { ChildProcess } from "node:child_process";
 
