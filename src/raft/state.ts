@@ -28,6 +28,8 @@ import type {
 /** How long a removed peer has to learn of its removal, in election timeouts. */
 const LEAVING_TIMEOUTS_MAX = 4;
 
+const NEVER_MS = Number.NEGATIVE_INFINITY;
+
 export class State {
   readonly config: RaftConfig;
   readonly random: Random;
@@ -42,10 +44,10 @@ export class State {
   term: number;
   /** Whom this node voted for in `term`; 0 is nobody. Cleared only when the term rises. */
   vote: NodeId;
-  /** When this life of the process took up `term`. */
-  termBeganMs = Number.NEGATIVE_INFINITY;
-  /** When it cast `vote`; never, if another life did. */
-  votedAtMs = Number.NEGATIVE_INFINITY;
+  /** When this process took up `term`; `NEVER_MS` if only an earlier one did. */
+  termBeganMs = NEVER_MS;
+  /** When it first cast `vote`; `NEVER_MS` if only an earlier process of this node did. */
+  votedAtMs = NEVER_MS;
   role: Role = "follower";
   /** The leader of `term` as far as known; 0 while unknown, and always for (pre-)candidates. */
   leader: NodeId = 0;
@@ -308,8 +310,8 @@ export function castVote(state: State, candidate: NodeId): void {
     state.vote === 0 || state.vote === candidate,
     () => `second vote of term ${state.term}: ${state.vote}, now ${candidate}`,
   );
-  // A vote that is repeated binds no longer than it did.
-  if (state.vote === 0) state.votedAtMs = state.nowMs;
+  // A repeated vote binds no longer than it did, unless an earlier process of this node gave it.
+  if (state.vote === 0 || state.votedAtMs === NEVER_MS) state.votedAtMs = state.nowMs;
   state.vote = candidate;
 }
 

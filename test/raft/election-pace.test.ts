@@ -38,6 +38,15 @@ describe("rule 26: a voter that voted", () => {
     expect(isLetStand(solo, 3)).toEqual([true]);
   });
 
+  it("is bound by a vote that an earlier process of it gave, once it repeats it", () => {
+    const solo = new Solo({ term: 5, vote: 2 });
+    solo.receive(vote);
+    solo.nowMs += 9;
+    expect(isLetStand(solo, 3)).toEqual([false]);
+    solo.nowMs += 1;
+    expect(isLetStand(solo, 3)).toEqual([true]);
+  });
+
   it("is free when its candidate is gone", () => {
     const solo = new Solo();
     solo.receive(vote);

@@ -31,6 +31,10 @@ const REMEMBERED = [
   1_002_031,
   // A grant came over a new connection before the recall that asked for it, and is an answer all the same.
   20_456,
+  // A vote that an earlier process had given was repeated, and did not bind.
+  61_004_910,
+  // The disk was to hang for less than a step of simulated time more.
+  61_002_220,
 ];
 
 describe("whole clusters on lying disks, broken networks and drifting clocks", () => {

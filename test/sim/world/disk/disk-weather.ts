@@ -164,7 +164,8 @@ export class DiskWeather {
     await this.#simulation.sleep(delayMs);
     // What hangs when it is over goes on hanging.
     while (this.#simulation.nowMs < this.#hungUntilMs) {
-      await this.#simulation.sleep(this.#hungUntilMs - this.#simulation.nowMs);
+      // Simulated time has steps of a microsecond: a shorter rest would never pass.
+      await this.#simulation.sleep(Math.max(this.#hungUntilMs - this.#simulation.nowMs, 0.001));
     }
   }
 }
