@@ -45,8 +45,9 @@ export class Holds {
   }
 
   /** Somebody is given it: from now on it is looked after when it ends by itself. */
-  onHandedOut(hold: Hold): void {
+  onHandedOut(hold: Hold, nowMs: number): void {
     this.#ends.place(hold);
+    if (hold.endReason === "revoked") this.#announceRecalled(hold, nowMs);
   }
 
   remove(hold: Hold): void {
@@ -76,11 +77,14 @@ export class Holds {
     const { token, endsAt, isRevoked, isContended } = told;
     hold.token = Math.max(hold.token, token);
     if (endsAt > 0) this.#setEnd(hold, endsAt, isRevoked ? "revoked" : "maxHold");
-    if (isRevoked && hold.revocation === undefined) {
-      // The reason went to the connection that broke.
-      hold.announce({ reason: "", remainingMs: this.remainingMs(hold, nowMs) });
-    }
+    if (isRevoked) this.#announceRecalled(hold, nowMs);
     if (isContended) hold.contend();
+  }
+
+  /** A recall told that it is revoked; the reason went to the connection that broke. */
+  #announceRecalled(hold: Hold, nowMs: number): void {
+    if (hold.revocation !== undefined) return;
+    hold.announce({ reason: "", remainingMs: this.remainingMs(hold, nowMs) });
   }
 
   /** The hold will be ended at `endsAt` in cluster time. */

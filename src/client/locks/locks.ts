@@ -292,7 +292,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
     if (taker === undefined) return;
     this.#unproven.delete(hold);
     hold.taker = undefined;
-    this.#holds.onHandedOut(hold);
+    this.#holds.onHandedOut(hold, this.#host.turnMs());
     taker.handOut(hold);
     hold.balance();
   }

@@ -225,6 +225,25 @@ describe("a new connection", () => {
     expect(lock.isHeld).toBe(true);
   });
 
+  it("tells that a wait which was granted meanwhile is revoked", async () => {
+    const { world, server } = setUp();
+    const one = await connectTo(server, { ttlMs: 6_000 });
+    const two = await connectTo(server);
+    const before = await world.until(two.client.acquire("k"));
+    const asking = one.client.acquire("k");
+    await world.run(100);
+    const broken = one.platform.connection;
+    if (broken !== undefined) broken.isBlackhole = true;
+    await world.until(before.release());
+    await world.until(two.client.revoke({ key: "k" }, { graceMs: 20_000, reason: "why" }));
+    broken?.cut();
+    const lock = await world.until(asking);
+    const notices: unknown[] = [];
+    lock.on("revoking", (notice) => notices.push(notice));
+    expect(notices).toHaveLength(1);
+    expect(lock.isHeld).toBe(true);
+  });
+
   it("tells that a grant it repeats was lost since, and nobody believes in it", async () => {
     const { world, server } = setUp();
     const one = await connectTo(server, { ttlMs: 6_000 });

@@ -161,8 +161,11 @@ export class SdkActions {
       if (mode === "permits") return { key, permits: slots.length };
       return { key, mode: random.chance(STRONGER_SHARE) ? "exclusive" : mode };
     });
-    hold.isCounted = true;
     const { owner } = hold.lock;
+    // The task may have the same keys by several holds: which of them it is counted with is not told.
+    for (const other of this.#process.holds.held) {
+      if (other.owner === hold.owner && hasSameKeys(other, hold)) other.isCounted = true;
+    }
     const { marker, ask, signal } = this.#wish(owner.id, true);
     const waitMs = this.#waitMs();
     const options = { owner, reentrant: true, value: marker, signal, waitMs };
@@ -362,5 +365,12 @@ function wantedModes(items: readonly WantedItem[]): WantedModes {
     items.map((item) => {
       return [item.key, item.permits === undefined ? (item.mode ?? "exclusive") : "permits"];
     }),
+  );
+}
+
+function hasSameKeys(one: SdkHold, other: SdkHold): boolean {
+  return (
+    one.claims.length === other.claims.length &&
+    one.claims.every(({ key }) => other.claimOf(key) !== undefined)
   );
 }
