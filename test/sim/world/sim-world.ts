@@ -125,6 +125,7 @@ export class SimWorld {
   /** Its founders are to be let go, and the other machines are there to be added. */
   found(cluster: NodeCluster): void {
     this.#cluster = cluster;
+    this.#network.mute();
     this.operator.goOn();
   }
 

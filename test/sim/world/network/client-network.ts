@@ -33,6 +33,8 @@ export interface ClientLine {
 interface NetworkLine {
   open(gateway: SimulatedGateway): void;
   closed(ending?: SocketEnding): void;
+  /** The client hears nothing more that was said on it, but learns that it is closed. */
+  mute(): void;
   /** The way opened again. */
   resume(from: number, to: number): void;
 }
@@ -58,6 +60,11 @@ export class ClientNetwork {
   leave(node: number, kind: CrashKind): void {
     this.#gateways.get(node)?.end(kind);
     this.#gateways.delete(node);
+  }
+
+  /** Another cluster begins: what is still under way from the nodes of the one before is lost. */
+  mute(): void {
+    for (const line of this.#lines) line.mute();
   }
 
   connect(node: number, client: ClientEnd): ClientLine {
@@ -97,6 +104,7 @@ class Line implements ClientLine, NetworkLine {
   #gateway: SimulatedGateway | undefined;
   #served: ServedConnection | undefined;
   #isLeft = false;
+  #isMuted = false;
 
   constructor(
     simulation: Simulation,
@@ -111,7 +119,7 @@ class Line implements ClientLine, NetworkLine {
     this.#up = new Wire(simulation, paths, { from: host, to: node }, (what) => this.#heard(what));
     this.#down = new Wire(simulation, paths, { from: node, to: host }, (frame) => {
       if ("code" in frame) this.closed(frame);
-      else if (!this.#isLeft) client.onFrame(frame);
+      else if (!this.#isLeft && !this.#isMuted) client.onFrame(frame);
     });
   }
 
@@ -141,6 +149,10 @@ class Line implements ClientLine, NetworkLine {
     this.#isLeft = true;
     this.#up.break();
     this.#client.onClosed(ending);
+  }
+
+  mute(): void {
+    this.#isMuted = this.#served !== undefined;
   }
 
   resume(from: number, to: number): void {

@@ -28,6 +28,7 @@ export class SocketLine {
   #gateway: SimulatedGateway | undefined;
   #served: GatewayConnection | undefined;
   #isLeft = false;
+  #isMuted = false;
 
   constructor(
     simulation: Simulation,
@@ -42,7 +43,7 @@ export class SocketLine {
     this.#up = new Wire(simulation, paths, { from: host, to: node }, (what) => this.#heard(what));
     this.#down = new Wire(simulation, paths, { from: node, to: host }, (what) => {
       if ("code" in what) this.closed(what);
-      else if (!this.#isLeft) client.onFrame(what);
+      else if (!this.#isLeft && !this.#isMuted) client.onFrame(what);
     });
   }
 
@@ -81,6 +82,10 @@ export class SocketLine {
     this.#isLeft = true;
     this.#up.break();
     this.#client.onClosed(ending);
+  }
+
+  mute(): void {
+    this.#isMuted = this.#served !== undefined;
   }
 
   resume(from: number, to: number): void {
