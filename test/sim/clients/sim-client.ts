@@ -389,6 +389,8 @@ export class SimClient implements WorldClient {
     if (!this.#connection.isThere) return;
     const isWaiting = !this.#isAttached || this.#session.waitsForAnswer;
     if (!isWaiting) this.#heardMs = nowMs;
+    // A node that has no room for a recall does not answer it, and goes on with the rest.
+    else if (nowMs - this.#session.recalledMs > PATIENCE_MS) this.#connection.leave("no recall");
     else if (nowMs - this.#heardMs > PATIENCE_MS) this.#connection.leave("nobody answers");
   }
 

@@ -61,6 +61,7 @@ export class ClientSession {
   #lastNumber = 0;
   /** The recall whose answer makes the evidence since the attach count; 0: none is awaited. */
   #awaitedRecall = 0;
+  #recalledMs = 0;
 
   constructor(client: SimClient, clock: ProcessClock, watch: ClientWatch) {
     this.#client = client;
@@ -226,7 +227,13 @@ export class ClientSession {
     }
     const number = this.nextNumber();
     this.#awaitedRecall = number;
+    this.#recalledMs = this.#clock.nowMs();
     return { number, sequences };
+  }
+
+  /** When the recall was sent that is not answered; `Infinity`: none is awaited. */
+  get recalledMs(): number {
+    return this.#awaitedRecall === 0 ? Number.POSITIVE_INFINITY : this.#recalledMs;
   }
 
   // Asking.
