@@ -1,11 +1,11 @@
 /**
- * Ending a WebSocket with a reason, for certain. The close handshake is a courtesy: it needs the
- * other side to read and to answer, so it gets a moment and then the socket is destroyed.
+ * Closes a WebSocket with a reason, within a limited time. The close handshake needs the other side
+ * to read and to answer, so it gets a short time, after which the socket is destroyed.
  */
 import { WebSocket } from "ws";
 import { cutText } from "./cut-text.js";
 
-/** A close frame carries at most so many bytes of reason. */
+/** The most bytes of reason that a close frame can carry. */
 const CLOSE_REASON_BYTES_MAX = 123;
 
 /** Sends a close frame; destroys the socket unless it is closed within `graceMs`. */

@@ -1,8 +1,8 @@
 /**
- * Texts for people, cut to the room there is for them on the wire. Nothing else is ever cut.
+ * Cuts texts for people to the space that they have on the wire. Nothing else may be cut.
  */
 
-/** `text` with at most `bytesMax` bytes of UTF-8, never ending inside a character. */
+/** `text` with at most `bytesMax` bytes of UTF-8, never cut inside a character. */
 export function cutText(text: string, bytesMax: number): string {
   // A UTF-16 unit is at most three bytes of UTF-8.
   if (text.length * 3 <= bytesMax) return text;

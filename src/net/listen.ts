@@ -1,6 +1,6 @@
 /**
- * Taking and giving back a port, and refusing an upgrade with a plain HTTP answer. What goes wrong
- * here is met by operators on their first day, so each failure is one line that names the address.
+ * Opens and closes a port, and refuses an upgrade with a plain HTTP answer. Operators meet these
+ * failures on their first day, so each failure is one line that names the address.
  */
 import { type Server, STATUS_CODES } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -20,7 +20,11 @@ const CAUSES: Readonly<Record<string, string>> = {
   ENOTFOUND: "the host name is unknown",
 };
 
-/** Resolves to the port that was bound. Rejects with `UNAVAILABLE`, naming address and port. */
+/**
+ * Listens on `address`.
+ * @returns the port that was bound
+ * @throws {HoldfastError} `UNAVAILABLE`, with a message that names address and port
+ */
 export function listenOn(server: Server, address: ListenAddress): Promise<number> {
   return new Promise((resolve, reject) => {
     const onError = (error: NodeJS.ErrnoException): void => {
@@ -41,7 +45,10 @@ export function listenOn(server: Server, address: ListenAddress): Promise<number
   });
 }
 
-/** Stops listening and resolves when the last connection is gone. A server never bound is closed. */
+/**
+ * Stops listening and resolves when the last connection is gone, or at once if the server never
+ * listened.
+ */
 export function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
     if (!server.listening) {

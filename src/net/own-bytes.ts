@@ -1,12 +1,12 @@
 /**
- * Bytes of a received WebSocket message that may be kept.
+ * Bytes of a received WebSocket message that can be kept.
  *
- * `ws` hands out views of the chunk the socket delivered. Whoever keeps a part of such a view keeps
- * the whole chunk alive, and with it everything else that happened to arrive together. One copy per
- * message ends that; views into the copy are then free.
+ * `ws` returns views of the chunk that the socket delivered. A part of such a view keeps the whole
+ * chunk in memory, with everything else that arrived in it. One copy per message avoids that, and
+ * views of the copy cost nothing more.
  */
 
-/** `data`, or a copy of it when it is only a part of a larger buffer. */
+/** `data`, or a copy of it if it is only part of a larger buffer. */
 export function ownBytes(data: Uint8Array): Uint8Array {
   if (data.byteLength !== data.buffer.byteLength) return new Uint8Array(data);
   return new Uint8Array(data.buffer, 0, data.byteLength);

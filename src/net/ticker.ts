@@ -1,21 +1,23 @@
 /**
- * The one repeating timer behind every check for silence in `net`.
+ * The one repeating timer that every check for silence in `net` uses.
  *
- * Silence is counted in ticks, never in elapsed time, and a tick runs behind the socket input that
+ * Silence is counted in ticks, never in elapsed time, and a tick runs after the socket input that
  * was pending when the timer fired. So a pause of this process, however long, counts as one tick,
- * and what arrived meanwhile is heard before anybody is called silent.
+ * and the input that arrived meanwhile is read before any connection is considered silent.
  */
 
 export interface Ticker {
   stop(): void;
 }
 
-/** Calls `tick` every `intervalMs`, behind pending input. It does not keep the process alive. */
+/**
+ * Calls `tick` every `intervalMs`, after pending input. The timer does not keep the process alive.
+ */
 export function startTicker(intervalMs: number, tick: () => void): Ticker {
-  let behindInput: NodeJS.Immediate | undefined;
+  let afterInput: NodeJS.Immediate | undefined;
   const timer = setInterval(() => {
-    behindInput ??= setImmediate(() => {
-      behindInput = undefined;
+    afterInput ??= setImmediate(() => {
+      afterInput = undefined;
       tick();
     });
   }, intervalMs);
@@ -23,7 +25,7 @@ export function startTicker(intervalMs: number, tick: () => void): Ticker {
   return {
     stop() {
       clearInterval(timer);
-      if (behindInput !== undefined) clearImmediate(behindInput);
+      if (afterInput !== undefined) clearImmediate(afterInput);
     },
   };
 }

@@ -1,4 +1,6 @@
-/** Counts what goes over the sockets of one port: two additions a frame, nothing else. */
+/**
+ * Counts the frames and bytes of one port's sockets, with two additions per frame and nothing else.
+ */
 import type { Traffic } from "./types.js";
 
 export class TrafficMeter implements Traffic {

@@ -1,5 +1,5 @@
 /**
- * The contracts of `net` with the driver: links to peers, connections of clients. Types only.
+ * The contracts between `net` and the driver: links to peers, connections of clients. Types only.
  */
 import type {
   AttachCommand,
@@ -10,7 +10,7 @@ import type {
 } from "../protocol/index.js";
 import type { Message, NodeId } from "../raft/index.js";
 
-/** What travels between nodes of one group. */
+/** The messages between nodes of one group. */
 export type PeerMessage =
   | { readonly type: "raft"; readonly message: Message }
   /** Records (`protocol/batch.ts`) for the leader of `term`. `id` rises per sender. */
@@ -27,17 +27,25 @@ export type PeerMessage =
       readonly reason: "notLeader" | "busy" | "diskFull";
     }
   /**
-   * The leader has little room, or has enough again (`none`): while it lasts, the receiver is to take
-   * no strong commands from its clients. Said again and again while it lasts.
+   * The leader has little room, or has enough again (`none`). Until then the receiver must not
+   * accept strong commands from its clients. Repeated for as long as it is true.
    */
   | { readonly type: "pressure"; readonly lack: "none" | "busy" | "diskFull" }
-  /** Whether clients wait at the sender, so that it wants every advance of the commit index at once. */
+  /**
+   * Whether clients are waiting at the sender, which then wants every advance of the commit index
+   * at once.
+   */
   | { readonly type: "commitInterest"; readonly isInterested: boolean }
-  /** Asks the leader of `term` for an index that a read begun before this message may trust. */
+  /**
+   * Asks the leader of `term` for an index that is safe for a read that began before this message.
+   */
   | { readonly type: "readBarrier"; readonly id: number; readonly term: number }
-  /** `index` 0: refused, this node does not lead that term. */
+  /** `index` 0 is a refusal: this node does not lead that term. */
   | { readonly type: "readIndex"; readonly id: number; readonly index: number }
-  /** The leader of `term` has a snapshot for the receiver. `epoch`: of the leader's connection. */
+  /**
+   * The leader of `term` has a snapshot for the receiver. `epoch` is that of the leader's
+   * connection.
+   */
   | {
       readonly type: "snapshotOffer";
       readonly term: number;
@@ -52,25 +60,29 @@ export type PeerMessage =
       readonly bytes: Uint8Array;
     }
   /**
-   * The receiver holds every chunk before `next`: send on from there. `chunkCount` as `next`: it
-   * has all of them. Repeated with every chunk that became durable.
+   * The receiver has every chunk before `next`, and the sender continues from there. If `next`
+   * equals `chunkCount`, it has all of them. Repeated for every chunk that has become durable.
    */
   | { readonly type: "snapshotProgress"; readonly checksum: string; readonly next: number }
-  /** The receiver cannot use it. `reason`: for people, cut to 1,024 bytes on its way. */
+  /** The receiver cannot use the snapshot. `reason` is for people and is cut to 1,024 bytes. */
   | { readonly type: "snapshotRefused"; readonly checksum: string; readonly reason: string }
   /**
-   * Who belongs to the cluster as of entry `index`, which the sender has applied: a node that was away
-   * while members changed talks to these until its own log tells it. Encoded as in an offer.
+   * The members of the cluster as of entry `index`, which the sender has applied. A node that was
+   * away while members changed talks to these until its own log has the change. Encoded as in an
+   * offer.
    */
   | { readonly type: "members"; readonly index: number; readonly configuration: Uint8Array }
-  /** An operator's request (`protocol`, ops 70 …) for the leader of `term`, its bytes as they came. */
+  /**
+   * An operator's request (`protocol`, ops 70 …) for the leader of `term`, with its bytes
+   * unchanged.
+   */
   | {
       readonly type: "operation";
       readonly id: number;
       readonly term: number;
       readonly request: Uint8Array;
     }
-  /** `status`: as in an answer to a client. `text`: its payload as JSON, at most 64 KiB. */
+  /** `status` is as in an answer to a client. `text` is its payload as JSON, at most 64 KiB. */
   | {
       readonly type: "operationReply";
       readonly id: number;
@@ -85,76 +97,94 @@ export interface OfferedSnapshot {
   readonly checksum: string;
   readonly chunkCount: number;
   readonly byteLength: number;
-  /** In force at `index`, encoded by the core's `encodeConfiguration`. */
+  /** The configuration in force at `index`, encoded by the core's `encodeConfiguration`. */
   readonly configuration: Uint8Array;
 }
 
-/** Told to the other side in the handshake of a link. */
+/** What a node tells the other side in the handshake of a link. */
 export interface PeerIdentity {
   readonly nodeId: NodeId;
   /** 32 lower-case hex digits. */
   readonly clusterId: string;
-  /** 16 lower-case hex digits: which directory it has; another one is another birth. */
+  /**
+   * 16 lower-case hex digits that identify its data directory; another directory has another birth.
+   */
   readonly birth: string;
-  /** Whether that was made for a founder, or for a node that is told everything by the others. */
+  /**
+   * Whether the directory was made for a founder, or for a node that receives everything from the
+   * others.
+   */
   readonly origin: "initial" | "joined";
-  /** How often it was started on that directory. */
+  /** How often the node has been started on that directory. */
   readonly incarnation: number;
-  /** What clients are told to connect to. */
+  /** The endpoint that clients are told to connect to. */
   readonly advertise: string;
 }
 
-/** What is remembered of a node, of one that was removed too. */
+/** What is remembered of a node, even after its removal. */
 export interface KnownPeer {
-  /** The highest that was met. */
+  /** The highest one that was met. */
   readonly incarnation: number;
-  /** Of the directories on which it came, the newest last; never empty. */
+  /** The births of its directories, the newest last; never empty. */
   readonly births: readonly string[];
 }
 
-/** Where a peer is dialed. */
+/** The address at which a peer is dialed. */
 export interface PeerAddress {
   readonly host: string;
   readonly port: number;
 }
 
 export interface PeerEvents {
-  /** The outgoing link to `peer` stands. Epochs rise, process-wide. */
+  /** The outgoing link to `peer` is up. Epochs rise, process-wide. */
   onUp(peer: NodeId, epoch: number): void;
-  /** `closed`: the other process ended it; else it fell silent or was never heard again. */
+  /**
+   * The link is down. `closed` says that the other process ended it; otherwise the peer fell silent
+   * or disappeared.
+   */
   onDown(peer: NodeId, epoch: number, closed: boolean): void;
-  /** In order per peer. Byte fields are the receiver's to keep. */
+  /** Messages arrive in order per peer. The receiver may keep byte fields. */
   onMessage(peer: NodeId, group: number, message: PeerMessage): void;
-  /** Told by a handshake, in either direction: first met, restarted since, or with a new endpoint. */
+  /**
+   * A handshake, in either direction, showed a new fact: first contact, a restart or a new
+   * endpoint.
+   */
   onPeerIdentity(identity: PeerIdentity): void;
   /**
-   * A link was refused: wrong cluster, wrong node, no member, an older process than one met before,
-   * a member on another directory, a second process under our id. One line for the log.
+   * A link was refused: wrong cluster, wrong node, not a member, an older process than one met
+   * before, a member on another directory, a second process under our id. One line for the log.
    */
   onRefused(reason: string): void;
 }
 
 /**
- * Links to all peers. Each node dials each other node and sends only on what it dialed itself, so
- * that every directed link is one connection. Messages of a turn leave together at `flush`.
+ * Links to all peers. Each node dials each other node and sends only on links that it dialed, so
+ * every directed link is one connection. Messages of a turn are sent together at `flush`.
  */
 export interface PeerLinks {
-  /** Listens and begins to dial. Rejects when the address cannot be had. */
+  /**
+   * Listens and begins to dial.
+   * @throws {HoldfastError} `UNAVAILABLE` when the address cannot be bound
+   */
   start(events: PeerEvents): Promise<void>;
   /**
-   * Exactly these are dialed and admitted from now on; links to others are closed after what waits
-   * was flushed, and `onDown` is called for those that stood. A peer whose address changed is dialed
-   * anew. May be called before `start`. Never holds this node itself.
+   * Sets the peers that are dialed and admitted from now on. Links to others are closed after their
+   * waiting messages are flushed, and `onDown` is called for those that were up. A peer whose
+   * address changed is dialed anew. Can be called before `start`. `peers` must not contain this
+   * node itself.
    */
   setPeers(peers: ReadonlyMap<NodeId, PeerAddress>): void;
-  /** Dropped silently when the link is down: the protocol above repeats what matters. */
+  /**
+   * Sends at the next `flush`. Dropped silently while the link is down: the protocol above repeats
+   * what matters.
+   */
   send(peer: NodeId, group: number, message: PeerMessage): void;
   flush(): void;
   /**
-   * Bytes for `peer` that the kernel has not taken yet, those of this turn included; 0 while the
-   * link is down. Everything sent later arrives behind them, heartbeats too, so whoever sends chunks
-   * of a snapshot waits until this is small, keeps few of them unanswered (the kernel and the wire
-   * hold some as well), and sends them behind what else a turn has to say.
+   * Bytes for `peer` that the kernel has not taken yet, including those of this turn; 0 while the
+   * link is down. Everything sent later, heartbeats too, arrives after them. So the sender of a
+   * snapshot waits until this is small, keeps few chunks unanswered (the kernel and the wire hold
+   * some as well), and sends chunks after the other messages of a turn.
    */
   bufferedBytes(peer: NodeId): number;
   close(): Promise<void>;
@@ -163,16 +193,20 @@ export interface PeerLinks {
 /** One client's connection, as the driver sees it. */
 export interface ClientConnection {
   readonly id: number;
-  /** Kept by the driver: 0 before it attached a session, and after that session ended. */
+  /** Set by the driver: 0 before it has attached a session, and after that session has ended. */
   session: number;
   attachEpoch: number;
-  /** Watches that it has, kept by the driver: with one it may stay without a session. */
+  /** The number of its watches, set by the driver: with one it may stay without a session. */
   watchCount: number;
-  /** What was said and the kernel has not taken yet, this turn included. */
+  /** Bytes sent that the kernel has not taken yet, including this turn's. */
   readonly bufferedBytes: number;
-  /** Encoded at once into the frame of this turn, which leaves at `flush` of the gateway. */
+  /**
+   * Encodes a message at once into the frame of this turn, which is sent at `flush` of the gateway.
+   */
   send(message: ServerMessage): void;
-  /** Flushes, then closes with a WebSocket close code and a reason of at most 123 bytes. */
+  /**
+   * Flushes, then closes with a WebSocket close code and a reason of at most 123 bytes of UTF-8.
+   */
   close(code: number, reason: string): void;
 }
 
@@ -180,20 +214,22 @@ export interface GatewayEvents {
   /** The driver answers with `hello`. */
   onConnection(connection: ClientConnection): void;
   onAttach(connection: ClientConnection, command: AttachCommand, bytes: Uint8Array): void;
-  /** `bytes`: the command as it came, a copy the driver may keep. */
+  /** `bytes` is the command as it arrived, a copy that the driver may keep. */
   onCommand(connection: ClientConnection, command: SessionCommand, bytes: Uint8Array): void;
   /**
-   * A command with a value that is not allowed: to be refused in its place among the others.
-   * `id`: the attempt of one that attaches, the sequence of the others.
+   * A command has an invalid value. The driver must refuse it in its place among the others. `id`
+   * is the attempt of a command that attaches, and the sequence of any other.
    */
   onInvalidCommand(connection: ClientConnection, op: number, id: number): void;
   onQuery(connection: ClientConnection, query: Query): void;
-  /** `bytes`: the request as it came, a copy the driver may keep. Needs no session. */
+  /** `bytes` is the request as it arrived, a copy that the driver may keep. Needs no session. */
   onOperation(connection: ClientConnection, operation: Operation, bytes: Uint8Array): void;
   onClosed(connection: ClientConnection): void;
 }
 
-/** WebSocket messages, and their bytes without what WebSocket adds, since the node was started. */
+/**
+ * WebSocket messages and their bytes, without WebSocket's own headers, since the node was started.
+ */
 export interface Traffic {
   readonly framesSent: number;
   readonly bytesSent: number;
@@ -201,17 +237,17 @@ export interface Traffic {
   readonly bytesReceived: number;
 }
 
-/** How full the client port is. */
+/** The load and the limits of the client port. */
 export interface PortLoad {
-  /** Sockets of any kind that are open. */
+  /** Open sockets of any kind. */
   readonly sockets: number;
   readonly socketsMax: number;
-  /** Clients that may be connected, and from one address. */
+  /** Limits on connected clients: in total, and from one address. */
   readonly connectionsMax: number;
   readonly addressConnectionsMax: number;
-  /** What is kept of messages that have not come to their end. */
+  /** Bytes of memory that unfinished messages occupy. */
   readonly unfinishedBytes: number;
-  /** Sockets and upgrades that were refused since the start because there was no place. */
+  /** Sockets and upgrades refused since the start because there was no place. */
   readonly refusedTotal: number;
 }
 
@@ -224,19 +260,20 @@ export interface HttpAnswer {
 
 export interface ClientGateway {
   /**
-   * Listens: `http` answers plain requests by path. Until `serve` every client is closed at once,
-   * with close code 1013 and `awayReason`. Rejects when the address cannot be had.
+   * Listens; `http` answers plain requests by path. Until `serve`, every client is closed at once,
+   * with close code 1013 and `awayReason`.
+   * @throws {HoldfastError} `UNAVAILABLE` when the address cannot be bound
    */
   start(http: (path: string) => HttpAnswer, awayReason: string): Promise<void>;
-  /** After `start`: `events` hear of clients from now on. */
+  /** Must follow `start`. From now on `events` receives the requests of clients. */
   serve(events: GatewayEvents): void;
-  /** One frame per connection with anything to say. */
+  /** Sends one frame to each connection that has messages. */
   flush(): void;
   /**
-   * No client may connect any more, upgrades are answered with HTTP status 503; who is connected
-   * stays, and pages are served, until `close`.
+   * Refuses further clients: upgrades are answered with HTTP status 503. Connected clients stay,
+   * and pages are served, until `close`.
    */
   drain(): void;
-  /** Stops accepting, says goodbye to every client (close code 1001), frees the port. */
+  /** Stops accepting, closes every client with close code 1001, frees the port. */
   close(): Promise<void>;
 }

@@ -1,17 +1,17 @@
 /**
- * A whole binary message as one frame in one write (RFC 6455, 5.2). `ws` writes the header and the
- * payload as two pieces, which the socket joins again: a third of what it costs to say something
- * short. So the payload lies behind room for its header, and both leave together through the stream
- * that `ws` was given.
+ * Sends a whole binary message as one frame in one write (RFC 6455, 5.2). `ws` writes the header
+ * and the payload as two pieces, which the socket joins again; that is a third of the cost of a
+ * short message. So the payload is preceded by space for its header, and both are written together
+ * to the stream that `ws` was given.
  *
- * Everything else on the connection is for `ws` to say: handshake, pings, closes. Never for a
- * connection that compresses, on which `ws` has a queue of its own that this would overtake.
+ * `ws` sends everything else on the connection: handshake, pings, closes. Never use this for a
+ * connection that compresses, where `ws` has a queue of its own that this would overtake.
  */
 import type { Writable } from "node:stream";
 import { WebSocket } from "ws";
 import { assert } from "../assert.js";
 
-/** Room in front of a payload: two bytes, eight for a long length, four for a mask. */
+/** Space before a payload: two bytes, eight for a long length, four for a mask. */
 export const FRAME_HEADROOM_BYTES = 14;
 
 const FINAL_BINARY = 0x82;
@@ -21,14 +21,14 @@ const UINT16_FOLLOWS = 126;
 const UINT64_FOLLOWS = 127;
 const TWO_32 = 2 ** 32;
 
-/** Who sends: only what a client says is masked (5.1), here with zeros, which change nothing. */
+/** Which side sends. Only a client masks (5.1), here with zeros, which change nothing. */
 export type FrameSender = "server" | "client";
 
 /**
- * Sends `payload`, in front of which there must be `FRAME_HEADROOM_BYTES` to write to. All of it is
- * left alone until `done` is called, which it always is.
+ * Sends `payload`, which must be preceded by `FRAME_HEADROOM_BYTES` of writable memory. The caller
+ * must not touch either until `done` is called, which always happens.
  *
- * @param stream the one that `socket` was given
+ * @param stream the stream that `socket` was given
  */
 export function sendWhole(
   socket: WebSocket,
@@ -37,18 +37,18 @@ export function sendWhole(
   payload: Uint8Array,
   done: () => void,
 ): void {
-  // Behind a close frame there is nothing more to say.
+  // Nothing may follow a close frame.
   if (socket.readyState === WebSocket.OPEN) stream.write(wholeFrame(sender, payload), done);
   else done();
 }
 
-/** The payload with its header in front, in the memory that it lies in. */
+/** The payload with its header before it, in the same memory. */
 export function wholeFrame(sender: FrameSender, payload: Uint8Array): Buffer {
   const { buffer, byteOffset, length } = payload;
   const lengthBytes = length < UINT16_FOLLOWS ? 0 : length < 1 << 16 ? 2 : 8;
   const maskBytes = sender === "client" ? MASK_BYTES : 0;
   const headerBytes = 2 + lengthBytes + maskBytes;
-  assert(byteOffset >= headerBytes, () => `no room for a header in front of ${length} bytes`);
+  assert(byteOffset >= headerBytes, () => `no room for a header before ${length} bytes`);
   const frame = Buffer.from(buffer, byteOffset - headerBytes, headerBytes + length);
   const masked = maskBytes === 0 ? 0 : MASKED;
   frame[0] = FINAL_BINARY;

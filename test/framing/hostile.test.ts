@@ -62,7 +62,7 @@ const BROKEN: readonly (readonly [string, string, RegExp])[] = [
   ["a payload longer than the frame", "91 94 08 01 00 dbffffffff", /^cut off/],
   ["a list longer than the frame", "91 94 08 01 00 ddffffffff", /^cut off/],
   ["a map longer than the frame", "91 94 08 01 00 dfffffffff 00", /^cut off/],
-  ["bytes behind the last message", "91 910a c0", /^bytes behind the last message at offset 3$/],
+  ["bytes behind the last message", "91 910a c0", /^bytes after the last message at offset 3$/],
   ["a message that is missing", "92 910a", /^cut off at offset 3$/],
 ];
 

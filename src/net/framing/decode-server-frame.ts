@@ -1,10 +1,11 @@
 /**
- * Bytes from a node to messages, at the client. Everything but the payload of an answer is read in
- * place by the canonical reader of `protocol`: replies come by the ten thousand a second, and what
- * is read position by position needs no second look at its types.
+ * Decodes a frame from a node into messages, in the client. Everything except the payload of an
+ * answer is read in place by the canonical reader of `protocol`: a client can receive ten thousand
+ * replies a second, and values that are read one position at a time need no second check of their
+ * types.
  *
- * A newer node may say more than this client knows: kinds of message that are unknown, and
- * positions behind the known ones, are passed over, checked for nothing but their form.
+ * A newer node may send more than this client knows. Unknown kinds of message, and positions after
+ * the known ones, are skipped, and only their form is checked.
  */
 import { ERROR_NUMBERS } from "../../errors.js";
 import {
@@ -22,7 +23,7 @@ import {
 import { MessageReader } from "./message-reader.js";
 import { unpackPayload } from "./payload.js";
 
-/** What is told with a refusal to attach, beside the attempt and the error. */
+/** The fields of a refusal to attach, apart from the attempt and the error. */
 const NOT_ATTACHED = Object.freeze({
   kind: MESSAGE.attached,
   key: "",
@@ -38,7 +39,7 @@ const NOT_ATTACHED = Object.freeze({
 
 /**
  * The messages of one frame, in order.
- * @throws {ProtocolError} when no correct node says this; the connection is of no use any more
+ * @throws {ProtocolError} when no correct node sends this frame; the connection must be closed
  */
 export function decodeServerFrame(frame: Uint8Array): ServerMessage[] {
   if (frame.length > SERVER_FRAME_BYTES_MAX) {
@@ -50,7 +51,7 @@ export function decodeServerFrame(frame: Uint8Array): ServerMessage[] {
     const message = readMessage(reader);
     if (message !== undefined) messages.push(message);
   }
-  if (!reader.isAtEnd) reader.fail("bytes behind the last message");
+  if (!reader.isAtEnd) reader.fail("bytes after the last message");
   return messages;
 }
 
@@ -83,7 +84,7 @@ function readMessage(reader: MessageReader): ServerMessage | undefined {
   }
 }
 
-/** What a node says of itself, without having been asked. */
+/** Messages that a node sends unasked. */
 function readNotice(reader: MessageReader, kind: number, count: number): ServerMessage | undefined {
   switch (kind) {
     case MESSAGE.ended: {

@@ -1,6 +1,6 @@
 /**
- * Reads the parts of what a node says. Positional arrays grow at their end from version to version,
- * so every array is read by its known positions, and what follows them is passed over.
+ * Reads the parts of a server message. Positional arrays grow at their end from version to version,
+ * so the reader takes the positions that it knows from every array and skips those that follow.
  */
 import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
 import {
@@ -23,11 +23,11 @@ import {
 } from "../../protocol/index.js";
 import { plainValueEnd } from "./plain-value.js";
 
-/** Results without anything of their own are shared. */
+/** Results without fields of their own are shared. */
 const OK: Result = Object.freeze({ status: STATUS.ok });
 const QUEUED: Result = Object.freeze({ status: STATUS.queued });
 const RELEASED: Result = Object.freeze({ status: STATUS.released });
-/** Statuses below this are no errors, and a client must know what they mean. */
+/** Statuses below this are not errors, and a client must know what they mean. */
 const FIRST_ERROR = 16;
 
 export class MessageReader extends Reader {
@@ -38,17 +38,17 @@ export class MessageReader extends Reader {
     return count;
   }
 
-  /** Breaks off unless the array being read has enough positions. */
+  /** Fails unless the array being read has enough positions. */
   need(count: number, least: number): void {
     if (count < least) this.fail(`${count} values where ${least} belong`);
   }
 
-  /** Passes over `count` values of whatever kind. */
+  /** Skips `count` values of any kind. */
   passOver(count: number): void {
     for (let left = count; left > 0; left--) this.at = plainValueEnd(this.bytes, this.at);
   }
 
-  /** `value`, after passing over the `extra` positions that follow it. */
+  /** Returns `value` after skipping the `extra` positions that follow it. */
   last<T>(value: T, extra: number): T {
     if (extra > 0) this.passOver(extra);
     return value;
@@ -59,27 +59,27 @@ export class MessageReader extends Reader {
     return this.printableText(length) ?? this.text(length) ?? this.fail("not UTF-8");
   }
 
-  /** The status of an answer: 0 or an error's number, which may be one of a newer node's. */
+  /** The status of an answer: 0, or the number of an error, which this client may not know yet. */
   okOrError(): typeof STATUS.ok | ErrorNumber {
     const status = this.uint();
     if (status !== STATUS.ok && status < FIRST_ERROR) this.fail(`unknown status ${status}`);
     return status as typeof STATUS.ok | ErrorNumber;
   }
 
-  /** An error's number, which may be one of a newer node's. */
+  /** The number of an error, which this client may not know yet. */
   error(): ErrorNumber {
     const status = this.uint();
     if (status < FIRST_ERROR) this.fail(`status ${status} is no error`);
     return status as ErrorNumber;
   }
 
-  /** A reason that a newer node gives is told as unknown. */
+  /** The reason of an end; one that this client does not know is read as unknown. */
   endReason(): EndReason {
     const reason = this.uint();
     return reason <= END_REASON.takenOver ? (reason as EndReason) : END_REASON.unknown;
   }
 
-  /** A result that takes up exactly `count` positions, known and unknown ones. */
+  /** A result that occupies exactly `count` positions, known and unknown ones. */
   result(count: number): Result {
     const start = this.at;
     const status = this.uint();
@@ -120,7 +120,7 @@ export class MessageReader extends Reader {
     }
   }
 
-  /** An array of whatever `read` reads. */
+  /** An array, each element of which `read` reads. */
   list<T>(read: () => T): T[] {
     const values: T[] = [];
     for (let left = this.arrayHeader(); left > 0; left--) values.push(read());

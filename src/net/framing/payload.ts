@@ -1,10 +1,10 @@
 /**
  * The payload of an answer: plain data (objects, arrays, strings, numbers, booleans, null) as one
- * msgpack value. An answer may have thousands of lines, and the node that packs it does nothing else
- * meanwhile, so it is written in one pass and without a copy of the data. Reading is msgpackr's.
+ * msgpack value. An answer can have thousands of lines, and the node does nothing else while it
+ * packs it, so packing takes one pass and copies no data. msgpackr does the reading.
  *
- * Whole numbers leave as integers, however large: fencing tokens are among them, and a client in
- * another language must get an integer.
+ * Whole numbers are written as integers, however large, because a client in another language must
+ * receive a fencing token as an integer.
  */
 import { Packr, Unpackr } from "msgpackr";
 import { ProtocolError, Writer } from "../../protocol/index.js";
@@ -13,13 +13,15 @@ import { plainValueEnd } from "./plain-value.js";
 const packr = new Packr({ useRecords: false });
 const unpackr = new Unpackr({ useRecords: false, int64AsType: "number" });
 const writer = new Writer();
-/** Half of a pair, or one of both; no text of one byte a character has any. */
+/** A lone surrogate, or one of a pair. A string of one-byte characters contains none. */
 const SURROGATE = /[\ud800-\udfff]/;
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 
 /**
- * Packs plain data, without fields that are `undefined` and without any that is named `__proto__`,
- * which no reader could have as a field. Throws `TypeError` for other data.
+ * Packs plain data. Omits fields that are `undefined`, and any field named `__proto__`, which no
+ * reader could have as a field.
+ *
+ * @throws {TypeError} for other data
  */
 export function packPayload(value: unknown): Uint8Array {
   writer.reset();
@@ -29,10 +31,13 @@ export function packPayload(value: unknown): Uint8Array {
   return packed;
 }
 
-/** Unpacks one value that fills `bytes`. Throws `ProtocolError` for what is refused. */
+/**
+ * Unpacks one value that fills `bytes`.
+ * @throws {ProtocolError} when the bytes are not exactly one value, or contain a refused type
+ */
 export function unpackPayload(bytes: Uint8Array): unknown {
   const end = plainValueEnd(bytes, 0);
-  if (end !== bytes.length) throw new ProtocolError("bytes behind the payload", end);
+  if (end !== bytes.length) throw new ProtocolError("bytes after the payload", end);
   return unpackr.unpack(bytes);
 }
 
@@ -58,7 +63,7 @@ function write(value: unknown): void {
   }
 }
 
-/** Of whole numbers below 0, which msgpackr would write as floats. */
+/** True of whole numbers below the range of an int32, which msgpackr would write as floats. */
 function isBeyondInt32(value: number): boolean {
   return Number.isSafeInteger(value) && value < -(2 ** 31);
 }

@@ -1,23 +1,26 @@
 /**
- * Finds the end of one msgpack value without decoding it, and refuses what must not reach a general
- * decoder: extension types (msgpackr reads record definitions, which compile code, even where
- * records are off), the unused type, deep nesting, lengths beyond the bytes that are there.
+ * Finds the end of one msgpack value without decoding it, and refuses input that must not reach a
+ * general decoder: extension types (msgpackr reads record definitions, which compile code, even if
+ * records are off), the unused type, deep nesting, and lengths beyond the bytes present.
  *
- * This is for answers' payloads and for what a newer server may say; it is laxer than the
- * canonical form of `protocol`: floats, negative numbers and any map keys pass.
+ * It is used for the payloads of answers and for messages of newer servers. It accepts more than
+ * the canonical form of `protocol`: floats, negative numbers and any map keys.
  */
 import { ProtocolError } from "../../protocol/index.js";
 
-/** Arrays and maps around a value, in a payload or an unknown message. */
+/** The deepest nesting of arrays and maps in a payload or an unknown message. */
 const PLAIN_NESTING_MAX = 32;
 
-/** Bytes of the length or number behind a type byte from 0xc0 on; -1 for types that are refused. */
+/** Bytes of the length or number after a type byte of 0xc0 or more; -1 for refused types. */
 const TAIL_BYTES: readonly number[] = [
   0, -1, 0, 0, 1, 2, 4, -1, -1, -1, 4, 8, 1, 2, 4, 8, 1, 2, 4, 8, -1, -1, -1, -1, -1, 1, 2, 4, 2, 4,
   2, 4,
 ];
 
-/** The offset behind the value that begins at `at`. Throws `ProtocolError` for what is refused. */
+/**
+ * The offset after the value that begins at `at`.
+ * @throws {ProtocolError} when the value is cut off, nested too deeply or of a refused type
+ */
 export function plainValueEnd(bytes: Uint8Array, at: number, depth = 0): number {
   const type = bytes[at];
   if (type === undefined) throw new ProtocolError("cut off", at);
@@ -27,11 +30,11 @@ export function plainValueEnd(bytes: Uint8Array, at: number, depth = 0): number 
   if (type < 0xc0) return within(bytes, at, at + 1 + (type & 0x1f));
   const tail = TAIL_BYTES[type - 0xc0] as number;
   if (tail < 0) throw new ProtocolError(`type 0x${type.toString(16)} is not in use`, at);
-  const behind = within(bytes, at, at + 1 + tail);
-  if (type >= 0xde) return entriesEnd(bytes, at, behind, 2 * number(bytes, at + 1, tail), depth);
-  if (type >= 0xdc) return entriesEnd(bytes, at, behind, number(bytes, at + 1, tail), depth);
+  const after = within(bytes, at, at + 1 + tail);
+  if (type >= 0xde) return entriesEnd(bytes, at, after, 2 * number(bytes, at + 1, tail), depth);
+  if (type >= 0xdc) return entriesEnd(bytes, at, after, number(bytes, at + 1, tail), depth);
   const hasContent = type >= 0xd9 || (type >= 0xc4 && type <= 0xc6);
-  return hasContent ? within(bytes, at, behind + number(bytes, at + 1, tail)) : behind;
+  return hasContent ? within(bytes, at, after + number(bytes, at + 1, tail)) : after;
 }
 
 function entriesEnd(

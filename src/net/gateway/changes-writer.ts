@@ -1,16 +1,19 @@
 /**
- * Changes on their way to clients. One change goes to every watch that it matches, of many
- * connections; it is packed once and copied into the frames of all of them. What was packed is kept
- * for one turn of the loop and no longer.
+ * Writes changes to clients. One change goes to every watch that it matches, on many connections,
+ * so it is packed once and copied into the frames of all of them. Packed bytes are kept for one
+ * turn of the loop and no longer.
  */
 import { type Changes, type ChangesView, STATUS, type Writer } from "../../protocol/index.js";
 import { packPayload } from "../framing/index.js";
 
 export class ChangesWriter {
-  /** Changes and revisions of this turn. Whoever tells them hands over the same objects. */
+  /**
+   * Packed changes and revisions of this turn, by identity: the driver passes the same object for
+   * each connection.
+   */
   readonly #packed = new Map<object, Uint8Array>();
 
-  /** Appends `message` to `writer`, as `writeServerMessage` does others. */
+  /** Appends `message` to `writer`, as `writeServerMessage` does for other kinds. */
   write(writer: Writer, { kind, id, status, payload }: Changes): void {
     writer.arrayHeader(4);
     writer.uint(kind);
@@ -29,7 +32,7 @@ export class ChangesWriter {
     writer.raw(this.#bytesOf(revision));
   }
 
-  /** The turn is over. */
+  /** Forgets the packed bytes at the end of a turn. */
   forget(): void {
     if (this.#packed.size > 0) this.#packed.clear();
   }

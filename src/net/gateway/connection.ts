@@ -1,6 +1,6 @@
 /**
- * One client's connection. What is said to the client in a turn is encoded at once into one frame,
- * borrowed from a pool, which leaves at `flush`. An idle connection owns no buffer.
+ * One client's connection. Messages of a turn are encoded at once into one frame, borrowed from a
+ * pool, which is sent at `flush`. An idle connection owns no buffer.
  */
 import { MESSAGE, type ServerMessage, Writer, writeServerMessage } from "../../protocol/index.js";
 import { closeSocket, limitClosing } from "../close-socket.js";
@@ -12,21 +12,28 @@ import { ChangesWriter } from "./changes-writer.js";
 import type { GatewayTuning } from "./options.js";
 import type { GatewaySocket } from "./socket.js";
 
-/** A frame that reached this size leaves before its turn ends; the next one follows it. */
+/**
+ * A frame that reaches this size is sent before its turn ends; further messages start a new one.
+ */
 const FRAME_BYTES_SOFT_MAX = 256 << 10;
-/** A turn that answers many clients a little needs many slots, which should not be garbage then. */
+/**
+ * A turn with small answers to many clients needs many slots, which should then not become garbage.
+ */
 const SLOT_BYTES_INITIAL = 512;
 const FREE_BYTES_MAX = 4 << 20;
-/** What grew beyond this said something unusually long and is left to the collector. */
+/** A larger slot was needed for an unusually long message and is left to the garbage collector. */
 const SLOT_BYTES_FREE_MAX = 64 << 10;
 
-/** The frame being filled. Not touched between sending and its callback: nobody makes a copy. */
+/**
+ * The frame being filled. It is not touched between sending and its callback, since nothing copies
+ * it.
+ */
 class FrameSlot {
   readonly writer = new Writer(SLOT_BYTES_INITIAL);
   count = 0;
-  /** What it keeps from being used until the socket took its frame; 0 before. */
+  /** Bytes of memory that it occupies until the socket has taken its frame; 0 before it is sent. */
   heldBytes = 0;
-  /** One function per slot, not one per frame. */
+  /** One function per slot instead of one per frame. */
   readonly sent: () => void;
 
   constructor(release: (slot: FrameSlot) => void) {
@@ -39,7 +46,7 @@ export class Outbound {
   readonly tuning: GatewayTuning;
   readonly meter = new TrafficMeter();
   readonly changes = new ChangesWriter();
-  /** The last one in is the first one out. */
+  /** A stack: the slot that was released last is taken first. */
   readonly #free: FrameSlot[] = [];
   #freeBytes = 0;
   readonly #release = (slot: FrameSlot): void => {
@@ -48,7 +55,7 @@ export class Outbound {
     if (capacity > SLOT_BYTES_FREE_MAX) return;
     this.#freeBytes += capacity;
     this.#free.push(slot);
-    // The oldest go: a few large ones must not take the place of many small ones for ever.
+    // The oldest slots go, so that a few large ones cannot displace many small ones for ever.
     while (this.#freeBytes > FREE_BYTES_MAX) {
       const oldest = this.#free.shift();
       if (oldest === undefined) break;
@@ -56,11 +63,11 @@ export class Outbound {
     }
   };
   /**
-   * What the frames occupy that were given to sockets and not taken by the kernel, of all
-   * connections: a short one far more than it is long.
+   * Bytes of memory occupied by frames that were given to sockets and not yet taken by the kernel,
+   * over all connections. A short frame occupies far more than its length.
    */
   #heldBytes = 0;
-  /** Connections that were given something to say since the last flush. */
+  /** Connections with messages since the last flush. */
   #touched: GatewayConnection[] = [];
 
   constructor(tuning: GatewayTuning) {
@@ -77,14 +84,14 @@ export class Outbound {
     return slot;
   }
 
-  /** The slot's frame goes to a socket now. */
+  /** Counts the slot's frame as given to a socket. */
   ships(slot: FrameSlot, bytes: number): void {
     slot.heldBytes = slot.writer.capacity;
     this.#heldBytes += slot.heldBytes;
     this.meter.sent(bytes);
   }
 
-  /** Too much waits for all clients together. */
+  /** Whether too many bytes wait for all clients together. */
   get isOverfull(): boolean {
     return this.#heldBytes > this.tuning.totalBufferedBytesMax;
   }
@@ -104,23 +111,25 @@ export class Outbound {
 
 export class GatewayConnection implements ClientConnection {
   readonly id: number;
-  /** Where it comes from (`addressGroup`). */
+  /** The address that it comes from (`addressGroup`). */
   readonly address: string;
   session = 0;
   attachEpoch = 0;
   watchCount = 0;
-  /** False from the moment either side began to close. Nothing is taken or said any more. */
+  /**
+   * False from the moment when either side began to close. Nothing is received or sent any more.
+   */
   isOpen = true;
-  /** The client asked for something sensible since the last look. */
+  /** Whether the client has sent a valid request since the last check. */
   hasAsked = false;
-  /** Looks at it, one after the other, at which it had no use of the connection. */
+  /** Successive checks at which the client had no use for the connection. */
   idleLooks = 0;
-  /** Of a message that has begun and not ended; kept by `UnfinishedFrames`. */
+  /** Bytes of a message that has begun and not ended; maintained by `UnfinishedFrames`. */
   unfinishedBytes = 0;
-  /** Anything arrived since the last look at this connection. */
+  /** Whether anything has arrived since the last check of this connection. */
   isHeard = true;
   silentLooks = 0;
-  /** Pings and pongs since the last look. */
+  /** Pings and pongs since the last check. */
   controlFrames = 0;
   readonly #socket: GatewaySocket;
   readonly #outbound: Outbound;
@@ -155,7 +164,7 @@ export class GatewayConnection implements ClientConnection {
     if (slot.writer.length >= FRAME_BYTES_SOFT_MAX) this.#ship(slot);
   }
 
-  /** Sends what was said so far, if anything. */
+  /** Sends the messages encoded so far, if any. */
   flush(): void {
     this.#isTouched = false;
     if (this.#slot !== undefined) this.#ship(this.#slot);
@@ -168,7 +177,7 @@ export class GatewayConnection implements ClientConnection {
     closeSocket(this.#socket, code, reason, this.#outbound.tuning.closeGraceMs);
   }
 
-  /** The other side, or a broken frame, began to end the connection. */
+  /** Marks the connection as closing, because the client or a broken frame began to end it. */
   leave(): void {
     this.isOpen = false;
     const slot = this.#slot;
@@ -176,7 +185,7 @@ export class GatewayConnection implements ClientConnection {
     slot?.sent();
   }
 
-  /** As `leave`, with a limit on how long the end may take. */
+  /** Like `leave`, with a limit on how long closing may take. */
   leaveSoon(): void {
     this.leave();
     limitClosing(this.#socket, this.#outbound.tuning.closeGraceMs);
@@ -190,12 +199,15 @@ export class GatewayConnection implements ClientConnection {
     if (this.isOpen) this.#socket.pong(data);
   }
 
-  /** Whether the client has something here that the node keeps for it. */
+  /** Whether the node keeps a session or a watch for this client. */
   get isUsed(): boolean {
     return this.session !== 0 || this.watchCount > 0;
   }
 
-  /** For a client that is not there to read a close frame, or must not be waited for. */
+  /**
+   * Destroys the socket: for a client that does not read a close frame, or that must not be waited
+   * for.
+   */
   cutOff(): void {
     this.leave();
     this.#socket.terminate();

@@ -1,13 +1,14 @@
 /**
- * How many files and sockets this process may have open at a time. Node has no call for it; it
- * raises the soft limit to the hard one when it starts, so both are what the kernel says then.
+ * How many files and sockets this process may have open at a time. Node has no call for it. Node
+ * raises the soft limit to the hard one when it starts, so both have the value that the kernel then
+ * reports.
  */
 import { readFileSync } from "node:fs";
 
-/** Where the system does not say it: what macOS gives a process at least. */
+/** Used where the system does not report a limit: the least that macOS gives a process. */
 const DESCRIPTORS_ASSUMED = 10_240;
 
-/** Read once: nobody changes it while the process runs. */
+/** Read once, because nothing changes it while the process runs. */
 let limit: number | undefined;
 
 export function descriptorLimit(): number {
@@ -20,7 +21,7 @@ function readLimit(): number {
   try {
     text = readFileSync("/proc/self/limits", "utf8");
   } catch {
-    // No Linux.
+    // Not Linux.
     return DESCRIPTORS_ASSUMED;
   }
   const soft = /^Max open files +(\d+|unlimited) /m.exec(text)?.[1];

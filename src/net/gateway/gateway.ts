@@ -1,7 +1,7 @@
 /**
- * The port that clients connect to: WebSocket at `/v1`, plain HTTP beside it. It decides who may
- * connect and when a connection ends; what is said on one is read in `requests.ts` and
- * written in `connection.ts`. It knows nothing of locks.
+ * The port that clients connect to: WebSocket at `/v1`, and plain HTTP. It decides which clients
+ * may connect and when a connection ends. Frames are read in `requests.ts` and written in
+ * `connection.ts`. It must know nothing of locks.
  */
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { Socket } from "node:net";
@@ -21,20 +21,20 @@ import { GATEWAY_DEFAULTS, type GatewayOptions, type GatewayTuning } from "./opt
 import { AddressTally, addressGroup, type GatewayPlaces, placesOf } from "./places.js";
 import { GatewayRequests } from "./requests.js";
 import { GatewaySocket } from "./socket.js";
-import { ToldOnce } from "./told-once.js";
+import { ReportedNames } from "./reported-names.js";
 import { UnfinishedFrames } from "./unfinished-frames.js";
 
 /** WebSocket close code "try again later". */
 const CLOSE_TRY_AGAIN = 1013;
 
-/** `port` is the bound one, 0 before; `traffic` counts from the start on. */
+/** `port` is the bound port, 0 before `start`; `traffic` counts from the start. */
 export type StartableGateway = ClientGateway & {
   readonly port: number;
   readonly traffic: Traffic;
   readonly load: PortLoad;
 };
 
-/** What a connection meets from its beginning to its end. Made by `start`. */
+/** What handles a connection from its beginning to its end. Made by `start`. */
 interface ConnectionParts {
   readonly requests: GatewayRequests;
   readonly liveness: GatewayLiveness;
@@ -56,10 +56,10 @@ class Gateway implements StartableGateway {
   readonly #outbound: Outbound;
   readonly #connections = new Set<GatewayConnection>();
   readonly #clientAddresses = new AddressTally();
-  /** Of every socket, also of those that never say a word. */
+  /** Counts every socket, including those that never send anything. */
   readonly #socketAddresses = new AddressTally();
   readonly #knownHosts: KnownHosts;
-  readonly #strangers = new ToldOnce();
+  readonly #reported = new ReportedNames();
   #http: Server | undefined;
   #requests: GatewayRequests | undefined;
   #unfinished: UnfinishedFrames | undefined;
@@ -69,7 +69,7 @@ class Gateway implements StartableGateway {
   #lastId = 0;
   #isDraining = false;
   #isClosed = false;
-  /** Takes a connection off the books, once. Set by `start`. */
+  /** Removes a connection from all records, once. Set by `start`. */
   #onGone: (connection: GatewayConnection) => void = () => undefined;
 
   constructor(listen: ListenAddress, tuning: GatewayTuning, onRefused: (reason: string) => void) {
@@ -107,7 +107,7 @@ class Gateway implements StartableGateway {
       clientTracking: false,
       perMessageDeflate: false,
       maxPayload: this.#tuning.frameBytesMax,
-      // Pings are answered here: `ws` would cut off a flood of them without a word.
+      // This gateway answers pings itself: `ws` would cut off a flood of them without a reason.
       autoPong: false,
       maxFragments: 1_024,
       maxBufferedChunks: 16 << 10,
@@ -122,7 +122,8 @@ class Gateway implements StartableGateway {
     server.maxConnections = this.#places.socketsMax;
     server.on("drop", () => this.#noteDropped("all addresses together"));
     server.on("connection", (socket) => this.#countSocket(socket));
-    // For readers of pages that stop reading; `ws` lifts it from the sockets it takes over.
+    // For clients that stop reading a page; `ws` removes the timeout from the sockets it takes
+    // over.
     server.setTimeout(this.#tuning.handshakeTimeoutMs);
     server.on("upgrade", (request, socket, head) => {
       if (!this.#mayUpgrade(request, socket)) return;
@@ -148,10 +149,10 @@ class Gateway implements StartableGateway {
     const requests = new GatewayRequests(events, this.#onRefused);
     const liveness = new GatewayLiveness(this.#tuning, {
       onNewcomerTimeout(connection) {
-        requests.breach(connection, 1008, "nothing was asked for in time");
+        requests.breach(connection, 1008, "no request arrived in time");
       },
       onIdle(connection) {
-        connection.close(1000, "idle: no session, no watch, and nothing was asked for");
+        connection.close(1000, "idle: no session, no watch and no request");
       },
     });
     const frameTicks = Math.ceil(frameTimeoutMs / liveness.tickMs);
@@ -171,7 +172,7 @@ class Gateway implements StartableGateway {
     return { requests, liveness, unfinished };
   }
 
-  /** One that is too many is closed before it says a word: it would only be told so. */
+  /** Closes a socket beyond the limit before it sends anything: it could only be sent a refusal. */
   #countSocket(socket: Socket): void {
     const address = addressGroup(socket.remoteAddress);
     if (this.#socketAddresses.count(address) >= this.#places.addressSocketsMax) {
@@ -187,9 +188,9 @@ class Gateway implements StartableGateway {
     });
   }
 
-  #noteDropped(whose: string): void {
+  #noteDropped(source: string): void {
     this.#refusedTotal += 1;
-    if (this.#strangers.isNew(whose)) this.#onRefused(`too many connections of ${whose}`);
+    if (this.#reported.isNew(source)) this.#onRefused(`too many connections from ${source}`);
   }
 
   serve(events: GatewayEvents): void {
@@ -210,12 +211,13 @@ class Gateway implements StartableGateway {
     this.#ticker?.stop();
     for (const connection of this.#connections) connection.close(1001, "this node is stopping");
     if (this.#http !== undefined) await closeServer(this.#http);
-    // Every socket is gone; the driver hears of each connection before it hears that all is closed.
+    // Every socket is gone; report the end of each connection before `close` resolves.
     for (const connection of this.#connections) this.#onGone(connection);
   }
 
   #mayUpgrade(request: IncomingMessage, socket: Duplex): boolean {
-    // By whichever name: a page in a browser always says its origin here, which is judged.
+    // Any host name will do here: a browser always sends the page's origin with an upgrade, and
+    // that is checked.
     const refusal = judgeUpgrade(request, this.#tuning.allowedOrigins);
     if (refusal !== undefined) {
       refuseUpgrade(socket, refusal.status, refusal.text);
@@ -231,7 +233,7 @@ class Gateway implements StartableGateway {
     return false;
   }
 
-  /** Why there is no place for one more client of that address. */
+  /** Why there is no place for another client from that address; `undefined` if there is one. */
   #fullFor(address: string): string | undefined {
     const { connectionsMax, addressConnectionsMax } = this.#places;
     if (this.#connections.size >= connectionsMax) {
@@ -242,7 +244,7 @@ class Gateway implements StartableGateway {
   }
 
   #tell({ stranger, text }: Refusal): void {
-    if (stranger !== undefined && this.#strangers.isNew(stranger)) this.#onRefused(text);
+    if (stranger !== undefined && this.#reported.isNew(stranger)) this.#onRefused(text);
   }
 
   #accept(socket: GatewaySocket, address: string, parts: ConnectionParts): void {
@@ -258,7 +260,7 @@ class Gateway implements StartableGateway {
     this.#connections.add(connection);
     this.#clientAddresses.add(address);
     liveness.add(connection);
-    // Behind the listener of `ws`, which has passed on by then what came whole.
+    // This runs after the listener of `ws`, which by then has delivered every whole message.
     socket.stream?.on("data", (chunk: Buffer) => {
       unfinished.received(connection, chunk.length, socket.isBetweenMessages);
     });
@@ -285,7 +287,7 @@ class Gateway implements StartableGateway {
   }
 }
 
-/** Before `serve`: tells clients to come again. */
+/** Until `serve` is called, tells clients to try again later. */
 function sendingAway(reason: string): GatewayEvents {
   return {
     onConnection: (connection) => connection.close(CLOSE_TRY_AGAIN, reason),

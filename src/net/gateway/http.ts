@@ -1,5 +1,5 @@
 /**
- * Plain HTTP on the client port: what to answer, and whom to let upgrade. Nothing here reads a
+ * Plain HTTP on the client port: what to answer, and which upgrades to allow. Nothing here reads a
  * request body or keeps state.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -13,7 +13,9 @@ import { hostOf, type KnownHosts } from "./known-hosts.js";
 const CLIENT_PATH = "/v1";
 const NAME_BYTES_SHOWN = 200;
 
-/** Limits on requests; a page of status is small and quick, or it is an attack. */
+/**
+ * Limits on requests. Requests for status pages are small and quick; anything else is an attack.
+ */
 export const HTTP_LIMITS = {
   maxHeaderSize: 8 << 10,
   headersTimeout: 10_000,
@@ -25,11 +27,14 @@ export const HTTP_LIMITS = {
 export interface Refusal {
   readonly status: number;
   readonly text: string;
-  /** The host or origin that was refused, which an operator may want to let in. */
+  /** The host or origin that was refused, which an operator may want to allow. */
   readonly stranger?: string;
 }
 
-/** Answers GET and HEAD by path, unless with a refusal. `pages` is the node's; an exception of it is not caught. */
+/**
+ * Answers GET and HEAD by path, or with `refusal` if there is one. `pages` belongs to the node; its
+ * exceptions are not caught.
+ */
 export function answerHttp(
   request: IncomingMessage,
   response: ServerResponse,
@@ -50,21 +55,24 @@ export function answerHttp(
   }
 }
 
-/** These say nothing that a page could use, and probes come by any name. */
+/** These reveal nothing that a page could use, and health checks use any host name. */
 const HEALTH_PATHS: ReadonlySet<string> = new Set(["/livez", "/readyz"]);
 
-/** Why a page is not shown to a request by this host name; or `undefined`. */
+/** Why a request with this host name is refused; `undefined` if it is not. */
 export function judgeHost(request: IncomingMessage, hosts: KnownHosts): Refusal | undefined {
   const { host } = request.headers;
   if (host === undefined || hosts.has(host) || HEALTH_PATHS.has(pathOf(request.url))) {
     return undefined;
   }
   const stranger = hostOf(host);
-  const text = `this node has no name ${shown(stranger)}: --allow-host gives it one`;
+  const text = `this node does not answer to ${shown(stranger)}: allow it with --allow-host`;
   return { status: 421, text, stranger };
 }
 
-/** Why this upgrade request is refused, or `undefined`. The rest of RFC 6455 is left to `ws`. */
+/**
+ * Why this upgrade request is refused; `undefined` if it is not. The rest of RFC 6455 is left to
+ * `ws`.
+ */
 export function judgeUpgrade(
   request: IncomingMessage,
   allowedOrigins: readonly string[],
@@ -73,9 +81,9 @@ export function judgeUpgrade(
   if (pathOf(request.url) !== CLIENT_PATH) {
     return { status: 404, text: `WebSocket clients connect to ${CLIENT_PATH}` };
   }
-  // Every page a browser shows can connect to loopback; only the listed ones may take locks.
+  // Every page that a browser shows can connect to loopback; only listed origins may take locks.
   if (origin !== undefined && !allowedOrigins.includes(origin)) {
-    const text = `pages of ${shown(origin)} may not connect: --allow-origin lets them in`;
+    const text = `pages of ${shown(origin)} may not connect: allow them with --allow-origin`;
     return { status: 403, text, stranger: origin };
   }
   const offered = request.headers["sec-websocket-protocol"] ?? "";
@@ -85,7 +93,7 @@ export function judgeUpgrade(
   return undefined;
 }
 
-/** It is the browser's word, or anybody's: short, and on one line. */
+/** Anyone can choose this text, so it is cut short and kept on one line. */
 function shown(name: string): string {
   return quoted(cutText(name, NAME_BYTES_SHOWN));
 }

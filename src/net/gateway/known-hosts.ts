@@ -1,10 +1,10 @@
 /**
- * By which names this port may be asked for. A page that a browser shows can reach a private port
- * by a host name of its own that resolves there (DNS rebinding), and the browser then takes the
- * port's answers for the page's. Its requests name that host: so only names that nobody else can
- * hold are answered to, which are IP addresses, `localhost` and what the operator says.
+ * The host names that this port answers to. A page in a browser can reach a private port by a host
+ * name of its own that resolves to it (DNS rebinding), and the browser then treats the port's
+ * answers as the page's own. Its requests contain that host name. So the port answers only to names
+ * that an attacker cannot own: IP addresses, `localhost` and the names that the operator lists.
  *
- * Never looks a name up: what it resolves to is what an attacker decides.
+ * Never resolves a name, because an attacker decides what it resolves to.
  */
 import { isIP, isIPv6 } from "node:net";
 
@@ -16,8 +16,8 @@ export class KnownHosts {
   }
 
   /**
-   * Whether the port answers to the `Host` of a request. One without, as HTTP/1.0 allows and health
-   * checks send, comes from no browser.
+   * Whether the port answers to the `Host` of a request. A request without one, which HTTP/1.0
+   * allows and health checks send, does not come from a browser.
    */
   has(header: string | undefined): boolean {
     if (header === undefined || header === "") return true;
@@ -38,7 +38,7 @@ export function hostOf(header: string): string {
   return header.replace(/:\d*$/, "");
 }
 
-/** A dot at the end of a name only says that it is complete. */
+/** A dot at the end of a name only marks it as complete. */
 function withoutDot(name: string): string {
   return name.endsWith(".") ? name.slice(0, -1) : name;
 }

@@ -1,21 +1,21 @@
 /**
- * Finds the clients that are not there: newcomers that ask for nothing, clients that have no use of
- * their connection any more, and connections whose other end is gone without a word. Looks are
- * spread over the ping interval, so that ten thousand idle clients cost a little on every tick and
- * never much on one.
+ * Finds dead and useless connections: newcomers that send no request, clients that no longer need
+ * their connection, and connections whose other end has disappeared. The checks are spread over the
+ * ping interval, so that ten thousand idle clients cost a little on every tick and never much on
+ * one.
  */
 import type { GatewayConnection } from "./connection.js";
 import type { GatewayTuning } from "./options.js";
 
 const TICKS_PER_TIMEOUT = 16;
 const TICK_MS_MIN = 10;
-/** Looks at a silent connection, a ping with each, before it is cut off. */
+/** Checks of a silent connection, each with a ping, before it is cut off. */
 const SILENT_LOOKS_MAX = 3;
 
 export interface LivenessEvents {
-  /** It never asked for anything. */
+  /** It has never sent a request. */
   onNewcomerTimeout(connection: GatewayConnection): void;
-  /** It has neither a session nor a watch, and did not ask for anything for a while. */
+  /** It has neither a session nor a watch, and has sent no request for a while. */
   onIdle(connection: GatewayConnection): void;
 }
 
@@ -24,9 +24,9 @@ export class GatewayLiveness {
   readonly #newcomerTicks: number;
   readonly #idleLooksMax: number;
   readonly #events: LivenessEvents;
-  /** By number modulo the count; each set is looked at once per ping interval. */
+  /** By connection number modulo the group count; each group is checked once per ping interval. */
   readonly #groups: Set<GatewayConnection>[];
-  /** Tick of arrival, in the order of arrival. */
+  /** The tick of arrival of each, in the order of arrival. */
   readonly #newcomers = new Map<GatewayConnection, number>();
   #tick = 0;
 
@@ -65,7 +65,8 @@ export class GatewayLiveness {
     if (!connection.isOpen) return;
     lookForSilence(connection);
     if (hasUse(connection)) {
-      // A newcomer that asked is none, which the clearing of the mark must not hide.
+      // Remove it here: a newcomer that has sent a request is no newcomer, and `hasAsked` is
+      // cleared below.
       this.#newcomers.delete(connection);
       connection.hasAsked = false;
       connection.idleLooks = 0;

@@ -8,7 +8,10 @@ import type { ListenAddress } from "../listen.js";
 export interface GatewayOptions extends Partial<GatewayTuning> {
   /** Where clients connect. Port 0 picks a free one. */
   readonly listen: ListenAddress;
-  /** A client broke the protocol and was sent away, or one could not be accepted. For the log. */
+  /**
+   * Called with one line for the log when a client broke the protocol and was closed, or when one
+   * could not be accepted.
+   */
   readonly onRefused?: (reason: string) => void;
 }
 
@@ -16,37 +19,44 @@ export interface GatewayTuning {
   /** A larger frame of a client ends its connection with close code 1009. */
   readonly frameBytesMax: number;
   /**
-   * Client connections at a time; further ones are answered with HTTP status 503. It may be less
-   * than that, and so much from one address (`places.ts`).
+   * Client connections at a time; further ones are answered with HTTP status 503. The limit that
+   * descriptors allow, and the one per address, can be lower (`places.ts`).
    */
   readonly connectionsMax: number;
   /** Files and sockets that the process may have open. Default: what the system allows it. */
   readonly descriptorsMax: number | undefined;
-  /** A client that asked for nothing, or a reader of pages that does nothing, may stay so long. */
+  /** How long a client that has sent no request, or an HTTP client that does nothing, may stay. */
   readonly handshakeTimeoutMs: number;
-  /** A client without a session and without a watch may stay so long after its last request. */
+  /** How long a client without a session and without a watch may stay after its last request. */
   readonly idleTimeoutMs: number;
-  /** A client that began a message has so much time to finish it. */
+  /** How long a client may take to finish a message that it has begun. */
   readonly frameTimeoutMs: number;
   /**
-   * Messages that clients have begun and not finished may take so much memory, of all connections
-   * together; beyond it the oldest ones are cut off.
+   * Bytes of memory that begun and unfinished messages may occupy, over all connections; beyond it
+   * the oldest ones are cut off.
    */
   readonly unfinishedBytesMax: number;
-  /** A client not heard for one to two times this long is pinged; after four to five, cut off. */
+  /**
+   * A client that has been silent for one to two times this long is pinged; after four to five
+   * times, it is cut off.
+   */
   readonly pingIntervalMs: number;
   /** Pings and pongs that a client may send within one ping interval. */
   readonly controlFramesMax: number;
   /** A client with more bytes than this waiting to be sent reads too slowly and is cut off. */
   readonly bufferedBytesMax: number;
   /**
-   * While what waits for all clients together occupies more bytes than this, one that is sent
-   * something and has not taken what it was sent before is cut off.
+   * While the bytes waiting for all clients together exceed this, a client that is sent a message
+   * and has not taken the earlier ones is cut off.
    */
   readonly totalBufferedBytesMax: number;
-  /** Host names by which this port may be asked for, besides IP addresses and `localhost`. */
+  /**
+   * Host names by which this port may be asked for, in addition to IP addresses and `localhost`.
+   */
   readonly allowedHosts: readonly string[];
-  /** Web pages that may connect, by origin. A request without an origin is no page. */
+  /**
+   * Web pages that may connect, by origin. A request without an origin does not come from a page.
+   */
   readonly allowedOrigins: readonly string[];
   /** How long a close handshake may take. */
   readonly closeGraceMs: number;

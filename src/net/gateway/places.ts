@@ -1,33 +1,38 @@
 /**
- * How many sockets the client port may have, all together and from one address. A process whose
- * descriptors are used up can neither write its log nor accept a peer, and ends; so sockets of
- * clients leave enough of them for everything else, and one that is too many is refused.
+ * How many sockets the client port may have, in total and from one address. A process that has used
+ * up its descriptors can neither write its log nor accept a peer, and ends. So the sockets of
+ * clients leave enough descriptors for everything else, and further sockets are refused.
  */
 import { isIPv4 } from "node:net";
 
 /** Descriptors for the log, peers, snapshots and the runtime itself. */
 const RESERVED = 256;
-/** The ordered store keeps so many files open, and less where the limit is low. */
+/** The ordered store keeps this many files open, or fewer if the limit is low. */
 const STORE_FILES_MAX = 1_024;
 const STORE_SHARE = 1 / 4;
-/** However low the limit is: enough to look at a node. */
+/** The least, however low the limit is: enough to inspect a node. */
 const SOCKETS_MIN = 16;
-/** Sockets beside those of connected clients: pages, and upgrades that are refused with a reason. */
+/**
+ * Sockets in addition to those of connected clients: for pages, and for upgrades that are refused
+ * with a reason.
+ */
 const SPARE_SOCKETS_MAX = 256;
 const SPARE_SHARE = 1 / 8;
-/** Many honest clients share one address; the rest of the places is for other addresses. */
+/** Many honest clients can share one address; the rest of the places is for other addresses. */
 const ADDRESS_SHARE = 3 / 4;
 
 export interface GatewayPlaces {
-  /** Sockets of any kind; the kernel's next one is closed as soon as it is accepted. */
+  /** Sockets of any kind; the next one is closed as soon as it is accepted. */
   readonly socketsMax: number;
   readonly addressSocketsMax: number;
-  /** Clients: what has upgraded to WebSocket. */
+  /** Clients, that is, sockets that have upgraded to WebSocket. */
   readonly connectionsMax: number;
   readonly addressConnectionsMax: number;
 }
 
-/** @param wantedMax the limit on clients if descriptors were no matter */
+/**
+ * @param wantedMax the limit on clients if descriptors were unlimited
+ */
 export function placesOf(wantedMax: number, descriptorsMax: number): GatewayPlaces {
   const store = Math.min(STORE_FILES_MAX, Math.floor(descriptorsMax * STORE_SHARE));
   const affordable = Math.max(SOCKETS_MIN, descriptorsMax - RESERVED - store);
@@ -62,7 +67,10 @@ export class AddressTally {
   }
 }
 
-/** What counts as one address: of IPv6 the network of 64 bits that one machine mostly has. */
+/**
+ * What counts as one address. Of IPv6 it is the network of 64 bits, which one machine usually has
+ * to itself.
+ */
 export function addressGroup(remoteAddress: string | undefined): string {
   if (remoteAddress === undefined) return "";
   const mapped = remoteAddress.replace(/^::ffff:/i, "");

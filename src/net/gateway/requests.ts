@@ -1,8 +1,9 @@
 /**
- * What clients say, sorted: frames to requests, requests to the driver, questions with a value that
- * is not allowed to coded answers, breaches of protocol to a close code and a reason. A command with
- * such a value has a place in the order of its session, so it goes to the driver too. Nothing a client
- * sends can throw here; an exception of the driver's own passes through.
+ * Sorts what clients send: decodes frames into requests, passes requests to the driver, answers
+ * questions that have an invalid value with an error code, and closes connections that break the
+ * protocol with a close code and a reason. A command with an invalid value has a place in the order
+ * of its session, so it goes to the driver too. No input of a client can throw here; exceptions of
+ * the driver pass through.
  */
 import { ERROR_NUMBERS } from "../../errors.js";
 import {
@@ -27,13 +28,13 @@ const { INVALID_ARGUMENT } = ERROR_NUMBERS;
 const NO_BYTES = new Uint8Array(0);
 
 export class GatewayRequests implements RequestSink {
-  /** Who hears of clients. */
+  /** Receives the requests of clients. */
   events: GatewayEvents;
   readonly #onRefused: (reason: string) => void;
-  /** Whose frame is being read, and the node's own copy of it. */
+  /** The connection whose frame is being read, and the node's own copy of the frame. */
   #connection: GatewayConnection | undefined;
   #frame: Uint8Array = NO_BYTES;
-  /** The gateway answered something itself, of which the driver does not know. */
+  /** Whether the gateway itself has answered something, which the driver does not know of. */
   #hasAnswered = false;
 
   constructor(events: GatewayEvents, onRefused: (reason: string) => void) {
@@ -62,7 +63,7 @@ export class GatewayRequests implements RequestSink {
     connection.flush();
   }
 
-  /** Closes the connection with a code and a reason, and tells the log. */
+  /** Closes the connection with a code and a reason, and reports it to the log. */
   breach(connection: GatewayConnection, code: number, reason: string): void {
     if (!connection.isOpen) return;
     connection.close(code, reason);
@@ -71,7 +72,7 @@ export class GatewayRequests implements RequestSink {
 
   request(request: Request, start: number, end: number): void {
     const connection = this.#connection;
-    // Closed by a request before it in the same frame.
+    // An earlier request in the same frame closed the connection.
     if (connection === undefined || !connection.isOpen) return;
     if (isQuery(request)) {
       connection.hasAsked = true;
@@ -88,7 +89,7 @@ export class GatewayRequests implements RequestSink {
     }
   }
 
-  /** As `breach`, and its memory is free at once: there may be no time for a handshake. */
+  /** Like `breach`, but frees its memory at once: there may be no time for a handshake. */
   cutOff(connection: GatewayConnection, code: number, reason: string): void {
     this.breach(connection, code, reason);
     connection.cutOff();

@@ -1,7 +1,7 @@
 /**
- * The WebSocket of a client. `ws` ends a connection whose frames break RFC 6455 or its limits with
- * a close code alone; this adds the words, so that whoever writes a client need not guess. And it
- * sends a whole message in one write.
+ * The WebSocket of a client. When frames break RFC 6455 or the limits, `ws` ends the connection
+ * with a close code alone; this class adds a text, so that the author of a client need not guess.
+ * It also sends a whole message in one write.
  */
 import type { Writable } from "node:stream";
 import { WebSocket } from "ws";
@@ -15,12 +15,14 @@ const REASONS: Readonly<Record<number, string>> = {
   1009: "the frame is larger than the frameBytesMax of hello",
 };
 
-/** What this reads of `ws` that is no part of its interface; a test of the port would miss it. */
+/**
+ * Fields of `ws` that are not part of its interface. A test of the port fails if they are missing.
+ */
 interface Receiving {
   readonly _receiver: {
-    /** 0: the next byte begins a frame. */
+    /** 0 if the next byte begins a frame. */
     readonly _state: number;
-    /** Not taken from what came yet. */
+    /** Bytes received and not consumed yet. */
     readonly _bufferedBytes: number;
     /** Not 0 between the fragments of a message. */
     readonly _fragmented: number;
@@ -28,16 +30,16 @@ interface Receiving {
 }
 
 export class GatewaySocket extends WebSocket {
-  /** What it was made of; set before anything is sent. */
+  /** The stream underneath; set before anything is sent. */
   stream: Writable | undefined;
 
-  /** As `sendWhole` in `whole-frame.ts`. */
+  /** Like `sendWhole` in `whole-frame.ts`. */
   sendWhole(payload: Uint8Array, done: () => void): void {
     assert(this.stream !== undefined, () => "a socket without a stream");
     sendWhole(this, this.stream, "server", payload, done);
   }
 
-  /** Whether nothing is kept of a message that has begun and not ended. */
+  /** Whether nothing is buffered of a message that has begun and not ended. */
   get isBetweenMessages(): boolean {
     const { _state, _bufferedBytes, _fragmented } = (this as unknown as Receiving)._receiver;
     return _state === 0 && _bufferedBytes === 0 && _fragmented === 0;

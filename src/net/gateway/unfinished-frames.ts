@@ -1,21 +1,24 @@
 /**
- * What clients have begun to say and not finished, over all connections of a port: it lies in memory
- * until the rest comes, so there is one limit for all of it and a time for each. The oldest goes
- * first, because an honest client finishes soon what it began.
+ * Messages that clients have begun and not finished, over all connections of a port. Their bytes
+ * stay in memory until the rest arrives, so there is one memory limit for all of them and a time
+ * limit for each. The oldest one is cut off first, because an honest client soon finishes what it
+ * begins.
  *
  * Time is counted in ticks, like all silence in `net` (`ticker.ts`).
  */
 import type { GatewayConnection } from "./connection.js";
 
-/** What a piece of a frame takes beside its bytes: the buffer and its entry in a list. */
+/**
+ * Memory that a piece of a frame occupies in addition to its bytes: the buffer and its list entry.
+ */
 const PIECE_BYTES = 512;
 
 export class UnfinishedFrames {
   readonly #bytesMax: number;
   readonly #ticksMax: number;
-  /** Takes the memory back at once. */
+  /** Frees the memory at once. */
   readonly #cut: (connection: GatewayConnection, reason: string) => void;
-  /** Tick in which each began what it has not finished, the oldest first. */
+  /** The tick at which each began its unfinished message, the oldest first. */
   readonly #begun = new Map<GatewayConnection, number>();
   #bytes = 0;
   #tick = 0;
@@ -30,14 +33,18 @@ export class UnfinishedFrames {
     this.#cut = cut;
   }
 
-  /** What is kept of all connections, never less than it takes. At most `bytesMax`. */
+  /**
+   * Bytes of memory counted for all connections, never fewer than are really occupied. At most
+   * `bytesMax`.
+   */
   get bytes(): number {
     return this.#bytes;
   }
 
   /**
-   * Some bytes came; those of whole messages were passed on already. `isBetween`: nothing is left
-   * of them. Until then every piece is counted in full, since any part of it keeps all of it.
+   * Some bytes arrived; those of whole messages have already been delivered. `isBetween` says that
+   * nothing is left of them. Until then every piece is counted in full, because any part of a piece
+   * keeps all of it in memory.
    */
   received(connection: GatewayConnection, bytes: number, isBetween: boolean): void {
     if (isBetween) {
@@ -49,11 +56,11 @@ export class UnfinishedFrames {
     this.#bytes += bytes + PIECE_BYTES;
     for (const oldest of this.#begun.keys()) {
       if (this.#bytes <= this.#bytesMax) break;
-      this.#end(oldest, "too much is unfinished on this node, and this frame for the longest time");
+      this.#end(oldest, "this node has too many unfinished frames, and this one is the oldest");
     }
   }
 
-  /** A message came to its end, or the connection did. */
+  /** A message or its connection has ended. */
   finished(connection: GatewayConnection): void {
     if (connection.unfinishedBytes === 0) return;
     this.#bytes -= connection.unfinishedBytes;

@@ -1,7 +1,7 @@
 /**
- * Bytes from a peer to messages: strict and total. Every length is checked before it is used, every
- * byte has to be accounted for, and a frame is taken as a whole or not at all. Any input either
- * decodes or throws `PeerFrameError`; nothing else. The layout is in `format.ts`.
+ * Decodes the bytes of a peer, strictly and totally. Every length is checked before it is used,
+ * every byte must be accounted for, and a frame is accepted as a whole or not at all. Any input
+ * either decodes or throws `PeerFrameError`, and nothing else. The layout is in `format.ts`.
  */
 import { crc32 } from "node:zlib";
 import {
@@ -31,14 +31,20 @@ export interface PeerDelivery {
   readonly message: PeerMessage;
 }
 
-/** What is kept of a frame as large as this is copied out of it, unless it is most of it. */
+/**
+ * Messages are copied out of a frame of at least this size, so that a kept message does not keep
+ * the whole frame, unless the message is most of the frame.
+ */
 const LARGE_FRAME_BYTES = 64 << 10;
-/** Statuses of an answer between "ok" and this belong to commands alone. */
+/** Statuses between "ok" and this are results of commands and not valid in an answer. */
 const FIRST_ERROR = 16;
 
 /**
- * All messages of a frame that came from `from` to `to`. Byte fields are views into `frame`, which
- * the caller must own, or into a copy of their message: what is kept must not keep a large frame.
+ * All messages of a frame that came from `from` to `to`. Byte fields are views of `frame`, which
+ * the caller must own, or of a copy of their message, so that a kept message does not keep a large
+ * frame in memory.
+ *
+ * @throws {PeerFrameError} for any other input
  */
 export function decodePeerFrame(frame: Uint8Array, from: NodeId, to: NodeId): PeerDelivery[] {
   const reader = new PeerReader(frame);
@@ -71,7 +77,7 @@ function checkSum(reader: PeerReader, frame: Uint8Array): void {
   throw new PeerFrameError("the checksum of a frame is wrong", true);
 }
 
-/** The message whose body the reader stands at; it goes on to `end`. */
+/** Decodes the message whose body begins at the reader's position and ends at `end`. */
 function decodeMessage(
   reader: PeerReader,
   kind: number,

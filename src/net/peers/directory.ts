@@ -1,14 +1,15 @@
 /**
- * Who the peers are, as their hellos say, and whether a link to one may stand.
+ * The identities of the peers, as their hellos state them, and whether a link to a peer is allowed.
  *
- * A hello is refused when it shows that two nodes would not mean the same thing: another cluster,
- * another node than the one dialed, our own id, a node that is no member, or one whose votes and log
- * cannot be those it vouched for. Whether they can, `known-peers.ts` judges.
+ * A hello is refused if it shows that the two nodes would not mean the same thing: another cluster,
+ * another node than the one dialed, our own id, a node that is not a member, or a node whose votes
+ * and log cannot be those it vouched for. `known-peers.ts` decides the last of these.
  *
- * A hello proves nothing, and one that is noted can keep the real node out for good. So what is new
- * about a node is believed only of the one that answers where that node is dialed: the address of a
- * member stands in the log, and no stranger answers there. Of one that dialed in, a higher
- * incarnation on the directory that is known is believed as well: who knows its birth has been told.
+ * A hello proves nothing, and a false one that is recorded can keep the real node out for good. So
+ * new facts about a node are believed only if it answers where that node is dialed: the address of
+ * a member is in the log, and no stranger answers there. From a node that dialed in, a higher
+ * incarnation on the known directory is believed as well: only a node that has been told the birth
+ * of that directory knows it.
  */
 import type { NodeId } from "../../raft/index.js";
 import type { KnownPeer, PeerIdentity } from "../types.js";
@@ -18,7 +19,7 @@ import { KnownPeers } from "./known-peers.js";
 export class PeerDirectory {
   readonly own: PeerIdentity;
   #members: ReadonlySet<NodeId>;
-  /** The last hello of each, of this life. */
+  /** The last hello of each peer since this node started. */
   readonly #met = new Map<NodeId, PeerIdentity>();
   readonly #known: KnownPeers;
   readonly #onIdentity: (identity: PeerIdentity) => void;
@@ -35,7 +36,7 @@ export class PeerDirectory {
     this.#onIdentity = onIdentity;
   }
 
-  /** Exactly these may have a link from now on. */
+  /** Sets the nodes that may have a link from now on. */
   setMembers(members: Iterable<NodeId>): void {
     this.#members = new Set(members);
   }
@@ -45,8 +46,10 @@ export class PeerDirectory {
   }
 
   /**
-   * Reads the first message of a link: its sender, when it may be talked to, else why not. `dialed`
-   * is the node this one meant to reach, 0 when the other side dialed.
+   * Reads the first message of a link. `dialed` is the node that this one dialed, 0 if the other
+   * side dialed.
+   *
+   * @returns the sender's identity if a link to it is allowed, otherwise why not
    */
   admit(data: Uint8Array, dialed: NodeId): PeerIdentity | HelloRefusal {
     const hello = decodeHello(data);
@@ -77,7 +80,7 @@ export class PeerDirectory {
     const own = this.own;
     const { nodeId, clusterId } = hello.identity;
     if (clusterId !== own.clusterId) {
-      const detail = `node ${nodeId} is of cluster ${clusterId}, not ${own.clusterId}`;
+      const detail = `node ${nodeId} belongs to cluster ${clusterId}, not ${own.clusterId}`;
       return refusal(PEER_CLOSE.wrongCluster, "another cluster", detail);
     }
     if (nodeId === own.nodeId) {
@@ -93,15 +96,17 @@ export class PeerDirectory {
       return refusal(PEER_CLOSE.wrongNode, "another node than the one sought", detail);
     }
     if (!this.#members.has(nodeId)) {
-      const detail = `node ${nodeId} is no member that node ${own.nodeId} knows`;
-      return refusal(PEER_CLOSE.notAMember, "no member", detail);
+      const detail = `node ${nodeId} is not a member known to node ${own.nodeId}`;
+      return refusal(PEER_CLOSE.notAMember, "not a member", detail);
     }
     const refused = this.#known.refusalOf(hello.identity);
     if (refused !== undefined || dialed !== 0 || !this.#known.isOther(hello.identity)) {
       return refused;
     }
-    const detail = `node ${nodeId} says it has another directory: it is dialed before that counts`;
-    const reason = "a directory that counts when it was met where this node dials";
+    const detail =
+      `node ${nodeId} says it has another directory, ` +
+      "which counts only after this node has dialed it";
+    const reason = "another directory counts only after this node has dialed the node that has it";
     return { code: PEER_CLOSE.unproven, reason, detail, unproven: nodeId };
   }
 }

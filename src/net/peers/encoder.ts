@@ -1,6 +1,6 @@
 /**
- * Peer messages to bytes. What is encoded was made by this process, so a message that does not fit
- * the format is a broken invariant, not an error. The layout is in `format.ts`.
+ * Encodes peer messages. Everything encoded was made by this process, so a message that does not
+ * fit the format is a broken invariant, not an error. The layout is in `format.ts`.
  */
 import { assert, unreachable } from "../../assert.js";
 import {
@@ -23,15 +23,15 @@ import {
 import type { PeerFrame } from "./frame.js";
 import { encodeRaft, raftBodyBytes } from "./raft-encoder.js";
 
-/** Lower-case, so that what comes back is what was sent. */
+/** Lower-case, so that the receiver decodes the same text. */
 const CHECKSUM = /^[0-9a-f]{64}$/;
 
-/** The exact number of bytes that `encodePeerMessage` will write. */
+/** The exact number of bytes that `encodePeerMessage` writes. */
 export function peerMessageBytes(message: PeerMessage): number {
   return PEER_HEADER_BYTES + bodyBytes(message);
 }
 
-/** Appends one message to the frame. `bytes`: what `peerMessageBytes` said of it. */
+/** Appends one message to the frame. `bytes` is the result of `peerMessageBytes` for it. */
 export function encodePeerMessage(
   frame: PeerFrame,
   group: number,

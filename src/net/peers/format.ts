@@ -1,13 +1,14 @@
 /**
- * The layout of what travels on a peer link; the encoder and the decoder share these numbers.
+ * The layout of the frames on a peer link; the encoder and the decoder share these numbers.
  *
  * frame   = CRC-32 of the rest u32, message × n; one WebSocket message
  * message = kind u8, version u8, group u32, length u32, body of `length` bytes   (big endian)
  *
  * Raft bodies begin with term u64 and epoch u64. Sender and receiver are those of the link and are
- * not repeated. The part of a body without a length of its own goes on to the body's end. The version
- * is that of the body's layout, so that nodes of neighbouring releases can tell each other apart
- * message by message. The checksum is against damage, not against forgers.
+ * not repeated. A field without a length of its own is the last one and extends to the end of the
+ * body. The version is that of the body's layout, so that nodes of neighbouring releases can tell
+ * each other's messages apart one by one. The checksum protects against damage, not against
+ * forgery.
  */
 
 export const FRAME_CHECKSUM_BYTES = 4;
@@ -28,7 +29,7 @@ export const PEER_KIND = {
   heartbeat: 7,
   heartbeatReply: 8,
   timeoutNow: 9,
-  /** From here on no bodies of the consensus core. */
+  /** Kinds from here on are not messages of the consensus core. */
   forward: 16,
   forwardRefused: 17,
   readBarrier: 18,
@@ -47,7 +48,10 @@ export const PEER_KIND = {
 /** SHA-256, raw. */
 export const CHECKSUM_BYTES = 32;
 
-/** Bytes of the fixed part of a body, by kind. What a name with `…` stands for goes on behind it. */
+/**
+ * Bytes of the fixed part of a body, by kind. A field after `…` has a variable length and comes
+ * last.
+ */
 export const BODY_BYTES = {
   /** lastLogIndex u64, lastLogTerm u64, isTransfer u8 */
   voteRequest: RAFT_PREFIX_BYTES + 17,
@@ -91,9 +95,12 @@ export const BODY_BYTES = {
   operationReply: 10,
 } as const;
 
-/** Most bytes of UTF-8 that say why a snapshot is refused; a longer reason is cut. */
+/** The most bytes of UTF-8 in the reason for refusing a snapshot; a longer reason is cut. */
 export const REFUSAL_TEXT_BYTES_MAX = 1_024;
-/** Most bytes of UTF-8 in the answer to an operation; `members` with all names at their limits fits. */
+/**
+ * The most bytes of UTF-8 in the answer to an operation; enough for `members` with all names at
+ * their limits.
+ */
 export const OPERATION_TEXT_BYTES_MAX = 64 << 10;
 
 /** In the order of their numbers on the wire. */

@@ -1,28 +1,28 @@
 /**
- * The buffer that the messages of a turn to one peer are encoded into, after a checksum of them.
+ * The buffer into which the messages of a turn to one peer are encoded, after their checksum.
  *
- * A frame that was sent must not be touched until the socket took its bytes (nothing copies it on
- * the way), so frames go round: filled, sent, given back by the send callback, filled again. Bytes
- * of log entries are copied exactly once, from where they lie into the frame.
+ * A sent frame must not be touched until the socket has taken its bytes, because nothing copies it
+ * on the way. So frames are reused in a cycle: filled, sent, returned by the send callback, filled
+ * again. Bytes of log entries are copied exactly once, from their place in memory into the frame.
  */
 import { crc32 } from "node:zlib";
 import { FRAME_HEADROOM_BYTES } from "../whole-frame.js";
 import { FRAME_CHECKSUM_BYTES } from "./format.js";
 
 const INITIAL_BYTES = 64 << 10;
-/** Larger ones were a burst and are left to the collector. */
+/** A larger frame was needed for a burst and is left to the garbage collector. */
 const POOLED_BYTES_MAX = 2 << 20;
 const POOLED_FRAMES_MAX = 8;
 const TWO_32 = 2 ** 32;
 
 export class PeerFrame {
-  /** Of what was written, the checksum included. */
+  /** Bytes written, including the checksum. */
   length = FRAME_CHECKSUM_BYTES;
-  /** Set by the sender; called when the socket took the bytes. */
+  /** Set by the sender; called when the socket has taken the bytes. */
   onTaken: ((frame: PeerFrame) => void) | undefined;
-  /** One function per frame, not one per message. */
+  /** One function per frame instead of one per message. */
   readonly sent = (): void => this.onTaken?.(this);
-  /** Behind room for the header with which it leaves. */
+  /** Preceded in memory by space for the WebSocket header that the frame is sent with. */
   #bytes: Uint8Array<ArrayBuffer>;
   #view: DataView;
 
@@ -31,7 +31,7 @@ export class PeerFrame {
     this.#view = viewOf(this.#bytes);
   }
 
-  /** What it occupies, however little is in it. */
+  /** Bytes of memory that the frame occupies, however little it contains. */
   get capacity(): number {
     return this.#bytes.length;
   }
@@ -49,7 +49,8 @@ export class PeerFrame {
   reserve(count: number): void {
     const needed = this.length + count;
     if (needed <= this.#bytes.length) return;
-    // One long message gets what it needs; what grows message by message doubles.
+    // One long message gets exactly the space it needs; a frame that grows message by message
+    // doubles.
     const least = this.isEmpty ? needed : Math.max(needed, this.#bytes.length * 2);
     const bytes = bytesOf(Math.ceil(least / INITIAL_BYTES) * INITIAL_BYTES);
     bytes.set(this.#bytes.subarray(0, this.length));
@@ -72,7 +73,7 @@ export class PeerFrame {
     this.length += 4;
   }
 
-  /** A whole number up to 2^53 − 1, as 64 bits. */
+  /** Writes a whole number up to 2^53 − 1 in 64 bits. */
   uint64(value: number): void {
     this.#view.setUint32(this.length, Math.floor(value / TWO_32));
     this.#view.setUint32(this.length + 4, value >>> 0);
@@ -84,7 +85,9 @@ export class PeerFrame {
     this.length += bytes.length;
   }
 
-  /** All of it with its checksum, not copied: valid until the frame is given back. */
+  /**
+   * The whole frame with its checksum, not copied: valid until the frame is returned to the pool.
+   */
   finish(): Uint8Array {
     this.#view.setUint32(0, crc32(this.#bytes.subarray(FRAME_CHECKSUM_BYTES, this.length)));
     return this.#bytes.subarray(0, this.length);
@@ -99,7 +102,7 @@ function viewOf({ buffer, byteOffset }: Uint8Array<ArrayBuffer>): DataView {
   return new DataView(buffer, byteOffset);
 }
 
-/** Frames that are not in use. */
+/** A pool of unused frames. */
 export class PeerFramePool {
   readonly #free: PeerFrame[] = [];
 

@@ -1,13 +1,13 @@
 /**
- * The first message of a peer link in each direction: who speaks, and whom it believes to reach.
+ * The first message of a peer link in each direction: the sender, and the node it expects to reach.
  *
  * hello = magic "HFPL", version of the model u16, clusterId 16 bytes, nodeId u32, expectedId u32,
  *         incarnation u64, birth 8 bytes, origin u8 (0 initial, 1 joined),
  *         length u16, advertise (printable ASCII), CRC-32 of all that u32   (big endian)
  *
  * Magic and version come first and never move, so that any two releases can at least tell each
- * other why they do not talk. Nothing here is proof of identity: whoever reads the traffic can say
- * the same. A refusal never tells the other side anything about the cluster.
+ * other why they do not talk. A hello is no proof of identity: anyone who reads the traffic can
+ * send the same bytes. A refusal never tells the other side anything about the cluster.
  */
 import { crc32 } from "node:zlib";
 import { assert } from "../../assert.js";
@@ -15,7 +15,10 @@ import { MODEL_VERSION } from "../../model-version.js";
 import type { NodeId } from "../../raft/index.js";
 import type { PeerIdentity } from "../types.js";
 
-/** What the dialing side offers and demands back; a web page that offers it is refused by its origin. */
+/**
+ * The subprotocol that the dialing side offers and must get back. A web page that offers it is
+ * refused by its origin.
+ */
 export const PEER_SUBPROTOCOL = "holdfast-peer.v1";
 export const HELLO_BYTES_MAX = 2_048;
 const ADVERTISE_BYTES_MAX = 1_024;
@@ -23,10 +26,10 @@ const MAGIC = 0x4846504c;
 const FIXED_BYTES = 49;
 const CHECKSUM_BYTES = 4;
 const ORIGINS: readonly PeerIdentity["origin"][] = ["initial", "joined"];
-/** The endpoint goes into logs and to clients as it came. */
+/** The endpoint is passed unchanged into logs and to clients. */
 const PRINTABLE = /^[!-~]*$/;
 
-/** Close codes of a link that is refused or given up; 1001 and 1002 keep their RFC 6455 meaning. */
+/** Close codes of a refused or abandoned link; 1001 and 1002 keep their RFC 6455 meaning. */
 export const PEER_CLOSE = {
   goingAway: 1001,
   badFrame: 1002,
@@ -48,18 +51,18 @@ export type PeerCloseCode = (typeof PEER_CLOSE)[keyof typeof PEER_CLOSE];
 
 export interface PeerHello {
   readonly identity: PeerIdentity;
-  /** The node that the sender means to talk to. */
+  /** The node that the sender wants to reach. */
   readonly expectedId: NodeId;
 }
 
-/** Why a link cannot be. */
+/** Why a link is refused. */
 export interface HelloRefusal {
   readonly code: PeerCloseCode;
-  /** For the other side, which may be anybody: no id, no address, no number of this cluster. */
+  /** For the other side, which can be anyone: no id, address or number of this cluster. */
   readonly reason: string;
   /** For the log of this node. */
   readonly detail: string;
-  /** This node would be believed if it were met where it is dialed. */
+  /** Set if the claim would be believed once this node has dialed that node. */
   readonly unproven?: NodeId;
 }
 
@@ -87,11 +90,11 @@ export function encodeHello(identity: PeerIdentity, expectedId: NodeId): Uint8Ar
   return bytes;
 }
 
-/** The hello, or why it is none. Any input is answered with one or the other. */
+/** Decodes a hello. Returns the hello or a refusal for any input. */
 export function decodeHello(data: Uint8Array): PeerHello | HelloRefusal {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   if (bytes.length < 6 || bytes.readUInt32BE(0) !== MAGIC) {
-    return refusal(PEER_CLOSE.badFrame, "the first message is no peer hello");
+    return refusal(PEER_CLOSE.badFrame, "the first message is not a peer hello");
   }
   const version = bytes.readUInt16BE(4);
   if (version !== MODEL_VERSION) {
@@ -128,7 +131,10 @@ function malformed(what: string): HelloRefusal {
   return refusal(PEER_CLOSE.badFrame, `malformed peer hello: ${what}`);
 }
 
-/** One whose reason speaks only of what the other side has said itself, unless there is a `detail`. */
+/**
+ * Makes a refusal. Without a `detail`, `reason` must contain only facts that the other side has
+ * stated itself, because both then get the same text.
+ */
 export function refusal(code: PeerCloseCode, reason: string, detail = reason): HelloRefusal {
   return { code, reason, detail };
 }

@@ -1,10 +1,11 @@
 /**
- * The links that peers dialed to this node. They are only read: beyond the answer to the hello
- * nothing is ever sent on them. There is at most one per peer; a newer one ends the older, so that
- * messages of one peer never mix two connections.
+ * The links that peers dialed to this node. They are only read: nothing is ever sent on them after
+ * the answer to the hello. There is at most one per peer. A newer link ends the older one, so that
+ * messages from one peer never come from two connections at once.
  *
- * Anybody may knock here. Who has not said hello is a stranger, has a few seconds for it whatever
- * else it says, and is told nothing about the cluster; no web page gets as far as that.
+ * Anyone can connect here. A connection that has not sent a hello is a stranger: it has a few
+ * seconds to send one, whatever else it sends, and learns nothing about the cluster. A web page
+ * does not even get that far.
  */
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { Socket } from "node:net";
@@ -24,14 +25,19 @@ import { PeerFrameError } from "./reader.js";
 import { networkOf, Strangers } from "./strangers.js";
 
 /**
- * Connections of any kind: those of members, strangers, and those that a burst brings before the
- * ones that give way are closed. Beyond it the system refuses them.
+ * Connections of any kind: links of members, strangers, and those that a burst adds before the
+ * evicted ones are closed. The system refuses any beyond it.
  */
 const SOCKETS_MAX = 256;
-/** A request and a hello are smaller; before it said hello, nothing larger is kept of a connection. */
+/**
+ * A request and a hello are smaller; before its hello, no more than this is kept of a connection.
+ */
 const STRANGER_BYTES_MAX = 16 << 10;
-/** Of the strangers that are refused within so many ticks so many are told; the rest is counted. */
-const REFUSALS_TOLD_MAX = 16;
+/**
+ * At most this many refusals of strangers are reported within `REFUSAL_TICKS`; the rest are
+ * counted.
+ */
+const REFUSALS_REPORTED_MAX = 16;
 const REFUSAL_TICKS = 64;
 const HTTP_LIMITS = {
   maxHeaderSize: 8 << 10,
@@ -39,23 +45,26 @@ const HTTP_LIMITS = {
   requestTimeout: 5_000,
   connectionsCheckingInterval: 5_000,
 } as const;
-/** For one that reads an answer here and then stops; `ws` lifts it from the sockets it takes over. */
+/**
+ * For a client that stops reading its answer; `ws` removes the timeout from the sockets it takes
+ * over.
+ */
 const HTTP_IDLE_MS = 5_000;
 
-/** One connection, from the moment it was taken. */
+/** One connection, from the moment it is accepted. */
 interface Incoming {
   readonly stream: Socket;
   readonly remote: string;
   readonly network: string;
-  /** Once it is a WebSocket. */
+  /** Set once it is a WebSocket. */
   socket: WebSocket | undefined;
-  /** 0 until it said who it is. */
+  /** 0 until its hello has been accepted. */
   peer: NodeId;
-  /** The directory that `peer` says it has. */
+  /** The birth of the directory that `peer` says it has. */
   birth: string;
-  /** Since it was heard, or since it came while it is a stranger. */
+  /** Ticks since it was last heard, or, of a stranger, since it connected. */
   silentTicks: number;
-  /** Whether anything is still taken from it. */
+  /** Whether anything is still read from it. */
   isOpen: boolean;
 }
 
@@ -67,15 +76,16 @@ export class IncomingLinks {
   /** All connections. */
   readonly #links = new Map<Duplex, Incoming>();
   readonly #byPeer = new Map<NodeId, Incoming>();
-  /** All others. */
+  /** All connections that have not become links. */
   readonly #strangers: Strangers<Incoming>;
   #isClosed = false;
   #refusals = 0;
   #refusalTicks = 0;
 
   /**
-   * `onPeer`: an acceptable peer has connected, so it can be dialed too; or somebody who can only
-   * be believed when this node has dialed that peer. `isOfMember`: a member was reached there.
+   * Calls `onPeer` when an acceptable peer has connected, so it can be dialed too, or when someone
+   * has connected who can be believed only after this node has dialed that peer. `isOfMember` says
+   * whether a member was reached in that network.
    */
   constructor(
     context: LinkContext,
@@ -110,7 +120,7 @@ export class IncomingLinks {
     return port;
   }
 
-  /** Gives up connections that fell silent or never said who they are. */
+  /** Ends connections that fell silent or never sent a hello. */
   tick(): void {
     for (const link of this.#links.values()) {
       link.silentTicks += 1;
@@ -118,27 +128,30 @@ export class IncomingLinks {
     }
     this.#refusalTicks += 1;
     if (this.#refusalTicks < REFUSAL_TICKS) return;
-    const untold = this.#refusals - REFUSALS_TOLD_MAX;
-    if (untold > 0) this.#context.events.onRefused(`${untold} more peer links were refused`);
+    const others = this.#refusals - REFUSALS_REPORTED_MAX;
+    if (others > 0) this.#context.events.onRefused(`${others} more peer links were refused`);
     this.#refusals = 0;
     this.#refusalTicks = 0;
   }
 
-  /** Strangers that try again and again must not fill the log. */
-  #tellOfStranger(reason: string): void {
+  /**
+   * Reports a refused stranger, within a limit: strangers that try again and again must not fill
+   * the log.
+   */
+  #reportStranger(reason: string): void {
     this.#refusals += 1;
-    if (this.#refusals <= REFUSALS_TOLD_MAX) this.#context.events.onRefused(reason);
+    if (this.#refusals <= REFUSALS_REPORTED_MAX) this.#context.events.onRefused(reason);
   }
 
-  /** Ends the links of nodes that are no members any more. */
+  /** Ends the links of nodes that are no longer members. */
   endRemoved(): void {
     const { directory } = this.#context;
     for (const [peer, link] of this.#byPeer) {
-      if (!directory.isMember(peer)) this.#end(link, PEER_CLOSE.removed, "no member any more");
+      if (!directory.isMember(peer)) this.#end(link, PEER_CLOSE.removed, "no longer a member");
     }
   }
 
-  /** Ends the link of somebody who said to be that peer and has another directory. */
+  /** Ends the link of a node that claimed to be that peer and has another directory. */
   endOther({ nodeId, birth }: PeerIdentity): void {
     const link = this.#byPeer.get(nodeId);
     if (link === undefined || link.birth === birth) return;
@@ -155,8 +168,8 @@ export class IncomingLinks {
     const { remoteAddress, remotePort } = stream;
     const remote = `${remoteAddress}:${remotePort}`;
     const network = networkOf(remoteAddress);
-    const unsaid = { socket: undefined, peer: 0, birth: "", silentTicks: 0, isOpen: true };
-    const link: Incoming = { stream, remote, network, ...unsaid };
+    const initial = { socket: undefined, peer: 0, birth: "", silentTicks: 0, isOpen: true };
+    const link: Incoming = { stream, remote, network, ...initial };
     this.#links.set(stream, link);
     stream.once("close", () => {
       this.#forget(link);
@@ -177,8 +190,8 @@ export class IncomingLinks {
     } else if (pathOf(request.url) !== "/peer") {
       refuseUpgrade(stream, 404, "peers connect to /peer");
     } else if (request.headers.origin !== undefined) {
-      refuseUpgrade(stream, 403, "no web page connects to this port");
-      this.#tellOfStranger(`a web page sought a peer link from ${link.remote}`);
+      refuseUpgrade(stream, 403, "web pages may not connect to this port");
+      this.#reportStranger(`a web page tried to open a peer link from ${link.remote}`);
     } else if (!offersProtocol(request)) {
       refuseUpgrade(stream, 400, `the subprotocol ${PEER_SUBPROTOCOL} is missing`);
     } else if (this.#isClosed) {
@@ -198,7 +211,7 @@ export class IncomingLinks {
     stream.on("data", onData);
     socket.on("message", (data, isBinary) => {
       if (!link.isOpen) return;
-      if (!isBinary) this.#refuse(link, PEER_CLOSE.badFrame, "text in place of a binary frame");
+      if (!isBinary) this.#refuse(link, PEER_CLOSE.badFrame, "text instead of a binary frame");
       else if (link.peer === 0) this.#greet(link, socket, data as Buffer);
       else {
         link.silentTicks = 0;
@@ -209,7 +222,7 @@ export class IncomingLinks {
     socket.on("ping", () => {
       if (link.peer !== 0) link.silentTicks = 0;
     });
-    // Reported by `ws` after it has closed the socket with the fitting code.
+    // `ws` reports this after it has closed the socket with a fitting code.
     socket.on("error", (error) => {
       if (!link.isOpen) return;
       this.#context.events.onRefused(`peer link from ${link.remote}: ${error.message}`);
@@ -258,11 +271,11 @@ export class IncomingLinks {
   #refuse(link: Incoming, code: PeerCloseCode, reason: string, detail = reason): void {
     const { peer, remote } = link;
     this.#end(link, code, reason);
-    if (peer === 0) this.#tellOfStranger(`peer link from ${remote} refused: ${detail}`);
+    if (peer === 0) this.#reportStranger(`peer link from ${remote} refused: ${detail}`);
     else this.#context.events.onRefused(`peer link of node ${peer} refused: ${detail}`);
   }
 
-  /** What is closing counts as a stranger until it is gone. */
+  /** Ends a connection. While it is closing, it counts as a stranger. */
   #end(link: Incoming, code: PeerCloseCode, reason: string): void {
     if (!link.isOpen) return;
     const wasPeer = link.peer !== 0;
@@ -272,7 +285,7 @@ export class IncomingLinks {
     if (wasPeer) this.#addStranger(link);
   }
 
-  /** From here on nothing is taken from this connection. */
+  /** Stops reading from this connection. */
   #forget(link: Incoming): void {
     if (!link.isOpen) return;
     link.isOpen = false;

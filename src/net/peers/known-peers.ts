@@ -1,27 +1,27 @@
 /**
- * Whether a node that says who it is can be the one that was met under its number before, with the
- * votes and entries it vouched for then.
+ * Decides whether a node that sends a hello can be the node that was met under its id before, with
+ * the votes and entries it vouched for then.
  *
- * A directory has its birth for ever, and its incarnation rises with every start on it. The same
- * birth with a lower incarnation is an old copy. Another birth is another directory, which knows
- * nothing of what was promised: it is let in only as one that was made to be told everything by the
- * others (`joined`), and later than all that was met, which is what `holdfast recover` makes after
- * the cluster has ceased to count on the node. However often a directory that was made in any other
- * way is started, it stays refused; so does one that another has taken the place of. All this is
- * remembered of nodes that were removed too.
+ * A directory keeps its birth for ever, and its incarnation rises with every start on it. The same
+ * birth with a lower incarnation is an old copy. Another birth is another directory, which has no
+ * record of what was promised. It is accepted only if it was made to receive everything from the
+ * others (`joined`) and its incarnation is higher than all that were met. `holdfast recover` makes
+ * such a directory, after the cluster has stopped counting on the node. A directory made in any
+ * other way stays refused however often it is started, and so does one that has been replaced. All
+ * this also applies to removed nodes.
  *
- * What is noted here can keep a node out for good, so a number of starts that no node can have
- * reached is refused before it is noted.
+ * A fact recorded here can keep a node out for good. So an incarnation that no node can have
+ * reached is refused before it is recorded.
  */
 import type { NodeId } from "../../raft/index.js";
 import type { KnownPeer, PeerIdentity } from "../types.js";
 import { type HelloRefusal, PEER_CLOSE, refusal } from "./hello.js";
 
-/** As many are kept on disk. */
+/** As many as are kept on disk. */
 const BIRTHS_MAX = 64;
 /**
- * Starts that a node can have had since it was met last: one a second for half a year. A number
- * beyond that is damage or forged, and would make every later start of the node look like an old one.
+ * The most starts that a node can have had since it was last met: one a second for half a year. A
+ * number beyond that is damaged or forged, and would make every later start of the node look old.
  */
 export const INCARNATION_JUMP_MAX = 2 ** 24;
 
@@ -32,7 +32,7 @@ export class KnownPeers {
     this.#peers = new Map(known);
   }
 
-  /** Why the node cannot be talked to; `undefined` when it can. */
+  /** Why no link to the node is allowed; `undefined` if one is. */
   refusalOf({ nodeId, birth, origin, incarnation }: PeerIdentity): HelloRefusal | undefined {
     const known = this.#peers.get(nodeId);
     const highest = known?.incarnation ?? 0;
@@ -56,7 +56,7 @@ export class KnownPeers {
     return refusal(PEER_CLOSE.otherDirectory, `${what}: ${remedy}`, detail);
   }
 
-  /** Whether the node was met, and with another directory. */
+  /** Whether the node was met before, with another directory. */
   isOther({ nodeId, birth }: PeerIdentity): boolean {
     const known = this.#peers.get(nodeId);
     return known !== undefined && known.births.at(-1) !== birth;
@@ -66,7 +66,7 @@ export class KnownPeers {
     return this.#peers.has(nodeId);
   }
 
-  /** It was let in like this. */
+  /** Records a node that was accepted with this identity. */
   note({ nodeId, birth, incarnation }: PeerIdentity): void {
     const former = this.#peers.get(nodeId)?.births ?? [];
     const births = former.at(-1) === birth ? former : [...former, birth].slice(-BIRTHS_MAX);

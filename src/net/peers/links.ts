@@ -1,10 +1,11 @@
 /**
  * The links of one node to all its peers, over `ws` at the path `/peer`.
  *
- * Each node dials each other node and sends only on what it dialed, so every directed link is one
- * connection with one fate, and a fault in one direction shows as what it is. Epochs number the
- * connections this node dialed. They rise across restarts too, because the incarnation is in their
- * upper part: the answer to a request of an earlier life is never taken for one of this life.
+ * Each node dials each other node and sends only on links that it dialed. So every directed link is
+ * one connection, and a fault in one direction affects only that direction. Epochs number the
+ * connections that this node dialed. They rise across restarts too, because the incarnation is in
+ * their upper part, so an answer to a request from before a restart is never taken for one from
+ * after it.
  */
 import { assert } from "../../assert.js";
 import type { NodeId } from "../../raft/index.js";
@@ -18,10 +19,10 @@ import { IncomingLinks } from "./incoming.js";
 import { PEER_LINKS_DEFAULTS, type PeerLinksOptions, SILENT_TICKS_MAX } from "./options.js";
 import { type LinkContext, OutgoingLink } from "./outgoing.js";
 
-/** Connections that one life of a node can number before the next life's numbers begin. */
+/** The most connections that a node can number before the numbers of its next incarnation begin. */
 const EPOCHS_PER_INCARNATION = 2 ** 20;
 
-/** `port` is the bound one, 0 before; `traffic`, greetings aside, counts from the start on. */
+/** `port` is the bound port, 0 before `start`; `traffic` counts from the start, without hellos. */
 export type StartablePeerLinks = PeerLinks & { readonly port: number; readonly traffic: Traffic };
 
 /** Creates the links; `start` listens and dials. */
@@ -37,7 +38,7 @@ class PeerNetwork implements StartablePeerLinks {
   /** Set by `start`. */
   #context: LinkContext | undefined;
   #incoming: IncomingLinks | undefined;
-  /** One for each of `#peers` while this node listens; none before and after. */
+  /** One for each of `#peers` while this node listens; empty before and after. */
   readonly #outgoing = new Map<NodeId, OutgoingLink>();
   #isListening = false;
   #ticker: Ticker | undefined;
@@ -119,14 +120,14 @@ class PeerNetwork implements StartablePeerLinks {
     await this.#incoming?.close();
   }
 
-  /** Ends the links to nodes that are no peers any more, or are dialed elsewhere now. */
+  /** Ends links to nodes that are no longer peers, or have another address now. */
   #endOld(): void {
     for (const [peer, link] of [...this.#outgoing]) {
       const address = this.#peers.get(peer);
       if (address !== undefined && isSameAddress(address, link.address)) continue;
       this.#outgoing.delete(peer);
-      if (address === undefined) link.end(PEER_CLOSE.removed, "no member any more");
-      else link.end(PEER_CLOSE.replaced, "dialed at another address now");
+      if (address === undefined) link.end(PEER_CLOSE.removed, "no longer a member");
+      else link.end(PEER_CLOSE.replaced, "the peer has another address now");
     }
   }
 

@@ -12,25 +12,27 @@ export interface PeerLinksOptions extends Partial<PeerLinksTuning> {
   /** Every other member, with the address at which this node dials it; `setPeers` changes it. */
   readonly peers: ReadonlyMap<NodeId, PeerAddress>;
   /**
-   * Every node ever met, members or not: an older process under such a number, or one on another
-   * directory, is refused, whichever of the two was started anew meanwhile.
+   * Every node ever met, removed ones included: a process with an older incarnation of such a node,
+   * or with another directory, is refused even if this node or the other has restarted since.
    */
   readonly knownPeers: ReadonlyMap<NodeId, KnownPeer>;
 }
 
 export interface PeerLinksTuning {
-  /** A link on which nothing was heard for so long, pings notwithstanding, is given up. */
+  /**
+   * A link on which nothing was heard for this long, not even the answer to a ping, is given up.
+   */
   readonly silenceTimeoutMs: number;
   /** How long an attempt to connect may take. */
   readonly dialTimeoutMs: number;
   /** Least and longest pause before dialing again; in between it doubles, with jitter. */
   readonly redialMinMs: number;
   readonly redialMaxMs: number;
-  /** Pause after a refusal: an operator has to act before it can go better. */
+  /** Pause after a refusal: an operator must act before another attempt can succeed. */
   readonly refusedRedialMs: number;
-  /** A link is given up when what waits to be sent occupies more memory than this. */
+  /** A link is given up when the messages waiting on it occupy more bytes of memory than this. */
   readonly bufferedBytesMax: number;
-  /** Incoming connections that have not said yet who they are, or are being closed. */
+  /** Incoming connections that have not sent a hello yet, or are being closed. */
   readonly strangersMax: number;
   /** How long a close handshake may take. */
   readonly closeGraceMs: number;

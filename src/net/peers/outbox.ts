@@ -1,9 +1,10 @@
 /**
- * What one link has to say and has not handed to its socket yet: the frame of this turn, and full
- * ones in front of it. Frames come from a pool and go back to it when the socket took their bytes.
+ * The messages of one link that have not been handed to its socket yet: the frame of this turn, and
+ * full frames before it. Frames come from a pool and return to it when the socket has taken their
+ * bytes.
  *
- * While the socket stands still nothing more is handed to it: what the turns have to say gathers in
- * one frame. A frame for each turn would occupy many times what is in it.
+ * While the socket is blocked, nothing more is handed to it, and the messages of later turns gather
+ * in one frame. One frame per turn would occupy many times the size of its messages.
  */
 import type { Writable } from "node:stream";
 import type { WebSocket } from "ws";
@@ -16,9 +17,9 @@ import { encodePeerMessage, peerMessageBytes } from "./encoder.js";
 import { FRAME_CHECKSUM_BYTES } from "./format.js";
 import type { PeerFrame, PeerFramePool } from "./frame.js";
 
-/** A frame that holds so much is full, unless a single message is longer. */
+/** A frame of this size is full, unless it contains a single longer message. */
 const FRAME_FULL_BYTES = 1 << 20;
-/** More than a turn hands over: with so many not taken, the socket stands still. */
+/** More frames than one turn hands over: with this many not yet taken, the socket is blocked. */
 const FRAMES_UNDER_WAY_MAX = 4;
 
 export class PeerOutbox {
@@ -26,14 +27,14 @@ export class PeerOutbox {
   readonly #meter: TrafficMeter;
   readonly #onRoom: () => void;
   #frame: PeerFrame | undefined;
-  /** Full ones, in order. */
+  /** Full frames, in order. */
   #sealed: PeerFrame[] = [];
   #sealedBytes = 0;
   #sealedCapacity = 0;
-  /** Handed to a socket that has not taken them yet. */
+  /** Frames handed to the socket that it has not taken yet. */
   #underWay = 0;
   #underWayCapacity = 0;
-  /** A flush has left something here. */
+  /** Whether a flush has left frames here. */
   #isHeld = false;
   readonly #onTaken = (frame: PeerFrame): void => {
     this.#underWay -= 1;
@@ -44,7 +45,9 @@ export class PeerOutbox {
     this.#onRoom();
   };
 
-  /** `onRoom`: the socket has taken enough for what a flush had to leave. */
+  /**
+   * Calls `onRoom` when the socket has taken enough to accept the frames that a flush left here.
+   */
   constructor(pool: PeerFramePool, meter: TrafficMeter, onRoom: () => void) {
     this.#pool = pool;
     this.#meter = meter;
@@ -56,12 +59,12 @@ export class PeerOutbox {
     return this.#sealedBytes + (this.#frame?.length ?? 0);
   }
 
-  /** What is occupied by all that waits here or in the socket. */
+  /** Bytes of memory occupied by all frames here and in the socket. */
   get capacity(): number {
     return this.#underWayCapacity + this.#sealedCapacity + (this.#frame?.capacity ?? 0);
   }
 
-  /** Encodes a message behind the others. True when it needed a further frame. */
+  /** Encodes a message after the others. Returns true if that needed another frame. */
   add(group: number, message: PeerMessage): boolean {
     const bytes = peerMessageBytes(message);
     assert(
@@ -80,8 +83,9 @@ export class PeerOutbox {
   }
 
   /**
-   * Hands everything to the socket, whose stream it is, unless that stands still. False when there
-   * was nothing. `isLast`: there is no later moment for it.
+   * Hands everything to the socket, whose stream is `stream`, unless the socket is blocked. Returns
+   * false if there was nothing to send. With `isLast` it does not wait for a blocked socket,
+   * because no later flush will come.
    */
   flush(socket: WebSocket, stream: Writable, isLast: boolean): boolean {
     const frame = this.#frame;
@@ -99,7 +103,7 @@ export class PeerOutbox {
     return true;
   }
 
-  /** Forgets what waits. */
+  /** Discards everything that has not been handed to the socket. */
   clear(): void {
     if (this.#frame !== undefined) this.#pool.give(this.#frame);
     for (const frame of this.#sealed) this.#pool.give(frame);

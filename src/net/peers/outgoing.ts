@@ -1,9 +1,10 @@
 /**
- * The link this node dialed to one peer: the only one it sends to that peer on.
+ * The link that this node dialed to one peer, and the only one on which it sends to that peer.
  *
- * States: waiting → connecting → greeting → up → waiting …, and closed. Exactly one `onUp` opens
- * and one `onDown` ends each epoch; failed attempts in between are not reported. What is sent while
- * the link is not up is dropped: the protocol above repeats what matters.
+ * States: waiting → connecting → greeting → up → waiting …, and closed. Each epoch begins with
+ * exactly one `onUp` and ends with exactly one `onDown`; failed attempts in between are not
+ * reported. Messages sent while the link is not up are dropped: the protocol above repeats what
+ * matters.
  */
 import type { Socket } from "node:net";
 import { WebSocket } from "ws";
@@ -37,17 +38,17 @@ export interface LinkContext {
   nextEpoch(): number;
 }
 
-/** Masked, as all that a client says, by `zeroMask`. */
+/** Masked like everything that a client sends, by `zeroMask`. */
 const HELLO_OPTIONS = { binary: true, compress: false, mask: true, fin: true } as const;
-/** How `ws` names the end of a connection on which no close frame came. */
+/** The code that `ws` reports for a connection that ended without a close frame. */
 const CLOSED_WITHOUT_WORDS = 1006;
-/** Refusals that pass without an operator. */
+/** Refusals that end without an operator. */
 const PASSING: ReadonlySet<number> = new Set([
   PEER_CLOSE.silent,
   PEER_CLOSE.damaged,
   PEER_CLOSE.unproven,
 ]);
-/** Socket errors that only the other process, or its machine on its behalf, causes. */
+/** Socket errors that only the other process causes, or its machine on its behalf. */
 const ENDED_BY_PEER: ReadonlySet<string> = new Set(["ECONNRESET", "EPIPE"]);
 
 export class OutgoingLink {
@@ -55,19 +56,22 @@ export class OutgoingLink {
   readonly #peer: NodeId;
   readonly #context: LinkContext;
   #state: State = "waiting";
-  /** Set exactly while connecting, greeting or up. */
+  /** Set exactly while the state is connecting, greeting or up. */
   #socket: WebSocket | undefined;
-  /** What it was made of, once it is greeting. */
+  /** The stream of `#socket`, set once the state is greeting. */
   #stream: Socket | undefined;
-  /** Where the peer was last reached. */
+  /** The network in which the peer was last reached. */
   #network = "";
-  /** Of the link that is up; 0 otherwise. */
+  /** The epoch of the link while it is up; otherwise 0. */
   #epoch = 0;
   #silentTicks = 0;
   /** Attempts since the link was last up. */
   #attempts = 0;
   #redial: NodeJS.Timeout | undefined;
-  /** While greeting the peer showed that it takes this node: its refusal would be out of date. */
+  /**
+   * Whether the peer connected to this node during the greeting, so that it would not refuse it
+   * now: a refusal that still arrives is out of date.
+   */
   #isWelcome = false;
   /** Empty unless the link is up. */
   readonly #outbox: PeerOutbox;
@@ -81,8 +85,8 @@ export class OutgoingLink {
   }
 
   /**
-   * Dials now, unless a connection stands or is being greeted. A hanging attempt is given up. For
-   * the usual pause, and for when the peer has just connected to this node.
+   * Dials now, unless a connection is up or being greeted; abandons an attempt that hangs. It runs
+   * after the usual pause, and when the peer has just connected to this node.
    */
   dial(): void {
     this.#isWelcome = this.#state === "greeting";
@@ -100,7 +104,7 @@ export class OutgoingLink {
     this.#listen(socket);
   }
 
-  /** Where the peer was last reached, as `networkOf` names it; empty before. */
+  /** The network in which the peer was last reached, in the form of `networkOf`; empty before. */
   get network(): string {
     return this.#network;
   }
@@ -121,7 +125,7 @@ export class OutgoingLink {
     if (this.#flush() && this.#isOverfull()) this.#giveUp();
   }
 
-  /** Pings, and gives the link up when the peer has not been heard for too long. */
+  /** Pings, and gives up the link if the peer has been silent for too long. */
   tick(): void {
     if (this.#state !== "up" && this.#state !== "greeting") return;
     this.#silentTicks += 1;
@@ -129,7 +133,7 @@ export class OutgoingLink {
     else this.#socket?.ping();
   }
 
-  /** Sends what waits and says goodbye. Reports nothing from here on. */
+  /** Sends what is waiting and closes the link with a reason. Reports nothing from here on. */
   close(code: PeerCloseCode, reason: string): void {
     this.#flush(true);
     const socket = this.#detach();
@@ -139,26 +143,26 @@ export class OutgoingLink {
     closeSocket(socket, code, reason, this.#context.tuning.closeGraceMs);
   }
 
-  /** As `close`, after which the link is reported down if it was up. */
+  /** Like `close`, but reports the link as down if it was up. */
   end(code: PeerCloseCode, reason: string): void {
     const epoch = this.#epoch;
     this.close(code, reason);
     if (epoch !== 0) this.#context.events.onDown(this.#peer, epoch, false);
   }
 
-  /** The socket of a new attempt; `undefined` when the address can be no part of a URL. */
+  /** The socket of a new attempt; `undefined` if the address cannot be part of a URL. */
   #connect(): WebSocket | undefined {
     try {
       return new WebSocket(`ws://${formatAddress(this.address)}/peer`, PEER_SUBPROTOCOL, {
         perMessageDeflate: false,
         maxPayload: HELLO_BYTES_MAX,
         handshakeTimeout: this.#context.tuning.dialTimeoutMs,
-        // A mask of zeros spares a pass over the bytes. It protects proxies that mistake WebSocket
-        // frames for HTTP; between nodes there is none of those.
+        // A mask of zeros saves a pass over the bytes. Masks protect proxies that mistake WebSocket
+        // frames for HTTP, and there are no such proxies between nodes.
         generateMask: zeroMask,
       });
     } catch (error) {
-      // The members of a cluster are data: a bad one among them must not end every node.
+      // The members of a cluster are data: one bad address must not end every node.
       if (!(error instanceof SyntaxError)) throw error;
       this.#lose(false, this.#context.tuning.refusedRedialMs);
       this.#refused(`cannot dial ${this.#name}: ${error.message}`);
@@ -174,7 +178,7 @@ export class OutgoingLink {
     });
     socket.on("upgrade", (response) => {
       if (this.#socket === socket) this.#stream = response.socket;
-      // `ws` says so only when this side of the connection is closed too, turns later.
+      // `ws` reports this only when its own side of the connection is closed too, turns later.
       const onGone = (code: string): void => {
         if (this.#socket !== socket || socket.readyState !== WebSocket.OPEN) return;
         this.#ended(CLOSED_WITHOUT_WORDS, "", code);
@@ -208,13 +212,13 @@ export class OutgoingLink {
     });
   }
 
-  /** The peer's only message on this link is its hello. */
+  /** Handles the hello, which is the only message that the peer may send on this link. */
   #greeted(socket: WebSocket, data: Buffer): void {
     const { directory, events, tuning } = this.#context;
     const peer = this.#peer;
     if (this.#state !== "greeting") {
       this.#lose(false, tuning.refusedRedialMs);
-      const reason = "only a hello may come back on this link";
+      const reason = "the peer may send only a hello on this link";
       closeSocket(socket, PEER_CLOSE.badFrame, reason, tuning.closeGraceMs);
       this.#refused(`node ${peer} sent a message on the link this node sends on`);
       return;
@@ -236,10 +240,11 @@ export class OutgoingLink {
     events.onUp(peer, this.#epoch);
   }
 
-  /** The socket is gone without this side having ended it. */
+  /** The socket has closed, and this side did not close it. */
   #ended(code: number, reason: string, errorCode: string): void {
     const isRefusal = code >= 4000 || code === PEER_CLOSE.badFrame;
-    // A process that still gives reasons is not gone; one behind a dead route may not be either.
+    // A process that still gives a reason has not exited, and one that cannot be reached need not
+    // have.
     const isGone = code === PEER_CLOSE.goingAway || code === 1005 || code === CLOSED_WITHOUT_WORDS;
     const closed = isGone && (errorCode === "" || ENDED_BY_PEER.has(errorCode));
     const isLasting = isRefusal && !PASSING.has(code);
@@ -248,21 +253,24 @@ export class OutgoingLink {
       this.#refused(`link refused by ${this.#name}: ${reason}`);
   }
 
-  /** Something else than a peer, or a peer that is stopping (503), answered the upgrade. */
+  /** Something other than a peer, or a peer that is stopping (503), answered the upgrade. */
   #notAPeer(httpStatus: number): void {
     const isPassing = httpStatus === 503;
     this.#lose(false, isPassing ? 0 : this.#context.tuning.refusedRedialMs);
     if (!isPassing) this.#refused(`no peer port at ${this.#name}: HTTP status ${httpStatus}`);
   }
 
-  /** Ends a link that does not answer or does not drain; a close frame would not get through. */
+  /** Ends a link that does not answer or does not drain. A close frame would not get through. */
   #giveUp(): void {
     const socket = this.#socket;
     this.#lose(false, 0);
     socket?.terminate();
   }
 
-  /** Leaves the socket, plans the next attempt, then reports. `pauseMs` 0: the usual backoff. */
+  /**
+   * Abandons the socket, schedules the next attempt, then reports. With `pauseMs` 0 it uses the
+   * usual backoff.
+   */
   #lose(closed: boolean, pauseMs: number): void {
     const { events, tuning } = this.#context;
     const epoch = this.#epoch;
@@ -285,7 +293,7 @@ export class OutgoingLink {
     return socket;
   }
 
-  /** False when there was nothing to send. */
+  /** Returns false if there was nothing to send. */
   #flush(isLast = false): boolean {
     const socket = this.#socket;
     const stream = this.#stream;
@@ -301,7 +309,7 @@ export class OutgoingLink {
     return `node ${this.#peer} (${formatAddress(this.address)})`;
   }
 
-  /** A standing refusal is said once, not with every attempt. */
+  /** Reports a refusal once, not with every attempt that meets it. */
   #refused(reason: string): void {
     if (reason === this.#lastRefusal) return;
     this.#lastRefusal = reason;

@@ -1,12 +1,15 @@
 /**
- * Bodies of the consensus core's messages, strictly: see `decoder.ts` for the rules and
+ * Decodes the bodies of the consensus core's messages, strictly: see `decoder.ts` for the rules and
  * `format.ts` for the layout.
  */
 import type { Entry, Message, NodeId } from "../../raft/index.js";
 import { BODY_BYTES, ENTRY_HEADER_BYTES, ENTRY_KIND_NAMES, PEER_KIND } from "./format.js";
 import { fail, type PeerReader } from "./reader.js";
 
-/** The message of `kind` whose body the reader stands at. It may read up to `end`. */
+/**
+ * Decodes the message of `kind` whose body begins at the reader's position. Reads at most up to
+ * `end`.
+ */
 export function decodeRaft(
   reader: PeerReader,
   kind: number,
@@ -90,7 +93,7 @@ function raftFixedBytes(kind: number): number {
 function decodeEntries(reader: PeerReader, end: number, prevLogIndex: number): Entry[] {
   const count = reader.uint32();
   if (count * ENTRY_HEADER_BYTES > end - reader.at) fail(`${count} entries announced, cut short`);
-  if (prevLogIndex + count > Number.MAX_SAFE_INTEGER) fail(`entries behind ${prevLogIndex}`);
+  if (prevLogIndex + count > Number.MAX_SAFE_INTEGER) fail(`entries after ${prevLogIndex}`);
   const entries: Entry[] = [];
   for (let index = prevLogIndex + 1; index <= prevLogIndex + count; index += 1) {
     reader.open(end, ENTRY_HEADER_BYTES);

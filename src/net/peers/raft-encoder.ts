@@ -1,12 +1,12 @@
 /**
- * Bodies of the consensus core's messages to bytes. The layout is in `format.ts`.
+ * Encodes the bodies of the consensus core's messages. The layout is in `format.ts`.
  */
 import { assert, unreachable } from "../../assert.js";
 import type { AppendReply, AppendRequest, Message } from "../../raft/index.js";
 import { BODY_BYTES, ENTRY_HEADER_BYTES, ENTRY_KIND } from "./format.js";
 import type { PeerFrame } from "./frame.js";
 
-/** The exact number of bytes that `encodeRaft` will write. */
+/** The exact number of bytes that `encodeRaft` writes. */
 export function raftBodyBytes(message: Message): number {
   switch (message.type) {
     case "preVote":
@@ -61,7 +61,7 @@ export function encodeRaft(frame: PeerFrame, message: Message): void {
   }
 }
 
-/** Indexes of entries are not sent: they follow `prevLogIndex` without a gap. */
+/** Indexes of entries are not sent, because they follow `prevLogIndex` without a gap. */
 function encodeAppend(frame: PeerFrame, message: AppendRequest): void {
   frame.uint64(message.prevLogIndex);
   frame.uint64(message.prevLogTerm);
@@ -70,7 +70,7 @@ function encodeAppend(frame: PeerFrame, message: AppendRequest): void {
   let expected = message.prevLogIndex;
   for (const entry of message.entries) {
     expected += 1;
-    assert(entry.index === expected, () => `entry ${entry.index} sent in place of ${expected}`);
+    assert(entry.index === expected, () => `entry ${entry.index} sent instead of ${expected}`);
     frame.uint8(ENTRY_KIND[entry.kind]);
     frame.uint64(entry.term);
     frame.uint32(entry.data.length);

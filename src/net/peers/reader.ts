@@ -1,14 +1,14 @@
 /**
- * A cursor over a peer's frame, and the one error of bytes that do not fit. Nothing is read that
- * was not opened, nothing is allocated by a declared length, and nothing of the frame is copied but
- * texts.
+ * A cursor over a peer's frame, and the one error for bytes that do not fit. Callers must `open`
+ * bytes before they read them. Nothing is allocated by a declared length, and only texts are copied
+ * out of the frame.
  */
 import { isUtf8 } from "node:buffer";
 
-/** A peer sent what this format does not allow. Ends the link it came on. */
+/** A peer sent something that this format does not allow. Ends the link on which it came. */
 export class PeerFrameError extends Error {
   override readonly name = "PeerFrameError";
-  /** The bytes are not those that were sent. */
+  /** Whether the bytes were changed on the way. */
   readonly isDamaged: boolean;
 
   constructor(reason: string, isDamaged = false) {
@@ -18,10 +18,10 @@ export class PeerFrameError extends Error {
 }
 
 const TWO_32 = 2 ** 32;
-/** High halves from here on are beyond 2^53 − 1. */
+/** High halves from here on mean a number beyond 2^53 − 1. */
 const SAFE_HIGH_END = 2 ** 21;
 
-/** A cursor. `open` checks bounds once for the fixed-size reads that follow it. */
+/** A cursor. One `open` checks the bounds for the fixed-size reads that follow it. */
 export class PeerReader {
   at = 0;
   readonly #frame: Uint8Array;
@@ -42,7 +42,7 @@ export class PeerReader {
 
   boolean(): boolean {
     const value = this.uint8();
-    if (value > 1) fail(`${value} in place of a boolean`);
+    if (value > 1) fail(`${value} instead of a boolean`);
     return value === 1;
   }
 

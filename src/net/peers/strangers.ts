@@ -1,23 +1,24 @@
 /**
- * Connections of the peer port that have not said who they are, or are on their way out. They never
- * keep anybody else out: a further one is always taken, and when there are too many, the oldest of
- * the network with the most of them has to go. A few from each address at which a member was
- * reached are spared, so that others cannot push out a peer that is about to say hello.
+ * Connections of the peer port that have not sent a hello, or are being closed. They never keep
+ * anyone out: a further one is always accepted, and if there are then too many, the oldest one of
+ * the network with the most of them is evicted. A few connections from each network in which a
+ * member was reached are spared, so that others cannot push out a peer that is about to send its
+ * hello.
  */
 import { isIPv4 } from "node:net";
 
-/** So many from the address of a member are left alone. */
+/** This many connections from the network of a member are spared. */
 const MEMBER_ROOM = 8;
 const MAPPED_IPV4 = "::ffff:";
 const IPV6_GROUPS = 8;
 
 export interface Stranger {
-  /** As `networkOf` names it. */
+  /** In the form of `networkOf`. */
   readonly network: string;
 }
 
 export class Strangers<T extends Stranger> {
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly #all = new Set<T>();
   readonly #countMax: number;
   readonly #isOfMember: (network: string) => boolean;
@@ -27,17 +28,17 @@ export class Strangers<T extends Stranger> {
     this.#isOfMember = isOfMember;
   }
 
-  /** Returns the one that has to go for it, if any has. */
+  /** Adds a connection. Returns the one to evict, if there are too many. */
   add(one: T): T | undefined {
     this.#all.add(one);
-    return this.#all.size > this.#countMax ? this.#leastWelcome() : undefined;
+    return this.#all.size > this.#countMax ? this.#evicted() : undefined;
   }
 
   delete(one: T): void {
     this.#all.delete(one);
   }
 
-  #leastWelcome(): T | undefined {
+  #evicted(): T | undefined {
     const counts = new Map<string, number>();
     for (const { network } of this.#all) counts.set(network, (counts.get(network) ?? 0) + 1);
     let crowded: string | undefined;
@@ -54,7 +55,7 @@ export class Strangers<T extends Stranger> {
   }
 }
 
-/** What one sender is taken to own: an IPv4 address, or the /64 of an IPv6 address. */
+/** The network that one sender is taken to own: an IPv4 address, or the /64 of an IPv6 address. */
 export function networkOf(address: string | undefined): string {
   if (address === undefined) return "";
   const plain = address.startsWith(MAPPED_IPV4) ? address.slice(MAPPED_IPV4.length) : address;

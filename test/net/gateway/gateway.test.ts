@@ -309,7 +309,7 @@ describe("the client port", () => {
 
   test("names to whoever asks by a strange name what would let it in, and the log once", async () => {
     const gateway = await start();
-    const text = 'this node has no name "evil.example": --allow-host gives it one';
+    const text = 'this node does not answer to "evil.example": allow it with --allow-host';
     const lines = ["GET /status HTTP/1.1", "Host: evil.example:7411"];
     expect(await pageFor(gateway, lines)).toBe(`421 ${text}\n`);
     expect(await pageFor(gateway, lines)).toBe(`421 ${text}\n`);
@@ -334,7 +334,7 @@ describe("the client port", () => {
     const hostile = "http://a\u009b31m\u0085";
     const { text } = await refusal(gateway, "/v1", [SUBPROTOCOL], { origin: hostile });
     expect(text).toBe(
-      'pages of "http://a\\u{9b}31m\\u{85}" may not connect: --allow-origin lets them in\n',
+      'pages of "http://a\\u{9b}31m\\u{85}" may not connect: allow them with --allow-origin\n',
     );
     const [refused] = gateway.record.all;
     expect(refused).toEqual({ on: "refused", reason: text.trimEnd() });
@@ -383,12 +383,12 @@ describe("the client port", () => {
     const near = ["http://localhost:3001", "https://localhost:3000", "http://localhost", "null"];
     for (const origin of [...near, ...near]) {
       expect(await refusedAs(origin)).toBe(
-        `403 pages of "${origin}" may not connect: --allow-origin lets them in\n`,
+        `403 pages of "${origin}" may not connect: allow them with --allow-origin\n`,
       );
     }
     expect(told().length).toBe(near.length);
     expect(told()[0]).toBe(
-      'pages of "http://localhost:3001" may not connect: --allow-origin lets them in',
+      'pages of "http://localhost:3001" may not connect: allow them with --allow-origin',
     );
     const long = await refusedAs(`http://${"a".repeat(5_000)}`);
     expect(long.length).toBeLessThan(400);

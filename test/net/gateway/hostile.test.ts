@@ -181,7 +181,7 @@ describe("a client that misbehaves below the protocol", () => {
     const asking = await BareClient.attached(impatient);
     expect(await silent.closed).toEqual({
       code: 1008,
-      reason: "nothing was asked for in time",
+      reason: "no request arrived in time",
     });
     asking.say(command(1));
     await asking.reply(1);
@@ -316,7 +316,9 @@ describe("a client that misbehaves below the protocol", () => {
     expect(closings(tight)).toEqual([1, 2, 3]);
     expect(tight.record.all).toContainEqual({
       on: "refused",
-      reason: expect.stringMatching(/^client connection 1 closed \(1013\): too much is unfinished/),
+      reason: expect.stringMatching(
+        /^client connection 1 closed \(1013\): this node has too many unfinished/,
+      ),
     });
     const client = await BareClient.attached(tight);
     client.say(command(1));
@@ -338,7 +340,7 @@ describe("a client that misbehaves below the protocol", () => {
       client.socket.send(bytes("90"), { fin: false });
       await new Promise(setImmediate);
     }
-    expect(await client.closed).toMatchObject({ reason: expect.stringMatching(/too much|^$/) });
+    expect(await client.closed).toMatchObject({ reason: expect.stringMatching(/too many|^$/) });
     await tight.gateway.close();
   });
 
@@ -372,7 +374,7 @@ describe("a client that misbehaves below the protocol", () => {
     await reader.answer();
     expect(await reader.closed).toEqual({
       code: 1000,
-      reason: "idle: no session, no watch, and nothing was asked for",
+      reason: "idle: no session, no watch and no request",
     });
     // With a session or a watch it stays, and the end of the watch is the end of that.
     attached.say(command(1));
@@ -428,7 +430,7 @@ describe("a client that misbehaves below the protocol", () => {
     await other.messages.find((message) => message.kind === MESSAGE.attached);
     const told = small.record.all.filter((heard) => heard.on === "refused");
     expect(told).toEqual([
-      { on: "refused", reason: "too many connections of the address 127.0.0.1" },
+      { on: "refused", reason: "too many connections from the address 127.0.0.1" },
     ]);
     for (const socket of sockets) socket.destroy();
     await small.gateway.close();

@@ -131,7 +131,7 @@ describe("peer frames", () => {
     ["kind 0", head("00", RAFT_PREFIX), /unknown message kind 0/],
     ["another version", Buffer.from(`0102${"00".repeat(8)}`, "hex"), /kind 1 of version 2/],
     ["a body with bytes too many", head("08", `${RAFT_PREFIX + u64(1)}00`), /1 bytes too many/],
-    ["a boolean of 2", head("04", `${RAFT_PREFIX}02`), /2 in place of a boolean/],
+    ["a boolean of 2", head("04", `${RAFT_PREFIX}02`), /2 instead of a boolean/],
     ["a number of 2^53", head("12", u64(1) + u64(2 ** 53)), /beyond 2\^53/],
     ["an unknown refusal", head("11", `${u64(1)}07`), /unknown reason 7/],
     [
@@ -139,7 +139,7 @@ describe("peer frames", () => {
       head("02", RAFT_PREFIX + u64(7) + u64(4)),
       /cut short/,
     ],
-    ["a transfer flag of 9", head("02", `${RAFT_PREFIX + u64(7) + u64(4)}09`), /9 in place of a/],
+    ["a transfer flag of 9", head("02", `${RAFT_PREFIX + u64(7) + u64(4)}09`), /9 instead of a/],
     ["a checksum cut short", head("17", CHECKSUM), /cut short/],
     ["a snapshot of index 0", offer({ index: 0 }), /a snapshot of index 0, term 4/],
     ["a snapshot of term 0", offer({ term: 0 }), /a snapshot of index 7, term 0/],
@@ -185,7 +185,7 @@ describe("peer frames", () => {
     [
       "entries beyond the last index",
       head("05", `${RAFT_PREFIX}001fffffffffffff${u64(4) + u64(3)}0000000100${u64(1)}00000000`),
-      /entries behind/,
+      /entries after/,
     ],
     [
       "an entry of an unknown kind",
@@ -207,7 +207,7 @@ describe("peer frames", () => {
     const message = SAMPLES[4];
     if (message?.type !== "raft" || message.message.type !== "append") throw new Error("sample");
     const gap = { type: "raft", message: { ...message.message, entries: [entry] } } as const;
-    expect(() => encodePeerMessage(frame, 0, gap, 67)).toThrow(/entry 9 sent in place of 8/);
+    expect(() => encodePeerMessage(frame, 0, gap, 67)).toThrow(/entry 9 sent instead of 8/);
   });
 });
 

@@ -72,15 +72,15 @@ describe("a peer that is added", () => {
 
   test("after it was refused is reached at once: it does not wait out its refusal", async () => {
     const { one, two, toTwo } = await pair({ one: false, two: true });
-    expect(await two.refusal()).toMatch(/refused by node 1 \(.*\): no member$/);
-    expect(await one.refusal()).toMatch(/node 2 is no member that node 1 knows/);
+    expect(await two.refusal()).toMatch(/refused by node 1 \(.*\): not a member$/);
+    expect(await one.refusal()).toMatch(/node 2 is not a member known to node 1/);
     one.links.setPeers(toTwo);
     await Promise.all([one.up(2), two.up(1)]);
   });
 
   test("after it refused this node reaches it at once", async () => {
     const { one, two, toOne } = await pair({ one: true, two: false });
-    expect(await one.refusal()).toMatch(/refused by node 2 \(.*\): no member$/);
+    expect(await one.refusal()).toMatch(/refused by node 2 \(.*\): not a member$/);
     two.links.setPeers(toOne);
     await Promise.all([one.up(2), two.up(1)]);
   });
@@ -130,7 +130,7 @@ describe("a peer that is removed", () => {
     const received = await two.messages(1, 100);
     expect(received.at(-1)?.message).toEqual(barrier(100));
     expect(await two.down(1)).toMatchObject({ closed: false });
-    expect(await two.refusal()).toMatch(/: no member any more$/);
+    expect(await two.refusal()).toMatch(/: no longer a member$/);
     one.links.send(2, 0, barrier(101));
     expect(one.links.bufferedBytes(2)).toBe(0);
   });

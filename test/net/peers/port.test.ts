@@ -82,8 +82,14 @@ describe("the peer port", () => {
   /** What is in the log of the node, and must be in no answer. */
   const secrets = /[0-9a-f]{16}|\bnode \d|127\.0\.0\.1/;
   const cases: readonly (readonly [string, Uint8Array | string, number, RegExp, RegExp])[] = [
-    ["a message that is no hello", Buffer.from("hello there"), 1002, /no peer hello/, /no peer/],
-    ["text", "hello", 1002, /text in place of/, /text in place of/],
+    [
+      "a message that is no hello",
+      Buffer.from("hello there"),
+      1002,
+      /not a peer hello/,
+      /not a peer/,
+    ],
+    ["text", "hello", 1002, /text instead of/, /text instead of/],
     [
       "another version",
       Buffer.from("4846504c0001", "hex"),
@@ -100,11 +106,11 @@ describe("the peer port", () => {
       ...([
         PEER_CLOSE.wrongCluster,
         /^another cluster$/,
-        /is of cluster abab.*, not 0011/,
+        /belongs to cluster abab.*, not 0011/,
       ] as const),
     ],
     ["this node's own id", hello({ nodeId: 1 }), PEER_CLOSE.ownId, /one id/, /second process/],
-    ["a node nobody knows", hello({ nodeId: 7 }), PEER_CLOSE.notAMember, /^no member$/, /node 7/],
+    ["a node nobody knows", hello({ nodeId: 7 }), PEER_CLOSE.notAMember, /^not a member$/, /node 7/],
     ["one who seeks another", hello({}, 5), PEER_CLOSE.wrongNode, /sought/, /seeks node 5/],
     [
       "a number of starts that none has reached",
@@ -134,7 +140,7 @@ describe("the peer port", () => {
     const offer = { "Sec-WebSocket-Protocol": PEER_SUBPROTOCOL };
     for (const Origin of ["http://evil.example", `http://127.0.0.1:${port}`, "null", ""]) {
       const answer = await upgradeAnswer(port, { ...offer, Origin });
-      expect(answer).toBe("403 no web page connects to this port");
+      expect(answer).toBe("403 web pages may not connect to this port");
     }
     const without = "400 the subprotocol holdfast-peer.v1 is missing";
     expect(await upgradeAnswer(port, {})).toBe(without);
