@@ -1,6 +1,6 @@
 /**
- * The results that say nothing but their status, made once. Stored replies refer to them, and a
- * table keeps many of those; they are frozen because they leave the table.
+ * The results that consist only of a status, made once. A table stores many replies that refer to
+ * them. They are frozen because they leave the table.
  */
 import { ERROR_NUMBERS, type ErrorNumber } from "../errors.js";
 import { END_REASON, type EndReason, type Result, STATUS } from "../protocol/index.js";
@@ -32,7 +32,7 @@ export function notReleased(reason: EndReason): Result {
   return NOT_RELEASED[reason] as Result;
 }
 
-/** The refusal of that number and nothing beside it, or `undefined` when there is none. */
+/** The refusal that consists only of that number; `undefined` if there is none. */
 export function findRefusal(status: number): Result | undefined {
   return REFUSALS.get(status);
 }

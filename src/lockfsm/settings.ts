@@ -1,7 +1,7 @@
 /**
- * The replicated limits of the table: their defaults and the values they may have. They decide
- * outcomes, so every node of a group must use the same ones: they are changed by commands, and never
- * read from one node's options.
+ * The replicated limits of the table: their defaults and the values they can have. They decide
+ * results, so every node of a group must use the same ones. They are changed by commands and never
+ * read from the options of one node.
  */
 import { assert } from "../assert.js";
 import {
@@ -34,7 +34,7 @@ const SETTINGS: Readonly<Record<keyof TableSettings, SettingRule>> = Object.free
   lockDelayMsMax: { value: LOCK_DELAY_MS_MAX, least: 0, most: LOCK_DELAY_MS_MAX },
 });
 
-/** In the order in which snapshots hold them: new ones come last. */
+/** In the order in which snapshots store them: new ones must come last. */
 export const SETTING_NAMES = Object.keys(SETTINGS) as readonly (keyof TableSettings)[];
 
 export function isSettingName(name: string): name is keyof TableSettings {
@@ -57,7 +57,7 @@ export function resolveTableSettings(settings: Partial<TableSettings> = {}): Tab
   return Object.freeze(resolved);
 }
 
-/** With one of them changed; `undefined`: to its default. */
+/** The settings with one of them changed; `undefined` means its default. */
 export function withSetting(
   settings: TableSettings,
   name: keyof TableSettings,

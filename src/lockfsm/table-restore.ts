@@ -1,6 +1,6 @@
 /**
- * Makes a lock table of the bytes of a snapshot. All of them or nothing: a table that lacks a record
- * would answer otherwise than those of other nodes.
+ * Makes a lock table from the bytes of a snapshot, all of them or none: a table that lacked a
+ * record would answer differently from those of other nodes.
  */
 import { HoldfastError } from "../errors.js";
 import { ProtocolError } from "../protocol/index.js";
@@ -13,14 +13,17 @@ import { LockTable } from "./table.js";
 export class TableRestore {
   readonly #blocks = new BlockReader();
   readonly #reader = new SnapshotReader();
-  /** Once something was refused, nothing is accepted any more. */
+  /** Set when something was refused, after which nothing is accepted. */
   #failure: HoldfastError | undefined = undefined;
 
   /**
-   * The next bytes of a snapshot, in its order and in slices of any size; takes time proportional to
-   * them. They are not needed any more afterwards. Throws `INTERNAL` with `details.corrupt` for what
-   * cannot come next in a snapshot, and without it for one of another format (`formatVersion`);
-   * then only another `TableRestore` helps. The table gets its settings from the snapshot.
+   * Adds the next bytes of a snapshot, in order and in slices of any size. Takes time proportional
+   * to their number. The caller may reuse them afterwards. The table gets its settings from the
+   * snapshot.
+   *
+   * @throws {HoldfastError} `INTERNAL`, with `details.corrupt` for bytes that cannot come next in a
+   * snapshot, or with `details.formatVersion` for a snapshot of another format. Every later call
+   * then fails too.
    */
   add(chunk: Uint8Array): void {
     if (this.#failure !== undefined) throw this.#failure;
@@ -35,8 +38,10 @@ export class TableRestore {
   }
 
   /**
-   * When all bytes were added: its last turn gives the table. Each `next()` is a bounded piece of
-   * work. Throws like `add`, also when bytes are missing. To be called once.
+   * Makes the table when all bytes have been added; the last turn returns it. Each `next()` is a
+   * bounded amount of work. Must be called once.
+   *
+   * @throws {HoldfastError} like `add`, and also if bytes are missing
    */
   *finish(): Generator<void, LockTable, void> {
     if (this.#failure !== undefined) throw this.#failure;

@@ -1,7 +1,7 @@
 /**
- * The lock table: a deterministic function of the entries it was given. It reads no clock and draws
- * no random number; every lease and deadline is compared with the stamps of entries. Equal entries
- * give equal messages and equal hashes on every node.
+ * The lock table: a deterministic function of the entries it is given. It must not read a clock or
+ * draw a random number; every lease and deadline is compared with the stamps of entries. Equal
+ * entries give equal messages and equal hashes on every node.
  */
 import { assert } from "../assert.js";
 import type {
@@ -28,12 +28,14 @@ export class LockTable {
   #state: TableState;
   #listener: ChangeListener | undefined;
 
-  /** `settings`: replicated limits; what is left out has its default. */
+  /**
+   * @param settings replicated limits; omitted ones have their defaults
+   */
   constructor(settings?: Partial<TableSettings>) {
     this.#state = new TableState(resolveTableSettings(settings));
   }
 
-  /** For `TableRestore`: the table whose state this is. */
+  /** For `TableRestore`: a table with this state. */
   static of(state: TableState): LockTable {
     const table = new LockTable(state.settings);
     table.#state = state;
@@ -41,9 +43,9 @@ export class LockTable {
   }
 
   /**
-   * Applies one stamped entry: first what earlier entries left to do, then what is due at its
+   * Applies one stamped entry: first the work that earlier entries left, then everything due at its
    * stamp, then its commands in order. Messages go to `outbox` in the order of their causes.
-   * Indexes must rise and stamps must not fall; commands may hold anything.
+   * Indexes must rise and stamps must not fall; commands may contain anything.
    */
   apply(entry: TableEntry, outbox: Outbox): void {
     const state = this.#state;
@@ -61,14 +63,15 @@ export class LockTable {
     state.closeOutbox();
   }
 
-  /** Cluster time of the last entry, in milliseconds. */
+  /** Cluster time of the last applied entry, in milliseconds. */
   get stamp(): number {
     return this.#state.stamp;
   }
 
   /**
-   * The cluster time at which something ends by itself, `undefined` while nothing can. It may lie
-   * in the past: then an entry met its limit of units and another one is needed.
+   * The cluster time, in milliseconds, at which something next ends by itself; `undefined` if
+   * nothing can. It can be in the past: then an entry reached its limit of units, and another entry
+   * is needed.
    */
   get nextDueAt(): number | undefined {
     const { due, quietUntil } = this.#state;
@@ -77,27 +80,30 @@ export class LockTable {
     return dueAt === undefined ? quietUntil : Math.min(dueAt, quietUntil);
   }
 
-  /** For how long no session will be opened, in milliseconds of cluster time. */
+  /** How long no session can be opened, in milliseconds of cluster time. */
   get quietMs(): number {
     return Math.max(0, this.#state.quietUntil - this.#state.stamp);
   }
 
-  /** What the next grant gets at least; 0 before the first entry. */
+  /** The lowest token that the next grant can get; 0 before the first entry. */
   get nextToken(): number {
     return this.#state.tokens.next;
   }
 
-  /** Index of the last entry that was applied. */
+  /** Index of the last applied entry. */
   get index(): number {
     return this.#state.index;
   }
 
-  /** Whether the next entry has something to go on with, even one without commands. */
+  /** Whether the next entry has work to continue, even if it has no commands. */
   get hasQueuedWork(): boolean {
     return this.#state.work.size > 0 || !this.#state.searches.isEmpty;
   }
 
-  /** The shortest lease of any session that was not ended; up to a second too short. */
+  /**
+   * The shortest lease of any session that has not ended, in milliseconds; up to a second too
+   * short.
+   */
   get shortestTtlMs(): number | undefined {
     return this.#state.sessions.shortestTtlMs;
   }
@@ -118,22 +124,25 @@ export class LockTable {
     };
   }
 
-  /** Who holds and who waits, each in order, at most 1,000 of either (then with `truncated`). */
+  /**
+   * The holds and waiters of a key, each in order, at most 1,000 of either (and then `truncated`).
+   */
   inspect(key: string): KeyView {
     return inspect(this.#state, key);
   }
 
   /**
-   * Keys in use that begin with `prefix`, in the order of their bytes, behind `after`. At most
-   * `limit` (1 … 200); a page of crowded keys ends early. `next` is null at the end.
+   * Keys in use that begin with `prefix` and come after `after`, in the order of their UTF-8 bytes.
+   * Returns at most `limit` (1 … 200) of them; a page of crowded keys ends early. `next` is null at
+   * the end.
    */
   query(prefix: string, after: string | undefined, limit: number): KeysView {
     return query(this.#state, prefix, after, limit);
   }
 
   /**
-   * Why a request of the key waits, or what a newcomer would meet. `holdTimes`: how long keys were
-   * held before, which the table does not remember.
+   * Why a request of the key waits, or what a new request would meet. `holdTimes` says how long
+   * keys were held before, which the table does not remember.
    */
   explain(
     key: string,
@@ -143,12 +152,12 @@ export class LockTable {
     return explain(this.#state, key, request, holdTimes);
   }
 
-  /** Who waits for whom, at most `edgesMax` (1 … 2,000) edges looked at. */
+  /** Which owner waits for which. Looks at no more than `edgesMax` (1 … 2,000) edges. */
   waitGraph(edgesMax: number): WaitGraphView {
     return waitGraph(this.#state, edgesMax);
   }
 
-  /** Whether `token` is current in the key; nothing is fenced by asking. */
+  /** Whether `token` is current in the key. Asking fences nothing. */
   verify(key: string, token: number): VerifyView {
     return verify(this.#state, key, token);
   }
@@ -158,31 +167,31 @@ export class LockTable {
     return viewSettings(this.#state.settings);
   }
 
-  /** Live sessions behind number `after`, at most `limit` (1 … 200). */
+  /** Live sessions with numbers above `after`, at most `limit` (1 … 200). */
   listSessions(after: number, limit: number): SessionsView {
     return listSessions(this.#state, after, limit);
   }
 
-  /** Tells `listener` of every change from now on, `undefined`: nobody. Also after `become`. */
+  /** Reports every change to `listener` from now on, also after `become`; `undefined` ends that. */
   listen(listener: ChangeListener | undefined): void {
     this.#listener = listener;
     this.#state.listener = listener;
   }
 
   /**
-   * Begins a snapshot of the table as it is now, and gives it in chunks of about `chunkBytes` bytes
-   * (1 … 2^23; default 256 KiB); the last ones, and those of a table that changes fast, may be
-   * shorter. Entries may be applied between two chunks: they do not change what it says. Each
-   * `next()` is a bounded piece of work. One at a time; `return()` gives it up, and must be called
-   * on one that is not drawn to its end.
+   * Begins a snapshot of the table as it is now, and returns it in chunks of about `chunkBytes`
+   * bytes (1 … 2^23, default 256 KiB). The last chunks, and those of a table that changes quickly,
+   * can be shorter. Entries may be applied between two chunks and do not change the snapshot. Each
+   * `next()` is a bounded amount of work. There may be one snapshot at a time. `return()` abandons
+   * it, and must be called on a snapshot that is not read to its end.
    */
   snapshot(chunkBytes?: number): Generator<Uint8Array, void, void> {
     return takeSnapshot(this.#state, chunkBytes);
   }
 
   /**
-   * Becomes the table that `restored` is; `restored` must not be used any more. A snapshot of this
-   * table that is under way goes on with what the table was.
+   * Replaces this table by `restored`, which must not be used afterwards. A snapshot of this table
+   * that is under way continues with the state before.
    */
   become(restored: LockTable): void {
     this.#state = restored.#state;
@@ -191,14 +200,14 @@ export class LockTable {
   }
 
   /**
-   * What a new cluster begins with that goes on from here: settings, limits that were set, and what
-   * keeps keys closed. This table stays as it is.
+   * The table with which a new cluster begins that is restored from this one: settings, limits that
+   * were set, and closings. This table does not change.
    */
   refounded(options: RefoundOptions): LockTable {
     return LockTable.of(refound(this.#state, options));
   }
 
-  /** 16 hex digits over all that is replicated; takes time proportional to it. */
+  /** A hash of all replicated state, as 16 hex digits. Takes time proportional to the state. */
   hash(): string {
     return hashState(this.#state);
   }

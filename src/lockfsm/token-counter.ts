@@ -1,33 +1,33 @@
 /**
- * Fencing tokens: each larger than every one before, for ever. A new cluster begins at the UTC
- * seconds of its first stamped entry × 2^21, read from the entry itself, so that every node begins
- * at the same number. That stays below 2^53 until 2106 and above every token that a lost suffix of
- * an older log could have given at up to two million grants a second. A cluster that was restored
- * begins again in the same way, and above what it counted before.
+ * Fencing tokens: each is larger than every one before it, for ever. A new cluster begins at the
+ * UTC seconds of its first stamped entry × 2^21, read from the entry, so that every node begins at
+ * the same number. That stays below 2^53 until 2106, and above every token that a lost suffix of an
+ * older log could have given, at up to two million grants a second. A restored cluster begins in
+ * the same way, and above the tokens of the old one.
  */
 import { assert } from "../assert.js";
 import { TOKEN_MIN } from "../protocol/index.js";
 
 const TOKENS_PER_SECOND = 2 ** 21;
 /**
- * No counter begins above this, whatever a clock or an operator says: 2^46 tokens are left up to
- * 2^53, a year of two million grants a second.
+ * No counter begins above this, whatever a clock or an operator says: that leaves 2^46 tokens up to
+ * 2^53, enough for a year of two million grants a second.
  */
 export const TOKEN_FLOOR_MAX = 2 ** 53 - 2 ** 46;
 /**
- * From here on no command may bring a token. The rest, 2^32 tokens, is for the requests that wait
- * already, of which no table can hold so many.
+ * From here on, commands that could get a token are refused. The remaining 2^32 tokens are for
+ * requests that already wait, of which no table can have that many.
  */
 export const TOKENS_END = 2 ** 53 - 2 ** 32;
-/** As many as a day has room for: what clocks that disagree may be wrong by. */
+/** The tokens of one day: allows for clocks that disagree by up to a day. */
 export const TOKEN_JUMP = 86_400 * TOKENS_PER_SECOND;
 
 export class TokenCounter {
   /** The next token; 0 before the first stamped entry. Never falls. */
   #next: number;
   /**
-   * Wall clock since when another cluster may have counted on from here, until the first stamped
-   * entry says how long that was; 0: nobody has.
+   * The wall clock, in milliseconds, since which another cluster may have given tokens from `#next`
+   * on; the first stamped entry says how long that was. 0 if there is no such cluster.
    */
   #leftAtMs: number;
 
@@ -44,7 +44,7 @@ export class TokenCounter {
     return this.#leftAtMs;
   }
 
-  /** Fixes the first token of this cluster. Without effect once it is fixed. */
+  /** Fixes the first token of this cluster. Has no effect once it is fixed. */
   begin(wallMs: number): void {
     if (this.#next !== 0 && this.#leftAtMs === 0) return;
     const seconds = secondsOf(wallMs);
@@ -55,7 +55,7 @@ export class TokenCounter {
     this.#leftAtMs = 0;
   }
 
-  /** Whether commands that bring a token are refused from now on. */
+  /** Whether commands that could get a token are now refused. */
   get isExhausted(): boolean {
     return this.#next >= TOKENS_END;
   }

@@ -1,6 +1,6 @@
 /**
- * Acquire: all items at once or none. Granted in its own step when nothing conflicts with it in any
- * of its keys; else it waits in all of them, or is refused.
+ * Acquire: all items at once or none. The request is granted in its own step if nothing conflicts
+ * with it in any of its keys; otherwise it waits in all of them, or is refused.
  */
 import { ERROR_NUMBERS } from "../../errors.js";
 import {
@@ -21,7 +21,7 @@ import {
   grant,
   grantAtOnce,
   grantedResult,
-  tellHolders,
+  notifyHolders,
 } from "../holds/grant.js";
 import { kindProblem, lookAtKey, placeOf, waitersOf } from "../holds/keys.js";
 import { holdAlone } from "../holds/lone-holds.js";
@@ -40,7 +40,7 @@ export function acquire(state: TableState, session: Session, command: AcquireCom
   const { sequence, items, options } = command;
   const isSound = isWellFormed(command) && mayKeepClosed(state, options);
   const isFull = hasAllHolds(state, session) || isOverfull(state, session);
-  // Most acquires: one look at the key and one at the owner say all.
+  // The fast path of most acquires: one lookup of the key and one of the owner decide everything.
   const alone = isSound && !isFull ? holdAlone(state, session, command) : undefined;
   if (alone !== undefined) {
     state.reply(session, sequence, alone);
@@ -76,7 +76,7 @@ function isWellFormed({ items, waitMs, owner }: AcquireCommand): boolean {
   return true;
 }
 
-/** For how long its keys may stay closed after the hold. */
+/** Whether the table allows the times for which its keys are to stay closed after the hold. */
 function mayKeepClosed({ settings }: TableState, options: AcquireOptions | undefined): boolean {
   if (options === undefined) return true;
   const { minHoldMs, lockDelayMs } = options;
@@ -95,7 +95,7 @@ export function isValidWait(waitMs: number): boolean {
   return Number.isSafeInteger(waitMs) && waitMs >= WAIT_FOREVER && waitMs <= WAIT_MS_MAX;
 }
 
-/** The thief hears of its hold before those behind it are looked at. */
+/** Replies to the thief before the keys' other waiters are examined. */
 function answerSteal(state: TableState, session: Session, command: AcquireCommand): void {
   const stolen = steal(state, session, command);
   if (stolen === undefined) {
@@ -106,7 +106,9 @@ function answerSteal(state: TableState, session: Session, command: AcquireComman
   for (const key of stolen.keys) advance(state, key);
 }
 
-/** Whether the items conflict with nothing in any of their keys, behind everybody. */
+/**
+ * Whether the items conflict with nothing in any of their keys, when placed last in every queue.
+ */
 function isAdmitted(state: TableState, items: readonly Item[]): boolean {
   for (const item of items) {
     const key = state.keys.get(item.key);
@@ -124,7 +126,10 @@ function isAnyFull(state: TableState, items: readonly Item[]): boolean {
   return false;
 }
 
-/** Whether it may come before others that wait: only its place in the queues can tell. */
+/**
+ * Whether its priority could put it before other waiters; only its place in the queues can decide
+ * that.
+ */
 function hasHeadStart(state: TableState, { items, options }: AcquireCommand): boolean {
   if (options === undefined || options.priority === 0) return false;
   return items.some(({ key }) => waitersOf(state, key) > 0);
@@ -148,7 +153,7 @@ function enqueue(state: TableState, session: Session, command: AcquireCommand): 
 }
 
 /**
- * A request with its places takes its place in the queues, unless it turns out that it need not, or
+ * Puts a request, whose places are made, into its queues, unless it turns out that it need not, or
  * must not, wait.
  */
 export function lineUp(state: TableState, request: Request, isTry: boolean): void {
@@ -163,7 +168,7 @@ export function lineUp(state: TableState, request: Request, isTry: boolean): voi
   }
   const refusal = isTry
     ? lockHeldAt(request)
-    : check(state, request, hadClaims || hasSomebodyBehind(request));
+    : check(state, request, hadClaims || hasWaitersAfter(request));
   if (refusal !== undefined) {
     if (refusal.status === ERROR_NUMBERS.DEADLOCK) state.deadlocks += 1;
     removeRequest(state, request);
@@ -172,7 +177,7 @@ export function lineUp(state: TableState, request: Request, isTry: boolean): voi
     return;
   }
   if (request.hasEnded) {
-    // Granted after all, without its head start.
+    // It was granted after all, after it gave up its head start.
     const hold = holdOf(state, session, sequence);
     if (hold !== undefined) state.reply(session, sequence, grantedResult(hold));
     return;
@@ -182,11 +187,14 @@ export function lineUp(state: TableState, request: Request, isTry: boolean): voi
   state.reply(session, sequence, QUEUED);
   state.note("queued", request);
   for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
-    tellHolders(state, place.key);
+    notifyHolders(state, place.key);
   }
 }
 
-/** The refusal of a request that would wait for ever, unless a later entry is to find that out. */
+/**
+ * The refusal of a request that would wait for ever; `undefined` if it may wait, or if a later
+ * entry will decide.
+ */
 function check(state: TableState, request: Request, isSuspect: boolean): Result | undefined {
   if (!isSuspect || !request.detects) return undefined;
   request.change().isUnchecked = true;
@@ -219,14 +227,14 @@ function removeRequest(state: TableState, request: Request): void {
   }
 }
 
-function hasSomebodyBehind(request: Request): boolean {
+function hasWaitersAfter(request: Request): boolean {
   for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
     if (place.next !== undefined) return true;
   }
   return false;
 }
 
-/** The refusal of an acquire that does not want to wait, with a few of those in its way. */
+/** The refusal of an acquire that does not want to wait, with some of its blockers. */
 function lockHeld(state: TableState, items: readonly Item[]): Result {
   const found = blockersOf(
     items.map((item) => {
@@ -237,7 +245,7 @@ function lockHeld(state: TableState, items: readonly Item[]): Result {
   return { status: ERROR_NUMBERS.LOCK_HELD, ...found };
 }
 
-/** The same of one that has a place in its queues already. */
+/** The same refusal for a request that already has places in its queues. */
 function lockHeldAt(request: Request): Result {
   const asked = [];
   for (let place: Place | undefined = request.firstPlace; place; place = place.sibling) {

@@ -1,8 +1,9 @@
 /**
- * Open, resume and takeover: which process, and which of its connections, may speak for a session is
- * decided here, in the log. A process raises `attempt` with every transmission; the largest one wins,
- * its duplicates get its answer again, and what comes later with a smaller one is ignored. Of several
- * processes that take over from one generation the first one wins, and the others are told who it is.
+ * Open, resume and takeover. This decides, in the log, which process, and which of its connections,
+ * may act for a session. A process raises `attempt` with every transmission. The largest attempt
+ * wins; duplicates of it are answered again; a command that arrives later with a smaller one is
+ * ignored. If several processes take over from one generation, the first one wins, and the others
+ * are told which process it is.
  */
 import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
 import {
@@ -26,10 +27,13 @@ import { renewLease } from "../holds/sessions.js";
 import { renewAllTokens } from "../holds/tokens.js";
 import { Hold, type Request, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
-import { tellForcedEnd } from "./operator-commands.js";
+import { notifyForcedEnd } from "./operator-commands.js";
 import { digestOf } from "./secret-digest.js";
 
-/** A session is taken over at most once in so long, lest two processes take it in turns for ever. */
+/**
+ * A session can be taken over at most once in this time, so that two processes do not take it from
+ * each other for ever.
+ */
 const TAKEOVER_MS_MIN = 1_000;
 
 export function open(state: TableState, command: OpenCommand): void {
@@ -80,7 +84,10 @@ export function resume(state: TableState, command: ResumeCommand): void {
   else refuse(state, command, ERROR_NUMBERS.FORBIDDEN);
 }
 
-/** Another process goes on with the session: all that it holds gets new tokens, and no upgrade waits. */
+/**
+ * Another process continues the session: all its holds get new tokens, and no upgrade keeps
+ * waiting.
+ */
 export function takeOver(state: TableState, command: TakeOverCommand): void {
   const session = findMeant(state, command);
   if (session === undefined) return;
@@ -106,7 +113,7 @@ function takeoverProblem(state: TableState, session: Session): ErrorNumber | und
   return isTooSoon ? ERROR_NUMBERS.BUSY : undefined;
 }
 
-/** The process before hears of it, and is not believed by what it guards any more. */
+/** Tells the previous process, whose tokens the guarded resources will then no longer accept. */
 function change(state: TableState, session: Session, command: TakeOverCommand): void {
   const { taker } = command;
   state.pushEnded(session.id, session.attachEpoch, END_REASON.takenOver, taker);
@@ -114,7 +121,7 @@ function change(state: TableState, session: Session, command: TakeOverCommand): 
   taken.generation += 1;
   taken.taker = taker;
   taken.takenOverAt = state.stamp;
-  // Less than any.
+  // Less than any attempt of a process.
   taken.attempt = 0;
   const upgrades = upgradesOf(state, session);
   for (const upgrade of upgrades) {
@@ -136,7 +143,7 @@ function upgradesOf({ rows }: TableState, session: Session): Request[] {
   return upgrades;
 }
 
-/** The session of a sound command that knows its secret; else it is refused. */
+/** The session of a well-formed command that knows its secret; otherwise refuses the command. */
 function findMeant(
   state: TableState,
   command: ResumeCommand | TakeOverCommand,
@@ -159,23 +166,26 @@ function findMeant(
   return session;
 }
 
-/** The command proved by its secret that the session is its client's, and it knows the generation. */
+/**
+ * Attaches the connection of a command that has proved by its secret that the session is its
+ * client's, and that knows the generation.
+ */
 function attach(state: TableState, session: Session, command: AttachCommand): void {
   const { attempt } = command;
   if (attempt < session.attempt) return;
-  // What it was told is true no more, and nobody who means well asks again under the same attempt.
+  // The earlier answer is out of date, and a correct client does not repeat an attempt after it.
   if (attempt === session.attempt && session.highestSequence > session.attachedSequence) return;
   if (attempt > session.attempt) {
     const attached = session.change();
     attached.attempt = attempt;
-    // A record has 32 bits for it.
+    // The field in a record has 32 bits.
     attached.attachEpoch = (session.attachEpoch % ATTEMPT_MAX) + 1;
     attached.attachedAt = state.stamp;
     attached.attachedSequence = session.highestSequence;
     renewLease(state, session);
   }
   answer(state, session, command);
-  tellForcedEnd(state, session);
+  notifyForcedEnd(state, session);
 }
 
 function answer(state: TableState, session: Session, command: AttachCommand): void {
@@ -195,7 +205,7 @@ function answer(state: TableState, session: Session, command: AttachCommand): vo
   });
 }
 
-/** Another process has the session: which one, and since how many of them. */
+/** Another process has the session: says which one, and its generation. */
 function refuseTaken(
   state: TableState,
   command: AttachCommand,

@@ -1,4 +1,4 @@
-/** What changes of a hold while it is held: its mode in a key, and its value. */
+/** Commands that change a hold: its mode in a key, and its value. */
 import {
   type DowngradeCommand,
   STATUS,
@@ -19,8 +19,8 @@ import { CANCELLED, INVALID_ARGUMENT, NOT_HELD, OK, QUOTA, WRONG_KIND } from "..
 import { isValidWait, lineUp } from "./acquire.js";
 
 /**
- * Exclusive becomes shared, at once; what is shared already stays so, and does not become exclusive
- * later: its upgrade ends.
+ * Exclusive becomes shared, at once. A mode that is already shared stays so and does not become
+ * exclusive later, because a waiting upgrade ends.
  */
 export function downgrade(state: TableState, session: Session, command: DowngradeCommand): void {
   const { sequence, target, key: name } = command;
@@ -43,7 +43,7 @@ export function downgrade(state: TableState, session: Session, command: Downgrad
   for (const place of places) weaken(state, hold, place);
 }
 
-/** Lets those in that go together with a shared hold. */
+/** Makes a place shared and admits requests that are compatible with it. */
 function weaken(state: TableState, hold: Hold, place: Place): void {
   if (place.mode !== "exclusive") return;
   place.change().mode = "shared";
@@ -52,8 +52,8 @@ function weaken(state: TableState, hold: Hold, place: Place): void {
 }
 
 /**
- * Shared becomes exclusive, ahead of everybody who waits, with a new token. One upgrade of a hold may
- * wait; of a key that is held exclusively already the answer is the present token.
+ * Shared becomes exclusive, with a new token, ahead of every waiter. At most one upgrade of a hold
+ * may wait. If the key is already held exclusively, the answer is the present token.
  */
 export function upgrade(state: TableState, session: Session, command: UpgradeCommand): void {
   const { sequence, target, waitMs, key: name } = command;
@@ -91,7 +91,7 @@ function lineUpUpgrade(
   lineUp(state, request, waitMs === 0);
 }
 
-/** What others see beside the hold. */
+/** Replaces the value that others can see with the hold. */
 export function update(state: TableState, session: Session, command: UpdateCommand): void {
   const { sequence, target, value } = command;
   const hold = holdOf(state, session, target);

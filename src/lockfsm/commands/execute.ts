@@ -1,6 +1,7 @@
 /**
- * From a command of an entry to its effect: whose it is, whether it counts, whether it is the one that
- * comes next. Bad input is answered or has no effect; nothing a client can send throws.
+ * Executes a command of an entry: finds its session, and decides whether it counts and whether it
+ * is the next one of that session. Bad input is answered or has no effect; nothing that a client
+ * can send may throw.
  */
 import { unreachable } from "../../assert.js";
 import {
@@ -113,15 +114,18 @@ function perform(state: TableState, session: Session, command: SequencedCommand)
   }
 }
 
-/** Nothing of the session is left in which the answer could be stored. */
+/** The reply is only sent: nothing of the session remains in which to store it. */
 function close(state: TableState, session: Session, { sequence }: CloseCommand): void {
   state.reply(session, sequence, OK);
   endSession(state, session, END_REASON.closed);
 }
 
-/** What the client says it has read is true whenever it arrives, whatever becomes of the command. */
+/**
+ * Records what the client has read, which is true whenever it arrives, whether or not the command
+ * has an effect.
+ */
 function noteRead(session: Session, { acknowledged, mark }: SessionCommand): void {
-  // Every command comes here: no iterator is made for what is one number mostly.
+  // Every command passes here, usually with one number: this avoids making an iterator.
   for (let at = 0; at < acknowledged.length; at += 1) {
     const sequence = acknowledged[at] as number;
     session.replies.acknowledge(sequence);

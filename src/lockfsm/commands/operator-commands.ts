@@ -1,14 +1,15 @@
 /**
- * Orders: what operators take away and set, about holds and sessions of others and the whole table.
- * A session may give one, and then it is executed once, as all of its commands are. So may anybody
- * without a session, when none is to be had or none is wanted: then it is executed as often as the
- * log has it, and nothing of it is stored. Each is a wish for a state, which does no harm twice; a
- * revoke of a key names the newest token that it means. (semantics.md, 11.1.)
+ * Orders: commands with which operators end holds and sessions of others, and change settings of
+ * the whole table. A session can give an order, which is then executed once, like all its commands.
+ * A client without a session can give one too, if it cannot get a session or does not want one; the
+ * order is then executed as often as the log contains it, and nothing of it is stored. Each order
+ * names the state that it wants, so repeating it does no harm; a revoke of a key names the newest
+ * token that it applies to. (semantics.md, 11.1.)
  *
- * A holder that is told has time to give up in peace; force comes no earlier than the end of the lease
- * that it had when this was decided, so that a client which was not reached has given up by its own
- * clock by then. `now` does without all that, and only fencing covers it. What keeps a key closed has
- * no holder who could be told: it goes at once.
+ * A notified holder has time to release. Force comes no earlier than the end of the lease that the
+ * holder had when this was decided, so that a client that was not reached has stopped by its own
+ * clock by then. `now` skips all that, and only fencing protects against the old holder. A closing
+ * has no holder to notify and ends at once.
  */
 import { assert, unreachable } from "../../assert.js";
 import {
@@ -41,7 +42,9 @@ import type { TableState } from "../records/state.js";
 import { INVALID_ARGUMENT, NOT_HELD, OK, QUOTA, WRONG_KIND } from "../results.js";
 import { isSettingName, isSettingValue, withSetting } from "../settings.js";
 
-/** Called once, before the effects, so that the operator who gave the order hears of it first. */
+/**
+ * Called once, before the effects, so that the operator who gave the order gets the answer first.
+ */
 type Answer = (result: Result) => void;
 
 export function order(state: TableState, command: OrderCommand, answer: Answer): void {
@@ -63,7 +66,10 @@ export function order(state: TableState, command: OrderCommand, answer: Answer):
   }
 }
 
-/** Of a record with session 0. Each node knows by the number whether a client of it asked. */
+/**
+ * Executes an order from a record with session 0. Each node knows by the number whether one of its
+ * clients asked.
+ */
 export function orderWithoutSession(state: TableState, command: OrderCommand): void {
   const { outbox, stamp } = state;
   const { sequence } = command;
@@ -93,7 +99,10 @@ function revoke(state: TableState, command: RevokeCommand, answer: Answer): void
   for (const hold of holds) revokeHold(state, hold, command);
 }
 
-/** In its other keys a closing goes on. What the holds that end now leave closed stays closed. */
+/**
+ * Ends these closings in one key; in its other keys a closing goes on. Closings that follow from
+ * the holds that end now stay.
+ */
 function openKeyOf(state: TableState, name: string, closings: readonly Closing[]): void {
   const key = findKey(state, name);
   assert(key !== undefined, () => `${name} is closed and not in use`);
@@ -101,7 +110,7 @@ function openKeyOf(state: TableState, name: string, closings: readonly Closing[]
   advance(state, key);
 }
 
-/** A session that is unknown, or has ended, is `NOT_HELD`. Its own may be meant. */
+/** Ends a session. One that is unknown or has ended is `NOT_HELD`. A session may end itself. */
 function endByOperator(state: TableState, command: EndSessionCommand, answer: Answer): void {
   const { graceMs, now, reason } = command;
   const target = state.sessions.find(command.session);
@@ -123,19 +132,19 @@ function endByOperator(state: TableState, command: EndSessionCommand, answer: An
   }
   ending.forcedEnd = new SessionEnd(target, dueAt, state.takeNumber(), reason);
   state.due.add(ending.forcedEnd);
-  tellForcedEnd(state, target);
+  notifyForcedEnd(state, target);
 }
 
-/** Also to a client that attached again. */
-export function tellForcedEnd(state: TableState, session: Session): void {
+/** Announces a forced end to the client; repeated when it attaches again. */
+export function notifyForcedEnd(state: TableState, session: Session): void {
   const { forcedEnd } = session;
   if (forcedEnd === undefined) return;
   const { dueAt: endsAt, reason } = forcedEnd;
   state.say(session, { kind: MESSAGE.revoking, sequence: 0, stamp: state.stamp, endsAt, reason });
 }
 
-/** Also to whoever claimed a ticket that was revoked. */
-export function tellRevoked(state: TableState, { session, sequence, extras }: Hold): void {
+/** Announces a revoke to the holder; also to a client that has claimed a revoked ticket. */
+export function notifyRevoked(state: TableState, { session, sequence, extras }: Hold): void {
   if (extras === undefined || extras.revokedAt === 0) return;
   const { revokedAt: endsAt, revokeReason: reason } = extras;
   state.say(session, { kind: MESSAGE.revoking, sequence, stamp: state.stamp, endsAt, reason });
@@ -148,8 +157,8 @@ interface Affected {
 }
 
 /**
- * Who holds the key by a token that is meant and is not to end by then anyway, and what holds by such
- * tokens left closed: as many together as one step may deal with.
+ * The holds of the key that a revoke applies to and that do not already end by then, and the
+ * closings it applies to: together as many as one step may handle.
  */
 function affected(state: TableState, name: string, command: RevokeCommand): Affected {
   const newestToken = command.token > 0 ? command.token : Number.POSITIVE_INFINITY;
@@ -184,7 +193,7 @@ function revokeHold(state: TableState, hold: Hold, force: Force): void {
   extras.revokedAt = forceAt(state, hold, force);
   extras.revokeReason = force.reason;
   scheduleEnd(state, hold);
-  tellRevoked(state, hold);
+  notifyRevoked(state, hold);
 }
 
 function forceAt(state: TableState, hold: Hold, { graceMs }: Force): number {
@@ -213,7 +222,7 @@ function setLimit(state: TableState, command: SetLimitCommand, answer: Answer): 
   else changeLimit(state, obtainKey(state, name), limit);
 }
 
-/** Whoever uses the key goes on under the limit that it has. */
+/** Forgets a limit that was set. Present users of the key keep the limit that it has. */
 function forgetLimit(state: TableState, key: Key | undefined): void {
   if (key?.semaphore === undefined) return;
   const semaphore = key.semaphore.change();
@@ -233,11 +242,11 @@ function changeLimit(state: TableState, key: Key, limit: number): void {
   const changed = semaphore.change();
   changed.limit = limit;
   changed.isSet = true;
-  if (limit < before) lower(state, key, semaphore);
+  if (limit < before) applyLowerLimit(state, key, semaphore);
   else if (limit > before) advance(state, key);
 }
 
-function lower(state: TableState, key: Key, semaphore: Semaphore): void {
+function applyLowerLimit(state: TableState, key: Key, semaphore: Semaphore): void {
   key.retreat();
   const first = key.queue?.first;
   if (first === undefined) return;

@@ -1,6 +1,6 @@
 /**
- * Recall: what a client asks after it attached again, of numbers that it has no answer to. What is held
- * is told as it is now, out of the table, whatever was told of it before.
+ * Recall: a client that has attached again asks about sequences to which it has no answer. Holds
+ * are reported from the table, as they are now, whatever was sent about them before.
  */
 import {
   END_REASON,

@@ -1,7 +1,8 @@
 /**
- * What a session ends itself by the number of an acquire, upgrade or claim: the hold, the wait, or what
- * it has not read of an end; nothing of that number is left. The answer comes first and then others are
- * let in, so that a client hears that its lock is gone before it can hear anything that followed from it.
+ * Release: a session ends the hold, the wait, or the stored end that belongs to the sequence of an
+ * acquire, upgrade or claim; nothing of that sequence remains. The answer is sent before others are
+ * granted, so that a client learns that its lock has ended before it can see anything that followed
+ * from that.
  */
 import { END_REASON, type EndCommand } from "../../protocol/index.js";
 import { advanceKeys, endRow, leaveQueues } from "../holds/end.js";
@@ -11,8 +12,9 @@ import type { TableState } from "../records/state.js";
 import { notReleased, OK, RELEASED } from "../results.js";
 
 /**
- * `released`: a hold. `ok`: a wait, which has no outcome then. `notReleased`: neither, any more or yet;
- * with the reason if it was lost and the client had not said that it knows.
+ * Replies `released` if it ended a hold; `ok` if it ended a wait, which then has no outcome;
+ * `notReleased` if there was neither, with the reason if the hold was lost and the client had not
+ * yet said that it knows.
  */
 export function release(state: TableState, session: Session, command: EndCommand): void {
   const { sequence, target } = command;

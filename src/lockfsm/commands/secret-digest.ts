@@ -1,10 +1,11 @@
 /**
- * What the table keeps of a secret, the nonce of a session or the secret of a ticket: a one-way
- * digest. Whoever presents the secret is recognised, and whoever reads the table, in a snapshot or
- * its file, learns nothing to present. A secret must never be stored beside it.
+ * The one-way digest that the table stores instead of a secret, which is the nonce of a session or
+ * the secret of a ticket. It recognises a client that presents the secret, and someone who reads
+ * the table, in a snapshot or its file, learns nothing to present. A secret must never be stored
+ * with its digest.
  *
- * The first 128 bits of SHA-256 (FIPS 180-4). Secrets have 128 random bits, so that a salt or a slow
- * function would add nothing. Written here because a pure room has no `node:crypto`.
+ * It is the first 128 bits of SHA-256 (FIPS 180-4). Secrets have 128 random bits, so a salt or a
+ * slow function would add nothing. It is written here because a pure room has no `node:crypto`.
  */
 
 /** The fractional parts of the cube roots of the first 64 primes. */
@@ -27,10 +28,10 @@ const INITIAL = Int32Array.of(
 );
 const BLOCK_BYTES = 64;
 const DIGEST_WORDS = 4;
-/** Means nothing between two calls. */
+/** Scratch space; its contents mean nothing between two calls. */
 const schedule = new Int32Array(64);
 
-/** Of a secret in ASCII, as all are: 32 hex digits, like the secrets themselves. */
+/** The digest of a secret in ASCII: 32 hex digits, like the secrets themselves. */
 export function digestOf(secret: string): string {
   const { length } = secret;
   const state = Int32Array.from(INITIAL);
@@ -53,7 +54,7 @@ export function digestOf(secret: string): string {
   return text;
 }
 
-/** One block, whose words are the first sixteen of `schedule`. */
+/** Processes one block, whose words are the first sixteen of `schedule`. */
 function compress(state: Int32Array): void {
   const w = schedule;
   for (let t = 16; t < 64; t += 1) {

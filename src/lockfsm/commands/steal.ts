@@ -1,4 +1,7 @@
-/** Steal: the holds and tickets that touch the keys end whole, what keeps the keys closed goes, and the thief comes before all who wait. */
+/**
+ * Steal: ends all holds and tickets that have any of the keys, whole, and the closings of the keys,
+ * and grants the keys to the thief before all waiters.
+ */
 import { type AcquireCommand, END_REASON, type Result } from "../../protocol/index.js";
 import { openKey } from "../holds/closings.js";
 import { takeAway } from "../holds/end.js";
@@ -11,11 +14,11 @@ import type { TableState } from "../records/state.js";
 
 export interface Stolen {
   readonly result: Result;
-  /** In which others may be let in now. */
+  /** The keys in which waiters may now be granted. */
   readonly keys: ReadonlySet<Key>;
 }
 
-/** `undefined`: it would end more holds, those that are closing included, than one step may. */
+/** Returns `undefined` if it would end more holds and closings than one step may end. */
 export function steal(
   state: TableState,
   session: Session,

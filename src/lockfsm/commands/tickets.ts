@@ -1,7 +1,7 @@
 /**
- * Hand-over between processes: a hold becomes a ticket, which conflicts like any hold and belongs to
- * nobody, and whoever knows its secret makes it a hold of its own, known by the sequence of the claim
- * and with a new token. Nobody gets in between.
+ * Hand-over between processes. A hold becomes a ticket, which conflicts like any hold and belongs
+ * to no session. A client that knows its secret makes it a hold of its own, with the sequence of
+ * the claim and a new token. No other request is granted in between.
  */
 import {
   type ClaimCommand,
@@ -14,7 +14,7 @@ import {
 } from "../../protocol/index.js";
 import { endOf, scheduleEnd } from "../holds/due-time.js";
 import { advanceKeys, withdraw } from "../holds/end.js";
-import { tellHolders } from "../holds/grant.js";
+import { notifyHolders } from "../holds/grant.js";
 import { join, leave } from "../holds/owners.js";
 import { hasAllHolds } from "../holds/quotas.js";
 import { store } from "../holds/sessions.js";
@@ -22,7 +22,7 @@ import { findHold, holdOf, moveHold } from "../holds/tokens.js";
 import type { Hold, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { FORBIDDEN, INVALID_ARGUMENT, NOT_HELD, OK, QUOTA } from "../results.js";
-import { tellRevoked } from "./operator-commands.js";
+import { notifyRevoked } from "./operator-commands.js";
 import { digestOf } from "./secret-digest.js";
 
 export function detach(state: TableState, session: Session, command: DetachCommand): void {
@@ -40,7 +40,7 @@ export function detach(state: TableState, session: Session, command: DetachComma
   const extras = hold.changeExtras();
   const { upgrade } = extras;
   if (upgrade !== undefined) withdraw(state, upgrade, NOT_HELD);
-  // While it still says who gives it away.
+  // Before the session is removed from the hold, so that observers see which session detached it.
   state.note("detached", hold);
   leave(state, hold);
   state.holdsBySequence.remove(hold.row);
@@ -50,11 +50,13 @@ export function detach(state: TableState, session: Session, command: DetachComma
   state.rows.move(hold.row, state.detached, hold.token);
   extras.ticket = { secretDigest: digestOf(secret), endsAt: state.stamp + ticketTtlMs };
   scheduleEnd(state, hold);
-  // Those who waited behind its upgrade.
+  // Grants the requests that waited after its upgrade.
   if (upgrade !== undefined) advanceKeys(state, upgrade);
 }
 
-/** A token that is no ticket, any more or yet, is `NOT_HELD`; a wrong secret is `FORBIDDEN`. */
+/**
+ * A token that is not, or no longer, that of a ticket is `NOT_HELD`; a wrong secret is `FORBIDDEN`.
+ */
 export function claim(state: TableState, session: Session, command: ClaimCommand): void {
   const { sequence, token, secret, owner } = command;
   const hold = findHold(state, token);
@@ -68,19 +70,19 @@ export function claim(state: TableState, session: Session, command: ClaimCommand
   } else {
     take(state, session, hold, sequence, owner);
     state.reply(session, sequence, claimedResult(hold));
-    tellRevoked(state, hold);
+    notifyRevoked(state, hold);
     for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
-      tellHolders(state, place.key);
+      notifyHolders(state, place.key);
     }
   }
 }
 
-/** The table grows by no ticket that is claimed. */
+/** The table's own limits do not matter, because claiming a ticket does not make the table grow. */
 function hasNoRoom(state: TableState, session: Session): boolean {
   return hasAllHolds(state, session) || session.bytes >= state.settings.bytesPerSessionMax;
 }
 
-/** It has ended, and only stands in the table until it is swept. */
+/** Whether it has ended and is still in the table only because it has not been swept. */
 function isDue({ stamp }: TableState, hold: Hold): boolean {
   const endsAt = endOf(hold);
   return endsAt !== undefined && endsAt <= stamp;
@@ -110,7 +112,7 @@ function claimedResult(hold: Hold): Result {
   return { status: STATUS.claimed, token, items, value, grantedAt, endsAt: endOf(hold) ?? 0 };
 }
 
-/** What is held, as whoever knows nothing of it is told. */
+/** The items of a hold, for a client that knows nothing about it. */
 export function claimedItems(hold: Hold): ClaimedItem[] {
   const items: ClaimedItem[] = [];
   for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {

@@ -1,12 +1,13 @@
 /**
- * Whether an owner waits, through others, for itself. Two searches run in turns, step by step: from
- * the owner on to those it waits for, and back to those that wait for it. The first one that comes to
- * its end, or finds the owner again, decides, so that the search costs twice the smaller side: an owner
- * for whom nobody waits costs one look at what it has, and one that waits for idle holders a few more.
- * Of a key everything is looked at once, so that a side costs no more than its claims.
+ * Searches for a cycle: whether an owner waits, through others, for itself. Two searches take
+ * turns, step by step: forward from the owner to those it waits for, and backward to those that
+ * wait for it. The first search that ends, or finds the owner again, decides. So the search costs
+ * twice the smaller side: an owner that no other waits for costs one look at its claims, and one
+ * that waits for idle holders costs a few more. Everything in a key is examined once, so a side
+ * costs no more than its claims.
  *
- * A cycle of locks is a deadlock. Where a cycle goes by permits that somebody holds it need not be one,
- * since others may give back enough of them: then the graph has to be reduced ("wait-for.ts").
+ * A cycle of locks is a deadlock. A cycle that includes held permits need not be one, because
+ * others may give back enough of them; then the graph must be reduced ("wait-for.ts").
  */
 import { holdsOf, type OwnedBy, requestsOf } from "../holds/owners.js";
 import type { Key, Place } from "../records/key.js";
@@ -14,18 +15,25 @@ import { type Hold, type OwnerEntry, orderOf, Request } from "../records/session
 import type { TableState } from "../records/state.js";
 import type { WaitEdges } from "./wait-edges.js";
 
-/** An owner waits at `place` because of `obstacle`: somebody's hold, or a request ahead. */
+/**
+ * An owner waits at `place` because of `obstacle`, which is another owner's hold or a request
+ * ahead.
+ */
 interface Hop {
   readonly place: Place;
   readonly obstacle: Place;
-  /** The next one of the path: towards the owner, or back towards it. */
+  /** The rest of the path, back to the start. */
   readonly rest: Hop | undefined;
 }
 
-/** The places at which the members of a cycle wait, each for the next, the last for the first. */
+/**
+ * The places at which the members of a cycle wait, each for the next one, the last for the first.
+ */
 export interface FoundCycle {
   readonly places: readonly Place[];
-  /** It goes by permits: whether it is a deadlock is for the reduction to say. */
+  /**
+   * Whether the cycle includes held permits, so that the reduction must decide if it is a deadlock.
+   */
   readonly isDoubtful: boolean;
 }
 
@@ -37,7 +45,7 @@ export class CycleSearch {
   readonly #counts: (request: Request) => boolean;
   readonly #start: OwnedBy;
 
-  /** `counts`: whose waits may be part of the cycle. */
+  /** `counts` says which requests may be part of the cycle. */
   constructor(
     state: TableState,
     edges: WaitEdges,
@@ -50,28 +58,31 @@ export class CycleSearch {
     this.#counts = counts;
   }
 
-  /** Throws `OutOfSteps` when the limit is reached first. */
+  /**
+   * @returns the cycle found first, or `undefined` if there is none
+   * @throws {OutOfSteps} if the limit is reached first
+   */
   find(): FoundCycle | undefined {
-    const back = this.#searchBack();
-    const on = this.#searchOn();
+    const back = this.#searchBackward();
+    const on = this.#searchForward();
     for (;;) {
-      const behind = back.next();
-      if (behind.done === true) {
-        if (behind.value === undefined) return undefined;
-        const hops = hopsOf(behind.value);
-        // The search back takes for an edge what may be none.
+      const backward = back.next();
+      if (backward.done === true) {
+        if (backward.value === undefined) return undefined;
+        const hops = hopsOf(backward.value);
+        // The backward search may have followed a hop that is not an edge.
         return hops.every((hop) => this.#isEdge(hop)) ? cycleOf(hops) : endOfSearch(on);
       }
-      const ahead = on.next();
-      if (ahead.done === true) return ahead.value && cycleOf(hopsOf(ahead.value).reverse());
+      const forward = on.next();
+      if (forward.done === true) return forward.value && cycleOf(hopsOf(forward.value).reverse());
     }
   }
 
-  /** To those that the owner waits for; all hops are edges. */
-  *#searchOn(): Search {
+  /** Searches for the owners that the start waits for; every hop is an edge. */
+  *#searchForward(): Search {
     const reached = new Set<OwnerEntry>();
     const line: { readonly owner: OwnedBy; readonly path: Hop | undefined }[] = [];
-    /** Of each key: whether its holders were looked at, and how many of its listed requests. */
+    /** By key: whether its holders were examined, and how many of its listed requests. */
     const looked = new Map<Key, { hasHolders: boolean; ahead: number }>();
     let found: Hop | undefined;
     const reach = (place: Place, obstacle: Place, rest: Hop | undefined): boolean => {
@@ -95,7 +106,7 @@ export class CycleSearch {
           const done = looked.get(key) ?? { hasHolders: false, ahead: 0 };
           looked.set(key, done);
           if (!done.hasHolders) {
-            // Its own hold is not in the way of an upgrade, but of others.
+            // Its own hold is not in the way of an upgrade, but it is in the way of others.
             done.hasHolders = request.upgrades === undefined;
             for (const held of key.heldByWaiters) {
               this.#edges.step();
@@ -119,11 +130,11 @@ export class CycleSearch {
     return undefined;
   }
 
-  /** To those that wait for the owner, and perhaps to some that do not. */
-  *#searchBack(): Search {
+  /** Searches for the owners that wait for the start; some of those found may not. */
+  *#searchBackward(): Search {
     const reached = new Set<OwnerEntry>();
     const line: { readonly owner: OwnedBy; readonly path: Hop | undefined }[] = [];
-    /** Of each key: from which of its listed requests on all were looked at. */
+    /** By key: the listed request from which on all were examined. */
     const looked = new Map<Key, number>();
     line.push({ owner: this.#start, path: undefined });
     for (const { owner, path } of line) {
@@ -157,7 +168,7 @@ export class CycleSearch {
     return undefined;
   }
 
-  /** What an owner has in keys where others may wait for it. */
+  /** The places of an owner in keys where others may wait for it. */
   *#placesOf(owner: OwnedBy): Generator<Place, void, void> {
     for (const hold of holdsOf(this.#state, owner)) {
       this.#edges.step();
@@ -188,16 +199,16 @@ export class CycleSearch {
     const last = this.#edges.lastConflictBefore(place);
     if (!(claimant instanceof Request)) return this.#edges.isBlocked(place, last);
     if (last === undefined) return false;
-    return obstacle === last || !isBehind(obstacle, last);
+    return obstacle === last || !comesAfter(obstacle, last);
   }
 }
 
-function isBehind(place: Place, other: Place): boolean {
+function comesAfter(place: Place, other: Place): boolean {
   const [left, right] = [orderOf(place), orderOf(other)];
   return left.rank > right.rank || (left.rank === right.rank && left.number > right.number);
 }
 
-/** The hop that was found last comes first. */
+/** The hops of a path, the last one first. */
 function hopsOf(last: Hop): Hop[] {
   const hops: Hop[] = [];
   for (let hop: Hop | undefined = last; hop !== undefined; hop = hop.rest) hops.push(hop);

@@ -1,8 +1,9 @@
 /**
- * Cycles of waits: refused to the request that closes one; and where none does, because somebody got
- * something, or a limit fell, broken by the last of those who wait in it. An entry makes a bounded
- * number of steps of search. What it does not come to is queued and looked at by later entries; until
- * then the request waits, and its refusal is an outcome instead of a reply.
+ * Detects and breaks cycles of waits. A request that would close a cycle is refused. A cycle that
+ * arises otherwise, because an owner was granted something or a limit was lowered, is broken by
+ * refusing the last request in it. An entry makes a bounded number of search steps. Searches that
+ * it does not reach are queued for later entries; until then the request waits, and its refusal is
+ * an outcome instead of a reply.
  */
 import { ERROR_NUMBERS } from "../../errors.js";
 import { CYCLE_MEMBERS_MAX, type CycleMember, type Result } from "../../protocol/index.js";
@@ -18,27 +19,30 @@ import { CycleSearch } from "./cycle-search.js";
 import { WaitEdges } from "./wait-edges.js";
 import { shortestCycle, type Wait, WaitForGraph } from "./wait-for.js";
 
-/** The places in which the members of a cycle wait, each for the next, the last for the first. */
+/**
+ * The places at which the members of a cycle wait, each for the next one, the last for the first.
+ */
 type Cycle = readonly Place[];
 
-/** The steps of the entry are used up: to be asked again. */
+/** The steps of the entry are used up, and the search must be repeated. */
 export const UNDECIDED = Symbol("undecided");
 
 /**
- * The refusal of a request that stands in its queues and closes a cycle; `undefined`: it may wait. A
- * head start is given up before that. `UNDECIDED`: it waits until a later entry has looked at it.
+ * The refusal of a request that is in its queues and closes a cycle; `undefined` if it may wait.
+ * Before it is refused, it gives up its head start. `UNDECIDED` means that it waits until a later
+ * entry has searched for it.
  */
 export function refusalOf(
   state: TableState,
   request: Request,
 ): Result | typeof UNDECIDED | undefined {
-  const cycle = search(state, request, request, breakAny);
+  const cycle = search(state, request, request, anyCycle);
   if (cycle === UNDECIDED || cycle === undefined) return cycle;
   if (request.rank >= request.enqueuedAt || request.upgrades !== undefined) {
     return deadlock(cycle, request);
   }
   giveUpHeadStart(request);
-  const remaining = search(state, request, request, breakAny);
+  const remaining = search(state, request, request, anyCycle);
   if (remaining !== UNDECIDED && remaining !== undefined) return deadlock(remaining, request);
   for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
     advance(state, place.key);
@@ -46,16 +50,16 @@ export function refusalOf(
   return remaining;
 }
 
-/** A later entry is to look at it. */
+/** Queues the request for a search by a later entry. */
 export function searchLater(state: TableState, request: Request): void {
   if (state.searches.add(request)) state.searchesDeferred += 1;
 }
 
 /**
- * Looks at the first of those that earlier entries did not come to. For which all the steps of an entry
- * are too few, no later one can do more: then its owner waits as if nothing had been found.
+ * Continues with the first search that earlier entries deferred. If all steps of one entry are too
+ * few for a search, no later entry can do more: its owner then waits as if no cycle had been found.
  */
-export function goOnSearching(state: TableState, request: Request): void {
+export function continueSearch(state: TableState, request: Request): void {
   const { left } = state.searchSteps;
   const hasAllSteps = left > 0 && left === state.searchStepsMax;
   if (request.isUnchecked) {
@@ -64,7 +68,7 @@ export function goOnSearching(state: TableState, request: Request): void {
     const hasHadAll = hasAllSteps && request.rank === rank;
     if (refusal === UNDECIDED && !hasHadAll) return;
     state.searches.take();
-    // What it was granted after all, without its head start, it does not wait for.
+    // It was granted after all, without its head start, so it does not wait.
     if (request.hasEnded) return;
     request.change().isUnchecked = false;
     if (refusal === UNDECIDED) state.searchesGivenUp += 1;
@@ -78,7 +82,7 @@ export function goOnSearching(state: TableState, request: Request): void {
   }
 }
 
-/** Looks at the owners that got something in this step. */
+/** Searches for cycles through the owners that were granted something in this step. */
 export function resolveSuspects(state: TableState): void {
   const { suspects } = state;
   for (let suspect = suspects.shift(); suspect !== undefined; suspect = suspects.shift()) {
@@ -87,8 +91,8 @@ export function resolveSuspects(state: TableState): void {
 }
 
 /**
- * After it became harder to get what a key has: looks at all who wait there and could be part of a
- * cycle.
+ * Searches for cycles through every request that waits in a key and could be part of one, after it
+ * became harder to get permits of that key.
  */
 export function suspectAll(state: TableState, { queue }: Key): void {
   for (const request of (queue?.listed ?? []).map(orderOf)) {
@@ -96,12 +100,15 @@ export function suspectAll(state: TableState, { queue }: Key): void {
   }
 }
 
-/** Ends waits until no cycle through this owner is left. `isLast`: there is no use in later entries. */
+/**
+ * Ends waits until no cycle through this owner is left. `isLast` means that later entries cannot do
+ * more.
+ */
 function breakCycles(state: TableState, owner: OwnedBy, isLast: boolean): void {
   for (let isFirst = true; ; isFirst = false) {
     const [asked] = requestsOf(state, owner);
     if (asked === undefined) return;
-    const cycle = search(state, owner, asked, breakWilling);
+    const cycle = search(state, owner, asked, preferRefusable);
     if (cycle === UNDECIDED) {
       if (isLast && isFirst) state.searchesGivenUp += 1;
       else searchLater(state, asked);
@@ -124,7 +131,7 @@ function search(
 ): Cycle | typeof UNDECIDED | undefined {
   const { searchSteps } = state;
   if (searchSteps.left === 0) return UNDECIDED;
-  // Those behind a head start wait for its owner, even if that has nothing else.
+  // Requests after one with a head start wait for its owner, even if that owner has no other claim.
   const isAdded = list(asked);
   try {
     searchSteps.take();
@@ -137,12 +144,12 @@ function search(
   }
 }
 
-function breakAny(state: TableState, edges: WaitEdges, owner: OwnedBy): Cycle | undefined {
+function anyCycle(state: TableState, edges: WaitEdges, owner: OwnedBy): Cycle | undefined {
   return cycleThrough(state, edges, owner, () => true);
 }
 
-/** One in which everybody may be refused comes first: of another perhaps nobody may. */
-function breakWilling(state: TableState, edges: WaitEdges, owner: OwnedBy): Cycle | undefined {
+/** Prefers a cycle in which every request may be refused: in another one perhaps none may. */
+function preferRefusable(state: TableState, edges: WaitEdges, owner: OwnedBy): Cycle | undefined {
   const any = cycleThrough(state, edges, owner, () => true);
   if (any === undefined || any.every((place) => orderOf(place).detects)) return any;
   return cycleThrough(state, edges, owner, ({ detects }) => detects) ?? any;
@@ -162,7 +169,7 @@ function cycleThrough(
   return shortestCycle(start, ({ request }: Wait) => counts(request))?.map(({ place }) => place);
 }
 
-/** The request waits where it would without its head start. */
+/** Moves the request to the place where it would wait without its head start. */
 function giveUpHeadStart(request: Request): void {
   const moved = request.change();
   const wasListed = request.isListed;
@@ -177,7 +184,7 @@ function giveUpHeadStart(request: Request): void {
   if (wasListed) list(request);
 }
 
-/** Who gives way: the last in the order of requests of those that let themselves be refused. */
+/** The request to refuse: the last one, in the order of requests, of those that allow it. */
 function lastOf(cycle: Cycle): Request | undefined {
   let last: Request | undefined;
   for (const place of cycle) {
@@ -187,7 +194,7 @@ function lastOf(cycle: Cycle): Request | undefined {
   return last;
 }
 
-/** Begins with the owner of the request that is refused. */
+/** The refusal, whose cycle begins with the owner of the refused request. */
 function deadlock(cycle: Cycle, refused: Request): Result {
   const at = Math.max(
     0,

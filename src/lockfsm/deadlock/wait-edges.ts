@@ -1,9 +1,9 @@
 /**
- * The edges of the wait-for graph, as they are in the table now (semantics.md, 7.2). An owner waits, in each
- * key where one of its requests is not eligible, for all who hold the key and for the listed requests
- * ahead up to the last one that conflicts. What ends by itself is nobody's obstacle: tickets, closings,
- * and what is due. Every look is counted against a limit, so that no search takes longer than its
- * caller allows. Nothing here may change the table.
+ * The edges of the wait-for graph, as the table has them now (semantics.md, 7.2). In each key where
+ * one of its requests is not eligible, an owner waits for every holder of the key and for the
+ * listed requests ahead of it, up to the last one that conflicts. Claims that end by themselves are
+ * no obstacle: tickets, closings, and everything that is due. Every look counts against a limit, so
+ * that no search takes longer than its caller allows. Nothing here may change the table.
  */
 import { endOf } from "../holds/due-time.js";
 import type { Place } from "../records/key.js";
@@ -17,8 +17,8 @@ export class WaitEdges {
   readonly #asked: Request | undefined;
 
   /**
-   * `asked`: the request that is looked at. Requests that no search has looked at yet, and that came
-   * after it, are not there for it: each of them is refused itself if it closes a cycle.
+   * `asked` is the request for which the search is made. Requests that have not been searched for
+   * yet, and that came after it, are ignored: each of them is refused itself if it closes a cycle.
    */
   constructor(state: TableState, limit: StepLimit, asked: Request | undefined) {
     this.#state = state;
@@ -30,14 +30,14 @@ export class WaitEdges {
     this.#limit.take();
   }
 
-  /** Whether it neither waits nor is in the way of others, as far as this search is concerned. */
+  /** Whether this search ignores the request: it neither waits nor is in the way of others. */
   isAbsent(request: Request): boolean {
     if (request.isOverAt(this.#state.stamp)) return true;
     if (!request.isUnchecked || this.#asked === undefined) return false;
     return !this.#asked.isUnchecked || request.number > this.#asked.number;
   }
 
-  /** Who holds; `undefined`: it ends by itself, whatever anybody waits for. */
+  /** The hold at a place; `undefined` if it ends by itself. */
   holderAt({ claimant }: Place): Hold | undefined {
     if (!(claimant instanceof Hold) || claimant.isTicket) return undefined;
     const { stamp } = this.#state;
@@ -46,7 +46,7 @@ export class WaitEdges {
     return isDue || !claimant.session.isAliveAt(stamp) ? undefined : claimant;
   }
 
-  /** The last place ahead that conflicts: only a shared one passes others by. */
+  /** The last place ahead that conflicts with `place`. Only shared places can pass each other. */
   lastConflictBefore(place: Place): Place | undefined {
     const seeking = this.seekConflictBefore(place);
     for (;;) {
@@ -55,14 +55,14 @@ export class WaitEdges {
     }
   }
 
-  /** The same step by step: a run of shared requests may be long. */
+  /** The same, one step at a time, because a run of shared requests can be long. */
   *seekConflictBefore(place: Place): Generator<void, Place | undefined, void> {
     const { key, mode } = place;
     for (let before = place.previous; before !== undefined; before = before.previous) {
       this.step();
       yield;
       const isPassed = mode === "shared" && before.mode === "shared";
-      // What was reached is shared from here to the head of the queue.
+      // A reached place is shared, and so is every place from it to the head of the queue.
       if (isPassed && key.hasReached(before)) return undefined;
       if (!isPassed && !this.isAbsent(orderOf(before))) return before;
     }
@@ -70,8 +70,8 @@ export class WaitEdges {
   }
 
   /**
-   * Whether something conflicts with an unreached place. If nothing does, its key has only not had its
-   * turn of work yet. `last`: the last conflict before it.
+   * Whether something conflicts with an unreached place. If nothing does, its key only waits for
+   * its turn in the work queue. `last` is the last conflict before the place.
    */
   isBlocked({ key, mode, wanted, claimant }: Place, last: Place | undefined): boolean {
     return last !== undefined || !key.admitsHold(mode, wanted, (claimant as Request).upgrades);

@@ -1,14 +1,15 @@
 /**
- * The wait-for graph over owners, from one owner on (semantics.md, 7), as far as its edges in the table say
- * ("wait-edges.ts"). Of a semaphore it is not one holder that matters but how many permits come back;
- * so the graph is reduced: an owner that could go on is taken out with all that it holds, again and
- * again, and what is left waits for ever. An owner is taken as a whole: it gives up nothing before it
- * has all that it asked for. A request behind another in a queue waits for whatever that one waits for,
- * so one edge stands for all of them, and a long queue costs no more than its length. Built where the
- * reduction is needed, and to show people who waits for whom.
+ * The wait-for graph over owners, from one owner on (semantics.md, 7), with the edges that the
+ * table has ("wait-edges.ts"). Of a semaphore it does not matter which holder releases, but how
+ * many permits are returned. So the graph is reduced: an owner that could continue is removed with
+ * all that it holds, repeatedly, and the owners that remain wait for ever. An owner is treated as a
+ * whole: it releases nothing before it has everything that it requested. A request waits for
+ * everything that the request before it in the queue waits for, so one edge represents all of
+ * those, and a long queue costs no more than its length. The graph is built where the reduction is
+ * needed, and to show people which owner waits for which.
  *
- * A cycle in what is left is named as short as can be: a request in the middle of a queue waits only for
- * what the requests after it wait for as well, and is left out.
+ * A cycle is reported in its shortest form: a request in the middle of a queue that waits only for
+ * what the requests after it also wait for is left out.
  */
 import { requestsOf } from "../holds/owners.js";
 import type { Key, Place } from "../records/key.js";
@@ -19,47 +20,47 @@ import type { WaitEdges } from "./wait-edges.js";
 export interface OwnerNode {
   readonly session: Session;
   readonly owner: number;
-  /** `undefined`: not looked at yet. */
+  /** `undefined` until explored. */
   waits: Wait[] | undefined;
   /** How many of its waits are blocked. */
   blockedCount: number;
-  /** It could go on, sooner or later. */
+  /** Whether it could continue, sooner or later. */
   isFree: boolean;
-  /** The waits that it is in the way of, each as often as it is. */
+  /** The waits that it obstructs, each as often as it does. */
   readonly obstructed: Wait[];
-  /** What it holds of semaphores. */
+  /** The permits that it holds. */
   readonly shares: { readonly pool: Pool; readonly permits: number }[];
 }
 
-/** One place in which an owner waits. */
+/** One place at which an owner waits. */
 export interface Wait {
   readonly node: OwnerNode;
   readonly request: Request;
   readonly place: Place;
-  /** Of a semaphore all of them; of a lock none where `ahead` stands for them. */
+  /** For a semaphore all holders; for a lock none if `ahead` represents them. */
   readonly holders: readonly OwnerNode[];
-  /** Up to the last one that waits for everything before it. */
+  /** Listed requests ahead, up to the nearest one that waits for everything before it. */
   readonly ahead: { readonly node: OwnerNode; readonly place: Place }[];
   readonly pool: Pool | undefined;
-  /** Permits that must come together for it and for each between it and the one ahead. */
+  /** Permits that are needed for it and for each place between it and the one ahead of it. */
   readonly need: number;
-  /** Those in the way, but for holders of permits, who cannot go on. */
+  /** The number of obstacles that cannot continue, without holders of permits. */
   inTheWay: number;
-  /** There are not enough permits, even if everybody gave back theirs who could go on. */
+  /** Whether there are too few permits, even if every owner that can continue returned its own. */
   isShort: boolean;
 }
 
-/** The permits of a semaphore in which somebody waits. */
+/** The permits of a semaphore in which an owner waits. */
 export interface Pool {
   readonly limit: number;
   readonly holders: OwnerNode[];
-  /** By those who cannot go on. */
+  /** Permits held by owners that cannot continue. */
   held: number;
-  /** Waits that are short of permits; sorted, when it matters, by what they need: most first. */
+  /** Waits that lack permits; sorted, when that matters, by the number they need, largest first. */
   readonly short: Wait[];
 }
 
-/** The holds of a key that the graph has: all of them, or those whose owners wait. */
+/** The holds of a key that the graph includes: all of them, or those whose owners wait. */
 export type HoldersOf = (key: Key) => Iterable<Place>;
 
 export class WaitForGraph {
@@ -69,7 +70,7 @@ export class WaitForGraph {
   readonly #nodes = new Map<Session, Map<number, OwnerNode>>();
   readonly #pools = new Map<Key, Pool>();
   readonly #reached: OwnerNode[] = [];
-  /** How many of them were looked at. */
+  /** How many of `#reached` have been explored. */
   #explored = 0;
 
   constructor(state: TableState, edges: WaitEdges, holdersIn: HoldersOf) {
@@ -83,7 +84,9 @@ export class WaitForGraph {
     return this.#reached;
   }
 
-  /** All owners that `start` waits for, directly or not, itself included. */
+  /**
+   * Explores all owners that `start` waits for, directly or not, and returns the node of `start`.
+   */
   explore(start: { readonly session: Session; readonly owner: number }): OwnerNode {
     const first = this.#nodeOf(start.session, start.owner);
     for (; this.#explored < this.#reached.length; this.#explored += 1) {
@@ -93,7 +96,7 @@ export class WaitForGraph {
     return first;
   }
 
-  /** Takes out whoever could go on, until nobody is left who could; looks once at each edge. */
+  /** Removes every owner that could continue, until none is left; looks at each edge once. */
   reduce(): void {
     for (const pool of this.#pools.values()) {
       pool.short.sort((left, right) => right.need - left.need);
@@ -138,7 +141,9 @@ export class WaitForGraph {
     return waits;
   }
 
-  /** `undefined`: nothing conflicts with it, and its key has only not had its turn of work yet. */
+  /**
+   * `undefined` if nothing conflicts with the place and its key only waits for its turn of work.
+   */
   #waitAt(node: OwnerNode, request: Request, place: Place): Wait | undefined {
     const { key, mode } = place;
     const last = this.#edges.lastConflictBefore(place);
@@ -158,7 +163,10 @@ export class WaitForGraph {
     return wait;
   }
 
-  /** The listed from `last` towards the head, until one that waits for all others before it. */
+  /**
+   * The listed requests from `last` towards the head, up to one that waits for all others before
+   * it.
+   */
   #aheadFrom(last: Place): Wait["ahead"] {
     const ahead: Wait["ahead"] = [];
     const { queue } = last.key;
@@ -173,7 +181,7 @@ export class WaitForGraph {
     return ahead;
   }
 
-  /** Those of a lock, but for the hold that is to be upgraded itself. */
+  /** The holders of a lock, except the hold that is to be upgraded. */
   #holdersOf({ key, mode }: Place, { upgrades }: Request): OwnerNode[] {
     const holders: OwnerNode[] = [];
     if (mode === "permits") return holders;
@@ -205,7 +213,7 @@ export class WaitForGraph {
     return hold === undefined ? undefined : this.#nodeOf(hold.session, hold.owner);
   }
 
-  /** Those between have to be served first, so the largest wish decides. */
+  /** Requests in between must be served first, so the largest number of permits decides. */
   #needOf(place: Place): number {
     let need = place.wanted;
     for (let before = place.previous; before !== undefined; before = before.previous) {
@@ -219,7 +227,7 @@ export class WaitForGraph {
   }
 }
 
-/** Adds to `open` those who could go on as soon as this one did. */
+/** Removes an owner. Adds to `open` those that could continue once this one has. */
 function takeOut(node: OwnerNode, open: OwnerNode[]): void {
   node.isFree = true;
   for (const wait of node.obstructed) {
@@ -235,13 +243,13 @@ function takeOut(node: OwnerNode, open: OwnerNode[]): void {
   }
 }
 
-/** Takes out the next of those who are short of permits for which there are enough by now. */
+/** Removes and returns the next wait that now has enough permits. */
 function suppliedBy({ held, limit, short }: Pool): Wait | undefined {
   const least = short.at(-1);
   return least !== undefined && held + least.need <= limit ? short.pop() : undefined;
 }
 
-/** Something that blocked a wait went away, the last one perhaps. */
+/** An obstacle of a wait is gone; it may have been the last one. */
 function unblock(wait: Wait, open: OwnerNode[]): void {
   if (isBlocked(wait)) return;
   wait.node.blockedCount -= 1;
@@ -252,7 +260,10 @@ function isBlocked({ inTheWay, isShort }: Wait): boolean {
   return inTheWay > 0 || isShort;
 }
 
-/** Of a cycle: `from` waits, because of the place `ahead` of it in the queue if there is one. */
+/**
+ * One step of a cycle: `from` waits, because of the place `ahead` of it in the queue if that is
+ * set.
+ */
 interface Step {
   readonly from: OwnerNode;
   readonly wait: Wait;
@@ -260,8 +271,9 @@ interface Step {
 }
 
 /**
- * The shortest cycle of waits through `start` among those that wait for ever: each for the next,
- * the last for the first. `counts` says which waits may be part of it. `undefined`: there is none.
+ * The shortest cycle of waits through `start`, among owners that wait for ever: each waits for the
+ * next one, the last for the first. `counts` says which waits may be part of it. `undefined` if
+ * there is none.
  */
 export function shortestCycle(
   start: OwnerNode,
@@ -277,7 +289,8 @@ export function shortestCycle(
       const isLeftOut = before !== undefined && wait.place === before;
       if (!isBlocked(wait) || !(isLeftOut || counts(wait))) continue;
       for (const { node, ahead } of obstaclesOf(wait, lookedThrough)) {
-        // Its own hold is in the way of others, not of an upgrade: whom it waits for has to be named.
+        // The hold is in the way of others but not of its own upgrade, so its obstacles must be
+        // named.
         const step = { from, wait, ahead: wait.request.upgrades === undefined ? ahead : undefined };
         if (node === start) return namesOf(stepsTo(step, reachedBy, start));
         if (reachedBy.has(node)) continue;
@@ -289,7 +302,7 @@ export function shortestCycle(
   return undefined;
 }
 
-/** Permits that somebody holds are not in the way where enough are left. */
+/** The obstacles of a wait. Held permits are not in the way if enough are left. */
 function* obstaclesOf(
   { holders, ahead, pool, isShort }: Wait,
   lookedThrough: Set<Pool>,
@@ -316,7 +329,7 @@ function stepsTo(
   return steps.reverse();
 }
 
-/** Without those whose own place in the queue is all that they add. */
+/** The waits to name, without those that contribute only their own place in the queue. */
 function namesOf(steps: readonly Step[]): Wait[] {
   const waits: Wait[] = [];
   let before: Place | undefined;

@@ -1,7 +1,7 @@
 /**
- * After the limit of a semaphore was lowered: whoever waits for more permits than there are now is
- * refused, wherever it stands; then those who still wait are looked at for cycles. A long queue is
- * looked through in several steps.
+ * After the limit of a semaphore was lowered: refuses the requests that wait for more permits than
+ * there are now, anywhere in the queue, and then searches for cycles among those that still wait. A
+ * long queue takes several steps.
  */
 import { suspectAll } from "../deadlock/detect.js";
 import { endWait } from "../holds/end.js";
@@ -11,7 +11,7 @@ import { orderOf } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { INVALID_ARGUMENT } from "../results.js";
 
-/** Returns whether there is nothing left to look at; else the key is queued for work. */
+/** Returns true if the whole queue was examined; otherwise the key is queued for work. */
 export function evictOversized(state: TableState, key: Key): boolean {
   const { semaphore } = key;
   if (semaphore?.evictFrom === undefined) return true;

@@ -1,12 +1,12 @@
 /**
- * What an entry does before its commands: it goes on with the searches that earlier entries deferred,
- * then with the work queue, then ends what is due, each in order; the last two together within a limit
- * of units, the first within the same limit of its own and within the entry's steps of search. Each
- * turn and each due time is a step of its own; a step counts at least one unit and may exceed the limit
- * by its own size.
+ * The work of an entry before its commands: it continues the searches that earlier entries
+ * deferred, then the work queue, then ends claims and sessions that are due, each in order. The
+ * last two share a limit of units; the first has the same limit for itself and is also bounded by
+ * the entry's search steps. Each turn and each due time is a step of its own. A step counts as at
+ * least one unit and may exceed the limit by its own size.
  */
 import { END_REASON } from "../../protocol/index.js";
-import { goOnSearching, resolveSuspects } from "../deadlock/detect.js";
+import { continueSearch, resolveSuspects } from "../deadlock/detect.js";
 import { endClosing } from "../holds/closings.js";
 import { reasonAtEnd } from "../holds/due-time.js";
 import { endClaims, endSession, endWait, loseHold } from "../holds/end.js";
@@ -25,7 +25,7 @@ export function expire(state: TableState): void {
     const work = state.work.take();
     if (work === undefined) break;
     begin(state);
-    goOn(state, work);
+    workOn(state, work);
     resolveSuspects(state);
     units -= Math.max(1, unitsOf(state));
   }
@@ -39,13 +39,13 @@ export function expire(state: TableState): void {
   }
 }
 
-/** The first of them has all steps of the entry for itself. */
+/** The first search has all steps of the entry for itself. */
 function search(state: TableState): void {
   const { searches, searchSteps } = state;
   let units = state.settings.unitsPerEntryMax;
   for (let first = searches.first; first !== undefined; first = searches.first) {
     begin(state);
-    goOnSearching(state, first);
+    continueSearch(state, first);
     resolveSuspects(state);
     units -= Math.max(1, unitsOf(state));
     if (units <= 0 || searchSteps.left === 0) return;
@@ -56,12 +56,12 @@ function begin(state: TableState): void {
   state.stepUnits = state.settings.grantsPerStepMax;
 }
 
-/** Of the step that was just made. */
+/** The units used by the current step. */
 function unitsOf({ settings, stepUnits }: TableState): number {
   return settings.grantsPerStepMax - stepUnits;
 }
 
-function goOn(state: TableState, work: Work): void {
+function workOn(state: TableState, work: Work): void {
   if (work instanceof Session) endClaims(state, work);
   else if (evictOversized(state, work)) advance(state, work);
 }

@@ -1,20 +1,20 @@
-/** Who is in the way of a request, for people: a few of them, found in a bounded number of looks. */
+/** Finds a few of the blockers of a request, for people, in a bounded number of looks. */
 import { BLOCKED_BY, type BlockedBy, type Blocker, type ClaimMode } from "../../protocol/index.js";
 import { Closing } from "../records/closing.js";
 import type { Key, Place } from "../records/key.js";
 import { Hold, orderOf, Request } from "../records/session.js";
 import { comesBefore } from "../records/waiting-queue.js";
 
-/** How many of those in the way are named, and how many places are looked at for each key. */
+/** The most blockers named, and the most places examined in each key. */
 const BLOCKERS_MAX = 4;
 const LOOKS_MAX = 16;
 
 export interface Asked {
-  /** `undefined`: not in use. */
+  /** `undefined` if the key is not in use. */
   readonly key: Key | undefined;
   readonly mode: ClaimMode;
   readonly wanted: number;
-  /** Only those before it count; `undefined`: everybody. */
+  /** Only waiters before this place count; `undefined` if all do. */
   readonly before?: Place | undefined;
 }
 
@@ -23,7 +23,7 @@ export interface Blocking {
   readonly blockers: readonly Blocker[];
 }
 
-/** Holds first, then closings, then those who wait. */
+/** Holds first, then closings, then waiters. */
 export function blockersOf(asked: readonly Asked[]): Blocking {
   const blockers: Blocker[] = [];
   let [isHeld, isClosing] = [false, false];
@@ -45,12 +45,13 @@ function isFree(key: Key, mode: ClaimMode, wanted: number, before: Place | undef
 }
 
 /**
- * Shared places at the head of the queue were reached: those in a shared request's way begin at the
- * frontier, however many are before it.
+ * The first place in the queue that could block a request. Shared places at the head have been
+ * reached, so the blockers of a shared request begin at the frontier, however many places are
+ * before it.
  */
 function firstInTheWay({ queue }: Key, mode: ClaimMode): Place | undefined {
-  const isBehindShared = mode === "shared" && queue?.first?.mode === "shared";
-  return isBehindShared ? queue?.frontier : queue?.first;
+  const isAfterShared = mode === "shared" && queue?.first?.mode === "shared";
+  return isAfterShared ? queue?.frontier : queue?.first;
 }
 
 function listFrom(
@@ -74,7 +75,7 @@ function listFrom(
   return found;
 }
 
-/** The hold that an upgrade is of is not in its way. */
+/** The hold that an upgrade is for, which is not in its way. */
 function ownOf(before: Place | undefined): Hold | undefined {
   return before === undefined ? undefined : orderOf(before).upgrades;
 }

@@ -1,6 +1,6 @@
 /**
- * What is left of holds that ended but keep their keys closed for a while. What of a session is counted
- * follows from the closings there are.
+ * Closings: what remains of a hold that has ended while its keys stay closed for some time. The
+ * counts in a session follow from the closings that exist.
  */
 import { Closing } from "../records/closing.js";
 import type { Hold } from "../records/session.js";
@@ -8,7 +8,10 @@ import { bytesOfName, bytesOfPlaces } from "../records/sizes.js";
 import type { TableState } from "../records/state.js";
 import { advance } from "./grant.js";
 
-/** A hold that was taken out of everything but its keys, in which its places stay. */
+/**
+ * Makes a closing of a hold that was removed from everything except its keys, where its places
+ * stay.
+ */
 export function close(state: TableState, hold: Hold, dueAt: number): void {
   const { token, session, firstPlace } = hold;
   const number = state.takeNumber();
@@ -20,7 +23,7 @@ export function close(state: TableState, hold: Hold, dueAt: number): void {
   addClosing(state, closing);
 }
 
-/** The keys of a hold that ended are open again. */
+/** Ends a closing: the keys of the ended hold are open again. */
 export function endClosing(state: TableState, closing: Closing): void {
   removeClosing(state, closing);
   state.note("opened", closing);
@@ -32,7 +35,7 @@ export function endClosing(state: TableState, closing: Closing): void {
   }
 }
 
-/** Ends what keeps `key` closed, and there alone. */
+/** Ends a closing in `keyName` alone. */
 export function openKey(state: TableState, closing: Closing, keyName: string): void {
   const isLast = closing.firstPlace?.sibling === undefined;
   if (isLast) removeClosing(state, closing);
@@ -48,21 +51,21 @@ export function openKey(state: TableState, closing: Closing, keyName: string): v
   }
 }
 
-/** With its places, which stand in their keys already, or will. */
+/** Adds a closing whose places are in their keys, or will be. */
 export function addClosing(state: TableState, closing: Closing): void {
   state.closings.add(closing);
   state.due.add(closing);
   count(state, closing, 1, bytesOfPlaces(closing.firstPlace));
 }
 
-/** With all of its places, which are taken out of their keys elsewhere. */
+/** Removes a closing with all its places, which the caller removes from their keys. */
 function removeClosing(state: TableState, closing: Closing): void {
   state.closings.remove(closing);
   state.due.remove(closing);
   count(state, closing, -1, -bytesOfPlaces(closing.firstPlace));
 }
 
-/** One of its places, and not the last, goes. */
+/** Accounts for one of several places that is removed. */
 function shrinkClosing(state: TableState, closing: Closing, keyName: string): void {
   count(state, closing, 0, -bytesOfName(keyName));
 }

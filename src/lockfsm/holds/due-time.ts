@@ -1,18 +1,19 @@
 /**
- * When a hold ends by itself while its session lives: by its cap, by the force behind a revoke, as a
- * ticket that nobody claimed. One due time stands for whichever comes first.
+ * When a hold ends by itself while its session lives: at its maximum duration, at the forced end of
+ * a revoke, or, as a ticket, when it has not been claimed in time. One due time represents the
+ * earliest of these.
  */
 import { END_REASON, type EndReason } from "../../protocol/index.js";
 import { type Hold, HoldEnd, type HoldExtras } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 
-/** Cluster time; `undefined`: only with its session. */
+/** In cluster time; `undefined` if it ends only with its session. */
 export function endOf(hold: Hold): number | undefined {
   const { extras } = hold;
   return extras === undefined ? undefined : earliest(hold, extras);
 }
 
-/** After anything of it changed. */
+/** Must be called after any change of these times. */
 export function scheduleEnd(state: TableState, hold: Hold): void {
   const { extras } = hold;
   if (extras === undefined) return;
@@ -25,7 +26,7 @@ export function scheduleEnd(state: TableState, hold: Hold): void {
   if (next !== undefined) state.due.add(next);
 }
 
-/** The hold is no more. */
+/** Must be called when the hold has ended. */
 export function cancelEnd(state: TableState, hold: Hold): void {
   const end = hold.extras?.end;
   if (end === undefined) return;
@@ -33,7 +34,10 @@ export function cancelEnd(state: TableState, hold: Hold): void {
   hold.changeExtras().end = undefined;
 }
 
-/** Why a hold ends that is due now: what came first, and of equals the weightiest. */
+/**
+ * Why a hold that is due now ends: the earliest cause. Of equally early ones a revoke comes first,
+ * then the maximum duration.
+ */
 export function reasonAtEnd(hold: Hold): EndReason {
   const { extras } = hold;
   const dueAt = extras === undefined ? undefined : earliest(hold, extras);

@@ -1,7 +1,7 @@
 /**
- * How holds, requests and sessions end, and what their end lets through. The end of one claim is a
- * step over its at most 16 keys; the end of a session is one step per claim, and goes on in the
- * work queue when there are many.
+ * How holds, requests and sessions end, and which requests are granted as a result. The end of one
+ * claim is one step over its at most 16 keys. The end of a session is one step per claim, and
+ * continues in the work queue if there are many.
  */
 import { assert } from "../../assert.js";
 import { END_REASON, type EndReason, MESSAGE, type Result } from "../../protocol/index.js";
@@ -14,13 +14,15 @@ import { advance, forgetRequest } from "./grant.js";
 import { endAlone } from "./lone-holds.js";
 import { leave } from "./owners.js";
 
-/** Ends a hold against the wish of its session, which is told, and lets others in. */
+/**
+ * Ends a hold that its session did not release, notifies the session, and grants waiting requests.
+ */
 export function loseHold(state: TableState, hold: Hold, reason: EndReason): void {
   takeAway(state, hold, reason);
   advanceKeys(state, hold);
 }
 
-/** The same without letting others in. */
+/** The same without granting waiting requests. */
 export function takeAway(state: TableState, hold: Hold, reason: EndReason): void {
   const { session, sequence, token } = hold;
   if (session !== state.detached) {
@@ -30,13 +32,16 @@ export function takeAway(state: TableState, hold: Hold, reason: EndReason): void
   takeOut(state, hold, reason);
 }
 
-/** Ends a wait with an outcome that its session is told. */
+/** Ends a wait with an outcome, which its session receives. */
 export function endWait(state: TableState, request: Request, result: Result): void {
   withdraw(state, request, result);
   advanceKeys(state, request);
 }
 
-/** From here on the session is unknown; its claims end in this step and, if many, later ones. */
+/**
+ * Ends a session, which is unknown from here on. Its claims end in this step and, if there are
+ * many, in later ones.
+ */
 export function endSession(state: TableState, session: Session, reason: EndReason): void {
   assert(!session.isEnded, () => `session ${session.id} ended twice`);
   session.change().endedBy = reason;
@@ -65,7 +70,7 @@ export function endClaims(state: TableState, session: Session): void {
   }
 }
 
-/** Ends a wait without letting others in. */
+/** Ends a wait without granting other requests. */
 export function withdraw(state: TableState, request: Request, result: Result): void {
   const { session, sequence, slot } = request;
   leaveQueues(state, request);
@@ -73,13 +78,13 @@ export function withdraw(state: TableState, request: Request, result: Result): v
   state.pushOutcome(session, sequence, result);
 }
 
-/** Nobody is left who could be told its outcome. */
+/** Ends a wait whose session is gone, so that no outcome is sent. */
 function endRequest(state: TableState, request: Request): void {
   leaveQueues(state, request);
   advanceKeys(state, request);
 }
 
-/** Takes a request out of everything but the stored replies. */
+/** Removes a request from everything except the stored replies. */
 export function leaveQueues(state: TableState, request: Request): void {
   forgetRequest(state, request);
   state.note("left", request);
@@ -99,14 +104,14 @@ function endHold(state: TableState, hold: Hold, reason: EndReason): void {
   advanceKeys(state, hold);
 }
 
-/** Lets others into the keys of a hold, or of a request, that is no more. */
+/** Grants waiting requests in the keys of a hold or request that has ended. */
 export function advanceKeys(state: TableState, { firstPlace }: Hold | Request): void {
   for (let place = firstPlace; place !== undefined; place = place.sibling) {
     advance(state, place.key);
   }
 }
 
-/** Takes a hold out of everything; its keys stay closed for as long as its policies say. */
+/** Removes a hold from everything; its keys stay closed for as long as its policies say. */
 function takeOut(state: TableState, hold: Hold, reason: EndReason): void {
   const ended = hold.change();
   const upgrade = hold.extras?.upgrade;
@@ -131,7 +136,7 @@ function takeOut(state: TableState, hold: Hold, reason: EndReason): void {
   }
 }
 
-/** The last column of the table in semantics.md, 6. */
+/** How long the keys stay closed: the last column of the table in semantics.md, 6. */
 function closedMsAfter(state: TableState, { extras, grantedAt }: Hold, reason: EndReason): number {
   if (extras === undefined || reason === END_REASON.stolen) return 0;
   const restMs = Math.max(0, grantedAt + extras.minHoldMs - state.stamp);

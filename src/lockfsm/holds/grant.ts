@@ -1,7 +1,7 @@
 /**
- * How a request becomes a hold. A request is granted in the step in which the last of its places
- * is reached, unless its deadline or its session is due by then: such a one is never granted, and
- * stands in the way of others until it is swept.
+ * How a request becomes a hold. A request is granted in the step in which the last of its places is
+ * reached, unless its deadline or its session is due by then. Such a request is never granted, and
+ * blocks others until it is swept.
  */
 import { assert } from "../../assert.js";
 import {
@@ -20,16 +20,19 @@ import { join, leave } from "./owners.js";
 import { renewToken } from "./tokens.js";
 
 /**
- * Looks at what became possible in a key after something changed in it, and forgets the key when
- * nothing is left. What exceeds the units of the step goes to the work queue, to be decided anew there.
+ * Grants what a change in a key has made possible, and forgets the key if nothing is left in it.
+ * Work that exceeds the units of the step goes to the work queue, where everything is decided anew.
  */
 export function advance(state: TableState, key: Key): void {
   const others = advanceOne(state, key, undefined);
-  // Grants in them may add further ones.
+  // Grants in these keys may add further ones.
   for (const other of others ?? []) advanceOne(state, other, others);
 }
 
-/** Returns `others` with the keys that are to be looked at as well, made when there are any. */
+/**
+ * Returns `others`, with the keys added that must be examined as well. The array is made when the
+ * first is added.
+ */
 function advanceOne(state: TableState, key: Key, others: Key[] | undefined): Key[] | undefined {
   let found = others;
   while (key.canReachNext) {
@@ -45,12 +48,12 @@ function advanceOne(state: TableState, key: Key, others: Key[] | undefined): Key
       found = leaveOthers(state, request, key, found);
     }
   }
-  tellHolders(state, key);
+  notifyHolders(state, key);
   if (key.isIdle) dropKey(state, key);
   return found;
 }
 
-/** Grants an acquire at once: none of its items conflicts with anything. */
+/** Grants an acquire at once, none of whose items conflicts with anything. */
 export function grantAtOnce(state: TableState, session: Session, command: AcquireCommand): Result {
   const hold = makeHold(state, session, command.owner, command.sequence, command.options);
   let last: Place | undefined;
@@ -66,8 +69,8 @@ export function grantAtOnce(state: TableState, session: Session, command: Acquir
 }
 
 /**
- * The request leaves its queues as a hold, or as the upgrade of one; returns its outcome, which is not
- * told. A hold is its own outcome; that of an upgrade that has waited is stored.
+ * Turns a request into a hold, or into the upgrade of one, and returns its outcome without sending
+ * it. A hold is its own outcome; the outcome of an upgrade that has waited is stored.
  */
 export function grant(state: TableState, request: Request): Result {
   const { session, slot, upgrades } = request;
@@ -111,13 +114,13 @@ function strengthen(state: TableState, request: Request, hold: Hold): Result {
   return { status: STATUS.upgraded, token: hold.token };
 }
 
-/** Takes a request out of everything but its queues, in which it must still stand. */
+/** Removes a request from everything except its queues, in which it must still be. */
 export function forgetRequest(state: TableState, request: Request): void {
   const { session, upgrades } = request;
   session.removeRequest(request);
   leave(state, request);
   if (request.dueAt !== NO_DEADLINE) state.due.remove(request);
-  // What else its owner waits for is to be looked at instead.
+  // The other waits of its owner must be examined instead.
   if (request.isQueuedForSearch) state.suspects.push({ session, owner: request.owner });
   state.requestCount -= 1;
   state.otherBytes -= request.bytes;
@@ -131,15 +134,15 @@ export function placeIn(hold: Hold, key: Key | undefined): Place | undefined {
   return place;
 }
 
-/** Tells those who hold a key, each once, that somebody waits behind them. */
-export function tellHolders(state: TableState, key: Key): void {
+/** Notifies each holder of a key, once, that another request waits. */
+export function notifyHolders(state: TableState, key: Key): void {
   const { queue } = key;
   if (queue === undefined || queue.frontier === undefined) return;
-  for (let place = queue.untold; place !== undefined; place = place.next) {
+  for (let place = queue.unnotified; place !== undefined; place = place.next) {
     const hold = place.claimant;
     if (hold instanceof Hold && !hold.isContended && !isOnlyOwnUpgrade(key, hold)) {
       if (state.stepUnits === 0) {
-        queue.untold = place;
+        queue.unnotified = place;
         state.work.addKey(key);
         return;
       }
@@ -148,7 +151,7 @@ export function tellHolders(state: TableState, key: Key): void {
       state.say(hold.session, { kind: MESSAGE.contended, sequence: hold.sequence });
     }
   }
-  queue.untold = undefined;
+  queue.unnotified = undefined;
 }
 
 export function grantedResult(hold: Hold): Result {
@@ -162,8 +165,9 @@ export function grantedResult(hold: Hold): Result {
 }
 
 /**
- * In the other keys of a request that was granted through `key` it waits no more: whoever is next in
- * a semaphore may go together with it, in a lock only those who could before.
+ * The keys of a granted request, other than `key`, in which requests after it may now be granted.
+ * In a semaphore the next one may be compatible with the hold; in a lock only requests that already
+ * were can be.
  */
 function leaveOthers(
   state: TableState,
@@ -174,7 +178,7 @@ function leaveOthers(
   let found = others;
   for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
     if (place.key === key) continue;
-    if (place.permits === undefined) tellHolders(state, place.key);
+    if (place.permits === undefined) notifyHolders(state, place.key);
     else {
       found ??= [];
       found.push(place.key);
@@ -183,7 +187,7 @@ function leaveOthers(
   return found;
 }
 
-/** Nobody but the holder itself waits behind it. */
+/** Whether the only waiter is the holder's own upgrade. */
 function isOnlyOwnUpgrade({ queue }: Key, hold: Hold): boolean {
   if (queue === undefined || queue.count > 1 || queue.first === undefined) return false;
   return orderOf(queue.first).upgrades === hold;
@@ -209,7 +213,7 @@ function makeHold(
   return hold;
 }
 
-/** A hold whose places stand in their keys. */
+/** Adds a hold whose places are in their keys. */
 function addHold(state: TableState, hold: Hold): void {
   const { session, owner } = hold;
   hold.change().row = state.rows.add(session, hold.token, hold.sequence, hold);

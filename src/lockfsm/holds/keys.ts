@@ -1,6 +1,6 @@
 /**
  * Keys as commands name them: what a key is, lock or semaphore, while it is in use, and how a place
- * in it is made. A key comes into being with its first use and goes with its last.
+ * in it is made. A key exists from its first use to its last.
  */
 import { assert } from "../../assert.js";
 import { ERROR_NUMBERS } from "../../errors.js";
@@ -13,18 +13,18 @@ import type { TableState } from "../records/state.js";
 import { INVALID_ARGUMENT, WRONG_KIND } from "../results.js";
 import { holdAt, lookAt } from "./lone-holds.js";
 
-/** The key of that name, for whoever may change something of it; `undefined`: not in use. */
+/** The key of that name, for callers that may change it; `undefined` if it is not in use. */
 export function findKey(state: TableState, name: string): Key | undefined {
   const entry = state.keys.get(name);
   return typeof entry === "number" ? keyOf(holdAt(state, entry)) : entry;
 }
 
-/** The same, made when it is not in use. */
+/** The same, made if it is not in use. */
 export function obtainKey(state: TableState, name: string): Key {
   return findKey(state, name) ?? state.keys.add(name);
 }
 
-/** The same, to be read only. */
+/** The same, for reading only. */
 export function lookAtKey(state: TableState, name: string): Key | undefined {
   const entry = state.keys.get(name);
   return entry === undefined ? undefined : lookAtEntry(state, entry);
@@ -39,13 +39,13 @@ export function waitersOf(state: TableState, name: string): number {
   return entry === undefined || typeof entry === "number" ? 0 : entry.waiterCount;
 }
 
-/** Of a hold that has one. */
+/** The key of a hold that has one. */
 function keyOf({ firstPlace }: Hold): Key {
   assert(firstPlace !== undefined, () => "a hold of no key");
   return firstPlace.key;
 }
 
-/** Why the key of an item cannot be used as the item says, or `undefined`. */
+/** Why the key of an item cannot be used as the item asks; `undefined` if it can. */
 export function kindProblem(state: TableState, item: Item): Result | undefined {
   const key = state.keys.get(item.key);
   if (typeof key === "number") return item.mode === "permits" ? WRONG_KIND : undefined;
@@ -62,7 +62,10 @@ export function kindProblem(state: TableState, item: Item): Result | undefined {
   return item.permits > limit ? INVALID_ARGUMENT : undefined;
 }
 
-/** A place of a claim in the key of an item that has no `kindProblem`; it stands in no list yet. */
+/**
+ * Makes a place for a claim in the key of an item that has no `kindProblem`. It is not in any list
+ * yet.
+ */
 export function placeOf(state: TableState, item: Item, claimant: Claimant): Place {
   const key = obtainKey(state, item.key);
   if (item.mode !== "permits") return new Place(key, item.mode, claimant, undefined);
@@ -83,7 +86,7 @@ export function makeSemaphore(
   return semaphore;
 }
 
-/** Forgets a key that became idle. */
+/** Forgets a key that has become idle. */
 export function dropKey(state: TableState, key: Key): void {
   const { semaphore } = key;
   if (semaphore !== undefined) {

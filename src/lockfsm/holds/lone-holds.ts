@@ -1,8 +1,9 @@
 /**
- * Most of a large table: a lock that one owner holds for itself, under default options, who has nothing
- * else, and nobody waits. Such a lone hold has no objects, only its row and the name of its key. Who
- * is about to change more of it than to end it makes it an ordinary hold first, which it stays; who
- * only looks gets objects that nobody else knows. From outside the two sorts cannot be told apart.
+ * Lone holds, which are most of a large table: a lock with default options that one owner holds
+ * exclusively, and that has no waiters, while the owner has no other claim. A lone hold has no
+ * objects, only its row and the name of its key. Code that is about to change it, other than to end
+ * it, first makes it an ordinary hold, which it remains. Code that only reads it gets temporary
+ * objects. From outside, the two kinds cannot be told apart.
  */
 import { assert } from "../../assert.js";
 import {
@@ -20,14 +21,14 @@ import type { TableState } from "../records/state.js";
 export interface LoneHold {
   readonly token: number;
   readonly owner: number;
-  /** Of the acquire that it answers. */
+  /** The sequence of its acquire. */
   readonly sequence: number;
   readonly grantedAt: number;
-  /** Of its key. */
+  /** The name of its key. */
   readonly name: string;
 }
 
-/** Grants what is asked for, if that makes a lone hold; else `undefined`. */
+/** Grants the request if that makes a lone hold; otherwise returns `undefined`. */
 export function holdAlone(
   state: TableState,
   session: Session,
@@ -45,7 +46,7 @@ export function holdAlone(
   return { status: STATUS.granted, token };
 }
 
-/** Whether a lone hold of the key could be that owner's. */
+/** Whether neither the key nor the owner is in use, so that a lone hold can be made. */
 export function isNew(state: TableState, session: Session, owner: number, name: string): boolean {
   return (
     state.keys.get(name) === undefined &&
@@ -54,7 +55,10 @@ export function isNew(state: TableState, session: Session, owner: number, name: 
   );
 }
 
-/** One that `isNew`, behind the other holds of the session; returns its row. */
+/**
+ * Adds a lone hold, for which `isNew` is true, after the other holds of the session; returns its
+ * row.
+ */
 export function enterAlone(
   state: TableState,
   session: Session,
@@ -69,7 +73,7 @@ export function enterAlone(
   return row;
 }
 
-/** Nothing keeps its key closed, and nobody is there to be let in. */
+/** Ends a lone hold. Nothing keeps its key closed, and there are no waiters to grant. */
 export function endAlone(state: TableState, row: number, reason: EndReason): void {
   const { rows } = state;
   state.noteAlone("ended", row, reason);
@@ -80,7 +84,7 @@ export function endAlone(state: TableState, row: number, reason: EndReason): voi
   rows.remove(row);
 }
 
-/** The hold of a row: an ordinary one from now on. */
+/** The hold of a row, made an ordinary one. */
 export function holdAt(state: TableState, row: number): Hold {
   const content = state.rows.contentOf(row);
   if (typeof content !== "string") return content;
@@ -93,13 +97,13 @@ export function holdAt(state: TableState, row: number): Hold {
   return hold;
 }
 
-/** The hold of a row, to be read only. */
+/** The hold of a row, for reading only. */
 export function lookAt(state: TableState, row: number): Hold {
   const content = state.rows.contentOf(row);
   return typeof content === "string" ? lonely(state, row, new Key(content, undefined)) : content;
 }
 
-/** The only hold of `key`. */
+/** An object for a row whose hold is the only one of `key`. */
 function lonely({ rows }: TableState, row: number, key: Key): Hold {
   const session = rows.sessionOf(row);
   const token = rows.tokenOf(row);
@@ -116,7 +120,7 @@ function lonely({ rows }: TableState, row: number, key: Key): Hold {
   return hold;
 }
 
-/** None of these makes a hold anything else than held. */
+/** Whether none of the options needs an object to store it. */
 function isPlain({ value, maxHoldMs, minHoldMs, lockDelayMs }: AcquireOptions): boolean {
   return value === "" && maxHoldMs === 0 && minHoldMs === 0 && lockDelayMs === 0;
 }

@@ -1,15 +1,15 @@
 /**
- * Keeps track of what each owner has, and lists in each key what can be part of a cycle of waits: a
- * request whose owner has anything else, or that has several keys; and a hold whose owner waits. The
- * long tail of a queue, requests of owners who want that one thing, and a crowd of holders who want
- * nothing are not listed, and cost the search for cycles nothing.
+ * Tracks the claims of each owner, and lists in each key the places that can be part of a cycle of
+ * waits: requests whose owner has another claim, requests with several keys, and holds whose owner
+ * waits. Requests of owners that want only that one key, and holders that want nothing more, are
+ * not listed and cost the search for cycles nothing, however many there are.
  */
 import { assert } from "../../assert.js";
 import { Hold, OwnerRecord, Request } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { holdAt } from "./lone-holds.js";
 
-/** A claim that stands in its keys already. Returns whether its owner has others. */
+/** Adds a claim that is already in its keys. Returns whether its owner has others. */
 export function join(state: TableState, claim: Hold | Request): boolean {
   const { session, owner } = claim;
   const row = state.loneOwners.find(session, owner);
@@ -35,7 +35,7 @@ export function join(state: TableState, claim: Hold | Request): boolean {
   return true;
 }
 
-/** After `added` joined the others. */
+/** Lists holds of an owner as needed, after `added` joined its other claims. */
 function listHolds(record: OwnerRecord, added: Hold | Request | undefined): void {
   if (record.areHoldsListed) {
     if (added instanceof Hold) listHold(added);
@@ -57,7 +57,7 @@ function unlistHold(hold: Hold): void {
   }
 }
 
-/** Changes the token of a hold, in whose order the holds of its owner and of its keys stand. */
+/** Changes the token of a hold. The holds of its owner and of its keys are ordered by token. */
 export function reorder(state: TableState, hold: Hold, change: () => void): void {
   const entry = state.owners.find(hold.session, hold.owner);
   const record = entry instanceof OwnerRecord ? entry : undefined;
@@ -69,7 +69,7 @@ export function reorder(state: TableState, hold: Hold, change: () => void): void
   if (record.areHoldsListed) listHold(hold);
 }
 
-/** A claim that still stands in its keys. */
+/** Removes a claim that is still in its keys. */
 export function leave(state: TableState, claim: Hold | Request): void {
   if (claim instanceof Request) unlist(claim);
   const entry = state.owners.find(claim.session, claim.owner);
@@ -93,14 +93,14 @@ export function leave(state: TableState, claim: Hold | Request): void {
 
 export type OwnedBy = Pick<Request, "session" | "owner">;
 
-/** What an owner waits for, in order. */
+/** The requests of an owner, in order. */
 export function requestsOf(state: TableState, { session, owner }: OwnedBy): Iterable<Request> {
   const entry = state.owners.find(session, owner);
   if (entry instanceof OwnerRecord) return entry.requests;
   return entry instanceof Request ? [entry] : [];
 }
 
-/** What an owner holds, in order. */
+/** The holds of an owner, in order. */
 export function holdsOf(state: TableState, { session, owner }: OwnedBy): ReadonlySet<Hold> {
   const entry = state.owners.find(session, owner);
   if (entry instanceof OwnerRecord) return entry.holds;
@@ -109,7 +109,7 @@ export function holdsOf(state: TableState, { session, owner }: OwnedBy): Readonl
   return new Set(row === 0 ? [] : [holdAt(state, row)]);
 }
 
-/** Returns whether it was not listed before. */
+/** Lists a request in its keys. Returns whether it was not listed before. */
 export function list(request: Request): boolean {
   if (request.isListed) return false;
   request.isListed = true;

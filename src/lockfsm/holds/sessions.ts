@@ -1,13 +1,14 @@
-/** What a session keeps beside its claims: its lease, and the answers that bring no hold. */
+/** Renews the lease of a session and stores the answers that create no hold. */
 import type { Result } from "../../protocol/index.js";
 import { Slot } from "../records/reply-window.js";
 import type { Request, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 
 /**
- * The one rule by which a lease is renewed (semantics.md, 3.3): for a command that is executed now,
- * or a keepalive, never for a stored reply that is found. Nothing else may move the end of a lease:
- * clients compute from the stamps of executed commands how long they may trust theirs.
+ * Renews a lease. This is the one rule by which that happens (semantics.md, 3.3): for a command
+ * that is executed now, or a keepalive, never for a stored reply that is found. Nothing else may
+ * move the end of a lease, because clients compute from the stamps of executed commands how long
+ * they can trust theirs.
  */
 export function renewLease(state: TableState, session: Session): void {
   const dueAt = state.stamp + session.ttlMs;
@@ -18,8 +19,8 @@ export function renewLease(state: TableState, session: Session): void {
 }
 
 /**
- * Stores and tells the answer to the command that was executed last, until the client says that it has
- * read it.
+ * Sends the answer to the command that was just executed, and stores it until the client says that
+ * it has read it.
  */
 export function store(state: TableState, session: Session, sequence: number, result: Result): void {
   const { stamp, copies } = state;

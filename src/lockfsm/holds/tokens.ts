@@ -1,6 +1,7 @@
 /**
- * Finding holds, and the new tokens of those that change hands or mode. A hold is found by its session
- * and sequence, whatever happened to it, and by its newest token; of older ones nobody knows.
+ * Finds holds, and gives new tokens to holds that change their session or mode. A hold is found by
+ * its session and sequence, whatever has happened to it, and by its newest token, but not by an
+ * older one.
  */
 import { END_REASON } from "../../protocol/index.js";
 import type { Hold, Session } from "../records/session.js";
@@ -8,13 +9,13 @@ import type { TableState } from "../records/state.js";
 import { holdAt, lookAt } from "./lone-holds.js";
 import { reorder } from "./owners.js";
 
-/** The hold that the acquire or claim of `sequence` brought. */
+/** The hold that was granted to the acquire or claim of `sequence`. */
 export function holdOf(state: TableState, session: Session, sequence: number): Hold | undefined {
   const row = state.holdsBySequence.find(session, sequence);
   return row === 0 ? undefined : holdAt(state, row);
 }
 
-/** The same, to be read only. */
+/** The same, for reading only. */
 export function lookAtHoldOf(
   state: TableState,
   session: Session,
@@ -24,26 +25,26 @@ export function lookAtHoldOf(
   return row === 0 ? undefined : lookAt(state, row);
 }
 
-/** The hold or ticket that carries the token. */
+/** The hold or ticket that has the token. */
 export function findHold(state: TableState, token: number): Hold | undefined {
   const row = state.holds.find(token);
   return row === 0 ? undefined : holdAt(state, row);
 }
 
-/** The same, to be read only. */
+/** The same, for reading only. */
 export function lookAtHold(state: TableState, token: number): Hold | undefined {
   const row = state.holds.find(token);
   return row === 0 ? undefined : lookAt(state, row);
 }
 
-/** It is the newest of its session from now on. */
+/** Gives a hold a new token, which makes it the newest of its session. */
 export function renewToken(state: TableState, hold: Hold): void {
   changeToken(state, hold, (token) => {
     state.rows.move(hold.row, hold.session, token);
   });
 }
 
-/** New tokens for all holds of a session, in their order: lone ones stay rows. */
+/** Gives new tokens to all holds of a session, in their order. Lone holds stay rows. */
 export function renewAllTokens(state: TableState, session: Session): void {
   const { rows } = state;
   for (let row = session.firstHold; row !== 0; row = rows.nextOf(row)) {
@@ -62,7 +63,7 @@ export function renewAllTokens(state: TableState, session: Session): void {
   }
 }
 
-/** The hold or ticket becomes one of `session`, known by the `sequence` of the claim. */
+/** Moves a hold or ticket to `session`, where it has the `sequence` of the claim. */
 export function moveHold(state: TableState, hold: Hold, session: Session, sequence: number): void {
   const { row } = hold;
   state.holds.remove(row);
@@ -87,7 +88,7 @@ function changeToken(state: TableState, hold: Hold, enter: (token: number) => vo
   moveLast(hold);
 }
 
-/** No token in its keys is newer than that of the hold. */
+/** Moves a hold to the end in its keys, where no token is newer than its own. */
 function moveLast(hold: Hold): void {
   for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
     place.key.moveHoldLast(place);

@@ -1,7 +1,7 @@
 /**
- * A hash index whose chains run through the records themselves: in memory a third of a Map's, and
- * one that never stalls by growing ("linear-hashing.ts"). It is never iterated where the order could
- * decide an outcome.
+ * A hash index whose chains run through the records themselves. It takes a third of the memory of a
+ * Map and never stalls when it grows ("linear-hashing.ts"). It must never be iterated where the
+ * order could decide an outcome.
  */
 import { BUCKETS_MIN, LinearHashing } from "./linear-hashing.js";
 
@@ -25,7 +25,7 @@ export abstract class ChainedIndex<T extends object> {
     if (this.#size > this.#buckets.length) this.#grow();
   }
 
-  /** Returns whether it was there. */
+  /** Returns whether the record was in the index. */
   remove(record: T): boolean {
     const bucket = this.#hashing.bucketOf(this.hashOf(record));
     let before: T | undefined;
@@ -44,7 +44,7 @@ export abstract class ChainedIndex<T extends object> {
     return true;
   }
 
-  /** The first of the records among which those of this hash are. */
+  /** The first record of the chain that contains the records with this hash. */
   protected firstOf(hash: number): T | undefined {
     return this.#buckets[this.#hashing.bucketOf(hash)];
   }
@@ -86,15 +86,15 @@ export function mixNumber(value: number): number {
 }
 
 /**
- * The same, such that numbers given in a row have hashes in a row: what is counted up then lies side
- * by side in an index, instead of each in a place that is in no cache. Every 2^16 numbers begin
- * somewhere else, so that no step between them fills a few buckets only.
+ * The same, but successive numbers have successive hashes, so that numbers from a counter are
+ * adjacent in an index instead of each missing the cache. Every 2^16 numbers begin at another
+ * place, so that numbers at any regular distance do not fill only a few buckets.
  */
 export function hashInRows(value: number, seed: number): number {
   return ((mixNumber(Math.floor(value / 0x1_0000)) ^ seed) + (value & 0xffff)) >>> 0;
 }
 
-/** The same of a number that means something in one session only. */
+/** The same for a number that is unique only within one session. */
 export function hashInSession(session: number, value: number): number {
   return hashInRows(value, Math.imul(mixNumber(session), 0x85eb_ca6b));
 }

@@ -1,7 +1,8 @@
 /**
- * What ends by itself, ordered by (due time, number): leases of sessions and deadlines of requests.
- * A binary heap in which each item knows its own place, so that moving or removing one costs
- * O(log n). The order is total, hence what comes out never depends on how the heap was built.
+ * Items that end by themselves, such as leases of sessions and deadlines of requests, ordered by
+ * (due time, number). It is a binary heap in which each item knows its own index, so that moving or
+ * removing one costs O(log n). The order is total, so the result never depends on how the heap was
+ * built.
  */
 import { assert } from "../../assert.js";
 
@@ -9,7 +10,10 @@ import { assert } from "../../assert.js";
 export const NOT_IN_HEAP = -1;
 
 export interface DueItem {
-  /** Cluster time, in milliseconds, from which on it is over. Moved to later at most. */
+  /**
+   * The cluster time, in milliseconds, from which on the item is over. It may only be moved to
+   * later.
+   */
   readonly dueAt: number;
   /** Unique among all items. */
   readonly number: number;
@@ -23,7 +27,7 @@ export class DueHeap<T extends DueItem> {
     return this.#items.length;
   }
 
-  /** The earliest, or `undefined`. */
+  /** The earliest item; `undefined` if the heap is empty. */
   get first(): T | undefined {
     return this.#items[0];
   }
@@ -34,7 +38,10 @@ export class DueHeap<T extends DueItem> {
     this.#rise(item, this.#items.length - 1);
   }
 
-  /** An item of the heap was due at `before` and is due later now; due times never move forward. */
+  /**
+   * Must be called when an item of the heap was due at `before` and is now due later. A due time
+   * may never become earlier.
+   */
   postponed(item: T, before: number): void {
     assert(item.dueAt >= before, () => `${item.number}: due ${before} moved to ${item.dueAt}`);
     this.#sink(item, item.heapIndex);

@@ -1,11 +1,13 @@
-/** First in, first out, each in constant time; what was taken is cut off in bulk. */
+/**
+ * A queue, first in, first out, with constant time per operation. Taken items are removed in bulk.
+ */
 
-/** Taken items are cut off when there are so many. */
+/** Taken items are removed when there are this many. */
 const TAKEN_MAX = 1_024;
 
 export class Fifo<Item> {
   #items: Item[] = [];
-  /** Index of the first item that was not taken. */
+  /** Index of the first item that has not been taken. */
   #head = 0;
 
   get size(): number {
@@ -29,12 +31,12 @@ export class Fifo<Item> {
     return item;
   }
 
-  /** In order. */
+  /** Visits the items in order. */
   forEach(visit: (item: Item) => void): void {
     for (let at = this.#head; at < this.#items.length; at += 1) visit(this.#items[at] as Item);
   }
 
-  /** In order: a copy. */
+  /** A copy of the items, in order. */
   list(): Item[] {
     return this.#items.slice(this.#head);
   }

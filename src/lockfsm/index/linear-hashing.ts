@@ -1,7 +1,7 @@
 /**
- * Which bucket a hash belongs to, in a table that grows and shrinks by one bucket at a time and so
- * never stalls (Litwin, "Linear Hashing: A New Tool for File and Table Addressing", 1980). Arithmetic
- * only: whoever has the buckets moves what is in them.
+ * Computes which bucket a hash belongs to, in a table that grows and shrinks by one bucket at a
+ * time and so never stalls (Litwin, "Linear Hashing: A New Tool for File and Table Addressing",
+ * 1980). This is arithmetic only: the caller owns the buckets and moves their contents.
  */
 
 export const BUCKETS_MIN = 8;
@@ -15,13 +15,13 @@ export class LinearHashing {
     return this.#level + this.#split;
   }
 
-  /** `hash`: 32 bits, well mixed. */
+  /** The bucket of `hash`, which must have 32 well-mixed bits. */
   bucketOf(hash: number): number {
     const bucket = hash & (this.#level - 1);
     return bucket < this.#split ? hash & (2 * this.#level - 1) : bucket;
   }
 
-  /** One bucket more, the last. Returns the one that has given up part of what is in it to that. */
+  /** Adds one bucket at the end. Returns the bucket that gives part of its contents to it. */
   grow(): number {
     const from = this.#split;
     this.#split += 1;
@@ -32,7 +32,7 @@ export class LinearHashing {
     return from;
   }
 
-  /** One bucket less, the last. Returns the one that takes what was in that. */
+  /** Removes the last bucket. Returns the bucket that receives its contents. */
   shrink(): number {
     if (this.#split === 0) {
       this.#level /= 2;

@@ -1,14 +1,17 @@
 /**
- * Chains through the records themselves: a record carries its neighbours, so joining and leaving
- * costs the same whatever the length, and no list allocates anything. A record must never stand in two
- * chains over the same links.
+ * Chains through the records themselves: a record has links to its neighbours, so adding and
+ * removing cost the same at any length, and no list allocates anything. A record must never be in
+ * two chains over the same links.
  */
 export interface Linked<T> {
   previous: T | undefined;
   next: T | undefined;
 }
 
-/** Takes `record` out from between its neighbours. Who keeps the ends must have mended them. */
+/**
+ * Removes `record` from between its neighbours. A caller that keeps the ends must have updated
+ * them.
+ */
 export function unlink<T extends Linked<T>>(record: T): void {
   const { previous, next } = record;
   if (previous !== undefined) previous.next = next;
@@ -18,16 +21,19 @@ export function unlink<T extends Linked<T>>(record: T): void {
 }
 
 interface Listed<T> extends Linked<T> {
-  /** Called before a record is removed: a snapshot that is being written may not have it yet. */
+  /**
+   * Called before a record is removed, because a snapshot that is being written may not have it
+   * yet.
+   */
   change(): unknown;
 }
 
-/** Records in the order in which they came, through which a snapshot walks while others come and go. */
+/** Records in order of arrival. A snapshot can walk through them while others come and go. */
 export class RecordList<T extends Listed<T>> {
   #first: T | undefined = undefined;
   #last: T | undefined = undefined;
   #size = 0;
-  /** Where the walk goes on. */
+  /** Where the walk continues. */
   #cursor: T | undefined = undefined;
 
   get size(): number {
@@ -55,7 +61,9 @@ export class RecordList<T extends Listed<T>> {
     for (let record = this.#first; record !== undefined; record = record.next) visit(record);
   }
 
-  /** Every record that stays, and some of those that come or go meanwhile. One walk at a time. */
+  /**
+   * Yields every record that stays, and perhaps some that come or go meanwhile. One walk at a time.
+   */
   *walk(): Generator<T, void, void> {
     this.#cursor = this.#first;
     for (let record = this.#cursor; record !== undefined; record = this.#cursor) {

@@ -1,8 +1,9 @@
 /**
- * A hash index of rows ("hold-rows.ts"), as small and as steady as a `ChainedIndex`, and made for tables
- * that are in no cache: what points to a row tells a little of the row's hash, and whether another one
- * follows it, so that a row is hardly ever looked at in vain. Half of the buckets are empty. Pointers
- * stand in the buckets and, from one row to the next, in a column of the rows; 0 is none.
+ * A hash index of rows ("hold-rows.ts"), as small and as steady as a `ChainedIndex`, and made for
+ * tables that do not fit into a cache. A pointer to a row contains a few bits of the row's hash and
+ * says whether another row follows, so that a row with another hash is rarely read. Half of the
+ * buckets are empty. Pointers are in the buckets and, from one row to the next, in a column of the
+ * rows; 0 is none.
  *
  *     bit 0 – 25   the row
  *     bit 26       it is the last of its chain
@@ -13,7 +14,7 @@ import { BUCKETS_MIN, LinearHashing } from "./linear-hashing.js";
 
 const ROW_MASK = 2 ** 26 - 1;
 const IS_LAST = 2 ** 26;
-/** Those bits of hash and pointer that must be equal. */
+/** The bits of hash and pointer that must be equal begin here. */
 const TAG_SHIFT = 27;
 
 const BUCKET_BITS = 14;
@@ -35,7 +36,7 @@ export abstract class RowIndex {
 
   /** 32 bits, well mixed. */
   protected abstract hashOf(row: number): number;
-  /** The pointer that stands in the column of this index. */
+  /** The pointer in the column of this index. */
   protected abstract nextOf(row: number): number;
   protected abstract setNext(row: number, pointer: number): void;
 
@@ -44,12 +45,12 @@ export abstract class RowIndex {
     const hash = this.hashOf(row);
     this.#push(this.#hashing.bucketOf(hash), row, hash >>> TAG_SHIFT);
     this.#size += 1;
-    // Two buckets for a row, so that growing keeps pace and is over when the rows are.
+    // Two buckets for a row, so that growing keeps pace with adding and ends with it.
     if (this.#size * 2 > this.#hashing.bucketCount) this.#grow();
     if (this.#size * 2 > this.#hashing.bucketCount) this.#grow();
   }
 
-  /** Returns whether it was there. */
+  /** Returns whether the row was in the index. */
   remove(row: number): boolean {
     const hash = this.hashOf(row);
     const bucket = this.#hashing.bucketOf(hash);
@@ -57,7 +58,7 @@ export abstract class RowIndex {
     const first = chunk[bucket & BUCKET_MASK] as number;
     if (first === 0) return false;
     if ((first & ROW_MASK) === row) chunk[bucket & BUCKET_MASK] = this.nextOf(row);
-    else if (!this.#removeBehind(bucket, first, row)) return false;
+    else if (!this.#removeFromChain(bucket, first, row)) return false;
     this.setNext(row, 0);
     this.#size -= 1;
     const { bucketCount } = this.#hashing;
@@ -65,13 +66,13 @@ export abstract class RowIndex {
     return true;
   }
 
-  /** The first row that may have this hash; 0: there is none. */
+  /** The first row that may have this hash; 0 if there is none. */
   protected firstOf(hash: number): number {
     const bucket = this.#hashing.bucketOf(hash);
     return this.#after(this.#chunkOf(bucket)[bucket & BUCKET_MASK] as number, hash);
   }
 
-  /** The next one behind `row`. */
+  /** The next row after `row` that may have this hash; 0 if there is none. */
   protected nextWith(hash: number, row: number): number {
     return this.#after(this.nextOf(row), hash);
   }
@@ -85,8 +86,8 @@ export abstract class RowIndex {
     return pointer & ROW_MASK;
   }
 
-  /** Out of a chain of which it is not the first: the rest is chained anew. */
-  #removeBehind(bucket: number, first: number, row: number): boolean {
+  /** Removes a row that is not the first of its chain, by chaining the others anew. */
+  #removeFromChain(bucket: number, first: number, row: number): boolean {
     let isFound = false;
     for (let pointer = first; pointer !== 0; pointer = this.nextOf(pointer & ROW_MASK)) {
       isFound ||= (pointer & ROW_MASK) === row;
@@ -108,7 +109,7 @@ export abstract class RowIndex {
     chunk[bucket & BUCKET_MASK] = row | (next === 0 ? IS_LAST : 0) | (tag << TAG_SHIFT);
   }
 
-  /** The pointer of a bucket, which is empty from now on. */
+  /** Empties a bucket and returns its pointer. */
   #take(bucket: number): number {
     const chunk = this.#chunkOf(bucket);
     const pointer = chunk[bucket & BUCKET_MASK] as number;

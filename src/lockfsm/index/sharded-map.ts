@@ -1,10 +1,10 @@
 /**
- * A map that never stalls the loop by growing. A Map of a million entries was seen to take 71 ms
- * for one insertion; this one becomes 256 Maps while it is still small. It must never be iterated
+ * A map that never stalls the loop when it grows. One insertion into a Map of a million entries was
+ * seen to take 71 ms; this map becomes 256 Maps while it is still small. It must never be iterated
  * where the order could decide an outcome: `forEach` is for sums over everything.
  */
 
-/** One Map up to this size; the step to shards then moves so many entries once. */
+/** Up to this size it is one Map. The step to shards moves this many entries, once. */
 const FLAT_ENTRIES_MAX = 16_384;
 const SHARDS = 256;
 
@@ -14,7 +14,7 @@ export class ShardedMap<K extends string | number, V> {
   #shards: Map<K, V>[] = [];
   #size = 0;
 
-  /** `hash`: 32 bits, of which the low eight choose the shard. */
+  /** `hash` must have 32 bits, of which the low eight choose the shard. */
   constructor(hash: (key: K) => number) {
     this.#hash = hash;
   }
@@ -43,19 +43,19 @@ export class ShardedMap<K extends string | number, V> {
     return true;
   }
 
-  /** In no order that means anything. */
+  /** Visits the values in no particular order. */
   forEach(visit: (value: V) => void): void {
     if (this.#flat !== undefined) for (const value of this.#flat.values()) visit(value);
     for (const shard of this.#shards) for (const value of shard.values()) visit(value);
   }
 
   /**
-   * Values, while the map is changed between two of them: each that was in it from the beginning and
-   * stays is among them, perhaps with some that went. New values are added behind the old ones, hence
-   * a Map is left at the first of its values that `isNew`.
+   * Yields values while the map may change between two of them: each value that was in it from the
+   * beginning and stays, and perhaps some that were removed. New values are added after the old
+   * ones, so each Map is left at its first value that `isNew`.
    */
   *valuesUntil(isNew: (value: V) => boolean): Generator<V, void, void> {
-    // If the entries are spread meanwhile, what was still to come is in the Map they came from.
+    // If the entries are spread meanwhile, the rest of them is still in the Map they came from.
     const maps = this.#flat === undefined ? this.#shards : [this.#flat];
     for (const map of maps) {
       for (const value of map.values()) {
@@ -82,7 +82,7 @@ export class ShardedMap<K extends string | number, V> {
   }
 }
 
-/** Spreads whole numbers, tokens in steps of one included. */
+/** Spreads whole numbers well, including tokens, which rise by one. */
 export function hashNumber(value: number): number {
   const folded = (value >>> 0) ^ Math.floor(value / 0x1_0000_0000);
   return Math.imul(folded, 0x9e37_79b1) >>> 24;

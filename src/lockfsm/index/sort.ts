@@ -1,14 +1,17 @@
 /**
- * A sort that can be paused. It moves numbers, not what they belong to, and a bounded count of them
- * between two pauses; a row that is in order already is only looked through.
+ * A sort that can be paused. It moves numbers instead of the items they belong to, and a bounded
+ * count of them between two pauses. Input that is already in order is only read.
  */
 
-/** The engine sorts so many within a millisecond. */
+/** The engine sorts this many items within a millisecond. */
 const SMALL_ITEMS = 2_048;
-/** Compared or moved between two pauses. */
+/** The most comparisons or moves between two pauses. */
 const MOVES_MAX = 65_536;
 
-/** `items` by rising number, which must not be above 2^53; `items` itself may come back, sorted. */
+/**
+ * `items` by rising number; numbers must not be above 2^53. The result may be `items` itself,
+ * sorted.
+ */
 export function* sortByNumber<T>(
   items: T[],
   numberOf: (item: T) => number,
@@ -43,7 +46,10 @@ function isAscending<T>(items: readonly T[], numberOf: (item: T) => number): boo
   return true;
 }
 
-/** Indexes of `numbers` by rising number: rows of 1, 2, 4, … of them are merged. Spoils `indexes`. */
+/**
+ * Indexes of `numbers` by rising number, by merging runs of 1, 2, 4, … of them. Overwrites
+ * `indexes`.
+ */
 function* inOrder(numbers: Float64Array, indexes: Uint32Array): Generator<void, Uint32Array, void> {
   const { length } = numbers;
   let source: Uint32Array = indexes;

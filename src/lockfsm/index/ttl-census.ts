@@ -1,7 +1,7 @@
 /**
- * The shortest lease among the live sessions, by which the leader spaces its gathering of
- * keepalives. Counted per whole second, so that the answer may be up to a second too short and is
- * never too long.
+ * The shortest lease among the live sessions, from which the leader computes the intervals at which
+ * it collects keepalives. It counts whole seconds, so that the answer can be up to a second too
+ * short and is never too long.
  */
 import { assert } from "../../assert.js";
 import { TTL_MS_MAX } from "../../protocol/index.js";

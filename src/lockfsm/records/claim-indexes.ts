@@ -1,8 +1,8 @@
 /**
- * Finds claims: holds, as rows, by their tokens and by session and sequence; and
- * what each owner, a task inside a session, holds and waits for. Tickets belong to no session and have
- * no owner, and are found by their tokens only. Most owners have one claim, which then stands here
- * itself, as a row if it is a lone hold; a second one makes a record of both.
+ * Finds claims: holds, as rows, by token and by session and sequence; and the holds and requests of
+ * each owner, which is a task inside a session. Tickets belong to no session and have no owner, and
+ * are found only by their tokens. Most owners have one claim, which is then itself the entry, as a
+ * row if it is a lone hold; a second claim makes a record of both.
  */
 import { ChainedIndex, hashInRows, hashInSession } from "../index/chained-index.js";
 import { RowIndex } from "../index/row-index.js";
@@ -17,7 +17,7 @@ export class TokenIndex extends RowIndex {
     this.#rows = rows;
   }
 
-  /** 0: none. */
+  /** The row of the hold with the token; 0 if there is none. */
   find(token: number): number {
     const hash = hashInRows(token, 0);
     let row = this.firstOf(hash);
@@ -46,7 +46,7 @@ export class SequenceIndex extends RowIndex {
     this.#rows = rows;
   }
 
-  /** 0: none. */
+  /** The row of the hold with the sequence; 0 if there is none. */
   find(session: Session, sequence: number): number {
     const rows = this.#rows;
     const hash = hashInSession(session.id, sequence);
@@ -92,7 +92,7 @@ export class OwnerIndex extends ChainedIndex<OwnerEntry> {
   }
 }
 
-/** Rows of lone holds. An owner is here or in the other index. */
+/** Rows of lone holds by owner. An owner is in this index or in the other, never in both. */
 export class LoneOwnerIndex extends RowIndex {
   readonly #rows: HoldRows;
 
@@ -101,7 +101,7 @@ export class LoneOwnerIndex extends RowIndex {
     this.#rows = rows;
   }
 
-  /** 0: none. */
+  /** The row of the owner's lone hold; 0 if there is none. */
   find(session: Session, owner: number): number {
     const rows = this.#rows;
     const hash = hashInSession(session.id, owner);

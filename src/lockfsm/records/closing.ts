@@ -1,17 +1,20 @@
 /**
- * What is left of a hold that ended but keeps its keys closed for a while: its places, with their
- * modes and slots. It belongs to nobody, but counts against the session that left it for as long as
- * that lives, as the hold did; against the table always. What of a session is counted follows from
- * the closings there are.
+ * What remains of a hold that has ended but keeps its keys closed for some time: its places, with
+ * their modes and slots. It has no owner. It counts against the session of the hold, as the hold
+ * did, while that session lives, and always against the table. The counts in a session follow from
+ * the closings that exist.
  */
 import { type DueItem, NOT_IN_HEAP } from "../index/due-heap.js";
 import type { Changing, Copied, CopyOnWrite } from "./copy-on-write.js";
 import type { Claimant, Place } from "./key.js";
 
 export class Closing implements DueItem, Copied, Claimant {
-  /** Of the hold that it was. */
+  /** The token of the hold. */
   readonly token: number;
-  /** Whose hold it was; 0: a ticket, or of the cluster that this one was restored from. */
+  /**
+   * The session of the hold; 0 for a ticket, or for a hold of the cluster from which this one was
+   * restored.
+   */
   readonly session: number;
   readonly dueAt: number;
   readonly number: number;
@@ -31,7 +34,7 @@ export class Closing implements DueItem, Copied, Claimant {
     this.#copies = copies;
   }
 
-  /** Gives out its fields to be written. */
+  /** Gives write access to its fields. */
   change(): Changing<Closing> {
     this.#copies.copier?.copy(this);
     return this;

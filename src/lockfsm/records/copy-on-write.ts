@@ -1,34 +1,41 @@
 /**
- * Copy on write, for the snapshot that is being written: a record that is about to change, or to be
- * removed, goes into the snapshot as it is, unless it is there already. Records see to that
- * themselves. The fields that a snapshot stores are read-only, and `change` is the only way to write
- * to them; what a snapshot can tell from the rest (links, sums, places in a heap) is written freely.
- * Between snapshots `change` is one test of a field. Knows neither records nor snapshots.
+ * Copy on write for the snapshot that is being written: a record that is about to change, or to be
+ * removed, is first copied into the snapshot, unless it is there already. Records do this
+ * themselves. The fields that a snapshot stores are read-only, and `change` is the only way to
+ * write to them; fields that a snapshot can derive (links, sums, heap indexes) are written freely.
+ * Between snapshots `change` costs one test of a field. This file must know neither records nor
+ * snapshots.
  */
 import { assert } from "../../assert.js";
 
-/** A record whose fields may be written: given out by what has called the copier first, to its caller. */
+/** A record with writable fields, returned by a method that has called the copier first. */
 export type Changing<Record> = { -readonly [Field in keyof Record]: Record[Field] };
 
 export interface Copied {
-  /** The last snapshot that has the record, or is not to have it. */
+  /** The last snapshot that has the record, or must not have it. */
   savedIn: number;
 }
 
-/** What takes the records of one snapshot. Called before each change, copied already or not. */
+/**
+ * Copies the records of one snapshot. Called before each change, even of a record that has been
+ * copied.
+ */
 export interface Copier {
-  /** `session`: the one whose stored reply `record` is. */
+  /** If `record` is a stored reply, `session` is the session that it belongs to. */
   copy(record: Copied, session?: Copied): void;
-  /** The same of a hold by its row. */
+  /** The same for a hold, by its row. */
   copyRow(row: number): void;
-  /** Of a session that will not be found in the table any more, while what it has stays for a while. */
+  /**
+   * Copies a session that will no longer be found in the table, while its claims stay for some
+   * time.
+   */
   copyEnding(session: Copied): void;
 }
 
 export class CopyOnWrite {
-  /** The number of the snapshot that was begun last. New records are made with it. */
+  /** The number of the snapshot begun last, with which new records are made. */
   latest = 0;
-  /** While a snapshot is being written. */
+  /** Set while a snapshot is being written. */
   copier: Copier | undefined = undefined;
 
   begin(copier: Copier): void {
@@ -37,7 +44,7 @@ export class CopyOnWrite {
     this.latest += 1;
   }
 
-  /** The snapshot of `copier` is complete or given up. */
+  /** Must be called when the snapshot of `copier` is complete or abandoned. */
   end(copier: Copier): void {
     if (this.copier === copier) this.copier = undefined;
   }

@@ -1,8 +1,8 @@
 /**
- * One row of numbers for every hold: its place in the list of its session, in the order of tokens, what
- * it is known by, and all that a lone hold consists of ("lone-holds.ts"). Rows are numbers from 1 on; 0 is none. A row is
- * 64 bytes, one line of a processor's cache, and nothing that is collected as garbage. Rows come in
- * chunks, and chunks that are empty are given back.
+ * One row of numbers for every hold: its place in the list of its session, in the order of tokens,
+ * its token and sequence, and everything that a lone hold consists of ("lone-holds.ts"). Rows are
+ * numbers from 1; 0 is none. A row has 64 bytes, one line of a processor's cache, and creates no
+ * garbage. Rows are allocated in chunks, and empty chunks are freed.
  */
 import { assert } from "../../assert.js";
 import type { CopyOnWrite } from "./copy-on-write.js";
@@ -32,9 +32,9 @@ class Chunk {
   readonly narrow = new Int32Array(this.wide.buffer);
   readonly contents = new Array<Hold | string | undefined>(CHUNK_ROWS).fill(undefined);
   used = 0;
-  /** The first of those that were given back, chained by `NEXT`; 0: none. */
+  /** The first returned row of the chunk, chained by `NEXT`; 0 if there is none. */
   free = 0;
-  /** Rows of the chunk from here on were never used. */
+  /** Rows of the chunk from here on have never been used. */
   fresh: number;
 
   constructor(number: number) {
@@ -49,11 +49,11 @@ class Chunk {
 export class HoldRows {
   readonly #copies: CopyOnWrite;
   readonly #chunks: (Chunk | undefined)[] = [];
-  /** Numbers of chunks that are not full, given back ones included; the last one is used next. */
+  /** Numbers of chunks that are not full, freed ones included; the last one is used next. */
   readonly #open: number[] = [];
-  /** One that is empty is kept, lest it come and go with every hold. */
+  /** One empty chunk is kept, so that a chunk is not allocated and freed with every hold. */
   #reserve: Chunk | undefined = undefined;
-  /** Sessions that hold something, by the number that stands in their rows. */
+  /** Sessions that hold something, by the number in their rows. */
   readonly #sessions: (Session | undefined)[] = [];
   readonly #freeNumbers: number[] = [];
   #bytes = 0;
@@ -62,12 +62,12 @@ export class HoldRows {
     this.#copies = copies;
   }
 
-  /** What all holds take of the table; see `sizes.ts`. */
+  /** The size of all holds in the table; see `sizes.ts`. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** A row for a hold that comes behind all others of its session. */
+  /** Adds a row for a hold that comes after all others of its session. */
   add(session: Session, token: number, sequence: number, content: Hold | string): number {
     const row = this.#take();
     const chunk = this.#chunkOf(row);
@@ -84,7 +84,7 @@ export class HoldRows {
     return row;
   }
 
-  /** What a lone hold has besides. */
+  /** Sets the columns that only a lone hold needs. */
   describe(row: number, owner: number, grantedAt: number): void {
     const { wide } = this.#chunkOf(row);
     const at = (row & CHUNK_MASK) * 8;
@@ -92,7 +92,7 @@ export class HoldRows {
     wide[at + GRANTED_AT] = grantedAt;
   }
 
-  /** The hold is no more: nothing may know its row any longer. */
+  /** Removes the row of a hold that has ended. Nothing may refer to the row any more. */
   remove(row: number): void {
     this.#copies.copier?.copyRow(row);
     this.grow(this.sessionOf(row), -bytesOfHold(this.contentOf(row)));
@@ -104,22 +104,22 @@ export class HoldRows {
     chunk.narrow[at * 16 + NEXT] = chunk.free;
     chunk.free = row;
     chunk.used -= 1;
-    if (chunk.used === 0) this.#giveBack(row >>> CHUNK_BITS, chunk);
+    if (chunk.used === 0) this.#release(row >>> CHUNK_BITS, chunk);
   }
 
-  /** A newer token, larger than that of the hold before it and less than that of the next one. */
+  /** Sets a new token, which must be between those of the hold before it and the hold after it. */
   setToken(row: number, token: number): void {
     this.#copies.copier?.copyRow(row);
     this.#chunkOf(row).wide[(row & CHUNK_MASK) * 8 + TOKEN] = token;
   }
 
-  /** What it is known by from now on, in the session to which it is about to be moved. */
+  /** Sets the sequence that it has in the session to which it is about to be moved. */
   setSequence(row: number, sequence: number): void {
     this.#copies.copier?.copyRow(row);
     this.#chunkOf(row).wide[(row & CHUNK_MASK) * 8 + SEQUENCE] = sequence;
   }
 
-  /** With a new token, or in another session, it comes behind all others there. */
+  /** Moves the row of a hold that has a new token, or another session, after all others there. */
   move(row: number, session: Session, token: number): void {
     this.#copies.copier?.copyRow(row);
     const before = this.sessionOf(row);
@@ -133,13 +133,13 @@ export class HoldRows {
     this.#append(session, row);
   }
 
-  /** A hold of the session takes so much more. */
+  /** Adds `bytes` to the size of a hold of the session. */
   grow(session: Session, bytes: number): void {
     session.bytes += bytes;
     this.#bytes += bytes;
   }
 
-  /** The hold itself, or of a lone one the name of its key. */
+  /** The hold itself, or the key's name of a lone hold. */
   contentOf(row: number): Hold | string {
     const content = this.#chunkOf(row).contents[row & CHUNK_MASK];
     assert(content !== undefined, () => `row ${row} is not in use`);
@@ -162,7 +162,7 @@ export class HoldRows {
     return this.#wide(row, OWNER);
   }
 
-  /** Of the acquire or claim that brought it. */
+  /** The sequence of the acquire or claim that was granted. */
   sequenceOf(row: number): number {
     return this.#wide(row, SEQUENCE);
   }
@@ -199,7 +199,7 @@ export class HoldRows {
     this.#setNarrow(row, NEXT_BY_OWNER, next);
   }
 
-  /** The last snapshot that has it, or is not to have it. */
+  /** The last snapshot that has it, or must not have it. */
   savedIn(row: number): number {
     return this.#narrow(row, SAVED_IN);
   }
@@ -210,10 +210,10 @@ export class HoldRows {
 
   #append(session: Session, row: number): void {
     const last = session.lastHold;
-    // Tickets come in whatever order they were left.
+    // Tickets are in the order in which they were detached.
     assert(
       last === 0 || this.tokenOf(last) < this.tokenOf(row) || session.id === 0,
-      () => `session ${session.id}: token ${this.tokenOf(row)} behind ${this.tokenOf(last)}`,
+      () => `session ${session.id}: token ${this.tokenOf(row)} after ${this.tokenOf(last)}`,
     );
     if (session.holdCount === 0) this.#enter(session);
     session.holdCount += 1;
@@ -276,7 +276,7 @@ export class HoldRows {
     return chunk;
   }
 
-  #giveBack(number: number, chunk: Chunk): void {
+  #release(number: number, chunk: Chunk): void {
     if (this.#reserve === undefined) this.#reserve = chunk;
     else this.#chunks[number] = undefined;
   }
@@ -298,7 +298,7 @@ export class HoldRows {
   }
 }
 
-/** What a hold takes, or a lone one with that key. */
+/** The size of a hold, or of a lone hold whose key has that name. */
 function bytesOfHold(content: Hold | string): number {
   if (typeof content === "string") return bytesOfName(content);
   return bytesOfPlaces(content.firstPlace) + content.value.length;

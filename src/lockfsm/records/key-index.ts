@@ -1,7 +1,7 @@
 /**
- * All keys in use. Names are kept in blocks by range of the byte order, unsorted inside a block: a
- * look-up is a short binary search and one Map, a page of names in order sorts one or two blocks,
- * and neither grows with the table. A small table is one block.
+ * All keys in use. Names are kept in blocks, each of which is a range of the byte order, unsorted
+ * inside. A look-up is a short binary search and one Map access, and a page of names in order sorts
+ * one or two blocks; the cost of neither grows with the table. A small table is one block.
  */
 import { assert } from "../../assert.js";
 import { compareByteOrder } from "../index/byte-order.js";
@@ -12,9 +12,11 @@ export interface NamedKey {
   readonly entry: KeyEntry;
 }
 
-/** A block of more names is split; sorting that many must not be felt by the loop. */
+/** A block with more names is split. Sorting this many must not delay the loop noticeably. */
 const BLOCK_NAMES_MAX = 8_192;
-/** Names of which the middle one parts a block: near enough to its middle, and soon found. */
+/**
+ * The size of the sample whose median splits a block: near enough to the middle, and found quickly.
+ */
 const SPLIT_SAMPLE_NAMES = 128;
 
 class NameBlock implements KeyBlock {
@@ -30,8 +32,8 @@ export class KeyIndex {
   readonly #blocks: KeyBlock[] = [new NameBlock("")];
   #size = 0;
   /**
-   * The name that was looked for last, and the position of its block: it is looked for more than
-   * once, and the next one is often near.
+   * The name that was looked up last, and the position of its block. A name is looked up more than
+   * once, and the next one is often near it.
    */
   #recentName = "";
   #recentAt = 0;
@@ -44,7 +46,7 @@ export class KeyIndex {
     return this.#blockOf(name).keys.get(name);
   }
 
-  /** A new key of that name, in the place of a row if there is one. */
+  /** Adds a key of that name, which replaces a row if there is one. */
   add(name: string): Key {
     const block = this.#blockOf(name);
     const key = new Key(name, block);
@@ -52,12 +54,12 @@ export class KeyIndex {
     return key;
   }
 
-  /** A lone hold's, of a key that was not in use. */
+  /** Adds the row of a lone hold whose key was not in use. */
   addRow(name: string, row: number): void {
     this.#set(this.#blockOf(name), name, row);
   }
 
-  /** Forgets a key that became idle. */
+  /** Forgets a key that has become idle. */
   drop(key: Key): void {
     assert(key.isIdle, () => `${key.name}: ${key.holdCount} holds, ${key.waiterCount} waiters`);
     const { block } = key;
@@ -70,13 +72,13 @@ export class KeyIndex {
     this.#delete(this.#blockOf(name), name);
   }
 
-  /** At most `limit` keys with the prefix, in byte order, behind `after`. */
+  /** At most `limit` keys with the prefix, in byte order, after `after`. */
   page(prefix: string, after: string | undefined, limit: number): NamedKey[] {
     const start = after !== undefined && compareByteOrder(after, prefix) > 0 ? after : prefix;
     const found: NamedKey[] = [];
     for (let at = this.#positionOf(start); at < this.#blocks.length; at += 1) {
       const block = this.#blocks[at] as KeyBlock;
-      if (found.length >= limit || isBehind(block.lowest, prefix)) break;
+      if (found.length >= limit || comesAfter(block.lowest, prefix)) break;
       const names = [...block.keys.keys()].filter(
         (name) =>
           name.startsWith(prefix) && (after === undefined || compareByteOrder(name, after) > 0),
@@ -88,7 +90,7 @@ export class KeyIndex {
     return found;
   }
 
-  /** In no order that means anything. */
+  /** Visits the entries in no particular order. */
   forEach(visit: (entry: KeyEntry) => void): void {
     for (const block of this.#blocks) for (const entry of block.keys.values()) visit(entry);
   }
@@ -125,13 +127,16 @@ export class KeyIndex {
     return next === undefined || compareByteOrder(name, next.lowest) < 0;
   }
 
-  /** Positions have changed. The empty name, which is no key, would be in the first block. */
+  /**
+   * Must be called when positions have changed. The empty name, which is no key, would be in the
+   * first block.
+   */
   #forgetRecent(): void {
     this.#recentName = "";
     this.#recentAt = 0;
   }
 
-  /** The last block that begins at or before `name`. */
+  /** The position of the last block that begins at or before `name`. */
   #positionOf(name: string): number {
     let low = 0;
     let high = this.#blocks.length - 1;
@@ -165,14 +170,14 @@ export class KeyIndex {
   }
 }
 
-/** A name somewhere in the middle, above at least one other: the middle of a few. */
+/** The median of a sample: roughly in the middle, and above at least one other name. */
 function roughMedian(names: readonly string[]): string {
   const step = Math.max(1, Math.floor(names.length / SPLIT_SAMPLE_NAMES));
   const sample = names.filter((_, at) => at % step === 0).sort(compareByteOrder);
   return sample[sample.length >> 1] as string;
 }
 
-/** Whether names from `lowest` on are all behind those that begin with `prefix`. */
-function isBehind(lowest: string, prefix: string): boolean {
+/** Whether all names from `lowest` on come after those that begin with `prefix`. */
+function comesAfter(lowest: string, prefix: string): boolean {
   return compareByteOrder(lowest, prefix) > 0 && !lowest.startsWith(prefix);
 }

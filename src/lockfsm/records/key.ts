@@ -1,7 +1,7 @@
 /**
- * A key in use and the places in it: who holds it, what keeps it closed, and who waits for it. All
- * changes of one key are here, each in constant time but for finding a head start's place. Nothing
- * here knows sessions, time or replies; it knows of those who stand in a key only what orders them.
+ * A key in use and its places: holds, closings and waiting requests. All changes of one key are in
+ * this file. Each takes constant time, except finding the place of a request with a head start.
+ * Nothing here may know sessions, time or replies; of a claim it knows only its order.
  */
 import { assert } from "../../assert.js";
 import type { ClaimMode } from "../../protocol/index.js";
@@ -10,40 +10,40 @@ import type { Changing } from "./copy-on-write.js";
 import type { Semaphore } from "./semaphore.js";
 import { comesBefore, type Order, type Queued, type Tower, WaitingQueue } from "./waiting-queue.js";
 
-/** Who stands at a place: a request, a hold, a closing. */
+/** A request, a hold or a closing, which a place belongs to. */
 export interface Claimant {
   readonly firstPlace: Place | undefined;
-  /** Its places belong to it, and change as its fields do. */
+  /** Must be called before a change of it or of one of its places, which belong to it. */
   change(): unknown;
 }
 
-/** In a queue. */
+/** A claimant in a queue. */
 interface Waiting extends Claimant, Order {
-  /** What does not stand in its way, though it holds the key. */
+  /** The hold that it upgrades, which is not in its way. */
   readonly upgrades: Claimant | undefined;
 }
 
-/** Among the holds. */
+/** A claimant that holds. */
 interface Holding extends Claimant {
   readonly token: number;
 }
 
-/** A key, or the row of the lone hold that is all there is to be known of one. */
+/** A key, or the row of the lone hold that is its only claim. */
 export type KeyEntry = Key | number;
 
-/** Names that the index of keys keeps together. */
+/** A range of names that the index of keys keeps together. */
 export interface KeyBlock {
-  /** No name in it is smaller. The first block begins with the empty name. */
+  /** No name in it is smaller. For the first block this is the empty name. */
   lowest: string;
   readonly keys: Map<string, KeyEntry>;
 }
 
 const NO_PLACES: readonly Place[] = Object.freeze([]);
 
-/** What a place has when it is of a semaphore. */
+/** The permits of a place in a semaphore. */
 export class Permits {
   readonly wanted: number;
-  /** Once they are held: as many numbers, ascending. */
+  /** Once they are held: their slot numbers, as many, ascending. */
   slots: readonly number[] = [];
 
   constructor(wanted: number) {
@@ -52,21 +52,21 @@ export class Permits {
 }
 
 /**
- * One key of a claim: of a request that waits, of the hold that it becomes, of the closing that the
- * hold may leave behind. The same object passes from one to the next, so that nothing has to be
+ * One key of a claim: of a waiting request, of the hold that it becomes, and of the closing that
+ * the hold may leave. The same object passes from one to the next, so that nothing needs to be
  * found again.
  */
 export class Place implements Queued<Place> {
   readonly key: Key;
-  /** Changes in place by an upgrade or a downgrade. */
+  /** Changed in place by an upgrade or a downgrade. */
   readonly mode: ClaimMode;
   claimant: Claimant;
-  /** Neighbours in the list of the key it is in: its queue, or its holds and closings. */
+  /** Neighbours in its list of the key: the queue, or the list of holds and closings. */
   previous: Place | undefined = undefined;
   next: Place | undefined = undefined;
   /** The next item of the same claimant, in the order of the command. */
   readonly sibling: Place | undefined = undefined;
-  /** Of semaphores only. */
+  /** Set only in semaphores. */
   readonly permits: Permits | undefined;
   tower: Tower<Place> | undefined = undefined;
 
@@ -77,18 +77,18 @@ export class Place implements Queued<Place> {
     this.permits = permits;
   }
 
-  /** Gives out what belongs to its claimant to be written. */
+  /** Gives write access to its fields, which belong to its claimant. */
   change(): Changing<Place> {
     this.claimant.change();
     return this;
   }
 
-  /** Of one in a queue: its request, which says where it stands. */
+  /** The request of a place in a queue, which determines its order. */
   get order(): Waiting {
     return this.claimant as Waiting;
   }
 
-  /** 0 of locks. */
+  /** The number of permits; 0 in a lock. */
   get wanted(): number {
     return this.permits?.wanted ?? 0;
   }
@@ -96,22 +96,25 @@ export class Place implements Queued<Place> {
 
 export class Key {
   readonly name: string;
-  /** Where the index keeps it; `undefined` once it was forgotten. */
+  /** The block of the index that contains it; `undefined` once it is forgotten. */
   block: KeyBlock | undefined;
-  /** Holds and closings, in the order of tokens. Either one exclusive place or others. */
+  /**
+   * Holds and closings, in the order of tokens: either one exclusive place, or any number of
+   * others.
+   */
   firstHold: Place | undefined = undefined;
   lastHold: Place | undefined = undefined;
   holdCount = 0;
   /**
-   * Of the holds those whose owners wait for something too, in the order of tokens: nobody else can
-   * be part of a cycle of waits. "owners.ts" says who stands here.
+   * The holds whose owners also wait for something, in the order of tokens: no others can be part
+   * of a cycle of waits. "owners.ts" maintains the list.
    */
   #heldByWaiters: Place[] | undefined = undefined;
-  /** While anybody waits. */
+  /** Set while there are waiters. */
   queue: WaitingQueue<Place> | undefined = undefined;
-  /** While it is a semaphore, not a lock. */
+  /** Set while the key is a semaphore, not a lock. */
   semaphore: Semaphore | undefined = undefined;
-  /** Whether the work queue holds this key: something is left that could be done. */
+  /** Whether the key is in the work queue, because something is left to do in it. */
   isQueuedForWork = false;
 
   constructor(name: string, block: KeyBlock | undefined) {
@@ -119,13 +122,13 @@ export class Key {
     this.block = block;
   }
 
-  /** It is known, and nothing of it needs to be. */
+  /** Whether the index has it and nothing needs it. */
   get isIdle(): boolean {
     if (this.isUsed || this.isQueuedForWork || this.block === undefined) return false;
     return this.semaphore === undefined || !this.semaphore.isSet;
   }
 
-  /** Whether anything but a limit that was set makes it what it is. */
+  /** Whether it has holds, closings or waiters. A limit that was set does not count. */
   get isUsed(): boolean {
     return this.holdCount > 0 || this.queue !== undefined;
   }
@@ -143,7 +146,7 @@ export class Key {
   }
 
   /**
-   * Whether a hold would conflict with no other and no closing; those who wait are not looked at.
+   * Whether a hold would conflict with no other hold and no closing; waiters are not considered.
    * `own` is not in the way of its own upgrade.
    */
   admitsHold(mode: ClaimMode, wanted: number, own?: Claimant): boolean {
@@ -158,7 +161,7 @@ export class Key {
     }
   }
 
-  /** Whether a place that came now, behind everything, would conflict with nothing. */
+  /** Whether a place that came now, last of all, would conflict with nothing. */
   admits(mode: ClaimMode, wanted: number): boolean {
     const { queue } = this;
     if (queue !== undefined) {
@@ -168,7 +171,7 @@ export class Key {
     return this.admitsHold(mode, wanted);
   }
 
-  /** Whether the place at the frontier conflicts with nothing before it any more. */
+  /** Whether nothing before the place at the frontier conflicts with it any longer. */
   get canReachNext(): boolean {
     const place = this.queue?.frontier;
     return place !== undefined && this.#isEligible(place);
@@ -192,17 +195,18 @@ export class Key {
   }
 
   /**
-   * Puts a place into the queue. What comes behind a head start may not be eligible any more: then
-   * the frontier comes back to it.
+   * Puts a place into the queue. A place after one with a head start may no longer be eligible;
+   * then the frontier moves back to it.
    */
   enqueue(place: Place): void {
     this.queue ??= this.#newQueue();
     const { queue } = this;
     const { frontier } = queue;
     queue.insert(place);
-    // An upgrade alone is nobody whom its own hold would be in the way of; with others it is.
+    // A lone upgrade is no waiter of whom its own hold must be notified; with others, the hold must
+    // be.
     const isUpgradeFirst = queue.first !== undefined && queue.first.order.upgrades !== undefined;
-    if (queue.count === 2 && isUpgradeFirst) queue.untold = this.firstHold;
+    if (queue.count === 2 && isUpgradeFirst) queue.unnotified = this.firstHold;
     const isAhead = frontier === undefined || comesBefore(place.order, frontier.order);
     if (isAhead) queue.frontier = this.#isEligible(place) ? this.#firstBlocked(place) : place;
     this.#check();
@@ -210,7 +214,7 @@ export class Key {
 
   dequeue(place: Place): void {
     const { queue } = this;
-    assert(queue !== undefined, () => `${this.name}: nobody waits`);
+    assert(queue !== undefined, () => `${this.name}: there are no waiters`);
     queue.remove(place);
     if (queue.count === 0) this.queue = undefined;
     this.#check();
@@ -225,7 +229,7 @@ export class Key {
       place.permits.slots = this.semaphore?.take(place.permits.wanted) ?? [];
     }
     this.#append(place);
-    // A thief comes before those who were reached.
+    // A thief comes before requests that were reached.
     this.retreat();
     this.#check();
   }
@@ -236,13 +240,16 @@ export class Key {
     this.#check();
   }
 
-  /** Its hold has got a new token. */
+  /** Moves a hold with a new token to the end. */
   moveHoldLast(place: Place): void {
     this.#remove(place);
     this.#append(place);
   }
 
-  /** Puts back a hold or closing of a snapshot, behind those with smaller tokens. */
+  /**
+   * Restores a hold or closing of a snapshot, after those with smaller tokens. Returns false if it
+   * conflicts with one of them.
+   */
   restoreHold(place: Place): boolean {
     const { mode, permits } = place;
     if (permits === undefined && !this.admitsHold(mode, 0)) return false;
@@ -265,7 +272,10 @@ export class Key {
     else places.splice(at, 1);
   }
 
-  /** A hold became stronger, or the limit lower: what was reached may not be eligible any more. */
+  /**
+   * Moves the frontier back if needed, after a hold became stronger or the limit lower: reached
+   * places may no longer be eligible.
+   */
   retreat(): void {
     const { queue } = this;
     const first = queue?.first;
@@ -273,25 +283,28 @@ export class Key {
     if (!this.#isEligible(first)) queue.frontier = first;
   }
 
-  /** Whether `place`, which stands in the queue with nothing unreached before it, is eligible. */
+  /** Whether `place`, which is in the queue with no unreached place before it, is eligible. */
   #isEligible(place: Place): boolean {
     const { mode, previous } = place;
     if (previous !== undefined && (mode !== "shared" || previous.mode !== "shared")) return false;
     return this.admitsHold(mode, place.wanted, place.order.upgrades);
   }
 
-  /** Behind an eligible place: the first that is not, of those that were reached before it came. */
+  /**
+   * The first place after an eligible one that is not eligible, among those that had been reached
+   * before it came.
+   */
   #firstBlocked(place: Place): Place | undefined {
     const { next } = place;
     const frontier = this.queue?.frontier;
     if (next === undefined || next === frontier) return frontier;
-    // What was reached is of one kind, so that its first says it for all.
+    // All reached places are of one kind, so the first one decides for all.
     return place.mode === "shared" && next.mode === "shared" ? frontier : next;
   }
 
   #newQueue(): WaitingQueue<Place> {
     const queue = new WaitingQueue<Place>();
-    queue.untold = this.firstHold;
+    queue.unnotified = this.firstHold;
     return queue;
   }
 
@@ -302,19 +315,19 @@ export class Key {
     this.lastHold = place;
     this.holdCount += 1;
     const { queue } = this;
-    if (queue !== undefined) queue.untold ??= place;
+    if (queue !== undefined) queue.unnotified ??= place;
   }
 
   #remove(place: Place): void {
     const { queue } = this;
-    if (queue?.untold === place) queue.untold = place.next;
+    if (queue?.unnotified === place) queue.unnotified = place.next;
     if (this.firstHold === place) this.firstHold = place.next;
     if (this.lastHold === place) this.lastHold = place.previous;
     unlink(place);
     this.holdCount -= 1;
   }
 
-  /** What must be true between any two changes. */
+  /** Asserts what must be true between any two changes. */
   #check(): void {
     const { firstHold, holdCount, queue } = this;
     assert(
@@ -334,12 +347,12 @@ export class Key {
     if (first === undefined || queue.frontier === first) return;
     assert(
       this.#isEligible(first) && (first.mode === "shared" || queue.frontier === first.next),
-      () => `${this.name}: its first waiter was reached beside ${holdCount} holds`,
+      () => `${this.name}: its first waiter was reached although there are ${holdCount} holds`,
     );
   }
 }
 
-/** Where in an ascending list a token stands, or would. */
+/** The index of a token in an ascending list, or the index at which it would be. */
 function positionOf(places: readonly Place[], token: number): number {
   let low = 0;
   let high = places.length;

@@ -1,26 +1,29 @@
 /**
- * What is stored of the commands of a session beside what it holds: a *reply* until the mark passes it,
- * a request that *waits* until it ends, an *outcome* until it is acknowledged. A grant is stored by the
- * hold that it made. Commands are executed in the order of their sequences, so that slots are only ever
- * added behind all others; one that is forgotten leaves a gap, and gaps are closed when half of the
- * list is gaps.
+ * The stored results of a session's commands, apart from its holds: a *reply* until the mark passes
+ * it, a request that is *waiting* until it ends, an *outcome* until it is acknowledged. A grant is
+ * stored by the hold that it made. Commands are executed in the order of their sequences, so a slot
+ * is always added after all others. A forgotten slot leaves a gap, and gaps are closed when half of
+ * the list is gaps.
  */
 import { assert } from "../../assert.js";
 import type { Result } from "../../protocol/index.js";
 import { QUEUED } from "../results.js";
 import type { Changing, Copied, CopyOnWrite } from "./copy-on-write.js";
 
-/** `gone`: forgotten; not to be found any more. */
+/** `gone`: forgotten, and no longer found. */
 export type SlotState = "reply" | "waiting" | "outcome" | "gone";
 
-/** Changed by its window alone. `Request`: what waits, of which nothing needs to be known here. */
+/**
+ * May be changed only by its window. `Request` is the type of waiting requests, which this file
+ * need not know.
+ */
 export class Slot<Request extends object> implements Copied {
   readonly sequence: number;
-  /** Of the entry that answered, or ended the wait. */
+  /** The stamp of the entry that answered the command, or ended the wait. */
   readonly stamp: number;
   readonly state: SlotState;
   readonly result: Result;
-  /** While it waits. */
+  /** Set while it waits. */
   readonly request: Request | undefined;
   savedIn: number;
 
@@ -42,7 +45,7 @@ export class Slot<Request extends object> implements Copied {
 
 const GAPS_MIN = 32;
 
-/** Whose replies are stored. */
+/** The session whose replies are stored. */
 export interface Replied extends Copied {
   readonly copies: CopyOnWrite;
   change(): unknown;
@@ -67,12 +70,12 @@ export class ReplyWindow<Request extends object> {
     return this.#mark;
   }
 
-  /** Outcomes that are stored. */
+  /** The number of stored outcomes. */
   get unacknowledged(): number {
     return this.#unacknowledged;
   }
 
-  /** The largest sequence of any slot; 0 when there is none. */
+  /** The largest sequence of any slot; 0 if there is none. */
   get lastSequence(): number {
     return this.#slots.at(-1)?.sequence ?? 0;
   }
@@ -82,7 +85,7 @@ export class ReplyWindow<Request extends object> {
     return slot?.sequence === sequence && slot.state !== "gone" ? slot : undefined;
   }
 
-  /** The first slot, one that is gone perhaps, whose sequence is not below `sequence`. */
+  /** The first slot whose sequence is at least `sequence`; it may be gone. */
   firstFrom(sequence: number): Slot<Request> | undefined {
     const slots = this.#slots;
     let low = 0;
@@ -95,7 +98,7 @@ export class ReplyWindow<Request extends object> {
     return slots[low];
   }
 
-  /** A slot behind all others. Also puts back those of a snapshot, once the mark is. */
+  /** Adds a slot after all others. Also restores those of a snapshot, after the mark. */
   add(slot: Slot<Request>): void {
     const { sequence, state } = slot;
     assert(sequence > this.lastSequence, () => `${sequence} after ${this.lastSequence}`);
@@ -106,7 +109,7 @@ export class ReplyWindow<Request extends object> {
     this.#slots.push(slot);
   }
 
-  /** The wait of a slot ended with `result`, which is kept until it is acknowledged. */
+  /** Ends the wait of a slot with `result`, which is kept until it is acknowledged. */
   settle(slot: Slot<Request>, stamp: number, result: Result): void {
     assert(slot.state === "waiting", () => `sequence ${slot.sequence} is ${slot.state}`);
     const settled = this.#change(slot);
@@ -117,13 +120,13 @@ export class ReplyWindow<Request extends object> {
     this.#unacknowledged += 1;
   }
 
-  /** Nothing of the slot is needed any more. */
+  /** Forgets a slot that is no longer needed. */
   forget(slot: Slot<Request>): void {
     this.#drop(slot);
     this.#closeGaps();
   }
 
-  /** The client has read how `sequence` ended. Without effect on what waits, and on replies. */
+  /** The client has read how `sequence` ended. This has no effect on waits and replies. */
   acknowledge(sequence: number): void {
     const slot = this.find(sequence);
     if (slot?.state === "outcome") this.forget(slot);
@@ -142,13 +145,13 @@ export class ReplyWindow<Request extends object> {
     this.#closeGaps();
   }
 
-  /** The mark of a window that is empty. */
+  /** Restores the mark of an empty window. */
   restoreMark(mark: number): void {
     assert(this.#mark === 1 && this.#slots.length === 0, () => `the mark was ${this.#mark}`);
     this.#mark = mark;
   }
 
-  /** In the order of sequences. */
+  /** Visits the slots in the order of sequences. */
   forEach(visit: (slot: Slot<Request>) => void): void {
     for (const slot of this.#slots) if (slot.state !== "gone") visit(slot);
   }

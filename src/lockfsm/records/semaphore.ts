@@ -1,25 +1,28 @@
 /**
- * What a key is while it is a semaphore: its limit, and which slots are free. A hold gets the lowest
- * free slots of 0 … limit − 1; after the limit was lowered holds may have higher ones until they end,
- * and count all the same.
+ * What a key has while it is a semaphore: its limit and its free slots. A hold gets the lowest free
+ * slots of 0 … limit − 1. After the limit was lowered, holds may have higher slots until they end,
+ * and these count as well.
  */
 import { assert } from "../../assert.js";
 import type { Changing, Copied, CopyOnWrite } from "./copy-on-write.js";
 import type { Order } from "./waiting-queue.js";
 
 export class Semaphore implements Copied {
-  /** Of its key. */
+  /** The name of its key. */
   readonly name: string;
   readonly limit: number;
-  /** The limit was set for good, not just named by those who use it. */
+  /** Whether an operator set the limit, so that it stays; otherwise its users named it. */
   readonly isSet: boolean;
-  /** Permits held, those of closings included. */
+  /** Permits held, including those of closings. */
   held = 0;
-  /** After the limit was lowered: from here on waiting requests may want more than there is. */
+  /**
+   * Set after the limit was lowered: waiting requests from here on may want more permits than there
+   * are.
+   */
   evictFrom: Order | undefined = undefined;
   /** A binary heap of free slots below `#next`, the smallest first. */
   #free: number[] = [];
-  /** The lowest slot that was never taken since nothing was held. */
+  /** The lowest slot that has never been taken since there were last no holds. */
   #next = 0;
   savedIn: number;
   readonly #copies: CopyOnWrite;
@@ -34,13 +37,13 @@ export class Semaphore implements Copied {
     this.#copies = copies;
   }
 
-  /** Gives out its limit to be written. What is held of it, those who hold it say. */
+  /** Gives write access to its limit. The held permits follow from the holds. */
   change(): Changing<Semaphore> {
     this.#copies.copier?.copy(this);
     return this;
   }
 
-  /** The lowest free slots, ascending. There must be room. */
+  /** Takes the lowest free slots, ascending. There must be enough. */
   take(count: number): number[] {
     assert(this.held + count <= this.limit, () => `${this.held} of ${this.limit}, ${count} more`);
     const slots: number[] = [];
@@ -59,7 +62,7 @@ export class Semaphore implements Copied {
     for (const slot of slots) this.#giveOne(slot);
   }
 
-  /** Makes those of a snapshot held, all of them at once; returns whether none was named twice. */
+  /** Takes all the slots of a snapshot at once. Returns whether none was named twice. */
   restore(slots: readonly number[]): boolean {
     const taken = new Set(slots);
     this.held = slots.length;
@@ -94,7 +97,7 @@ export class Semaphore implements Copied {
     free[at] = slot;
   }
 
-  /** Puts `slot` in the place of the first. */
+  /** Replaces the first slot of the heap with `slot`. */
   #sink(slot: number): void {
     const free = this.#free;
     let at = 0;

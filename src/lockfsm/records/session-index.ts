@@ -1,7 +1,7 @@
 /**
- * The sessions that were not ended, by number and by the digest of their nonce. What an ended session still holds or
- * waits for refers to it directly; here it cannot be found any more, so that nothing can speak or
- * ask for it.
+ * The sessions that have not ended, by number and by the digest of their nonce. The remaining
+ * claims of an ended session refer to it directly; it can no longer be found here, so that no
+ * command can act for it.
  */
 import { assert } from "../../assert.js";
 import { hashNumber, hashText, ShardedMap } from "../index/sharded-map.js";
@@ -19,7 +19,7 @@ export class SessionIndex {
     return this.#byId.size;
   }
 
-  /** What they take without their claims; see `sizes.ts`. */
+  /** The size of the sessions without their claims; see `sizes.ts`. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -32,12 +32,15 @@ export class SessionIndex {
     return this.#byId.get(id);
   }
 
-  /** The newest session that was opened with the nonce of this digest. */
+  /** The newest session opened with the nonce of this digest. */
   findByNonce(nonceDigest: string): Session | undefined {
     return this.#byNonceDigest.get(nonceDigest);
   }
 
-  /** A session whose lease is due but not swept may lose its nonce to its successor here. */
+  /**
+   * Adds a session. A session with the same nonce whose lease is due but not swept is then no
+   * longer found by that nonce.
+   */
   add(session: Session): void {
     assert(this.#byId.get(session.id) === undefined, () => `session ${session.id} twice`);
     this.#byId.set(session.id, session);
@@ -57,14 +60,14 @@ export class SessionIndex {
   }
 
   /**
-   * Sessions with numbers below `end`, while others come and go: each that stays is among them. In
-   * no order that means anything.
+   * Yields the sessions with numbers below `end`, in no particular order, while others come and go.
+   * Each one that stays is included.
    */
   below(end: number): Generator<Session, void, void> {
     return this.#byId.valuesUntil((session) => session.id >= end);
   }
 
-  /** In no order that means anything. */
+  /** Visits the sessions in no particular order. */
   forEach(visit: (session: Session) => void): void {
     this.#byId.forEach(visit);
   }

@@ -1,7 +1,8 @@
 /**
- * A session, the holds and requests that it has, and the owners inside it: records that know each
- * other. A session is alive while its lease is not due and it was not ended; standing in the table is
- * no proof. Nothing here knows the table: what grants, ends and finds claims is above.
+ * A session, its holds and requests, and the owners inside it: records that refer to each other. A
+ * session is alive while its lease is not due and it has not been ended; that it is in the table is
+ * not enough. Nothing here may know the table: the code that grants, ends and finds claims is
+ * above.
  */
 import { type AcquireOptions, END_REASON, type EndReason } from "../../protocol/index.js";
 import { type DueItem, NOT_IN_HEAP } from "../index/due-heap.js";
@@ -12,17 +13,17 @@ import { ReplyWindow, type Slot } from "./reply-window.js";
 import { bytesOfPlaces, bytesOfSession } from "./sizes.js";
 import type { Order } from "./waiting-queue.js";
 
-/** Ends of holds that one session is told once more when it asks. */
+/** Lost holds of one session that are remembered for a recall. */
 export const LOSSES_MAX = 1_000;
 
-/** How a hold ended that its session did not give up. */
+/** How a hold ended that its session did not release. */
 export interface Loss {
-  /** The newest that it had. */
+  /** The newest token that it had. */
   readonly token: number;
   readonly reason: EndReason;
 }
 
-/** The time at which an operator's wish ends a session by force. */
+/** The time at which a session that an operator ended is ended by force. */
 export class SessionEnd implements DueItem {
   readonly session: Session;
   readonly dueAt: number;
@@ -38,54 +39,54 @@ export class SessionEnd implements DueItem {
   }
 }
 
-/** A client's lease, its stored replies, and the lists of what it holds and waits for. */
+/** A client's lease, its stored replies, and the lists of its holds and requests. */
 export class Session implements DueItem, Copied {
   readonly copies: CopyOnWrite;
   readonly id: number;
-  /** Of the nonce that opened it and resumes it. */
+  /** The digest of the nonce with which it is opened and resumed. */
   readonly nonceDigest: string;
   readonly name: string;
   readonly metadata: string;
   readonly ttlMs: number;
-  /** When the lease ends. Only ever moved to later. */
+  /** When the lease ends, in cluster time. It only ever moves to later. */
   readonly dueAt: number;
   heapIndex = NOT_IN_HEAP;
-  /** How often another process took it over. */
+  /** How often another process has taken it over. */
   readonly generation: number = 0;
-  /** The process that did so last. */
+  /** The process that took it over last. */
   readonly taker: string = "";
-  /** When that was, in cluster time. */
+  /** When it was taken over last, in cluster time. */
   readonly takenOverAt: number = 0;
-  /** The one of this generation that attached last. */
+  /** The attempt of this generation that attached last. */
   readonly attempt: number;
-  /** Counts attachments; commands of any but the last have no effect. */
+  /** Counts attachments; commands of any attachment but the last have no effect. */
   readonly attachEpoch: number = 1;
-  /** What that attempt was answered: repeated to its duplicates. */
+  /** The answer to that attempt, repeated to its duplicates. */
   readonly attachedAt: number;
   readonly attachedSequence: number = 0;
-  /** The largest sequence that was executed. */
+  /** The largest sequence that has been executed. */
   readonly highestSequence: number = 0;
-  /** Set when it was ended; what it held and waited for may take further steps to go. */
+  /** Set when it was ended; its claims may take further steps to end. */
   readonly endedBy: EndReason | undefined = undefined;
-  /** An operator wants it to end. */
+  /** Set when an operator has ordered its end. */
   readonly forcedEnd: SessionEnd | undefined = undefined;
   readonly replies: ReplyWindow<Request>;
-  /** Not for its claims and stored replies, which have their own. */
+  /** Covers the session's own fields; claims and stored replies have their own. */
   savedIn: number;
-  /** The walk of this snapshot has come to all that it has, or need not. */
+  /** The last snapshot whose walk has handled all its claims, or need not. */
   walkedIn: number;
-  /** Holds that it did not give up itself, until it has read how they ended: by sequence. */
+  /** Lost holds, by sequence, until it has read how they ended. */
   #losses: Map<number, Loss> | undefined = undefined;
-  /** What it, its holds, its requests and the closings that it left take; see `sizes.ts`. */
+  /** The size of it, its holds, its requests and its closings; see `sizes.ts`. */
   bytes: number;
   holdCount = 0;
-  /** Of holds that it had: what of them keeps keys closed. */
+  /** Closings of holds that it had. */
   closingCount = 0;
   requestCount = 0;
-  /** Rows, in the order of tokens; 0: none ("hold-rows.ts", which links them). */
+  /** Rows in the order of tokens, linked by "hold-rows.ts"; 0 if there is none. */
   firstHold = 0;
   lastHold = 0;
-  /** While it holds something: what stands for it in its rows. */
+  /** The number that identifies it in its rows, while it holds something. */
   rowNumber = 0;
   /** In the order of arrival. */
   firstRequest: Request | undefined = undefined;
@@ -116,14 +117,14 @@ export class Session implements DueItem, Copied {
     this.walkedIn = copies.latest;
   }
 
-  /** To whom holds belong that nobody has claimed. It never ends, and nothing is said to it. */
+  /** The session to which tickets belong. It never ends, and nothing is sent to it. */
   static ofTickets(copies: CopyOnWrite): Session {
     const session = new Session(copies, 0, "", "", "", 0, 0, 0);
     session.change().dueAt = Number.POSITIVE_INFINITY;
     return session;
   }
 
-  /** Gives out its own fields, and its mark, to be written. */
+  /** Gives write access to its own fields and its mark. */
   change(): Changing<Session> {
     this.copies.copier?.copy(this);
     return this;
@@ -133,7 +134,7 @@ export class Session implements DueItem, Copied {
     return this.#losses;
   }
 
-  /** Among due times; whatever is due draws from one counter. */
+  /** Its number among due items, all of which draw from one counter. */
   get number(): number {
     return this.id;
   }
@@ -147,18 +148,21 @@ export class Session implements DueItem, Copied {
     return this.forcedEnd === undefined || this.forcedEnd.dueAt > stamp;
   }
 
-  /** Why it ends, if nothing renews its lease: what is due first counts. */
+  /** Why it ends if nothing renews its lease: the cause that is due first. */
   get endReason(): EndReason {
     const isForced = this.forcedEnd !== undefined && this.forcedEnd.dueAt < this.dueAt;
     return isForced ? END_REASON.revoked : END_REASON.expired;
   }
 
-  /** Outcomes and ends that it has not said to have read. */
+  /** The number of outcomes and losses that it has not acknowledged. */
   get unreadEnds(): number {
     return this.replies.unacknowledged + (this.losses?.size ?? 0);
   }
 
-  /** The oldest is forgotten when there are too many: of it the reason will be unknown. */
+  /**
+   * Records how a hold was lost. If there are too many losses, the oldest is forgotten, whose
+   * reason will then be unknown.
+   */
   recordLoss(sequence: number, token: number, reason: EndReason): void {
     this.change();
     this.#losses ??= new Map();
@@ -189,7 +193,7 @@ export class Session implements DueItem, Copied {
     this.lastRequest = request;
   }
 
-  /** A request that leaves its queues, whatever for. */
+  /** Removes a request that leaves its queues, for any reason. */
   removeRequest(request: Request): void {
     request.change().hasEnded = true;
     this.requestCount -= 1;
@@ -200,43 +204,46 @@ export class Session implements DueItem, Copied {
   }
 }
 
-/** `dueAt` of a request that waits without a deadline; it is not in the heap then. */
+/** `dueAt` of a request that waits without a deadline, and is therefore not in the heap. */
 export const NO_DEADLINE = -1;
-/** Of upgrades: ahead of everybody else. */
+/** The rank of upgrades: before all other requests. */
 export const UPGRADE_RANK = -(2 ** 52);
 
 /**
- * A claim that waits: an acquire with one place in each of its keys, or the upgrade of a hold in one
+ * A waiting claim: an acquire with one place in each of its keys, or the upgrade of a hold in one
  * of them. It is granted when nothing before it conflicts with it in any of them.
  */
 export class Request implements DueItem, Order, Copied, Claimant {
   readonly session: Session;
   readonly sequence: number;
-  /** Where its outcome goes; `undefined` until it is told to wait. */
+  /** The slot for its outcome; `undefined` until it has been told to wait. */
   slot: Slot<Request> | undefined = undefined;
-  /** It left its queues, whatever for. */
+  /** Whether it has left its queues, for any reason. */
   readonly hasEnded: boolean = false;
   readonly owner: number;
-  /** Its arrival. */
+  /** Its number in the order of arrival. */
   readonly number: number;
   readonly rank: number;
   readonly enqueuedAt: number;
   readonly dueAt: number;
   heapIndex = NOT_IN_HEAP;
-  /** `undefined`: the defaults. */
+  /** `undefined` means the defaults. */
   readonly options: AcquireOptions | undefined;
-  /** It may be refused where waiting would never end. */
+  /** Whether it may be refused if it would otherwise wait for ever. */
   readonly detects: boolean;
   /** The hold that is to become exclusive in the one key of this request. */
   readonly upgrades: Hold | undefined = undefined;
   readonly firstPlace: Place | undefined = undefined;
   previous: Request | undefined = undefined;
   next: Request | undefined = undefined;
-  /** No search has told yet whether it closes a cycle of waits: for earlier ones it is not there. */
+  /**
+   * Whether no search has decided yet if it closes a cycle of waits. Searches for earlier requests
+   * ignore it.
+   */
   readonly isUnchecked: boolean = false;
-  /** A later entry is to look at its owner. */
+  /** Whether a later entry is to search from its owner. */
   isQueuedForSearch = false;
-  /** In its queues it is among those that can be part of a cycle of waits. */
+  /** Whether its queues list it among the requests that can be part of a cycle of waits. */
   isListed = false;
   nextByOwner: OwnerEntry | undefined = undefined;
   savedIn: number;
@@ -262,18 +269,18 @@ export class Request implements DueItem, Order, Copied, Claimant {
     this.savedIn = session.copies.latest;
   }
 
-  /** Gives out its fields to be written. That it was reached, the rest says. */
+  /** Gives write access to its fields. Whether it was reached follows from the rest. */
   change(): Changing<Request> {
     this.session.copies.copier?.copy(this);
     return this;
   }
 
-  /** What it takes of the table; see `sizes.ts`. */
+  /** Its size in the table; see `sizes.ts`. */
   get bytes(): number {
     return bytesOfPlaces(this.firstPlace) + (this.options?.value.length ?? 0);
   }
 
-  /** Nothing before it conflicts with it, in none of its keys. */
+  /** Whether nothing before it conflicts with it in any of its keys. */
   get isEligible(): boolean {
     for (let place = this.firstPlace; place !== undefined; place = place.sibling) {
       if (!place.key.hasReached(place)) return false;
@@ -281,7 +288,7 @@ export class Request implements DueItem, Order, Copied, Claimant {
     return true;
   }
 
-  /** Whether it may not be granted any more at `stamp`, though it still stands in its queues. */
+  /** Whether it can no longer be granted at `stamp`, although it is still in its queues. */
   isOverAt(stamp: number): boolean {
     return (this.dueAt !== NO_DEADLINE && this.dueAt <= stamp) || !this.session.isAliveAt(stamp);
   }
@@ -292,7 +299,7 @@ export function orderOf(place: Place): Request {
   return place.claimant as Request;
 }
 
-/** The time at which a hold ends by itself, for whichever of its reasons comes first. */
+/** The time at which a hold ends by itself, for the earliest of its reasons. */
 export class HoldEnd implements DueItem {
   readonly hold: Hold;
   readonly dueAt: number;
@@ -306,7 +313,7 @@ export class HoldEnd implements DueItem {
   }
 }
 
-/** A hold that its session left for another to claim. */
+/** A hold that its session has detached for another to claim. */
 export interface Ticket {
   readonly secretDigest: string;
   readonly endsAt: number;
@@ -314,37 +321,37 @@ export interface Ticket {
 
 export class HoldExtras {
   readonly value: string = "";
-  /** 0: none of them. */
+  /** 0 means none, for these three. */
   readonly maxHoldMs: number = 0;
   readonly minHoldMs: number = 0;
   readonly lockDelayMs: number = 0;
-  /** When a revoke ends it by force; 0: it was not revoked. */
+  /** The cluster time at which a revoke ends it by force; 0 if it was not revoked. */
   readonly revokedAt: number = 0;
   readonly revokeReason: string = "";
   readonly ticket: Ticket | undefined = undefined;
   readonly end: HoldEnd | undefined = undefined;
-  /** While it waits, which says itself what it is of. */
+  /** Set while its upgrade waits. A snapshot stores the link in the request only. */
   upgrade: Request | undefined = undefined;
 }
 
 /**
- * A granted request: all its keys under one token. It is known by its session and the sequence of its
- * acquire or claim; the token is what it carries. Its places stand in the keys' lists
- * of holds. A hold that is one of many, of a lock that nobody else wants, is only a row
- * ("lone-holds.ts"); what few of the others have is kept apart.
+ * A granted request: all its keys under one token. It is identified by its session and the sequence
+ * of its acquire or claim, and has a token. Its places are in the keys' lists of holds. A lone hold
+ * is only a row ("lone-holds.ts"); fields that few of the others need are kept apart in
+ * `HoldExtras`.
  */
 export class Hold implements Claimant {
   readonly token: number;
   readonly session: Session;
   readonly owner: number;
-  /** Of the acquire or claim that brought it. */
+  /** The sequence of the acquire or claim that was granted. */
   readonly sequence: number;
   readonly grantedAt: number;
-  /** Its holder was told that somebody waits. */
+  /** Whether its holder has been told that a request waits. */
   readonly isContended: boolean = false;
   readonly extras: HoldExtras | undefined = undefined;
   readonly firstPlace: Place | undefined = undefined;
-  /** While it stands in the table: where its session, its sequence and its token find it. */
+  /** Its row while it is in the table, by which its session, its sequence and its token find it. */
   readonly row: number = 0;
   nextByOwner: OwnerEntry | undefined = undefined;
 
@@ -364,13 +371,13 @@ export class Hold implements Claimant {
     return this.extras?.ticket !== undefined;
   }
 
-  /** Gives out its own fields to be written. */
+  /** Gives write access to its own fields. */
   change(): Changing<Hold> {
     this.session.copies.copier?.copyRow(this.row);
     return this;
   }
 
-  /** The same of its extras, which are made when the first of them is needed. */
+  /** Gives write access to its extras, which are made when one of them is first needed. */
   changeExtras(): Changing<HoldExtras> {
     const hold = this.change();
     hold.extras ??= new HoldExtras();
@@ -378,10 +385,13 @@ export class Hold implements Claimant {
   }
 }
 
-/** An owner with more holds than this one counts as one that waits, so that none is slow to begin to. */
+/**
+ * An owner with more holds than this counts as one that waits, because listing more holds at once,
+ * when it begins to wait, would take too long.
+ */
 const HOLDS_LISTED_MAX = 64;
 
-/** Claims of one owner, while there are several. */
+/** The claims of one owner that has several. */
 export class OwnerRecord {
   readonly session: Session;
   readonly owner: number;
@@ -390,7 +400,7 @@ export class OwnerRecord {
   /** In the order of arrival. */
   readonly requests: Set<Request> = new Set();
   nextByOwner: OwnerEntry | undefined = undefined;
-  /** Its keys have its holds among those of owners that wait. */
+  /** Whether its holds are in the lists of their keys as those of a waiting owner. */
   areHoldsListed = false;
 
   constructor(session: Session, owner: number) {
@@ -398,7 +408,9 @@ export class OwnerRecord {
     this.owner = owner;
   }
 
-  /** Whether its holds may be part of a cycle of waits. */
+  /**
+   * Whether its holds could be part of a cycle of waits, or must be listed because of their number.
+   */
   get needsHoldsListed(): boolean {
     return this.requests.size > 0 || this.holds.size > HOLDS_LISTED_MAX;
   }
@@ -417,7 +429,7 @@ export class OwnerRecord {
     else this.requests.delete(claim);
   }
 
-  /** The only claim that is left. */
+  /** The only remaining claim. */
   get last(): Hold | Request | undefined {
     for (const hold of this.holds) return hold;
     for (const request of this.requests) return request;

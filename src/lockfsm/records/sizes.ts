@@ -1,12 +1,13 @@
 /**
- * What sessions, claims and closings take of the table, for the limits `bytesPerSessionMax` and
- * `tableBytesMax`. Names, keys and values are counted by their length in UTF-16 code units, which is
- * their bytes where all is ASCII, and each record by a fixed number, so that many small ones count as
- * well. Every node comes to the same sums. What memory a process uses is never looked at here.
+ * The sizes of sessions, claims and closings in the table, for the limits `bytesPerSessionMax` and
+ * `tableBytesMax`. Names, keys and values count by their length in UTF-16 code units, which is
+ * their size in bytes if all is ASCII. Each record also counts a fixed number, so that many small
+ * ones count too. Every node computes the same sums. They say nothing about the memory that a
+ * process uses.
  */
 import type { Place } from "./key.js";
 
-/** Of a session, of each key of a claim or closing, of a limit that was set. */
+/** Counted for a session, for each key of a claim or closing, and for a limit that was set. */
 const RECORD_BYTES = 64;
 
 export function bytesOfName(name: string): number {
@@ -18,12 +19,12 @@ interface Described {
   readonly metadata: string;
 }
 
-/** Of a session without its claims. */
+/** The size of a session without its claims. */
 export function bytesOfSession({ name, metadata }: Described): number {
   return RECORD_BYTES + name.length + metadata.length;
 }
 
-/** Of the keys of a claim, from `first` on. */
+/** The size of the keys of a claim, from `first` on. */
 export function bytesOfPlaces(first: Place | undefined): number {
   let bytes = 0;
   for (let place = first; place !== undefined; place = place.sibling) {

@@ -1,6 +1,7 @@
 /**
- * Everything the table remembers, in one place, for the files that change it. Only fields and the
- * two ways to speak; the rules are in the files named after them.
+ * Everything the table remembers, in one place, for the files that change it. It has only fields
+ * and the two ways to report, messages to sessions and changes to the listener; the rules are in
+ * files of their own.
  */
 import {
   type ChangeType,
@@ -32,17 +33,20 @@ import { SessionIndex } from "./session-index.js";
 import { StepLimit } from "./step-limit.js";
 import { SearchQueue, WorkQueue } from "./work-queue.js";
 
-/** A step looks at one claim or place; so many take about a millisecond. */
+/**
+ * The search steps of one entry, which take about a millisecond. A step looks at one claim or
+ * place.
+ */
 export const SEARCH_STEPS_MAX = 10_000;
 
-/** Whatever ends at a time of its own. */
+/** Anything that ends at a time of its own. */
 export type Due = Session | SessionEnd | Request | HoldEnd | Closing;
 
 export class TableState {
   settings: TableSettings;
-  /** Of the last applied entry. Never falls. */
+  /** The stamp of the last applied entry. Never falls. */
   stamp = 0;
-  /** Its index. Rises. */
+  /** The index of the last applied entry. Rises. */
   index = 0;
   readonly sessions = new SessionIndex();
   readonly keys = new KeyIndex();
@@ -50,41 +54,41 @@ export class TableState {
   readonly rows = new HoldRows(this.copies);
   /** Holds and tickets by their tokens. */
   readonly holds = new TokenIndex(this.rows);
-  /** Holds by what they are known by. */
+  /** Holds by session and sequence. */
   readonly holdsBySequence = new SequenceIndex(this.rows);
   readonly owners = new OwnerIndex();
   readonly loneOwners = new LoneOwnerIndex(this.rows);
   /** In the order of their numbers. */
   readonly closings = new RecordList<Closing>();
-  /** Of all keys that are semaphores now. */
+  /** The semaphores of all keys that have one. */
   readonly semaphores = new RecordList<Semaphore>();
   readonly due = new DueHeap<Due>();
   readonly work = new WorkQueue();
   readonly searches = new SearchQueue();
   tokens: TokenCounter;
   /**
-   * Cluster time before which no session is opened: holders in the cluster of which this one was
-   * restored may still count on their leases. 0 once that is over.
+   * The cluster time before which no session is opened, because clients of the cluster from which
+   * this one was restored may still rely on their leases. 0 once that has passed.
    */
   quietUntil = 0;
-  /** Has the tickets: holds that belong to no session until they are claimed. */
+  /** Has the tickets, that is, holds that belong to no session until they are claimed. */
   readonly detached: Session;
-  /** The number of the next session, request or end. */
+  /** The number of the next session, request or due item. */
   nextNumber = 1;
   /** Requests in queues. */
   requestCount = 0;
-  /** What requests, closings and limits that were set take; see `sizes.ts`. */
+  /** The size of requests, closings and limits that were set; see `sizes.ts`. */
   otherBytes = 0;
-  /** How many more places or claims the step under way may deal with. */
+  /** How many more places or claims the current step may handle. */
   stepUnits = 0;
-  /** What the searches for cycles may look at in one entry: equal on all nodes, as it decides. */
+  /** The search steps that one entry may make. Equal on all nodes, because it decides results. */
   searchStepsMax = SEARCH_STEPS_MAX;
-  /** How many more steps they may make in the entry under way. */
+  /** The search steps that are left in the current entry. */
   readonly searchSteps = new StepLimit(SEARCH_STEPS_MAX);
-  /** Of the entry under way. */
+  /** Receives the messages of the current entry. */
   outbox: Outbox = NOBODY;
   listener: ChangeListener | undefined = undefined;
-  /** One for all that is told: nothing is allocated for a change. */
+  /** The one object for all reported changes, so that a change allocates nothing. */
   readonly #change: { -readonly [Field in keyof TableChange]: TableChange[Field] } = {
     type: "granted",
     key: "",
@@ -98,7 +102,9 @@ export class TableState {
     value: "",
     reason: END_REASON.unknown,
   };
-  /** Owners that got something and may still wait: each is looked at when the step is over. */
+  /**
+   * Owners that were granted something and may still wait: each is searched when the step is over.
+   */
   readonly suspects: { readonly session: Session; readonly owner: number }[] = [];
   /** Counted for people, not replicated. */
   searchesDeferred = 0;
@@ -111,7 +117,7 @@ export class TableState {
     this.detached = Session.ofTickets(this.copies);
   }
 
-  /** What everything in the table takes. */
+  /** The size of everything in the table. */
   get bytes(): number {
     return this.rows.bytes + this.sessions.bytes + this.otherBytes;
   }
@@ -126,24 +132,24 @@ export class TableState {
     return number;
   }
 
-  /** Nobody hears of tickets, and a session hears nothing after its end. */
+  /** Sends a message to a session. Nothing is sent for tickets, or to a session after its end. */
   say(session: Session, message: SessionMessage): void {
     if (session === this.detached || session.isEnded) return;
     this.outbox.toSession(session.id, session.attachEpoch, message);
   }
 
-  /** The answer to the command that is executed. */
+  /** Sends the answer to the current command. */
   reply(session: Session, sequence: number, result: Result): void {
     if (this.outbox === NOBODY) return;
     this.say(session, { kind: MESSAGE.reply, sequence, stamp: this.stamp, result });
   }
 
-  /** How a wait ended. */
+  /** Sends the outcome of a wait. */
   pushOutcome(session: Session, sequence: number, result: Result): void {
     this.say(session, { kind: MESSAGE.outcome, sequence, stamp: this.stamp, result });
   }
 
-  /** Tells whoever listens, of each of the claim's keys or of the one `place`. */
+  /** Reports a change to the listener, for each of the claim's keys or for the one `place`. */
   note(type: ChangeType, claim: Request | Hold | Closing, place?: Place, reason?: EndReason): void {
     if (this.listener === undefined) return;
     for (let at = place ?? claim.firstPlace; at !== undefined; at = at.sibling) {
@@ -152,12 +158,14 @@ export class TableState {
     }
   }
 
-  /** `taker`: who has taken it over, if that is the reason. */
+  /**
+   * Sends the end of a session. `taker` names the process that took it over, if that is the reason.
+   */
   pushEnded(session: number, epoch: number, reason: EndReason, taker = ""): void {
     this.outbox.toSession(session, epoch, { kind: MESSAGE.ended, session, reason, taker });
   }
 
-  /** The same of a lone hold, that of `row`. */
+  /** Reports a change of a lone hold, that of `row`. */
   noteAlone(type: ChangeType, row: number, reason: EndReason): void {
     if (this.listener === undefined) return;
     const { rows } = this;

@@ -1,9 +1,9 @@
-/** Bounds how much the searches for cycles of waits look at, which decides what they find. */
+/** Bounds the steps of the searches for cycles of waits. The bound decides what they find. */
 
 /** The limit of steps was reached before the answer was found. */
 export class OutOfSteps extends Error {}
 
-/** How many more steps may be taken; several searches may share one. */
+/** A number of remaining steps, which several searches can share. */
 export class StepLimit {
   left: number;
 

@@ -1,18 +1,18 @@
 /**
- * Who waits for a key, in the one total order of requests. Nearly everybody comes last; a head start
- * has to find its place among a hundred thousand, which express lists over every eighth, every
- * sixty-fourth … place make short. How high a place stands in them follows from its request's number,
- * so every node builds the same.
+ * The queue of a key, in the one total order of requests. Nearly every request comes last. One with
+ * a head start must find its place among perhaps a hundred thousand, and express lists over every
+ * eighth, every sixty-fourth, … place make that short. The number of express lists that contain a
+ * place follows from its request's number, so every node builds the same lists.
  *
- * The queue begins with the places that were *reached*: nothing before them, neither hold nor
- * request, conflicts with them. They are either one exclusive place, or one of a semaphore, or a run
- * of shared ones. `frontier` is the first place behind them, so that whatever ends has one place to
- * look at. A queue knows of a place its neighbours and its order, not the key that it is in.
+ * The queue begins with the *reached* places: nothing before them, neither hold nor request,
+ * conflicts with them. They are one exclusive place, one place of a semaphore, or a run of shared
+ * ones. `frontier` is the first place after them, so that the end of any claim has one place to
+ * examine. A queue knows of a place only its neighbours and its order, not its key.
  */
 import { assert } from "../../assert.js";
 import { type Linked, unlink } from "../index/record-list.js";
 
-/** Every 2^3rd place stands in the first express list, every 2^3rd of these in the next. */
+/** Every 2^3rd place is in the first express list, every 2^3rd of these in the next. */
 const STEP_BITS = 3;
 const LEVELS_MAX = 8;
 
@@ -27,15 +27,15 @@ export function comesBefore(left: Order, right: Order): boolean {
   return left.rank < right.rank || (left.rank === right.rank && left.number < right.number);
 }
 
-/** The express lists in which a place stands. */
+/** The neighbours of a place in the express lists that contain it. */
 export interface Tower<Place> {
   readonly previous: (Place | undefined)[];
   readonly next: (Place | undefined)[];
 }
 
-/** What a queue looks at in a place. */
+/** The parts of a place that a queue uses. */
 export interface Queued<Place> extends Linked<Place> {
-  /** Its request's. */
+  /** The order of its request. */
   readonly order: Order;
   tower: Tower<Place> | undefined;
 }
@@ -44,16 +44,16 @@ export class WaitingQueue<Place extends Queued<Place>> {
   first: Place | undefined = undefined;
   last: Place | undefined = undefined;
   count = 0;
-  /** The first place that was not reached. */
+  /** The first place that has not been reached. */
   frontier: Place | undefined = undefined;
-  /** The first hold whose holder may not know yet that somebody waits behind it. */
-  untold: Place | undefined = undefined;
+  /** The first hold whose holder may not have been told that a request waits. */
+  unnotified: Place | undefined = undefined;
   /** Places of requests that could be part of a cycle of waits, in order. */
   readonly listed: Place[] = [];
   readonly #heads: (Place | undefined)[] = [];
   readonly #tails: (Place | undefined)[] = [];
 
-  /** Whether nothing before it, in this key, conflicts with a place of this queue. */
+  /** Whether nothing before a place of this queue conflicts with it, in this key. */
   hasReached(place: Place): boolean {
     const { frontier } = this;
     return frontier === undefined || comesBefore(place.order, frontier.order);
@@ -65,7 +65,7 @@ export class WaitingQueue<Place extends Queued<Place>> {
     return before === undefined ? this.first : before.next;
   }
 
-  /** Puts a place where its request's order says. The frontier is the caller's business. */
+  /** Inserts a place in the order of its request. The caller must update the frontier. */
   insert(place: Place): void {
     const { order } = place;
     const { last } = this;
@@ -83,7 +83,7 @@ export class WaitingQueue<Place extends Queued<Place>> {
     if (height > 0) this.#raise(place, height, isLast ? this.#tails : path);
   }
 
-  /** The frontier and the untold move on where it was they. */
+  /** Removes a place. If the frontier was there, it moves to the next place. */
   remove(place: Place): void {
     if (this.frontier === place) this.frontier = place.next;
     if (this.first === place) this.first = place.next;
@@ -104,13 +104,13 @@ export class WaitingQueue<Place extends Queued<Place>> {
     else this.listed.splice(at, 1);
   }
 
-  /** How many of the listed places come before `place` or are it. */
+  /** How many of the listed places come up to and including `place`. */
   countListedTo(place: Place): number {
     const at = this.#listedAt(place.order);
     return this.listed[at] === place ? at + 1 : at;
   }
 
-  /** How many of the listed places were reached. */
+  /** How many of the listed places have been reached. */
   countReachedListed(): number {
     const { frontier, listed } = this;
     return frontier === undefined ? listed.length : this.#listedAt(frontier.order);
@@ -129,7 +129,7 @@ export class WaitingQueue<Place extends Queued<Place>> {
     return low;
   }
 
-  /** Notes in `path` the last place of each express list that comes before `order`. */
+  /** Stores in `path` the last place of each express list that comes before `order`. */
   #lastBefore(order: Order, path?: (Place | undefined)[]): Place | undefined {
     let at: Place | undefined;
     for (let level = this.#heads.length - 1; level >= 0; level -= 1) {
@@ -166,17 +166,17 @@ export class WaitingQueue<Place extends Queued<Place>> {
   #lower(place: Place): void {
     const { previous, next } = place.tower ?? { previous: [], next: [] };
     for (let level = 0; level < next.length; level += 1) {
-      const [before, behind] = [previous[level], next[level]];
-      if (before?.tower === undefined) this.#heads[level] = behind;
-      else before.tower.next[level] = behind;
-      if (behind?.tower === undefined) this.#tails[level] = before;
-      else behind.tower.previous[level] = before;
+      const [before, after] = [previous[level], next[level]];
+      if (before?.tower === undefined) this.#heads[level] = after;
+      else before.tower.next[level] = after;
+      if (after?.tower === undefined) this.#tails[level] = before;
+      else after.tower.previous[level] = before;
     }
     place.tower = undefined;
   }
 }
 
-/** In how many express lists a request of this number stands. */
+/** The number of express lists that contain a request of this number. */
 function heightOf(number: number): number {
   let hash = Math.imul(number >>> 0, 0x9e37_79b1);
   hash = (hash ^ (hash >>> 15)) >>> 0;

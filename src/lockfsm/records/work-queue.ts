@@ -1,7 +1,8 @@
 /**
- * What later entries continue, in order: keys in which something is left to do, and ended sessions that
- * still hold or wait; and requests whose owners have yet to be searched for cycles of waits, because an
- * entry makes only so many steps of search. Part of the replicated state.
+ * The work that later entries continue, in order: keys in which something is left to do, ended
+ * sessions that still have claims, and requests whose owners have yet to be searched for cycles of
+ * waits, because an entry makes only a bounded number of search steps. Part of the replicated
+ * state.
  */
 import { assert } from "../../assert.js";
 import { Fifo } from "../index/fifo.js";
@@ -18,7 +19,7 @@ export class WorkQueue {
     return this.#items.size;
   }
 
-  /** A key stands in it at most once. */
+  /** Adds a key, which is in the queue at most once. */
   addKey(key: Key): void {
     if (key.isQueuedForWork) return;
     key.isQueuedForWork = true;
@@ -26,7 +27,9 @@ export class WorkQueue {
     this.#last = key;
   }
 
-  /** An ended session stands in it at most once: only its own step or turn puts it there. */
+  /**
+   * Adds an ended session, which is in the queue at most once: only its own step or turn adds it.
+   */
   addSession(session: Session): void {
     assert(this.#items.size === 0 || this.#last !== session, () => `session ${session.id} twice`);
     this.#items.add(session);
@@ -39,27 +42,29 @@ export class WorkQueue {
     return item;
   }
 
-  /** In order. */
+  /** Visits the items in order. */
   forEach(visit: (item: Work) => void): void {
     this.#items.forEach(visit);
   }
 
-  /** What is to be done, in order: a copy. */
+  /** A copy of the items, in order. */
   list(): Work[] {
     return this.#items.list();
   }
 }
 
-/** A request stands in it at most once; of one that ended nothing is to be looked at any more. */
+/**
+ * A queue of requests to search from, each at most once. Requests that have ended are skipped.
+ */
 export class SearchQueue {
   readonly #requests = new Fifo<Request>();
 
-  /** Whether there may be something to look at. */
+  /** Whether no request is left. */
   get isEmpty(): boolean {
     return this.first === undefined;
   }
 
-  /** Returns whether it was not queued before. */
+  /** Returns whether the request was not queued before. */
   add(request: Request): boolean {
     if (request.isQueuedForSearch) return false;
     request.isQueuedForSearch = true;
@@ -78,7 +83,7 @@ export class SearchQueue {
     if (request !== undefined) request.isQueuedForSearch = false;
   }
 
-  /** In order, without those that ended. */
+  /** Visits the requests in order, without those that have ended. */
   forEach(visit: (request: Request) => void): void {
     this.#requests.forEach((request) => {
       if (!request.hasEnded) visit(request);

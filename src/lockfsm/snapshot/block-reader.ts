@@ -1,25 +1,28 @@
 /**
- * From bytes in any slices back to the blocks of a snapshot ("format.ts"). Nothing leaves
- * here that does not bear out its checksum; no memory is taken for bytes that are only announced.
+ * Reassembles the blocks of a snapshot ("format.ts") from bytes in any slices. Only a block whose
+ * checksum is right is passed on, and no memory is allocated by an announced length.
  */
 import { BLOCK_HEAD_BYTES, BODY_BYTES_MAX, checksumOf, corruptSnapshot } from "./format.js";
 
 export class BlockReader {
-  /** Of the snapshot, told by its first block: all further ones are bound to it. */
+  /** The index of the snapshot, which the first block states. All further checksums include it. */
   index = 0;
-  /** The beginning of a block, the rest of which has not come yet. */
+  /** The beginning of a block whose rest has not arrived yet. */
   #slices: Uint8Array[] = [];
   #keptBytes = 0;
-  /** How many of its bytes must be there before it is worth a look. */
+  /** How many of its bytes must be there before reading it is useful. */
   #wantedBytes = BLOCK_HEAD_BYTES;
   #ordinal = 0;
 
-  /** Whether no block is left unfinished. */
+  /** Whether no block is unfinished. */
   get isAtEnd(): boolean {
     return this.#keptBytes === 0;
   }
 
-  /** Calls `read` with the body of each block that `slice` completes; a body may share its memory. */
+  /**
+   * Calls `read` with the body of each block that `slice` completes; a body may share memory with
+   * `slice`.
+   */
   add(slice: Uint8Array, read: (body: Uint8Array) => void): void {
     const bytes = this.#joined(slice);
     if (bytes === undefined) return;
@@ -34,7 +37,7 @@ export class BlockReader {
       if (bytes.length - at < this.#wantedBytes) break;
       const body = bytes.subarray(at + BLOCK_HEAD_BYTES, at + this.#wantedBytes);
       if (view.getUint32(at + 4) !== checksumOf(body, this.#ordinal, this.index)) {
-        throw corruptSnapshot(`block ${this.#ordinal} is damaged or none of this snapshot`);
+        throw corruptSnapshot(`block ${this.#ordinal} is damaged or belongs to another snapshot`);
       }
       read(body);
       at += this.#wantedBytes;
@@ -43,7 +46,7 @@ export class BlockReader {
     if (at < bytes.length) this.#keep(bytes.subarray(at));
   }
 
-  /** What was kept and `slice`, in one piece, when that is enough. */
+  /** The kept bytes and `slice`, in one piece, if they are enough. */
   #joined(slice: Uint8Array): Uint8Array | undefined {
     if (this.#keptBytes === 0) return slice;
     this.#keep(slice);
@@ -59,7 +62,7 @@ export class BlockReader {
     return joined;
   }
 
-  /** A copy: the caller may use its memory again. */
+  /** Keeps a copy, because the caller may reuse its memory. */
   #keep(slice: Uint8Array): void {
     this.#slices.push(slice.slice());
     this.#keptBytes += slice.length;

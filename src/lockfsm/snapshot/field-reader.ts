@@ -1,6 +1,6 @@
 /**
- * Reads fields of snapshots: values of the protocol's canonical form, each within the bounds that
- * its user names. Anything else breaks off with a `ProtocolError`, which says where.
+ * Reads the fields of a snapshot: values in the protocol's canonical form, each within bounds that
+ * the caller gives. Anything else fails with a `ProtocolError` that says where.
  */
 import {
   ACQUIRE_DEFAULTS,
@@ -23,7 +23,7 @@ import { REFUSALS_FROM } from "./format.js";
 import { DETAIL, OPTION_NAMES } from "./values.js";
 
 const END_REASON_MAX = Math.max(...Object.values(END_REASON));
-/** Of what stands beside a refusal; a longer list is damage. */
+/** The most items of a list in a refusal; a longer list is damage. */
 const LIST_MAX = 1 << 20;
 const BLOCKED_BY_MAX = Math.max(...Object.values(BLOCKED_BY));
 
@@ -38,7 +38,7 @@ export class FieldReader {
     return this.#reader.isAtEnd;
   }
 
-  /** Breaks off because the field just read makes no sense. */
+  /** Fails because the field just read makes no sense. */
   fail(what: string): never {
     return this.#reader.fail(what);
   }
@@ -47,7 +47,7 @@ export class FieldReader {
     return this.#reader.uint();
   }
 
-  /** An integer of `least` … `most`. */
+  /** Reads an integer of `least` … `most`. */
   within(least: number, most: number, what: string): number {
     const value = this.#reader.uint();
     if (value < least || value > most) this.fail(`${what} ${value} is not in ${least} … ${most}`);
@@ -64,7 +64,7 @@ export class FieldReader {
     return reader.printableText(length) ?? reader.text(length) ?? this.fail("not UTF-8");
   }
 
-  /** The header of an array that has exactly `count` items. */
+  /** Reads the header of an array, which must have exactly `count` items. */
   array(count: number): void {
     const found = this.#reader.arrayHeader();
     if (found !== count) this.fail(`${found} items instead of ${count}`);
@@ -74,13 +74,13 @@ export class FieldReader {
     return this.within(0, END_REASON_MAX, "reason") as EndReason;
   }
 
-  /** A reason, or `undefined` for none. */
+  /** Reads a reason; `undefined` for none. */
   optionalEndReason(): EndReason | undefined {
     const value = this.within(0, END_REASON_MAX + 1, "reason");
     return value === 0 ? undefined : ((value - 1) as EndReason);
   }
 
-  /** A token that was given before `nextToken`. */
+  /** Reads a token below `nextToken`. */
   token(nextToken: number): number {
     return nextToken - this.within(1, nextToken - 1, "token back");
   }

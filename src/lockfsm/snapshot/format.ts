@@ -1,11 +1,11 @@
 /**
- * The format of snapshots, whose version is that of the model. A snapshot is a row of blocks; a chunk that the table gives is
- * one block, but who restores may be given the bytes in any slices.
+ * The format of snapshots, whose version is that of the model. A snapshot is a sequence of blocks.
+ * A chunk that the table produces is one block, but a restore accepts the bytes in any slices.
  *
  *     block     length of the body, checksum; 4 bytes each, the higher byte first; body
- *     checksum  of the body, begun with the block's place in the row and the index of the snapshot:
- *               one altered byte of a body is always found; a block that belongs elsewhere, but for
- *               one in four thousand million
+ *     checksum  of the body, begun with the block's position in the sequence and the index of the
+ *               snapshot: one altered byte of a body is always found, and a block that belongs
+ *               elsewhere all but once in four thousand million
  *
  * Bodies are values in the canonical subset of msgpack (`protocol`, `writer.ts`). The first begins:
  *
@@ -13,12 +13,13 @@
  *     [settings, in their order],
  *     [sessions, holds, requests, items of the work queue, closings, semaphores]
  *
- * *Left at* is the wall clock at which the cluster of which this one was restored counted on from the
- * next token, 0 once that is settled; *quiet rest* is how long no session is opened.
+ * *Left at* is the wall clock from which on the cluster that this one was restored from may have
+ * given tokens from the next token on; 0 once that is settled. *Quiet rest* is how long no session
+ * can be opened.
  *
- * The rest are records, none of them parted between blocks, each a kind and its fields. *Ago* stands
- * for the stamp of the snapshot less that of the field, *back* for its next token less the token, and
- * *or 0* for that when there is none.
+ * The rest are records, each a kind and its fields; no record is split between blocks. *Ago* means
+ * the stamp of the snapshot less that of the field, *back* means its next token less the token, and
+ * *or 0* means 0 if there is none.
  *
  *     1 session     id, digest of its nonce, name, metadata, ttlMs, dueAt, attempt, attachEpoch,
  *                   attachedAt ago, generation, (taker, takenOverAt ago) if that is above 0,
@@ -28,33 +29,35 @@
  *                   record of kind 1 or 2; its own record comes before. 0: tickets
  *     3 slot        sequence, stamp ago, state, result
  *     4 hold        back, owner, sequence, grantedAt ago, flags (1 contended, 2 extras), extras if
- *                   there are, items; or flag 4 and the name of the one lock held exclusively
+ *                   there are any, items; or flag 4 and the name of the one lock held exclusively
  *     5 request     number, kind, (rank below enqueuedAt, options) of an acquire or the sequence of
- *                   the hold of an upgrade, owner, sequence, enqueuedAt ago, waitMs + 1 or 0 without end,
- *                   1 if it may be refused, looks, items; the slot of its sequence, which waits, is
- *                   not stored beside it
- *     6 work key    name, number of the first request not reached or 0, where to go on refusing
+ *                   the hold of an upgrade, owner, sequence, enqueuedAt ago, waitMs + 1 or 0
+ *                   without end, 1 if it may be refused, 1 if it is unchecked, items; the slot of
+ *                   its sequence, which is waiting, is not stored
+ *     6 work key    name, number of the first request not reached or 0, where to continue refusing
  *                   oversized ones (rank above the lowest, number) or 0
  *     7 work session: id of one whose record came before
  *     8 end         count of slots; nothing follows
- *     9 closing     token back, session that left it or 0, number, dueAt, items
+ *     9 closing     token back, session of its hold or 0, number, dueAt, items
  *    10 semaphore   name, limit, 1 if it was set
  *    11 work request: id of its session, sequence. Records 6, 7 and 11 are in the order of the work
  *                   queue
  *
- *     items         count, then for each its mode and its key, and of a semaphore's the permits
+ *     items         count, then for each its mode and its key, and of a semaphore the permits
  *                   wanted, or the slots held
  *     extras        value, maxHoldMs, minHoldMs, lockDelayMs, revokedAt or 0, its reason,
  *                   ticket (digest of its secret, endsAt) or 0, number of its due time or 0
  *     options       0, or 1 and all of them in the order of their numbers on the wire
- *     result        status and what belongs to it, tokens as back
+ *     result        status and its fields, tokens as back
  *
- * In everything else the order of records is free. What can be told from the rest is not stored:
- * keys, the order of queues, who was reached in them, due times, sums, free slots, owners, and who found
- * which session by its nonce. No secret is in it ("secret-digest.ts"): any client may save a snapshot.
+ * Apart from this, records can be in any order. Data that follow from the rest are not stored:
+ * keys, the order of queues, which requests were reached, due times, sums, free slots, owners, and
+ * which session a nonce finds. No secret is stored ("secret-digest.ts"), because any client may save
+ * a snapshot.
  *
- * Whatever is added, fields of a record, a kind or a setting, raises the version (`model-version.ts`). A
- * reader refuses any other version and an unknown kind, because a table that lacks something is not the same table.
+ * Any addition, whether a field of a record, a kind or a setting, must raise the version
+ * (`model-version.ts`). A reader refuses any other version and an unknown kind, because a table
+ * that lacks something is not the same table.
  */
 import { HoldfastError } from "../../errors.js";
 
@@ -74,7 +77,7 @@ export const KIND = {
   workRequest: 11,
 } as const;
 
-/** The states of slots that are stored, by their numbers. */
+/** The states of stored slots, by their numbers. */
 export const SLOT_STATES = ["reply", "outcome"] as const;
 
 /** Statuses from here on are `ERROR_NUMBERS`. */
@@ -82,7 +85,10 @@ export const REFUSALS_FROM = 16;
 
 export const HOLD_CONTENDED = 1;
 export const HOLD_EXTRAS = 2;
-/** Instead of its items it has the name of the one lock that it holds exclusively. */
+/**
+ * A hold with this flag has, instead of its items, the name of the one lock that it holds
+ * exclusively.
+ */
 export const HOLD_LONE = 4;
 
 export const REQUEST_ACQUIRE = 0;
@@ -90,12 +96,15 @@ export const REQUEST_UPGRADE = 1;
 /** No rank is lower. */
 export const RANK_LOWEST = -(2 ** 52);
 
-/** Length and checksum. */
+/** Bytes of length and checksum. */
 export const BLOCK_HEAD_BYTES = 8;
 /** A longer body is damage. */
 export const BODY_BYTES_MAX = 16 << 20;
 
-/** Each step maps different states to different states, hence different bytes to different sums. */
+/**
+ * Each step maps different states to different states, and therefore different bytes to different
+ * sums.
+ */
 export function checksumOf(body: Uint8Array, ordinal: number, index: number): number {
   let sum = mix(mix(mix(0x811c_9dc5, ordinal), index >>> 0), Math.floor(index / 0x1_0000_0000));
   const { length } = body;
@@ -114,7 +123,7 @@ function mix(sum: number, word: number): number {
   return mixed ^ (mixed >>> 15);
 }
 
-/** Bytes that are no snapshot, or not all of one. `what` says where they fail. */
+/** The error for bytes that are not a snapshot, or not all of one. `what` says where they fail. */
 export function corruptSnapshot(what: string): HoldfastError {
   return new HoldfastError("INTERNAL", `corrupt snapshot of the lock table: ${what}`, {
     details: { corrupt: true, reason: what },

@@ -1,7 +1,7 @@
 /**
- * Makes a table of the parts of a snapshot: everything into its lists, in the orders that the table
- * would have given it. A turn deals with a bounded number of records. What could not have come about
- * by entries is refused, so that no rule is found broken later.
+ * Makes a table from the parts of a snapshot: puts everything into its lists, in the orders that
+ * the table would have given it. A turn handles a bounded number of records. A state that entries
+ * could not have produced is refused, so that no rule is found broken later.
  */
 import { addClosing } from "../holds/closings.js";
 import { endOf } from "../holds/due-time.js";
@@ -24,10 +24,10 @@ import type { TableState } from "../records/state.js";
 import { corruptSnapshot } from "./format.js";
 import type { SessionParts, SnapshotParts, WorkPart } from "./parts.js";
 
-/** Records of one turn. */
+/** Records handled in one turn. */
 const TURN_RECORDS = 2_048;
 
-/** Counts records; a turn is over after so many. */
+/** Counts the records of a turn, and says when it is over. */
 class Turn {
   #left = TURN_RECORDS;
 
@@ -52,7 +52,10 @@ export function* link(parts: SnapshotParts): Generator<void, TableState, void> {
   return state;
 }
 
-/** The newest of several sessions with one nonce comes last, and is the one that it finds. */
+/**
+ * In the order of ids, so that of several sessions with one nonce the newest is the one that it
+ * finds.
+ */
 function* linkSessions(parts: SnapshotParts, turn: Turn): Generator<void, void, void> {
   const { state } = parts;
   const tickets = parts.sessionsById.get(0);
@@ -86,7 +89,10 @@ function* linkSlots({ session, slots }: SessionParts, turn: Turn): Generator<voi
   }
 }
 
-/** Holds of one session are next to each other in memory: this order is many times faster. */
+/**
+ * In the order of tokens, which puts the holds of one session next to each other in memory and
+ * makes this many times faster.
+ */
 function* linkHolds(
   parts: SnapshotParts,
   { session, holds }: SessionParts,
@@ -203,11 +209,11 @@ function linkRequest({ state, upgraded }: SnapshotParts, request: Request): void
   if (target !== undefined) {
     const hold = holdOf(state, session, target);
     if (hold === undefined || hold.extras?.upgrade !== undefined) {
-      refuse(session, `${number} upgrades nothing, or what has an upgrade`);
+      refuse(session, `${number} upgrades no hold, or one that has an upgrade`);
     }
     const { firstPlace } = request;
     if (firstPlace?.sibling !== undefined || placeIn(hold, firstPlace?.key) === undefined) {
-      refuse(session, `${number} upgrades what its hold has not`);
+      refuse(session, `${number} upgrades a key that its hold does not have`);
     }
     request.change().upgrades = hold;
     hold.changeExtras().upgrade = request;
@@ -225,7 +231,7 @@ function linkRequest({ state, upgraded }: SnapshotParts, request: Request): void
   state.otherBytes += request.bytes;
 }
 
-/** Sessions that were ended are in the work queue, each once, until they have no claims. */
+/** Sessions that were ended must be in the work queue, each once, until they have no claims. */
 function* linkWork(parts: SnapshotParts, turn: Turn) {
   const { sessions, work } = parts;
   const ended = new Set<Session>();
@@ -248,26 +254,28 @@ function linkWorkPart(parts: SnapshotParts, part: WorkPart, ended: Set<Session>)
     state.work.addSession(part.session);
   } else if (part.kind === "key") linkWorkKey(state, part);
   else {
-    // Its session may have ended, so that the table does not find it any more.
+    // The session may have ended, so that the table can no longer find it.
     const { session } = sessionsById.get(part.session) ?? {};
     const request = session?.replies.find(part.sequence)?.request;
-    if (request === undefined) throw corruptSnapshot(`no request ${part.sequence} to look at`);
-    if (!state.searches.add(request)) throw corruptSnapshot(`${part.sequence} twice to look at`);
+    if (request === undefined) throw corruptSnapshot(`no request ${part.sequence} to search from`);
+    if (!state.searches.add(request)) throw corruptSnapshot(`${part.sequence} is queued twice`);
   }
 }
 
 function linkWorkKey(state: TableState, part: Extract<WorkPart, { kind: "key" }>): void {
   const key = obtainKey(state, part.name);
-  if (key.isQueuedForWork) throw corruptSnapshot(`the key ${part.name} twice queued for work`);
+  if (key.isQueuedForWork) throw corruptSnapshot(`the key ${part.name} is queued for work twice`);
   if (part.evictFrom !== undefined) {
-    if (key.semaphore === undefined) throw corruptSnapshot(`${part.name} is no semaphore`);
+    if (key.semaphore === undefined) throw corruptSnapshot(`${part.name} is not a semaphore`);
     key.semaphore.evictFrom = part.evictFrom;
   }
   if (part.frontier > 0) retreatTo(key, part.frontier);
   state.work.addKey(key);
 }
 
-/** What could be reached in the key had not been looked at yet. */
+/**
+ * Moves the frontier of a key back: places after it could be reached but had not been handled yet.
+ */
 function retreatTo(key: Key, number: number): void {
   const { queue } = key;
   for (let place = queue?.first; place !== undefined; place = place.next) {
@@ -280,14 +288,17 @@ function retreatTo(key: Key, number: number): void {
   throw corruptSnapshot(`${key.name}: request ${number} is not at its frontier`);
 }
 
-/** Whoever could be granted has been, unless that is queued for work; likewise with searches. */
+/**
+ * A request that can be granted must have been granted, unless its key is queued for work, and an
+ * unchecked request must be queued for a search.
+ */
 function* checkWaiting({ state, requests }: SnapshotParts, turn: Turn) {
   for (const request of requests) {
     if (request.isEligible && !request.isOverAt(state.stamp)) {
       refuse(request.session, `${request.number} waits for nothing`);
     }
     if (request.isUnchecked && !request.isQueuedForSearch) {
-      refuse(request.session, `${request.number} is unchecked, and not to be looked at`);
+      refuse(request.session, `${request.number} is unchecked and not queued for a search`);
     }
     if (turn.isOver()) yield;
   }

@@ -1,6 +1,6 @@
 /**
- * What was read of a snapshot and is not linked up yet. Its records came in an order that means
- * nothing, so nothing here is in the order that the table needs.
+ * The parts of a snapshot that have been read and not linked yet. Its records can be in any order,
+ * so nothing here is in the order that the table needs.
  */
 import type { LoneHold } from "../holds/lone-holds.js";
 import { hashNumber, ShardedMap } from "../index/sharded-map.js";
@@ -11,7 +11,7 @@ import type { Hold, Request, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import type { Order } from "../records/waiting-queue.js";
 
-/** How many records of each sort the snapshot says it has. */
+/** How many records of each kind the snapshot announces. */
 export interface PartCounts {
   readonly sessions: number;
   readonly holds: number;
@@ -23,12 +23,14 @@ export interface PartCounts {
 
 export interface SessionParts {
   readonly session: Session;
-  /** Those of waiting requests included. */
+  /** Includes the slots of waiting requests. */
   readonly slots: Slot<Request>[];
   readonly holds: (Hold | LoneHold)[];
 }
 
-/** Names what it means; that may come later. */
+/**
+ * An item of the work queue. It refers to a key, session or request, whose record may come later.
+ */
 export type WorkPart =
   | {
       readonly kind: "key";
@@ -40,16 +42,16 @@ export type WorkPart =
   | { readonly kind: "request"; readonly session: number; readonly sequence: number };
 
 export class SnapshotParts {
-  /** Has the numbers, and the keys of all claims; nothing stands in its lists yet. */
+  /** Has the numbers, and the keys of all claims; its lists are still empty. */
   readonly state: TableState;
   readonly counts: PartCounts;
   readonly sessions: SessionParts[] = [];
   readonly sessionsById = new ShardedMap<number, SessionParts>(hashNumber);
-  /** Shared ones; the order in which several stand in a key is that of their tokens. */
+  /** Held places that can share a key; several in one key are in the order of their tokens. */
   readonly sharedHeld: Place[] = [];
   holdCount = 0;
   readonly requests: Request[] = [];
-  /** The sequences of holds that requests are to make exclusive. */
+  /** The sequences of the holds that requests are to upgrade. */
   readonly upgraded = new Map<Request, number>();
   /** The numbers of the due times of holds. */
   readonly endNumbers = new Map<Hold, number>();
@@ -57,7 +59,7 @@ export class SnapshotParts {
   semaphoreCount = 0;
   /** In order. */
   readonly work: WorkPart[] = [];
-  /** Slots, but for those of waiting requests. */
+  /** Counts slots except those of waiting requests. */
   slotCount = 0;
 
   constructor(state: TableState, counts: PartCounts) {

@@ -1,7 +1,7 @@
 /**
- * Reads the records of a snapshot ("format.ts"), body after body, into its parts. A body
- * may hold anything: what could make the table break a rule of its own later is refused, here or
- * when the parts are linked up.
+ * Reads the records of a snapshot ("format.ts") into its parts, one body at a time. A body may
+ * contain anything: data that could make the table break a rule of its own later are refused, here
+ * or when the parts are linked.
  */
 import { HoldfastError } from "../../errors.js";
 import { MODEL_VERSION } from "../../model-version.js";
@@ -51,7 +51,7 @@ const SAFE_MAX = Number.MAX_SAFE_INTEGER;
 
 export class SnapshotReader {
   #parts: SnapshotParts | undefined = undefined;
-  /** Whose slots and claims come. */
+  /** The session of the slots and claims that follow. */
   #current: SessionParts | undefined = undefined;
   #hasEnded = false;
 
@@ -60,17 +60,17 @@ export class SnapshotReader {
     return this.#parts;
   }
 
-  /** Whether the record was read behind which nothing may follow. */
+  /** Whether the last record has been read, after which nothing may follow. */
   get hasEnded(): boolean {
     return this.#hasEnded;
   }
 
-  /** The next body, all of it. */
+  /** Reads the next body, which must be whole. */
   read(body: Uint8Array): void {
     const fields = new FieldReader(body);
     this.#parts ??= readBeginning(fields);
     while (!fields.isAtEnd) {
-      if (this.#hasEnded) fields.fail("a record behind the end");
+      if (this.#hasEnded) fields.fail("a record after the end");
       this.#record(this.#parts, fields);
     }
   }
@@ -111,7 +111,7 @@ export class SnapshotReader {
 }
 
 function readBeginning(fields: FieldReader): SnapshotParts {
-  if (fields.text() !== MAGIC) fields.fail("no snapshot of a lock table");
+  if (fields.text() !== MAGIC) fields.fail("not a snapshot of a lock table");
   const version = fields.uint();
   if (version !== MODEL_VERSION) {
     const message =
@@ -223,7 +223,7 @@ function readHold(parts: SnapshotParts, of: SessionParts, fields: FieldReader): 
   const flags = fields.within(0, HOLD_LONE, "flags");
   parts.holdCount += 1;
   if (flags === HOLD_LONE) {
-    if (of.session === state.detached) fields.fail("a hold of nobody");
+    if (of.session === state.detached) fields.fail("a hold of no session");
     of.holds.push({ token, owner, sequence, grantedAt, name: fields.text() });
     return;
   }
@@ -305,7 +305,7 @@ function readWorkKey(parts: SnapshotParts, fields: FieldReader): void {
   parts.work.push({ kind: "key", name, frontier, evictFrom });
 }
 
-/** Places for the claim; they do not stand in their keys yet. */
+/** Makes places for the claim; they are not in their keys yet. */
 function readItems(
   state: TableState,
   claimant: Claimant,
@@ -340,12 +340,12 @@ function readPermits(isHeld: boolean, fields: FieldReader): Permits {
   return permits;
 }
 
-/** Of a command that was executed. */
+/** The sequence of a command that was executed. */
 function readSequence({ session }: SessionParts, fields: FieldReader): number {
   return fields.within(1, session.highestSequence, "sequence");
 }
 
-/** A time up to that of the snapshot. */
+/** A time no later than that of the snapshot. */
 function readStamp({ stamp }: TableState, fields: FieldReader): number {
   return stamp - fields.within(0, stamp, "time ago");
 }

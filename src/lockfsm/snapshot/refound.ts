@@ -1,9 +1,10 @@
 /**
- * The table of a cluster that is restored from a snapshot of another one. That one may have gone on
- * after the snapshot, and its clients know nothing of this one: so nobody is taken for a holder or a
- * waiter, no token is given that it could have given, and no session is opened while a holder could
- * still count on its lease. What outlives the sessions goes on: settings, limits that were set, and
- * the rest of what keeps keys closed (semantics.md, 10.4).
+ * Makes the table of a new cluster that is restored from a snapshot of another one. The other
+ * cluster may have continued after the snapshot, and its clients know nothing of the new one. So no
+ * client counts as a holder or waiter, no token is given that the old cluster could have given, and
+ * no session is opened while an old holder could still rely on its lease. Data that outlive
+ * sessions stay: settings, limits that were set, and the remaining time for which keys stay closed
+ * (semantics.md, 10.4).
  */
 import { assert } from "../../assert.js";
 import { makeSemaphore, obtainKey } from "../holds/keys.js";
@@ -16,22 +17,26 @@ import { link } from "./link.js";
 import { SnapshotParts } from "./parts.js";
 
 export interface RefoundOptions {
-  /** Of the entry before the first of the new cluster; behind all that the old one can have reached. */
+  /**
+   * The index of the entry before the first of the new cluster; it must be above any that the old
+   * cluster can have reached.
+   */
   readonly index: number;
-  /** For how long no session is opened, in milliseconds of cluster time. */
+  /** How long no session is opened, in milliseconds of cluster time. */
   readonly quietMs: number;
-  /** No token will be below it. Up to `TOKEN_FLOOR_MAX`. */
+  /** No token will be below it. At most `TOKEN_FLOOR_MAX`. */
   readonly tokenFloor: number;
   /**
-   * Wall clock of the snapshot: the first entry adds what could have been granted since. Above 0.
+   * Wall clock of the snapshot, in milliseconds of UTC: the first entry adds the tokens that could
+   * have been given since. Above 0.
    */
   readonly savedWallMs: number;
 }
 
-/** Takes time proportional to `old`, which stays as it is. */
+/** Makes the table. Takes time proportional to `old`, which does not change. */
 export function refound(old: TableState, options: RefoundOptions): TableState {
   const { index, quietMs, tokenFloor, savedWallMs } = options;
-  assert(index >= old.index, () => `founded again at ${index}, before ${old.index}`);
+  assert(index >= old.index, () => `a new cluster begins at ${index}, before ${old.index}`);
   assert(savedWallMs > 0 && quietMs >= 0, () => `saved at ${savedWallMs}, quiet for ${quietMs}`);
   assert(tokenFloor <= TOKEN_FLOOR_MAX, () => `token floor ${tokenFloor}`);
   const state = new TableState(old.settings);
@@ -58,14 +63,17 @@ export function refound(old: TableState, options: RefoundOptions): TableState {
   }
 }
 
-/** Above what the old cluster may have given since, as far as that can be known without a clock. */
+/**
+ * A counter above the tokens that the old cluster may have given since, as far as that is known
+ * without a clock.
+ */
 function countingOn(
   { next, leftAtMs }: TokenCounter,
   { tokenFloor, savedWallMs }: RefoundOptions,
 ): TokenCounter {
   const floor = Math.max(next + TOKEN_JUMP, tokenFloor);
   const first = Math.max(next, Math.min(floor, TOKEN_FLOOR_MAX));
-  // That one was restored itself, and nothing was granted in it.
+  // The old cluster was itself restored, and nothing was granted in it.
   const isUnsettled = leftAtMs > 0;
   return new TokenCounter(first, isUnsettled ? Math.min(leftAtMs, savedWallMs) : savedWallMs);
 }
@@ -79,7 +87,7 @@ const NOTHING = Object.freeze({
   semaphores: 0,
 });
 
-/** In the order of their tokens. Lone holds keep nothing closed and are passed over. */
+/** Visits holds in the order of their tokens. Lone holds keep nothing closed and are skipped. */
 function forEachHold({ sessions, detached, rows, work }: TableState, visit: (hold: Hold) => void) {
   const found: Hold[] = [];
   const collect = (firstHold: number): void => {
@@ -92,7 +100,7 @@ function forEachHold({ sessions, detached, rows, work }: TableState, visit: (hol
   sessions.forEach((session) => {
     collect(session.firstHold);
   });
-  // Those that ended, and of which not everything was swept.
+  // Ended sessions, some of whose holds have not been swept.
   work.forEach((item) => {
     if (item instanceof Session) collect(item.firstHold);
   });
@@ -100,7 +108,7 @@ function forEachHold({ sessions, detached, rows, work }: TableState, visit: (hol
   for (const hold of found) visit(hold);
 }
 
-/** A ghost of the claim, in the new table. */
+/** Adds a closing with the places of the claim to the new table. */
 function keepClosed(
   { state, closings }: SnapshotParts,
   { token, firstPlace }: Pick<Hold, "token" | "firstPlace">,

@@ -1,8 +1,9 @@
 /**
- * A snapshot while the table goes on (semantics.md, 9.4): a walk over all that it holds, cut
- * into chunks. Between two chunks entries may be applied; what they change is written first
- * ("copy-on-write.ts"), and the walk finds it done. A turn of the walk ends with a full chunk or after
- * so many looks, hence no turn depends on the size of the table, of a session or of a queue.
+ * Takes a snapshot while the table continues (semantics.md, 9.4): a walk over everything in it,
+ * split into chunks. Entries may be applied between two chunks. Records that they change are
+ * written first ("copy-on-write.ts"), and the walk then skips them. A turn of the walk ends with a
+ * full chunk or after a number of looks, so no turn depends on the size of the table, of a session
+ * or of a queue.
  */
 import { assert } from "../../assert.js";
 import { Closing } from "../records/closing.js";
@@ -14,17 +15,17 @@ import type { TableState } from "../records/state.js";
 import { recordWork, SnapshotWriter, type WorkRecord } from "./writer.js";
 
 /**
- * Some 5,000 locks at 50 bytes: 0.3 microseconds each, up to two where all of them are cache misses,
- * so that a full chunk takes 2 to 10 milliseconds. Each is a synced write of the store, hence the
- * fewer the better.
+ * Some 5,000 locks of 50 bytes. Each takes 0.3 microseconds, or up to two if all are cache misses,
+ * so that a full chunk takes 2 to 10 milliseconds. Each chunk is a synced write of the store, so
+ * fewer chunks are better.
  */
 const CHUNK_BYTES = 256 << 10;
-/** Records looked at in one turn, those that are saved already included. */
+/** The most records examined in one turn, including those already saved. */
 const LOOKS_MAX = 8_192;
 
 const NOTHING = new Uint8Array(0);
 
-/** Begins a snapshot of `state` as it is now; the generator's turns are bounded. */
+/** Begins a snapshot of `state` as it is now. Each turn of the generator is bounded. */
 export function takeSnapshot(
   state: TableState,
   chunkBytes = CHUNK_BYTES,
@@ -36,7 +37,7 @@ export function takeSnapshot(
   state.copies.begin(copier);
   const walk = new Walk(state, work, ended, writer, copier);
   const chunks = chunksOf(writer, walk.turns(), () => state.copies.end(copier));
-  // A generator that never ran would not notice that it is given up.
+  // Starts the generator: one that never ran would not notice that it is abandoned.
   chunks.next();
   return chunks;
 }
@@ -50,7 +51,7 @@ function* chunksOf(
   try {
     yield NOTHING;
     for (;;) {
-      // Entries that were applied meanwhile may have filled more than one.
+      // Entries applied meanwhile may have filled more than one block.
       if (!writer.hasBlock && turns.next().done === true) break;
       yield writer.takeBlock();
     }
@@ -61,14 +62,14 @@ function* chunksOf(
   while (writer.hasBlock) yield writer.takeBlock();
 }
 
-/** Writes each record once: before it changes or when the walk comes to it, whatever is first. */
+/** Writes each record once: before it changes or when the walk reaches it, whichever is first. */
 class RecordCopier implements Copier {
   readonly #state: TableState;
   readonly #writer: SnapshotWriter;
-  /** The claims to be walked to next: they move on when one of them goes. */
+  /** The claims that the walk handles next; they advance when one of them is removed. */
   nextHold = 0;
   nextRequest: Request | undefined = undefined;
-  /** Sessions that ended before the walk came to them. */
+  /** Sessions that ended before the walk reached them. */
   readonly #ending: Session[] = [];
 
   constructor(state: TableState, writer: SnapshotWriter) {
@@ -88,7 +89,7 @@ class RecordCopier implements Copier {
     }
   }
 
-  /** 0: a hold that does not stand in the table yet, or any more. */
+  /** Row 0 is a hold that is not in the table yet, or no longer. */
   copyRow(row: number): void {
     if (row === 0) return;
     const { rows, copies } = this.#state;
@@ -102,7 +103,7 @@ class RecordCopier implements Copier {
   }
 
   copyEnding(session: Copied): void {
-    assert(session instanceof Session, () => "the end of what is no session");
+    assert(session instanceof Session, () => "the end of something other than a session");
     this.#session(session);
     if (session.walkedIn !== this.#state.copies.latest) this.#ending.push(session);
   }
@@ -117,7 +118,7 @@ class RecordCopier implements Copier {
   }
 
   #slot(session: Session, slot: Slot<Request>): void {
-    // That of a waiting acquire is saved with its request.
+    // The slot of a waiting acquire is saved with its request.
     if (!this.#isDue(slot) || slot.state === "waiting" || slot.state === "gone") return;
     this.#session(session);
     this.#writer.slot(session, slot);
@@ -130,7 +131,7 @@ class RecordCopier implements Copier {
     this.#writer.request(request);
   }
 
-  /** Whether it is not in the snapshot yet, in which it is from now on. */
+  /** Whether the record is not in the snapshot yet. Marks it as saved. */
   #isDue(record: Copied): boolean {
     const { latest } = this.#state.copies;
     if (record.savedIn === latest) return false;
@@ -146,7 +147,7 @@ class Walk {
   readonly #ended: readonly Session[];
   readonly #writer: SnapshotWriter;
   readonly #copier: RecordCopier;
-  /** Numbers and tokens from these on are not of this snapshot. */
+  /** Numbers and tokens from these on do not belong to this snapshot. */
   readonly #nextNumber: number;
   readonly #nextToken: number;
   #looks = 0;
@@ -210,7 +211,7 @@ class Walk {
     yield* this.#slots(session);
     copier.nextHold = session.firstHold;
     for (let row = copier.nextHold; row !== 0; row = copier.nextHold) {
-      // What was granted since comes last, but among tickets, which come as they were left.
+      // Holds granted since come last, except among tickets, which are in the order of detaching.
       if (rows.tokenOf(row) >= this.#nextToken && session !== this.#state.detached) break;
       copier.copyRow(row);
       if (this.#isTurnOver()) yield;

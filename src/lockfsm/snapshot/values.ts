@@ -1,4 +1,7 @@
-/** Values inside the records of a snapshot that have a form of their own: results and options. */
+/**
+ * Writes values inside the records of a snapshot that have a form of their own: results and
+ * options.
+ */
 import { assert } from "../../assert.js";
 import {
   ACQUIRE_DEFAULTS,
@@ -56,7 +59,7 @@ function isRefusal(result: Result): result is Refusal {
   return result.status >= REFUSALS_FROM;
 }
 
-/** What is said beside the number of an error: which of its details follow, and those. */
+/** The details that follow the number of an error. */
 export const DETAIL = { none: 0, blockers: 1, cycle: 2, limit: 3 } as const;
 
 function writeDetails(body: Writer, result: Refusal, nextToken: number): void {

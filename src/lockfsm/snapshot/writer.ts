@@ -1,6 +1,6 @@
 /**
- * Writes the records of a snapshot into blocks ("format.ts"), in whatever order they come.
- * Knows nothing of what has been written and what is to come; never changes a record.
+ * Writes the records of a snapshot into blocks ("format.ts"), in any order. It does not know which
+ * records have been written or are to come, and it must never change one.
  */
 import { assert } from "../../assert.js";
 import { MODEL_VERSION } from "../../model-version.js";
@@ -37,12 +37,12 @@ import {
 } from "./format.js";
 import { writeOptions, writeResult } from "./values.js";
 
-/** What a snapshot says of the work queue and of deferred searches: as they were at its moment. */
+/** The work queue and the deferred searches, as they were at the moment of the snapshot. */
 export type WorkRecord =
   | {
       readonly kind: typeof KIND.workKey;
       readonly name: string;
-      /** The number of the first request that was not reached; 0: all were. */
+      /** The number of the first request that was not reached; 0 if all were. */
       readonly frontier: number;
       readonly evictFrom: Order | undefined;
     }
@@ -70,23 +70,26 @@ export function recordWork(state: TableState): WorkRecord[] {
   return records;
 }
 
-/** A record of 16 keys, or a session of many losses, may come on top of a full block. */
+/**
+ * Bytes of the largest record, one of 16 keys or a session with many losses, that can exceed a full
+ * block.
+ */
 const RECORD_BYTES_MAX = 32 << 10;
 
 export class SnapshotWriter {
   readonly #chunkBytes: number;
   readonly #body: Writer;
-  /** Of the moment of the snapshot. */
+  /** The index, stamp and next token at the moment of the snapshot. */
   readonly #index: number;
   readonly #stamp: number;
   readonly #nextToken: number;
-  /** Sealed, and not fetched yet. */
+  /** Sealed blocks that have not all been fetched. */
   #blocks: Uint8Array[] = [];
-  /** Fetched of them. */
+  /** How many of them have been fetched. */
   #fetched = 0;
   #blockCount = 0;
   #slotCount = 0;
-  /** Whose slots and claims are being written; `undefined` for nobody's, 0 for tickets. */
+  /** The session whose slots and claims are being written; 0 for tickets, `undefined` for none. */
   #sessionId: number | undefined = undefined;
 
   /** Writes the beginning of a snapshot of `state` as it is now. */
@@ -107,7 +110,7 @@ export class SnapshotWriter {
     return this.#fetched < this.#blocks.length;
   }
 
-  /** The next block; seals what there is, be it nothing, when none is complete. */
+  /** Returns the next block. If none is complete, seals the present one, even an empty one. */
   takeBlock(): Uint8Array {
     if (!this.hasBlock) this.#seal();
     const block = this.#blocks[this.#fetched] as Uint8Array;
@@ -332,7 +335,7 @@ export class SnapshotWriter {
     const body = this.#body.view();
     const block = new Uint8Array(BLOCK_HEAD_BYTES + body.length);
     block.set(body, BLOCK_HEAD_BYTES);
-    // The first block tells the index that the others are bound to.
+    // The first block states the index that the checksums of the others include.
     const index = this.#blockCount === 0 ? 0 : this.#index;
     const head = new DataView(block.buffer);
     head.setUint32(0, body.length);

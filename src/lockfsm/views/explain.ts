@@ -1,6 +1,6 @@
 /**
- * Answers to "why am I waiting": what stands between a request and its grant, and who waits for whom.
- * Reads only, in a bounded number of looks.
+ * Answers "why am I waiting": what stands between a request and its grant, and which owner waits
+ * for which. Only reads, in a bounded number of looks.
  */
 import type {
   ClosingView,
@@ -23,12 +23,14 @@ import { closingViewOf, waiterViewOf } from "./views.js";
 
 const CLOSINGS_MAX = 16;
 
-/** How long a key was held before, on average; `undefined` where nothing is known. */
+/**
+ * How long a key was held before, on average, in milliseconds; `undefined` if that is not known.
+ */
 export type HoldTimes = (key: string) => number | undefined;
 
 /**
- * Of the request of that session and sequence, if it waits in the key; else what a newcomer who wants
- * the key for itself would meet.
+ * Explains the request of that session and sequence if it waits in the key; otherwise, what a new
+ * request for the key alone would meet.
  */
 export function explain(
   state: TableState,
@@ -51,7 +53,7 @@ export function explain(
   return { key: name, request: waiterViewOf(state, place), keys };
 }
 
-/** Who waits for whom, in the order of sessions and requests, up to `edgesMax` edges. */
+/** Which owner waits for which, in the order of sessions and requests, up to `edgesMax` edges. */
 export function waitGraph(state: TableState, edgesMax: number): WaitGraphView {
   const owners: GraphOwner[] = [];
   const edges: GraphEdge[] = [];
@@ -77,7 +79,7 @@ export function waitGraph(state: TableState, edgesMax: number): WaitGraphView {
     for (const { place, holders, ahead } of node.waits) {
       const { mode } = place;
       const key = place.key.name;
-      // Those who wait for one semaphore share its holders, so that edges are more than visits.
+      // The waiters of one semaphore share its holders, so there can be more edges than visits.
       if (edges.length + holders.length + ahead.length > edgesMax) {
         return { owners, edges, isTruncated: true };
       }
@@ -92,12 +94,12 @@ export function waitGraph(state: TableState, edgesMax: number): WaitGraphView {
   return { owners, edges, isTruncated: false };
 }
 
-/** Those that wait for nothing as well. */
+/** All holds of a key, including those of owners that wait for nothing. */
 function* holdsIn({ firstHold }: Key): Generator<Place, void, void> {
   for (let place = firstHold; place !== undefined; place = place.next) yield place;
 }
 
-/** Those that nobody looks at cost nothing, however many wait. */
+/** Requests that are not drawn from the generator cost nothing, however many there are. */
 function* waitingRequests(state: TableState): Generator<Request, void, void> {
   const sessions: Session[] = [];
   if (state.requestCount === 0) return;
@@ -160,7 +162,9 @@ function closingsOf(state: TableState, { firstHold }: Key): ClosingView[] {
   return closings;
 }
 
-/** As if everybody ahead held it as long as was usual, one after the other. */
+/**
+ * The expected wait, as if each request ahead held the key for the usual time, one after the other.
+ */
 function expectedWaitMs(
   state: TableState,
   key: Key,

@@ -1,8 +1,8 @@
 /**
- * One value for everything the table remembers, equal on all nodes that applied the same entries.
- * Records in Maps are hashed one by one and summed, since the order of a Map is not part of the
- * state; whatever has an order is hashed in it. Takes time proportional to the table: for the
- * simulator, tests and comparisons on request, never for every entry.
+ * Computes one value from everything the table remembers, equal on all nodes that applied the same
+ * entries. Records in Maps are hashed one by one and summed, because the order of a Map is not part
+ * of the state; ordered data is hashed in its order. Takes time proportional to the table: it is
+ * for the simulator, tests and comparisons on request, never for every entry.
  */
 import { lookAtEntry } from "../holds/keys.js";
 import { Closing } from "../records/closing.js";
@@ -20,7 +20,7 @@ class Digest {
   first = 0x811c_9dc5;
   second = 0x2545_f491;
 
-  /** A whole number, negative ones included. */
+  /** Adds a whole number, which may be negative. */
   number(value: number): void {
     this.#word(value >>> 0);
     this.#word(Math.floor(value / 0x1_0000_0000) >>> 0);
@@ -35,7 +35,7 @@ class Digest {
     this.#word(flag ? 1 : 0);
   }
 
-  /** Adds a finished record; a sum does not know the order. */
+  /** Adds a finished record. A sum does not depend on the order. */
   sum(record: Digest): void {
     this.first = (this.first + record.mixed(record.first)) >>> 0;
     this.second = (this.second + record.mixed(record.second)) >>> 0;
@@ -134,7 +134,7 @@ function digestSession(session: Session): Digest {
   return digest;
 }
 
-/** With the claims that stand in it; one of several keys is hashed in each of them. */
+/** Includes the claims in the key; a claim of several keys is hashed in each of them. */
 function digestKey(key: Key): Digest {
   const digest = new Digest();
   const { semaphore } = key;
@@ -185,7 +185,7 @@ function digestHold(digest: Digest, hold: Hold): void {
   digest.number(hold.sequence);
   digest.number(hold.grantedAt);
   digest.flag(hold.isContended);
-  // Made when the first of them is needed, and not unmade: a default says no more than none.
+  // Extras are made when one is first needed, and stay: one with default values equals none.
   const extras = hold.extras ?? NO_EXTRAS;
   digest.text(extras.value);
   digest.number(extras.maxHoldMs);

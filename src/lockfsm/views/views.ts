@@ -1,6 +1,6 @@
 /**
- * What `inspect` and `query` show (semantics.md, 11.2). Reads only, and never without a limit: a queue of a
- * hundred thousand is shown by its beginning and its length.
+ * The answers to `inspect` and `query` (semantics.md, 11.2). Only reads, and never without a limit:
+ * of a queue of a hundred thousand it shows the beginning and the length.
  */
 import {
   type ClosingView,
@@ -21,12 +21,12 @@ import type { Key, Place } from "../records/key.js";
 import { Hold, NO_DEADLINE, orderOf, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 
-/** Holds, and likewise waiters, that are listed of one key. */
+/** The most holds, and likewise waiters, listed for one key. */
 const LINES_PER_KEY_MAX = 1_000;
-/** A page ends with the key that reaches so many holds and waiters. */
+/** A page ends with the key that reaches this many holds and waiters. */
 const LINES_PER_PAGE_MAX = 1_000;
 
-/** Sessions are sorted when so many pages of them were found. */
+/** Sessions are sorted whenever this many pages of them have been found. */
 const SORTED_PAGES = 8;
 
 export function inspect(state: TableState, name: string): KeyView {
@@ -35,7 +35,7 @@ export function inspect(state: TableState, name: string): KeyView {
   return { key: name, kind: null, limit: 0, holds: [], waiters: [], closings: [] };
 }
 
-/** `limit` is brought into 1 … `QUERY_PAGE_MAX`; a page may end early when its keys are crowded. */
+/** `limit` is clamped to 1 … `QUERY_PAGE_MAX`; a page can end early if its keys are crowded. */
 export function query(
   state: TableState,
   prefix: string,
@@ -57,10 +57,13 @@ export function query(
   return { keys, next };
 }
 
-/** Live sessions in the order of their numbers, after `after`. Each is looked at, few are sorted. */
+/**
+ * Live sessions in the order of their numbers, after `after`. All are examined, but few are sorted.
+ */
 export function listSessions(state: TableState, after: number, limit: number): SessionsView {
   const pageSessions = Math.min(Math.max(1, limit), QUERY_PAGE_MAX);
-  // Those with the smallest numbers, and one more, by which it is known that the page is not the last.
+  // The page with the smallest numbers, and one more session, which shows that the page is not the
+  // last.
   let found: Session[] = [];
   let largest = Number.POSITIVE_INFINITY;
   const cut = (): void => {
@@ -90,7 +93,7 @@ export function listSessions(state: TableState, after: number, limit: number): S
   return { sessions, next: found.length > page.length ? (page.at(-1)?.id ?? null) : null };
 }
 
-/** Whether a token is that of a hold of the key, and the newest token of the key. */
+/** Whether a token belongs to a hold of the key, and the newest token of the key. */
 export function verify(state: TableState, name: string, token: number): VerifyView {
   const key = lookAtKey(state, name);
   let newestToken = 0;

@@ -104,6 +104,6 @@ describe("rows", () => {
     const rows = new HoldRows(copies);
     const [session] = sessionsOf(1) as [Session];
     rows.add(session, 2 ** 41 + 1, 1, "a");
-    expect(() => rows.add(session, 2 ** 41, 2, "b")).toThrow("token 2199023255552 behind");
+    expect(() => rows.add(session, 2 ** 41, 2, "b")).toThrow("token 2199023255552 after");
   });
 });

@@ -110,7 +110,13 @@ describe("the peer port", () => {
       ] as const),
     ],
     ["this node's own id", hello({ nodeId: 1 }), PEER_CLOSE.ownId, /one id/, /second process/],
-    ["a node nobody knows", hello({ nodeId: 7 }), PEER_CLOSE.notAMember, /^not a member$/, /node 7/],
+    [
+      "a node nobody knows",
+      hello({ nodeId: 7 }),
+      PEER_CLOSE.notAMember,
+      /^not a member$/,
+      /node 7/,
+    ],
     ["one who seeks another", hello({}, 5), PEER_CLOSE.wrongNode, /sought/, /seeks node 5/],
     [
       "a number of starts that none has reached",

@@ -70,8 +70,8 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     name: "lowered-limit-ignored",
     rule: "who wants more than a lowered limit is refused, waiting or not",
     file: "src/lockfsm/commands/operator-commands.ts",
-    find: "  if (limit < before) lower(state, key, semaphore);",
-    replace: "  if (limit < 0) lower(state, key, semaphore);",
+    find: "  if (limit < before) applyLowerLimit(state, key, semaphore);",
+    replace: "  if (limit < 0) applyLowerLimit(state, key, semaphore);",
     seeds: [6_000_022],
   },
   {
