@@ -1,12 +1,12 @@
 /**
- * The bytes of a command entry, and of the part of it that travels between nodes.
+ * The bytes of a command entry, and of its records, which nodes forward.
  *
  * entry   = version of the model u8, stamp u64, wallMs u64, count u32, record × count   (big endian)
  * record  = session u64, epoch u32, length u32, command bytes
  *
- * A follower forwards records; the leader puts the records of many nodes behind one stamp without
- * looking into them. `stamp` is the cluster clock, `wallMs` the leader's wall clock for display
- * (and for the first token of a new cluster). An entry without records only carries time.
+ * A follower forwards records. The leader puts the records of many nodes after one header without
+ * reading them. `stamp` is the cluster clock; `wallMs` is the leader's wall clock, for display and
+ * for the first token of a new cluster. An entry without records only carries time.
  */
 import { assert } from "../assert.js";
 import { MODEL_VERSION } from "../model-version.js";
@@ -21,12 +21,15 @@ export interface BatchHeader {
 }
 
 const TWO_32 = 2 ** 32;
-/** High halves from here on are beyond 2^53 − 1. */
+/** High halves from here on mean a number beyond 2^53 − 1. */
 const SAFE_HIGH_END = 2 ** 21;
-/** The last millisecond that a `Date` can show. */
+/** The last millisecond that a `Date` can represent. */
 const WALL_MS_MAX = 8.64e15;
 
-/** Writes one record at `offset`; the caller made room for it. Returns its end. */
+/**
+ * Writes one record at `offset`, where the caller must have made room. Returns the end of the
+ * record.
+ */
 export function writeRecord(
   target: Uint8Array,
   view: DataView,
@@ -43,7 +46,7 @@ export function writeRecord(
   return offset + RECORD_HEADER_BYTES + bytes.length;
 }
 
-/** Joins records (each chunk holding whole ones) behind one header into the bytes of an entry. */
+/** Joins a header and chunks of whole records into the bytes of an entry. */
 export function encodeBatch(
   stamp: number,
   wallMs: number,
@@ -62,7 +65,10 @@ export function encodeBatch(
   return bytes;
 }
 
-/** For whoever lays out an entry itself, so that its records are copied only once. */
+/**
+ * Writes the header alone, for callers that lay out an entry themselves to copy its records only
+ * once.
+ */
 export function writeBatchHeader(
   view: DataView,
   stamp: number,
@@ -76,8 +82,9 @@ export function writeBatchHeader(
 }
 
 /**
- * How many records lie from `offset` to the end of `bytes`; −1 unless they are whole ones, one after
- * the other, of sessions that can be. What stands in a record is not looked at.
+ * How many records there are from `offset` to the end of `bytes`; −1 unless these are whole
+ * records, one after the other, with valid session numbers. The contents of the records are not
+ * read.
  */
 export function countRecords(bytes: Uint8Array, offset: number): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -92,9 +99,9 @@ export function countRecords(bytes: Uint8Array, offset: number): number {
 }
 
 /**
- * The header of bytes that another node calls an entry; `undefined` unless an entry of these
- * bytes can be applied. What a command in them says does not matter: one that cannot be decoded has
- * no effect, and that on every node of this model.
+ * The header of an entry that another node sent; `undefined` unless an entry of these bytes can be
+ * applied. The commands in it do not matter: one that cannot be decoded has no effect, on any node
+ * of this model.
  */
 export function checkBatch(bytes: Uint8Array): BatchHeader | undefined {
   if (bytes.length < BATCH_HEADER_BYTES || bytes[0] !== MODEL_VERSION) return undefined;
@@ -104,7 +111,9 @@ export function checkBatch(bytes: Uint8Array): BatchHeader | undefined {
   return countRecords(bytes, BATCH_HEADER_BYTES) === count ? header : undefined;
 }
 
-/** Reads the header of an entry of the log: what another node sent was checked before. */
+/**
+ * Reads the header of an entry of the log. Bytes from another node must have been checked before.
+ */
 export function decodeBatchHeader(bytes: Uint8Array): BatchHeader {
   assert(bytes.length >= BATCH_HEADER_BYTES, () => `batch of ${bytes.length} bytes`);
   assert(bytes[0] === MODEL_VERSION, () => `an entry of model ${bytes[0]}, not ${MODEL_VERSION}`);
@@ -112,7 +121,7 @@ export function decodeBatchHeader(bytes: Uint8Array): BatchHeader {
   return { stamp: readUint64(view, 1), wallMs: readUint64(view, 9), count: view.getUint32(17) };
 }
 
-/** The records of `bytes` for whose number, counted from 0, `keeps` says yes; a copy. */
+/** A copy of the records of `bytes` for whose number, counted from 0, `keeps` returns true. */
 export function selectRecords(bytes: Uint8Array, keeps: (number: number) => boolean): Uint8Array {
   const kept = new Uint8Array(bytes.length);
   let length = 0;
@@ -128,8 +137,8 @@ export function selectRecords(bytes: Uint8Array, keeps: (number: number) => bool
 }
 
 /**
- * The records from `offset` to the end of `bytes`; for an entry pass `BATCH_HEADER_BYTES`. `session` and
- * `epoch` are 0 for open and resume; the command's bytes lie from `start` to `end`.
+ * Visits the records from `offset` to the end of `bytes`; for an entry pass `BATCH_HEADER_BYTES`.
+ * `session` and `epoch` are 0 for open and resume. The command is in `[start, end)`.
  */
 export function forEachRecord(
   bytes: Uint8Array,

@@ -1,21 +1,21 @@
 /**
- * What clients say. A request is a msgpack array `[op, …]` in canonical form (`codec/reader.ts`) of
- * the values that `codec/schema.ts` declares. Ops below 64 are commands: their bytes are replicated as they came. 64 – 69 and those from 80 on are
- * reads: they are answered by the node they reach and never enter the log. 70 – 79 are operations
- * on the cluster itself: they need no session and are passed on to the leader, but for those that
- * any node carries out by itself.
+ * Requests of clients. A request is a msgpack array `[op, …]` in canonical form (`codec/reader.ts`),
+ * with the values that `codec/schema.ts` declares. Ops below 64 are commands, whose bytes are
+ * replicated unchanged. 64 – 69 and those from 80 on are reads: the node they reach answers them,
+ * and they never enter the log. 70 – 79 are operations on the cluster itself: they need no session
+ * and are forwarded to the leader, except those that any node can carry out by itself.
  *
- * `sequence`   numbers the commands of a session that were executed, from 1 and without gaps: the
- *              table executes the one that comes next and no other. One that was refused, or that a
- *              resume found unexecuted, gives its number back. The number of an acquire or claim is
- *              the identity of the hold that it brings.
+ * `sequence`   numbers the executed commands of a session, from 1 and without gaps: the table
+ *              executes the next one and no other. If a command was refused, or a resume finds
+ *              that it was not executed, its number is used again. The number of an acquire or
+ *              claim identifies the hold that it gets.
  * `mark`       the lowest sequence whose reply the client still needs; replies below are dropped.
  *              `sequence` is below `mark` + `IN_FLIGHT_MAX`.
- * `acknowledged` sequences of which the client has read how they ended: waits that ended without a
- *              grant, upgrades that were granted after a wait, holds that ended by themselves.
- * `target`     the sequence of an earlier acquire or claim: the hold, or the wait, that is meant.
+ * `acknowledged` sequences whose end the client has read: waits that ended without a grant,
+ *              upgrades that were granted after a wait, holds that ended by themselves.
+ * `target`     the sequence of an earlier acquire or claim, which identifies a hold or a wait.
  * `number`     of keepalive and recall: repeated by the reply, not part of the sequence; the reply
- *              is not stored and the command is never sent again under the same number.
+ *              is not stored, and the command is never sent again under the same number.
  */
 
 export const OP = {
@@ -43,42 +43,45 @@ export const OP = {
   waitGraph: 67,
   verify: 68,
   settings: 69,
-  /** Operators' requests: answered by the leader, whichever node they reach. */
+  /** Requests of operators that the leader answers, whichever node they reach. */
   members: 70,
   changeMember: 71,
   transfer: 72,
-  /** Operators' requests that the node they reach carries out. */
+  /** Requests of operators that the node they reach carries out. */
   saveSnapshot: 73,
   readSnapshot: 74,
-  /** Reads again. */
+  /** More reads. */
   history: 80,
   sessions: 81,
   watch: 82,
   unwatch: 83,
 } as const;
 
-/** Whether it enters the log. */
+/** Whether the operation enters the log. */
 export function isCommandOp(op: number): boolean {
   return op < OP.inspect;
 }
 
-/** Whether it is about the cluster itself, and an operator's to ask for. */
+/** Whether the operation concerns the cluster itself and is meant for operators. */
 export function isOperationOp(op: number): boolean {
   return op >= OP.members && op < OP.history;
 }
 
-/** Whether it is a read: the node that it reaches answers it from its own table. */
+/** Whether the operation is a read, which the node that it reaches answers from its own table. */
 export function isQueryOp(op: number): boolean {
   return !isCommandOp(op) && !isOperationOp(op);
 }
 
-/** Whether it attaches a connection to a session, instead of belonging to one. */
+/** Whether the request attaches a connection to a session instead of belonging to one. */
 export function isAttachCommand(request: { readonly op: number }): request is AttachCommand {
   const { op } = request;
   return op === OP.open || op === OP.resume || op === OP.takeOver;
 }
 
-/** Whether it needs no session: what operators take away and set (semantics.md, 11.1). */
+/**
+ * Whether the request is an order, which operators give and which needs no session (semantics.md,
+ * 11.1).
+ */
 export function isOrder(request: { readonly op: number }): request is OrderCommand {
   const { op } = request;
   return op === OP.revoke || op === OP.endSession || op === OP.setLimit || op === OP.changeSetting;
@@ -94,18 +97,18 @@ const STRONG_OPS: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * Whether it may create or enlarge something. Strong commands are refused as soon as a node has little
- * room; weak ones, which give something back, only when it has none.
+ * Whether a command can create or enlarge something. Such commands are refused as soon as a node
+ * has little room; the others, which free something, only when it has none.
  */
 export function isStrong({ op }: { readonly op: number }): boolean {
   return STRONG_OPS.has(op);
 }
 
-/** How a lock is held: by one alone, or together with others of this mode. */
+/** How a lock is held: by one owner alone, or together with others in this mode. */
 export type LockMode = "exclusive" | "shared";
-/** How a claim stands in a key; the last of semaphores only. On the wire 0, 1, 2. */
+/** The modes of claims; the last one is for semaphores only. On the wire 0, 1, 2. */
 export const CLAIM_MODES = ["exclusive", "shared", "permits"] as const;
-/** The mode of a lock, or "permits" of a semaphore. */
+/** The mode of a lock, or "permits" for a semaphore. */
 export type ClaimMode = (typeof CLAIM_MODES)[number];
 
 /** On the wire `[key, 0]` or `[key, 1]`. */
@@ -118,32 +121,35 @@ export interface LockItem {
 export interface PermitItem {
   readonly key: string;
   readonly mode: "permits";
-  /** 1 … `PERMITS_MAX`, which all items of an acquire share. */
+  /** 1 … `PERMITS_MAX`, in total over all items of an acquire. */
   readonly permits: number;
-  /** 1 … `LIMIT_MAX`; `undefined`: whatever the key has, which must be in use then. */
+  /** 1 … `LIMIT_MAX`; `undefined` means the limit that the key has, which must then be in use. */
   readonly limit: number | undefined;
 }
 
 export type Item = LockItem | PermitItem;
 
-/** What an acquire asks for beyond its items; the defaults stand in `ACQUIRE_DEFAULTS`. */
+/** The options of an acquire; their defaults are in `ACQUIRE_DEFAULTS`. */
 export interface AcquireOptions {
-  /** Seconds of head start in the queue (steps of a setting), 0 … `PRIORITY_MAX`. */
+  /** Head start in the queue, in steps of a setting (seconds by default), 0 … `PRIORITY_MAX`. */
   readonly priority: number;
-  /** The hold ends so long after its grant, `MAX_HOLD_MS_MIN` … `WAIT_MS_MAX`; 0: never. */
+  /** The hold ends this long after its grant, `MAX_HOLD_MS_MIN` … `WAIT_MS_MAX`; 0 means never. */
   readonly maxHoldMs: number;
-  /** Its keys stay closed at least so long after the grant, however early it ends. */
+  /**
+   * Its keys stay closed at least this long after the grant, however early it ends, 0 …
+   * `WAIT_MS_MAX`.
+   */
   readonly minHoldMs: number;
   /**
-   * Its keys stay closed so long when it ends otherwise than by its client, 0 …
+   * Its keys stay closed this long if it ends in any way other than by its client, 0 …
    * `LOCK_DELAY_MS_MAX`.
    */
   readonly lockDelayMs: number;
-  /** What others see beside the hold, at most `VALUE_BYTES_MAX` bytes. */
+  /** A text that others see with the hold, at most `VALUE_BYTES_MAX` bytes of UTF-8. */
   readonly value: string;
-  /** Ends what is held in its keys. Of exclusive items only. */
+  /** Whether it ends the holds of its keys. Only for exclusive items. */
   readonly steal: boolean;
-  /** Whether it is refused, or others give way, where waiting would never end. */
+  /** Whether it may be refused if it, or another request because of it, would wait for ever. */
   readonly detect: boolean;
 }
 
@@ -157,7 +163,10 @@ export const ACQUIRE_DEFAULTS: AcquireOptions = Object.freeze({
   detect: true,
 });
 
-/** Keys of the map of options on the wire: ascending, each only where it is not the default. */
+/**
+ * The numbers of the options in their map on the wire: ascending, and only those that are not the
+ * default.
+ */
 export const ACQUIRE_OPTION = {
   priority: 1,
   maxHoldMs: 2,
@@ -172,35 +181,37 @@ export interface OpenCommand {
   readonly op: typeof OP.open;
   /** 32 lower-case hex digits; 16 bytes on the wire. */
   readonly nonce: string;
-  /** Raised by the client with every transmission of an open or resume of this session. From 1. */
+  /**
+   * Raised by the client with every transmission of an open or resume of this session. Begins at 1.
+   */
   readonly attempt: number;
   readonly ttlMs: number;
   readonly name: string;
   readonly metadata: string;
 }
 
-/** Another connection of the process that has the session. */
+/** Attaches another connection of the process that has the session. */
 export interface ResumeCommand {
   readonly op: typeof OP.resume;
   readonly session: number;
   readonly nonce: string;
-  /** How often the session was taken over, as far as this process knows. */
+  /** How often the session has been taken over, as far as this process knows. */
   readonly generation: number;
   readonly attempt: number;
 }
 
 /**
  * Another process takes the session over from `generation`; every hold gets a new token. Of several
- * takers of one generation only the first gets the session. What it sends again, because the answer
- * was lost, is a resume.
+ * takers of one generation only the first gets the session. If it sends the command again because
+ * the answer was lost, that counts as a resume.
  */
 export interface TakeOverCommand {
   readonly op: typeof OP.takeOver;
   readonly session: number;
   readonly nonce: string;
-  /** The generation that it follows: the one of the process before. */
+  /** The generation of the process that it takes the session from. */
   readonly generation: number;
-  /** 32 lower-case hex digits; drawn by chance for each process, and never handed on. */
+  /** 32 lower-case hex digits, random for each process, and never passed on. */
   readonly taker: string;
   readonly attempt: number;
 }
@@ -212,7 +223,7 @@ export interface KeepaliveCommand {
   readonly acknowledged: readonly number[];
 }
 
-/** What every command with a sequence begins with. */
+/** The fields with which every command with a sequence begins. */
 interface SequencedHead {
   readonly sequence: number;
   readonly mark: number;
@@ -227,15 +238,15 @@ export interface AcquireCommand extends SequencedHead {
   /** A task inside the session, numbered by the client. */
   readonly owner: number;
   readonly items: readonly Item[];
-  /** 0: try. `WAIT_FOREVER`: until granted, cancelled or the session ends. */
+  /** 0 means try. `WAIT_FOREVER` means until granted or cancelled, or until the session ends. */
   readonly waitMs: number;
-  /** `undefined`: the defaults. */
+  /** `undefined` means the defaults. */
   readonly options?: AcquireOptions | undefined;
 }
 
 /**
- * Release and cancel in one. The hold, the wait or the unread end of `target`, whichever there is, is
- * no more.
+ * Release and cancel in one: ends the hold, the wait or the unread end of `target`, whichever there
+ * is.
  */
 export interface EndCommand extends SequencedHead {
   readonly op: typeof OP.end;
@@ -250,25 +261,22 @@ export interface RecallCommand {
   readonly sequences: readonly number[];
 }
 
-/** Ends the session and everything it holds or waits for. */
+/** Ends the session with all its holds and waits. */
 export interface CloseCommand extends SequencedHead {
   readonly op: typeof OP.close;
 }
 
-/**
- * Exclusive becomes shared, in place, and an upgrade of that key that still waits ends with
- * `CANCELLED`.
- */
+/** Exclusive becomes shared, in place. A waiting upgrade of that key ends with `CANCELLED`. */
 export interface DowngradeCommand extends SequencedHead {
   readonly op: typeof OP.downgrade;
   readonly target: number;
-  /** `undefined`: all of its keys. */
+  /** `undefined` means all of its keys. */
   readonly key: string | undefined;
 }
 
 /**
- * Shared becomes exclusive, ahead of the queue and with a new token; the hold stays as it is until
- * then. A hold has at most one upgrade that waits. What is exclusive already is answered with the
+ * Shared becomes exclusive, ahead of the queue and with a new token; until then the hold does not
+ * change. A hold has at most one waiting upgrade. If it is already exclusive, the answer is the
  * present token.
  */
 export interface UpgradeCommand extends SequencedHead {
@@ -286,17 +294,17 @@ export interface UpdateCommand extends SequencedHead {
 }
 
 /**
- * With a key everybody who holds it, or with a token beside it those whose token is no newer; without
- * a key the hold of that token, whosever it is.
+ * With a key: ends all its holds, or, with a token too, those whose token is not newer. Without a
+ * key: ends the hold with that token, in any session.
  */
 export interface RevokeCommand extends SequencedHead {
   readonly op: typeof OP.revoke;
   readonly key: string | undefined;
   readonly token: number;
   readonly graceMs: number;
-  /** At once, whether or not the holder hears of it before others are granted. */
+  /** Whether to end it at once, even if others are granted before the holder hears of it. */
   readonly now: boolean;
-  /** For the holder; at most `REASON_BYTES_MAX` bytes. */
+  /** A text for the holder; at most `REASON_BYTES_MAX` bytes of UTF-8. */
   readonly reason: string;
 }
 
@@ -311,7 +319,7 @@ export interface EndSessionCommand extends SequencedHead {
 export interface SetLimitCommand extends SequencedHead {
   readonly op: typeof OP.setLimit;
   readonly key: string;
-  /** `undefined`: the key remembers none. */
+  /** `undefined` means that the key forgets its limit. */
   readonly limit: number | undefined;
 }
 
@@ -320,7 +328,7 @@ export interface DetachCommand extends SequencedHead {
   readonly target: number;
   /** 32 lower-case hex digits; 16 bytes on the wire. */
   readonly secret: string;
-  /** How long the ticket waits to be claimed, `TTL_MS_MIN` … `TTL_MS_MAX`. */
+  /** How long the ticket can be claimed, `TTL_MS_MIN` … `TTL_MS_MAX`. */
   readonly ticketTtlMs: number;
 }
 
@@ -334,16 +342,16 @@ export interface ClaimCommand extends SequencedHead {
 export interface ChangeSettingCommand extends SequencedHead {
   readonly op: typeof OP.changeSetting;
   readonly name: string;
-  /** `undefined`: the default. */
+  /** `undefined` means the default. */
   readonly value: number | undefined;
 }
 
-/** Commands that attach a connection to a session; they carry no session of their own. */
+/** Commands that attach a connection to a session; they belong to no session themselves. */
 export type AttachCommand = OpenCommand | ResumeCommand | TakeOverCommand;
 
 /**
- * Commands with a sequence that nobody's session needs to give. Without one the sequence is a number
- * that the client draws by chance, and mark and acknowledged mean nothing.
+ * Commands with a sequence that can also be given without a session. The sequence is then a random
+ * number of the client, and mark and acknowledged mean nothing.
  */
 export type OrderCommand =
   | RevokeCommand
@@ -370,8 +378,8 @@ export type SessionCommand = SequencedCommand | KeepaliveCommand | RecallCommand
 export type Command = AttachCommand | SessionCommand;
 
 /**
- * What an attach is known by from the connection that asked to the answer: of one session, each
- * process in each of its generations counts its attempts for itself.
+ * Identifies an attach from the connection that asked to the answer: each process counts its
+ * attempts at a session separately, in each of its generations.
  */
 export function attachKeyOf(command: AttachCommand): string {
   const { nonce, attempt } = command;

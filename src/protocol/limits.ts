@@ -1,4 +1,7 @@
-/** Limits of the protocol. Exceeding one is `INVALID_ARGUMENT` or ends the connection, by name. */
+/**
+ * Limits of the protocol. A request or connection that exceeds one is refused with
+ * `INVALID_ARGUMENT` or closed, with a message that names the limit.
+ */
 
 export const PROTOCOL_VERSION = 1;
 export const SUBPROTOCOL = "holdfast.v1";
@@ -7,52 +10,56 @@ export const SUBPROTOCOL = "holdfast.v1";
 export const KEY_BYTES_MAX = 512;
 /** Keys that begin with this are reserved for escaped names. */
 export const RESERVED_KEY_PREFIX = "~";
-/** Under it are names that may be any string (`lock-names.ts`); nothing else is under `~` so far. */
+/**
+ * Keys under this prefix are escaped names, which can be any string (`lock-names.ts`); no other
+ * keys are under `~` so far.
+ */
 export const LOCK_NAME_PREFIX = "~locks/";
 export const ITEMS_MAX = 16;
 export const SESSION_NAME_BYTES_MAX = 256;
 export const METADATA_BYTES_MAX = 1_024;
 export const NONCE_BYTES = 16;
-/** The highest attempt of an attach, and the highest epoch: 32 bits wide in a batch. */
+/** The highest attempt of an attach, and the highest epoch: 32 bits each in a batch. */
 export const ATTEMPT_MAX = 2 ** 32 - 1;
 
 export const TTL_MS_MIN = 1_000;
 export const TTL_MS_MAX = 600_000;
 export const TTL_MS_DEFAULT = 15_000;
-/** The longest wait that can be asked for; waiting without a deadline is `WAIT_FOREVER`. */
+/** The longest wait that can be requested; waiting without a deadline is `WAIT_FOREVER`. */
 export const WAIT_MS_MAX = 2 ** 32 - 1;
 
-/** Beside a hold, for others to see; in bytes of UTF-8. */
+/** A text that others see with a hold; in bytes of UTF-8. */
 export const VALUE_BYTES_MAX = 1_024;
-/** Why something is revoked, for its holder; in bytes of UTF-8. */
+/** The reason of a revoke, for the holder; in bytes of UTF-8. */
 export const REASON_BYTES_MAX = 256;
-/** Of a ticket: what its claimer must know, as secret as a nonce. */
+/** The secret of a ticket, which its claimer must know, as confidential as a nonce. */
 export const SECRET_BYTES = 16;
 export const PRIORITY_MAX = 60;
 export const MAX_HOLD_MS_MIN = 1_000;
 export const LOCK_DELAY_MS_MAX = 60_000;
-/** The longest head start of an operator's request over the force behind it. */
+/** The longest time that a revoke can leave to the holder before force. */
 export const GRACE_MS_MAX = 3_600_000;
-/** Permits of one acquire, of all its items together: what is granted names the slot of each. */
+/** Permits of one acquire, over all its items, because the grant lists the slot of each. */
 export const PERMITS_MAX = 1_024;
 /** Permits of one semaphore. */
 export const LIMIT_MAX = 1_000_000;
-/** The least token of all. */
+/** The lowest token of all. */
 export const TOKEN_MIN = 2 ** 41;
 export const SEQUENCE_MAX = 2 ** 41 - 1;
 /** How often a session can be taken over. */
 export const GENERATION_MAX = 2 ** 32 - 1;
-/** Of a taker's name. */
+/** Bytes of the random name of a process that takes over. */
 export const TAKER_BYTES = 16;
 export const SETTING_NAME_BYTES_MAX = 64;
 /**
- * Members of a circle of waits that are named; the refusal is stored, and any number may be in one.
+ * Members of a cycle of waits that are named: the refusal is stored, and a cycle can have any
+ * number.
  */
 export const CYCLE_MEMBERS_MAX = 64;
 
 /**
- * Commands of one session from the first whose reply is not read (its mark) to the newest; what waits
- * after the answer `queued` does not count, nor do keepalives.
+ * Commands of one session from the first whose reply has not been read (its mark) to the newest.
+ * Waits after the answer `queued` do not count, nor do keepalives.
  */
 export const IN_FLIGHT_MAX = 1_024;
 /** Sequences of one `recall`. */
@@ -64,7 +71,8 @@ export const WAITERS_MAX = 100_000;
 
 export const CLIENT_FRAME_BYTES_MAX = 1 << 20;
 /**
- * More than any request that is allowed has: one of 16 long keys, 1,024 acknowledgements, a value.
+ * More than the longest allowed request, which has 16 long keys, 1,024 acknowledgements and a
+ * value.
  */
 export const REQUEST_BYTES_MAX = 20_000;
 /** Requests of one client frame. */
@@ -72,28 +80,28 @@ export const CLIENT_FRAME_REQUESTS_MAX = 16_384;
 /** The largest frame that a client reads. */
 export const SERVER_FRAME_BYTES_MAX = 16 << 20;
 export const PEER_FRAME_BYTES_MAX = 16 << 20;
-/** A chunk of a snapshot on its way between nodes. */
+/** A chunk of a snapshot as sent between nodes. */
 export const SNAPSHOT_CHUNK_BYTES_MAX = 1 << 20;
-/** What a snapshot is known by: a SHA-256. */
+/** The checksum that identifies a snapshot, a SHA-256. */
 export const CHECKSUM_BYTES = 32;
 /** The highest number of a chunk. */
 export const CHUNK_MAX = 2 ** 32 - 1;
 /** A configuration as the core encodes it; `MEMBERS_MAX` members need less. */
 export const CONFIGURATION_BYTES_MAX = 16 << 10;
 
-/** Edges of one answer to `waitGraph`: as many as take a node some milliseconds. */
+/** Edges in one answer to `waitGraph`: as many as take a node a few milliseconds. */
 export const WAIT_GRAPH_EDGES_MAX = 2_000;
-/** Tenures of one answer to `history`. */
+/** Tenures in one answer to `history`. */
 export const HISTORY_PAGE_MAX = 1_000;
 /**
- * As the number of a revision: behind everything that the entry changed, whatever that was. Numbers
- * of changes are smaller.
+ * As the number of a revision it means "after everything that the entry changed". Numbers of
+ * changes are smaller.
  */
 export const REVISION_NUMBER_MAX = 2 ** 32 - 1;
 /** Watches of one connection. */
 export const WATCHES_MAX = 256;
 
-/** Keys or sessions of one page: as many as take a node some milliseconds. */
+/** Keys or sessions of one page: as many as take a node a few milliseconds. */
 export const QUERY_PAGE_MAX = 200;
 
 /** `host:port` of a member, in printable ASCII. */
@@ -102,5 +110,5 @@ export const ADDRESS_BYTES_MAX = 255;
 export const MEMBERS_MAX = 15;
 /** The highest number that a node can have. */
 export const NODE_ID_MAX = 2 ** 32 - 1;
-/** An operation in its bytes; the longest that is allowed has 275. */
+/** Bytes of an operation; the longest allowed one has 275. */
 export const OPERATION_BYTES_MAX = 512;

@@ -1,11 +1,11 @@
 /**
- * Any string as a key. Programs written for the Web Locks API name their locks by any sequence of
- * UTF-16 code units: empty, with control characters, with lone surrogates. Such a name becomes a key
- * under a reserved prefix; what a key cannot hold is written as `~` and four hex digits. Two names
- * never share a key, and every key under the prefix that is allowed stands for one name, so both
- * directions are exact.
+ * Maps any string to a key. Programs written for the Web Locks API name their locks by any sequence
+ * of UTF-16 code units: empty, with control characters, with lone surrogates. Such a name becomes a
+ * key under a reserved prefix, in which units that a key cannot contain are written as `~` and four
+ * hex digits. Two names never share a key, and every allowed key under the prefix is the key of one
+ * name, so both directions are exact.
  *
- * What is accepted here is replicated behaviour, as in `text-rules.ts`.
+ * Which keys are accepted here is replicated behaviour, as in `text-rules.ts`.
  */
 import { KEY_BYTES_MAX, LOCK_NAME_PREFIX } from "./limits.js";
 import { utf8Length } from "./utf8.js";
@@ -13,12 +13,12 @@ import { utf8Length } from "./utf8.js";
 const ESCAPE = "~";
 const HEX_DIGITS = 4;
 
-/** Bytes of an escaped name: a key less the prefix. */
+/** Bytes of an escaped name: those of a key less the prefix. */
 export const LOCK_NAME_BYTES_MAX = KEY_BYTES_MAX - LOCK_NAME_PREFIX.length;
 
-/** The key of a name; `undefined` when that would be longer than keys may be. */
+/** The key of a name; `undefined` if it would be longer than a key may be. */
 export function keyOfLockName(name: string): string | undefined {
-  // Nothing gets shorter by being escaped.
+  // Escaping never makes a name shorter.
   if (name.length > LOCK_NAME_BYTES_MAX) return undefined;
   let key = LOCK_NAME_PREFIX;
   for (let i = 0; i < name.length; i++) {
@@ -30,7 +30,7 @@ export function keyOfLockName(name: string): string | undefined {
   return utf8Length(key) > KEY_BYTES_MAX ? undefined : key;
 }
 
-/** The name whose key this is; `undefined` when it is none's. */
+/** The name that has this key; `undefined` if there is none. */
 export function lockNameOf(key: string): string | undefined {
   if (!key.startsWith(LOCK_NAME_PREFIX)) return undefined;
   let name = "";
@@ -44,7 +44,7 @@ export function lockNameOf(key: string): string | undefined {
       name += key[i];
     }
   }
-  // What need not be escaped must not be: a name has one key.
+  // Units that need not be escaped must not be, so that a name has one key.
   return keyOfLockName(name) === key ? name : undefined;
 }
 
@@ -52,7 +52,10 @@ function escaped(unit: number): string {
   return ESCAPE + unit.toString(16).padStart(HEX_DIGITS, "0");
 }
 
-/** Code units at `i` that stand for themselves: 1, 2 of a pair, 0 when it must be escaped. */
+/**
+ * The number of code units at `i` that can be written as they are: 1, 2 for a pair, or 0 if the
+ * unit must be escaped.
+ */
 function plainWidth(name: string, i: number): number {
   const unit = name.charCodeAt(i);
   if (unit < 0x20 || (unit >= 0x7f && unit < 0xa0) || name[i] === ESCAPE) return 0;

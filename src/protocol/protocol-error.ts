@@ -1,7 +1,8 @@
 /**
- * The one error of bytes that break the protocol. Who meets it closes the connection with close
- * code 1002 and the message as the reason, so messages are short ASCII: a close reason has room for
- * 123 bytes. It never stands for values that are merely not allowed; those are answered.
+ * The one error for bytes that break the protocol. The connection is then closed with close code
+ * 1002 and the message as the reason, so messages must be short ASCII: a close reason has room for
+ * 123 bytes. It must never be used for values that are merely not allowed, because those are
+ * answered.
  */
 
 /** Bytes that no correct peer sends. `message` says what is wrong and at which offset. */

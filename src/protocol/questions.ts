@@ -1,6 +1,6 @@
 /**
- * What clients ask without changing the table, and what operators ask of the leader. The numbers of
- * these requests stand in `OP`; an `id` is chosen by the client and repeated by the answer.
+ * Questions of clients, which do not change the table, and operations of operators. The numbers of
+ * these requests are in `OP`. The client chooses an `id`, and the answer repeats it.
  */
 import { type Command, isCommandOp, isOperationOp, isQueryOp, OP } from "./commands.js";
 
@@ -11,7 +11,7 @@ export interface InspectQuery {
   readonly key: string;
 }
 
-/** Keys in byte order behind `after`. */
+/** Keys in byte order, after `after`. */
 export interface KeysQuery {
   readonly op: typeof OP.query;
   readonly id: number;
@@ -20,7 +20,7 @@ export interface KeysQuery {
   readonly limit: number;
 }
 
-/** Why a request waits, or with session 0 and sequence 0 what a newcomer would meet. */
+/** Why a request waits, or, with session 0 and sequence 0, what a new request would meet. */
 export interface ExplainQuery {
   readonly op: typeof OP.explain;
   readonly id: number;
@@ -29,7 +29,7 @@ export interface ExplainQuery {
   readonly sequence: number;
 }
 
-/** Who waits for whom, at most so many edges. */
+/** Which owner waits for which, with a limited number of edges. */
 export interface WaitGraphQuery {
   readonly op: typeof OP.waitGraph;
   readonly id: number;
@@ -51,7 +51,7 @@ export interface SettingsQuery {
   readonly id: number;
 }
 
-/** Who held it, newest first. */
+/** The past holders of a key, newest first. */
 export interface HistoryQuery {
   readonly op: typeof OP.history;
   readonly id: number;
@@ -60,7 +60,7 @@ export interface HistoryQuery {
   readonly limit: number;
 }
 
-/** Live sessions in the order of their numbers, behind `after`. */
+/** Live sessions in the order of their numbers, after `after`. */
 export interface SessionsQuery {
   readonly op: typeof OP.sessions;
   readonly id: number;
@@ -70,8 +70,9 @@ export interface SessionsQuery {
 }
 
 /**
- * A place in the row of all transitions: the entry, and the number within it from 0. As a place up
- * to which everything was told, `REVISION_NUMBER_MAX` stands for all that the entry changed.
+ * A position in the sequence of all changes: the entry, and the number of the change within it,
+ * from 0. As the position up to which everything has been sent, `REVISION_NUMBER_MAX` means all
+ * changes of the entry.
  */
 export interface Revision {
   readonly index: number;
@@ -79,8 +80,8 @@ export interface Revision {
 }
 
 /**
- * Transitions after that revision, as they come; `undefined`: from now on. Answered with a
- * `WatchView`, then by `changes` messages of the same id until it ends.
+ * Changes after that revision, as they occur; `undefined` means from now on. Answered with a
+ * `WatchView`, and then with `changes` messages of the same id until it ends.
  */
 export interface WatchQuery {
   readonly op: typeof OP.watch;
@@ -90,7 +91,7 @@ export interface WatchQuery {
   readonly after: Revision | undefined;
 }
 
-/** No more of the watch that was asked for with that id. */
+/** Ends the watch that was requested with that id. */
 export interface UnwatchQuery {
   readonly op: typeof OP.unwatch;
   readonly id: number;
@@ -109,15 +110,15 @@ export type Query =
   | WatchQuery
   | UnwatchQuery;
 
-/** Who belongs to the cluster, as the leader knows it. */
+/** The members of the cluster, as the leader knows them. */
 export interface MembersOperation {
   readonly op: typeof OP.members;
   readonly id: number;
 }
 
 /**
- * `add`: a learner, or a new address of a member. `promote`: a learner that has caught up becomes a
- * voter. `demote`: a voter becomes a learner. On the wire the number.
+ * `add`: a learner, or a new address for a member. `promote`: a learner that has caught up becomes
+ * a voter. `demote`: a voter becomes a learner. On the wire the number.
  */
 export const MEMBER_ACTION = { add: 0, promote: 1, demote: 2, remove: 3 } as const;
 export type MemberAction = keyof typeof MEMBER_ACTION;
@@ -128,7 +129,7 @@ export interface ChangeMemberOperation {
   readonly id: number;
   readonly action: MemberAction;
   readonly node: number;
-  /** `host:port` where the peers dial it; of `add` only. */
+  /** `host:port` at which the peers dial it; only with `add`. */
   readonly address: string | undefined;
 }
 
@@ -136,14 +137,14 @@ export interface ChangeMemberOperation {
 export interface TransferOperation {
   readonly op: typeof OP.transfer;
   readonly id: number;
-  /** 0: the voter that is most up to date. */
+  /** 0 means the voter that is most up to date. */
   readonly node: number;
 }
 
 /**
- * A snapshot of all that was committed when this arrived, to be read by `readSnapshot` on the same
- * connection; asked again until it is there. `isStale`: of what the node has applied, without asking
- * the others.
+ * Makes a snapshot of everything that was committed when this arrived, to be read with
+ * `readSnapshot` on the same connection. The client repeats it until the snapshot is ready.
+ * `isStale` asks for a snapshot of what the node has applied, without asking the others.
  */
 export interface SaveSnapshotOperation {
   readonly op: typeof OP.saveSnapshot;
@@ -151,7 +152,7 @@ export interface SaveSnapshotOperation {
   readonly isStale: boolean;
 }
 
-/** A part of the snapshot that was saved. */
+/** Reads a chunk of the saved snapshot. */
 export interface ReadSnapshotOperation {
   readonly op: typeof OP.readSnapshot;
   readonly id: number;

@@ -1,7 +1,7 @@
 /**
- * What the table and the nodes say to clients. A server frame is a msgpack array of messages, each
- * a positional array `[kind, …]`. Replies are structures and codes, never texts: they are stored in
- * the replicated table.
+ * Messages of the table and the nodes to clients. A server frame is a msgpack array of messages,
+ * each a positional array `[kind, …]`. Replies are structures and codes, never texts, because they
+ * are stored in the replicated table.
  */
 import type { ErrorNumber } from "../errors.js";
 import type { ClaimMode } from "./commands.js";
@@ -36,7 +36,7 @@ export const STATUS = {
   claimed: 7,
 } as const;
 
-/** Why something is not held (any more). On the wire the number. */
+/** Why something is not, or no longer, held. On the wire the number. */
 export const END_REASON = {
   unknown: 0,
   released: 1,
@@ -54,32 +54,33 @@ export type EndReason = (typeof END_REASON)[keyof typeof END_REASON];
 export const BLOCKED_BY = { holds: 0, waiters: 1, closing: 2 } as const;
 export type BlockedBy = (typeof BLOCKED_BY)[keyof typeof BLOCKED_BY];
 
-/** One of those in the way; a few are named. On the wire `[sessionName, key, mode, token]`. */
+/**
+ * One of the blockers of a request, of which a few are named. On the wire `[sessionName, key, mode,
+ * token]`.
+ */
 export interface Blocker {
   readonly sessionName: string;
   readonly key: string;
   readonly mode: ClaimMode;
-  /** 0 when it waits itself, and of a closing. */
+  /** 0 for a waiting request and for a closing. */
   readonly token: number;
 }
 
-/**
- * One of those that wait for each other in a circle, each for the next and the last for the first.
- */
+/** One member of a cycle of waits: each waits for the next, and the last for the first. */
 export interface CycleMember {
   readonly session: number;
   readonly sessionName: string;
   readonly owner: number;
-  /** In which it waits for the next, and as what. */
+  /** The key in which it waits for the next one, and its mode there. */
   readonly key: string;
   readonly mode: ClaimMode;
 }
 
-/** What a ticket was exchanged for. On the wire `[key, mode, permits, slots]`. */
+/** An item of a claimed ticket. On the wire `[key, mode, permits, slots]`. */
 export interface ClaimedItem {
   readonly key: string;
   readonly mode: ClaimMode;
-  /** 0 of locks. */
+  /** 0 for locks. */
   readonly permits: number;
   readonly slots: readonly number[];
 }
@@ -90,7 +91,7 @@ export type Result =
   | {
       readonly status: typeof STATUS.granted;
       readonly token: number;
-      /** Of each of its items that is of a semaphore, in order; absent where there are none. */
+      /** The slots of each semaphore item, in order; absent if there are none. */
       readonly slots?: readonly (readonly number[])[];
     }
   | { readonly status: typeof STATUS.upgraded; readonly token: number }
@@ -100,18 +101,18 @@ export type Result =
       readonly items: readonly ClaimedItem[];
       readonly value: string;
       readonly grantedAt: number;
-      /** When it ends by itself, in cluster time; 0: with the session. */
+      /** When it ends by itself, in cluster time; 0 means with the session. */
       readonly endsAt: number;
     }
   | { readonly status: typeof STATUS.queued }
   | { readonly status: typeof STATUS.released }
   | {
       readonly status: typeof STATUS.revoked;
-      /** Holds. */
+      /** The number of holds. */
       readonly count: number;
-      /** Of the key, holds and closings that were too many for one command: say it again. */
+      /** Holds and closings of the key that were too many for one command: repeat it for these. */
       readonly remaining: number;
-      /** Ended holds that kept the key closed, and do no more. */
+      /** Ended holds that kept the key closed and no longer do. */
       readonly opened: number;
     }
   | { readonly status: typeof STATUS.notReleased; readonly reason: EndReason }
@@ -120,13 +121,15 @@ export type Result =
       /** `LOCK_HELD` */
       readonly blockedBy?: BlockedBy;
       readonly blockers?: readonly Blocker[];
-      /** `DEADLOCK`: who is refused comes first; of a long circle `CYCLE_MEMBERS_MAX` are named. */
+      /**
+       * `DEADLOCK`: the refused member comes first; of a long cycle `CYCLE_MEMBERS_MAX` are named.
+       */
       readonly cycle?: readonly CycleMember[];
       /** `LIMIT_MISMATCH`: the limit that the key has. */
       readonly limit?: number;
     };
 
-/** `[3, sequence, stamp, status, …]`: answer of the entry that executed the sequence. */
+/** `[3, sequence, stamp, status, …]`: the answer of the entry that executed the sequence. */
 export interface Reply {
   readonly kind: typeof MESSAGE.reply;
   readonly sequence: number;
@@ -134,7 +137,7 @@ export interface Reply {
   readonly result: Result;
 }
 
-/** `[4, sequence, stamp, status, …]`: how a wait ended, pushed when it did. */
+/** `[4, sequence, stamp, status, …]`: how a wait ended, sent when it did. */
 export interface Outcome {
   readonly kind: typeof MESSAGE.outcome;
   readonly sequence: number;
@@ -149,16 +152,16 @@ export interface Pulse {
   readonly stamp: number;
 }
 
-/** What became of a sequence. On the wire `[sequence, state, …]`. */
+/** The state of a recalled sequence. On the wire `[sequence, state, …]`. */
 export const RECALL_STATE = {
-  /** Not executed; of sequences up to the highest there is none. */
+  /** Not executed. No sequence up to the highest has this state. */
   unseen: 0,
   waiting: 1,
   held: 2,
-  /** It was held, and ended otherwise than by a command of its session. */
+  /** It was held, and ended in some way other than by a command of its session. */
   ended: 3,
   replied: 4,
-  /** It ended, and the client said that it has read how, or asked for the end itself. */
+  /** It ended, and the client has acknowledged that, or ended it itself. */
   forgotten: 5,
 } as const;
 export type RecalledSequence =
@@ -186,20 +189,20 @@ export type RecalledSequence =
     };
 
 /**
- * A hold as it is now, whatever was told of it before. On the wire `[sequence, 2, token, items, value,
- * grantedAt, endsAt, isRevoked, isContended]`.
+ * A hold as it is now, whatever was sent about it before. On the wire `[sequence, 2, token, items,
+ * value, grantedAt, endsAt, isRevoked, isContended]`.
  */
 export interface RecalledHold {
   readonly sequence: number;
   readonly state: typeof RECALL_STATE.held;
-  /** The newest. */
+  /** Its newest token. */
   readonly token: number;
   readonly items: readonly ClaimedItem[];
   readonly value: string;
   readonly grantedAt: number;
-  /** When it ends by itself, in cluster time; 0: with the session. */
+  /** When it ends by itself, in cluster time; 0 means with the session. */
   readonly endsAt: number;
-  /** That end is a revoke. */
+  /** Whether a revoke is the reason for that end. */
   readonly isRevoked: boolean;
   readonly isContended: boolean;
 }
@@ -213,8 +216,9 @@ export interface Recalled {
 }
 
 /**
- * `[7, session, reason]`, or `[7, session, reason, taker]` when another process took it over: the session
- * is no more, or not this client's any more. The connection may be used to open another.
+ * `[7, session, reason]`, or `[7, session, reason, taker]` if another process took it over: the
+ * session has ended, or no longer belongs to this client. The connection can be used to open
+ * another one.
  */
 export interface SessionEnded {
   readonly kind: typeof MESSAGE.ended;
@@ -224,23 +228,29 @@ export interface SessionEnded {
   readonly taker: string;
 }
 
-/** `[11, sequence]`: somebody began to wait for the hold. Once for each hold. */
+/** `[11, sequence]`: a request began to wait for the hold. Sent once for each hold. */
 export interface Contended {
   readonly kind: typeof MESSAGE.contended;
   readonly sequence: number;
 }
 
-/** `[12, sequence, stamp, endsAt, reason]`: the hold will be ended. Sequence 0: the whole session. */
+/**
+ * `[12, sequence, stamp, endsAt, reason]`: the hold will be ended. Sequence 0 means the whole
+ * session.
+ */
 export interface Revoking {
   readonly kind: typeof MESSAGE.revoking;
   readonly sequence: number;
   readonly stamp: number;
-  /** Cluster time; not before the lease that was known when this was decided has ended. */
+  /** Cluster time; not before the end of the lease as it was when this was decided. */
   readonly endsAt: number;
   readonly reason: string;
 }
 
-/** `[13, sequence, token, stamp, reason]`: the hold ended otherwise than by a command of its session. */
+/**
+ * `[13, sequence, token, stamp, reason]`: the hold ended in some way other than by a command of its
+ * session.
+ */
 export interface Lost {
   readonly kind: typeof MESSAGE.lost;
   readonly sequence: number;
@@ -249,7 +259,7 @@ export interface Lost {
   readonly reason: EndReason;
 }
 
-/** Everything the table addresses to a session. */
+/** The messages that the table sends to a session. */
 export type SessionMessage =
   | Reply
   | Outcome
@@ -261,53 +271,58 @@ export type SessionMessage =
   | Lost;
 
 /**
- * `[15, sequence, status]`: the node that read the command did not admit it, so that it will never be
- * executed under this number, nor anything that was sent after it: until a command comes with this
- * number again, others are dropped. Also the answer to an order without a session that was not taken.
+ * `[15, sequence, status]`: the node that read the command did not admit it. It will never be
+ * executed under this number, and neither will anything sent after it: commands are dropped until
+ * one arrives with this number again. Also the answer to an order without a session that was not
+ * accepted.
  */
 export interface Refused {
   readonly kind: typeof MESSAGE.refused;
   readonly sequence: number;
-  /** `BUSY`, `DISK_FULL`: later there may be room. Others, such as `INVALID_ARGUMENT`, are final. */
+  /**
+   * `BUSY`, `DISK_FULL`: there may be room later. Others, such as `INVALID_ARGUMENT`, are final.
+   */
   readonly status: ErrorNumber;
 }
 
 /**
- * `[2, attempt, 0, session, generation, epoch, highestSequence, stamp, ttlMs, index]`, `[2, attempt,
- * error]`, or `[2, attempt, TAKEN_OVER, generation, taker]`. Answer to open, resume and takeover, given by the node
- * that applied it to the connection that asked.
+ * `[2, attempt, 0, session, generation, epoch, highestSequence, stamp, ttlMs, index]`, `[2,
+ * attempt, error]`, or `[2, attempt, TAKEN_OVER, generation, taker]`: the answer to open, resume
+ * and takeover, sent by the node that applied it to the connection that asked.
  */
 export interface Attached {
   readonly kind: typeof MESSAGE.attached;
-  /** Not on the wire: it finds the connection that asked (`attachKeyOf`). */
+  /** Not on the wire: identifies the connection that asked (`attachKeyOf`). */
   readonly key: string;
   readonly attempt: number;
   /** `STATUS.ok`, or the error's number: `SESSION_EXPIRED`, `FORBIDDEN` (wrong nonce), … */
   readonly status: typeof STATUS.ok | ErrorNumber;
   readonly session: number;
-  /** How often the session was taken over. */
+  /** How often the session has been taken over. */
   readonly generation: number;
   readonly epoch: number;
   /**
-   * The highest sequence that was executed in this session, 0 for a fresh one: nothing above it ever
-   * will be under the number that it had.
+   * The highest sequence executed in this session, 0 for a new one. Nothing above it will ever be
+   * executed under the number that it had.
    */
   readonly highestSequence: number;
   readonly stamp: number;
   readonly ttlMs: number;
-  /** Of the entry that answers: what is executed for this connection comes after it. */
+  /** The index of the answering entry: commands executed for this connection come after it. */
   readonly index: number;
-  /** Beside `TAKEN_OVER`: who has the session; else "". */
+  /** With `TAKEN_OVER`, the process that has the session; otherwise "". */
   readonly taker: string;
 }
 
-/** One node as clients may know it. On the wire `[id, endpoint]`. */
+/** One node and the endpoint for its clients. On the wire `[id, endpoint]`. */
 export interface NodeEndpoint {
   readonly id: number;
   readonly endpoint: string;
 }
 
-/** `[1, version, clusterId, nodeId, leaderId, endpoints, frameBytesMax, voters]`: said first. */
+/**
+ * `[1, version, clusterId, nodeId, leaderId, endpoints, frameBytesMax, voters]`: the first message.
+ */
 export interface Hello {
   readonly kind: typeof MESSAGE.hello;
   readonly version: number;
@@ -317,41 +332,41 @@ export interface Hello {
   readonly leaderId: number;
   readonly endpoints: readonly NodeEndpoint[];
   readonly frameBytesMax: number;
-  /** The nodes of which a majority decides; none while this node was told of no cluster. */
+  /** The nodes of which a majority decides; empty while this node knows of no cluster. */
   readonly voters: readonly number[];
 }
 
-/** `[8, id, error | 0, payload]`: answer to a read or an operation. */
+/** `[8, id, error | 0, payload]`: the answer to a read or an operation. */
 export interface Answer {
   readonly kind: typeof MESSAGE.answer;
   readonly id: number;
   readonly status: typeof STATUS.ok | ErrorNumber;
   /**
-   * Plain data, packed with msgpackr. Beside an error: null for a read, `OperationFailure` for an
-   * operation. Null for an operation that was done and has nothing to tell.
+   * Plain data, packed with msgpackr. With an error: null for a read, `OperationFailure` for an
+   * operation. Also null for an operation that was carried out and returns nothing.
    */
   readonly payload: unknown;
 }
 
-/** `[9, leaderId, endpoints]`: the leader changed; purely a hint. 0: none is known. */
+/** `[9, leaderId, endpoints]`: the leader has changed; only a hint. 0 means that none is known. */
 export interface LeaderNotice {
   readonly kind: typeof MESSAGE.leader;
   readonly leaderId: number;
   readonly endpoints: readonly NodeEndpoint[];
 }
 
-/** `[10]`: this node cannot serve now; go to another. */
+/** `[10]`: this node cannot serve now; the client should go to another. */
 export interface MoveNotice {
   readonly kind: typeof MESSAGE.move;
 }
 
-/** `[14, id, status, payload]`: what a watch saw, or with an error that it is over. */
+/** `[14, id, status, payload]`: changes that a watch saw, or, with an error, its end. */
 export interface Changes {
   readonly kind: typeof MESSAGE.changes;
-  /** Of the watch. */
+  /** The id of the watch. */
   readonly id: number;
   readonly status: typeof STATUS.ok | ErrorNumber;
-  /** `ChangesView`, packed with msgpackr; null beside an error. */
+  /** `ChangesView`, packed with msgpackr; null with an error. */
   readonly payload: unknown;
 }
 
@@ -365,32 +380,32 @@ export type ServerMessage =
   | MoveNotice
   | Changes;
 
-/** Payload beside the error of an operation. */
+/** The payload of a failed operation. */
 export interface OperationFailure {
-  /** For people: what is in the way, and what could be done. */
+  /** A text for people: what the obstacle is, and what could be done. */
   readonly message: string;
 }
 
-/** Payload of `saveSnapshot`: not yet there, or what is to be read. */
+/** The payload of `saveSnapshot`: not ready yet, or the snapshot to read. */
 export type SnapshotView =
   | { readonly isReady: false }
   | {
       readonly isReady: true;
       /** The node that has it. */
       readonly nodeId: number;
-      /** 64 hex digits: what `readSnapshot` asks for. */
+      /** 64 hex digits that `readSnapshot` must name. */
       readonly checksum: string;
-      /** The last entry whose effects it holds. */
+      /** The last entry whose effects it includes. */
       readonly index: number;
       readonly term: number;
       readonly chunkCount: number;
-      /** Of all chunks together. */
+      /** The total over all chunks. */
       readonly byteLength: number;
-      /** Who belonged to the cluster, as its nodes write it down; in hex digits. */
+      /** The members of the cluster, as its nodes encode them; in hex digits. */
       readonly configuration: string;
-      /** Wall clock of the node, in milliseconds. */
+      /** Wall clock of the node, in milliseconds of UTC. */
       readonly wallMs: number;
-      /** Of the node. */
+      /** The version of the node. */
       readonly version: string;
     };
 
@@ -405,7 +420,7 @@ export interface MembersView {
   readonly leaderId: number;
   readonly term: number;
   readonly commitIndex: number;
-  /** A change is under way: two majorities decide. */
+  /** Whether a change is under way, in which two majorities decide. */
   readonly isJoint: boolean;
   readonly members: readonly MemberView[];
 }
@@ -413,14 +428,14 @@ export interface MembersView {
 export interface MemberView {
   readonly id: number;
   readonly role: "voter" | "learner";
-  /** `host:port` where the peers dial it. */
+  /** `host:port` at which the peers dial it. */
   readonly address: string;
-  /** What clients are told to connect to; empty while it was never heard of. */
+  /** The endpoint that clients are told to connect to; empty until it is known. */
   readonly endpoint: string;
-  /** Whether the leader heard it within an election timeout. */
+  /** Whether the leader heard from it within an election timeout. */
   readonly isReachable: boolean;
-  /** Committed entries that are not known to be durable there. */
+  /** The number of committed entries that are not known to be durable there. */
   readonly lagEntries: number;
-  /** How often its process was started on its data, as far as known; 0 unknown. */
+  /** How often its process has been started on its data, as far as known; 0 if unknown. */
   readonly incarnation: number;
 }

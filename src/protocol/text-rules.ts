@@ -1,7 +1,7 @@
 /**
- * Which names are allowed, as one rule for the SDK's argument checks, the gateway and the table.
- * What these functions accept is replicated behaviour: every node must decide alike, so a rule may
- * change only together with a version that all nodes of a cluster know.
+ * Decides which names are allowed, with the same rules for the SDK's argument checks, the gateway
+ * and the table. What these functions accept is replicated behaviour: every node must decide alike,
+ * so a rule may change only together with a version that all nodes of a cluster know.
  *
  * Each returns the reason for a refusal, without the name itself, or `undefined` if it is allowed.
  */
@@ -18,7 +18,7 @@ import {
 import { lockNameOf } from "./lock-names.js";
 import { utf8Length } from "./utf8.js";
 
-/** What names and IPv4 addresses are made of; nothing here means anything inside a URL. */
+/** The characters of host names and IPv4 addresses; none of them has a meaning inside a URL. */
 const HOST = /^[A-Za-z0-9._-]+$/;
 const BRACKETED_IPV6 = /^\[[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]$/;
 const LETTERS = /^[A-Za-z]+$/;
@@ -35,12 +35,15 @@ export function isValidKey(key: string): string | undefined {
   return lengthProblem(key, KEY_BYTES_MAX, "key") ?? controlProblem(key, "key");
 }
 
-/** A key that the table may have: such a one, or an escaped name. */
+/** A key that the table may have: one that `isValidKey` allows, or an escaped name. */
 export function isValidTableKey(key: string): string | undefined {
   return lockNameOf(key) === undefined ? isValidKey(key) : undefined;
 }
 
-/** What keys of a listing begin with, or the key it goes on behind: any part of a key, or "". */
+/**
+ * The beginning of the keys of a listing, or the key that it continues after: any part of a key, or
+ * "".
+ */
 export function isValidPrefix(prefix: string): string | undefined {
   return lengthProblem(prefix, KEY_BYTES_MAX, "prefix") ?? controlProblem(prefix, "prefix");
 }
@@ -55,12 +58,12 @@ export function isValidMetadata(metadata: string): string | undefined {
   return lengthProblem(metadata, METADATA_BYTES_MAX, "metadata");
 }
 
-/** What stands beside a hold: at most 1,024 bytes of UTF-8, any characters. */
+/** The value of a hold: at most 1,024 bytes of UTF-8, any characters. */
 export function isValidValue(value: string): string | undefined {
   return lengthProblem(value, VALUE_BYTES_MAX, "value");
 }
 
-/** Why something is revoked: at most 256 bytes of UTF-8, no control characters. */
+/** The reason of a revoke: at most 256 bytes of UTF-8, no control characters. */
 export function isValidReason(reason: string): string | undefined {
   return lengthProblem(reason, REASON_BYTES_MAX, "reason") ?? controlProblem(reason, "reason");
 }
@@ -72,8 +75,8 @@ export function isValidSettingName(name: string): string | undefined {
 }
 
 /**
- * Where a member is dialed: `host:port`, at most 255 bytes, an IPv6 host in brackets, the port
- * 1 – 65,535 without leading zeros. Whether such a host exists is not asked.
+ * The address at which a member is dialed: `host:port`, at most 255 bytes, an IPv6 host in
+ * brackets, the port 1 – 65,535 without leading zeros. Does not check whether such a host exists.
  */
 export function isValidAddress(address: string): string | undefined {
   if (address.length > ADDRESS_BYTES_MAX) return `address exceeds ${ADDRESS_BYTES_MAX} bytes`;

@@ -1,14 +1,16 @@
 /**
- * UTF-8 by hand, because the pure rooms have no TextEncoder and because decoding must be strict:
- * overlong forms, encoded surrogates and code points beyond U+10FFFF are refused (RFC 3629, section
- * 3), so that two byte strings never decode to the same text. Nothing here ever replaces a bad
- * character by another one.
+ * Encodes and decodes UTF-8 by hand, because the pure rooms have no TextEncoder and because
+ * decoding must be strict: overlong forms, encoded surrogates and code points beyond U+10FFFF are
+ * refused (RFC 3629, section 3), so that two byte strings never decode to the same text. Nothing
+ * here may replace a bad character by another one.
  */
 
-/** Code units joined by one call; the engine's limit on arguments is far above. */
+/** The most code units joined by one call; the engine's limit on arguments is far above. */
 const UNITS_PER_CALL = 4_096;
 
-/** Bytes of `text` in UTF-8, or -1 when it holds a lone surrogate and has no such form. */
+/**
+ * The number of bytes of `text` in UTF-8; -1 if it contains a lone surrogate and has no such form.
+ */
 export function utf8Length(text: string): number {
   let length = 0;
   for (let i = 0; i < text.length; i++) {
@@ -25,7 +27,10 @@ export function utf8Length(text: string): number {
   return length;
 }
 
-/** Writes `text`, which has no lone surrogate, at `offset` where there is room. Returns its end. */
+/**
+ * Writes `text`, which must have no lone surrogate, at `offset`, where there must be room. Returns
+ * its end.
+ */
 export function writeUtf8(text: string, target: Uint8Array, offset: number): number {
   let at = offset;
   for (let i = 0; i < text.length; i++) {
@@ -50,7 +55,7 @@ export function writeUtf8(text: string, target: Uint8Array, offset: number): num
   return at;
 }
 
-/** The text in `bytes[start, end)`, or `undefined` when these are not valid UTF-8. */
+/** The text in `bytes[start, end)`; `undefined` if these are not valid UTF-8. */
 export function readUtf8(bytes: Uint8Array, start: number, end: number): string | undefined {
   let text = "";
   let units: number[] = [];
@@ -78,7 +83,7 @@ function isSurrogatePair(text: string, index: number): boolean {
   return high < 0xdc00 && low >= 0xdc00 && low <= 0xdfff;
 }
 
-/** Bytes of the sequence that `lead` begins; 0 when none begins so. */
+/** The number of bytes of the sequence that `lead` begins; 0 if no sequence begins with it. */
 function sequenceWidth(lead: number): number {
   if (lead < 0x80) return 1;
   if (lead < 0xc2) return 0;
@@ -87,7 +92,10 @@ function sequenceWidth(lead: number): number {
   return lead < 0xf5 ? 4 : 0;
 }
 
-/** The code point of a sequence of two to four bytes; -1 when it is no shortest, valid form. */
+/**
+ * The code point of a sequence of two to four bytes; -1 if it is not valid or not in its shortest
+ * form.
+ */
 function codePoint(bytes: Uint8Array, at: number, lead: number, width: number): number {
   let point = lead & (0x7f >> width);
   for (let i = 1; i < width; i++) {

@@ -1,7 +1,7 @@
 /**
- * Payloads of answers to reads: plain data, packed with msgpackr. Ages and rests are in cluster
- * time as of the last applied entry, which lies at most a second back while anything waits for
- * time: reads write nothing, and only entries carry time.
+ * Payloads of answers to reads: plain data, packed with msgpackr. Ages and remaining times are in
+ * cluster time as of the last applied entry. That entry is at most a second old while anything
+ * waits for time to pass; reads write nothing, and only entries carry time.
  */
 import type { ClaimMode } from "./commands.js";
 import type { Revision } from "./questions.js";
@@ -12,12 +12,12 @@ export interface KeyView {
   readonly key: string;
   /** `null` while the key is not in use. */
   readonly kind: "lock" | "semaphore" | null;
-  /** Permits of a semaphore in use; 0 of locks. */
+  /** Permits of a semaphore in use; 0 for locks. */
   readonly limit: number;
   readonly holds: readonly HoldView[];
   readonly waiters: readonly WaiterView[];
   readonly closings: readonly ClosingView[];
-  /** How many there really are; present only where the lists above were cut short. */
+  /** The real numbers; present only if the lists above were cut short. */
   readonly truncated?: {
     readonly holds: number;
     readonly waiters: number;
@@ -25,20 +25,20 @@ export interface KeyView {
   };
 }
 
-/** One holder of a key. Times are milliseconds. */
+/** One holder of a key. Times are in milliseconds. */
 export interface HoldView {
   readonly token: number;
   readonly mode: ClaimMode;
-  /** 0 of a ticket. */
+  /** 0 for a ticket. */
   readonly session: number;
   readonly sessionName: string;
   readonly owner: number;
-  /** Of the acquire or claim that brought it: with the session, what it is known by. */
+  /** The sequence of its acquire or claim, which, with the session, identifies it. */
   readonly sequence: number;
   readonly heldMs: number;
   /** Cluster milliseconds until the lease of its session, or the ticket, ends. */
   readonly leaseMs: number;
-  /** Until it ends by its cap or a revoke; `null`: neither is set. */
+  /** Milliseconds until it ends by its maximum duration or a revoke; `null` if neither is set. */
   readonly endsInMs: number | null;
   readonly isRevoked: boolean;
   readonly isTicket: boolean;
@@ -47,27 +47,27 @@ export interface HoldView {
   readonly value: string;
 }
 
-/** One request that waits in a key, in the order of its queue. */
+/** One request that waits for a key, in the order of its queue. Times are in milliseconds. */
 export interface WaiterView {
   readonly mode: ClaimMode;
   readonly session: number;
   readonly sessionName: string;
   readonly owner: number;
   readonly sequence: number;
-  /** Its number among all requests of the table: smaller ones came before. */
+  /** Its number among all requests of the table: earlier requests have smaller numbers. */
   readonly arrival: number;
   readonly waitingMs: number;
-  /** Until it gives up; `null`: never. */
+  /** Milliseconds until it times out; `null` if it does not. */
   readonly endsInMs: number | null;
   readonly priority: number;
   readonly permits: number;
-  /** It holds the key already, as shared. */
+  /** Whether it already holds the key, in shared mode. */
   readonly isUpgrade: boolean;
-  /** Nothing keeps it back in this key, but something does in another of its keys. */
+  /** Whether nothing blocks it in this key, so that it waits for another of its keys. */
   readonly isEligible: boolean;
 }
 
-/** The rest of a hold that ended: it keeps the key closed. */
+/** A closing: a hold has ended and keeps the key closed. */
 export interface ClosingView {
   readonly mode: ClaimMode;
   readonly token: number;
@@ -75,7 +75,7 @@ export interface ClosingView {
   readonly permits: number;
 }
 
-/** Payload of `query`. `next`: give it as `after` to get the next page; null at the end. */
+/** Payload of `query`. Pass `next` as `after` to get the next page; it is null at the end. */
 export interface KeysView {
   readonly keys: readonly KeyView[];
   readonly next: string | null;
@@ -84,23 +84,25 @@ export interface KeysView {
 /** Payload of `explain`: what stands between a request and its grant. */
 export interface ExplainView {
   readonly key: string;
-  /** Of the request that was asked about; `null` for a newcomer. */
+  /** The request that was asked about; `null` for a new one. */
   readonly request: WaiterView | null;
-  /** Every key of it, the one that was asked about first. */
+  /** All its keys, the one that was asked about first. */
   readonly keys: readonly ExplainedKey[];
 }
 
-/** What stands in the way of a request in one of its keys. */
+/** What blocks a request in one of its keys. */
 export interface ExplainedKey {
   readonly key: string;
   readonly mode: ClaimMode;
   readonly isEligible: boolean;
-  /** Requests ahead of it in this key. */
+  /** The number of requests ahead of it in this key. */
   readonly aheadCount: number;
   /** Holds and requests that it conflicts with, a few of each. */
   readonly blockers: readonly Blocker[];
   readonly closings: readonly ClosingView[];
-  /** From how long the key was held before; `null` where nothing is known. */
+  /**
+   * An estimate in milliseconds from how long the key was held before; `null` if nothing is known.
+   */
   readonly expectedWaitMs: number | null;
 }
 
@@ -108,12 +110,12 @@ export interface ExplainedKey {
 export interface WaitGraphView {
   readonly owners: readonly GraphOwner[];
   readonly edges: readonly GraphEdge[];
-  /** There are more edges than were asked for. */
+  /** Whether there are more edges than were asked for. */
   readonly isTruncated: boolean;
 }
 /** One task of the wait-for graph. */
 export interface GraphOwner {
-  /** Referred to by the edges. */
+  /** The number by which edges refer to it. */
   readonly id: number;
   readonly session: number;
   readonly sessionName: string;
@@ -121,13 +123,13 @@ export interface GraphOwner {
 }
 /** One task waits for another. */
 export interface GraphEdge {
-  /** Who waits, */
+  /** The owner that waits. */
   readonly from: number;
-  /** and for whom. */
+  /** The owner that it waits for. */
   readonly to: number;
   readonly key: string;
   readonly mode: ClaimMode;
-  /** `holds`: it has what is wanted. `ahead`: it waits before. */
+  /** `holds`: the other one holds the key. `ahead`: the other one waits before it. */
   readonly why: "holds" | "ahead";
 }
 
@@ -143,7 +145,7 @@ export interface SettingView {
   readonly name: string;
   readonly value: number;
   readonly defaultValue: number;
-  /** What it may be set to, both included. */
+  /** The lowest and highest value that it can be set to. */
   readonly least: number;
   readonly most: number;
 }
@@ -151,7 +153,7 @@ export interface SettingView {
 /** Payload of `sessions`. */
 export interface SessionsView {
   readonly sessions: readonly SessionView[];
-  /** Give it as `after` to get the next page; null at the end. */
+  /** Pass it as `after` to get the next page; null at the end. */
   readonly next: number | null;
 }
 /** One live session. */
@@ -163,20 +165,22 @@ export interface SessionView {
   readonly leaseMs: number;
   readonly holds: number;
   readonly waits: number;
-  /** It will be ended by an operator. */
+  /** Whether an operator has ordered its end. */
   readonly isRevoked: boolean;
 }
 
 /** Payload of `history`: newest first. */
 export interface HistoryView {
   readonly tenures: readonly Tenure[];
-  /** There are older ones than were asked for, or there may have been some that are forgotten. */
+  /** Whether there are older ones than were asked for, or may have been some that are forgotten. */
   readonly isTruncated: boolean;
-  /** Where the audit of the node was damaged, the newest first; then `isTruncated` is true. */
+  /**
+   * The damaged parts of the node's audit, newest first; if there are any, `isTruncated` is true.
+   */
   readonly lost: readonly LostTenures[];
 }
 
-/** Tenures that were written down and are gone: at most `count`, of this key or of others. */
+/** Tenures that were recorded and are lost: at most `count`, of this key or of others. */
 export interface LostTenures {
   readonly count: number;
   /** They ended after this revision and before the other one. */
@@ -184,7 +188,7 @@ export interface LostTenures {
   readonly before: Revision;
 }
 
-/** Once that a key was held, from its grant to its end. */
+/** One period in which a key was held, from its grant to its end. */
 export interface Tenure {
   readonly key: string;
   readonly mode: ClaimMode;
@@ -192,17 +196,17 @@ export interface Tenure {
   readonly session: number;
   readonly sessionName: string;
   readonly owner: number;
-  /** Of the acquire or claim that brought it. */
+  /** The sequence of its acquire or claim. */
   readonly sequence: number;
-  /** By the leader's wall clock, milliseconds since 1970; for display. */
+  /** The leader's wall clock, in milliseconds since 1970; for display. */
   readonly grantedWallMs: number;
-  /** Cluster time, which stands still while nobody leads. */
+  /** Milliseconds of cluster time, which stands still while there is no leader. */
   readonly heldMs: number;
-  /** `null` while it is held. `released` too for who made it a ticket. */
+  /** `null` while it is held. Also `released` for the session that made it a ticket. */
   readonly reason: EndReason | null;
 }
 
-/** Answer to `watch`: the changes that follow are behind this revision. */
+/** Answer to `watch`: the changes that follow come after this revision. */
 export interface WatchView {
   readonly revision: Revision;
 }
@@ -210,14 +214,14 @@ export interface WatchView {
 /** Payload of `changes`. */
 export interface ChangesView {
   readonly changes: readonly ChangeView[];
-  /** Up to here everything was told, also where nothing matched. */
+  /** Every matching change up to here has been sent, even if there was none. */
   readonly revision: Revision;
 }
 
 /**
- * `queued` a request began to wait; `left` it ended without a grant; `granted`; `converted` a hold
- * has a new token or mode; `updated` its value; `detached` it is a ticket; `ended` it is no more;
- * `opened` nothing keeps the key closed any more.
+ * `queued`: a request began to wait. `left`: it ended without a grant. `granted`: a request became
+ * a hold. `converted`: a hold has a new token or mode. `updated`: it has a new value. `detached`:
+ * it is a ticket. `ended`: it has ended. `opened`: nothing keeps the key closed any more.
  */
 export const CHANGE_TYPES = [
   "queued",
@@ -239,14 +243,17 @@ export interface ChangeView {
   readonly session: number;
   readonly sessionName: string;
   readonly owner: number;
-  /** 0 of a request. */
+  /** 0 for a request. */
   readonly token: number;
-  /** Of the acquire or claim: with the session, what a hold or a request is known by. 0 of a closing. */
+  /**
+   * The sequence of its acquire or claim, which, with the session, identifies a hold or request. 0
+   * for a closing.
+   */
   readonly sequence: number;
   readonly value: string;
-  /** Why it ended; `END_REASON.unknown` of everything else. */
+  /** Why it ended; `END_REASON.unknown` for every other change. */
   readonly reason: EndReason;
-  /** Cluster time. */
+  /** Cluster time, in milliseconds. */
   readonly stamp: number;
   readonly wallMs: number;
 }

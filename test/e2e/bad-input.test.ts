@@ -96,7 +96,7 @@ describe("a frame that breaks the protocol closes the connection with a reason:"
     ["nesting without end", Buffer.alloc(100_000, 0x91), 1002, /offset/],
     ["more than a frame can hold", bytes("91 93 40 01 dbffffffff"), 1002, /^cut off/],
     ["four billion requests", bytes("ddffffffff"), 1002, /requests in a frame/],
-    ["bytes left over", bytes("90 00"), 1002, /^bytes behind the last request/],
+    ["bytes left over", bytes("90 00"), 1002, /^bytes after the last request/],
     ["a byte too much", Buffer.alloc(CLIENT_FRAME_BYTES_MAX + 1, 0x90), 1009, /frameBytesMax/],
     ["far too much", Buffer.alloc(8 << 20, 0x90), 1009, /frameBytesMax/],
   ];

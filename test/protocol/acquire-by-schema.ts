@@ -48,7 +48,7 @@ const bySchema = {
       for (let i = 0; i < count; i++) {
         const item = readItem(reader);
         if (i >= ITEMS_MAX) continue;
-        if (all.some(({ key }) => key === item.key)) reader.refuse("a key stands twice");
+        if (all.some(({ key }) => key === item.key)) reader.refuse("a key occurs twice");
         all.push(item);
       }
       const permits = all.reduce(
@@ -85,7 +85,7 @@ const bySchema = {
           continue;
         }
         const value = option.kind.read(reader, option.name);
-        if (value === option.default) reader.refuse(`${option.name} is said to have its default`);
+        if (value === option.default) reader.refuse(`${option.name} is given its default`);
         all[option.name] = value;
       }
       return count === 0 ? undefined : (all as unknown as AcquireOptions);

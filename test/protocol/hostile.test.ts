@@ -45,7 +45,7 @@ const BROKEN: readonly (readonly [string, string, RegExp])[] = [
   ["a value too many", "91 95 03 01 01 90 c0", /^operation 3 with 5 values at offset 1$/],
   ["a value that is cut off", "91 94 03 01 cd01", /^cut off at offset 4$/],
   ["a request that is missing", `92 ${KEEPALIVE}`, /^cut off at offset 6$/],
-  ["bytes behind the last request", `91 ${KEEPALIVE} 00`, /^bytes behind the last request at/],
+  ["bytes behind the last request", `91 ${KEEPALIVE} 00`, /^bytes after the last request at/],
   ["a negative number", "91 94 03 ff 01 90", /^expected an unsigned integer at offset 3$/],
   ["an int8", "91 94 03 d001 01 90", /^expected an unsigned integer at offset 3$/],
   ["a float32", "91 94 03 ca3f800000 01 90", /^expected an unsigned integer/],

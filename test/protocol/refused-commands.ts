@@ -116,7 +116,7 @@ export const REFUSED_COMMANDS: readonly Refused[] = [
     "17 items, at most 16",
     { ...acquire, items: keys(ITEMS_MAX) },
   ],
-  [{ ...acquire, items: [...keys(3), ...keys(1)] }, "a key stands twice", acquire],
+  [{ ...acquire, items: [...keys(3), ...keys(1)] }, "a key occurs twice", acquire],
   [permits(0, 10), "permits 0 not in 1..1024", permits(1, 10)],
   [permits(PERMITS_MAX + 1), "permits 1025 not in 1..1024", permits(PERMITS_MAX)],
   [permits(1, 0), "limit 0 not in 1..1000000", permits(1, 1)],
@@ -129,7 +129,7 @@ export const REFUSED_COMMANDS: readonly Refused[] = [
   ],
   [
     { ...acquire, items: [...permits(1).items, { key: "s", mode: "shared" }] },
-    "a key stands twice",
+    "a key occurs twice",
     { ...acquire, items: [...permits(1).items, { key: "t", mode: "shared" }] },
   ],
   [

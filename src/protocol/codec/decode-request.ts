@@ -1,8 +1,8 @@
 /**
- * Bytes to requests, strictly: at the gateway from frames, before `apply` from single commands, at
- * the leader from single operations. All ways share one reading of a request (`read-request.ts`),
- * so that the table can never meet a command that a gateway would have refused, and what a gateway
- * accepted encodes to exactly the same bytes again.
+ * Decodes requests strictly: at the gateway from frames, before `apply` from single commands, and
+ * at the leader from single operations. All of these share one way to read a request
+ * (`read-request.ts`), so that the table can never receive a command that a gateway would have
+ * refused, and a request that a gateway accepted encodes to exactly the same bytes again.
  */
 import { forEachRecord } from "../batch.js";
 import { type Command, type KeepaliveCommand, OP, type RecallCommand } from "../commands.js";
@@ -12,14 +12,14 @@ import { isCommand, isOperation, type Operation, type Request } from "../questio
 import { readRequest } from "./read-request.js";
 import { RequestReader } from "./request-reader.js";
 
-/** Where `decodeFrame` puts what it read, in the frame's order. */
+/** Receives the requests of `decodeFrame`, in the frame's order. */
 export interface RequestSink {
-  /** An allowed request, which lies in `[start, end)` of the frame. */
+  /** An allowed request, whose bytes are `[start, end)` of the frame. */
   request(request: Request, start: number, end: number): void;
   /**
-   * A well-formed request with a value that is not allowed; to be answered `INVALID_ARGUMENT`.
-   * Never a keepalive or a recall, whose answers have no room for an error: those break the
-   * protocol.
+   * A well-formed request with a value that is not allowed, which must be answered with
+   * `INVALID_ARGUMENT`. Never a keepalive or a recall, whose answers have no room for an error:
+   * those break the protocol.
    * @param id the attempt of an open or resume, the sequence of a command, the id of the rest
    * @param reason short ASCII, without the refused text
    */
@@ -27,9 +27,9 @@ export interface RequestSink {
 }
 
 /**
- * Reads a client's frame: an array, of any width of header, of requests in canonical form. What
- * stood before the place where it breaks was handed to `sink` already.
- * @throws {ProtocolError} when the frame is not what a correct client sends
+ * Reads a client's frame: an array, with a header of any width, of requests in canonical form.
+ * Requests before the place where the frame is wrong have already been passed to `sink`.
+ * @throws {ProtocolError} when a correct client would not send the frame
  */
 export function decodeFrame(frame: Uint8Array, sink: RequestSink): void {
   const reader = new RequestReader(frame);
@@ -49,12 +49,12 @@ export function decodeFrame(frame: Uint8Array, sink: RequestSink): void {
     reader.problem = undefined;
     sink.invalid(request.op, idOf(request), reason);
   }
-  if (!reader.isAtEnd) reader.fail("bytes behind the last request");
+  if (!reader.isAtEnd) reader.fail("bytes after the last request");
 }
 
 /**
- * Reads one command that was replicated. `undefined` for anything that `decodeFrame` does not hand
- * to `RequestSink.request` as a command; never throws, whatever the bytes.
+ * Reads one replicated command. Returns `undefined` for bytes that `decodeFrame` would not pass to
+ * `RequestSink.request` as a command. Never throws, whatever the bytes.
  */
 export function decodeCommand(bytes: Uint8Array): Command | undefined {
   const request = decodeAlone(bytes);
@@ -62,8 +62,8 @@ export function decodeCommand(bytes: Uint8Array): Command | undefined {
 }
 
 /**
- * Reads one operation that another node passed on, nothing before or behind it. `undefined` for
- * anything that `decodeFrame` does not hand to `RequestSink.request` as an operation; never throws,
+ * Reads one operation that another node forwarded and that fills `bytes`. Returns `undefined` for
+ * bytes that `decodeFrame` would not pass to `RequestSink.request` as an operation. Never throws,
  * whatever the bytes.
  */
 export function decodeOperation(bytes: Uint8Array): Operation | undefined {
@@ -71,7 +71,10 @@ export function decodeOperation(bytes: Uint8Array): Operation | undefined {
   return request !== undefined && isOperation(request) ? request : undefined;
 }
 
-/** A command with what its record says of it. `undefined`: bytes no node could decode. */
+/**
+ * A command with the session and epoch of its record. `undefined` stands for bytes that no node
+ * could decode.
+ */
 export interface RecordedCommand {
   readonly session: number;
   readonly epoch: number;
@@ -90,12 +93,15 @@ export function decodeCommands(bytes: Uint8Array, offset: number): RecordedComma
   return commands;
 }
 
-/** The allowed request that fills `bytes`. */
+/** The allowed request that fills `bytes`; `undefined` if there is none. */
 function decodeAlone(bytes: Uint8Array): Request | undefined {
   return readBetween(new RequestReader(bytes), 0, bytes.length);
 }
 
-/** The allowed request from `start` to `end`; one that would need what stands behind is none. */
+/**
+ * The allowed request from `start` to `end`; `undefined` if there is none, or if it needs later
+ * bytes.
+ */
 function readBetween(reader: RequestReader, start: number, end: number): Request | undefined {
   reader.at = start;
   reader.problem = undefined;
@@ -108,7 +114,7 @@ function readBetween(reader: RequestReader, start: number, end: number): Request
   }
 }
 
-/** What the refusal of a request repeats. */
+/** The number that the refusal of a request repeats. */
 function idOf(request: Exclude<Request, KeepaliveCommand | RecallCommand>): number {
   if ("attempt" in request) return request.attempt;
   return "sequence" in request && !("id" in request) ? request.sequence : request.id;

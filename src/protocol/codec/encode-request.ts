@@ -1,7 +1,7 @@
 /**
- * Requests to bytes, in the one canonical form that `decode-request.ts` accepts. The bytes made
- * here are the bytes in the log: they are never packed again on their way. As in `read-request.ts`,
- * the requests of which there are most are written by hand, and the others by the schema.
+ * Encodes requests in the one canonical form that `decode-request.ts` accepts. These bytes are the
+ * bytes in the log: they are never encoded again on their way. As in `read-request.ts`, the most
+ * frequent requests are written by hand and the others by the schema.
  */
 import { type Command, OP } from "../commands.js";
 import type { Request } from "../questions.js";
@@ -9,12 +9,14 @@ import { writeItems, writeNumbers, writeOptions, writeWait } from "./request-par
 import { operationOf, writeFields } from "./schema-codec.js";
 import { Writer } from "./writer.js";
 
-/** Reused by `encodeCommand`, which calls nothing that could call it. */
+/** Reused by `encodeCommand`, which is not reentrant. */
 const scratch = new Writer();
 
 /**
- * The bytes of one command, the caller's to keep. Values must be within their limits: numbers
- * unsigned integers, texts without lone surrogates, nonces of 32 digits; else `InvariantError`.
+ * Encodes one command; the caller may keep the bytes. Values must be within their limits: unsigned
+ * integers, texts without lone surrogates, nonces of 32 digits.
+ *
+ * @throws {InvariantError} for other values
  */
 export function encodeCommand(command: Command): Uint8Array {
   scratch.reset();
@@ -22,7 +24,7 @@ export function encodeCommand(command: Command): Uint8Array {
   return scratch.take();
 }
 
-/** Appends one request to a frame in the making. The same conditions as for `encodeCommand`. */
+/** Appends one request to a frame, under the same conditions as `encodeCommand`. */
 export function writeRequest(writer: Writer, request: Request): void {
   switch (request.op) {
     case OP.acquire:
@@ -45,7 +47,7 @@ export function writeRequest(writer: Writer, request: Request): void {
   }
 }
 
-/** What they all begin with. */
+/** Writes the values with which these requests begin. */
 function writeHeadOf(
   writer: Writer,
   arity: number,

@@ -1,6 +1,6 @@
 /**
  * Nonces are 16 bytes on the wire and 32 lower-case hex digits everywhere else, so that they can be
- * keys of a Map and stand in a log line.
+ * keys of a Map and appear in a log line.
  */
 import { assert } from "../../assert.js";
 
@@ -16,7 +16,7 @@ export function hexOf(bytes: Uint8Array, start: number, end: number): string {
   return hex;
 }
 
-/** The bytes that `hex`, lower-case digits two by two, stands for. */
+/** The bytes of `hex`, pairs of lower-case digits. */
 export function bytesOfHex(hex: string): Uint8Array {
   const bytes = new Uint8Array(hex.length >> 1);
   for (let i = 0; i < bytes.length; i++) bytes[i] = digit(hex, 2 * i) * 16 + digit(hex, 2 * i + 1);

@@ -1,10 +1,11 @@
 /**
- * The kinds of values that requests are made of. Each knows how it is read and written, and says in
- * `form` what it allows, as data: from that come the tables of the document and the random requests
- * of the tests. `schema.ts` says which request has which values, and in which order.
+ * The kinds of values in requests. Each kind reads and writes its values and describes in `form`,
+ * as data, which ones are allowed; the tables of the document and the random requests of the tests
+ * are made from that. `schema.ts` declares which values each request has, and in which order.
  *
- * A value that breaks the form throws; one that is not allowed is noted in `reader.problem`, and
- * reading goes on after it (`request-reader.ts`). The texts of both are part of the protocol.
+ * A value of the wrong form throws. A value that is not allowed is recorded in `reader.problem`,
+ * and reading continues after it (`request-reader.ts`). The messages for both are part of the
+ * protocol.
  */
 import { type AcquireOptions, type Item, WAIT_FOREVER } from "../commands.js";
 import { ITEMS_MAX, KEY_BYTES_MAX, REVISION_NUMBER_MAX, WAIT_MS_MAX } from "../limits.js";
@@ -16,25 +17,27 @@ import type { Writer } from "./writer.js";
 
 type TextRule = (text: string) => string | undefined;
 
-/** What a kind of value allows. */
+/** The values that a kind allows. */
 export type Form =
   | { readonly type: "number"; readonly least: number; readonly most: number }
   | { readonly type: "boolean" }
   | { readonly type: "text"; readonly bytesMax: number; readonly rule: TextRule }
   | { readonly type: "digits"; readonly bytes: number }
   | { readonly type: "numbers"; readonly countMax: number }
-  /** One of `names`; on the wire its place among them, from 0. */
+  /** One of `names`; on the wire its index among them, from 0. */
   | { readonly type: "choice"; readonly names: readonly string[] }
-  /** `of`, or nil on the wire, which stands for `absent`. */
+  /** A value of `of`, or nil on the wire, which means `absent`. */
   | { readonly type: "optional"; readonly of: Form; readonly absent: unknown }
-  /** The only one that has two positions, `index` and `number`; index 0 stands for `undefined`. */
+  /** The only form with two positions, `index` and `number`; index 0 means `undefined`. */
   | { readonly type: "revision"; readonly numberMax: number }
   | { readonly type: "items"; readonly countMax: number }
   | { readonly type: "options" };
 
 export interface Kind<T> {
   readonly form: Form;
-  /** @param name of the field, for the reason of a refusal */
+  /**
+   * @param name the field's name, for the reason of a refusal
+   */
   read(reader: RequestReader, name: string): T;
   write(writer: Writer, value: T): void;
 }
@@ -65,7 +68,7 @@ export function text(bytesMax: number, rule: TextRule): Kind<string> {
 /** A key that the table may have. */
 export const key: Kind<string> = text(KEY_BYTES_MAX, isValidTableKey);
 
-/** So many bytes; in a request twice as many lower-case hex digits. */
+/** A fixed number of bytes; in a request twice as many lower-case hex digits. */
 export function digits(bytes: number): Kind<string> {
   return {
     form: { type: "digits", bytes },
@@ -74,7 +77,9 @@ export function digits(bytes: number): Kind<string> {
   };
 }
 
-/** @param what they are called when there are too many */
+/**
+ * @param what the name of the numbers, for the refusal of too many
+ */
 export function numbers(countMax: number, what: string): Kind<readonly number[]> {
   return {
     form: { type: "numbers", countMax },
@@ -83,7 +88,7 @@ export function numbers(countMax: number, what: string): Kind<readonly number[]>
   };
 }
 
-/** One of some names; on the wire its number, which are those from 0 on. */
+/** One of some names; on the wire its number. The numbers must be 0, 1, …. */
 export function choice<T extends string>(numberOf: Readonly<Record<T, number>>): Kind<T> {
   const names = Object.keys(numberOf) as T[];
   return {
@@ -93,7 +98,9 @@ export function choice<T extends string>(numberOf: Readonly<Record<T, number>>):
   };
 }
 
-/** @param absent what nil stands for */
+/**
+ * @param absent the value that nil means
+ */
 function orNil<T, A>(kind: Kind<T>, absent: A): Kind<T | A> {
   return {
     form: { type: "optional", of: kind.form, absent },
@@ -120,14 +127,16 @@ export const revision: Kind<Revision | undefined> = {
   },
 };
 
-/** Of acquires only, hence read and written by hand. */
+/** Only in acquires, and therefore read and written by hand. */
 export const items: Kind<readonly Item[]> = {
   form: { type: "items", countMax: ITEMS_MAX },
   read: (reader) => reader.items(),
   write: writeItems,
 };
 
-/** Of acquires only, hence read and written by hand. `undefined`: all have their defaults. */
+/**
+ * Only in acquires, and therefore read and written by hand. `undefined` if all have their defaults.
+ */
 export const options: Kind<AcquireOptions | undefined> = {
   form: { type: "options" },
   read: (reader) => reader.options(),

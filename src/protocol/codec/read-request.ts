@@ -1,9 +1,9 @@
 /**
- * Reads one request, value by value, whatever it is. What breaks the form throws `ProtocolError`; a
- * value that is not allowed is noted in `reader.problem`, and what is returned then is of no use but
- * for its `op` and number. An unknown operation breaks the protocol.
+ * Reads one request of any kind. A value of the wrong form throws `ProtocolError`, and so does an
+ * unknown operation. A value that is not allowed is recorded in `reader.problem`; of the request
+ * that is then returned, only `op` and the number are meaningful.
  *
- * Nearly all that comes is an acquire, an end or a keepalive. These are read by hand, which is faster,
+ * Nearly all requests are acquires, ends and keepalives. These are read by hand, which is faster,
  * exactly as `schema.ts` declares them; the others are read by the schema.
  */
 import { OP, WAIT_FOREVER } from "../commands.js";
@@ -13,7 +13,10 @@ import type { RequestReader } from "./request-reader.js";
 import { OPERATIONS, optionsProblem } from "./schema.js";
 import { operationOf, readFields } from "./schema-codec.js";
 
-/** How many values each request has by the number of its operation; 0: there is no such one. */
+/**
+ * The number of values of each request, by the number of its operation; 0 if there is no such
+ * operation.
+ */
 const ARITY_BY_OP = new Uint8Array(Math.max(...Object.values(OP)) + 1);
 for (const { op, arity } of OPERATIONS) ARITY_BY_OP[op] = arity;
 
@@ -30,7 +33,10 @@ export function readRequest(reader: RequestReader): Request {
   }
 }
 
-/** The header of a request and its operation, which is known and has as many values as it must. */
+/**
+ * Reads the header of a request and its operation, which must be known and have the right number of
+ * values.
+ */
 export function readOperation(reader: RequestReader): number {
   const start = reader.at;
   const arity = reader.arrayHeader();
@@ -42,7 +48,8 @@ export function readOperation(reader: RequestReader): number {
   return op;
 }
 
-// Every literal below names its fields in one order, so that each operation has one shape.
+// Every literal below names its fields in one order, so that all requests of one operation have the
+// same shape.
 
 function readSequenced(reader: RequestReader, op: number): Request {
   const sequence = reader.uintWithin(1, SEQUENCE_MAX, "sequence");

@@ -1,25 +1,25 @@
 /**
  * Reads the canonical subset of msgpack that `writer.ts` writes: the one shortest form of unsigned
- * integers to 2^53 − 1, strings, binaries, arrays, maps with ascending unsigned keys, booleans and
- * nil. Anything else throws `ProtocolError`; so no two byte strings read as the same value.
+ * integers up to 2^53 − 1, strings, binaries, arrays, maps with ascending unsigned keys, booleans
+ * and nil. Anything else throws `ProtocolError`, so no two byte strings read as the same value.
  *
- * It never allocates by a declared length, never reads past its end, never recurses deeper than
- * `NESTING_MAX`, and holds nothing of the bytes but the view it was given.
+ * It must never allocate by a declared length, read past its end, or recurse deeper than
+ * `NESTING_MAX`. It keeps nothing of the bytes except the view it was given.
  */
 import { ProtocolError } from "../protocol-error.js";
 import { readUtf8 } from "../utf8.js";
 
-/** Arrays and maps around a value, the request's own array included. */
+/** The deepest nesting of arrays and maps, including the request's own array. */
 export const NESTING_MAX = 8;
 const TWO_32 = 2 ** 32;
 /** The high half of 2^53 − 1. */
 const HIGH_WORD_MAX = 0x1fffff;
-/** The longest text that `printableText` takes on; it joins all units in one call. */
+/** The longest text that `printableText` handles, because it joins all units in one call. */
 const PRINTABLE_BYTES_MAX = 4_096;
 
 /**
- * Texts that were read lately, by a hash of their bytes. The same few names come again and again: a
- * name that is found here is the very object of the last time, whose hash the engine knows already.
+ * Recently read texts, by a hash of their bytes. The same few names occur again and again. A name
+ * that is found here is the same object as last time, whose hash the engine has already computed.
  */
 const RECENT_TEXTS: string[] = new Array<string>(4_096).fill("");
 const RECENT_MASK = RECENT_TEXTS.length - 1;
@@ -35,12 +35,12 @@ export class Reader {
     this.bytes = bytes;
   }
 
-  /** Breaks off. `offset` defaults to where reading stands. */
+  /** Fails at `offset`, which defaults to the current position. */
   fail(what: string, offset = this.at): never {
     throw new ProtocolError(what, offset);
   }
 
-  /** Whether everything was read. */
+  /** Whether everything has been read. */
   get isAtEnd(): boolean {
     return this.at === this.bytes.length;
   }
@@ -57,7 +57,7 @@ export class Reader {
     return this.#wideUint();
   }
 
-  /** Consumes nil if it comes next. */
+  /** Consumes nil if it is the next value. */
   takeNil(): boolean {
     if (this.#peek() !== 0xc0) return false;
     this.at += 1;
@@ -71,7 +71,7 @@ export class Reader {
     return type === 0xc3;
   }
 
-  /** Reads an array's header; the count is not trusted further than the bytes that follow. */
+  /** Reads an array's header. The count is not trusted beyond the bytes that follow. */
   arrayHeader(): number {
     const type = this.#peek();
     if (type >= 0x90 && type < 0xa0) {
@@ -83,7 +83,9 @@ export class Reader {
     return this.fail("expected an array");
   }
 
-  /** As `arrayHeader`, but wider than needed will do: for frames, which are not replicated. */
+  /**
+   * Like `arrayHeader`, but accepts a wider form than needed: for frames, which are not replicated.
+   */
   frameHeader(): number {
     const type = this.#peek();
     if (type === 0xdc) return this.#tail16();
@@ -102,7 +104,7 @@ export class Reader {
     return this.fail("expected a map");
   }
 
-  /** Reads a string's header and returns its bytes' count, all of which are there. */
+  /** Reads a string's header and returns its length in bytes, all of which are present. */
   stringHeader(): number {
     const type = this.#peek();
     if (type >= 0xa0 && type < 0xc0) {
@@ -115,7 +117,7 @@ export class Reader {
     return this.fail("expected a string");
   }
 
-  /** Reads a binary's header and returns its bytes' count, all of which are there. */
+  /** Reads a binary's header and returns its length in bytes, all of which are present. */
   binaryHeader(): number {
     const type = this.#peek();
     if (type === 0xc4) return this.#present(this.#tail8());
@@ -125,8 +127,9 @@ export class Reader {
   }
 
   /**
-   * The next `length` bytes as text, when all are printable ASCII and not very many; else
-   * `undefined`, and nothing is consumed. One pass, one flat string: names are nearly always so.
+   * The next `length` bytes as text if all are printable ASCII and there are not too many;
+   * otherwise `undefined`, and nothing is consumed. It takes one pass and makes one flat string,
+   * because nearly all names are like that.
    */
   printableText(length: number): string | undefined {
     if (length > PRINTABLE_BYTES_MAX) return undefined;
@@ -144,14 +147,17 @@ export class Reader {
       : recentText(bytes, start, length, (hash ^ (hash >>> 15)) & RECENT_MASK);
   }
 
-  /** The next `length` bytes as text; `undefined` when they are not UTF-8. Consumes them anyhow. */
+  /**
+   * The next `length` bytes as text; `undefined` if they are not UTF-8. Consumes them in either
+   * case.
+   */
   text(length: number): string | undefined {
     const start = this.at;
     this.at = start + length;
     return readUtf8(this.bytes, start, start + length);
   }
 
-  /** Passes over one value, checking its form. `depth`: how many arrays and maps are around it. */
+  /** Skips one value and checks its form. `depth` is the number of arrays and maps around it. */
   skip(depth: number): void {
     const type = this.#peek();
     if (type < 0x80 || (type >= 0xcc && type <= 0xcf)) {
@@ -214,7 +220,10 @@ export class Reader {
     return this.bytes[this.at] as number;
   }
 
-  /** `value` if a header of this width is the shortest for it, which it is from `least` on. */
+  /**
+   * Returns `value` if its header has the shortest width, which is so from `least` on; otherwise
+   * fails.
+   */
   #shortest(value: number, least: number): number {
     if (value < least) this.fail("not in its shortest form");
     return value;
@@ -225,7 +234,7 @@ export class Reader {
     return length;
   }
 
-  /** Each `tail` reads the big-endian number behind a type byte. */
+  /** Each `tail` method reads the big-endian number after a type byte. */
   #tail8(): number {
     const at = this.#advance(2);
     return this.bytes[at + 1] as number;
@@ -264,7 +273,7 @@ function recentText(bytes: Uint8Array, start: number, length: number, slot: numb
   return text;
 }
 
-/** Bytes that are characters. */
+/** Makes a text from bytes that are ASCII characters. */
 function joined(bytes: Uint8Array, start: number, length: number): string {
   const units = new Array<number>(length);
   for (let i = 0; i < length; i++) units[i] = bytes[start + i] as number;

@@ -1,6 +1,6 @@
 /**
- * The parts that requests are made of, as bytes. What every kind of value looks like is decided by
- * `writer.ts`, where each stands by `schema.ts`; `request-reader.ts` reads them again.
+ * Writes the parts of requests. `writer.ts` determines the form of each kind of value and
+ * `schema.ts` its position; `request-reader.ts` reads them again.
  */
 import { assert } from "../../assert.js";
 import {
@@ -14,7 +14,7 @@ import {
 import { bytesOfHex } from "./hex.js";
 import type { Writer } from "./writer.js";
 
-/** Ascending, as they stand on the wire. */
+/** In ascending order of their numbers, as on the wire. */
 const OPTIONS = Object.entries(ACQUIRE_OPTION) as readonly (readonly [
   keyof AcquireOptions,
   number,
@@ -45,7 +45,7 @@ export function writeItems(writer: Writer, items: readonly Item[]): void {
   }
 }
 
-/** Those that are not the default; their numbers ascend. */
+/** Writes the options that are not the default; their numbers ascend. */
 export function writeOptions(writer: Writer, options: AcquireOptions): void {
   let count = 0;
   for (const [name] of OPTIONS) if (options[name] !== ACQUIRE_DEFAULTS[name]) count += 1;
@@ -65,7 +65,7 @@ export function writeWait(writer: Writer, waitMs: number): void {
   else writer.uint(waitMs);
 }
 
-/** Nonces and secrets: so many bytes, given as twice as many hex digits. */
+/** Writes a nonce or secret: `bytes` bytes, given as twice as many hex digits. */
 export function writeDigits(writer: Writer, digits: string, bytes: number): void {
   assert(digits.length === 2 * bytes, () => `${digits.length} digits for ${bytes} bytes`);
   writer.binary(bytesOfHex(digits));

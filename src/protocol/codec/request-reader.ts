@@ -1,8 +1,8 @@
 /**
- * Reads the parts of requests and separates two kinds of wrong. What breaks the form (a type that
- * does not belong there, a value not in its shortest form) throws `ProtocolError`. A value of the
- * right type that is not allowed (an empty key, a TTL of a year) becomes `problem`, reading goes on
- * behind it, and the request is answered `INVALID_ARGUMENT`.
+ * Reads the parts of requests and distinguishes two kinds of error. A value of the wrong form (an
+ * unexpected type, not the shortest form) throws `ProtocolError`. A value of the right type that is
+ * not allowed (an empty key, a TTL of a year) sets `problem`; reading continues after it, and the
+ * request is answered with `INVALID_ARGUMENT`.
  *
  * Which values are allowed is replicated behaviour: see `text-rules.ts`.
  */
@@ -34,9 +34,11 @@ import { Reader } from "./reader.js";
 
 type Changing<T> = { -readonly [Name in keyof T]: T[Name] };
 
-/** Shared by all commands that acknowledge nothing, which are most. */
+/** Shared by all commands that acknowledge nothing, which are most of them. */
 const NO_NUMBERS: readonly number[] = Object.freeze([]);
-/** Around a value inside a list or map of a request: that, and the request's own array. */
+/**
+ * The depth of a value inside a list or map of a request: that one, and the request's own array.
+ */
 const DEPTH_IN_REQUEST = 2;
 /** The mode of an item that has permits. */
 const PERMITS = CLAIM_MODES.indexOf("permits");
@@ -45,12 +47,12 @@ export class RequestReader extends Reader {
   /** The first reason why the request being read is not allowed. */
   problem: string | undefined = undefined;
 
-  /** Notes `reason`, unless something was wrong before. */
+  /** Records `reason`, unless there was a problem before. */
   refuse(reason: string): void {
     if (this.problem === undefined) this.problem = reason;
   }
 
-  /** An unsigned integer of `least` … `most`. */
+  /** Reads an unsigned integer, which is allowed from `least` to `most`. */
   uintWithin(least: number, most: number, what: string): number {
     const value = this.uint();
     if (value < least || value > most) this.refuse(`${what} ${value} not in ${least}..${most}`);
@@ -67,14 +69,14 @@ export class RequestReader extends Reader {
     return this.#checked(printable ?? this.text(length), isValidTableKey, "key");
   }
 
-  /** Any other text; `rule` says whether it is allowed. */
+  /** Reads any other text; `rule` says whether it is allowed. */
   textUnder(bytesMax: number, rule: (text: string) => string | undefined, what: string): string {
     const length = this.stringHeader();
     if (length > bytesMax) return this.#overlong(length, `${what} exceeds ${bytesMax} bytes`);
     return this.#checked(this.printableText(length) ?? this.text(length), rule, what);
   }
 
-  /** So many bytes, as twice as many hex digits. */
+  /** Reads `bytes` bytes as twice as many hex digits. */
   digits(bytes: number, what: string): string {
     const length = this.binaryHeader();
     if (length !== bytes) this.refuse(`${what} of ${length} bytes`);
@@ -87,7 +89,7 @@ export class RequestReader extends Reader {
     return this.numbers(ACKNOWLEDGED_MAX, "acknowledged");
   }
 
-  /** An array of at most `countMax` unsigned integers. */
+  /** Reads an array of at most `countMax` unsigned integers. */
   numbers(countMax: number, what: string): readonly number[] {
     const count = this.arrayHeader();
     if (count === 0) return NO_NUMBERS;
@@ -111,7 +113,7 @@ export class RequestReader extends Reader {
     for (let i = 0; i < count; i++) {
       const item = this.#item();
       if (i >= ITEMS_MAX) continue;
-      for (const other of items) if (other.key === item.key) this.refuse("a key stands twice");
+      for (const other of items) if (other.key === item.key) this.refuse("a key occurs twice");
       if (item.mode === "permits") permits += item.permits;
       items.push(item);
     }
@@ -120,8 +122,8 @@ export class RequestReader extends Reader {
   }
 
   /**
-   * The options of an acquire; `undefined` where all have their defaults. A default that is said
-   * all the same is refused: nothing has two encodings.
+   * Reads the options of an acquire; `undefined` if all have their defaults. An option that is
+   * present with its default is refused, so that nothing has two encodings.
    */
   options(): AcquireOptions | undefined {
     let left = this.mapHeader();
@@ -132,7 +134,7 @@ export class RequestReader extends Reader {
       number = this.ascendingKey(number);
       const name = this.#option(number, options);
       if (name !== undefined && options[name] === ACQUIRE_DEFAULTS[name]) {
-        this.refuse(`${name} is said to have its default`);
+        this.refuse(`${name} is given its default`);
       }
     }
     return options;

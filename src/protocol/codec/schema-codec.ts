@@ -1,7 +1,7 @@
 /**
- * Reads and writes requests as `schema.ts` declares them, whichever they are. A field is read, checked
- * against those before it, and only then the next one is read: of several values that are not
- * allowed the first is named.
+ * Reads and writes any request as `schema.ts` declares it. Each field is read and checked against
+ * those before it, and only then is the next one read, so that of several values that are not
+ * allowed the first is reported.
  */
 import { assert } from "../../assert.js";
 import type { Request } from "../questions.js";
@@ -11,7 +11,7 @@ import type { Writer } from "./writer.js";
 
 const BY_OP = new Map(OPERATIONS.map((operation) => [operation.op, operation]));
 
-/** Reads what stands after the number of the operation. */
+/** Reads the values after the number of the operation. */
 export function readFields(reader: RequestReader, { op, fields }: Operation): Request {
   const request: Record<string, unknown> = { op };
   for (const field of fields) {

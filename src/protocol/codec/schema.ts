@@ -1,10 +1,10 @@
 /**
- * Every request, declared once: its fields in the order of the wire, what each may be, and a few
- * words for `docs/protocol.md`, whose tables are made from this (`npm run docs:protocol`). Its number
- * stands in `OP`, what its fields mean beside its type.
+ * Declares every request once: its fields in the order of the wire, the values of each, and a few
+ * words for `docs/protocol.md`, whose tables are made from this (`npm run docs:protocol`). Its
+ * number is in `OP`, and its type explains its fields.
  *
- * `schema-codec.ts` reads and writes by it. The three requests of which there are most (acquire, end,
- * keepalive) are read and written by hand, and a test holds that against what is declared here.
+ * `schema-codec.ts` reads and writes by it. The three most frequent requests (acquire, end,
+ * keepalive) are read and written by hand, and a test compares that with these declarations.
  *
  * All of this is replicated behaviour: see `text-rules.ts`.
  */
@@ -71,8 +71,8 @@ import {
 /** A value of type `T` in a request of type `R`. */
 interface Field<T, R> extends Kind<T> {
   /**
-   * Why the value is not allowed, together with those before it; `undefined` if it is.
-   * @param before the request as far as it was read: the fields before this one
+   * Why the value is not allowed after those before it; `undefined` if it is allowed.
+   * @param before the request as far as it has been read: the fields before this one
    */
   rule?(value: T, before: R): string | undefined;
 }
@@ -95,7 +95,7 @@ function where<T, R>(
 }
 
 const acknowledged = numbers(ACKNOWLEDGED_MAX, "acknowledged");
-/** What every command with a sequence begins with. */
+/** The fields with which every command with a sequence begins. */
 const sequenced = {
   sequence: uint(1, SEQUENCE_MAX),
   mark: where(uint(), (mark: number, { sequence }: { readonly sequence: number }) =>
@@ -141,7 +141,7 @@ const SCHEMA: { readonly [N in OperationName]: Declaration<RequestOf<N>> } = {
   },
   keepalive: { words: "renews the lease", fields: unsequenced },
   acquire: {
-    words: "asks for locks, or for permits of semaphores",
+    words: "requests locks, or permits of semaphores",
     fields: {
       ...sequenced,
       owner: uint(),
@@ -151,7 +151,7 @@ const SCHEMA: { readonly [N in OperationName]: Declaration<RequestOf<N>> } = {
     },
   },
   end: {
-    words: "releases what is held, or gives up a wait",
+    words: "releases a hold, or cancels a wait",
     fields: { ...sequenced, target },
   },
   takeOver: {
@@ -182,7 +182,7 @@ const SCHEMA: { readonly [N in OperationName]: Declaration<RequestOf<N>> } = {
     fields: { ...sequenced, target, value },
   },
   revoke: {
-    words: "takes locks away from their holders",
+    words: "ends the holds of a key, or the hold of a token",
     fields: {
       ...sequenced,
       key: optional(key),
@@ -193,7 +193,7 @@ const SCHEMA: { readonly [N in OperationName]: Declaration<RequestOf<N>> } = {
     },
   },
   endSession: {
-    words: "takes a session away from its client",
+    words: "ends a session by its number",
     fields: { ...sequenced, session: liveSession, ...force },
   },
   setLimit: {
@@ -222,7 +222,7 @@ const SCHEMA: { readonly [N in OperationName]: Declaration<RequestOf<N>> } = {
     fields: { id, prefix, after: optional(prefix), limit: page },
   },
   explain: {
-    words: "says why a request waits",
+    words: "explains why a request waits",
     fields: {
       id,
       key,
@@ -233,10 +233,10 @@ const SCHEMA: { readonly [N in OperationName]: Declaration<RequestOf<N>> } = {
     },
   },
   waitGraph: {
-    words: "says who waits for whom",
+    words: "shows which owner waits for which",
     fields: { id, limit: uint(1, WAIT_GRAPH_EDGES_MAX) },
   },
-  verify: { words: "says whether a token is current", fields: { id, key, token: uint() } },
+  verify: { words: "checks whether a token is current", fields: { id, key, token: uint() } },
   settings: { words: "lists the settings", fields: { id } },
   members: { words: "lists the members of the cluster", fields: { id } },
   changeMember: {
@@ -255,18 +255,18 @@ const SCHEMA: { readonly [N in OperationName]: Declaration<RequestOf<N>> } = {
     words: "hands leadership to another node",
     fields: { id, node: uint(0, NODE_ID_MAX) },
   },
-  saveSnapshot: { words: "has the node take a snapshot", fields: { id, isStale: boolean } },
+  saveSnapshot: { words: "makes the node take a snapshot", fields: { id, isStale: boolean } },
   readSnapshot: {
-    words: "reads a part of that snapshot",
+    words: "reads a chunk of that snapshot",
     fields: { id, checksum: digits(CHECKSUM_BYTES), chunk: uint(0, CHUNK_MAX) },
   },
   history: {
-    words: "says who held a key",
+    words: "lists the past holders of a key",
     fields: { id, key, limit: uint(1, HISTORY_PAGE_MAX) },
   },
   sessions: { words: "lists sessions", fields: { id, after: uint(), limit: page } },
   watch: {
-    words: "asks for changes as they come",
+    words: "watches for changes",
     fields: {
       id,
       key: prefix,
@@ -279,10 +279,10 @@ const SCHEMA: { readonly [N in OperationName]: Declaration<RequestOf<N>> } = {
   unwatch: { words: "ends a watch", fields: { id, watch: uint() } },
 };
 
-/** What an item of an acquire is made of beside its mode: the last two are of semaphores. */
+/** The kinds of an item's values other than its mode; the last two are for semaphores. */
 export const ITEM_KINDS = { key, permits: uint(1, PERMITS_MAX), limit: optional(limit) };
 
-/** What each option of an acquire may be; its number and default stand beside its type. */
+/** The kind of each option of an acquire; its number and its default are next to its type. */
 export const OPTION_KINDS: {
   readonly [N in keyof AcquireOptions]: { readonly kind: Kind<AcquireOptions[N]>; words?: string };
 } = {
@@ -295,7 +295,7 @@ export const OPTION_KINDS: {
   detect: { kind: boolean },
 };
 
-/** What is wrong with options only together, or with the items. */
+/** Why options are not allowed together, or with these items; `undefined` if they are. */
 export function optionsProblem(
   all: AcquireOptions | undefined,
   of: readonly Item[],
@@ -308,17 +308,17 @@ export function optionsProblem(
   return maxHoldMs > 0 && minHoldMs > maxHoldMs ? "minHoldMs above maxHoldMs" : undefined;
 }
 
-/** A declaration without its types: for what treats all requests alike. */
+/** A declaration without its types, for code that treats all requests alike. */
 export interface Operation {
   readonly name: string;
   readonly op: number;
   readonly words: string;
   readonly fields: readonly (Field<unknown, unknown> & { readonly name: string })[];
-  /** How many values it has on the wire, its number included. */
+  /** The number of its values on the wire, including its operation. */
   readonly arity: number;
 }
 
-/** All of them, in the order of their numbers. */
+/** All requests, in the order of their numbers. */
 export const OPERATIONS: readonly Operation[] = Object.entries(SCHEMA).map(([name, declared]) => {
   const kinds = Object.entries<Field<unknown, unknown>>(declared.fields);
   const fields = kinds.map(([field, kind]) => ({ ...kind, name: field }));

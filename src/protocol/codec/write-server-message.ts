@@ -1,6 +1,7 @@
 /**
- * Replies, notices and answers to bytes, straight into the frame that a connection is filling. This
- * runs once per reply on the node a client is attached to: one pass, nothing allocated.
+ * Encodes replies, notices and answers directly into the frame that a connection is filling. This
+ * runs once per reply on the node that a client is attached to: in one pass, and without
+ * allocating.
  */
 import { unreachable } from "../../assert.js";
 import { ERROR_NUMBERS } from "../../errors.js";
@@ -104,7 +105,7 @@ function writeAttached(writer: Writer, message: Attached): void {
   }
 }
 
-/** What is said of itself, without having been asked. */
+/** Writes a message that was not asked for. */
 function writeNotice(writer: Writer, message: Notice): void {
   switch (message.kind) {
     case MESSAGE.hello:
@@ -168,7 +169,7 @@ function writeNotice(writer: Writer, message: Notice): void {
   }
 }
 
-/** Positions of a result: its status and what belongs to that. */
+/** The number of positions of a result: its status and its fields. */
 function resultArity(result: Result): number {
   switch (result.status) {
     case STATUS.granted:

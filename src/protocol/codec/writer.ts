@@ -1,30 +1,36 @@
 /**
  * Writes the canonical subset of msgpack: every value in its one shortest form, integers from 2^32
- * on as uint64, no floats, no negative numbers, no extensions. What may not be written (a fraction,
- * a lone surrogate) is a broken invariant of the caller, never bent into shape.
+ * on as uint64, no floats, no negative numbers, no extensions. A value that cannot be written (a
+ * fraction, a lone surrogate) is a broken invariant of the caller and is never adapted.
  *
- * One writer is filled, looked at or taken, and reset, over and over; it belongs to one frame at a
- * time. Source: the msgpack specification, "Serialization: type to format conversion".
+ * A writer is filled, read and reset, over and over; it belongs to one frame at a time. Source: the
+ * msgpack specification, "Serialization: type to format conversion".
  */
 import { assert } from "../../assert.js";
 import { utf8Length, writeUtf8 } from "../utf8.js";
 
-/** Room for the widest array header in front of a frame whose count is not known yet. */
+/** Space for the widest array header before a frame whose count is not known yet. */
 const FRAME_HEADER_BYTES = 5;
 /** The longest scalar: a type byte and eight bytes. */
 const SCALAR_BYTES_MAX = 9;
-/** A buffer that grew beyond this is let go by `reset`, so that one large frame pins nothing. */
+/**
+ * `reset` drops a buffer that grew beyond this, so that one large frame does not keep memory for
+ * ever.
+ */
 const RETAINED_BYTES_MAX = 1 << 20;
 const TWO_32 = 2 ** 32;
 
 export class Writer {
   readonly #initialBytes: number;
   #bytes: Uint8Array;
-  /** First byte that counts: behind the headroom, and what `endFrame` did not need of its room. */
+  /**
+   * The first byte in use: after the headroom, and after the unused part of the space for the
+   * header.
+   */
   #start = 0;
-  /** Behind the last byte written; `#start <= #at <= #bytes.length`. */
+  /** The end of the last byte written; `#start <= #at <= #bytes.length`. */
   #at = 0;
-  /** Between `beginFrame` and `endFrame`. */
+  /** True between `beginFrame` and `endFrame`. */
   #isFrame = false;
 
   constructor(initialBytes = 512) {
@@ -32,17 +38,20 @@ export class Writer {
     this.#bytes = new Uint8Array(initialBytes);
   }
 
-  /** Bytes written since `reset`, the room kept by `beginFrame` included until `endFrame`. */
+  /**
+   * Bytes written since `reset`. Until `endFrame` this includes the space that `beginFrame`
+   * reserved.
+   */
   get length(): number {
     return this.#at - this.#start;
   }
 
-  /** Of the buffer that it holds on to. */
+  /** The size of its buffer, in bytes. */
   get capacity(): number {
     return this.#bytes.length;
   }
 
-  /** Forgets what was written. Views given out before will be overwritten. */
+  /** Forgets everything written. Views returned before will be overwritten. */
   reset(): void {
     this.#start = 0;
     this.#at = 0;
@@ -50,20 +59,21 @@ export class Writer {
     if (this.#bytes.length > RETAINED_BYTES_MAX) this.#bytes = new Uint8Array(this.#initialBytes);
   }
 
-  /** What was written, without a copy: valid until the next call of anything that writes. */
+  /** The bytes written, not copied: valid until the next call that writes. */
   view(): Uint8Array {
     return this.#bytes.subarray(this.#start, this.#at);
   }
 
-  /** A copy of what was written, the caller's to keep. */
+  /** A copy of the bytes written, which the caller may keep. */
   take(): Uint8Array {
     return this.#bytes.slice(this.#start, this.#at);
   }
 
   /**
-   * Resets, and keeps room for the array header of a frame whose count comes at the end.
+   * Resets, and reserves space for the array header of a frame whose count is known only at the
+   * end.
    *
-   * @param headroom bytes that stay free in front of the whole frame, for whoever sends it
+   * @param headroom bytes that stay free before the whole frame, for its sender
    */
   beginFrame(headroom = 0): void {
     this.reset();
@@ -75,8 +85,8 @@ export class Writer {
   }
 
   /**
-   * Puts the header for `count` values right in front of what was written since `beginFrame`.
-   * `view` and `take` give the whole frame after that.
+   * Puts the header for `count` values directly before the bytes written since `beginFrame`. After
+   * that, `view` and `take` return the whole frame.
    */
   endFrame(count: number): void {
     assert(this.#isFrame, () => "no frame was begun");
@@ -146,7 +156,7 @@ export class Writer {
     else this.#header32(0xdf, count);
   }
 
-  /** Bytes that are msgpack already. */
+  /** Appends bytes that are already msgpack. */
   raw(value: Uint8Array): void {
     this.#grow(value.length);
     this.#bytes.set(value, this.#at);
@@ -159,7 +169,7 @@ export class Writer {
   }
 
   #wideUint(value: number): void {
-    assert(Number.isSafeInteger(value) && value >= 0, () => `${value} is no unsigned integer`);
+    assert(Number.isSafeInteger(value) && value >= 0, () => `${value} is not an unsigned integer`);
     if (value < 0x100) this.#header8(0xcc, value);
     else if (value < 0x10000) this.#header16(0xcd, value);
     else if (value < TWO_32) this.#header32(0xce, value);

@@ -73,7 +73,7 @@ describe("a frame that breaks the protocol ends its connection with a reason:", 
     ["an array deeper than any request", Buffer.alloc(100_000, 0x91), 1002, /at offset/],
     ["a string longer than the frame", bytes("91 93 40 01 dbffffffff"), 1002, /^cut off/],
     ["four billion requests", bytes("ddffffffff"), 1002, /requests in a frame/],
-    ["bytes behind the requests", bytes("90 00"), 1002, /^bytes behind the last request/],
+    ["bytes behind the requests", bytes("90 00"), 1002, /^bytes after the last request/],
     ["a keepalive that is not allowed", keepaliveOutOfBounds(), 1002, /offset/],
     ["more than frameBytesMax", Buffer.alloc((1 << 20) + 1, 0x90), 1009, /frameBytesMax of hello/],
   ];
