@@ -1,7 +1,7 @@
 /**
- * What the command lines of bench, jepsen-lite and the simulator share, on top of commander: values
- * that are checked, help within 80 columns, and one line for whatever is wrong. Must never print or
- * end the process: help is returned, and a wrong command line is thrown as `UsageError`.
+ * The parts that the command lines of bench, jepsen-lite and the simulator share, based on
+ * commander: checked values, help within 80 columns, and one line for any mistake. Must never print
+ * or end the process: help is returned, and a wrong command line is thrown as `UsageError`.
  */
 import {
   Command,
@@ -14,10 +14,10 @@ import {
 import { closestMatch } from "leven";
 
 const HELP_COLUMNS = 80;
-/** Of a misspelt name; a swap of two letters counts twice. */
+/** The largest distance of a misspelt name; a swap of two letters counts twice. */
 const SLIPS_MAX = 2;
 
-/** Something was asked for that makes no sense. The message is one line without a full stop. */
+/** A command line that makes no sense. The message is one line without a full stop. */
 export class UsageError extends Error {
   override readonly name: string = "UsageError";
 }
@@ -29,16 +29,18 @@ export interface Named {
 
 export interface CommandLine<Flags> {
   readonly flags: Flags;
-  /** What is no flag, in the order in which it was typed. */
+  /** The words that are not flags, in the order in which they were typed. */
   readonly words: readonly string[];
 }
 
-/** `name`: how a person calls it, as help shows it. */
+/**
+ * @param name the command that a person types, as help shows it
+ */
 export function commandLine(name: string): Command {
   return (
     new Command(name)
       .helpOption("-h, --help", "show help")
-      // Commander's own complaint does not name the word.
+      // Commander's own message does not contain the word.
       .allowExcessArguments()
       .configureHelp({ minWidthToWrap: 20, optionDescription })
       .configureOutput({ outputError: () => undefined, getOutHelpWidth: () => HELP_COLUMNS })
@@ -46,7 +48,7 @@ export function commandLine(name: string): Command {
   );
 }
 
-/** With the values that it takes and its default in one pair of parentheses. */
+/** Shows the values of an option and its default in one pair of parentheses. */
 function optionDescription(this: Help, option: Option): string {
   const { range } = (option.parseArg ?? {}) as Partial<ValueParser<unknown>>;
   const shown = Help.prototype.optionDescription.call(this, option);
@@ -56,7 +58,10 @@ function optionDescription(this: Help, option: Option): string {
   return `${about} (${values}`.replaceAll(") (", "; ");
 }
 
-/** What was typed, or the text of the help that was asked for. Throws `UsageError`. */
+/**
+ * The parsed command line, or the text of the help that was requested.
+ * @throws {UsageError} when the command line is wrong
+ */
 export function readCommandLine<Flags extends OptionValues>(
   command: Command,
   argv: readonly string[],
@@ -80,7 +85,7 @@ export function readCommandLine<Flags extends OptionValues>(
   return { flags: command.opts<Flags>(), words: args };
 }
 
-/** How commander begins to say what is wrong with a value, before the reason. */
+/** The beginning of commander's message about a value, before the reason. */
 const WRONG_VALUE = /^option '(?:-\w, )?(--[\w-]+)[^']*' argument '(.*)' is invalid\. (\w)/s;
 
 function sentenceOf({ message }: CommanderError): string {
@@ -91,13 +96,13 @@ function sentenceOf({ message }: CommanderError): string {
     .replaceAll("\n", " ");
 }
 
-/** What a flag's value is made of; help shows `range`. */
+/** Parses the value of a flag; help shows `range`. */
 export interface ValueParser<Value> {
   (text: string, before: Value): Value;
   readonly range?: string;
 }
 
-/** As people write them: 5, 0.5, .5, 1e6. */
+/** Numbers as people write them: 5, 0.5, .5, 1e6. */
 const NUMBER = /^\d*\.?\d+(e\d+)?$/;
 
 /** A number between two bounds, both included. */
@@ -105,7 +110,7 @@ export function numberFrom(min: number, max?: number): ValueParser<number> {
   return numberParser("number", Number.isFinite, min, max);
 }
 
-/** The same without decimals. */
+/** The same for whole numbers. */
 export function wholeFrom(min: number, max?: number): ValueParser<number> {
   return numberParser("whole number", Number.isSafeInteger, min, max);
 }
@@ -126,7 +131,7 @@ function numberParser(
   return Object.assign(parse, { range });
 }
 
-/** One of few. */
+/** One of a few values. */
 export function oneOf<Value extends string | number>(all: readonly Value[]): ValueParser<Value> {
   const range = all.join(", ");
   const parse = (text: string): Value => {
@@ -137,20 +142,20 @@ export function oneOf<Value extends string | number>(all: readonly Value[]): Val
   return Object.assign(parse, { range });
 }
 
-/** A file, a directory or the like. Another flag in its place is a slip. */
+/** The name of a file, a directory or the like. Another flag in its place is a mistake. */
 export function nonEmpty(text: string): string {
   if (text !== "" && !text.startsWith("-")) return text;
   throw new InvalidArgumentError("a value is needed");
 }
 
-/** Words separated by commas; where the flag is repeated, they add up. */
+/** Words separated by commas; if the flag is repeated, they add up. */
 export function words(text: string, before: readonly string[] = []): readonly string[] {
   const added = text.split(",").filter((word) => word !== "");
   nonEmpty(added[0] ?? "");
   return [...before, ...added];
 }
 
-/** Help ends with a list of names, beneath what it ended with before. */
+/** Adds a list of names after the end of the help. */
 export function addNames(command: Command, heading: string, all: readonly Named[]): Command {
   return command.addHelpText("after", () => {
     const help = Object.assign(new Help(), { helpWidth: HELP_COLUMNS, minWidthToWrap: 20 });
@@ -160,7 +165,10 @@ export function addNames(command: Command, heading: string, all: readonly Named[
   });
 }
 
-/** The one of that name. Throws `UsageError` with the name that was probably meant. */
+/**
+ * The item of that name.
+ * @throws {UsageError} for an unknown name, with the name that was probably meant
+ */
 export function findNamed<Known extends { readonly name: string }>(
   kind: string,
   name: string,

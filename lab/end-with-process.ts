@@ -1,7 +1,7 @@
 /**
- * Processes that must not outlive the one that started them. A process that is killed has no time to end
- * others, so what must end even then watches a pipe. A file of tests that leaves processes in odd states
- * calls `endAllStarted` after its last test.
+ * Processes that must not outlive the one that started them. A killed process has no time to end
+ * others, so a process that must end even then watches a pipe. A test file that leaves processes in
+ * odd states calls `endAllStarted` after its last test.
  */
 import type { ChildProcess } from "node:child_process";
 
@@ -14,7 +14,7 @@ export function endWithProcess(child: ChildProcess): void {
   child.once("exit", () => running.delete(child));
 }
 
-/** Kills everything that still runs. */
+/** Kills every started process that still runs. */
 export function endAllStarted(): void {
   for (const child of running) child.kill("SIGKILL");
 }

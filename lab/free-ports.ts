@@ -1,11 +1,12 @@
 /**
- * Free ports of the loopback interface for servers that are started a moment later, and perhaps stopped and
- * started again. Nobody else may take such a port in between:
+ * Free ports of the loopback interface for servers that are started a moment later, and perhaps
+ * stopped and started again. No other process may take such a port in between:
  *
- * - They lie below the range from which systems take the near ends of outgoing connections (from 32,768
- *   on with Linux, from 49,152 elsewhere).
- * - For as long as it lives, the process that looked keeps a UDP socket on each of them. Other processes that
- *   look for ports here fail to get one there, and the system closes it when the process ends.
+ * - They are below the range from which systems choose the local ports of outgoing connections
+ *   (from 32,768 on with Linux, from 49,152 elsewhere).
+ * - The process that found them keeps a UDP socket on each of them for as long as it lives. Other
+ *   processes that look for ports with this code fail to get a socket there, and the system closes
+ *   it when the process ends.
  */
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
@@ -18,8 +19,10 @@ const PORTS = 12_000;
 let offset = Math.floor(Math.random() * PORTS);
 
 /**
- * Resolves with `count` ports on which nothing listens. No port comes twice in the life of a process.
- * `from`: where to look first; by default where the last look ended, and anywhere at first.
+ * Finds ports on which nothing listens. No port is returned twice in the life of a process.
+ *
+ * @param from the port to begin with; by default where the last search ended, at first a random one
+ * @returns `count` ports
  */
 export async function freePorts(count: number, from?: number): Promise<number[]> {
   if (from !== undefined) offset = from - FIRST_PORT;
@@ -47,7 +50,7 @@ export async function isFree(port: number): Promise<boolean> {
   return true;
 }
 
-/** Whether `port` is this process's now. */
+/** Reserves `port` for this process; returns whether that succeeded. */
 async function keep(port: number): Promise<boolean> {
   const socket = createSocket("udp4").unref();
   socket.bind({ address: HOST, port, exclusive: true });

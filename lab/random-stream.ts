@@ -1,7 +1,7 @@
 /**
- * Random numbers that follow from a seed (mulberry32, by Tommy Ettinger, in the public domain): the same
- * seed gives the same run. Whoever decides something draws from a stream of its own name, so that leaving
- * one out does not change what the others draw.
+ * Random numbers that follow from a seed (mulberry32, by Tommy Ettinger, in the public domain): the
+ * same seed gives the same run. Each kind of decision draws from a stream of its own name, so that
+ * removing one does not change what the others draw.
  */
 
 /** Numbers in [0, 1). */
@@ -23,7 +23,7 @@ export class RandomStream {
     this.next = seededRandom(seed);
   }
 
-  /** A whole number from 0 to before `limit`. */
+  /** A whole number, at least 0 and below `limit`. */
   below(limit: number): number {
     return Math.floor(this.next() * limit);
   }
@@ -52,7 +52,7 @@ export class RandomStream {
     return items[this.below(items.length)];
   }
 
-  /** `count` of `items`, or all of them, in random order. */
+  /** `count` of `items`, or all if there are fewer, in random order. */
   sample<T>(items: readonly T[], count: number): T[] {
     const left = [...items];
     const taken: T[] = [];
@@ -66,7 +66,10 @@ export class RandomStream {
     return this.sample(items, items.length);
   }
 
-  /** `count` different whole numbers from 0 to before `limit`, in no order; `count` must be small. */
+  /**
+   * `count` different whole numbers, at least 0 and below `limit`, in no particular order; `count`
+   * must be small.
+   */
   distinct(count: number, limit: number): number[] {
     const chosen: number[] = [];
     while (chosen.length < count) {
@@ -77,7 +80,7 @@ export class RandomStream {
   }
 }
 
-/** The streams of one seed. The same name gives an equal stream, begun anew. */
+/** The streams of one seed. The same name gives an equal stream from its beginning. */
 export class RandomStreams {
   readonly #seed: number;
 

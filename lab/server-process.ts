@@ -1,7 +1,7 @@
 /**
- * A server process that is started, killed, stopped, paused and started again. It must not outlive this process,
- * whatever ends that: its standard input is a pipe that breaks then (`holdfast server --stop-on-stdin-end`),
- * and an exit that this process notices kills it.
+ * A server process that is started, killed, stopped, paused and started again. It must not outlive
+ * this process, however this one ends: its standard input is a pipe that then breaks (`holdfast
+ * server --stop-on-stdin-end`), and this process kills it if it can still do so when it exits.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,18 +12,18 @@ import { endWithProcess } from "./end-with-process.js";
 const LAST_WORDS_MAX = 20;
 
 export interface ServerProgram {
-  /** For errors. */
+  /** The name in errors. */
   readonly name: string;
   readonly command: readonly string[];
-  /** Looked at with every start. Default: that of this process. */
+  /** The environment, read at every start; by default that of this process. */
   readonly env?: () => NodeJS.ProcessEnv;
-  /** In a session of its own, which Ctrl-C does not reach. */
+  /** Whether it gets a session of its own, which Ctrl-C does not reach. */
   readonly isDetached?: boolean;
 }
 
 export interface ServerEvents {
   onLine?(line: string, from: "stdout" | "stderr"): void;
-  /** `isWanted`: it was ended by this process. */
+  /** Called at its exit. `isWanted` is true if this process ended it. */
   onExit?(isWanted: boolean): void;
 }
 
@@ -56,12 +56,12 @@ export class ServerProcess {
     return this.#isPaused;
   }
 
-  /** Of the process, or of the last one. */
+  /** The id of the process, or of the last one. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
 
-  /** Of the last process; `null` while it runs, and when a signal ended it. */
+  /** The exit code of the last process; `null` while it runs, or if a signal ended it. */
   get exitCode(): number | null {
     return this.#child?.exitCode ?? null;
   }
@@ -76,7 +76,7 @@ export class ServerProcess {
     return this.#words.join("\n");
   }
 
-  /** Starts the process. It does not answer yet. */
+  /** Starts the process, without waiting for it to answer. */
   start(): void {
     const { name, command, env, isDetached = false } = this.#program;
     if (this.isRunning) throw new Error(`${name} runs already`);
@@ -97,7 +97,9 @@ export class ServerProcess {
     });
   }
 
-  /** Resolves when `isAnswering` says so; rejects when the process ends before, or takes too long. */
+  /**
+   * Resolves when `isAnswering` returns true; rejects if the process ends first, or takes too long.
+   */
   async answers(
     isAnswering: () => Promise<boolean>,
     { msMax, intervalMs, signal }: Patience,
@@ -114,12 +116,12 @@ export class ServerProcess {
     }
   }
 
-  /** Sends a signal that is to end the process. */
+  /** Sends a signal that should end the process. */
   signal(name: NodeJS.Signals): void {
     if (!this.isRunning) return;
     this.#isEnding = true;
     this.#child?.kill(name);
-    // A paused process keeps every signal but SIGKILL for later.
+    // A paused process gets every signal except SIGKILL only after it is resumed.
     this.resume();
   }
 
@@ -128,13 +130,15 @@ export class ServerProcess {
     await this.#exited;
   }
 
-  /** Lets the process stop in order, and kills it after `msMax`. False: it was killed. */
+  /** Asks the process to stop, and kills it after `msMax`. Resolves to false if it was killed. */
   stop(msMax: number): Promise<boolean> {
     this.signal("SIGTERM");
     return this.gone(msMax);
   }
 
-  /** Resolves when the process is gone; kills it after `msMax`. False: it was killed. */
+  /**
+   * Resolves when the process is gone; kills it after `msMax`. Resolves to false if it was killed.
+   */
   async gone(msMax: number): Promise<boolean> {
     let isKilled = false;
     const timer = setTimeout(() => {

@@ -1,6 +1,7 @@
 /**
- * A TCP proxy before one port of the loopback interface, for faults on the way there: it ends or resets
- * connections, and holds back what they carry, as a broken cable does. It never alters or invents bytes.
+ * A TCP proxy before one port of the loopback interface, for network faults: it closes or resets
+ * connections, or holds back their data as a broken cable does. It must never alter or invent
+ * bytes.
  */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
@@ -53,12 +54,14 @@ export class TcpProxy {
     return { host: HOST, port: this.port };
   }
 
-  /** Resolves once so many connections, ended ones included, have been taken. */
+  /** Resolves once `count` connections, including ended ones, have been accepted. */
   async accepted(count: number): Promise<void> {
     while (this.#accepted < count) await once(this.#server, "connection");
   }
 
-  /** Every connection ends with FIN on both sides, in the order they came. New ones are let through. */
+  /**
+   * Closes every connection with FIN on both sides, in order of arrival. New ones are let through.
+   */
   end(): void {
     for (const [near, far] of this.#pairs) {
       near.destroy();
@@ -66,7 +69,7 @@ export class TcpProxy {
     }
   }
 
-  /** Every connection ends with RST on both sides. New ones are let through. */
+  /** Resets every connection with RST on both sides. New ones are let through. */
   reset(): void {
     for (const [near, far] of this.#pairs) {
       near.resetAndDestroy();
@@ -74,7 +77,7 @@ export class TcpProxy {
     }
   }
 
-  /** Every connection stays open and passes nothing on. New ones are let through. */
+  /** Keeps every connection open but forwards nothing on it. New ones are let through. */
   freeze(): void {
     for (const [near, far] of this.#pairs) {
       near.unpipe(far);
@@ -84,7 +87,7 @@ export class TcpProxy {
     }
   }
 
-  /** Ends `freeze`: what was held back goes on. */
+  /** Ends `freeze`: forwards the data that was held back. */
   thaw(): void {
     for (const [near, far] of this.#pairs) {
       near.pipe(far);
@@ -92,13 +95,13 @@ export class TcpProxy {
     }
   }
 
-  /** Like `freeze`, and new connections meet silence as well. */
+  /** Like `freeze`, and new connections get no data either. */
   cut(): void {
     this.#isCut = true;
     this.freeze();
   }
 
-  /** Ends what met silence and lets new connections through. */
+  /** Resets the connections that got no data and lets new ones through. */
   heal(): void {
     this.#isCut = false;
     this.reset();

@@ -1,6 +1,6 @@
 /**
  * Assertions that stay on in production. A broken invariant is a programmer error: it stops the
- * process (or fails the simulation), it is never caught and carried on from.
+ * process (or fails the simulation) and must never be caught.
  */
 
 /** A broken invariant. Never caught inside Holdfast. */
@@ -9,7 +9,7 @@ export class InvariantError extends Error {
 }
 
 /**
- * Throws `InvariantError` unless `condition` holds. The message is a function so that a hot path
+ * Throws `InvariantError` unless `condition` is true. The message is a function so that a hot path
  * builds no string; it should contain the numbers that were compared.
  */
 export function assert(condition: boolean, message: () => string): asserts condition {

@@ -1,9 +1,9 @@
 /**
  * The one error class of Holdfast and the one table of its codes.
  *
- * A code is a contract: it travels on the wire as the number beside it, has a heading in the
- * documents, and never changes its meaning. Messages may be reworded at any time. Every room may
- * import this leaf; it imports nothing.
+ * A code is a contract: it is sent as the number in the table, has a heading in the documents, and
+ * never changes its meaning. Messages can be reworded at any time. Every room may import this file;
+ * it must import nothing.
  */
 
 /** Code → number on the wire. Numbers below 16 are outcomes that are not errors. */
@@ -34,7 +34,9 @@ export const ERROR_NUMBERS = {
   TAKEN_OVER: 39,
 } as const;
 
-/** `error.code`: each has a heading in the documents, and never changes its meaning. */
+/**
+ * The type of `error.code`. Each code has a heading in the documents and never changes its meaning.
+ */
 export type ErrorCode = keyof typeof ERROR_NUMBERS;
 export type ErrorNumber = (typeof ERROR_NUMBERS)[ErrorCode];
 
@@ -42,7 +44,7 @@ const CODES_BY_NUMBER: ReadonlyMap<number, ErrorCode> = new Map(
   (Object.keys(ERROR_NUMBERS) as ErrorCode[]).map((code) => [ERROR_NUMBERS[code], code]),
 );
 
-/** Codes after which the same request may simply be tried again later. */
+/** Codes after which the same request can simply be tried again later. */
 const RETRYABLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "LOCK_HELD",
   "LOCK_TIMEOUT",
@@ -54,22 +56,26 @@ const RETRYABLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "DISK_FULL",
 ]);
 
-/** The code for a number read from the wire, or `undefined` when a newer peer sent an unknown one. */
+/**
+ * The code of a number read from the wire; `undefined` for a number that only a newer peer knows.
+ */
 export function errorCodeOf(number: number): ErrorCode | undefined {
   return CODES_BY_NUMBER.get(number);
 }
 
 export interface HoldfastErrorOptions {
   cause?: unknown;
-  /** What is specific to the code: holders of `LOCK_HELD`, `indeterminate` of `UNAVAILABLE`, … */
+  /**
+   * Facts that depend on the code: holders for `LOCK_HELD`, `indeterminate` for `UNAVAILABLE`, …
+   */
   details?: Readonly<Record<string, unknown>>;
 }
 
-/** An operating error: something the caller can meet in a correct program and must decide about. */
+/** An operating error: a correct program can meet it and must decide what to do. */
 export class HoldfastError extends Error {
   override readonly name = "HoldfastError";
   readonly code: ErrorCode;
-  /** Whether trying again later can succeed without anything else being changed. */
+  /** Whether the same call can succeed later without any other change. */
   readonly retryable: boolean;
   readonly details: Readonly<Record<string, unknown>>;
 

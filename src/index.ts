@@ -1,6 +1,7 @@
 /**
- * The door of the package: the client SDK. What runs a node or a cluster is the binary, not this.
- * `await using` is newer than the targets that most projects compile for, so its types come along.
+ * The public interface of the package: the client SDK. Nodes and clusters are run by the binary,
+ * not from here. `await using` is newer than the targets that most projects compile for, so its
+ * types are included.
  */
 /// <reference lib="esnext.disposable" preserve="true" />
 export {

@@ -1,39 +1,44 @@
 /**
- * Other people's text, made safe to show: nothing in it may reach a terminal or a log as anything but
- * visible characters (no escape sequence, no C1 control, no mark that turns the direction of
- * writing), and different keys must never look alike. What programs read is not for this file: JSON
- * and the protocol carry every text exactly.
+ * Makes text of unknown origin safe to show. In a terminal or a log all of it must be visible
+ * characters (no escape sequence, no C1 control, no mark that changes the direction of writing),
+ * and different keys must never look alike. Do not use this for text that programs read: JSON and
+ * the protocol carry every text exactly.
  *
  * Pure, and for browsers too: net, client and bin import it.
  */
 
 /**
- * Controls, invisible format characters, what breaks a line, halves of surrogate pairs, and letters
- * and marks without a shape of their own.
+ * Controls, invisible format characters, line separators, lone surrogates, and letters and marks
+ * without a shape of their own.
  */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** `text` in which `toEscape` replaced every character that could be obeyed or overlooked. */
+/** `text` with every character replaced by `toEscape` that could be obeyed or overlooked. */
 export function escapeUnseen(text: string, toEscape: (character: string) => string): string {
   return text.replace(UNSEEN, toEscape);
 }
 
-/** One line of visible characters; the others are written as `\u{…}`. */
+/** One line of visible characters; all others are written as `\u{…}`. */
 export function printable(text: string): string {
   return escapeUnseen(text, escaped);
 }
 
-/** ASCII without a blank at an edge or beside another, and without what looks like an escape. */
+/**
+ * ASCII without a blank at an edge or next to another one, and without text that looks like an
+ * escape.
+ */
 const PLAIN = /^(?!.*(?:^ | $| {2}|\\u\{))[ -~]*$/;
 
-/** Letters with their marks, digits, pictures: whatever a key of people's own writing is made of. */
+/** The characters of keys in human writing: letters with their marks, digits, pictures. */
 const WRITING =
   /^(?!\p{Script=Inherited}|\p{Default_Ignorable_Code_Point})[\p{L}\p{M}\p{Nd}\p{Extended_Pictographic}]$/u;
 
-/** Decomposed by NFKC although nobody writes the parts: Thai and Lao "am". */
+/** Decomposed by NFKC, although the parts are never written separately: Thai and Lao "am". */
 const WHOLE_AM = /[\u0e33\u0eb3]/;
 
-/** What looks like letters of another of these. Chinese, Japanese and Korean look like none. */
+/**
+ * Alphabets with letters that look alike. Chinese, Japanese and Korean ones resemble none of them.
+ */
 const ALPHABETS = [
   /\p{Script=Latin}/u,
   /\p{Script=Greek}/u,
@@ -42,10 +47,10 @@ const ALPHABETS = [
 ] as const;
 
 /**
- * A key as people are shown it, so that different keys look different. Written as `\u{…}` are
- * blanks at the edges and beside others; whatever is neither ASCII nor a letter, a digit or a
- * picture, or is only a form of another character; and in a key that mixes alphabets, or has accents
- * of their own, everything that is not ASCII.
+ * A key as shown to people, so that different keys look different. The following are written as
+ * `\u{…}`: blanks at the edges and next to others; every character that is neither ASCII nor a
+ * letter, a digit or a picture, or that is only a form of another character; and, in a key that
+ * mixes alphabets or has separate accents, every character that is not ASCII.
  */
 export function keyText(key: string): string {
   if (PLAIN.test(key)) return key;
@@ -66,12 +71,12 @@ export function keyText(key: string): string {
   return text;
 }
 
-/** A key within a sentence, for people. */
+/** A key in quotes, for a sentence that people read. */
 export function quotedKey(key: string): string {
   return inQuotes(keyText(key));
 }
 
-/** Any other text within a sentence. */
+/** Any other text in quotes, for such a sentence. */
 export function quoted(text: string): string {
   return inQuotes(printable(text));
 }
