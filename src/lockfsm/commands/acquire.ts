@@ -24,7 +24,7 @@ import {
   notifyHolders,
 } from "../holds/grant.js";
 import { kindProblem, lookAtKey, placeOf, waitersOf } from "../holds/keys.js";
-import { holdAlone } from "../holds/lone-holds.js";
+import { grantLoneHold } from "../holds/lone-holds.js";
 import { join } from "../holds/owners.js";
 import { hasAllHolds, isOverfull } from "../holds/quotas.js";
 import { store } from "../holds/sessions.js";
@@ -41,7 +41,7 @@ export function acquire(state: TableState, session: Session, command: AcquireCom
   const isSound = isWellFormed(command) && mayKeepClosed(state, options);
   const isFull = hasAllHolds(state, session) || isOverfull(state, session);
   // The fast path of most acquires: one lookup of the key and one of the owner decide everything.
-  const alone = isSound && !isFull ? holdAlone(state, session, command) : undefined;
+  const alone = isSound && !isFull ? grantLoneHold(state, session, command) : undefined;
   if (alone !== undefined) {
     state.reply(session, sequence, alone);
     return;

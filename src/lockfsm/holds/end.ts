@@ -11,7 +11,7 @@ import { NOT_HELD } from "../results.js";
 import { close } from "./closings.js";
 import { cancelEnd } from "./due-time.js";
 import { advance, forgetRequest } from "./grant.js";
-import { endAlone } from "./lone-holds.js";
+import { endLoneHold } from "./lone-holds.js";
 import { leave } from "./owners.js";
 
 /**
@@ -95,7 +95,7 @@ export function leaveQueues(state: TableState, request: Request): void {
 
 export function endRow(state: TableState, row: number, reason: EndReason): void {
   const content = state.rows.contentOf(row);
-  if (typeof content === "string") endAlone(state, row, reason);
+  if (typeof content === "string") endLoneHold(state, row, reason);
   else endHold(state, content, reason);
 }
 

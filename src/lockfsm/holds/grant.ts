@@ -165,9 +165,10 @@ export function grantedResult(hold: Hold): Result {
 }
 
 /**
- * The keys of a granted request, other than `key`, in which requests after it may now be granted.
- * In a semaphore the next one may be compatible with the hold; in a lock only requests that already
- * were can be.
+ * Handles the other keys of a request that was granted through `key` and no longer waits in them.
+ * In a semaphore the next request may now be granted, so the key is added to `others`. In a lock
+ * the grant makes no further one possible, so only the holders are notified. Returns `others`, made
+ * if needed.
  */
 function leaveOthers(
   state: TableState,

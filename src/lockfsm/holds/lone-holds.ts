@@ -29,7 +29,7 @@ export interface LoneHold {
 }
 
 /** Grants the request if that makes a lone hold; otherwise returns `undefined`. */
-export function holdAlone(
+export function grantLoneHold(
   state: TableState,
   session: Session,
   { items, owner, sequence, options }: AcquireCommand,
@@ -41,8 +41,8 @@ export function holdAlone(
   assert(session.isAliveAt(state.stamp), () => `grant to session ${session.id} after its end`);
   const token = state.tokens.take();
   const { stamp: grantedAt } = state;
-  const row = enterAlone(state, session, { token, owner, sequence, grantedAt, name: item.key });
-  state.noteAlone("granted", row, END_REASON.unknown);
+  const row = addLoneHold(state, session, { token, owner, sequence, grantedAt, name: item.key });
+  state.noteLoneHold("granted", row, END_REASON.unknown);
   return { status: STATUS.granted, token };
 }
 
@@ -59,7 +59,7 @@ export function isNew(state: TableState, session: Session, owner: number, name: 
  * Adds a lone hold, for which `isNew` is true, after the other holds of the session; returns its
  * row.
  */
-export function enterAlone(
+export function addLoneHold(
   state: TableState,
   session: Session,
   { token, owner, sequence, grantedAt, name }: LoneHold,
@@ -74,9 +74,9 @@ export function enterAlone(
 }
 
 /** Ends a lone hold. Nothing keeps its key closed, and there are no waiters to grant. */
-export function endAlone(state: TableState, row: number, reason: EndReason): void {
+export function endLoneHold(state: TableState, row: number, reason: EndReason): void {
   const { rows } = state;
-  state.noteAlone("ended", row, reason);
+  state.noteLoneHold("ended", row, reason);
   state.loneOwners.remove(row);
   state.holds.remove(row);
   state.holdsBySequence.remove(row);
@@ -89,7 +89,7 @@ export function holdAt(state: TableState, row: number): Hold {
   const content = state.rows.contentOf(row);
   if (typeof content !== "string") return content;
   const key = state.keys.add(content);
-  const hold = lonely(state, row, key);
+  const hold = holdOfRow(state, row, key);
   hold.change().row = row;
   state.loneOwners.remove(row);
   state.rows.setContent(row, hold);
@@ -100,11 +100,11 @@ export function holdAt(state: TableState, row: number): Hold {
 /** The hold of a row, for reading only. */
 export function lookAt(state: TableState, row: number): Hold {
   const content = state.rows.contentOf(row);
-  return typeof content === "string" ? lonely(state, row, new Key(content, undefined)) : content;
+  return typeof content === "string" ? holdOfRow(state, row, new Key(content, undefined)) : content;
 }
 
 /** An object for a row whose hold is the only one of `key`. */
-function lonely({ rows }: TableState, row: number, key: Key): Hold {
+function holdOfRow({ rows }: TableState, row: number, key: Key): Hold {
   const session = rows.sessionOf(row);
   const token = rows.tokenOf(row);
   const hold = new Hold(

@@ -53,7 +53,7 @@ export function renewAllTokens(state: TableState, session: Session): void {
       state.holds.remove(row);
       rows.setToken(row, state.tokens.take());
       state.holds.add(row);
-      state.noteAlone("converted", row, END_REASON.unknown);
+      state.noteLoneHold("converted", row, END_REASON.unknown);
     } else {
       changeToken(state, content, (token) => {
         rows.setToken(content.row, token);

@@ -41,7 +41,7 @@ export abstract class RowIndex {
   protected abstract setNext(row: number, pointer: number): void;
 
   add(row: number): void {
-    assert(row <= ROW_MASK, () => `row ${row} is beyond what an index can point to`);
+    assert(row <= ROW_MASK, () => `row ${row} is too large for an index`);
     const hash = this.hashOf(row);
     this.#push(this.#hashing.bucketOf(hash), row, hash >>> TAG_SHIFT);
     this.#size += 1;

@@ -166,7 +166,7 @@ export class TableState {
   }
 
   /** Reports a change of a lone hold, that of `row`. */
-  noteAlone(type: ChangeType, row: number, reason: EndReason): void {
+  noteLoneHold(type: ChangeType, row: number, reason: EndReason): void {
     if (this.listener === undefined) return;
     const { rows } = this;
     const session = rows.sessionOf(row);

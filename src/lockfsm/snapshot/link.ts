@@ -7,7 +7,7 @@ import { addClosing } from "../holds/closings.js";
 import { endOf } from "../holds/due-time.js";
 import { placeIn } from "../holds/grant.js";
 import { lookAtKey, obtainKey } from "../holds/keys.js";
-import { enterAlone, isNew, type LoneHold } from "../holds/lone-holds.js";
+import { addLoneHold, isNew, type LoneHold } from "../holds/lone-holds.js";
 import { join } from "../holds/owners.js";
 import { holdOf } from "../holds/tokens.js";
 import { sortByNumber } from "../index/sort.js";
@@ -110,7 +110,7 @@ function linkLoneHold(parts: SnapshotParts, session: Session, part: LoneHold): v
   const { token, owner, sequence, grantedAt, name } = part;
   if (isNew(state, session, owner, name)) {
     checkNew(state, session, token, sequence);
-    enterAlone(state, session, { token, owner, sequence, grantedAt, name });
+    addLoneHold(state, session, { token, owner, sequence, grantedAt, name });
     return;
   }
   const hold = new Hold(token, session, owner, sequence, grantedAt);

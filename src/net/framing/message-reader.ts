@@ -69,7 +69,7 @@ export class MessageReader extends Reader {
   /** The number of an error, which this client may not know yet. */
   error(): ErrorNumber {
     const status = this.uint();
-    if (status < FIRST_ERROR) this.fail(`status ${status} is no error`);
+    if (status < FIRST_ERROR) this.fail(`status ${status} is not an error`);
     return status as ErrorNumber;
   }
 

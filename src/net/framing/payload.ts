@@ -59,7 +59,7 @@ function write(value: unknown): void {
       else writeObject(value as Readonly<Record<string, unknown>>);
       return;
     default:
-      throw new TypeError(`${typeof value} is no plain data`);
+      throw new TypeError(`${typeof value} is not plain data`);
   }
 }
 
@@ -76,7 +76,7 @@ function writeArray(values: readonly unknown[]): void {
 function writeObject(value: Readonly<Record<string, unknown>>): void {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) {
-    throw new TypeError("an instance of a class is no plain data");
+    throw new TypeError("an instance of a class is not plain data");
   }
   const names = Object.keys(value);
   let count = 0;

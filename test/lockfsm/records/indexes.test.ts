@@ -197,7 +197,7 @@ describe("an index of rows", () => {
 
   test("refuses a row that no pointer could name", () => {
     const index = new PlainRowIndex(mixNumber);
-    expect(() => index.add(2 ** 26)).toThrow("row 67108864 is beyond");
+    expect(() => index.add(2 ** 26)).toThrow("row 67108864 is too large");
   });
 });
 
