@@ -1,6 +1,6 @@
 /**
- * A nemesis of one's own: a node flickers, stopped and continued many times a second, as under a
- * machine that has too little to give. Run it with
+ * A nemesis for jepsen-lite: a node flickers. It is stopped and continued many times a second, as
+ * on an overloaded machine. Run it with
  *
  *   npm run jepsen -- --workload mutex --nemesis ./examples/jepsen-nemesis.ts
  */

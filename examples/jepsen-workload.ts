@@ -1,5 +1,5 @@
 /**
- * A workload of one's own: a lock that is handed over to another task as a ticket. Run it with
+ * A workload for jepsen-lite: a lock is handed over to another task as a ticket. Run it with
  *
  *   npm run jepsen -- --workload ./examples/jepsen-workload.ts --nemesis kill,partition
  */
