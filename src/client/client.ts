@@ -1,5 +1,5 @@
 /**
- * The client as applications see it: checks arguments, hands out owners, and leaves everything else
+ * The client that applications use: checks arguments, hands out owners, and leaves everything else
  * to its session.
  */
 import { type KeyView, OP, type SessionsView } from "../protocol/index.js";
@@ -47,59 +47,65 @@ import { MADE_HERE } from "./web-locks/web-interface.js";
 import { WebLocks } from "./web-locks/web-locks.js";
 
 /**
- * A connection to the cluster with one session. Calls take effect in the order in which they are made,
- * with one exception: where a node has no room, what gives something back (a release, a downgrade, a
- * caller that leaves, `close`) may pass what asks for something. Nothing passes what gives back, so a
- * `release` and then an `acquire` need not be waited for in between.
+ * A connection to the cluster with one session. Calls take effect in the order in which they are
+ * made, with one exception: where a node has no room, a call that gives something back (a release,
+ * a downgrade, a caller that stops waiting, `close`) may pass a call that asks for something.
+ * Nothing passes a call that gives something back, so an `acquire` may follow a `release` without
+ * waiting for it.
  */
 export interface Client extends Views, OperatorCommands, AsyncDisposable {
   /** The session's number, 0 while there is none. */
   readonly session: number;
-  /** All endpoints known by now. */
+  /** All endpoints that are known now. */
   readonly endpoints: readonly string[];
   /**
-   * Aborted when the client was closed, by `close` or for good reason by the cluster: `TAKEN_OVER` when
-   * another process took its session over (`details.taker`).
+   * Aborted when the client is closed: by `close`, or by the cluster, for a permanent reason. The
+   * reason is `TAKEN_OVER` if another process took its session over (`details.taker`).
    */
   readonly closed: AbortSignal;
-  /** What came with a session that was taken over (`connect({ resume })`); else `undefined`. */
+  /**
+   * The locks and waits of a session that was taken over (`connect({ resume })`); otherwise
+   * `undefined`.
+   */
   readonly resumed: Resumed | undefined;
-  /** The Web Locks API: what is written for `navigator.locks` runs on the cluster. */
+  /** The Web Locks API: code written for `navigator.locks` runs on the cluster. */
   readonly locks: LockManager;
   /**
-   * A task of its own, to be named by several acquires. Without one, every acquire is a task, and
-   * what is acquired inside a lock (`lock.acquire`) belongs to the lock's; `ownerFromContext` finds
-   * that out by itself. Tasks of one process exclude each other; what one task waits for and holds
-   * is what deadlocks are found by.
+   * A new task, for several acquires to name as their owner. Without one, every acquire is a task
+   * of its own, except that an acquire inside a lock (`lock.acquire`) belongs to the lock's task;
+   * `ownerFromContext` finds that task by itself. Tasks of one process exclude each other.
+   * Deadlocks are found by what each task holds and waits for.
    */
   owner(): Owner;
   /**
    * Waits in the queue of `key` and resolves when the lock is granted. Keeps the process running
    * while it waits or holds; an idle client does not.
    *
-   * Rejects with the reason of `signal`, or with a `HoldfastError`: `LOCK_HELD`, `LOCK_TIMEOUT`,
+   * Rejects with the signal's reason or with a `HoldfastError`: `LOCK_HELD`, `LOCK_TIMEOUT`,
    * `QUEUE_FULL`, `QUOTA`, `INVALID_ARGUMENT`; `DEADLOCK` when waiting would never end
-   * (`details.cycle` says who waits for whom, `explainDeadlock` more); `WRONG_KIND` when the key is
-   * a semaphore's; `BUSY` when the cluster refused it for a whole TTL; `UNAVAILABLE` when `waitMs`
-   * is 0 and no node answered within `connectTimeoutMs`; `SESSION_EXPIRED` when the session ended
-   * while it waited, and its place in the queue with it (nothing is held; the next call uses a new
-   * session); `CANCELLED` when the client is closed.
+   * (`details.cycle` lists who waits for whom, `explainDeadlock` adds details); `WRONG_KIND` when
+   * the key is a semaphore's; `BUSY` when the cluster refused it for a whole TTL; `UNAVAILABLE`
+   * when `waitMs` is 0 and no node answered within `connectTimeoutMs`; `SESSION_EXPIRED` when the
+   * session ended while it waited, so that it lost its place in the queue (nothing is held; the
+   * next call uses a new session); `CANCELLED` when the client is closed.
    */
   acquire(key: string, options?: AcquireOptions): Promise<Lock>;
   /**
-   * Like `acquire` with `waitMs: 0`, but resolves to `undefined` when another holds or waits.
-   * `UNAVAILABLE` does not mean that it is held: no node answered within `connectTimeoutMs`.
+   * Like `acquire` with `waitMs: 0`, but resolves to `undefined` if another task holds the lock or
+   * waits for it. `UNAVAILABLE` does not mean that it is held: no node answered within
+   * `connectTimeoutMs`.
    */
   tryAcquire(key: string, options?: TryAcquireOptions): Promise<Lock | undefined>;
   /**
-   * All of 1 – 16 keys in one step or none, locks and permits mixed; fair in each of them. A
-   * request that is blocked in one key holds its place in the others. Rejects like `acquire`, and
-   * with `LIMIT_MISMATCH` (`details.limit`) when a semaphore in use has another limit.
+   * Acquires all of 1 – 16 keys in one step, or none; locks and permits can be mixed. It is fair in
+   * each key: a request that is blocked in one key keeps its place in the others. Rejects like
+   * `acquire`, and with `LIMIT_MISMATCH` (`details.limit`) if a semaphore in use has another limit.
    */
   acquireAll(items: readonly WantedItem[], options?: AcquireAllOptions): Promise<Lock>;
   /**
-   * Runs `callback` while holding the lock and releases it afterwards, whatever happens. Rejects
-   * with `LOCK_LOST` when the callback succeeded but the lock was lost before it ended.
+   * Runs `callback` while holding the lock, and releases the lock afterwards even if the callback
+   * fails. Rejects with `LOCK_LOST` if the callback succeeded but the lock was lost before it
+   * ended.
    */
   using<T>(key: string, callback: (lock: Lock) => Promise<T> | T): Promise<T>;
   using<T>(
@@ -108,47 +114,47 @@ export interface Client extends Views, OperatorCommands, AsyncDisposable {
     callback: (lock: Lock) => Promise<T> | T,
   ): Promise<T>;
   /**
-   * Permits of `key`. `limit`, 1 – 1,000,000, is needed while nobody uses the key, and must be the
-   * one that it has while somebody does (`LIMIT_MISMATCH`).
+   * A semaphore. `limit`, 1 – 1,000,000 permits, is required while the key is not in use; while it
+   * is, a given `limit` must be the current one (`LIMIT_MISMATCH`).
    */
   semaphore(key: string, options?: { limit?: number | undefined }): Semaphore;
   /**
-   * Takes what `lock.detach` left: the same keys, slots and value under a new token. `NOT_HELD`
-   * when there is no such ticket (any more), `FORBIDDEN` for a wrong secret, `QUOTA`, `BUSY`,
-   * `UNAVAILABLE` without an answer in `connectTimeoutMs`. Aborting gives back what was claimed
-   * meanwhile.
+   * Takes over a hold that `lock.detach` left: the same keys, slots and value under a new token.
+   * `NOT_HELD` if the ticket does not exist or no longer exists, `FORBIDDEN` for a wrong secret,
+   * `QUOTA`, `BUSY`, `UNAVAILABLE` without an answer in `connectTimeoutMs`. Aborting releases a
+   * hold that was claimed meanwhile.
    */
   claim(ticket: Ticket, options?: CallOptions & { owner?: Owner | undefined }): Promise<Lock>;
-  /** `name` is the key that whoever leads holds. */
+  /** An election. `name` is the key that the leader holds. */
   election(name: string): Election;
   /**
-   * What was in the way of an acquire that was refused with `DEADLOCK`: for each task of the circle
-   * its session's name and metadata, what it holds, since when and under which value, and where in
-   * this program it was asked for (`connect({ captureStacks: true })`). It looks at the present, so
-   * ask before the locks of the circle are released. Rejects with a `TypeError` for any other error,
-   * `UNAVAILABLE` as with `inspect`.
+   * Explains an acquire that was refused with `DEADLOCK`: for each task of the cycle its session's
+   * name and metadata, what it holds, since when and under which value, and where in this program
+   * it was asked for (`connect({ captureStacks: true })`). It looks at the present, so call it
+   * before the locks of the cycle are released. Rejects with a `TypeError` for any other error, and
+   * with `UNAVAILABLE` like `inspect`.
    */
   explainDeadlock(error: unknown, options?: CallOptions): Promise<Deadlock>;
   /**
-   * What happens to a key, or to all that begin with a prefix ("orders/"), in the order of the log. Begins with
-   * the call, also before the first `next`. While the application does not take them, up to about a
-   * thousand changes are kept and then the watch pauses. The iteration fails with `COMPACTED` when
-   * what comes next is no longer kept by the cluster, with the reason of `signal`, or with
-   * `CANCELLED` when the client is closed.
+   * Watches the changes of a key, or of all keys that begin with a prefix ("orders/"), in the order
+   * of the log. It begins with this call, not with the first `next`. If the application does not
+   * take the changes, about a thousand are kept, and then the watch pauses. The iteration fails
+   * with `COMPACTED` if the cluster no longer keeps the next change, with the reason of `signal`,
+   * or with `CANCELLED` when the client is closed.
    */
   watch(target: WatchTarget, options?: WatchOptions): Watch;
   /**
-   * Gives the session up for another process to go on with: `connect({ resume: exported })`. Aborts
-   * every signal first (`LOCK_LOST`, reason `exported`) and rejects what waits with `CANCELLED`;
-   * the client is closed then. What it holds stays held and what it waits for keeps its place until
-   * the lease ends. Waits two seconds at most for the cluster to hear what was given back, and does not
-   * fail without it: whoever takes over gives it back then. The result is plain data, and as secret as
-   * the session. `UNAVAILABLE` while the client has no session.
+   * Gives up the session, so that another process can continue it: `connect({ resume: exported })`.
+   * First aborts every signal (`LOCK_LOST`, reason `exported`) and rejects waiting calls with
+   * `CANCELLED`; then the client is closed. Until the lease ends, its holds stay held and its waits
+   * keep their places. Waits at most two seconds for the cluster to confirm what was given back,
+   * and does not fail without it: the process that takes over gives it back then. The result is
+   * plain data, and as secret as the session. `UNAVAILABLE` while the client has no session.
    */
   export(): Promise<ExportedSession>;
   /**
-   * Releases everything and ends the session. Never rejects. Waits for the cluster to say so for a
-   * third of the TTL, at most 3,000 ms; without an answer what was held stays so until its lease
+   * Releases everything and ends the session. Never rejects. Waits for the cluster's answer for a
+   * third of the TTL, at most 3,000 ms; without an answer, its holds stay held until the lease
    * ends.
    */
   close(): Promise<void>;
@@ -230,7 +236,7 @@ export class HoldfastClient extends ClusterViews implements Client {
     return new NamedElection(this.#session, name);
   }
 
-  // Seeing; the rest is what everybody sees.
+  // Views; all others are inherited.
 
   protected ask(question: Question, signal: AbortSignal | undefined): Promise<unknown> {
     return this.#session.ask(question, signal);
@@ -251,7 +257,7 @@ export class HoldfastClient extends ClusterViews implements Client {
     return this.#session.watch(resolveWatch(target, options));
   }
 
-  // Acting.
+  // Commands of operators.
 
   async revoke(target: RevokeTarget, options?: RevokeOptions): Promise<Revoked> {
     return revoke(this.#session.locks, target, options);

@@ -1,6 +1,4 @@
-/**
- * From options to a client that is connected and has a session.
- */
+/** Makes a client from options: connected, and with a session. */
 import { type Client, HoldfastClient } from "./client.js";
 import {
   type ClientSettings,
@@ -16,39 +14,40 @@ import type { Platform, TaskContext } from "./transport/platform.js";
  * Connects to a cluster and opens a session. An idle client does not keep the process running; one
  * that holds or waits for a lock does.
  *
- * From then on the client finds its way by itself. While no node can be reached, or the cluster has
- * no leader, calls wait and are sent as soon as somebody serves: in rounds over all nodes, with
- * pauses between them that grow from 20 to 1,000 ms, each of a length at random between half and all
- * of that. What became of commands without an answer is asked then, and only what was certainly not
- * carried out is sent again; reads are asked again. Nothing is tried longer than its caller waits:
+ * After that the client reconnects by itself. While no node can be reached, or the cluster has no
+ * leader, calls wait and are sent as soon as a node serves them. The client tries all nodes in
+ * rounds, with pauses between the rounds that grow from 20 to 1,000 ms; each lasts a random time
+ * between half and all of that. Then the client asks for the fate of commands without an answer,
+ * and repeats only those that were certainly not carried out; reads are repeated. Nothing is tried
+ * for longer than its caller waits:
  *
- * - an acquire until `waitMs` (`LOCK_TIMEOUT`), and without one until there is a cluster again; what
- *   waits in the cluster keeps its place as long as the session lives, else `SESSION_EXPIRED`;
- * - a try, a read or any other command for `connectTimeoutMs`, then `UNAVAILABLE`. Its
- *   `details.indeterminate` says whether the command may have been carried out all the same: true
- *   once it was sent and not refused. A try is never held in secret: what it is granted after that
- *   is given back;
- * - a command that a node has no room for, or the leader's disk, is sent again after pauses that grow
- *   from 20 to 1,000 ms, give or take a half, for a TTL, then `BUSY` or `DISK_FULL`: it was certainly
- *   not carried out. What gives something back goes on in the meantime, and is refused last;
+ * - an acquire until `waitMs` (`LOCK_TIMEOUT`), or without it until the cluster is back; a request
+ *   that waits in the cluster keeps its place while the session lives, otherwise `SESSION_EXPIRED`;
+ * - a try, a read or any other command for `connectTimeoutMs`, then `UNAVAILABLE`.
+ *   `details.indeterminate` says whether the command may have been carried out: true if it was sent
+ *   and not refused. If a try is granted after its caller was rejected, the client releases it;
+ * - a command for which a node, or the leader's disk, has no room is sent again after pauses that
+ *   grow from 20 to 1,000 ms, jittered by half, for a TTL; then `BUSY` or `DISK_FULL`: it was
+ *   certainly not carried out. Commands that give something back go on in the meantime, and are the
+ *   last to be refused;
  * - a release until the lease is over, `close` for a third of the TTL and at most 3,000 ms.
  *
- * Held locks are given up by the client's own count before the cluster can grant them to others:
- * `lock.signal` is aborted a tenth of the TTL, at least 250 ms, before the lease that the cluster
- * last confirmed could end; with no leader too, though the table's clock stands still then. The
- * count includes the time in which the machine was suspended, so that a sleep ends leases and does
- * not stretch them. Node tells that from a clock of its own, on Linux, macOS and Windows; elsewhere,
- * in browsers above all, a step of the wall clock forward counts as sleep and may end them early.
- * Clocks that all stand still at once, as in a virtual machine that is paused, or that run more than
- * a tenth slow, are covered by fencing only. A process that was stopped for longer
- * finds its locks lost as soon as any of its code looks: the signal is aborted before anything else
- * happens, and what it gave up stays given up, whatever the table still has. The session goes on if
- * it lives, else the next call opens another.
+ * The client gives up a held lock, by its own clock, before the cluster can grant it to others:
+ * `lock.signal` is aborted a tenth of the TTL, at least 250 ms, before the earliest end of the
+ * lease that the cluster last confirmed. This is so even without a leader, although the table's
+ * clock stands still then. The client's clock includes the time in which the machine was suspended,
+ * so that a sleep ends leases instead of extending them. On Linux, macOS and Windows, Node has a
+ * clock that counts this time. Elsewhere, especially in browsers, every forward step of the wall
+ * clock counts as sleep and may end leases early. Only fencing covers clocks that all stand still
+ * at once, as in a paused virtual machine, or that run more than a tenth slow. In a process that
+ * was stopped for longer, locks are lost as soon as any of its code looks at them: the signal is
+ * aborted before anything else happens, and the locks stay lost even if the table still has them.
+ * The session goes on if it still lives, otherwise the next call opens another one.
  *
- * @throws {HoldfastError} `UNAVAILABLE` when no node served within `connectTimeoutMs`; `TAKEN_OVER` when
- *   another process has the session to be resumed;
- *   `INVALID_ARGUMENT` for a name or metadata the cluster would not take; `PROTOCOL`,
- *   `UNAUTHENTICATED` or `FORBIDDEN` when the cluster refuses this client
+ * @throws {HoldfastError} `UNAVAILABLE` when no node served within `connectTimeoutMs`; `TAKEN_OVER`
+ *   when another process has taken over the session of `resume`; `INVALID_ARGUMENT` for a name or
+ *   metadata that the cluster would refuse; `PROTOCOL`, `UNAUTHENTICATED` or `FORBIDDEN` when the
+ *   cluster refuses this client
  * @throws {TypeError | RangeError} for options of a wrong type or beyond their limits
  */
 export async function connect(options: ConnectOptions = {}): Promise<Client> {
@@ -56,14 +55,14 @@ export async function connect(options: ConnectOptions = {}): Promise<Client> {
   return connectOn(await loadPlatform(), settings);
 }
 
-/** The same on a given platform: what a simulator calls. */
+/** The same on a given platform, such as the simulator's. */
 export async function connectOn(platform: Platform, settings: ClientSettings): Promise<Client> {
   let context: TaskContext<Owner> | undefined;
   if (settings.ownerFromContext) {
     context = await platform.loadTaskContext?.();
     if (context === undefined) throw new TypeError("ownerFromContext needs Node");
   }
-  // Behind all that was awaited: nobody is told by a signal that was aborted before.
+  // After everything that was awaited: a signal that is aborted already fires no event.
   settings.signal?.throwIfAborted();
   const ports = context === undefined ? platform : outsideOfTasks(platform, context);
   const session = new Session(ports, settings, context);
@@ -76,8 +75,8 @@ export async function connectOn(platform: Platform, settings: ClientSettings): P
 }
 
 /**
- * Timers and sockets of a client serve all of its tasks, whichever of them was running when they
- * were made: what they call, listeners of signals above all, belongs to none.
+ * Timers and sockets of a client serve all of its tasks, whichever task was running when they were
+ * made. So their callbacks, such as listeners of signals, run in no task.
  */
 function outsideOfTasks(platform: Platform, context: TaskContext<Owner>): Platform {
   const outside = <Result>(work: () => Result): Result => context.run(undefined, work);

@@ -1,6 +1,6 @@
 /**
- * From the codes of the wire to what callers see: one place for every text. A message says what is
- * in the way and what can be done about it; `details` has the same for programs.
+ * Turns the codes of the wire into the errors that callers see; every text is here. A message says
+ * what is in the way and what can be done about it; `details` has the same for programs.
  */
 import { ERROR_NUMBERS, type ErrorCode, errorCodeOf, HoldfastError } from "../errors.js";
 import {
@@ -13,7 +13,7 @@ import {
 } from "../protocol/index.js";
 import { quotedKey } from "../safe-text.js";
 
-/** Why a lock is not held any more. */
+/** Why a lock is no longer held. */
 export type LossReason =
   | "released"
   | "expired"
@@ -27,7 +27,7 @@ export type LossReason =
   | "takenOver"
   | "unknown";
 
-/** Whatever has a key, to say what an error is about. */
+/** Anything that has a key, to name it in an error. */
 type Named = readonly { readonly key: string; readonly mode?: string }[];
 
 const LOSS_REASONS = new Map(
@@ -46,16 +46,16 @@ const LOSS_TEXTS: Readonly<Record<LossReason, string>> = {
   expired: "may have expired: its lease was not renewed in time",
   closed: "ended with its client",
   cancelled: "was cancelled",
-  maxHold: "was held for as long as it may be",
+  maxHold: "was held for the time that maxHoldMs allows",
   revoked: "was revoked",
   stolen: "was stolen",
   detached: "was detached",
   exported: "was exported with its session",
-  takenOver: "is another process's, which took the session over",
-  unknown: "is not held any more",
+  takenOver: "belongs to another process, which took the session over",
+  unknown: "is no longer held",
 };
 
-/** The reason of `lock.signal` and of everything that needed the lock. */
+/** The reason of `lock.signal`, and of calls that needed the lock. */
 export function lockLost(items: Named, token: number, reason: LossReason): HoldfastError {
   const details = { ...keysOf(items), token, reason };
   return new HoldfastError("LOCK_LOST", `${nameOf(items)} ${LOSS_TEXTS[reason]}`, { details });
@@ -68,10 +68,11 @@ const BLOCKED_BY_NAMES: ReadonlyMap<number, string> = new Map(
 type Texts = Readonly<Partial<Record<ErrorCode, string>>>;
 
 const TEXTS: Texts = {
-  LOCK_HELD: "held or waited for by another",
-  QUEUE_FULL: "as many wait for it as the setting waitersMax allows; try again later",
-  WRONG_KIND: "the key is in use as the other kind: locks and semaphores need different keys",
-  NOT_HELD: "it is not held any more",
+  LOCK_HELD: "another task holds it or waits for it",
+  QUEUE_FULL: "as many requests wait for it as the setting waitersMax allows; try again later",
+  WRONG_KIND:
+    "the key is in use for the other kind of lock: locks and semaphores need different keys",
+  NOT_HELD: "it is no longer held",
   QUOTA:
     "more than a setting allows one session, one step or the table (holdsPerSessionMax, " +
     "waitsPerSessionMax, bytesPerSessionMax, tableBytesMax, holdsPerStepMax); release something, or raise the setting",
@@ -81,13 +82,13 @@ const TEXTS: Texts = {
   TOO_MANY_IN_FLIGHT: "the session has too many unanswered commands; try again later",
   CANCELLED: "the request was cancelled",
   TOKENS_EXHAUSTED:
-    "the cluster has no fencing tokens left: found a new cluster, on machines whose clocks are right",
+    "the cluster has no fencing tokens left: create a new cluster on machines with correct clocks",
   BUSY: "the cluster is busy; try again later",
   DISK_FULL: "the leader's disk is full; make room there, and try again",
 };
 
 const PERMITS_TEXT =
-  "more permits than the limit, or a semaphore that nobody uses yet and of which no limit was named";
+  "more permits than the limit, or no limit given for a semaphore that is not in use";
 const TOO_LONG_TEXT =
   "minHoldMs or lockDelayMs is longer than the settings minHoldMsMax and lockDelayMsMax of the cluster allow";
 
@@ -110,16 +111,19 @@ export function upgradeFailure(key: string, result: Result): HoldfastError {
 export function claimFailure(result: Result): HoldfastError {
   const code = errorCodeOf(result.status);
   if (code === "NOT_HELD") {
-    const text = "there is no such ticket: it was claimed, revoked or stolen, or its time was over";
+    const text = "there is no such ticket: it was claimed, revoked or stolen, or it expired";
     return new HoldfastError(code, text);
   }
   if (code === "FORBIDDEN") {
-    return new HoldfastError(code, "the ticket's secret is wrong: claim it with what detach gave");
+    return new HoldfastError(
+      code,
+      "the ticket's secret is wrong: claim it with the ticket that detach returned",
+    );
   }
   return failure("the ticket", {}, result);
 }
 
-/** Why any other command failed. `texts`: what some refusals mean for this one. */
+/** Why any other command failed. `texts`: what some refusals mean for this command. */
 export function commandFailure(what: string, result: Result, texts: Texts = {}): HoldfastError {
   const code = errorCodeOf(result.status);
   const text = code === undefined ? undefined : texts[code];
@@ -146,21 +150,21 @@ function failure(
   if ("cycle" in result && result.cycle !== undefined) details["cycle"] = result.cycle;
   if ("limit" in result && result.limit !== undefined) details["limit"] = result.limit;
   if (code === "DEADLOCK") {
-    text = circleText("cycle" in result ? (result.cycle ?? []) : [], wayOut);
+    text = cycleText("cycle" in result ? (result.cycle ?? []) : [], wayOut);
   }
   if (code === "LIMIT_MISMATCH") {
     const limit = "limit" in result ? result.limit : undefined;
-    text = `its limit is ${limit ?? "another one"}; name that or none, or change it by setLimit`;
+    text = `its limit is ${limit ?? "another one"}; give that or none, or change it with setLimit`;
   }
   return new HoldfastError(code, `${name}: ${text}`, { details });
 }
 
-/** Who waits for whom, beginning with who asked. */
-function circleText(cycle: readonly CycleMember[], wayOut: string): string {
+/** Who waits for whom, beginning with the task that was refused. */
+function cycleText(cycle: readonly CycleMember[], wayOut: string): string {
   if (cycle.length <= 1) {
     return (
-      "its own task holds it or waits for it already, and would wait for itself; share what it " +
-      "holds with reentrant, upgrade what it shares, or ask as another owner"
+      "its own task already holds it or waits for it, and would wait for itself; share it with " +
+      "reentrant, upgrade the shared lock, or ask as another owner"
     );
   }
   const names = cycle.map(({ sessionName, session, owner }) => {
@@ -172,19 +176,22 @@ function circleText(cycle: readonly CycleMember[], wayOut: string): string {
   return `waiting for it would never end: ${waits.join(", ")}; ${wayOut}`;
 }
 
-/** `waitMs`: -1 where it is not known. `decidedBy`: the service at its place in the log, or the client, whom nobody answered in time. */
+/**
+ * `waitMs`: -1 if it is not known. `decidedBy`: "service" if the table decided, "client" if no
+ * answer came in time.
+ */
 export function lockTimeout(
   items: Named,
   waitMs: number,
   decidedBy: "service" | "client",
 ): HoldfastError {
   const details = { ...keysOf(items), waitMs, decidedBy };
-  const time = waitMs < 0 ? "the time it had" : `${waitMs} ms`;
+  const time = waitMs < 0 ? "the given time" : `${waitMs} ms`;
   const text = `${nameOf(items)}: not granted in ${time}`;
   return new HoldfastError("LOCK_TIMEOUT", text, { details });
 }
 
-/** Why nothing is decided, where so many answer of the nodes of which a majority decides. */
+/** Why nothing is decided when this many of the nodes answer and a majority is needed. */
 export function noLeaderText(answering: number, voters: number): string {
   if (voters === 0) return "no leader";
   const node = voters === 1 ? "node" : "nodes";
@@ -194,12 +201,12 @@ export function noLeaderText(answering: number, voters: number): string {
   return `no leader: ${answer}, ${needed} ${needed === 1 ? "is" : "are"} needed`;
 }
 
-/** `indeterminate`: what was asked for may have happened all the same. */
+/** `indeterminate`: the request may have taken effect. */
 export function unavailable(what: string, why: string, indeterminate = false): HoldfastError {
   return new HoldfastError("UNAVAILABLE", `${what}: ${why}`, { details: { indeterminate } });
 }
 
-/** The session in which something waited is gone, and with it its place in the queue. */
+/** The session of a waiting request is gone, and with it the place in the queue. */
 export function sessionExpired(items: Named, reason: LossReason): HoldfastError {
   const how = reason === "revoked" ? "was ended by an operator" : "expired";
   const text = `${nameOf(items)}: the session ${how} while waiting; nothing is held`;
@@ -209,8 +216,8 @@ export function sessionExpired(items: Named, reason: LossReason): HoldfastError 
 /** Why the session of another process could not be taken over. */
 export function takeOverFailure(code: ErrorCode): HoldfastError {
   const texts: Texts = {
-    SESSION_EXPIRED: "the exported session ended; what it held is free, or others have it",
-    FORBIDDEN: "the exported session has another secret: it is not the one that was exported",
+    SESSION_EXPIRED: "the exported session has ended; its locks are free, or others hold them",
+    FORBIDDEN: "the secret does not match: this is not the session that was exported",
     QUOTA:
       "the exported session holds more than one step may renew (setting holdsPerStepMax); raise " +
       "the setting, and take it over again before its lease ends",
@@ -218,7 +225,7 @@ export function takeOverFailure(code: ErrorCode): HoldfastError {
   return new HoldfastError(code, texts[code] ?? `the cluster refused the session: ${code}`);
 }
 
-/** Digits of a taker's name that are shown: enough to tell processes apart. */
+/** How many digits of the taker's name are shown: enough to tell processes apart. */
 const TAKER_DIGITS = 8;
 
 /** Another process has the session. `way`: what this one can do. */
@@ -232,12 +239,12 @@ export function clientClosed(): HoldfastError {
   return new HoldfastError("CANCELLED", "the client is closed");
 }
 
-/** What waited when the session was exported goes on wherever it is resumed. */
+/** Requests that waited when the session was exported go on where it is resumed. */
 export function clientExported(): HoldfastError {
   return new HoldfastError("CANCELLED", "the session was exported");
 }
 
-/** The platform's shape of an abort that nobody has to worry about. */
+/** The abort of a lock that the application released itself, in the platform's form. */
 export function releasedAbort(items: Named, reason: LossReason): Error {
   return new DOMException(`${nameOf(items)} ${LOSS_TEXTS[reason]}`, "AbortError");
 }
@@ -245,7 +252,7 @@ export function releasedAbort(items: Named, reason: LossReason): Error {
 /** What the Web Locks API rejects with when a lock was stolen. */
 export function stolenAbort(loss: HoldfastError): DOMException {
   const error = new DOMException(loss.message, "AbortError");
-  // Browsers take no options there.
+  // Browsers ignore options in this constructor.
   Object.defineProperty(error, "cause", { value: loss, configurable: true, writable: true });
   return error;
 }
@@ -258,7 +265,7 @@ export function nameOf(items: Named): string {
   return `${items[0]?.mode === "permits" ? "semaphore" : "lock"} ${names}`;
 }
 
-/** `key` is what tools show and take; of a Web Lock also `name`, as it was asked for. */
+/** `key` is the name that tools show and accept. A Web Lock also has `name`, as it was given. */
 function keysOf(items: Named): Record<string, unknown> {
   const key = items[0]?.key;
   if (items.length > 1) return { key, keys: items.map((item) => item.key) };
@@ -266,7 +273,10 @@ function keysOf(items: Named): Record<string, unknown> {
   return name === undefined ? { key } : { key, name };
 }
 
-/** The name by which `client.locks` was asked; `undefined` for whatever was asked for by its key. */
+/**
+ * The name that was given to `client.locks`; `undefined` for anything that was asked for by its
+ * key.
+ */
 function webNameOf([first]: Named): string | undefined {
   return first === undefined ? undefined : lockNameOf(first.key);
 }

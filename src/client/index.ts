@@ -1,16 +1,18 @@
 /**
- * The door of the SDK: what applications, the command line and the tests of whole clusters use.
+ * The public interface of the SDK, for applications, the command line and the tests of whole
+ * clusters.
  *
- * Folders import downward only, and the linter knows the order. Above all of them stand the files
- * beside this one (`connect`, the client itself), below all `failures.ts`, which imports none.
+ * Folders import downward only; the linter checks the order. The files beside this one (`connect`,
+ * the client itself) are above all folders, and `failures.ts`, which imports none of them, is
+ * below.
  *
  * - `admin` and `web-locks`: two other ways to use a cluster
- * - `session`: attaches, keeps the lease, decides when what is sent
- * - `locks`: what is asked for and held; semaphores and elections
+ * - `session`: attaches, keeps the lease, decides when messages are sent
+ * - `locks`: requests and holds; semaphores and elections
  * - `reads`: questions and watches
  * - `calls`: commands and their callers
- * - `options` and `lease`: what callers pass, checked; what may be believed about time
- * - `transport`: connections, and what the SDK needs of the world
+ * - `options` and `lease`: checked arguments; what a client may believe about time
+ * - `transport`: connections, and the ports of the platform
  */
 export type {
   Blocker,

@@ -1,10 +1,10 @@
 /**
- * Carries operators' requests to the cluster without a session. It is connected while something is
- * asked and for a moment afterwards: a node sends away who stays and asks for nothing, and an idle
- * operator's tool has no reason to come back. It runs on the ports of `platform.ts` alone.
+ * Carries operators' requests to the cluster without a session. It is connected while a request is
+ * open and for a moment afterwards: nodes send away clients that stay and ask for nothing, and an
+ * idle operator's tool has no reason to reconnect. It uses only the ports of `platform.ts`.
  *
- * Whichever node takes a request passes it on to the leader; one that cannot, or says nothing, is
- * left for another one until the time of the request is over.
+ * Any node passes a request on to the leader. If a node cannot, or does not answer, the request is
+ * sent to another node until its time is over.
  */
 import type { HoldfastError } from "../../errors.js";
 import {
@@ -27,11 +27,11 @@ import { Operations, type Wish } from "./operations.js";
 
 const HANDSHAKE_TIMEOUT_MS_MAX = 2_000;
 /**
- * A node is asked for this part of the time there is before another one is, and no longer than …
+ * A node has this part of the timeout to answer before another one is tried, but no longer than …
  */
 const PATIENCE_PER_TIMEOUT = 1 / 3;
 const PATIENCE_MS_MAX = 5_000;
-/** How long the connection outlives the last answer: the next question mostly comes at once. */
+/** How long the connection outlives the last answer: the next request usually comes at once. */
 const LINGER_MS = 1_000;
 
 const NEVER = Number.POSITIVE_INFINITY;
@@ -47,11 +47,11 @@ export class AdminConnection {
   #clusterId = "";
   #opening: Opening | undefined;
   #isClosed = false;
-  /** Connected, or about to be. */
+  /** Connected or connecting. */
   #isActive = false;
   /** When an idle connection is ended. */
   #idleUntilMs = NEVER;
-  /** Those who need this very connection to the end of what they do. */
+  /** How many callers need this very connection until they are done. */
   #keepers = 0;
 
   constructor(platform: Platform, settings: AdminSettings) {
@@ -78,7 +78,7 @@ export class AdminConnection {
     this.#frame = new FrameWriter((frame) => this.#connection.send(frame));
   }
 
-  /** "" until a node told it. From then on no other cluster is listened to. */
+  /** "" until a node has named it. After that, nodes of other clusters are refused. */
   get clusterId(): string {
     return this.#clusterId;
   }
@@ -87,7 +87,7 @@ export class AdminConnection {
     return this.#endpoints.urls;
   }
 
-  /** Resolves when a node answered. */
+  /** Resolves when a node has answered. */
   open(signal: AbortSignal | undefined): Promise<void> {
     const deadlineMs = this.#platform.monotonicMs() + this.#settings.timeoutMs;
     this.#opening = new Opening(deadlineMs, signal, () => this.#end(signal?.reason));
@@ -97,14 +97,14 @@ export class AdminConnection {
     return done;
   }
 
-  /** What the leader answered. Rejects with its refusal, or when nobody answers in time. */
+  /** Resolves to the leader's answer. Rejects with its refusal, or when no answer comes in time. */
   ask(wish: Wish, signal: AbortSignal | undefined): Promise<unknown> {
     return this.#begin(signal, (nowMs) => {
       return this.#operations.ask(wish, nowMs, this.#settings.timeoutMs, signal);
     });
   }
 
-  /** What the table answered. Rejects with its refusal, or when nobody answers in time. */
+  /** Resolves to the table's answer. Rejects with its refusal, or when no answer comes in time. */
   command(wish: OperatorWish): Promise<Result> {
     return this.#begin(wish.signal, (nowMs) => {
       return this.#operations.command(wish, nowMs, this.#settings.timeoutMs);
@@ -122,8 +122,9 @@ export class AdminConnection {
   }
 
   /**
-   * The node behind the connection has something that no other has: it is not left while it answers,
-   * neither when it is idle nor when it sends its clients away. What is returned ends that, once.
+   * Keeps the connection to this node, which has something that no other has, as long as the node
+   * answers: even when it is idle or sends its clients away. Returns a function that ends this;
+   * calling it again has no effect.
    */
   keep(): () => void {
     let isKept = true;
@@ -209,7 +210,7 @@ export class AdminConnection {
     this.#settleTurn();
   }
 
-  /** When the node is left because a request on this connection has no answer. */
+  /** When this node is left because a request sent to it has no answer. */
   get #moveMs(): number {
     const patienceMs = this.#settings.timeoutMs * PATIENCE_PER_TIMEOUT;
     return this.#operations.oldestSentMs + Math.min(patienceMs, PATIENCE_MS_MAX);
@@ -231,7 +232,7 @@ export class AdminConnection {
     this.#operations.rejectAll(reason);
   }
 
-  /** The end of every turn: the one timer is set. */
+  /** Sets the timer at the end of a turn. */
   #settleTurn(): void {
     if (this.#isClosed) return;
     const nowMs = this.#platform.monotonicMs();

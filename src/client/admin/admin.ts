@@ -1,6 +1,6 @@
 /**
- * Operating a cluster from a program: who belongs to it, who leads it, what is held in it, and changing
- * all that. Checks arguments and says what the answers mean; carrying the requests is the connection's.
+ * Operating a cluster from a program: show and change its members, its leader and what is held in
+ * it. Checks arguments and interprets answers; the connection carries the requests.
  */
 import { HoldfastError } from "../../errors.js";
 import { type MemberAction, type MembersView, OP } from "../../protocol/index.js";
@@ -27,61 +27,63 @@ import type { AdminConnection } from "./admin-connection.js";
 import { askForSnapshot, type ClusterSnapshot } from "./cluster-snapshot.js";
 
 /**
- * Operates one cluster. Needs no session and holds no locks, so it works where the cluster has no room
- * for another session, or opens none yet; any node of the cluster takes the requests and the leader
- * decides them.
+ * Operates one cluster. Needs no session and holds no locks, so it works even if the cluster has no
+ * room for another session or does not open one yet. Any node of the cluster takes the requests,
+ * and the leader decides them.
  *
- * Each change is a wish for a state: adding a member that is one at this address, promoting a
- * voter, demoting a learner or removing a node that is no member resolves at once. So a call whose
- * answer was lost may be repeated without a thought, which is what this object itself does for as
- * long as its `timeoutMs` allows. A change resolves when it is committed and in force.
+ * Each change names the state that it wants. It resolves at once if that state exists already: to
+ * add a member that has this address, to promote a voter, to demote a learner, to remove a node
+ * that is not a member. So it is safe to repeat a call whose answer was lost. This object itself
+ * does so until `timeoutMs` is over. A change resolves when it is committed and in force.
  *
- * A revoke of a key means those who hold it when it is called, and what keeps it closed then. One whose
- * answer was lost is repeated: it does not count what the first had done then, and may open what that
- * left closed.
+ * A revoke of a key ends the holds that exist when it is called, and opens the key if an ended hold
+ * keeps it closed. When its answer is lost, the revoke is repeated. The repetition does not count
+ * what the first one did, and may open what the first one left closed.
  *
  * Calls reject with the signal's reason or with a `HoldfastError`, whose message says what is in
  * the way: `BUSY` (retryable: another change is under way, or the node has not caught up yet),
  * `FORBIDDEN` (the voters that would remain and can be reached are no majority), `INVALID_ARGUMENT`
- * (no such member, an address of another one, the last voter), `UNAVAILABLE` (no leader answered in
- * time; with `details.indeterminate` true it may have happened), `CANCELLED` (closed).
+ * (no such member, an address of another member, the last voter), `UNAVAILABLE` (no leader answered
+ * in time; if `details.indeterminate` is true, the change may have happened), `CANCELLED` (closed).
  */
 export interface Admin extends Views, OperatorCommands, AsyncDisposable {
-  /** Of the cluster that answered first; nodes of any other are not listened to. */
+  /** The cluster that answered first. Nodes of other clusters are refused. */
   readonly clusterId: string;
-  /** All endpoints known by now. */
+  /** All endpoints that are known now. */
   readonly endpoints: readonly string[];
-  /** Who belongs to the cluster and how each of them is, as the leader sees it. */
+  /** The members of the cluster and the state of each, as the leader sees it. */
   members(options?: AdminCallOptions): Promise<MembersView>;
   /**
-   * Lets a node join as a learner: it receives everything and decides nothing until it is promoted.
-   * Of a member this changes the address.
+   * Adds a node as a learner: it receives every entry and has no vote until it is promoted. If the
+   * node is a member already, this changes its address.
    *
    * @param id 1 – 2^32 − 1, never used before in this cluster
-   * @param address `host:port` where the other nodes reach it
+   * @param address `host:port` at which the other nodes reach it
    */
   addMember(id: number, address: string, options?: AdminCallOptions): Promise<void>;
   /** Makes a learner a voter. `BUSY` until it has caught up with the log. */
   promoteMember(id: number, options?: AdminCallOptions): Promise<void>;
-  /**
-   * Makes a voter a learner: what it says counts no more, and what it has forgotten does no harm.
-   */
+  /** Makes a voter a learner: its vote no longer counts, so a node that lost data does no harm. */
   demoteMember(id: number, options?: AdminCallOptions): Promise<void>;
-  /** Takes a node out of the cluster. A leader that is removed hands over to one that stays. */
+  /**
+   * Removes a node from the cluster. A leader that is removed first hands leadership to another
+   * voter.
+   */
   removeMember(id: number, options?: AdminCallOptions): Promise<void>;
   /**
-   * Hands leadership to the voter `id`, or without it to whichever is most up to date. Resolves to
-   * the id of the node that leads then. Commands of clients wait meanwhile and none of them fails.
+   * Hands leadership to the voter `id`, or, without an `id`, to the voter whose log is most
+   * complete. Resolves to the id of the new leader. Commands of clients wait meanwhile; none of
+   * them fails.
    */
   transferLeadership(id?: number, options?: AdminCallOptions): Promise<number>;
   /**
-   * A snapshot of everything that was committed when this was called, read from the first node that
-   * can say so. What `holdfast snapshot save` writes to a file, and `holdfast snapshot restore` makes
-   * a new cluster of. Also rejects with `BUSY` when a node has too many of these under way, and with
-   * `DISK_FULL` when it has no room for one.
+   * A snapshot of everything that was committed when this was called, from the first node that can
+   * give one. `holdfast snapshot save` writes it to a file, and `holdfast snapshot restore` makes a
+   * new cluster of that file. Also rejects with `BUSY` when a node has too many snapshots under
+   * way, and with `DISK_FULL` when it has no room for one.
    */
   snapshot(options?: SnapshotOptions): Promise<ClusterSnapshot>;
-  /** Ends the connection; what is under way rejects with `CANCELLED`. Safe to call twice. */
+  /** Ends the connection; open requests reject with `CANCELLED`. Safe to call twice. */
   close(): Promise<void>;
 }
 
@@ -97,7 +99,7 @@ export class ClusterAdmin extends ClusterViews implements Admin {
     return this.#connection.ask(question, signal);
   }
 
-  /** A lost answer must not cost the next holder its lock. */
+  /** Reads the newest token first, so that a lost answer does not cost the next holder its lock. */
   async revoke(target: RevokeTarget, options?: RevokeOptions): Promise<Revoked> {
     return revoke(this.#connection, target, options, async (key, signal) => {
       const { newestToken } = await this.verify(key, 0, signal === undefined ? {} : { signal });
@@ -132,7 +134,7 @@ export class ClusterAdmin extends ClusterViews implements Admin {
   async members(options?: AdminCallOptions): Promise<MembersView> {
     const view = await this.#connection.ask({ op: OP.members }, signalOf(options));
     if (isMembersView(view)) return view;
-    throw new HoldfastError("PROTOCOL", "the cluster answered something else than its members");
+    throw new HoldfastError("PROTOCOL", "the cluster's answer is not a list of its members");
   }
 
   async addMember(id: number, address: string, options?: AdminCallOptions): Promise<void> {

@@ -1,46 +1,46 @@
 /**
- * A snapshot of a cluster on its way to whoever keeps it: what is to come is known first, and then it
- * is fetched chunk by chunk over one connection, a few ahead of who takes them. A node that is lost
- * on the way has it alone: then all of it is to be asked for again.
+ * A snapshot of a cluster, fetched chunk by chunk. Its description comes first; then a few chunks
+ * at a time are requested over one connection, ahead of the reader. Only the node that made the
+ * snapshot has it, so if that node is lost, the whole snapshot must be requested again.
  */
 import { HoldfastError } from "../../errors.js";
 import { OP, type SnapshotView } from "../../protocol/index.js";
 import type { AdminConnection } from "./admin-connection.js";
 
-/** Chunks asked for and not taken yet: half a megabyte, mostly. */
+/** Chunks that were requested and not read yet: usually half a megabyte. */
 const CHUNKS_AHEAD_MAX = 8;
 
 /** What `Admin.snapshot` resolves to. */
 export interface ClusterSnapshot {
   /** 32 hex digits. */
   readonly clusterId: string;
-  /** The node that has it. */
+  /** The node that has the snapshot. */
   readonly nodeId: number;
-  /** The last entry of the log whose effects it holds. */
+  /** The last entry of the log whose effects the snapshot contains. */
   readonly index: number;
   readonly term: number;
-  /** SHA-256 over chunks, configuration and what is said here of them; 64 hex digits. */
+  /** SHA-256 over the chunks, the configuration and the fields of this object; 64 hex digits. */
   readonly checksum: string;
   readonly chunkCount: number;
-  /** Of all chunks together. */
+  /** Size of all chunks together, in bytes. */
   readonly byteLength: number;
-  /** Who belonged to the cluster, as its nodes write it down; in hex digits. */
+  /** The members of the cluster, as nodes write them to disk; in hex digits. */
   readonly configuration: string;
-  /** Wall clock of the node when the snapshot was there, in milliseconds. */
+  /** Wall clock of the node when the snapshot was complete, in milliseconds since 1970. */
   readonly wallMs: number;
-  /** Of the node. */
+  /** Version of Holdfast that the node runs. */
   readonly version: string;
   /**
-   * The chunks in their order. Rejects with `COMPACTED` when the node does not have it any more, or
-   * was lost: then the snapshot is to be asked for anew. To be called once; until all were taken, or
-   * the iteration or the `Admin` ended, the connection is kept.
+   * The chunks in order. Rejects with `COMPACTED` when the node no longer has the snapshot or was
+   * lost: then request a new snapshot. Call this once. The connection is kept until all chunks were
+   * read, or until the iteration or the `Admin` ends.
    */
   chunks(): AsyncIterable<Uint8Array>;
 }
 
 type Asked = Pick<AdminConnection, "ask" | "keep" | "clusterId">;
 
-/** Waits until a node has one, and knows what it is. */
+/** Waits until a node has a snapshot, and reads its description. */
 export async function askForSnapshot(
   connection: Asked,
   isStale: boolean,
@@ -51,9 +51,10 @@ export async function askForSnapshot(
     for (;;) {
       const view = await connection.ask({ op: OP.saveSnapshot, isStale }, signal);
       if (!isSnapshotView(view)) {
-        throw new HoldfastError("PROTOCOL", "the node answered something else than a snapshot");
+        throw new HoldfastError("PROTOCOL", "the node's answer is not a snapshot");
       }
-      // A node answers at once when it is there, and else after a while: no pause is needed.
+      // A node answers at once when it has the snapshot, otherwise after a while: no pause is
+      // needed.
       if (!view.isReady) continue;
       const { isReady: _, ...rest } = view;
       const chunks = (): AsyncIterable<Uint8Array> => fetchChunks(connection, view, letGo, signal);
@@ -77,7 +78,7 @@ async function* fetchChunks(
       while (asked.length < CHUNKS_AHEAD_MAX && taken + asked.length < chunkCount) {
         const chunk = taken + asked.length;
         const answer = connection.ask({ op: OP.readSnapshot, checksum, chunk }, signal);
-        // The failure of one before it is thrown first, and then nobody waits for this one.
+        // A failure of an earlier chunk is thrown first; then this one is never awaited.
         answer.catch(() => undefined);
         asked.push(answer);
       }
@@ -93,9 +94,9 @@ function bytesIn(payload: unknown): Uint8Array {
   try {
     if (typeof text === "string") return Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
   } catch {
-    // No base64: refused below.
+    // Not base64: refused below.
   }
-  throw new HoldfastError("PROTOCOL", "the node answered something else than a chunk");
+  throw new HoldfastError("PROTOCOL", "the node's answer is not a chunk");
 }
 
 const NUMBERS = ["nodeId", "index", "term", "chunkCount", "byteLength", "wallMs"] as const;

@@ -1,6 +1,6 @@
 /**
- * Asks nodes about themselves over HTTP on their client port. Needs no session and no leader, so it
- * answers when nothing else does.
+ * Asks nodes for their status over HTTP on the client port. Needs no session and no leader, so it
+ * works even when nothing else does.
  */
 import { HoldfastError } from "../../errors.js";
 import { printable } from "../../safe-text.js";
@@ -11,12 +11,12 @@ import type { Page, ReadPage } from "../transport/platform.js";
 
 const REFUSAL_LENGTH_MAX = 200;
 
-/** What a node tells about itself on `/status`. */
+/** What a node reports about itself on `/status`. */
 export interface NodeStatus {
   readonly id: number;
   /**
-   * "learner": receives everything and decides nothing. "starting": reads its log. "quarantined":
-   * its data are damaged, so it takes part in nothing until it is recovered.
+   * "learner": receives every entry and has no vote. "starting": reads its log. "quarantined": its
+   * data are damaged, so it takes part in nothing until it is recovered.
    */
   readonly role:
     | "follower"
@@ -32,35 +32,39 @@ export interface NodeStatus {
   readonly commitIndex: number;
   readonly appliedIndex: number;
   readonly endpoint: string;
-  /** For how long the cluster opens no session yet, which was restored from a snapshot; else 0. */
+  /**
+   * For how many milliseconds a cluster restored from a snapshot still opens no session; otherwise
+   * 0.
+   */
   readonly quietMs?: number;
-  /** There is no room on its disk; while it is "starting", it waits for that. */
+  /** Its disk has no room. A node that is "starting" waits for room. */
   readonly isDiskFull?: boolean;
-  /** Of a quarantined node only. */
+  /** Only of a quarantined node. */
   readonly damage?: NodeDamage;
 }
 
-/** What is not as it was written, and where it was found. */
+/** Which data are damaged, and where. */
 export interface NodeDamage {
   readonly file: string;
   readonly reason: string;
 }
 
-/** A node that answered, or why it did not. */
+/** A node that answered, or the reason why it did not. */
 export type NodeReport = (NodeStatus & { readonly isReachable: true }) | UnreachableNode;
 
-/** A node that did not answer, or with something else than a status. */
+/** A node that did not answer, or whose answer was not a status. */
 export interface UnreachableNode {
   readonly isReachable: false;
   readonly role: "unreachable";
-  /** As it was asked. */
+  /** The endpoint as it was given. */
   readonly endpoint: string;
   readonly error: HoldfastError;
 }
 
 /**
- * The status of each endpoint, all asked at once, in the order given. A node that cannot be reached
- * has an `error` with code `UNAVAILABLE`, one that answers with something else `PROTOCOL`.
+ * The status of each endpoint, in the order given; all are asked at once. A node that cannot be
+ * reached has an `error` with code `UNAVAILABLE`; if its answer is not a status, the code is
+ * `PROTOCOL`.
  *
  * @throws the signal's reason when aborted; never because of a node
  */
@@ -99,11 +103,11 @@ async function report(
     });
     return unreachable(endpoint, error);
   }
-  if (!isNodeStatus(body)) return strange(endpoint, "something else than a node's status");
+  if (!isNodeStatus(body)) return strange(endpoint, "with something that is not a node's status");
   return { ...body, isReachable: true };
 }
 
-/** A node says in a line why it does not show its pages. */
+/** A node that does not show its pages says why in one line. */
 function refusalText({ status, text }: Page): string {
   const [line = ""] = text.split("\n");
   const told = printable(line.slice(0, REFUSAL_LENGTH_MAX));

@@ -1,6 +1,4 @@
-/**
- * From options to an `Admin` that has found its cluster.
- */
+/** Makes an `Admin` from options, once it has found its cluster. */
 import {
   type AdminSettings,
   type ConnectAdminOptions,
@@ -12,8 +10,8 @@ import { type Admin, ClusterAdmin } from "./admin.js";
 import { AdminConnection } from "./admin-connection.js";
 
 /**
- * Finds a cluster to operate. Opens no session. An `Admin` keeps the process running only while it
- * is asked for something.
+ * Finds a cluster to operate. Opens no session. An `Admin` keeps the process running only while a
+ * request is open.
  *
  * @throws {HoldfastError} `UNAVAILABLE` when no node answered within `timeoutMs`; `PROTOCOL`,
  *   `UNAUTHENTICATED` or `FORBIDDEN` when the cluster refuses this client
@@ -24,7 +22,7 @@ export async function connectAdmin(options: ConnectAdminOptions = {}): Promise<A
   return connectAdminOn(await loadPlatform(), settings);
 }
 
-/** The same on a given platform: what a simulator calls. */
+/** The same on a given platform, such as the simulator's. */
 export async function connectAdminOn(platform: Platform, settings: AdminSettings): Promise<Admin> {
   settings.signal?.throwIfAborted();
   const connection = new AdminConnection(platform, settings);

@@ -1,8 +1,9 @@
 /**
- * Operators' requests that wait for their answer. Each is a question, or wishes for a state of the
- * cluster and not for a step towards it, so it is simply sent again on another connection until
- * somebody answers or its time is over. What is refused is told to the caller at once: whether to try
- * again is not decided here. Only questions and commands for which a node has no room wait for it.
+ * Operators' requests that wait for an answer. Each is a question, or names the state of the
+ * cluster that it wants and not a step towards it. So it is simply sent again on another connection
+ * until a node answers or its time is over. A refusal goes to the caller at once, who decides
+ * whether to try again. Only questions, and commands that a node has no room for, are repeated
+ * here.
  */
 import { ERROR_NUMBERS, errorCodeOf, HoldfastError } from "../../errors.js";
 import {
@@ -40,7 +41,7 @@ export type Wish =
   | Omit<SaveSnapshotOperation, "id">
   | Omit<ReadSnapshotOperation, "id">;
 
-/** What an answer says of the node that gave it: only the second kind is a reason to leave it. */
+/** What an answer says about its node; only a node that did not serve the request is left. */
 export type Verdict =
   | { readonly isServed: true }
   | { readonly isServed: false; readonly why: string };
@@ -48,11 +49,11 @@ export type Verdict =
 const SERVED: Verdict = Object.freeze({ isServed: true });
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** Pause before what a node had no room for is sent again, give or take a half. */
+/** Pause before a request is sent again that a node had no room for; jittered by half of it. */
 const RETRY_MS = 100;
 /**
- * Numbers of commands are drawn by chance, since all clients of a node draw from the same ones; they
- * lie above all numbers that are counted up, and below `SEQUENCE_MAX`.
+ * Numbers of commands are random, because all clients of a node share one number space. They lie
+ * above all numbers that are counted up, and below `SEQUENCE_MAX`.
  */
 const COMMAND_NUMBER_MIN = 2 ** 32;
 const COMMAND_NUMBER_BYTES = 5;
@@ -65,12 +66,12 @@ const NAMES: Readonly<Record<Operation["op"], string>> = Object.freeze({
   [OP.readSnapshot]: "a part of the snapshot",
 });
 
-/** What may have happened although nobody said so. */
+/** Operations that may have happened although no answer came. */
 const CHANGES: ReadonlySet<number> = new Set([OP.changeMember, OP.transfer]);
 
 class OpenOperation implements Abortable {
   readonly number: number;
-  /** As it is to be sent. */
+  /** As it will be sent. */
   readonly request: Request;
   /** For messages. */
   readonly what: string;
@@ -79,11 +80,14 @@ class OpenOperation implements Abortable {
   readonly #onAbort: (operation: OpenOperation) => void;
   readonly #resolve: (payload: unknown) => void;
   readonly #reject: (reason: unknown) => void;
-  /** When it went out over this connection; `Infinity` while it has to be sent. */
+  /** When it was sent over this connection; `Infinity` while it is not sent. */
   sentMs = NEVER;
-  /** Not before; a node had no room for it. */
+  /** Not sent before this time, because a node had no room for it. */
   sendAtMs = Number.NEGATIVE_INFINITY;
-  /** How often it left: once, and it may have been carried out without our hearing of it. */
+  /**
+   * How often it was sent. After the first time it may have been carried out although no answer
+   * came.
+   */
   copies = 0;
   /** Why the last node that answered could not do it. */
   lastRefusal = "";
@@ -135,7 +139,7 @@ export class Operations {
   readonly #onAbort: () => void;
   #lastId = 0;
 
-  /** `onAbort` runs when somebody gave up. */
+  /** `onAbort` runs after a caller aborted its request. */
   constructor(platform: Pick<Platform, "random" | "randomBytes">, onAbort: () => void) {
     this.#platform = platform;
     this.#onAbort = onAbort;
@@ -158,7 +162,9 @@ export class Operations {
     return this.#begin(id, request, what, nowMs + timeoutMs, signal);
   }
 
-  /** What the table answered. One that was sent before, and finds nothing to end, has ended it. */
+  /**
+   * The table's answer. A command that was sent before and finds nothing to end has ended it then.
+   */
   async command(wish: OperatorWish, nowMs: number, timeoutMs: number): Promise<Result> {
     const { command, what, texts, signal } = wish;
     const number = this.#drawNumber();
@@ -193,7 +199,7 @@ export class Operations {
     return bytes.reduce((number, byte) => number * 256 + byte, 0) + COMMAND_NUMBER_MIN;
   }
 
-  /** Writes what has to be sent. */
+  /** Writes all requests that are due. */
   write(frame: FrameWriter, nowMs: number): void {
     for (const open of this.#open.values()) {
       if (open.sentMs !== NEVER || open.sendAtMs > nowMs) continue;
@@ -204,12 +210,12 @@ export class Operations {
     frame.end();
   }
 
-  /** The connection is gone: everything is asked again on the next one. */
+  /** The connection is gone: everything is sent again on the next one. */
   restart(): void {
     for (const open of this.#open.values()) open.sentMs = NEVER;
   }
 
-  /** A node did not take a command. */
+  /** A node refused a command. */
   onRefused({ sequence, status }: Refused, nowMs: number): void {
     const open = this.#open.get(sequence);
     if (open === undefined) return;
@@ -254,7 +260,7 @@ export class Operations {
     open.sendAtMs = nowMs + RETRY_MS * (0.5 + this.#platform.random());
   }
 
-  /** `noLeader`: what is missing, where no node knows of a leader. */
+  /** `noLeader`: what is missing when no node knows of a leader. */
   onAlarm(nowMs: number, lastFailure: string, noLeader: string | undefined): void {
     for (const [id, open] of this.#open) {
       if (nowMs < open.deadlineMs) continue;
@@ -274,7 +280,7 @@ export class Operations {
     return earliestMs;
   }
 
-  /** When something is to be sent that a node had no room for. */
+  /** The earliest time at which a request is due that a node had no room for. */
   get sendAtMs(): number {
     let earliestMs = NEVER;
     for (const { sentMs, sendAtMs } of this.#open.values()) {
@@ -283,14 +289,14 @@ export class Operations {
     return earliestMs;
   }
 
-  /** When the oldest request without an answer went out on this connection. */
+  /** When the oldest unanswered request was sent on this connection. */
   get oldestSentMs(): number {
     let oldestMs = NEVER;
     for (const { sentMs } of this.#open.values()) oldestMs = Math.min(oldestMs, sentMs);
     return oldestMs;
   }
 
-  /** The client ends, or no node will have it. */
+  /** The client ends, or no node accepts it. */
   rejectAll(reason: unknown): void {
     const all = [...this.#open.values()];
     this.#open.clear();
@@ -320,7 +326,7 @@ function refusal(
   return new HoldfastError(code, messageOf(payload) ?? `${what}: refused with ${code}`);
 }
 
-/** A node of another version may send anything beside an error. */
+/** A node of another version may send an error in another form. */
 function messageOf(payload: unknown): string | undefined {
   if (typeof payload !== "object" || payload === null || !("message" in payload)) return undefined;
   const { message } = payload;

@@ -1,11 +1,10 @@
 /**
- * Many calls that wait on one AbortSignal, as when a whole task is given one. The platform keeps
- * listeners in a list that it walks for every one added, and warns of a leak from the eleventh on;
- * so each signal gets one listener for as long as anybody waits on it, and the waiters stand in a
- * set.
+ * Lets many calls wait on one AbortSignal, as when a whole task has one. The platform keeps
+ * listeners in a list that it walks for each one added, and warns of a leak from the eleventh on.
+ * So each signal gets one listener while calls wait on it, and the waiting calls are in a set.
  */
 
-/** What is to end when its signal is aborted. */
+/** Something that ends when its signal is aborted. */
 export interface Abortable {
   onAbort(reason: unknown): void;
 }
@@ -34,7 +33,7 @@ class SignalWatch {
   }
 
   #onAbort(): void {
-    // A waiter that ends may take others with it; those must not be told as well.
+    // The end of one waiter may end others too; those must not be called as well.
     const waiters = [...this.#waiters];
     for (const waiter of waiters) {
       if (this.#waiters.delete(waiter)) waiter.onAbort(this.#signal.reason);
@@ -44,7 +43,9 @@ class SignalWatch {
 
 const WATCHES = new WeakMap<AbortSignal, SignalWatch>();
 
-/** `waiter.onAbort` is called once when `signal` is aborted, unless it stopped watching before. */
+/**
+ * Calls `waiter.onAbort` once when `signal` is aborted, unless `unwatchAbort` was called before.
+ */
 export function watchAbort(signal: AbortSignal, waiter: Abortable): void {
   let watch = WATCHES.get(signal);
   if (watch === undefined) {

@@ -1,8 +1,8 @@
 /**
- * One sequenced command from the wish to the table's answer. It has a number only while it is sent: a
- * node that refuses it, or a resume that finds it unexecuted, gives the number back, and it is sent
- * again under another one. So the table executes it at most once. Subclasses say what is sent and
- * what the answer means.
+ * One sequenced command from its call to the table's answer. It has a number only while it is sent.
+ * If a node refuses it, or a resume finds it unexecuted, the number is given back, and the command
+ * is sent again under another one. So the table executes it at most once. Subclasses define what is
+ * sent and what the answer means.
  */
 import type { ErrorNumber } from "../../errors.js";
 import {
@@ -16,7 +16,7 @@ import type { LossReason } from "../failures.js";
 
 export const NOTHING_ACKNOWLEDGED: readonly number[] = Object.freeze([]);
 
-/** What every command begins with, filled in when it is sent. */
+/** The fields that every command begins with, filled in when it is sent. */
 export interface CommandHead {
   readonly sequence: number;
   readonly mark: number;
@@ -30,34 +30,39 @@ export abstract class Call {
   sequence = 0;
   /** Lease time before it was sent: what its answer proves (`lease.ts`). */
   sentMs = 0;
-  /** What this transmission acknowledges. */
+  /** The acknowledgements that this transmission carries. */
   acknowledged: readonly number[] = NOTHING_ACKNOWLEDGED;
-  /** When a node had no room for it first. */
+  /** When a node first had no room for it. */
   refusedSinceMs = Number.POSITIVE_INFINITY;
-  /** The connection over which it was sent broke: only a recall tells whether it was executed. */
+  /** The connection that sent it broke: only a recall can show whether it was executed. */
   isUncertain = false;
-  /** It was refused for good. */
+  /** It was refused finally, and is not sent again. */
   isGivenUp = false;
 
-  /** Strong calls wait where a node has little room; weak ones, which give back, may pass them. */
+  /**
+   * Where a node has little room, strong calls wait; weak ones, which give something back, may pass
+   * them.
+   */
   abstract readonly isStrong: boolean;
 
-  /** Nobody waits for it: it need not be sent if it was not. */
+  /** No caller waits for it, so if it was not sent, it need not be. */
   get isUnwanted(): boolean {
     return false;
   }
 
-  /** It means as much in the next session, as long as it was not executed in this one. */
+  /** It can be sent in the next session too, if it was not executed in this one. */
   get outlivesSession(): boolean {
     return false;
   }
 
-  /** The answer may be `queued`; how the wait ended is then kept until it is acknowledged. */
+  /**
+   * The answer may be `queued`. Then the table keeps the end of the wait until it is acknowledged.
+   */
   get mayWait(): boolean {
     return false;
   }
 
-  /** Nobody can say that it was not executed. */
+  /** It may have been executed. */
   get mayBeExecuted(): boolean {
     return this.sequence !== 0 || this.isUncertain;
   }
@@ -67,22 +72,22 @@ export abstract class Call {
   /** `stamp`: of the entry that decided it. */
   abstract onResult(result: Result, stamp: number): void;
 
-  /** A recall found what it was granted. */
+  /** A recall found the hold that it was granted. */
   onHeld(_told: RecalledHold): void {}
 
-  /** A recall found that what it was granted ended. */
+  /** A recall found that the hold that it was granted has ended. */
   onEnded(_token: number, _reason: EndReason): void {}
 
-  /** A recall found nothing: a later command of this client ended it. */
+  /** A recall found nothing: a later command of this client ended its hold. */
   onForgotten(): void {}
 
-  /** It was certainly not executed, and will not be. */
+  /** It was not executed, and will not be. */
   onRefused(_status: ErrorNumber): void {}
 
-  /** Weak, and sent before strong ones that were called earlier. */
+  /** It is weak, and is sent before strong calls that were made earlier. */
   onPassing(): void {}
 
-  /** Its session is no more, for that reason, so it will never be answered. */
+  /** Its session ended for this reason, so it will never be answered. */
   abstract onSessionLost(reason: LossReason): void;
 }
 

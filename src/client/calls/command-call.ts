@@ -1,4 +1,4 @@
-/** A command that has an answer at once, whose effect needs no undoing. */
+/** A command that is answered at once and whose effect need not be undone. */
 import { type ErrorCode, type ErrorNumber, errorCodeOf } from "../../errors.js";
 import { isStrong, type Result, type SequencedCommand } from "../../protocol/index.js";
 import { commandFailure, unavailable } from "../failures.js";
@@ -8,11 +8,11 @@ import { type Awaited, type Caller, Waiter, type Waiters } from "./waiters.js";
 export type WithoutHead<C> = C extends unknown ? Omit<C, keyof CommandHead> : never;
 
 export interface CommandWish<C extends SequencedCommand = SequencedCommand> {
-  /** The command without what it begins with. */
+  /** The command without its head. */
   readonly command: WithoutHead<C>;
   /** For messages: "the limit of semaphore "gpu"". */
   readonly what: string;
-  /** What refusals mean here, where that is more than they mean anywhere. */
+  /** What refusals mean for this command, if that differs from the common text. */
   readonly texts?: Readonly<Partial<Record<ErrorCode, string>>>;
   readonly signal: AbortSignal | undefined;
 }

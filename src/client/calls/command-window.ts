@@ -1,14 +1,15 @@
 /**
- * The sequenced commands of one session in program order: those that wait to be sent, and those that
- * were sent and are unanswered, in a ring of slots by number. Numbers are given when a command is
- * sent and taken back when it was certainly not executed; the command is queued again then, in the
- * order of calls. It also keeps what lets the table forget: the mark and the acknowledgements.
+ * The sequenced commands of one session in program order: those that wait to be sent, and those
+ * that were sent and have no answer, in a ring of slots by number. A command gets its number when
+ * it is sent. If it was certainly not executed, the number is taken back, and the command is queued
+ * again in the order of calls. This class also keeps what lets the table forget: the mark and the
+ * acknowledgements.
  *
- * Strong and weak commands wait in a queue each. Of either kind what is sent was always called before
- * what waits, so a queue is a plain list. (`docs/internals/semantics.md`, 2.)
+ * Strong and weak commands wait in separate queues. Within each kind, every sent command was called
+ * before every waiting one, so a queue is a plain list. (`docs/internals/semantics.md`, 2.)
  *
- * The ring spans `mark` … the next number − 1 and never more than `IN_FLIGHT_MAX`, so what the table
- * has to keep for this session is bounded as well.
+ * The ring spans `mark` … the next number − 1 and never more than `IN_FLIGHT_MAX`, so what the
+ * table has to keep for this session is bounded as well.
  */
 import { assert } from "../../assert.js";
 import { ACKNOWLEDGED_MAX, IN_FLIGHT_MAX } from "../../protocol/index.js";
@@ -17,18 +18,18 @@ import { type Call, NOTHING_ACKNOWLEDGED } from "./call.js";
 const SLOT_MASK = IN_FLIGHT_MAX - 1;
 assert((IN_FLIGHT_MAX & SLOT_MASK) === 0, () => `${IN_FLIGHT_MAX} slots are no power of two`);
 
-/** A queue shorter than this is not searched for what nobody wants any more. */
+/** A shorter queue is not searched for calls that are no longer wanted. */
 const COMPACT_LENGTH_MIN = 1_024;
 
 /** Calls that wait to be sent, in the order in which they were made. */
 class CallQueue {
   #calls: Call[] = [];
   #head = 0;
-  /** At this length it is freed of what nobody wants any more. */
+  /** At this length, calls that are no longer wanted are removed. */
   #compactAtLength = COMPACT_LENGTH_MIN;
 
   push(call: Call): void {
-    // While there is no connection nothing is taken out, and callers may come and go for hours.
+    // Without a connection nothing is taken out, and callers may come and go for hours.
     if (this.#calls.length >= this.#compactAtLength) {
       this.#calls = [...this].filter((each) => !isOver(each));
       this.#head = 0;
@@ -43,7 +44,7 @@ class CallQueue {
     this.#head = 0;
   }
 
-  /** The next one that is still wanted. */
+  /** The next call that is still wanted. */
   peek(): Call | undefined {
     for (;;) {
       const call = this.#calls[this.#head];
@@ -73,7 +74,7 @@ function isOver(call: Call): boolean {
 }
 
 export class CommandWindow {
-  /** Slot `sequence & SLOT_MASK`; undefined once answered. */
+  /** By slot `sequence & SLOT_MASK`; undefined once answered. */
   readonly #slots: (Call | undefined)[] = new Array(IN_FLIGHT_MAX).fill(undefined);
   #strong = new CallQueue();
   #weak = new CallQueue();
@@ -81,9 +82,9 @@ export class CommandWindow {
   #nextSequence = 1;
   #unanswered = 0;
   #lastOrder = 0;
-  /** What was executed before the session was resumed last: its answers are recalled. */
+  /** The highest number that was executed before the last resume: answers up to it are recalled. */
   #resumedAt = 0;
-  /** What was read and no command on its way names yet. */
+  /** Ends of waits that were read and that no command in flight acknowledges yet. */
   #acknowledgements: number[] = [];
 
   /** The lowest number whose reply is still needed. */
@@ -91,17 +92,17 @@ export class CommandWindow {
     return this.#mark;
   }
 
-  /** Numbers up to this one were given on earlier connections. */
+  /** Numbers up to this one were used on earlier connections. */
   get resumedAt(): number {
     return this.#resumedAt;
   }
 
-  /** Whether the table does not know yet what was read. */
+  /** Whether there are ends that were read and that the table does not know of yet. */
   get hasAcknowledgements(): boolean {
     return this.#acknowledgements.length > 0;
   }
 
-  /** The newest call. */
+  /** The order of the newest call. */
   get lastOrder(): number {
     return this.#lastOrder;
   }
@@ -116,12 +117,14 @@ export class CommandWindow {
     (call.isStrong ? this.#strong : this.#weak).push(call);
   }
 
-  /** Whether `next` has one. */
+  /** Whether `next` would return a call. */
   canSend(mayBeStrong: boolean, mayBeWeak: boolean): boolean {
     return !this.#isFull && this.#peek(mayBeStrong, mayBeWeak) !== undefined;
   }
 
-  /** The next call to send, with its number; `undefined` when none may be, or the window is full. */
+  /**
+   * The next call to send, with its number; `undefined` if none may be sent or the window is full.
+   */
   next(mayBeStrong: boolean, mayBeWeak: boolean): Call | undefined {
     const call = this.#peek(mayBeStrong, mayBeWeak);
     if (call === undefined || this.#isFull) return undefined;
@@ -142,7 +145,7 @@ export class CommandWindow {
     return strong.order < weak.order ? strong : weak;
   }
 
-  /** The unanswered call of this number. */
+  /** The unanswered call with this number. */
   get(sequence: number): Call | undefined {
     const call = this.#slots[sequence & SLOT_MASK];
     return call?.sequence === sequence ? call : undefined;
@@ -160,7 +163,7 @@ export class CommandWindow {
     }
   }
 
-  /** What has this number or a higher one was not executed, and will be sent again. */
+  /** The calls with this number and higher ones were not executed, and will be sent again. */
   takeBack(sequence: number): void {
     const strong: Call[] = [];
     const weak: Call[] = [];
@@ -185,14 +188,14 @@ export class CommandWindow {
     call.acknowledged = NOTHING_ACKNOWLEDGED;
   }
 
-  /** The connection is gone, and with it whatever was on its way. */
+  /** The connection is gone, with everything that was in flight on it. */
   disconnect(): void {
     for (const call of this.sent()) call.isUncertain = true;
   }
 
   /**
-   * Another connection has the session, in which everything up to `highest` was executed and nothing
-   * above it will be. Gives the numbers without an answer.
+   * Another connection has the session: everything up to `highest` was executed, and nothing above
+   * it will be. Returns the numbers of unanswered calls.
    */
   resume(highest: number): number[] {
     this.takeBack(highest + 1);
@@ -200,7 +203,7 @@ export class CommandWindow {
     return [...this.sent()].map(({ sequence }) => sequence);
   }
 
-  /** All unanswered calls in the order of their numbers. */
+  /** All unanswered calls, in the order of their numbers. */
   *sent(from = this.#mark): Generator<Call> {
     for (let sequence = Math.max(from, this.#mark); sequence < this.#nextSequence; sequence++) {
       const call = this.#slots[sequence & SLOT_MASK];
@@ -208,13 +211,13 @@ export class CommandWindow {
     }
   }
 
-  /** What waits to be sent, strong ones first. */
+  /** The calls that wait to be sent, strong ones first. */
   *queued(): Generator<Call> {
     yield* this.#strong;
     yield* this.#weak;
   }
 
-  /** Whether something that gives back has no answer yet. */
+  /** Whether a call that gives something back is unanswered. */
   get hasWeak(): boolean {
     if (this.#weak.peek() !== undefined) return true;
     for (const call of this.sent()) if (!call.isStrong) return true;
@@ -231,19 +234,19 @@ export class CommandWindow {
     return first - 1;
   }
 
-  /** When the oldest call without an answer was sent over this connection; else `Infinity`. */
+  /** When the oldest unanswered call was sent over this connection; `Infinity` if there is none. */
   get oldestSentMs(): number {
     if (this.#unanswered === 0) return Number.POSITIVE_INFINITY;
     for (const { sentMs } of this.sent(this.#resumedAt + 1)) return sentMs;
     return Number.POSITIVE_INFINITY;
   }
 
-  /** How this number ended was read. */
+  /** The end of the wait with this number was read. */
   acknowledge(sequence: number): void {
     this.#acknowledgements.push(sequence);
   }
 
-  /** What the next command is to acknowledge. */
+  /** What the next command has to acknowledge. */
   takeAcknowledgements(): readonly number[] {
     const all = this.#acknowledgements;
     if (all.length === 0) return NOTHING_ACKNOWLEDGED;
@@ -251,12 +254,12 @@ export class CommandWindow {
     return all;
   }
 
-  /** The command that carried them may not have been executed. */
+  /** The command that carried these acknowledgements may not have been executed. */
   returnAcknowledgements(sequences: readonly number[]): void {
     for (const sequence of sequences) this.#acknowledgements.push(sequence);
   }
 
-  /** What the table may not know to be read. */
+  /** Ends that were read and that the table may not know of. */
   unacknowledged(): number[] {
     const all = [...this.#acknowledgements];
     for (const { acknowledged } of this.sent()) all.push(...acknowledged);
@@ -264,11 +267,12 @@ export class CommandWindow {
   }
 
   /**
-   * The session is gone: gives the calls that ended with it, and begins again at 1. Those that mean as
-   * much in the next session and were certainly not executed are queued for it, in their order.
+   * The session is gone. Returns the calls that ended with it, and numbers begin again at 1. Calls
+   * that can be sent in the next session too and were certainly not executed are queued for it, in
+   * order.
    */
   reset(): Call[] {
-    // What the last connection left unanswered when the end came was not executed before it.
+    // What was unanswered when the last connection ended was not executed before the session's end.
     const all = [...this.sent(), ...this.queued()].sort((one, other) => one.order - other.order);
     const lost: Call[] = [];
     this.#slots.fill(undefined);
@@ -276,7 +280,7 @@ export class CommandWindow {
     this.#weak = new CallQueue();
     for (const call of all) {
       const isKept = !call.isUncertain && call.outlivesSession && !isOver(call);
-      // Also of what is lost: to the next session its number means another command.
+      // For lost calls too: in the next session the number belongs to another command.
       call.sequence = 0;
       call.acknowledged = NOTHING_ACKNOWLEDGED;
       if (isKept) (call.isStrong ? this.#strong : this.#weak).push(call);

@@ -1,14 +1,14 @@
 /**
- * Keepalives and recalls that are on their way over the current connection. Their numbers are never
- * used twice and they are never sent again, so an answer matches exactly one transmission; that is
- * what makes it evidence. They die with the connection.
+ * Keepalives and recalls that are in flight on the current connection. Their numbers are never used
+ * twice and they are never sent again, so an answer matches exactly one transmission. That makes it
+ * evidence. They end with the connection.
  */
 import type { CommandWindow } from "./command-window.js";
 
 interface Pending {
   readonly sentMs: number;
   readonly acknowledged: readonly number[];
-  /** Asks what a new connection missed. */
+  /** It asks for what happened before this connection. */
   readonly isCatchingUp: boolean;
 }
 
@@ -18,7 +18,7 @@ export class Keepalives {
   #lastNumber = 0;
   /** Lease time of the last keepalive or recall. */
   lastSentMs = Number.NEGATIVE_INFINITY;
-  /** Recalls that tell what a new connection missed, and have no answer yet. */
+  /** Recalls that ask for what happened before this connection and are unanswered. */
   #catchingUp = 0;
 
   get size(): number {
@@ -30,7 +30,7 @@ export class Keepalives {
     return this.#catchingUp > 0;
   }
 
-  /** Recalls that have no answer. */
+  /** Unanswered recalls. */
   get catchingUpCount(): number {
     return this.#catchingUp;
   }
@@ -43,7 +43,7 @@ export class Keepalives {
     return this.#lastNumber;
   }
 
-  /** When the answered one was sent; `undefined` for an answer nobody waits for. */
+  /** When the answered one was sent; `undefined` if none with this number is in flight. */
   end(number: number): number | undefined {
     const answered = this.#pending.get(number);
     this.#pending.delete(number);
@@ -56,7 +56,7 @@ export class Keepalives {
     return Number.POSITIVE_INFINITY;
   }
 
-  /** The connection is gone; what they acknowledged may not have arrived. */
+  /** The connection is gone; their acknowledgements may not have arrived. */
   abandon(window: CommandWindow): void {
     for (const { acknowledged } of this.#pending.values()) {
       window.returnAcknowledgements(acknowledged);

@@ -1,7 +1,7 @@
 /**
- * What operators take away and set, about holds and sessions of others and about settings of the whole
- * table. A session carries out each of these commands once; without one it is a wish for a state that
- * may be said twice.
+ * Commands of operators: end holds and sessions of others, and change settings of the whole table.
+ * A session carries out each of these commands once. Without a session a command names the state
+ * that it wants, and may be repeated.
  */
 import { HoldfastError } from "../../errors.js";
 import {
@@ -30,7 +30,7 @@ import {
 } from "../options/operator-options.js";
 import type { CommandWish } from "./command-call.js";
 
-/** A command of an operator, as it is wished for. */
+/** A command of an operator, without its number. */
 export type OperatorWish = CommandWish<OrderCommand>;
 
 /** Carries commands to the cluster: the locks of a session, or a connection without one. */
@@ -38,39 +38,42 @@ export interface CommandCarrier {
   command(wish: OperatorWish): Promise<Result>;
 }
 
-/** What a `Client` and an `Admin` can take away and set, if they may. In time is as with `Views`. */
+/**
+ * The operator commands of a `Client` and an `Admin`, if they have the permission. "In time" is
+ * defined as for `Views`.
+ */
 export interface OperatorCommands {
   /**
-   * Ends what is held, and opens a key at once that an ended hold keeps closed. `NOT_HELD` for an
-   * unknown token, `FORBIDDEN`, `UNAVAILABLE` without an answer in time.
+   * Ends a hold, or all holds of a key, and opens a key at once that an ended hold keeps closed.
+   * `NOT_HELD` for an unknown token; `FORBIDDEN`; `UNAVAILABLE` without an answer in time.
    */
   revoke(target: RevokeTarget, options?: RevokeOptions): Promise<Revoked>;
   /**
-   * Ends a session with all it holds and waits for, as a revoke of everything. `NOT_HELD` when
-   * there is no such session, `FORBIDDEN`, `UNAVAILABLE` without an answer in time.
+   * Ends a session with all its holds and waits, as if each were revoked. `NOT_HELD` if there is no
+   * such session; `FORBIDDEN`; `UNAVAILABLE` without an answer in time.
    */
   endSession(session: number, options?: EndSessionOptions): Promise<void>;
-  /** As `semaphore(key).setLimit`. `WRONG_KIND` when the key is a lock's. */
+  /** Like `semaphore(key).setLimit`. `WRONG_KIND` if the key is a lock's. */
   setLimit(key: string, limit: number | undefined, options?: CallOptions): Promise<void>;
   /**
-   * Changes a replicated setting, for all clients and at once; `undefined`: to its default.
+   * Changes a replicated setting for all clients at once; `undefined` restores its default.
    * `INVALID_ARGUMENT` for an unknown name or a value beyond its limits.
    */
   changeSetting(name: string, value: number | undefined, options?: CallOptions): Promise<void>;
 }
 
-/** What a revoke did. */
+/** The result of a revoke. */
 export interface Revoked {
-  /** Holds that were told or, with `now`, ended. */
+  /** Holds that were asked to end or, with `now`, ended. */
   readonly revoked: number;
-  /** Ended holds that kept the key closed (`minHoldMs`, `lockDelayMs`) and do no more. */
+  /** Ended holds that kept the key closed (`minHoldMs`, `lockDelayMs`) and no longer do. */
   readonly opened: number;
 }
 
 /**
- * Says it again for as long as there are more than one command deals with, and adds up.
- * `newestOf`: the newest token of a key. With it, a revoke of a key means what is held now, whenever
- * it is carried out, and how often.
+ * Repeats the revoke until nothing is left, because one command ends a limited number of holds, and
+ * adds up the results. `newestOf` reads the newest token of a key. With it, a revoke of a key ends
+ * only what is held now, whenever and however often it is carried out.
  */
 export async function revoke(
   carrier: CommandCarrier,
@@ -149,5 +152,5 @@ export async function setLimit(
 }
 
 function unexpected(what: string): HoldfastError {
-  return new HoldfastError("PROTOCOL", `${what}: the cluster answered something else`);
+  return new HoldfastError("PROTOCOL", `${what}: the cluster's answer is of another kind`);
 }

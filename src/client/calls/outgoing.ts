@@ -1,9 +1,10 @@
 /**
- * Everything a session sends over its connection: commands in program order, keepalives and recalls.
- * All of one turn leaves in one frame. It decides nothing about leases, locks or connections.
+ * Sends everything of a session over its connection: commands in program order, keepalives and
+ * recalls. All of one turn leaves in one frame. It decides nothing about leases, locks or
+ * connections.
  *
- * After a refusal it pauses. Weak commands go on in the meantime, unless it was one of them; then one
- * strong command is tried, and the rest follows once it was answered.
+ * After a refusal it pauses. Weak commands go on in the meantime, unless the refused command was
+ * weak. Then one strong command is tried, and the rest follow when it is answered.
  */
 import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
 import { OP } from "../../protocol/index.js";
@@ -15,7 +16,7 @@ import { Keepalives } from "./keepalives.js";
 const PAUSE_MS_MIN = 20;
 const PAUSE_MS_MAX = 1_000;
 const LONG_AGO = Number.NEGATIVE_INFINITY;
-/** Numbers of one recall, and recalls without an answer: what a node has to send at once is bounded. */
+/** Numbers in one recall, and unanswered recalls: both bound what a node has to send at once. */
 const RECALL_NUMBERS = 250;
 const RECALLS_MAX = 4;
 
@@ -24,17 +25,17 @@ export class Outgoing {
   readonly window = new CommandWindow();
   readonly keepalives = new Keepalives();
   readonly #random: () => number;
-  /** No strong command is sent before this: the node has no room. */
+  /** No strong command is sent before this time: the node has no room. */
   #strongPauseMs = LONG_AGO;
-  /** Nor any other. */
+  /** No weak command either is sent before this time. */
   #weakPauseMs = LONG_AGO;
   /** Refusals since the cluster last executed something. */
   #refusals = 0;
-  /** A strong command was refused, and none was executed since. */
+  /** A strong command was refused, and none has been executed since. */
   #isProbing = false;
-  /** Numbers that are asked for as soon as earlier questions are answered. */
+  /** Numbers to recall when earlier recalls are answered. */
   #toRecall: (readonly number[])[] = [];
-  /** The one that is tried then. */
+  /** The strong command that is tried after a refusal. */
   #probe: Call | undefined;
 
   constructor(send: (frame: Uint8Array) => void, random: () => number) {
@@ -42,7 +43,7 @@ export class Outgoing {
     this.#random = random;
   }
 
-  /** When sending goes on after a refusal; `Infinity` when nothing waits for that. */
+  /** When sending goes on after a refusal; `Infinity` if nothing waits for that. */
   pausedUntilMs(nowMs: number): number {
     let untilMs = Number.POSITIVE_INFINITY;
     if (nowMs < this.#weakPauseMs && this.window.canSend(false, true)) untilMs = this.#weakPauseMs;
@@ -57,12 +58,12 @@ export class Outgoing {
     return this.window.canSend(this.#maySendStrong(nowMs), nowMs >= this.#weakPauseMs);
   }
 
-  /** When the oldest of what has no answer was sent over this connection. */
+  /** When the oldest unanswered message was sent over this connection. */
   get oldestSentMs(): number {
     return Math.min(this.window.oldestSentMs, this.keepalives.oldestSentMs);
   }
 
-  /** Adds what waits to the frame of this turn. */
+  /** Adds what is due to the frame of this turn. */
   write(nowMs: number): void {
     const { window, frame } = this;
     const mayBeWeak = nowMs >= this.#weakPauseMs;
@@ -87,14 +88,18 @@ export class Outgoing {
     this.frame.add({ op: OP.keepalive, number, mark: this.window.mark, acknowledged });
   }
 
-  /** This connection has the session: what it takes to believe it is asked for. */
+  /**
+   * This connection has the session: asks for what happened before, and for evidence of the lease.
+   */
   attached(nowMs: number, highestSequence: number, known: readonly number[]): void {
     this.#goOn();
     this.#toRecall = [];
     this.recall(nowMs, [...this.window.resume(highestSequence), ...known]);
   }
 
-  /** Asks what became of these numbers. Until all of it is answered, nothing else is believed. */
+  /**
+   * Asks for the fate of these numbers. Until all answers have come, no other answer is believed.
+   */
   recall(nowMs: number, sequences: readonly number[]): void {
     for (let from = 0; from < sequences.length; from += RECALL_NUMBERS) {
       this.#toRecall.push(sequences.slice(from, from + RECALL_NUMBERS));
@@ -102,7 +107,7 @@ export class Outgoing {
     this.recallMore(nowMs);
   }
 
-  /** The next questions, as many as may be without an answer. */
+  /** Sends the next recalls, up to the limit of unanswered ones. */
   recallMore(nowMs: number): void {
     const { keepalives, window } = this;
     while (keepalives.catchingUpCount < RECALLS_MAX) {
@@ -114,7 +119,7 @@ export class Outgoing {
     }
   }
 
-  /** The table answered it. */
+  /** The table answered the call. */
   onAnswered(call: Call): void {
     this.window.remove(call);
     if (call === this.#probe) {
@@ -126,8 +131,8 @@ export class Outgoing {
   }
 
   /**
-   * The node admitted neither this number nor anything that was sent after it. Strong calls that found
-   * no room for `patienceMs` are given up.
+   * The node admitted neither this number nor anything that was sent after it. Gives up strong
+   * calls that have found no room for `patienceMs`.
    */
   onRefused(sequence: number, status: ErrorNumber, nowMs: number, patienceMs: number): void {
     const { window } = this;
@@ -149,7 +154,7 @@ export class Outgoing {
     if (!refused.isStrong) this.#weakPauseMs = this.#strongPauseMs;
   }
 
-  /** Grows with every refusal in a row. */
+  /** The pause grows with every refusal in a row. */
   nextPauseMs(): number {
     const base = Math.min(PAUSE_MS_MIN * 2 ** Math.min(this.#refusals, 10), PAUSE_MS_MAX);
     this.#refusals += 1;
@@ -173,7 +178,7 @@ export class Outgoing {
   }
 }
 
-/** Nobody executed it, and it will not be sent again. */
+/** The command was not executed and will not be sent again. */
 function giveUp(call: Call, status: ErrorNumber): void {
   call.isGivenUp = true;
   call.onRefused(status);

@@ -1,13 +1,14 @@
 /**
- * Callers that wait for something. Each leaves once: by its answer, its signal or its deadline. They
- * are counted, because they keep the process running. A deadline is enforced here only when the
- * table's answer does not come (no connection, no leader), so all of them are looked through now and
- * then instead of each having a timer. At the end: how long one that waits in the table may wait.
+ * Callers that wait for something. Each leaves once: by its answer, its signal or its deadline.
+ * They are counted because they keep the process running. A deadline is enforced here only if the
+ * table's answer does not come (no connection, no leader), so all of them are scanned now and then
+ * instead of each having a timer. The functions at the end compute how long a wait in the table may
+ * take.
  */
 import { WAIT_FOREVER, WAIT_MS_MAX } from "../../protocol/index.js";
 import { type Abortable, unwatchAbort, watchAbort } from "./abort-watch.js";
 
-/** Between two scans, so that many different deadlines do not make each of them one. */
+/** Minimum time between two scans, so that many different deadlines do not cause a scan each. */
 const SCAN_MS_MIN = 200;
 /** Time for the table's own answer before the client enforces a deadline by itself. */
 const DEADLINE_GRACE_MS = 500;
@@ -17,9 +18,11 @@ export interface Caller<T> {
   readonly reject: (reason: unknown) => void;
 }
 
-/** What somebody waits for. */
+/** Something that a caller waits for. */
 export interface Awaited {
-  /** The caller waits no more, for `reason`: tells it, and sees to what the table may do all the same. */
+  /**
+   * The caller leaves for `reason`: rejects its promise, and undoes what the table may still do.
+   */
   leave(reason: unknown): void;
   /** The client's own deadline passed without an answer. */
   onDeadline(lastFailure: string): void;
@@ -28,9 +31,9 @@ export interface Awaited {
 export class Waiter<T> implements Abortable {
   readonly awaited: Awaited;
   readonly deadlineMs: number;
-  /** The caller was told how it ended. */
+  /** The caller has its result. */
   isSettled = false;
-  /** Its neighbours among all that wait. */
+  /** Its neighbours in the list of all waiters. */
   before: AnyWaiter | undefined = undefined;
   after: AnyWaiter | undefined = undefined;
   readonly #all: Waiters;
@@ -77,8 +80,8 @@ export class Waiter<T> implements Abortable {
 type AnyWaiter = Waiter<never>;
 
 /**
- * All of them are a linked list: the tables that a set outgrows would keep every one alive that stood
- * in them, promises and locks included, until a collection of the old heap.
+ * All of them are in a linked list. A set outgrows its hash tables, and each old table would keep
+ * every waiter alive that was in it, with promises and locks, until a collection of the old heap.
  */
 export class Waiters {
   #last: AnyWaiter | undefined;
@@ -87,7 +90,7 @@ export class Waiters {
   /** When the next scan is due; no deadline is much earlier. */
   dueMs = Number.POSITIVE_INFINITY;
 
-  /** `onIdle` runs when nobody waits any more. */
+  /** `onIdle` runs when the last waiter has left. */
   constructor(onIdle: () => void) {
     this.#onIdle = onIdle;
   }
@@ -135,13 +138,13 @@ export class Waiters {
   }
 }
 
-/** When the client gives up by itself what may wait in the table for `waitMs`. */
+/** When the client itself gives up a call that may wait in the table for `waitMs`. */
 export function waitDeadlineMs(waitMs: number, nowMs: number, tryTimeoutMs: number): number {
   if (waitMs === WAIT_FOREVER) return Number.POSITIVE_INFINITY;
   return waitMs === 0 ? nowMs + tryTimeoutMs : nowMs + waitMs + DEADLINE_GRACE_MS;
 }
 
-/** What is left of a wait that began at `startedMs`, as it is told to the table. */
+/** What is left of a wait that began at `startedMs`, as it is sent to the table. */
 export function remainingWaitMs(waitMs: number, startedMs: number, nowMs: number): number {
   if (waitMs === WAIT_FOREVER || waitMs === 0) return waitMs;
   const remainingMs = Math.ceil(waitMs - (nowMs - startedMs));

@@ -1,15 +1,15 @@
 /**
  * The clock by which a client counts its leases. The monotonic clock may stand still in a suspended
- * machine, so what passed meanwhile is added. It must never run slower than true time; running fast
- * merely ends a lease early. (semantics.md, 3.4.)
+ * machine, so the time of the suspension is added. This clock must never run slower than true time;
+ * if it runs fast, leases merely end early. (semantics.md, 3.4.)
  *
- * A sleep moves the wall clock against the monotonic one, and so does whoever sets the wall clock.
- * Where the platform has a clock that counts sleep, that one is asked what it was, and only then:
- * it may be slow to read. Where it has none, each step forward counts as sleep.
+ * A suspension moves the wall clock against the monotonic one, and so does setting the wall clock.
+ * If the platform has a clock that counts sleep, it is read to tell them apart, and only then,
+ * because it may be slow to read. Without such a clock, each step forward counts as sleep.
  *
  * The wall clock is read in whole milliseconds and slewed, so it crosses the monotonic one back and
- * forth; only what lies beyond `TOLERANCE_MS` is a step. Adding up every small one would make this
- * clock run at double speed when it is read often.
+ * forth; only a difference beyond `TOLERANCE_MS` is a step. Adding up every small difference would
+ * make this clock run at double speed when it is read often.
  */
 import type { Platform } from "../transport/platform.js";
 
@@ -19,9 +19,11 @@ const TOLERANCE_MS = 5;
 export class LeaseClock {
   readonly #platform: Platform;
   #skippedMs = 0;
-  /** The lowest wall − monotonic since the last step. */
+  /** The lowest difference wall − monotonic since the last step. */
   #offsetMs: number;
-  /** The clock that counts sleep − monotonic, when this one began. */
+  /**
+   * The difference between the clock that counts sleep and the monotonic one when this clock began.
+   */
   readonly #awakeMs: number;
 
   constructor(platform: Platform) {
@@ -31,12 +33,12 @@ export class LeaseClock {
     this.#awakeMs = (platform.sinceBootMs?.() ?? 0) - monotonicMs;
   }
 
-  /** Time that passed while the monotonic clock did not. Never falls. */
+  /** Time that passed while the monotonic clock stood still. Never falls. */
   get skippedMs(): number {
     return this.#skippedMs;
   }
 
-  /** Milliseconds since no particular time; never falls. */
+  /** Milliseconds from an arbitrary origin; never falls. */
   read(): number {
     const monotonicMs = this.#platform.monotonicMs();
     const offsetMs = this.#platform.wallMs() - monotonicMs;
@@ -53,7 +55,7 @@ export class LeaseClock {
     if (sinceBootMs === undefined) {
       this.#skippedMs += Math.max(0, stepMs);
     } else {
-      // All of it anew: what the clock's resolution takes off is taken off once.
+      // Computed from the start each time, so that the clock's resolution is rounded off only once.
       const skippedMs = sinceBootMs - monotonicMs - this.#awakeMs;
       this.#skippedMs = Math.max(this.#skippedMs, skippedMs);
     }

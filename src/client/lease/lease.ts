@@ -2,31 +2,32 @@
  * What a client may believe about times that the cluster decides. Evidence is a pair (s, t): the
  * stamp s of the entry that executed a command, and the local time t before that command was first
  * transmitted. Since s is no earlier than t, a cluster deadline X is not before t + (X − s) by the
- * local clock, less a margin for the drift between the clocks. X is the end of the lease, the cap
- * of a hold or the force behind a revoke. (semantics.md, 3.4.)
+ * local clock, less a margin for the drift between the clocks. X is the end of the lease, the end
+ * of a hold by `maxHoldMs`, or the forced end of a revoke. (semantics.md, 3.4.)
  *
- * The newest pair is the one with the largest t; every pair is safe, and the newest drifted least.
+ * The newest pair is the one with the largest t; every pair is safe, and the newest has drifted
+ * least.
  */
 
 const MARGIN_RATIO = 0.1;
 const MARGIN_MS_MIN = 250;
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** What is taken off a span of `spanMs` cluster milliseconds before it is trusted here. */
+/** What is subtracted from a span of `spanMs` cluster milliseconds before it is trusted here. */
 export function marginMs(spanMs: number): number {
   return Math.max(spanMs * MARGIN_RATIO, MARGIN_MS_MIN);
 }
 
 export class Lease {
   ttlMs: number;
-  /** The newest pair: t, -Infinity without any, and s. */
+  /** The newest pair: t (-Infinity without evidence) and s. */
   #newestMs = Number.NEGATIVE_INFINITY;
   #stamp = 0;
-  /** Cluster time at which an operator ends the session; Infinity: nobody wants that. */
+  /** Cluster time at which an operator ends the session; `Infinity`: none does. */
   #forcedEndAt = NEVER;
   /** When holds are given up unless newer evidence arrives. -Infinity without evidence. */
   deadlineMs = Number.NEGATIVE_INFINITY;
-  /** Why they are then. */
+  /** The reason of their end at that time. */
   endReason: "expired" | "revoked" = "expired";
 
   constructor(ttlMs: number) {
@@ -37,7 +38,7 @@ export class Lease {
     return this.#newestMs;
   }
 
-  /** An entry of that stamp executed what was first transmitted at `sentMs`. */
+  /** An entry with that stamp executed a command that was first transmitted at `sentMs`. */
   renew(sentMs: number, stamp: number): void {
     if (sentMs <= this.#newestMs) return;
     this.#newestMs = sentMs;
@@ -52,13 +53,13 @@ export class Lease {
     return this.#newestMs + spanMs - marginMs(spanMs);
   }
 
-  /** An operator ends the session at `endsAt`, if nobody does so earlier. */
+  /** An operator ends the session at `endsAt`, unless it ends earlier. */
   force(endsAt: number): void {
     this.#forcedEndAt = Math.min(this.#forcedEndAt, endsAt);
     this.#count();
   }
 
-  /** A new session: nothing is known. */
+  /** A new session: there is no evidence yet. */
   reset(ttlMs: number): void {
     this.ttlMs = ttlMs;
     this.#newestMs = Number.NEGATIVE_INFINITY;

@@ -1,7 +1,7 @@
 /**
- * One request for locks, from `acquire` to grant, refusal or abort, and the claim of a ticket, which
- * brings a hold likewise. A caller that leaves one that was sent has its number ended, so that
- * nothing leaks: the hold or the wait, whichever the table has by then.
+ * One request for locks, from `acquire` to grant, refusal or abort, and the claim of a ticket,
+ * which also brings a hold. If a caller leaves a request that was sent, its number is ended, so
+ * that the table keeps neither a hold nor a wait of it.
  */
 import { assert } from "../../assert.js";
 import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
@@ -39,30 +39,30 @@ import type { Owner } from "../options/owner.js";
 import type { HeldLock, MakeLock } from "./held-lock.js";
 import type { Granted, GrantTaker, Hold, Join } from "./hold.js";
 
-/** What an acquire needs of its session. */
+/** What an acquire needs from its session. */
 export interface AcquireHost {
   readonly waiters: Waiters;
-  /** The table granted `granted`: hand it out, or keep it until that is certain. */
+  /** The table granted `granted`: hand it out, or keep it until the lease is proven. */
   onGranted(taker: GrantTaker, granted: Granted): void;
-  /** What it was granted has ended before it was read. */
+  /** The granted hold ended before the grant was read. */
   onGrantLost(taker: GrantTaker, granted: Granted, reason: LossReason): void;
-  /** The handle of a hold for what was asked for; without `makeLock` a plain lock. */
+  /** Makes a handle of the hold for the requested items; without `makeLock` a plain lock. */
   lockOf(hold: Hold, items: readonly HeldItem[], makeLock?: MakeLock): HeldLock;
-  /** The caller of an acquire was told. */
+  /** The caller of an acquire has its result. */
   onAcquired(call: AcquireCall): void;
-  /** A caller waits no more for what the table has, or may have, under the number of this call. */
+  /** A caller leaves; the table may have a hold or a wait under the number of this call. */
   onLeft(call: GrantCall): void;
-  /** The hold is what a nested acquire asks for. */
+  /** The hold is the one that a nested acquire asks for. */
   share(call: AcquireCall): void;
-  /** The hold that a nested acquire was to share is no more. */
+  /** The hold that a nested acquire was going to share has ended. */
   askAnew(call: AcquireCall): void;
-  /** A refusal with what is known of the cycle behind it. */
+  /** The refusal, with the captured stacks of its cycle. */
   traced(refusal: Result, askedAt: string | undefined): Result;
 }
 
-/** What an acquire is for, inside the SDK. */
+/** An acquire as the rest of the SDK asks for it. */
 export interface LockWish extends AcquireWish {
-  /** What the caller is given for its hold; `undefined`: a plain lock. */
+  /** Makes the handle that the caller gets; `undefined`: a plain lock. */
   readonly makeLock?: MakeLock;
 }
 
@@ -72,13 +72,13 @@ const NO_SLOTS: readonly number[] = Object.freeze([]);
 /** Asks for locks: a grant, a refusal or a place in queues. */
 export class AcquireCall extends Call implements GrantTaker, Join, Awaited {
   readonly isStrong = true;
-  /** Stack of the call, where stacks are captured. */
+  /** Stack of the call, if stacks are captured. */
   askedAt: string | undefined = undefined;
   readonly wish: LockWish;
   readonly startedMs: number;
-  /** As a join it is the wish of no handle: it asks for one. */
+  /** A join without a handle: it asks for one. */
   readonly handle = undefined;
-  /** What its owner holds and this is to share. */
+  /** The hold of its owner that it will share. */
   joined: Hold | undefined = undefined;
   /** It waits for an earlier acquire of its owner. */
   isPostponed = false;
@@ -104,7 +104,7 @@ export class AcquireCall extends Call implements GrantTaker, Join, Awaited {
     return this.wish.owner;
   }
 
-  /** Its caller was told. */
+  /** Its caller has its result. */
   get isSettled(): boolean {
     return this.#waiter.isSettled;
   }
@@ -125,7 +125,7 @@ export class AcquireCall extends Call implements GrantTaker, Join, Awaited {
     const { items, owner, options } = this.wish;
     const { sequence, mark, acknowledged } = head;
     const waitMs = remainingWaitMs(this.wish.waitMs, this.startedMs, nowMs);
-    // Written out, like that of a release: nothing is sent more often.
+    // Written out, as in a release: these are the most frequent messages.
     return {
       op: OP.acquire,
       sequence,
@@ -177,7 +177,7 @@ export class AcquireCall extends Call implements GrantTaker, Join, Awaited {
     this.fail(sessionExpired(this.wish.items, reason));
   }
 
-  /** `items`: as they were asked for, where the hold is stronger. */
+  /** `items`: the requested ones, if the hold is stronger. */
   handOut(hold: Hold, items: readonly HeldItem[] = hold.items): void {
     this.#end(this.#host.lockOf(hold, items, this.wish.makeLock));
   }
@@ -189,7 +189,7 @@ export class AcquireCall extends Call implements GrantTaker, Join, Awaited {
 
   leave(reason: unknown): void {
     if (this.isSettled) return;
-    // Before others of its owner hear of it: nothing may pass what ends it.
+    // Before other calls of its owner run: nothing may pass the command that ends it.
     this.#host.onLeft(this);
     this.fail(reason);
   }
@@ -201,7 +201,7 @@ export class AcquireCall extends Call implements GrantTaker, Join, Awaited {
   }
 
   #take(granted: Granted): void {
-    // Else its number is being ended.
+    // Otherwise its number is being ended.
     if (!this.isSettled) this.#host.onGranted(this, granted);
   }
 
@@ -210,7 +210,7 @@ export class AcquireCall extends Call implements GrantTaker, Join, Awaited {
     this.#host.onAcquired(this);
   }
 
-  // As one that shares what its owner holds: then it is never sent.
+  // When it shares a hold of its owner; then it is never sent.
 
   get asks(): readonly Item[] {
     return this.wish.items;
@@ -254,7 +254,7 @@ export class ClaimCall extends Call implements GrantTaker, Awaited {
     this.#waiter = new Waiter(host.waiters, this, deadlineMs, wish.signal, caller);
   }
 
-  /** Its caller was told. */
+  /** Its caller has its result. */
   get isSettled(): boolean {
     return this.#waiter.isSettled;
   }
@@ -328,7 +328,7 @@ export function isGrantCall(call: Call): call is GrantCall {
   return call instanceof AcquireCall || call instanceof ClaimCall;
 }
 
-/** What the table granted to a call. */
+/** The hold that the table granted to a call. */
 function granted(
   { sequence }: Call,
   token: number,
@@ -339,12 +339,12 @@ function granted(
   return { sequence, token, items, value, endsAt, isRevoked: false, isContended: false };
 }
 
-/** What a recall found held. */
+/** The hold that a recall found. */
 function stillHeld(told: RecalledHold): Granted {
   return { ...told, endsAt: told.endsAt === 0 ? NEVER : told.endsAt };
 }
 
-/** `slots`: of each semaphore among the items, in their order. */
+/** `slots`: those of each semaphore among the items, in order. */
 function heldItems(
   items: readonly Item[],
   slots: readonly (readonly number[])[] | undefined,

@@ -1,7 +1,7 @@
 /**
- * Where in the program locks were asked for, for those who search a deadlock: nothing is kept unless
- * `captureStacks` is on. Only what this client asked for is known; of other sessions of a circle
- * there are names alone.
+ * Where in the program locks were asked for, to explain deadlocks. Nothing is kept unless
+ * `captureStacks` is on. Only calls of this client are known; of other sessions in a cycle there
+ * are only names.
  */
 import type { CycleMember, Result } from "../../protocol/index.js";
 import type { Call } from "../calls/call.js";
@@ -9,14 +9,14 @@ import { AcquireCall } from "./acquire-call.js";
 import { UpgradeCall } from "./hold.js";
 import type { Holds } from "./holds.js";
 
-/** Anything that can be called. */
+/** Any function. */
 type Callable = (...args: never[]) => unknown;
 
-/** As `details.cycle` of a `DEADLOCK` has them: each waits for the next, the last for the first. */
+/** A member of `details.cycle` of a `DEADLOCK`: each waits for the next, the last for the first. */
 export interface DeadlockedTask extends CycleMember {
-  /** Stack of the call that waits. Only of this client, and with `captureStacks`. */
+  /** Stack of the waiting call. Only of this client, and with `captureStacks`. */
   readonly waitsAt?: string;
-  /** Stack of the call that got, or waits for, what the task before it waits for. Likewise. */
+  /** Stack of the call that got, or waits for, what the previous task waits for. Likewise. */
   readonly blocksAt?: string;
 }
 
@@ -31,7 +31,7 @@ export class CallSites {
     this.#waits = waits;
   }
 
-  /** The stack of whoever called `ceiling`; `undefined` when nobody wants to know. */
+  /** The stack of the caller of `ceiling`; `undefined` if `captureStacks` is off. */
   capture(ceiling: Callable): string | undefined {
     if (!this.#isOn) return undefined;
     const site = new Error("asked for");
@@ -40,14 +40,16 @@ export class CallSites {
     return site.stack?.replace(/^Error: asked for\n/, "");
   }
 
-  /** The refusal of a request that was asked for at `refusedAt`, with what is known of its circle. */
+  /**
+   * The refusal of a request that was made at `refusedAt`, with the captured stacks of its cycle.
+   */
   addTo(result: Result, session: number, refusedAt: string | undefined): Result {
     if (!this.#isOn || !("cycle" in result) || result.cycle === undefined) return result;
     const { cycle } = result;
     const traced = cycle.map((member, at): DeadlockedTask => {
       if (member.session !== session) return member;
       const wanted = cycle[(at + cycle.length - 1) % cycle.length]?.key ?? member.key;
-      // Whoever is refused comes first.
+      // The refused task comes first.
       const waitsAt = at === 0 ? refusedAt : this.#waiting(member.owner, member.key);
       const blocksAt = this.#holding(member.owner, wanted) ?? this.#waiting(member.owner, wanted);
       return {

@@ -1,7 +1,7 @@
 /**
- * Who the others in a circle of waits are, asked of the cluster once somebody was refused: the
- * refusal itself has numbers and names, this adds what is held since when, under which value, and
- * the metadata of the sessions. It looks at the present, so what has ended meanwhile is missing.
+ * Explains a cycle of waits, by asking the cluster after a task was refused. The refusal itself has
+ * numbers and names; this adds what is held since when and under which value, and the metadata of
+ * the sessions. It looks at the present, so holds that have ended meanwhile are missing.
  */
 import { HoldfastError } from "../../errors.js";
 import type {
@@ -17,36 +17,36 @@ import type { DeadlockedTask } from "./call-sites.js";
 
 /** One task of a deadlock, as far as the cluster still knows it. */
 export interface DeadlockMember extends DeadlockedTask {
-  /** `undefined` when the session has ended. */
+  /** `undefined` if the session has ended. */
   readonly metadata: string | undefined;
-  /** The hold, or the place in the queue, for which the task before it waits. */
+  /** The hold, or the place in the queue, for which the previous task waits. */
   readonly blocksBy: DeadlockBlocker | undefined;
 }
 
-/** What one task of a deadlock holds, or waits for, in the way of another. */
+/** What one task of a deadlock holds or waits for, in the way of another. */
 export interface DeadlockBlocker {
   readonly key: string;
   readonly mode: ClaimMode;
-  /** The fencing token; 0 when it waits itself, ahead of the other. */
+  /** The fencing token; 0 if it waits too, ahead of the other. */
   readonly token: number;
-  /** How long it holds or waits. Milliseconds of cluster time. */
+  /** How long it has held or waited. Milliseconds of cluster time. */
   readonly sinceMs: number;
-  /** Beside the hold; "" of who waits. */
+  /** The value of the hold; "" if it waits. */
   readonly value: string;
 }
 
-/** A circle of waits, as `explainDeadlock` found it. */
+/** A cycle of waits, as `explainDeadlock` found it. */
 export interface Deadlock {
   /** Each waits for the next, the last for the first, which is the one that was refused. */
   readonly members: readonly DeadlockMember[];
-  /** The same for people and logs, a line a fact. */
+  /** The same as text for people and logs, one fact per line. */
   readonly text: string;
 }
 
 /** How the cluster is asked. */
 export interface DeadlockQuestions {
   inspect(key: string): Promise<KeyView>;
-  /** One page that begins with the session of that number, if it lives. */
+  /** One page of sessions. It begins with the one of that number, if it lives. */
   sessionsFrom(session: number): Promise<SessionsView>;
 }
 

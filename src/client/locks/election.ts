@@ -1,7 +1,7 @@
 /**
- * Elections: who leads is who holds the exclusive lock of the election's name, and the value beside
- * the hold says who that is. Those who follow are told by a watch when to look; what is so is then
- * read, so that nobody is shown a leader of the past as the present one.
+ * Elections. The leader is the holder of the exclusive lock with the election's name, and the value
+ * of the hold says who that is. A watch tells an observer when to look, and then the present state
+ * is read, so that a former leader is never shown as the present one.
  */
 import { HoldfastError } from "../../errors.js";
 import { isValidKey, type KeyView, OP } from "../../protocol/index.js";
@@ -13,9 +13,9 @@ import { HeldLock } from "./held-lock.js";
 import type { Lock, ReleaseResult } from "./lock.js";
 import type { Locks } from "./locks.js";
 
-/** Who leads. */
+/** The leader of an election. */
 export interface Leader {
-  /** What it was campaigned or proclaimed with. */
+  /** The value of `campaign` or of the last `proclaim`. */
   readonly value: string;
   /** The fencing token of its term. */
   readonly token: number;
@@ -25,7 +25,7 @@ export interface Leader {
 
 /** A term: the lock of the election, held. Its `token` is the term's fencing token. */
 export interface Leadership extends Lock {
-  /** Changes the value by which others know this leader. Rejects like `update`. */
+  /** Changes the value that others see. Rejects like `update`. */
   proclaim(value: string, options?: CallOptions): Promise<void>;
   /** Ends the term; the next candidate leads. Resolves like `release`. */
   resign(): Promise<ReleaseResult>;
@@ -35,22 +35,22 @@ export interface Leadership extends Lock {
 export interface Election {
   readonly name: string;
   /**
-   * Waits for leadership, and leads with `value` (at most 1 KiB) until it resigns or is lost.
+   * Waits for leadership and leads with `value` (at most 1 KiB) until it resigns or loses the lock.
    * Rejects like `acquire`.
    */
   campaign(value: string, options?: CampaignOptions): Promise<Leadership>;
   /**
-   * Who leads: at once, and again whenever that is another one or has another value; `undefined`
-   * while nobody does. A term that ended before it could be looked at is passed over. Goes on over
-   * reconnects until the loop is left, `signal` is aborted or the client is closed.
+   * The leader: at once, and again each time the leader or its value changes; `undefined` while
+   * there is none. A term that ended before it was read is skipped. Continues after reconnects
+   * until the loop is left, `signal` is aborted or the client is closed.
    */
   observe(options?: CallOptions): AsyncGenerator<Leader | undefined, void, undefined>;
-  /** Who leads now; linearizable. `UNAVAILABLE` without an answer in `connectTimeoutMs`. */
+  /** The present leader; linearizable. `UNAVAILABLE` without an answer in `connectTimeoutMs`. */
   leader(options?: CallOptions): Promise<Leader | undefined>;
 }
 
-/** What may mean another leader, or another value. */
-const TELLING: ReadonlySet<Change["type"]> = new Set<Change["type"]>([
+/** Changes after which the leader or its value may be another one. */
+const LEADER_CHANGES: ReadonlySet<Change["type"]> = new Set<Change["type"]>([
   "granted",
   "converted",
   "updated",
@@ -58,7 +58,7 @@ const TELLING: ReadonlySet<Change["type"]> = new Set<Change["type"]>([
   "ended",
 ]);
 
-/** What an election needs of its session. */
+/** What an election needs from its session. */
 export interface ElectionSession {
   readonly locks: Locks;
   ask(question: Question, signal: AbortSignal | undefined): Promise<unknown>;
@@ -94,7 +94,7 @@ export class NamedElection implements Election {
     return term as Term;
   }
 
-  /** Options are looked at now, not when the loop begins. */
+  /** Options are checked now, not when the loop begins. */
   observe(options?: CallOptions): AsyncGenerator<Leader | undefined, void, undefined> {
     return this.#observe(signalOf(options));
   }
@@ -109,7 +109,7 @@ export class NamedElection implements Election {
       try {
         await watch.begun;
         do {
-          // Whatever was told by now is part of what is read.
+          // Everything that the watch has told so far is part of what is read.
           watch.discard();
           const leader = await this.#look(signal);
           if (told === null || !isSame(told, leader)) {
@@ -119,7 +119,7 @@ export class NamedElection implements Election {
         } while (await hasNews(watch));
         return;
       } catch (error) {
-        // Too far behind: what is so now is all that matters.
+        // Too far behind: only the present state matters.
         if (!isOfCode(error, "COMPACTED")) throw error;
       } finally {
         await watch.return();
@@ -132,7 +132,7 @@ export class NamedElection implements Election {
     return leaderOf((await this.#session.ask(question, signalOf(options))) as KeyView);
   }
 
-  /** However long no node serves. */
+  /** Waits even if no node serves for a long time. */
   async #look(signal: AbortSignal | undefined): Promise<Leader | undefined> {
     for (;;) {
       try {
@@ -149,12 +149,12 @@ async function hasNews(watch: WatchStream): Promise<boolean> {
   for (;;) {
     const { done, value } = await watch.next();
     if (done === true) return false;
-    if (TELLING.has(value.type)) return true;
+    if (LEADER_CHANGES.has(value.type)) return true;
   }
 }
 
 function leaderOf({ holds }: KeyView): Leader | undefined {
-  // A ticket leads nothing until somebody claims it.
+  // A ticket leads nothing until it is claimed.
   const hold = holds.find(({ mode, isTicket }) => mode === "exclusive" && !isTicket);
   if (hold === undefined) return undefined;
   const { value, token, session, sessionName } = hold;

@@ -1,7 +1,7 @@
 /**
- * One granted lock as the application sees it. It never outlives what the session can prove: every
- * look at it checks its deadlines itself, because a blocked event loop runs no timer. Loss and
- * release are final, whatever the table still has.
+ * One granted lock as the application sees it. It is never held for longer than the session can
+ * prove: each look at it checks its deadlines, because a blocked event loop runs no timer. Loss and
+ * release are final, even if the table still has the hold.
  */
 import type { HoldfastError } from "../../errors.js";
 import type { ClaimMode } from "../../protocol/index.js";
@@ -21,16 +21,16 @@ import type { Lock, LockEvents, ReleaseResult } from "./lock.js";
 
 export type LockCallback<T> = (lock: Lock) => Promise<T> | T;
 
-/** Runs what belongs to a task. */
+/** Runs code that belongs to a task. */
 export interface TaskRunner {
   runAs<T>(owner: Owner, work: () => T): T;
 }
 
-/** What a lock needs of its session. */
+/** What a lock needs from its session. */
 export interface LockHost extends TaskRunner {
-  /** How long the hold is still held by what is known, 0 when it is over; ends what is over. */
+  /** How long the hold is certain to be held, 0 if it is over; ends holds that are over. */
   remainingMs(hold: Hold): number;
-  /** `lock.onReleased` tells how it went. */
+  /** `lock.onReleased` gets the result. */
   release(hold: Hold, lock: HeldLock): void;
   acquireUnder(owner: Owner, key: string, options: NestedOptions | undefined): Promise<HeldLock>;
   upgrade(hold: Hold, lock: HeldLock, options: UpgradeOptions | undefined): Promise<void>;
@@ -39,13 +39,13 @@ export interface LockHost extends TaskRunner {
   detach(hold: Hold, options: DetachOptions): Promise<Ticket>;
 }
 
-/** Makes the handle of a hold, for what was asked for. */
+/** Makes the handle of a hold, for the requested items. */
 export type MakeLock = (host: LockHost, hold: Hold, items: readonly HeldItem[]) => HeldLock;
 
-/** By which Node, and tools that follow it, ask an object how it is to be shown. */
+/** The method by which Node, and tools that follow it, ask an object how to show it. */
 const INSPECT: unique symbol = Symbol.for("nodejs.util.inspect.custom");
 
-/** Of the options of an inspection, what is used here. */
+/** The options of an inspection that are used here. */
 interface InspectOptions {
   readonly stylize?: (text: string, style: "special") => string;
 }
@@ -53,11 +53,11 @@ interface InspectOptions {
 export class HeldLock implements Lock, Handle, ReleaseWaiter {
   readonly #host: LockHost;
   readonly #hold: Hold;
-  /** As they were asked for: the hold may be stronger, for another handle. */
+  /** The requested items: the hold may be stronger, for another handle. */
   #items: readonly HeldItem[];
   #state: "held" | "released" | "lost" = "held";
   #endReason: LossReason = "unknown";
-  /** Made when somebody looks: most locks are released without. */
+  /** Made when `signal` is first read: most locks are released without it. */
   #controller: AbortController | undefined;
   #events: EventTarget | undefined;
   #release: Promise<ReleaseResult> | undefined;
@@ -199,7 +199,7 @@ export class HeldLock implements Lock, Handle, ReleaseWaiter {
     await this.release();
   }
 
-  /** What `console.log` shows: what its user knows of it, and nothing of how it is kept. */
+  /** What `console.log` shows: the lock as its user knows it, without the internals. */
   [INSPECT](
     depth: number,
     options: InspectOptions,
@@ -213,13 +213,15 @@ export class HeldLock implements Lock, Handle, ReleaseWaiter {
     return `Lock ${inspect({ ...name, mode: this.mode, token: this.token, ...state }, options)}`;
   }
 
-  /** Why it was lost, as an error; `undefined` while held or once the application gave it up. */
+  /** Why it was lost, as an error; `undefined` while held or after the application gave it up. */
   get loss(): HoldfastError | undefined {
     if (this.isHeld || this.#state === "released") return undefined;
     return lockLost(this.items, this.token, this.#endReason);
   }
 
-  /** It needs the key like that from now on; `undefined`: all of its keys. Permits have no mode. */
+  /**
+   * From now on it needs the key in this mode; `undefined`: all of its keys. Permits have no mode.
+   */
   setMode(key: string | undefined, mode: "exclusive" | "shared"): void {
     this.#items = this.#items.map((item) => {
       const isMeant = (key === undefined || item.key === key) && item.mode !== "permits";
@@ -227,15 +229,15 @@ export class HeldLock implements Lock, Handle, ReleaseWaiter {
     });
   }
 
-  /** Tells listeners, whose errors are the platform's to report, like those of signals. */
+  /** Calls listeners. The platform reports their errors, as it does for listeners of signals. */
   notify(event: keyof LockEvents): void {
     if (this.#state === "held") this.#events?.dispatchEvent(new Event(event));
   }
 
-  /** The hold is no more, for ever. Runs the listeners of `signal` before it returns. */
+  /** The hold is over for ever. Runs the listeners of `signal` before it returns. */
   lose(reason: LossReason): void {
     if (this.#state !== "held") return;
-    // What is left to others is given up at the application's own wish.
+    // A detached lock was given up by the application.
     this.#state = reason === "detached" ? "released" : "lost";
     this.#endReason = reason;
     this.#abort();

@@ -1,7 +1,7 @@
 /**
- * Commands about one hold: what gives it back, lowers it or changes its value. The table knows a hold
- * by the number of the command that brought it, and a command here knows it as that target alone. The
- * upgrade, whose answer decides what the hold asks for next, stands with the hold (`hold.ts`).
+ * Commands about one hold: they give it back, downgrade it or change its value. The table knows a
+ * hold by the number of the command that brought it, and a command here knows the hold only as such
+ * a target. The upgrade is in `hold.ts`, because its answer decides what the hold asks for next.
  */
 import { type ErrorNumber, HoldfastError } from "../../errors.js";
 import { OP, type Result, type SequencedCommand, STATUS } from "../../protocol/index.js";
@@ -20,21 +20,21 @@ import type { ReleaseResult } from "./lock.js";
 
 /** Tells the table that a hold is not wanted any more. */
 export interface Ending extends Call {
-  /** It ended before that, as far as is known. */
+  /** As far as is known, the hold ended before that. */
   onLost(reason: LossReason): void;
 }
 
-/** Who waits for the end of a release. */
+/** A caller that waits for the end of a release. */
 export interface ReleaseWaiter {
   onReleased(result: ReleaseResult): void;
 }
 
-/** The call that is to be ended, or what it was granted. */
+/** The call to be ended, or the hold that it was granted. */
 export interface EndTarget {
   /** 0: its number was taken back, and there is nothing to end. */
   readonly sequence: number;
   onPassed?(order: number): void;
-  /** Nothing of it is left in the table. */
+  /** The table has nothing of it any more. */
   onGivenBack?(): void;
 }
 
@@ -55,7 +55,7 @@ export class EndCall extends Call implements Ending {
   }
 
   command({ sequence, mark, acknowledged }: CommandHead): SequencedCommand {
-    // Written out: to spread it would cost more than all the rest of a release.
+    // Written out: a spread would cost more than all the rest of a release.
     return { op: OP.end, sequence, mark, acknowledged, target: this.target.sequence };
   }
 
@@ -74,7 +74,7 @@ export class EndCall extends Call implements Ending {
   }
 
   onSessionLost(): void {
-    // If it may have arrived, either this release or the end of the session may have come first.
+    // If it may have arrived, the release and the end of the session are equally possible.
     this.onLost(this.mayBeExecuted ? "unknown" : "expired");
   }
 
@@ -91,7 +91,7 @@ export interface HoldTarget {
   readonly sequence: number;
   readonly token: number;
   readonly items: readonly HeldItem[];
-  /** A command about it, called as that one, is sent before what was called earlier. */
+  /** A command about it, called in this place, is sent before commands that were called earlier. */
   onPassed(order: number): void;
 }
 
@@ -100,7 +100,7 @@ export interface DetachTarget extends HoldTarget {
   onGivenBack(): void;
 }
 
-/** Makes a ticket of a hold that nobody has here any more. */
+/** Makes a ticket of a hold that has no handle here any more. */
 export class DetachCall extends Call implements Ending, Awaited {
   readonly isStrong = false;
   readonly target: DetachTarget;
@@ -160,7 +160,7 @@ export class DetachCall extends Call implements Ending, Awaited {
   onDeadline(): void {}
 }
 
-/** Exclusive becomes shared. It ends a waiting upgrade of the key, too. */
+/** Exclusive becomes shared. It also ends a waiting upgrade of the key. */
 export class DowngradeCall extends Call implements Awaited {
   readonly isStrong = false;
   readonly target: HoldTarget;
@@ -216,8 +216,8 @@ export interface UpdateTarget extends HoldTarget {
 }
 
 /**
- * Changes the value that others see. It does not outlive the session: in the next one the number is
- * another hold's.
+ * Changes the value that others see. It does not outlive the session: in the next one its number
+ * belongs to another hold.
  */
 export class UpdateCall extends Call implements Awaited {
   readonly isStrong = true;
@@ -274,10 +274,10 @@ export class UpdateCall extends Call implements Awaited {
     this.leave(unavailable(this.#what, why, this.mayBeExecuted));
   }
 
-  /** A later call on the hold goes first. */
+  /** A later call on the hold is sent first. */
   onPassed(order: number): void {
     if (this.sequence !== 0 || this.order > order) return;
-    const text = `${this.#what}: not changed, since a later call on the lock went first`;
+    const text = `${this.#what}: not changed, since a later call on the lock was sent first`;
     this.leave(new HoldfastError("CANCELLED", text));
   }
 

@@ -1,12 +1,13 @@
 /**
- * One hold of the table as its session knows it: the number by which both know it, the token that it
- * carries now, and its items as the table has them. All handles of one task share it. What it has to
- * be in each key is the strongest that its handles and those who join it ask for: when that rises it
- * is upgraded, when it falls downgraded. What ends it ends all handles.
+ * One hold of the table as its session knows it: the number by which both know it, the token that
+ * it carries now, and its items as the table has them. All handles of one task share it. In each
+ * key the hold must be as strong as the strongest of its handles and joins asks for: it is upgraded
+ * when that rises and downgraded when it falls. The end of the hold ends all handles.
  *
- * No handle may be given out, or called exclusive, that the table's last word does not cover. Answers
- * come in the order of the log, and nothing passes a downgrade, so the last word is the last answer;
- * only the one of an upgrade that was given up comes when a downgrade is under way.
+ * No handle may be given out, or called exclusive, beyond the table's last answer. Answers come in
+ * the order of the log, and nothing passes a downgrade, so the last answer is the present state.
+ * The only exception is the answer to an abandoned upgrade, which comes while a downgrade is under
+ * way.
  */
 import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
 import {
@@ -36,16 +37,16 @@ export interface Granted {
   readonly token: number;
   readonly items: readonly HeldItem[];
   readonly value: string;
-  /** When it ends by itself, in cluster time; Infinity: with the session. */
+  /** When it ends by itself, in cluster time; `Infinity`: with the session. */
   readonly endsAt: number;
   readonly isRevoked: boolean;
   readonly isContended: boolean;
 }
 
-/** Who is to be given the lock. */
+/** A call that will get the lock. */
 export interface GrantTaker {
   readonly owner: Owner;
-  /** Stack of the call, where stacks are captured. */
+  /** Stack of the call, if stacks are captured. */
   readonly askedAt: string | undefined;
   /** The hold is certain: its caller gets the first handle. */
   handOut(hold: Hold): void;
@@ -55,33 +56,33 @@ export interface GrantTaker {
 
 /** One handle of a hold, as the hold knows it. */
 export interface Handle {
-  /** What it was asked for: the hold may be stronger, for another handle. */
+  /** The requested items: the hold may be stronger, for another handle. */
   readonly items: readonly HeldItem[];
   notify(event: keyof LockEvents): void;
-  /** The hold is no more, for ever. */
+  /** The hold is over for ever. */
   lose(reason: LossReason): void;
 }
 
-/** Somebody who asks for more than the hold may be: a nested acquire, or the upgrade of a handle. */
+/** A request for more than the hold is now: a nested acquire, or the upgrade of a handle. */
 export interface Join {
   readonly asks: readonly Pick<HeldItem, "key" | "mode">[];
-  /** 0: what cannot be had at once is not wanted. */
+  /** 0: it does not wait; if it cannot be granted at once, it is refused. */
   readonly waitMs: number;
   readonly startedMs: number;
-  /** Whether it is refused where waiting would never end. */
+  /** Whether it is refused if waiting would never end. */
   readonly detects: boolean;
   readonly askedAt: string | undefined;
-  /** Whose wish it is; `undefined` of a nested acquire. */
+  /** The handle that asks; `undefined` for a nested acquire. */
   readonly handle: Handle | undefined;
-  /** The hold is what it asks for. */
+  /** The hold is now what it asks for. */
   onCovered(): void;
-  /** The table refused to make it so. */
+  /** The table refused the upgrade. */
   onRefusal(key: string, result: Result): void;
-  /** The hold is no more. */
+  /** The hold is over. */
   onHoldLost(reason: LossReason): void;
 }
 
-/** What a hold needs of its session. */
+/** What a hold needs from its session. */
 export interface HoldHost {
   submit(call: Call): void;
   /** The table does not have it any more. */
@@ -93,34 +94,34 @@ const NO_JOINS: readonly Join[] = Object.freeze([]);
 
 export class Hold implements DetachTarget, UpdateTarget {
   readonly sequence: number;
-  /** The newest. */
+  /** The newest token. */
   token: number;
   readonly owner: Owner;
   items: readonly HeldItem[];
   value: string;
   /** Why it ends at `endsAt`. */
   endReason: "maxHold" | "revoked";
-  /** When it ends by itself, in cluster time; Infinity: with the session. */
+  /** When it ends by itself, in cluster time; `Infinity`: with the session. */
   endsAt: number;
-  /** Its place among those that end by themselves; -1: it has none. */
+  /** Its place in the heap of holds that end by themselves; -1: it has none. */
   heapIndex = -1;
   isContended: boolean;
   revocation: Revocation | undefined = undefined;
-  /** Stack of the call that brought it, where stacks are captured. */
+  /** Stack of the call that brought it, if stacks are captured. */
   readonly askedAt: string | undefined;
-  /** Who is to be given the first handle, while it is not certain that the lease lives. */
+  /** The call that gets the first handle, until the lease is proven. */
   taker: GrantTaker | undefined;
-  /** Not given back yet. */
+  /** Handles that were not given back yet. */
   handles: readonly Handle[] = NO_HANDLES;
   /** The one upgrade that its handles and joins wait for. */
   upgrade: UpgradeCall | undefined = undefined;
-  /** Why it is no more, here; it may be that the table was not told yet. */
+  /** Why it is over for this client; the table may not know yet. */
   endedBy: LossReason | undefined = undefined;
-  /** Tells the table so, when it was given back here. */
+  /** The call that tells the table so, if it was given back here. */
   ending: Ending | undefined = undefined;
   readonly #host: HoldHost;
   #joins = NO_JOINS;
-  /** Made with the first one: nearly every hold has none. */
+  /** Made with the first update: nearly every hold has none. */
   #updates: Set<UpdateCall> | undefined;
 
   constructor(host: HoldHost, taker: GrantTaker, granted: Granted) {
@@ -140,11 +141,11 @@ export class Hold implements DetachTarget, UpdateTarget {
   // Handles.
 
   addHandle(lock: Handle): void {
-    // Nearly every hold has one.
+    // Nearly every hold has one handle.
     this.handles = this.handles.length === 0 ? [lock] : [...this.handles, lock];
   }
 
-  /** It was given back; what was asked for in its name is not wanted any more. */
+  /** The handle was given back; what it asked for is not wanted any more. */
   removeHandle(lock: Handle): void {
     const { handles } = this;
     const isOnly = handles.length === 1 && handles[0] === lock;
@@ -156,7 +157,7 @@ export class Hold implements DetachTarget, UpdateTarget {
     }
   }
 
-  /** Somebody began to wait behind it. */
+  /** A request began to wait for it. */
   contend(): void {
     if (this.isContended) return;
     this.isContended = true;
@@ -170,8 +171,8 @@ export class Hold implements DetachTarget, UpdateTarget {
   }
 
   /**
-   * Here it is no more: gives up all handles, for ever, and runs the listeners of their signals before
-   * it returns.
+   * It is over for this client: ends all handles for ever, and runs the listeners of their signals
+   * before it returns.
    */
   end(reason: LossReason): void {
     if (this.endedBy !== undefined) return;
@@ -185,16 +186,16 @@ export class Hold implements DetachTarget, UpdateTarget {
     for (const join of joins) join.onHoldLost(reason);
   }
 
-  /** How it was given back is known. */
+  /** The table has answered the call that gave it back. */
   onGivenBack(): void {
     this.#host.forget(this);
-    // Else a hold that lived long would keep what is new alive until it is collected itself.
+    // Otherwise a hold that lived long would keep newer objects alive until it is collected itself.
     this.ending = undefined;
   }
 
   // Modes.
 
-  /** Whether the table's last word is at least that. */
+  /** Whether the table's last answer is at least that. */
   covers(asks: Join["asks"]): boolean {
     return asks.every(({ key, mode }) => mode !== "exclusive" || this.#isExclusive(key));
   }
@@ -204,7 +205,7 @@ export class Hold implements DetachTarget, UpdateTarget {
     this.balance();
   }
 
-  /** What the handle asks for in that key, or in any, it does not want any more. */
+  /** Cancels what the handle asks for in that key, or, without a key, in all keys. */
   cancelUpgrades(handle: Handle, key: string | undefined): void {
     for (const join of this.#joins) {
       const [asked] = join.asks;
@@ -215,15 +216,15 @@ export class Hold implements DetachTarget, UpdateTarget {
     }
   }
 
-  /** It is not wanted any more. */
+  /** The join is not wanted any more. */
   leave(join: Join): void {
     this.#remove(join);
     this.balance();
   }
 
   /**
-   * Hands out what may be, and asks the table for what its users need: no less, and no more than that.
-   * Gives the downgrade that was sent last, if one was.
+   * Hands out what it can, and asks the table for exactly what its users need. Returns the last
+   * downgrade that was sent, if any.
    */
   balance(): DowngradeCall | undefined {
     if (this.#isPlain || this.endedBy !== undefined || this.taker !== undefined) return undefined;
@@ -237,7 +238,7 @@ export class Hold implements DetachTarget, UpdateTarget {
     return downgrade;
   }
 
-  /** As nearly always: one handle, which asks for what the hold is. */
+  /** The usual case: one handle, which asks for what the hold is. */
   get #isPlain(): boolean {
     if (this.handles.length !== 1 || this.#joins.length > 0) return false;
     return this.upgrade === undefined && this.handles[0]?.items === this.items;
@@ -248,14 +249,14 @@ export class Hold implements DetachTarget, UpdateTarget {
     const { upgrade } = this;
     if (upgrade !== undefined && !this.#needs(upgrade.key)) {
       this.upgrade = undefined;
-      // Whether it waits or was granted: one that was not sent is not wanted any more.
+      // It may wait or be granted by now; one that was not sent needs nothing.
       if (upgrade.sequence !== 0) keys.add(upgrade.key);
     }
     for (const { key, mode } of this.items) {
       if (mode === "exclusive" && !this.#needs(key)) keys.add(key);
     }
     if (keys.size === 0) return undefined;
-    // Before others can be let in. Should it fail, less is believed than there is.
+    // Before others can be let in. If the downgrade fails, the hold counts as weaker than it is.
     for (const key of keys) this.setMode(key, "shared");
     const isAll =
       this.upgrade === undefined && this.items.every((item) => item.mode !== "exclusive");
@@ -282,14 +283,14 @@ export class Hold implements DetachTarget, UpdateTarget {
     this.items = this.items.map((item) => (item.key === key ? { ...item, mode } : item));
   }
 
-  /** Who waits for that key to become exclusive. */
+  /** The joins that wait for that key to become exclusive. */
   joinsOf(key: string): readonly Join[] {
     return this.#joins.filter(({ asks }) => asksFor(asks, key));
   }
 
   onUpgraded(upgrade: UpgradeCall, token: number): void {
     this.token = Math.max(this.token, token);
-    // Of one that was given up the table is told to undo it.
+    // The table is told to undo an upgrade that was given up.
     if (this.upgrade !== upgrade) return;
     this.upgrade = undefined;
     this.setMode(upgrade.key, "exclusive");
@@ -319,7 +320,7 @@ export class Hold implements DetachTarget, UpdateTarget {
     return this.handles.some(isAsked) || this.#joins.some(({ asks }) => asksFor(asks, key));
   }
 
-  // Its value.
+  // The value.
 
   addUpdate(update: UpdateCall): void {
     this.#updates ??= new Set();
@@ -330,18 +331,18 @@ export class Hold implements DetachTarget, UpdateTarget {
     this.#updates?.delete(update);
   }
 
-  /** A command that gives something of it back is sent before those that were called earlier. */
+  /** A command that gives back part of it is sent before commands that were called earlier. */
   onPassed(order: number): void {
     for (const update of this.#updates ?? []) update.onPassed(order);
   }
 }
 
-/** Shared becomes exclusive: on behalf of all who ask for that key when it is sent. */
+/** Shared becomes exclusive, on behalf of all joins that ask for that key when it is sent. */
 export class UpgradeCall extends Call {
   readonly isStrong = true;
   readonly hold: Hold;
   readonly key: string;
-  /** Those who asked for it when it was sent. */
+  /** The joins that asked for it when it was sent. */
   #served: readonly Join[] = NO_JOINS;
 
   constructor(hold: Hold, key: string) {
@@ -377,7 +378,7 @@ export class UpgradeCall extends Call {
     else this.hold.onUpgradeRefused(this, result);
   }
 
-  /** Whom that answer concerns; for the others it is asked for again. */
+  /** The joins that this answer concerns; for the others the upgrade is sent again. */
   refusedBy(status: number): readonly Join[] {
     const joins = this.hold.joinsOf(this.key);
     switch (status) {

@@ -1,9 +1,9 @@
 /**
- * What this session holds as far as its client may believe, by number. Rule: while a lock in here is
- * not aborted, the table still has it.
+ * What this session holds, as far as its client may believe, by number. Invariant: while a lock in
+ * here is not aborted, the table still has it.
  *
- * A hold whose grant came when the lease was not proven is in here, but nobody is given it before it
- * is: what happened to it meanwhile is told in the order of the log.
+ * A hold whose grant came while the lease was not proven is in here, but no caller gets it until
+ * the lease is proven. What happens to it meanwhile is reported in the order of the log.
  */
 import { assert } from "../../assert.js";
 import type { RecalledHold } from "../../protocol/index.js";
@@ -14,7 +14,7 @@ const NEVER = Number.POSITIVE_INFINITY;
 
 export class Holds {
   readonly #lease: Lease;
-  /** Also those that are being given back. */
+  /** Including holds that are being given back. */
   readonly #bySequence = new Map<number, Hold>();
   readonly #ends = new EndsHeap();
 
@@ -26,7 +26,7 @@ export class Holds {
     return this.#bySequence.size;
   }
 
-  /** When the first hold that ends by itself is given up; `Infinity` when none does. */
+  /** When the first hold that ends by itself is given up; `Infinity` if there is none. */
   get nextEndMs(): number {
     const { first } = this.#ends;
     return first === undefined ? NEVER : this.#lease.localMs(first.endsAt);
@@ -44,7 +44,7 @@ export class Holds {
     this.#bySequence.set(hold.sequence, hold);
   }
 
-  /** Somebody is given it: from now on it is looked after when it ends by itself. */
+  /** A caller gets it: from now on this class watches its end. */
   onHandedOut(hold: Hold, nowMs: number): void {
     this.#ends.place(hold);
     if (hold.endReason === "revoked") this.#announceRecalled(hold, nowMs);
@@ -56,12 +56,12 @@ export class Holds {
     this.#ends.remove(hold);
   }
 
-  /** It is being given back: it ends by itself no more. */
+  /** It is being given back: its own end no longer matters. */
   onEnding(hold: Hold): void {
     this.#ends.remove(hold);
   }
 
-  /** Gives what ends by itself and may have ended. */
+  /** Returns the holds that end by themselves and may have ended. */
   ended(nowMs: number): Hold[] {
     const ended: Hold[] = [];
     for (let { first } = this.#ends; first !== undefined; first = this.#ends.first) {
@@ -72,7 +72,7 @@ export class Holds {
     return ended;
   }
 
-  /** The table still has it: as what, and until when it says for itself. */
+  /** The table still has it, with this mode and, if it ends by itself, this end. */
   onStillHeld(hold: Hold, told: RecalledHold, nowMs: number): void {
     const { token, endsAt, isRevoked, isContended } = told;
     hold.token = Math.max(hold.token, token);
@@ -81,25 +81,25 @@ export class Holds {
     if (isContended) hold.contend();
   }
 
-  /** A recall told that it is revoked; the reason went to the connection that broke. */
+  /** A recall found it revoked; the reason was sent over the connection that broke. */
   #announceRecalled(hold: Hold, nowMs: number): void {
     if (hold.revocation !== undefined) return;
     hold.announce({ reason: "", remainingMs: this.remainingMs(hold, nowMs) });
   }
 
-  /** The hold will be ended at `endsAt` in cluster time. */
+  /** The hold will end at `endsAt` in cluster time. */
   revoke(hold: Hold, endsAt: number, reason: string, nowMs: number): void {
     if (!this.#setEnd(hold, endsAt, "revoked")) return;
     hold.announce({ reason, remainingMs: this.remainingMs(hold, nowMs) });
   }
 
-  /** How long the hold is still held by what is known. */
+  /** How long the hold is certain to be held. */
   remainingMs(hold: Hold, nowMs: number): number {
     const endMs = Math.min(this.#lease.deadlineMs, this.#lease.localMs(hold.endsAt));
     return Math.max(0, endMs - nowMs);
   }
 
-  /** In cluster time, if not earlier. Returns whether that is news. */
+  /** Sets the end, in cluster time, if it is earlier. Returns whether it was. */
   #setEnd(hold: Hold, endsAt: number, reason: "maxHold" | "revoked"): boolean {
     if (endsAt > hold.endsAt || (endsAt === hold.endsAt && reason === hold.endReason)) return false;
     hold.endsAt = endsAt;
@@ -110,8 +110,8 @@ export class Holds {
 }
 
 /**
- * Holds that end by themselves, the earliest first. The order is that of cluster times, which no
- * newer evidence changes; what they mean by the local clock is the lease's to say.
+ * A heap of the holds that end by themselves, the earliest first. They are ordered by cluster time,
+ * which newer evidence does not change; the lease converts it to the local clock.
  */
 class EndsHeap {
   readonly #holds: Hold[] = [];
@@ -120,7 +120,7 @@ class EndsHeap {
     return this.#holds[0];
   }
 
-  /** After `endsAt` of the hold was set or changed; Infinity takes it out. */
+  /** After `endsAt` of the hold was set or changed; `Infinity` removes the hold. */
   place(hold: Hold): void {
     if (hold.endsAt === Number.POSITIVE_INFINITY) {
       this.remove(hold);

@@ -1,6 +1,6 @@
 /**
- * The public types of what is held: a lock, its events and ends, and a semaphore. What callers pass to
- * them is `options/lock-options.ts`; how they behave, `held-lock.ts` and `semaphore.ts`.
+ * The public types of holds: a lock, its events and results, and a semaphore. The options of their
+ * calls are in `options/lock-options.ts`, their behaviour in `held-lock.ts` and `semaphore.ts`.
  */
 import type { ClaimMode } from "../../protocol/index.js";
 import type { LossReason } from "../failures.js";
@@ -23,15 +23,15 @@ export type ReleaseResult =
 
 /** An operator takes the lock away. */
 export interface Revocation {
-  /** For people; may be empty. */
+  /** Text for people; may be empty. */
   readonly reason: string;
-  /** How long the lock was still held by this machine's clock when the word came. */
+  /** How long the lock was still held, by this machine's clock, when the message came. */
   readonly remainingMs: number;
 }
 
 /**
- * `contended`: the first request began to wait behind this hold. `revoking`: the lock will be taken
- * away; release it in peace before `remainingMs` is 0.
+ * `contended`: the first request began to wait for this hold. `revoking`: the lock will be taken
+ * away; release it before `remainingMs` is 0.
  */
 export interface LockEvents {
   contended: undefined;
@@ -39,10 +39,11 @@ export interface LockEvents {
 }
 
 /**
- * One granted lock, of one key or several. Each acquire has a handle of its own, which is released
- * once; handles of one reentrant hold share its fate. Calls on a lock take effect in the order in
- * which they are made. Where a node has no room, what gives something back may pass an `update` or an
- * upgrade that was called before it; that one fails then, and does not follow.
+ * One granted lock, of one or several keys. Each acquire has its own handle, which is released
+ * once; handles of one reentrant hold end together if the hold is lost. Calls on a lock take effect
+ * in the order in which they are made. Where a node has no room, a call that gives something back
+ * may pass an `update` or an upgrade that was called before it; the passed call then fails and is
+ * not sent later.
  */
 export interface Lock extends AsyncDisposable {
   /** The first of its keys. */
@@ -50,57 +51,57 @@ export interface Lock extends AsyncDisposable {
   readonly keys: readonly string[];
   readonly items: readonly HeldItem[];
   /**
-   * Of the first key, as this handle asked for it; "permits" of a semaphore. Changed by `upgrade` and
-   * `downgrade`. The hold is as strong as the strongest of its handles.
+   * The mode of the first key, as this handle asked for it; "permits" for a semaphore. Changed by
+   * `upgrade` and `downgrade`. The hold is as strong as the strongest of its handles.
    */
   readonly mode: ClaimMode;
-  /** Of the first key: its numbers among the semaphore's slots; none of a lock. */
+  /** The slots of the first key that it holds in the semaphore; empty for a lock. */
   readonly slots: readonly number[];
   /**
    * The fencing token: larger than every token granted before. Send it with each write; an upgrade
-   * replaces it, so read it anew each time.
+   * replaces it, so read it again for each write.
    */
   readonly token: number;
-  /** Of one task: give it to other acquires that belong to the same one. */
+  /** The task that holds it. Pass it to other acquires of the same task. */
   readonly owner: Owner;
-  /** What others see beside the hold. */
+  /** The value that others see with the hold. */
   readonly value: string;
   /**
-   * Aborted with a `HoldfastError` `LOCK_LOST` (`details.reason` says why) before anybody else can
-   * hold the lock, unless it was stolen or revoked at once; by `release` and `detach`, before they
-   * are sent, with an `AbortError`. Reading this property looks at the clock too; a signal kept in
-   * a variable is aborted only when the event loop runs.
+   * Aborted with a `HoldfastError` `LOCK_LOST` (`details.reason` says why) before another task can
+   * hold the lock, unless it was stolen or revoked at once. `release` and `detach` abort it with an
+   * `AbortError` before they are sent. Reading this property also checks the clock; a signal kept
+   * in a variable is aborted only when the event loop runs.
    */
   readonly signal: AbortSignal;
   /** Checks the deadline itself, not only what timers have noticed. */
   readonly isHeld: boolean;
-  /** Whether somebody waits behind it, as far as was told. */
+  /** Whether a request waits for it, as far as the client has heard. */
   readonly isContended: boolean;
   /**
    * Milliseconds, by this machine's clock, until the lock is given up unless its lease is renewed
-   * before; a cap or a revoke is not renewed. 0 once it is lost or released.
+   * before; a renewal does not extend `maxHoldMs` or a revoke. 0 once it is lost or released.
    */
   readonly remainingMs: number;
   /** Throws `LOCK_LOST` unless held. */
   assertHeld(): void;
   /**
-   * Gives the lock back. Safe to call twice, never rejects, never waits longer than the lease: what
-   * cannot be told to the cluster until then resolves as `expired`. A reentrant hold ends with the
-   * last of its handles; what the others do not need is downgraded.
+   * Gives the lock back. Safe to call twice. Never rejects, and never waits longer than the lease:
+   * if the cluster cannot be reached until then, it resolves with reason `expired`. A reentrant
+   * hold ends with the last of its handles; before that, it is downgraded to what the others need.
    */
   release(): Promise<ReleaseResult>;
   /**
-   * Shared becomes exclusive, ahead of the queue, under a new `token`; what else is shared is
-   * waited for, and the lock stays shared until then and when it fails. Resolves at once when it is
-   * exclusive. Rejects with the reason of `signal`, `LOCK_LOST`, or `LOCK_HELD`, `LOCK_TIMEOUT`,
-   * `DEADLOCK`, `NOT_HELD`, `WRONG_KIND` (permits), `QUOTA`, `BUSY`, and with `CANCELLED` when this
-   * handle is downgraded meanwhile.
+   * Shared becomes exclusive, ahead of the queue, under a new `token`. It waits for other shared
+   * holders to release; until then, and if it fails, the lock stays shared. Resolves at once if it
+   * is exclusive already. Rejects with the signal's reason, `LOCK_LOST`, or `LOCK_HELD`,
+   * `LOCK_TIMEOUT`, `DEADLOCK`, `NOT_HELD`, `WRONG_KIND` (permits), `QUOTA`, `BUSY`, and with
+   * `CANCELLED` if this handle is downgraded meanwhile.
    */
   upgrade(options?: UpgradeOptions): Promise<void>;
   /**
-   * Exclusive becomes shared, in place and at once, and an upgrade of this handle that waits is
-   * cancelled; by default in all keys. Other handles of the hold keep what they need. Rejects with
-   * `LOCK_LOST`, `NOT_HELD`, `WRONG_KIND` (permits) or `UNAVAILABLE` without an answer in
+   * Exclusive becomes shared, in place and at once, and a waiting upgrade of this handle is
+   * cancelled; without `key`, in all keys. Other handles of the hold keep what they need. Rejects
+   * with `LOCK_LOST`, `NOT_HELD`, `WRONG_KIND` (permits) or `UNAVAILABLE` without an answer in
    * `connectTimeoutMs`.
    */
   downgrade(key?: string): Promise<void>;
@@ -110,22 +111,22 @@ export interface Lock extends AsyncDisposable {
    */
   update(value: string, options?: CallOptions): Promise<void>;
   /**
-   * Leaves the lock to whoever claims it, in this process or another, without anybody getting in
-   * between. Aborts `signal` first: this handle, and others of the same hold, hold nothing from
-   * then on. An unclaimed ticket ends like an expired lease. Rejects with `LOCK_LOST`, also when the
-   * cluster could not be told while the lease lasted; should it hear of it later all the same, that
-   * ticket is nobody's and ends.
+   * Turns the hold into a ticket, which this process or another one can claim; no other request can
+   * take the lock in between. First aborts `signal`: from then on, this handle and the others of
+   * the hold hold nothing. An unclaimed ticket ends like an expired lease. Rejects with
+   * `LOCK_LOST`, also if the cluster could not be reached while the lease lasted; if it receives
+   * the call later nevertheless, nobody has that ticket, and it ends.
    */
   detach(options?: DetachOptions): Promise<Ticket>;
   /**
-   * Calls `listener` when it happens, once for `contended`; at once if it happened before. Returns
-   * how to stop.
+   * Calls `listener` when the event happens, for `contended` only once; at once if it happened
+   * before. Returns a function that removes the listener.
    */
   on<Name extends keyof LockEvents>(
     event: Name,
     listener: (detail: LockEvents[Name]) => void,
   ): () => void;
-  /** Another lock under the same owner. `LOCK_LOST` unless this one is held. */
+  /** Acquires another lock under the same owner. `LOCK_LOST` unless this one is held. */
   acquire(key: string, options?: NestedOptions): Promise<Lock>;
   /** Like `client.using`, under the same owner. */
   using<T>(key: string, callback: (lock: Lock) => Promise<T> | T): Promise<T>;
@@ -136,19 +137,19 @@ export interface Lock extends AsyncDisposable {
   ): Promise<T>;
 }
 
-/** Permits of one key. Codes beyond those of `client.acquire`: `LIMIT_MISMATCH`. */
+/** Permits of one key. Rejects like `client.acquire`, and with `LIMIT_MISMATCH`. */
 export interface Semaphore {
   readonly key: string;
   /** Waits for permits. `INVALID_ARGUMENT` for more than the limit. */
   acquire(options?: PermitOptions): Promise<Lock>;
-  /** `undefined` when they cannot be had at once. */
+  /** Resolves to `undefined` if they are not available at once. */
   tryAcquire(options?: TryPermitOptions): Promise<Lock | undefined>;
   using<T>(callback: (lock: Lock) => Promise<T> | T): Promise<T>;
   using<T>(options: PermitOptions, callback: (lock: Lock) => Promise<T> | T): Promise<T>;
   /**
-   * Makes the limit, 1 – 1,000,000, a setting of the key that stays; `undefined` forgets it once
-   * the key is idle. Who holds goes on when it falls; who waits for more is refused
-   * `INVALID_ARGUMENT`.
+   * Makes the limit, 1 – 1,000,000, a permanent setting of the key; `undefined` removes it once the
+   * key is idle. If the limit falls, holders keep their permits, and waiting requests for more than
+   * the limit are refused with `INVALID_ARGUMENT`.
    */
   setLimit(limit: number | undefined, options?: CallOptions): Promise<void>;
 }

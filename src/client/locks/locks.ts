@@ -1,7 +1,7 @@
 /**
- * What the application asked for and what it holds, apart from how commands travel. Everything that
- * must happen to locks and requests together happens here: a lapse of the lease, the end of the
- * session, the end of the client.
+ * What the application asked for and what it holds, apart from the transport of commands.
+ * Everything that happens to several locks and requests together is here: a lapse of the lease, the
+ * end of the session, the end of the client.
  */
 import {
   ACQUIRE_DEFAULTS,
@@ -55,7 +55,7 @@ import { Holds } from "./holds.js";
 import { LOCK_HELD, routeOf, sharedItems, Task } from "./reentrance.js";
 import { UpgradeJoin } from "./upgrade-join.js";
 
-/** What this part of a session needs of the others. */
+/** What this part of a session needs from the others. */
 export interface LocksHost {
   /** 0 while there is none. */
   readonly sessionId: number;
@@ -72,7 +72,7 @@ export interface LocksHost {
   /** The time at which this turn began. */
   turnMs(): number;
   submit(call: Call): void;
-  /** 32 hex digits that nobody can guess. */
+  /** 32 random hex digits that cannot be guessed. */
   freshSecret(): string;
   /** The last open request was settled. */
   onIdle(): void;
@@ -81,7 +81,10 @@ export interface LocksHost {
 export class Locks implements AcquireHost, HoldHost, LockHost {
   readonly waiters: Waiters;
   readonly #holds: Holds;
-  /** Requests of which the table said `queued`, by number: acquires that are wanted, and upgrades. */
+  /**
+   * Requests that the table answered with `queued`, by number: acquires that are wanted, and
+   * upgrades.
+   */
   readonly #waits = new Map<number, Call>();
   /** Holds that are handed out when the lease is proven. */
   readonly #unproven = new Set<Hold>();
@@ -89,7 +92,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
   readonly #host: LocksHost;
   readonly #lease: Lease;
   readonly #window: Outgoing["window"];
-  /** The deadline that was acted on. */
+  /** The last deadline that was acted on. */
   #lapsedAtMs = Number.NEGATIVE_INFINITY;
   #lastOwner = 0;
 
@@ -102,22 +105,22 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
     this.#sites = new CallSites(host.capturesStacks, this.#holds, this.#waits);
   }
 
-  /** Whether somebody waits for an answer, or holds something. */
+  /** Whether a caller waits for an answer, or a lock is held. */
   get isBusy(): boolean {
     return this.waiters.count > 0 || this.#holds.size > 0;
   }
 
-  /** Whether there is something that a lapse of the lease would end. */
+  /** Whether a lapse of the lease would end anything. */
   get isHolding(): boolean {
     return this.#holds.size > 0;
   }
 
-  /** Grants wait for a lease that is proven. */
+  /** Grants wait for a proven lease. */
   get wantsEvidence(): boolean {
     return this.#unproven.size > 0;
   }
 
-  /** When something is given up unless newer evidence arrives; `Infinity` when nothing is. */
+  /** When something is given up unless newer evidence arrives; `Infinity` if there is nothing. */
   get lapseMs(): number {
     if (this.#holds.size === 0) return Number.POSITIVE_INFINITY;
     const { deadlineMs } = this.#lease;
@@ -127,12 +130,12 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
 
   // Tasks.
 
-  /** A task of its own: it excludes, and is excluded by, all others of this client. */
+  /** A new task: it excludes, and is excluded by, all other tasks of this client. */
   newOwner(): Owner {
     return this.ownerOf(this.#lastOwner + 1);
   }
 
-  /** Whoever is named, else the task whose callback runs, else a task of its own. */
+  /** The named owner, otherwise the task whose callback runs, otherwise a new task. */
   resolveOwner(named: Owner | undefined): Owner {
     if (named === undefined) return this.#host.context?.current() ?? this.newOwner();
     if (!(named instanceof Owner) || !named.isOf(this)) {
@@ -141,13 +144,13 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
     return named;
   }
 
-  /** Those of another process that had the session come before. */
+  /** Owners of another process that had the session have lower numbers. */
   ownerOf(id: number): Owner {
     this.#lastOwner = Math.max(this.#lastOwner, id);
     return new Task(id, this);
   }
 
-  /** The callback of a `using`: what it asks for belongs to the task, if there is a context. */
+  /** Runs the callback of a `using`: its requests belong to the task, if there is a context. */
   runAs<T>(owner: Owner, work: () => T): T {
     const { context } = this.#host;
     return context === undefined ? work() : context.run(owner, work);
@@ -243,7 +246,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
       const caller = { resolve, reject };
       const call = new DetachCall(this.waiters, hold, { secret, ticketTtlMs }, caller);
       hold.ending = call;
-      // Before those are asked for who wanted to share it.
+      // Before requests are sent that wanted to share it.
       this.submit(call);
       hold.end("detached");
     });
@@ -277,7 +280,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
     hold.end(reason);
   }
 
-  /** If the lease is proven, what waits for that is handed out. */
+  /** If the lease is proven, hands out the holds that wait for that. */
   onEvidence(): void {
     if (this.#unproven.size === 0 || !this.#isProven) return;
     for (const hold of this.#unproven) this.#handOut(hold);
@@ -301,7 +304,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
     return makeLock === undefined ? new HeldLock(this, hold, items) : makeLock(this, hold, items);
   }
 
-  /** It may be what others of its owner wait for. */
+  /** Other requests of its owner may wait for it. */
   onAcquired(call: AcquireCall): void {
     const task = Task.of(call.owner);
     task.onAnswered(call);
@@ -362,11 +365,11 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
 
   /** It waits in the table. */
   onQueued(call: Call): void {
-    // What nobody wants is being ended.
+    // If nobody wants it, it is being ended.
     if (!(isGrantCall(call) && call.isSettled)) this.#waits.set(call.sequence, call);
   }
 
-  /** Takes the call that waits under this number. */
+  /** Removes and returns the call that waits under this number. */
   takeWait(sequence: number): Call | undefined {
     const call = this.#waits.get(sequence);
     this.#waits.delete(sequence);
@@ -396,7 +399,9 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
     if (!this.#waits.has(sequence)) this.#endStray(sequence, true);
   }
 
-  /** Nobody here knows of it: it was given back in the meantime, or another process had the session. */
+  /**
+   * This client does not know it: it was given back meanwhile, or another process had the session.
+   */
   #endStray(sequence: number, isAlive: boolean): void {
     if (this.#host.isEnding) return;
     if (isAlive) this.submit(new EndCall({ sequence }));
@@ -423,7 +428,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
   sequencesToRecall(): number[] {
     const sequences = [...this.#waits.keys()];
     for (const { sequence, ending } of this.#holds.all()) {
-      // Who ends it reads how it ended.
+      // The call that ends it reads its end.
       if (!(ending instanceof EndCall)) sequences.push(sequence);
     }
     return sequences;
@@ -431,26 +436,29 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
 
   // What happens to all of them.
 
-  /** What may be over by now is given up for good; the session goes on if it can. */
+  /** Ends everything here that may be over by now, for ever; the session goes on if it can. */
   lapseIfDue(nowMs: number): void {
     if (nowMs < this.lapseMs) return;
     const { deadlineMs, endReason } = this.#lease;
     const isLapse = nowMs >= deadlineMs;
     if (isLapse) this.#lapsedAtMs = deadlineMs;
-    // What nobody was given yet is certain to be held as soon as the lease is.
+    // A hold that no caller has yet is certain again as soon as the lease is.
     const holds = isLapse
       ? this.#holds.all().filter(({ taker }) => taker === undefined)
       : this.#holds.ended(nowMs);
-    // Before anything that a listener may ask for.
+    // Before any request of a listener.
     for (const hold of holds) if (!(hold.ending instanceof EndCall)) this.submit(new EndCall(hold));
     this.#lose(holds, isLapse ? endReason : undefined);
   }
 
-  /** The session is no more: so are its holds and waits. What was never sent waits for the next. */
+  /**
+   * The session is over, with its holds and waits. Calls that were never sent wait for the next
+   * one.
+   */
   onSessionLost(reason: LossReason): void {
     const calls = [...this.#window.reset(), ...this.#waits.values()];
     this.#waits.clear();
-    // To the next session the number means another command.
+    // In the next session the number belongs to another command.
     for (const call of calls) call.sequence = 0;
     const holds = this.#held();
     const takers = holds.map(({ taker }) => taker);
@@ -460,7 +468,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
     for (const taker of takers) taker?.onSessionLost(reason);
   }
 
-  /** The client is closing: the end of its session will do what a release would. */
+  /** The client is closing: the end of its session does what a release would do. */
   onClosing(error: Error): void {
     this.#leaveStrong(error);
     this.#lose(this.#held(), "closed");
@@ -474,8 +482,8 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
   }
 
   /**
-   * Everything here is another process's from now on: gives what it holds and waits for. What is being
-   * given back is still told to the table.
+   * From now on everything here belongs to another process: returns what it holds and waits for.
+   * What is being given back is still sent to the table.
    */
   export(error: unknown): Pick<ExportedSession, "holds" | "waits" | "loose"> {
     const held = this.#held();
@@ -486,7 +494,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
     const loose: Loose = { ends: [], downgrades: [] };
     for (const call of [...this.#waits.values(), ...this.#window.sent()]) {
       if (call instanceof UpgradeCall) {
-        // Nobody here will know whether it was granted.
+        // Nobody here will learn whether it was granted.
         loose.ends.push(call.sequence);
         if (!call.isUnwanted)
           loose.downgrades.push({ sequence: call.hold.sequence, key: call.key });
@@ -511,7 +519,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
     return { holds, waits, loose };
   }
 
-  /** Adds what was given back, and the table may not know. */
+  /** Adds what was given back and the table may not know of. */
   addLoose({ ends, downgrades }: Loose): void {
     ends.push(...this.#window.unacknowledged());
     for (const call of [...this.#window.sent(), ...this.#window.queued()]) {
@@ -527,7 +535,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
     }
   }
 
-  /** What another process held or waited for: its fate is asked for next. */
+  /** A hold or a wait of another process: its fate is asked for next. */
   inherit(call: AcquireCall): void {
     this.#waits.set(call.sequence, call);
     Task.of(call.owner).onAsked(call);
@@ -538,18 +546,18 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
     begin: (nowMs: number, caller: Caller<T>) => void,
   ): Promise<T> {
     const host = this.#host;
-    // First of all, since it may run listeners that close the client or abort the signal.
+    // First, since it may run listeners that close the client or abort the signal.
     const nowMs = host.now();
     if (host.isEnding) return Promise.reject(host.endError());
     if (signal?.aborted) return Promise.reject(signal.reason);
     return new Promise((resolve, reject) => begin(nowMs, { resolve, reject }));
   }
 
-  /** Tells the table that nobody here wants it any more. */
+  /** Tells the table that this hold is no longer wanted here. */
   #giveBack(hold: Hold, waiter?: ReleaseWaiter): void {
     this.#takeOut(hold);
     hold.ending = new EndCall(hold, waiter);
-    // Before those are asked for who wanted to share it.
+    // Before requests are sent that wanted to share it.
     this.submit(hold.ending);
     hold.end("released");
   }
@@ -562,24 +570,24 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
     this.#holds.onEnding(hold);
   }
 
-  /** What nobody gave back yet. */
+  /** The holds that were not given back yet. */
   #held(): Hold[] {
     return this.#holds.all().filter(({ ending }) => ending === undefined);
   }
 
-  /** Nobody is given what the table granted a moment ago. */
+  /** Refuses the callers of holds that the table has granted and that were not handed out. */
   #refuseTakers(error: unknown): void {
     for (const { taker } of this.#unproven) taker?.fail(error);
   }
 
   /**
-   * They are no more, as far as this client may believe. Runs listeners of their signals. Without a
-   * reason each ended as it had to.
+   * These holds are over for this client. Runs listeners of their signals. Without a `reason`, each
+   * has its own.
    */
   #lose(holds: readonly Hold[], reason: LossReason | undefined): void {
     // Listeners may call anything, so the state is final before the first of them runs.
     for (const hold of holds) {
-      // A grant that nobody was told is told like any other: as a lost lock.
+      // A caller that has not got its grant yet gets a lost lock, like any other holder.
       this.#handOut(hold);
       this.#takeOut(hold);
       this.#holds.remove(hold);
@@ -591,7 +599,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
     }
   }
 
-  /** What gives something back still gets its answer. */
+  /** Calls that give something back still get their answers. */
   #leaveStrong(error: unknown): void {
     this.waiters.leaveAll(error, (awaited) => !(awaited instanceof Call) || awaited.isStrong);
   }

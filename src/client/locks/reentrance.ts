@@ -1,8 +1,9 @@
 /**
- * What a task gets that asks again for what it has. The table knows no reentrance: a second acquire of
- * the same keys shares the hold of the first, and is never sent. Only exactly the held keys count, since
- * of others neither one token nor one step could be kept; and acquires of one task that share a key
- * go one after the other, so that the later one finds what the earlier one got.
+ * What a task gets if it asks again for keys that it has. The table has no reentrance: a second
+ * acquire of the same keys shares the hold of the first, and is never sent. Only exactly the same
+ * keys count, because a hold of other keys could have neither the same token nor be granted in one
+ * step. Acquires of one task that share a key go one after the other, so that the later one finds
+ * what the earlier one got.
  */
 import { ERROR_NUMBERS, HoldfastError } from "../../errors.js";
 import type { Item } from "../../protocol/index.js";
@@ -15,8 +16,8 @@ import type { Hold } from "./hold.js";
 const NOTHING: readonly never[] = Object.freeze([]);
 
 /**
- * An owner as its session knows it, with what it has and asks for: mostly one thing, once, so lists are
- * made anew when they change. Every owner is one.
+ * An owner as its session knows it, with its holds and requests. Nearly every task has one of them,
+ * once, so the lists are copied when they change. Every owner is a task.
  */
 export class Task extends Owner {
   holds: readonly Hold[] = NOTHING;
@@ -53,11 +54,11 @@ type Keys = readonly { readonly key: string }[];
 
 export type Route =
   | { readonly to: "table" }
-  /** Decided anew when an earlier acquire of the task is over. */
+  /** Decided again when an earlier acquire of the task is over. */
   | { readonly to: "later" }
   | { readonly to: "hold"; readonly hold: Hold }
   | { readonly to: "refusal"; readonly error: HoldfastError }
-  /** As the table answers who does not want to wait. */
+  /** The table's answer to a request that does not wait. */
   | { readonly to: "held" };
 
 export function routeOf(call: AcquireCall, { acquires, holds }: Task): Route {
@@ -77,20 +78,20 @@ export function routeOf(call: AcquireCall, { acquires, holds }: Task): Route {
   for (const item of items) {
     const held = itemOf(hold, item.key) as HeldItem;
     if ((held.mode === "permits") !== (item.mode === "permits")) {
-      const text = `${nameOf(items)}: its own task holds the key as the other kind`;
+      const text = `${nameOf(items)}: its own task holds the key as the other kind of lock`;
       return { to: "refusal", error: new HoldfastError("WRONG_KIND", text) };
     }
     if (item.mode === "permits" && item.permits > held.permits) {
       return refused(items, `more permits than the ${held.permits} that it holds`);
     }
   }
-  // One that does not want to wait would have to wait for what others here wait for.
+  // A request that does not wait is refused if it would have to wait for others of this task.
   const isUnderWay = hold.taker !== undefined || hold.upgrade !== undefined;
   if (waitMs === 0 && !hold.covers(items) && isUnderWay) return { to: "held" };
   return { to: "hold", hold };
 }
 
-/** What a nested acquire is given: what it asked for, in the slots that its task has. */
+/** The items of a nested acquire: the requested ones, in the slots that its task has. */
 export function sharedItems(hold: Hold, items: readonly Item[]): HeldItem[] {
   return items.map(({ key, mode }) => ({ ...(itemOf(hold, key) as HeldItem), mode }));
 }

@@ -1,4 +1,4 @@
-/** Permits of one key: the slots of a semaphore, asked for one key at a time. */
+/** Permits of one key: requests that take one semaphore at a time. */
 import { setLimit } from "../calls/operator-commands.js";
 import { type CallOptions, requireKey } from "../options/checks.js";
 import {

@@ -1,6 +1,6 @@
 /**
- * The wish of one handle that its lock be exclusive in a key. Until the table made it so, the handle
- * is what it was; a caller that leaves needs it no more, and the hold sees to the rest.
+ * The request of one handle to be exclusive in a key. Until the table grants it, the handle is
+ * unchanged. If the caller leaves, the request is dropped, and the hold does the rest.
  */
 import { ERROR_NUMBERS } from "../../errors.js";
 import type { Result } from "../../protocol/index.js";
@@ -24,10 +24,10 @@ import type { UpgradeWish } from "../options/lock-options.js";
 import type { HeldLock } from "./held-lock.js";
 import type { Hold, Join } from "./hold.js";
 
-/** What it needs of its session. */
+/** What it needs from its session. */
 export interface UpgradeHost {
   readonly waiters: Waiters;
-  /** A refusal with what is known of the cycle behind it. */
+  /** The refusal, with the captured stacks of its cycle. */
   traced(refusal: Result, askedAt: string | undefined): Result;
 }
 

@@ -1,8 +1,8 @@
 /**
- * The checks that all calls share. What has the wrong type or range is a programmer's error and a
- * plain `TypeError` or `RangeError`; a name that the cluster would refuse is `INVALID_ARGUMENT`, as
- * if the cluster had refused it. The files beside this one turn what callers pass into complete
- * values with these; nothing here knows what a call does.
+ * The checks that all calls share. A wrong type or range is a programmer's error and fails with a
+ * plain `TypeError` or `RangeError`; a name that the cluster would refuse fails with
+ * `INVALID_ARGUMENT`, as if the cluster had refused it. The files beside this one use these checks
+ * to turn arguments into complete values; this file knows no particular call.
  */
 import { HoldfastError } from "../../errors.js";
 import {
@@ -13,23 +13,23 @@ import {
   NODE_ID_MAX,
 } from "../../protocol/index.js";
 
-/** Of a wrong value, in a message. */
+/** How much of a wrong value a message shows. */
 const SHOWN_LENGTH_MAX = 80;
 
-/** What every call takes that is answered at once. */
+/** The option of every call that is answered at once. */
 export interface CallOptions {
-  /** Aborting rejects with the signal's reason; what was sent may still happen. */
+  /** Aborting rejects with the signal's reason; a command that was sent may still take effect. */
   signal?: AbortSignal | undefined;
 }
 
 const CALL_OPTIONS: ReadonlySet<string> = new Set(["signal"]);
 
-/** A key to be asked for. */
+/** A key that is requested. */
 export function requireKey(key: string): void {
   requireText(key, "key", isValidKey);
 }
 
-/** A key to be looked at, or taken from its holder: also that of a Web Lock. */
+/** A key that is inspected, or taken from its holder: it may be that of a Web Lock. */
 export function requireTableKey(key: string): void {
   requireText(key, "key", isValidTableKey);
 }
@@ -53,7 +53,10 @@ export function requireSignal(signal: unknown): void {
   }
 }
 
-/** The signal of a call that takes nothing else, or only `known`, the signal among them. */
+/**
+ * The signal of a call that takes no other option, or only those in `known`, which includes the
+ * signal.
+ */
 export function signalOf(
   options: CallOptions | undefined,
   known: ReadonlySet<string> = CALL_OPTIONS,
@@ -70,11 +73,11 @@ export function requireInteger(value: unknown, name: string, min: number, max: n
   if (!Number.isInteger(number)) throw new RangeError(`${name} must be an integer, not ${number}`);
 }
 
-/** A misspelt option would be ignored in silence: `timeout` for `waitMs` waits for ever. */
+/** A misspelt option would be ignored silently: `timeout` for `waitMs` would wait for ever. */
 export function requireKnown(options: object, known: ReadonlySet<string>): void {
   for (const name in options) {
     if (known.has(name)) continue;
-    throw new TypeError(`unknown option ${name}; there are ${[...known].join(", ")}`);
+    throw new TypeError(`unknown option ${name}; the options are ${[...known].join(", ")}`);
   }
 }
 
@@ -116,7 +119,7 @@ export function requireObject(value: unknown, name: string): void {
 export function describe(value: unknown): string {
   if (value === null) return "null";
   if (typeof value !== "string") return typeof value;
-  // Whoever passes a whole document by mistake is not shown all of it.
+  // A whole document that was passed by mistake is not shown in full.
   const isShort = value.length <= SHOWN_LENGTH_MAX;
   return isShort ? JSON.stringify(value) : `${JSON.stringify(value.slice(0, SHOWN_LENGTH_MAX))}…`;
 }

@@ -1,4 +1,4 @@
-/** What `connect` takes, and how it becomes the complete, checked settings of a client. */
+/** The options of `connect`, and the complete, checked settings that are made of them. */
 import {
   isValidMetadata,
   isValidSessionName,
@@ -19,7 +19,7 @@ import { type ExportedSession, requireExportedSession } from "./exported-session
 
 export const TIMEOUT_MS_MAX = 2 ** 31 - 1;
 
-/** What `connect` takes. An option that it does not know is a `TypeError`. */
+/** The options of `connect`. An unknown option is a `TypeError`. */
 export interface ConnectOptions {
   /**
    * WebSocket URLs (`ws://host:port`, `wss://…`) of any nodes of one cluster; the client learns the
@@ -30,13 +30,13 @@ export interface ConnectOptions {
    * Lease of the session: how long locks outlive a silent client. 1,000 – 600,000. Default 15,000.
    */
   ttlMs?: number | undefined;
-  /** Shown to others that wait for what this client holds. At most 256 bytes. Default "". */
+  /** Shown to others that wait for a lock of this client. At most 256 bytes. Default "". */
   name?: string | undefined;
-  /** At most 1 KiB, shown by tools. Default "". */
+  /** Shown by tools. At most 1 KiB. Default "". */
   metadata?: string | undefined;
   /**
-   * Whether to go to the leader, whichever endpoint was given. False: stay with the given endpoints
-   * and learn no others, for proxies and for asking one certain node. Default true.
+   * Whether to connect to the leader, whichever endpoint was given. False: use only the given
+   * endpoints and learn no others, for proxies and to ask one certain node. Default true.
    */
   followLeader?: boolean | undefined;
   /** Gives up the first connection when aborted. */
@@ -49,42 +49,44 @@ export interface ConnectOptions {
   /** Release everything and end the session on SIGTERM and SIGINT (Node only). Default false. */
   releaseOnExit?: boolean | undefined;
   /**
-   * Whether an acquire that names no owner, made anywhere inside the callback of a `using`, belongs
-   * to the task of that lock, as if it were `lock.acquire`: however deep, and without the lock being
-   * handed down. Node only; elsewhere `connect` rejects with a `TypeError`. Default false, for two
-   * reasons. It is carried by `AsyncLocalStorage`, whose first use makes promise-heavy code of the
-   * whole process two to three times slower on Node 20 (hardly on Node 24). And what runs side by
-   * side in one callback (`Promise.all`), or goes on behind its end, counts as the same task: two
-   * siblings that want the same key are a deadlock of one, or with `reentrant` share the hold.
+   * Whether an acquire without an `owner` that is called anywhere inside the callback of a `using`,
+   * however deep, belongs to the task of that lock, as if `lock.acquire` had been called. Node
+   * only; elsewhere `connect` rejects with a `TypeError`. Default false, for two reasons. It uses
+   * `AsyncLocalStorage`, whose first use makes promise-heavy code of the whole process two to three
+   * times slower on Node 20 (hardly on Node 24). And code that runs concurrently in one callback
+   * (`Promise.all`), or continues after its end, counts as the same task: if two such branches want
+   * the same key, that is a deadlock of one task, or with `reentrant` they share the hold.
    *
-   * A lock from `acquire` alone has no callback, so it begins no task that others could belong to;
-   * nor do Web Locks (`client.locks`), where each request is a task of its own.
+   * A lock from `acquire` has no callback, so it begins no task that others could belong to.
+   * Neither do Web Locks (`client.locks`), where each request is a task of its own.
    */
   ownerFromContext?: boolean | undefined;
   /**
-   * Remembers the stack of every acquire, so that a `DEADLOCK` says in `details.cycle` where this
-   * client asked for the locks of the circle (`waitsAt`, `blocksAt`). For debugging: a stack costs
-   * some ten microseconds, and memory for as long as the lock is held. Default false.
+   * Remembers the stack of every acquire, so that `details.cycle` of a `DEADLOCK` shows where this
+   * client asked for the locks of the cycle (`waitsAt`, `blocksAt`). For debugging: a stack costs
+   * about ten microseconds, and memory while the lock is held. Default false.
    */
   captureStacks?: boolean | undefined;
   /**
    * Takes over the session that another process exported (`client.export()`). Its locks, under new
-   * tokens and with one handle each, and its waits are in `client.resumed`; what the other process
-   * still believes to hold is covered by fencing only. Of several processes that are given the same
-   * session the first one gets it: `connect` rejects with `TAKEN_OVER` in the others, also in one that
-   * was restarted, whose locks the lease frees. It rejects with `SESSION_EXPIRED` when the session
-   * ended before, `FORBIDDEN` for a wrong secret, `QUOTA` when it holds more than one step may renew.
+   * tokens and with one handle each, and its waits are in `client.resumed`. Only fencing covers
+   * locks that the other process still believes it holds. If several processes have the same
+   * exported session, the first one gets it: in the others `connect` rejects with `TAKEN_OVER`, and
+   * also in a process that was restarted, whose locks are freed when the lease ends. It rejects
+   * with `SESSION_EXPIRED` if the session has ended, `FORBIDDEN` for a wrong secret, `QUOTA` if it
+   * holds more than one step may renew.
    */
   resume?: ExportedSession | undefined;
   /**
-   * With `resume`: takes the session also from a process that took it over already. That one's locks
-   * are lost (reason `takenOver`), and its client is closed with `TAKEN_OVER`; until it hears of that
-   * only fencing keeps the two apart. At most once a second for a session. Default false.
+   * With `resume`: takes the session even from a process that has taken it over already. The locks
+   * of that process are lost (reason `takenOver`), and its client is closed with `TAKEN_OVER`;
+   * until it hears of that, only fencing keeps the two apart. At most once a second per session.
+   * Default false.
    */
   force?: boolean | undefined;
 }
 
-/** What `npm start` and `holdfast cluster` listen on. */
+/** Where `npm start` and `holdfast cluster` listen. */
 const LOCAL_CLUSTER: readonly string[] = [
   "ws://127.0.0.1:7411",
   "ws://127.0.0.1:7412",
@@ -102,9 +104,9 @@ export interface ClientSettings {
   readonly ownerFromContext: boolean;
   readonly captureStacks: boolean;
   readonly signal: AbortSignal | undefined;
-  /** The session of another process that is taken over instead of opening one. */
+  /** The exported session that is taken over instead of opening one. */
   readonly resume: ExportedSession | undefined;
-  /** Also from a process that took it over already. */
+  /** Even from a process that has taken it over already. */
   readonly force: boolean;
 }
 
@@ -130,7 +132,7 @@ export function resolveConnectOptions(options: ConnectOptions): ClientSettings {
   requireKnown(options, CONNECT_OPTIONS);
   const { resume } = options;
   if (resume !== undefined) requireExportedSession(resume);
-  // Should the session that is taken over end, the next one is as it was.
+  // If the session that is taken over ends, the next one has the same settings.
   const before = { ...CLIENT_DEFAULTS, ...resume };
   const {
     endpoints = before.endpoints,

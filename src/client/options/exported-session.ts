@@ -1,7 +1,8 @@
 /**
- * A session on its way to another process, as plain data: who it is, what it holds and waits for, and
- * what the process before gave back without hearing that it arrived. No commands: whoever takes it
- * over says its own. Whoever has it has the session; it is as secret as the session's nonce.
+ * A session on its way to another process, as plain data: its identity, what it holds and waits
+ * for, and what the previous process gave back without a confirmation. It contains no commands: the
+ * process that takes over sends its own. Any process that has this object can take the session, so
+ * it is as secret as the session's nonce.
  */
 import { CLAIM_MODES, GENERATION_MAX, type Item, NONCE_BYTES } from "../../protocol/index.js";
 import type { HeldItem } from "./lock-options.js";
@@ -9,25 +10,29 @@ import type { HeldItem } from "./lock-options.js";
 const VERSION = 4;
 const NONCE = new RegExp(`^[0-9a-f]{${2 * NONCE_BYTES}}$`);
 
-/** Serialisable: JSON keeps all of it. Made by `client.export`, used once by `connect`. */
+/** Can be serialised as JSON without loss. Made by `client.export`, used once by `connect`. */
 export interface ExportedSession {
   readonly version: number;
   readonly clusterId: string;
   readonly endpoints: readonly string[];
   readonly session: number;
   readonly nonce: string;
-  /** How often it was taken over: of several takers, the first one of this generation gets it. */
+  /**
+   * How often it was taken over. Of several processes that take over this generation, the first
+   * gets the session.
+   */
   readonly generation: number;
   /**
-   * Up to this number everything was answered. What has a higher one and is not named here is not
-   * known to be executed, or is another taker's, who may have used the number again.
+   * Everything up to this number was answered. A higher number that is not named here is not known
+   * to be executed, or belongs to another process that took over, which may have used the number
+   * again.
    */
   readonly answered: number;
   readonly ttlMs: number;
   readonly name: string;
   readonly metadata: string;
   readonly holds: readonly ExportedHold[];
-  /** Of which the table said `queued`. */
+  /** Requests that the table answered with `queued`. */
   readonly waits: readonly ExportedWait[];
   readonly loose: Loose;
 }
@@ -45,19 +50,19 @@ export interface ExportedWait {
   readonly sequence: number;
   readonly owner: number;
   readonly items: readonly Item[];
-  /** What the hold will have, as it was asked for. */
+  /** The value that the hold will have, as requested. */
   readonly value: string;
   readonly maxHoldMs: number;
 }
 
-/** What was given back, where nobody heard that the table knows. */
+/** What was given back without a confirmation by the table. */
 export interface Loose {
-  /** Numbers that are to be ended: holds, waits, and ends that were read. */
+  /** Numbers to end: holds, waits, and ends that were read. */
   readonly ends: number[];
   readonly downgrades: LooseDowngrade[];
 }
 
-/** A key of a hold that is to be shared. */
+/** A key of a hold to downgrade to shared. */
 export interface LooseDowngrade {
   readonly sequence: number;
   readonly key: string;
@@ -68,8 +73,8 @@ export function exportedSession(exported: Omit<ExportedSession, "version">): Exp
 }
 
 /**
- * What is not as `export` made it is refused here and now: later it would be met where it is sent,
- * and there it is a broken invariant of the client.
+ * Refuses a value that `export` did not make. Otherwise the error would show up only when the value
+ * is sent, as a broken invariant of the client.
  */
 export function requireExportedSession(value: unknown): asserts value is ExportedSession {
   const given = value as Partial<ExportedSession> | null;
@@ -85,13 +90,11 @@ function otherVersion(version: number): RangeError {
     version > VERSION
       ? "update the SDK of the process that takes over"
       : "take over with the SDK that exported it, or update the exporting process before it exports";
-  return new RangeError(
-    `resume is of version ${version}, and this SDK knows ${VERSION}: ${remedy}`,
-  );
+  return new RangeError(`resume has version ${version}, but this SDK knows ${VERSION}: ${remedy}`);
 }
 
 function notExported(): TypeError {
-  return new TypeError("resume must be what client.export() gave");
+  return new TypeError("resume must be what client.export() returned");
 }
 
 function isSession(given: Partial<ExportedSession>): boolean {

@@ -1,6 +1,6 @@
 /**
- * What callers of locks, semaphores and elections pass, and how it becomes a complete, checked wish.
- * What the cluster would refuse because of a key, a value or how items fit together is
+ * The options of locks, semaphores and elections, and the complete, checked wishes that are made of
+ * them. What the cluster would refuse because of a key, a value or a combination of items is
  * `INVALID_ARGUMENT` here too; a wrong type or range is a plain `TypeError` or `RangeError`.
  */
 import { HoldfastError } from "../../errors.js";
@@ -40,77 +40,83 @@ import {
 } from "./checks.js";
 import type { Owner } from "./owner.js";
 
-/** What every kind of acquire takes. */
+/** The options of every kind of acquire. */
 export interface HoldOptions {
   /**
-   * How long to wait in the queue, counted from the call; `LOCK_TIMEOUT` after it. 0 – 2^32 − 1, or
+   * How long to wait in the queue, counted from the call; then `LOCK_TIMEOUT`. 0 – 2^32 − 1, or
    * `Infinity`. Default: for ever. 0: `LOCK_HELD` at once.
    */
   waitMs?: number | undefined;
   /** Aborting leaves the queue and rejects with the signal's reason. No effect after the grant. */
   signal?: AbortSignal | undefined;
   /**
-   * A head start in the queue: so many seconds (a setting, `priorityStepMs`) earlier than now. An
-   * urgent request overtakes, and those behind are not passed over for ever. 0 – 60. Default 0.
+   * A head start in the queue: the request is placed as if it had arrived this many steps earlier
+   * (setting `priorityStepMs`, by default one second). An urgent request overtakes others, but
+   * requests behind it are not overtaken for ever. 0 – 60. Default 0.
    */
   priority?: number | undefined;
   /**
-   * What the same owner holds already, exactly these keys, is shared: one more handle, under the same
-   * token, and nothing is asked of the cluster. Exclusive where it is shared so far is upgraded for it,
-   * which changes the token of the outer handles too: writes that they have under way may be fenced
-   * off. Some of the keys, or more than them, or more permits than are held, is `DEADLOCK`. Such
-   * acquires of one owner go one after the other; one that does not wait is refused while another is
-   * under way. Of options, only `waitMs`, `signal`, `detect` and the mode mean something then. Without
-   * it an owner waits for itself: `DEADLOCK`. Default false.
+   * If the same owner holds exactly these keys already, their hold is shared: one more handle,
+   * under the same token, without a request to the cluster. If the hold is shared and exclusive is
+   * asked for, it is upgraded. That changes the token of the outer handles too, so a write that
+   * they have under way may be refused by a fence. Some of the held keys, or more keys, or more
+   * permits than are held, is `DEADLOCK`. Such acquires of one owner go one after the other; one
+   * that does not wait is refused while another is under way. Of the options, only `waitMs`,
+   * `signal`, `detect` and `mode` have a meaning then. Without `reentrant` an owner would wait for
+   * itself: `DEADLOCK`. Default false.
    */
   reentrant?: boolean | undefined;
   /**
-   * The hold ends so long after its grant, whatever its holder does. 1,000 – 2^32 − 1, or never.
+   * The hold ends this long after its grant, whatever its holder does. 1,000 – 2^32 − 1. Default:
+   * never.
    */
   maxHoldMs?: number | undefined;
-  /** Its keys stay closed at least so long after the grant, however early it ends. Default 0. */
+  /**
+   * The keys stay closed for at least this long after the grant, however early the hold ends.
+   * Default 0.
+   */
   minHoldMs?: number | undefined;
   /**
-   * Its keys stay closed so long when it ends otherwise than by release, for what a dead holder had
-   * under way. 0 – 60,000. Default 0.
+   * The keys stay closed for this long if the hold ends otherwise than by release, because a dead
+   * holder may have writes under way. 0 – 60,000. Default 0.
    */
   lockDelayMs?: number | undefined;
-  /** What others see beside the hold. At most 1 KiB. Default "". */
+  /** The value that others see with the hold. At most 1 KiB. Default "". */
   value?: string | undefined;
-  /** Whether it is refused with `DEADLOCK` where waiting would never end. Default true. */
+  /** Whether it is refused with `DEADLOCK` if waiting would never end. Default true. */
   detect?: boolean | undefined;
-  /** The task that asks (`client.owner()`, `lock.owner`). Default: one of its own. */
+  /** The task that asks (`client.owner()`, `lock.owner`). Default: a new one. */
   owner?: Owner | undefined;
 }
 
-/** What `acquireAll` takes beside its keys. */
+/** The options of `acquireAll`. */
 export interface AcquireAllOptions extends HoldOptions {
   /**
-   * Ends whatever holds one of the keys, and goes ahead of all who wait. Exclusive locks only, and
-   * not with `reentrant`. What is stolen may go on for a moment without knowing: only fencing
-   * covers that.
+   * Ends every hold of the keys, and goes ahead of all waiting requests. Exclusive locks only, and
+   * not with `reentrant`. The former holder may go on for a moment without knowing of it: only
+   * fencing covers that.
    */
   steal?: boolean | undefined;
 }
 
-/** What `acquire` and `using` take: everything of `acquireAll`, and the mode of the one key. */
+/** The options of `acquire` and `using`: those of `acquireAll`, and the mode of the one key. */
 export interface AcquireOptions extends AcquireAllOptions {
   /** Default "exclusive". */
   mode?: LockMode | undefined;
 }
 
-/** A try does not wait, so it takes no `waitMs`. */
+/** A try does not wait, so it has no `waitMs`. */
 export type TryAcquireOptions = Omit<AcquireOptions, "waitMs">;
-/** Inside a lock the owner is the lock's. */
+/** Inside a lock the owner is that of the lock. */
 export type NestedOptions = Omit<AcquireOptions, "owner">;
 
-/** What a semaphore takes: permits cannot be stolen, and have no mode. */
+/** The options of a semaphore: permits cannot be stolen, and have no mode. */
 export interface PermitOptions extends HoldOptions {
-  /** How many of the semaphore's permits. 1 – 1,024. Default 1. */
+  /** How many permits of the semaphore. 1 – 1,024. Default 1. */
   permits?: number | undefined;
 }
 
-/** A try does not wait, so it takes no `waitMs`. */
+/** A try does not wait, so it has no `waitMs`. */
 export type TryPermitOptions = Omit<PermitOptions, "waitMs">;
 
 /** One key of `acquireAll`: a lock, or permits of a semaphore. */
@@ -124,55 +130,58 @@ export type WantedItem =
     }
   | {
       readonly key: string;
-      /** 1 – 1,024, of all items of a request together. */
+      /** 1 – 1,024, for all items of a request together. */
       readonly permits: number;
-      /** 1 – 1,000,000; needed while nobody uses the key. */
+      /** 1 – 1,000,000; required while the key is not in use. */
       readonly limit?: number | undefined;
       readonly mode?: undefined;
     };
 
-/** What `lock.upgrade` takes. */
+/** The options of `lock.upgrade`. */
 export interface UpgradeOptions {
-  /** Needed when several keys are held. */
+  /** Required if the lock has several keys. */
   key?: string | undefined;
-  /** As of an acquire. Default: for ever. */
+  /** As for an acquire. Default: for ever. */
   waitMs?: number | undefined;
-  /** Aborting gives the wish up: the lock stays shared. */
+  /** Aborting cancels the upgrade: the lock stays shared. */
   signal?: AbortSignal | undefined;
-  /** As of an acquire: two holders that both want to upgrade wait for each other. Default true. */
+  /** As for an acquire: two holders that both want to upgrade wait for each other. Default true. */
   detect?: boolean | undefined;
 }
 
-/** What `lock.detach` takes. */
+/** The options of `lock.detach`. */
 export interface DetachOptions {
-  /** How long the ticket waits to be claimed. 1,000 – 600,000. Default 15,000. */
+  /** How long the ticket can be claimed. 1,000 – 600,000. Default 15,000. */
   ticketTtlMs?: number | undefined;
 }
 
-/** One key of what is held. */
+/** One key of a hold. */
 export interface HeldItem {
   readonly key: string;
   readonly mode: ClaimMode;
-  /** 0 of locks. */
+  /** 0 for locks. */
   readonly permits: number;
-  /** As many numbers of 0 … limit − 1, ascending; none of locks. */
+  /** The held slots, of 0 … limit − 1, ascending; empty for locks. */
   readonly slots: readonly number[];
 }
 
-/** What `detach` makes of a hold: plain data, to be handed to whoever claims it. Keep it secret. */
+/**
+ * What `detach` makes of a hold: plain data, to be passed to the process that claims it. Keep it
+ * secret.
+ */
 export interface Ticket {
   readonly token: number;
-  /** 32 hex digits: whoever knows them may claim the hold. */
+  /** 32 hex digits. Any process that has them can claim the hold. */
   readonly secret: string;
 }
 
-/** What `campaign` takes, as of an acquire; the value is an argument of its own. */
+/** The options of `campaign`, as for an acquire; the value is a separate argument. */
 export type CampaignOptions = Pick<
   AcquireOptions,
   "waitMs" | "signal" | "priority" | "maxHoldMs" | "minHoldMs" | "lockDelayMs" | "owner"
 >;
 
-/** What is asked for by an acquire, complete and checked. */
+/** What an acquire asks for, complete and checked. */
 export interface AcquireWish {
   readonly items: readonly Item[];
   readonly owner: Owner;
@@ -180,14 +189,14 @@ export interface AcquireWish {
   readonly waitMs: number;
   /** Resolves to `undefined` instead of rejecting with `LOCK_HELD`. */
   readonly isTry: boolean;
-  /** What the owner holds already is shared. */
+  /** A hold that the owner has already is shared. */
   readonly isReentrant: boolean;
   readonly signal: AbortSignal | undefined;
   /** `undefined`: the defaults. */
   readonly options: WireOptions | undefined;
 }
 
-/** What is asked for by an upgrade. */
+/** What an upgrade asks for. */
 export interface UpgradeWish {
   readonly key: string;
   readonly waitMs: number;
@@ -195,7 +204,7 @@ export interface UpgradeWish {
   readonly signal: AbortSignal | undefined;
 }
 
-/** What is asked for by the claim of a ticket. */
+/** What the claim of a ticket asks for. */
 export interface ClaimWish {
   readonly ticket: Ticket;
   readonly owner: Owner;
@@ -206,7 +215,7 @@ interface Held {
   readonly items: readonly HeldItem[];
 }
 
-/** From where an acquire is called: each takes options of its own. */
+/** How an acquire is called: each way has its own options. */
 export type AcquireKind = "acquire" | "try" | "nested";
 
 const NESTED: readonly (keyof AcquireAllOptions)[] = [
@@ -249,7 +258,7 @@ const ITEM_OPTIONS: ReadonlySet<string> = new Set(["key", "mode", "permits", "li
 const LIMIT_OPTIONS: ReadonlySet<string> = new Set(["limit"]);
 const DETACH_OPTIONS: ReadonlySet<string> = new Set(["ticketTtlMs"]);
 const UPGRADE_OPTIONS: ReadonlySet<string> = new Set(["key", "waitMs", "signal", "detect"]);
-/** What `client.claim` takes beside the ticket. */
+/** The options of `client.claim`. */
 export const CLAIM_OPTIONS: ReadonlySet<string> = new Set(["owner", "signal"]);
 
 export function resolveAcquire(
@@ -290,7 +299,7 @@ export function resolveAcquireAll(
   checkOptions(options, ALL_OPTIONS);
   const items = wanted.map(resolveItem);
   const keys = new Set(items.map(({ key }) => key));
-  if (keys.size < items.length) throw invalid("a key stands twice in one request");
+  if (keys.size < items.length) throw invalid("the same key appears twice in one request");
   let permits = 0;
   for (const item of items) if (item.mode === "permits") permits += item.permits;
   if (permits > PERMITS_MAX)
@@ -298,7 +307,7 @@ export function resolveAcquireAll(
   return resolveWish(items, options, owner, false);
 }
 
-/** `undefined`: there is nothing to wish for. */
+/** `undefined`: the lock is exclusive already. */
 export function resolveUpgrade(
   lock: Held,
   options: UpgradeOptions | undefined,
@@ -310,7 +319,7 @@ export function resolveUpgrade(
   const { items } = lock;
   const only = items.length === 1 ? items[0]?.key : undefined;
   const { key = only, signal, detect = true } = options ?? {};
-  if (key === undefined) throw new TypeError("upgrade needs a key where several are held");
+  if (key === undefined) throw new TypeError("upgrade needs a key because the lock has several");
   requireSignal(signal);
   requireBoolean(detect, "detect");
   const waitMs = resolveWait(options?.waitMs);
@@ -319,13 +328,13 @@ export function resolveUpgrade(
   return { key, waitMs, detect, signal };
 }
 
-/** That this key, or without one any, can be exclusive or shared. */
+/** Throws unless this key, or, without one, any key, can be exclusive or shared. */
 export function requireLockKeyOf({ items }: Held, key: string | undefined): void {
   if (key !== undefined) requireText(key, "key", isValidKey);
   const meant = items.filter((item) => key === undefined || item.key === key);
-  // A key that was never part of the lock is no more held than one that was lost.
+  // A key that was never part of the lock gets the same error as one that was lost.
   if (meant.length === 0) {
-    throw new HoldfastError("NOT_HELD", `${quotedKey(key ?? "")} is no key of this lock`);
+    throw new HoldfastError("NOT_HELD", `${quotedKey(key ?? "")} is not a key of this lock`);
   }
   if (meant.every(({ mode }) => mode === "permits")) {
     const text = `${nameOf(meant)}: permits are neither exclusive nor shared`;
@@ -333,7 +342,7 @@ export function requireLockKeyOf({ items }: Held, key: string | undefined): void
   }
 }
 
-/** Its options name the limit or nothing. */
+/** The only option is the limit. */
 export function limitOf(options: { readonly limit?: number | undefined }): number | undefined {
   requireObject(options, "options");
   requireKnown(options, LIMIT_OPTIONS);
@@ -361,7 +370,7 @@ export function resolveClaim(ticket: Ticket): Ticket {
   requireInteger(token, "ticket.token", TOKEN_MIN, Number.MAX_SAFE_INTEGER);
   const isSecret = typeof secret === "string" && /^[0-9a-f]+$/.test(secret);
   if (!isSecret || secret.length !== 2 * SECRET_BYTES) {
-    throw new TypeError("ticket must be what detach gave");
+    throw new TypeError("ticket must be one that detach returned");
   }
   return { token, secret };
 }
@@ -380,7 +389,7 @@ function resolveItem(wanted: WantedItem): Item {
   const { key, mode, permits, limit } = wanted;
   if (permits !== undefined) {
     if (mode === undefined) return permitItem(key, permits, limit);
-    throw new TypeError("an item has a mode or permits: its key is a lock or a semaphore");
+    throw new TypeError("an item has either a mode (a lock) or permits (a semaphore), not both");
   }
   if (limit !== undefined) throw new TypeError("an item with a limit needs permits");
   requireText(key, "key", isValidKey);
@@ -413,7 +422,7 @@ function resolveWish(
   const { reentrant: isReentrant = false } = options ?? {};
   requireBoolean(isReentrant, "reentrant");
   if (options?.steal === true && isReentrant) {
-    throw invalid("what one holds is shared, or stolen: not both");
+    throw invalid("reentrant and steal exclude each other");
   }
   const wire = resolveOptions(items, options);
   return { items, owner, waitMs, isTry, isReentrant, signal, options: wire };
@@ -424,7 +433,7 @@ function resolveWait(waitMs: number | undefined): number {
   return Math.ceil(requireNumber(waitMs, "waitMs", 0, WAIT_MS_MAX));
 }
 
-/** `undefined` where all have their defaults, which is mostly so. */
+/** `undefined` if all are defaults, which is the usual case. */
 function resolveOptions(
   items: readonly Item[],
   options: AcquireAllOptions | undefined,
@@ -455,14 +464,14 @@ function resolveOptions(
   return WIRE_NAMES.every((name) => wish[name] === ACQUIRE_DEFAULTS[name]) ? undefined : wish;
 }
 
-/** Whether anything is said that travels: most acquires have a signal and a wait at most. */
+/** Whether any option is given that is sent: most acquires have at most a signal and a wait. */
 function saysAny(options: AcquireAllOptions): boolean {
   return WIRE_NAMES.some((name) => options[name] !== undefined);
 }
 
 function resolveCap(maxHoldMs: number | undefined): number {
   if (maxHoldMs === undefined || maxHoldMs === Number.POSITIVE_INFINITY) return 0;
-  // Rounded down: the cap is a promise that it ends.
+  // Rounded down: the hold must not last longer than asked.
   return Math.floor(requireNumber(maxHoldMs, "maxHoldMs", MAX_HOLD_MS_MIN, WAIT_MS_MAX));
 }
 

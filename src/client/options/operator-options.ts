@@ -1,4 +1,4 @@
-/** What operators' calls take, and how it becomes complete, checked values. */
+/** The options of operators' calls, and the complete, checked values that are made of them. */
 import { GRACE_MS_MAX, isValidReason } from "../../protocol/index.js";
 import {
   type CallOptions,
@@ -14,11 +14,11 @@ import {
 } from "./checks.js";
 import { CLIENT_DEFAULTS, requireEndpoints, TIMEOUT_MS_MAX } from "./connect-options.js";
 
-/** What `connectAdmin` takes. */
+/** The options of `connectAdmin`. */
 export interface ConnectAdminOptions {
-  /** As of `connect`. Default: the local cluster's. */
+  /** As for `connect`. Default: the local cluster's. */
   endpoints?: readonly string[] | undefined;
-  /** How long connecting may take, and each call. 1 – 2^31 − 1. Default 10,000. */
+  /** How long connecting, and each call, may take. 1 – 2^31 − 1. Default 10,000. */
   timeoutMs?: number | undefined;
   /** Gives up connecting when aborted. */
   signal?: AbortSignal | undefined;
@@ -36,53 +36,56 @@ export const ADMIN_DEFAULTS: AdminSettings = Object.freeze({
   signal: undefined,
 });
 
-/** What every call of an `Admin` takes. */
+/** The option of every call of an `Admin`. */
 export interface AdminCallOptions {
-  /** Aborting rejects with the signal's reason; a change that was asked for may still happen. */
+  /** Aborting rejects with the signal's reason; a change that was sent may still happen. */
   signal?: AbortSignal | undefined;
 }
 
-/** What `Admin.snapshot` takes. */
+/** The options of `Admin.snapshot`. */
 export interface SnapshotOptions extends AdminCallOptions {
   /**
-   * What one node has applied, without asking the others: of a cluster that has lost its majority.
-   * It may be old. Default false.
+   * A snapshot of what one node has applied, without asking the others, for a cluster that has lost
+   * its majority. It may be old. Default false.
    */
   stale?: boolean | undefined;
 }
 
-/** What `clusterStatus` takes. */
+/** The options of `clusterStatus`. */
 export interface ClusterStatusOptions {
   /** How long each node has to answer. 1 – 600,000. Default 2,000. */
   timeoutMs?: number | undefined;
-  /** Gives up all of them when aborted. */
+  /** Gives up all requests when aborted. */
   signal?: AbortSignal | undefined;
 }
 
-/** Everybody who holds the key and all that keeps it closed, or the hold of that token, whosever it is. */
+/**
+ * All holds of the key and everything that keeps it closed, or the hold with that token, in any
+ * session.
+ */
 export type RevokeTarget = { readonly key: string } | { readonly token: number };
 
-/** What `revoke` takes. */
+/** The options of `revoke`. */
 export interface RevokeOptions extends CallOptions {
   /**
-   * How long the holder may take to release in peace. Force comes no earlier than the end of the
-   * lease that it has now, so its signal is aborted before anybody else is granted. 0 – 3,600,000.
-   * Default 0.
+   * How long the holder has to release the lock itself. The revoke is never forced before the end
+   * of the lease that the holder has now, so its signal is aborted before another task gets the
+   * lock. 0 – 3,600,000. Default 0.
    */
   graceMs?: number | undefined;
   /**
-   * At once, whether or not the holder hears of it in time: only fencing covers that. Default
-   * false.
+   * Revoke at once, even if the holder does not hear of it in time: only fencing covers that.
+   * Default false.
    */
   now?: boolean | undefined;
-  /** For the holder; at most 256 bytes. Default "". */
+  /** Text for the holder; at most 256 bytes. Default "". */
   reason?: string | undefined;
 }
 
-/** What `endSession` takes: an end is a revoke of everything. */
+/** The options of `endSession`: to end a session is to revoke everything it has. */
 export type EndSessionOptions = RevokeOptions;
 
-/** How something is taken away. */
+/** When and why a hold is taken away. */
 export interface Force {
   readonly graceMs: number;
   readonly now: boolean;
@@ -108,7 +111,7 @@ export function resolveAdminOptions(options: ConnectAdminOptions): AdminSettings
   return { endpoints: requireEndpoints(endpoints), timeoutMs, signal };
 }
 
-/** How long each node has, and the signal that gives them up. */
+/** The timeout of each node, and the signal that gives all of them up. */
 export function resolveStatusOptions(options: ClusterStatusOptions): {
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
@@ -130,7 +133,7 @@ export function resolveSnapshotOptions(options: SnapshotOptions | undefined): {
   return { isStale: options?.stale === true, signal };
 }
 
-/** As on the wire: without a key, or token 0. */
+/** As on the wire: without a key, or with token 0. */
 export function resolveTarget(target: RevokeTarget): { key: string | undefined; token: number } {
   requireObject(target, "target");
   requireKnown(target, TARGET_OPTIONS);

@@ -1,13 +1,14 @@
 /**
- * Who, inside a session, asks for locks: a task. Two tasks exclude each other, and a cycle of waits is
- * one of tasks; one task shares what it holds with what it asks for again (`reentrance.ts`).
+ * An owner: the task inside a session that asks for locks. Two tasks exclude each other, and a
+ * deadlock is a cycle of tasks that wait. A task can share what it holds with its own later
+ * requests (`reentrance.ts`).
  */
 
-/** One task of a session, from `client.owner()`: what asks for locks under it shares what it holds. */
+/** One task of a session, from `client.owner()`. Requests with the same owner can share a hold. */
 export class Owner {
-  /** As others see it: `owner` of holds and requests in views, errors and the wait-for graph. */
+  /** Its number: the `owner` of holds and requests in views, errors and the wait-for graph. */
   readonly id: number;
-  /** Numbers mean something in one client only. */
+  /** The client whose numbers these are. */
   readonly #client: object;
 
   constructor(id: number, client: object) {

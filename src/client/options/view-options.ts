@@ -1,4 +1,4 @@
-/** What callers of reads and watches pass, and how it becomes a complete, checked question. */
+/** The options of reads and watches, and the complete, checked questions that are made of them. */
 import {
   HISTORY_PAGE_MAX,
   OP,
@@ -20,42 +20,42 @@ import {
 } from "./checks.js";
 
 const HISTORY_DEFAULT = 100;
-/** As the request of an explanation: nobody who waits already. */
+/** The request of an `explain` that is not about a waiting request. */
 const NEWCOMER = Object.freeze({ session: 0, sequence: 0 });
 const NUMBER_MAX = Number.MAX_SAFE_INTEGER;
 
-/** What the calls of those names take. */
+/** The options of the calls with these names. */
 export const EXPLAIN_OPTIONS: ReadonlySet<string> = new Set(["request", "signal"]);
-/** Of views that have no end by themselves. */
+/** The options of views with a limit. */
 export const LIMIT_OPTIONS: ReadonlySet<string> = new Set(["limit", "signal"]);
 const TARGET_OPTIONS: ReadonlySet<string> = new Set(["prefix"]);
 const WATCH_OPTIONS: ReadonlySet<string> = new Set(["after", "signal"]);
 
 /**
- * One key, or all that begin with something: a text that ends with "/" means all below it, as
- * `{ prefix }` does, which may end anywhere.
+ * One key, or all keys with a prefix. A text that ends with "/" is such a prefix; `{ prefix }` may
+ * end in any character.
  */
 export type WatchTarget = string | { readonly prefix: string };
 
-/** What `explain` takes. */
+/** The options of `explain`. */
 export interface ExplainOptions extends CallOptions {
-  /** A request, as `inspect` shows it among the waiters; default: what a newcomer would meet. */
+  /** A waiting request, as `inspect` shows it; default: a new request. */
   request?: { readonly session: number; readonly sequence: number } | undefined;
 }
 
-/** What `watch` takes. */
+/** The options of `watch`. */
 export interface WatchOptions extends CallOptions {
-  /** Begins behind this revision, of an earlier watch; default: with the call. */
+  /** Begins after this revision of an earlier watch; default: with the call. */
   after?: Revision | undefined;
 }
 
 /** A question that is answered once; a watch goes on after its answer. */
 export type SingleQuery = Exclude<Query, WatchQuery | UnwatchQuery>;
 type WithoutId<T> = T extends unknown ? Omit<T, "id"> : never;
-/** Without the number, which is chosen when it is asked. */
+/** Without its number, which is chosen when it is sent. */
 export type Question = WithoutId<SingleQuery>;
 
-/** What is to be watched. */
+/** What a watch asks for, complete and checked. */
 export interface WatchWish {
   readonly key: string;
   readonly isPrefix: boolean;

@@ -1,6 +1,6 @@
 /**
- * What clients and operators see of a cluster: checks arguments, asks, and says what the answers are.
- * Who carries the questions, a session or a connection without one, is the subclass's.
+ * The views of clients and operators: checks arguments, asks, and converts the answers. The
+ * subclass carries the questions: over a session, or over a connection without one.
  */
 import {
   type ExplainView,
@@ -32,7 +32,7 @@ import {
   resolveWaitGraph,
 } from "../options/view-options.js";
 
-/** Once that a key was held, from its grant to its end. */
+/** One period in which a key was held, from its grant to its end. */
 export interface Tenure extends Omit<TenureView, "reason"> {
   /** `undefined` while it is held. */
   readonly reason: LossReason | undefined;
@@ -42,35 +42,43 @@ export interface Tenure extends Omit<TenureView, "reason"> {
 export interface History {
   /** Newest first. */
   readonly tenures: readonly Tenure[];
-  /** Whether there are more, or may have been. */
+  /** Whether there are more periods, or may have been. */
   readonly isTruncated: boolean;
   /** Where records of the audit are lost, the newest first; then `isTruncated` is true. */
   readonly lost: readonly LostTenures[];
 }
 
-/** What a `Client` and an `Admin` can see. In time: `connectTimeoutMs`, or `timeoutMs` of an admin. */
+/**
+ * The views of a `Client` and an `Admin`. "In time" means within `connectTimeoutMs`, or within
+ * `timeoutMs` of an admin.
+ */
 export interface Views {
   /**
-   * Who holds and who waits; linearizable. `UNAVAILABLE` without an answer in time.
+   * The holders and the waiting requests of a key; linearizable. `UNAVAILABLE` without an answer in
+   * time.
    */
   inspect(key: string, options?: CallOptions): Promise<KeyView>;
   /**
    * Every key in use whose name begins with `prefix`, in byte order; fetched page by page. Each
-   * page is linearizable, all together are not one moment. `UNAVAILABLE` as with `inspect`.
+   * page is linearizable, but different pages show different moments. `UNAVAILABLE` as with
+   * `inspect`.
    */
   query(prefix?: string, options?: CallOptions): AsyncIterable<KeyView>;
   /**
-   * Why a request waits, or what a newcomer who wants the key would meet. Answered like `inspect`.
+   * Why a request waits, or what a new request for the key would have to wait for. Answered like
+   * `inspect`.
    */
   explain(key: string, options?: ExplainOptions): Promise<ExplainView>;
-  /** Who waits for whom. `limit`: edges, 1 – 2,000 (default). `toDot` draws it. */
+  /** The wait-for graph. `limit`: edges, 1 – 2,000 (default 2,000). `toDot` draws it. */
   waitGraph(options?: CallOptions & { limit?: number | undefined }): Promise<WaitGraphView>;
   /**
-   * Whether `token` is that of a hold of `key`, and the newest token of the key. Advisory: it may
-   * change as soon as it was looked at, so the resource must compare tokens itself.
+   * Whether `token` belongs to a hold of `key`, and the newest token of the key. Advisory: the
+   * answer may be outdated at once, so the resource must compare tokens itself.
    */
   verify(key: string, token: number, options?: CallOptions): Promise<VerifyView>;
-  /** Who held the key, newest first. `limit`: 1 – 1,000, default 100. Of the node that answers. */
+  /**
+   * Who held the key, newest first, as the answering node knows. `limit`: 1 – 1,000, default 100.
+   */
   history(key: string, options?: CallOptions & { limit?: number | undefined }): Promise<History>;
   /** Every live session, in the order of their numbers; fetched page by page. */
   sessions(options?: CallOptions): AsyncIterable<SessionView>;

@@ -1,5 +1,5 @@
 /**
- * Questions that are answered by a node and never enter the log. They have no effect, so they are
+ * Questions that a node answers and that never enter the log. They have no effect, so they are
  * simply asked again on another connection or after a refusal, until their time is over.
  */
 import { ERROR_NUMBERS, errorCodeOf, HoldfastError } from "../../errors.js";
@@ -14,16 +14,16 @@ interface Read {
   readonly deadlineMs: number;
   readonly resolve: (payload: unknown) => void;
   readonly reject: (reason: unknown) => void;
-  /** Asked once all commands up to this one were answered. */
-  readonly behind: number;
-  /** When it may be asked (again); `Infinity` while it is on its way. */
+  /** Asked when all commands up to this one have been answered. */
+  readonly afterOrder: number;
+  /** When it may be asked (again); `Infinity` while it is in flight. */
   askAtMs: number;
 }
 
-/** Of a question that does not care which commands were answered. */
-export const BEHIND_NOTHING = Number.NEGATIVE_INFINITY;
+/** For a question that need not wait for the answers of commands. */
+export const AFTER_NO_COMMANDS = Number.NEGATIVE_INFINITY;
 
-/** Pause before a refused question is asked again, give or take a half. */
+/** Pause before a refused question is asked again; jittered by half of it. */
 const RETRY_MS = 100;
 
 export class Reads {
@@ -32,7 +32,7 @@ export class Reads {
   readonly #onEmpty: () => void;
   #lastId = 0;
 
-  /** `onEmpty` runs when the last open question was given up by who asked it. */
+  /** `onEmpty` runs when the caller of the last open question has given up. */
   constructor(random: () => number, onEmpty: () => void) {
     this.#random = random;
     this.#onEmpty = onEmpty;
@@ -42,7 +42,7 @@ export class Reads {
     return this.#open.size;
   }
 
-  /** Numbers of questions, and of whatever else is answered by its number. */
+  /** The next number, for a question or anything else that is answered by number. */
   nextId(): number {
     this.#lastId += 1;
     return this.#lastId;
@@ -53,7 +53,7 @@ export class Reads {
     nowMs: number,
     timeoutMs: number,
     signal: AbortSignal | undefined,
-    behind: number,
+    afterOrder: number,
   ): Promise<unknown> {
     const id = this.nextId();
     const query = { ...question, id } as SingleQuery;
@@ -72,7 +72,7 @@ export class Reads {
       this.#open.set(id, {
         query,
         deadlineMs: nowMs + timeoutMs,
-        behind,
+        afterOrder,
         askAtMs: nowMs,
         resolve: (payload) => {
           end();
@@ -86,10 +86,10 @@ export class Reads {
     });
   }
 
-  /** Writes what may be asked now, with all commands up to `answeredUpTo` answered. */
+  /** Writes the questions that are due, if all commands up to `answeredUpTo` have been answered. */
   write(frame: FrameWriter, nowMs: number, answeredUpTo: number): void {
     for (const read of this.#open.values()) {
-      if (read.askAtMs > nowMs || read.behind > answeredUpTo) continue;
+      if (read.askAtMs > nowMs || read.afterOrder > answeredUpTo) continue;
       read.askAtMs = Number.POSITIVE_INFINITY;
       frame.add(read.query);
     }
@@ -129,9 +129,9 @@ export class Reads {
   /** When `onAlarm`, or `write` on a connection that serves, has something to do. */
   dueMs(canAsk: boolean, answeredUpTo: number): number {
     let dueMs = Number.POSITIVE_INFINITY;
-    for (const { deadlineMs, askAtMs, behind } of this.#open.values()) {
+    for (const { deadlineMs, askAtMs, afterOrder } of this.#open.values()) {
       dueMs = Math.min(dueMs, deadlineMs);
-      if (canAsk && behind <= answeredUpTo) dueMs = Math.min(dueMs, askAtMs);
+      if (canAsk && afterOrder <= answeredUpTo) dueMs = Math.min(dueMs, askAtMs);
     }
     return dueMs;
   }

@@ -1,10 +1,10 @@
-/** The wait-for graph as text of the DOT language, for Graphviz and everything that reads it. */
+/** The wait-for graph as text of the DOT language, for Graphviz and other tools that read it. */
 import type { WaitGraphView } from "../../protocol/index.js";
 import { keyText } from "../../safe-text.js";
 
 /**
- * Nodes are tasks, named by session and owner; an arrow leads from who waits to whom it waits for,
- * dashed where that one only waits before it. A circle of arrows is a deadlock.
+ * Nodes are tasks, named by session and owner. An arrow leads from a task to the one that it waits
+ * for; it is dashed if that one only waits ahead of it. A cycle of arrows is a deadlock.
  */
 export function toDot({ owners, edges, isTruncated }: WaitGraphView): string {
   const lines = ["digraph waits {", "  rankdir=LR;"];
@@ -16,12 +16,12 @@ export function toDot({ owners, edges, isTruncated }: WaitGraphView): string {
     const style = why === "ahead" ? ", style=dashed" : "";
     lines.push(`  n${from} -> n${to} [label=${quote(`${keyText(key)}\n${mode}`)}${style}];`);
   }
-  if (isTruncated) lines.push('  label="there are more edges than were asked for";');
+  if (isTruncated) lines.push('  label="there are more edges than the limit";');
   lines.push("}", "");
   return lines.join("\n");
 }
 
-/** Names may hold anything but control characters. */
+/** Names may contain anything but control characters. */
 function quote(text: string): string {
   const escaped = text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
   return `"${escaped}"`;

@@ -1,7 +1,7 @@
 /**
  * One watch as the application iterates over it: changes in the order of the log, from a revision
- * on, without a gap over reconnects. What is not taken is kept up to a bound; beyond it the node is
- * told to stop, and asked to go on from there when there is room again.
+ * on, without gaps after reconnects. Changes that are not taken yet are buffered up to a limit.
+ * Beyond it the node is told to stop, and the watch continues from there when there is room again.
  */
 import type { ChangeView, Revision } from "../../protocol/index.js";
 import { type Abortable, unwatchAbort, watchAbort } from "../calls/abort-watch.js";
@@ -9,31 +9,37 @@ import { type LossReason, lossReasonOf } from "../failures.js";
 
 /** Something that happened to a key. */
 export interface Change extends Omit<ChangeView, "reason"> {
-  /** Why a hold ended; "unknown" of everything else. */
+  /** Why a hold ended; "unknown" for all other changes. */
   readonly reason: LossReason;
 }
 
 /**
- * Changes in the order of the log, none left out, none told twice, over reconnects to any node. End
- * it by leaving the loop, by `return()` or by the signal.
+ * Changes in the order of the log, without gaps or repetitions, over reconnects to any node. End it
+ * by leaving the loop, by `return()` or by the signal.
  */
 export interface Watch extends AsyncIterableIterator<Change>, AsyncDisposable {
-  /** Everything up to here was told: where another watch can go on. `undefined` until it began. */
+  /**
+   * Everything up to here was reported, so another watch can continue from here. `undefined` until
+   * it has begun.
+   */
   readonly revision: Revision | undefined;
-  /** Resolves when everything behind `revision` will be told, or when it is over. Never rejects. */
+  /**
+   * Resolves when everything after `revision` will be reported, or when the watch is over. Never
+   * rejects.
+   */
   readonly begun: Promise<void>;
 }
 
-/** Changes that wait for the application before the watch pauses. */
+/** Changes that are buffered for the application before the watch pauses. */
 const BUFFERED_MAX = 1_024;
 
-/** What a watch needs of its session. */
+/** What a watch needs from its session. */
 export interface WatchHost {
-  /** Has it asked for, from `after` on. */
+  /** Asks the node for it, from `after` on. */
   resume(stream: WatchStream): void;
-  /** No more changes, for a while or for ever. */
+  /** Tells the node to stop sending changes, for a while or for ever. */
   stop(stream: WatchStream): void;
-  /** Somebody began to wait for a change, or stopped. */
+  /** A caller began to wait for a change, or stopped. */
   onWaiting(): void;
 }
 
@@ -49,14 +55,16 @@ export class WatchStream implements AsyncIterableIterator<Change>, Abortable {
   readonly isPrefix: boolean;
   readonly #host: WatchHost;
   readonly #signal: AbortSignal | undefined;
-  /** Everything up to here was told, `undefined`: nothing yet, and nothing before now is wanted. */
+  /**
+   * Everything up to here was reported; `undefined`: nothing yet, and it begins with the present.
+   */
   after: Revision | undefined;
   #askedAfter: Revision | undefined;
-  /** Of the watch at the node; 0 while there is none. */
+  /** The number of the watch at the node; 0 while there is none. */
   id = 0;
-  /** When it is to be asked for; `Infinity` while it runs, pauses or is over. */
+  /** When it is asked for; `Infinity` while it runs, pauses or is over. */
   askAtMs = Number.POSITIVE_INFINITY;
-  /** Where the application is while changes wait for it. */
+  /** How far the application has read while changes are buffered. */
   #taken: Revision | undefined;
   #buffer: Change[] = [];
   #head = 0;
@@ -90,12 +98,15 @@ export class WatchStream implements AsyncIterableIterator<Change>, Abortable {
     if (signal !== undefined) watchAbort(signal, this);
   }
 
-  /** Up to what the application took, which may lie before what was told. */
+  /** How far the application has read, which may be before what was reported. */
   get revision(): Revision | undefined {
     return this.#head < this.#buffer.length ? this.#taken : this.after;
   }
 
-  /** Resolves when changes are told from now on, or it is over. Who reads it waits for that. */
+  /**
+   * Resolves when changes are reported from now on, or when it is over. Reading this property keeps
+   * the process running until then.
+   */
   get begun(): Promise<void> {
     if (!this.#hasBegun && !this.#isBeginningAwaited) {
       this.#isBeginningAwaited = true;
@@ -147,7 +158,7 @@ export class WatchStream implements AsyncIterableIterator<Change>, Abortable {
     await this.return();
   }
 
-  /** Forgets what nobody took yet. */
+  /** Drops the changes that were not taken yet. */
   discard(): void {
     this.#buffer = [];
     this.#head = 0;
@@ -159,12 +170,14 @@ export class WatchStream implements AsyncIterableIterator<Change>, Abortable {
     this.#askedAfter ??= revision;
   }
 
-  /** Whether it began is not known: it must miss nothing that happened since it was asked for. */
+  /**
+   * It is not known whether it began, so it must continue from the time at which it was asked for.
+   */
   onUnanswered(): void {
     this.after ??= this.#askedAfter;
   }
 
-  /** The node watches from there on. */
+  /** The node reports changes from there on. */
   onBegun(revision: Revision): void {
     this.after ??= revision;
     this.#taken ??= revision;
@@ -192,7 +205,7 @@ export class WatchStream implements AsyncIterableIterator<Change>, Abortable {
     this.end(reason, true);
   }
 
-  /** Told once, behind whatever is still in the buffer. */
+  /** Reported once, after the changes that are still in the buffer. */
   end(reason: unknown, isError: boolean): void {
     if (this.#end !== undefined) return;
     if (this.#signal !== undefined) unwatchAbort(this.#signal, this);

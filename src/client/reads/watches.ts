@@ -1,8 +1,8 @@
 /**
- * The watches of a client at the node of its connection. A watch has no effect on the table, so after
- * a reconnect or a refusal it is simply asked for again: after the last revision that it told, or
- * after the entry that began the connection over which it was first asked for, so that it misses
- * nothing that happened since.
+ * The watches of a client at the node of its connection. A watch has no effect on the table, so
+ * after a reconnect or a refusal it is simply asked for again. It continues after the last revision
+ * that it reported, or, if there was none, after the entry that began the connection over which it
+ * was first asked for, so that it misses nothing that happened since.
  */
 import { ERROR_NUMBERS, errorCodeOf, HoldfastError } from "../../errors.js";
 import {
@@ -20,27 +20,30 @@ import type { WatchWish } from "../options/view-options.js";
 import type { FrameWriter } from "../transport/frame-writer.js";
 import { changeOf, type WatchHost, WatchStream } from "./watch-stream.js";
 
-/** Pause before a refused watch is asked for again, give or take a half. */
+/** Pause before a refused watch is asked for again; jittered by half of it. */
 const RETRY_MS = 100;
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** What watches need of their session. */
+/** What watches need from their session. */
 export interface WatchesHost {
   readonly random: () => number;
   now(): number;
   nextId(): number;
-  /** There is something to write, or somebody to wait for. */
+  /** Something is due to be written, or a caller waits. */
   onChange(): void;
 }
 
 export class Watches implements WatchHost {
   readonly #host: WatchesHost;
   readonly #streams = new Set<WatchStream>();
-  /** Those the node was asked for over this connection. */
+  /** The watches that the node was asked for over this connection. */
   readonly #byId = new Map<number, WatchStream>();
-  /** Of the entry by which this connection has its session: every question here comes after it. */
+  /**
+   * Index of the entry that gave the session to this connection: every question here comes after
+   * it.
+   */
   #attachedIndex = 0;
-  /** Watches at the node that are wanted no more. */
+  /** Watches at the node that are no longer wanted. */
   #unwanted: number[] = [];
 
   constructor(host: WatchesHost) {
@@ -51,7 +54,7 @@ export class Watches implements WatchHost {
     return this.#streams.size;
   }
 
-  /** Whether somebody waits for a change. */
+  /** Whether a caller waits for a change. */
   get isBusy(): boolean {
     for (const stream of this.#streams) if (stream.isAwaited) return true;
     return false;
@@ -81,12 +84,12 @@ export class Watches implements WatchHost {
     this.#host.onChange();
   }
 
-  /** Another connection has the session, by the entry of that index. */
+  /** Another connection has the session, by the entry with that index. */
   attached(index: number): void {
     this.#attachedIndex = index;
   }
 
-  /** Writes what may be asked now. */
+  /** Writes what is due. */
   write(frame: FrameWriter, nowMs: number): void {
     for (const watch of this.#unwanted.splice(0)) {
       frame.add({ op: OP.unwatch, id: this.#host.nextId(), watch });
@@ -113,7 +116,7 @@ export class Watches implements WatchHost {
     }
   }
 
-  /** Whether the answer was meant for a watch. */
+  /** Whether the answer was for a watch. */
   onAnswer({ id, status, payload }: Answer, nowMs: number): boolean {
     const stream = this.#byId.get(id);
     if (stream === undefined) return false;
@@ -143,7 +146,7 @@ export class Watches implements WatchHost {
     for (const stream of [...this.#streams]) stream.end(reason, true);
   }
 
-  /** The node watches it no more. */
+  /** The node no longer sends changes for it. */
   #onRefused(stream: WatchStream, status: number, nowMs: number, payload: unknown = null): void {
     this.#byId.delete(stream.id);
     stream.id = 0;
@@ -168,7 +171,7 @@ function refusal(
     return new HoldfastError(code, `${what} was refused: ${why}`);
   }
   const text =
-    `${what}: what followed revision ${after?.index}/${after?.number} is no longer kept; ` +
-    "watch from now on, and look at the present state with inspect or query";
+    `${what}: the changes after revision ${after?.index}/${after?.number} are no longer kept; ` +
+    "watch from now on, and read the present state with inspect or query";
   return new HoldfastError(code, text, { details: { after } });
 }

@@ -1,11 +1,11 @@
 /**
- * What the table's answers mean: evidence for the lease, the end of calls, the fate of locks. An
- * answer is evidence only when it came over the connection that sent the command: pushed outcomes
- * and what was recalled are none. (`docs/internals/semantics.md`, 3.4.)
+ * The meaning of the table's answers: evidence for the lease, the end of calls, the fate of locks.
+ * An answer is evidence only if it came over the connection that sent the command; pushed outcomes
+ * and recalled answers are not. (`docs/internals/semantics.md`, 3.4.)
  *
- * Nor is anything believed of a new connection before it told what the ones before it missed: the
- * word that a hold was revoked may be part of that, and a lease that is renewed without it would
- * outlive the hold.
+ * Evidence from a new connection is not believed either until the connection has reported what
+ * earlier ones missed. That may include the revoke of a hold, and a lease that was renewed without
+ * it would outlive the hold.
  */
 import { unreachable } from "../../assert.js";
 import {
@@ -24,7 +24,7 @@ import { lossReasonOf } from "../failures.js";
 import type { Lease } from "../lease/lease.js";
 import type { Locks } from "../locks/locks.js";
 
-/** All but the end of the session. */
+/** All messages but the end of the session. */
 type Message = Exclude<SessionMessage, { kind: typeof MESSAGE.ended }>;
 
 export class Answers {
@@ -40,7 +40,7 @@ export class Answers {
     this.#lease = lease;
   }
 
-  /** An entry of that stamp executed what was sent at `sentMs`. */
+  /** An entry with that stamp executed a command that was sent at `sentMs`. */
   renew(sentMs: number, stamp: number): void {
     if (!this.#outgoing.keepalives.isCatchingUp) {
       this.#lease.renew(sentMs, stamp);
@@ -50,7 +50,7 @@ export class Answers {
     }
   }
 
-  /** The connection is gone: what it proved was not to be believed yet. */
+  /** The connection is gone: its evidence was not believed yet. */
   disconnect(): void {
     this.#withheld = undefined;
   }
@@ -94,7 +94,7 @@ export class Answers {
   }
 
   #onOutcome({ sequence, result, stamp }: Outcome): void {
-    // No correct node calls this an end; whatever waits goes on waiting.
+    // A correct node never sends this as the end of a wait; the wait goes on.
     if (result.status === STATUS.queued) return;
     const call = this.#take(sequence);
     if (call === undefined) return;
@@ -102,7 +102,7 @@ export class Answers {
     call.onResult(result, stamp);
   }
 
-  /** The call that waits in the table, or whose answer the last connection swallowed. */
+  /** The call that waits in the table, or whose answer was lost with the last connection. */
   #take(sequence: number): Call | undefined {
     const call = this.#outgoing.window.get(sequence);
     if (call === undefined) return this.#locks.takeWait(sequence);
@@ -123,7 +123,7 @@ export class Answers {
   }
 
   #onRecalled({ number, stamp, sequences }: Recalled, nowMs: number): void {
-    // First: what ends by itself is to be known before anything is believed for longer.
+    // First the holds that end by themselves, before the lease is extended.
     for (const told of sequences) this.#onTold(told, nowMs);
     this.#onPulse(number, stamp, nowMs);
   }

@@ -1,10 +1,10 @@
 /**
- * Which session this client has, and how a connection attaches to it. `Attachment` knows the nonce
- * that is the session's secret, the generation that a takeover raises, and the attempt that rises with
- * every transmission, so that the table always knows which connection is the newest
- * (`docs/internals/semantics.md`, 3.2 and 8). `Attaching` opens, resumes or takes over with it, and
- * asks for everything that the connections before may have swallowed. What happens to locks when the
- * session is lost stands in `locks.ts`.
+ * Which session this client has, and how a connection attaches to it. `Attachment` knows the nonce,
+ * which is the session's secret; the generation, which a takeover raises; and the attempt, which
+ * rises with every transmission, so that the table always knows which connection is the newest
+ * (`docs/internals/semantics.md`, 3.2 and 8). `Attacher` uses it to open, resume or take over the
+ * session, and asks for everything that earlier connections may have lost. `locks.ts` decides what
+ * happens to locks when the session is lost.
  */
 import { errorCodeOf, HoldfastError } from "../../errors.js";
 import {
@@ -34,18 +34,20 @@ const NEVER = Number.POSITIVE_INFINITY;
 export class Attachment {
   readonly #platform: Platform;
   readonly #settings: ClientSettings;
-  /** 0 while there is no session; an `open` may be on its way then. */
+  /** 0 while there is no session; an `open` may be in flight then. */
   session = 0;
   #nonce: string;
-  /** Of the session when this client got it. */
+  /** The generation of the session when this client got it. */
   #generation = 0;
-  /** Never used twice, so that an answer matches one transmission, whichever session it was for. */
+  /** Never used twice, so that an answer matches one transmission, for any session. */
   #attempt = 0;
-  /** The session was another process's, and this one has not got it yet; else "". */
+  /**
+   * The name of this process while it takes over a session and does not have it yet; otherwise "".
+   */
   #taker = "";
-  /** Lease time before the attempt that waits for its answer; `Infinity` when none does. */
+  /** Lease time before the attempt that waits for its answer; `Infinity` if there is none. */
   sentMs = NEVER;
-  /** When a refused attempt is followed by the next one; `Infinity` when none was. */
+  /** When the next attempt follows a refused one; `Infinity` if none was refused. */
   againAtMs = NEVER;
 
   constructor(platform: Platform, settings: ClientSettings) {
@@ -54,7 +56,7 @@ export class Attachment {
     this.#nonce = freshSecret(platform, NONCE_BYTES);
   }
 
-  /** What another process needs to go on with the session. */
+  /** What another process needs to continue the session. */
   get credentials(): Pick<ExportedSession, "session" | "nonce" | "generation"> {
     return { session: this.session, nonce: this.#nonce, generation: this.#generation };
   }
@@ -70,7 +72,7 @@ export class Attachment {
     this.#taker = freshSecret(this.#platform, TAKER_BYTES);
   }
 
-  /** Another process has it by now, in this generation: the session is taken from that one. */
+  /** Another process has the session now, in this generation: it will be taken from that one. */
   follow(generation: number): void {
     this.#generation = generation;
     this.sentMs = NEVER;
@@ -101,7 +103,7 @@ export class Attachment {
     frame.end();
   }
 
-  /** Whether this is the answer to the last attempt; any other is of no interest. */
+  /** Whether this is the answer to the last attempt; others are ignored. */
   isAnswer(attempt: number): boolean {
     return this.sentMs !== NEVER && attempt === this.#attempt;
   }
@@ -117,7 +119,7 @@ export class Attachment {
     this.againAtMs = againAtMs;
   }
 
-  /** The session is no more: the next attempt opens another one. */
+  /** The session is over: the next attempt opens another one. */
   reset(): void {
     this.session = 0;
     this.#generation = 0;
@@ -127,7 +129,7 @@ export class Attachment {
   }
 }
 
-/** So many bytes that nobody can guess, as twice as many hex digits. */
+/** A secret of `length` random bytes, as hex digits. */
 export function freshSecret(platform: Platform, length: number): string {
   const bytes = new Uint8Array(length);
   platform.randomBytes(bytes);
@@ -136,11 +138,11 @@ export function freshSecret(platform: Platform, length: number): string {
   return text;
 }
 
-/** What `UNAVAILABLE` says of an attempt to attach: nobody but the table answers with it. */
-const NO_SESSION_YET = "opens no session yet, since the cluster was restored a short time ago";
+/** What `UNAVAILABLE` means for an attempt to attach: only the table answers with it. */
+const NO_SESSION_YET = "opens no session yet, because the cluster was restored a short time ago";
 
-/** The parts of a session that attaching touches. */
-export interface AttachingParts {
+/** The parts of a session that attaching changes. */
+export interface AttacherParts {
   readonly connection: Connection;
   readonly attachment: Attachment;
   readonly outgoing: Outgoing;
@@ -150,26 +152,26 @@ export interface AttachingParts {
   readonly watches: Watches;
 }
 
-export interface AttachingHost {
+export interface AttacherHost {
   /** Lease of the next session. */
   readonly ttlMs: number;
   clock(): number;
-  /** Whether there is any use in another session, when this one is no more. */
+  /** Whether another session may be opened after this one ends. */
   goesOn(): boolean;
-  /** Whichever process has it. */
+  /** Whether the session is taken from any process that has it. */
   readonly isForced: boolean;
-  /** The cluster will not have this client. `loss`: what became of its locks. */
+  /** The cluster refuses this client. `loss`: what became of its locks. */
   end(reason: unknown, loss?: LossReason): void;
 }
 
-export class Attaching {
-  readonly #of: AttachingParts;
-  readonly #host: AttachingHost;
+export class Attacher {
+  readonly #of: AttacherParts;
+  readonly #host: AttacherHost;
   #phase: "detached" | "attaching" | "attached" = "detached";
-  /** Of the node behind the connection, or of the last one; "" before the first. */
+  /** The cluster of the node behind the connection, or of the last one; "" before the first. */
   clusterId = "";
 
-  constructor(parts: AttachingParts, host: AttachingHost) {
+  constructor(parts: AttacherParts, host: AttacherHost) {
     this.#of = parts;
     this.#host = host;
   }
@@ -189,7 +191,7 @@ export class Attaching {
   onReady(hello: Hello): void {
     const { outgoing, connection, attachment } = this.#of;
     outgoing.frame.begin(connection.frameBytesMax);
-    // A session exists in its own cluster only, and this one is to know nothing of its secret.
+    // A session exists only in its own cluster, and another cluster must not learn its secret.
     const isStranger = attachment.session !== 0 && this.clusterId !== hello.clusterId;
     this.clusterId = hello.clusterId;
     if (isStranger) this.loseSession("expired");
@@ -227,18 +229,20 @@ export class Attaching {
     connection.served();
     watches.attached(index);
     outgoing.attached(nowMs, highestSequence, locks.sequencesToRecall());
-    // After the questions for what was missed: before their answers it counts for nothing.
+    // After the questions for what was missed: it counts only after their answers.
     answers.renew(sentMs, stamp);
   }
 
-  /** The connection says that the session is no more, or not this client's any more. */
+  /** The connection reports that the session is over, or belongs to another process. */
   onEnded({ session, reason, taker }: SessionEnded): void {
     if (session !== this.#of.attachment.session) return;
     if (reason === END_REASON.takenOver) this.#displace(taker);
     else this.loseSession(lossReasonOf(reason));
   }
 
-  /** The session is no more. Another one is opened, unless a listener of what was lost closes. */
+  /**
+   * The session is over. Another one is opened, unless a listener of a lost lock closes the client.
+   */
   loseSession(reason: LossReason): void {
     const { attachment, outgoing, answers, lease, locks, connection } = this.#of;
     if (!this.#host.goesOn()) return;
@@ -280,7 +284,7 @@ export class Attaching {
       this.attach();
     } else {
       const way =
-        "one process goes on with an exported session, the first that asks; if that one is gone, " +
+        "only the first process that asks gets an exported session; if that one is gone, " +
         "connect with force, which takes everything from it";
       this.#host.end(takenOver(taker, way));
     }
@@ -288,7 +292,7 @@ export class Attaching {
 
   #displace(taker: string): void {
     const way =
-      "what this client held is that process's now, and this client is of no use any more";
+      "that process now has everything this client held, and this client can no longer be used";
     this.#host.end(takenOver(taker, way), "takenOver");
   }
 }

@@ -1,11 +1,11 @@
-/**
- * How a client begins and ends, each once: whoever waits for that, and until when.
- */
+/** How a client begins and ends, each once, and the callers that wait for either. */
 import { type Abortable, unwatchAbort, watchAbort } from "../calls/abort-watch.js";
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** The wait of `connect` for the first session: ends once, by success, failure, abort or timeout. */
+/**
+ * The wait of `connect` for the first session: ends once, by success, failure, abort or timeout.
+ */
 export class Opening implements Abortable {
   /** When it has taken too long. */
   readonly deadlineMs: number;
@@ -15,7 +15,7 @@ export class Opening implements Abortable {
   #reject: (reason: unknown) => void = () => undefined;
   readonly #signal: AbortSignal | undefined;
 
-  /** `onAbort` is to end the session with the signal's reason. */
+  /** `onAbort` must end the session with the signal's reason. */
   constructor(deadlineMs: number, signal: AbortSignal | undefined, onAbort: () => void) {
     this.deadlineMs = deadlineMs;
     this.#signal = signal;
@@ -49,7 +49,7 @@ export class Lifetime {
   #onClosed: (() => void) | undefined;
   #closingUntilMs = NEVER;
 
-  /** Aborted when the client is of no use any more. */
+  /** Aborted when the client cannot be used any more. */
   get closed(): AbortSignal {
     return this.#closed.signal;
   }
@@ -80,7 +80,7 @@ export class Lifetime {
     this.#opening = undefined;
   }
 
-  /** `start` runs the first time, when `isClosing` holds already: listeners may close too. */
+  /** `start` runs the first time, after `isClosing` is set: listeners may close too. */
   close(start: () => void): Promise<void> {
     if (this.#closing === undefined) {
       this.#closing = new Promise((resolve) => {

@@ -1,7 +1,7 @@
 /**
- * Goes on with the session of another process: first tells the table what the process before may not
- * have told it, then asks what became of the rest, and only then hands it out. What was held comes
- * under new tokens; what waits keeps its place.
+ * Continues the session of another process. It first tells the table what that process may not have
+ * told it, then asks for the fate of the rest, and only then hands out locks and waits. Holds get
+ * new tokens; waits keep their places.
  */
 import { ACQUIRE_DEFAULTS, RECALL_MAX, WAIT_FOREVER } from "../../protocol/index.js";
 import type { Outgoing } from "../calls/outgoing.js";
@@ -20,18 +20,18 @@ import type {
 import type { AcquireWish } from "../options/lock-options.js";
 import type { Owner } from "../options/owner.js";
 
-/** What a client got that took over a session. */
+/** The locks and waits of a session that a client took over. */
 export interface Resumed {
   /**
-   * What the session held, each with a new token and one handle; what ended on the way is there
-   * too, with an aborted signal.
+   * The holds of the session, each with a new token and one handle. A hold that ended on the way is
+   * included, with an aborted signal.
    */
   readonly locks: readonly Lock[];
-  /** What it waits for, in its old places. */
+  /** The requests that wait, in their old places. */
   readonly waits: readonly ResumedWait[];
 }
 
-/** One request of a session that was taken over. */
+/** One waiting request of a session that was taken over. */
 export interface ResumedWait {
   readonly keys: readonly string[];
   readonly owner: Owner;
@@ -51,16 +51,19 @@ export class Resumption implements Resumed {
   readonly #locks: Locks;
   readonly #outgoing: Outgoing;
   readonly #owners = new Map<number, Owner>();
-  /** What is asked for when the table knows what the process before gave back. */
+  /** The calls to ask for when the table knows what the previous process gave back. */
   #inherited: AcquireCall[] = [];
-  /** What is to be told to the table first. */
+  /** What the table must be told first. */
   #loose: Loose | undefined;
-  /** The last call of that. */
+  /** The order of the last of those calls. */
   #lastLoose = 0;
-  /** What the process before knew to be answered, and the highest number before the takeover. */
+  /**
+   * The highest number that the previous process knew to be answered, and the highest before the
+   * takeover.
+   */
   readonly #answered: number;
   #highest = 0;
-  /** Up to here it was asked for what yet another process left, to end that. */
+  /** Up to this number, what yet another process left behind was asked for, in order to end it. */
   #asked: number;
   #isAsked = false;
 
@@ -75,12 +78,12 @@ export class Resumption implements Resumed {
     for (const wait of waits) this.#inherit(wait, nowMs, this.#waiter(wait));
   }
 
-  /** Nothing is handed out any more because of it. */
+  /** Whether it has finished: nothing more will be handed out because of it. */
   get isDone(): boolean {
     return this.#isAsked;
   }
 
-  /** At the end of every turn in which a connection has the session. */
+  /** Called at the end of every turn in which a connection has the session. */
   goOn(nowMs: number): void {
     this.#endLoose();
     const { keepalives, window } = this.#outgoing;
@@ -104,7 +107,7 @@ export class Resumption implements Resumed {
     this.#asked = this.#answered;
   }
 
-  /** Numbers of which the process before did not know that they were executed. */
+  /** Numbers that the previous process did not know to be executed. */
   #nextUnknown(): number[] {
     const inherited = new Set(this.#inherited.map(({ sequence }) => sequence));
     const unknown: number[] = [];
@@ -120,7 +123,7 @@ export class Resumption implements Resumed {
     const { ends, downgrades } = this.#loose;
     this.#loose = undefined;
     const { window } = this.#outgoing;
-    // What was not executed by now never will be.
+    // A number that was not executed by now never will be.
     const isExecuted = (sequence: number): boolean => sequence <= window.resumedAt;
     for (const { sequence, key } of downgrades) {
       const target = { sequence, token: 0, items: [], onPassed: () => undefined };
@@ -162,7 +165,7 @@ export class Resumption implements Resumed {
   #holder(): Caller<HeldLock | undefined> {
     return {
       resolve: (lock) => this.locks.push(lock as HeldLock),
-      // The session ended, of which `connect` tells.
+      // The session ended; `connect` rejects because of that.
       reject: () => undefined,
     };
   }
@@ -172,7 +175,7 @@ export class Resumption implements Resumed {
     const lock = new Promise<Lock>((resolve, reject) => {
       caller = { resolve: (held) => resolve(held as HeldLock), reject };
     });
-    // Nobody may look at it before it fails, and that alone is no reason to end the process.
+    // A caller may read it only after it has failed; that alone must not end the process.
     lock.catch(() => undefined);
     const keys = items.map(({ key }) => key);
     this.waits.push({ keys, owner: this.#ownerOf(owner), lock });

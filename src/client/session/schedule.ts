@@ -1,6 +1,6 @@
 /**
- * When a session has something to do by itself. All times in one place, so that there is one timer
- * and no duty is forgotten; doing them is the session's. (semantics.md, 2.8 and 3.4.)
+ * When a session has something to do by itself. All due times are here, so that one timer is enough
+ * and none is forgotten; the session acts on them. (semantics.md, 2.8 and 3.4.)
  */
 import type { Outgoing } from "../calls/outgoing.js";
 import { type Lease, marginMs } from "../lease/lease.js";
@@ -11,30 +11,30 @@ import type { Connection } from "../transport/connection.js";
 import type { Attachment } from "./attachment.js";
 import type { Lifetime } from "./lifetime.js";
 
-/** A keepalive goes out this part of the TTL after the newest evidence, and while … */
+/** A keepalive is sent this part of the TTL after the newest evidence. But … */
 const KEEPALIVE_PER_TTL = 1 / 4;
 /** A node that leaves a transmission unanswered for this part of the TTL is left. */
 export const MOVE_PER_TTL = 1 / 3;
 /**
- * … the session has nothing that its end would take away and nobody waits for news, so late that
- * its lease outlives a failover of this length, which may begin just before the keepalive, …
+ * … while the end of the session would end nothing and no caller waits for news, it is sent so late
+ * that the lease just outlives a failover of this length that begins before the keepalive, …
  */
 const FAILOVER_MS = 5_000;
 /**
- * … and what its client then needs to come back, among thousands that do so: one attempt at a node
- * that says nothing (2 s), a pause of at most 1 s before the next round, and attaching.
+ * … and the time that a client then needs to reconnect, among thousands of others: one attempt at a
+ * node that does not answer (2 s), a pause of at most 1 s before the next round, and attaching.
  */
 const RETURN_MS = 3_000;
-/** Nor is a node waited for longer that does not answer an open or resume: nothing is served. */
+/** A node that does not answer an open or resume is left after this time at the latest. */
 const ATTACH_TIMEOUT_MS_MAX = 5_000;
-/** While something is held the lease is looked at so often, should the machine have slept. */
+/** How often the lease is checked while a lock is held, in case the machine was suspended. */
 const LEASE_CHECK_MS = 1_000;
 
 function keepaliveMs(ttlMs: number): number {
   return ttlMs * KEEPALIVE_PER_TTL;
 }
 
-/** A node that fell silent is noticed late, and the failover is over by then, or nearly. */
+/** A node that stops answering is noticed late, and the failover is then over, or nearly. */
 function idleKeepaliveMs(ttlMs: number): number {
   const awayMs = Math.max(FAILOVER_MS, ttlMs * MOVE_PER_TTL) + RETURN_MS;
   return Math.max(ttlMs - marginMs(ttlMs) - awayMs, keepaliveMs(ttlMs));
@@ -59,7 +59,7 @@ export class Schedule {
     this.#of = duties;
   }
 
-  /** When the node is left because something on this connection has no answer. */
+  /** When the node is left because something that was sent to it has no answer. */
   moveMs(isAttached: boolean): number {
     const { outgoing, attachment, lease } = this.#of;
     const patienceMs = lease.ttlMs * MOVE_PER_TTL;
@@ -80,7 +80,7 @@ export class Schedule {
     return !isAsked && !outgoing.window.hasAcknowledgements;
   }
 
-  /** The earliest of everything. */
+  /** The earliest of all due times. */
   nextMs(isAttached: boolean, nowMs: number): number {
     const { connection, attachment, locks, reads, outgoing, lifetime } = this.#of;
     let dueMs = Math.min(

@@ -1,10 +1,10 @@
 /**
  * The session machine: attaches to the cluster, transmits commands exactly once however often the
  * connection breaks, keeps the lease, and gives up every hold before the table may grant it to
- * somebody else. It runs on the ports of `platform.ts` alone, so a simulator can drive it.
+ * others. It uses only the ports of `platform.ts`, so a simulator can drive it.
  *
- * Whatever happens first in a turn, the lease is looked at before it: a process that was paused
- * must abort its locks before it acts on anything else. (semantics.md, 3.)
+ * In each turn the lease is checked before anything else: a process that was paused must abort its
+ * locks before it acts on any other input. (semantics.md, 3.)
  */
 import { MESSAGE, SECRET_BYTES, type ServerMessage } from "../../protocol/index.js";
 import { type Call, CloseCall } from "../calls/call.js";
@@ -23,7 +23,7 @@ import type { ClientSettings } from "../options/connect-options.js";
 import { type ExportedSession, exportedSession } from "../options/exported-session.js";
 import type { Owner } from "../options/owner.js";
 import type { Question, WatchWish } from "../options/view-options.js";
-import { BEHIND_NOTHING, Reads } from "../reads/reads.js";
+import { AFTER_NO_COMMANDS, Reads } from "../reads/reads.js";
 import type { WatchStream } from "../reads/watch-stream.js";
 import { Watches } from "../reads/watches.js";
 import { Alarm } from "../transport/alarm.js";
@@ -31,18 +31,18 @@ import { Connection } from "../transport/connection.js";
 import { Endpoints } from "../transport/endpoints.js";
 import type { Platform, TaskContext } from "../transport/platform.js";
 import { Answers } from "./answers.js";
-import { Attaching, Attachment, freshSecret } from "./attachment.js";
+import { Attacher, Attachment, freshSecret } from "./attachment.js";
 import { Lifetime, Opening } from "./lifetime.js";
 import { Resumption } from "./resumption.js";
 import { MOVE_PER_TTL, Schedule } from "./schedule.js";
 
 const HANDSHAKE_TIMEOUT_MS_MAX = 2_000;
 const CLOSE_TIMEOUT_MS_MAX = 3_000;
-/** How long an export waits for the table to hear what was given back. */
+/** How long an export waits for the table to confirm what was given back. */
 const EXPORT_TIMEOUT_MS = 2_000;
 
 /** An export that waits for answers. */
-interface Exporting {
+interface PendingExport {
   readonly untilMs: number;
   readonly finish: () => void;
 }
@@ -60,16 +60,16 @@ export class Session {
   readonly #reads: Reads;
   readonly #watches: Watches;
   readonly #attachment: Attachment;
-  readonly #attaching: Attaching;
+  readonly #attacher: Attacher;
   readonly #answers: Answers;
   readonly #schedule: Schedule;
   readonly #lifetime = new Lifetime();
   #isEnded = false;
-  /** The time of the turn that is being worked on. */
+  /** The time of the current turn. */
   #nowMs: number;
   #isFlushDue = false;
-  #exporting: Exporting | undefined;
-  /** Of a session that was another process's. */
+  #pendingExport: PendingExport | undefined;
+  /** Of a session that was taken over. */
   resumed: Resumption | undefined;
 
   constructor(platform: Platform, settings: ClientSettings, context?: TaskContext<Owner>) {
@@ -87,8 +87,8 @@ export class Session {
       () => this.#clock.read(),
       Math.min(settings.ttlMs * MOVE_PER_TTL, HANDSHAKE_TIMEOUT_MS_MAX),
       {
-        objection: (hello) => this.#attaching.objection(hello),
-        onReady: (hello) => this.#attaching.onReady(hello),
+        objection: (hello) => this.#attacher.objection(hello),
+        onReady: (hello) => this.#attacher.onReady(hello),
         onMessages: (messages, from) => this.#onMessages(messages, from),
         onLost: () => this.#onLost(),
         onRefused: (error) => this.#end(error),
@@ -120,7 +120,7 @@ export class Session {
       watches: this.#watches,
       lifetime: this.#lifetime,
     };
-    this.#attaching = new Attaching(parts, {
+    this.#attacher = new Attacher(parts, {
       ttlMs: settings.ttlMs,
       isForced: settings.force,
       clock: () => this.#clock.read(),
@@ -148,7 +148,7 @@ export class Session {
     const { connectTimeoutMs, resume } = this.#settings;
     if (resume !== undefined) {
       this.#attachment.takeOver(resume);
-      this.#attaching.clusterId = resume.clusterId;
+      this.#attacher.clusterId = resume.clusterId;
       this.resumed = new Resumption(resume, this.locks, this.#outgoing, nowMs);
     }
     const end = (): void => this.#end(signal?.reason);
@@ -158,15 +158,21 @@ export class Session {
     return done;
   }
 
-  /** `isBehind`: not before the cluster answered every command that was begun earlier. */
-  ask(question: Question, signal: AbortSignal | undefined, isBehind = false): Promise<unknown> {
-    // First of all, since it may run listeners that close the client or abort the signal.
+  /**
+   * `isAfterCommands`: only after the cluster has answered every command that was called earlier.
+   */
+  ask(
+    question: Question,
+    signal: AbortSignal | undefined,
+    isAfterCommands = false,
+  ): Promise<unknown> {
+    // First, since it may run listeners that close the client or abort the signal.
     const nowMs = this.#readClock();
     if (this.#isEnding) return Promise.reject(this.#endError());
     if (signal?.aborted) return Promise.reject(signal.reason);
     const { connectTimeoutMs } = this.#settings;
-    const behind = isBehind ? this.#outgoing.window.lastOrder : BEHIND_NOTHING;
-    const answer = this.#reads.ask(question, nowMs, connectTimeoutMs, signal, behind);
+    const afterOrder = isAfterCommands ? this.#outgoing.window.lastOrder : AFTER_NO_COMMANDS;
+    const answer = this.#reads.ask(question, nowMs, connectTimeoutMs, signal, afterOrder);
     this.#scheduleFlush();
     this.#settleTurn();
     return answer;
@@ -179,12 +185,12 @@ export class Session {
     return this.#watches.open(wish);
   }
 
-  /** Ends the session and whatever it holds; waits a bounded time for the cluster to say so. */
+  /** Ends the session and everything it holds; waits a limited time for the cluster's answer. */
   close(): Promise<void> {
     return this.#lifetime.close(() => this.#beginClosing());
   }
 
-  /** Gives up everything here, for another process to go on with. */
+  /** Gives up everything here, so that another process can continue the session. */
   export(): Promise<ExportedSession> {
     const nowMs = this.#readClock();
     if (this.#isEnding) throw this.#endError();
@@ -192,13 +198,13 @@ export class Session {
       throw unavailable("exporting the session", "there is no session at the moment");
     const { name, metadata } = this.#settings;
     const { ttlMs } = this.#lease;
-    const { clusterId } = this.#attaching;
+    const { clusterId } = this.#attacher;
     const { endpoints } = this;
     const { credentials } = this.#attachment;
     return new Promise((resolve) => {
-      // Nothing new may be begun by the listeners of what is aborted.
+      // Listeners of the aborted signals must not begin anything new.
       let finish = (): void => undefined;
-      this.#exporting = { untilMs: nowMs + EXPORT_TIMEOUT_MS, finish: () => finish() };
+      this.#pendingExport = { untilMs: nowMs + EXPORT_TIMEOUT_MS, finish: () => finish() };
       const rest = this.locks.export(clientExported());
       finish = () => {
         this.#outgoing.keepalives.abandon(this.#outgoing.window);
@@ -233,18 +239,18 @@ export class Session {
       submit: (call) => this.#submit(call),
       freshSecret: () => freshSecret(this.#platform, SECRET_BYTES),
       onIdle: () => {
-        // While attached, whatever settles a call ends its turn here anyway.
+        // While attached, anything that settles a call ends its turn here anyway.
         if (!this.#isAttached) this.#settleTurn();
       },
     };
   }
 
   get #isEnding(): boolean {
-    return this.#lifetime.isClosing || this.#isEnded || this.#exporting !== undefined;
+    return this.#lifetime.isClosing || this.#isEnded || this.#pendingExport !== undefined;
   }
 
   #endError(): Error {
-    return this.#exporting === undefined ? clientClosed() : clientExported();
+    return this.#pendingExport === undefined ? clientClosed() : clientExported();
   }
 
   #submit(call: Call): void {
@@ -254,14 +260,14 @@ export class Session {
     else this.#settleTurn();
   }
 
-  /** Reads the clock and looks at the lease: nothing else may come before it in a turn. */
+  /** Reads the clock and checks the lease: nothing else may come before it in a turn. */
   #readClock(): number {
     this.#nowMs = this.#clock.read();
     this.locks.lapseIfDue(this.#nowMs);
     return this.#nowMs;
   }
 
-  // Transmitting.
+  // Transmission.
 
   #scheduleFlush(): void {
     if (this.#isFlushDue || !this.#isAttached) return;
@@ -274,7 +280,7 @@ export class Session {
     });
   }
 
-  /** Sends whatever may go out now, in one frame. */
+  /** Sends everything that is due, in one frame. */
   #write(): void {
     if (!this.#isAttached) return;
     this.#outgoing.write(this.#nowMs);
@@ -290,7 +296,7 @@ export class Session {
 
   #onLost(): void {
     if (this.#isEnded) return;
-    this.#attaching.disconnect();
+    this.#attacher.disconnect();
     this.resumed?.restart();
     this.#reads.restart(this.#nowMs);
     this.#watches.restart(this.#nowMs);
@@ -301,7 +307,7 @@ export class Session {
     if (this.#outgoing.canWrite(this.#nowMs) || this.#canAsk) this.#scheduleFlush();
   }
 
-  /** A question that waited for the answers of commands waits no more. */
+  /** Whether a question that waited for the answers of commands can now be asked. */
   get #canAsk(): boolean {
     if (this.#reads.size === 0) return false;
     return this.#reads.dueMs(true, this.#outgoing.window.answeredUpTo) <= this.#nowMs;
@@ -310,7 +316,7 @@ export class Session {
   #onMessage(message: ServerMessage): void {
     switch (message.kind) {
       case MESSAGE.attached:
-        this.#attaching.onAttached(message, this.#nowMs);
+        this.#attacher.onAttached(message, this.#nowMs);
         this.#write();
         break;
       case MESSAGE.answer:
@@ -336,10 +342,10 @@ export class Session {
         }
         break;
       case MESSAGE.ended:
-        if (this.#isAttached) this.#attaching.onEnded(message);
+        if (this.#isAttached) this.#attacher.onEnded(message);
         break;
       default:
-        // Nothing of an older session, nor after the end of this connection.
+        // No messages of an older session, and none after the end of this connection.
         if (this.#isAttached) this.#answers.onMessage(message, this.#nowMs);
     }
   }
@@ -351,8 +357,8 @@ export class Session {
       this.#lifetime.end(clientClosed());
       return;
     }
-    // It ends the client as well, in a moment.
-    if (this.#exporting !== undefined) return;
+    // The client ends anyway, in a moment.
+    if (this.#pendingExport !== undefined) return;
     const error = clientClosed();
     const patienceMs = Math.min(this.#settings.ttlMs * MOVE_PER_TTL, CLOSE_TIMEOUT_MS_MAX);
     this.#lifetime.closeBy(this.#readClock() + patienceMs);
@@ -363,15 +369,15 @@ export class Session {
     else this.#submit(new CloseCall(() => this.#end(error)));
   }
 
-  /** The session is no more. Whether another one may take its place. */
+  /** The session is over. Returns whether another one may take its place. */
   #goesOn(): boolean {
     const isTakingOver = this.#lifetime.isOpening && this.resumed !== undefined;
     if (isTakingOver) this.#end(takeOverFailure("SESSION_EXPIRED"));
-    else this.#exporting?.finish();
+    else this.#pendingExport?.finish();
     return !this.#isEnded;
   }
 
-  /** The client is of no use any more: closed, exported, or refused by the cluster. */
+  /** The client cannot be used any more: it was closed, exported, or refused by the cluster. */
   #end(reason: unknown, loss?: LossReason): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
@@ -390,7 +396,7 @@ export class Session {
     this.#readClock();
     const nowMs = this.#nowMs;
     this.#connection.onAlarm(nowMs);
-    if (nowMs >= this.#attachment.againAtMs) this.#attaching.attach();
+    if (nowMs >= this.#attachment.againAtMs) this.#attacher.attach();
     if (nowMs >= this.#schedule.moveMs(this.#isAttached)) {
       this.#connection.move("no answer in time");
     }
@@ -407,16 +413,18 @@ export class Session {
   }
 
   get #isAttached(): boolean {
-    return this.#attaching.isAttached && !this.#isEnded;
+    return this.#attacher.isAttached && !this.#isEnded;
   }
 
-  /** The end of every turn: what waits for evidence asks for it, and the one timer is set. */
+  /**
+   * At the end of a turn: sends requests for evidence if anything waits for it, and sets the timer.
+   */
   #settleTurn(): void {
     if (this.#isEnded) return;
     const { locks, resumed } = this;
     const { keepalives, window, frame } = this.#outgoing;
     const isAttached = this.#isAttached;
-    const exporting = this.#exporting;
+    const exporting = this.#pendingExport;
     if (exporting !== undefined && (!window.hasWeak || this.#nowMs >= exporting.untilMs)) {
       exporting.finish();
       return;

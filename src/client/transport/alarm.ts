@@ -1,10 +1,10 @@
 /**
- * The one timer of a client. It is set too early rather than moved: due times mostly move later
- * with every answer, and re-arming a timer for each would cost more than an idle firing.
+ * The one timer of a client. It is set too early rather than moved: due times usually move later
+ * with every answer, and re-arming a timer each time would cost more than a firing without work.
  */
 import type { Platform, Timer } from "./platform.js";
 
-/** Timers of all platforms take 31 bits; nobody needs a longer sleep anyway. */
+/** Timers of all platforms take 31 bits; a longer delay is never needed. */
 const DELAY_MS_MAX = 60_000;
 
 export class Alarm {
@@ -21,7 +21,9 @@ export class Alarm {
 
   /**
    * Makes sure that the task runs at `atMs` or earlier; `Infinity` asks for nothing.
-   * @param skippedMs by how much the clock of both is ahead of the monotonic one, on which timers run
+   *
+   * @param skippedMs how far the clock of `atMs` and `nowMs` is ahead of the monotonic one, on
+   *   which timers run
    */
   need(atMs: number, nowMs: number, skippedMs = 0): void {
     const armForMs = atMs - skippedMs;

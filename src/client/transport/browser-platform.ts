@@ -1,6 +1,6 @@
 /**
- * The platform of browsers (and of other runtimes with a native WebSocket): nothing but web
- * standards. Must never import `node:*` or `ws`.
+ * The platform of browsers and of other runtimes with a native WebSocket: only web standards. Must
+ * never import `node:*` or `ws`.
  */
 import { SUBPROTOCOL } from "../../protocol/index.js";
 import type { Page, Platform, Timer, Transport, TransportEvents } from "./platform.js";
@@ -40,17 +40,18 @@ class NativeTransport implements Transport {
   }
 
   close(code: number, reason: string): void {
-    // A page may close with 1000 or 3000 – 4999 only; the others say the same in the private range.
+    // A page may close only with 1000 or 3000 – 4999; other codes are moved into the private range.
     this.#socket.close(code === 1000 ? code : 3000 + code, reason);
   }
 
   setKeepsProcess(): void {
-    // A page lives as long as it is open.
+    // A page does not end by itself.
   }
 }
 
 /**
- * One task per call, in order, behind the work of this turn and without a timer's minimum delay.
+ * Runs one task per call, in order, after the work of this turn and without a timer's minimum
+ * delay.
  */
 function taskQueue(): (task: () => void) => void {
   const tasks: (() => void)[] = [];
@@ -64,8 +65,8 @@ function taskQueue(): (task: () => void) => void {
 }
 
 /**
- * A page may not open every URL that nodes tell (`ws:` from a page that came by `https:`), and is
- * told so at once: for the client that is a node which cannot be reached.
+ * A page may not open every URL that nodes advertise (`ws:` from a page that came by `https:`), and
+ * the constructor throws then. For the client that is a node that cannot be reached.
  */
 function openSocket(url: string, events: TransportEvents): Transport {
   try {

@@ -1,9 +1,10 @@
 /**
- * Finds a node that serves and keeps one connection to it. A search tries every known endpoint,
- * prefers the leader that a `hello` names, takes a node that knows of no leader only when it found
- * nothing better, and comes to what failed a moment ago last. When the connection ends, the other
- * nodes are tried at once, each a first time; only then come jittered pauses that grow while
- * nothing serves. It knows nothing of sessions; what travels behind `hello` is the events'.
+ * Finds a node that serves and keeps one connection to it. A search tries every known endpoint and
+ * prefers the leader that a `hello` names. It uses a node that knows of no leader only if it found
+ * nothing better, and tries nodes that failed a moment ago last. When the connection ends, the
+ * other nodes are tried at once, each for the first time without a pause; after that come jittered
+ * pauses that grow while no node serves. This class knows nothing of sessions; it passes the
+ * messages after `hello` to its events.
  */
 import { HoldfastError } from "../../errors.js";
 import { decodeServerFrame } from "../../net/framing/index.js";
@@ -13,30 +14,34 @@ import type { Platform, Transport } from "./platform.js";
 
 const PAUSE_MS_MIN = 20;
 const PAUSE_MS_MAX = 1_000;
-/** A node that served for so long was worth its search: the next one begins without a pause. */
+/** A node that served this long was worth its search: the next search begins without a pause. */
 const STEADY_MS = 1_000;
 
 const CLOSE = { normal: 1000, protocolError: 1002 } as const;
 /**
- * The node says that this client is wrong. Once may be an accident (a paused process asks too late,
- * a proxy damages a frame); again and again it is true, and other nodes would say the same.
+ * Codes with which a node says that the client is at fault. Once may be an accident (a paused
+ * process asks too late, a proxy damages a frame); if it is repeated, it is true, and other nodes
+ * would say the same.
  */
 const REFUSAL_CODES: ReadonlySet<number> = new Set([1002, 1008]);
 const REFUSALS_MAX = 3;
-/** A refusal longer ago than this is forgotten. */
+/** An older refusal is forgotten. */
 const REFUSAL_MEMORY_MS = 10_000;
 
 export interface ConnectionEvents {
-  /** Why this node must not be used, or `undefined`. Asked before any other event of it. */
+  /** Why this node must not be used, or `undefined`. Called before any other event of the node. */
   objection(hello: Hello): string | undefined;
   onReady(hello: Hello): void;
-  /** Whatever came behind `hello`, one call a frame. */
+  /** The messages of one frame, after `hello`. */
   onMessages(messages: readonly ServerMessage[], from: number): void;
   /** The connection that was ready is gone; a search is under way. */
   onLost(): void;
   /** No node will serve this client: it breaks the protocol or is not allowed. */
   onRefused(error: HoldfastError): void;
-  /** Before and behind all of the above, whenever the network calls. */
+  /**
+   * `onTurnBegin` comes before, and `onTurnEnd` after, all of the above, whenever the network
+   * calls.
+   */
   onTurnBegin(): void;
   onTurnEnd(): void;
 }
@@ -57,22 +62,22 @@ export class Connection {
   #link: Link | undefined;
   #isStopped = true;
   #keepsProcess = true;
-  /** What this search has still to try. */
+  /** The endpoints that this search still has to try. */
   #candidates: string[] = [];
-  /** Where no word of another node leads: tried in this search, or a moment ago in vain. */
+  /** Not tried again when another node names them: tried in this search, or failed a moment ago. */
   readonly #tried = new Set<string>();
-  /** Knew of no leader, or of a better node: taken when no candidate is left. */
+  /** Knew of no leader, or of a better node: used if no candidate is left. */
   #fallbacks: string[] = [];
-  /** Failed a moment ago: tried when there is not even a fallback. */
+  /** Failed a moment ago: tried if there is no fallback either. */
   #lastResorts: string[] = [];
   #acceptsAny = false;
-  /** Searches begun since a node served for a while. */
+  /** Searches begun since a node last served for a while. */
   #searches = 0;
   /** When the node behind the connection began to serve; `Infinity` while it does not. */
   #servedSinceMs = Number.POSITIVE_INFINITY;
   #refusals = 0;
   #refusedAtMs = Number.NEGATIVE_INFINITY;
-  /** Frames of the node must stay below this. */
+  /** The largest frame that the node accepts. */
   frameBytesMax = 0;
   /** When `onAlarm` has something to do. */
   dueMs = Number.POSITIVE_INFINITY;
@@ -92,12 +97,12 @@ export class Connection {
     this.#events = events;
   }
 
-  /** Why nothing is served for the moment, for the error of who gives up. */
+  /** Why no node serves at the moment, for the error of a caller that gives up. */
   get lastFailure(): string {
     return this.noLeader ?? this.#lastFailure;
   }
 
-  /** The same, where that is the lack of a leader. */
+  /** The same, if the reason is that there is no leader. */
   get noLeader(): string | undefined {
     return this.#endpoints.noLeader;
   }
@@ -112,7 +117,7 @@ export class Connection {
     this.#search();
   }
 
-  /** Closes for good. No event follows. */
+  /** Closes for ever. No event follows. */
   stop(code: number = CLOSE.normal, reason = ""): void {
     this.#isStopped = true;
     this.dueMs = Number.POSITIVE_INFINITY;
@@ -127,11 +132,11 @@ export class Connection {
   served(): void {
     this.#servedSinceMs = this.#nowMs();
     this.#endpoints.served();
-    // Should it fall silent now, whatever failed before it served is not the reason.
+    // If it stops answering now, an older failure is not the reason.
     if (this.#link !== undefined) this.#note(this.#link, "does not answer");
   }
 
-  /** The node behind the connection answers, and why that does not help. */
+  /** The node behind the connection answers but cannot serve; `why` says why. */
   servesNot(why: string): void {
     this.#endpoints.served();
     if (this.#link !== undefined) this.#note(this.#link, why);
@@ -232,7 +237,7 @@ export class Connection {
       if (hello === undefined) return;
       if (hello.kind !== MESSAGE.hello) {
         this.#drop(CLOSE.protocolError, "hello expected");
-        this.#failed(link, "its first message is no hello");
+        this.#failed(link, "its first message is not a hello");
         return;
       }
       this.#onHello(link, hello);
@@ -271,7 +276,7 @@ export class Connection {
     this.#dialNext();
   }
 
-  /** The leader's URL if it was not tried yet, "" for whoever else is left, `undefined`: stay. */
+  /** The leader's URL if it was not tried yet; "" for any other that is left; `undefined`: stay. */
   #betterThan(link: Link, hello: Hello): string | undefined {
     if (hello.leaderId === hello.nodeId || !this.#endpoints.followsLeader) return undefined;
     if (hello.leaderId === 0) {
@@ -308,7 +313,7 @@ export class Connection {
     return this.#refusals >= REFUSALS_MAX;
   }
 
-  /** An attempt of this search came to nothing. */
+  /** An attempt of this search failed. */
   #failed(link: Link, why: string): void {
     this.#note(link, why);
     this.#endpoints.fellSilent(link.url);
@@ -317,9 +322,9 @@ export class Connection {
   }
 
   /**
-   * A connection that was ready is gone. Whoever lost a node that served well looks at all others
-   * anew. Else the search that found it goes on, so that clients which are sent round in circles,
-   * or find nodes that fall over one by one, come to its end and pause.
+   * A connection that was ready is gone. If the node served well, a new search begins. Otherwise
+   * the search that found it continues. So clients that are redirected in circles, or that find
+   * nodes failing one after the other, come to the end of the search and pause.
    */
   #lost(link: Link, why: string): void {
     const nowMs = this.#nowMs();
@@ -337,7 +342,7 @@ export class Connection {
     }
   }
 
-  /** What was passed over for the node that is gone counts again. */
+  /** Nodes that were passed over for the lost one are candidates again. */
   #resumeSearch(): void {
     for (const url of this.#fallbacks) this.#tried.delete(url);
     this.#candidates.push(...this.#fallbacks);

@@ -1,20 +1,20 @@
 /**
- * What a client knows about the nodes: the URLs it was given and those it learned, which of them
- * leads, and where it failed lately. It decides the order in which a search tries them; it opens
+ * What a client knows about the nodes: the URLs it was given and those it learned, which node
+ * leads, and which failed lately. It decides the order in which a search tries them, and opens
  * nothing itself.
  */
 import type { Hello, NodeEndpoint } from "../../protocol/index.js";
 import { noLeaderText } from "../failures.js";
 
 const PATH = "/v1";
-/** A node that failed within this time is tried when no other serves. */
+/** A node that failed within this time is tried only if no other serves. */
 const FAILURE_MEMORY_MS = 5_000;
-/** Of a wrong endpoint, in a message. */
+/** How much of a wrong endpoint a message shows. */
 const SHOWN_LENGTH_MAX = 200;
 
 export interface SearchOrder {
   readonly promising: string[];
-  /** Those that failed lately, the latest failure last: it may have cost a whole timeout. */
+  /** Endpoints that failed lately, the latest failure last: it may have cost a whole timeout. */
   readonly failed: string[];
 }
 
@@ -25,24 +25,24 @@ interface RankedEndpoint {
 
 interface KnownEndpoint {
   readonly url: string;
-  /** 0 until a node told which of them this is. */
+  /** 0 until the node has told its id. */
   nodeId: number;
   failedAtMs: number;
-  /** Whether a node answered when this was tried last. */
+  /** Whether a node answered when this was last tried. */
   answers: boolean;
 }
 
-/** Checks a URL as a user writes it and gives it without a trailing slash or path `/v1`. */
+/** Checks a URL as a user writes it, and returns it without a trailing slash or path `/v1`. */
 export function normalizeEndpoint(endpoint: string): string {
   let url: URL;
   try {
     url = new URL(endpoint);
   } catch {
-    throw new TypeError(`${quoted(endpoint)} is no URL like ws://host:7411`);
+    throw new TypeError(`${quoted(endpoint)} is not a URL like ws://host:7411`);
   }
   if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
     // Not repeated in the message: there may be a secret in it.
-    throw new TypeError(`endpoint at ${url.host} must be nothing but ws://host:port and a path`);
+    throw new TypeError(`endpoint at ${url.host} must contain only ws://host:port and a path`);
   }
   if (url.protocol !== "ws:" && url.protocol !== "wss:") {
     throw new TypeError(`${quoted(endpoint)} must begin with ws:// or wss://`);
@@ -51,7 +51,7 @@ export function normalizeEndpoint(endpoint: string): string {
   return `${url.protocol}//${url.host}${path}`;
 }
 
-/** Unless there may be a secret in it, or more than anybody reads. */
+/** Shown unless it may contain a secret or is too long. */
 function quoted(endpoint: string): string {
   const isShown = endpoint.length <= SHOWN_LENGTH_MAX && !/[@?#]/.test(endpoint);
   return isShown ? `endpoint ${JSON.stringify(endpoint)}` : "an endpoint";
@@ -65,10 +65,10 @@ export function socketUrl(endpoint: string): string {
 export class Endpoints {
   readonly #random: () => number;
   readonly #known = new Map<string, KnownEndpoint>();
-  /** Whether other nodes than those given may be used, the leader above all. */
+  /** Whether other nodes than the given ones may be used, especially the leader. */
   readonly followsLeader: boolean;
   #leaderId = 0;
-  /** Whether the last node that said who leads knew of nobody. */
+  /** Whether the last node that reported the leader knew of none. */
   #isLeaderless = false;
   #voters: readonly number[] = [];
 
@@ -82,7 +82,7 @@ export class Endpoints {
     return [...this.#known.keys()];
   }
 
-  /** A node named the members and the leader. `leaderId` 0 means that it knows none. */
+  /** A node named the members and the leader. `leaderId` 0 means that it knows of none. */
   learn(endpoints: readonly NodeEndpoint[], leaderId: number): void {
     this.#isLeaderless = leaderId === 0;
     if (!this.followsLeader) return;
@@ -98,7 +98,7 @@ export class Endpoints {
     if (leaderId !== 0) this.#leaderId = leaderId;
   }
 
-  /** The node at `url` said which one it is, and who decides. */
+  /** The node at `url` told its id and the voters. */
   identify(url: string, { nodeId, voters }: Hello): void {
     this.#voters = voters;
     const known = this.#known.get(url);
@@ -112,7 +112,7 @@ export class Endpoints {
     this.#isLeaderless = false;
   }
 
-  /** What is missing where nodes answer and none of them knows of a leader. */
+  /** What is missing if nodes answer and none of them knows of a leader. */
   get noLeader(): string | undefined {
     if (!this.#isLeaderless) return undefined;
     const answering = this.#voters.filter((id) =>
@@ -121,7 +121,7 @@ export class Endpoints {
     return answering.length === 0 ? undefined : noLeaderText(answering.length, this.#voters.length);
   }
 
-  /** All URLs under which the node can be reached. */
+  /** All URLs at which the node can be reached. */
   urlsOf(nodeId: number): string[] {
     return this.urls.filter((url) => this.#known.get(url)?.nodeId === nodeId);
   }
@@ -139,7 +139,10 @@ export class Endpoints {
     if (known.nodeId === this.#leaderId) this.#leaderId = 0;
   }
 
-  /** What one search is to try, in order: the leader first, then by chance, then what failed. */
+  /**
+   * The endpoints that one search tries, in order: the leader first, then at random, then failed
+   * ones.
+   */
   searchOrder(nowMs: number): SearchOrder {
     const promising: RankedEndpoint[] = [];
     const failed: RankedEndpoint[] = [];

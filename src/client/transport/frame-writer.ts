@@ -1,6 +1,6 @@
 /**
  * Collects the requests of one turn into as few frames as the node's limits allow, in one buffer
- * that is used again and again.
+ * that is reused.
  */
 import {
   CLIENT_FRAME_BYTES_MAX,
@@ -21,7 +21,7 @@ export class FrameWriter {
     this.#send = send;
   }
 
-  /** A new connection with the limit of its node. What was not sent is forgotten. */
+  /** A new connection, with the limit of its node. Unsent requests are dropped. */
   begin(frameBytesMax: number): void {
     this.#count = 0;
     const limit = Math.min(frameBytesMax, CLIENT_FRAME_BYTES_MAX);

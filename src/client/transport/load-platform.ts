@@ -1,12 +1,11 @@
 /**
  * Chooses the platform when the program runs, so that one package serves Node and browsers. The
- * file for Node is imported only there; a bundler for browsers is told by package.json to leave it
- * out.
+ * file for Node is imported only there; package.json tells bundlers for browsers to leave it out.
  */
 import { browserPlatform, readPage } from "./browser-platform.js";
 import type { Platform, ReadPage } from "./platform.js";
 
-/** Told without naming `process`, which browsers lack. */
+/** Without naming `process`, which browsers lack. */
 function isNode(): boolean {
   const host = globalThis as { process?: { versions?: { node?: unknown } } };
   return typeof host.process?.versions?.node === "string";

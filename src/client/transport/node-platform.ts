@@ -1,6 +1,6 @@
 /**
- * The platform of Node: `ws`, `setImmediate`, signals. The one file of the SDK that imports `ws` or
- * knows `process`; it is loaded only when Node runs it (`load-platform.ts`).
+ * The platform of Node: `ws`, `setImmediate`, signals. The only file of the SDK that imports `ws`
+ * or uses `process`; it is loaded only when Node runs it (`load-platform.ts`).
  */
 import { uptime } from "node:os";
 import { WebSocket } from "ws";
@@ -9,13 +9,13 @@ import type { Platform, TaskContext, Timer, Transport, TransportEvents } from ".
 
 export { readPage } from "../../read-page.js";
 
-/** The kernel gives up a connect only after minutes; the session machine moves on long before. */
+/** The kernel gives up connecting only after minutes; the session moves on long before. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 /** How long the other side has to answer a close; the library alone would wait half a minute. */
 const CLOSE_TIMEOUT_MS = 250;
 
-/** Of the sentence with which a node refuses a connection. */
+/** How much is read of the text with which a node refuses a connection. */
 const REFUSAL_BYTES_MAX = 500;
 
 /** The part of a socket that decides whether the process may end. */
@@ -75,7 +75,7 @@ class NodeTransport implements Transport {
   }
 
   send(frame: Uint8Array): void {
-    // A view is masked into a copy by ws, so the caller may fill its buffer again at once.
+    // `ws` masks a view into a copy, so the caller may fill its buffer again at once.
     if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(frame);
   }
 
@@ -114,16 +114,16 @@ class NodeTimer implements Timer {
 
 const EXIT_SIGNALS = ["SIGTERM", "SIGINT"] as const;
 
-/** Of all clients, so that the process does not end before the last of them is done. */
+/** The tasks of all clients, so that the process does not end before the last of them is done. */
 const exitTasks = new Set<() => Promise<void>>();
 
-/** Runs all tasks on the first signal, then lets the signal do what it would have done. */
+/** Runs all tasks on the first signal, then lets the signal have its usual effect. */
 function onExitSignal(name: NodeJS.Signals): void {
   const tasks = [...exitTasks];
   exitTasks.clear();
   listenForExit(false);
-  // Looked for now: a listener that is to be called once is gone when it has been called, and the
-  // application it belongs to is about to end in its own time.
+  // Looked up now: a listener that is called once is gone after its call, and the application it
+  // belongs to is about to end in its own time.
   const isObeyedByOthers = process.listenerCount(name) > 0;
   void Promise.allSettled(tasks.map((task) => task())).then(() => {
     if (!isObeyedByOthers) process.kill(process.pid, name);
@@ -132,7 +132,7 @@ function onExitSignal(name: NodeJS.Signals): void {
 
 function listenForExit(listens: boolean): void {
   for (const name of EXIT_SIGNALS) {
-    // The first of all listeners, which so sees all others.
+    // Before all other listeners, so that it sees them all.
     if (listens) process.prependListener(name, onExitSignal);
     else process.off(name, onExitSignal);
   }
@@ -152,10 +152,10 @@ async function loadTaskContext<Task>(): Promise<TaskContext<Task>> {
 }
 
 /**
- * The clock that counts sleep. On Linux `uptime` is the one of CLOCK_BOOTTIME (read from a file, in
- * hundredths of a second); on macOS and Windows the monotonic clock of Node itself goes on in a
- * suspended machine (mach_continuous_time, QueryPerformanceCounter). Other runtimes that call
- * themselves Node have clocks of their own: of these nothing is promised.
+ * The clock that counts sleep. On Linux `uptime` reads CLOCK_BOOTTIME (from a file, in hundredths
+ * of a second); on macOS and Windows the monotonic clock of Node itself goes on in a suspended
+ * machine (mach_continuous_time, QueryPerformanceCounter). Other runtimes that call themselves Node
+ * have their own clocks, of which nothing is known.
  */
 function sleepClock(): (() => number) | undefined {
   if ("bun" in process.versions || "deno" in process.versions) return undefined;

@@ -1,5 +1,5 @@
 /**
- * The task of the running code by Node's `AsyncLocalStorage`. Loaded only for a client that asked
+ * The task of the running code, by Node's `AsyncLocalStorage`. Loaded only for a client that asked
  * for it: on Node 20 its first use makes promise-heavy code of the whole process slower.
  */
 import { AsyncLocalStorage } from "node:async_hooks";

@@ -1,14 +1,15 @@
 /**
- * What the SDK needs of the world: clocks, timers, random numbers and sockets. Node, browsers
- * and the simulator each implement it once; everything else in this room is the same code there.
+ * What the SDK needs from its environment: clocks, timers, random numbers and sockets. Node,
+ * browsers and the simulator each implement it once; everything else in `src/client` is the same
+ * code there.
  *
- * Nothing else in this room may touch `Date`, `performance`, timers, `Math.random`, `process`,
+ * Nothing else in `src/client` may use `Date`, `performance`, timers, `Math.random`, `process`,
  * `Buffer` or a socket.
  */
 
 /** One WebSocket connection, seen from the client. */
 export interface Transport {
-  /** Sends one binary message. The bytes belong to the caller again when this returns. */
+  /** Sends one binary message. The caller may reuse the bytes when this returns. */
   send(frame: Uint8Array): void;
   /** Begins the closing handshake; idempotent. `onClose` may or may not follow. */
   close(code: number, reason: string): void;
@@ -20,7 +21,7 @@ export interface TransportEvents {
   onOpen(): void;
   /** `frame` is only valid during the call. */
   onFrame(frame: Uint8Array): void;
-  /** Called once at the end, also when the connection never opened (code 1006). */
+  /** Called once at the end, also if the connection never opened (code 1006). */
   onClose(code: number, reason: string): void;
 }
 
@@ -29,23 +30,26 @@ export interface Timer {
   setKeepsProcess(keeps: boolean): void;
 }
 
-/** What a node's client port answered to a GET. */
+/** The answer of a node's client port to a GET. */
 export interface Page {
   readonly status: number;
   readonly text: string;
 }
 
-/** Reads a page without following redirects. Rejects when there is no whole answer. */
+/** Reads a page without following redirects. Rejects if there is no complete answer. */
 export type ReadPage = (url: string, signal: AbortSignal) => Promise<Page>;
 
 export interface Platform {
-  /** Milliseconds, never back, fractions welcome. May stand still while the machine sleeps. */
+  /**
+   * Milliseconds; never goes back, may have fractions. May stand still while the machine sleeps.
+   */
   monotonicMs(): number;
   /** Milliseconds since 1970. May jump either way. */
   wallMs(): number;
   /**
-   * Milliseconds, those included in which the machine was suspended, to within ten; may be slow to
-   * read. Absent where no clock tells: then a step of the wall clock counts as if it had slept.
+   * Milliseconds including the time in which the machine was suspended, exact to ten; may be slow
+   * to read. Absent if there is no such clock: then a step of the wall clock counts as a
+   * suspension.
    */
   sinceBootMs?(): number;
   /** 0 ≤ x < 1; spreads retries, decides nothing. */
@@ -54,23 +58,29 @@ export interface Platform {
   randomBytes(target: Uint8Array): void;
   /** Runs `task` once, when the work of this turn of the event loop is done. */
   soon(task: () => void): void;
-  /** Does not keep the process running unless told to. */
+  /** Does not keep the process running by default. */
   setTimer(delayMs: number, task: () => void): Timer;
-  /** Never throws for what the network does; that is `onClose`. */
+  /** Never throws because of the network; `onClose` reports that. */
   open(url: string, events: TransportEvents): Transport;
-  /** Carries a task through what is awaited; resolves to a fresh one. Absent where none can. */
+  /**
+   * Carries a task through awaited code; resolves to a new context. Absent if the platform cannot.
+   */
   loadTaskContext?<Task>(): Promise<TaskContext<Task>>;
-  /** Runs `task` before the process ends by SIGTERM or SIGINT. Returns how to undo it. */
+  /**
+   * Runs `task` before the process ends by SIGTERM or SIGINT. Returns a function that undoes this.
+   */
   onExit?(task: () => Promise<void>): () => void;
 }
 
 /**
- * Which task the running code belongs to, carried along by the platform through whatever it awaits.
- * Only Node can; what it costs is said at `ConnectOptions.ownerFromContext`.
+ * Which task the running code belongs to, carried by the platform through awaited code. Only Node
+ * can; `ConnectOptions.ownerFromContext` says what it costs.
  */
 export interface TaskContext<Task> {
   /** `undefined` outside of every `run`. */
   current(): Task | undefined;
-  /** Runs `work`, and everything that begins in it, as of this task; `undefined`: of none. */
+  /**
+   * Runs `work`, and everything that begins in it, as part of this task; `undefined`: of no task.
+   */
   run<Result>(task: Task | undefined, work: () => Result): Result;
 }

@@ -1,7 +1,7 @@
 /**
- * The arguments of `locks.request` as the Web Locks API checks them: first what Web IDL does to turn
- * them into their types, from left to right and members by name, each failing with a `TypeError`;
- * then the steps of the method, in their order ("The request() method", steps 3 to 8).
+ * Checks the arguments of `locks.request` as the Web Locks API does. First it converts them as Web
+ * IDL does, from left to right and members by name, each failing with a `TypeError`; then come the
+ * steps of the method in order ("The request() method", steps 3 to 8).
  */
 import { keyOfLockName, LOCK_NAME_BYTES_MAX, type LockMode } from "../../protocol/index.js";
 import { describe, requireSignal } from "../options/checks.js";
@@ -19,7 +19,7 @@ export interface LockRequest<T> {
 
 type Options = Pick<LockRequest<unknown>, "mode" | "ifAvailable" | "steal" | "signal">;
 
-/** `more`: what was passed behind the second argument. */
+/** `more`: the arguments after the second one. */
 export function resolveRequest<T>(
   name: unknown,
   optionsOrCallback: unknown,
@@ -41,7 +41,7 @@ function resolveOptions(options: unknown): Options {
   if (options !== undefined && !isObject) {
     throw new TypeError(`options must be an object, not ${describe(options)}`);
   }
-  // Members in the order of their names, since getters may be looked at by them.
+  // Members in the order of their names, since getters can observe it.
   const given = (options ?? {}) as Readonly<Record<string, unknown>>;
   const ifAvailable = Boolean(given["ifAvailable"]);
   const mode = resolveMode(given["mode"]);
@@ -78,7 +78,7 @@ function requireTogether({ mode, ifAvailable, steal, signal }: Options): void {
   signal.throwIfAborted();
 }
 
-/** As Web IDL makes a DOMString: of anything but a symbol. */
+/** Converts to a DOMString as Web IDL does: anything but a symbol. */
 function toText(value: unknown, what: string): string {
   if (typeof value === "symbol") throw new TypeError(`${what} must be a string, not symbol`);
   return `${value}`;

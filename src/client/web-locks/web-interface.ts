@@ -1,11 +1,11 @@
 /**
- * What Web IDL says of every interface and a class of JavaScript is not by itself: its members can
- * be enumerated, its objects say what they are, its name survives bundlers, and only the platform
- * makes objects of it. Programs that look at `navigator.locks` closely see the same here. (Web IDL,
- * sections 3.7.1 "Interface object" to 3.7.7 "Operations".)
+ * Gives JavaScript classes what Web IDL requires of every interface and a plain class does not
+ * have: members that can be enumerated, objects with a type name, a name that survives bundlers,
+ * and a constructor that only the platform can call. Programs that inspect `navigator.locks`
+ * closely see the same here. (Web IDL, sections 3.7.1 "Interface object" to 3.7.7 "Operations".)
  */
 
-/** Known to the SDK alone: who calls a constructor with it made the object on purpose. */
+/** Known to the SDK alone: a constructor that gets it was called on purpose. */
 export const MADE_HERE: unique symbol = Symbol("made by the client");
 
 interface Interface {
@@ -13,7 +13,7 @@ interface Interface {
   readonly prototype: object;
 }
 
-/** Gives a class the shape of the interface `name`; to be called before anybody sees an object. */
+/** Gives a class the shape of the interface `name`; must be called before any object is visible. */
 export function shapeAsInterface(made: Interface, name: string): void {
   Object.defineProperty(made, "name", { value: name });
   const { prototype } = made;
@@ -24,7 +24,7 @@ export function shapeAsInterface(made: Interface, name: string): void {
   Object.defineProperty(prototype, Symbol.toStringTag, { value: name, configurable: true });
 }
 
-/** What every constructor of such a class does first. */
+/** The first statement of every constructor of such a class. */
 export function requireMadeHere(key: unknown): void {
   if (key !== MADE_HERE) throw new TypeError("Illegal constructor");
 }

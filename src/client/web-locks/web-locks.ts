@@ -1,7 +1,7 @@
 /**
- * The Web Locks API on a cluster. A name is an escaped key, a request an acquire of a task of its
- * own with detection off; what the specification calls the lock task queue is the order of the log.
- * Nothing is decided here about who is granted what. (W3C, "Web Locks API", section 4.)
+ * The Web Locks API on a cluster. A name is an escaped key, and a request is an acquire of a new
+ * task with deadlock detection off; the lock task queue of the specification is the order of the
+ * log. This file does not decide who is granted what. (W3C, "Web Locks API", section 4.)
  */
 import type { HoldfastError } from "../../errors.js";
 import {
@@ -92,11 +92,11 @@ export class WebLocks implements LockManager {
     optionsOrCallback: unknown,
     ...more: readonly unknown[]
   ): Promise<Awaited<T>> {
-    // First of all: on anything but a manager it is a TypeError, whatever the arguments.
+    // First: on anything but a manager this is a TypeError, whatever the arguments are.
     const { locks } = this.#session;
     const request = resolveRequest<T>(name, optionsOrCallback, more);
     const lock = await locks.request(wishOf(request, locks.newOwner()));
-    // Web IDL calls it with no `this`.
+    // Web IDL calls it without a `this`.
     const { callback } = request;
     if (lock === undefined) return await callback(null);
     return await holdWhileRunning(lock, request);
@@ -112,7 +112,7 @@ export class WebLocks implements LockManager {
         after,
         limit: QUERY_PAGE_MAX,
       } as const;
-      // Behind what was asked for before, or the snapshot would not show it.
+      // After earlier requests of this client, or the snapshot would not show them.
       const page = (await this.#session.ask(question, undefined, true)) as KeysView;
       keys.push(...page.keys);
       after = page.next ?? undefined;
@@ -137,12 +137,12 @@ function wishOf<T>(request: LockRequest<T>, owner: Owner): AcquireWish {
 /** Settles as the callback does, or rejects as soon as the lock is lost, whichever comes first. */
 async function holdWhileRunning<T>(lock: HeldLock, request: LockRequest<T>): Promise<Awaited<T>> {
   const { loss } = lock;
-  // Who was granted the lock and robbed at once has held it: the specification calls the callback.
+  // A lock that was stolen right after its grant was held: the specification calls the callback.
   if (loss !== undefined && loss.details["reason"] !== "stolen") throw loss;
   const lost = new Promise<never>((_resolve, reject) => {
     const { signal } = lock;
     const onAbort = (): void => {
-      // By its release there is none.
+      // After its release there is none.
       if (lock.loss !== undefined) reject(rejectionBy(lock.loss));
     };
     if (signal.aborted) onAbort();
@@ -188,7 +188,7 @@ function snapshotOf(keys: readonly KeyView[]): LockManagerSnapshot {
   };
 }
 
-/** None of a semaphore's, which a client of another kind may have made of the key. */
+/** Empty for a semaphore, which a client of another kind may have made of the key. */
 function infoOf(name: string, { mode, session }: HoldView | WaiterView): LockInfo[] {
   return mode === "permits" ? [] : [{ name, mode, clientId: String(session) }];
 }

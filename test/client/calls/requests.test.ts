@@ -65,7 +65,7 @@ describe("several keys", () => {
     expect(lock.owner).toBe(owner);
     const own = await failure(world, client.acquire("a", { owner }));
     expect(own.code).toBe("DEADLOCK");
-    expect(own.message).toMatch(/; share what it holds with reentrant, upgrade what it shares/);
+    expect(own.message).toMatch(/; share it with reentrant, upgrade the shared lock/);
     expect(own.message).toContain("its own task");
     const timeout = await failure(world, client.acquire("a", { waitMs: 100 }));
     expect(timeout.code).toBe("LOCK_TIMEOUT");
@@ -98,7 +98,7 @@ describe("a semaphore", () => {
     const { client } = await connectTo(server);
     const unknown = await failure(world, client.semaphore("gpu").acquire());
     expect(unknown.code).toBe("INVALID_ARGUMENT");
-    expect(unknown.message).toContain("no limit was named");
+    expect(unknown.message).toContain("no limit given");
     const held = await world.until(client.semaphore("gpu", { limit: 4 }).acquire());
     const other = await failure(world, client.semaphore("gpu", { limit: 8 }).acquire());
     expect(other.code).toBe("LIMIT_MISMATCH");

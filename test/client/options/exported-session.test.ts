@@ -48,7 +48,7 @@ describe("an exported session", () => {
     for (const damage of damaged) {
       const resume = { ...exported, ...damage };
       expect(() => resolveConnectOptions({ resume }), JSON.stringify(damage)).toThrow(
-        /^resume must be what client.export\(\) gave$/,
+        /^resume must be what client.export\(\) returned$/,
       );
     }
     expect(() => resolveConnectOptions({ resume: {} as ExportedSession })).toThrow(TypeError);
@@ -70,13 +70,13 @@ describe("an exported session", () => {
     expect(resuming(version)).not.toThrow();
     expect(resuming(version - 1)).toThrow(
       new RangeError(
-        `resume is of version ${version - 1}, and this SDK knows ${version}: take over with the ` +
+        `resume has version ${version - 1}, but this SDK knows ${version}: take over with the ` +
           "SDK that exported it, or update the exporting process before it exports",
       ),
     );
     expect(resuming(version + 1)).toThrow(
       new RangeError(
-        `resume is of version ${version + 1}, and this SDK knows ${version}: update the SDK of ` +
+        `resume has version ${version + 1}, but this SDK knows ${version}: update the SDK of ` +
           "the process that takes over",
       ),
     );

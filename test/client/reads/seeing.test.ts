@@ -42,7 +42,7 @@ describe("the cluster", () => {
         `  n${from} [label="session ${two.client.session}\\ntask 1"];`,
         `  n${to} [label="the \\"one\\"\\ntask 1"];`,
         `  n${from} -> n${to} [label="k\\nexclusive"];`,
-        '  label="there are more edges than were asked for";',
+        '  label="there are more edges than the limit";',
         "}",
         "",
       ].join("\n"),
