@@ -1,17 +1,17 @@
 /**
- * What a holder shows to the resource it writes to: the token of its lock, and how it holds the
- * key. A `Lock` of the client is such a claim as it is; over a wire travel these three fields.
- * Must never import the client: a resource guards itself without being one.
+ * The proof that a holder shows to the resource it writes to: the token of its lock, and how it
+ * holds the key. A `Lock` of the client is such a claim; only these three fields are sent over a
+ * wire. Must never import the client: a resource can guard itself without being one.
  */
 
 export type ClaimMode = "exclusive" | "shared" | "permits";
 
-/** `lock` itself where it has one key; else `claimOf(lock, key)`. */
+/** The claim of a lock: `lock` itself if it has one key, otherwise `claimOf(lock, key)`. */
 export interface Claim {
-  /** `lock.token`, read anew for each write: an upgrade replaces it. 1 – 2^53 − 1. */
+  /** `lock.token`, read again for each write: an upgrade replaces it. 1 – 2^53 − 1. */
   readonly token: number;
   readonly mode: ClaimMode;
-  /** Of permits: the numbers held among the semaphore's slots. Without meaning for locks. */
+  /** For permits: the held slots of the semaphore. Ignored for locks. */
   readonly slots?: readonly number[] | undefined;
 }
 
@@ -26,26 +26,26 @@ export interface HeldKeys {
 }
 
 const MODES: ReadonlySet<string> = new Set<ClaimMode>(["exclusive", "shared", "permits"]);
-/** As many permits as one acquire can have. */
+/** The largest number of permits in one acquire. */
 const SLOTS_MAX = 1_024;
 const SLOT_MAX = 999_999;
 
 /**
- * What `lock` claims in one of its keys, for locks of several keys: each key has its own mode and
- * slots. Throws `RangeError` for a key that it does not hold.
+ * The claim of `lock` on one of its keys, for locks with several keys: each key has its own mode
+ * and slots. Throws `RangeError` if the lock does not have the key.
  */
 export function claimOf(lock: HeldKeys, key: string): Claim {
   const item = lock.items.find((candidate) => candidate.key === key);
   if (item === undefined) {
     const held = lock.items.map((candidate) => JSON.stringify(candidate.key)).join(", ");
-    throw new RangeError(`the lock is not of ${JSON.stringify(key)} but of ${held}`);
+    throw new RangeError(`the lock does not have the key ${JSON.stringify(key)}; it has ${held}`);
   }
   return { token: lock.token, mode: item.mode, slots: item.slots };
 }
 
 /**
- * A copy whose fields are what they should be, slots ascending. Throws `TypeError` or `RangeError`:
- * a claim that is not one must never pass a gate, nor count as merely late.
+ * A validated copy, with slots ascending. Throws `TypeError` or `RangeError`: a malformed claim
+ * must never pass a gate, nor be treated as merely late.
  */
 export function checkedClaim({ token, mode, slots = [] }: Claim): Claim {
   if (typeof token !== "number") throw new TypeError(`token ${String(token)} is not a number`);

@@ -1,9 +1,8 @@
 /**
- * Fencing in object stores with conditional writes (S3, R2, GCS, MinIO): what the object has seen
- * stands in its first line, and each write is on condition that the object is still the one that
- * was looked at.
+ * Fencing in object stores with conditional writes (S3, R2, GCS, MinIO). The first line of the
+ * object stores the tokens it has seen, and each write is conditional on the object that was read.
  *
- * It stands in the content, never in metadata: the ETag of S3 is a hash of the content, so an
+ * The line is part of the content, never metadata: the ETag of S3 is a hash of the content, so an
  * object that was written again with the same content would look unchanged to a late writer.
  */
 import { HoldfastError } from "../errors.js";
@@ -19,14 +18,14 @@ import { staleToken } from "./stale-token.js";
 
 export interface StoredObject {
   readonly body: Uint8Array;
-  /** Changes with the content; as the store gave it, quotes included. */
+  /** Changes with the content; exactly as the store returned it, with quotes. */
   readonly etag: string;
 }
 
-/** On which object a write may fall: the one with this ETag, or none at all. */
+/** The object that a write requires: the one with this ETag, or none at all. */
 export type WriteCondition = { readonly ifMatch: string } | { readonly ifNoneMatch: "*" };
 
-/** What is needed of an object store; `s3Objects` is one. */
+/** The operations that are needed of an object store; `s3Objects` is one. */
 export interface ObjectStore {
   /** `undefined`: there is no such object. Must never be served from a cache. */
   read(key: string): Promise<StoredObject | undefined>;
@@ -39,13 +38,16 @@ export interface FencedObject {
   readonly state: FenceState;
 }
 
-/** Each lost round means that somebody else wrote, so this is patience, not time. */
+/** Each lost round means that another writer succeeded, so this limits attempts, not time. */
 const ROUNDS_MAX = 32;
 const HEAD = "holdfast-fence ";
 const HEAD_BYTES = new TextEncoder().encode(HEAD);
 const NEWLINE = 10;
 
-/** Reads an object without the line of its fence. An object that has none is taken as it is. */
+/**
+ * Reads an object without the line of its fence. An object without such a line is returned
+ * unchanged.
+ */
 export async function readFenced(
   store: ObjectStore,
   key: string,
@@ -55,9 +57,10 @@ export async function readFenced(
 }
 
 /**
- * Writes an object under a claim: `body`, or what it makes of the object that is there, perhaps
- * called again when somebody else wrote in between. Rejects with `STALE_TOKEN`, with `BUSY` after
- * 32 rounds lost to others, and with what the store throws; then it may have been written.
+ * Writes an object under a claim. `body` is the new content, or a function that makes it from the
+ * present object and is called again if another writer came first. Rejects with `STALE_TOKEN`, with
+ * `BUSY` after 32 rounds lost to others, and with the store's error; in that last case the object
+ * may have been written.
  */
 export async function writeFenced(
   store: ObjectStore,
@@ -79,13 +82,14 @@ export async function writeFenced(
   }
   throw new HoldfastError(
     "BUSY",
-    `${JSON.stringify(key)} was written by others ${ROUNDS_MAX} times in between`,
+    `${JSON.stringify(key)} was written by others in all ${ROUNDS_MAX} attempts`,
   );
 }
 
 /**
- * Rejects with `INVALID_ARGUMENT` if the store writes although a condition does not hold: some do,
- * without a word, and then nothing is fenced. For once at the start; leaves an object at `key`.
+ * Rejects with `INVALID_ARGUMENT` if the store writes although a condition does not hold: some
+ * stores do so silently, and then fencing has no effect. Call it once at the start; leaves an
+ * object at `key`.
  */
 export async function requireConditionalWrites(store: ObjectStore, key: string): Promise<void> {
   const nothing = new Uint8Array();
@@ -97,7 +101,7 @@ export async function requireConditionalWrites(store: ObjectStore, key: string):
   for (const condition of conditions) {
     if (!(await store.write(key, nothing, condition))) continue;
     const name = Object.keys(condition).join();
-    throw new HoldfastError("INVALID_ARGUMENT", `the object store ignores ${name} of writes`);
+    throw new HoldfastError("INVALID_ARGUMENT", `the object store ignores ${name} on writes`);
   }
 }
 
@@ -118,7 +122,7 @@ function decode(key: string, bytes: Uint8Array): FencedObject {
   try {
     return { body: bytes.subarray(end + 1), state: checkedState(JSON.parse(line)) };
   } catch (cause) {
-    // To go on without it would let every late holder in.
+    // Continuing without it would let every late holder in.
     throw new HoldfastError("INTERNAL", `the fence of object ${JSON.stringify(key)} is damaged`, {
       cause,
     });

@@ -1,7 +1,7 @@
 /**
- * A gate before something that lives in this process: a cache, a device, a file that only this
- * process writes. It remembers the newest tokens and refuses claims that came too late. It must
- * never forget: what outlives the process needs the state of its gate beside it (`state`).
+ * A gate before something in this process: a cache, a device, a file that only this process writes.
+ * It remembers the newest tokens and refuses claims that come too late. It must never forget them:
+ * if the resource outlives the process, store the gate's `state` with it.
  */
 import { type Claim, checkedClaim } from "./claim.js";
 import {
@@ -15,13 +15,13 @@ import {
 import { staleToken } from "./stale-token.js";
 
 export interface GateOptions {
-  /** What it guards, for the messages of errors. Default "the resource". */
+  /** The guarded resource, for error messages. Default "the resource". */
   readonly name?: string | undefined;
-  /** What a gate before this one had seen. Default: nothing. */
+  /** What an earlier gate of this resource had seen. Default: nothing. */
   readonly state?: FenceState | undefined;
 }
 
-/** A task that was let through and has not ended, or waits to be. */
+/** A task that was admitted and has not ended, or waits to be admitted. */
 interface Passage {
   readonly claim: Claim;
   readonly ended: Promise<unknown>;
@@ -37,23 +37,23 @@ export class Gate {
     this.#state = checkedState(state);
   }
 
-  /** What it has seen so far; plain data. Save it together with what the claims have written. */
+  /** The tokens it has seen so far; plain data. Save it together with the writes of the claims. */
   get state(): FenceState {
     return this.#state;
   }
 
   /**
-   * Lets a claim through or throws `STALE_TOKEN`. Good for what is changed in the same turn of the
-   * event loop; where writing takes longer, `run` keeps a newer claim out until it is done.
+   * Admits a claim or throws `STALE_TOKEN`. Sufficient for changes in the same turn of the event
+   * loop; if writing takes longer, `run` keeps newer claims out until it is done.
    */
   admit(claim: Claim): void {
     this.#admit(checkedClaim(claim));
   }
 
   /**
-   * Runs `task` once every earlier task that its claim excludes has ended; tasks of shared claims,
-   * and those of different slots, run side by side. Rejects with `STALE_TOKEN`, without having run
-   * it, if a newer claim was let through before, and with whatever `task` throws.
+   * Runs `task` after every earlier task that its claim excludes has ended; tasks with shared
+   * claims, or with different slots, run concurrently. Rejects with `STALE_TOKEN`, without running
+   * the task, if a newer claim was admitted before, and with the task's error.
    */
   async run<T>(claim: Claim, task: () => T | Promise<T>): Promise<T> {
     const checked = checkedClaim(claim);

@@ -5,26 +5,26 @@
  *   shared 3710851743744002
  *   permits 3710851743744003 slots=0,2
  *
- * The mode is always said: a token without it could only be treated as exclusive, which would
- * refuse the other shared holders.
+ * The mode is required: a token without it could only be treated as exclusive, which would refuse
+ * the other shared holders.
  */
 import { HoldfastError } from "../errors.js";
 import { type Claim, type ClaimMode, checkedClaim } from "./claim.js";
 
-/** The header that carries a claim. Lower case, as Node and HTTP/2 have it. */
+/** The header that carries a claim. Lower case, as in Node and HTTP/2. */
 export const FENCE_HEADER = "holdfast-fence";
 
 const LINE = /^(exclusive|shared|permits) ([1-9]\d{0,15})(?: slots=(\d{1,6}(?:,\d{1,6})*))?$/;
-/** Room for all slots that one claim can have. */
+/** Enough for all slots that one claim can have. */
 const LINE_LENGTH_MAX = 8_192;
 
-/** Throws `TypeError` or `RangeError` for what is no claim. */
+/** Throws `TypeError` or `RangeError` if it is not a claim. */
 export function formatClaim(claim: Claim): string {
   const { token, mode, slots = [] } = checkedClaim(claim);
   return mode === "permits" ? `${mode} ${token} slots=${slots.join(",")}` : `${mode} ${token}`;
 }
 
-/** The claim in a line that `formatClaim` wrote. Throws `INVALID_ARGUMENT`. */
+/** Parses a line that `formatClaim` wrote. Throws `INVALID_ARGUMENT`. */
 export function parseClaim(line: string): Claim {
   const match = line.length > LINE_LENGTH_MAX ? null : LINE.exec(line);
   const [, mode, token, slots] = match ?? [];
@@ -43,7 +43,7 @@ export function parseClaim(line: string): Claim {
 function malformed(line: string, cause?: unknown): HoldfastError {
   return new HoldfastError(
     "INVALID_ARGUMENT",
-    `${JSON.stringify(line.slice(0, 80))} is no claim like "exclusive 42" or "permits 42 slots=0"`,
+    `${JSON.stringify(line.slice(0, 80))} is not a claim like "exclusive 42" or "permits 42 slots=0"`,
     { cause },
   );
 }

@@ -1,7 +1,7 @@
 /**
- * Fencing in HTTP: the holder sends its claim in a header, the service refuses what came too late.
- * Written against the few members of requests and responses that are used, so that `node:http`,
- * Connect, Express and the like all fit, and nothing of Node is imported.
+ * Fencing in HTTP: the holder sends its claim in a header, and the service refuses claims that come
+ * too late. Only a few members of requests and responses are used, so that `node:http`, Connect,
+ * Express and others all fit, and nothing is imported from Node.
  */
 import { HoldfastError } from "../errors.js";
 import type { Claim } from "./claim.js";
@@ -24,8 +24,8 @@ export interface FencedResponse {
 
 export interface FenceRequestsOptions<Request extends FencedRequest> {
   /**
-   * The gate of what a request writes to; `undefined` lets it through without a claim, as reads.
-   * The same resource must always be given the same gate.
+   * The gate of the resource that a request writes to; `undefined` admits the request without a
+   * claim, for example a read. The same resource must always have the same gate.
    */
   readonly gateOf: (request: Request) => Gate | undefined;
 }
@@ -36,17 +36,17 @@ export type FenceMiddleware<Request extends FencedRequest> = (
   next: (error?: unknown) => void,
 ) => void;
 
-/** What to answer instead. */
+/** The response to a refused request. */
 export interface FenceAnswer {
-  /** 428: no claim; 400: no claim that can be read; 412: a token that is too old. */
+  /** 428: no claim; 400: a malformed claim; 412: a stale token. */
   readonly status: 400 | 412 | 428;
   readonly code: "INVALID_ARGUMENT" | "STALE_TOKEN";
   readonly message: string;
 }
 
 /**
- * The claim in a request's headers. Throws `INVALID_ARGUMENT` when it is missing, malformed or
- * given twice; `answerTo` makes an answer of that.
+ * The claim in a request's headers. Throws `INVALID_ARGUMENT` if it is missing, malformed or given
+ * twice; `answerTo` makes a response of that error.
  */
 export function claimOfRequest({ headers }: FencedRequest): Claim {
   const value = headers[FENCE_HEADER];
@@ -60,7 +60,7 @@ export function claimOfRequest({ headers }: FencedRequest): Claim {
   return parseClaim(Array.isArray(value) ? value.join(", ") : value);
 }
 
-/** How to answer after an error of this room; `undefined`: it is none, and not the client's. */
+/** The response to an error of this module; `undefined` for any other error. */
 export function answerTo(error: unknown): FenceAnswer | undefined {
   if (!(error instanceof HoldfastError)) return undefined;
   const { code, message, details } = error;
@@ -70,10 +70,10 @@ export function answerTo(error: unknown): FenceAnswer | undefined {
 }
 
 /**
- * Middleware that calls `next` only under a claim that its gate lets through, and keeps newer
- * claims waiting until the response has ended: two writers never overlap. The gates live as long as
- * the process, so this is for what lives no longer; before a database, put the claim into the
- * transaction (`SqlFence`) and use `claimOfRequest`.
+ * Middleware that calls `next` only if the gate admits the request's claim, and keeps newer claims
+ * waiting until the response has ended, so that two writers never overlap. The gates live as long
+ * as the process, so the guarded resource must not live longer; for a database, use the claim in
+ * the transaction (`SqlFence`) and read it with `claimOfRequest`.
  */
 export function fenceRequests<Request extends FencedRequest>({
   gateOf,
@@ -88,7 +88,7 @@ export function fenceRequests<Request extends FencedRequest>({
     });
     let isThrough = false;
     const through = (): Promise<void> => {
-      // Who asked may have gone while earlier requests were served.
+      // The client may have gone while earlier requests were served.
       if (isClosed) return closed;
       isThrough = true;
       next();
@@ -100,7 +100,7 @@ export function fenceRequests<Request extends FencedRequest>({
       else await gate.run(claimOfRequest(request), through);
     };
     guard().catch((error: unknown) => {
-      // What is behind the gate may know errors of the same codes, which are not about this gate.
+      // The handler may throw errors with the same codes that are not about this gate.
       const answer = isThrough ? undefined : answerTo(error);
       if (answer === undefined) next(error);
       else writeAnswer(response, answer);

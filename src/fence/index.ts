@@ -1,6 +1,6 @@
 /**
- * `holdfast/fence`: for those who guard something against holders that come back too late. Knows
- * nothing of clusters or connections, and runs wherever JavaScript does.
+ * `holdfast/fence`: guards a resource against holders that come back too late. Knows nothing of
+ * clusters or connections, and runs wherever JavaScript does.
  */
 export { type ErrorCode, HoldfastError } from "../errors.js";
 export { type Claim, type ClaimMode, claimOf, type HeldKeys } from "./claim.js";

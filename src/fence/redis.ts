@@ -1,9 +1,9 @@
 /**
- * Fencing in Redis (and what speaks like it): the gate is a hash, and a script looks at it and runs
- * the commands that write, in one step that nothing can get in between. Needs no client library:
- * the caller brings the function that sends a command.
+ * Fencing in Redis and compatible servers: the gate is a hash, and a script checks it and runs the
+ * writing commands in one atomic step. Needs no client library: the caller provides the function
+ * that sends a command.
  *
- * Tokens are kept as the texts that came: turned into a number and back, Lua would round them.
+ * Tokens are stored as text: Lua would round them when converting to a number and back.
  */
 import { HoldfastError } from "../errors.js";
 import { type Claim, checkedClaim } from "./claim.js";
@@ -13,9 +13,12 @@ import { staleToken } from "./stale-token.js";
 export type RedisSend = (command: string[]) => Promise<unknown>;
 
 export interface RedisFence {
-  /** The key of the gate, a hash. In a cluster in the same slot as what it guards: `{orders}:fence`. */
+  /**
+   * The key of the gate, a hash. In a Redis Cluster it must be in the same slot as what it guards:
+   * `{orders}:fence`.
+   */
   readonly gate: string;
-  /** The keys that the commands touch; a Redis Cluster wants to know them. Default: none. */
+  /** The keys that the commands use; a Redis Cluster must know them. Default: none. */
   readonly keys?: readonly string[] | undefined;
 }
 
@@ -23,7 +26,7 @@ export interface RedisFence {
 export type RedisCommand = readonly (string | number)[];
 
 /**
- * KEYS: the gate, then what is written. ARGV: mode, token, number of slots, slots, then for each
+ * KEYS: the gate, then the written keys. ARGV: mode, token, number of slots, slots, then for each
  * command its length and its parts. Replies {0, newest} or {1, replies…}.
  */
 const SCRIPT = `
@@ -59,9 +62,9 @@ return replies
 `.trim();
 
 /**
- * Runs `commands` in order if the claim passes the gate; resolves to their replies.
- * Rejects with `STALE_TOKEN` if it is too old, and with what Redis says; a command that Redis
- * refuses stops those after it, and takes nothing back.
+ * Runs `commands` in order if the gate admits the claim; resolves to their replies. Rejects with
+ * `STALE_TOKEN` if the claim is too old, and with errors of Redis. A command that Redis refuses
+ * stops those after it; those before it are not undone.
  */
 export async function fencedRedis(
   send: RedisSend,
@@ -82,7 +85,7 @@ function evalOf(fence: RedisFence, claim: Claim, commands: readonly RedisCommand
   const { gate, keys = [] } = fence;
   const { mode, token, slots = [] } = claim;
   for (const command of commands) {
-    if (command.length === 0) throw new TypeError("a command of Redis is empty");
+    if (command.length === 0) throw new TypeError("a Redis command is empty");
   }
   return [
     "EVAL",

@@ -1,6 +1,7 @@
 /**
- * Objects of S3, and of stores that speak its protocol, over `fetch`. Signing is the caller's: a
- * `fetch` that signs (the client of `aws4fetch`, for one), or a bucket that needs none.
+ * Objects of S3, and of stores with the same protocol, over `fetch`. The caller does the signing:
+ * it provides a `fetch` that signs (for example the client of `aws4fetch`), or uses a bucket that
+ * needs none.
  */
 import { HoldfastError } from "../errors.js";
 import type { ObjectStore, StoredObject, WriteCondition } from "./fenced-object.js";
@@ -26,9 +27,10 @@ export interface S3ObjectsOptions {
   readonly fetch?: ObjectFetch | undefined;
 }
 
-/** What a write on condition is answered with when the condition does not hold. */
+/** Whether the response says that the condition of a write did not hold. */
 function isConditionFailure(status: number, condition: WriteCondition): boolean {
-  // 409: another write was under way. 404: it is gone; without an ETag the bucket is missing.
+  // 409: another write was under way. 404: the object is gone; without an ETag the bucket is
+  // missing.
   return status === 412 || status === 409 || (status === 404 && "ifMatch" in condition);
 }
 
@@ -53,7 +55,7 @@ export function s3Objects({ bucketUrl, fetch }: S3ObjectsOptions): ObjectStore {
         "ifMatch" in condition
           ? { "if-match": condition.ifMatch }
           : { "if-none-match": condition.ifNoneMatch };
-      // A buffer of its own: every `fetch` takes one, and its type reads the same in old compilers.
+      // A buffer of its own: every `fetch` accepts one, and its type is the same in old compilers.
       const { buffer } = new Uint8Array(body);
       const response = await send(urlOf(key), { method: "PUT", headers, body: buffer });
       await response.arrayBuffer();

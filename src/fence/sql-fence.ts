@@ -1,7 +1,6 @@
 /**
- * Fencing in PostgreSQL, MySQL (and MariaDB) and SQLite, through whatever driver: it builds
- * statements, and runs them through one function that the caller brings. Nothing here connects,
- * begins or commits.
+ * Fencing in PostgreSQL, MySQL (and MariaDB) and SQLite, with any driver: it builds statements, and
+ * runs them with one function that the caller provides. Nothing here connects, begins or commits.
  */
 import { type Claim, checkedClaim } from "./claim.js";
 import { admission, createGuardTable, type SqlStep } from "./sql-guard.js";
@@ -15,15 +14,15 @@ import {
 import { staleToken } from "./stale-token.js";
 
 export interface SqlFenceOptions {
-  /** The table of gates. Default "holdfast_fence"; `schema.table` is understood. */
+  /** The table of gates. Default "holdfast_fence"; `schema.table` is also possible. */
   readonly table?: string | undefined;
   /** The columns of rows that carry their own fence (`update`, `write`). */
   readonly columns?: FenceColumns | undefined;
 }
 
-/** Executes a statement with its parameters; resolves to how many rows it changed. */
+/** Executes a statement with its parameters; resolves to the number of changed rows. */
 export type SqlRun = (text: string, values: unknown[]) => Promise<number> | number;
-/** The same, of drivers without promises. */
+/** The same for drivers without promises. */
 export type SqlRunSync = (text: string, values: unknown[]) => number;
 
 export class SqlFence {
@@ -31,7 +30,7 @@ export class SqlFence {
   readonly #table: string;
   readonly #columns: FenceColumns;
 
-  /** Throws `TypeError` for a dialect it does not know. */
+  /** Throws `TypeError` for an unknown dialect. */
   constructor(dialect: SqlDialect, options: SqlFenceOptions = {}) {
     if (!["postgresql", "mysql", "sqlite"].includes(dialect)) {
       throw new TypeError(`dialect ${JSON.stringify(dialect)} is not postgresql, mysql or sqlite`);
@@ -42,16 +41,15 @@ export class SqlFence {
     quoteTable(dialect, this.#table);
   }
 
-  /** Creates the table of gates unless it is there; for your migrations. */
+  /** The statement that creates the table of gates if it does not exist; for your migrations. */
   get createTable(): string {
     return createGuardTable(this.dialect, this.#table);
   }
 
   /**
-   * Lets a claim on `resource` (1 – 1,024 bytes) through, or rejects with `STALE_TOKEN`; then roll
-   * back. Must be the first statement of the transaction that writes: outside of one, a newer
-   * holder could come between this and the write. A resource is guarded as a lock or as a
-   * semaphore, not as both.
+   * Admits a claim on `resource` (1 – 1,024 bytes), or rejects with `STALE_TOKEN`; then roll back.
+   * Must be the first statement of the writing transaction: outside of one, a newer holder could
+   * come between this and the write. A resource is guarded either as a lock or as a semaphore.
    */
   async admit(run: SqlRun, resource: string, claim: Claim): Promise<void> {
     const checked = checkedClaim(claim);
@@ -68,7 +66,7 @@ export class SqlFence {
     }
   }
 
-  /** The statements of `admit`, for those who send them by other means. */
+  /** The statements of `admit`, for callers that run them in another way. */
   admission(resource: string, claim: Claim): readonly SqlStep[] {
     return this.#admission(resource, checkedClaim(claim));
   }
@@ -77,8 +75,8 @@ export class SqlFence {
    * Updates a row that carries its own fence, in one statement and without a transaction. Resolves
    * to the number of rows changed: 0 if there is no such row. Rejects with `STALE_TOKEN` if the row
    * has seen a newer token. MySQL must count the rows that were found, as `mysql2` and `mariadb` do
-   * unless told otherwise (FOUND_ROWS). Of permits the row must be one slot's: two holders of
-   * different slots would refuse each other's writes in one row, which need `admit`.
+   * by default (FOUND_ROWS). With permits, the row must belong to one slot: two holders of
+   * different slots would refuse each other's writes to one row; use `admit` for that.
    */
   async write(run: SqlRun, change: FencedChange, claim: Claim): Promise<number> {
     const { update, probe } = this.update(change, claim);
@@ -97,7 +95,7 @@ export class SqlFence {
     return 0;
   }
 
-  /** The statements of `write`, for those who send them by other means. */
+  /** The statements of `write`, for callers that run them in another way. */
   update(change: FencedChange, claim: Claim): FencedUpdate {
     return fencedUpdate(this.dialect, this.#columns, change, checkedClaim(claim));
   }
@@ -108,7 +106,7 @@ export class SqlFence {
 }
 
 function requirePassed(step: SqlStep, changed: number, resource: string, claim: Claim): void {
-  // A driver that does not say how many would let everybody through.
+  // If a driver did not return the number, every claim would be admitted.
   if (typeof changed !== "number") {
     throw new TypeError(`the number of changed rows is needed, not ${String(changed)}`);
   }

@@ -1,14 +1,15 @@
 /**
- * A table of gates: one row per resource, one per slot of a semaphore. Admission writes the row,
- * on condition of the rule, and thereby locks it until the transaction ends: conflicting writers
- * queue at the row, so that checking and writing are one step whatever the tables behind it are.
+ * A table of gates: one row per resource, or one per slot of a semaphore. An admission writes the
+ * row if the rule allows it, and thereby locks the row until the transaction ends. Conflicting
+ * writers queue at the row, so that checking and writing are one step for any tables that the
+ * transaction writes.
  */
 import type { Claim } from "./claim.js";
 import { quoteTable, type SqlDialect, type SqlStatement, SqlText } from "./sql-text.js";
 
 /** A statement of an admission. */
 export interface SqlStep extends SqlStatement {
-  /** Whether it changes no row exactly when the token is stale. */
+  /** Whether it changes no row exactly if the token is stale. */
   readonly decides: boolean;
 }
 
@@ -17,8 +18,8 @@ const LOCK_ROW = -1;
 const RESOURCE_BYTES_MAX = 1_024;
 
 /**
- * The table. Resources are compared byte by byte: MySQL would otherwise take `a` and `A`, or `a`
- * and `a `, for the same one.
+ * The statement that creates the table. Resources are compared byte by byte: MySQL would otherwise
+ * take `a` and `A`, or `a` and `a `, for the same one.
  */
 export function createGuardTable(dialect: SqlDialect, table: string): string {
   const name = quoteTable(dialect, table);
@@ -36,7 +37,7 @@ export function createGuardTable(dialect: SqlDialect, table: string): string {
   ].join("\n");
 }
 
-/** The statements that let a checked claim through, in order. */
+/** The statements that admit a checked claim, in order. */
 export function admission(
   dialect: SqlDialect,
   table: string,
@@ -44,7 +45,7 @@ export function admission(
   claim: Claim,
 ): SqlStep[] {
   requireResource(resource);
-  // Slots are ascending, so that two transactions never wait for each other.
+  // Slots are ascending, so that two transactions never deadlock.
   const rows = claim.mode === "permits" ? (claim.slots ?? []) : [LOCK_ROW];
   return rows.flatMap((slot) =>
     dialect === "mysql"
@@ -85,9 +86,8 @@ function upsertStep(
 }
 
 /**
- * MySQL has no condition on that form, so the row is made first. `passed` changes with each
- * admission: an update that changed nothing would count no rows unless the connection has
- * FOUND_ROWS.
+ * MySQL has no condition on that statement, so the row is created first. `passed` changes with each
+ * admission: an update without a change would count no rows unless the connection has FOUND_ROWS.
  */
 function mysqlSteps(table: string, resource: string, slot: number, claim: Claim): SqlStep[] {
   const name = quoteTable("mysql", table);
@@ -109,7 +109,7 @@ function mysqlSteps(table: string, resource: string, slot: number, claim: Claim)
   ];
 }
 
-/** MySQL would cut a longer one, or refuse it late; the same limit everywhere. */
+/** MySQL would truncate a longer name, or refuse it late; the limit is the same everywhere. */
 function requireResource(resource: string): void {
   if (typeof resource !== "string" || resource === "" || resource.includes("\0")) {
     throw new TypeError(`${JSON.stringify(resource)} cannot name a resource`);

@@ -1,6 +1,6 @@
 /**
- * SQL with its values beside it. Values never become text: they travel as parameters. Names of
- * tables and columns cannot, so they are quoted by the rules of the dialect.
+ * SQL and its values. Values never become part of the text: they are passed as parameters. Names of
+ * tables and columns cannot be parameters, so they are quoted by the rules of the dialect.
  */
 
 export type SqlDialect = "postgresql" | "mysql" | "sqlite";
@@ -22,12 +22,12 @@ export class SqlExpression {
   }
 }
 
-/** For computed values: `` sql`n - ${1}` ``. What is interpolated becomes a parameter. */
+/** For computed values: `` sql`n - ${1}` ``. Each interpolated value becomes a parameter. */
 export function sql(texts: TemplateStringsArray, ...values: readonly unknown[]): SqlExpression {
   return new SqlExpression([...texts], values);
 }
 
-/** A statement that is being written. */
+/** A statement that is being built. */
 export class SqlText {
   readonly #dialect: SqlDialect;
   #text = "";
@@ -48,7 +48,7 @@ export class SqlText {
   }
 
   value(value: unknown): this {
-    if (value === undefined) throw new TypeError("undefined is no value of SQL; say null");
+    if (value === undefined) throw new TypeError("undefined is not a value of SQL; use null");
     if (value instanceof SqlExpression) return this.#expression(value);
     this.#values.push(value);
     return this.raw(this.#dialect === "postgresql" ? `$${this.#values.length}` : "?");
@@ -67,16 +67,18 @@ export class SqlText {
   }
 }
 
-/** Quotes one name; a quote in it is doubled. Throws `TypeError` for what no database can have. */
+/**
+ * Quotes one name and doubles quotes in it. Throws `TypeError` for a name that no database accepts.
+ */
 export function quoteName(dialect: SqlDialect, name: string): string {
   if (typeof name !== "string" || name === "" || name.includes("\0")) {
-    throw new TypeError(`${JSON.stringify(name)} is no name of a table or column`);
+    throw new TypeError(`${JSON.stringify(name)} is not a name of a table or column`);
   }
   const quote = dialect === "mysql" ? "`" : '"';
   return `${quote}${name.replaceAll(quote, quote + quote)}${quote}`;
 }
 
-/** A table, perhaps in a schema: `stock` or `shop.stock`. */
+/** A table, optionally in a schema: `stock` or `shop.stock`. */
 export function quoteTable(dialect: SqlDialect, table: string): string {
   return table
     .split(".")

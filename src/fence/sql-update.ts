@@ -1,32 +1,35 @@
 /**
  * The fence in the row itself: an update that happens only if the row has not seen a newer token,
- * and leaves its own there. One statement, so it needs no transaction.
+ * and stores its own token there. It is one statement, so it needs no transaction.
  */
 import type { Claim } from "./claim.js";
 import { quoteName, quoteTable, type SqlDialect, type SqlStatement, SqlText } from "./sql-text.js";
 
-/** What to write, and which row. */
+/** What to write, and to which row. */
 export interface FencedChange {
   /** `stock`, or `shop.stock` in a schema. */
   readonly table: string;
   /** Column → value, or an expression made by `sql`. At least one. */
   readonly set: Readonly<Record<string, unknown>>;
-  /** Column → value that it equals (`null`: is null). At least one; it should be one row's key. */
+  /**
+   * Column → value that it equals (`null`: is null). At least one; they should be the key of one
+   * row.
+   */
   readonly where: Readonly<Record<string, unknown>>;
 }
 
-/** The columns that remember tokens: `bigint`, null or 0 before the first. */
+/** The columns that store tokens: `bigint`, null or 0 before the first. */
 export interface FenceColumns {
   /** The newest token that wrote the row. Default "fence". */
   readonly newest?: string;
-  /** The newest that was exclusive; needed where shared holders write too. */
+  /** The newest exclusive token; required if shared holders write too. */
   readonly newestExclusive?: string;
 }
 
 export interface FencedUpdate {
   /** Changes no row if there is none, or if it has seen a newer token. */
   readonly update: SqlStatement;
-  /** Tells the two apart: changes nothing, and counts the row if it is there. */
+  /** Distinguishes the two cases: changes nothing, and counts the row if it exists. */
   readonly probe: SqlStatement;
 }
 

@@ -1,15 +1,15 @@
-/** The one error of this room that is about time: a holder came back too late. */
+/** The only error of this module that is about time: a holder came back too late. */
 import { HoldfastError } from "../errors.js";
 import type { Claim } from "./claim.js";
 
 /** `details` of `STALE_TOKEN`. */
 export interface StaleTokenDetails {
-  /** What the gate guards. */
+  /** The resource that the gate guards. */
   readonly resource: string;
-  /** The claim that was refused. */
+  /** The token of the refused claim. */
   readonly token: number;
   readonly mode: string;
-  /** The newer token that stood against it, where the store tells it. */
+  /** The newer token that excludes it, if the store reports it. */
   readonly newest?: number;
 }
 
@@ -25,7 +25,7 @@ export function staleToken(resource: string, claim: Claim, newest?: number): Hol
   return new HoldfastError(
     "STALE_TOKEN",
     `${mode} token ${token} came to ${JSON.stringify(resource)} after ${than}: ` +
-      "its lock was lost and belongs to another",
+      "its lock was lost and granted to another",
     { details: { ...details } },
   );
 }

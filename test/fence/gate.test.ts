@@ -144,7 +144,9 @@ test("a lock of several keys claims each of them in its own way", () => {
   };
   expect(claimOf(lock, "a")).toMatchObject({ token: 40, mode: "exclusive" });
   expect(claimOf(lock, "pool")).toEqual({ token: 40, mode: "permits", slots: [1, 4] });
-  expect(() => claimOf(lock, "b")).toThrow('the lock is not of "b" but of "a", "pool"');
+  expect(() => claimOf(lock, "b")).toThrow(
+    'the lock does not have the key "b"; it has "a", "pool"',
+  );
 });
 
 /** A task that ends when the test says so. */

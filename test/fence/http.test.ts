@@ -76,7 +76,7 @@ test("a write needs a claim that is not too old; a read needs none", async () =>
     body: {
       code: "STALE_TOKEN",
       message:
-        'exclusive token 42 came to "stock" after token 43: its lock was lost and belongs to another',
+        'exclusive token 42 came to "stock" after token 43: its lock was lost and granted to another',
     },
   });
   expect((await fetch(url)).status).toBe(200);

@@ -55,17 +55,17 @@ describe("statements", () => {
     const where = { id: 1 };
     const refusals: [() => unknown, string][] = [
       [() => new SqlFence("oracle" as never), 'dialect "oracle"'],
-      [() => new SqlFence("sqlite", { table: "" }), "no name of a table"],
+      [() => new SqlFence("sqlite", { table: "" }), "not a name of a table"],
       [() => fence.update({ table: "t", set: {}, where }, exclusive(1)), "set names no column"],
       [() => fence.update({ table: "t", set: { n: 1 }, where: {} }, exclusive(1)), "where names"],
       [() => fence.update({ table: "t", set: { fence: 1 }, where }, exclusive(1)), "by the fence"],
       [
         () => fence.update({ table: "t", set: { n: undefined }, where }, exclusive(1)),
-        "undefined is no value",
+        "undefined is not a value",
       ],
       [
         () => fence.update({ table: "t", set: { n: 1 }, where: { id: undefined } }, exclusive(1)),
-        "undefined is no value",
+        "undefined is not a value",
       ],
       [() => fence.update({ table: "t", set: { n: 1 }, where }, shared(1)), "shared claims need"],
       [() => fence.admission("", exclusive(1)), "cannot name a resource"],
