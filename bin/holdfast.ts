@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /**
- * The `holdfast` command: finds the subcommand, loads its file and nothing else, and turns whatever
- * comes back into an exit code. Commands resolve to their exit code or throw; only this file ends
- * the process, after what was written has left it.
+ * The `holdfast` command: finds the subcommand, loads only its file, and turns its result into an
+ * exit code. Commands resolve to their exit code or throw; only this file ends the process, after
+ * all output was written.
  */
 import { CommanderError } from "commander";
 import { EXIT } from "./output/exit-codes.js";
@@ -30,13 +30,13 @@ async function main(argv: readonly string[]): Promise<number> {
     await command.parseAsync(argv, { from: "user" });
     return exitCode;
   } catch (error) {
-    // Commander has written its line (or the help that was asked for) by now.
+    // Commander has already written its line, or the help that was asked for.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
     return reportFailure(error);
   }
 }
 
-/** What was written must have left first: an exit does not wait for a pipe that is slow. */
+/** All output must be written first: an exit does not wait for a slow pipe. */
 async function writtenExitCode(exitCode: number): Promise<number> {
   await Promise.all([process.stdout, process.stderr].map(written));
   const failure = outputFailure();

@@ -1,4 +1,7 @@
-/** What `holdfast bench` measured: as a document for machines, as tables and a picture for people. */
+/**
+ * The result of `holdfast bench`: as a JSON document for programs, as tables and a chart for
+ * people.
+ */
 import { formatDuration } from "../output/durations.js";
 import { styled } from "../output/terminal.js";
 import { type Column, tableLines } from "../output/text-table.js";
@@ -50,8 +53,8 @@ export function benchLines(setup: BenchSetup, result: LoadResult): string[] {
   const lines = [
     `${count(workers, "worker")}, ${count(keys, "lock")}, ${count(clients, "connection")}, ` +
       `${formatDuration(result.elapsedMs)}${result.isWhole ? "" : " (stopped early)"}`,
-    `${styled("bold", `${rate} locks a second`, process.stdout)}, ${cycles} in all, ` +
-      "each granted and given back",
+    `${styled("bold", `${rate} locks per second`, process.stdout)}, ${cycles} in total, ` +
+      "each acquired and released",
   ];
   const [acquire, release] = [result.acquire.summary(), result.release.summary()];
   if (acquire !== null && release !== null) {

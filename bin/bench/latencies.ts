@@ -1,6 +1,6 @@
 /**
- * How long something took, many times over: exact to a thousandth by a histogram of the platform,
- * and as counts between round bounds for a picture.
+ * Latencies of many operations: percentiles, exact to a thousandth, from a histogram of the
+ * platform, and counts between round bounds for a chart.
  */
 import { createHistogram } from "node:perf_hooks";
 
@@ -23,7 +23,10 @@ export interface LatencySummary {
 }
 
 export interface LatencyBucket {
-  /** Up to here, this included, and more than the bound before; `null`: all above. */
+  /**
+   * The upper bound, inclusive; the lower one is that of the previous bucket. `null`: no upper
+   * bound.
+   */
   readonly upToMs: number | null;
   readonly count: number;
 }
@@ -40,7 +43,7 @@ export class Latencies {
     this.#counts[index] = (this.#counts[index] ?? 0) + 1;
   }
 
-  /** `null` when nothing was recorded. */
+  /** `null` if nothing was recorded. */
   summary(): LatencySummary | null {
     const histogram = this.#histogram;
     if (histogram.count === 0) return null;
@@ -57,7 +60,7 @@ export class Latencies {
     };
   }
 
-  /** From the first that has something to the last. */
+  /** From the first bucket that is not empty to the last. */
   buckets(): LatencyBucket[] {
     const all = this.#counts.map((count, index) => ({ upToMs: BOUNDS_MS[index] ?? null, count }));
     const first = all.findIndex(({ count }) => count > 0);

@@ -1,14 +1,14 @@
 /**
- * The load of `holdfast bench`: workers that take and give back locks, one after the other, each as
- * fast as the cluster answers. Ends with its time or its signal, whichever comes first; every lock
- * is given back before it ends.
+ * The load of `holdfast bench`: workers that acquire and release locks, one after the other, each
+ * as fast as the cluster answers. Ends when its time is over or its signal is aborted, whichever
+ * comes first; every lock is released before it ends.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../../src/errors.js";
 import type { Client } from "../../src/index.js";
 import { Latencies } from "./latencies.js";
 
-/** Pause of a worker whose request was refused. */
+/** Pause of a worker after a refused request. */
 const AFTER_FAILURE_MS = 100;
 
 export interface LoadPlan {
@@ -20,9 +20,9 @@ export interface LoadPlan {
 }
 
 export interface LoadResult {
-  /** False when it was stopped before its time was over. */
+  /** False if it was stopped before its time was over. */
   readonly isWhole: boolean;
-  /** What was measured, without the warm-up. */
+  /** Time measured, without the warm-up. */
   readonly elapsedMs: number;
   readonly cycles: number;
   readonly failures: Readonly<Record<string, number>>;
@@ -44,7 +44,7 @@ export class LockLoad {
     this.#plan = plan;
   }
 
-  /** Measured so far. */
+  /** Cycles measured so far. */
   get cycles(): number {
     return this.#cycles;
   }
@@ -101,7 +101,9 @@ export class LockLoad {
   }
 }
 
-/** However it ends: by its time, or by the signal that was given to it. */
+/**
+ * Resolves when the promise settles: because the time is over, or because its signal was aborted.
+ */
 async function settled(promise: Promise<unknown>): Promise<void> {
   await promise.catch(() => undefined);
 }

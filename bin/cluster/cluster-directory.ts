@@ -1,8 +1,8 @@
 /**
- * The directory of a local cluster: one folder and one log file for each node, and a note of what
- * the cluster was made with. Its name and the peer addresses of all nodes are its identity, so they
- * are fixed by the first start and taken from the note after that. The name is drawn: what others
- * could compute, a web page could say to the peer ports of every developer.
+ * The directory of a local cluster: one folder and one log file for each node, and a note of how
+ * the cluster was made. Its name and the peer addresses of all nodes are its identity, so the first
+ * start fixes them, and later starts take them from the note. The name is random: a name that
+ * others could compute could be used by a web page to talk to the peer ports of every developer.
  */
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -17,9 +17,9 @@ const NOTE_FILE = "cluster.json";
 const NAME_BYTES = 16;
 
 export interface ClusterNote {
-  /** Of each node. */
+  /** One for each node. */
   readonly peerPorts: readonly number[];
-  /** What the nodes get as `--cluster-name`. */
+  /** The `--cluster-name` of the nodes. */
   readonly clusterName: string;
 }
 
@@ -28,7 +28,7 @@ export function drawClusterName(): string {
   return randomBytes(NAME_BYTES).toString("hex");
 }
 
-/** With what the data in `directory` was made; `undefined` when there is none yet. */
+/** How the data in `directory` were made; `undefined` if there are none yet. */
 export function noteIn(directory: string): ClusterNote | undefined {
   const file = join(directory, NOTE_FILE);
   let text: string;
@@ -44,14 +44,14 @@ export function noteIn(directory: string): ClusterNote | undefined {
   throw new Failure(EXIT.failed, `${file} is damaged: expected ${expected}`);
 }
 
-/** Makes the directory, notes the members, and puts the logs of the last run aside. */
+/** Creates the directory, writes the note, and renames the logs of the last run. */
 export function prepareDirectory(plan: ClusterPlan): void {
   const { directory, clusterName } = plan;
   const peerPorts = plan.nodes.map(({ peerListen }) => peerListen.port);
   const note = join(directory, NOTE_FILE);
   try {
     makeDirectory(directory);
-    // Written and moved, so that a crash leaves the old note or the new one.
+    // Written and then renamed, so that after a crash there is either the old note or the new one.
     const temporary = `${note}.${process.pid}`;
     writeFileSync(temporary, `${JSON.stringify({ peerPorts, clusterName })}\n`);
     renameSync(temporary, note);

@@ -1,6 +1,6 @@
 /**
- * What a local cluster consists of, worked out before anything is started: names, ports, files.
- * Pure: asks the system nothing.
+ * The parts of a local cluster, worked out before anything is started: names, ports, files. Pure:
+ * asks the system nothing.
  */
 import { join } from "node:path";
 import type { HostPort } from "../../src/server/index.js";
@@ -64,7 +64,7 @@ export function planCluster(
   };
 }
 
-/** Consecutive ports from `first` on. */
+/** Consecutive ports, beginning with `first`. */
 export function consecutivePorts(option: string, first: number, count: number): number[] {
   const last = first + count - 1;
   if (last > PORT_MAX) {
@@ -80,7 +80,7 @@ function requireDistinct(clientPorts: readonly number[], peerPorts: readonly num
   throw new Failure(EXIT.usage, `port ${shared} would be both a client port and a peer port`);
 }
 
-/** How long to wait before a node that died is started again, for its nth death in a row. */
+/** How long to wait before a node is started again, for its nth death in a row. */
 export function restartDelayMs(deathsInARow: number): number {
   return Math.min(500 * 2 ** (Math.max(1, deathsInARow) - 1), 10_000);
 }

@@ -1,7 +1,7 @@
 /**
- * Keeps the processes of a local cluster: starts all, waits until they agree on a leader, watches
- * them, stops all. Whatever happens, nothing it started is left running: a failure while starting
- * stops the others, and a process that ignores SIGTERM is killed.
+ * Runs the processes of a local cluster: starts all, waits until they agree on a leader, watches
+ * them, stops all. Nothing that it started is ever left running: a failure during the start stops
+ * the other nodes, and a process that ignores SIGTERM is killed.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { EXIT } from "../output/exit-codes.js";
@@ -16,7 +16,7 @@ import { leaderOf, nodeReports } from "./node-report.js";
 const READY_MS_MAX = 60_000;
 const POLL_INTERVAL_MS = 100;
 const STOP_MS_MAX = 10_000;
-/** A node that lived this long starts its count of deaths anew. */
+/** After a node has lived this long, its deaths are counted from zero again. */
 const STEADY_MS = 30_000;
 
 export interface LocalClusterOptions {
@@ -47,8 +47,8 @@ export class LocalCluster {
   }
 
   /**
-   * Starts all nodes and waits for a leader that all of them know. Rejects with a `Failure` when a
-   * node ends before that or `READY_MS_MAX` pass, and with the signal's reason when aborted; the
+   * Starts all nodes and waits for a leader that all of them know. Rejects with a `Failure` if a
+   * node ends before that or after `READY_MS_MAX`, and with the signal's reason when aborted; the
    * caller then calls `stop`.
    */
   async start(signal: AbortSignal): Promise<NodeReport[]> {
@@ -58,12 +58,12 @@ export class LocalCluster {
     try {
       return await Promise.race([this.#agreement(both), ...early]);
     } finally {
-      // Ends the polling when a node ended first.
+      // Ends the polling if a node ended first.
       ready.abort();
     }
   }
 
-  /** From now on a node that ends is reported, and started again if that was asked for. */
+  /** From now on a node that ends is reported, and started again if `restart` is set. */
   watch(): void {
     for (const process of this.#processes.values()) this.#watch(process);
   }
@@ -84,7 +84,7 @@ export class LocalCluster {
     clearTimeout(timer);
   }
 
-  /** Ends all nodes at once. */
+  /** Kills all nodes. */
   kill(): void {
     this.#stopping.abort();
     for (const process of this.#processes.values()) process.kill();
@@ -137,7 +137,7 @@ export class LocalCluster {
     await delay(delayMs);
     if (this.#stopping.signal.aborted) return;
     const process = this.#spawn(plan);
-    if (process.pid !== undefined) note(`node ${plan.id} runs again as pid ${process.pid}`);
+    if (process.pid !== undefined) note(`node ${plan.id} is running again as pid ${process.pid}`);
     await this.#watch(process);
   }
 
@@ -152,7 +152,9 @@ export class LocalCluster {
     note(`${what}${because} (see ${logFile})`);
     const nodes = this.#plan.nodes.length;
     if (this.#running() <= nodes / 2) {
-      note(`${this.#running()} of ${nodes} nodes run: no majority, no locks are granted`);
+      note(
+        `${this.#running()} of ${nodes} nodes are running: without a majority, no locks are granted`,
+      );
     }
   }
 
@@ -161,7 +163,7 @@ export class LocalCluster {
   }
 }
 
-/** A node would wait for room; who starts a cluster by hand waits in front of it, and is told. */
+/** A node would wait for room; a person who starts a cluster by hand needs an error instead. */
 function demandRoom(reports: readonly NodeReport[]): void {
   for (const report of reports) {
     if (!report.isReachable || report.role !== "starting" || report.isDiskFull !== true) continue;

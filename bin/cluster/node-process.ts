@@ -1,9 +1,9 @@
 /**
  * One `holdfast server` process of a local cluster. It runs in a session of its own, so that Ctrl-C
- * in the terminal reaches only the process that started it, which then stops all nodes in order;
- * its standard input is a pipe that ends with that process, however that process ends, and the node
- * stops when it does. Its standard error goes straight into its log file, so that the last words of
- * a node are kept even when nobody is left to read them.
+ * in the terminal reaches only the process that started it, which then stops all nodes in order.
+ * Its standard input is a pipe that closes when that process ends for any reason, and then the node
+ * stops. Its standard error goes directly into its log file, so that the last messages of a node
+ * are kept even if no process is left to read them.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, fstatSync, openSync, readSync, statfsSync } from "node:fs";
@@ -11,7 +11,7 @@ import { formatHostPort } from "../output/addresses.js";
 import { adviceOn, MAKE_ROOM } from "../output/start-failure.js";
 import type { ClusterPlan, NodePlan } from "./cluster-plan.js";
 
-/** How much of the log is looked at for the reason of an end. */
+/** How much of the log is searched for the reason of an end. */
 const LAST_WORDS_BYTES_MAX = 8_192;
 const FAILURE_PREFIX = "holdfast: ";
 
@@ -22,12 +22,12 @@ export interface NodeEnd {
 
 export class NodeProcess {
   readonly plan: NodePlan;
-  /** Undefined when not even the process could be made. */
+  /** Undefined if the process could not be created. */
   readonly pid: number | undefined;
   /** Resolves when the process is gone. */
   readonly ended: Promise<NodeEnd>;
   readonly #child: ChildProcess | undefined;
-  /** Where this process's own lines begin in the log file. */
+  /** Where the lines of this process begin in the log file. */
   readonly #logStart: number = 0;
   #spawnError: Error | undefined;
   #isGone = false;
@@ -38,7 +38,7 @@ export class NodeProcess {
     try {
       log = openSync(plan.logFile, "a");
     } catch (error) {
-      // A full disk, or a directory that somebody removed: this node alone cannot be started.
+      // A full disk, or a directory that was removed: only this node cannot be started.
       this.#spawnError = error instanceof Error ? error : new Error(String(error));
       this.#isGone = true;
       this.ended = Promise.resolve({ code: null, signal: null });
@@ -59,7 +59,7 @@ export class NodeProcess {
     child.stdin?.on("error", () => undefined);
     this.ended = new Promise((resolve) => {
       child.once("error", (error) => {
-        // Also emitted for a signal that could not be sent; then the process still lives.
+        // Also emitted if a signal could not be sent; then the process still lives.
         if (child.pid !== undefined) return;
         this.#spawnError = error;
         this.#isGone = true;
@@ -76,7 +76,7 @@ export class NodeProcess {
     return this.#isGone;
   }
 
-  /** Asks for an orderly stop, also of a node that somebody has paused. */
+  /** Asks for an orderly stop, even of a node that is paused. */
   terminate(): void {
     if (this.#isGone) return;
     this.#child?.kill("SIGTERM");
@@ -87,7 +87,7 @@ export class NodeProcess {
     if (!this.#isGone) this.#child?.kill("SIGKILL");
   }
 
-  /** The failure the node itself wrote down before it ended, if it did and that is still there. */
+  /** The failure that the node itself logged before it ended, if there is one. */
   lastWords(): string | undefined {
     const error = this.#spawnError;
     if (error !== undefined) return `${error.message}${adviceOn(error)}`;
@@ -97,9 +97,9 @@ export class NodeProcess {
       const last = lines.findLast((line) => line.startsWith(FAILURE_PREFIX));
       if (last !== undefined) return last.slice(FAILURE_PREFIX.length);
       if (hasRoom(logFile)) return undefined;
-      return `the disk is full, so it could not write down why: ${MAKE_ROOM}`;
+      return `the disk is full, so it could not log the reason: ${MAKE_ROOM}`;
     } catch {
-      // Whatever somebody did to the file or its directory, the other nodes are not left alone.
+      // Whatever happened to the file or its directory, the other nodes must keep running.
       return undefined;
     }
   }
@@ -127,7 +127,7 @@ function serverArguments(plan: NodePlan, cluster: ClusterPlan): string[] {
   ];
 }
 
-/** What configures a server by environment must not configure three of them alike. */
+/** Environment variables of a server must not configure all nodes alike. */
 function childEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) => !name.startsWith("HOLDFAST_") || name === "HOLDFAST_DEBUG",

@@ -1,14 +1,12 @@
-/**
- * What the nodes behind a list of endpoints say about themselves, those included that say nothing.
- */
+/** The reports of the nodes at a list of endpoints, including those that do not answer. */
 import type { ClusterStatusOptions, NodeReport } from "../../src/index.js";
 
 export type { NodeReport };
 export type ReachableNode = NodeReport & { readonly isReachable: true };
 
-/** A node, by what it says itself or, of one that is silent, by what others say of it. */
+/** A node, as it reports itself or, if it does not answer, as others report it. */
 export interface ClusterMember {
-  /** Undefined when it is silent and nobody told its number. */
+  /** Undefined if it does not answer and no other node named its id. */
   readonly id: number | undefined;
   readonly report: NodeReport;
 }
@@ -23,7 +21,7 @@ export async function nodeReports(
   return clusterStatus(endpoints, options);
 }
 
-/** The nodes behind the endpoints and all that these know of, by number, unknown ones last. */
+/** The nodes at the endpoints and all that these know of, by id, unknown ids last. */
 export async function clusterMembers(
   endpoints: readonly string[],
   options: ClusterStatusOptions = {},
@@ -39,7 +37,7 @@ export async function clusterMembers(
     .sort((a, b) => (a.id ?? Number.POSITIVE_INFINITY) - (b.id ?? Number.POSITIVE_INFINITY));
 }
 
-/** The node that leads; a deposed leader that does not know yet is in an older term. */
+/** The node that leads; a deposed leader that does not know it yet is in an older term. */
 export function leaderOf(reports: readonly NodeReport[]): ReachableNode | undefined {
   let leader: ReachableNode | undefined;
   for (const report of reports.filter(isReachable)) {
@@ -57,7 +55,9 @@ function numberOf(report: NodeReport, told: ReadonlyMap<string, number>): number
   return report.isReachable ? report.id : told.get(report.endpoint);
 }
 
-/** `[endpoint, id]` of the other nodes, as far as the page tells: it is another program's text. */
+/**
+ * `[endpoint, id]` of the other nodes, as far as the page has them: it comes from another program.
+ */
 function peersTold(report: ReachableNode): [string, number][] {
   const peers: unknown = "peers" in report ? report.peers : undefined;
   if (!Array.isArray(peers)) return [];

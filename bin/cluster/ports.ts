@@ -1,12 +1,14 @@
 /**
- * Ports of this machine: whether one is free, and finding free ones. What is free now can be taken
- * a moment later; a node that loses such a race reports it itself. The check only makes the common
+ * Ports of this machine: checks whether one is free, and finds free ones. A free port can be taken
+ * a moment later; a node that loses such a race reports it itself. The check only gives the common
  * mistake, a second start, a clear message before anything runs.
  */
 import { createServer, type Server } from "node:net";
 import { systemCodeOf } from "../output/failure.js";
 
-/** Resolves to whether `port` can be listened on; rejects for other reasons than being taken. */
+/**
+ * Resolves to whether `port` can be listened on; rejects for any reason other than a taken port.
+ */
 export async function isPortFree(host: string, port: number): Promise<boolean> {
   const server = createServer();
   try {

@@ -1,6 +1,6 @@
 /**
- * Promotes a learner as soon as it has caught up. The leader alone decides when that is: it is asked
- * again and again, and how far the node is behind is only shown.
+ * Promotes a learner as soon as it has caught up. The leader alone decides when that is: it is
+ * asked repeatedly, and the learner's lag is only shown.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../../src/errors.js";
@@ -22,8 +22,9 @@ const REAL_CLOCK: PromotionClock = {
 };
 
 /**
- * Resolves when node `id` is a voter. A `waitMs` of 0 takes the first refusal as the answer; else
- * `show` is told what is missing, and it fails with exit code 124 when the time is over.
+ * Resolves when node `id` is a voter. With a `waitMs` of 0, the first refusal is the answer.
+ * Otherwise `show` gets what is missing, and the promise rejects with exit code 124 when the time
+ * is over.
  */
 export async function promoteWhenCaughtUp(
   admin: Pick<Admin, "members" | "promoteMember">,
@@ -43,7 +44,7 @@ export async function promoteWhenCaughtUp(
       const { members } = await admin.members();
       const state = stateOf(id, members, error.message);
       if (leftMs <= 0) throw tooLate(id, waitMs, state);
-      show(`node ${id} is no voter yet: ${state} (${formatDuration(leftMs)} left)`);
+      show(`node ${id} is not a voter yet: ${state} (${formatDuration(leftMs)} left)`);
       await clock.sleep(Math.min(ASK_AGAIN_MS, leftMs));
     }
   }
@@ -56,7 +57,7 @@ function isForNow(error: unknown): error is HoldfastError {
 function stateOf(id: number, members: readonly MemberView[], refusal: string): string {
   const member = members.find((candidate) => candidate.id === id);
   if (member === undefined) return refusal;
-  if (!member.isReachable) return "the leader does not hear from it";
+  if (!member.isReachable) return "the leader cannot reach it";
   if (member.lagEntries === 0) return refusal;
   return `it is ${member.lagEntries} ${member.lagEntries === 1 ? "entry" : "entries"} behind`;
 }

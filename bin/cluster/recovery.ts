@@ -1,18 +1,20 @@
 /**
- * Brings a node back whose data are damaged or lost. It may have forgotten a vote or an entry that
- * it once vouched for, so the others must stop counting on it before it starts anew: the directory
- * is not touched until the cluster has confirmed that the node is a learner.
+ * Recovers a node whose data are damaged or lost. It may have forgotten a vote or an entry that it
+ * once confirmed, so the others must stop counting on it before it starts again: the directory is
+ * not changed until the cluster has confirmed that the node is a learner.
  */
 import type { Admin, MembersView, MemberView } from "../../src/index.js";
 import type { NodeFinding, RecoveredNode, RecoverNodeOptions } from "../../src/server/index.js";
 import { EXIT } from "../output/exit-codes.js";
 import { Failure } from "../output/failure.js";
 
-/** What is done to the directory, by `src/server`. */
+/** What `src/server` does with the directory. */
 export interface RecoverySteps {
-  /** Changes nothing but the count of starts. Rejects when it is in use or another node's. */
+  /**
+   * Changes nothing but the count of starts. Rejects if it is in use or belongs to another node.
+   */
   examine(options: { readonly id: number; readonly dataDirectory: string }): Promise<NodeFinding>;
-  /** Sets the files aside and makes a fresh directory of the node, whose first start is a join. */
+  /** Sets the files aside and creates a new directory of the node, whose first start is a join. */
   recover(options: RecoverNodeOptions): Promise<RecoveredNode>;
 }
 
@@ -28,8 +30,8 @@ export interface Recovery {
 }
 
 /**
- * Fails with exit code 5 when the node is no member, leads, or cannot be spared by the others; with
- * 1 or 2 when the directory cannot be used; with 4 when nobody leads.
+ * Fails with exit code 5 if the node is not a member, leads, or cannot be spared by the others;
+ * with 1 or 2 if the directory cannot be used; with 4 if there is no leader.
  */
 export async function recoverFromCluster(
   admin: Pick<Admin, "clusterId" | "members" | "demoteMember">,
@@ -40,13 +42,13 @@ export async function recoverFromCluster(
   const { id, dataDirectory } = plan;
   const finding = await steps.examine({ id, dataDirectory });
   requireSameCluster(finding, admin.clusterId, plan);
-  tell(`${dataDirectory}: ${finding.problem ?? "nothing wrong can be seen from outside"}`);
+  tell(`${dataDirectory}: ${finding.problem ?? "nothing wrong is visible"}`);
   const view = await admin.members();
   const member = requireMember(view, id);
   const wasVoter = member.role === "voter";
   if (wasVoter) {
     await admin.demoteMember(id);
-    tell(`the cluster counts on node ${id} no more: it is a learner`);
+    tell(`the cluster no longer counts on node ${id}: it is a learner`);
   }
   const recovered = await steps.recover({
     id,
@@ -72,11 +74,11 @@ function requireMember(view: MembersView, id: number): MemberView {
     const ids = view.members.map((candidate) => candidate.id).join(", ");
     throw new Failure(
       EXIT.refused,
-      `node ${id} is no member of the cluster (${ids}): a new node is added with member add`,
+      `node ${id} is not a member of the cluster (${ids}): add a new node with member add`,
     );
   }
   if (view.leaderId === id) {
-    throw new Failure(EXIT.refused, `node ${id} leads the cluster: it runs, and on other data`);
+    throw new Failure(EXIT.refused, `node ${id} leads the cluster: it is running, with other data`);
   }
   return member;
 }

@@ -1,12 +1,12 @@
 /**
- * What `holdfast settings` decides before it asks for anything: which settings are meant, and whether a
- * value can be one. The cluster checks again; here the refusal names what would be right.
+ * The checks of `holdfast settings` before it sends a change: which settings are meant, and whether
+ * the value is possible. The cluster checks again; here the error message says what would be right.
  */
 import type { SettingView } from "../../src/index.js";
 import { EXIT } from "../output/exit-codes.js";
 import { Failure } from "../output/failure.js";
 
-/** All of them, or the one of that name; exit code 2 when there is none. */
+/** All of them, or the one with that name; exit code 2 if there is none. */
 export function settingsNamed(
   settings: readonly SettingView[],
   name: string | undefined,
@@ -19,16 +19,19 @@ export function settingNamed(settings: readonly SettingView[], name: string): Se
   const found = settings.find((setting) => setting.name === name);
   if (found !== undefined) return found;
   const names = settings.map((setting) => setting.name).join(", ");
-  throw new Failure(EXIT.usage, `there is no setting ${JSON.stringify(name)}; there are ${names}`);
+  throw new Failure(
+    EXIT.usage,
+    `there is no setting ${JSON.stringify(name)}; the settings are ${names}`,
+  );
 }
 
-/** What was typed as its value: `undefined` for `default`, or exit code 2. */
+/** The value that was typed: `undefined` for `default`; exit code 2 for an invalid one. */
 export function settingValue({ name, least, most }: SettingView, text: string): number | undefined {
   if (text === "default") return undefined;
   const value = /^\d{1,15}$/.test(text) ? Number(text) : -1;
   if (value >= least && value <= most) return value;
   throw new Failure(
     EXIT.usage,
-    `${name} can be a whole number from ${least} to ${most}, or default; not ${text}`,
+    `${name} must be a whole number from ${least} to ${most}, or default, not ${text}`,
   );
 }

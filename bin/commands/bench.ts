@@ -1,14 +1,14 @@
 /**
- * `holdfast bench`: how fast a cluster that runs grants locks. Bounded in time, and gives back every
- * lock it took. For comparisons with other systems and under faults there is `npm run bench` of the
- * source.
+ * `holdfast bench`: measures how fast a running cluster grants locks. It takes a limited time and
+ * releases every lock. To compare with other systems, or to measure under faults, use `npm run
+ * bench` of the source.
  */
 import { setMaxListeners } from "node:events";
 import { type Command, Option } from "commander";
 import type { Client } from "../../src/index.js";
 import { type BenchSetup, benchDocument, benchLines } from "../bench/bench-report.js";
 import { type LoadResult, LockLoad } from "../bench/lock-load.js";
-import { withPlightTold } from "../cluster/cluster-plight.js";
+import { withOutageReport } from "../cluster/cluster-outage.js";
 import {
   type ClusterAccess,
   clusterAccessFor,
@@ -42,44 +42,44 @@ const DURATION_MS_MAX = 3_600_000;
 const SHOW_EVERY_MS = 500;
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
-  ["holdfast bench", "32 workers for 10 seconds, a lock each"],
-  ["holdfast bench --workers 1", "how long one lock takes"],
-  ["holdfast bench --workers 64 --keys 1", "64 workers that want the same lock"],
+  ["holdfast bench", "32 workers for 10 seconds, one lock each"],
+  ["holdfast bench --workers 1", "latency of one lock"],
+  ["holdfast bench --workers 64 --keys 1", "64 workers compete for one lock"],
   ["holdfast bench --duration 1m --json", "one JSON document"],
 ];
 
 const NOTES = `
-It writes to the cluster as any client does: keys below --key-prefix, which
-nobody else should use meanwhile. A worker takes its lock, gives it back and
-begins anew. Ctrl-C ends it early and shows what was measured until then (exit
-code 130). Exit code 1 if requests failed or nothing was granted.`;
+It writes to the cluster like any client: to keys below --key-prefix, which
+others should not use meanwhile. A worker acquires its lock, releases it and
+begins again. Ctrl-C ends it early and shows the results so far (exit code 130).
+Exit code 1 if requests failed or no lock was granted.`;
 
 export function defineBench(command: Command, finish: (exitCode: number) => void): void {
   command
     .addHelpText("before", examplesText(EXAMPLES))
     .addOption(
-      new Option("--workers <n>", "how many take locks at the same time")
+      new Option("--workers <n>", "number of workers, which take locks at the same time")
         .argParser(wholeNumberArgument(1, WORKERS_MAX))
         .default(32),
     )
     .addOption(
-      new Option("--clients <n>", "over how many connections")
+      new Option("--clients <n>", "number of connections")
         .argParser(wholeNumberArgument(1, CLIENTS_MAX))
         .default(1),
     )
     .addOption(
-      new Option("--keys <n>", "over how many locks (default: one each)").argParser(
+      new Option("--keys <n>", "number of locks (default: one per worker)").argParser(
         wholeNumberArgument(1, WORKERS_MAX),
       ),
     )
-    .addOption(new Option("--key-prefix <text>", "what their names begin with").default("bench/"))
+    .addOption(new Option("--key-prefix <text>", "prefix of their names").default("bench/"))
     .addOption(
-      new Option("--duration <duration>", "how long it measures, up to 1h")
+      new Option("--duration <duration>", "time to measure, up to 1h")
         .argParser(durationArgument)
         .default(10_000, "10s"),
     )
     .addOption(
-      new Option("--warm-up <duration>", "how long it works before that")
+      new Option("--warm-up <duration>", "time to run before that")
         .argParser(durationArgument)
         .default(1_000, "1s"),
     )
@@ -105,7 +105,7 @@ function requireBounded({ duration, warmUp }: BenchFlags): void {
 }
 
 async function bench(access: ClusterAccess, flags: BenchFlags, stop: AbortSignal): Promise<number> {
-  // Each worker listens, which is no leak.
+  // Each worker listens, which is not a leak.
   setMaxListeners(0, stop);
   const setup: BenchSetup = {
     workers: flags.workers,
@@ -140,7 +140,7 @@ async function connectAll(
   const opening = Array.from({ length: count }, (_, index) =>
     connect({ ...access, signal, name: `holdfast bench ${process.pid}/${index + 1}` }),
   );
-  const opened = await withPlightTold(Promise.allSettled(opening), access.endpoints);
+  const opened = await withOutageReport(Promise.allSettled(opening), access.endpoints);
   const clients = opened.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
   const failed = opened.find((each) => each.status === "rejected");
   if (failed === undefined) return clients;
@@ -149,11 +149,11 @@ async function connectAll(
 }
 
 function exitCodeOf({ isWhole, cycles, failures }: LoadResult): number {
-  if (cycles === 0 && isWhole) throw new Failure(EXIT.failed, "no lock was granted and given back");
+  if (cycles === 0 && isWhole) throw new Failure(EXIT.failed, "no lock was acquired and released");
   return Object.keys(failures).length === 0 ? EXIT.done : EXIT.failed;
 }
 
-/** On a terminal alone: a log needs only the result. Returns how to end it. */
+/** Only on a terminal: a log needs only the result. Returns a function that ends it. */
 function showProgress(load: LockLoad, wholeMs: number): () => void {
   if (!process.stderr.isTTY) return () => undefined;
   const progress = new Progress();

@@ -1,7 +1,7 @@
 /**
- * `holdfast cluster`: a local cluster of real processes in the foreground. Prints where it can be
- * reached once a leader is there, reports nodes that die, and leaves nothing running behind,
- * whichever way it ends: stopped, interrupted while starting, or killed (see `node-process.ts`).
+ * `holdfast cluster`: a local cluster of real processes in the foreground. Prints its endpoints
+ * when there is a leader, reports nodes that die, and leaves nothing running however it ends:
+ * stopped, interrupted during the start, or killed (see `node-process.ts`).
  */
 import type { Command } from "commander";
 import { drawClusterName, noteIn, prepareDirectory } from "../cluster/cluster-directory.js";
@@ -28,21 +28,21 @@ const PEER_PORT_DEFAULT = 7511;
 type ClusterFlags = SettledOptions<typeof CLUSTER_OPTIONS>;
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
-  ["holdfast cluster", "three nodes, data in .holdfast, ports from 7411 on"],
-  ["holdfast cluster --restart", "a node that dies is started again"],
+  ["holdfast cluster", "three nodes, data in .holdfast, ports from 7411"],
+  ["holdfast cluster --restart", "restart nodes that die"],
   [
     "holdfast cluster --data /tmp/locks --port 0 --peer-port 0 --json",
-    "on any free ports, for scripts",
+    "on free ports, for scripts",
   ],
 ];
 
 const NOTES = `
 Ctrl-C stops all nodes in order. Started again with the same --data, the cluster
 continues where it stopped; its size, its peer ports and its random cluster id
-are those of the first start, noted in DIRECTORY/cluster.json. The nodes end
+are those of the first start, stored in DIRECTORY/cluster.json. The nodes end
 with this process even if it is killed. Their logs are DIRECTORY/n1.log and so
-on, of the run before n1.log.previous.
-With --json one line tells when the cluster is ready:
+on; those of the previous run are n1.log.previous and so on.
+With --json one line is printed when the cluster is ready:
   {"endpoints":["ws://…"],"leader":1,"nodes":[{"id":1,"pid":4711,
    "endpoint":"ws://…","log":"…"}]}`;
 
@@ -66,7 +66,7 @@ async function runCluster(flags: ClusterFlags): Promise<number> {
     restart: flags.restart === true,
     serverArguments: (flags.allowOrigin ?? []).map((origin) => `--allow-origin=${origin}`),
   });
-  // Also when a second signal says "at once".
+  // Also when a second signal asks for an immediate end.
   onUnplannedExit(() => cluster.kill());
   try {
     const reports = await cluster.start(stop.signal);
@@ -126,7 +126,7 @@ async function requireFreePorts(plan: ClusterPlan): Promise<void> {
   }
 }
 
-/** Fails for a port that nobody else has, and this user may not have either. */
+/** Fails for a port that no other process has but this user may not use either. */
 async function isFree(host: string, port: number, id: number): Promise<boolean> {
   try {
     return await isPortFree(host, port);
@@ -165,7 +165,7 @@ function pidOf(report: NodeReport): number {
 }
 
 function firstLockLines(plan: ClusterPlan): string[] {
-  // Under `npm start` and `npx` the command is likely to be no command of the shell.
+  // Under `npm start` and `npx` the shell probably does not know the command.
   const prefix = process.env["npm_command"] === undefined ? "" : "npx ";
   const isDefault = plan.endpoints.join() === DEFAULT_ENDPOINTS.slice(0, plan.nodes.length).join();
   return [

@@ -10,15 +10,15 @@ import { print } from "../output/terminal.js";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ["source <(holdfast completion bash)", "in ~/.bashrc"],
-  ["source <(holdfast completion zsh)", "in ~/.zshrc, behind compinit"],
+  ["source <(holdfast completion zsh)", "in ~/.zshrc, after compinit"],
   ["holdfast completion fish > ~/.config/fish/completions/holdfast.fish", "once"],
 ];
 
 const NOTES = `
-Names of locks are asked of the cluster of HOLDFAST_ENDPOINTS while you
-complete, for half a second at most. What follows "--" is completed as the
-command that it is. The script asks "holdfast" for everything else as well, so
-one that was saved need not be renewed with a new version.`;
+While you complete a name of a lock, the cluster of HOLDFAST_ENDPOINTS is asked
+for names, for half a second at most. The words after "--" are completed as a
+command of their own. The script asks "holdfast" for everything else too, so a
+saved script need not be renewed with a new version.`;
 
 export function defineCompletion(command: Command, finish: (exitCode: number) => void): void {
   command

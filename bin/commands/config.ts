@@ -1,7 +1,7 @@
 /**
- * `holdfast config print [COMMAND [OPTION…]]`: every option with its value and where that came
- * from. `holdfast config reference`: the page of all options. Neither asks a cluster for anything, and no
- * secret is ever shown.
+ * `holdfast config print [COMMAND [OPTION…]]`: every option with its value and the origin of the
+ * value. `holdfast config reference`: the reference page of all options. Neither asks a cluster for
+ * anything, and no secret is ever shown.
  */
 import { Command } from "commander";
 import { examplesText, jsonOption } from "../config/command-options.js";
@@ -27,21 +27,21 @@ import { requireRunRelations } from "../run/run-relations.js";
 import { requireServerRelations } from "./server.js";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
-  ["holdfast config print", "all options, as environment and file set them"],
-  ["holdfast config print run", "those of run"],
+  ["holdfast config print", "all options, with environment and file"],
+  ["holdfast config print run", "the options of run"],
   ["holdfast config print server --listen a:7411", "what this command line would use"],
   ["holdfast --config hf.json config print --json", "one JSON document"],
 ];
 
 const PRINT_NOTES = `
-Exit code 2 for a value that is not right, or values that do not fit together.
-The JSON document:
+Exit code 2 for an invalid value, or values that do not fit together. The JSON
+document:
   {"file":"/etc/holdfast.json","options":[{"name":"ttl","command":"run",
    "value":"15s","source":"default","origin":null,"flag":"--ttl",
    "variable":"HOLDFAST_TTL"}]}
-command: null for options of several commands; value: as it would stand in a
-file, null if there is none; source: flag, environment, file or default; origin:
-which flag, variable or file.`;
+command: null for options of several commands; value: as it would be written in
+a file, null if there is none; source: flag, environment, file or default;
+origin: which flag, variable or file.`;
 
 const COLUMNS: readonly Column[] = [
   { heading: "OPTION" },
@@ -63,7 +63,7 @@ export function defineConfig(command: Command, finish: (exitCode: number) => voi
     .addHelpText("before", examplesText(EXAMPLES))
     .usage("[options] [command] [option of the command...]")
     .argument("[command]", "only the options of this one")
-    .argument("[option...]", "as they would stand behind it")
+    .argument("[option...]", "as they would be typed after it")
     .addOption(jsonOption("print one JSON document"))
     .passThroughOptions()
     .addHelpText("after", PRINT_NOTES);
@@ -105,11 +105,11 @@ function printConfiguration(
   } else {
     for (const line of shownLines(shown)) print(line);
   }
-  // After the values: they show what is wrong.
+  // After the values are printed: they show what is wrong.
   requireRelations(sections, configuration);
 }
 
-/** Those of a command; of all commands without a name. */
+/** The sections of a command; without a name, of all commands. */
 function sectionsOf(printing: Command, name: string | undefined): readonly OptionSection[] {
   if (name === undefined) return OPTION_TABLE;
   const commands = programCommands(printing).map((command) => command.name());
@@ -119,7 +119,7 @@ function sectionsOf(printing: Command, name: string | undefined): readonly Optio
   throw new Failure(EXIT.usage, `there is no command ${JSON.stringify(name)}${hint}`);
 }
 
-/** What would be typed, read as that command reads it. */
+/** Reads what would be typed as that command would read it. */
 function typedCommand(
   name: string | undefined,
   sections: readonly OptionSection[],
@@ -135,7 +135,7 @@ function typedCommand(
   if (name === undefined) return command;
   for (const { options } of sections) addOptions(command, options);
   if (!sections.some(({ options }) => "json" in options)) command.addOption(jsonOption(""));
-  // Flags that are no configuration, of a command without options of its own.
+  // Flags that are not configuration, of a command that has no options here.
   if (!sections.some((section) => section.command === name)) command.allowUnknownOption();
   return command.parse([...rest], { from: "user" });
 }
@@ -173,7 +173,7 @@ function shownLines(shown: readonly Shown[]): string[] {
 function row({ name, definition, value, origin }: Setting): string[] {
   const { kind, reach, defaultText } = definition;
   if (value === undefined || value === null) {
-    // What it is then depends on others.
+    // Its value then depends on others.
     return [`  ${name}`, defaultText === undefined ? "-" : `(${defaultText})`, "default"];
   }
   const text = reach === "secret" ? SECRET : formatValue(kind, value);

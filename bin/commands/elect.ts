@@ -1,12 +1,12 @@
 /**
  * `holdfast elect NAME VALUE`: campaigns in an election and leads until it is stopped, or while a
- * command runs, which then is `run` of the election's lock; and with `--observe` follows who leads.
- * Whoever stops leading has resigned before the process ends.
+ * command runs, which is then a `run` with the election's lock. With `--observe` it follows the
+ * leaders. It always resigns before the process ends.
  */
 import { type Command, Option } from "commander";
 import type { Client, Leader, Lock } from "../../src/index.js";
 import { keyText, printable } from "../../src/safe-text.js";
-import { withClient } from "../cluster/reading.js";
+import { withClient } from "../cluster/cluster-queries.js";
 import {
   type ClusterAccess,
   clusterAccessFor,
@@ -32,37 +32,38 @@ type LeadPlan = Extract<ElectPlan, { kind: "lead" }>;
 const COUNT_MAX = 1_000_000_000;
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
-  ["holdfast elect scheduler host-7", "lead until Ctrl-C, once it is this one's turn"],
+  ["holdfast elect scheduler host-7", "lead, when its turn comes, until Ctrl-C"],
   ["holdfast elect scheduler host-7 -- ./scheduler", "lead while a command runs"],
-  ["holdfast elect -n scheduler host-7 -- ./once", "only if nobody leads: else exit code 3"],
-  ["holdfast elect scheduler --observe", "who leads, and whenever that changes"],
-  ["holdfast elect scheduler --observe --count 1", "who leads now"],
+  ["holdfast elect -n scheduler host-7 -- ./once", "do not wait: exit code 3 if another leads"],
+  ["holdfast elect scheduler --observe", "the leader, and each change"],
+  ["holdfast elect scheduler --observe --count 1", "the present leader"],
 ];
 
 const NOTES = `
 Candidates lead one after the other, in the order in which they campaigned.
-VALUE, up to 1 KiB, is what others are told of the leader: a name or an address.
-A command gets the environment and the signals, and is ended in time when
-leadership is being lost, as by "holdfast run"; HOLDFAST_TOKEN is the fencing
-token of the term.
+VALUE, up to 1 KiB, is what others see of the leader: a name or an address.
+A command gets the same environment and signals as in "holdfast run", and is
+ended in time when leadership is being lost; HOLDFAST_TOKEN is the fencing token
+of the term.
 
-With --json one object when leadership begins, or with --observe one a line:
+With --json one object is printed when leadership begins; with --observe, one
+object per line:
   {"name":"scheduler","value":"host-7","token":1,"session":1}
   {"name":"scheduler","leader":{"value":"host-7","token":1,"session":1,
    "sessionName":"…"}}
-leader: null while nobody leads.
+leader: null while there is no leader.
 
-Exit code: of a command, its own; 6 if leadership was lost; 3 and 124 if another
-leads; 130 after Ctrl-C.`;
+Exit code: that of the command; 6 if leadership was lost; 3 or 124 if another
+candidate leads; 130 after Ctrl-C.`;
 
 export function defineElect(command: Command, finish: (exitCode: number) => void): void {
   command
     .usage("[options] <name> <value> [-- <command> [argument...]]")
     .addHelpText("before", examplesText(EXAMPLES))
     .argument("[operands...]")
-    .option("--observe", "follow who leads instead of campaigning")
+    .option("--observe", "follow the leaders instead of campaigning")
     .addOption(
-      new Option("--count <n>", "with --observe: end after so many lines").argParser(
+      new Option("--count <n>", "with --observe: end after this many lines").argParser(
         wholeNumberArgument(1, COUNT_MAX),
       ),
     );
@@ -112,13 +113,13 @@ function leadFrom(
   const search = new NodeSearch(plan.run, signal);
   const sinceMs = performance.now();
   const work = (client: Client): Promise<number> => lead(client, plan, isJson, signal, sinceMs);
-  const { plight } = search;
-  const options = { signal: search.signal, ttlMs, about: { key: name }, plight };
+  const { outage } = search;
+  const options = { signal: search.signal, ttlMs, about: { key: name }, outage };
   const leading = withClient(accessWithin(plan.run, access), work, options);
   return connectedWithin(leading, plan.run, access);
 }
 
-/** Resolves when it is stopped; whoever called closes the client, and with it the term. */
+/** Resolves when it is stopped; the caller closes the client and thereby ends the term. */
 async function lead(
   client: Client,
   { name, run: plan, value }: LeadPlan,
@@ -135,7 +136,7 @@ async function lead(
   throw new Failure(EXIT.lost, `the leadership of ${plan.name} was lost: ${loss}`);
 }
 
-/** Why leadership is over, or `undefined` when it was to be given up. */
+/** Why leadership was lost, or `undefined` if it was given up on request. */
 function lossOf(term: Lock, stop: AbortSignal): Promise<string | undefined> {
   return new Promise((resolve) => {
     const { signal } = term;
@@ -144,7 +145,7 @@ function lossOf(term: Lock, stop: AbortSignal): Promise<string | undefined> {
       resolve(reason instanceof Error ? reason.message : String(reason));
     };
     stop.addEventListener("abort", () => resolve(undefined), { once: true });
-    // There is no command to be ended first: what is to be given up in peace is given up now.
+    // There is no command to end first, so a revoked leadership is given up at once.
     term.on("revoking", ({ reason }) => {
       resolve(reason === "" ? "it was revoked" : `it was revoked (${reason})`);
     });
@@ -172,7 +173,7 @@ async function observe(
 }
 
 function leaderText(leader: Leader | undefined): string {
-  if (leader === undefined) return "nobody leads";
+  if (leader === undefined) return "there is no leader";
   const { value, token, session, sessionName } = leader;
   const who = value === "" ? sessionText(sessionName, session) : printable(value);
   return `${who} leads  token ${token}  ${sessionText(sessionName, session)}`;

@@ -1,12 +1,12 @@
 /**
- * `holdfast explain KEY`: what stands between a request and its grant: holders, requests ahead, and
- * what keeps the key closed although nobody holds it. Without `--request` it answers for somebody
- * who would ask now.
+ * `holdfast explain KEY`: what is between a request and its grant: holders, earlier requests, and
+ * what keeps the key closed although it is not held. Without `--request` it answers for a new
+ * request.
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { ExplainView } from "../../src/index.js";
 import { keyText, printable } from "../../src/safe-text.js";
-import { askCluster } from "../cluster/reading.js";
+import { askCluster } from "../cluster/cluster-queries.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -28,25 +28,24 @@ interface ExplainFlags {
 type ExplainedKey = ExplainView["keys"][number];
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
-  ["holdfast explain orders/1001", "what somebody who asks now would meet"],
+  ["holdfast explain orders/1001", "what a new request would have to wait for"],
   ["holdfast explain orders/1001 --request 17/4", "why that request waits (see holdfast inspect)"],
 ];
 
 const NOTES = `
-Somebody who asks now is taken to want the lock for itself, or one permit of a
-semaphore. The time is a guess: as if everybody ahead held the lock for as long
-as was usual of late, one after the other. Exit code 5 if no such request waits
-for the lock.`;
+Without --request it assumes a new request for the lock, or for one permit of a
+semaphore. The time is an estimate: it assumes that the requests ahead hold the
+lock one after the other, each for as long as was usual recently. Exit code 5 if
+no such request waits for the lock.`;
 
 export function defineExplain(command: Command, finish: (exitCode: number) => void): void {
   command
     .addHelpText("before", examplesText(EXAMPLES))
     .argument("<key>", "name of the lock")
     .addOption(
-      new Option(
-        "--request <session/number>",
-        "a request that waits, as inspect shows it",
-      ).argParser(requestArgument),
+      new Option("--request <session/number>", "a waiting request, as inspect shows it").argParser(
+        requestArgument,
+      ),
     )
     .addOption(jsonOption("print one JSON document"))
     .addOption(endpointsOption())
@@ -93,7 +92,9 @@ function keyLines(explained: ExplainedKey, isOfRequest: boolean): string[] {
   const { key, mode, isEligible, aheadCount, blockers, closings } = explained;
   const title = `${styled("bold", keyText(key), process.stdout)} (${mode})`;
   if (isEligible) {
-    const what = isOfRequest ? "nothing in the way here; it waits for its other keys" : "free";
+    const what = isOfRequest
+      ? "nothing is in the way here; the request waits for its other keys"
+      : "free";
     return [`${title}: ${what}`];
   }
   const holders = blockers.filter(({ token }) => token !== 0);
@@ -112,9 +113,9 @@ function keyLines(explained: ExplainedKey, isOfRequest: boolean): string[] {
   ];
 }
 
-/** Of what is in the way only the name is told, and most clients have none. */
+/** Only the names of those in the way are reported, and most clients have none. */
 function whoText(sessionName: string): string {
-  return sessionName === "" ? "somebody without a name" : printable(sessionName);
+  return sessionName === "" ? "an unnamed client" : printable(sessionName);
 }
 
 function aheadText(count: number): string {
@@ -123,5 +124,5 @@ function aheadText(count: number): string {
 }
 
 function expectationText({ expectedWaitMs }: ExplainedKey): string {
-  return expectedWaitMs === null ? "" : `, about ${formatDuration(expectedWaitMs)} to wait`;
+  return expectedWaitMs === null ? "" : `, expected wait about ${formatDuration(expectedWaitMs)}`;
 }

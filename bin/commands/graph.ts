@@ -1,11 +1,11 @@
 /**
- * `holdfast graph`: who waits for whom, all keys together. A circle in it would be a deadlock; the
- * cluster refuses the request that would close one, unless it was asked not to look.
+ * `holdfast graph`: the wait-for graph of all keys. A cycle in it would be a deadlock; the cluster
+ * refuses the request that would close one, unless detection was turned off.
  */
 import { type Command, Option } from "commander";
 import type { WaitGraphView } from "../../src/index.js";
 import { keyText } from "../../src/safe-text.js";
-import { askCluster } from "../cluster/reading.js";
+import { askCluster } from "../cluster/cluster-queries.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -29,14 +29,14 @@ interface GraphFlags {
 const EDGES_MAX = 2_000;
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
-  ["holdfast graph", "a table: who waits, for what, behind whom"],
-  ["holdfast graph --dot | dot -Tsvg > waits.svg", "a drawing, by Graphviz"],
+  ["holdfast graph", "a table: who waits for what and for whom"],
+  ["holdfast graph --dot | dot -Tsvg > waits.svg", "a drawing by Graphviz"],
   ["holdfast graph --json", "one JSON document"],
 ];
 
 const NOTES = `
-A task is what one acquire of a client belongs to: those who name the same owner
-are one task.`;
+A task is what an acquire belongs to: acquires of a client with the same owner
+belong to one task.`;
 
 const COLUMNS: readonly Column[] = [
   { heading: "WHO WAITS" },
@@ -52,7 +52,7 @@ export function defineGraph(command: Command, finish: (exitCode: number) => void
   command
     .addHelpText("before", examplesText(EXAMPLES))
     .addOption(
-      new Option("-l, --limit <n>", "at most so many pairs of who waits for whom")
+      new Option("-l, --limit <n>", "the largest number of pairs to show")
         .argParser(wholeNumberArgument(1, EDGES_MAX))
         .default(EDGES_MAX),
     )
@@ -80,7 +80,7 @@ async function dotOf(view: WaitGraphView): Promise<string> {
 
 function printTable({ owners, edges, isTruncated }: WaitGraphView): void {
   if (edges.length === 0) {
-    note("nobody waits for anybody");
+    note("no request is waiting");
     return;
   }
   const byId = new Map(owners.map((owner) => [owner.id, owner]));
@@ -96,5 +96,5 @@ function printTable({ owners, edges, isTruncated }: WaitGraphView): void {
     why === "holds" ? "holds it" : "waits before",
   ]);
   for (const line of tableLines(COLUMNS, rows)) print(line);
-  if (isTruncated) note("there are more than these");
+  if (isTruncated) note("there are more");
 }

@@ -1,11 +1,11 @@
 /**
- * `holdfast history KEY`: who holds a lock and who held it before, newest first, as far as the node
- * that answers remembers; with the audit of a node, as far as that is kept.
+ * `holdfast history KEY`: who holds a lock and who held it before, newest first, as far as the
+ * answering node remembers; a node with an audit remembers as far as the audit is kept.
  */
 import { type Command, Option } from "commander";
 import type { LostTenures, Tenure } from "../../src/index.js";
 import { keyText } from "../../src/safe-text.js";
-import { askCluster } from "../cluster/reading.js";
+import { askCluster } from "../cluster/cluster-queries.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -26,17 +26,17 @@ const LIMIT_DEFAULT = 100;
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast history orders/1001", "who held it, newest first"],
-  ["holdfast history nightly -l 1", "the last time"],
+  ["holdfast history nightly -l 1", "the last hold"],
 ];
 
 const NOTES = `
-GRANTED is by the clock of the machine that led then. FOR is time of the
-cluster, which stands still while nobody leads. A node remembers some 130,000
-changes of all locks; one that runs with --audit keeps them on its disk.`;
+GRANTED is by the clock of the machine that led then. FOR is in cluster time,
+which stands still while there is no leader. A node remembers about 130,000
+changes of all locks; a node with --audit keeps them on its disk.`;
 
-const CUT = "there are older ones, or there may have been: --limit shows more";
-/** Memory is short, and what a snapshot covers is not in it after a restart. */
-const AUDIT_HINT = "a node that is started with --audit keeps what it has seen, over restarts too";
+const CUT = "there are older ones, or there may have been: a larger --limit shows more";
+/** Memory is short, and after a restart it lacks everything that is in a snapshot. */
+const AUDIT_HINT = "a node that is started with --audit keeps its history, even after restarts";
 
 const COLUMNS: readonly Column[] = [
   { heading: "GRANTED" },
@@ -82,7 +82,7 @@ export function defineHistory(command: Command, finish: (exitCode: number) => vo
     });
 }
 
-/** `reason` is there in each: null while it is held. */
+/** `reason` is always present: null while the lock is held. */
 function document(tenure: Tenure): Record<string, unknown> {
   return { ...tenure, reason: tenure.reason ?? null };
 }
@@ -107,8 +107,8 @@ function damage({ count, after, before }: LostTenures): string {
 function remark(key: string, count: number, isForgotten: boolean): string {
   if (isForgotten) {
     return count === 0
-      ? `nothing is known of ${keyText(key)}; what was before is no longer kept`
-      : "there may have been older ones, which are no longer kept";
+      ? `nothing is known about ${keyText(key)}; earlier records are no longer kept`
+      : "there may have been older ones that are no longer kept";
   }
-  return count === 0 ? `nobody ever held ${keyText(key)}` : "that is all";
+  return count === 0 ? `${keyText(key)} was never held` : "there are no more";
 }

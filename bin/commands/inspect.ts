@@ -1,10 +1,10 @@
 /**
  * `holdfast inspect KEY`: who holds a lock or permits of a semaphore and who waits, in order. A key
- * that nobody uses is no error: it has no holders and nobody waits.
+ * that is not in use is not an error: it has no holders and no waiters.
  */
 import type { Command } from "commander";
 import type { Admin, KeyView } from "../../src/index.js";
-import { askCluster } from "../cluster/reading.js";
+import { askCluster } from "../cluster/cluster-queries.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -22,9 +22,9 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 ];
 
 const NOTES = `
-REQUEST is what holdfast explain --request takes. A lock whose last holder did
-not release it, or that is kept for a minimum time, stays closed for a while
-although nobody holds it; that is shown too.`;
+REQUEST is the argument of holdfast explain --request. A lock that its last
+holder did not release, or that has a minimum hold time, stays closed for a
+while although it is not held; that is shown too.`;
 
 export function defineInspect(command: Command, finish: (exitCode: number) => void): void {
   command

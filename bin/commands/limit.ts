@@ -1,11 +1,11 @@
 /**
- * `holdfast limit KEY N`: how many permits a semaphore has, as a setting of the key that stays when
- * nobody uses it.
+ * `holdfast limit KEY N`: sets how many permits a semaphore has. The setting of the key stays while
+ * the semaphore is not in use.
  */
 import { type Command, InvalidArgumentError } from "commander";
 import type { Admin } from "../../src/index.js";
 import { keyText } from "../../src/safe-text.js";
-import { askCluster } from "../cluster/reading.js";
+import { askCluster } from "../cluster/cluster-queries.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -20,16 +20,16 @@ import { print, printJson } from "../output/terminal.js";
 const PERMITS_MAX = 1_000_000;
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
-  ["holdfast limit gpu 8", "eight permits, whoever asks"],
-  ["holdfast limit gpu none", "as if never set: forgotten once nobody uses it"],
+  ["holdfast limit gpu 8", "eight permits for all requests"],
+  ["holdfast limit gpu none", "no limit: forgotten when the semaphore is not in use"],
 ];
 
 const NOTES = `
-Who asks for permits need not name a limit then. Whoever holds goes on when the
-limit falls; whoever waits for more than it is refused. Exit code 5 if the key
-is in use as a lock. The JSON document:
+Requests for permits need not name a limit then. If the limit falls, holders
+keep their permits, and waiting requests for more than the limit are refused.
+Exit code 5 if the key is in use as a lock. The JSON document:
   {"key":"gpu","limit":8}
-limit: null of none.`;
+limit: null if there is none.`;
 
 export function defineLimit(command: Command, finish: (exitCode: number) => void): void {
   command
@@ -58,7 +58,7 @@ function limitArgument(text: string): number | "none" {
     return wholeNumberArgument(1, PERMITS_MAX)(text);
   } catch (error) {
     if (!(error instanceof InvalidArgumentError)) throw error;
-    throw new InvalidArgumentError(`A whole number from 1 to ${PERMITS_MAX} or none is needed.`);
+    throw new InvalidArgumentError(`A limit is a whole number from 1 to ${PERMITS_MAX}, or none.`);
   }
 }
 

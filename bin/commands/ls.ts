@@ -1,12 +1,12 @@
 /**
  * `holdfast ls [PREFIX]`: every lock in use whose name begins with the prefix, in byte order. With
- * `--json` the keys are written as they come, one object a line, so that a large table needs no
+ * `--json` the keys are written as they arrive, one object per line, so that a large table needs no
  * memory here.
  */
 import { type Command, Option } from "commander";
 import type { Admin, KeyView } from "../../src/index.js";
 import { keyText } from "../../src/safe-text.js";
-import { askCluster } from "../cluster/reading.js";
+import { askCluster } from "../cluster/cluster-queries.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -22,17 +22,17 @@ import { LIST_COLUMNS, listRow } from "../views/key-view.js";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast ls", "every lock in use"],
-  ["holdfast ls orders/", "those whose names begin with orders/"],
+  ["holdfast ls orders/", "locks whose names begin with orders/"],
   ["holdfast ls --names | wc -l", "how many"],
-  ["holdfast ls --json", "one JSON object a line, as of inspect"],
+  ["holdfast ls --json", "one JSON object per line, as of inspect"],
 ];
 
 export function defineLs(command: Command, finish: (exitCode: number) => void): void {
   command
     .addHelpText("before", examplesText(EXAMPLES))
     .argument("[prefix]", "only names that begin with this", "")
-    .addOption(new Option("--names", "print only the names, one a line").conflicts("json"))
-    .addOption(jsonOption("print one JSON object a line"))
+    .addOption(new Option("--names", "print only the names, one per line").conflicts("json"))
+    .addOption(jsonOption("print one JSON object per line"))
     .addOption(endpointsOption())
     .addOption(connectTimeoutOption())
     .action(async (prefix: string) => {
@@ -57,7 +57,7 @@ async function printEach(
   }
 }
 
-/** As it is for programs, which could not use it otherwise. */
+/** The raw name, as programs need it. */
 function nameLine({ key }: KeyView): string {
   return process.stdout.isTTY ? keyText(key) : key;
 }

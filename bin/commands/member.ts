@@ -1,11 +1,11 @@
 /**
- * `holdfast member …`: who belongs to the cluster, and changing it one node at a time. Whether a
- * change is safe is decided by the leader; what it refuses is told in its own words (exit code 5).
+ * `holdfast member …`: shows the members of the cluster, and changes them one node at a time. The
+ * leader decides whether a change is safe; its refusals are printed in its own words (exit code 5).
  */
 import { type Command, Option } from "commander";
 import type { Admin, MembersView } from "../../src/index.js";
 import type { HostPort } from "../../src/server/index.js";
-import { majorityText, withAdmin } from "../cluster/operating.js";
+import { majorityText, withAdmin } from "../cluster/admin-access.js";
 import { promoteWhenCaughtUp } from "../cluster/promotion.js";
 import {
   type ClusterAccess,
@@ -41,41 +41,41 @@ interface AddFlags extends WaitFlags {
 const WAIT_MS_DEFAULT = 60_000;
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
-  ["holdfast member ls", "who belongs to the cluster"],
-  ["holdfast member add 4 db-4:7511", "let node 4 join and catch up"],
-  ["holdfast member promote 4", "then let it vote"],
-  ["holdfast member remove 2", "take node 2 out"],
+  ["holdfast member ls", "the members of the cluster"],
+  ["holdfast member add 4 db-4:7511", "add node 4, which then catches up"],
+  ["holdfast member promote 4", "then make it a voter"],
+  ["holdfast member remove 2", "remove node 2"],
 ];
 
 const NOTES = `
-A node joins as a learner: it receives everything and decides nothing until it
-is promoted. Every command may be repeated: what is so already is no error.`;
+A node joins as a learner: it receives every entry and has no vote until it is
+promoted. Every command can be repeated: it is no error if nothing changes.`;
 
 const LS_NOTES = `
-LAG: committed entries that are not known to be on its disk. STARTS: of its
-process on its data. The JSON document:
+LAG: committed entries that are not known to be on the node's disk. STARTS: how
+often a process was started on its data. The JSON document:
   {"leaderId":1,"term":3,"commitIndex":42,"isJoint":false,"members":[{"id":1,
    "role":"voter","address":"db-1:7511","endpoint":"ws://db-1:7411",
    "isReachable":true,"lagEntries":0,"incarnation":1}]}
 role: voter or learner. isJoint: a change is under way.`;
 
 const CHANGE_NOTES = `
-Exit code 5 if the leader refuses it as things are, 4 if nobody leads. The JSON
-document:
+Exit code 5 if the leader refuses it in the present state, 4 if there is no
+leader. The JSON document:
   {"id":4,"role":"voter"}
-role: voter, learner, or null of what is no member.`;
+role: voter, learner, or null if the node is not a member.`;
 
 const ADD_NOTES = `
 Prints the command that starts the node on its machine. HOST:PORT is where the
-other nodes reach it; of a node that is a member already it is changed with
---move alone. Exit code 5 if it is a member elsewhere, or the leader refuses it
-as things are, 4 if nobody leads, 124 if the node has not caught up within
---wait. The JSON document:
+other nodes reach it; the address of a present member is changed only with
+--move. Exit code 5 if the node is a member at another address, or if the leader
+refuses it in the present state, 4 if there is no leader, 124 if the node has
+not caught up within --wait. The JSON document:
   {"id":4,"role":"learner","address":"db-4:7511","start":["holdfast","server",
    "--id=4",…]}`;
 
 const PROMOTE_NOTES = `
-Exit code 124 if it has not caught up within --wait; with --no-wait 5 at once.
+Exit code 124 if it has not caught up within --wait; with --no-wait, 5 at once.
 The JSON document:
   {"id":4,"role":"voter"}`;
 
@@ -106,14 +106,18 @@ function defineLs(parent: Command, finish: Finish): void {
 }
 
 function defineAdd(parent: Command, finish: Finish): void {
-  const command = subcommand(parent, "add", "let a node join as a learner", [
-    ["holdfast member add 4 db-4:7511", "and say how to start it"],
-    ["holdfast member add 4 db-4:7511 --promote", "wait until it has caught up, and let it vote"],
+  const command = subcommand(parent, "add", "add a node as a learner", [
+    ["holdfast member add 4 db-4:7511", "and show how to start it"],
+    ["holdfast member add 4 db-4:7511 --promote", "wait until it has caught up, and promote it"],
   ]);
   idArgument(command)
-    .argument("<host:port>", "where the other nodes reach it", explained(parseMemberAddress))
+    .argument(
+      "<host:port>",
+      "address at which the other nodes reach it",
+      explained(parseMemberAddress),
+    )
     .option("--promote", "wait until it has caught up, and promote it")
-    .option("--move", "give a node that is a member already another address")
+    .option("--move", "change the address of a present member")
     .addOption(waitOption("how long to wait with --promote"))
     .addHelpText("after", ADD_NOTES)
     .action(async (id: number, address: HostPort) => {
@@ -123,12 +127,12 @@ function defineAdd(parent: Command, finish: Finish): void {
 }
 
 function definePromote(parent: Command, finish: Finish): void {
-  const command = subcommand(parent, "promote", "let a learner vote, once it has caught up", [
-    ["holdfast member promote 4", "waits for it"],
+  const command = subcommand(parent, "promote", "make a learner a voter, when it has caught up", [
+    ["holdfast member promote 4", "wait until it has caught up"],
     ["holdfast member promote 4 --no-wait", "only if it has caught up"],
   ]);
   const noWait = new Option("--no-wait", "refuse at once if it has not caught up");
-  addEither(idArgument(command), waitOption("how long it may take to catch up"), noWait)
+  addEither(idArgument(command), waitOption("how long to wait until it has caught up"), noWait)
     .addHelpText("after", PROMOTE_NOTES)
     .action(async (id: number) => {
       const { wait, json } = command.opts<WaitFlags>();
@@ -142,7 +146,7 @@ function definePromote(parent: Command, finish: Finish): void {
 
 function defineDemote(parent: Command, finish: Finish): void {
   const command = subcommand(parent, "demote", "make a voter a learner", [
-    ["holdfast member demote 2", "it goes on receiving and decides nothing"],
+    ["holdfast member demote 2", "it still receives entries, but has no vote"],
   ]);
   idArgument(command)
     .addHelpText("after", CHANGE_NOTES)
@@ -156,15 +160,15 @@ function defineDemote(parent: Command, finish: Finish): void {
 }
 
 function defineRemove(parent: Command, finish: Finish): void {
-  const command = subcommand(parent, "remove", "take a node out of the cluster", [
-    ["holdfast member remove 2", "for good: its number is not used again"],
+  const command = subcommand(parent, "remove", "remove a node from the cluster", [
+    ["holdfast member remove 2", "for ever: its id is not used again"],
   ]);
   idArgument(command)
     .addHelpText("after", CHANGE_NOTES)
     .action(async (id: number) => {
       await withAdmin(clusterAccessFor(command), async (admin) => {
         await admin.removeMember(id);
-        const text = `node ${id} is no member: its process can be stopped and its data deleted`;
+        const text = `node ${id} is not a member: its process can be stopped and its data deleted`;
         await tell(admin, id, text, isJson(command));
       });
       finish(EXIT.done);
@@ -193,14 +197,14 @@ async function add(
   });
 }
 
-/** Where the others reach a node is not changed by a wrong number: they would lose it. */
+/** A wrong id must not change the address of a member: the others would lose it. */
 function requireNotElsewhere({ members }: MembersView, id: number, address: HostPort): void {
   const member = members.find((candidate) => candidate.id === id);
   const wanted = formatHostPort(address);
   if (member === undefined || member.address === wanted) return;
   const where = `node ${id} is a ${member.role} already, at ${member.address}`;
   const move = `holdfast member add ${id} ${wanted} --move`;
-  throw new Failure(EXIT.refused, `${where}; if it is to be reached at ${wanted}: ${move}`);
+  throw new Failure(EXIT.refused, `${where}; to change its address to ${wanted}: ${move}`);
 }
 
 function printJoining(id: number, start: readonly string[], isPromoted: boolean): void {
@@ -209,7 +213,7 @@ function printJoining(id: number, start: readonly string[], isPromoted: boolean)
   print(`  ${start.join(" ")}`);
   print("");
   if (!isPromoted)
-    print(`It catches up by itself. Then let it vote: holdfast member promote ${id}`);
+    print(`It catches up by itself. Then make it a voter: holdfast member promote ${id}`);
 }
 
 async function promote(admin: Admin, id: number, waitMs: number): Promise<void> {
@@ -221,7 +225,7 @@ async function promote(admin: Admin, id: number, waitMs: number): Promise<void> 
   }
 }
 
-/** What became of it, and what that means for the cluster. */
+/** Prints the result, and what it means for the cluster. */
 async function tell(admin: Admin, id: number, text: string, json: boolean): Promise<void> {
   const view = await admin.members();
   if (json) {

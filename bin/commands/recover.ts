@@ -1,9 +1,10 @@
 /**
  * `holdfast recover --id N --data DIRECTORY`: brings a quarantined or lost node back as a learner,
- * from what the others have. Run on the node's machine while the node does not run.
+ * which gets its data from the other nodes. Run it on the node's machine while the node does not
+ * run.
  */
 import type { Command } from "commander";
-import { withAdmin } from "../cluster/operating.js";
+import { withAdmin } from "../cluster/admin-access.js";
 import { type Recovery, type RecoveryPlan, recoverFromCluster } from "../cluster/recovery.js";
 import {
   clusterAccessFor,
@@ -29,19 +30,19 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 ];
 
 const NOTES = `
-What happens, in this order: the directory is looked at; the cluster makes the
-node a learner, because it may have forgotten what it once vouched for; its
-files are set aside inside the directory, which becomes a fresh one. Then the
-node is started with its usual command, and promoted when it has caught up. No
-file is moved unless the cluster agreed. Cut short at any moment, the command is
-repeated.
+The steps, in this order: the directory is examined; the cluster makes the node
+a learner, because it may have forgotten what it once confirmed; its files are
+set aside inside the directory, and the directory becomes a new one. Then start
+the node with its usual command, and promote it when it has caught up. No file
+is moved unless the cluster has agreed. If the command is interrupted at any
+point, repeat it.
 
 Exit code 1 if the directory is in use or cannot be used, 2 if it belongs to
-another node or cluster, 4 if nobody leads, 5 if the node is no member or the
-others cannot spare it. The JSON document:
+another node or cluster, 4 if there is no leader, 5 if the node is not a member
+or the others cannot spare it. The JSON document:
   {"id":3,"problem":"…","wasVoter":true,"movedTo":"…","incarnation":8}
-problem: null when nothing wrong could be seen from outside, as of an old copy
-that was put back.`;
+problem: null if nothing wrong is visible, for example in an old copy that was
+restored.`;
 
 export function defineRecover(command: Command, finish: (exitCode: number) => void): void {
   command
@@ -70,7 +71,7 @@ export function defineRecover(command: Command, finish: (exitCode: number) => vo
     });
 }
 
-/** What goes wrong with the directory is told as of `holdfast server`. */
+/** Explains errors of the directory as `holdfast server` does. */
 function explaining<Options, Result>(
   dataDirectory: string,
   step: (options: Options) => Promise<Result>,
@@ -97,8 +98,8 @@ function document({ id }: RecoveryPlan, recovery: Recovery): Record<string, unkn
 
 function printNextSteps({ id, dataDirectory }: RecoveryPlan, { recovered }: Recovery): void {
   print(`the old files are in ${recovered.movedTo}`);
-  print(`${dataDirectory} is a fresh directory of node ${id}. Next:`);
+  print(`${dataDirectory} is a new directory of node ${id}. Next:`);
   print("");
-  print(`  1. start node ${id} with its usual command; it gets everything from the others`);
+  print(`  1. start node ${id} with its usual command; it gets its data from the other nodes`);
   print(`  2. holdfast member promote ${id}`);
 }

@@ -1,12 +1,12 @@
 /**
- * `holdfast revoke KEY` or `holdfast revoke --token N`: takes a lock away from whoever holds it, in
- * peace if there is time. Asks nothing back: what was typed is what is meant.
+ * `holdfast revoke KEY` or `holdfast revoke --token N`: takes a lock away from its holders, after a
+ * grace period if one is given. It does not ask for confirmation.
  */
 import { type Command, Option } from "commander";
 import { HoldfastError } from "../../src/errors.js";
 import type { Admin, Revoked, RevokeTarget } from "../../src/index.js";
 import { keyText } from "../../src/safe-text.js";
-import { askCluster } from "../cluster/reading.js";
+import { askCluster } from "../cluster/cluster-queries.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -26,18 +26,19 @@ interface RevokeFlags extends ForceFlags {
 }
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
-  ["holdfast revoke deploy --grace 30s --reason 'hotfix'", "everybody who holds deploy"],
-  ["holdfast revoke --token 3715182592000001", "the one hold of that token"],
-  ["holdfast revoke deploy --now", "not even waiting for the holder to hear of it"],
+  ["holdfast revoke deploy --grace 30s --reason 'hotfix'", "all holds of deploy"],
+  ["holdfast revoke --token 3715182592000001", "only the hold with that token"],
+  ["holdfast revoke deploy --now", "without waiting for the holder"],
 ];
 
 const NOTES = `${FORCE_NOTES}
 
-Prints how many holds were told, or with --now ended: 0 if nobody holds the
-lock, which is no error. A lock that an ended hold keeps closed (--min-hold,
---lock-delay) is opened at once, with --now or without; what the revoked holds
-leave closed themselves stays closed, until it is revoked again. Exit code 5 if
-nothing is held under that token, or it is not allowed. The JSON document:
+Prints how many holders were told or, with --now, how many holds ended: 0 if the
+lock is not held, which is no error. A lock that an ended hold keeps closed
+(--min-hold, --lock-delay) is opened at once, with or without --now; what the
+revoked holds themselves leave closed stays closed until it is revoked again.
+Exit code 5 if there is no hold with that token, or it is not allowed. The JSON
+document:
   {"key":"deploy","token":null,"revoked":1,"opened":0}`;
 
 export function defineRevoke(command: Command, finish: (exitCode: number) => void): void {
@@ -47,7 +48,7 @@ export function defineRevoke(command: Command, finish: (exitCode: number) => voi
     .addOption(
       new Option(
         "--token <n>",
-        "the hold of that fencing token, instead of all of a key",
+        "the hold with this fencing token, instead of all holds of a key",
       ).argParser(wholeNumberArgument(1, Number.MAX_SAFE_INTEGER)),
     );
   addForceOptions(command)
@@ -77,7 +78,7 @@ function targetOf(key: string | undefined, token: number | undefined): RevokeTar
   throw new Failure(
     EXIT.usage,
     key === undefined
-      ? "a key or --token is needed: what is to be revoked"
+      ? "give a key or --token: what should be revoked"
       : "a key and --token exclude each other",
   );
 }
@@ -85,13 +86,13 @@ function targetOf(key: string | undefined, token: number | undefined): RevokeTar
 function explained(error: unknown, target: RevokeTarget): unknown {
   if (!(error instanceof HoldfastError) || error.code !== "NOT_HELD") return error;
   if (!("token" in target)) return error;
-  return new Failure(EXIT.refused, `nothing is held under token ${target.token}`, { cause: error });
+  return new Failure(EXIT.refused, `there is no hold with token ${target.token}`, { cause: error });
 }
 
 function resultText(target: RevokeTarget, done: Revoked, isEnded: boolean): string {
   const { revoked, opened } = done;
   const what = "key" in target ? keyText(target.key) : `token ${target.token}`;
   const holds = revoked === 1 ? "1 hold" : `${revoked} holds`;
-  const ends = revoked === 0 ? "nobody holds it" : `${holds} ${isEnded ? "ended" : "told to end"}`;
+  const ends = revoked === 0 ? "it is not held" : `${holds} ${isEnded ? "ended" : "asked to end"}`;
   return `${what}: ${ends}${opened === 0 ? "" : ", opened"}`;
 }

@@ -1,12 +1,13 @@
 /**
  * `holdfast run KEY… -- COMMAND`: runs a command while holding one lock or several. A lock is never
- * released before the command is gone, and the command is gone before another can hold the lock.
- * The exit code is the command's, unless `run` has something to say itself (see `exit-codes.ts`).
+ * released before the command has ended, and the command has ended before another task can hold the
+ * lock. The exit code is the command's, unless `run` itself has an error to report (see
+ * `exit-codes.ts`).
  */
 import { hostname } from "node:os";
 import type { Command } from "commander";
 import type { Client, HeldItem, Lock } from "../../src/index.js";
-import { withPlightTold } from "../cluster/cluster-plight.js";
+import { withOutageReport } from "../cluster/cluster-outage.js";
 import { type ClusterAccess, clusterAccessFor, examplesText } from "../config/command-options.js";
 import { Configuration } from "../config/configuration.js";
 import { addOptions } from "../config/flags.js";
@@ -25,59 +26,60 @@ import { maxHoldText, planRun, type RunPlan } from "../run/run-plan.js";
 import { SignalRelay } from "../run/signal-relay.js";
 import { accessWithin, connectedWithin, NodeSearch, waitForLock } from "../run/wait-for-lock.js";
 
-/** How long the end of the session may take; the lease ends it anyway. */
+/** How long ending the session may take; the lease ends it anyway. */
 const FAREWELL_MS_MAX = 3_000;
 /** After a release that was not confirmed. */
 const LAST_TRY_MS_MAX = 250;
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
-  ["holdfast run deploy -- ./deploy.sh --all", "wait as long as it takes"],
-  ["holdfast run -n nightly -- ./job", "do not wait: exit 3 if it is held"],
-  ["holdfast run -w 30s reports -- ./job", "wait 30 seconds, then exit 124"],
+  ["holdfast run deploy -- ./deploy.sh --all", "wait as long as necessary"],
+  ["holdfast run -n nightly -- ./job", "do not wait: exit code 3 if it is held"],
+  ["holdfast run -w 30s reports -- ./job", "wait 30 seconds, then exit code 124"],
   ["holdfast run -s config -- cat app.conf", "shared: several readers at once"],
-  ["holdfast run a b -- ./move a b", "both or neither, in any order"],
-  ["holdfast run --limit 4 gpu -- ./train", "one of four: see HOLDFAST_SLOT"],
-  ["holdfast run -n --min-hold 1m hourly -- ./job", "once, though many start it"],
+  ["holdfast run a b -- ./move a b", "both locks or neither"],
+  ["holdfast run --limit 4 gpu -- ./train", "one of four permits: see HOLDFAST_SLOT"],
+  ["holdfast run -n --min-hold 1m hourly -- ./job", "once, although many start it"],
   ["holdfast run db -c 'pg_dump app | gzip > app.gz'", "a line for the shell"],
 ];
 
 const NOTES = `
-The command finds in its environment: HOLDFAST_KEY, HOLDFAST_TOKEN (the fencing
-token: send it with every write to what the lock protects), HOLDFAST_SLOT (of a
-semaphore: its numbers, separated by commas; of a lock: empty), HOLDFAST_SESSION
-and HOLDFAST_ENDPOINTS. Of several keys each has a line of its own in
-HOLDFAST_KEY and HOLDFAST_SLOT; they share one token.
+The environment of the command contains HOLDFAST_KEY, HOLDFAST_TOKEN (the
+fencing token: send it with every write to what the lock protects),
+HOLDFAST_SLOT (the slots of a semaphore, separated by commas; empty for a lock),
+HOLDFAST_SESSION and HOLDFAST_ENDPOINTS. With several keys, HOLDFAST_KEY and
+HOLDFAST_SLOT have one line for each key; all keys share one token.
 
-A run that finds no cluster says so after a second and tries on for
---connect-timeout, but never longer than --wait, and with -n not where every
-node refuses the connection: exit code 4. One that waits for its lock goes on
-waiting while the cluster is away. If the cluster hears nothing from it for
+If run finds no cluster, it says so after a second and keeps trying for
+--connect-timeout, but never longer than --wait; with -n it ends as soon as
+every node refuses the connection: exit code 4. While it waits for its lock, it
+goes on waiting if the cluster is away. If the cluster hears nothing from it for
 longer than --ttl, because the network was cut or the machine slept, its place
-in the queue is lost: it says so and waits on at the end, as long as --wait
-allows. A wait that an operator ends ("holdfast session end") is over, with exit
-code 5.
+in the queue is lost: it says so and waits again at the end of the queue, as
+long as --wait allows. If an operator ends the wait ("holdfast session end"), it
+ends with exit code 5.
 
-Signals (HUP, INT, QUIT, TERM, USR1, USR2) are passed on to the command and what
-it has started. If standard input is no terminal, they run in a session and
-process group of their own, which gets every signal as a whole. If it is one,
-they stay in the terminal's job, to be able to read from it, and get Ctrl-C from
-the terminal itself: while the job is in the foreground, INT and QUIT are taken
-to be the terminal's and are not passed on; to end such a run from elsewhere use
-TERM. Other signals reach the command and what it has started, but nobody else
-of the job (Linux; elsewhere the command alone). Stopped by Ctrl-Z, or for
-reading from the terminal in the background, run and command stand still
-together: after --ttl the lock is lost, and the command is ended as soon as they
-go on. In the background give it < /dev/null. Node.js undoes nohup: for a run
-that is to outlive its terminal use setsid.
+Signals (HUP, INT, QUIT, TERM, USR1, USR2) are passed on to the command and its
+descendants. If standard input is not a terminal, they run in a session and
+process group of their own, which gets every signal as a whole. If it is a
+terminal, they stay in the terminal's job, so that they can read from it, and
+get Ctrl-C from the terminal itself: while the job is in the foreground, INT and
+QUIT are assumed to come from the terminal and are not passed on; to end such a
+run from elsewhere, use TERM. Other signals reach the command and its
+descendants, but no other process of the job (on Linux; elsewhere the command
+alone). When they are stopped by Ctrl-Z, or because they read from the terminal
+in the background, run and command are stopped together: after --ttl the lock is
+lost, and the command is ended as soon as they continue. In the background, give
+it < /dev/null. Node.js undoes nohup: for a run that must outlive its terminal,
+use setsid.
 
-When the lock is being lost, the command gets SIGTERM while --kill-grace is
-still left and SIGKILL before another can hold the lock; exit code 6. The same
-happens when an operator revokes the lock, and when --max-hold is over. If run
-itself is killed by SIGKILL, the command is killed too where the system can do
-it (Linux with setpriv of util-linux; not for set-user-id programs, and not what
-the command started itself). Elsewhere, and while run alone is stopped by
-SIGSTOP for longer than --ttl, it goes on without a lock: let the resource check
-the fencing token.
+When the lock is being lost, the command gets SIGTERM, and after --kill-grace
+SIGKILL, before another task can hold the lock; exit code 6. The same happens
+when an operator revokes the lock, and when --max-hold is over. If run itself is
+killed by SIGKILL, the command is killed too if the system supports it (Linux
+with setpriv of util-linux; not for set-user-id programs, and not the processes
+that the command started). Elsewhere, and while run alone is stopped by SIGSTOP
+for longer than --ttl, the command goes on without a lock: let the resource
+check the fencing token.
 
 Exit code: that of the command, or 128+n if signal n ended it; 3, 4, 6, 124 to
 127 as shown by "holdfast help exit-codes".`;
@@ -102,7 +104,7 @@ export async function run(plan: RunPlan, access: ClusterAccess): Promise<number>
   const sinceMs = performance.now();
   try {
     const { connect, requireKey } = await import("../../src/client/index.js");
-    // What cannot be a name is told before a cluster is looked for.
+    // An invalid name is refused before a cluster is looked for.
     for (const { key } of plan.items) requireKey(key);
     const search = new NodeSearch(plan, signals.waiting);
     const connecting = connect({
@@ -112,7 +114,7 @@ export async function run(plan: RunPlan, access: ClusterAccess): Promise<number>
       signal: search.signal,
     });
     const [client, prefix] = await Promise.all([
-      connectedWithin(withPlightTold(connecting, access.endpoints, search.plight), plan, access),
+      connectedWithin(withOutageReport(connecting, access.endpoints, search.outage), plan, access),
       parentDeathPrefix(),
     ]);
     let lock: Lock | undefined;
@@ -128,7 +130,7 @@ export async function run(plan: RunPlan, access: ClusterAccess): Promise<number>
   }
 }
 
-/** What `--quiet` leaves to the exit code: the outcomes a script asks for. Rethrows the rest. */
+/** The exit code of the outcomes that `--quiet` does not report in words. Rethrows the rest. */
 export function quietExitCode(error: unknown, plan: RunPlan): number {
   const said = [plan.conflictExitCode, EXIT.timedOut, EXIT.lost];
   const { exitCode } = failureOf(error);
@@ -147,11 +149,11 @@ interface Holding {
 
 async function runUnderLock(holding: Holding): Promise<number> {
   const { client, lock, plan, prefix, signals, sharesTerminal } = holding;
-  // From here to the `attach` of the command no turn of the event loop passes: a signal ends the
-  // wait or is the command's, and none falls in between.
+  // From here to the `attach` of the command no turn of the event loop passes: every signal either
+  // ends the wait or is passed on to the command.
   if (signals.ending !== undefined) return exitCodeOfSignal(signals.ending);
   findExecutable(plan.argv[0] ?? "");
-  // This process may have been stopped since the grant: then nothing is begun.
+  // This process may have been stopped since the grant: then the command is not started.
   lock.assertHeld();
   const command = await CommandProcess.start({
     prefix,
@@ -189,7 +191,7 @@ async function guardCommand(holding: Holding, command: CommandProcess): Promise<
   signals.attach(command, () => guard.check());
   const exitCode = await command.ended;
   forget();
-  // Before the guard is stopped: a lock that was lost unnoticed (this process was stopped) counts.
+  // Before the guard is stopped: a loss that went unnoticed (this process was stopped) counts.
   const wasHeld = lock.isHeld;
   guard.stop();
   if (guard.hasTerminated || !wasHeld) {
@@ -198,7 +200,7 @@ async function guardCommand(holding: Holding, command: CommandProcess): Promise<
   return exitCode;
 }
 
-/** What is said of a lock whose end has come near. */
+/** Makes the message about a lock that will end soon. */
 function lossTeller(lock: Lock, plan: RunPlan, sinceMs: number): (remainingMs: number) => string {
   let revoked: string | undefined;
   lock.on("revoking", ({ reason, remainingMs }) => {
@@ -219,17 +221,17 @@ interface Leaving {
   readonly lock: Lock | undefined;
   readonly plan: RunPlan;
   readonly signals: SignalRelay;
-  /** How long a node is looked for that confirms the release. */
+  /** How long to look for a node that confirms the release. */
   readonly withinMs: number;
 }
 
-/** Only called when there is no command, or no command any more. A signal cuts it short. */
+/** Only called if there is no command, or it has ended. A signal cuts it short. */
 async function leave({ client, lock, plan, signals, withinMs }: Leaving): Promise<void> {
   const { leaving } = signals;
   const isConfirmed = lock === undefined || (await settles(lock.release(), withinMs, leaving));
   if (!isConfirmed && !plan.isQuiet) {
     const lease = formatDuration(plan.ttlMs);
-    note(`the cluster did not confirm the release of ${plan.name}: it ends within ${lease}`);
+    note(`the cluster did not confirm the release of ${plan.name}: the lock ends within ${lease}`);
   }
   await settles(client.close(), isConfirmed ? FAREWELL_MS_MAX : LAST_TRY_MS_MAX, leaving);
 }

@@ -1,7 +1,7 @@
 /**
- * `holdfast server`: one node in the foreground until it is told to stop. Everything it has to say
- * goes to standard error as log lines; its last line, when it cannot start or go on, begins with
- * `holdfast: ` like every other command's. Flags win over their environment variables.
+ * `holdfast server`: one node in the foreground until it is stopped. It writes log lines to
+ * standard error; its last line, if it cannot start or continue, begins with `holdfast: ` as for
+ * every other command. Flags take precedence over their environment variables.
  */
 import type { Command } from "commander";
 import { HoldfastError } from "../../src/errors.js";
@@ -22,10 +22,10 @@ import { startFailure } from "../output/start-failure.js";
 import { note } from "../output/terminal.js";
 import { StopRequest } from "../run/stop-request.js";
 
-/** How long a stop that nobody supervises may take (see `--stop-on-stdin-end`). */
+/** How long an unsupervised stop may take (see `--stop-on-stdin-end`). */
 const UNATTENDED_STOP_MS_MAX = 10_000;
 
-/** The options of the table, settled; those of tuning have their defaults. */
+/** The options of the table, settled; tuning options have their defaults. */
 export interface ServerFlags {
   readonly id: number;
   readonly data: string;
@@ -65,21 +65,21 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
       "    --peer-listen d:7511 --listen d:7411 --insecure",
     "after member add 4 d:7511",
   ],
-  ["holdfast server --config /etc/holdfast.json", "all of it from a file"],
+  ["holdfast server --config /etc/holdfast.json", "all options from a file"],
 ];
 
 const NOTES = `
-A node founds a cluster (--initial-cluster) or joins one (--join). Data that are
-there already say by themselves to which cluster they belong.
+A node founds a cluster (--initial-cluster) or joins one (--join). A data
+directory that is not empty determines its cluster by itself.
 
-Stopping: SIGTERM, SIGINT or SIGHUP stop the node in good order (exit code 0): a
-leader hands over to another node first. A second one ends it at once. A node
-that was removed from its cluster, or whose data directory another process has
+SIGTERM, SIGINT or SIGHUP stop the node in order (exit code 0): a leader first
+hands leadership to another node. A second signal ends it at once. A node that
+was removed from its cluster, or whose data directory another process has
 opened, ends with exit code 1.
 
 Options may also come from the environment or a JSON file, whose keys are their
 names: initialCluster for --initial-cluster. "holdfast config print server"
-shows what would be used, and from where.`;
+shows which values would be used, and where they come from.`;
 
 export function defineServer(command: Command, finish: (exitCode: number) => void): void {
   command.addHelpText("before", examplesText(EXAMPLES));
@@ -100,7 +100,7 @@ async function serve(flags: ServerFlags): Promise<number> {
   try {
     node = await startNode(options);
   } catch (error) {
-    // It waited for others, and nothing had been begun.
+    // It was waiting for other nodes, and nothing had begun.
     if (stop.signal.aborted) return EXIT.done;
     throw startFailure(error, options);
   }
@@ -110,14 +110,14 @@ async function serve(flags: ServerFlags): Promise<number> {
     return EXIT.done;
   }
   if (ended === undefined) return EXIT.done;
-  // A node that was removed from its cluster, whose directory another process has, or whose disk
-  // failed, ends by no fault of its own.
+  // The node is not at fault if it was removed from its cluster, if another process has its
+  // directory, or if its disk failed.
   const isOwnFault = !(ended instanceof HoldfastError && ended.code === "UNAVAILABLE");
   const exitCode = isOwnFault && systemCodeOf(ended) !== "EIO" ? EXIT.internal : EXIT.failed;
   throw new Failure(exitCode, `node ${flags.id} ended: ${ended.message}`, { cause: ended });
 }
 
-/** Checks what only the command line can get wrong; the rest is the node's own to refuse. */
+/** Checks what only the command line can get wrong; the node itself refuses everything else. */
 export function nodeOptions(flags: ServerFlags): NodeOptions {
   const { initialCluster, join, advertise, clusterName, peerAddress, trace } = flags;
   if (initialCluster !== undefined && join !== undefined) {
@@ -153,7 +153,7 @@ export function nodeOptions(flags: ServerFlags): NodeOptions {
   };
 }
 
-/** What contradicts each other in any node, with both values. */
+/** Contradictions that are wrong for any node, reported with both values. */
 export function requireServerRelations(flags: Partial<ServerFlags>): void {
   const { audit, auditKeep, electionTimeout, heartbeatInterval } = flags;
   if (auditKeep !== undefined && audit !== true) {
@@ -170,7 +170,7 @@ export function requireServerRelations(flags: Partial<ServerFlags>): void {
     throw new Failure(
       EXIT.usage,
       `--heartbeat-interval ${durationText(heartbeatInterval)} is more than half of ` +
-        `--election-timeout ${durationText(electionTimeout)}: followers would not wait for it`,
+        `--election-timeout ${durationText(electionTimeout)}: followers would not wait that long`,
     );
   }
   const { snapshotLogSize = SNAPSHOT_LOG_BYTES, trailingLogSize } = flags;
@@ -196,7 +196,7 @@ function tuningOf(flags: ServerFlags): Partial<NodeTuning> {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
-/** Where peers connect: what this node is among the founders, if nothing else is said. */
+/** The peer address: by default, this node's address among the founders. */
 function foundingAddress({ id, initialCluster = [], peerListen }: ServerFlags): HostPort {
   const self = initialCluster.find((member) => member.id === id);
   if (self !== undefined) return peerListen ?? self.address;
@@ -212,8 +212,8 @@ function joiningAddress({ join, peerListen }: ServerFlags): HostPort {
   throw new Failure(
     EXIT.usage,
     join === undefined
-      ? "--initial-cluster, to found a cluster, or --join, to join one, is needed"
-      : "--peer-listen is needed with --join: the address given to holdfast member add",
+      ? "give --initial-cluster to found a cluster, or --join to join one"
+      : "--join requires --peer-listen: the address given to holdfast member add",
   );
 }
 
@@ -223,11 +223,11 @@ function requireDistinctPorts(listen: HostPort, peerListen: HostPort): void {
   }
   throw new Failure(
     EXIT.usage,
-    `--listen and --peer-listen are both ${formatHostPort(listen)}: they need an address each`,
+    `--listen and --peer-listen are both ${formatHostPort(listen)}: each needs its own address`,
   );
 }
 
-/** With nobody left to send a second signal, a stop that hangs must end by itself. */
+/** There is no process left to send a second signal, so a stop that hangs must end by itself. */
 function endUnattended(): void {
   const timer = setTimeout(() => {
     note(`the node did not stop within ${UNATTENDED_STOP_MS_MAX} ms and is ended at once`);

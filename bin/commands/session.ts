@@ -1,12 +1,12 @@
 /**
- * `holdfast session ls` and `holdfast session end ID`: which clients there are, and ending one with
- * all it holds and waits for.
+ * `holdfast session ls` and `holdfast session end ID`: lists the clients, and ends one with
+ * everything it holds and waits for.
  */
 import type { Command } from "commander";
 import { HoldfastError } from "../../src/errors.js";
 import type { Admin, SessionView } from "../../src/index.js";
 import { printable } from "../../src/safe-text.js";
-import { askCluster } from "../cluster/reading.js";
+import { askCluster } from "../cluster/cluster-queries.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -25,22 +25,22 @@ import { type Column, tableLines } from "../output/text-table.js";
 type Finish = (exitCode: number) => void;
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
-  ["holdfast session ls", "every client, with what it holds and waits for"],
-  ["holdfast session end 17 --grace 10s", "take everything from session 17"],
+  ["holdfast session ls", "every client, with its holds and waits"],
+  ["holdfast session end 17 --grace 10s", "end session 17 with everything it holds"],
 ];
 
 const LS_EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast session ls", "a table"],
-  ["holdfast session ls --json", "one JSON object a line"],
+  ["holdfast session ls --json", "one JSON object per line"],
 ];
 
 const END_EXAMPLES: readonly (readonly [string, string])[] = [
-  ["holdfast session end 17 --grace 10s", "it has ten seconds to release what it holds"],
+  ["holdfast session end 17 --grace 10s", "it has ten seconds to release its locks"],
   ["holdfast session end 17 --now --reason 'host is gone'", "at once"],
 ];
 
 const LS_NOTES = `
-LEASE LEFT is how long a session lives without a word from its client.`;
+LEASE LEFT is how long a session lives if its client sends nothing more.`;
 
 const END_NOTES = `${FORCE_NOTES}
 
@@ -70,7 +70,7 @@ function defineLs(parent: Command, finish: Finish): void {
     .command("ls")
     .description("list the sessions, in the order of their numbers")
     .addHelpText("before", examplesText(LS_EXAMPLES))
-    .addOption(jsonOption("print one JSON object a line"))
+    .addOption(jsonOption("print one JSON object per line"))
     .addOption(endpointsOption())
     .addOption(connectTimeoutOption())
     .addHelpText("after", LS_NOTES)
@@ -87,7 +87,7 @@ function defineLs(parent: Command, finish: Finish): void {
 function defineEnd(parent: Command, finish: Finish): void {
   const command = parent
     .command("end")
-    .description("end a session with all it holds and waits for")
+    .description("end a session with everything it holds and waits for")
     .addHelpText("before", examplesText(END_EXAMPLES))
     .argument("<id>", "number of the session", wholeNumberArgument(1, Number.MAX_SAFE_INTEGER));
   addForceOptions(command)
@@ -104,7 +104,7 @@ function defineEnd(parent: Command, finish: Finish): void {
         }),
       );
       if (flags.json === true) printJson({ session });
-      else print(`session ${session} ${force.now ? "is ended" : "was told to end"}`);
+      else print(`session ${session} ${force.now ? "has ended" : "was asked to end"}`);
       finish(EXIT.done);
     });
 }

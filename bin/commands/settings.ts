@@ -1,11 +1,11 @@
 /**
- * `holdfast settings get [NAME]` and `holdfast settings set NAME VALUE`: the limits by which the whole
- * cluster decides. They are part of the replicated state: every node uses the same ones from the same
- * entry of the log on, and they outlive restarts.
+ * `holdfast settings get [NAME]` and `holdfast settings set NAME VALUE`: the limits of the whole
+ * cluster. They are part of the replicated state: every node uses the new value from the same log
+ * entry on, and they survive restarts.
  */
 import type { Command } from "commander";
 import type { SettingView } from "../../src/index.js";
-import { askCluster } from "../cluster/reading.js";
+import { askCluster } from "../cluster/cluster-queries.js";
 import { settingNamed, settingsNamed, settingValue } from "../cluster/setting-change.js";
 import {
   clusterAccessFor,
@@ -24,17 +24,17 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast settings get", "all of them"],
   ["holdfast settings get waitersMax", "one of them"],
   ["holdfast settings set waitersMax 500000", "change it, on all nodes"],
-  ["holdfast settings set waitersMax default", "as if it had never been changed"],
+  ["holdfast settings set waitersMax default", "restore the default"],
 ];
 
 const GET_EXAMPLES: readonly (readonly [string, string])[] = [
-  ["holdfast settings get", "all of them, with their bounds"],
+  ["holdfast settings get", "all of them, with their limits"],
   ["holdfast settings get waitersMax --json", "one of them, as a document"],
 ];
 
 const SET_EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast settings set waitersMax 500000", "change it, on all nodes"],
-  ["holdfast settings set waitersMax default", "as if it had never been changed"],
+  ["holdfast settings set waitersMax default", "restore the default"],
 ];
 
 const GET_NOTES = `
@@ -43,7 +43,7 @@ The JSON document:
    "most":10000000}]`;
 
 const SET_NOTES = `
-Exit code 2 for an unknown name or a value that cannot be. The JSON document:
+Exit code 2 for an unknown name or an invalid value. The JSON document:
   {"name":"waitersMax","before":100000,"value":500000}`;
 
 const COLUMNS: readonly Column[] = [

@@ -1,13 +1,13 @@
 /**
- * `holdfast snapshot save|inspect|restore`: what a cluster knows, in a file; what is in such a file;
- * and a new cluster that begins with it. Saving asks a running cluster, the others ask nobody.
+ * `holdfast snapshot save|inspect|restore`: saves the state of a cluster to a file, shows such a
+ * file, and makes a new cluster from it. Only saving asks a running cluster.
  */
 import { createReadStream } from "node:fs";
 import { addAbortSignal } from "node:stream";
 import type { Command } from "commander";
 import { HoldfastError } from "../../src/errors.js";
 import type { ClusterSnapshot } from "../../src/index.js";
-import { withAdmin } from "../cluster/operating.js";
+import { withAdmin } from "../cluster/admin-access.js";
 import {
   type ClusterAccess,
   clusterAccessFor,
@@ -40,20 +40,20 @@ import {
 type Finish = (exitCode: number) => void;
 type Examples = readonly (readonly [string, string])[];
 
-/** How often saving begins anew when the node that had the snapshot is lost. */
+/** How often saving is attempted if the node that has the snapshot is lost. */
 const ATTEMPTS_MAX = 3;
 const FILE = "a snapshot; - is standard input";
 
 const SAVE_EXAMPLES: Examples = [
-  ["holdfast snapshot save locks.hfs", "everything committed until now"],
+  ["holdfast snapshot save locks.hfs", "everything that is committed now"],
   ["holdfast snapshot save - | ssh vault 'cat > locks.hfs'", "to another machine"],
   [
     "holdfast snapshot save --stale --endpoints db-2:7411 l.hfs",
-    "a majority is lost, db-2 is left",
+    "from db-2, after a majority was lost",
   ],
 ];
 const INSPECT_EXAMPLES: Examples = [
-  ["holdfast snapshot inspect locks.hfs", "what is in it, and whether it is whole"],
+  ["holdfast snapshot inspect locks.hfs", "show its contents, and whether it is intact"],
 ];
 const RESTORE_EXAMPLES: Examples = [
   [
@@ -66,52 +66,51 @@ const RESTORE_EXAMPLES: Examples = [
 const EXAMPLES: Examples = [...SAVE_EXAMPLES.slice(0, 1), ...INSPECT_EXAMPLES, ...RESTORE_EXAMPLES];
 
 const SAVE_NOTES = `
-Any node is asked; it takes a snapshot that has all that was committed when the
-command began, and the file appears when all of it is on the disk, or not at
-all. The file is for its owner alone: it names the locks and sessions of the
-cluster, but holds no secret of theirs.
+Any node can be asked; it takes a snapshot with everything that was committed
+when the command began. The file appears when all of it is on the disk, or not
+at all. Only its owner can read the file: it names the locks and sessions of the
+cluster, but contains no secret of theirs.
 
 For a cluster that has lost its majority: --stale asks one node for what it
-knows, without the others. A node that was started since knows of nothing that
-came behind its last snapshot; stop it, and --data reads all of its log,
-committed or not.
+knows, without the others. After a restart, such a node knows only its last
+snapshot; stop it, and --data reads its whole log, committed or not.
 
 Exit code 1 if the file exists or cannot be written, or the directory cannot be
-used, 4 if no node answers or nobody leads, 5 if the node has no room for a
-snapshot. The JSON document:
+used, 4 if no node answers or there is no leader, 5 if the node has no room for
+a snapshot. The JSON document:
   {"file":"locks.hfs","bytes":48213,"clusterId":"…","nodeId":2,"index":4711,
    "term":3,"checksum":"…","savedAt":"2026-11-20T22:10:03.120Z"}`;
 
 const INSPECT_NOTES = `
-Reads all of the file and asks no cluster. Exit code 1 if it is damaged, cut
-short, no snapshot, or of a later format. The JSON document:
+Reads the whole file and asks no cluster. Exit code 1 if it is damaged, cut off,
+not a snapshot, or in a later format. The JSON document:
   {"file":"locks.hfs","clusterId":"…","nodeId":2,"version":"0.1.0",
    "savedAt":"…","index":4711,"term":3,"checksum":"…","bytes":48213,
    "members":[{"id":1,"role":"voter","address":"db-1:7511"}],"stamp":86400123,
    "sessions":12,"keys":9,"holds":9,"waiters":3,"closings":0,
    "nextToken":3665513368518657,"longestLeaseMs":15000,"quietMs":0,
    "settings":{"waitersMax":100000},"isIntact":true}
-index and term: of the last entry of the log that is in it. stamp: cluster time,
-in milliseconds.`;
+index and term: of the last log entry that it contains. stamp: cluster time, in
+milliseconds.`;
 
 const RESTORE_NOTES = `
-Makes the data directory of one node of a new cluster; do it once for each node,
-from the same file and with the same options but --id and --data. What survives:
-the settings of the cluster, limits of semaphores that were set, and what keeps
-locks closed (--min-hold). Sessions, holds, waiters and tickets end. Tokens go
-on above all that the old cluster can have given.
+Makes the data directory of one node of a new cluster. Run it once for each
+node, with the same file and the same options except --id and --data. These
+survive: the settings of the cluster, the limits of semaphores that were set,
+and what keeps locks closed (--min-hold). Sessions, holds, waiters and tickets
+end. Tokens continue above all that the old cluster can have given out.
 
 The new cluster has another id: nodes and clients of the old one are refused.
-Stop every node of the old one first, and keep them stopped: its leases would be
-renewed for ever. Clients that were cut off from it count on theirs for up to
-ten minutes more, so no session is opened before --quiet-time is over, counted
-from the first leader on. Shorten it only to more than the longest lease that
-any client asks for; say --old-leases-are-over when the old cluster was stopped
+First stop every node of the old cluster, and do not start it again: it would
+keep renewing its leases. Clients that were cut off from it may rely on their
+leases for up to ten more minutes, so no session is opened before --quiet-time
+is over, counted from the first leader. Shorten it only to more than the longest
+lease of any client; use --old-leases-are-over if the old cluster was stopped
 longer ago than that.
 
-Exit code 1 if the file or the directory cannot be used, 2 if the options make
-no sense, as of a directory that is not empty. Nothing is left of a restore that
-fails or is interrupted. The JSON document:
+Exit code 1 if the file or the directory cannot be used, 2 if the options are
+wrong, for example if the directory is not empty. A restore that fails or is
+interrupted leaves nothing. The JSON document:
   {"id":1,"data":"n1","clusterId":"…","from":"…","index":1099511632487,
    "quietMs":660000,"tokenFloor":3665694562480129,"start":["holdfast","server",
    "--id=1",…]}`;
@@ -127,13 +126,13 @@ export function defineSnapshot(command: Command, finish: Finish): void {
 }
 
 function defineSave(parent: Command, finish: Finish): void {
-  const command = parent.command("save").description("save what the cluster knows to a file");
+  const command = parent.command("save").description("save the state of the cluster to a file");
   command
     .addHelpText("before", examplesText(SAVE_EXAMPLES))
-    .argument("<file>", "where to; - is standard output")
-    .option("--force", "replace the file if there is one")
-    .option("--stale", "what one node knows, without asking the others")
-    .option("--data <directory>", "what a stopped node has in its data directory; asks no cluster")
+    .argument("<file>", "the file to write; - is standard output")
+    .option("--force", "replace the file if it exists")
+    .option("--stale", "save what one node knows, without asking the others")
+    .option("--data <directory>", "read the data directory of a stopped node; asks no cluster")
     .addOption(jsonOption("print one JSON document"))
     .addOption(endpointsOption())
     .addOption(connectTimeoutOption())
@@ -142,7 +141,10 @@ function defineSave(parent: Command, finish: Finish): void {
       const flags = command.opts<SaveFlags>();
       demandTarget(file, flags.json === true);
       if (flags.data !== undefined && flags.stale === true) {
-        throw new Failure(EXIT.usage, "--data and --stale exclude each other: a node runs or not");
+        throw new Failure(
+          EXIT.usage,
+          "--data and --stale exclude each other: --data is for a stopped node",
+        );
       }
       const access = clusterAccessFor(command);
       finish(await untilStopped((signal) => save(access, file, flags, signal)));
@@ -150,7 +152,7 @@ function defineSave(parent: Command, finish: Finish): void {
 }
 
 function defineInspect(parent: Command, finish: Finish): void {
-  const command = parent.command("inspect").description("show what is in a saved snapshot");
+  const command = parent.command("inspect").description("show the contents of a saved snapshot");
   command
     .addHelpText("before", examplesText(INSPECT_EXAMPLES))
     .argument("<file>", FILE)
@@ -166,7 +168,9 @@ function defineInspect(parent: Command, finish: Finish): void {
 }
 
 function defineRestore(parent: Command, finish: Finish): void {
-  const command = parent.command("restore").description("make a node of a new cluster of it");
+  const command = parent
+    .command("restore")
+    .description("make a node of a new cluster from a snapshot");
   command.addHelpText("before", examplesText(RESTORE_EXAMPLES)).argument("<file>", FILE);
   addOptions(command, RESTORE_OPTIONS);
   command
@@ -203,7 +207,7 @@ async function save(
   return EXIT.done;
 }
 
-/** Waits until there is one. */
+/** Waits until there is a snapshot. */
 type Ask = () => Promise<ClusterSnapshot>;
 
 interface Saved {
@@ -230,7 +234,10 @@ async function saved(
   }
 }
 
-/** A node that is lost on the way has its snapshot alone, and another one is asked for its own. */
+/**
+ * Only the node that made a snapshot has it; if that node is lost, another one is asked for its
+ * own.
+ */
 async function saveFrom(
   ask: Ask,
   file: string,
@@ -238,7 +245,7 @@ async function saveFrom(
   signal: AbortSignal,
 ): Promise<Saved> {
   for (let attempt = 1; ; attempt += 1) {
-    // Before anybody takes the trouble.
+    // Before a node makes a snapshot.
     const target = await openTarget(file, replaces);
     const progress = new Progress();
     try {
@@ -258,7 +265,7 @@ async function saveFrom(
       const isLost = error instanceof HoldfastError && error.code === "COMPACTED";
       if (!isLost || attempt === ATTEMPTS_MAX || file === STANDARD_STREAM) throw error;
       progress.end();
-      note("the node that had the snapshot was lost: beginning again");
+      note("the node that had the snapshot was lost: starting again");
     } finally {
       progress.end();
       await target.discard();
@@ -266,7 +273,7 @@ async function saveFrom(
   }
 }
 
-/** A log needs none of it. */
+/** A log does not need progress. */
 function show(progress: Progress, text: string): void {
   if (process.stderr.isTTY) progress.show(text);
 }
@@ -305,13 +312,16 @@ async function restore(
   return EXIT.done;
 }
 
-/** Ends with an error when the signal is aborted, also while nothing comes. */
+/** Ends with an error when the signal is aborted, even while no bytes arrive. */
 function bytesOf(file: string, signal?: AbortSignal): AsyncIterable<Uint8Array> {
   const stream = file === STANDARD_STREAM ? process.stdin : createReadStream(file);
   return signal === undefined ? stream : addAbortSignal(signal, stream);
 }
 
-/** What is wrong with the file is told of the file, all else of the directory or the options. */
+/**
+ * Reports an error in the file as one of the file, any other as one of the directory or the
+ * options.
+ */
 async function reading<T>(file: string, work: () => Promise<T>, directory = ""): Promise<T> {
   const name = file === STANDARD_STREAM ? "standard input" : file;
   try {

@@ -1,10 +1,10 @@
 /**
- * `holdfast status`: what each node says about itself, those included that do not answer. Needs no
- * leader to say something, but says with its exit code whether there is one.
+ * `holdfast status`: what each node reports about itself, including nodes that do not answer. Works
+ * without a leader; the exit code says whether there is one.
  */
 import type { Command } from "commander";
 import { printable } from "../../src/safe-text.js";
-import { plightOf } from "../cluster/cluster-plight.js";
+import { outageOf } from "../cluster/cluster-outage.js";
 import {
   type ClusterMember,
   clusterMembers,
@@ -29,16 +29,16 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 ];
 
 const NOTES = `
-Shows the nodes asked and all that these know of. Exit code 4 if no node answers
-or none leads. The JSON document:
+Shows the given nodes and all nodes that these know of. Exit code 4 if no node
+answers or there is no leader. The JSON document:
   {"nodes":[{"id":1,"role":"leader","pid":4711,"term":3,"commitIndex":42,
    "appliedIndex":42,"endpoint":"ws://127.0.0.1:7411"}]}
 role: leader, follower, learner, preCandidate, candidate, starting, quarantined,
-or unreachable; then what is not known is null. The table has "electing" for a
-node that hears no leader and asks for votes (preCandidate, candidate).
-A quarantined node has "damage":{"file":"…","reason":"…"} as well.`;
+or unreachable; then unknown values are null. The table has "electing" for a
+node that has no leader and asks for votes (preCandidate, candidate).
+A quarantined node also has "damage":{"file":"…","reason":"…"}.`;
 
-/** Entries that a node may be behind in applying without that being worth a word. */
+/** How many entries a node may be behind in applying before that is shown. */
 const LAG_MAX = 1_000;
 
 const COLUMNS: readonly Column[] = [
@@ -68,8 +68,8 @@ async function showStatus(endpoints: readonly string[], isJson: boolean): Promis
   const members = await clusterMembers(endpoints);
   if (isJson) printJson({ nodes: members.map(document) });
   else for (const line of viewLines(members)) print(line);
-  const plight = await plightOf(members, endpoints);
-  if (plight !== undefined) throw new Failure(EXIT.noCluster, plight);
+  const outage = await outageOf(members, endpoints);
+  if (outage !== undefined) throw new Failure(EXIT.noCluster, outage);
   return EXIT.done;
 }
 
@@ -102,7 +102,7 @@ function viewLines(members: readonly ClusterMember[]): string[] {
   return lines;
 }
 
-/** As the leader says, or who says most: another may be behind, or just starting. */
+/** By the leader, otherwise the longest: another node may be behind, or just starting. */
 function quietMsIn(members: readonly ClusterMember[]): number {
   const reports = members.map(({ report }) => report);
   const told = reports.flatMap((report) => (report.isReachable ? [report.quietMs ?? 0] : []));
@@ -133,12 +133,12 @@ function row({ id, report }: ClusterMember): string[] {
   return [number, role, ...numbers, endpoint, waits ? "waits for room on its disk" : remark];
 }
 
-/** Raft's words for the two steps of a candidacy are none of an operator's. */
+/** Raft's words for the two steps of a candidacy mean nothing to an operator. */
 function roleText(role: string): string {
   return role === "preCandidate" || role === "candidate" ? "electing" : role;
 }
 
-/** What the report says beyond the endpoint, which stands beside it already. */
+/** The report without the endpoint, which is in another column already. */
 function whyUnreachable(message: string, { endpoint }: NodeReport): string {
   const start = `${endpoint}: `;
   return `(${printable(message.startsWith(start) ? message.slice(start.length) : message)})`;

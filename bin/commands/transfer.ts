@@ -1,9 +1,9 @@
 /**
- * `holdfast transfer [ID]`: another node leads, before a machine is serviced or because it is nearer
- * to the clients. Commands of clients wait a moment; none of them fails.
+ * `holdfast transfer [ID]`: makes another node the leader, before a machine is serviced or because
+ * that node is nearer to the clients. Commands of clients wait a moment; none of them fails.
  */
 import type { Command } from "commander";
-import { withAdmin } from "../cluster/operating.js";
+import { withAdmin } from "../cluster/admin-access.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -17,19 +17,20 @@ import { EXIT } from "../output/exit-codes.js";
 import { print } from "../output/terminal.js";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
-  ["holdfast transfer", "to the voter that is most up to date"],
+  ["holdfast transfer", "to the voter whose log is most complete"],
   ["holdfast transfer 3", "to node 3"],
 ];
 
 const NOTES = `
 A node that is stopped by SIGTERM hands leadership over by itself. Exit code 5
-if the node cannot lead as things are, 4 if nobody leads. The JSON document:
+if the node cannot lead in the present state, 4 if there is no leader. The JSON
+document:
   {"leader":3}`;
 
 export function defineTransfer(command: Command, finish: (exitCode: number) => void): void {
   command
     .addHelpText("before", examplesText(EXAMPLES))
-    .argument("[id]", "the node that is to lead", explained(parseNodeId))
+    .argument("[id]", "the node that should lead", explained(parseNodeId))
     .addOption(jsonOption("print one JSON document"))
     .addOption(endpointsOption())
     .addOption(connectTimeoutOption())

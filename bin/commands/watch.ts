@@ -1,11 +1,12 @@
 /**
- * `holdfast watch [KEY]`: what happens to a lock as it happens, in the order of the log, without a
- * gap over reconnects to any node. Runs until it is stopped, or has shown as much as was asked for.
+ * `holdfast watch [KEY]`: shows the changes of a lock as they happen, in the order of the log,
+ * without gaps after reconnects to any node. Runs until it is stopped or has shown the requested
+ * number.
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Change, Client, Revision, WatchTarget } from "../../src/index.js";
 import { keyText, printable } from "../../src/safe-text.js";
-import { withClient } from "../cluster/reading.js";
+import { withClient } from "../cluster/cluster-queries.js";
 import {
   type ClusterAccess,
   clusterAccessFor,
@@ -38,22 +39,22 @@ const TYPE_WIDTH = "converted".length;
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast watch orders/1001", "until Ctrl-C"],
-  ["holdfast watch --prefix orders/", "all whose names begin with orders/"],
+  ["holdfast watch --prefix orders/", "all locks whose names begin with orders/"],
   ["holdfast watch", "everything"],
   ["holdfast watch deploy --count 1 --json", "the next change, as an object"],
 ];
 
 const NOTES = `
-What happens: queued (a request began to wait), left (it ended without a grant),
+The changes: queued (a request began to wait), left (it ended without a grant),
 granted, converted (an upgrade or downgrade), updated (its value), detached (it
-is a ticket), ended, opened (nothing keeps it closed any more). With --json one
-object a line; its "revision" {"index":42,"number":0} is given as --after 42/0
-to go on after it.
+is a ticket now), ended, opened (nothing keeps it closed any more). With --json
+one object per line; to go on after a "revision" {"index":42,"number":0}, use
+--after 42/0.
 
-Standard error says from where on changes are told (not with -q).
-Behind "| head" it ends with the first change that nobody reads; --count ends at
-once.
-Exit code 130 after Ctrl-C, 5 if what follows --after is no longer kept.`;
+Standard error says from where on changes are reported (not with -q).
+Piped into "head", it ends with the first change that is not read; with --count
+it ends at once.
+Exit code 130 after Ctrl-C, 5 if the changes after --after are no longer kept.`;
 
 export function defineWatch(command: Command, finish: (exitCode: number) => void): void {
   command
@@ -61,17 +62,17 @@ export function defineWatch(command: Command, finish: (exitCode: number) => void
     .argument("[key]", "name of the lock (default: all)")
     .option("--prefix <text>", "all names that begin with this")
     .addOption(
-      new Option("--after <index/number>", "begin behind that revision (default: now)").argParser(
+      new Option("--after <index/number>", "begin after this revision (default: now)").argParser(
         revisionArgument,
       ),
     )
     .addOption(
-      new Option("--count <n>", "end after so many changes").argParser(
+      new Option("--count <n>", "end after this many changes").argParser(
         wholeNumberArgument(1, COUNT_MAX),
       ),
     )
-    .option("-q, --quiet", "say nothing on standard error")
-    .addOption(jsonOption("print one JSON object a line"))
+    .option("-q, --quiet", "write nothing to standard error")
+    .addOption(jsonOption("print one JSON object per line"))
     .addOption(endpointsOption())
     .addOption(connectTimeoutOption())
     .addHelpText("after", NOTES)
@@ -93,7 +94,7 @@ function targetOf(key: string | undefined, prefix: string | undefined): WatchTar
 function revisionArgument(text: string): Revision {
   const pair = parseNumberPair(text);
   if (pair === undefined || pair[0] === 0 || pair[1] > NUMBER_MAX) {
-    throw new InvalidArgumentError("A revision is INDEX/NUMBER, as of an object of --json.");
+    throw new InvalidArgumentError("A revision is INDEX/NUMBER, as in the objects of --json.");
   }
   return { index: pair[0], number: pair[1] };
 }
@@ -105,9 +106,9 @@ function watch(
   signal: AbortSignal,
 ): Promise<number> {
   const about = typeof target === "string" ? { key: target } : target;
-  const plight = { isQuiet: flags.quiet };
+  const outage = { isQuiet: flags.quiet };
   const work = (client: Client): Promise<number> => show(client, target, flags, signal);
-  return withClient(access, work, { signal, about, plight });
+  return withClient(access, work, { signal, about, outage });
 }
 
 async function show(
@@ -120,7 +121,7 @@ async function show(
   if (quiet !== true) {
     await changes.begun;
     const { revision } = changes;
-    if (revision !== undefined) note(`watching from ${placeText(revision)} on`);
+    if (revision !== undefined) note(`watching from ${placeText(revision)}`);
   }
   let left = count ?? Number.POSITIVE_INFINITY;
   for await (const change of changes) {

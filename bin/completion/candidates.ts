@@ -1,15 +1,15 @@
 /**
- * What `holdfast __complete WORD…` tells a shell: what the last of the words, which may be empty or
+ * The answer of `holdfast __complete WORD…` to a shell: what the last word, which may be empty or
  * half typed, could become. The commands themselves are asked, so nothing is offered that does not
- * exist. The first line says what may stand there:
+ * exist. The first line says what can be there:
  *
- * - `words`: one of the lines that follow, each with a description after a tab if there is one. They
- *   stand for the whole word; the shell picks those that fit what was typed, by rules of its own.
- * - `files`, `directories`: as the shell completes them; of `--flag=value` the value.
- * - `command`: what follows the first `--` is a command line of its own.
+ * - `words`: one of the following lines, each with a description after a tab if there is one. They
+ *   are complete words; the shell picks those that match what was typed, by its own rules.
+ * - `files`, `directories`: as the shell completes them; after `--flag=`, the value.
+ * - `command`: the words after the first `--` are a command line of their own.
  *
  * No output means nothing. A line that makes no sense, a cluster that does not answer and any other
- * failure must look like that too: somebody is typing on the terminal.
+ * failure must look like that too, because somebody is typing on the terminal.
  */
 import type { Argument, Command, Option } from "commander";
 import { clusterAccessFor } from "../config/command-options.js";
@@ -35,9 +35,9 @@ const FILES: ReadonlyMap<string, Wanted> = new Map([
   ["file", "files"],
   ["directory", "directories"],
 ]);
-/** Arguments that are names of locks, by what their commands call them. */
+/** Arguments that are names of locks, by their names in the commands. */
 const KEY_ARGUMENTS: ReadonlySet<string> = new Set(["key", "prefix", "operands"]);
-/** Of looking for a node. */
+/** How long to look for a node. */
 const CONNECT_MS_MAX = 500;
 
 /** Prints what the last of `words` may become. Never fails; returns the exit code. */
@@ -90,7 +90,7 @@ function valuesOf(option: Option): Wanted {
   return words ?? FILES.get(placeholder) ?? NOTHING;
 }
 
-/** Of `--flag=`. */
+/** The values after `--flag=`. */
 function valuesAfter(option: Option | undefined, name: string): Wanted {
   if (option === undefined || !takesValue(option)) return NOTHING;
   const values = valuesOf(option);
@@ -107,14 +107,14 @@ async function operandsAt({ command, operands }: TypedLine, word: string): Promi
   return argument.argChoices ?? FILES.get(name) ?? NOTHING;
 }
 
-/** The last one may take all that follow. */
+/** The last argument may take all words that follow. */
 function argumentAt({ registeredArguments }: Command, index: number): Argument | undefined {
   const last = registeredArguments.at(-1);
   return registeredArguments[index] ?? (last?.variadic === true ? last : undefined);
 }
 
 async function keysInUse(command: Command, prefix: string): Promise<Wanted> {
-  const { askCluster } = await import("../cluster/reading.js");
+  const { askCluster } = await import("../cluster/cluster-queries.js");
   const access = { ...clusterAccessFor(command), connectTimeoutMs: CONNECT_MS_MAX };
   const keys: string[] = [];
   await askCluster(
@@ -124,7 +124,7 @@ async function keysInUse(command: Command, prefix: string): Promise<Wanted> {
     },
     { prefix },
   );
-  // A line cannot hold a line feed, nor a word a tab.
+  // A line cannot contain a line feed, nor a word a tab.
   return keys.filter((key) => !/\p{Cc}/u.test(key));
 }
 

@@ -1,14 +1,14 @@
 /**
- * What a shell has to be told so that it asks `holdfast __complete`: how it finds the words of the
- * line, and what it does with each kind of answer (see `candidates.ts`). Must know no command and no
- * flag, because a script may have been saved when an older version was installed.
+ * The shell scripts that ask `holdfast __complete`: how they find the words of the line, and what
+ * they do with each kind of answer (see `candidates.ts`). They must know no command and no flag,
+ * because a script may have been saved when an older version was installed.
  */
 
 /**
- * Version 3.2 and newer. Needs nothing but bash; with the package bash-completion the command after
- * `--` is completed as well as it would be on its own. bash splits words at `=` and `:`; here they
- * are put together again without their backslashes, and what readline keeps of a word is cut off each
- * reply.
+ * Version 3.2 and newer. Needs nothing but bash; with the package bash-completion, the command
+ * after `--` is completed as it would be on its own. bash splits words at `=` and `:`; here they
+ * are joined again without their backslashes, and the part of a word that readline keeps is removed
+ * from each reply.
  */
 const BASH = String.raw`
 # Completion of holdfast for bash. Load it with: source <(holdfast completion bash)
@@ -128,7 +128,7 @@ complete -c holdfast -f -a '(__holdfast_complete)'`;
 
 export const SHIMS = Object.freeze({ bash: shim(BASH), zsh: shim(ZSH), fish: shim(FISH) });
 
-/** Without the backslashes that keep the shell's `${…}` from being this language's. */
+/** Without the backslashes that protect the shell's `${…}` from this language. */
 function shim(text: string): string {
   return text.trim().replaceAll("\\$", "$");
 }

@@ -1,6 +1,7 @@
 /**
- * A command line while it is typed: which command it has reached, and what was given to it. Reads the
- * words as commander would, but never a value: a line that is not finished must not be refused.
+ * A command line while it is typed: which command it has reached, and what that command was given.
+ * Reads the words as commander would, but never checks a value: an unfinished line must not be
+ * refused.
  */
 import type { Command, Option } from "commander";
 import { TableOption } from "../config/flags.js";
@@ -9,7 +10,7 @@ import { programCommands } from "../config/program-commands.js";
 /** Defines the options, arguments and commands of a command. */
 export type LoadCommand = (command: Command) => Promise<void>;
 
-/** An argument of this name is the name of a command, whose flags may follow it. */
+/** An argument with this name is the name of a command, whose flags may follow it. */
 export const COMMAND_ARGUMENT = "command";
 
 export class TypedLine {
@@ -21,7 +22,7 @@ export class TypedLine {
   isAfterDashes = false;
   /** The flag whose value is the next word. */
   valued: Option | undefined;
-  /** Whose flags may follow. */
+  /** The commands whose flags may follow. */
   #scope: readonly Command[];
   readonly #given = new Set<string>();
   readonly #load: LoadCommand;
@@ -56,7 +57,7 @@ export class TypedLine {
     return this.#options().find(({ short, long }) => name === short || name === long);
   }
 
-  /** Of two commands that have the same flag, the first one's. */
+  /** If two commands have the same flag, the first one's counts. */
   #options(): Option[] {
     const all = this.#scope.flatMap((command) => command.createHelp().visibleOptions(command));
     return all.filter(({ long }, at) => all.findIndex((option) => option.long === long) === at);
@@ -108,7 +109,7 @@ export function takesValue({ required, optional }: Option): boolean {
   return required || optional;
 }
 
-/** A value that may be missing is not one that looks like a flag. */
+/** An optional value must not look like a flag. */
 export function isValue({ required }: Option, word: string): boolean {
   return required || !word.startsWith("-");
 }

@@ -1,7 +1,7 @@
 /**
  * Options that several commands share, and the parsers that turn what was typed into values.
- * Parsers throw commander's `InvalidArgumentError`, which becomes one line and exit code 2. What is
- * not typed may come from the environment or a file: see `config/configuration.ts`.
+ * Parsers throw commander's `InvalidArgumentError`, which becomes one line and exit code 2. Options
+ * that are not typed may come from the environment or a file: see `config/configuration.ts`.
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { AddressError } from "../output/addresses.js";
@@ -20,7 +20,7 @@ export function endpointsOption(): Option {
   return flagOption("endpoints", CONNECTION_OPTIONS.endpoints);
 }
 
-/** `--connect-timeout`, of the commands that need a cluster which serves. */
+/** `--connect-timeout`, for commands that need a cluster with a leader. */
 export function connectTimeoutOption(): Option {
   return flagOption("connectTimeout", CONNECTION_OPTIONS.connectTimeout);
 }
@@ -30,14 +30,14 @@ export function configOption(): Option {
   return flagOption("config", FILE_OPTIONS.config);
 }
 
-/** Gives a command and all below it `--config`, unless they have it. */
+/** Adds `--config` to a command and its subcommands, unless they have it. */
 export function addConfigOption(command: Command): void {
   const isThere = command.options.some((option) => option.attributeName() === "config");
   if (!isThere) command.addOption(configOption());
   for (const below of command.commands) addConfigOption(below);
 }
 
-/** Where a command connects to, and how long it tries: `connect` takes it as it is. */
+/** Where a command connects to, and how long it tries; options of `connect`. */
 export interface ClusterAccess {
   readonly endpoints: readonly string[];
   readonly connectTimeoutMs: number;
@@ -52,7 +52,7 @@ export function jsonOption(description: string): Option {
   return new Option("--json", description);
 }
 
-/** What was given nearest: after the command, before it, in the environment, a file, the default. */
+/** The most specific value: after the command, before it, environment, file, default. */
 export function endpointsFor(command: Command): readonly string[] {
   const { endpoints } = CONNECTION_OPTIONS;
   return Configuration.of(command).settle({ endpoints }).endpoints;
@@ -78,25 +78,25 @@ export function durationArgument(text: string): number {
   throw new InvalidArgumentError(`It is longer than ${formatDuration(DURATION_MS_MAX)}.`);
 }
 
-/** A whole number between two bounds, both included. */
+/** A whole number between two bounds, both inclusive. */
 export function wholeNumberArgument(smallest: number, largest: number): (text: string) => number {
   return (text) => {
     const value = /^\d{1,16}$/.test(text) ? Number(text) : -1;
     if (value < smallest || value > largest || !Number.isSafeInteger(value)) {
-      throw new InvalidArgumentError(`A whole number from ${smallest} to ${largest} is needed.`);
+      throw new InvalidArgumentError(`A whole number from ${smallest} to ${largest} is required.`);
     }
     return value;
   };
 }
 
-/** Of an example with what it means. */
+/** Width of an example with its meaning. */
 const HELP_COLUMNS = 80;
-/** What an example means stands at least so far to the right of it. */
+/** The meaning of an example is at least this far to the right of it. */
 const MEANING_INDENT = 4;
 
 /**
- * The examples a command's help begins with. What an example means stands beside its last line, in
- * one column for all, or below it where there is no room.
+ * The examples at the beginning of a command's help. The meaning of an example is beside its last
+ * line, in one column for all, or below it if there is no room.
  */
 export function examplesText(examples: readonly (readonly [string, string])[]): string {
   const lengths = examples.map(([text]) => lastLineOf(text).length);

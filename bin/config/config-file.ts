@@ -1,6 +1,6 @@
 /**
  * Options from a file: one JSON object, whose keys are names of the table. A key that no command
- * knows is an error, one that belongs to another command is not: one file may serve them all.
+ * knows is an error; a key of another command is not, so that one file may serve them all.
  */
 import { readFileSync } from "node:fs";
 import { EXIT } from "../output/exit-codes.js";
@@ -13,7 +13,7 @@ import { similarName } from "./similar-name.js";
 export interface ConfigFile {
   readonly path: string;
   readonly values: ReadonlyMap<string, unknown>;
-  /** On which line each of them stands, from 1. */
+  /** The line of each of them, from 1. */
   readonly lines: ReadonlyMap<string, number>;
 }
 
@@ -23,10 +23,10 @@ const READ_REASONS: Readonly<Record<string, string>> = Object.freeze({
   EISDIR: "it is a directory",
 });
 
-/** A pipe can be read only once, and several parts of a command ask. */
+/** A pipe can be read only once, and several parts of a command ask for the file. */
 const read = new Map<string, ConfigFile>();
 
-/** Fails with exit code 2 for a file that cannot be read or has a key that nobody knows. */
+/** Fails with exit code 2 for a file that cannot be read or has an unknown key. */
 export function readConfigFile(path: string): ConfigFile {
   const known = read.get(path);
   if (known !== undefined) return known;
@@ -47,12 +47,12 @@ export function parseConfigFile(path: string, text: string): ConfigFile {
   for (const { name, line } of keys) {
     const place = `${path}:${line}`;
     const before = lines.get(name);
-    if (before !== undefined) throw invalid(place, `${name} stands in line ${before} already`);
+    if (before !== undefined) throw invalid(place, `${name} is already in line ${before}`);
     lines.set(name, line);
     const reach = names.get(name)?.reach;
     if (reach === undefined) throw invalid(place, unknownKey(name, names.keys()));
     if (reach === "everywhere" || reach === "secret") continue;
-    throw invalid(place, `${name} cannot be set by a file: it is said where a command is called`);
+    throw invalid(place, `${name} cannot be set in a file: give it with each command`);
   }
   return { path, values: new Map<string, unknown>(Object.entries(json)), lines };
 }
@@ -62,13 +62,13 @@ function placedKeys(path: string, text: string): PlacedKey[] {
     return keysIn(text);
   } catch (error) {
     if (!(error instanceof JsonProblem)) throw error;
-    throw invalid(`${path}:${error.line}:${error.column}`, `no JSON: ${error.message}`, error);
+    throw invalid(`${path}:${error.line}:${error.column}`, `invalid JSON: ${error.message}`, error);
   }
 }
 
 function unknownKey(name: string, names: Iterable<string>): string {
   const all = [...names];
-  // A flag as it is typed is the commonest slip.
+  // The most common mistake is a flag as it is typed.
   const spelled = name
     .replace(/^--/, "")
     .replace(/[-_]([a-z])/g, (_, letter) => letter.toUpperCase());
@@ -81,7 +81,7 @@ function namesInFiles(): Map<string, OptionDefinition<unknown>> {
   const names = new Map<string, OptionDefinition<unknown>>();
   for (const { options } of OPTION_TABLE) {
     for (const [name, definition] of Object.entries(options)) {
-      // Of two with the same name, the one that may stand in a file decides.
+      // Of two options with the same name, the one that may be in a file decides.
       if (names.get(name)?.reach !== "everywhere") names.set(name, definition);
     }
   }

@@ -1,6 +1,7 @@
 /**
- * Where each option's value comes from: a flag, else the environment, else the file, else its
- * default. Every value is checked by its kind wherever it came from, and a refusal names the place.
+ * The origin of each option's value: the flag, otherwise the environment, otherwise the file,
+ * otherwise the default. Every value is checked by its kind wherever it came from, and an error
+ * message names its origin.
  */
 import type { Command } from "commander";
 import { EXIT } from "../output/exit-codes.js";
@@ -29,7 +30,7 @@ export interface Setting {
   readonly origin: string | undefined;
 }
 
-/** What was typed for an option; `undefined` if it was not. */
+/** The value that was typed for an option; `undefined` if none was. */
 export type TypedFlags = (name: string) => unknown;
 
 export class Configuration {
@@ -43,12 +44,12 @@ export class Configuration {
     this.#file = file;
   }
 
-  /** Of a command that was parsed: what stands nearest to it counts. */
+  /** For a command that was parsed: the flag nearest to it counts. */
   static of(...commands: readonly Command[]): Configuration {
     return Configuration.from(typedIn(commands), process.env);
   }
 
-  /** Fails with exit code 2 for an unknown variable or a file that is not right. */
+  /** Fails with exit code 2 for an unknown variable or an invalid file. */
   static from(typed: TypedFlags, environment: Environment): Configuration {
     requireKnownVariables(environment);
     const path = typed("config") ?? variableText(environment, "config");
@@ -60,7 +61,7 @@ export class Configuration {
     return this.#file?.path;
   }
 
-  /** The values of a section. Fails with exit code 2 for a wrong or missing one. */
+  /** The values of a section. Fails with exit code 2 for an invalid or missing one. */
   settle<Options extends OptionDefinitions>(options: Options): SettledOptions<Options> {
     const values: Record<string, unknown> = {};
     for (const { name, definition, value } of this.settings(options)) {
@@ -71,7 +72,7 @@ export class Configuration {
     return values as SettledOptions<Options>;
   }
 
-  /** Each option with its origin. Fails with exit code 2 for a wrong value. */
+  /** Each option with its origin. Fails with exit code 2 for an invalid value. */
   settings(options: OptionDefinitions): Setting[] {
     return Object.entries(options).map(([name, definition]) => this.#setting(name, definition));
   }
@@ -98,7 +99,7 @@ export class Configuration {
   }
 }
 
-/** What was given nearest: after the name of the command, before it. */
+/** The most specific value: after the name of the command, otherwise before it. */
 function typedIn(commands: readonly Command[]): TypedFlags {
   return (name) => {
     for (const command of commands) {
@@ -116,8 +117,8 @@ function parsed(definition: OptionDefinition<unknown>, text: string, origin: str
   } catch (error) {
     if (!(error instanceof ValueProblem)) throw error;
     if (definition.reach === "secret") {
-      // Neither the text nor a message or cause that quotes it.
-      throw new Failure(EXIT.usage, `${origin}: what stands there cannot be one`);
+      // Neither the text nor a message or cause that quotes it, since it may be secret.
+      throw new Failure(EXIT.usage, `${origin}: invalid value (not shown)`);
     }
     throw new Failure(EXIT.usage, `${origin}=${text}: ${error.message}`, { cause: error });
   }
@@ -132,7 +133,7 @@ function parsedJson(
   const place = `${path}:${lines.get(name)}: ${name}`;
   const text = textOfJson(definition.kind, json);
   if (text === undefined) {
-    throw new Failure(EXIT.usage, `${place}: ${jsonTypesText(definition.kind)} is needed`);
+    throw new Failure(EXIT.usage, `${place}: ${jsonTypesText(definition.kind)} is required`);
   }
   return parsed(definition, text, place);
 }

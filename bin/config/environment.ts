@@ -1,7 +1,7 @@
 /**
  * Options from the environment. A variable that is set but empty counts as not set. Other programs
- * put variables with our prefix there too: what Kubernetes sets for a service that is called
- * holdfast is left alone, and of the rest only what looks like a slip of the hand is an error.
+ * set variables with our prefix too: those that Kubernetes sets for a service called holdfast are
+ * ignored, and of the rest only likely misspellings are errors.
  */
 import { EXIT } from "../output/exit-codes.js";
 import { Failure } from "../output/failure.js";
@@ -12,7 +12,7 @@ import { similarName } from "./similar-name.js";
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const PREFIX = variableOf("");
-/** Which are no options: what a command under a lock finds, and how errors are shown. */
+/** Variables that are not options: those of a command under a lock, and how errors are shown. */
 const OTHER_VARIABLES: readonly string[] = ["key", "token", "slot", "session", "debug"].map(
   variableOf,
 );
@@ -20,7 +20,7 @@ const SERVICE_LINK =
   /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/;
 const SERVICE_ADDRESS = /^(tcp|udp|sctp):\/\//;
 
-/** The text of an option's variable; `undefined` when it is not set. */
+/** The text of an option's variable; `undefined` if it is not set. */
 export function variableText(environment: Environment, name: string): string | undefined {
   const text = environment[variableOf(name)];
   return text === undefined || text === "" || isServiceLink(variableOf(name), text)
@@ -28,7 +28,7 @@ export function variableText(environment: Environment, name: string): string | u
     : text;
 }
 
-/** Fails with exit code 2 for a variable that must have been meant as an option. */
+/** Fails with exit code 2 for a variable that is probably a misspelt option. */
 export function requireKnownVariables(environment: Environment): void {
   const known = knownVariables();
   for (const [variable, text = ""] of Object.entries(environment)) {

@@ -8,7 +8,7 @@ import {
 } from "./option-definition.js";
 import { formatValue, type OptionKind, ValueProblem } from "./option-kind.js";
 
-/** A flag of the table, which knows what its value may be. */
+/** A flag of the table, which knows its possible values. */
 export class TableOption extends Option {
   readonly kind: OptionKind<unknown>;
 
@@ -19,8 +19,8 @@ export class TableOption extends Option {
 }
 
 /**
- * Adds a section of the table. Values are not given defaults here: what was not typed may still
- * come from elsewhere. A switch that something else may have switched on can be switched off.
+ * Adds a section of the table. No defaults are set here: an option that was not typed may still
+ * have a value elsewhere. A switch that may be on from elsewhere can be turned off.
  */
 export function addOptions(command: Command, options: OptionDefinitions): void {
   for (const [name, definition] of Object.entries(options)) {
@@ -33,13 +33,13 @@ export function addOptions(command: Command, options: OptionDefinitions): void {
     }
     command.addOption(flag);
     if (definition.kind.placeholder === "" && definition.reach === "everywhere") {
-      // Behind the flag itself: alone it would make "on" the default.
+      // After the flag itself: alone it would make "on" the default.
       command.addOption(new Option(flagOf(name).replace("--", "--no-"), "").hideHelp());
     }
   }
 }
 
-/** Adds two flags for one value: what one says, the other unsays, so that only one may be typed. */
+/** Adds two flags for one value; they exclude each other. */
 export function addEither(command: Command, flag: Option, negation: Option): Command {
   let typed: Option | undefined;
   for (const option of [flag, negation]) {
@@ -69,7 +69,7 @@ export function flagText(name: string, { kind }: OptionDefinition<unknown>): str
   return `${flagOf(name)} ${kind.placeholder}`.trimEnd();
 }
 
-/** "" when there is none. */
+/** "" if there is none. */
 export function defaultText({
   kind,
   defaultText,
@@ -97,7 +97,7 @@ function readTyped({ kind }: OptionDefinition<unknown>, typed: string): NonNulla
   }
 }
 
-/** As commander's own messages end: with a capital and a full stop. */
+/** Like commander's own messages: with a capital and a full stop. */
 export function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }

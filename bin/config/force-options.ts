@@ -1,6 +1,6 @@
 /**
- * How something is taken away from its holder: after a grace in which it may release in peace, or at
- * once. Shared by the commands that end other people's holds.
+ * How a hold is taken away from its holder: after a grace period in which the holder may release
+ * it, or at once. Shared by the commands that end other clients' holds.
  */
 import { type Command, Option } from "commander";
 import { formatDuration } from "../output/durations.js";
@@ -16,7 +16,7 @@ export interface ForceFlags {
   readonly reason?: string;
 }
 
-/** As the SDK takes it. */
+/** The options of the SDK's `revoke`. */
 export interface Force {
   readonly graceMs: number;
   readonly now: boolean;
@@ -24,21 +24,21 @@ export interface Force {
 }
 
 export const FORCE_NOTES = `
-The holder is told at once and may release in peace. Force comes when the grace
-is over, and no earlier than the end of the lease that the holder has now, so
-that it has stopped before anybody else is granted the lock. With --now that is
-not waited for: then only fencing tokens protect what the lock protects.`;
+The holder is told at once and can release the lock itself. The revoke is forced
+when the grace period is over, but not before the end of the lease that the
+holder has now, so that it has stopped before another task is granted the lock.
+With --now there is no such wait: then only fencing tokens protect the resource.`;
 
 export function addForceOptions(command: Command): Command {
   return command
     .addOption(
       new Option(
         "--grace <duration>",
-        "how long the holder may take to release, up to 1h",
+        "how long the holder has to release the lock, up to 1h",
       ).argParser(durationArgument),
     )
-    .addOption(new Option("--now", "at once, whether or not the holder has heard of it"))
-    .option("--reason <text>", "told to the holder");
+    .addOption(new Option("--now", "at once, even if the holder has not heard of it"))
+    .option("--reason <text>", "text for the holder");
 }
 
 export function forceOf({ grace, now, reason }: ForceFlags): Force {

@@ -1,8 +1,8 @@
 /**
- * Where things stand in a JSON text, for messages that name the line: the first thing that is no
- * JSON, and the keys of the outermost object. Takes the texts that `JSON.parse` takes and no others
- * (but none of more than 200 levels), and never repeats what it read: there may be a secret in it.
- * Source: RFC 8259. Pure.
+ * Positions in a JSON text, for messages that name the line: the first syntax error, and the keys
+ * of the outermost object. Accepts the texts that `JSON.parse` accepts and no others (but none with
+ * more than 200 levels), and never repeats what it read: there may be a secret in it. Source: RFC
+ * 8259. Pure.
  */
 
 /** One key of the outermost object. */
@@ -12,7 +12,7 @@ export interface PlacedKey {
   readonly line: number;
 }
 
-/** What is no JSON, and where. */
+/** A syntax error and its position. */
 export class JsonProblem extends Error {
   override readonly name = "JsonProblem";
   /** Both counted from 1. */
@@ -27,13 +27,13 @@ export class JsonProblem extends Error {
 }
 
 const SPACE = /[ \t\n\r]*/y;
-/** Of the units from the space on all but quote and backslash stand for themselves. */
+/** All code units from the space on, except quote and backslash, may appear unescaped. */
 const STRING = /"(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*"/y;
 const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 /** Far above any configuration, far below the depth at which the scan would run out of stack. */
 const DEPTH_MAX = 200;
 
-/** In their order, each as often as it stands there; none of a text that is no object. */
+/** In order, each as often as it appears; none if the text is not an object. */
 export function keysIn(text: string): PlacedKey[] {
   const scan = new Scan(text);
   scan.value(0);
@@ -86,11 +86,12 @@ class Scan {
 
   #string(): string {
     const text = this.#skip(STRING);
-    if (text === "") throw this.#problem("a text without its closing quote, or with a line break");
+    if (text === "")
+      throw this.#problem("a string without its closing quote, or with a line break");
     return text;
   }
 
-  /** Whether `sign` stood here, which is behind us then, with the space after it. */
+  /** Whether `sign` is next; if it is, moves past it and the space after it. */
   #takes(sign: string): boolean {
     if (this.#text[this.#at] !== sign) return false;
     this.#at += 1;
@@ -98,7 +99,7 @@ class Scan {
     return true;
   }
 
-  /** What matches here, which is behind us then. */
+  /** The text that matches here; moves past it. */
   #skip(pattern: RegExp): string {
     pattern.lastIndex = this.#at;
     const [found = ""] = pattern.exec(this.#text) ?? [];
@@ -108,7 +109,7 @@ class Scan {
 
   #expected(what: string): JsonProblem {
     const isEnd = this.#at === this.#text.length;
-    return this.#problem(`${what} is expected${isEnd ? ", and the text ends" : ""}`);
+    return this.#problem(`${what} was expected${isEnd ? ", but the text ends" : ""}`);
   }
 
   #problem(problem: string): JsonProblem {

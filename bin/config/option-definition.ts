@@ -7,7 +7,7 @@ import type { OptionKind } from "./option-kind.js";
 import { switchKind } from "./option-kinds.js";
 
 /**
- * Where it may come from. "flag": it describes one call, so that an environment that a nested
+ * Where an option may come from. "flag": it describes one call, so an environment that a nested
  * command inherits must not set it. "secret": not on a command line, which every user of a machine
  * can read, and never shown.
  */
@@ -41,7 +41,7 @@ type Details = Partial<
   Pick<OptionDefinition<unknown>, "reach" | "defaultText" | "short" | "negation">
 >;
 
-/** An option that has a value in any case. */
+/** An option that always has a value. */
 export function optionWithDefault<Value>(
   kind: OptionKind<Value & {}>,
   description: string,

@@ -1,7 +1,7 @@
 /**
- * What an option's value may be: how its text is read, which JSON stands for it in a file, and how
- * it is shown. Flags and the environment give text; a file gives JSON, which becomes the same text,
- * so that there is one parser and one set of limits for all three.
+ * The kind of an option's value: how its text is read, which JSON represents it in a file, and how
+ * it is shown. Flags and the environment give text; a file gives JSON, which is converted to the
+ * same text, so that there is one parser and one set of limits for all three.
  */
 
 /** One sentence without capital and full stop, which says what would be right. */
@@ -20,30 +20,30 @@ export type Json =
 export type JsonType = "string" | "number" | "boolean" | "array" | "object";
 
 export interface OptionKind<Value> {
-  /** For the reference: what is to be written, limits included. */
+  /** For the reference: what to write, with limits. */
   readonly type: string;
   /** As in `--ttl <duration>`; "" for a switch, which takes no value. */
   readonly placeholder: string;
-  /** All there are, where they are words of which there are few: a shell offers them. */
+  /** All possible values, if they are a few words: a shell offers them. */
   readonly words?: readonly string[];
-  /** What may stand for it in a file. */
+  /** The JSON types that it may have in a file. */
   readonly jsonTypes: readonly JsonType[];
   /** Throws `ValueProblem`. */
   parse(text: string): Value;
-  /** As it would stand in a file. */
+  /** As it would be written in a file. */
   toJson(value: Value): Json;
-  /** What the same flag given once more makes of the value before; default: replaces it. */
+  /** Combines the values of a repeated flag; default: the last one counts. */
   merge?(before: Value, next: Value): Value;
 }
 
-/** The text that stands for a JSON value; `undefined`: it cannot be one of this kind. */
+/** The text for a JSON value; `undefined`: it cannot be one of this kind. */
 export function textOfJson(kind: OptionKind<unknown>, json: unknown): string | undefined {
   const type = jsonTypeOf(json);
   if (type === undefined || !kind.jsonTypes.includes(type)) return undefined;
   return plainText(json);
 }
 
-/** As it would be written behind its flag. */
+/** As it would be written after its flag. */
 export function formatValue(kind: OptionKind<unknown>, value: unknown): string {
   return plainText(kind.toJson(value)) ?? "";
 }

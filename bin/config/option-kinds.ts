@@ -1,4 +1,4 @@
-/** The kinds of values that options have: numbers, durations, sizes, switches, texts, addresses. */
+/** The kinds of option values: numbers, durations, sizes, switches, texts, addresses. */
 import {
   AddressError,
   formatHostPort,
@@ -29,7 +29,7 @@ const SWITCH_TEXTS: ReadonlyMap<string, boolean> = new Map([
   ["0", false],
 ]);
 
-/** What `--wait` takes besides a duration. */
+/** What `--wait` accepts in addition to a duration. */
 const FOREVER = "forever";
 const NOT_AT_ALL = "no";
 
@@ -44,7 +44,7 @@ export function durationText(milliseconds: number): string {
   return wholeMs < 1_000 ? `${wholeMs}ms` : `${wholeMs / 1_000}s`;
 }
 
-/** Milliseconds, both bounds included. */
+/** Milliseconds, both bounds inclusive. */
 export function durationKind(leastMs: number, mostMs: number): OptionKind<number> {
   const range = `${durationText(leastMs)} to ${durationText(mostMs)}`;
   return {
@@ -57,13 +57,13 @@ export function durationKind(leastMs: number, mostMs: number): OptionKind<number
         throw new ValueProblem(DURATION_PROBLEM);
       }
       if (milliseconds >= leastMs && milliseconds <= mostMs) return milliseconds;
-      throw new ValueProblem(`a duration from ${range} is needed`);
+      throw new ValueProblem(`a duration from ${range} is required`);
     },
     toJson: durationText,
   };
 }
 
-/** Milliseconds; `false` for not at all, `Infinity` for ever. */
+/** Milliseconds; `false` for no wait, `Infinity` for ever. */
 export function waitKind(mostMs: number): OptionKind<number | false> {
   const duration = durationKind(0, mostMs);
   return {
@@ -82,7 +82,7 @@ export function waitKind(mostMs: number): OptionKind<number | false> {
   };
 }
 
-/** Bytes, both bounds included. */
+/** Bytes, both bounds inclusive. */
 export function sizeKind(leastBytes: number, mostBytes: number): OptionKind<number> {
   const range = `${formatSize(leastBytes)} to ${formatSize(mostBytes)}`;
   return {
@@ -93,13 +93,13 @@ export function sizeKind(leastBytes: number, mostBytes: number): OptionKind<numb
       const bytes = parseSize(text);
       if (bytes === undefined) throw new ValueProblem("a size needs a unit: 512KiB, 64MiB, 1GiB");
       if (bytes >= leastBytes && bytes <= mostBytes) return bytes;
-      throw new ValueProblem(`a size from ${range} is needed`);
+      throw new ValueProblem(`a size from ${range} is required`);
     },
     toJson: formatSize,
   };
 }
 
-/** Both bounds included. */
+/** Both bounds inclusive. */
 export function wholeNumberKind(least: number, most: number): OptionKind<number> {
   const range = `${least} to ${most}`;
   return {
@@ -109,7 +109,7 @@ export function wholeNumberKind(least: number, most: number): OptionKind<number>
     parse: (text) => {
       const value = /^\d{1,16}$/.test(text) ? Number(text) : -1;
       if (value >= least && value <= most) return value;
-      throw new ValueProblem(`a whole number from ${range} is needed`);
+      throw new ValueProblem(`a whole number from ${range} is required`);
     },
     toJson: (value) => value,
   };
@@ -121,7 +121,7 @@ export const switchKind: OptionKind<boolean> = {
   jsonTypes: ["boolean"],
   parse: (text) => {
     const value = SWITCH_TEXTS.get(text.toLowerCase());
-    if (value === undefined) throw new ValueProblem("true or false is needed");
+    if (value === undefined) throw new ValueProblem("true or false is required");
     return value;
   },
   toJson: (value) => value,
@@ -172,7 +172,7 @@ export function choiceKind<const Choice extends string>(
   };
 }
 
-/** A line for the shell; `true`: it stands behind `--`. */
+/** A line for the shell; `true`: it is after `--`. */
 export const shellLineKind: OptionKind<string | true> = {
   type: "text, optional",
   placeholder: "[line]",
@@ -213,7 +213,7 @@ export const hostPortKind: OptionKind<{ readonly host: string; readonly port: nu
   toJson: formatHostPort,
 };
 
-/** Each node with an address of its own. */
+/** An address for each node. */
 export function nodeAddressesKind(placeholder: string): OptionKind<readonly NodeAddress[]> {
   return {
     type: "`id=host:port`, separated by commas",

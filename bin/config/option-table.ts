@@ -1,6 +1,6 @@
 /**
- * The table of all options that may be configured. Flags, environment variables, keys of a file,
- * `holdfast config print` and the reference page are made from it and from nothing else.
+ * The table of all configurable options. Flags, environment variables, keys of a file, `holdfast
+ * config print` and the reference page are made from it and from nothing else.
  */
 import { DEFAULT_ENDPOINTS } from "../output/addresses.js";
 import {
@@ -39,27 +39,27 @@ export const CONNECTION_OPTIONS = {
 };
 
 export const CLUSTER_OPTIONS = {
-  nodes: option(wholeNumberKind(1, LOCAL_NODES_MAX), "how many", {
+  nodes: option(wholeNumberKind(1, LOCAL_NODES_MAX), "number of nodes", {
     defaultText: "those of the data, or 3",
   }),
   data: optionWithDefault(textKind("directory"), "where the nodes keep their data", ".holdfast"),
   port: optionWithDefault(
     wholeNumberKind(0, PORT_MAX),
-    "client port of the first node; 0: any free ones",
+    "client port of the first node; 0: any free ports",
     7411,
   ),
-  peerPort: option(wholeNumberKind(0, PORT_MAX), "peer port of the first node; 0: any free ones", {
+  peerPort: option(wholeNumberKind(0, PORT_MAX), "peer port of the first node; 0: any free ports", {
     defaultText: "those of the data, or 7511",
   }),
   allowOrigin: ALLOW_ORIGIN,
-  restart: switchOption("start a node again when it dies"),
+  restart: switchOption("restart nodes that die"),
   json: switchOption("print one line of JSON when the cluster is ready", { reach: "flag" }),
   stopOnStdinEnd: switchOption("stop when standard input ends", { reach: "flag" }),
 };
 
 const { wait, priority, ttl, maxHold, killGrace, conflictExitCode, quiet } = RUN_OPTIONS;
 
-/** A campaign is a run of the election's lock. */
+/** A campaign is a run with the election's lock. */
 export const ELECT_OPTIONS = {
   wait,
   priority,
@@ -72,7 +72,7 @@ export const ELECT_OPTIONS = {
 
 export interface OptionSection {
   readonly title: string;
-  /** The command that has these options; `undefined`: all others than those in `without`. */
+  /** The command that has these options; `undefined`: all commands but those in `without`. */
   readonly command: string | undefined;
   readonly without?: readonly string[];
   readonly options: OptionDefinitions;
@@ -97,7 +97,7 @@ export const OPTION_TABLE: readonly OptionSection[] = [
   { title: "holdfast snapshot restore", command: "snapshot", options: RESTORE_OPTIONS },
 ];
 
-/** Those of a command, with what it shares with others. */
+/** The options of a command, including those that it shares with others. */
 export function sectionsFor(name: string): readonly OptionSection[] {
   return OPTION_TABLE.filter(({ command, without }) =>
     command === undefined ? without?.includes(name) !== true : command === name,

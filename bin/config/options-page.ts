@@ -1,6 +1,6 @@
 /**
- * The reference page of the options, from the table: `holdfast config reference` prints it and
- * `docs/reference/options.md` is that, word for word.
+ * The reference page of the options, made from the table: `holdfast config reference` prints it,
+ * and `docs/reference/options.md` is identical to it.
  */
 import { defaultText, flagText } from "./flags.js";
 import { type OptionDefinition, variableOf } from "./option-definition.js";
@@ -8,21 +8,21 @@ import { OPTION_TABLE, type OptionSection } from "./option-table.js";
 
 const INTRODUCTION = `# Options
 
-Made from the table of options by \`holdfast config reference\`; changes belong into
+Made from the table of options by \`holdfast config reference\`; changes belong in
 \`bin/config/option-table.ts\`.
 
 Every option has one name in three spellings: \`--kill-grace\` is \`HOLDFAST_KILL_GRACE\` in the
-environment and \`killGrace\` in a file. The first of these that says something counts:
+environment and \`killGrace\` in a file. The first of these that has a value counts:
 
 1. the flag (\`--endpoints\` and \`--config\` also before the name of the command),
 2. the variable, unless it is empty,
 3. the file that \`--config\` or \`HOLDFAST_CONFIG\` names,
 4. the default.
 
-The file is one JSON object, and one file may serve all commands: each takes what it knows. A key
-that no command knows is an error. A variable that begins with \`HOLDFAST_\` and looks like a slip of
-one of those below is an error too; others are left alone, because deployment tools and Kubernetes
-make variables with the same beginning.
+The file is one JSON object, and one file may serve all commands: each reads its own options. A key
+that no command knows is an error. A variable that begins with \`HOLDFAST_\` and looks like a
+misspelling of one of those below is an error too; others are ignored, because deployment tools and
+Kubernetes set variables with the same prefix.
 
 \`\`\`json
 {
@@ -37,13 +37,13 @@ make variables with the same beginning.
 \`\`\`
 
 Durations and sizes have a unit: \`250ms\`, \`5s\`, \`1.5m\`, \`1h30m\`, \`30d\`; \`512KiB\`, \`64MiB\`, \`1GiB\`
-(and \`kB\`, \`MB\`, \`GB\`, powers of 1,000). A switch is \`true\` or \`false\` outside a command line;
-on it \`--no-insecure\` switches off what \`--insecure\` switches on. Lists are separated by commas,
-or are lists in the file. An option without a variable describes one call and is only a flag: a
-command that \`run\` starts inherits the environment, and must not inherit that.
+(and \`kB\`, \`MB\`, \`GB\`, powers of 1,000). In a variable or a file, a switch is \`true\` or \`false\`; on a
+command line, \`--insecure\` turns it on and \`--no-insecure\` turns it off. Lists are separated by commas,
+or are lists in the file. An option without a variable describes one call and is only a flag:
+a command that \`run\` starts inherits the environment, and must not inherit such an option.
 
 \`holdfast config print\` shows every value and where it came from; with the name of a command and
-its options, what that command line would use.
+its options, it shows what that command line would use.
 `;
 
 /** The whole page, with a line break at its end. */

@@ -1,13 +1,13 @@
 /**
- * The options of `holdfast snapshot restore`. What says which node of which cluster is being founded is
- * said as for `holdfast server`; the rest describes one restore and nothing else.
+ * The options of `holdfast snapshot restore`. Those that say which node of which cluster is founded
+ * are the same as for `holdfast server`; the rest describe only one restore.
  */
 import { option, optionWithDefault, requiredOption, switchOption } from "./option-definition.js";
 import { durationKind, nodeAddressesKind, textKind, wholeNumberKind } from "./option-kinds.js";
 import { SERVER_OPTIONS } from "./server-options.js";
 
 const HOUR_MS = 3_600_000;
-/** The longest lease and the longest lock delay. */
+/** The longest lease plus the longest lock delay. */
 const QUIET_MS_DEFAULT = 660_000;
 /** Leaves 2^46 tokens: as much as the table itself allows. */
 const TOKEN_FLOOR_MAX = 2 ** 53 - 2 ** 46;
@@ -19,7 +19,7 @@ export const RESTORE_OPTIONS = {
   data,
   initialCluster: requiredOption(
     nodeAddressesKind("members"),
-    "all nodes of the new cluster with their peer addresses, the same on each",
+    "all nodes of the new cluster with their peer addresses, the same on each node",
   ),
   restoreId: {
     ...requiredOption(
@@ -30,17 +30,17 @@ export const RESTORE_OPTIONS = {
   },
   quietTime: optionWithDefault(
     durationKind(1_000, HOUR_MS),
-    "how long the new cluster opens no session: holders may still count on their leases",
+    "how long the new cluster opens no session: holders may still rely on their leases",
     QUIET_MS_DEFAULT,
     { reach: "flag" },
   ),
   oldLeasesAreOver: switchOption(
-    "no quiet time: the old cluster was stopped longer ago than that",
+    "no quiet time: the old cluster was stopped longer ago than the longest lease",
     { reach: "flag" },
   ),
   tokenFloor: option(
     wholeNumberKind(1, TOKEN_FLOOR_MAX),
-    "no token of the new cluster is below it",
+    "lower limit of the new cluster's tokens",
     {
       reach: "flag",
       defaultText: "from snapshot and clock",

@@ -1,6 +1,6 @@
 /**
- * The options of `holdfast run`. What describes one request (its mode, its permits, what is shown
- * beside it) is said where it is made; how runs behave may be set for many of them.
+ * The options of `holdfast run`. Those that describe one request (its mode, its permits, its value)
+ * are flags of each call; those that say how runs behave may be configured for many.
  */
 import { EXIT } from "../output/exit-codes.js";
 import { option, optionWithDefault, switchOption } from "./option-definition.js";
@@ -21,14 +21,14 @@ const LONG_MS_MAX = 49 * DAY_MS;
 export const RUN_OPTIONS = {
   wait: optionWithDefault<number | false>(
     waitKind(LONG_MS_MAX),
-    "give up after this time, the search for a node included",
+    "give up after this time, including the search for a node",
     Number.POSITIVE_INFINITY,
     {
       short: "w",
       defaultText: "wait for ever",
       negation: {
         flags: "-n, --no-wait",
-        description: "give up at once if another holds the lock, or no node is there",
+        description: "give up at once if the lock is held, or no node can be reached",
       },
     },
   ),
@@ -38,37 +38,37 @@ export const RUN_OPTIONS = {
   }),
   permits: option(
     wholeNumberKind(1, 1_024),
-    "take so many permits of a semaphore instead of a lock, of each key",
+    "take this many permits of a semaphore, of each key, instead of a lock",
     { reach: "flag", defaultText: "1 with --limit" },
   ),
   limit: option(
     wholeNumberKind(1, 1_000_000),
-    "how many permits the semaphore has; needed while nobody uses it",
+    "number of permits of the semaphore; required while it is not in use",
     { reach: "flag" },
   ),
-  priority: option(wholeNumberKind(0, 60), "a head start of so many seconds in the queue", {
+  priority: option(wholeNumberKind(0, 60), "a head start in the queue, in seconds", {
     reach: "flag",
     defaultText: "0",
   }),
-  value: option(textKind("text"), "what others see beside the lock, up to 1 KiB", {
+  value: option(textKind("text"), "text that others see with the lock, up to 1 KiB", {
     reach: "flag",
   }),
   ttl: optionWithDefault(
     durationKind(SECOND_MS, 10 * MINUTE_MS),
-    "how long the lock outlives a run that stopped answering",
+    "how long the lock outlives a run that no longer answers",
     15 * SECOND_MS,
   ),
   maxHold: option(
     durationKind(SECOND_MS, LONG_MS_MAX),
-    "hold the lock no longer than this: the command is ended in time",
+    "hold the lock no longer than this; the command is ended in time",
   ),
   minHold: option(
     durationKind(0, LONG_MS_MAX),
-    "keep others out at least so long after the grant, however soon the command ends",
+    "keep the lock closed for at least this long after the grant, even if the command ends sooner",
   ),
   lockDelay: option(
     durationKind(0, MINUTE_MS),
-    "keep others out so long if the lock ends otherwise than by release",
+    "keep the lock closed for this long if it ends otherwise than by release",
   ),
   killGrace: optionWithDefault(
     durationKind(0, 10 * MINUTE_MS),
@@ -77,10 +77,10 @@ export const RUN_OPTIONS = {
   ),
   conflictExitCode: optionWithDefault<number>(
     wholeNumberKind(0, 255),
-    "exit code if another holds the lock (with -n)",
+    "exit code if the lock is held (with -n)",
     EXIT.held,
     { short: "E" },
   ),
-  quiet: switchOption("say nothing that the exit code says as well", { short: "q" }),
+  quiet: switchOption("do not report what the exit code says", { short: "q" }),
   command: option(shellLineKind, "run a line with /bin/sh", { short: "c", reach: "flag" }),
 };

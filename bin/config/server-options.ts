@@ -1,6 +1,6 @@
 /**
- * The options of `holdfast server`. Their defaults for tuning repeat those of the node itself,
- * which is not loaded for a reference page; a test holds them against each other.
+ * The options of `holdfast server`. The defaults for tuning repeat those of the node itself, which
+ * is not loaded for a reference page; a test compares them.
  */
 import type { LogFormat } from "../output/node-log.js";
 import { formatSize } from "../output/sizes.js";
@@ -25,41 +25,41 @@ const DAY_MS = 86_400_000;
 const MIB = 2 ** 20;
 const TIB = 2 ** 40;
 
-/** What `--snapshot-log-size` is at least when it is not given. */
+/** The smallest default of `--snapshot-log-size`. */
 export const SNAPSHOT_LOG_BYTES = 64 * MIB;
 
 const IDENTITY = {
-  id: requiredOption(nodeIdKind, "number of this node, for ever"),
-  data: requiredOption(textKind("directory"), "where this node keeps its log"),
+  id: requiredOption(nodeIdKind, "id of this node; never changes"),
+  data: requiredOption(textKind("directory"), "directory for the data of this node"),
   initialCluster: option(
     nodeAddressesKind("members"),
-    "all founding nodes with their peer addresses, the same on each: 1=host:port,2=host:port,…",
+    "all founding nodes and their peer addresses, the same on each node: 1=host:port,2=…",
   ),
   join: option(
     endpointsKind,
-    "instead, for a node that was added: any nodes of the cluster, separated by commas",
+    "for a node that was added: any nodes of the cluster, separated by commas",
   ),
-  clusterName: option(textKind("name"), "makes clusters with equal members different ones", {
+  clusterName: option(textKind("name"), "distinguishes clusters with the same members", {
     defaultText: "holdfast",
   }),
 };
 
-/** Of what starts nodes. The nodes check the origins themselves. */
+/** For commands that start nodes. The nodes check the origins themselves. */
 export const ALLOW_ORIGIN = option(
   textsKind("origin"),
-  "web pages that may connect, as https://ops.example; may be repeated",
+  "origin of web pages that can connect, such as https://ops.example; can be repeated",
   { defaultText: "none" },
 );
 
 const ADDRESSES = {
-  listen: optionWithDefault(hostPortKind, "where clients connect", {
+  listen: optionWithDefault(hostPortKind, "address for clients", {
     host: "127.0.0.1",
     port: 7411,
   }),
-  advertise: option(endpointKind, "what clients are told to connect to", {
+  advertise: option(endpointKind, "the URL that clients are told", {
     defaultText: "ws:// and --listen",
   }),
-  peerListen: option(hostPortKind, "where the other nodes connect", {
+  peerListen: option(hostPortKind, "address for the other nodes", {
     defaultText: "this node's address in --initial-cluster",
   }),
   peerAddress: option(
@@ -67,12 +67,12 @@ const ADDRESSES = {
       ...nodeAddressesKind("id=host:port"),
       merge: (before, next) => [...before, ...next],
     },
-    "where this node dials that peer instead (proxies, NAT); may be repeated",
+    "address at which this node dials a peer instead (proxies, NAT); can be repeated",
   ),
   allowHost: option(
     textsKind("name"),
-    "host names by which this node may be asked for besides its own; may be repeated",
-    { defaultText: "IP addresses, localhost, those of --listen and --advertise" },
+    "additional host names of this node in requests; can be repeated",
+    { defaultText: "IP addresses, localhost, the hosts of --listen and --advertise" },
   ),
   allowOrigin: ALLOW_ORIGIN,
   insecure: switchOption(
@@ -82,32 +82,28 @@ const ADDRESSES = {
 
 const KEEPING = {
   audit: switchOption("keep the history of locks in the data directory"),
-  auditKeep: option(durationKind(MINUTE_MS, 36_500 * DAY_MS), "for how long", {
+  auditKeep: option(durationKind(MINUTE_MS, 36_500 * DAY_MS), "how long the audit is kept", {
     defaultText: "30d",
   }),
   changesMax: optionWithDefault(
     wholeNumberKind(1, 100_000_000),
-    "changes of locks kept in memory, for watches and the history",
+    "number of changes kept in memory, for watches and the history",
     131_072,
   ),
-  changesSize: optionWithDefault(
-    sizeKind(64 * 1_024, TIB),
-    "what these may take in memory",
-    32 * MIB,
-  ),
+  changesSize: optionWithDefault(sizeKind(64 * 1_024, TIB), "memory for these changes", 32 * MIB),
   watchesMax: optionWithDefault(
     wholeNumberKind(1, 1_000_000),
-    "watches that the clients of this node may have",
+    "maximum number of watches of this node's clients",
     4_096,
   ),
   snapshotLogSize: option(
     sizeKind(MIB, TIB),
-    "take a snapshot when so much log was applied since the last one",
+    "take a snapshot after this much log has been applied since the last one",
     { defaultText: `${formatSize(SNAPSHOT_LOG_BYTES)}, or twice the last one if that is more` },
   ),
   trailingLogSize: optionWithDefault(
     sizeKind(64 * 1_024, TIB),
-    "so much log before a snapshot is kept, for followers that are only slow",
+    "how much log is kept before a snapshot, for slow followers",
     16 * MIB,
   ),
 };
@@ -115,25 +111,25 @@ const KEEPING = {
 const PROCESS = {
   electionTimeout: optionWithDefault(
     durationKind(50, MINUTE_MS),
-    "silence of the leader after which another is elected; the same on all nodes",
+    "silence of the leader after which another one is elected; the same on all nodes",
     600,
   ),
   heartbeatInterval: optionWithDefault(
     durationKind(5, 30 * SECOND_MS),
-    "how often a leader that has nothing to say is heard",
+    "time between heartbeats of an idle leader",
     100,
   ),
   logFormat: optionWithDefault<LogFormat>(
     choiceKind("format", ["text", "json"]),
-    "how log lines look: text or json",
+    "format of log lines: text or json",
     "text",
   ),
   trace: option(
     textKind("file"),
-    "write a line of JSON for every transition of the protocol; -: standard error",
+    "write a JSON line for every transition of the protocol; -: standard error",
   ),
   stopOnStdinEnd: switchOption(
-    "stop when standard input ends: ties the node to the process that started it",
+    "stop when standard input ends, which ties the node to the process that started it",
     { reach: "flag" },
   ),
 };

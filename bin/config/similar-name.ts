@@ -1,6 +1,6 @@
-/** Finds the known name that somebody may have meant. Pure. */
+/** Finds the known name that was probably meant. Pure. */
 
-/** The nearest of `names`, if it is near enough to be a slip of the hand. */
+/** The nearest of `names`, if it is near enough to be a misspelling. */
 export function similarName(word: string, names: Iterable<string>): string | undefined {
   let nearest: string | undefined;
   let fewest = Number.POSITIVE_INFINITY;

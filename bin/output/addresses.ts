@@ -1,7 +1,7 @@
 /**
- * Addresses on the command line: client endpoints (WebSocket URLs), HOST:PORT pairs and the lists
- * that give each node its own. Parsers throw `AddressError` with a message that names what was
- * wrong and what would be right; they never look anything up.
+ * Addresses on the command line: client endpoints (WebSocket URLs), HOST:PORT pairs and lists of
+ * one address per node. Parsers throw `AddressError` with a message that says what is wrong and
+ * what would be right; they never look anything up.
  */
 import type { HostPort } from "../../src/server/index.js";
 import { withoutCredentials } from "./printable.js";
@@ -22,7 +22,7 @@ export class AddressError extends Error {
 /** Comma-separated WebSocket URLs; a bare `host:port` means `ws://host:port`. */
 export function parseEndpoints(text: string): string[] {
   const endpoints = splitList(text).map(parseEndpoint);
-  if (endpoints.length === 0) throw new AddressError("no endpoint is given");
+  if (endpoints.length === 0) throw new AddressError("no endpoint was given");
   return [...new Set(endpoints)];
 }
 
@@ -30,17 +30,17 @@ export function parseEndpoints(text: string): string[] {
 export function parseEndpoint(text: string): string {
   const candidate = text.includes("://") ? text : `ws://${text}`;
   const shown = `"${withoutCredentials(text)}"`;
-  if (!URL.canParse(candidate)) throw new AddressError(`${shown} is no URL like ws://host:7411`);
+  if (!URL.canParse(candidate)) throw new AddressError(`${shown} is not a URL like ws://host:7411`);
   const url = new URL(candidate);
   if (url.protocol !== "ws:" && url.protocol !== "wss:") {
     throw new AddressError(`${shown} must begin with ws:// or wss://`);
   }
-  if (url.hostname === "") throw new AddressError(`${shown} names no host`);
+  if (url.hostname === "") throw new AddressError(`${shown} has no host`);
   if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
-    throw new AddressError(`${shown} may only have a scheme, a host and a port`);
+    throw new AddressError(`${shown} can have only a scheme, a host and a port`);
   }
   if (url.pathname !== "/") throw new AddressError(`${shown} must not have a path`);
-  // A URL has the port of its scheme where it names none; nobody means 80 by a bare name.
+  // A URL without a port has that of its scheme; a bare name never means port 80.
   if (candidate !== text && !/:\d+\/?$/.test(text)) {
     throw new AddressError(`${shown} has no port: an endpoint looks like ${url.hostname}:7411`);
   }
@@ -51,7 +51,7 @@ export function parseEndpoint(text: string): string {
 export function parseHostPort(text: string): HostPort {
   const address = hostPortIn(text);
   if (address !== undefined) return address;
-  throw new AddressError(`"${text}" is no address like 127.0.0.1:7411 or [::1]:7411`);
+  throw new AddressError(`"${text}" is not an address like 127.0.0.1:7411 or [::1]:7411`);
 }
 
 function hostPortIn(text: string): HostPort | undefined {
@@ -61,15 +61,17 @@ function hostPortIn(text: string): HostPort | undefined {
   return host === undefined || port > 65_535 ? undefined : { host, port };
 }
 
-/** Where other nodes reach one: an address with a port that is really one. */
+/** The address at which other nodes reach one: its port must not be 0. */
 export function parseMemberAddress(text: string): HostPort {
   const address = hostPortIn(text);
   if (address !== undefined && address.port > 0) return address;
-  const problem = "is no address at which the other nodes can reach it";
-  throw new AddressError(`"${text}" ${problem}: one looks like db-4:7511 or [fd00::4]:7511`);
+  const problem = "is not an address at which the other nodes can reach this one";
+  throw new AddressError(
+    `"${text}" ${problem}: such an address looks like db-4:7511 or [fd00::4]:7511`,
+  );
 }
 
-/** The opposite of `parseHostPort`. */
+/** The inverse of `parseHostPort`. */
 export function formatHostPort(address: HostPort): string {
   return address.host.includes(":")
     ? `[${address.host}]:${address.port}`
@@ -96,14 +98,14 @@ export function parseNodeAddresses(text: string): NodeAddress[] {
 export function parseNodeId(text: string): number {
   const id = /^\d{1,10}$/.test(text) ? Number(text) : 0;
   if (id < 1 || id > NODE_ID_MAX) {
-    throw new AddressError(`"${text}" is no node id: a whole number from 1 to ${NODE_ID_MAX}`);
+    throw new AddressError(`"${text}" is not a node id: a whole number from 1 to ${NODE_ID_MAX}`);
   }
   return id;
 }
 
 function parseNodeAddress(text: string): NodeAddress {
   const separator = text.indexOf("=");
-  if (separator < 0) throw new AddressError(`"${text}" is not of the form ID=HOST:PORT`);
+  if (separator < 0) throw new AddressError(`"${text}" does not have the form ID=HOST:PORT`);
   return {
     id: parseNodeId(text.slice(0, separator).trim()),
     address: parseHostPort(text.slice(separator + 1)),

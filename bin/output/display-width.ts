@@ -1,13 +1,13 @@
 /**
  * How many columns of a terminal a text takes: two for the characters of East Asian scripts and for
- * emoji, none for accents that stand above another, one for the rest. Whoever pads by the number of
- * code units gets crooked columns of such names. (Unicode Standard Annex 11, "East Asian Width", of
- * version 14: the assigned characters that are W or F, with what lies unassigned between them.)
+ * emoji, none for combining accents, one for the rest. Padding by the number of code units would
+ * misalign columns with such names. (Unicode Standard Annex 11, "East Asian Width", version 14: the
+ * assigned characters that are W or F, with the unassigned ones between them.)
  */
 
 const ASCII = /^[ -~]*$/;
 
-/** W and F, but for emoji, which are found by their own property. */
+/** W and F except emoji, which are found by their own property. */
 const WIDE_RANGES = [
   String.raw`\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\u3247\u3250-\u4dbf\u4e00-\ua4c6`,
   String.raw`\ua960-\ua97c\uac00-\ud7a3\uf900-\ufad9\ufe10-\ufe19\ufe30-\ufe6b\uff01-\uff60`,
@@ -20,7 +20,9 @@ const AS_EMOJI = "\ufe0f";
 
 const WITHOUT_WIDTH = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
 
-/** In a column of their own: vowel signs of Indian scripts, and marks of half-width kana. */
+/**
+ * Characters with a column of their own: vowel signs of Indian scripts, marks of half-width kana.
+ */
 const BESIDE = /[\p{Mc}\uff9e\uff9f]/gu;
 
 let graphemes: Intl.Segmenter | undefined;
@@ -35,7 +37,9 @@ export function displayWidth(text: string): number {
 
 const ELLIPSIS = "…";
 
-/** The text, or its beginning and its end around an ellipsis: never wider than `widthMax`, from 1. */
+/**
+ * The text, or its beginning and its end around an ellipsis: never wider than `widthMax`, from 1.
+ */
 export function cutInTheMiddle(text: string, widthMax: number): string {
   if (displayWidth(text) <= widthMax) return text;
   graphemes ??= new Intl.Segmenter("en", { granularity: "grapheme" });
@@ -46,7 +50,7 @@ export function cutInTheMiddle(text: string, widthMax: number): string {
   return [...start, ELLIPSIS, ...end].join("");
 }
 
-/** As many of the first characters as have room. */
+/** As many of the first characters as there is room for. */
 function beginningOf(characters: readonly string[], widthMax: number): string[] {
   let width = 0;
   const end = characters.findIndex((character) => {
@@ -56,7 +60,7 @@ function beginningOf(characters: readonly string[], widthMax: number): string[] 
   return characters.slice(0, end < 0 ? characters.length : end);
 }
 
-/** Of what is read as one character, however many code points it has. */
+/** The width of what is read as one character, however many code points it has. */
 function graphemeWidth(grapheme: string): number {
   if (WITHOUT_WIDTH.test(grapheme)) return 0;
   if (WIDE.test(grapheme) || grapheme.includes(AS_EMOJI)) return 2;

@@ -1,7 +1,7 @@
 /**
  * Durations as people write and read them: `250ms`, `5s`, `1.5m`, `1h`, `30d`, and sums of them as
- * this program prints: `1h30m`, `2m 05s`. A unit is required, because a bare number has been read as
- * seconds by one tool and as milliseconds by the next.
+ * this program prints: `1h30m`, `2m 05s`. A unit is required, because some tools take a bare number
+ * as seconds and others as milliseconds.
  */
 
 const UNITS_MS: Readonly<Record<string, number>> = Object.freeze({
@@ -12,19 +12,19 @@ const UNITS_MS: Readonly<Record<string, number>> = Object.freeze({
   d: 86_400_000,
 });
 
-/** The longest duration an option takes that is sent to the cluster: some 49 days. */
+/** The longest duration of an option that is sent to the cluster: about 49 days. */
 export const DURATION_MS_MAX = 2 ** 32 - 1;
 
-/** What is said of a text that is none: people also write 5, 30m1h, 5 s and -1s. */
+/** The message for a text that is not a duration: people also write 5, 30m1h, 5 s and -1s. */
 export const DURATION_PROBLEM =
-  "a duration needs a unit, and of several the largest comes first: 250ms, 5s, 1.5m, 1h30m";
+  "a duration needs a unit, and the largest unit comes first: 250ms, 5s, 1.5m, 1h30m";
 
 /** One number with its unit, and the blank before the next one. */
 const PART = /^(\d+)(\.\d+)?(ms|s|m|h|d)(?: (?=\d))?/;
 
 /**
- * Whole milliseconds, or `undefined` if `text` is no duration within the limit. In a sum each unit is
- * smaller than the one before it, and only the last number may have a fraction.
+ * Whole milliseconds, or `undefined` if `text` is not a duration within the limit. In a sum each
+ * unit is smaller than the previous one, and only the last number may have a fraction.
  */
 export function parseDuration(text: string, limitMs = DURATION_MS_MAX): number | undefined {
   let rest = text.trim();

@@ -1,8 +1,8 @@
 /**
  * Every exit code of the `holdfast` command, in one table: what the commands return, what the help
- * shows and what the documents quote. A code is a contract with scripts; it never changes its
- * meaning. `run` passes on the code of its command, so these also had to stay clear of what common
- * programs use: 1 and 2 are the shell's own convention, 124 to 127 that of `timeout` and `env`.
+ * shows and what the documents quote. A code is a contract with scripts; its meaning never changes.
+ * `run` returns the code of its command, so these must also differ from those that common programs
+ * use: 1 and 2 are the shell's own convention, 124 to 127 that of `timeout` and `env`.
  */
 import { constants } from "node:os";
 import type { ErrorCode } from "../../src/errors.js";
@@ -28,9 +28,9 @@ const SIGNAL_BASE = 128;
 /** Each code with its meaning, as help and documents show it. */
 export const EXIT_CODES: readonly (readonly [string, string])[] = [
   [`${EXIT.done}`, "done"],
-  [`${EXIT.failed}`, "failed, for the reason on standard error"],
-  [`${EXIT.usage}`, "wrong usage: an option or argument makes no sense"],
-  [`${EXIT.held}`, "run, elect: another holds the lock (--conflict-exit-code changes it)"],
+  [`${EXIT.failed}`, "failed; standard error says why"],
+  [`${EXIT.usage}`, "wrong usage: an invalid option or argument"],
+  [`${EXIT.held}`, "run, elect: another holds the lock (--conflict-exit-code changes this)"],
   [`${EXIT.noCluster}`, "no cluster could be reached, or it has no leader"],
   [`${EXIT.refused}`, "the cluster refused the request"],
   [`${EXIT.lost}`, "run, elect: the lock was lost while held; the command was stopped"],

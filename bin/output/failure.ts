@@ -1,7 +1,8 @@
 /**
  * How a command ends that cannot do what it was asked: one line for a person, one code for a
- * script. Everything thrown below `bin` becomes one here. What is neither a `Failure` nor an error
- * the SDK or the system reports is a bug of ours: code 70, and a stack only when asked for.
+ * script. Everything thrown in `bin` becomes a `Failure`. Anything that is neither a `Failure` nor
+ * an error reported by the SDK or the system is a bug in Holdfast: code 70, and a stack only on
+ * request.
  */
 import { HoldfastError } from "../../src/errors.js";
 import { EXIT, exitCodeOfError } from "./exit-codes.js";
@@ -35,7 +36,7 @@ export function failureOf(error: unknown): Failure {
   return new Failure(EXIT.internal, `internal error: ${message}`, { cause: error });
 }
 
-/** The code of an error of the operating system, or "" for any other thing. */
+/** The code of an error of the operating system, otherwise "". */
 export function systemCodeOf(error: unknown): string {
   if (!(error instanceof Error) || !("code" in error)) return "";
   return typeof error.code === "string" ? error.code : "";

@@ -1,8 +1,7 @@
 /**
- * How this process ends, also when nobody planned it: an exception that nothing caught, an exit
- * with other processes still in its care. Whoever starts a process that must not outlive this one
- * registers how to end it at once; these handlers are synchronous. All exits of `bin` go through
- * `exitNow`.
+ * How this process ends if that was not planned: by an exception that nothing caught, or by an exit
+ * while other processes depend on it. Code that starts a process which must not outlive this one
+ * registers how to end it; these handlers are synchronous. All exits of `bin` go through `exitNow`.
  */
 import { isatty } from "node:tty";
 import { EXIT } from "./exit-codes.js";
@@ -14,7 +13,10 @@ const STREAMS = [0, 1, 2] as const;
 const handlers = new Set<() => void>();
 let terminals: readonly number[] = [];
 
-/** Runs `handler` when the process exits for whatever reason but SIGKILL. Returns its removal. */
+/**
+ * Runs `handler` when the process exits for any reason but SIGKILL. Returns a function that removes
+ * it.
+ */
 export function onUnplannedExit(handler: () => void): () => void {
   handlers.add(handler);
   return () => handlers.delete(handler);
@@ -24,7 +26,7 @@ export function onUnplannedExit(handler: () => void): () => void {
 export function guardProcess(): void {
   terminals = STREAMS.filter((stream) => isatty(stream));
   process.on("exit", runHandlers);
-  // Also called for promises that were rejected with nobody listening.
+  // Also called for rejected promises without a handler.
   process.on("uncaughtException", (error: unknown) => {
     const { message } = failureOf(error);
     reportFailure(new Failure(EXIT.internal, message, { cause: error }));
@@ -33,9 +35,8 @@ export function guardProcess(): void {
 }
 
 /**
- * Ends the process. When its terminal has gone away, Node.js 20 would crash while it restores the
- * terminal's settings at exit; then the process ends as the signal for that case, SIGHUP, would
- * have ended it.
+ * Ends the process. If its terminal has gone away, Node.js 20 would crash while it restores the
+ * terminal's settings at exit; then the process ends by SIGHUP, the signal for that case.
  */
 export function exitNow(exitCode: number): never {
   if (terminals.every((stream) => isatty(stream))) process.exit(exitCode);

@@ -1,6 +1,6 @@
 /**
  * A file that appears whole or not at all: written beside its place under another name, synced, and
- * only then called by its name. It may hold what is not for everybody, and is for its owner alone.
+ * only then renamed. It may contain private data, so only its owner may read it.
  */
 import { randomBytes } from "node:crypto";
 import { type FileHandle, link, lstat, open, rename, unlink } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { Failure, failureOf, systemCodeOf } from "./failure.js";
 import { directoryReason } from "./start-failure.js";
 
 const OWNER_ONLY = 0o600;
-/** Of file systems without a second name for a file. */
+/** Error codes of file systems that do not support hard links. */
 const NO_LINKS: ReadonlySet<string> = new Set([
   "EPERM",
   "ENOSYS",
@@ -22,9 +22,9 @@ const NO_LINKS: ReadonlySet<string> = new Set([
 export interface Target {
   /** Fails with exit code 1, in one line. One call at a time. */
   write(bytes: Uint8Array): Promise<void>;
-  /** It is there now. */
+  /** From now on the file exists under its name. */
   commit(): Promise<void>;
-  /** Nothing of it is left; without effect once it is there. */
+  /** Removes what was written; has no effect after `commit`. */
   discard(): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export class NewFile implements Target {
     this.#handle = handle;
   }
 
-  /** Fails with exit code 1 where there is something already, unless it is a file to be replaced. */
+  /** Fails with exit code 1 if something exists there, unless it is a file and may be replaced. */
   static async create(path: string, replaces: boolean): Promise<NewFile> {
     await demandRoom(path, replaces);
     const name = `.${basename(path)}.saving-${randomBytes(6).toString("hex")}`;
@@ -85,7 +85,7 @@ export class NewFile implements Target {
     await unlink(this.#temporary).catch(() => undefined);
   }
 
-  /** A second name cannot be given where the name is taken by now. */
+  /** The link fails if the name has been taken meanwhile. */
   async #nameAnew(): Promise<void> {
     try {
       await link(this.#temporary, this.#path);
@@ -99,19 +99,19 @@ export class NewFile implements Target {
   }
 }
 
-/** One line for what a file system refuses. */
+/** One line for an error of the file system. */
 export function fileFailure(verb: "read" | "write", path: string, error: unknown): Failure {
   if (error instanceof Failure) return error;
   const code = systemCodeOf(error);
   if (code === "") return failureOf(error);
-  const reason = code === "EEXIST" ? "it exists by now" : reasonOf(verb, error);
+  const reason = code === "EEXIST" ? "it exists already" : reasonOf(verb, error);
   return new Failure(EXIT.failed, `cannot ${verb} ${path}: ${reason}`, { cause: error });
 }
 
 function reasonOf(verb: "read" | "write", error: unknown): string {
   const code = systemCodeOf(error);
   if (code === "ENOENT")
-    return verb === "read" ? "there is no such file" : "there is no such place";
+    return verb === "read" ? "there is no such file" : "there is no such directory";
   if (code === "EISDIR") return "it is a directory";
   return directoryReason(error) ?? code;
 }
@@ -126,7 +126,7 @@ async function demandRoom(path: string, replaces: boolean): Promise<void> {
   }
   if (!replaces) throw new Failure(EXIT.failed, `${path} exists: --force replaces it`);
   if (found.isFile()) return;
-  throw new Failure(EXIT.failed, `${path} is no ordinary file and is not replaced`);
+  throw new Failure(EXIT.failed, `${path} is not a regular file and is not replaced`);
 }
 
 async function syncDirectory(path: string): Promise<void> {

@@ -1,7 +1,7 @@
 /**
- * The log of a node on standard error: text for people, JSON lines for collectors. One line an
- * event; values that could break a line are quoted, and what a terminal obeys is escaped, since many
- * values are other people's text. The format of the text is no contract.
+ * The log of a node on standard error: text for people, JSON lines for collectors. One line per
+ * event; values that could break a line are quoted, and characters that control a terminal are
+ * escaped, because many values come from others. The format of the text is not a contract.
  */
 import { printable } from "../../src/safe-text.js";
 import type { Logger } from "../../src/server/index.js";

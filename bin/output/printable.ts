@@ -1,13 +1,13 @@
 /**
  * Forms of text that only the command line writes: lines without secrets, documents for programs.
- * Like every text that is shown, they must not hold a character that a terminal obeys. Pure.
+ * Like every text that is shown, they must not contain a character that controls a terminal. Pure.
  */
 import { escapeUnseen } from "../../src/safe-text.js";
 
-/** The user and password of a URL; of its query as much as may be a secret: all of it. */
+/** The user and password of a URL, and its whole query, since any part of it may be secret. */
 const CREDENTIALS = /(:\/\/)[^\s/"']*@|(:\/\/[^\s?"']*\?)[^\s"',]+/g;
 
-/** With what a URL should not have, and may be secret, as `…`. */
+/** Replaces by `…` what a URL should not contain and may be secret. */
 export function withoutCredentials(text: string): string {
   return text.replace(CREDENTIALS, (_, beforeUser?: string, beforeQuery?: string) => {
     return beforeUser === undefined ? `${beforeQuery}…` : `${beforeUser}…@`;
@@ -15,8 +15,9 @@ export function withoutCredentials(text: string): string {
 }
 
 /**
- * One line of JSON that says the same as `JSON.stringify`, in which such characters are escaped too:
- * JSON itself asks that only of those below U+0020, and a terminal obeys others as well.
+ * One line of JSON with the same meaning as `JSON.stringify`, in which such characters are escaped
+ * too: JSON itself requires that only below U+0020, but other characters control a terminal as
+ * well.
  */
 export function jsonLine(
   document: unknown,
@@ -29,7 +30,9 @@ export function jsonLine(
   );
 }
 
-/** A text of the DOT language, with such characters but line feeds as entities, which it knows. */
+/**
+ * A text of the DOT language: such characters, except line feeds, become entities, which DOT knows.
+ */
 export function dotText(text: string): string {
   return escapeUnseen(text, (character) =>
     character === "\n" ? character : `&#${character.codePointAt(0)};`,

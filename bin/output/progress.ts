@@ -1,6 +1,6 @@
 /**
- * What is being waited for: on a terminal one line that is written over and goes when the wait is
- * over, elsewhere a single note, since a log needs no hundred lines of it.
+ * The progress of a wait: on a terminal one line that is overwritten and removed at the end,
+ * elsewhere a single note, since a log does not need a hundred lines of it.
  */
 import { note } from "./terminal.js";
 

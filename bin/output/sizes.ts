@@ -14,10 +14,10 @@ const UNITS_BYTES: Readonly<Record<string, number>> = Object.freeze({
   TiB: 2 ** 40,
 });
 
-/** From large to small: what a size is written in. */
+/** The units in which a size is written, from large to small. */
 const WRITTEN = ["TiB", "GiB", "MiB", "KiB"] as const;
 
-/** Whole bytes, or `undefined` if `text` is no size with a unit. */
+/** Whole bytes, or `undefined` if `text` is not a size with a unit. */
 export function parseSize(text: string): number | undefined {
   const match = /^(\d{1,15}(?:\.\d{1,6})?)(B|kB|[MGT]B|[KMGT]iB)$/.exec(text.trim());
   const unit = UNITS_BYTES[match?.[2] ?? ""];

@@ -1,6 +1,6 @@
 /**
- * Where a saved snapshot goes: a file, or standard output when the name is `-`. What was written
- * there is with whoever reads it, and cannot be taken back.
+ * Where a saved snapshot goes: a file, or standard output if the name is `-`. Bytes written to
+ * standard output have been read, and cannot be taken back.
  */
 import { EXIT } from "./exit-codes.js";
 import { Failure } from "./failure.js";
@@ -14,7 +14,7 @@ export function openTarget(path: string, replaces: boolean): Promise<Target> {
   return Promise.resolve(new StandardOutput());
 }
 
-/** What makes no sense is refused before a cluster is asked. */
+/** A useless target is refused before a cluster is asked. */
 export function demandTarget(path: string, isJson: boolean): void {
   if (path !== STANDARD_STREAM) return;
   if (isJson) {
@@ -23,7 +23,7 @@ export function demandTarget(path: string, isJson: boolean): void {
   if (process.stdout.isTTY) {
     throw new Failure(
       EXIT.usage,
-      "a snapshot is nothing for a terminal: name a file, or redirect -",
+      "a snapshot cannot be written to a terminal: give a file, or redirect -",
     );
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Why a node did not start, in one line that says what to do. The causes people meet are a port
- * that is taken, a directory that cannot be used and a second node on the same directory.
+ * Why a node did not start, in one line that says what to do. The common causes are a port that is
+ * taken, a directory that cannot be used and a second node on the same directory.
  */
 import { HoldfastError } from "../../src/errors.js";
 import type { NodeOptions } from "../../src/server/index.js";
@@ -11,20 +11,20 @@ import { Failure, failureOf, systemCodeOf } from "./failure.js";
 const DIRECTORY_REASONS: Readonly<Record<string, string>> = Object.freeze({
   EACCES: "permission denied",
   EPERM: "permission denied",
-  ENOTDIR: "a part of the path is no directory",
-  EEXIST: "it is no directory",
+  ENOTDIR: "a part of the path is not a directory",
+  EEXIST: "it is not a directory",
   EISDIR: "a directory is where a file should be",
   EROFS: "the file system is read-only",
   ENOSPC: "the disk is full",
   EDQUOT: "the disk quota is used up",
   EMFILE: "too many open files",
-  ENOENT: "it does not exist and cannot be made",
+  ENOENT: "it does not exist and cannot be created",
   EIO: "the disk reports an error",
   ELOOP: "too many symbolic links",
   ENAMETOOLONG: "the path is too long",
 });
 
-/** What `startNode` calls an option, and what it is called on the command line. */
+/** The names of `startNode`'s options, and the flags of the command line for them. */
 const FLAGS: ReadonlyMap<string, string> = new Map([
   ["initialCluster", "--initial-cluster"],
   ["clusterName", "--cluster-name"],
@@ -39,10 +39,10 @@ const FLAGS: ReadonlyMap<string, string> = new Map([
   ["restoreId", "--restore-id"],
 ]);
 
-/** An option of the node too, where it is not the verb: `cannot listen on a:1 (listen): …`. */
+/** `listen` as an option of the node, not as the verb: `cannot listen on a:1 (listen): …`. */
 const LISTEN_OPTION = /(?<=^|\()listen\b/g;
 
-/** People who typed flags are told of flags. */
+/** Replaces names of options by flags, because people typed flags. */
 function inFlags(message: string): string {
   const told = message.replace(LISTEN_OPTION, "--listen");
   return told.replace(/\b[a-zA-Z]+\b/g, (word) => FLAGS.get(word) ?? word);
@@ -57,7 +57,8 @@ export function startFailure(error: unknown, options: NodeAddresses): Failure {
   if (code === "EADDRINUSE") {
     return failed(`${address} is taken: another process listens there`, error);
   }
-  if (code === "EADDRNOTAVAIL") return failed(`${address} is no address of this machine`, error);
+  if (code === "EADDRNOTAVAIL")
+    return failed(`${address} is not an address of this machine`, error);
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") {
     return failed(`${address} cannot be resolved`, error);
   }
@@ -67,7 +68,7 @@ export function startFailure(error: unknown, options: NodeAddresses): Failure {
   return directoryFailure(error, options.dataDirectory);
 }
 
-/** Explains what kept a data directory from being used. */
+/** Explains why a data directory cannot be used. */
 export function directoryFailure(error: unknown, dataDirectory: string): Failure {
   const reason = directoryReason(error);
   if (reason !== undefined) {
@@ -82,7 +83,7 @@ export function directoryFailure(error: unknown, dataDirectory: string): Failure
 
 /** What to do about a full disk, after the sentence that names it. */
 export const MAKE_ROOM =
-  "make room on it and start again (a new cluster may lie elsewhere: --data DIRECTORY)";
+  "make room on it and start again (a new cluster can be elsewhere: --data DIRECTORY)";
 
 /** `: make room …` for an error of a full disk, "" for any other. */
 export function adviceOn(error: unknown): string {

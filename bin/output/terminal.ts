@@ -1,6 +1,6 @@
 /**
- * What the commands say and where: data on standard output, everything else on standard error.
- * Colour only on a terminal and only without NO_COLOR. A reader that went away (`| head`) is no
+ * Where the commands write: data to standard output, everything else to standard error. Colour is
+ * used only on a terminal and only without NO_COLOR. A reader that went away (`| head`) is not an
  * error: from then on nothing is written, and `isOutputClosed` lets long outputs stop early.
  */
 
@@ -19,7 +19,7 @@ const ESCAPES: Readonly<Record<Style, readonly [number, number]>> = Object.freez
   yellow: [33, 39],
 });
 
-/** Of a stream whose reader or terminal went away. */
+/** Error codes of a stream whose reader or terminal went away. */
 const GONE: ReadonlySet<string> = new Set(["EPIPE", "EIO"]);
 
 let outputClosed = false;
@@ -31,16 +31,16 @@ export function guardOutput(): void {
     outputClosed = true;
     if (!GONE.has(systemCodeOf(error))) outputError ??= error;
   });
-  // There is nowhere left to say so.
+  // There is nowhere left to report it.
   process.stderr.on("error", () => undefined);
 }
 
-/** Whether nobody reads standard output any more. */
+/** Whether standard output has no reader any more. */
 export function isOutputClosed(): boolean {
   return outputClosed;
 }
 
-/** Why data was lost that somebody still wanted to read: a full disk, for one. */
+/** Why data was lost that was still wanted, for example because of a full disk. */
 export function outputFailure(): Failure | undefined {
   if (outputError === undefined) return undefined;
   const message = `cannot write to standard output: ${outputError.message}`;
@@ -57,22 +57,22 @@ export function printJson(document: unknown): void {
   print(jsonLine(document));
 }
 
-/** One line for a person, whatever it quotes. */
+/** One line for a person, safe for any quoted text. */
 export function note(line: string): void {
   process.stderr.write(`holdfast: ${printable(withoutCredentials(line))}\n`);
 }
 
-/** How commander begins to say what is wrong with an argument, before our own words. */
+/** How commander's message about an argument begins, before our own words. */
 const ARGUMENT = /^command-argument value '(.*?)' is invalid for argument '([^']*)'\. ("?)/s;
 
 /**
- * What commander says of a wrong command line, in one line: suggestions included, and where to read
- * what would be right.
+ * Prints commander's message about a wrong command line in one line, with its suggestions and a
+ * pointer to the help.
  */
 export function noteUsage(text: string, command: string): void {
   const said = text
     .replace(/^error: /, "")
-    // Words of ours that begin with a quotation name the value themselves.
+    // Words of ours that begin with a quotation mark name the value themselves.
     .replace(ARGUMENT, (_, value, name, quote) => quote || `<${name}> cannot be '${value}'. `)
     .replace(/\.?\s*$/, "")
     .replaceAll("\n", " ");
@@ -101,7 +101,7 @@ function showsStyles(stream: NodeJS.WriteStream): boolean {
   return stream.isTTY && process.env["TERM"] !== "dumb";
 }
 
-/** Of text that people wrote, lines are all that is obeyed. */
+/** Text of others keeps only its line feeds as control characters. */
 function printableLines(text: string): string {
   return text.split("\n").map(printable).join("\n");
 }

@@ -1,7 +1,7 @@
 /**
- * Columns for people: padded to the widest cell, two spaces apart, headings dimmed on a terminal. Where
- * that is wider than the terminal, long texts lose their middle; numbers and what goes to a file or a
- * pipe never do. Machines use `--json`; the layout here is no contract.
+ * Columns for people: padded to the widest cell, two spaces apart, headings dimmed on a terminal.
+ * If the table is wider than the terminal, long texts are cut in the middle; numbers, and output to
+ * a file or a pipe, are never cut. Machines use `--json`; the layout is not a contract.
  */
 import { cutInTheMiddle, displayWidth } from "./display-width.js";
 import { type Style, styled } from "./terminal.js";
@@ -11,12 +11,12 @@ export type Alignment = "left" | "right";
 export interface Column {
   readonly heading: string;
   readonly alignment?: Alignment;
-  /** How a cell looks on a terminal; `undefined`: plain. */
+  /** The style of a cell on a terminal; `undefined`: plain. */
   readonly style?: (cell: string) => Style | undefined;
 }
 
 const GAP = "  ";
-/** A text that is cut keeps as much, so that it can still be told from others. */
+/** A text that is cut keeps this many columns, so that it can still be told from others. */
 const TEXT_WIDTH_MIN = 8;
 
 /** The lines of a table; every row has one cell for each column. */
@@ -51,13 +51,13 @@ export function tableLines(
   return [styled("dim", heading, stream), ...rows.map(line)];
 }
 
-/** Of a terminal; anything else has room for everything. */
+/** The width of a terminal; anything else is unlimited. */
 function widthOf(stream: NodeJS.WriteStream): number {
-  // Some terminals do not tell their size.
+  // Some terminals do not report their size.
   return stream.isTTY && stream.columns > 0 ? stream.columns : Number.POSITIVE_INFINITY;
 }
 
-/** The widest columns of texts give up what is too much, down to the width of their headings. */
+/** The widest columns of text become narrower, at most down to the width of their headings. */
 function fittedWidths(
   columns: readonly Column[],
   natural: readonly number[],

@@ -1,7 +1,7 @@
 /**
- * The commands of `holdfast`, each with the file that defines it, loaded only when it is needed: the
- * start of the command must not pay for what was not asked for. Help, completion and the reference
- * page are made from this list, so a command that is not here does not exist.
+ * The commands of `holdfast`, each with the file that defines it, which is loaded only when needed,
+ * so that a start does not pay for other commands. Help, completion and the reference page are made
+ * from this list, so a command that is not here does not exist.
  */
 import type { Command } from "commander";
 import { EXIT } from "../output/exit-codes.js";
@@ -12,18 +12,21 @@ export type DefineCommand = (command: Command, finish: (exitCode: number) => voi
 export interface CommandEntry {
   readonly name: string;
   readonly summary: string;
-  /** What others call it: no names of it, but it is suggested to those who type them. */
+  /**
+   * Names that other tools use for it: they are not accepted, but the command is suggested for
+   * them.
+   */
   readonly otherWords?: readonly string[];
-  /** The heading it stands under. */
+  /** The heading it is listed under. */
   readonly group: string;
   /**
-   * What it may end with beside `EVERY_EXIT`: 0, 2, 70 and 128 + n. Ascending.
+   * The exit codes it may end with in addition to `EVERY_EXIT`: 0, 2, 70 and 128 + n. Ascending.
    */
   readonly exits: readonly number[];
   readonly load: () => Promise<DefineCommand>;
 }
 
-/** What every command may end with. */
+/** The exit codes of every command. */
 export const EVERY_EXIT: readonly number[] = [EXIT.done, EXIT.usage, EXIT.internal];
 
 const RUNNING = "Running a cluster:";
@@ -67,7 +70,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "elect",
-    summary: "lead, alone or while a command runs, or follow who leads",
+    summary: "lead, alone or while a command runs, or follow the leaders",
     otherWords: ["lead", "campaign"],
     group: USING,
     exits: UNDER_LOCK,
@@ -91,7 +94,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "explain",
-    summary: "show what stands between a request and its grant",
+    summary: "show why a request waits",
     group: SEEING,
     exits: [failed, noCluster, refused],
     load: async () => (await import("../commands/explain.js")).defineExplain,
@@ -106,7 +109,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "watch",
-    summary: "follow what happens to a lock, or to all below a prefix",
+    summary: "follow the changes of a lock, or of all with a prefix",
     otherWords: ["follow", "tail"],
     group: SEEING,
     exits: [failed, noCluster, refused],
@@ -121,7 +124,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "revoke",
-    summary: "take a lock away from whoever holds it",
+    summary: "take a lock away from its holders",
     otherWords: ["release", "unlock", "steal"],
     group: ACTING,
     exits: [failed, noCluster, refused],
@@ -176,7 +179,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "snapshot",
-    summary: "save what the cluster knows, look into it, make a new cluster of it",
+    summary: "save a cluster, show a saved one, make a new cluster from it",
     otherWords: ["backup", "save", "restore"],
     group: OPERATING,
     exits: [failed, noCluster, refused],
@@ -184,7 +187,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "recover",
-    summary: "bring back a node whose data are damaged or lost",
+    summary: "recover a node whose data are damaged or lost",
     group: OPERATING,
     exits: [failed, noCluster, refused],
     load: async () => (await import("../commands/recover.js")).defineRecover,

@@ -1,6 +1,6 @@
 /**
- * The commander program: every command with its name and summary at once, its options and action
- * when it is needed. Ends no process and reads nothing but the version of the package.
+ * The commander program: the names and summaries of all commands at once, options and action of a
+ * command when they are needed. Ends no process and reads nothing but the version of the package.
  */
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
@@ -19,19 +19,22 @@ export interface Program {
   readonly command: Command;
   /** Defines one of its commands, unless that was done before. */
   load(command: Command): Promise<void>;
-  /** Defines every command, for those who want to know all of them. */
+  /** Defines every command, for callers that need to know all of them. */
   loadAll(): Promise<void>;
 }
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast cluster", "start three nodes on this machine"],
   ["holdfast run deploy -- ./deploy.sh", "run a script while holding the lock deploy"],
-  ["holdfast run -n nightly -- ./job", "do not wait if another holds it"],
+  ["holdfast run -n nightly -- ./job", "do not wait if it is held"],
   ["holdfast inspect deploy", "who holds it, who waits"],
   ["holdfast status", "the nodes and their leader"],
 ];
 
-/** Of a word that may be a slip for what others call a command: many words are near short ones. */
+/**
+ * The minimum length of a word for which other tools' names are suggested: many words are near
+ * short ones.
+ */
 const SLIPPED_LETTERS_MIN = 5;
 
 /** `finish` is called with the exit code of the command that ran. */
@@ -46,7 +49,7 @@ export function buildProgram(finish: (exitCode: number) => void): Program {
     .addOption(endpointsOption())
     .addOption(configOption())
     .enablePositionalOptions()
-    // Below it commander does not wrap what stands beside a long name, whatever the terminal's width.
+    // Below this width commander does not wrap the text beside a long name.
     .configureHelp({ minWidthToWrap: 20 })
     .exitOverride()
     .addHelpText("before", examplesText(EXAMPLES))
@@ -79,7 +82,7 @@ export function buildProgram(finish: (exitCode: number) => void): Program {
   };
 }
 
-/** What is wrong with the words of `command` is said with where to read on, below it too. */
+/** Usage errors of `command` and its subcommands name the help to read. */
 function pointToHelp(command: Command, path: string): void {
   command.configureOutput({ outputError: (text) => noteUsage(text, path) });
   for (const below of command.commands) pointToHelp(below, `${path} ${below.name()}`);

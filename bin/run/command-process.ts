@@ -2,13 +2,13 @@
  * The command that runs under the lock, and the signals it gets. Its standard streams are those of
  * `run`.
  *
- * With a terminal as standard input the command stays in the terminal's foreground job: a group of
+ * If standard input is a terminal, the command stays in the terminal's foreground job: a group of
  * its own would be stopped (SIGTTIN) as soon as it reads, and only a process of the terminal could
  * bring it to the foreground. It gets Ctrl-C and Ctrl-Z from the terminal itself, so these are not
- * passed on a second time. What is passed on reaches it and those of its descendants that are in its
- * group, one by one, since others of the job are in that group as well; ending it means ending all
- * of its descendants. Otherwise it leads a session and process group of its own, which gets every
- * signal as a whole.
+ * passed on a second time. Other signals are passed on to it and to those of its descendants that
+ * are in its group, one by one, because other processes of the job are in that group as well; to
+ * end it means to end all of its descendants. Otherwise it leads a session and process group of its
+ * own, which gets every signal as a whole.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { EXIT, exitCodeOfSignal } from "../output/exit-codes.js";
@@ -16,7 +16,7 @@ import { Failure, systemCodeOf } from "../output/failure.js";
 import { descendantsOf, groupBelow, isAlive, type ProcessMark } from "./process-tree.js";
 
 export interface CommandOptions {
-  /** What is put in front of the command: see `parent-death.ts`. Default: nothing. */
+  /** Put in front of the command: see `parent-death.ts`. Default: nothing. */
   readonly prefix?: readonly string[];
   /** Name or path of the command, and its arguments. */
   readonly argv: readonly string[];
@@ -44,7 +44,7 @@ export class CommandProcess {
     });
   }
 
-  /** Resolves when the command runs; fails with 125, 126 or 127 when it cannot be started. */
+  /** Resolves when the command runs; fails with 125, 126 or 127 if it cannot be started. */
   static start(options: CommandOptions): Promise<CommandProcess> {
     const [name = ""] = options.argv;
     return new Promise((resolve, reject) => {
@@ -52,7 +52,7 @@ export class CommandProcess {
       try {
         child = spawnCommand(options);
       } catch (error) {
-        // Some refusals of the system are thrown, arguments that are too long for one.
+        // The system reports some errors by throwing, for example for arguments that are too long.
         reject(notStarted(name, error));
         return;
       }
@@ -69,27 +69,31 @@ export class CommandProcess {
     return this.#isGone;
   }
 
-  /** Passes a signal on as it came, to all that a group of the command's own would have in it. */
+  /**
+   * Passes a signal on unchanged, to all processes that would be in a group of the command's own.
+   */
   forward(signal: NodeJS.Signals): void {
     if (this.#isGone) return;
     if (!this.#sharesTerminal) {
       send(-this.#pid, signal);
       return;
     }
-    // Looked for first: once the command has ended, they are no longer found by their parent.
+    // Listed first: after the command has ended, they can no longer be found by their parent.
     const others = groupBelow(this.#pid);
     send(this.#pid, signal);
     for (const mark of others) if (isAlive(mark)) send(mark.pid, signal);
   }
 
-  /** Asks the command and all it started to end. */
+  /** Asks the command and its descendants to end. */
   terminate(): void {
     this.#sendToAll("SIGTERM");
-    // One that was stopped would only end once it is continued.
+    // A stopped process would end only when it is continued.
     this.#sendToAll("SIGCONT");
   }
 
-  /** Ends the command and all it started that can still be found; also after the command ended. */
+  /**
+   * Kills the command and its descendants that can still be found; also after the command ended.
+   */
   kill(): void {
     this.#sendToAll("SIGKILL");
   }
@@ -100,7 +104,7 @@ export class CommandProcess {
       return;
     }
     if (!this.#isGone) {
-      // Once the command has ended, its descendants are no longer found by their parent.
+      // After the command has ended, its descendants can no longer be found by their parent.
       for (const mark of descendantsOf(this.#pid)) this.#marked.set(mark.pid, mark);
       send(this.#pid, signal);
     }
@@ -124,7 +128,7 @@ function send(target: number, signal: NodeJS.Signals): void {
   try {
     process.kill(target, signal);
   } catch (error) {
-    // Gone already, or changed its user: then it is beyond our reach, as it is for any parent.
+    // Gone already, or it changed its user: then no parent could reach it.
     const code = systemCodeOf(error);
     if (code !== "ESRCH" && code !== "EPERM") throw error;
   }

@@ -1,7 +1,7 @@
 /**
- * What `holdfast elect` was asked to do, checked before anything happens. To lead is to hold the
- * exclusive lock of the election's name, with a value beside it by which others know the leader: a
- * campaign is planned as a run of that lock. Pure.
+ * What `holdfast elect` was asked to do, checked before anything happens. To lead means to hold the
+ * exclusive lock of the election's name, with a value by which others know the leader, so a
+ * campaign is planned as a run with that lock. Pure.
  */
 
 import { keyText } from "../../src/safe-text.js";
@@ -22,15 +22,15 @@ export interface ElectFlags
 
 export type ElectPlan =
   | { readonly kind: "observe"; readonly name: string; readonly count: number | undefined }
-  /** Until it is stopped, without a command. */
+  /** Leads until it is stopped, without a command. */
   | { readonly kind: "lead"; readonly name: string; readonly value: string; readonly run: RunPlan }
   | { readonly kind: "run"; readonly run: RunPlan };
 
 const USAGE = "holdfast elect NAME VALUE [-- COMMAND…], or holdfast elect NAME --observe";
 
 /**
- * `operands`: everything that is no option, the command included; `typed`: the whole command line,
- * in which `--` still stands.
+ * `operands`: all words that are not options, including the command; `typed`: the whole command
+ * line, which still contains `--`.
  */
 export function planElect(
   operands: readonly string[],
@@ -41,22 +41,22 @@ export function planElect(
   const commandLength = separator < 0 ? 0 : typed.length - separator - 1;
   const [name, value, further] = operands.slice(0, operands.length - commandLength);
   const argv = operands.slice(operands.length - commandLength);
-  if (name === undefined) throw usage(`no election is named: ${USAGE}`);
+  if (name === undefined) throw usage(`no election was given: ${USAGE}`);
   if (flags.observe === true) {
     if (value !== undefined || separator >= 0) {
       throw usage("--observe follows an election: it takes neither a value nor a command");
     }
     return { kind: "observe", name, count: flags.count };
   }
-  if (flags.count !== undefined) throw usage("--count is of --observe");
+  if (flags.count !== undefined) throw usage("--count requires --observe");
   if (value === undefined) {
-    throw usage(`no value is given, by which others know who leads: ${USAGE}`);
+    throw usage(`no value was given by which others know the leader: ${USAGE}`);
   }
   if (further !== undefined) {
-    throw usage(`${JSON.stringify(further)} is one word too many: -- stands before a command`);
+    throw usage(`${JSON.stringify(further)} is one argument too many: put -- before a command`);
   }
   if (separator < 0) return { kind: "lead", name, value, run: runPlan(name, value, [], flags) };
-  if (argv.length === 0) throw usage("no command is given behind --");
+  if (argv.length === 0) throw usage("no command was given after --");
   if (flags.json === true) {
     throw usage("--json and a command exclude each other: standard output is the command's");
   }

@@ -1,7 +1,7 @@
 /**
- * Finds what a command's name stands for, by the rules of the shell: a name with a slash is a path,
- * any other is looked up in PATH. Looked up before the command is started, because a command that
- * is started through `setpriv` would report a missing file with its own exit code.
+ * Finds the file of a command by the rules of the shell: a name with a slash is a path, any other
+ * is looked up in PATH. Looked up before the command is started, because a command that is started
+ * through `setpriv` would report a missing file with its own exit code.
  */
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -27,7 +27,7 @@ export function findExecutable(name: string, path = process.env["PATH"] ?? PATH_
   throw new Failure(EXIT.notFound, `${name}: command not found`);
 }
 
-/** The path of `name`, or `undefined`: for tools that are welcome but not needed. */
+/** The path of `name`, or `undefined`: for optional tools. */
 export function findTool(name: string): string | undefined {
   try {
     return findExecutable(name);

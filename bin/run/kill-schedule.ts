@@ -1,19 +1,19 @@
 /**
- * When a command that runs under a lock must be told to end, and when it must be gone. Pure
+ * When a command that runs under a lock must be asked to end, and when it must be gone. Pure
  * arithmetic on milliseconds; nothing here reads a clock.
  *
  * The lock is given up at a local deadline that moves forward with every renewal of the lease.
- * SIGTERM is due so long before it that the whole grace still fits; SIGKILL is due at the deadline
- * itself, which lies a safety margin before the cluster can grant the lock to another.
+ * SIGTERM is due early enough before it for the whole grace period; SIGKILL is due at the deadline
+ * itself, which is a safety margin before the cluster can grant the lock to another task.
  */
 
 export type KillStep =
   /** Look again then: the lease may have been renewed. */
   | { readonly action: "wait"; readonly forMs: number }
-  /** Too late for a renewal to be waited for: end the command, and kill it `killAfterMs` later. */
+  /** Too late to wait for a renewal: end the command, and kill it `killAfterMs` later. */
   | { readonly action: "terminate"; readonly killAfterMs: number };
 
-/** `remainingMs`: until the lock is given up unless it is renewed; 0 or less once it is lost. */
+/** `remainingMs`: until the lock is given up unless it is renewed; 0 or less when it is lost. */
 export function killStep(remainingMs: number, killGraceMs: number): KillStep {
   const forMs = remainingMs - killGraceMs;
   if (forMs > 0) return { action: "wait", forMs };
@@ -23,7 +23,7 @@ export function killStep(remainingMs: number, killGraceMs: number): KillStep {
 export interface LeaseRoom {
   readonly ttlMs: number;
   readonly killGraceMs: number;
-  /** How much before the cluster this side gives a lock up: 10 % of the TTL, at least 250 ms. */
+  /** How long before the cluster this side gives a lock up: 10 % of the TTL, at least 250 ms. */
   readonly marginMs: number;
   /** The lease is renewed a quarter of the TTL after the last renewal. */
   readonly keepaliveMs: number;
@@ -31,7 +31,7 @@ export interface LeaseRoom {
   readonly neededMs: number;
 }
 
-/** What is taken off a span of time before it is trusted here. */
+/** What is subtracted from a span of time before it is trusted here. */
 function marginOf(spanMs: number): number {
   return Math.max(spanMs / 10, 250);
 }
@@ -49,26 +49,26 @@ export function leaseRoom(ttlMs: number, killGraceMs: number): LeaseRoom {
   };
 }
 
-/** Whether a command has its grace even right before a renewal. */
+/** Whether a command has its grace period even right before a renewal. */
 export function hasRoomForGrace(room: LeaseRoom): boolean {
   return room.ttlMs > room.neededMs;
 }
 
 export interface CapRoom {
   readonly marginMs: number;
-  /** The cap must be larger than this, or a command would be ended as soon as it begins. */
+  /** `--max-hold` must be larger than this, or a command would be ended as soon as it begins. */
   readonly neededMs: number;
 }
 
-/** How the time that a hold may last is used up. */
+/** How `--max-hold` is used up. */
 export function capRoom(maxHoldMs: number, killGraceMs: number): CapRoom {
   const marginMs = marginOf(maxHoldMs);
   return { marginMs, neededMs: killGraceMs + marginMs };
 }
 
 /**
- * Whether a hold that ends in `remainingMs` and has lasted for `heldMs` ends by its cap, which no
- * renewal of the lease moves. What is known of it may be as old as a keepalive interval.
+ * Whether a hold that ends in `remainingMs` and has lasted for `heldMs` ends by `--max-hold`, which
+ * no renewal of the lease extends. The figures may be as old as a keepalive interval.
  */
 export function endsByCap(
   maxHoldMs: number | undefined,

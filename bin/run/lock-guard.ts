@@ -1,20 +1,20 @@
 /**
  * Watches the lock while the command runs, and ends the command in time when the lock is being
- * lost: SIGTERM while there is still a whole grace to go, SIGKILL before anybody else can hold the
- * lock. Once it has decided, a late renewal changes nothing: the command has been told to end.
+ * lost: SIGTERM early enough for the whole grace period, SIGKILL before another task can hold the
+ * lock. After that decision a late renewal changes nothing: the command has been asked to end.
  */
 import type { Lock } from "../../src/index.js";
 import type { CommandProcess } from "./command-process.js";
 import { killStep } from "./kill-schedule.js";
 
-/** What is watched of a lock. */
+/** The part of a lock that is watched. */
 export type GuardedLock = Pick<Lock, "signal" | "isHeld" | "remainingMs" | "on">;
 
 export interface LockGuardOptions {
   readonly lock: GuardedLock;
   readonly command: CommandProcess;
   readonly killGraceMs: number;
-  /** Called once, when the command is told to end; the lock is held for `remainingMs` more. */
+  /** Called once, when the command is asked to end; the lock is held for `remainingMs` more. */
   onLoss(remainingMs: number): void;
 }
 
@@ -28,22 +28,22 @@ export class LockGuard {
   constructor(options: LockGuardOptions) {
     this.#options = options;
     options.lock.signal.addEventListener("abort", this.#onAbort, { once: true });
-    // An operator's word moves the end to earlier than the next look.
+    // An operator's revoke moves the end before the next check.
     this.#forgetRevoke = options.lock.on("revoking", () => this.#look());
     this.#look();
   }
 
-  /** Whether the command was told to end because of the lock. */
+  /** Whether the command was asked to end because of the lock. */
   get hasTerminated(): boolean {
     return this.#hasTerminated;
   }
 
-  /** Looks now: after this process was stopped for a while, before the command goes on. */
+  /** Checks now: after this process was stopped for a while, before the command goes on. */
   check(): void {
     this.#look();
   }
 
-  /** Call when the command has ended. After a loss this also ends what it left behind. */
+  /** Call when the command has ended. After a loss this also ends processes that it left. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#options.lock.signal.removeEventListener("abort", this.#onAbort);
@@ -55,7 +55,7 @@ export class LockGuard {
     const { lock, command, killGraceMs } = this.#options;
     const remainingMs = lock.isHeld ? lock.remainingMs : 0;
     if (this.#hasTerminated) {
-      // The lock ended for good within the grace: the rest of the grace is not ours to give.
+      // The lock ended for ever within the grace period, so the rest of the period is void.
       if (remainingMs <= 0) this.#kill();
       return;
     }

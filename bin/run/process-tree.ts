@@ -1,9 +1,9 @@
 /**
- * Processes and how they belong together, from /proc: the descendants of one, and whether this one
- * is in the foreground of its terminal. Needed where the command shares the process group of
- * the terminal's job: there the group cannot be signalled without hitting bystanders, and a signal
- * to a shell script alone would leave the program it was running at work without a lock. A process
- * is remembered by its number and start time, so that a number used again is never hit.
+ * The tree of processes, from /proc: the descendants of one, and whether this process is in the
+ * foreground of its terminal. Needed if the command shares the process group of the terminal's job:
+ * there a signal to the group would hit other processes, and a signal to a shell script alone would
+ * leave the program it runs at work without a lock. A process is remembered by its id and start
+ * time, so that a reused id is never hit.
  */
 import { readdirSync, readFileSync } from "node:fs";
 
@@ -11,7 +11,7 @@ export interface ProcessMark {
   readonly pid: number;
   /** In clock ticks since boot. */
   readonly startTime: string;
-  /** The number of its process group when it was looked at. */
+  /** Its process group when it was read. */
   readonly group: number;
 }
 
@@ -19,7 +19,7 @@ interface ProcessEntry extends ProcessMark {
   readonly parent: number;
 }
 
-/** All living descendants of `root`, itself not included. Empty where there is no /proc. */
+/** All living descendants of `root`, without `root`. Empty if there is no /proc. */
 export function descendantsOf(root: number): ProcessMark[] {
   const children = new Map<number, ProcessEntry[]>();
   for (const pid of processNumbers()) {
@@ -40,7 +40,10 @@ export function descendantsOf(root: number): ProcessMark[] {
   return found;
 }
 
-/** Those of them that are in the process group of `root`: whom a signal to the group would reach. */
+/**
+ * Those descendants in the process group of `root`: the ones that a signal to the group would
+ * reach.
+ */
 export function groupBelow(root: number): ProcessMark[] {
   const group = readEntry(root)?.group;
   return descendantsOf(root).filter((mark) => mark.group === group);
@@ -48,14 +51,14 @@ export function groupBelow(root: number): ProcessMark[] {
 
 /**
  * Whether this process is in the foreground job of its terminal, whose processes all get what the
- * terminal sends. Where there is no /proc it is taken to be.
+ * terminal sends. Assumed to be if there is no /proc.
  */
 export function isInForeground(): boolean {
   const stat = readStat(process.pid);
   return stat === undefined || isForeground(stat);
 }
 
-/** Of a line of `/proc/PID/stat`: whether the group is that which the terminal has in front. */
+/** For a line of `/proc/PID/stat`: whether the group is the terminal's foreground group. */
 export function isForeground(stat: string): boolean {
   const [, , group, , , terminalGroup] = fieldsOf(stat);
   return group === terminalGroup;
@@ -66,7 +69,7 @@ export function isAlive(mark: ProcessMark): boolean {
   return readEntry(mark.pid)?.startTime === mark.startTime;
 }
 
-/** Parses `/proc/PID/stat`; the name in it may contain anything, parentheses included. */
+/** Parses `/proc/PID/stat`; the name in it may contain anything, including parentheses. */
 export function parseStat(pid: number, stat: string): ProcessEntry | undefined {
   const fields = fieldsOf(stat);
   const [state, parent, group] = fields;
@@ -97,12 +100,12 @@ function readStat(pid: number): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/stat`, "utf8");
   } catch {
-    // Ended since it was listed, or no /proc on this system.
+    // It ended after it was listed, or there is no /proc on this system.
     return undefined;
   }
 }
 
-/** Those behind the name: the state, the parent, the group, the session, the terminal, … */
+/** The fields after the name: state, parent, group, session, terminal, … */
 function fieldsOf(stat: string): string[] {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }

@@ -1,6 +1,6 @@
 /**
- * What `holdfast run` was asked to do, checked before anything happens. Pure: looks at nothing but
- * what was typed and configured.
+ * What `holdfast run` was asked to do, checked before anything happens. Pure: reads only what was
+ * typed and configured.
  */
 import type { AcquireAllOptions, WantedItem } from "../../src/index.js";
 import { keyText, quotedKey } from "../../src/safe-text.js";
@@ -25,12 +25,12 @@ export interface RunFlags {
   readonly conflictExitCode: number;
   readonly killGrace: number;
   readonly quiet?: boolean | undefined;
-  /** `true` for `-c` with the line behind `--`. */
+  /** `true` for `-c` with the line after `--`. */
   readonly command?: string | true | undefined;
 }
 
 export interface RunPlan {
-  /** The key, or all of them, as people are shown them. */
+  /** The key, or all of them, for messages. */
   readonly name: string;
   /** All in one request. */
   readonly items: readonly WantedItem[];
@@ -46,15 +46,15 @@ export interface RunPlan {
   readonly isQuiet: boolean;
 }
 
-/** What one request may ask for. */
+/** The most keys in one request. */
 const KEYS_MAX = 16;
 const PERMITS_MAX = 1_024;
 const SHELL = "/bin/sh";
 const USAGE = "holdfast run KEY… -- COMMAND [ARGUMENT…]";
 
 /**
- * `operands`: everything that is no option, the command included; `typed`: the whole command line,
- * in which `--` still stands.
+ * `operands`: all words that are not options, including the command; `typed`: the whole command
+ * line, which still contains `--`.
  */
 export function planRun(
   operands: readonly string[],
@@ -88,8 +88,8 @@ export function planRun(
 }
 
 function requireKeys(keys: readonly string[], hasCommand: boolean): void {
-  if (keys.length === 0) throw usage(`no key is given: ${USAGE}`);
-  if (!hasCommand) throw usage(`-- must stand between the keys and the command: ${USAGE}`);
+  if (keys.length === 0) throw usage(`no key was given: ${USAGE}`);
+  if (!hasCommand) throw usage(`put -- between the keys and the command: ${USAGE}`);
   if (keys.length > KEYS_MAX)
     throw usage(`${keys.length} keys: ${KEYS_MAX} at most in one request`);
   const twice = keys.find((key, index) => keys.indexOf(key) < index);
@@ -137,14 +137,14 @@ function waitOf(wait: number | false | undefined): number | undefined {
 
 function commandOf(words: readonly string[], line: string | true | undefined): readonly string[] {
   if (typeof line === "string") {
-    if (words.length > 0) throw usage("-c LINE and a command behind -- exclude each other");
+    if (words.length > 0) throw usage("-c LINE and a command after -- exclude each other");
     return [SHELL, "-c", line];
   }
-  if (words.length === 0) throw usage(`no command is given: ${USAGE}`);
+  if (words.length === 0) throw usage(`no command was given: ${USAGE}`);
   return line === true ? [SHELL, "-c", words.join(" ")] : words;
 }
 
-/** How long a lock may be held, in a message. */
+/** The limit on the hold, in a message. */
 export function maxHoldText(plan: RunPlan): string {
   return plan.maxHoldMs === undefined ? "" : `--max-hold ${durationText(plan.maxHoldMs)}`;
 }

@@ -1,6 +1,7 @@
 /**
- * Which times of `holdfast run` fit together: a command must have its grace before its lock can be
- * another's, also right before a renewal of the lease and before a cap ends the hold.
+ * Which times of `holdfast run` fit together: a command must have its grace period before another
+ * task can get the lock, even right before a renewal of the lease and before `--max-hold` ends the
+ * hold.
  */
 import { durationText } from "../config/option-kinds.js";
 import { EXIT } from "../output/exit-codes.js";

@@ -1,17 +1,17 @@
 /**
- * The signals that reach `run`: while it waits for the lock they end the wait; once the command
- * runs they are passed on to it, and it decides. `npm` passes on what its children get from the
- * terminal as well, so the same ending signal twice within a moment is one.
+ * The signals that reach `run`: while it waits for the lock they end the wait; while the command
+ * runs they are passed on to it, and it decides. `npm` passes on to its children what they already
+ * get from the terminal, so the same ending signal twice within a moment counts once.
  *
- * When this process is stopped (Ctrl-Z) while the command has its own process group, the command is
- * stopped with it: it must not go on working while nobody renews its lease.
+ * If this process is stopped (Ctrl-Z) while the command has its own process group, the command is
+ * stopped with it: it must not go on working while its lease is not renewed.
  */
 import type { CommandProcess } from "./command-process.js";
 import { isInForeground } from "./process-tree.js";
 
 const ENDING: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"];
 const PASSED_ON: readonly NodeJS.Signals[] = [...ENDING, "SIGUSR1", "SIGUSR2"];
-/** What the terminal sends to every process of its foreground job by itself. */
+/** What the terminal itself sends to every process of its foreground job. */
 const SENT_BY_TERMINAL: ReadonlySet<NodeJS.Signals> = new Set(["SIGINT", "SIGQUIT"]);
 const SAME_SIGNAL_MS = 100;
 
@@ -29,8 +29,8 @@ export class SignalRelay {
 
   constructor(sharesTerminal: boolean) {
     this.#sharesTerminal = sharesTerminal;
-    // All from the start: left to themselves they would end this process with its place in a queue
-    // still taken, and SIGUSR1 would open the port of a debugger.
+    // All of them from the start: by default they would end this process while it still has a place
+    // in a queue, and SIGUSR1 would open the port of a debugger.
     for (const signal of PASSED_ON) process.on(signal, this.#onSignal);
   }
 
@@ -39,7 +39,7 @@ export class SignalRelay {
     return this.#waiting.signal;
   }
 
-  /** Aborted by a signal that comes when the wait was ended already, or the command has ended. */
+  /** Aborted by a signal that comes after the wait or the command has ended. */
   get leaving(): AbortSignal {
     return this.#leaving.signal;
   }
@@ -49,7 +49,7 @@ export class SignalRelay {
     return this.#ending;
   }
 
-  /** From now on signals go to `command`. `beforeContinue` runs before a stopped one goes on. */
+  /** From now on signals go to `command`. `beforeContinue` runs before a stopped one continues. */
   attach(command: CommandProcess, beforeContinue: () => void): void {
     this.#command = command;
     this.#beforeContinue = beforeContinue;
@@ -70,7 +70,10 @@ export class SignalRelay {
     }
   }
 
-  /** Who sent a signal is not told: one that the terminal may have sent has reached the command. */
+  /**
+   * The sender of a signal is not known; one that the terminal may have sent has reached the
+   * command.
+   */
   #isTheTerminals(signal: NodeJS.Signals): boolean {
     return this.#sharesTerminal && SENT_BY_TERMINAL.has(signal) && isInForeground();
   }

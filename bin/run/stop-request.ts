@@ -1,9 +1,9 @@
 /**
- * Requests to stop a process that runs until it is told to: signals, and where it was asked for the
- * end of standard input, which comes when the process at the other end of the pipe is gone. The
- * first request asks for an orderly stop, a later signal means "at once". One press of Ctrl-C can
- * arrive twice, from the terminal and again from `npm`, which passes on to its children what it
- * gets itself: repetitions within a second are one request.
+ * Requests to stop a process that runs until it is stopped: signals, and if asked for, the end of
+ * standard input, which comes when the process at the other end of the pipe is gone. The first
+ * request asks for an orderly stop, a later signal for an immediate one. One press of Ctrl-C can
+ * arrive twice, from the terminal and from `npm`, which passes it on to its children: repetitions
+ * within a second are one request.
  */
 import { EXIT, exitCodeOfSignal } from "../output/exit-codes.js";
 import { exitNow } from "../output/last-resort.js";
@@ -14,11 +14,11 @@ const SAME_REQUEST_MS = 1_000;
 export interface StopOptions {
   /** Whether the end of standard input is a request. */
   readonly watchesStdin: boolean;
-  /** Called when that was the request: then nobody is left who could insist. */
+  /** Called if that was the request: then no process is left that could send another. */
   readonly onStdinEnd?: () => void;
 }
 
-/** Listens from its construction on, so that a request during a start is obeyed too. */
+/** Listens from its construction on, so that a request during a start counts too. */
 export class StopRequest {
   readonly #controller = new AbortController();
   /** Aborted by the first request. */

@@ -1,12 +1,12 @@
 /**
- * Commands that run until they are told to stop: Ctrl-C and the other ending signals are obeyed in
- * good order, and the exit code says which one it was.
+ * For commands that run until they are stopped: they end in order on Ctrl-C and the other ending
+ * signals, and the exit code says which signal it was.
  */
 import { StopRequest } from "./stop-request.js";
 
 /**
  * Resolves to what `work` resolves to, or to 128 + n when signal n ended it. `work` gets a signal
- * that is aborted then; what it throws after that is the consequence of its being stopped.
+ * that is aborted then; an error after that is a consequence of the stop.
  */
 export async function untilStopped(
   work: (signal: AbortSignal) => Promise<number>,

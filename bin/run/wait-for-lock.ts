@@ -1,12 +1,12 @@
 /**
  * The wait of `holdfast run` for its lock: with its limit, its exit codes, and on a terminal a line
- * that says what is being waited for.
+ * that says what it waits for.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../../src/errors.js";
 import type { Client, KeyView, Lock } from "../../src/index.js";
 import { keyText, printable } from "../../src/safe-text.js";
-import { askPlight, type PlightOptions } from "../cluster/cluster-plight.js";
+import { askOutage, type OutageOptions } from "../cluster/cluster-outage.js";
 import type { ClusterAccess } from "../config/command-options.js";
 import { formatDuration } from "../output/durations.js";
 import { EXIT } from "../output/exit-codes.js";
@@ -17,35 +17,37 @@ import type { RunPlan } from "./run-plan.js";
 const NOTICE_AFTER_MS = 1_000;
 /** How long after the deadline the cluster's own answer is awaited. */
 const ANSWER_MS_MAX = 2_000;
-/** How long a cluster that is there may take with `-n`: an election ends within that. */
+/** How long a cluster may take to answer with `-n`: an election ends within that. */
 const NO_WAIT_MS = 10_000;
 /** The longest time a timer of the platform can take. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
-/** `access` with no more time for the search of a node than the whole may take. */
+/** `access` with a search for a node that takes no longer than the whole may take. */
 export function accessWithin({ waitMs }: RunPlan, access: ClusterAccess): ClusterAccess {
   const wholeMs = waitMs === 0 ? NO_WAIT_MS : (waitMs ?? Number.POSITIVE_INFINITY);
   return { ...access, connectTimeoutMs: Math.min(access.connectTimeoutMs, wholeMs) };
 }
 
-/** With `-n` the search for a node ends, by the signal, as soon as it is clear that there is none. */
+/**
+ * With `-n` the search for a node ends, by the signal, as soon as it is clear that there is none.
+ */
 export class NodeSearch {
   readonly #nobody = new AbortController();
   readonly signal: AbortSignal;
-  readonly plight: PlightOptions;
+  readonly outage: OutageOptions;
 
   constructor({ waitMs, isQuiet }: RunPlan, signal: AbortSignal) {
     this.signal = AbortSignal.any([signal, this.#nobody.signal]);
-    const end = (plight: string): void => {
-      this.#nobody.abort(new Failure(EXIT.noCluster, plight));
+    const end = (outage: string): void => {
+      this.#nobody.abort(new Failure(EXIT.noCluster, outage));
     };
-    this.plight = { isQuiet, onNobody: waitMs === 0 ? end : undefined };
+    this.outage = { isQuiet, onAllRefused: waitMs === 0 ? end : undefined };
   }
 }
 
 /**
- * Waits for `work`, which connects first. Where `--wait` ended that search although the cluster
- * serves, the lock was not granted in time; where none serves, that is the reason.
+ * Waits for `work`, which connects first. If `--wait` ended the search although the cluster serves,
+ * the lock was not granted in time; if no node serves, that is the reason.
  */
 export async function connectedWithin<T>(
   work: Promise<T>,
@@ -58,17 +60,18 @@ export async function connectedWithin<T>(
     const isUnavailable = error instanceof HoldfastError && error.code === "UNAVAILABLE";
     const { waitMs = 0 } = plan;
     if (!isUnavailable || waitMs === 0 || waitMs >= connectTimeoutMs) throw error;
-    const plight = await askPlight(endpoints);
-    throw plight === undefined ? timedOut(plan) : error;
+    const outage = await askOutage(endpoints);
+    throw outage === undefined ? timedOut(plan) : error;
   }
 }
 
 /**
- * `sinceMs`: when the command began to look for a node, from where `--wait` counts.
+ * `sinceMs`: when the command began to look for a node, which is when `--wait` begins.
  *
- * Fails with the conflict code, 124 or what the SDK's error stands for. A place in the queue that is
- * lost because the cluster did not hear of this process for longer than the lease is taken anew at
- * the end: nothing was held, and who waits wants to go on waiting. One that an operator took is not.
+ * Fails with the conflict code, 124 or the code of the SDK's error. If a place in the queue is lost
+ * because the cluster did not hear from this process for longer than the lease, it waits again at
+ * the end of the queue: nothing was held, and the user still wants the lock. It does not if an
+ * operator ended the wait.
  */
 export async function waitForLock(
   client: Client,
@@ -106,18 +109,18 @@ export async function waitForLock(
   }
 }
 
-/** After how long the wait is ended here. */
+/** When the wait is ended here. */
 function latestEndMs({ waitMs }: RunPlan): number {
   return waitMs === 0 ? NO_WAIT_MS : (waitMs ?? Number.POSITIVE_INFINITY) + ANSWER_MS_MAX;
 }
 
-/** What is left of `--wait` after `waitedMs`, at least a moment; `undefined`: for ever. */
+/** The rest of `--wait` after `waitedMs`, at least a moment; `undefined`: for ever. */
 function remainingWaitMs({ waitMs }: RunPlan, waitedMs: number): number | undefined {
   if (waitMs === undefined || waitMs === 0) return waitMs;
   return Math.max(1, Math.ceil(waitMs - waitedMs));
 }
 
-/** And not because somebody wanted it to. */
+/** And not because an operator ended the session. */
 function hasLostItsPlace(error: unknown): boolean {
   if (!(error instanceof HoldfastError) || error.code !== "SESSION_EXPIRED") return false;
   return error.details["reason"] !== "revoked";
@@ -127,7 +130,7 @@ function lostPlaceText({ name, ttlMs }: RunPlan): string {
   const lease = formatDuration(ttlMs);
   return (
     `the cluster heard nothing from here for longer than --ttl ${lease}: ` +
-    `the place in the queue of ${name} is lost, waiting at its end`
+    `the place in the queue of ${name} is lost, waiting at the end of the queue`
   );
 }
 
@@ -143,7 +146,7 @@ function ownFailure(error: unknown, plan: RunPlan): Failure | undefined {
   return new Failure(EXIT.refused, text, { cause: error });
 }
 
-/** With the key and the names that the cluster told, where sessions have names. */
+/** With the key and the names of the sessions, if they have names. */
 function whoBlocks({ details }: HoldfastError, plan: RunPlan): string {
   const { blockedBy, blockers = [] } = details as {
     readonly blockedBy?: string;
@@ -167,8 +170,8 @@ function timedOut(plan: RunPlan): Failure {
 }
 
 /**
- * Says what is waited for, on a terminal; and anywhere that it is held by the run around this one,
- * whose session is `around`: its command will mostly wait for this one, and that would never end.
+ * Says what is waited for, on a terminal; and everywhere that it is held by the run around this
+ * one, whose session is `around`: the outer run usually waits for this one, which would never end.
  */
 async function announce(
   client: Client,

@@ -1,6 +1,6 @@
 /**
- * One key for people: its holders, who waits in which order, and what keeps it closed. Names and
- * values are other people's text: nothing in them reaches the terminal as it is.
+ * One key for people: its holders, its waiters in order, and what keeps it closed. Names and values
+ * come from others, so they are never written to the terminal unescaped.
  */
 import type { KeyView } from "../../src/index.js";
 import { keyText, printable } from "../../src/safe-text.js";
@@ -39,18 +39,18 @@ export function keyLines(view: KeyView): string[] {
     return [`${key}: free${view.limit === 0 ? "" : ` (${limitText(view.limit)})`}`];
   }
   const lines = [view.kind === "semaphore" ? `${key}: ${limitText(view.limit)}` : key, ""];
-  if (holds.length === 0) lines.push("held by nobody");
+  if (holds.length === 0) lines.push("not held");
   else lines.push(...tableLines(HOLD_COLUMNS, holds.map(holdRow)));
   if (closings.length > 0) lines.push("", ...closings.map(closingLine));
   if (waiters.length > 0) lines.push("", ...tableLines(WAITER_COLUMNS, waiters.map(waiterRow)));
   const { truncated } = view;
   if (truncated !== undefined) {
-    lines.push("", `in all: ${truncated.holds} holds, ${truncated.waiters} requests that wait`);
+    lines.push("", `in total: ${truncated.holds} holds, ${truncated.waiters} waiting requests`);
   }
   return lines;
 }
 
-/** Of the table of many keys. */
+/** For the table of many keys. */
 export const LIST_COLUMNS: readonly Column[] = [
   { heading: "KEY" },
   { heading: "MODE" },
@@ -59,7 +59,7 @@ export const LIST_COLUMNS: readonly Column[] = [
   { heading: "WAITING", alignment: "right" },
 ];
 
-/** One key in a line of that table. */
+/** One key as a line of that table. */
 export function listRow(view: KeyView): string[] {
   const [first] = view.holds;
   const [closing] = view.closings;

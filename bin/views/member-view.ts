@@ -1,11 +1,11 @@
 /**
- * The members of a cluster for people, and what a new one has to be told. Endpoints and addresses
- * are other people's text: nothing in them reaches the terminal as it is.
+ * The members of a cluster for people, and the options that start a new one. Endpoints and
+ * addresses come from others, so they are never written to the terminal unescaped.
  */
 import type { MembersView, MemberView } from "../../src/index.js";
 import { printable } from "../../src/safe-text.js";
 import type { HostPort } from "../../src/server/index.js";
-import { majorityText } from "../cluster/operating.js";
+import { majorityText } from "../cluster/admin-access.js";
 import { formatHostPort } from "../output/addresses.js";
 import { styled } from "../output/terminal.js";
 import { type Column, tableLines } from "../output/text-table.js";
@@ -22,7 +22,7 @@ const COLUMNS: readonly Column[] = [
 ];
 
 const CLIENT_PORT = 7_411;
-/** By which the client ports of a local cluster lie below its peer ports. */
+/** The client ports of a local cluster are this much below its peer ports. */
 const LOCAL_PORT_DISTANCE = 100;
 
 export function memberLines(view: MembersView): string[] {
@@ -32,7 +32,7 @@ export function memberLines(view: MembersView): string[] {
   );
   lines.push("", majorityText(view));
   if (view.isJoint) {
-    const text = "a change is under way: the majorities before and after it decide together";
+    const text = "a change is under way: it needs the majorities before and after it";
     lines.push(styled("yellow", text, process.stdout));
   }
   return lines;
@@ -65,7 +65,7 @@ export function startCommand(
   return serverCommand(id, `n${id}`, address, [join]);
 }
 
-/** The command that starts a node which knows, or is told by `more`, what it belongs to. */
+/** The command that starts a node whose cluster is in its directory or in `more`. */
 export function serverCommand(
   id: number,
   data: string,

@@ -1,7 +1,7 @@
 /**
- * Saved snapshots for people and scripts: what is in one, and what is to be done after a restore.
- * Addresses and versions in a file are other people's text: nothing in them reaches the terminal as
- * it is.
+ * Saved snapshots for people and scripts: the contents of one, and what to do after a restore.
+ * Addresses and versions in a file come from others, so they are never written to the terminal
+ * unescaped.
  */
 import type { ClusterSnapshot } from "../../src/index.js";
 import { printable } from "../../src/safe-text.js";
@@ -98,16 +98,18 @@ export function restoredLines(plan: RestorePlan, restored: RestoredNode, nowMs: 
     `ended: sessions ${contents.sessions}, holds ${contents.holds}, waiters ${contents.waiters}`,
     `tokens: above ${tokenFloor - 1}`,
     quietMs === 0
-      ? "sessions are opened at once: the leases of the old cluster were said to be over"
-      : `no session is opened in the first ${formatDuration(quietMs)} with a leader`,
+      ? "sessions are opened at once: --old-leases-are-over was given"
+      : `no session is opened until there has been a leader for ${formatDuration(quietMs)}`,
     "",
   ];
   if (others.length > 0) {
     const names = others.map((member) => member.id).join(", ");
     const nodes = others.length === 1 ? `node ${names}` : `nodes ${names}`;
-    lines.push(`Do the same for ${nodes}: the same file, the same options but --id and --data.`);
+    lines.push(
+      `Do the same for ${nodes}: with the same file, and the same options except --id and --data.`,
+    );
   }
-  lines.push("No node of the old cluster may run any more. Then start this one:");
+  lines.push("Make sure that no node of the old cluster runs. Then start this one:");
   lines.push("", `  ${startOf(plan).map(printable).join(" ")}`);
   return lines;
 }

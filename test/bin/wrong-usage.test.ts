@@ -32,12 +32,12 @@ test("wrong usage is one line that ends with where to read what would be right",
     ],
     [
       "member add 4 foo",
-      '"foo" is no address at which the other nodes can reach it: ' +
-        "one looks like db-4:7511 or [fd00::4]:7511; see holdfast member add --help",
+      '"foo" is not an address at which the other nodes can reach this one: ' +
+        "such an address looks like db-4:7511 or [fd00::4]:7511; see holdfast member add --help",
     ],
     [
       "session end x",
-      "<id> cannot be 'x'. A whole number from 1 to 9007199254740991 is needed; " +
+      "<id> cannot be 'x'. A whole number from 1 to 9007199254740991 is required; " +
         "see holdfast session end --help",
     ],
     ["inspect", "missing required argument 'key'; see holdfast inspect --help"],

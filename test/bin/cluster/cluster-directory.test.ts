@@ -55,7 +55,7 @@ test("a note that is damaged is refused, not replaced", () => {
 test("a path that is no directory is refused with the reason", () => {
   const file = join(parent, "file");
   writeFileSync(file, "");
-  expect(() => noteIn(file)).toThrow("a part of the path is no directory");
+  expect(() => noteIn(file)).toThrow("a part of the path is not a directory");
   const below = planCluster(join(file, "data"), "any", [7411], [7511]);
   expect(() => prepareDirectory(below)).toThrow(`the directory ${below.directory} cannot be used`);
 });

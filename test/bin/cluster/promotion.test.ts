@@ -52,7 +52,7 @@ describe("a promotion", () => {
     await world.until(each.promote(60_000));
     expect(world.nowMs).toBeLessThan(4_500);
     expect(shown[0]).toMatch(
-      /^node 4 is no voter yet: it is 100 entries behind \((1m 00s|59\.\ds) left\)$/,
+      /^node 4 is not a voter yet: it is 100 entries behind \((1m 00s|59\.\ds) left\)$/,
     );
     expect(shown.at(-1)).toContain("it is 1 entry behind");
     expect(await roleOf(each, 4)).toBe("voter");
@@ -62,7 +62,7 @@ describe("a promotion", () => {
     const each = await scene();
     each.server.faults.downNodes.add(4);
     const error = await rejection(each.world, each.promote(1_000));
-    expect(each.shown[0]).toContain("the leader does not hear from it");
+    expect(each.shown[0]).toContain("the leader cannot reach it");
     expect(error).toBeInstanceOf(Failure);
   });
 

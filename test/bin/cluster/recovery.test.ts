@@ -81,7 +81,7 @@ describe("a recovery", () => {
     ]);
     expect(each.told).toEqual([
       "n3: n3/log/7.seg: wrong checksum at byte 4096",
-      "the cluster counts on node 3 no more: it is a learner",
+      "the cluster no longer counts on node 3: it is a learner",
     ]);
   });
 
@@ -103,7 +103,7 @@ describe("a recovery", () => {
     // An old copy that was put back looks like that.
     each.finding = { problem: undefined, clusterId: each.admin.clusterId };
     await each.world.until(each.recover());
-    expect(each.told[2]).toBe("n3: nothing wrong can be seen from outside");
+    expect(each.told[2]).toBe("n3: nothing wrong is visible");
     expect(each.recovered).toHaveLength(2);
   });
 
@@ -120,7 +120,7 @@ describe("a recovery", () => {
     const each = await scene();
     const stranger = (await each.refusal({ id: 9 })) as Failure;
     expect(stranger.exitCode).toBe(EXIT.refused);
-    expect(stranger.message).toMatch(/^node 9 is no member of the cluster \(1, 2, 3\)/);
+    expect(stranger.message).toMatch(/^node 9 is not a member of the cluster \(1, 2, 3\)/);
     const leader = (await each.refusal({ id: 1 })) as Failure;
     expect(leader.exitCode).toBe(EXIT.refused);
     expect(leader.message).toMatch(/^node 1 leads the cluster/);

@@ -21,7 +21,7 @@ describe("against a cluster", () => {
     const [shown, json] = await Promise.all([ask("member", "ls"), ask("member", "ls", "--json")]);
     expect([shown.code, shown.stderr]).toEqual([0, ""]);
     expect(shown.stdout).toMatch(/^NODE +ROLE +LEADS .*\n +1 +voter +yes +yes +0 +1 +node-1:7511 /);
-    expect(shown.stdout).toMatch(/\n3 voters: the cluster goes on while 2 of them do\n$/);
+    expect(shown.stdout).toMatch(/\n3 voters: the cluster works while 2 of them run\n$/);
     expect(JSON.parse(json.stdout)).toEqual({
       leaderId: 1,
       term: 1,
@@ -67,7 +67,7 @@ describe("against a cluster", () => {
     expect([refused.code, refused.stdout, refused.stderr]).toEqual([
       5,
       "",
-      "holdfast: node 2 is a voter already, at node-2:7511; if it is to be reached at db-2:7511: " +
+      "holdfast: node 2 is a voter already, at node-2:7511; to change its address to db-2:7511: " +
         "holdfast member add 2 db-2:7511 --move\n",
     ]);
     expect(table.members.changes).toBe(0);
@@ -84,7 +84,7 @@ describe("against a cluster", () => {
     expect([waited.code, waited.stdout]).toEqual([124, ""]);
     // Standard error is no terminal: one note of what is waited for, and the end.
     expect(waited.stderr).toMatch(
-      /^holdfast: node 4 is no voter yet: it is 7 entries behind [^\n]+\nholdfast: [^\n]+\n$/,
+      /^holdfast: node 4 is not a voter yet: it is 7 entries behind [^\n]+\nholdfast: [^\n]+\n$/,
     );
     const atOnce = await ask("member", "promote", "4", "--no-wait");
     expect([atOnce.code, atOnce.stderr]).toEqual([
@@ -100,7 +100,7 @@ describe("against a cluster", () => {
     const demoted = await ask("member", "demote", "3");
     expect([demoted.code, demoted.stdout]).toEqual([
       0,
-      "node 3 is a learner\n2 voters: the cluster goes on while 2 of them do\n",
+      "node 3 is a learner\n2 voters: the cluster works while 2 of them run\n",
     ]);
     const removed = await ask("member", "remove", "3", "--json");
     expect([removed.code, removed.stdout]).toEqual([0, '{"id":3,"role":null}\n']);
@@ -173,12 +173,15 @@ describe("usage", () => {
       [["member", "promot", "4"], "(Did you mean promote?)"],
       [["tranfser"], "(Did you mean transfer?)"],
       [["member", "add", "4"], "missing required argument 'host:port'"],
-      [["member", "add", "0", "a:1"], '"0" is no node id'],
-      [["member", "add", "4", "a:0"], "is no address at which the other nodes can reach it"],
-      [["member", "add", "4", "a"], "one looks like db-4:7511"],
+      [["member", "add", "0", "a:1"], '"0" is not a node id'],
+      [
+        ["member", "add", "4", "a:0"],
+        "is not an address at which the other nodes can reach this one",
+      ],
+      [["member", "add", "4", "a"], "such an address looks like db-4:7511"],
       [["member", "promote", "4", "--wait", "5"], "A duration needs a unit"],
       [["recover", "--id", "3"], "required option '--data <directory>' not specified"],
-      [["server", "--id=1", "--data=x"], "--initial-cluster, to found a cluster, or --join"],
+      [["server", "--id=1", "--data=x"], "give --initial-cluster to found a cluster, or --join"],
     ];
     const results = await Promise.all(wrong.map(([args]) => runCli(args)));
     for (const [index, { code, stdout, stderr }] of results.entries()) {

@@ -160,7 +160,7 @@ test("every command and every flag that its help shows is offered, with what the
     "set\tchange a setting of the cluster",
   ]);
   expect(await answer("holdfast member promote --w")).toContain(
-    "--wait\thow long it may take to catch up",
+    "--wait\thow long to wait until it has caught up",
   );
 });
 

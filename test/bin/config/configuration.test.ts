@@ -137,15 +137,15 @@ describe("a value", () => {
     const path = fileOf({ ttl: 15, endpoints: ["http://a"], nodes: 8 });
     const settle = (options: Parameters<typeof addOptions>[1], environment: Environment = {}) =>
       refusal(() => configured(options, ["--config", path], environment).settle(options));
-    expect(settle({ ttl: RUN_OPTIONS.ttl })).toBe(`${path}:1: ttl: a string is needed`);
+    expect(settle({ ttl: RUN_OPTIONS.ttl })).toBe(`${path}:1: ttl: a string is required`);
     expect(settle({ nodes: CLUSTER_OPTIONS.nodes })).toBe(
-      `${path}:1: nodes=8: a whole number from 1 to 7 is needed`,
+      `${path}:1: nodes=8: a whole number from 1 to 7 is required`,
     );
     expect(settle({ endpoints: CONNECTION_OPTIONS.endpoints })).toContain('"http://a" must begin');
     const { ttl } = RUN_OPTIONS;
     expect(settle({ ttl }, { HOLDFAST_TTL: "15" })).toMatch(/^HOLDFAST_TTL=15: a duration needs a/);
     expect(settle({ ttl }, { HOLDFAST_TTL: "1ms" })).toBe(
-      "HOLDFAST_TTL=1ms: a duration from 1s to 10m is needed",
+      "HOLDFAST_TTL=1ms: a duration from 1s to 10m is required",
     );
   });
 
@@ -161,7 +161,7 @@ describe("a value", () => {
     expect(configured(options, [], environment).settle(options)).toEqual({ permits: undefined });
     expect(configured(options, ["--permits", "2"], environment).settle(options).permits).toBe(2);
     expect(refusal(() => configured(options, ["--config", fileOf({ permits: 3 })]))).toContain(
-      "permits cannot be set by a file",
+      "permits cannot be set in a file",
     );
   });
 });
@@ -184,7 +184,7 @@ test("a secret has no flag, comes from outside the command line, and no refusal 
   const settle = (secret: string) =>
     new Configuration(typed, { HOLDFAST_SECRET: secret }, undefined).settle(options);
   expect(settle("from outside")).toEqual({ secret: "from outside" });
-  expect(refusal(() => settle("hush"))).toBe("HOLDFAST_SECRET: what stands there cannot be one");
+  expect(refusal(() => settle("hush"))).toBe("HOLDFAST_SECRET: invalid value (not shown)");
 });
 
 describe("a name that nobody knows", () => {
@@ -235,19 +235,19 @@ test("a file that cannot be read or is no object is said in one line", () => {
 test("what is wrong in a file is told with its line, and without what else stands there", () => {
   const told = (...lines: string[]) => refusal(() => parseConfigFile("f", lines.join("\n")));
   expect(told("{", '  "ttl": "15s",', '  "colour": 1', "}")).toBe('f:3: unknown key "colour"');
-  expect(told("{", '  "permits": 3', "}")).toContain("f:2: permits cannot be set by a file");
+  expect(told("{", '  "permits": 3', "}")).toContain("f:2: permits cannot be set in a file");
   expect(told("{", '  "ttl": "15s",', '  "wait": "5s",', '  "ttl": "20s"', "}")).toBe(
-    "f:4: ttl stands in line 2 already",
+    "f:4: ttl is already in line 2",
   );
   expect(told("{", '  "ttl": "15s"', '  "value": "geheim"', "}")).toBe(
-    'f:3:3: no JSON: "," or "}" is expected',
+    'f:3:3: invalid JSON: "," or "}" was expected',
   );
   expect(told("{", '  "ttl": "15s",', "}")).toBe(
-    "f:3:1: no JSON: a key in double quotes is expected",
+    "f:3:1: invalid JSON: a key in double quotes was expected",
   );
-  expect(told("")).toBe("f:1:1: no JSON: a value is expected, and the text ends");
-  expect(told('{"ttl": "15s')).toContain("f:1:9: no JSON: a text without its closing quote");
-  expect(told("geheim=1")).toBe("f:1:1: no JSON: a value is expected");
+  expect(told("")).toBe("f:1:1: invalid JSON: a value was expected, but the text ends");
+  expect(told('{"ttl": "15s')).toContain("f:1:9: invalid JSON: a string without its closing quote");
+  expect(told("geheim=1")).toBe("f:1:1: invalid JSON: a value was expected");
   expect(told('{"ttl":'.repeat(300))).toContain("more than 200 levels");
 });
 

@@ -82,7 +82,7 @@ test("the limits of a restore are those of the table, and the largest token can 
   expect(quietTime.defaultValue).toBe(QUIET_MS_DEFAULT);
   expect(tokenFloor.kind.type).toBe(`whole number, 1 to ${TOKEN_FLOOR_MAX}`);
   expect(tokenFloor.kind.parse(String(TOKEN_FLOOR_MAX))).toBe(TOKEN_FLOOR_MAX);
-  expect(() => tokenFloor.kind.parse(String(TOKEN_FLOOR_MAX + 1))).toThrowError(/is needed/);
+  expect(() => tokenFloor.kind.parse(String(TOKEN_FLOOR_MAX + 1))).toThrowError(/is required/);
 });
 
 test("a size is a number with a unit, written so that it is read back", () => {

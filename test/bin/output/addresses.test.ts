@@ -17,12 +17,12 @@ test("endpoints are WebSocket URLs separated by commas, each once, in order", ()
 });
 
 test("an endpoint that is something else is refused with what is wrong", () => {
-  expect(() => parseEndpoints(" , ")).toThrow("no endpoint is given");
+  expect(() => parseEndpoints(" , ")).toThrow("no endpoint was given");
   expect(() => parseEndpoint("http://a:1")).toThrow("must begin with ws:// or wss://");
   expect(() => parseEndpoint("ws://a:1/v1")).toThrow("must not have a path");
-  expect(() => parseEndpoint("ws://user:geheim@a:1")).toThrow(/^"ws:\/\/…@a:1" may only have/);
+  expect(() => parseEndpoint("ws://user:geheim@a:1")).toThrow(/^"ws:\/\/…@a:1" can have only/);
   expect(() => parseEndpoint("https://user:geheim@a:1")).toThrow(/^"https:\/\/…@a:1" must begin/);
-  expect(() => parseEndpoint("ws://a:1?x=1")).toThrow("may only have");
+  expect(() => parseEndpoint("ws://a:1?x=1")).toThrow("can have only");
   for (const text of ["foo", "foo:", "foo/", "[::1]"]) {
     expect(() => parseEndpoint(text), text).toThrow(/has no port: an endpoint looks like .+:7411$/);
   }
@@ -64,7 +64,7 @@ test("members are numbered addresses, every number once", () => {
     { id: 2, address: { host: "::1", port: 2 } },
   ]);
   expect(() => parseNodeAddresses("1=a:1,1=b:1")).toThrow("node 1 is given twice");
-  expect(() => parseNodeAddresses("a:1")).toThrow("not of the form ID=HOST:PORT");
+  expect(() => parseNodeAddresses("a:1")).toThrow("does not have the form ID=HOST:PORT");
 });
 
 test("a node id is a whole number from 1 to 2^32 - 1", () => {

@@ -41,7 +41,7 @@ test("takes nobody's place, not even one that came while it was written", async 
   await writeFile(path, "theirs");
   await expect(file.commit()).rejects.toMatchObject({
     exitCode: 1,
-    message: `cannot write ${path}: it exists by now`,
+    message: `cannot write ${path}: it exists already`,
   });
   await file.discard();
   expect([await names(), await readFile(path, "utf8")]).toEqual([["a"], "theirs"]);
@@ -64,7 +64,7 @@ test("replaces a file when it is told to, whole, and nothing else than a file", 
   for (const name of ["directory", "link"]) {
     await expect(NewFile.create(join(place, name), true)).rejects.toMatchObject({
       exitCode: 1,
-      message: expect.stringContaining("is no ordinary file"),
+      message: expect.stringContaining("is not a regular file"),
     });
   }
   expect(await names()).toEqual(["a", "directory", "link"]);
@@ -73,10 +73,10 @@ test("replaces a file when it is told to, whole, and nothing else than a file", 
 test("says what is in the way of it", async () => {
   await expect(NewFile.create(join(place, "no", "a"), false)).rejects.toMatchObject({
     exitCode: 1,
-    message: expect.stringMatching(/^cannot write .*: there is no such place$/),
+    message: expect.stringMatching(/^cannot write .*: there is no such directory$/),
   });
   await writeFile(join(place, "file"), "");
   await expect(NewFile.create(join(place, "file", "a"), false)).rejects.toMatchObject({
-    message: expect.stringMatching(/^cannot write .*: a part of the path is no directory$/),
+    message: expect.stringMatching(/^cannot write .*: a part of the path is not a directory$/),
   });
 });

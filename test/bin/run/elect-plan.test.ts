@@ -61,11 +61,11 @@ test("to observe needs a name and nothing else", () => {
 });
 
 test("what is missing or too much is wrong usage, with what would be right", () => {
-  expect(refusal([])).toContain("no election is named");
-  expect(refusal(["jobs"])).toContain("no value is given");
-  expect(refusal(["jobs", "host-7", "work"])).toContain('"work" is one word too many');
-  expect(refusal(["jobs", "host-7", "--"])).toContain("no command is given behind --");
-  expect(refusal(["jobs", "host-7"], { count: 1 })).toContain("--count is of --observe");
+  expect(refusal([])).toContain("no election was given");
+  expect(refusal(["jobs"])).toContain("no value was given");
+  expect(refusal(["jobs", "host-7", "work"])).toContain('"work" is one argument too many');
+  expect(refusal(["jobs", "host-7", "--"])).toContain("no command was given after --");
+  expect(refusal(["jobs", "host-7"], { count: 1 })).toContain("--count requires --observe");
   expect(refusal(["jobs", "v", "--", "x"], { json: true })).toContain("standard output");
 });
 

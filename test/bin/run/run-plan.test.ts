@@ -65,13 +65,13 @@ test("what is missing or too much is named, with exit code 2", () => {
     return message;
   });
   expect(messages).toEqual([
-    "no key is given: holdfast run KEY… -- COMMAND [ARGUMENT…]",
-    "no key is given: holdfast run KEY… -- COMMAND [ARGUMENT…]",
-    "-- must stand between the keys and the command: holdfast run KEY… -- COMMAND [ARGUMENT…]",
-    "no command is given: holdfast run KEY… -- COMMAND [ARGUMENT…]",
+    "no key was given: holdfast run KEY… -- COMMAND [ARGUMENT…]",
+    "no key was given: holdfast run KEY… -- COMMAND [ARGUMENT…]",
+    "put -- between the keys and the command: holdfast run KEY… -- COMMAND [ARGUMENT…]",
+    "no command was given: holdfast run KEY… -- COMMAND [ARGUMENT…]",
     'the key "a" is given twice',
     "17 keys: 16 at most in one request",
-    "-c LINE and a command behind -- exclude each other",
+    "-c LINE and a command after -- exclude each other",
   ]);
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { majorityText } from "../../../bin/cluster/operating.js";
+import { majorityText } from "../../../bin/cluster/admin-access.js";
 import { memberLines, startCommand } from "../../../bin/views/member-view.js";
 import type { MembersView, MemberView } from "../../../src/index.js";
 
@@ -31,15 +31,13 @@ test("the table has a line for each member, and says who leads", () => {
     "   3  voter           yes          0       3  db-3:7511  ws://db-3:7411",
     "   4  learner         no          42       ?  db-4:7511  -",
     "",
-    "3 voters: the cluster goes on while 2 of them do",
+    "3 voters: the cluster works while 2 of them run",
   ]);
 });
 
 test("a change that is under way is said", () => {
   const lines = memberLines(view([member(1), member(2)], true));
-  expect(lines.at(-1)).toBe(
-    "a change is under way: the majorities before and after it decide together",
-  );
+  expect(lines.at(-1)).toBe("a change is under way: it needs the majorities before and after it");
 });
 
 test("what a node says of itself cannot write to the terminal", () => {
@@ -50,9 +48,9 @@ test("what a node says of itself cannot write to the terminal", () => {
 test("the majority counts voters alone", () => {
   const voters = (count: number): string =>
     majorityText(view(Array.from({ length: count }, (_, i) => member(i + 1))));
-  expect(voters(1)).toBe("1 voter: the cluster goes on while it does");
-  expect(voters(2)).toBe("2 voters: the cluster goes on while 2 of them do");
-  expect(voters(5)).toBe("5 voters: the cluster goes on while 3 of them do");
+  expect(voters(1)).toBe("1 voter: the cluster works while it runs");
+  expect(voters(2)).toBe("2 voters: the cluster works while 2 of them run");
+  expect(voters(5)).toBe("5 voters: the cluster works while 3 of them run");
   const learner = member(4, { role: "learner" });
   expect(majorityText(view([member(1), member(2), member(3), learner]))).toMatch(/^3 voters/);
 });

@@ -58,7 +58,7 @@ describe("revoke", () => {
       lock.on("revoking", ({ reason }) => resolve(reason));
     });
     const revoked = await ask("revoke", "revoke/peace", "--grace", "10m", "--reason", "hotfix");
-    expect([revoked.code, revoked.stdout]).toEqual([0, "revoke/peace: 1 hold told to end\n"]);
+    expect([revoked.code, revoked.stdout]).toEqual([0, "revoke/peace: 1 hold asked to end\n"]);
     expect(await told).toBe("hotfix");
     expect(lock.isHeld).toBe(true);
     expect(await lock.release()).toEqual({ released: true });
@@ -86,7 +86,7 @@ describe("revoke", () => {
     const revoked = await ask("revoke", "--token", token, "--now");
     expect([revoked.code, revoked.stdout]).toEqual([0, `token ${token}: 1 hold ended\n`]);
     const again = await ask("revoke", "--token", token);
-    expectFailure(again, 5, new RegExp(`nothing is held under token ${token}`));
+    expectFailure(again, 5, new RegExp(`there is no hold with token ${token}`));
     expect(other?.isHeld).toBe(true);
     await other?.release();
   });
@@ -95,7 +95,7 @@ describe("revoke", () => {
     const lock = await client.acquire("revoke/closed", { minHoldMs: 3_600_000 });
     await lock.release();
     const { code, stdout } = await ask("revoke", "revoke/closed", "--grace", "10m");
-    expect([code, stdout]).toEqual([0, "revoke/closed: nobody holds it, opened\n"]);
+    expect([code, stdout]).toEqual([0, "revoke/closed: it is not held, opened\n"]);
     const next = await client.tryAcquire("revoke/closed");
     expect(next?.isHeld).toBe(true);
     await next?.release();
@@ -103,16 +103,16 @@ describe("revoke", () => {
 
   test("of a key that nobody holds is done", async () => {
     const { code, stdout } = await ask("revoke", "revoke/nobody");
-    expect([code, stdout]).toEqual([0, "revoke/nobody: nobody holds it\n"]);
+    expect([code, stdout]).toEqual([0, "revoke/nobody: it is not held\n"]);
   });
 
   test("is wrong usage without one target, or with what excludes each other", async () => {
-    expectFailure(await ask("revoke"), 2, /a key or --token is needed/);
+    expectFailure(await ask("revoke"), 2, /give a key or --token/);
     expectFailure(await ask("revoke", "a", "--token", "1"), 2, /exclude each other/);
     expectFailure(await ask("revoke", "a", "--now", "--grace", "1s"), 2, /exclude each other/);
     expectFailure(await ask("revoke", "a", "--grace", "2h"), 2, /longer than 1h/);
     expectFailure(await ask("revoke", "a", "--grace", "5"), 2, /needs a unit/);
-    expectFailure(await ask("revoke", "a", "--grace", "30m1h"), 2, /the largest comes first/);
+    expectFailure(await ask("revoke", "a", "--grace", "30m1h"), 2, /the largest unit comes first/);
     expectFailure(await ask("revoke", "a", "--grace", "90d"), 2, /longer than 49d/);
     expectFailure(await ask("revoke", "--token", "9007199254740993"), 2, /whole number/);
   });
@@ -187,7 +187,7 @@ test("limit sets how many permits a semaphore has, until it is taken back", asyn
   await expect(client.semaphore("limit/gpu").acquire()).rejects.toThrow("no limit");
   const lock = await client.acquire("limit/lock");
   expectFailure(await ask("limit", "limit/lock", "3"), 5, /WRONG_KIND/);
-  expectFailure(await ask("limit", "limit/lock", "0"), 2, /from 1 to 1000000 or none/);
+  expectFailure(await ask("limit", "limit/lock", "0"), 2, /from 1 to 1000000, or none/);
   await lock.release();
 });
 
@@ -281,7 +281,7 @@ describe("bench", () => {
   test("shows people a rate, latencies and a picture, and on no terminal no progress", async () => {
     const { code, stdout, stderr } = await ask("bench", "--duration", "1s", "--warm-up", "0s");
     expect([code, stderr]).toEqual([0, ""]);
-    expect(stdout).toMatch(/^32 workers, 32 locks, 1 connection, [^\n]+\n[\d,]+ locks a second/);
+    expect(stdout).toMatch(/^32 workers, 32 locks, 1 connection, [^\n]+\n[\d,]+ locks per second/);
     expect(stdout).toMatch(/\nacquire +\S+s [\s\S]*\n +\S+s +[\d,]+ +#+\n/);
   });
 

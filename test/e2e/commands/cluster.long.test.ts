@@ -284,8 +284,8 @@ test("a node that dies is reported, and with --restart started again", async () 
   const [first = 0] = pids;
   process.kill(first, "SIGKILL");
   await cluster.noted(`holdfast: node 1 (pid ${first}) ended by SIGKILL`);
-  await cluster.noted("holdfast: node 1 runs again as pid ");
-  const again = Number(/runs again as pid (\d+)/.exec(cluster.stderr)?.[1]);
+  await cluster.noted("holdfast: node 1 is running again as pid ");
+  const again = Number(/is running again as pid (\d+)/.exec(cluster.stderr)?.[1]);
   const endpoints = `--endpoints=${ready.endpoints.join(",")}`;
   await until("node 1 to answer", async () => {
     const { stdout } = await runCli(["status", "--json", endpoints]);
@@ -305,8 +305,8 @@ test("with --restart a node that cannot be started leaves the others alone, and 
   process.kill(first, "SIGKILL");
   await cluster.noted("holdfast: node 1 could not be started: EISDIR");
   await rm(log, { recursive: true });
-  await cluster.noted("holdfast: node 1 runs again as pid ");
-  const again = Number(/runs again as pid (\d+)/.exec(cluster.stderr)?.[1]);
+  await cluster.noted("holdfast: node 1 is running again as pid ");
+  const again = Number(/is running again as pid (\d+)/.exec(cluster.stderr)?.[1]);
   await interrupt({ cluster, pids: [...pids, again] });
 });
 

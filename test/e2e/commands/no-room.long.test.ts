@@ -49,9 +49,9 @@ describe("without room for another session", () => {
 
   test("locks are revoked, limits set, sessions ended and settings put right", async () => {
     expect(await ask(1, "revoke", "held", "--now")).toBe("held: 1 hold ended");
-    expect(await ask(2, "revoke", "held", "--now")).toBe("held: nobody holds it");
+    expect(await ask(2, "revoke", "held", "--now")).toBe("held: it is not held");
     expect(await ask(3, "limit", "pool", "7")).toBe("pool: 7 permits");
-    expect(await ask(1, "session", "end", String(client.session), "--now")).toContain("is ended");
+    expect(await ask(1, "session", "end", String(client.session), "--now")).toContain("has ended");
     expect(await ask(2, "settings", "set", "sessionsMax", "default")).toContain("was 1");
     await using next = await connect({ endpoints: cluster.endpoints });
     expect(await next.tryAcquire("other")).toBeDefined();

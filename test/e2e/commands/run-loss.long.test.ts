@@ -130,7 +130,7 @@ test.concurrent("a command that ends after the cluster has died passes its code 
   const { code, stderr } = await run.result;
   expect(code).toBe(9);
   expect(stderr).toBe(
-    "holdfast: the cluster did not confirm the release of ended: it ends within 15s\n",
+    "holdfast: the cluster did not confirm the release of ended: the lock ends within 15s\n",
   );
 });
 
@@ -152,7 +152,8 @@ test.concurrent("a signal ends the wait for the release to be confirmed", async 
   });
   expect(await run.result).toMatchObject({
     code: 9,
-    stderr: "holdfast: the cluster did not confirm the release of left: it ends within 10m 00s\n",
+    stderr:
+      "holdfast: the cluster did not confirm the release of left: the lock ends within 10m 00s\n",
   });
 });
 
@@ -197,7 +198,7 @@ test.concurrent("a wait that the cluster heard nothing of for too long goes on a
   await patient.noted("\n");
   expect(patient.stderr).toBe(
     "holdfast: the cluster heard nothing from here for longer than --ttl 2s: the place in the " +
-      "queue of place is lost, waiting at its end\n",
+      "queue of place is lost, waiting at the end of the queue\n",
   );
   await until("both to wait again", async () => (await waiters()) === 2);
   // The time of the first wait counts; and quiet is quiet.

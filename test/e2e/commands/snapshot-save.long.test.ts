@@ -105,10 +105,14 @@ describe("saving", () => {
     const nowhere = { HOLDFAST_ENDPOINTS: `127.0.0.1:${port}`, HOLDFAST_CONNECT_TIMEOUT: "200ms" };
     const other = file("other.hfs");
     expectEnd(await ask(["snapshot", "save", other], { env: nowhere }), 4, /UNAVAILABLE/);
-    expectEnd(await ask(["snapshot", "save", file("no/such/place")]), 1, /there is no such place/);
+    expectEnd(
+      await ask(["snapshot", "save", file("no/such/place")]),
+      1,
+      /there is no such directory/,
+    );
     await mkdir(file("directory"));
     const replacing = await ask(["snapshot", "save", file("directory"), "--force"]);
-    expectEnd(replacing, 1, /is no ordinary file/);
+    expectEnd(replacing, 1, /is not a regular file/);
     expectEnd(await ask(["snapshot", "save"]), 2, /missing required argument 'file'/);
     expectEnd(await ask(["snapshot", "sav", other]), 2, /Did you mean save\?/);
     await chmod(file("directory"), 0o555);

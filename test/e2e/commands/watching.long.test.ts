@@ -93,7 +93,7 @@ describe("while one holds and another waits", () => {
     expect(document.request).toMatchObject({ session: waiter?.session, mode: "exclusive" });
   });
 
-  test("explain says what somebody who asks now would meet, free keys included", async () => {
+  test("explain says what a new request would have to wait for, free keys included", async () => {
     const document = await askJson<{ keys: object[] }>("explain", "explain", "orders/1");
     expect(document.keys).toMatchObject([{ isEligible: false, aheadCount: 1 }]);
     expect((await ask("explain", "nobody/uses/it")).stdout).toBe(
@@ -105,7 +105,7 @@ describe("while one holds and another waits", () => {
     await using unnamed = await connect({ endpoints: cluster.endpoints });
     await using held = await unnamed.acquire("orders/2");
     expect((await ask("explain", "orders/2")).stdout).toContain(
-      `\n  held by somebody without a name (exclusive, token ${held.token})\n`,
+      `\n  held by an unnamed client (exclusive, token ${held.token})\n`,
     );
   });
 
@@ -136,7 +136,7 @@ describe("while one holds and another waits", () => {
 
 test("graph without waits is an empty table, a note, and no error", async () => {
   const { code, stdout, stderr } = await ask("graph");
-  expect([code, stdout, stderr]).toEqual([0, "", "holdfast: nobody waits for anybody\n"]);
+  expect([code, stdout, stderr]).toEqual([0, "", "holdfast: no request is waiting\n"]);
 });
 
 test("history is newest first, with reasons, and says when there may be more", async () => {
@@ -159,7 +159,7 @@ test("history is newest first, with reasons, and says when there may be more", a
   await second.release();
   const nobody = await ask("history", "history/none");
   expect([nobody.code, nobody.stdout]).toEqual([0, ""]);
-  expect(nobody.stderr).toBe("holdfast: nobody ever held history/none\n");
+  expect(nobody.stderr).toBe("holdfast: history/none was never held\n");
 });
 
 test("history says that there is an audit where memory alone has forgotten", async () => {
@@ -170,12 +170,12 @@ test("history says that there is an audit where memory alone has forgotten", asy
   const keys = Array.from({ length: 1_500 }, (_, at) => `other/${at}`);
   await Promise.all(keys.map(async (key) => (await other.acquire(key)).release()));
   const env = { HOLDFAST_ENDPOINTS: forgetful.endpoints.join(",") };
-  const hint = "a node that is started with --audit keeps what it has seen, over restarts too";
+  const hint = "a node that is started with --audit keeps its history, even after restarts";
   expect(await runCli(["history", "history/1"], { env })).toMatchObject({
     code: 0,
     stdout: "",
     stderr:
-      "holdfast: nothing is known of history/1; what was before is no longer kept\n" +
+      "holdfast: nothing is known about history/1; earlier records are no longer kept\n" +
       `holdfast: ${hint}\n`,
   });
 });
@@ -203,7 +203,7 @@ describe("watch", () => {
     expect([again.code, again.stderr]).toEqual([0, ""]);
     expect(objects(again.stdout)).toEqual([changes[1]]);
     const loud = await ask("watch", "watch/1", ...after.slice(0, -1));
-    expect(loud.stderr).toBe(`holdfast: watching from ${index}/${number} on\n`);
+    expect(loud.stderr).toBe(`holdfast: watching from ${index}/${number}\n`);
   });
 
   test("is ended by a signal in good order, with its number", async () => {
@@ -216,7 +216,7 @@ describe("watch", () => {
       watching.child.kill(signal);
       const { code, stdout, stderr } = await watching.result;
       expect([code, stdout]).toEqual([exitCode, ""]);
-      expect(stderr).toMatch(/^holdfast: watching from the end of log entry \d+ on\n$/);
+      expect(stderr).toMatch(/^holdfast: watching from the end of log entry \d+\n$/);
     }
   });
 

@@ -1,22 +1,22 @@
 /**
- * What commands that ask the cluster have in common: a connection for the time of one question or
- * order, which needs no session, and a client with one for what goes on for longer.
+ * Shared by the commands that read from the cluster: a connection without a session for one
+ * question or order, and a client with a session for longer work.
  */
 import { hostname } from "node:os";
 import type { Admin, Client, ConnectOptions } from "../../src/index.js";
 import type { ClusterAccess } from "../config/command-options.js";
-import { type PlightOptions, withPlightTold } from "./cluster-plight.js";
+import { type OutageOptions, withOutageReport } from "./cluster-outage.js";
 
-/** What is asked about: a name that cannot be one is told before a cluster is looked for. */
+/** What is asked about: an invalid name is refused before a cluster is looked for. */
 type About = { readonly key: string } | { readonly prefix: string };
 
 export interface AskOptions extends Pick<ConnectOptions, "signal" | "ttlMs"> {
   readonly about?: About;
-  /** What is said while no cluster serves. */
-  readonly plight?: PlightOptions;
+  /** How an unavailable cluster is reported. */
+  readonly outage?: OutageOptions;
 }
 
-/** Runs `ask` with a connection that has no session, and closes it, whatever happens. */
+/** Runs `ask` with a connection that has no session, and always closes it. */
 export async function askCluster<T>(
   { endpoints, connectTimeoutMs }: ClusterAccess,
   ask: (admin: Admin) => Promise<T>,
@@ -28,14 +28,14 @@ export async function askCluster<T>(
     await using admin = await connectAdmin({ endpoints, timeoutMs: connectTimeoutMs });
     return await ask(admin);
   };
-  return withPlightTold(asked(), endpoints);
+  return withOutageReport(asked(), endpoints);
 }
 
-/** Runs `ask` with a client and closes it, whatever happens. */
+/** Runs `ask` with a client and always closes it. */
 export async function withClient<T>(
   access: ClusterAccess,
   ask: (client: Client) => Promise<T>,
-  { about, plight, ...options }: AskOptions = {},
+  { about, outage, ...options }: AskOptions = {},
 ): Promise<T> {
   const { connect } = await import("../../src/client/index.js");
   await requireName(about);
@@ -44,7 +44,7 @@ export async function withClient<T>(
     await using client = await connect({ ...access, name, ...options });
     return await ask(client);
   };
-  return withPlightTold(asked(), access.endpoints, plight);
+  return withOutageReport(asked(), access.endpoints, outage);
 }
 
 async function requireName(about: About | undefined): Promise<void> {

@@ -1,15 +1,15 @@
 /**
- * What the commands that operate a cluster have in common: a connection for the time of the command,
- * what a refusal of the leader means for the exit code, and how many losses a cluster bears.
+ * Shared by the commands that operate a cluster: a connection for the duration of the command, the
+ * exit code for a refusal by the leader, and how many failures a cluster tolerates.
  */
 import { HoldfastError } from "../../src/errors.js";
 import type { Admin, MembersView } from "../../src/index.js";
 import type { ClusterAccess } from "../config/command-options.js";
 import { EXIT } from "../output/exit-codes.js";
 import { Failure, failureOf } from "../output/failure.js";
-import { withPlightTold } from "./cluster-plight.js";
+import { withOutageReport } from "./cluster-outage.js";
 
-/** Runs `work` with a connection to the cluster and closes it, whatever happens. */
+/** Runs `work` with a connection to the cluster and always closes it. */
 export async function withAdmin<T>(
   access: ClusterAccess,
   work: (admin: Admin) => Promise<T>,
@@ -29,24 +29,24 @@ export async function withAdmin<T>(
     }
   };
   try {
-    return await withPlightTold(connected(), endpoints);
+    return await withOutageReport(connected(), endpoints);
   } catch (error) {
     throw operatingFailure(error);
   }
 }
 
 /**
- * The arguments were checked before anybody was asked: what the leader calls invalid is right in
- * form, and it refuses it as things are.
+ * The arguments were checked before the request was sent: what the leader calls invalid is
+ * well-formed, but not possible in the present state.
  */
 function operatingFailure(error: unknown): unknown {
   if (!(error instanceof HoldfastError) || error.code !== "INVALID_ARGUMENT") return error;
   return new Failure(EXIT.refused, failureOf(error).message, { cause: error });
 }
 
-/** `3 voters: the cluster goes on while 2 of them do`. */
+/** `3 voters: the cluster works while 2 of them run`. */
 export function majorityText({ members }: MembersView): string {
   const voters = members.filter(({ role }) => role === "voter").length;
-  if (voters === 1) return "1 voter: the cluster goes on while it does";
-  return `${voters} voters: the cluster goes on while ${Math.floor(voters / 2) + 1} of them do`;
+  if (voters === 1) return "1 voter: the cluster works while it runs";
+  return `${voters} voters: the cluster works while ${Math.floor(voters / 2) + 1} of them run`;
 }

@@ -1,6 +1,6 @@
 /**
- * What keeps a cluster from serving, as its nodes tell by themselves, and saying so while a command
- * waits for it. Only asks and writes: it must never end the wait, nor change how it ends.
+ * Finds out from the nodes why a cluster does not serve, and reports that while a command waits for
+ * it. It only asks and writes: it must never end the wait, nor change how it ends.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { note } from "../output/terminal.js";
@@ -13,11 +13,11 @@ import {
 } from "./node-report.js";
 
 const NOTICE_AFTER_MS = 1_000;
-/** How long a node has to answer before it is said that it does not. */
+/** How long a node has to answer before it is reported as silent. */
 const ANSWER_MS_MAX = 1_000;
 
-/** What is missing by what the members at `endpoints` report; `undefined`: nothing. */
-export async function plightOf(
+/** What is missing, by the reports of the members at `endpoints`; `undefined`: nothing. */
+export async function outageOf(
   members: readonly ClusterMember[],
   endpoints: readonly string[],
 ): Promise<string | undefined> {
@@ -26,29 +26,31 @@ export async function plightOf(
   if (told.length === 0) return `no node answers at ${endpoints.join(", ")}`;
   if (leaderOf(reports) !== undefined) return undefined;
   const leader = knownLeader(told);
-  if (leader !== 0) return `node ${leader} leads and does not answer`;
+  if (leader !== 0) return `node ${leader} is the leader and does not answer`;
   const voters = votersTold(told);
   const answering = told.filter(({ id, role }) => voters.has(id) && role !== "quarantined");
   const { noLeaderText } = await import("../../src/client/index.js");
   return noLeaderText(answering.length, voters.size);
 }
 
-export interface PlightOptions {
-  /** Whether nothing is said. Default: false. */
+export interface OutageOptions {
+  /** Whether nothing is written. Default: false. */
   readonly isQuiet?: boolean | undefined;
-  /** Called instead when not even a port is open where a node should be. */
-  readonly onNobody?: ((plight: string) => void) | undefined;
+  /** Called instead if no node has even an open port. */
+  readonly onAllRefused?: ((outage: string) => void) | undefined;
 }
 
-/** Waits for `work`. If that takes long and the cluster does not serve, says why, once. */
-export async function withPlightTold<T>(
+/**
+ * Waits for `work`. If that takes long and the cluster does not serve, reports the reason, once.
+ */
+export async function withOutageReport<T>(
   work: Promise<T>,
   endpoints: readonly string[],
-  options: PlightOptions = {},
+  options: OutageOptions = {},
 ): Promise<T> {
   const over = new AbortController();
-  const isHeard = options.isQuiet !== true || options.onNobody !== undefined;
-  if (isHeard) void tellPlight(endpoints, options, over.signal);
+  const isHeard = options.isQuiet !== true || options.onAllRefused !== undefined;
+  if (isHeard) void reportOutage(endpoints, options, over.signal);
   try {
     return await work;
   } finally {
@@ -56,53 +58,53 @@ export async function withPlightTold<T>(
   }
 }
 
-/** The same, asked now: see `servicePlight`. */
-export async function askPlight(endpoints: readonly string[]): Promise<string | undefined> {
+/** The same, asked once now: see `serviceOutage`. */
+export async function askOutage(endpoints: readonly string[]): Promise<string | undefined> {
   const members = await clusterMembers(endpoints, { timeoutMs: ANSWER_MS_MAX });
-  return servicePlight(members, endpoints);
+  return serviceOutage(members, endpoints);
 }
 
 /**
- * What is missing unless a node answers and knows of a leader: one that is only too busy for this
- * question serves others all the same.
+ * What is missing, unless a node answers and knows of a leader: a leader that is only too busy for
+ * this question still serves others.
  */
-async function servicePlight(
+async function serviceOutage(
   members: readonly ClusterMember[],
   endpoints: readonly string[],
 ): Promise<string | undefined> {
   const told = members.map(({ report }) => report).filter(isReachable);
-  return knownLeader(told) === 0 ? plightOf(members, endpoints) : undefined;
+  return knownLeader(told) === 0 ? outageOf(members, endpoints) : undefined;
 }
 
-async function tellPlight(
+async function reportOutage(
   endpoints: readonly string[],
-  { isQuiet, onNobody }: PlightOptions,
+  { isQuiet, onAllRefused }: OutageOptions,
   over: AbortSignal,
 ): Promise<void> {
   try {
     await delay(NOTICE_AFTER_MS, undefined, { signal: over, ref: false });
     const members = await clusterMembers(endpoints, { timeoutMs: ANSWER_MS_MAX, signal: over });
-    const plight = await servicePlight(members, endpoints);
-    if (plight === undefined || over.aborted) return;
-    if (onNobody !== undefined && members.every(isRefused)) onNobody(plight);
-    else if (isQuiet !== true) note(`${plight}: still trying`);
+    const outage = await serviceOutage(members, endpoints);
+    if (outage === undefined || over.aborted) return;
+    if (onAllRefused !== undefined && members.every(isRefused)) onAllRefused(outage);
+    else if (isQuiet !== true) note(`${outage}: still trying`);
   } catch (error) {
     if (!over.aborted) throw error;
   }
 }
 
-/** Nothing listens there: a node that is busy, or cut off, would not refuse. */
+/** Nothing listens there: a node that is busy or cut off would not refuse the connection. */
 function isRefused({ report }: ClusterMember): boolean {
   return !report.isReachable && report.error.message.endsWith(": ECONNREFUSED");
 }
 
-/** As the nodes say that are in the newest term; 0: they know of none. */
+/** By the nodes in the newest term; 0: they know of none. */
 function knownLeader(reports: readonly ReachableNode[]): number {
   const term = Math.max(...reports.map((report) => report.term));
   return Math.max(0, ...reports.map((report) => (report.term === term ? report.leader : 0)));
 }
 
-/** Those that decide, as the node tells that knows most of the log. */
+/** The voters, by the node that knows most of the log. */
 function votersTold(reports: readonly ReachableNode[]): ReadonlySet<number> {
   let newest: ReachableNode | undefined;
   for (const report of reports) {
